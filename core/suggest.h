@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The known name that a mistyped one most likely meant. */
+#pragma once
+
+#include <glib.h>
+
+/* The nearest of the `n` names by edit distance, or NULL where none is near enough to be meant. */
+const char *ct_suggest_name(const char *given, const char *const *names, size_t n);

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What leaves the library: its symbols, its headers, its version."""
+import os
+import pathlib
+import shlex
+import subprocess
+import unittest
+
+import tap
+
+COMMAND = os.environ["CORNERTURN"]
+BUILD = pathlib.Path(COMMAND).parent.parent
+HEADERS = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"]) / "core" / "include"
+
+
+def output(*arguments):
+    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
+
+
+def exported(path):
+    lines = output("nm", "-D", "--defined-only", str(path)).splitlines()
+    return {line.split()[-1] for line in lines}
+
+
+class Library(unittest.TestCase):
+    def test_only_prefixed_symbols_leave(self):
+        symbols = exported(BUILD / "core" / "libcornerturn.so")
+        self.assertEqual({name for name in symbols if not name.startswith("ct_")}, set())
+
+    def test_a_plugin_exports_one_symbol(self):
+        for path in (BUILD / "plugins").glob("ct-*.so"):
+            with self.subTest(path.name):
+                self.assertEqual(len(exported(path)), 1)
+
+    def test_every_header_compiles_alone(self):
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        flags = shlex.split(output("pkg-config", "--cflags", "glib-2.0"))
+        for path in sorted(HEADERS.rglob("*.h")):
+            with self.subTest(path.name):
+                subprocess.run([*compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags,
+                                f"-I{HEADERS}", "-x", "c", "-fsyntax-only", "-"],
+                               input=f'#include "{path}"\n', text=True, check=True)
+
+    def test_version(self):
+        self.assertRegex(output(COMMAND, "--version"), r"^cornerturn \d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    tap.main()
