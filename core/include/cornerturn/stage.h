@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All that a stage author includes: stages, their variants, and the plugin that brings them.
+ *
+ * A *stage* says what is computed: ports, parameters, and how the description of its outputs
+ * follows from that of its inputs (`infer`). A *variant* is one way of computing it: backend,
+ * instruction set, layouts, and the functions. The core parses, checks, plans, allocates,
+ * schedules.
+ *
+ * Per block there are two steps. `advance`, serial and on the host, says what a firing consumes and
+ * produces; a stage with a declared footprint needs none. `work` computes a range of the items that
+ * the variant declares independent, on any worker, or once on a stream, where it only enqueues.
+ * Neither allocates, blocks, or waits for a device (a variant that waits, see below, may).
+ *
+ * The answer must not depend on where the stream was cut into blocks. */
+#pragma once
+
+#include <cornerturn/isa.h>
+#include <cornerturn/params.h>
+#include <cornerturn/tensor.h>
+
+G_BEGIN_DECLS
+
+/* Raised whenever a struct of this header changes; plugins of another version are refused. */
+#define CT_ABI_VERSION 1
+
+typedef struct CtStage CtStage;
+typedef struct CtVariant CtVariant;
+
+#define CT_ERROR ct_error_quark()
+CT_EXPORT GQuark ct_error_quark(void);
+typedef enum {
+    CT_ERROR_CONFIG,    /* the graph's text */
+    CT_ERROR_PARAMETER, /* a value that a stage cannot take */
+    CT_ERROR_SHAPE,     /* streams that do not fit a port or each other */
+    CT_ERROR_LAYOUT,    /* layouts: malformed, or none that fits */
+    CT_ERROR_PLUGIN,    /* a shared object that is no plugin, of another ABI, or misbehaves */
+    CT_ERROR_IO,        /* files and packets */
+    CT_ERROR_MEMORY,
+    CT_ERROR_DEVICE,
+    CT_ERROR_DATA,     /* what a file or packet holds */
+    CT_ERROR_CANCELLED /* a waiting stage was told to stop */
+} CtError;
+
+/* ---- ports ---- */
+
+typedef enum {
+    CT_PORT_OPTIONAL = 1 << 0,
+    CT_PORT_STATIC = 1 << 1, /* an input that is read before the stream starts and holds one whole
+                                block (no history, nothing to consume); a later block takes effect
+                                where its tick stands */
+    CT_PORT_SHAPE = 1 << 2,  /* an input of which only the description is used: no data flow, and
+                                it makes no cycle */
+    CT_PORT_MANY = 1 << 3    /* the stage's one input: takes a list of links */
+} CtPortFlags;
+
+/* A row of a stage's table of inputs or outputs; the table ends with a row without name. */
+typedef struct {
+    const char *name;
+    const char *layout; /* what any variant may rely on: types and axes that must stand, as a
+                           pattern in any order, "ci8|cf32{time station ...}" */
+    CtPortFlags flags;
+    const char *help;
+} CtPort;
+
+/* ---- shape rule ---- */
+
+typedef enum {
+    CT_FOOTPRINT_WINDOW, /* output sample i is made of input samples i·hop … i·hop + window − 1;
+                            only whole windows count */
+    CT_FOOTPRINT_SUM /* output sample i sums input samples i·hop … (i + 1)·hop − 1; the variant
+                        carries the partial sum from block to block; the last may be short */
+} CtFootprintKind;
+
+typedef enum {
+    CT_LANES_ALL, /* an output is valid where all the lanes that it is made of are */
+    CT_LANES_ANY  /* … where any of them is: a beam of the stations that there are */
+} CtLanes;
+
+/* What one output sample needs of the input along time. {WINDOW, 1, 1, 0, ALL}, sample by sample,
+ * is the default. `window` > `hop` is history: the core keeps it. */
+typedef struct {
+    CtFootprintKind kind;
+    gint64 window;
+    gint64 hop;
+    gint64 offset; /* the output's start: its window's first sample plus this many samples */
+    CtLanes lanes; /* how lanes of validity merge whose axis the output has no more */
+} CtFootprint;
+
+/* One node of a graph as a stage sees it. Inputs and outputs are in the order of the stage's tables
+ * (one input per link for CT_PORT_MANY); type CT_TYPE_NONE marks one that is not connected. */
+typedef struct {
+    const char *name;
+    const CtStage *stage;
+    const CtParams *params;
+    guint n_inputs;
+    const CtStream *inputs;
+    guint n_outputs;
+    CtStream *outputs;
+    CtFootprint footprint;
+    CtLayout *input_layouts;  /* wishes from the parameters: patterns that every variant's port */
+    CtLayout *output_layouts; /* must also match; empty ones ask nothing */
+    gint64 block;             /* a source's `block: {time: …}`; 0: the planner chooses */
+} CtNode;
+
+/* A stage. */
+struct CtStage {
+    const char *name;    /* "fir", "file.source" */
+    const char *summary; /* one line */
+    guint version;       /* of parameters and ports: raised when they change */
+    const CtPort *inputs;
+    const CtPort *outputs;
+    const CtParam *params;
+    const char *const *counters; /* names of what it counts, "clipped"; NULL-terminated, or NULL */
+
+    /* Describes the outputs: type, axes and coordinates, from inputs and parameters, and sets the
+     * footprint and the node's wishes. Outputs come in as clear streams. Where there is an input
+     * with time, the core then fills the outputs' clock, start and time length from the footprint;
+     * a source fills them itself. It may read small files (headers, coefficients), and checks
+     * whatever can be known without running. */
+    gboolean (*infer)(CtNode *node, GError **error);
+
+    /* Useful operations per sample (along time) of the first output, of the first input for a sink;
+     * NULL: none to speak of. For plans, statistics and benchmarks. */
+    gdouble (*operations)(const CtNode *node);
+};
+
+/* ---- variants ---- */
+
+typedef enum { CT_REFERENCE, CT_CPU, CT_CUDA, CT_N_BACKENDS } CtBackend;
+
+/* Instruction sets; a variant runs where the processor has its own. */
+typedef enum { CT_ISA_BASELINE, CT_ISA_AVX2, CT_ISA_AVX512, CT_N_ISAS } CtIsa;
+
+/* The instruction set that this copy of a file is compiled for. */
+#if defined(__AVX512F__)
+#define CT_ISA_THIS CT_ISA_AVX512
+#elif defined(__AVX2__)
+#define CT_ISA_THIS CT_ISA_AVX2
+#else
+#define CT_ISA_THIS CT_ISA_BASELINE
+#endif
+
+/* Layouts that a variant can run, one row a choice:
+ *
+ *     "ci8|cf32[... time] -> cf32[... time phase]"
+ *     "cf32[channel time station pol], cf32[channel beam station] -> cf32[channel time beam pol]"
+ *
+ * inputs, arrow, outputs, each in port order, all ports named (an unconnected optional one is then
+ * passed over; a source has nothing before the arrow, a sink nothing after it; a CT_PORT_MANY input
+ * is one pattern for all). Between the ports of a row the same name is the same axis and `...`
+ * stands for the same axes in the same order; `{a b}` on both sides means that both have the common
+ * axes in one order, with the axes that only the output has in the place of those that only the
+ * input has, or last. A row whose order may differ between the ports (transpose) begins with "any:
+ * ". */
+typedef struct {
+    const char *layouts;
+    gdouble efficiency; /* share of the roof (bytes over bandwidth, operations over peak, the
+                           larger) that this row reaches in the model: 0 to 1 */
+} CtRow;
+
+/* A port as the plan has bound it, for prepare. */
+typedef struct {
+    const CtStream *stream; /* type CT_TYPE_NONE: not connected */
+    CtLayout layout;        /* concrete */
+    gint64 max_samples;     /* the most that one firing sees (with history) or makes */
+} CtBinding;
+
+/* What prepare gets, and what it may set. */
+typedef struct {
+    const CtNode
+        *nodes; /* what the variant covers, in the order of `covers`; they live until finish */
+    guint n_nodes;
+    guint n_inputs; /* of the first node */
+    const CtBinding *inputs;
+    guint n_outputs; /* of the last node */
+    const CtBinding *outputs;
+    guint n_workers;
+    gsize scratch_bytes; /* set: bytes of scratch that each worker needs; 64-byte aligned */
+    gint64 n_items;      /* set, with split "*": items of a firing, whatever its length */
+} CtPrepare;
+
+/* An input as advance sees it: what has arrived and is not consumed yet. */
+typedef struct {
+    CtBlock block;   /* n_samples of it stand, contiguous; for a static port the current block */
+    gboolean ended;  /* no more will come after these */
+    gint64 consumed; /* set: samples that will not be needed again */
+    gint64 used;     /* set: samples from the first that work may read (consumed and history) */
+} CtArrival;
+
+/* An output as advance sees it. */
+typedef struct {
+    gint64 room;     /* samples that can be produced now */
+    gint64 produced; /* set */
+    gint64 start;    /* set: tick of the first sample produced; must follow on what was before */
+    guint8
+        *validity; /* [lane][room], all 1 beforehand; write zeros where data are invalid, and set */
+    gint64 validity_stride;
+    gboolean invalid; /* set: some are invalid; otherwise `validity` is not looked at */
+} CtDeparture;
+
+typedef struct {
+    CtArrival *inputs;
+    CtDeparture *outputs;
+    gboolean ended;    /* set by a source, with the last samples; others end when their inputs do */
+    guint64 *counters; /* in the order of the stage's `counters` */
+    gpointer core;     /* the core's own */
+} CtAdvance;
+
+/* A firing, or a range of it. Blocks are those that advance decided on: inputs hold `used` samples,
+ * outputs `produced`. */
+typedef struct {
+    const CtBlock *inputs;  /* data NULL: not connected */
+    const CtBlock *outputs; /* data NULL: nobody reads this port */
+    gint64 begin, end;      /* items */
+    gboolean ended;         /* nothing comes after this firing: partial sums are due */
+    gpointer scratch;       /* this worker's */
+    guint64 *counters;      /* this worker's; in the order of the stage's `counters` */
+} CtWork;
+
+struct CtVariant {
+    const char *name; /* "reference", "cpu-avx2" */
+    CtBackend backend;
+    CtIsa isa;
+    const char *const
+        *covers; /* stages, NULL-terminated: {"fir", NULL}; a fused one {"fir", "fft", NULL} */
+    const CtRow *rows; /* in order of preference, ends with a row without layouts */
+
+    /* The axis of the first output (of the first input for a sink) along which work may be split;
+     * "time": items are the output's samples (a sink's: the input's); "*": prepare sets n_items;
+     * NULL: one item. */
+    const char *split;
+
+    /* Source or sink that waits for files or the network: gets a thread of its own, where advance
+     * and work may block. */
+    gboolean waits;
+
+    /* Whether this variant can do these nodes, beyond types and layouts (NULL: it can). Where it
+     * cannot, *reason says why, allocated for the caller. */
+    gboolean (*fits)(const CtNode *nodes, char **reason);
+
+    /* May fail and allocate. *state is the variant's own and given to finish even after a failure,
+     * NULL where prepare left it so. */
+    gboolean (*prepare)(CtPrepare *prepare, gpointer *state, GError **error);
+
+    /* NULL: ct_advance_default. */
+    gboolean (*advance)(gpointer state, CtAdvance *advance, GError **error);
+
+    gboolean (*work)(gpointer state, const CtWork *work, GError **error);
+
+    /* Sinks: the stream has ended in order (or an interrupt ended it): make the result final. Not
+     * called after a failure. May be NULL. */
+    gboolean (*complete)(gpointer state, GError **error);
+
+    /* Frees; accepts NULL and the half-prepared. May be NULL. */
+    void (*finish)(gpointer state);
+};
+
+/* The rule of the footprint (of a fused variant: of its stages in a row), for variants that only
+ * want to add to it. Consumes and produces what the footprint allows; a sink consumes all that
+ * stands. Sets each output's validity: of a WINDOW, valid where every sample under the window is;
+ * of a SUM, where any sample is. After work, the core zeroes what is invalid. */
+CT_EXPORT gboolean ct_advance_default(CtAdvance *advance, GError **error);
+
+/* ---- the plugin ---- */
+
+typedef struct {
+    guint32 magic;       /* CT_PLUGIN_MAGIC */
+    guint32 abi_version; /* CT_ABI_VERSION */
+    const char *name;
+    const CtStage *const *stages;     /* NULL-terminated */
+    const CtVariant *const *variants; /* NULL-terminated, in order of preference */
+} CtPlugin;
+
+#define CT_PLUGIN_MAGIC 0x43546e31u /* "CTn1" */
+
+/* Defines the one symbol that a plugin exports:
+ *
+ *     CT_PLUGIN("fir", ((const CtStage *const[]){&fir, NULL}), ((const CtVariant *const[]){…,
+ * NULL}));
+ */
+#define CT_PLUGIN_SYMBOL "ct_plugin"
+#define CT_PLUGIN(name_, stages_, variants_)                                                       \
+    CT_EXPORT extern const CtPlugin ct_plugin;                                                     \
+    const CtPlugin ct_plugin = {CT_PLUGIN_MAGIC, CT_ABI_VERSION, name_, stages_, variants_}
+
+G_END_DECLS
