@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers with units: "200 MHz", "5 us", "1.5 GiB", "200 MHz/1024". */
+#include "quantity.h"
+
+#include <cornerturn/stage.h>
+#include <math.h>
+#include <string.h>
+
+typedef __int128 Wide;
+
+/* `value` always holds; numerator / denominator where `denominator` is not 0. */
+typedef struct {
+    gdouble value;
+    Wide numerator, denominator;
+} Number;
+
+typedef struct {
+    const char *name;
+    Number factor;
+} Factor;
+
+/* The large ones first: who writes "200 mhz" means MHz. */
+static const Factor prefixes[] = {
+    {"", {1, 1, 1}},
+    {"k", {1e3, 1000, 1}},
+    {"M", {1e6, 1000000, 1}},
+    {"G", {1e9, 1000000000, 1}},
+    {"T", {1e12, 1000000000000, 1}},
+    {"m", {1e-3, 1, 1000}},
+    {"u", {1e-6, 1, 1000000}},
+    {"µ", {1e-6, 1, 1000000}},
+    {"n", {1e-9, 1, 1000000000}},
+    {"p", {1e-12, 1, 1000000000000}},
+};
+
+/* What people write that is no prefix of the unit. */
+static const struct {
+    const char *unit;
+    Factor factor;
+} others[] = {
+    {"s", {"min", {60, 60, 1}}},
+    {"s", {"h", {3600, 3600, 1}}},
+    {"s", {"d", {86400, 86400, 1}}},
+    {"m", {"cm", {0.01, 1, 100}}},
+    {"rad", {"deg", {G_PI / 180, 0, 0}}},
+    {"rad", {"arcmin", {G_PI / 180 / 60, 0, 0}}},
+    {"rad", {"arcsec", {G_PI / 180 / 3600, 0, 0}}},
+    {"B", {"KiB", {1024, 1024, 1}}},
+    {"B", {"MiB", {1048576, 1048576, 1}}},
+    {"B", {"GiB", {1073741824, 1073741824, 1}}},
+    {"B", {"TiB", {1099511627776, 1099511627776, 1}}},
+};
+
+static const struct {
+    const char *unit, *what;
+} examples[] = {
+    {"Hz", "a frequency such as '200 MHz'"}, {"s", "a time such as '5 us'"},
+    {"m", "a length such as '1.5 km'"},      {"rad", "an angle such as '-3 deg'"},
+    {"B", "an amount such as '1.5 GiB'"},
+};
+
+static char *
+describe_wanted(const char *unit)
+{
+    if (!unit)
+        return g_strdup("a number");
+    for (guint i = 0; i < G_N_ELEMENTS(examples); i++)
+        if (g_str_equal(examples[i].unit, unit))
+            return g_strdup(examples[i].what);
+    return g_strdup_printf("a number in %s", unit);
+}
+
+/* ---- rational arithmetic ---- */
+
+static Wide
+greatest_divisor(Wide a, Wide b)
+{
+    while (b != 0) {
+        const Wide rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+static void
+reduce(Number *number)
+{
+    const Wide divisor = greatest_divisor(number->numerator, number->denominator);
+    if (divisor > 1) {
+        number->numerator /= divisor;
+        number->denominator /= divisor;
+    }
+}
+
+static Number
+multiply(Number a, Number b)
+{
+    Number product = {.value = a.value * b.value};
+    if (a.denominator == 0 || b.denominator == 0)
+        return product;
+    Number left = {0, a.numerator, b.denominator}, right = {0, b.numerator, a.denominator};
+    reduce(&left);
+    reduce(&right);
+    if (__builtin_mul_overflow(left.numerator, right.numerator, &product.numerator) ||
+        __builtin_mul_overflow(left.denominator, right.denominator, &product.denominator))
+        product.denominator = 0;
+    return product;
+}
+
+/* `number` is not 0. */
+static Number
+invert(Number number)
+{
+    const Wide sign = number.numerator < 0 ? -1 : 1;
+    return (Number){1 / number.value, sign * number.denominator, sign * number.numerator};
+}
+
+static Wide
+power_of_ten(guint exponent)
+{
+    Wide power = 1;
+    while (exponent-- > 0)
+        power *= 10;
+    return power;
+}
+
+/* ---- text ---- */
+
+static void
+skip_spaces(const char **text)
+{
+    while (g_ascii_isspace(**text))
+        (*text)++;
+}
+
+static gboolean
+starts_number(const char *text)
+{
+    if (*text == '+' || *text == '-')
+        text++;
+    if (*text == '.')
+        text++;
+    return g_ascii_isdigit(*text);
+}
+
+/* A decimal number, exact as long as 36 digits hold it. */
+static gboolean
+parse_number(const char **text, Number *number)
+{
+    if (!starts_number(*text))
+        return FALSE;
+    const char *start = *text, *end = start;
+    const gboolean negative = *end == '-';
+    if (*end == '+' || *end == '-')
+        end++;
+
+    Wide mantissa = 0;
+    gint64 exponent = 0;
+    guint n_digits = 0;
+    gboolean after_point = FALSE;
+    for (; g_ascii_isdigit(*end) || (*end == '.' && !after_point); end++) {
+        if (*end == '.') {
+            after_point = TRUE;
+            continue;
+        }
+        if (n_digits > 0 || *end != '0')
+            n_digits++;
+        if (n_digits <= 36)
+            mantissa = mantissa * 10 + (*end - '0');
+        exponent -= after_point;
+    }
+    if ((*end == 'e' || *end == 'E') && starts_number(end + 1) && end[1] != '.' &&
+        !(strchr("+-", end[1]) && end[2] == '.')) {
+        char *after;
+        exponent += CLAMP(g_ascii_strtoll(end + 1, &after, 10), -100000, 100000);
+        end = after;
+    }
+    g_autofree char *copy = g_strndup(start, end - start);
+    const gdouble value = g_ascii_strtod(copy, NULL);
+    if (!isfinite(value))
+        return FALSE;
+
+    *number = (Number){.value = value, .numerator = negative ? -mantissa : mantissa};
+    while (exponent < 0 && number->numerator != 0 && number->numerator % 10 == 0) {
+        number->numerator /= 10;
+        exponent++;
+    }
+    if (number->numerator == 0 && n_digits == 0)
+        number->denominator = 1;
+    else if (n_digits > 36 || exponent < -36 || exponent > 36 - (gint64)n_digits)
+        number->denominator = 0;
+    else if (exponent < 0)
+        number->denominator = power_of_ten(-exponent);
+    else {
+        number->numerator *= power_of_ten(exponent);
+        number->denominator = 1;
+    }
+    if (number->denominator > 1)
+        reduce(number);
+    *text = end;
+    return TRUE;
+}
+
+static gboolean
+find_factor(const char *given, const char *unit, Number *factor)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(prefixes); i++) {
+        const gsize length = strlen(prefixes[i].name);
+        if (g_str_has_prefix(given, prefixes[i].name) && g_str_equal(given + length, unit)) {
+            *factor = prefixes[i].factor;
+            return TRUE;
+        }
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+        if (g_str_equal(others[i].unit, unit) && g_str_equal(others[i].factor.name, given)) {
+            *factor = others[i].factor.factor;
+            return TRUE;
+        }
+    return FALSE;
+}
+
+/* The unit that `given` differs from in case alone, NULL where there is none. */
+static char *
+suggest_unit(const char *given, const char *unit)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(prefixes); i++) {
+        g_autofree char *name = g_strconcat(prefixes[i].name, unit, NULL);
+        if (g_ascii_strcasecmp(name, given) == 0)
+            return g_steal_pointer(&name);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+        if (g_str_equal(others[i].unit, unit) &&
+            g_ascii_strcasecmp(others[i].factor.name, given) == 0)
+            return g_strdup(others[i].factor.name);
+    return NULL;
+}
+
+/* Takes a "/ number" off the front of `text`. FALSE where what follows the stroke is none. */
+static gboolean
+parse_divisor(const char **text, Number *number)
+{
+    const char *rest = *text;
+    skip_spaces(&rest);
+    if (*rest != '/')
+        return TRUE;
+    rest++;
+    skip_spaces(&rest);
+    Number divisor;
+    if (!parse_number(&rest, &divisor) || divisor.value == 0)
+        return FALSE;
+    *number = multiply(*number, invert(divisor));
+    *text = rest;
+    return TRUE;
+}
+
+static gboolean
+refuse(const char *text, const char *unit, const char *remark, GError **error)
+{
+    g_autofree char *wanted = describe_wanted(unit);
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "wants %s, but is given '%s'%s", wanted, text,
+                remark);
+    return FALSE;
+}
+
+gboolean
+ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit, GError **error)
+{
+    const char *rest = text;
+    skip_spaces(&rest);
+    Number number;
+    if (!parse_number(&rest, &number) || !parse_divisor(&rest, &number))
+        return refuse(text, unit, "", error);
+    skip_spaces(&rest);
+
+    const gsize length = strcspn(rest, "/ \t\r\n");
+    if (length > 0) {
+        g_autofree char *given = g_strndup(rest, length);
+        Number factor;
+        if (!unit)
+            return refuse(text, unit, "", error);
+        if (!find_factor(given, unit, &factor)) {
+            g_autofree char *name = suggest_unit(given, unit);
+            g_autofree char *remark =
+                name ? g_strdup_printf("; did you mean '%s'?", name) : g_strdup("");
+            return refuse(text, unit, remark, error);
+        }
+        number = multiply(number, factor);
+        rest += length;
+        if (!parse_divisor(&rest, &number))
+            return refuse(text, unit, "", error);
+        skip_spaces(&rest);
+    }
+    if (*rest != '\0')
+        return refuse(text, unit, "", error);
+
+    const gboolean fits = number.denominator != 0 && number.numerator <= G_MAXINT64 &&
+                          number.numerator >= G_MININT64 && number.denominator <= G_MAXINT64;
+    *quantity = (CtQuantity){.value = number.value};
+    if (fits) {
+        quantity->numerator = number.numerator;
+        quantity->denominator = number.denominator;
+        quantity->value = (gdouble)((long double)number.numerator / number.denominator);
+    }
+    return TRUE;
+}
+
+char *
+ct_quantity_format(gdouble value, const char *unit)
+{
+    static const char *const large[] = {"", "k", "M", "G", "T"};
+    static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti"};
+    static const char *const small[] = {"", "m", "u", "n", "p"};
+    if (!unit)
+        return g_strdup_printf("%.6g", value);
+    const gboolean bytes = g_str_equal(unit, "B");
+    const gdouble step = bytes ? 1024 : 1000;
+    guint i = 0;
+    if (fabs(value) >= 1 || value == 0 || bytes) {
+        for (; i + 1 < G_N_ELEMENTS(large) && fabs(value) >= step; i++)
+            value /= step;
+        return g_strdup_printf("%.6g %s%s", value, bytes ? binary[i] : large[i], unit);
+    }
+    for (; i + 1 < G_N_ELEMENTS(small) && fabs(value) < 1; i++)
+        value *= 1000;
+    return g_strdup_printf("%.6g %s%s", value, small[i], unit);
+}
