@@ -3,7 +3,10 @@
 #include "document.h"
 
 #include <cornerturn/stage.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 #include <yaml.h>
 
 enum {
@@ -68,6 +71,12 @@ ct_value_copy(const CtValue *value)
     for (guint i = 0; value->items && i < value->items->len; i++)
         g_ptr_array_add(copy->items, ct_value_copy(value->items->pdata[i]));
     return copy;
+}
+
+CtValue *
+ct_value_new_mapping(const CtPlace *place)
+{
+    return value_new(CT_VALUE_MAPPING, *place);
 }
 
 gboolean
@@ -144,6 +153,7 @@ typedef struct {
     const char *name; /* interned */
     const char *text;
     gsize length;
+    gboolean without_lines;
 } Reader;
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(yaml_event_t, yaml_event_delete)
@@ -151,6 +161,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(yaml_event_t, yaml_event_delete)
 static CtPlace
 mark_place(const Reader *reader, yaml_mark_t mark)
 {
+    if (reader->without_lines)
+        return (CtPlace){reader->name, 0, 0};
     return (CtPlace){reader->name, mark.line + 1, mark.column + 1};
 }
 
@@ -158,6 +170,8 @@ mark_place(const Reader *reader, yaml_mark_t mark)
 static CtPlace
 offset_place(const Reader *reader, gsize offset)
 {
+    if (reader->without_lines)
+        return (CtPlace){reader->name, 0, 0};
     CtPlace place = {reader->name, 1, 1};
     for (gsize i = 0; i < MIN(offset, reader->length); i++) {
         const guint8 byte = reader->text[i];
@@ -320,7 +334,7 @@ read_document(Reader *reader, GError **error)
         if (!next_event(reader, &event, error))
             return NULL;
         if (event.type == YAML_STREAM_END_EVENT) {
-            const CtPlace place = {reader->name, 1, 1};
+            const CtPlace place = offset_place(reader, 0);
             CtValue *nothing = value_new(CT_VALUE_SCALAR, place);
             nothing->text = g_strdup("");
             return nothing;
@@ -342,6 +356,25 @@ read_document(Reader *reader, GError **error)
     return g_steal_pointer(&value);
 }
 
+static CtValue *
+parse(Reader *reader, GError **error)
+{
+    if (reader->length > LARGEST) {
+        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s: wants at most %d bytes, but has more",
+                    reader->name, LARGEST);
+        return NULL;
+    }
+    if (!yaml_parser_initialize(&reader->parser)) {
+        g_set_error_literal(error, CT_ERROR, CT_ERROR_MEMORY, "no memory to parse YAML");
+        return NULL;
+    }
+    yaml_parser_set_encoding(&reader->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&reader->parser, (const guint8 *)reader->text, reader->length);
+    CtValue *value = read_document(reader, error);
+    yaml_parser_delete(&reader->parser);
+    return value;
+}
+
 CtValue *
 ct_value_parse(const char *text, gssize length, const char *name, GError **error)
 {
@@ -350,31 +383,46 @@ ct_value_parse(const char *text, gssize length, const char *name, GError **error
         .text = text,
         .length = length < 0 ? strlen(text) : (gsize)length,
     };
-    if (reader.length > LARGEST) {
-        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s: wants at most %d bytes, but has %zu",
-                    name, LARGEST, reader.length);
-        return NULL;
+    return parse(&reader, error);
+}
+
+CtValue *
+ct_value_parse_short(const char *text, const char *name, GError **error)
+{
+    Reader reader = {
+        .name = g_intern_string(name),
+        .text = text,
+        .length = strlen(text),
+        .without_lines = TRUE,
+    };
+    return parse(&reader, error);
+}
+
+/* Files of any kind, up to the size that a graph may have. */
+static GByteArray *
+read_file(const char *path, GError **error)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    guint8 piece[16384];
+    gssize n = fd < 0 ? -1 : 1;
+    while (n > 0 && bytes->len <= LARGEST) {
+        n = read(fd, piece, sizeof piece);
+        if (n > 0)
+            g_byte_array_append(bytes, piece, n);
     }
-    if (!yaml_parser_initialize(&reader.parser)) {
-        g_set_error_literal(error, CT_ERROR, CT_ERROR_MEMORY, "no memory to parse YAML");
-        return NULL;
-    }
-    yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&reader.parser, (const guint8 *)text, reader.length);
-    CtValue *value = read_document(&reader, error);
-    yaml_parser_delete(&reader.parser);
-    return value;
+    const int code = errno;
+    if (fd >= 0)
+        close(fd);
+    if (n >= 0)
+        return g_steal_pointer(&bytes);
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: cannot be read: %s", path, g_strerror(code));
+    return NULL;
 }
 
 CtValue *
 ct_value_load(const char *path, GError **error)
 {
-    g_autofree char *text = NULL;
-    gsize length;
-    g_autoptr(GError) cause = NULL;
-    if (!g_file_get_contents(path, &text, &length, &cause)) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s", cause->message);
-        return NULL;
-    }
-    return ct_value_parse(text, length, path, error);
+    g_autoptr(GByteArray) bytes = read_file(path, error);
+    return bytes ? ct_value_parse((const char *)bytes->data, bytes->len, path, error) : NULL;
 }

@@ -31,7 +31,10 @@ struct CtValue {
 
 /* Parses one document. `name` stands for the file in places; `length` −1: up to the NUL. */
 CtValue *ct_value_parse(const char *text, gssize length, const char *name, GError **error);
+/* A command's argument or a default: its places are `name` alone, lines would say nothing. */
+CtValue *ct_value_parse_short(const char *text, const char *name, GError **error);
 CtValue *ct_value_load(const char *path, GError **error);
+CtValue *ct_value_new_mapping(const CtPlace *place);
 CtValue *ct_value_copy(const CtValue *value);
 void ct_value_free(CtValue *value);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtValue, ct_value_free)
