@@ -7,7 +7,11 @@
  *
  * `[a b c]` this order, slowest first; `{a b c}` these axes in any order; `...` any further axes,
  * in their order; `time:16` the innermost block of 16 of an axis that also stands outside;
- * `complex` the real and imaginary parts as an axis of length 2 of the part type. */
+ * `complex` the real and imaginary parts as an axis of length 2 of the part type.
+ *
+ * Between `{ }` the blocks stand last, and memory has them so. `...` stands for whole axes of the
+ * stream: blocks and `complex` must be named. A complex type and its part type with `complex`
+ * innermost are the same memory, and either form matches where the pattern has the other. */
 #pragma once
 
 #include <cornerturn/tensor.h>
@@ -48,8 +52,10 @@ CT_EXPORT gboolean ct_layout_matches(const CtLayout *pattern, const CtLayout *la
 CT_EXPORT gboolean ct_layout_accepts(const CtLayout *pattern, const CtStream *stream,
                                      GError **error);
 /* Makes `pattern` concrete for the axes of `stream` and element `type`: the axes under `...` and in
- * `{ }` come in the order in which they stand in `like` (a layout of a neighbour; NULL: the
- * stream's canonical order). FALSE where the pattern cannot hold the stream. */
+ * `{ }` come in the order in which they stand in `like` (a layout of a neighbour, or a pattern of
+ * one; NULL or in any order: the stream's canonical order). Axes that `like` lacks come in
+ * canonical order where its `...` stands, or last. Where the pattern has `complex`, a complex
+ * `type` becomes its part type. FALSE where the pattern cannot hold the stream. */
 CT_EXPORT gboolean ct_layout_resolve(CtLayout *concrete, const CtLayout *pattern,
                                      const CtStream *stream, CtType type, const CtLayout *like,
                                      GError **error);
@@ -57,7 +63,7 @@ CT_EXPORT gboolean ct_layout_resolve(CtLayout *concrete, const CtLayout *pattern
 CT_EXPORT void ct_layout_canonical(CtLayout *layout, const CtStream *stream);
 
 /* Lengths and packed strides of `n_samples` of `stream` in a concrete layout; returns the bytes of
- * the whole. A blocked axis is rounded up to whole blocks. */
+ * the whole, G_MAXSIZE where they do not fit. A blocked axis is rounded up to whole blocks. */
 CT_EXPORT gsize ct_layout_strides(const CtLayout *layout, const CtStream *stream, gint64 n_samples,
                                   gint64 length[CT_MAX_AXES], gint64 stride[CT_MAX_AXES]);
 

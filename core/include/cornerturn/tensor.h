@@ -102,19 +102,21 @@ CT_EXPORT void ct_stream_copy(CtStream *copy, const CtStream *stream);
 CT_EXPORT gint ct_stream_axis(const CtStream *stream, const char *name);
 /* Length of an axis, 1 where there is none; not for `time`. */
 CT_EXPORT gint64 ct_stream_length(const CtStream *stream, const char *name);
-/* Adds an axis at its canonical place (time subband channel|phase beam|baseline|station pol pol'
- * stokes, others before time's right neighbour in the order they come) and returns it; NULL when
- * the axis exists or there are too many. */
+/* Adds an axis, without coordinate, at its canonical place and returns it; NULL when the axis
+ * exists or there are too many. The canonical order is time subband tap channel phase, then other
+ * axes in the order they come, then beam baseline station pol pol' stokes. */
 CT_EXPORT CtAxis *ct_stream_add_axis(CtStream *stream, const char *name, gint64 length);
 CT_EXPORT void ct_stream_remove_axis(CtStream *stream, const char *name);
-/* Samples of an element of time: the product of the other axes' lengths. */
+/* Samples of an element of time: the product of the other axes' lengths (G_MAXINT64 where it does
+ * not fit). */
 CT_EXPORT gint64 ct_stream_width(const CtStream *stream);
 /* Lanes of validity: the product of the lengths of the axes that lose data, time left out; lane
  * index row-major in the order of `axes`. */
 CT_EXPORT gint64 ct_stream_n_lanes(const CtStream *stream);
 /* Samples per second as a number; 0 without clock. */
 CT_EXPORT gdouble ct_stream_sample_rate(const CtStream *stream);
-/* Coordinate of sample `i`, `parent` being the index on the parent axis (0 without). */
+/* Coordinate of sample `i`, `parent` being the index on the parent axis (0 without); `i` itself
+ * where the axis has no coordinate. */
 CT_EXPORT gdouble ct_stream_coordinate(const CtStream *stream, guint axis, gint64 i, gint64 parent);
 /* "time 4096, station 16, pol 2", for messages. */
 CT_EXPORT char *ct_stream_describe(const CtStream *stream);
