@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of back-to-back packets: where each packet stands, when it was sampled, and what is amiss.
+ *
+ * A format brings two functions on the bytes of a header; scanning finds the packets, passing over
+ * damage, and arranging puts them in time. Nothing is ever shifted in time: what has no packet is
+ * missing, and each packet that is not used is counted under one reason. */
+#pragma once
+
+#include <cornerturn/export.h>
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define CT_PACKET_MAX_HEADER 64
+
+typedef struct {
+    const char *name;   /* "VDIF frames", for messages */
+    gsize header_bytes; /* at most CT_PACKET_MAX_HEADER */
+    /* Bytes of the whole packet, header included, or 0 where this is no header of the format. */
+    gsize (*size)(const guint8 *header);
+    /* Whether two headers of the format describe one stream: the same sizes, types, sender. */
+    gboolean (*alike)(const guint8 *a, const guint8 *b);
+} CtPacketFormat;
+
+typedef struct {
+    gint64 stamp;  /* index of its first sample; until arranged, whatever the caller keeps there */
+    gint64 offset; /* of its header in its file */
+    guint32 file;
+    guint32 lane;     /* thread or port */
+    gboolean flagged; /* its sender says that its data are invalid */
+} CtPacket;
+
+/* Packets that are not used, by reason, and two that count what was seen. */
+typedef enum {
+    CT_PACKETS_READ,      /* whole packets found */
+    CT_PACKETS_REORDERED, /* of those, used though they came after a later one */
+    CT_PACKETS_MISSING,   /* never found: their samples are invalid */
+    CT_PACKETS_DUPLICATE, /* the same samples a second time */
+    CT_PACKETS_FLAGGED,   /* marked invalid by their sender */
+    CT_PACKETS_CORRUPT,   /* no header where one must be */
+    CT_PACKETS_TRUNCATED, /* shorter than their header says */
+    CT_PACKETS_STRAY,     /* of a lane that is not read */
+    CT_PACKETS_MISTIMED,  /* stamps that cannot be true: far from all others, or off the grid */
+    CT_PACKETS_N_COUNTS
+} CtPacketCount;
+
+/* Their names, for `counters` of a stage; NULL-terminated. */
+CT_EXPORT extern const char *const ct_packet_counters[CT_PACKETS_N_COUNTS + 1];
+
+typedef struct {
+    GArray *packets; /* CtPacket; by lane and stamp once arranged */
+    guint64 counts[CT_PACKETS_N_COUNTS];
+    guint n_lanes;
+    guint *lane_begin; /* [n_lanes + 1] index of a lane's first packet, once arranged */
+    gint64 first, end; /* samples, over all lanes */
+    gint64 n_samples;  /* of a packet */
+} CtPackets;
+
+CT_EXPORT CtPackets *ct_packets_new(void);
+CT_EXPORT void ct_packets_free(CtPackets *packets);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPackets, ct_packets_free)
+
+/* Called for each whole packet found, to fill in stamp, lane and flagged. */
+typedef void (*CtPacketFunc)(const guint8 *header, CtPacket *packet, gpointer data);
+
+/* Finds the packets of an open file, from its beginning to its end, and appends them. The stream is
+ * that of the first header that another one of its like, or the end of the file, follows; a copy of
+ * it goes to `pattern` (header_bytes). Fails where the file holds no packet at all, or can't be
+ * read; messages begin with "PATH: ". */
+CT_EXPORT gboolean ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
+                                   const CtPacketFormat *format, CtPacketFunc found, gpointer data,
+                                   guint8 *pattern, GError **error);
+
+/* Orders the packets of `n_lanes` lanes by lane and stamp, each of `n_samples` samples, and drops
+ * those that can't be used. Where stamps leave a gap of more than `max_gap` samples, only the run
+ * of most packets between two such gaps is believed. */
+CT_EXPORT void ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples,
+                                  gint64 max_gap);
+
+/* The first packet of the lane that ends after sample `at`, and the end of the lane's packets. */
+CT_EXPORT const CtPacket *ct_packets_find(const CtPackets *packets, guint lane, gint64 at,
+                                          const CtPacket **end);
+
+/* Writes the validity of samples begin … begin + n − 1 of a lane: 1 where a packet holds them.
+ * Returns whether any is invalid. */
+CT_EXPORT gboolean ct_packets_validity(const CtPackets *packets, guint lane, gint64 begin, gint64 n,
+                                       guint8 *validity);
+
+/* "256 packets, 3 missing, 1 duplicate": the counts that are not zero. */
+CT_EXPORT char *ct_packets_describe(const CtPackets *packets);
+
+/* Opens a regular file for reading; −1 and "PATH: can't be opened: …" otherwise. */
+CT_EXPORT int ct_file_open(const char *path, GError **error);
+/* Reads exactly `n` bytes at an offset; fails as well where the file ends before. */
+CT_EXPORT gboolean ct_file_read(const char *path, int fd, gint64 offset, void *bytes, gsize n,
+                                GError **error);
+
+G_END_DECLS

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of back-to-back packets: where each packet stands, when it was sampled, and what is amiss.
+ */
+#include "cornerturn/packets.h"
+
+#include "cornerturn/stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *const ct_packet_counters[CT_PACKETS_N_COUNTS + 1] = {
+    [CT_PACKETS_READ] = "packets",        [CT_PACKETS_REORDERED] = "reordered",
+    [CT_PACKETS_MISSING] = "missing",     [CT_PACKETS_DUPLICATE] = "duplicate",
+    [CT_PACKETS_FLAGGED] = "flagged",     [CT_PACKETS_CORRUPT] = "corrupt",
+    [CT_PACKETS_TRUNCATED] = "truncated", [CT_PACKETS_STRAY] = "stray",
+    [CT_PACKETS_MISTIMED] = "mistimed",
+};
+
+/* ---- files ---- */
+
+static gboolean
+fail_with_errno(GError **error, const char *path, const char *what)
+{
+    const int saved = errno;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: %s: %s", path, what, g_strerror(saved));
+    return FALSE;
+}
+
+int
+ct_file_open(const char *path, GError **error)
+{
+    const int fd = g_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        fail_with_errno(error, path, "can't be opened");
+        return -1;
+    }
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: can't be opened: not a file", path);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Bytes read, fewer than `n` only at the end of the file; −1 on failure. */
+static gssize
+read_at(int fd, gint64 offset, guint8 *bytes, gsize n)
+{
+    gsize done = 0;
+    while (done < n) {
+        const gssize given = pread(fd, bytes + done, n - done, offset + done);
+        if (given < 0 && errno == EINTR)
+            continue;
+        if (given < 0)
+            return -1;
+        if (given == 0)
+            break;
+        done += given;
+    }
+    return done;
+}
+
+gboolean
+ct_file_read(const char *path, int fd, gint64 offset, void *bytes, gsize n, GError **error)
+{
+    const gssize given = read_at(fd, offset, bytes, n);
+    if (given < 0)
+        return fail_with_errno(error, path, "can't be read");
+    if ((gsize)given < n) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                    "%s: wants %" G_GSIZE_FORMAT " bytes at %" G_GINT64_FORMAT
+                    ", but is given %" G_GSSIZE_FORMAT ": the file has become shorter",
+                    path, n, offset, given);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- scanning ---- */
+
+typedef struct {
+    const CtPacketFormat *format;
+    const char *path;
+    int fd;
+    gint64 length;   /* of the file */
+    guint8 *pattern; /* header of the stream; size 0 while it is not known */
+    gint64 size;     /* of each packet */
+    guint8 *window;  /* a piece of the file, for searches byte by byte */
+    gint64 window_begin, window_end;
+} Scan;
+
+enum { WINDOW_BYTES = 1 << 20 };
+
+/* The header at `at`, or NULL where the file has ended, or can't be read (then with an error). */
+static const guint8 *
+header_in_window(Scan *scan, gint64 at, GError **error)
+{
+    const gint64 bytes = scan->format->header_bytes;
+    if (at + bytes > scan->length)
+        return NULL;
+    if (at < scan->window_begin || at + bytes > scan->window_end) {
+        const gssize given = read_at(scan->fd, at, scan->window, WINDOW_BYTES);
+        if (given < bytes) {
+            fail_with_errno(error, scan->path, "can't be read");
+            return NULL;
+        }
+        scan->window_begin = at;
+        scan->window_end = at + given;
+    }
+    return scan->window + (at - scan->window_begin);
+}
+
+static gboolean
+is_of_stream(const Scan *scan, const guint8 *header)
+{
+    return scan->format->size(header) == (gsize)scan->size &&
+           scan->format->alike(scan->pattern, header);
+}
+
+/* Reads the header at `at` to `header`; FALSE where none of the stream is there. */
+static gboolean
+read_header(Scan *scan, gint64 at, guint8 *header, GError **error)
+{
+    const gsize bytes = scan->format->header_bytes;
+    if (at + (gint64)bytes > scan->length)
+        return FALSE;
+    return ct_file_read(scan->path, scan->fd, at, header, bytes, error) &&
+           is_of_stream(scan, header);
+}
+
+/* The first header of the stream after `from`, where a packet begins; the length of the file where
+ * there is none, −1 with an error. Bytes may look like a header by chance: one is believed at a
+ * number of whole packets from there, or where another one, or the end of the file, follows it. */
+static gint64
+find_header(Scan *scan, gint64 from, GError **error)
+{
+    GError *failure = NULL;
+    const guint8 *header;
+    guint8 next[CT_PACKET_MAX_HEADER];
+    gint64 at = from + 1;
+    for (; (header = header_in_window(scan, at, &failure)); at++) {
+        if (!is_of_stream(scan, header))
+            continue;
+        if ((at - from) % scan->size == 0 ||
+            at + scan->size + (gint64)scan->format->header_bytes > scan->length ||
+            read_header(scan, at + scan->size, next, &failure) || failure)
+            break;
+    }
+    if (failure) {
+        g_propagate_error(error, failure);
+        return -1;
+    }
+    return header ? at : scan->length;
+}
+
+/* Sets pattern and size by the first header that one of its like, or the end of the file, follows;
+ * returns where it stands, −1 where there is none. */
+static gint64
+find_stream(Scan *scan, GError **error)
+{
+    const gsize bytes = scan->format->header_bytes;
+    GError *failure = NULL;
+    const guint8 *header;
+    guint8 next[CT_PACKET_MAX_HEADER];
+    for (gint64 at = 0; (header = header_in_window(scan, at, &failure)); at++) {
+        scan->size = scan->format->size(header);
+        if (scan->size == 0)
+            continue;
+        memcpy(scan->pattern, header, bytes);
+        if (at + scan->size == scan->length || read_header(scan, at + scan->size, next, &failure))
+            return at;
+        if (failure)
+            break;
+    }
+    if (failure)
+        g_propagate_error(error, failure);
+    else
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants %s, but is given %" G_GINT64_FORMAT " bytes without any", scan->path,
+                    scan->format->name, scan->length);
+    return -1;
+}
+
+static gboolean
+scan_packets(CtPackets *packets, Scan *scan, guint file, CtPacketFunc found, gpointer data,
+             GError **error)
+{
+    const gint64 header_bytes = scan->format->header_bytes;
+    guint8 header[CT_PACKET_MAX_HEADER], next_header[CT_PACKET_MAX_HEADER];
+    gint64 at = find_stream(scan, error);
+    if (at < 0)
+        return FALSE;
+    packets->counts[CT_PACKETS_CORRUPT] += at > 0 ? MAX(1, at / scan->size) : 0;
+    memcpy(header, scan->pattern, header_bytes);
+    while (at + scan->size <= scan->length) {
+        GError *failure = NULL;
+        gint64 next = at + scan->size;
+        gboolean whole = TRUE;
+        const gboolean follows = read_header(scan, next, next_header, &failure);
+        if (!follows && !failure && next + header_bytes <= scan->length) {
+            /* Something else stands where the next header must be: damage in place keeps the
+             * distances between packets, lost bytes shorten them. This packet is whole where the
+             * next header is a number of packets away, or that and what is left of a header. */
+            const gint64 found_at = find_header(scan, at, &failure);
+            const gint64 distance = found_at - at, rest = distance % scan->size;
+            if (!failure && found_at == scan->length) {
+                packets->counts[CT_PACKETS_CORRUPT] += MAX(1, distance / scan->size - 1);
+            } else if (!failure) {
+                whole = distance >= scan->size && rest < header_bytes;
+                packets->counts[CT_PACKETS_TRUNCATED] += rest != 0;
+                packets->counts[CT_PACKETS_CORRUPT] += distance / scan->size - whole;
+            }
+            next = found_at;
+            if (!failure && next < scan->length)
+                read_header(scan, next, next_header, &failure);
+        }
+        if (failure) {
+            g_propagate_error(error, failure);
+            return FALSE;
+        }
+        if (whole) {
+            CtPacket packet = {.offset = at, .file = file};
+            found(header, &packet, data);
+            g_array_append_val(packets->packets, packet);
+            packets->counts[CT_PACKETS_READ]++;
+        }
+        memcpy(header, next_header, header_bytes);
+        at = next;
+    }
+    packets->counts[CT_PACKETS_TRUNCATED] += at < scan->length;
+    return TRUE;
+}
+
+gboolean
+ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
+                const CtPacketFormat *format, CtPacketFunc found, gpointer data, guint8 *pattern,
+                GError **error)
+{
+    g_return_val_if_fail(format->header_bytes <= CT_PACKET_MAX_HEADER, FALSE);
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return fail_with_errno(error, path, "can't be read");
+    g_autofree guint8 *window = g_malloc(WINDOW_BYTES);
+    Scan scan = {
+        .format = format,
+        .path = path,
+        .fd = fd,
+        .length = status.st_size,
+        .pattern = pattern,
+        .window = window,
+    };
+    return scan_packets(packets, &scan, file, found, data, error);
+}
+
+/* ---- arranging ---- */
+
+static gint
+compare_stamps(gconstpointer a, gconstpointer b)
+{
+    const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+    return (x > y) - (x < y);
+}
+
+/* By lane, stamp, validity, and place: the first of doubled packets is the one to keep. */
+static gint
+compare_packets(gconstpointer a, gconstpointer b)
+{
+    const CtPacket *x = a, *y = b;
+    if (x->lane != y->lane)
+        return x->lane < y->lane ? -1 : 1;
+    if (x->stamp != y->stamp)
+        return x->stamp < y->stamp ? -1 : 1;
+    if (x->flagged != y->flagged)
+        return x->flagged ? 1 : -1;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* The stretch of time that is believed: [first, end) of stamps. */
+static void
+find_longest_run(const GArray *packets, gint64 max_gap, gint64 *first, gint64 *end)
+{
+    if (packets->len == 0)
+        return;
+    g_autofree gint64 *stamps = g_new(gint64, packets->len);
+    for (guint i = 0; i < packets->len; i++)
+        stamps[i] = g_array_index(packets, CtPacket, i).stamp;
+    qsort(stamps, packets->len, sizeof *stamps, compare_stamps);
+    guint longest = 0;
+    for (guint begin = 0; begin < packets->len;) {
+        guint i = begin + 1;
+        while (i < packets->len && stamps[i] - stamps[i - 1] <= max_gap)
+            i++;
+        if (i - begin > longest) {
+            longest = i - begin;
+            *first = stamps[begin];
+            *end = stamps[i - 1] + 1;
+        }
+        begin = i;
+    }
+}
+
+/* Drops the packets that are out of the believed time, and counts those out of order. */
+static void
+drop_mistimed(CtPackets *packets)
+{
+    GArray *array = packets->packets;
+    g_autofree gint64 *latest = g_new(gint64, packets->n_lanes);
+    for (guint i = 0; i < packets->n_lanes; i++)
+        latest[i] = G_MININT64;
+    guint kept = 0;
+    for (guint i = 0; i < array->len; i++) {
+        const CtPacket packet = g_array_index(array, CtPacket, i);
+        g_assert(packet.lane < packets->n_lanes);
+        if (packet.stamp < packets->first || packet.stamp >= packets->end) {
+            packets->counts[CT_PACKETS_MISTIMED]++;
+            continue;
+        }
+        packets->counts[CT_PACKETS_REORDERED] += packet.stamp < latest[packet.lane];
+        latest[packet.lane] = MAX(latest[packet.lane], packet.stamp);
+        g_array_index(array, CtPacket, kept++) = packet;
+    }
+    g_array_set_size(array, kept);
+}
+
+/* Of packets in order: drops those that hold samples that another one has, and the flagged. */
+static void
+drop_repeated(CtPackets *packets)
+{
+    GArray *array = packets->packets;
+    guint kept = 0, lane = 0;
+    gint64 free_from = G_MININT64, last = G_MININT64;
+    for (guint i = 0; i < array->len; i++) {
+        const CtPacket packet = g_array_index(array, CtPacket, i);
+        for (; lane <= packet.lane; lane++) {
+            packets->lane_begin[lane] = kept;
+            free_from = last = G_MININT64;
+        }
+        if (packet.stamp < free_from) {
+            packets->counts[packet.stamp == last ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED]++;
+            continue;
+        }
+        last = packet.stamp;
+        free_from = packet.stamp + packets->n_samples;
+        if (packet.flagged)
+            packets->counts[CT_PACKETS_FLAGGED]++;
+        else
+            g_array_index(array, CtPacket, kept++) = packet;
+    }
+    for (; lane <= packets->n_lanes; lane++)
+        packets->lane_begin[lane] = kept;
+    g_array_set_size(array, kept);
+}
+
+void
+ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 max_gap)
+{
+    packets->n_lanes = n_lanes;
+    packets->n_samples = n_samples;
+    packets->lane_begin = g_renew(guint, packets->lane_begin, n_lanes + 1);
+    packets->first = packets->end = 0;
+    find_longest_run(packets->packets, max_gap + n_samples, &packets->first, &packets->end);
+    drop_mistimed(packets);
+    packets->end += packets->packets->len > 0 ? n_samples - 1 : 0;
+    g_array_sort(packets->packets, compare_packets);
+    drop_repeated(packets);
+    const guint64 wanted = (packets->end - packets->first + n_samples - 1) / n_samples * n_lanes;
+    const guint64 given = packets->packets->len + packets->counts[CT_PACKETS_FLAGGED];
+    packets->counts[CT_PACKETS_MISSING] = wanted - MIN(wanted, given);
+}
+
+const CtPacket *
+ct_packets_find(const CtPackets *packets, guint lane, gint64 at, const CtPacket **end)
+{
+    const CtPacket *all = (const CtPacket *)packets->packets->data;
+    guint low = packets->lane_begin[lane], high = packets->lane_begin[lane + 1];
+    *end = all + high;
+    while (low < high) {
+        const guint middle = low + (high - low) / 2;
+        if (all[middle].stamp + packets->n_samples > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return all + low;
+}
+
+gboolean
+ct_packets_validity(const CtPackets *packets, guint lane, gint64 begin, gint64 n, guint8 *validity)
+{
+    memset(validity, 0, n);
+    const CtPacket *end, *packet = ct_packets_find(packets, lane, begin, &end);
+    gint64 valid = 0;
+    for (; packet < end && packet->stamp < begin + n; packet++) {
+        const gint64 from = MAX(packet->stamp, begin) - begin;
+        const gint64 to = MIN(packet->stamp + packets->n_samples, begin + n) - begin;
+        memset(validity + from, 1, to - from);
+        valid += to - from;
+    }
+    return valid < n;
+}
+
+char *
+ct_packets_describe(const CtPackets *packets)
+{
+    GString *text = g_string_new(NULL);
+    g_string_append_printf(text, "%" G_GUINT64_FORMAT " packets", packets->counts[0]);
+    for (guint i = 1; i < CT_PACKETS_N_COUNTS; i++) {
+        if (packets->counts[i] == 0)
+            continue;
+        g_string_append_printf(text, ", %" G_GUINT64_FORMAT " %s", packets->counts[i],
+                               ct_packet_counters[i]);
+    }
+    return g_string_free(text, FALSE);
+}
+
+CtPackets *
+ct_packets_new(void)
+{
+    CtPackets *packets = g_new0(CtPackets, 1);
+    packets->packets = g_array_new(FALSE, FALSE, sizeof(CtPacket));
+    return packets;
+}
+
+void
+ct_packets_free(CtPackets *packets)
+{
+    if (!packets)
+        return;
+    g_array_unref(packets->packets);
+    g_free(packets->lane_begin);
+    g_free(packets);
+}

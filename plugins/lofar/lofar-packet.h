@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* CEP packets, as the stations of LOFAR send their beamlets: header, time stamp, samples. */
+#pragma once
+
+#include <glib.h>
+
+#define LOFAR_HEADER_BYTES     16
+#define LOFAR_TICKS_PER_SAMPLE 1024 /* of the 160 or 200 MHz clock: the station filter's subbands  \
+                                     */
+#define LOFAR_PARTS 4               /* Xr Xi Yr Yi */
+
+typedef struct {
+    guint version;
+    guint board;    /* RSP board that sent it */
+    gboolean error; /* the board says that the data are invalid */
+    gint64 clock;   /* hertz */
+    guint bits;     /* of a part: 16, 8 or 4 */
+    guint configuration;
+    guint station;
+    guint n_beamlets;
+    guint n_slots;    /* samples of each beamlet */
+    guint32 second;   /* unix */
+    guint32 sequence; /* samples since that second's first */
+} LofarHeader;
+
+/* Reads LOFAR_HEADER_BYTES; FALSE where they are no header. */
+gboolean lofar_header_parse(const guint8 *bytes, LofarHeader *header);
+
+/* Bytes of a packet, header included. */
+gsize lofar_packet_bytes(const LofarHeader *header);
+
+/* The same in the form that scanning wants. */
+gsize lofar_header_size(const guint8 *bytes);
+gboolean lofar_header_alike(const guint8 *a, const guint8 *b);
+
+/* Number of the packet's first sample, counted from the unix epoch: ⌊(second · clock + 512) / 1024⌋
+ * + sequence. Sample n is taken at tick 1024 · n of the clock. */
+gint64 lofar_packet_sample(const LofarHeader *header);
+
+/* Where samples go: bytes from one to the next along each axis. */
+typedef struct {
+    gint64 subband, time, pol;
+} LofarStrides;
+
+/* Writes samples begin … end − 1 of every beamlet of a payload [beamlet][slot][Xr Xi Yr Yi] as
+ * ci16, ci8 or ci4. In 4 bits a byte holds a complex sample, whose real part is the high nibble, or
+ * the low one where `swapped`. */
+void lofar_payload_unpack(const LofarHeader *header, const guint8 *payload, guint begin, guint end,
+                          gboolean swapped, guint8 *out, const LofarStrides *strides);
+
+/* The same, sample by sample: for tests. */
+void lofar_payload_unpack_plain(const LofarHeader *header, const guint8 *payload, guint begin,
+                                guint end, gboolean swapped, guint8 *out,
+                                const LofarStrides *strides);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of packet files: lost, doubled, swapped, cut and damaged packets, each counted once. */
+#include "cornerturn/packets.h"
+#include "cornerturn/stage.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A toy: "PK", lane, flag, stamp (32 bits, host order), then 24 bytes of 0xaa. 10 samples. */
+enum { HEADER = 8, PACKET = 32, SAMPLES = 10 };
+
+static gsize
+toy_size(const guint8 *header)
+{
+    return header[0] == 'P' && header[1] == 'K' ? PACKET : 0;
+}
+
+static gboolean
+toy_alike(const guint8 *a, const guint8 *b)
+{
+    return memcmp(a, b, 2) == 0;
+}
+
+static const CtPacketFormat toy = {"toy packets", HEADER, toy_size, toy_alike};
+
+static void
+toy_found(const guint8 *header, CtPacket *packet, gpointer data G_GNUC_UNUSED)
+{
+    guint32 stamp;
+    memcpy(&stamp, header + 4, 4);
+    packet->stamp = stamp;
+    packet->lane = header[2];
+    packet->flagged = header[3];
+}
+
+static void
+append(GByteArray *bytes, guint lane, gboolean flagged, guint32 stamp)
+{
+    guint8 packet[PACKET];
+    memset(packet, 0xaa, sizeof packet);
+    memcpy(packet, "PK", 2);
+    packet[2] = lane;
+    packet[3] = flagged;
+    memcpy(packet + 4, &stamp, 4);
+    g_byte_array_append(bytes, packet, sizeof packet);
+}
+
+/* Packets 0 … n − 1 of lane 0, from sample 1000. */
+static GByteArray *
+make_stream(guint n)
+{
+    GByteArray *bytes = g_byte_array_new();
+    for (guint i = 0; i < n; i++)
+        append(bytes, 0, FALSE, 1000 + SAMPLES * i);
+    return bytes;
+}
+
+static CtPackets *
+try_scan(const GByteArray *bytes, guint n_lanes, GError **error)
+{
+    g_autofree char *path = NULL;
+    const int fd = g_file_open_tmp("test-packets-XXXXXX", &path, NULL);
+    g_assert_cmpint(write(fd, bytes->data, bytes->len), ==, bytes->len);
+    g_autoptr(CtPackets) packets = ct_packets_new();
+    guint8 pattern[HEADER];
+    const gboolean found =
+        ct_packets_scan(packets, "x.pk", fd, 0, &toy, toy_found, NULL, pattern, error);
+    close(fd);
+    g_unlink(path);
+    if (!found)
+        return NULL;
+    ct_packets_arrange(packets, n_lanes, SAMPLES, 500);
+    return g_steal_pointer(&packets);
+}
+
+static CtPackets *
+scan(const GByteArray *bytes, guint n_lanes)
+{
+    g_autoptr(GError) error = NULL;
+    CtPackets *packets = try_scan(bytes, n_lanes, &error);
+    g_assert_no_error(error);
+    return packets;
+}
+
+/* The validity of a lane from first to end, as a string of 0 and 1, one for each ten samples (which
+ * must agree). */
+static char *
+validity_string(const CtPackets *packets, guint lane)
+{
+    const gint64 n = packets->end - packets->first;
+    g_autofree guint8 *validity = g_malloc(n);
+    ct_packets_validity(packets, lane, packets->first, n, validity);
+    GString *text = g_string_new(NULL);
+    for (gint64 i = 0; i < n; i++) {
+        if (i % SAMPLES == 0)
+            g_string_append_c(text, '0' + validity[i]);
+        g_assert_cmpint(text->str[text->len - 1], ==, '0' + validity[i]);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void
+check(const GByteArray *bytes, const char *validity, const char *counts)
+{
+    g_autoptr(CtPackets) packets = scan(bytes, 1);
+    g_autofree char *given = validity_string(packets, 0);
+    g_assert_cmpstr(given, ==, validity);
+    g_autofree char *description = ct_packets_describe(packets);
+    g_assert_cmpstr(description, ==, counts);
+    g_assert_cmpint(packets->first, ==, 1000);
+}
+
+static void
+test_in_order(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(8);
+    check(bytes, "11111111", "8 packets");
+    g_autoptr(CtPackets) packets = scan(bytes, 1);
+    guint8 validity[4];
+    g_assert_true(ct_packets_validity(packets, 0, 998, 4, validity));
+    g_assert_cmpmem(validity, 4, "\0\0\1\1", 4);
+    g_assert_false(ct_packets_validity(packets, 0, 1009, 4, validity));
+    const CtPacket *end, *packet = ct_packets_find(packets, 0, 1009, &end);
+    g_assert_cmpint(packet->stamp, ==, 1000);
+    g_assert_cmpint(packet->offset, ==, 0);
+    g_assert_cmpint(ct_packets_find(packets, 0, 1010, &end)->stamp, ==, 1010);
+    g_assert_true(ct_packets_find(packets, 0, 1080, &end) == end);
+}
+
+static void
+test_removed(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(8);
+    g_byte_array_remove_range(bytes, 2 * PACKET, PACKET);
+    g_byte_array_remove_range(bytes, 4 * PACKET, 2 * PACKET);
+    check(bytes, "11011001", "5 packets, 3 missing");
+}
+
+static void
+test_doubled(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(8);
+    append(bytes, 0, FALSE, 1030);
+    append(bytes, 0, FALSE, 1050);
+    check(bytes, "11111111", "10 packets, 2 reordered, 2 duplicate");
+    g_autoptr(CtPackets) packets = scan(bytes, 1);
+    const CtPacket *end;
+    g_assert_cmpint(ct_packets_find(packets, 0, 1030, &end)->offset, ==, 3 * PACKET);
+}
+
+static void
+test_swapped(void)
+{
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    static const guint order[] = {3, 1, 0, 2, 7, 6, 5, 4};
+    for (guint i = 0; i < G_N_ELEMENTS(order); i++)
+        append(bytes, 0, FALSE, 1000 + SAMPLES * order[i]);
+    check(bytes, "11111111", "8 packets, 6 reordered");
+}
+
+static void
+test_cut_within(void)
+{
+    for (guint at = 1; at < PACKET; at++) {
+        g_autoptr(GByteArray) bytes = make_stream(8);
+        g_byte_array_remove_range(bytes, 3 * PACKET + at, PACKET - at);
+        check(bytes, "11101111", "7 packets, 1 missing, 1 truncated");
+    }
+}
+
+static void
+test_cut_at_end(void)
+{
+    for (guint at = 1; at < PACKET; at++) {
+        g_autoptr(GByteArray) bytes = make_stream(8);
+        g_byte_array_set_size(bytes, 7 * PACKET + at);
+        check(bytes, "1111111", "7 packets, 1 truncated");
+    }
+}
+
+static void
+test_corrupt_header(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(8);
+    bytes->data[4 * PACKET] ^= 1;
+    check(bytes, "11110111", "7 packets, 1 missing, 1 corrupt");
+    bytes->data[5 * PACKET] ^= 1;
+    check(bytes, "11110011", "6 packets, 2 missing, 2 corrupt");
+    bytes->data[7 * PACKET] ^= 1;
+    check(bytes, "1111001", "5 packets, 2 missing, 3 corrupt");
+}
+
+static void
+test_garbage(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(8);
+    guint8 garbage[70];
+    memset(garbage, 0x55, sizeof garbage);
+    g_byte_array_prepend(bytes, garbage, sizeof garbage);
+    check(bytes, "11111111", "8 packets, 2 corrupt");
+}
+
+static void
+test_flagged(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(4);
+    append(bytes, 0, TRUE, 1040);
+    append(bytes, 0, FALSE, 1050);
+    append(bytes, 0, TRUE, 1050);
+    check(bytes, "111101", "7 packets, 1 duplicate, 1 flagged");
+}
+
+static void
+test_mistimed(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(4);
+    append(bytes, 0, FALSE, 5000000);
+    append(bytes, 0, FALSE, 3);
+    append(bytes, 0, FALSE, 1045);
+    append(bytes, 0, FALSE, 1052);
+    append(bytes, 0, FALSE, 1060);
+    g_autoptr(CtPackets) packets = scan(bytes, 1);
+    g_autofree char *description = ct_packets_describe(packets);
+    g_assert_cmpint(packets->end, ==, 1070);
+    g_assert_cmpstr(description, ==, "9 packets, 1 missing, 3 mistimed");
+}
+
+static void
+test_lanes(void)
+{
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    for (guint i = 0; i < 4; i++) {
+        append(bytes, 2, FALSE, 1010 + SAMPLES * i);
+        append(bytes, 0, FALSE, 1000 + SAMPLES * i);
+    }
+    g_autoptr(CtPackets) packets = scan(bytes, 3);
+    static const char *const wanted[] = {"11110", "00000", "01111"};
+    for (guint lane = 0; lane < 3; lane++) {
+        g_autofree char *given = validity_string(packets, lane);
+        g_assert_cmpstr(given, ==, wanted[lane]);
+    }
+    g_assert_cmpuint(packets->counts[CT_PACKETS_MISSING], ==, 7);
+}
+
+static void
+test_errors(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(1);
+    bytes->data[0] = 0;
+    g_autoptr(GError) error = NULL;
+    g_assert_null(try_scan(bytes, 1, &error));
+    g_assert_cmpstr(error->message, ==,
+                    "x.pk: wants toy packets, but is given 32 bytes without any");
+    g_clear_error(&error);
+    g_byte_array_set_size(bytes, 0);
+    g_assert_null(try_scan(bytes, 1, &error));
+    g_assert_error(error, CT_ERROR, CT_ERROR_DATA);
+    g_clear_error(&error);
+    g_assert_cmpint(ct_file_open("/nowhere/x.pk", &error), ==, -1);
+    g_assert_cmpstr(error->message, ==,
+                    "/nowhere/x.pk: can't be opened: No such file or directory");
+    g_clear_error(&error);
+    g_assert_cmpint(ct_file_open("/", &error), ==, -1);
+    g_assert_cmpstr(error->message, ==, "/: can't be opened: not a file");
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/packets/in-order", test_in_order);
+    g_test_add_func("/packets/removed", test_removed);
+    g_test_add_func("/packets/doubled", test_doubled);
+    g_test_add_func("/packets/swapped", test_swapped);
+    g_test_add_func("/packets/cut-within", test_cut_within);
+    g_test_add_func("/packets/cut-at-end", test_cut_at_end);
+    g_test_add_func("/packets/corrupt-header", test_corrupt_header);
+    g_test_add_func("/packets/garbage", test_garbage);
+    g_test_add_func("/packets/flagged", test_flagged);
+    g_test_add_func("/packets/mistimed", test_mistimed);
+    g_test_add_func("/packets/lanes", test_lanes);
+    g_test_add_func("/packets/errors", test_errors);
+    return g_test_run();
+}
