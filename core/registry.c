@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plugins that there are: found, opened, checked, and indexed. */
+#define _GNU_SOURCE
+#include "registry.h"
+
+#include "suggest.h"
+
+#include <dlfcn.h>
+#include <gmodule.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct CtRegistry {
+    GPtrArray *folders;      /* of char: where it was looked */
+    GPtrArray *stages;       /* of const CtStage, by name */
+    GHashTable *by_name;     /* name → const CtStage */
+    GHashTable *variants;    /* name of the first stage covered → GPtrArray of const CtVariant */
+    GHashTable *variant_ids; /* "fir+fft/cpu" → const CtVariant */
+    GHashTable *files;       /* const CtStage or CtVariant → char */
+    GPtrArray *problems;     /* of char, NULL-terminated */
+    GPtrArray *none;         /* empty */
+    CtIsa isa;               /* the best that may be used */
+};
+
+void
+ct_registry_free(CtRegistry *registry)
+{
+    if (!registry)
+        return;
+    g_clear_pointer(&registry->folders, g_ptr_array_unref);
+    g_clear_pointer(&registry->stages, g_ptr_array_unref);
+    g_clear_pointer(&registry->by_name, g_hash_table_unref);
+    g_clear_pointer(&registry->variants, g_hash_table_unref);
+    g_clear_pointer(&registry->variant_ids, g_hash_table_unref);
+    g_clear_pointer(&registry->files, g_hash_table_unref);
+    g_clear_pointer(&registry->problems, g_ptr_array_unref);
+    g_clear_pointer(&registry->none, g_ptr_array_unref);
+    g_free(registry);
+}
+
+/* ---- instruction sets ---- */
+
+static CtIsa
+detect_isa(void)
+{
+#if defined(__x86_64__)
+    const gboolean v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    const gboolean v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl");
+    return v3 && v4 ? CT_ISA_AVX512 : v3 ? CT_ISA_AVX2 : CT_ISA_BASELINE;
+#else
+    return CT_ISA_BASELINE;
+#endif
+}
+
+static gboolean
+find_isa(CtIsa *isa, GError **error)
+{
+    static const char *const names[CT_N_ISAS] = {"baseline", "avx2", "avx512"};
+    const char *cap = g_getenv("CORNERTURN_ISA");
+    *isa = detect_isa();
+    if (!cap || *cap == '\0')
+        return TRUE;
+    for (CtIsa i = 0; i < CT_N_ISAS; i++)
+        if (g_str_equal(cap, names[i])) {
+            *isa = MIN(*isa, i);
+            return TRUE;
+        }
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
+                "CORNERTURN_ISA wants baseline, avx2 or avx512, but is given '%s'", cap);
+    return FALSE;
+}
+
+gboolean
+ct_registry_allows_isa(const CtRegistry *registry, CtIsa isa)
+{
+    return isa <= registry->isa;
+}
+
+/* ---- opening ---- */
+
+/* NULL where the plugin is one of ours, else what is wrong with it. */
+static char *
+find_fault(const CtPlugin *plugin)
+{
+    if (plugin->magic != CT_PLUGIN_MAGIC)
+        return g_strdup("is not a plugin of Cornerturn");
+    if (plugin->abi_version != CT_ABI_VERSION)
+        return g_strdup_printf("is of ABI version %u, but this Cornerturn wants version %d",
+                               plugin->abi_version, CT_ABI_VERSION);
+    if (!plugin->name || !plugin->stages || !plugin->variants)
+        return g_strdup("has no name, stages or variants");
+    for (guint i = 0; plugin->stages[i]; i++) {
+        const CtStage *stage = plugin->stages[i];
+        if (!stage->name || !stage->summary || !stage->inputs || !stage->outputs ||
+            !stage->params || !stage->infer)
+            return g_strdup_printf("has a stage '%s' without summary, ports, parameters or infer",
+                                   stage->name ? stage->name : "");
+    }
+    for (guint i = 0; plugin->variants[i]; i++) {
+        const CtVariant *variant = plugin->variants[i];
+        if (!variant->name || !variant->covers || !variant->covers[0] || !variant->rows ||
+            !variant->work)
+            return g_strdup_printf("has a variant '%s' without covers, rows or work",
+                                   variant->name ? variant->name : "");
+    }
+    return NULL;
+}
+
+/* NULL where the file is no plugin that can be used; the reason is then remembered. */
+static const CtPlugin *
+open_plugin(CtRegistry *registry, const char *path)
+{
+    GModule *module = g_module_open(path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    if (!module) {
+        const char *message = g_module_error();
+        g_ptr_array_add(registry->problems, g_strstr_len(message, -1, path)
+                                                ? g_strdup(message)
+                                                : g_strdup_printf("%s: %s", path, message));
+        return NULL;
+    }
+    gpointer symbol = NULL;
+    g_autofree char *fault = NULL;
+    if (!g_module_symbol(module, CT_PLUGIN_SYMBOL, &symbol) || !symbol)
+        fault = g_strdup("is not a plugin of Cornerturn: it has no symbol " CT_PLUGIN_SYMBOL);
+    else
+        fault = find_fault(symbol);
+    if (fault) {
+        g_ptr_array_add(registry->problems, g_strdup_printf("%s: %s", path, fault));
+        g_module_close(module);
+        return NULL;
+    }
+    g_module_make_resident(module);
+    return symbol;
+}
+
+/* ---- index ---- */
+
+static gboolean
+refuse_double(const CtRegistry *registry, const char *what, const char *name, gconstpointer first,
+              const char *path, GError **error)
+{
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "%s '%s' stands in two plugins: %s and %s", what,
+                name, (const char *)g_hash_table_lookup(registry->files, first), path);
+    return FALSE;
+}
+
+static gboolean
+add_stage(CtRegistry *registry, const CtStage *stage, const char *path, GError **error)
+{
+    const CtStage *first = g_hash_table_lookup(registry->by_name, stage->name);
+    if (first)
+        return refuse_double(registry, "stage", stage->name, first, path, error);
+    g_hash_table_insert(registry->by_name, (gpointer)stage->name, (gpointer)stage);
+    g_hash_table_insert(registry->files, (gpointer)stage, g_strdup(path));
+    g_ptr_array_add(registry->stages, (gpointer)stage);
+    return TRUE;
+}
+
+static gboolean
+add_variant(CtRegistry *registry, const CtVariant *variant, const char *path, GError **error)
+{
+    g_autofree char *covers = g_strjoinv("+", (char **)variant->covers);
+    g_autofree char *id = g_strconcat(covers, "/", variant->name, NULL);
+    const CtVariant *first = g_hash_table_lookup(registry->variant_ids, id);
+    if (first)
+        return refuse_double(registry, "variant", id, first, path, error);
+    g_hash_table_insert(registry->variant_ids, g_steal_pointer(&id), (gpointer)variant);
+    g_hash_table_insert(registry->files, (gpointer)variant, g_strdup(path));
+
+    GPtrArray *variants = g_hash_table_lookup(registry->variants, variant->covers[0]);
+    if (!variants) {
+        variants = g_ptr_array_new();
+        g_hash_table_insert(registry->variants, (gpointer)variant->covers[0], variants);
+    }
+    g_ptr_array_add(variants, (gpointer)variant);
+    return TRUE;
+}
+
+static gboolean
+add_plugin(CtRegistry *registry, const char *path, GError **error)
+{
+    const CtPlugin *plugin = open_plugin(registry, path);
+    if (!plugin)
+        return TRUE;
+    for (guint i = 0; plugin->stages[i]; i++)
+        if (!add_stage(registry, plugin->stages[i], path, error))
+            return FALSE;
+    for (guint i = 0; plugin->variants[i]; i++)
+        if (!add_variant(registry, plugin->variants[i], path, error))
+            return FALSE;
+    return TRUE;
+}
+
+/* ---- folders ---- */
+
+static gint
+compare_names(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Plugins are files named ct-NAME.so; `seen` holds the names of earlier folders. */
+static gboolean
+add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **error)
+{
+    g_ptr_array_add(registry->folders, g_strdup(folder));
+    g_autoptr(GError) cause = NULL;
+    g_autoptr(GDir) listing = g_dir_open(folder, 0, &cause);
+    if (!listing) {
+        if (!g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+            g_ptr_array_add(registry->problems, g_strdup(cause->message));
+        return TRUE;
+    }
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    for (const char *name; (name = g_dir_read_name(listing));)
+        if (g_str_has_prefix(name, "ct-") && g_str_has_suffix(name, ".so") &&
+            !g_hash_table_contains(seen, name))
+            g_ptr_array_add(names, g_strdup(name));
+    g_ptr_array_sort(names, compare_names);
+    for (guint i = 0; i < names->len; i++) {
+        g_autofree char *path = g_build_filename(folder, names->pdata[i], NULL);
+        g_hash_table_add(seen, g_strdup(names->pdata[i]));
+        if (!add_plugin(registry, path, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The folder of the program or library that holds this function; NULL where it cannot be told. */
+static char *
+find_own_folder(void)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (!dladdr1((const void *)find_own_folder, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return NULL;
+    const char *name = map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
+    char *path = realpath(name, NULL);
+    char *folder = path ? g_path_get_dirname(path) : NULL;
+    free(path);
+    return folder;
+}
+
+/* Where the plugins of this very build lie; NULL where it stands in no known place. */
+static char *
+find_own_plugins(void)
+{
+    g_autofree char *folder = find_own_folder();
+    if (!folder)
+        return NULL;
+    g_autofree char *above = g_path_get_dirname(folder);
+    g_autofree char *mark = g_build_filename(above, "meson-private", NULL);
+    if (g_file_test(mark, G_FILE_TEST_IS_DIR))
+        return g_build_filename(above, "plugins", NULL);
+    if (g_path_is_absolute(CT_PLUGIN_DIR_FROM_PREFIX))
+        return g_strdup(CT_PLUGIN_DIR_FROM_PREFIX);
+    static const char *const places[] = {"/" CT_LIBDIR, "/" CT_BINDIR};
+    for (guint i = 0; i < G_N_ELEMENTS(places); i++)
+        if (g_str_has_suffix(folder, places[i])) {
+            folder[strlen(folder) - strlen(places[i])] = '\0';
+            return g_build_filename(folder, "/", CT_PLUGIN_DIR_FROM_PREFIX, NULL);
+        }
+    return NULL;
+}
+
+static gint
+compare_stages(gconstpointer a, gconstpointer b)
+{
+    return strcmp((*(const CtStage *const *)a)->name, (*(const CtStage *const *)b)->name);
+}
+
+CtRegistry *
+ct_registry_new_from(const char *const *folders, GError **error)
+{
+    CtIsa isa;
+    if (!find_isa(&isa, error))
+        return NULL;
+    g_autoptr(CtRegistry) registry = g_new0(CtRegistry, 1);
+    registry->isa = isa;
+    registry->folders = g_ptr_array_new_with_free_func(g_free);
+    registry->stages = g_ptr_array_new();
+    registry->by_name = g_hash_table_new(g_str_hash, g_str_equal);
+    registry->variants =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+    registry->variant_ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    registry->files = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    registry->problems = g_ptr_array_new_with_free_func(g_free);
+    registry->none = g_ptr_array_new();
+
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint i = 0; folders[i]; i++)
+        if (!add_folder(registry, folders[i], seen, error))
+            return NULL;
+    g_ptr_array_sort(registry->stages, compare_stages);
+    g_ptr_array_add(registry->problems, NULL);
+    return g_steal_pointer(&registry);
+}
+
+CtRegistry *
+ct_registry_new(GError **error)
+{
+    g_autoptr(GStrvBuilder) folders = g_strv_builder_new();
+    const char *path = g_getenv("CORNERTURN_PLUGIN_PATH");
+    g_auto(GStrv) given = g_strsplit(path ? path : "", G_SEARCHPATH_SEPARATOR_S, -1);
+    for (guint i = 0; given[i]; i++)
+        if (*given[i] != '\0')
+            g_strv_builder_add(folders, given[i]);
+    g_autofree char *own = find_own_plugins();
+    if (own)
+        g_strv_builder_add(folders, own);
+    g_auto(GStrv) list = g_strv_builder_end(folders);
+    return ct_registry_new_from((const char *const *)list, error);
+}
+
+/* ---- looking up ---- */
+
+const CtStage *
+ct_registry_stage(const CtRegistry *registry, const char *name, GError **error)
+{
+    const CtStage *stage = g_hash_table_lookup(registry->by_name, name);
+    if (stage)
+        return stage;
+    g_autoptr(GString) message = g_string_new(NULL);
+    g_string_printf(message, "there is no stage '%s'", name);
+
+    const guint n = registry->stages->len;
+    g_autofree const char **names = g_new(const char *, n + 1);
+    for (guint i = 0; i < n; i++)
+        names[i] = ((const CtStage *)registry->stages->pdata[i])->name;
+    const char *meant = ct_suggest_name(name, names, n);
+    if (meant)
+        g_string_append_printf(message, "; did you mean '%s'?", meant);
+    if (n == 0) {
+        g_ptr_array_add(registry->folders, NULL);
+        g_autofree char *folders = g_strjoinv(", ", (char **)registry->folders->pdata);
+        g_ptr_array_remove_index(registry->folders, registry->folders->len - 1);
+        g_string_append_printf(message, ": there are no plugins in %s",
+                               *folders ? folders : "CORNERTURN_PLUGIN_PATH, which is empty");
+    }
+    if (registry->problems->pdata[0]) {
+        g_autofree char *problems = g_strjoinv("; ", (char **)registry->problems->pdata);
+        g_string_append_printf(message, " (left out: %s)", problems);
+    }
+    g_set_error_literal(error, CT_ERROR, CT_ERROR_PLUGIN, message->str);
+    return NULL;
+}
+
+const GPtrArray *
+ct_registry_variants(const CtRegistry *registry, const char *stage)
+{
+    const GPtrArray *variants = g_hash_table_lookup(registry->variants, stage);
+    return variants ? variants : registry->none;
+}
+
+const GPtrArray *
+ct_registry_stages(const CtRegistry *registry)
+{
+    return registry->stages;
+}
+
+const char *
+ct_registry_stage_file(const CtRegistry *registry, const CtStage *stage)
+{
+    return g_hash_table_lookup(registry->files, stage);
+}
+
+const char *
+ct_registry_variant_file(const CtRegistry *registry, const CtVariant *variant)
+{
+    return g_hash_table_lookup(registry->files, variant);
+}
+
+const char *const *
+ct_registry_problems(const CtRegistry *registry)
+{
+    return (const char *const *)registry->problems->pdata;
+}

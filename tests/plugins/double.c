@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A stage whose name another plugin has taken. */
+#include "pass.h"
+
+static const CtStage stage = {PASS_STAGE("fail.work", "Stands twice"), .infer = pass_infer};
+
+CT_PLUGIN("double", ((const CtStage *const[]){&stage, NULL}), ((const CtVariant *const[]){NULL}));

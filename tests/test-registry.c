@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the registry, on plugins good and bad. */
+#include "registry.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    char *folder;
+} Fixture;
+
+static void
+set_up(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    fixture->folder = g_dir_make_tmp("cornerturn-XXXXXX", NULL);
+}
+
+static void
+tear_down(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(GDir) listing = g_dir_open(fixture->folder, 0, NULL);
+    for (const char *name; (name = g_dir_read_name(listing));) {
+        g_autofree char *path = g_build_filename(fixture->folder, name, NULL);
+        g_unlink(path);
+    }
+    g_rmdir(fixture->folder);
+    g_free(fixture->folder);
+}
+
+/* Puts the test plugin `name` into the fixture's folder. */
+static void
+add_plugin(const Fixture *fixture, const char *name)
+{
+    g_autofree char *file = g_strdup_printf("ct-%s.so", name);
+    g_autofree char *from = g_build_filename(g_getenv("CORNERTURN_TEST_PLUGINS"), file, NULL);
+    g_autofree char *to = g_build_filename(fixture->folder, file, NULL);
+    g_assert_no_errno(symlink(from, to));
+}
+
+static void
+add_text(const Fixture *fixture, const char *file)
+{
+    g_autofree char *path = g_build_filename(fixture->folder, file, NULL);
+    g_assert_true(g_file_set_contents(path, "not an ELF file\n", -1, NULL));
+}
+
+static CtRegistry *
+open_folder(const Fixture *fixture, GError **error)
+{
+    const char *const folders[] = {fixture->folder, NULL};
+    return ct_registry_new_from(folders, error);
+}
+
+static void
+check_problem(const Fixture *fixture, const char *file, const char *what)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtRegistry) registry = open_folder(fixture, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(g_strv_length((char **)ct_registry_problems(registry)), ==, 1);
+    g_autofree char *message = g_strdup_printf("%s/%s: %s", fixture->folder, file, what);
+    const char *problem = ct_registry_problems(registry)[0];
+    if (!strstr(problem, message))
+        g_assert_cmpstr(problem, ==, message);
+    /* Who asks for a stage that is not there learns of it. */
+    g_assert_null(ct_registry_stage(registry, "hollow", &error));
+    g_assert_error(error, CT_ERROR, CT_ERROR_PLUGIN);
+    g_assert_nonnull(strstr(error->message, problem));
+}
+
+static void
+test_stages(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_plugin(fixture, "fail");
+    add_plugin(fixture, "more");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtRegistry) registry = open_folder(fixture, &error);
+    g_assert_no_error(error);
+    g_assert_null(ct_registry_problems(registry)[0]);
+
+    const GPtrArray *stages = ct_registry_stages(registry);
+    g_assert_cmpuint(stages->len, ==, 6);
+    g_assert_cmpstr(((const CtStage *)stages->pdata[0])->name, ==, "fail.advance");
+    g_assert_cmpstr(((const CtStage *)stages->pdata[5])->name, ==, "fail.work");
+    const CtStage *stage = ct_registry_stage(registry, "fail.work", NULL);
+    g_assert_true(g_str_has_suffix(ct_registry_stage_file(registry, stage), "/ct-fail.so"));
+
+    const GPtrArray *variants = ct_registry_variants(registry, "fail.work");
+    g_assert_cmpuint(variants->len, ==, 3);
+    const CtVariant *own = variants->pdata[0], *more = variants->pdata[1];
+    g_assert_cmpstr(own->name, ==, "reference");
+    g_assert_cmpstr(more->name, ==, "cpu");
+    g_assert_true(g_str_has_suffix(ct_registry_variant_file(registry, more), "/ct-more.so"));
+    g_assert_cmpuint(ct_registry_variants(registry, "nothing")->len, ==, 0);
+}
+
+static void
+test_suggestion(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_plugin(fixture, "fail");
+    g_autoptr(CtRegistry) registry = open_folder(fixture, NULL);
+    g_autoptr(GError) error = NULL;
+    g_assert_null(ct_registry_stage(registry, "fail.wrok", &error));
+    g_assert_cmpstr(error->message, ==, "there is no stage 'fail.wrok'; did you mean 'fail.work'?");
+}
+
+static void
+test_nothing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(CtRegistry) registry = open_folder(fixture, NULL);
+    g_autoptr(GError) error = NULL;
+    g_assert_null(ct_registry_stage(registry, "fir", &error));
+    g_autofree char *message =
+        g_strdup_printf("there is no stage 'fir': there are no plugins in %s", fixture->folder);
+    g_assert_cmpstr(error->message, ==, message);
+}
+
+static void
+test_old(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_plugin(fixture, "old");
+    g_autofree char *what =
+        g_strdup_printf("is of ABI version %d, but this Cornerturn wants version %d",
+                        CT_ABI_VERSION + 98, CT_ABI_VERSION);
+    check_problem(fixture, "ct-old.so", what);
+}
+
+static void
+test_foreign(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_plugin(fixture, "foreign");
+    check_problem(fixture, "ct-foreign.so",
+                  "is not a plugin of Cornerturn: it has no symbol ct_plugin");
+}
+
+static void
+test_hollow(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_plugin(fixture, "hollow");
+    check_problem(fixture, "ct-hollow.so",
+                  "has a stage 'hollow' without summary, ports, parameters or infer");
+}
+
+static void
+test_text(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_text(fixture, "ct-text.so");
+    add_text(fixture, "text.so");
+    add_text(fixture, "ct-text.c");
+    check_problem(fixture, "ct-text.so", "");
+}
+
+static void
+test_double(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_plugin(fixture, "fail");
+    add_plugin(fixture, "double");
+    g_autoptr(GError) error = NULL;
+    g_assert_null(open_folder(fixture, &error));
+    g_assert_error(error, CT_ERROR, CT_ERROR_PLUGIN);
+    g_autofree char *message =
+        g_strdup_printf("stage 'fail.work' stands in two plugins: %s/ct-double.so and "
+                        "%s/ct-fail.so",
+                        fixture->folder, fixture->folder);
+    g_assert_cmpstr(error->message, ==, message);
+}
+
+/* An earlier folder hides files of the same name in a later one, as along PATH. */
+static void
+test_order(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_plugin(fixture, "fail");
+    const char *const folders[] = {"/nonexistent", fixture->folder, fixture->folder, NULL};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtRegistry) registry = ct_registry_new_from(folders, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 6);
+}
+
+static void
+test_isa(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    g_setenv("CORNERTURN_ISA", "baseline", TRUE);
+    g_autoptr(CtRegistry) capped = open_folder(fixture, &error);
+    g_assert_no_error(error);
+    g_assert_true(ct_registry_allows_isa(capped, CT_ISA_BASELINE));
+    g_assert_false(ct_registry_allows_isa(capped, CT_ISA_AVX2));
+
+    g_setenv("CORNERTURN_ISA", "sse9", TRUE);
+    g_assert_null(open_folder(fixture, &error));
+    g_assert_cmpstr(error->message, ==,
+                    "CORNERTURN_ISA wants baseline, avx2 or avx512, but is given 'sse9'");
+    g_unsetenv("CORNERTURN_ISA");
+    g_autoptr(CtRegistry) open = open_folder(fixture, NULL);
+    g_assert_true(ct_registry_allows_isa(open, CT_ISA_BASELINE));
+}
+
+/* The build tree's own plugins, found without being told. */
+static void
+test_own(G_GNUC_UNUSED Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autofree char *path = g_strdup(g_getenv("CORNERTURN_PLUGIN_PATH"));
+    g_unsetenv("CORNERTURN_PLUGIN_PATH");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtRegistry) registry = ct_registry_new(&error);
+    g_assert_no_error(error);
+    g_autofree char *problems = g_strjoinv("; ", (char **)ct_registry_problems(registry));
+    g_assert_cmpstr(problems, ==, "");
+    g_autoptr(CtRegistry) told = NULL;
+    g_setenv("CORNERTURN_PLUGIN_PATH", path, TRUE);
+    told = ct_registry_new(&error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(ct_registry_stages(registry)->len, ==, ct_registry_stages(told)->len);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    static const struct {
+        const char *name;
+        void (*function)(Fixture *, gconstpointer);
+    } tests[] = {
+        {"/registry/stages", test_stages},   {"/registry/suggestion", test_suggestion},
+        {"/registry/nothing", test_nothing}, {"/registry/old", test_old},
+        {"/registry/foreign", test_foreign}, {"/registry/hollow", test_hollow},
+        {"/registry/text", test_text},       {"/registry/double", test_double},
+        {"/registry/order", test_order},     {"/registry/isa", test_isa},
+        {"/registry/own", test_own},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(tests); i++)
+        g_test_add(tests[i].name, Fixture, NULL, set_up, tests[i].function, tear_down);
+    return g_test_run();
+}
