@@ -222,8 +222,6 @@ has_further(const CtLayout *pattern)
 gboolean
 ct_layout_accepts(const CtLayout *pattern, const CtStream *stream, GError **error)
 {
-    g_autofree char *wanted = ct_layout_to_string(pattern);
-    g_autofree char *given = ct_stream_describe(stream);
     for (guint a = 0; a < pattern->n_axes; a++) {
         const CtLayoutAxis *axis = &pattern->axes[a];
         if (is_further(axis) || axis->count)
@@ -232,12 +230,15 @@ ct_layout_accepts(const CtLayout *pattern, const CtStream *stream, GError **erro
             const CtTypeInfo *info = ct_type_info(stream->type);
             if (stream->type == CT_TYPE_NONE || (info->is_complex && info->part != CT_TYPE_NONE))
                 continue;
+            g_autofree char *wanted = ct_layout_to_string(pattern);
             g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                         "%s wants a complex type with parts of whole bytes, but is given %s",
                         wanted, info->name);
             return FALSE;
         }
         if (ct_stream_axis(stream, axis->name) < 0) {
+            g_autofree char *wanted = ct_layout_to_string(pattern);
+            g_autofree char *given = ct_stream_describe(stream);
             g_set_error(error, CT_ERROR, CT_ERROR_SHAPE, "%s wants an axis '%s', but is given %s",
                         wanted, axis->name, given);
             return FALSE;
@@ -247,6 +248,8 @@ ct_layout_accepts(const CtLayout *pattern, const CtStream *stream, GError **erro
         return TRUE;
     for (guint a = 0; a < stream->n_axes; a++)
         if (ct_layout_axis(pattern, stream->axes[a].name) < 0) {
+            g_autofree char *wanted = ct_layout_to_string(pattern);
+            g_autofree char *given = ct_stream_describe(stream);
             g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                         "%s has no place for the axis '%s': it is given %s", wanted,
                         stream->axes[a].name, given);

@@ -150,8 +150,9 @@ typedef enum { CT_ISA_BASELINE, CT_ISA_AVX2, CT_ISA_AVX512, CT_N_ISAS } CtIsa;
  * is one pattern for all). Between the ports of a row the same name is the same axis and `...`
  * stands for the same axes in the same order; `{a b}` on both sides means that both have the common
  * axes in one order, with the axes that only the output has in the place of those that only the
- * input has, or last. A row whose order may differ between the ports (transpose) begins with "any:
- * ". */
+ * input has (phase and channel, station and baseline, …; pol' behind pol), or last. A row whose
+ * order may differ between the ports (transpose) begins with "any: "; there, a pattern of nothing
+ * but `...` takes blocks and `complex` too. */
 typedef struct {
     const char *layouts;
     gdouble efficiency; /* share of the roof (bytes over bandwidth, operations over peak, the
