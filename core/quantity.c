@@ -59,8 +59,8 @@ static const struct {
     {"B", "an amount such as '1.5 GiB'"},
 };
 
-static char *
-describe_wanted(const char *unit)
+char *
+ct_quantity_describe(const char *unit)
 {
     if (!unit)
         return g_strdup("a number");
@@ -257,7 +257,7 @@ parse_divisor(const char **text, Number *number)
 static gboolean
 refuse(const char *text, const char *unit, const char *remark, GError **error)
 {
-    g_autofree char *wanted = describe_wanted(unit);
+    g_autofree char *wanted = ct_quantity_describe(unit);
     g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "wants %s, but is given '%s'%s", wanted, text,
                 remark);
     return FALSE;
@@ -303,6 +303,30 @@ ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit, GErr
         quantity->value = (gdouble)((long double)number.numerator / number.denominator);
     }
     return TRUE;
+}
+
+void
+ct_quantity_approximate(gdouble value, gint64 *numerator, gint64 *denominator)
+{
+    /* Convergents p/q of the continued fraction, until a next one would not fit or is exact. */
+    const gdouble limit = 9e18;
+    gdouble rest = fabs(value);
+    gint64 p = 1, q = 0, last_p = 0, last_q = 1;
+    for (guint i = 0; i < 64 && rest < limit; i++) {
+        const gdouble whole = floor(rest);
+        if (whole * p + last_p > limit || whole * q + last_q > limit)
+            break;
+        const gint64 next_p = (gint64)whole * p + last_p, next_q = (gint64)whole * q + last_q;
+        last_p = p;
+        last_q = q;
+        p = next_p;
+        q = next_q;
+        if (rest == whole || (gdouble)p / q == fabs(value))
+            break;
+        rest = 1 / (rest - whole);
+    }
+    *numerator = q == 0 ? (value < 0 ? G_MININT64 : G_MAXINT64) : value < 0 ? -p : p;
+    *denominator = MAX(q, 1);
 }
 
 char *

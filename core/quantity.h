@@ -17,5 +17,9 @@ typedef struct {
  * stand. The message says what was wanted and what was given, nothing of places. */
 gboolean ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit,
                            GError **error);
+/* "a frequency such as '200 MHz'"; "a number" for NULL. */
+char *ct_quantity_describe(const char *unit);
+/* The fraction nearest to `value` that 64 bits hold. */
+void ct_quantity_approximate(gdouble value, gint64 *numerator, gint64 *denominator);
 /* "200 MHz": the shortest that reads well, for people. */
 char *ct_quantity_format(gdouble value, const char *unit);

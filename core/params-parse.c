@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parameters of a node, as written, checked against the stage's table. */
+#include "params-private.h"
+#include "suggest.h"
+
+#include <math.h>
+
+/* Who asks, for messages. */
+typedef struct {
+    const char *node;
+    const CtParam *param;
+} Asker;
+
+static void
+clear_cell(CtParamKind kind, Cell *cell)
+{
+    if (kind == CT_PARAM_STRING || kind == CT_PARAM_PATH)
+        g_free(cell->text);
+    else if (kind == CT_PARAM_LAYOUT)
+        g_free(cell->layout);
+}
+
+void
+ct_params_free(CtParams *params)
+{
+    if (!params)
+        return;
+    for (guint i = 0; i < params->n; i++) {
+        Entry *entry = &params->entries[i];
+        for (guint j = 0; entry->cells && j < entry->cells->len; j++)
+            clear_cell(entry->param->kind, &g_array_index(entry->cells, Cell, j));
+        g_clear_pointer(&entry->cells, g_array_unref);
+    }
+    g_free(params->entries);
+    g_free(params->blame);
+    g_free(params);
+}
+
+/* ---- what a row wants ---- */
+
+static void
+append_limit(GString *text, const CtParam *param, gdouble limit)
+{
+    if (param->kind == CT_PARAM_QUANTITY) {
+        g_autofree char *shown = ct_quantity_format(limit, param->unit);
+        g_string_append(text, shown);
+    } else {
+        g_string_append_printf(text, "%.15g", limit);
+    }
+}
+
+char *
+ct_param_describe(const CtParam *param)
+{
+    GString *text = g_string_new(NULL);
+    if (param->flags & CT_PARAM_TABLE)
+        g_string_append(text, "rows, each of values that are each ");
+    else if (param->flags & CT_PARAM_LIST)
+        g_string_append(text, "a list, each item ");
+    g_autofree char *quantity =
+        param->kind == CT_PARAM_QUANTITY ? ct_quantity_describe(param->unit) : NULL;
+    g_autofree char *choices =
+        param->kind == CT_PARAM_CHOICE ? g_strjoinv(", ", (char **)param->choices) : NULL;
+    static const char *const names[] = {
+        [CT_PARAM_INT] = "an integer",
+        [CT_PARAM_REAL] = "a number",
+        [CT_PARAM_BOOL] = "true or false",
+        [CT_PARAM_STRING] = "a text",
+        [CT_PARAM_PATH] = "a path",
+        [CT_PARAM_TYPE] = "a type such as ci8",
+        [CT_PARAM_LAYOUT] = "a layout such as \"ci8[time station pol]\"",
+    };
+    if (choices)
+        g_string_append_printf(text, "one of %s", choices);
+    else
+        g_string_append(text, quantity ? quantity : names[param->kind]);
+    if (!(param->flags & CT_PARAM_RANGED))
+        return g_string_free(text, FALSE);
+    const gboolean low = param->minimum > -G_MAXDOUBLE, high = param->maximum < G_MAXDOUBLE;
+    if (low && high) {
+        g_string_append(text, " from ");
+        append_limit(text, param, param->minimum);
+        g_string_append(text, " to ");
+        append_limit(text, param, param->maximum);
+    } else if (low) {
+        g_string_append(text, ", ");
+        append_limit(text, param, param->minimum);
+        g_string_append(text, " or more");
+    } else if (high) {
+        g_string_append(text, ", ");
+        append_limit(text, param, param->maximum);
+        g_string_append(text, " or less");
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* ---- reading values ---- */
+
+static gboolean blame(const Asker *asker, const CtPlace *place, GError **error, const char *format,
+                      ...) G_GNUC_PRINTF(4, 5);
+
+static gboolean
+blame(const Asker *asker, const CtPlace *place, GError **error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    return ct_place_error(place, CT_ERROR_PARAMETER, error, "node '%s': parameter '%s': %s",
+                          asker->node, asker->param->name, message);
+}
+
+/* "wants an integer from 1 to 64, but is given 'many'"; `names`: those it may have meant. */
+static gboolean
+refuse(const Asker *asker, const CtValue *value, const char *const *names, gsize n, GError **error)
+{
+    CtParam single = *asker->param;
+    if (value->kind == CT_VALUE_SCALAR)
+        single.flags &= ~(CT_PARAM_LIST | CT_PARAM_TABLE);
+    g_autofree char *wanted = ct_param_describe(&single);
+    g_autofree char *given = ct_value_describe(value);
+    const char *meant =
+        n > 0 && value->kind == CT_VALUE_SCALAR ? ct_suggest_name(value->text, names, n) : NULL;
+    if (meant)
+        return blame(asker, &value->place, error, "wants %s, but is given %s; did you mean '%s'?",
+                     wanted, given, meant);
+    return blame(asker, &value->place, error, "wants %s, but is given %s", wanted, given);
+}
+
+static gboolean
+is_in_range(const CtParam *param, gdouble value)
+{
+    return !(param->flags & CT_PARAM_RANGED) ||
+           (value >= param->minimum && value <= param->maximum);
+}
+
+static gboolean
+read_number(const Asker *asker, const CtValue *value, Cell *cell, GError **error)
+{
+    const CtParam *param = asker->param;
+    const char *unit = param->kind == CT_PARAM_QUANTITY ? param->unit : NULL;
+    CtQuantity quantity;
+    g_autoptr(GError) cause = NULL;
+    if (!ct_quantity_parse(&quantity, value->text, unit, &cause)) {
+        if (param->kind != CT_PARAM_QUANTITY)
+            return refuse(asker, value, NULL, 0, error);
+        return blame(asker, &value->place, error, "%s", cause->message);
+    }
+    if (!is_in_range(param, quantity.value) ||
+        (param->kind == CT_PARAM_INT && quantity.denominator != 1))
+        return refuse(asker, value, NULL, 0, error);
+    if (param->kind == CT_PARAM_INT)
+        cell->integer = quantity.numerator;
+    else
+        cell->quantity = quantity;
+    return TRUE;
+}
+
+static gboolean
+read_choice(const Asker *asker, const CtValue *value, Cell *cell, GError **error)
+{
+    const char *const *choices = asker->param->choices;
+    for (guint i = 0; choices[i]; i++)
+        if (g_str_equal(choices[i], value->text)) {
+            cell->choice = i;
+            return TRUE;
+        }
+    return refuse(asker, value, choices, g_strv_length((char **)choices), error);
+}
+
+static gboolean
+read_bool(const Asker *asker, const CtValue *value, Cell *cell, GError **error)
+{
+    cell->truth = g_str_equal(value->text, "true");
+    if (cell->truth || g_str_equal(value->text, "false"))
+        return TRUE;
+    return refuse(asker, value, NULL, 0, error);
+}
+
+static gboolean
+read_type(const Asker *asker, const CtValue *value, Cell *cell, GError **error)
+{
+    cell->type = ct_type_from_name(value->text);
+    if (cell->type != CT_TYPE_NONE)
+        return TRUE;
+    const char *names[CT_N_TYPES];
+    gsize n = 0;
+    for (CtType type = CT_TYPE_NONE + 1; type < CT_N_TYPES; type++)
+        names[n++] = ct_type_info(type)->name;
+    return refuse(asker, value, names, n, error);
+}
+
+static gboolean
+read_text(const Asker *asker, const CtValue *value, Cell *cell, GError **error)
+{
+    if (asker->param->kind == CT_PARAM_PATH && *value->text == '\0')
+        return refuse(asker, value, NULL, 0, error);
+    cell->text = g_strdup(value->text);
+    return TRUE;
+}
+
+/* The text of a layout; YAML takes `[a b]` without quotes for a list of one text, `{a b}` for a
+ * mapping of one key. */
+static char *
+find_layout_text(const CtValue *value)
+{
+    if (value->kind == CT_VALUE_SCALAR)
+        return g_strdup(value->text);
+    if (value->items->len != 1)
+        return NULL;
+    const CtValue *item = value->items->pdata[0];
+    if (value->kind == CT_VALUE_LIST)
+        return item->kind == CT_VALUE_SCALAR && !item->quoted ? g_strdup_printf("[%s]", item->text)
+                                                              : NULL;
+    const CtValue *key = value->keys->pdata[0];
+    return ct_value_is_nothing(item) ? g_strdup_printf("{%s}", key->text) : NULL;
+}
+
+static gboolean
+read_layout(const Asker *asker, const CtValue *value, Cell *cell, GError **error)
+{
+    g_autofree char *text = find_layout_text(value);
+    if (!text)
+        return refuse(asker, value, NULL, 0, error);
+    g_autofree CtLayout *layout = g_new0(CtLayout, 1);
+    g_autoptr(GError) cause = NULL;
+    if (!ct_layout_parse(layout, text, &cause))
+        return blame(asker, &value->place, error, "%s", cause->message);
+    cell->layout = g_steal_pointer(&layout);
+    return TRUE;
+}
+
+typedef gboolean (*Reader)(const Asker *asker, const CtValue *value, Cell *cell, GError **error);
+
+static const Reader readers[] = {
+    [CT_PARAM_INT] = read_number,      [CT_PARAM_REAL] = read_number,
+    [CT_PARAM_QUANTITY] = read_number, [CT_PARAM_BOOL] = read_bool,
+    [CT_PARAM_CHOICE] = read_choice,   [CT_PARAM_STRING] = read_text,
+    [CT_PARAM_PATH] = read_text,       [CT_PARAM_TYPE] = read_type,
+    [CT_PARAM_LAYOUT] = read_layout,
+};
+
+static gboolean
+read_cell(const Asker *asker, const CtValue *value, Entry *entry, GError **error)
+{
+    const CtParamKind kind = asker->param->kind;
+    if ((value->kind != CT_VALUE_SCALAR && kind != CT_PARAM_LAYOUT) || ct_value_is_nothing(value))
+        return refuse(asker, value, NULL, 0, error);
+    Cell cell = {0};
+    if (!readers[kind](asker, value, &cell, error))
+        return FALSE;
+    g_array_append_val(entry->cells, cell);
+    return TRUE;
+}
+
+/* `value` is a list of cells, or one cell. */
+static gboolean
+read_row(const Asker *asker, const CtValue *value, Entry *entry, guint *n_cells, GError **error)
+{
+    if (value->kind != CT_VALUE_LIST) {
+        *n_cells = 1;
+        return read_cell(asker, value, entry, error);
+    }
+    *n_cells = value->items->len;
+    if (*n_cells == 0)
+        return refuse(asker, value, NULL, 0, error);
+    for (guint i = 0; i < *n_cells; i++)
+        if (!read_cell(asker, value->items->pdata[i], entry, error))
+            return FALSE;
+    return TRUE;
+}
+
+static gboolean
+read_table(const Asker *asker, const CtValue *value, Entry *entry, GError **error)
+{
+    if (value->kind != CT_VALUE_LIST || value->items->len == 0) {
+        g_autofree char *wanted = ct_param_describe(asker->param);
+        g_autofree char *given = ct_value_describe(value);
+        return blame(asker, &value->place, error, "wants %s, but is given %s", wanted, given);
+    }
+    entry->n_rows = value->items->len;
+    for (guint i = 0; i < entry->n_rows; i++) {
+        const CtValue *row = value->items->pdata[i];
+        guint n_columns;
+        if (!read_row(asker, row, entry, &n_columns, error))
+            return FALSE;
+        if (i == 0)
+            entry->n_columns = n_columns;
+        else if (n_columns != entry->n_columns)
+            return blame(asker, &row->place, error,
+                         "wants rows of equal length, but is given %u values after rows of %u",
+                         n_columns, entry->n_columns);
+    }
+    return TRUE;
+}
+
+static gboolean
+read_entry(const Asker *asker, const CtValue *value, Entry *entry, GError **error)
+{
+    entry->has = TRUE;
+    entry->place = value->place;
+    entry->n_rows = entry->n_columns = 1;
+    if (entry->param->flags & CT_PARAM_TABLE)
+        return read_table(asker, value, entry, error);
+    if (entry->param->flags & CT_PARAM_LIST)
+        return read_row(asker, value, entry, &entry->n_rows, error);
+    return read_cell(asker, value, entry, error);
+}
+
+static gboolean
+read_fallback(const Asker *asker, Entry *entry, GError **error)
+{
+    g_autoptr(CtValue) value =
+        ct_value_parse_short(entry->param->fallback, "the stage's own default", error);
+    return value && read_entry(asker, value, entry, error);
+}
+
+/* ---- all of a node ---- */
+
+static gboolean
+refuse_unknown(const char *node, const CtStage *stage, const CtValue *key, GError **error)
+{
+    static const char *const common[] = {"stage", "from", "backend", "variant", "block"};
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (guint i = 0; stage->params[i].name; i++)
+        g_ptr_array_add(names, (gpointer)stage->params[i].name);
+    g_ptr_array_add(names, NULL);
+    g_autofree char *list = g_strjoinv(", ", (char **)names->pdata);
+    g_ptr_array_remove_index(names, names->len - 1);
+    for (guint i = 0; i < G_N_ELEMENTS(common); i++)
+        g_ptr_array_add(names, (gpointer)common[i]);
+    const char *meant = ct_suggest_name(key->text, (const char *const *)names->pdata, names->len);
+    if (meant)
+        return ct_place_error(&key->place, CT_ERROR_PARAMETER, error,
+                              "node '%s': stage '%s' has no parameter '%s'; did you mean '%s'?",
+                              node, stage->name, key->text, meant);
+    return ct_place_error(&key->place, CT_ERROR_PARAMETER, error,
+                          "node '%s': stage '%s' has no parameter '%s'; it has %s", node,
+                          stage->name, key->text, *list ? list : "none");
+}
+
+static const CtParam *
+find_param(const CtStage *stage, const char *name)
+{
+    for (const CtParam *param = stage->params; param->name; param++)
+        if (g_str_equal(param->name, name))
+            return param;
+    return NULL;
+}
+
+CtParams *
+ct_params_new(const char *node, const CtStage *stage, const CtPlace *place, const CtValue *values,
+              GError **error)
+{
+    for (guint i = 0; values && i < values->keys->len; i++) {
+        const CtValue *key = values->keys->pdata[i];
+        if (!find_param(stage, key->text)) {
+            refuse_unknown(node, stage, key, error);
+            return NULL;
+        }
+    }
+    g_autoptr(CtParams) params = g_new0(CtParams, 1);
+    params->stage = stage;
+    params->place = *place;
+    params->blame = g_new0(CtPlace, 1);
+    while (stage->params[params->n].name)
+        params->n++;
+    params->entries = g_new0(Entry, params->n);
+    for (guint i = 0; i < params->n; i++) {
+        const CtParam *param = &stage->params[i];
+        const Asker asker = {node, param};
+        Entry *entry = &params->entries[i];
+        *entry = (Entry){.param = param, .place = *place};
+        entry->cells = g_array_new(FALSE, TRUE, sizeof(Cell));
+        const CtValue *value = values ? ct_value_get(values, param->name) : NULL;
+        if (value) {
+            if (!read_entry(&asker, value, entry, error))
+                return NULL;
+        } else if (param->fallback) {
+            if (!read_fallback(&asker, entry, error))
+                return NULL;
+            entry->place = *place;
+        } else if (param->flags & CT_PARAM_REQUIRED) {
+            g_autofree char *wanted = ct_param_describe(param);
+            ct_place_error(place, CT_ERROR_PARAMETER, error,
+                           "node '%s': parameter '%s' is missing: stage '%s' wants %s", node,
+                           param->name, stage->name, wanted);
+            return NULL;
+        }
+    }
+    return g_steal_pointer(&params);
+}
