@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Products of all pairs of inputs of one channel, summed over time, in tiles. */
+#include "correlate-kernels.h"
+
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+/* Where the tiles of a channel lie: for each block J its diagonal tile, then the squares of the
+ * blocks below it. */
+typedef struct {
+    gsize lanes;
+    gsize n_blocks;
+} Tiles;
+
+/* Rows of [re, im][lane] in front of the tile of blocks I ≥ J. */
+static inline gsize
+tile_row(const Tiles *tiles, gsize block_i, gsize block_j)
+{
+    const gsize diagonal = tiles->lanes / 2 + 1;
+    const gsize squares = block_j * tiles->n_blocks - block_j * (block_j + 1) / 2;
+    const gsize before = block_j * diagonal + squares * tiles->lanes;
+    return block_i == block_j ? before : before + diagonal + (block_i - block_j - 1) * tiles->lanes;
+}
+
+/* Where a sum stands: index of its real part, the imaginary one being `lanes` further. */
+typedef struct {
+    gsize index;
+    gboolean conjugate; /* what stands there is the conjugate */
+} Place;
+
+/* The place of input m times conj(input c). */
+static inline Place
+locate(const Tiles *tiles, gsize m, gsize c)
+{
+    const gsize lanes = tiles->lanes;
+    const gsize above = MIN(m, c);
+    const gsize below = MAX(m, c);
+    const gsize block_i = below / lanes;
+    const gsize block_j = above / lanes;
+    gboolean conjugate = m < c;
+    gsize row = below % lanes;
+    gsize lane = above % lanes;
+    if (block_i == block_j) {
+        const gsize distance = row - lane;
+        if (distance <= lanes / 2) {
+            lane = row;
+            row = distance;
+        } else {
+            row = lanes - distance;
+            conjugate = !conjugate;
+        }
+    }
+    return (Place){(tile_row(tiles, block_i, block_j) + row) * 2 * lanes + lane, conjugate};
+}
+
+#define ROTATE_2  1, 0
+#define ROTATE_4  3, 0, 1, 2
+#define ROTATE_8  7, 0, 1, 2, 3, 4, 5, 6
+#define ROTATE_16 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
+#define EVENS_2   0, 2
+#define EVENS_4   0, 2, 4, 6
+#define EVENS_8   0, 2, 4, 6, 8, 10, 12, 14
+#define EVENS_16  0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODDS_2    1, 3
+#define ODDS_4    1, 3, 5, 7
+#define ODDS_8    1, 3, 5, 7, 9, 11, 13, 15
+#define ODDS_16   1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+
+/* 32 vector registers carry eight rows of sums, 16 carry four. */
+#if CT_VECTOR_BYTES == 64
+#define LANES_32  16
+#define LANES_64  8
+#define ROWS_32   8
+#define ROWS_64   8
+#define ROTATE_32 ROTATE_16
+#define ROTATE_64 ROTATE_8
+#define EVENS_32  EVENS_16
+#define EVENS_64  EVENS_8
+#define ODDS_32   ODDS_16
+#define ODDS_64   ODDS_8
+#elif CT_VECTOR_BYTES == 32
+#define LANES_32  8
+#define LANES_64  4
+#define ROWS_32   4
+#define ROWS_64   4
+#define ROTATE_32 ROTATE_8
+#define ROTATE_64 ROTATE_4
+#define EVENS_32  EVENS_8
+#define EVENS_64  EVENS_4
+#define ODDS_32   ODDS_8
+#define ODDS_64   ODDS_4
+#else
+#define LANES_32  4
+#define LANES_64  2
+#define ROWS_32   4
+#define ROWS_64   2
+#define ROTATE_32 ROTATE_4
+#define ROTATE_64 ROTATE_2
+#define EVENS_32  EVENS_4
+#define EVENS_64  EVENS_2
+#define ODDS_32   ODDS_4
+#define ODDS_64   ODDS_2
+#endif
+
+#define REAL    float
+#define LANES   LANES_32
+#define ROWS    ROWS_32
+#define ROTATE  ROTATE_32
+#define EVENS   EVENS_32
+#define ODDS    ODDS_32
+#define NAME(x) x##_f32
+#include "correlate-real.h"
+
+#define REAL    double
+#define LANES   LANES_64
+#define ROWS    ROWS_64
+#define ROTATE  ROTATE_64
+#define EVENS   EVENS_64
+#define ODDS    ODDS_64
+#define NAME(x) x##_f64
+#include "correlate-real.h"
+
+#define LANES  LANES_32
+#define ROWS   ROWS_32
+#define ROTATE ROTATE_32
+#include "correlate-pairs.h"
+
+#define SUM     float
+#define LANES   LANES_32
+#define NAME(x) x##_f32
+#include "correlate-row.h"
+
+#define SUM     double
+#define LANES   LANES_64
+#define NAME(x) x##_f64
+#include "correlate-row.h"
+
+#define SUM     gint64
+#define LANES   LANES_32
+#define NAME(x) x##_pairs
+#include "correlate-row.h"
+
+#define SUM     gint64
+#define LANES   LANES_64
+#define NAME(x) x##_exact
+#include "correlate-row.h"
+
+/* Whole numbers in double precision into 64-bit sums. */
+static void
+fold_exact(gsize n_rows, const void *chunk, void *running, gboolean first)
+{
+    const gdouble *from = chunk;
+    gint64 *to = running;
+    for (gsize k = 0; k < 2 * n_rows * LANES_64; k++)
+        to[k] = (first ? 0 : to[k]) + (gint64)from[k];
+}
+
+/* What an arithmetic is made of. A step is what the tiles take at once: one spectrum, or a pair. */
+typedef struct {
+    gsize lanes;
+    gsize input_bytes;    /* of a complex input as pack reads it */
+    gsize step_spectra;   /* spectra of a step */
+    gsize step_bytes;     /* of a step in a panel */
+    gsize tile_row_bytes; /* of a row of a chunk's tile */
+    gsize sum_bytes;      /* of a real running sum */
+    gboolean continues;   /* an unfinished chunk is kept from call to call */
+    void (*pack)(const void *first, const void *second, gsize n_blocks, void *panel,
+                 gsize panel_bytes);
+    void (*square)(gsize n_steps, const void *rows, const void *lanes, gsize n_rows, void *sum,
+                   gboolean keep);
+    void (*diagonal)(gsize n_steps, const void *panel, void *sum, gboolean keep);
+    void (*fold)(gsize n_rows, const void *chunk, void *running, gboolean first);
+    void (*row)(gsize n_blocks, const void *sums, const void *open, gsize m, gsize n_columns,
+                void *line);
+} Arithmetic;
+
+static const Arithmetic arithmetics[] = {
+    [CORRELATE_F32] = {LANES_32, 8, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 4, TRUE, pack_f32,
+                       square_f32, diagonal_f32, fold_f32, row_f32},
+    [CORRELATE_F64] = {LANES_64, 16, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 8, TRUE, pack_f64,
+                       square_f64, diagonal_f64, fold_f64, row_f64},
+    [CORRELATE_PAIRS] = {LANES_32, 4, 2, 4 * CT_VECTOR_BYTES, 3 * CT_VECTOR_BYTES, 8, FALSE,
+                         pack_pairs, square_pairs, diagonal_pairs, fold_pairs, row_pairs},
+    [CORRELATE_EXACT] = {LANES_64, 16, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 8, FALSE,
+                         pack_f64, square_f64, diagonal_f64, fold_exact, row_exact},
+};
+
+/* ---- types ---- */
+
+static void
+read_cf32_f64(const void *from, gsize n, void *to)
+{
+    for (gsize k = 0; k < 2 * n; k++)
+        ((gdouble *)to)[k] = ((const gfloat *)from)[k];
+}
+
+static void
+read_ci16_f64(const void *from, gsize n, void *to)
+{
+    for (gsize k = 0; k < 2 * n; k++)
+        ((gdouble *)to)[k] = ((const gint16 *)from)[k];
+}
+
+static void
+read_ci8_i16(const void *from, gsize n, void *to)
+{
+    for (gsize k = 0; k < 2 * n; k++)
+        ((gint16 *)to)[k] = ((const gint8 *)from)[k];
+}
+
+static void
+read_ci4_i16(const void *from, gsize n, void *to)
+{
+    const gint8 *bytes = from;
+    gint16 *x = to;
+    for (gsize k = 0; k < n; k++) {
+        x[2 * k] = bytes[k] >> 4;
+        x[2 * k + 1] = (gint8)((guint8)bytes[k] << 4) >> 4;
+    }
+}
+
+static void
+convert_f64_f32(const void *from, gsize n, void *to)
+{
+    for (gsize k = 0; k < n; k++)
+        ((gfloat *)to)[k] = ((const gdouble *)from)[k];
+}
+
+static void
+convert_i64_f32(const void *from, gsize n, void *to)
+{
+    for (gsize k = 0; k < n; k++)
+        ((gfloat *)to)[k] = ((const gint64 *)from)[k];
+}
+
+static void
+convert_i64_f64(const void *from, gsize n, void *to)
+{
+    for (gsize k = 0; k < n; k++)
+        ((gdouble *)to)[k] = ((const gint64 *)from)[k];
+}
+
+typedef struct {
+    CtType input;
+    CtType output;
+    CorrelateArithmetic arithmetic;
+    void (*read)(const void *from, gsize n, void *to);  /* n complex; NULL: as they are */
+    void (*write)(const void *from, gsize n, void *to); /* n real; NULL: as they are */
+} Choice;
+
+static const Choice choices[] = {
+    {CT_CF32, CT_CF32, CORRELATE_F32, NULL, NULL},
+    {CT_CF32, CT_CF64, CORRELATE_F64, read_cf32_f64, NULL},
+    {CT_CF64, CT_CF32, CORRELATE_F64, NULL, convert_f64_f32},
+    {CT_CF64, CT_CF64, CORRELATE_F64, NULL, NULL},
+    {CT_CI4, CT_CF32, CORRELATE_PAIRS, read_ci4_i16, convert_i64_f32},
+    {CT_CI4, CT_CF64, CORRELATE_PAIRS, read_ci4_i16, convert_i64_f64},
+    {CT_CI4, CT_CI64, CORRELATE_PAIRS, read_ci4_i16, NULL},
+    {CT_CI8, CT_CF32, CORRELATE_PAIRS, read_ci8_i16, convert_i64_f32},
+    {CT_CI8, CT_CF64, CORRELATE_PAIRS, read_ci8_i16, convert_i64_f64},
+    {CT_CI8, CT_CI64, CORRELATE_PAIRS, read_ci8_i16, NULL},
+    {CT_CI16, CT_CF32, CORRELATE_EXACT, read_ci16_f64, convert_i64_f32},
+    {CT_CI16, CT_CF64, CORRELATE_EXACT, read_ci16_f64, convert_i64_f64},
+    {CT_CI16, CT_CI64, CORRELATE_EXACT, read_ci16_f64, NULL},
+};
+
+static const Choice *
+find_choice(CtType input, CtType output)
+{
+    for (gsize k = 0; k < G_N_ELEMENTS(choices); k++)
+        if (choices[k].input == input && choices[k].output == output)
+            return &choices[k];
+    return NULL;
+}
+
+/* ---- sizes ---- */
+
+static gsize
+round_up(gsize bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static gsize
+running_bytes(const CorrelateShape *shape)
+{
+    const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
+    const Tiles tiles = {arithmetic->lanes, shape->n_blocks};
+    return round_up(tile_row(&tiles, shape->n_blocks, shape->n_blocks) * 2 * arithmetic->lanes *
+                    arithmetic->sum_bytes);
+}
+
+static gsize
+panel_bytes(const Arithmetic *arithmetic)
+{
+    return CORRELATE_CHUNK / arithmetic->step_spectra * arithmetic->step_bytes;
+}
+
+/* Two lines: one per spectrum of a step while packing; a row's values and its output at the end.
+ * 16 bytes hold the largest complex element of both. */
+static gsize
+line_bytes(const CorrelateShape *shape)
+{
+    return round_up((shape->n_blocks * arithmetics[shape->arithmetic].lanes + shape->n_pols) * 16);
+}
+
+gboolean
+CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output, gsize n_stations,
+                        gsize n_pols)
+{
+    const Choice *choice = find_choice(input, output);
+    if (!choice)
+        return FALSE;
+    const Arithmetic *arithmetic = &arithmetics[choice->arithmetic];
+    *shape = (CorrelateShape){
+        .arithmetic = choice->arithmetic,
+        .input = input,
+        .output = output,
+        .n_stations = n_stations,
+        .n_pols = n_pols,
+        .n_inputs = n_stations * n_pols,
+        .n_blocks = (n_stations * n_pols + arithmetic->lanes - 1) / arithmetic->lanes,
+    };
+    shape->sums_bytes = running_bytes(shape) * (arithmetic->continues ? 2 : 1);
+    shape->scratch_bytes = 3 * line_bytes(shape) +
+                           round_up(arithmetic->lanes * arithmetic->tile_row_bytes) +
+                           shape->n_blocks * panel_bytes(arithmetic);
+    return TRUE;
+}
+
+/* ---- accumulate ---- */
+
+/* Elements of 1, 2, 4, 8 or 16 bytes from anywhere to one after another. */
+static void
+gather(const CorrelateShape *shape, const guint8 *from, gint64 station_stride, gint64 pol_stride,
+       guint8 *to)
+{
+    const gsize bytes = ct_type_info(shape->input)->bytes;
+    for (gsize s = 0; s < shape->n_stations; s++, from += station_stride)
+        for (gsize p = 0; p < shape->n_pols; p++, to += bytes) {
+            const guint8 *x = from + (gint64)p * pol_stride;
+            switch (bytes) {
+            case 1:
+                *to = *x;
+                break;
+            case 2:
+                memcpy(to, x, 2);
+                break;
+            case 4:
+                memcpy(to, x, 4);
+                break;
+            case 8:
+                memcpy(to, x, 8);
+                break;
+            default:
+                memcpy(to, x, bytes);
+            }
+        }
+}
+
+typedef struct {
+    const CorrelateShape *shape;
+    const Arithmetic *arithmetic;
+    const Choice *choice;
+    gint64 station_stride;
+    gint64 pol_stride;
+    gboolean contiguous; /* a spectrum's inputs lie one after another */
+    gsize spectrum_bytes;
+    guint8 *gathered; /* a line of the input's type */
+} Reader;
+
+/* Spectra ahead that are fetched while one is packed: where time is not the next axis outwards, the
+ * processor does not foresee them. */
+#define PREFETCH 16
+
+static void
+prefetch(const Reader *reader, const guint8 *spectrum)
+{
+    for (gsize at = 0; reader->contiguous && at < reader->spectrum_bytes; at += 64)
+        __builtin_prefetch(spectrum + at);
+}
+
+/* A spectrum as pack wants it: in place where it is that already, else in `line`. */
+static const void *
+read_spectrum(const Reader *reader, const guint8 *spectrum, void *line)
+{
+    const CorrelateShape *shape = reader->shape;
+    if (!reader->contiguous) {
+        gather(shape, spectrum, reader->station_stride, reader->pol_stride, reader->gathered);
+        spectrum = reader->gathered;
+    }
+    if (reader->choice->read)
+        reader->choice->read(spectrum, shape->n_inputs, line);
+    else if (shape->n_inputs % reader->arithmetic->lanes == 0)
+        return spectrum;
+    else
+        memcpy(line, spectrum, shape->n_inputs * reader->arithmetic->input_bytes);
+    return line;
+}
+
+void
+CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages,
+                             gint64 time_stride, gint64 station_stride, gint64 pol_stride, gsize n,
+                             gsize done, void *sums, void *scratch)
+{
+    const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
+    const Tiles tiles = {arithmetic->lanes, shape->n_blocks};
+    const gsize sum_row_bytes = 2 * arithmetic->lanes * arithmetic->sum_bytes;
+    const gsize panel = panel_bytes(arithmetic);
+    const gint64 bytes = ct_type_info(shape->input)->bytes;
+    guint8 *lines[2] = {scratch, (guint8 *)scratch + line_bytes(shape)};
+    guint8 *chunk_tile = lines[1] + 2 * line_bytes(shape);
+    guint8 *panels = chunk_tile + round_up(arithmetic->lanes * arithmetic->tile_row_bytes);
+    guint8 *open = (guint8 *)sums + running_bytes(shape);
+    const Reader reader = {
+        .shape = shape,
+        .arithmetic = arithmetic,
+        .choice = find_choice(shape->input, shape->output),
+        .station_stride = station_stride,
+        .pol_stride = pol_stride,
+        .contiguous = (shape->n_pols == 1 || pol_stride == bytes) &&
+                      (shape->n_stations == 1 || station_stride == bytes * (gint64)shape->n_pols),
+        .spectrum_bytes = shape->n_inputs * (gsize)bytes,
+        .gathered = lines[1] + line_bytes(shape),
+    };
+    memset(lines[0], 0, 2 * line_bytes(shape));
+
+    while (n > 0) {
+        const gsize begun = arithmetic->continues ? done % CORRELATE_CHUNK : 0;
+        const gsize length = MIN(n, CORRELATE_CHUNK - begun);
+        const gsize step = arithmetic->step_spectra;
+        for (gsize t = 0; t < length; t += step) {
+            const guint8 *spectrum = voltages + (gint64)t * time_stride;
+            if (t + PREFETCH + step <= n)
+                for (gsize k = 0; k < step; k++)
+                    prefetch(&reader, spectrum + (gint64)(PREFETCH + k) * time_stride);
+            const void *first = read_spectrum(&reader, spectrum, lines[0]);
+            const void *second = NULL;
+            if (step == 2 && t + 1 < length)
+                second = read_spectrum(&reader, spectrum + time_stride, lines[1]);
+            else if (step == 2)
+                second = memset(lines[1], 0, line_bytes(shape));
+            arithmetic->pack(first, second, shape->n_blocks,
+                             panels + t / step * arithmetic->step_bytes, panel);
+        }
+
+        const gsize n_steps = (length + step - 1) / step;
+        const gboolean whole = !arithmetic->continues || begun + length == CORRELATE_CHUNK;
+        for (gsize j = 0; j < shape->n_blocks; j++)
+            for (gsize i = j; i < shape->n_blocks; i++) {
+                const gsize at = tile_row(&tiles, i, j) * sum_row_bytes;
+                guint8 *tile = begun > 0 || !whole ? open + at : chunk_tile;
+                gsize n_rows;
+                if (i == j) {
+                    n_rows = tiles.lanes / 2 + 1;
+                    arithmetic->diagonal(n_steps, panels + i * panel, tile, begun > 0);
+                } else {
+                    n_rows = MIN(tiles.lanes, shape->n_inputs - i * tiles.lanes);
+                    arithmetic->square(n_steps, panels + i * panel, panels + j * panel, n_rows,
+                                       tile, begun > 0);
+                }
+                if (whole)
+                    arithmetic->fold(n_rows, tile, (guint8 *)sums + at, done == begun);
+            }
+        n -= length;
+        done += length;
+        voltages += (gint64)length * time_stride;
+    }
+}
+
+/* ---- flush ---- */
+
+/* Copies n runs of `bytes`, one after another, to places `stride` apart. */
+static inline void
+scatter_runs(const guint8 *restrict from, gsize bytes, gsize n, guint8 *restrict to, gint64 stride)
+{
+    for (gsize k = 0; k < n; k++, from += bytes, to += stride)
+        memcpy(to, from, bytes);
+}
+
+static void
+scatter(const guint8 *from, gsize bytes, gsize n, guint8 *to, gint64 stride)
+{
+    if (stride == (gint64)bytes)
+        memcpy(to, from, n * bytes);
+    else if (bytes == 8)
+        scatter_runs(from, 8, n, to, stride);
+    else if (bytes == 16)
+        scatter_runs(from, 16, n, to, stride);
+    else if (bytes == 32)
+        scatter_runs(from, 32, n, to, stride);
+    else
+        scatter_runs(from, bytes, n, to, stride);
+}
+
+void
+CT_ISA(correlate_flush)(const CorrelateShape *shape, const void *sums, gsize done,
+                        guint8 *visibilities, gint64 baseline_stride, gint64 p_stride,
+                        gint64 q_stride, void *scratch)
+{
+    const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
+    const Choice *choice = find_choice(shape->input, shape->output);
+    const gsize n_pols = shape->n_pols;
+    const gsize bytes = ct_type_info(shape->output)->bytes;
+    guint8 *line = scratch;
+    guint8 *converted = line + line_bytes(shape);
+    const void *running = sums;
+    const void *open = NULL;
+    if (arithmetic->continues && done % CORRELATE_CHUNK > 0)
+        open = (const guint8 *)sums + running_bytes(shape);
+    if (open && done < CORRELATE_CHUNK) {
+        running = open;
+        open = NULL;
+    }
+
+    for (gsize i = 0; i < shape->n_stations; i++) {
+        guint8 *baseline = visibilities + (gint64)(i * (i + 1) / 2) * baseline_stride;
+        const gsize n_columns = (i + 1) * n_pols;
+        for (gsize p = 0; p < n_pols; p++, baseline += p_stride) {
+            const guint8 *from = line;
+            arithmetic->row(shape->n_blocks, running, open, i * n_pols + p, n_columns, line);
+            if (choice->write) {
+                choice->write(line, 2 * n_columns, converted);
+                from = converted;
+            }
+            if (q_stride == (gint64)bytes)
+                scatter(from, n_pols * bytes, i + 1, baseline, baseline_stride);
+            else
+                for (gsize j = 0; j <= i; j++, from += n_pols * bytes)
+                    scatter(from, bytes, n_pols, baseline + (gint64)j * baseline_stride, q_stride);
+        }
+    }
+}

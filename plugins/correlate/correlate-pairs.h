@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tiles in 16-bit integers, two spectra at a time, exact. With LANES, ROWS, ROTATE as in
+ * correlate-real.h.
+ *
+ * Three products instead of four: of a·conj(b), with
+ *
+ *     k0 = Σ a_re b_re,   k1 = Σ a_im b_im,   k2 = Σ (a_re + a_im)(b_re − b_im),
+ *
+ * re = k0 + k1 and im = k2 − k0 + k1. A panel holds a chunk of one block of inputs as
+ * [pair of spectra][re, im, re + im, re − im][lane][first, second]; a sum is k0, k1, k2. */
+
+typedef gint32 Lanes __attribute__((vector_size(CT_VECTOR_BYTES)));
+typedef guint32 Words __attribute__((vector_size(CT_VECTOR_BYTES)));
+typedef gint16 Halves __attribute__((vector_size(CT_VECTOR_BYTES)));
+
+/* sum + the product of the first halves + that of the second ones, in every lane. */
+static inline Lanes
+add_products(Lanes sum, Lanes a, Lanes b)
+{
+#if defined(__AVX512BW__)
+    return sum + (Lanes)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return sum + (Lanes)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+    return sum + (Lanes)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#else
+    return sum + ((Lanes)((Words)a << 16) >> 16) * ((Lanes)((Words)b << 16) >> 16) +
+           (a >> 16) * (b >> 16);
+#endif
+}
+
+static void
+square_rows_pairs(gsize n, const gint32 *restrict rows, const gint32 *restrict lanes,
+                  gint32 *restrict sum)
+{
+    Lanes k0[ROWS], k1[ROWS], k2[ROWS];
+    Lanes *tile = (Lanes *)sum;
+#pragma GCC unroll 16
+    for (gsize r = 0; r < ROWS; r++)
+        k0[r] = k1[r] = k2[r] = (Lanes){0};
+    for (gsize t = 0; t < n; t++, rows += 4 * LANES, lanes += 4 * LANES) {
+        const Lanes *b = (const Lanes *)lanes;
+        const Lanes b0 = b[0], b1 = b[1], b3 = b[3];
+#pragma GCC unroll 16
+        for (gsize r = 0; r < ROWS; r++) {
+            k0[r] = add_products(k0[r], (Lanes){0} + rows[r], b0);
+            k1[r] = add_products(k1[r], (Lanes){0} + rows[LANES + r], b1);
+            k2[r] = add_products(k2[r], (Lanes){0} + rows[2 * LANES + r], b3);
+        }
+    }
+#pragma GCC unroll 16
+    for (gsize r = 0; r < ROWS; r++) {
+        tile[3 * r] = k0[r];
+        tile[3 * r + 1] = k1[r];
+        tile[3 * r + 2] = k2[r];
+    }
+}
+
+static void
+square_pairs(gsize n, const void *rows, const void *lanes, gsize n_rows, void *sum, gboolean keep)
+{
+    (void)keep;
+    for (gsize r = 0; r < n_rows; r += ROWS)
+        square_rows_pairs(n, (const gint32 *)rows + r, lanes, (gint32 *)sum + 3 * r * LANES);
+}
+
+static void
+diagonal_pairs(gsize n, const void *panel, void *sum, gboolean keep)
+{
+    (void)keep;
+    Lanes k0[LANES / 2 + 1], k1[LANES / 2 + 1], k2[LANES / 2 + 1];
+    Lanes *tile = sum;
+    const Lanes *a = panel;
+#pragma GCC unroll 16
+    for (gsize d = 0; d <= LANES / 2; d++)
+        k0[d] = k1[d] = k2[d] = (Lanes){0};
+    for (gsize t = 0; t < n; t++, a += 4) {
+        Lanes b0 = a[0], b1 = a[1], b3 = a[3];
+        k0[0] = add_products(k0[0], a[0], b0);
+        k1[0] = add_products(k1[0], a[1], b1);
+        k2[0] = add_products(k2[0], a[2], b3);
+#pragma GCC unroll 16
+        for (gsize d = 1; d <= LANES / 2; d++) {
+            b0 = __builtin_shufflevector(b0, b0, ROTATE);
+            b1 = __builtin_shufflevector(b1, b1, ROTATE);
+            b3 = __builtin_shufflevector(b3, b3, ROTATE);
+            k0[d] = add_products(k0[d], a[0], b0);
+            k1[d] = add_products(k1[d], a[1], b1);
+            k2[d] = add_products(k2[d], a[2], b3);
+        }
+    }
+#pragma GCC unroll 16
+    for (gsize d = 0; d <= LANES / 2; d++) {
+        tile[3 * d] = k0[d];
+        tile[3 * d + 1] = k1[d];
+        tile[3 * d + 2] = k2[d];
+    }
+}
+
+/* Two spectra of 16-bit complex inputs, padded with zeros to whole blocks, into the panels. */
+static void
+pack_pairs(const void *first, const void *second, gsize n_blocks, void *panel, gsize panel_bytes)
+{
+    const Words *x = first;
+    const Words *y = second;
+    for (gsize block = 0; block < n_blocks; block++) {
+        Halves *to = (Halves *)((guint8 *)panel + block * panel_bytes);
+        to[0] = (Halves)((x[block] & 0xffff) | (y[block] << 16));
+        to[1] = (Halves)((x[block] >> 16) | (y[block] & 0xffff0000));
+        to[2] = to[0] + to[1];
+        to[3] = to[0] - to[1];
+    }
+}
+
+/* Adds a chunk's sums to the running ones. */
+static void
+fold_pairs(gsize n_rows, const void *chunk, void *running, gboolean first)
+{
+    const gint32 *restrict from = chunk;
+    gint64 *restrict to = running;
+    for (gsize row = 0; row < n_rows; row++, from += 3 * LANES, to += 2 * LANES)
+        for (gsize lane = 0; lane < LANES; lane++) {
+            const gint64 k0 = from[lane];
+            const gint64 k1 = from[LANES + lane];
+            const gint64 k2 = from[2 * LANES + lane];
+            to[lane] = (first ? 0 : to[lane]) + k0 + k1;
+            to[LANES + lane] = (first ? 0 : to[LANES + lane]) + k2 - k0 + k1;
+        }
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tiles in floating point. Included once per precision, with
+ *
+ *     REAL    float, double
+ *     LANES   of a vector
+ *     ROWS    of a square tile that are summed in registers at once
+ *     ROTATE  lane numbers that move every lane up by one
+ *     EVENS, ODDS  lane numbers that part real and imaginary of two vectors
+ *     NAME(x) the name of x in this precision
+ *
+ * A panel holds a chunk of one block of inputs as [t][re, im][lane]. */
+
+typedef REAL NAME(Vector) __attribute__((vector_size(LANES * sizeof(REAL))));
+typedef REAL NAME(Unaligned)
+    __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+
+/* sum[r][re, im][lane] over n spectra of row r0 + r of one panel and the lanes of another. */
+static void
+NAME(square_rows)(gsize n, const REAL *restrict rows, const REAL *restrict lanes,
+                  REAL *restrict sum, gboolean keep)
+{
+    NAME(Vector) re[ROWS], im[ROWS];
+    NAME(Vector) *tile = (NAME(Vector) *)sum;
+#pragma GCC unroll 16
+    for (gsize r = 0; r < ROWS; r++) {
+        re[r] = keep ? tile[2 * r] : (NAME(Vector)){0};
+        im[r] = keep ? tile[2 * r + 1] : (NAME(Vector)){0};
+    }
+    for (gsize t = 0; t < n; t++, rows += 2 * LANES, lanes += 2 * LANES) {
+        const NAME(Vector) b_re = *(const NAME(Vector) *)lanes;
+        const NAME(Vector) b_im = *(const NAME(Vector) *)(lanes + LANES);
+#pragma GCC unroll 16
+        for (gsize r = 0; r < ROWS; r++) {
+            const REAL a_re = rows[r];
+            const REAL a_im = rows[LANES + r];
+            re[r] += a_re * b_re;
+            im[r] += a_im * b_re;
+            re[r] += a_im * b_im;
+            im[r] -= a_re * b_im;
+        }
+    }
+#pragma GCC unroll 16
+    for (gsize r = 0; r < ROWS; r++) {
+        tile[2 * r] = re[r];
+        tile[2 * r + 1] = im[r];
+    }
+}
+
+static void
+NAME(square)(gsize n, const void *rows, const void *lanes, gsize n_rows, void *sum, gboolean keep)
+{
+    for (gsize r = 0; r < n_rows; r += ROWS)
+        NAME(square_rows)(n, (const REAL *)rows + r, lanes, (REAL *)sum + 2 * r * LANES, keep);
+}
+
+static void
+NAME(diagonal)(gsize n, const void *panel, void *sum, gboolean keep)
+{
+    NAME(Vector) re[LANES / 2 + 1], im[LANES / 2 + 1];
+    NAME(Vector) *tile = sum;
+    const NAME(Vector) *a = panel;
+#pragma GCC unroll 16
+    for (gsize d = 0; d <= LANES / 2; d++) {
+        re[d] = keep ? tile[2 * d] : (NAME(Vector)){0};
+        im[d] = keep ? tile[2 * d + 1] : (NAME(Vector)){0};
+    }
+    for (gsize t = 0; t < n; t++, a += 2) {
+        NAME(Vector) b_re = a[0];
+        NAME(Vector) b_im = a[1];
+        re[0] += a[0] * b_re;
+        re[0] += a[1] * b_im;
+#pragma GCC unroll 16
+        for (gsize d = 1; d <= LANES / 2; d++) {
+            b_re = __builtin_shufflevector(b_re, b_re, ROTATE);
+            b_im = __builtin_shufflevector(b_im, b_im, ROTATE);
+            re[d] += a[0] * b_re;
+            im[d] += a[1] * b_re;
+            re[d] += a[1] * b_im;
+            im[d] -= a[0] * b_im;
+        }
+    }
+#pragma GCC unroll 16
+    for (gsize d = 0; d <= LANES / 2; d++) {
+        tile[2 * d] = re[d];
+        tile[2 * d + 1] = im[d];
+    }
+}
+
+/* One spectrum, complex and padded with zeros to whole blocks, into the panels. */
+static void
+NAME(pack)(const void *spectrum, const void *unused, gsize n_blocks, void *panel, gsize panel_bytes)
+{
+    (void)unused;
+    const NAME(Unaligned) *x = spectrum;
+    for (gsize block = 0; block < n_blocks; block++, x += 2) {
+        NAME(Vector) *to = (NAME(Vector) *)((guint8 *)panel + block * panel_bytes);
+        to[0] = __builtin_shufflevector(x[0], x[1], EVENS);
+        to[1] = __builtin_shufflevector(x[0], x[1], ODDS);
+    }
+}
+
+/* Adds a chunk's sums to the running ones. */
+static void
+NAME(fold)(gsize n_rows, const void *chunk, void *running, gboolean first)
+{
+    const REAL *restrict from = chunk;
+    REAL *restrict to = running;
+    for (gsize k = 0; k < 2 * n_rows * LANES; k++)
+        to[k] = first ? from[k] : to[k] + from[k];
+}
+
+#undef REAL
+#undef LANES
+#undef ROWS
+#undef ROTATE
+#undef EVENS
+#undef ODDS
+#undef NAME

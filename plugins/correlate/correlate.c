@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stage correlate: V[b][p][q] = Σ_t x[i][p] conj(x[j][q]) of all pairs of stations i ≥ j,
+ * summed over an integration. */
+#include "correlate.h"
+
+static const char *const overs[] = {"station", "beam", NULL};
+static const char *const types[] = {"cf32", "cf64", "ci64", NULL};
+
+static const CtParam params[] = {
+    {"integration", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 1, G_MAXUINT32,
+     .help =
+         "spectra of a visibility, counted from the start of the stream; the last may be short"},
+    {"over", CT_PARAM_CHOICE, .fallback = "station", .choices = overs,
+     .help = "the axis whose pairs are made"},
+    {"output", CT_PARAM_CHOICE, .fallback = "cf32", .choices = types,
+     .help = "type of the visibilities; sums of integers are exact and rounded once, to this"},
+    {NULL},
+};
+
+static const CtPort inputs[] = {
+    {"voltages", "ci4|ci8|ci16|cf32|cf64{time ...}", 0, "spectra of every station"},
+    {NULL},
+};
+
+static const CtPort outputs[] = {
+    {"visibilities", "cf32|cf64|ci64{time baseline ...}", 0,
+     "sums of the products of every pair, autos included"},
+    {"weights", "u32{time baseline ...}", 0, "spectra in which both of a pair were valid"},
+    {NULL},
+};
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    const CtStream *in = &node->inputs[0];
+    const char *over = overs[ct_params_choice(node->params, "over")];
+    CtStream *visibilities = &node->outputs[0];
+    CtStream *weights = &node->outputs[1];
+    const gint station = ct_stream_axis(in, over);
+    const gint pol = ct_stream_axis(in, "pol");
+
+    if (station < 0) {
+        g_autofree char *given = ct_stream_describe(in);
+        return ct_params_error(node->params, "over", error,
+                               "wants a stream with the axis %s, but is given %s", over, given);
+    }
+    if (ct_stream_axis(in, "baseline") >= 0 || ct_stream_axis(in, "pol'") >= 0) {
+        g_autofree char *given = ct_stream_describe(in);
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE, "wants a stream of voltages, but is given %s",
+                    given);
+        return FALSE;
+    }
+    const CtType type = ct_type_from_name(types[ct_params_choice(node->params, "output")]);
+    if (type == CT_CI64 && in->type != CT_CI4 && in->type != CT_CI8 && in->type != CT_CI16)
+        return ct_params_error(node->params, "output", error,
+                               "ci64 wants voltages of type ci4, ci8 or ci16, but is given %s",
+                               ct_type_info(in->type)->name);
+
+    const gint64 n = in->axes[station].length;
+    ct_stream_copy(visibilities, in);
+    visibilities->type = type;
+    ct_stream_remove_axis(visibilities, over);
+    ct_stream_add_axis(visibilities, "baseline", n * (n + 1) / 2);
+    if (pol >= 0) {
+        CtAxis *q = ct_stream_add_axis(visibilities, "pol'", in->axes[pol].length);
+        if (!q) {
+            g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                        "wants a stream of fewer axes, but is given %u", in->n_axes);
+            return FALSE;
+        }
+        q->coordinate = in->axes[pol].coordinate;
+        if (q->coordinate.table)
+            g_bytes_ref(q->coordinate.table);
+    }
+
+    ct_stream_copy(weights, visibilities);
+    weights->type = CT_U32;
+    if (pol >= 0 && !in->axes[pol].loses) {
+        ct_stream_remove_axis(weights, "pol");
+        ct_stream_remove_axis(weights, "pol'");
+    }
+
+    const gint64 integration = ct_params_int(node->params, "integration");
+    node->footprint = (CtFootprint){
+        .kind = CT_FOOTPRINT_SUM,
+        .window = integration,
+        .hop = integration,
+        .lanes = CT_LANES_ANY,
+    };
+    return TRUE;
+}
+
+/* Four multiplications and four additions for each pair of inputs and spectrum, the redundant
+ * triangle not counted. */
+static gdouble
+operations(const CtNode *node)
+{
+    const CtStream *in = &node->inputs[0];
+    const char *over = overs[ct_params_choice(node->params, "over")];
+    const gdouble n = (gdouble)(ct_stream_length(in, over) * ct_stream_length(in, "pol"));
+    return 8 * n * (n + 1) / 2 * (gdouble)ct_stream_width(in) / n * (gdouble)node->footprint.hop;
+}
+
+static const CtStage correlate = {
+    .name = "correlate",
+    .summary = "visibilities: products of all pairs of stations, summed over time",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+    .operations = operations,
+};
+
+CT_PLUGIN("correlate", ((const CtStage *const[]){&correlate, NULL}),
+          ((const CtVariant *const[]){
+#ifdef __x86_64__
+              &ct_correlate_cpu_avx512,
+              &ct_correlate_cpu_avx2,
+#endif
+              &ct_correlate_cpu_baseline,
+              &ct_correlate_reference,
+              NULL,
+          }));
