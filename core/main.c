@@ -1,25 +1,98 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `cornerturn`. */
-#include <glib.h>
+/* The command `cornerturn`: finds the subcommand, prints its error. */
+#include "command.h"
+#include "suggest.h"
+
+#include <locale.h>
 #include <stdlib.h>
+
+enum { EXIT_USAGE = 2 };
+
+static const CtCommand *const commands[] = {
+    &ct_command_inspect,
+};
+
+static const CtCommand *
+find_command(const char *name, GError **error)
+{
+    const char *names[G_N_ELEMENTS(commands)];
+    for (guint i = 0; i < G_N_ELEMENTS(commands); i++) {
+        names[i] = commands[i]->name;
+        if (g_str_equal(name, names[i]))
+            return commands[i];
+    }
+    const char *meant = ct_suggest_name(name, names, G_N_ELEMENTS(names));
+    if (meant)
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "there is no command '%s'; did you mean '%s'?", name, meant);
+    else
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "there is no command '%s'",
+                    name);
+    return NULL;
+}
+
+static void
+print_help(void)
+{
+    g_print("Usage:\n  cornerturn COMMAND [OPTION…] [ARGUMENT…]\n\nCommands:\n");
+    for (guint i = 0; i < G_N_ELEMENTS(commands); i++) {
+        g_autofree char *call = g_strdup_printf("%s %s", commands[i]->name, commands[i]->arguments);
+        g_print("  %-22s %s\n", call, commands[i]->summary);
+    }
+    g_print("\nOptions:\n"
+            "  -h, --help             Show this, or with a command its options\n"
+            "  --version              Show the version\n");
+}
+
+gboolean
+ct_command_parse(const CtCommand *command, const GOptionEntry *entries, int *argc, char ***argv,
+                 int least, int most, GError **error)
+{
+    g_autofree char *program = g_strdup_printf("cornerturn %s", command->name);
+    g_set_prgname(program);
+    g_autoptr(GOptionContext) context = g_option_context_new(command->arguments);
+    g_option_context_set_summary(context, command->summary);
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, argc, argv, error))
+        return FALSE;
+    const int n = *argc - 1;
+    if (n >= least && n <= most)
+        return TRUE;
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "wants %s, but is given %d %s",
+                command->arguments, n, n == 1 ? "argument" : "arguments");
+    return FALSE;
+}
+
+static int
+report(const CtCommand *command, const GError *error)
+{
+    if (error->domain != G_OPTION_ERROR) {
+        g_printerr("%s\n", error->message);
+        return EXIT_FAILURE;
+    }
+    g_printerr("cornerturn%s%s: %s (cornerturn %s%s--help lists what there is)\n",
+               command ? " " : "", command ? command->name : "", error->message,
+               command ? command->name : "", command ? " " : "");
+    return EXIT_USAGE;
+}
 
 int
 main(int argc, char **argv)
 {
-    gboolean show_version = FALSE;
-    const GOptionEntry entries[] = {
-        {"version", 0, 0, G_OPTION_ARG_NONE, &show_version, "Print the version", NULL},
-        G_OPTION_ENTRY_NULL,
-    };
-    g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-    g_option_context_add_main_entries(context, entries, NULL);
-
-    g_autoptr(GError) error = NULL;
-    if (!g_option_context_parse(context, &argc, &argv, &error)) {
-        g_printerr("cornerturn: %s\n", error->message);
-        return EXIT_FAILURE;
+    setlocale(LC_ALL, "");
+    /* Numbers are written the same everywhere. */
+    setlocale(LC_NUMERIC, "C");
+    if (argc < 2 || g_str_equal(argv[1], "--help") || g_str_equal(argv[1], "-h")) {
+        print_help();
+        return argc < 2 ? EXIT_USAGE : EXIT_SUCCESS;
     }
-    if (show_version)
+    if (g_str_equal(argv[1], "--version")) {
         g_print("cornerturn %s\n", CT_VERSION);
+        return EXIT_SUCCESS;
+    }
+    g_autoptr(GError) error = NULL;
+    const CtCommand *command = find_command(argv[1], &error);
+    if (!command || !command->run(argc - 1, argv + 1, &error))
+        return report(command, error);
     return EXIT_SUCCESS;
 }

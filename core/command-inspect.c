@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cornerturn inspect`: the stages that there are, from the tables that the loader reads. */
+#include "command.h"
+#include "params.h"
+#include "registry.h"
+
+static const char *const backend_names[CT_N_BACKENDS] = {"reference", "cpu", "cuda"};
+static const char *const isa_names[CT_N_ISAS] = {"baseline", "avx2", "avx512"};
+
+static void
+print_ports(const char *title, const CtPort *ports)
+{
+    static const struct {
+        CtPortFlags flag;
+        const char *name;
+    } flags[] = {
+        {CT_PORT_OPTIONAL, "optional"},
+        {CT_PORT_STATIC, "read before the stream starts"},
+        {CT_PORT_SHAPE, "description only"},
+        {CT_PORT_MANY, "takes a list"},
+    };
+    if (!ports->name)
+        return;
+    g_print("\n%s\n", title);
+    for (; ports->name; ports++) {
+        g_print("  %s", ports->name);
+        if (ports->layout && *ports->layout)
+            g_print("  %s", ports->layout);
+        for (guint i = 0; i < G_N_ELEMENTS(flags); i++)
+            if (ports->flags & flags[i].flag)
+                g_print("  (%s)", flags[i].name);
+        g_print("\n      %s\n", ports->help ? ports->help : "");
+    }
+}
+
+static void
+print_params(const CtParam *params)
+{
+    if (!params->name)
+        return;
+    g_print("\nParameters\n");
+    for (; params->name; params++) {
+        g_autofree char *wanted = ct_param_describe(params);
+        g_print("  %s  %s", params->name, wanted);
+        if (params->fallback)
+            g_print("; default %s", *params->fallback ? params->fallback : "''");
+        else if (params->flags & CT_PARAM_REQUIRED)
+            g_print("; required");
+        if (params->flags & CT_PARAM_UPDATABLE)
+            g_print("; may change while the graph runs");
+        g_print("\n      %s\n", params->help ? params->help : "");
+    }
+}
+
+static void
+print_variants(const CtRegistry *registry, const CtStage *stage)
+{
+    const GPtrArray *variants = ct_registry_variants(registry, stage->name);
+    g_print("\nVariants\n");
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *variant = variants->pdata[i];
+        g_print("  %s  %s", variant->name, backend_names[variant->backend]);
+        if (variant->isa != CT_ISA_BASELINE)
+            g_print(" %s", isa_names[variant->isa]);
+        if (variant->covers[1]) {
+            g_autofree char *covers = g_strjoinv(" + ", (char **)variant->covers);
+            g_print(", %s in one", covers);
+        }
+        if (!ct_registry_allows_isa(registry, variant->isa))
+            g_print(", not on this machine");
+        g_print("  (%s)\n", ct_registry_variant_file(registry, variant));
+        for (const CtRow *row = variant->rows; row->layouts; row++)
+            g_print("      %s\n", row->layouts);
+    }
+}
+
+static void
+print_stage(const CtRegistry *registry, const CtStage *stage)
+{
+    g_print("%s: %s\n", stage->name, stage->summary);
+    g_print("version %u, %s\n", stage->version, ct_registry_stage_file(registry, stage));
+    print_ports("Inputs", stage->inputs);
+    print_ports("Outputs", stage->outputs);
+    print_params(stage->params);
+    if (stage->counters && stage->counters[0]) {
+        g_autofree char *counters = g_strjoinv(", ", (char **)stage->counters);
+        g_print("\nCounts\n  %s\n", counters);
+    }
+    print_variants(registry, stage);
+}
+
+static void
+print_list(const CtRegistry *registry)
+{
+    const GPtrArray *stages = ct_registry_stages(registry);
+    for (guint i = 0; i < stages->len; i++) {
+        const CtStage *stage = stages->pdata[i];
+        g_print("%-16s %s\n", stage->name, stage->summary);
+    }
+    for (const char *const *problem = ct_registry_problems(registry); *problem; problem++)
+        g_printerr("left out: %s\n", *problem);
+}
+
+static gboolean
+run(int argc, char **argv, GError **error)
+{
+    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
+    if (!ct_command_parse(&ct_command_inspect, entries, &argc, &argv, 0, 1, error))
+        return FALSE;
+    g_autoptr(CtRegistry) registry = ct_registry_new(error);
+    if (!registry)
+        return FALSE;
+    if (argc < 2) {
+        print_list(registry);
+        return TRUE;
+    }
+    const CtStage *stage = ct_registry_stage(registry, argv[1], error);
+    if (!stage)
+        return FALSE;
+    print_stage(registry, stage);
+    return TRUE;
+}
+
+const CtCommand ct_command_inspect = {
+    .name = "inspect",
+    .arguments = "[STAGE]",
+    .summary = "List the stages, or show one: parameters, ports, variants",
+    .run = run,
+};

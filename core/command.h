@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The subcommands of `cornerturn`, one file each. */
+#pragma once
+
+#include <glib.h>
+
+typedef struct {
+    const char *name;
+    const char *arguments; /* "FILE", as --help shows them */
+    const char *summary;   /* one line */
+    /* `argv[0]` is the subcommand. Prints its result; an error is printed by main. */
+    gboolean (*run)(int argc, char **argv, GError **error);
+} CtCommand;
+
+extern const CtCommand ct_command_inspect;
+
+/* Parses the options of `command`; what is left in `argv` are its arguments, of which there must be
+ * `least` to `most`. Prints the help and exits where it is asked for. */
+gboolean ct_command_parse(const CtCommand *command, const GOptionEntry *entries, int *argc,
+                          char ***argv, int least, int most, GError **error);
