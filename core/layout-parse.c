@@ -71,7 +71,7 @@ static char *
 quote_character(const Parser *parser)
 {
     if (parser->at == parser->end)
-        return g_strdup("the end");
+        return g_strdup("the end of the text");
     gsize end = parser->at + 1;
     while (end < parser->end && is_continuation(parser->text[end]))
         end++;
