@@ -14,10 +14,10 @@
 
 const char *const ct_packet_counters[CT_PACKETS_N_COUNTS + 1] = {
     [CT_PACKETS_READ] = "packets",        [CT_PACKETS_REORDERED] = "reordered",
-    [CT_PACKETS_MISSING] = "missing",     [CT_PACKETS_DUPLICATE] = "duplicate",
-    [CT_PACKETS_FLAGGED] = "flagged",     [CT_PACKETS_CORRUPT] = "corrupt",
-    [CT_PACKETS_TRUNCATED] = "truncated", [CT_PACKETS_STRAY] = "stray",
-    [CT_PACKETS_MISTIMED] = "mistimed",
+    [CT_PACKETS_RESTAMPED] = "restamped", [CT_PACKETS_MISSING] = "missing",
+    [CT_PACKETS_DUPLICATE] = "duplicate", [CT_PACKETS_FLAGGED] = "flagged",
+    [CT_PACKETS_CORRUPT] = "corrupt",     [CT_PACKETS_TRUNCATED] = "truncated",
+    [CT_PACKETS_STRAY] = "stray",         [CT_PACKETS_MISTIMED] = "mistimed",
 };
 
 /* ---- files ---- */
@@ -118,8 +118,8 @@ header_in_window(Scan *scan, gint64 at, GError **error)
 static gboolean
 is_of_stream(const Scan *scan, const guint8 *header)
 {
-    return scan->format->size(header) == (gsize)scan->size &&
-           scan->format->alike(scan->pattern, header);
+    return scan->format->size(header, scan->format->data) == (gsize)scan->size &&
+           scan->format->alike(scan->pattern, header, scan->format->data);
 }
 
 /* Reads the header at `at` to `header`; FALSE where none of the stream is there. */
@@ -168,7 +168,7 @@ find_stream(Scan *scan, GError **error)
     const guint8 *header;
     guint8 next[CT_PACKET_MAX_HEADER];
     for (gint64 at = 0; (header = header_in_window(scan, at, &failure)); at++) {
-        scan->size = scan->format->size(header);
+        scan->size = scan->format->size(header, scan->format->data);
         if (scan->size == 0)
             continue;
         memcpy(scan->pattern, header, bytes);

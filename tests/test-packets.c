@@ -11,18 +11,18 @@
 enum { HEADER = 8, PACKET = 32, SAMPLES = 10 };
 
 static gsize
-toy_size(const guint8 *header)
+toy_size(const guint8 *header, gconstpointer data G_GNUC_UNUSED)
 {
     return header[0] == 'P' && header[1] == 'K' ? PACKET : 0;
 }
 
 static gboolean
-toy_alike(const guint8 *a, const guint8 *b)
+toy_alike(const guint8 *a, const guint8 *b, gconstpointer data G_GNUC_UNUSED)
 {
     return memcmp(a, b, 2) == 0;
 }
 
-static const CtPacketFormat toy = {"toy packets", HEADER, toy_size, toy_alike};
+static const CtPacketFormat toy = {"toy packets", HEADER, toy_size, toy_alike, NULL};
 
 static void
 toy_found(const guint8 *header, CtPacket *packet, gpointer data G_GNUC_UNUSED)

@@ -49,14 +49,14 @@ lofar_packet_bytes(const LofarHeader *header)
 }
 
 gsize
-lofar_header_size(const guint8 *bytes)
+lofar_header_size(const guint8 *bytes, gconstpointer unused G_GNUC_UNUSED)
 {
     LofarHeader header;
     return lofar_header_parse(bytes, &header) ? lofar_packet_bytes(&header) : 0;
 }
 
 gboolean
-lofar_header_alike(const guint8 *a, const guint8 *b)
+lofar_header_alike(const guint8 *a, const guint8 *b, gconstpointer unused G_GNUC_UNUSED)
 {
     LofarHeader x, y;
     return lofar_header_parse(a, &x) && lofar_header_parse(b, &y) && x.version == y.version &&

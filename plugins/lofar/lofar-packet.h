@@ -4,10 +4,11 @@
 
 #include <glib.h>
 
-#define LOFAR_HEADER_BYTES     16
-#define LOFAR_TICKS_PER_SAMPLE 1024 /* of the 160 or 200 MHz clock: the station filter's subbands  \
-                                     */
-#define LOFAR_PARTS 4               /* Xr Xi Yr Yi */
+#define LOFAR_HEADER_BYTES 16
+#define LOFAR_TICKS_PER_SAMPLE                                                                     \
+    1024              /* of the 160 or 200 MHz clock: the station filter's subbands                \
+                       */
+#define LOFAR_PARTS 4 /* Xr Xi Yr Yi */
 
 typedef struct {
     guint version;
@@ -30,8 +31,8 @@ gboolean lofar_header_parse(const guint8 *bytes, LofarHeader *header);
 gsize lofar_packet_bytes(const LofarHeader *header);
 
 /* The same in the form that scanning wants. */
-gsize lofar_header_size(const guint8 *bytes);
-gboolean lofar_header_alike(const guint8 *a, const guint8 *b);
+gsize lofar_header_size(const guint8 *bytes, gconstpointer unused);
+gboolean lofar_header_alike(const guint8 *a, const guint8 *b, gconstpointer unused);
 
 /* Number of the packet's first sample, counted from the unix epoch: ⌊(second · clock + 512) / 1024⌋
  * + sequence. Sample n is taken at tick 1024 · n of the clock. */

@@ -17,9 +17,10 @@ typedef struct {
     const char *name;   /* "VDIF frames", for messages */
     gsize header_bytes; /* at most CT_PACKET_MAX_HEADER */
     /* Bytes of the whole packet, header included, or 0 where this is no header of the format. */
-    gsize (*size)(const guint8 *header);
+    gsize (*size)(const guint8 *header, gconstpointer data);
     /* Whether two headers of the format describe one stream: the same sizes, types, sender. */
-    gboolean (*alike)(const guint8 *a, const guint8 *b);
+    gboolean (*alike)(const guint8 *a, const guint8 *b, gconstpointer data);
+    gconstpointer data; /* for the two */
 } CtPacketFormat;
 
 typedef struct {
@@ -30,10 +31,11 @@ typedef struct {
     gboolean flagged; /* its sender says that its data are invalid */
 } CtPacket;
 
-/* Packets that are not used, by reason, and two that count what was seen. */
+/* What was seen, what is missing, and packets that are not used, by reason. */
 typedef enum {
     CT_PACKETS_READ,      /* whole packets found */
     CT_PACKETS_REORDERED, /* of those, used though they came after a later one */
+    CT_PACKETS_RESTAMPED, /* of those, whose stamp the format has mended (it counts them) */
     CT_PACKETS_MISSING,   /* never found: their samples are invalid */
     CT_PACKETS_DUPLICATE, /* the same samples a second time */
     CT_PACKETS_FLAGGED,   /* marked invalid by their sender */

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* VDIF frames: header of all extended versions, time, and samples to floating point. */
+#include "vdif-frame.h"
+
+#include <string.h>
+
+enum { WORDS = VDIF_HEADER_BYTES / 4 };
+
+static guint32
+little_32(const guint8 *bytes)
+{
+    return bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (guint32)bytes[3] << 24;
+}
+
+/* Bits [low, low + n) of a word. */
+static guint32
+field(guint32 word, guint low, guint n)
+{
+    return word >> low & (((guint32)1 << n) - 1);
+}
+
+/* What the extended versions promise beyond the common fields, NULL where it holds. Versions that
+ * are not known promise nothing, version 0 nothing that its writers keep. */
+static const char *
+check_extension(const guint32 *words, const VdifHeader *header)
+{
+    const guint32 sync = 0xacabfeed;
+    switch (header->edv) {
+    case 1:
+        return words[5] == sync ? NULL : "no sync word in a header of EDV 1";
+    case 2:
+        return field(words[4], 4, 20) == 0xa5ea5 ? NULL : "no sync word in a header of EDV 2";
+    case 3:
+        if (header->frame_bytes != 1032 && header->frame_bytes != 5032)
+            return "frames of EDV 3 that are not 1032 or 5032 bytes long";
+        return words[5] == sync ? NULL : "no sync word in a header of EDV 3";
+    case VDIF_MARK5B:
+        if (header->frame_bytes != 10032)
+            return "frames of Mark 5B that are not 10032 bytes long";
+        return header->bits <= 2 && !header->is_complex
+                   ? NULL
+                   : "frames of Mark 5B that are not real, of 1 or 2 bits";
+    default:
+        return NULL;
+    }
+}
+
+/* Complete samples per frame; a complex value never stands in two words, and a sample of several
+ * channels only in whole ones. */
+static gint64
+count_samples(const VdifHeader *header)
+{
+    const guint n_parts = header->is_complex ? 2 : 1;
+    const gint64 words = (header->frame_bytes - header->header_bytes) / 4;
+    return words * (32 / header->bits / n_parts) / header->n_channels;
+}
+
+const char *
+vdif_header_parse(const guint8 *bytes, guint bits, VdifHeader *header)
+{
+    guint32 words[WORDS];
+    for (guint i = 0; i < WORDS; i++)
+        words[i] = little_32(bytes + 4 * i);
+    const gboolean legacy = field(words[0], 30, 1);
+    VdifHeader read = {
+        .invalid = field(words[0], 31, 1),
+        .edv = legacy ? VDIF_LEGACY : (gint)field(words[4], 24, 8),
+        .seconds = field(words[0], 0, 30),
+        .ref_epoch = field(words[1], 24, 6),
+        .frame = field(words[1], 0, 24),
+        .version = field(words[2], 29, 3),
+        .n_channels = (guint32)1 << field(words[2], 24, 5),
+        .frame_bytes = 8 * (gsize)field(words[2], 0, 24),
+        .header_bytes = legacy ? 16 : 32,
+        .is_complex = field(words[3], 31, 1),
+        .bits = bits ? bits : field(words[3], 26, 5) + 1,
+        .thread = field(words[3], 16, 10),
+        .station = field(words[3], 0, 16),
+    };
+    if (read.frame_bytes < VDIF_HEADER_BYTES || read.frame_bytes <= read.header_bytes)
+        return "frames without payload";
+    if (read.bits > VDIF_MAX_BITS)
+        return "samples of more than 16 bits";
+    if (read.n_channels > 1 && (read.bits & (read.bits - 1)) != 0)
+        return "several channels of bits that are no power of two";
+    const char *reason = check_extension(words, &read);
+    if (reason)
+        return reason;
+    read.n_samples = count_samples(&read);
+    if (read.n_samples == 0)
+        return "frames of less than one sample";
+    if (read.edv == 1 || read.edv == 3)
+        read.rate = (gint64)field(words[4], 0, 23) * (read.is_complex ? 1 : 2) *
+                    (field(words[4], 23, 1) ? 1000000 : 1000);
+    *header = read;
+    return NULL;
+}
+
+gsize
+vdif_header_size(const guint8 *bytes, gconstpointer data)
+{
+    VdifHeader header;
+    return vdif_header_parse(bytes, *(const guint *)data, &header) ? 0 : header.frame_bytes;
+}
+
+gboolean
+vdif_header_alike(const guint8 *a, const guint8 *b, gconstpointer data)
+{
+    VdifHeader x, y;
+    const guint bits = *(const guint *)data;
+    return !vdif_header_parse(a, bits, &x) && !vdif_header_parse(b, bits, &y) && x.edv == y.edv &&
+           x.version == y.version && x.n_channels == y.n_channels &&
+           x.frame_bytes == y.frame_bytes && x.is_complex == y.is_complex && x.bits == y.bits &&
+           x.rate == y.rate;
+}
+
+gint64
+vdif_unix_time(guint ref_epoch, gint64 seconds)
+{
+    /* The first second after each leap second since 2000: ends of 2005, 2008, June 2012, June 2015,
+     * 2016. */
+    static const gint64 leaps[] = {1136073600, 1230768000, 1341100800, 1435708800, 1483228800};
+    GDate date, unix_epoch;
+    g_date_clear(&date, 1);
+    g_date_clear(&unix_epoch, 1);
+    g_date_set_dmy(&date, 1, ref_epoch % 2 ? G_DATE_JULY : G_DATE_JANUARY, 2000 + ref_epoch / 2);
+    g_date_set_dmy(&unix_epoch, 1, G_DATE_JANUARY, 1970);
+    const gint64 reference = (gint64)g_date_days_between(&unix_epoch, &date) * 86400;
+    gint64 time = reference + seconds;
+    for (gsize i = 0; i < G_N_ELEMENTS(leaps); i++)
+        if (reference < leaps[i] && time > leaps[i])
+            time--;
+    return time;
+}
+
+/* The value of a code: offset binary, in units in which the sampler's noise is best quantised. Of
+ * 1, 2, 4 and 8 bits these are the common readers' values; those between stand for Max's optimal
+ * spacing (1960), those beyond have the full scale of 8 bits. */
+static gfloat
+level(const VdifDecoder *decoder, gboolean mark5b, guint code)
+{
+    static const gfloat levels_1[] = {-1, 1};
+    static const gfloat levels_2[] = {-3.316505f, -1, 1, 3.316505f};
+    static const gfloat steps_per_unit[] = {
+        [3] = 1.706f, [5] = 5.316f, [6] = 9.606f, [7] = 17.58f, [8] = 35.5f};
+    const guint bits = decoder->bits;
+    if (bits == 1)
+        return levels_1[mark5b ? 1 - code : code];
+    /* Mark 5B has the sign in the lower of two bits. */
+    if (bits == 2)
+        return levels_2[mark5b ? code >> 1 | (code & 1) << 1 : code];
+    if (bits == 4)
+        return ((gfloat)code - 8) / 2.95f;
+    const gfloat scale = bits <= 8 ? steps_per_unit[bits] : 35.5f * (1 << (bits - 8));
+    return ((gfloat)code - ((1 << bits) - 1) / 2.0f) / scale;
+}
+
+void
+vdif_decoder_init(VdifDecoder *decoder, const VdifHeader *header)
+{
+    const guint n_parts = header->is_complex ? 2 : 1;
+    *decoder = (VdifDecoder){
+        .bits = header->bits,
+        .n_channels = header->n_channels,
+        .n_parts = n_parts,
+        .parts_per_word = 32 / header->bits / n_parts * n_parts,
+        .levels = g_new(gfloat, 1 << header->bits),
+    };
+    for (guint code = 0; code < (guint)1 << header->bits; code++)
+        decoder->levels[code] = level(decoder, header->edv == VDIF_MARK5B, code);
+    if (8 % header->bits != 0)
+        return;
+    const guint per_byte = 8 / header->bits;
+    decoder->bytes = g_new(gfloat, 256 * per_byte);
+    for (guint byte = 0; byte < 256; byte++)
+        for (guint i = 0; i < per_byte; i++)
+            decoder->bytes[byte * per_byte + i] =
+                decoder->levels[field(byte, i * header->bits, header->bits)];
+}
+
+void
+vdif_decoder_clear(VdifDecoder *decoder)
+{
+    g_clear_pointer(&decoder->levels, g_free);
+    g_clear_pointer(&decoder->bytes, g_free);
+}
+
+/* Part `i` of a payload, counted over time, channels and parts. */
+static gfloat
+part(const VdifDecoder *decoder, const guint8 *payload, gint64 i)
+{
+    const guint32 word = little_32(payload + i / decoder->parts_per_word * 4);
+    const guint low = i % decoder->parts_per_word * decoder->bits;
+    return decoder->levels[field(word, low, decoder->bits)];
+}
+
+void
+vdif_payload_decode_plain(const VdifDecoder *decoder, const guint8 *payload, gint64 begin,
+                          gint64 end, guint8 *out, gint64 time_stride, gint64 channel_stride)
+{
+    for (gint64 t = begin; t < end; t++)
+        for (guint c = 0; c < decoder->n_channels; c++) {
+            gfloat *to = (gfloat *)(out + (t - begin) * time_stride + c * channel_stride);
+            for (guint p = 0; p < decoder->n_parts; p++)
+                to[p] =
+                    part(decoder, payload, (t * decoder->n_channels + c) * decoder->n_parts + p);
+        }
+}
+
+/* Parts begin … end − 1 to consecutive floats, by whole bytes where possible. */
+static void
+decode_run(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint64 end, gfloat *out)
+{
+    const guint per_byte = 8 / decoder->bits;
+    gint64 i = begin;
+    for (; i < end && i % per_byte; i++)
+        *out++ = part(decoder, payload, i);
+    for (; i + per_byte <= end; i += per_byte, out += per_byte)
+        memcpy(out, decoder->bytes + payload[i / per_byte] * per_byte, per_byte * sizeof *out);
+    for (; i < end; i++)
+        *out++ = part(decoder, payload, i);
+}
+
+/* One channel of real samples to floats that stand apart. */
+static void
+decode_apart(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint64 end,
+             guint8 *out, gint64 stride)
+{
+    const guint per_byte = 8 / decoder->bits;
+    for (gint64 i = begin; i < end; i++, out += stride)
+        memcpy(out, decoder->bytes + payload[i / per_byte] * per_byte + i % per_byte,
+               sizeof(gfloat));
+}
+
+void
+vdif_payload_decode(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint64 end,
+                    guint8 *out, gint64 time_stride, gint64 channel_stride)
+{
+    const guint per_sample = decoder->n_channels * decoder->n_parts;
+    const gint64 value_bytes = decoder->n_parts * sizeof(gfloat);
+    const gboolean packed = time_stride == decoder->n_channels * value_bytes &&
+                            (decoder->n_channels == 1 || channel_stride == value_bytes);
+    if (decoder->bytes && packed)
+        decode_run(decoder, payload, begin * per_sample, end * per_sample, (gfloat *)out);
+    else if (decoder->bytes && per_sample == 1)
+        decode_apart(decoder, payload, begin, end, out, time_stride);
+    else
+        vdif_payload_decode_plain(decoder, payload, begin, end, out, time_stride, channel_stride);
+}
