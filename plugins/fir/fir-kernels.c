@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inner loops of the polyphase filter, in vectors as wide as the instruction set's. */
+#include "fir-kernels.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 64")
+#endif
+
+#define LANES  ((size_t)CT_VECTOR_BYTES / sizeof(float))
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
+typedef int Lanes __attribute__((vector_size(CT_VECTOR_BYTES)));
+
+INLINE Floats
+load(const float *x)
+{
+    Floats v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
+/* Conversion. */
+
+#define CONVERTER(name, type)                                                                      \
+    static void name(float *restrict y, const void *x, size_t n_floats)                            \
+    {                                                                                              \
+        const type *from = x;                                                                      \
+        for (size_t i = 0; i < n_floats; i++)                                                      \
+            y[i] = (float)from[i];                                                                 \
+    }
+
+CONVERTER(convert_i8, int8_t)
+CONVERTER(convert_u8, uint8_t)
+CONVERTER(convert_i16, int16_t)
+
+static void
+convert_f32(float *restrict y, const void *x, size_t n_floats)
+{
+    memcpy(y, x, n_floats * sizeof *y);
+}
+
+/* Real part in the high nibble, imaginary in the low one, both two's complement. */
+static void
+convert_i4(float *restrict y, const void *x, size_t n_floats)
+{
+    const uint8_t *from = x;
+    size_t n = n_floats / 2;
+
+    for (size_t i = 0; i < n; i++) {
+        y[2 * i] = (float)((int8_t)from[i] >> 4);
+        y[2 * i + 1] = (float)((int8_t)(uint8_t)(from[i] << 4) >> 4);
+    }
+}
+
+/* IEEE half: exponent and fraction moved to where a float has them, then scaled by 2^112, which
+ * also makes the subnormal ones right; infinities and NaN keep the largest exponent. */
+INLINE float
+half_to_float(uint16_t half)
+{
+    uint32_t bits = (uint32_t)(half & 0x7fff) << 13;
+    float magnitude;
+    memcpy(&magnitude, &bits, sizeof magnitude);
+    magnitude *= 0x1p112f;
+    memcpy(&bits, &magnitude, sizeof bits);
+    bits |= (half & 0x7c00) == 0x7c00 ? 0x7f800000u : 0;
+    bits |= (uint32_t)(half & 0x8000) << 16;
+    memcpy(&magnitude, &bits, sizeof magnitude);
+    return magnitude;
+}
+
+static void
+convert_f16(float *restrict y, const void *x, size_t n_floats)
+{
+    const uint16_t *from = x;
+    size_t i = 0;
+
+#if defined(__AVX512F__)
+    for (; i + 16 <= n_floats; i += 16)
+        _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(from + i))));
+#elif defined(__F16C__)
+    for (; i + 8 <= n_floats; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + i))));
+#endif
+    for (; i < n_floats; i++)
+        y[i] = half_to_float(from[i]);
+}
+
+const FirConverters CT_ISA(ct_fir_converters) = {
+    .i4 = convert_i4,
+    .i8 = convert_i8,
+    .i16 = convert_i16,
+    .u8 = convert_u8,
+    .f16 = convert_f16,
+    .f32 = convert_f32,
+};
+
+/* Gathering: squares of 16 bytes by 16 / unit samples are transposed by interleaving row i with
+ * row i + n/2, log2 n times over. */
+
+#define GATHER(name, type, n, low, high)                                                           \
+    static void name(char *raw, size_t raw_unit, const char *x, ptrdiff_t x_sample,                \
+                     size_t n_samples, size_t n_units)                                             \
+    {                                                                                              \
+        typedef type Row __attribute__((vector_size(16)));                                         \
+        size_t whole_units = n_units / n * n, whole_samples = n_samples / n * n;                   \
+        for (size_t u = 0; u < whole_units; u += n)                                                \
+            for (size_t s = 0; s < whole_samples; s += n) {                                        \
+                Row from[n], to[n];                                                                \
+                UNROLL for (size_t i = 0; i < n; i++)                                              \
+                    memcpy(&from[i], x + (ptrdiff_t)(s + i) * x_sample + u * sizeof(type), 16);    \
+                UNROLL for (size_t stage = 1; stage < n; stage *= 2)                               \
+                {                                                                                  \
+                    UNROLL for (size_t i = 0; i < n / 2; i++)                                      \
+                    {                                                                              \
+                        to[2 * i] = SHUFFLE(from[i], from[i + n / 2], low);                        \
+                        to[2 * i + 1] = SHUFFLE(from[i], from[i + n / 2], high);                   \
+                    }                                                                              \
+                    UNROLL for (size_t i = 0; i < n; i++) from[i] = to[i];                         \
+                }                                                                                  \
+                UNROLL for (size_t i = 0; i < n; i++)                                              \
+                    memcpy(raw + (u + i) * raw_unit + s * sizeof(type), &from[i], 16);             \
+            }                                                                                      \
+        for (size_t s = 0; s < n_samples; s++)                                                     \
+            for (size_t u = s < whole_samples ? whole_units : 0; u < n_units; u++)                 \
+                memcpy(raw + u * raw_unit + s * sizeof(type),                                      \
+                       x + (ptrdiff_t)s * x_sample + u * sizeof(type), sizeof(type));              \
+    }
+
+#define LIST(...)          __VA_ARGS__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define LOW8               LIST(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH8              LIST(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define LOW16              LIST(0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH16             LIST(4, 12, 5, 13, 6, 14, 7, 15)
+#define LOW32              LIST(0, 4, 1, 5)
+#define HIGH32             LIST(2, 6, 3, 7)
+
+GATHER(gather_1, uint8_t, 16, LIST(LOW8), LIST(HIGH8))
+GATHER(gather_2, uint16_t, 8, LIST(LOW16), LIST(HIGH16))
+GATHER(gather_4, uint32_t, 4, LIST(LOW32), LIST(HIGH32))
+GATHER(gather_8, uint64_t, 2, LIST(0, 2), LIST(1, 3))
+
+/* Elements as wide as a row: nothing to interleave. */
+static void
+gather_16(char *raw, size_t raw_unit, const char *x, ptrdiff_t x_sample, size_t n_samples,
+          size_t n_units)
+{
+    for (size_t s = 0; s < n_samples; s++)
+        for (size_t u = 0; u < n_units; u++)
+            memcpy(raw + u * raw_unit + s * 16, x + (ptrdiff_t)s * x_sample + u * 16, 16);
+}
+
+void
+CT_ISA(ct_fir_gather)(void *raw, size_t raw_unit, const void *x, ptrdiff_t x_sample,
+                      size_t n_samples, size_t n_units, size_t unit_bytes)
+{
+    (unit_bytes == 1   ? gather_1
+     : unit_bytes == 2 ? gather_2
+     : unit_bytes == 4 ? gather_4
+     : unit_bytes == 8 ? gather_8
+                       : gather_16)(raw, raw_unit, x, x_sample, n_samples, n_units);
+}
+
+/* Filtering. */
+
+/* Outputs whose sums are in registers at the same time, and taps whose coefficients are beside
+ * them. */
+#if defined(__AVX512F__)
+#define BLOCK 16
+#define CHUNK 8
+#else
+#define BLOCK 8
+#define CHUNK 4
+#endif
+
+/* h[k] becomes the coefficients of tap k for the lanes at e. */
+static void
+load_taps(Floats *h, const FirRows *rows, size_t e)
+{
+    const float *from = rows->h + (rows->e0 + e) / rows->repeat;
+    const int *lane_phase = rows->lane_phase + (rows->e0 + e) % rows->repeat;
+    Lanes lanes;
+
+    memcpy(&lanes, lane_phase, sizeof lanes);
+    for (size_t k = 0; k < rows->n_taps; k++, from += rows->h_pitch) {
+#if defined(__AVX512F__)
+        h[k] = _mm512_permutexvar_ps((__m512i)lanes, load(from));
+#elif defined(__AVX2__)
+        h[k] = _mm256_permutevar8x32_ps(load(from), (__m256i)lanes);
+#else
+        h[k] = (Floats){from[lanes[0]], from[lanes[1]], from[lanes[2]], from[lanes[3]]};
+#endif
+    }
+}
+
+/* n_taps taps of BLOCK windows that are one tap apart: each sample is loaded once. */
+INLINE void
+add_shared(Floats *sum, const Floats *h, const size_t n_taps, const float *x, ptrdiff_t step)
+{
+    UNROLL for (size_t row = 0; row < BLOCK + n_taps - 1; row++)
+    {
+        Floats sample = load(x + (ptrdiff_t)row * step);
+        UNROLL for (size_t t = 0; t < BLOCK; t++) if (row >= t && row - t < n_taps) sum[t] +=
+            h[row - t] * sample;
+    }
+}
+
+/* n outputs from x on. */
+INLINE void
+sum_block(const Floats *h, size_t n_taps, const size_t n, const float *x, ptrdiff_t x_step,
+          ptrdiff_t tap_step, float *y, ptrdiff_t y_step, size_t n_floats)
+{
+    Floats sum[BLOCK] = {{0}};
+    size_t k = 0;
+
+    if (n == BLOCK && x_step == tap_step)
+        for (; k + CHUNK <= n_taps; k += CHUNK)
+            add_shared(sum, h + k, CHUNK, x + (ptrdiff_t)k * tap_step, tap_step);
+    for (; k < n_taps; k++) {
+        const float *window = x + (ptrdiff_t)k * tap_step;
+        UNROLL for (size_t t = 0; t < n; t++) sum[t] += h[k] * load(window + (ptrdiff_t)t * x_step);
+    }
+    UNROLL for (size_t t = 0; t < n; t++)
+        memcpy(y + (ptrdiff_t)t * y_step, &sum[t], n_floats * sizeof *y);
+}
+
+/* All outputs of the lanes at e. */
+INLINE void
+sum_lanes(const FirRows *rows, size_t e, size_t n_floats)
+{
+    Floats h[FIR_MAX_TAPS];
+    const float *x = rows->x + e;
+    float *y = rows->y + e;
+    size_t t = 0;
+
+    load_taps(h, rows, e);
+    for (; t + BLOCK <= rows->n_outputs; t += BLOCK)
+        sum_block(h, rows->n_taps, BLOCK, x + (ptrdiff_t)t * rows->x_step, rows->x_step,
+                  rows->tap_step, y + (ptrdiff_t)t * rows->y_step, rows->y_step, n_floats);
+    for (; t < rows->n_outputs; t++)
+        sum_block(h, rows->n_taps, 1, x + (ptrdiff_t)t * rows->x_step, rows->x_step, rows->tap_step,
+                  y + (ptrdiff_t)t * rows->y_step, rows->y_step, n_floats);
+}
+
+void
+CT_ISA(ct_fir_rows)(const FirRows *rows)
+{
+    size_t e = 0;
+
+    if (rows->n_floats < LANES) {
+        sum_lanes(rows, 0, rows->n_floats);
+        return;
+    }
+    for (; e + LANES <= rows->n_floats; e += LANES)
+        sum_lanes(rows, e, LANES);
+    if (e < rows->n_floats)
+        sum_lanes(rows, rows->n_floats - LANES, LANES);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inner loops of the polyphase filter: samples to float, and sums over taps. */
+#pragma once
+
+#include <cornerturn/isa.h>
+#include <stddef.h>
+
+/* Floats of the widest vector of any instruction set: rows of taps are padded by as many. */
+#define FIR_MAX_LANES 16
+#define FIR_MAX_TAPS  64
+
+/* y[0..n_floats) becomes the components of the samples at x, which follow each other in memory.
+ * n_floats is even for complex types. */
+typedef void (*FirConvert)(float *y, const void *x, size_t n_floats);
+
+/* One converter for each sample type that the filter reads. */
+typedef struct {
+    FirConvert i4, i8, i16, u8, f16, f32;
+} FirConverters;
+
+extern const FirConverters CT_ISA(ct_fir_converters);
+
+/* raw[unit][sample] = x[sample][unit] for units of unit_bytes (1, 2, 4, 8 or 16). x_sample and
+ * raw_unit are in bytes; the units of a sample, and the samples of raw, stand side by side. */
+void CT_ISA(ct_fir_gather)(void *raw, size_t raw_unit, const void *x, ptrdiff_t x_sample,
+                           size_t n_samples, size_t n_units, size_t unit_bytes);
+
+/* y[t][e] = Σ_k h[k][(e0 + e) / repeat] x[t·x_step + k·tap_step + e], e < n_floats, t < n_outputs.
+ * Steps and pitches are in floats. Each sum runs over k = 0, 1, … by fused multiply-adds, wherever
+ * the stream was cut. Reads of h and x reach up to FIR_MAX_LANES floats past the last one used.
+ * lane_phase[j] = j / repeat for j < repeat + FIR_MAX_LANES. */
+typedef struct {
+    const float *h;
+    size_t h_pitch, n_taps;
+    const int *lane_phase;
+    size_t repeat, e0;
+    const float *x;
+    ptrdiff_t x_step, tap_step;
+    float *y;
+    ptrdiff_t y_step;
+    size_t n_floats, n_outputs;
+} FirRows;
+
+void CT_ISA(ct_fir_rows)(const FirRows *rows);

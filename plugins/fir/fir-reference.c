@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The filter as its equation says, in double precision, for any order of axes and every type. */
+#include "fir.h"
+
+#include <math.h>
+
+typedef struct {
+    FirDesign design;
+    CtType type;
+    guint n_axes;                 /* of the output, phase among them */
+    gint input_axis[CT_MAX_AXES]; /* where each stands in the input, −1 for phase */
+    guint time, phase;            /* where they stand in the output */
+} Reference;
+
+/* IEEE half: sign, 5 bits of exponent, 10 of fraction. */
+static gdouble
+half_value(guint16 half)
+{
+    gint exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
+    gdouble sign = half >> 15 ? -1 : 1;
+
+    if (exponent == 0x1f)
+        return fraction == 0 ? sign * INFINITY : NAN;
+    if (exponent == 0)
+        return sign * ldexp(fraction, -24);
+    return sign * ldexp(fraction + 0x400, exponent - 25);
+}
+
+/* Part `part` (0 real, 1 imaginary) of the element at `x`. */
+static gdouble
+read_part(const guint8 *x, CtType type, guint part)
+{
+    switch (type) {
+    case CT_CI4: /* the nibble, moved to the top of a byte, keeps its sign */
+        return (gint8)(guint8)(part == 0 ? *x & 0xf0 : *x << 4) / 16;
+    case CT_CI8:
+    case CT_I8:
+        return ((const gint8 *)x)[part];
+    case CT_U8:
+        return x[part];
+    case CT_CI16:
+    case CT_I16:
+        return ((const gint16 *)x)[part];
+    case CT_CI32:
+    case CT_I32:
+        return ((const gint32 *)x)[part];
+    case CT_U32:
+        return ((const guint32 *)x)[part];
+    case CT_CI64:
+    case CT_I64:
+        return (gdouble)((const gint64 *)x)[part];
+    case CT_CF16:
+    case CT_F16:
+        return half_value(((const guint16 *)x)[part]);
+    case CT_CF32:
+    case CT_F32:
+        return ((const float *)x)[part];
+    case CT_CF64:
+    case CT_F64:
+        return ((const gdouble *)x)[part];
+    case CT_TYPE_NONE:
+    case CT_N_TYPES:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    const CtBinding *input = &prepare->inputs[0], *output = &prepare->outputs[0];
+    Reference *self = *state = g_new0(Reference, 1);
+
+    if (!ct_fir_design_init(&self->design, prepare->nodes[0].params, error))
+        return FALSE;
+    self->type = input->stream->type;
+    self->n_axes = output->layout.n_axes;
+    self->time = (guint)ct_layout_axis(&output->layout, "time");
+    self->phase = (guint)ct_layout_axis(&output->layout, "phase");
+    for (guint i = 0; i < self->n_axes; i++)
+        self->input_axis[i] = ct_layout_axis(&input->layout, output->layout.axes[i].name);
+    return TRUE;
+}
+
+/* Σ_k h[k][p] · x[k·P] for a part of the samples at x, `stride` bytes apart. */
+static gdouble
+filter(const Reference *self, const guint8 *x, gint64 stride, gint64 p, guint part)
+{
+    const FirDesign *design = &self->design;
+    gdouble sum = 0;
+
+    for (gint64 k = 0; k < design->n_taps; k++)
+        sum += (gdouble)design->taps[k * design->n_channels + p] *
+               read_part(x + k * design->n_channels * stride, self->type, part);
+    return sum;
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const Reference *self = state;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    guint n_parts = ct_type_info(self->type)->is_complex ? 2 : 1;
+    gint64 time_in = in->stride[self->input_axis[self->time]];
+    gint64 time_out = out->stride[self->time];
+    gint64 width = 1;
+
+    for (guint axis = 0; axis < self->n_axes; axis++)
+        width *= axis == self->time ? 1 : out->length[axis];
+
+    for (gint64 element = 0; element < width; element++) {
+        /* Its index on each axis but time, the last axis fastest. */
+        const guint8 *x = in->data;
+        guint8 *y = out->data;
+        gint64 left = element, p = 0;
+        for (guint axis = self->n_axes; axis-- > 0;) {
+            if (axis == self->time)
+                continue;
+            gint64 index = left % out->length[axis];
+            left /= out->length[axis];
+            y += index * out->stride[axis];
+            if (axis == self->phase)
+                p = index;
+            else
+                x += index * in->stride[self->input_axis[axis]];
+        }
+        for (gint64 t = work->begin; t < work->end; t++)
+            for (guint part = 0; part < n_parts; part++)
+                ((float *)(y + t * time_out))[part] =
+                    (float)filter(self, x + (t * self->design.hop + p) * time_in, time_in, p, part);
+    }
+    return TRUE;
+}
+
+static void
+finish(gpointer state)
+{
+    Reference *self = state;
+
+    if (self == NULL)
+        return;
+    ct_fir_design_clear(&self->design);
+    g_free(self);
+}
+
+#define COMPLEX "ci4|ci8|ci16|ci32|ci64|cf16|cf32|cf64"
+#define REAL    "i8|i16|i32|i64|u8|u32|f16|f32|f64"
+
+const CtVariant ct_fir_reference = {
+    .name = "reference",
+    .backend = CT_REFERENCE,
+    .isa = CT_ISA_BASELINE,
+    .covers = (const char *const[]){"fir", NULL},
+    .rows =
+        (const CtRow[]){
+            {"any: " COMPLEX "{time ...} -> cf32{time phase ...}", 0.001},
+            {"any: " REAL "{time ...} -> f32{time phase ...}", 0.001},
+            {NULL, 0},
+        },
+    .split = "time",
+    .prepare = prepare,
+    .work = work,
+    .finish = finish,
+};
