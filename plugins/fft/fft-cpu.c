@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transforms on the processor, by FFTW, in batches that stay in cache.
+ *
+ * One plan serves every layout: a batch of transforms that lie one after another. Blocks that lie
+ * so are transformed in place of the copy; others are transposed into scratch, many transforms at a
+ * time, and back. So the same numbers come out wherever a block was cut, and FFTW never meets a
+ * stride, with which it takes two to seven times as long. */
+#include "fft-kernels.h"
+#include "fft-plan.h"
+
+#include <string.h>
+
+/* Bytes of a batch, in and out: the first-level cache. */
+#define BATCH_BYTES 32768
+/* Transforms that are transposed together: elements of 8 bytes in a cache line. */
+#define GROUP       8
+#define GROUP_BYTES (1 << 20)
+
+typedef struct {
+    FftDesign design;
+    FftAxes axes;
+    FftPlan *plan;
+    gint64 n_batch; /* transforms of the plan */
+    gint64 n_group; /* transforms that go through scratch together, a multiple of n_batch */
+    gsize in_bytes, out_bytes; /* of an element */
+    gsize in_scratch;          /* bytes of scratch before the output's */
+    gint64 n_items;
+} Fft;
+
+static gsize
+round_up(gsize n, gsize unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    const CtBinding *input = &prepare->inputs[0], *output = &prepare->outputs[0];
+    Fft *self = *state = g_new0(Fft, 1);
+    FftDesign *design = &self->design;
+
+    if (!ct_fft_design_init(design, prepare->nodes[0].params, input->stream, error))
+        return FALSE;
+    ct_fft_axes_init(&self->axes, design, &input->layout, &output->layout);
+    self->in_bytes = ct_type_info(input->stream->type)->bytes;
+    self->out_bytes = ct_type_info(output->stream->type)->bytes;
+
+    gsize each =
+        (gsize)design->length * self->in_bytes + (gsize)design->out_length * self->out_bytes;
+    gint64 most =
+        MAX(1, ct_stream_width(output->stream) / design->out_length * MAX(1, output->max_samples));
+    self->n_batch = 1;
+    while (2 * self->n_batch <= most && 2 * (gsize)self->n_batch * each <= BATCH_BYTES)
+        self->n_batch *= 2;
+    self->n_group = self->n_batch;
+    while (self->n_group < GROUP && 2 * (gsize)self->n_group * each <= GROUP_BYTES)
+        self->n_group *= 2;
+    self->plan = ct_fft_plan_new(design, self->n_batch, error);
+    if (self->plan == NULL)
+        return FALSE;
+
+    self->in_scratch = round_up((gsize)(self->n_group * design->length) * self->in_bytes, 64);
+    prepare->scratch_bytes =
+        self->in_scratch + (gsize)(self->n_group * design->out_length) * self->out_bytes;
+    prepare->n_items = self->n_items = prepare->n_workers == 1 ? 1 : 8 * prepare->n_workers;
+    return TRUE;
+}
+
+/* Copies `n` transforms' input at x, `step` bytes apart, to scratch. */
+static void
+pack(const Fft *self, const FftBatch *batch, guint8 *scratch, const guint8 *x, gint64 step,
+     gint64 n)
+{
+    gsize bytes = self->in_bytes, length = (gsize)self->design.length;
+    gint64 pitch = (gint64)(length * bytes);
+    /* An inverse transform's spectrum may come with its zero frequency in the middle. */
+    gsize first = self->design.inverse ? (gsize)ct_fft_design_unshift(&self->design, 0) : 0;
+    const guint8 *rest = x + (gint64)(length - first) * batch->step_in;
+
+    if (step == (gint64)bytes && batch->step_in != step) {
+        CT_ISA(ct_fft_transpose)
+        (scratch + first * bytes, pitch, x, batch->step_in, (gsize)n, length - first, bytes);
+        CT_ISA(ct_fft_transpose)(scratch, pitch, rest, batch->step_in, (gsize)n, first, bytes);
+        return;
+    }
+    for (gint64 i = 0; i < n; i++, scratch += pitch, x += step, rest += step) {
+        CT_ISA(ct_fft_move)
+        (scratch + first * bytes, (gint64)bytes, x, batch->step_in, length - first, bytes);
+        CT_ISA(ct_fft_move)(scratch, (gint64)bytes, rest, batch->step_in, first, bytes);
+    }
+}
+
+/* Copies `n` transforms' output from scratch to y, `step` bytes apart. */
+static void
+unpack(const Fft *self, const FftBatch *batch, guint8 *y, gint64 step, const guint8 *scratch,
+       gint64 n)
+{
+    gsize bytes = self->out_bytes, length = (gsize)self->design.out_length;
+    gint64 pitch = (gint64)(length * bytes);
+    gsize first = self->design.inverse ? 0 : (gsize)ct_fft_design_unshift(&self->design, 0);
+    guint8 *rest = y + (gint64)(length - first) * batch->step_out;
+
+    if (step == (gint64)bytes && batch->step_out != step) {
+        CT_ISA(ct_fft_transpose)
+        (y, batch->step_out, scratch + first * bytes, pitch, length - first, (gsize)n, bytes);
+        CT_ISA(ct_fft_transpose)(rest, batch->step_out, scratch, pitch, first, (gsize)n, bytes);
+        return;
+    }
+    for (gint64 i = 0; i < n; i++, scratch += pitch, y += step, rest += step) {
+        CT_ISA(ct_fft_move)
+        (y, batch->step_out, scratch + first * bytes, (gint64)bytes, length - first, bytes);
+        CT_ISA(ct_fft_move)(rest, batch->step_out, scratch, (gint64)bytes, first, bytes);
+    }
+}
+
+static void
+scale(const Fft *self, void *spectra, gint64 n)
+{
+    gsize n_values = 2 * (gsize)(n * self->design.out_length);
+
+    if (self->design.wide)
+        CT_ISA(ct_fft_scale_double)(spectra, n_values, 1 / (gdouble)self->design.length);
+    else
+        CT_ISA(ct_fft_scale_float)(spectra, n_values, 1 / (float)self->design.length);
+}
+
+/* Trailing axes that follow each other at one step in both blocks. */
+typedef struct {
+    gint64 length, step_in, step_out;
+} Run;
+
+static Run
+find_run(const FftBatch *batch)
+{
+    Run run = {.length = 1};
+
+    for (guint axis = batch->n_axes; axis-- > 0; run.length *= batch->length[axis]) {
+        if (run.length == 1) {
+            run.step_in = batch->in[axis];
+            run.step_out = batch->out[axis];
+        } else if (batch->length[axis] > 1 && (batch->in[axis] != run.length * run.step_in ||
+                                               batch->out[axis] != run.length * run.step_out)) {
+            break;
+        }
+    }
+    return run;
+}
+
+/* Transforms `first` to `first` + n, at most n_group of them. */
+static void
+transform(const Fft *self, const FftBatch *batch, const Run *run, const CtBlock *in,
+          const CtBlock *out, gint64 first, gint64 n, guint8 *scratch)
+{
+    const FftDesign *design = &self->design;
+    gint64 pitch_in = design->length * (gint64)self->in_bytes;
+    gint64 pitch_out = design->out_length * (gint64)self->out_bytes;
+    gboolean whole = n % self->n_batch == 0 && first % run->length + n <= run->length;
+    gint64 x, y;
+
+    ct_fft_batch_offset(batch, first, &x, &y);
+    gboolean direct_in = whole && batch->step_in == (gint64)self->in_bytes &&
+                         run->step_in == pitch_in && !(design->inverse && design->shift) &&
+                         ct_fft_plan_is_aligned(self->plan, in->data + x);
+    gboolean direct_out = whole && batch->step_out == (gint64)self->out_bytes &&
+                          run->step_out == pitch_out && (design->inverse || !design->shift) &&
+                          ct_fft_plan_is_aligned(self->plan, out->data + y);
+    const guint8 *from = direct_in ? in->data + x : scratch;
+    guint8 *to = direct_out ? out->data + y : scratch + self->in_scratch;
+
+    for (gint64 i = 0, part; i < n && !direct_in; i += part) {
+        part = MIN(n - i, run->length - (first + i) % run->length);
+        ct_fft_batch_offset(batch, first + i, &x, &y);
+        pack(self, batch, scratch + i * pitch_in, in->data + x, run->step_in, part);
+    }
+    if (n % self->n_batch != 0)
+        memset(scratch + n * pitch_in, 0, (gsize)((self->n_batch - n % self->n_batch) * pitch_in));
+    for (gint64 i = 0; i < n; i += self->n_batch)
+        ct_fft_plan_execute(self->plan, from + i * pitch_in, to + i * pitch_out);
+    if (design->inverse)
+        scale(self, to, n);
+    for (gint64 i = 0, part; i < n && !direct_out; i += part) {
+        part = MIN(n - i, run->length - (first + i) % run->length);
+        ct_fft_batch_offset(batch, first + i, &x, &y);
+        unpack(self, batch, out->data + y, run->step_out, to + i * pitch_out, part);
+    }
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const Fft *self = state;
+    FftBatch batch;
+
+    ct_fft_axes_apply(&self->axes, &work->inputs[0], &work->outputs[0], &batch);
+    Run run = find_run(&batch);
+
+    /* Every item is as many groups of transforms as any other. */
+    gint64 n_groups = (batch.n_transforms + self->n_group - 1) / self->n_group;
+    gint64 end = work->end * n_groups / self->n_items;
+    for (gint64 group = work->begin * n_groups / self->n_items; group < end; group++)
+        transform(self, &batch, &run, &work->inputs[0], &work->outputs[0], group * self->n_group,
+                  MIN(self->n_group, batch.n_transforms - group * self->n_group), work->scratch);
+    return TRUE;
+}
+
+static void
+finish(gpointer state)
+{
+    Fft *self = state;
+
+    if (self == NULL)
+        return;
+    ct_fft_plan_free(self->plan);
+    g_free(self);
+}
+
+/* Transforms that lie one after another are copied nowhere. */
+#define ROWS(types, to)                                                                            \
+    {types "[... phase] -> " to "[... channel]", 0.25},                                            \
+        {types "[... channel] -> " to "[... phase]", 0.25},                                        \
+        {types "[... time] -> " to "[... time channel]", 0.25},                                    \
+        {types "[time ... phase] -> " to "[time channel ...]", 0.18},                              \
+    {                                                                                              \
+        types "{...} -> " to "{...}", 0.15                                                         \
+    }
+
+const CtVariant CT_ISA(ct_fft_cpu) = {
+    .name = "cpu-" CT_ISA_NAME,
+    .backend = CT_CPU,
+    .isa = CT_ISA_THIS,
+    .covers = (const char *const[]){"fft", NULL},
+    .rows = (const CtRow[]){ROWS("cf32|f32", "cf32"), ROWS("cf64|f64", "cf64"), {NULL, 0}},
+    .split = "*",
+    .prepare = prepare,
+    .work = work,
+    .finish = finish,
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes and runs FFTW's plans, and keeps its wisdom. */
+#include "fft-plan.h"
+
+#include <fftw3.h>
+#include <pthread.h>
+
+/* Seconds that FFTW may measure; then it takes the best it has. */
+#define PLAN_SECONDS 10.0
+
+struct FftPlan {
+    gboolean wide;
+    gboolean real;
+    fftwf_plan single_plan;
+    fftw_plan double_plan;
+};
+
+/* FFTW's planner, and the wisdom in it, belong to the process and must not be used by two threads
+ * at a time. */
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+
+static void *
+make(const FftDesign *design, int n_batch, void *in, void *out, unsigned flags)
+{
+    int n = (int)design->length, m = (int)design->out_length;
+    int sign = design->inverse ? FFTW_BACKWARD : FFTW_FORWARD;
+
+    if (design->wide && design->real)
+        return fftw_plan_many_dft_r2c(1, &n, n_batch, in, NULL, 1, n, out, NULL, 1, m, flags);
+    if (design->wide)
+        return fftw_plan_many_dft(1, &n, n_batch, in, NULL, 1, n, out, NULL, 1, m, sign, flags);
+    if (design->real)
+        return fftwf_plan_many_dft_r2c(1, &n, n_batch, in, NULL, 1, n, out, NULL, 1, m, flags);
+    return fftwf_plan_many_dft(1, &n, n_batch, in, NULL, 1, n, out, NULL, 1, m, sign, flags);
+}
+
+/* Wisdom is of one machine, so that a home directory that machines share has one file for each. */
+static char *
+wisdom_path(gboolean wide)
+{
+    g_autofree char *name =
+        g_strdup_printf("fftw-%s-%s.wisdom", wide ? "double" : "single", g_get_host_name());
+
+    return g_build_filename(g_get_user_cache_dir(), "cornerturn", name, NULL);
+}
+
+/* Adds what the file knows; a file that is missing or damaged adds nothing. */
+static void
+read_wisdom(gboolean wide)
+{
+    g_autofree char *path = wisdom_path(wide);
+    g_autofree char *text = NULL;
+
+    if (!g_file_get_contents(path, &text, NULL, NULL))
+        return;
+    if (wide)
+        fftw_import_wisdom_from_string(text);
+    else
+        fftwf_import_wisdom_from_string(text);
+}
+
+/* Replaces the file whole, with what other processes added meanwhile. Where that can't be done the
+ * next run plans again: no reason to fail this one. */
+static void
+write_wisdom(gboolean wide)
+{
+    g_autofree char *path = wisdom_path(wide);
+    g_autofree char *folder = g_path_get_dirname(path);
+
+    read_wisdom(wide);
+    char *text = wide ? fftw_export_wisdom_to_string() : fftwf_export_wisdom_to_string();
+    if (text != NULL && g_mkdir_with_parents(folder, 0700) == 0)
+        g_file_set_contents(path, text, -1, NULL);
+    free(text);
+}
+
+FftPlan *
+ct_fft_plan_new(const FftDesign *design, gint64 n_batch, GError **error)
+{
+    gsize in_bytes = (gsize)(n_batch * design->length) * 16;
+    gsize out_bytes = (gsize)(n_batch * design->out_length) * 16;
+    void *in = fftw_malloc(in_bytes), *out = fftw_malloc(out_bytes);
+    void *made = NULL;
+
+    if (in != NULL && out != NULL) {
+        pthread_mutex_lock(&planner);
+        made = make(design, (int)n_batch, in, out, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+        if (made == NULL) {
+            read_wisdom(design->wide);
+            made = make(design, (int)n_batch, in, out, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+        }
+        if (made == NULL) {
+            fftw_set_timelimit(PLAN_SECONDS);
+            fftwf_set_timelimit(PLAN_SECONDS);
+            made = make(design, (int)n_batch, in, out, FFTW_MEASURE);
+            write_wisdom(design->wide);
+        }
+        pthread_mutex_unlock(&planner);
+    }
+    fftw_free(in);
+    fftw_free(out);
+    if (made == NULL) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "wants a plan and memory for %" G_GINT64_FORMAT
+                    " transforms of %" G_GINT64_FORMAT " samples, but FFTW gives none",
+                    n_batch, design->length);
+        return NULL;
+    }
+
+    FftPlan *plan = g_new0(FftPlan, 1);
+    plan->wide = design->wide;
+    plan->real = design->real;
+    if (design->wide)
+        plan->double_plan = made;
+    else
+        plan->single_plan = made;
+    return plan;
+}
+
+void
+ct_fft_plan_free(FftPlan *plan)
+{
+    if (plan == NULL)
+        return;
+    pthread_mutex_lock(&planner);
+    if (plan->wide)
+        fftw_destroy_plan(plan->double_plan);
+    else
+        fftwf_destroy_plan(plan->single_plan);
+    pthread_mutex_unlock(&planner);
+    g_free(plan);
+}
+
+gboolean
+ct_fft_plan_is_aligned(const FftPlan *plan, const void *data)
+{
+    return (plan->wide ? fftw_alignment_of((double *)data) : fftwf_alignment_of((float *)data)) ==
+           0;
+}
+
+void
+ct_fft_plan_execute(const FftPlan *plan, const void *in, void *out)
+{
+    /* FFTW takes no const; out of place and without FFTW_DESTROY_INPUT it does not write `in`. */
+    if (plan->wide && plan->real)
+        fftw_execute_dft_r2c(plan->double_plan, (double *)in, out);
+    else if (plan->wide)
+        fftw_execute_dft(plan->double_plan, (fftw_complex *)in, out);
+    else if (plan->real)
+        fftwf_execute_dft_r2c(plan->single_plan, (float *)in, out);
+    else
+        fftwf_execute_dft(plan->single_plan, (fftwf_complex *)in, out);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* FFTW's plans for a batch of transforms that lie one after another. */
+#pragma once
+
+#include "fft.h"
+
+typedef struct FftPlan FftPlan;
+
+/* A plan for `n_batch` transforms; it may take seconds for a length that was never planned before,
+ * and what was learnt is kept in the user's cache directory. Thread-safe. */
+FftPlan *ct_fft_plan_new(const FftDesign *design, gint64 n_batch, GError **error);
+void ct_fft_plan_free(FftPlan *plan);
+
+/* Whether `data` is aligned as an array of the plan has to be. */
+gboolean ct_fft_plan_is_aligned(const FftPlan *plan, const void *data);
+
+/* Transforms [n_batch length] into [n_batch out_length], another array; `in` is left as it is. Any
+ * number of threads may do so at a time. */
+void ct_fft_plan_execute(const FftPlan *plan, const void *in, void *out);
