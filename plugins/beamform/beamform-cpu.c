@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The beamformer on the processor: the kernels of one instruction set as a variant. */
+#include "beamform-kernels.h"
+
+static void
+pack(const Beamform *self, const guint8 *weights, gint64 beam_stride, gint64 station_stride,
+     gpointer set)
+{
+    CT_ISA(beamform_pack)(self->own, weights, beam_stride, station_stride, set);
+}
+
+static void
+sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
+    const BeamformStrides *from, guint8 *beams, const BeamformStrides *to, gint64 n,
+    gpointer scratch)
+{
+    CT_ISA(beamform_sum)(self->own, sets, voltages, from, beams, to, (gsize)n, scratch);
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    Beamform *self = *state = ct_beamform_new(prepare, error);
+    if (!self)
+        return FALSE;
+    BeamformShape *shape = self->own = g_new(BeamformShape, 1);
+    *shape = (BeamformShape){
+        .n_beams = (gsize)self->n_beams,
+        .n_stations = (gsize)self->n_stations,
+        .n_pols = (gsize)self->n_pols,
+        .type = self->type,
+    };
+    if (!CT_ISA(beamform_shape)(shape)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_LAYOUT, "wants voltages of another type than %s",
+                    ct_type_info(self->type)->name);
+        return FALSE;
+    }
+    self->method = (BeamformMethod){
+        .set_bytes = shape->panels_bytes,
+        .scratch_bytes = shape->scratch_bytes,
+        .pack = pack,
+        .sum = sum,
+    };
+    return ct_beamform_allocate(self, prepare, error);
+}
+
+/* Weights are repacked once, from any order. Beams next to one another are written as vectors. */
+#define ROW(voltages, beams, efficiency)                                                           \
+    {                                                                                              \
+        "any: ci4|ci8|ci16|cf32" voltages ", cf32{beam station ...} -> cf32" beams, efficiency     \
+    }
+
+const CtVariant CT_ISA(ct_beamform_cpu) = {
+    .name = "cpu-" CT_ISA_NAME,
+    .backend = CT_CPU,
+    .isa = CT_ISA_THIS,
+    .covers = (const char *const[]){"beamform", NULL},
+    .rows =
+        (const CtRow[]){
+            ROW("[... time station pol]", "[... time beam pol]", 0.7),
+            ROW("[time ... station pol]", "[time ... beam pol]", 0.7),
+            ROW("[... time station pol]", "[time ... beam pol]", 0.65),
+            ROW("[time ... station pol]", "[... time beam pol]", 0.65),
+            ROW("[... time station]", "[... time beam]", 0.7),
+            ROW("[time ... station]", "[time ... beam]", 0.7),
+            ROW("{time station ...}", "{time beam ...}", 0.4),
+            {NULL},
+        },
+    .split = "*",
+    .prepare = prepare,
+    .advance = ct_beamform_advance,
+    .work = ct_beamform_work,
+    .finish = ct_beamform_finish,
+};

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Weighted sums over the stations of one channel: a small complex matrix product. */
+#include "beamform-kernels.h"
+
+#include <string.h>
+
+#define LANES (CT_VECTOR_BYTES / 4)
+
+/* Times that are summed in registers at once: 32 vector registers carry eight, 16 carry four. */
+#if CT_VECTOR_BYTES == 64
+#define ROWS 8
+#else
+#define ROWS 4
+#endif
+
+/* Bytes of voltages that are gone through with one block of beams before the next: they stay in the
+ * first-level cache together with the block's weights. */
+#define CHUNK_BYTES 16384
+
+/* LOW and HIGH put the halves of two vectors together, element by element; LOW_PAIRS and HIGH_PAIRS
+ * do so with complex elements. */
+#if CT_VECTOR_BYTES == 64
+#define LOW        0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define LOW_PAIRS  0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23
+#define HIGH_PAIRS 8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31
+#elif CT_VECTOR_BYTES == 32
+#define LOW        0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH       4, 12, 5, 13, 6, 14, 7, 15
+#define LOW_PAIRS  0, 1, 8, 9, 2, 3, 10, 11
+#define HIGH_PAIRS 4, 5, 12, 13, 6, 7, 14, 15
+#else
+#define LOW        0, 4, 1, 5
+#define HIGH       2, 6, 3, 7
+#define LOW_PAIRS  0, 1, 4, 5
+#define HIGH_PAIRS 2, 3, 6, 7
+#endif
+
+typedef gfloat Vector __attribute__((vector_size(CT_VECTOR_BYTES)));
+typedef gfloat Unaligned __attribute__((vector_size(CT_VECTOR_BYTES), aligned(4), may_alias));
+
+/* ---- types ---- */
+
+/* The voltages of n inputs, one after another, to cf32. */
+typedef void (*Read)(const guint8 *from, gsize n, gfloat *to);
+
+static void
+read_ci4(const guint8 *from, gsize n, gfloat *to)
+{
+    const gint8 *x = (const gint8 *)from;
+    for (gsize k = 0; k < n; k++) {
+        to[2 * k] = x[k] >> 4;
+        to[2 * k + 1] = (gint8)(from[k] << 4) >> 4;
+    }
+}
+
+static void
+read_ci8(const guint8 *from, gsize n, gfloat *to)
+{
+    const gint8 *x = (const gint8 *)from;
+    for (gsize k = 0; k < 2 * n; k++)
+        to[k] = x[k];
+}
+
+static void
+read_ci16(const guint8 *from, gsize n, gfloat *to)
+{
+    const gint16 *x = (const gint16 *)from;
+    for (gsize k = 0; k < 2 * n; k++)
+        to[k] = x[k];
+}
+
+static const Read readers[CT_N_TYPES] = {
+    [CT_CI4] = read_ci4,
+    [CT_CI8] = read_ci8,
+    [CT_CI16] = read_ci16,
+};
+
+/* ---- sizes ---- */
+
+static gsize
+n_blocks(const BeamformShape *shape)
+{
+    return (shape->n_beams + LANES - 1) / LANES;
+}
+
+static gsize
+panel_floats(const BeamformShape *shape)
+{
+    return shape->n_stations * 2 * LANES;
+}
+
+static gsize
+spectrum_bytes(const BeamformShape *shape)
+{
+    return shape->n_stations * shape->n_pols * 8;
+}
+
+/* Times of a chunk, whole ROWS. */
+static gsize
+chunk_times(const BeamformShape *shape)
+{
+    const gsize times = CHUNK_BYTES / spectrum_bytes(shape) / ROWS * ROWS;
+    return MAX(times, ROWS);
+}
+
+static gsize
+round_up(gsize bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* Sums of ROWS times and a block of beams: [pol][time][lane] complex. */
+static gsize
+tile_bytes(const BeamformShape *shape)
+{
+    return shape->n_pols * ROWS * 2 * CT_VECTOR_BYTES;
+}
+
+gboolean
+CT_ISA(beamform_shape)(BeamformShape *shape)
+{
+    if (shape->type != CT_CF32 && !readers[shape->type])
+        return FALSE;
+    shape->panels_bytes = n_blocks(shape) * panel_floats(shape) * sizeof(gfloat);
+    shape->scratch_bytes = tile_bytes(shape) + round_up(spectrum_bytes(shape)) +
+                           round_up(chunk_times(shape) * spectrum_bytes(shape));
+    return TRUE;
+}
+
+void
+CT_ISA(beamform_pack)(const BeamformShape *shape, const guint8 *weights, gint64 beam_stride,
+                      gint64 station_stride, void *panels)
+{
+    gfloat *to = panels;
+    for (gsize block = 0; block < n_blocks(shape); block++)
+        for (gsize s = 0; s < shape->n_stations; s++, to += 2 * LANES)
+            for (gsize lane = 0; lane < LANES; lane++) {
+                const gsize b = block * LANES + lane;
+                const gfloat *w = (const gfloat *)(weights + (gint64)b * beam_stride +
+                                                   (gint64)s * station_stride);
+                to[lane] = b < shape->n_beams ? w[0] : 0;
+                to[LANES + lane] = b < shape->n_beams ? w[1] : 0;
+            }
+}
+
+/* ---- sums ---- */
+
+/* tile[r] = Σ_s w[s] · x[r][s]: of ROWS times, `row_stride` bytes apart, and the lanes of a panel.
+ */
+static void
+sum_rows(gsize n_stations, const guint8 *voltages, gint64 row_stride, gint64 station_stride,
+         const gfloat *restrict panel, gfloat *restrict tile)
+{
+    Vector re[ROWS], im[ROWS];
+    const guint8 *x[ROWS];
+#pragma GCC unroll 8
+    for (gsize r = 0; r < ROWS; r++) {
+        re[r] = im[r] = (Vector){0};
+        x[r] = voltages + (gint64)r * row_stride;
+    }
+    for (gsize s = 0; s < n_stations; s++, panel += 2 * LANES) {
+        const Vector w_re = *(const Vector *)panel;
+        const Vector w_im = *(const Vector *)(panel + LANES);
+        const gint64 at = (gint64)s * station_stride;
+#pragma GCC unroll 8
+        for (gsize r = 0; r < ROWS; r++) {
+            const gfloat x_re = ((const gfloat *)(x[r] + at))[0];
+            const gfloat x_im = ((const gfloat *)(x[r] + at))[1];
+            re[r] += x_re * w_re;
+            im[r] += x_re * w_im;
+            re[r] -= x_im * w_im;
+            im[r] += x_im * w_re;
+        }
+    }
+    Vector *to = (Vector *)tile;
+#pragma GCC unroll 8
+    for (gsize r = 0; r < ROWS; r++) {
+        to[2 * r] = __builtin_shufflevector(re[r], im[r], LOW);
+        to[2 * r + 1] = __builtin_shufflevector(re[r], im[r], HIGH);
+    }
+}
+
+/* The same for one time: what remains. */
+static void
+sum_row(gsize n_stations, const guint8 *voltages, gint64 station_stride,
+        const gfloat *restrict panel, gfloat *restrict tile)
+{
+    Vector re = {0}, im = {0};
+    for (gsize s = 0; s < n_stations; s++, panel += 2 * LANES, voltages += station_stride) {
+        const Vector w_re = *(const Vector *)panel;
+        const Vector w_im = *(const Vector *)(panel + LANES);
+        const gfloat x_re = ((const gfloat *)voltages)[0];
+        const gfloat x_im = ((const gfloat *)voltages)[1];
+        re += x_re * w_re;
+        im += x_re * w_im;
+        re -= x_im * w_im;
+        im += x_im * w_re;
+    }
+    Vector *to = (Vector *)tile;
+    to[0] = __builtin_shufflevector(re, im, LOW);
+    to[1] = __builtin_shufflevector(re, im, HIGH);
+}
+
+/* A tile [pol][ROWS][lane] to `n_times` times and `n_beams` beams. */
+static void
+write_tile(const BeamformShape *shape, const gfloat *tile, gsize n_times, gsize n_beams,
+           guint8 *beams, const BeamformStrides *to)
+{
+    const gsize pol_step = ROWS * 2 * LANES;
+    if (n_beams == LANES && shape->n_pols == 2 && to->pol == 8 && to->across == 16) {
+        for (gsize t = 0; t < n_times; t++, tile += 2 * LANES, beams += to->time) {
+            const Vector *p = (const Vector *)tile;
+            const Vector *q = (const Vector *)(tile + pol_step);
+            Unaligned *y = (Unaligned *)beams;
+            y[0] = __builtin_shufflevector(p[0], q[0], LOW_PAIRS);
+            y[1] = __builtin_shufflevector(p[0], q[0], HIGH_PAIRS);
+            y[2] = __builtin_shufflevector(p[1], q[1], LOW_PAIRS);
+            y[3] = __builtin_shufflevector(p[1], q[1], HIGH_PAIRS);
+        }
+        return;
+    }
+    if (to->across == 8) {
+        for (gsize p = 0; p < shape->n_pols; p++)
+            for (gsize t = 0; t < n_times; t++)
+                memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
+                       tile + p * pol_step + t * 2 * LANES, n_beams * 8);
+        return;
+    }
+    for (gsize b = 0; b < n_beams; b++, beams += to->across)
+        for (gsize t = 0; t < n_times; t++)
+            for (gsize p = 0; p < shape->n_pols; p++)
+                memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
+                       tile + p * pol_step + (t * LANES + b) * 2, 8);
+}
+
+/* `n` spectra as cf32 [time][station][pol]. */
+static void
+read_chunk(const BeamformShape *shape, const guint8 *voltages, const BeamformStrides *from, gsize n,
+           guint8 *gathered, gfloat *to)
+{
+    const gsize bytes = ct_type_info(shape->type)->bytes;
+    const gsize n_inputs = shape->n_stations * shape->n_pols;
+    const gboolean contiguous =
+        (shape->n_pols == 1 || from->pol == (gint64)bytes) &&
+        (shape->n_stations == 1 || from->across == (gint64)(bytes * shape->n_pols));
+    for (gsize t = 0; t < n; t++, voltages += from->time, to += 2 * n_inputs) {
+        const guint8 *spectrum = voltages;
+        for (gsize k = 0; !contiguous && k < n_inputs; k++) {
+            const guint8 *x = voltages + (gint64)(k / shape->n_pols) * from->across +
+                              (gint64)(k % shape->n_pols) * from->pol;
+            memcpy(gathered + k * bytes, x, bytes);
+            spectrum = gathered;
+        }
+        readers[shape->type](spectrum, n_inputs, to);
+    }
+}
+
+void
+CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, const guint8 *voltages,
+                     const BeamformStrides *from, guint8 *beams, const BeamformStrides *to, gsize n,
+                     void *scratch)
+{
+    gfloat *tile = scratch;
+    guint8 *gathered = (guint8 *)scratch + tile_bytes(shape);
+    guint8 *converted = gathered + round_up(spectrum_bytes(shape));
+    const gsize chunk = chunk_times(shape);
+    const BeamformStrides converted_strides = {
+        .time = (gint64)spectrum_bytes(shape), .across = (gint64)shape->n_pols * 8, .pol = 8};
+
+    for (gsize begin = 0; begin < n; begin += chunk) {
+        const gsize length = MIN(chunk, n - begin);
+        const guint8 *x = voltages + (gint64)begin * from->time;
+        const BeamformStrides *strides = from;
+        if (shape->type != CT_CF32) {
+            read_chunk(shape, x, from, length, gathered, (gfloat *)converted);
+            x = converted;
+            strides = &converted_strides;
+        }
+        for (gsize block = 0; block < n_blocks(shape); block++) {
+            const gsize n_beams = MIN(LANES, shape->n_beams - block * LANES);
+            guint8 *y = beams + (gint64)begin * to->time + (gint64)(block * LANES) * to->across;
+            for (gsize t = 0; t < length; t += ROWS) {
+                const gsize n_times = MIN(ROWS, length - t);
+                for (gsize p = 0; p < shape->n_pols; p++) {
+                    const gfloat *panel = (const gfloat *)panels[p] + block * panel_floats(shape);
+                    const guint8 *row = x + (gint64)t * strides->time + (gint64)p * strides->pol;
+                    gfloat *rows = tile + p * ROWS * 2 * LANES;
+                    if (n_times == ROWS)
+                        sum_rows(shape->n_stations, row, strides->time, strides->across, panel,
+                                 rows);
+                    else
+                        for (gsize r = 0; r < n_times; r++)
+                            sum_row(shape->n_stations, row + (gint64)r * strides->time,
+                                    strides->across, panel, rows + r * 2 * LANES);
+                }
+                write_tile(shape, tile, n_times, n_beams, y + (gint64)t * to->time, to);
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Weighted sums over the stations of one channel: a small complex matrix product.
+ *
+ * Lanes of a vector are beams. Weights are repacked once into panels [block of beams][station]
+ * [re, im][lane], the last block filled with zeros; voltages are taken as they lie, several times
+ * of one polarisation at once. A part of a beam is off by less than 2·n_stations·2^-24·Σ|w||x|. */
+#pragma once
+
+#include "beamform.h"
+
+#include <cornerturn/isa.h>
+
+typedef struct {
+    gsize n_beams;
+    gsize n_stations;
+    gsize n_pols;
+    CtType type;         /* of the voltages */
+    gsize panels_bytes;  /* weights of one channel and polarisation; 64-byte aligned */
+    gsize scratch_bytes; /* of one worker */
+} BeamformShape;
+
+/* Works out sizes from counts and type. FALSE where no kernel reads the type. */
+gboolean CT_ISA(beamform_shape)(BeamformShape *shape);
+
+/* Packs cf32 weights of one channel and polarisation. */
+void CT_ISA(beamform_pack)(const BeamformShape *shape, const guint8 *weights, gint64 beam_stride,
+                           gint64 station_stride, void *panels);
+
+/* Beams of `n` times of one channel; panels[p] are the weights of polarisation p. */
+void CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels,
+                          const guint8 *voltages, const BeamformStrides *from, guint8 *beams,
+                          const BeamformStrides *to, gsize n, void *scratch);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The walk over items that all variants share, and the keeping of weights. */
+#include "beamform.h"
+
+#include <stdlib.h>
+
+/* Times of a slice are whole multiples of this, save for the last slice. */
+#define SLICE_STEP 8
+
+/* Reads the file, or takes the port, for where the axes of the weights stand. */
+static gboolean
+find_weights(Beamform *self, const CtPrepare *prepare, CtLayout *layout, GError **error)
+{
+    if (prepare->inputs[1].stream->type != CT_TYPE_NONE) {
+        *layout = prepare->inputs[1].layout;
+        return TRUE;
+    }
+    self->file = ct_beamform_load(&prepare->nodes[0], layout, error);
+    if (!self->file)
+        return FALSE;
+    self->file_block = (CtBlock){.data = self->file->data, .type = CT_CF32, .n_samples = 1};
+    gint64 stride = 8;
+    for (guint a = self->file->n_axes; a-- > 0;) {
+        self->file_block.stride[a] = stride;
+        stride *= (gint64)self->file->shape[a];
+    }
+    return TRUE;
+}
+
+Beamform *
+ct_beamform_new(const CtPrepare *prepare, GError **error)
+{
+    const CtStream *in = prepare->inputs[0].stream;
+    const CtLayout *from = &prepare->inputs[0].layout;
+    const CtLayout *to = &prepare->outputs[0].layout;
+    CtLayout weights = {0};
+    Beamform *self = g_new0(Beamform, 1);
+
+    if (!find_weights(self, prepare, &weights, error)) {
+        ct_beamform_finish(self);
+        return NULL;
+    }
+    self->type = ct_layout_type(from);
+    self->n_stations = ct_stream_length(in, "station");
+    self->n_beams = ct_stream_length(prepare->outputs[0].stream, "beam");
+    self->n_pols = ct_stream_length(in, "pol");
+    self->from_time = ct_layout_axis(from, "time");
+    self->from_station = ct_layout_axis(from, "station");
+    self->from_pol = ct_layout_axis(from, "pol");
+    self->to_time = ct_layout_axis(to, "time");
+    self->to_beam = ct_layout_axis(to, "beam");
+    self->to_pol = ct_layout_axis(to, "pol");
+    self->weights_beam = ct_layout_axis(&weights, "beam");
+    self->weights_station = ct_layout_axis(&weights, "station");
+    self->weights_pol = ct_layout_axis(&weights, "pol");
+    self->weights_have_pol = self->weights_pol >= 0;
+    self->update = -1;
+
+    gint64 n_elements = 1;
+    self->n_sets = 1;
+    for (guint a = from->n_axes; a-- > 0;) {
+        const char *name = from->axes[a].name;
+        if ((gint)a == self->from_time || (gint)a == self->from_station ||
+            (gint)a == self->from_pol)
+            continue;
+        BeamformAxis *axis = &self->axes[self->n_axes++];
+        *axis = (BeamformAxis){
+            .length = ct_stream_length(in, name),
+            .from = a,
+            .to = (guint)ct_layout_axis(to, name),
+            .weights = ct_layout_axis(&weights, name),
+        };
+        n_elements *= axis->length;
+        if (axis->weights >= 0) {
+            axis->set = self->n_sets;
+            self->n_sets *= axis->length;
+        }
+    }
+    const gint64 wanted = prepare->n_workers > 1 ? 4 * (gint64)prepare->n_workers : 1;
+    self->n_slices = MAX((wanted + n_elements - 1) / n_elements, 1);
+    return self;
+}
+
+/* Where an element of the passing axes stands. */
+typedef struct {
+    gint64 from, to; /* offsets in bytes */
+    gint64 set;
+} Place;
+
+static Place
+find_place(const Beamform *self, const CtWork *work, gint64 element)
+{
+    Place place = {0};
+    for (guint a = 0; a < self->n_axes; a++) {
+        const BeamformAxis *axis = &self->axes[a];
+        const gint64 i = element % axis->length;
+        element /= axis->length;
+        place.from += i * work->inputs[0].stride[axis->from];
+        place.to += i * work->outputs[0].stride[axis->to];
+        place.set += i * axis->set;
+    }
+    return place;
+}
+
+static gint64
+stride(const CtBlock *block, gint axis)
+{
+    return axis < 0 ? 0 : block->stride[axis];
+}
+
+/* Keeps all weights of a block as the variant wants them. */
+static void
+pack(Beamform *self, const CtBlock *weights)
+{
+    const gint64 n_pols = self->weights_have_pol ? self->n_pols : 1;
+    for (gint64 set = 0; set < self->n_sets; set++) {
+        gint64 left = set;
+        const guint8 *data = weights->data;
+        for (guint a = 0; a < self->n_axes; a++) {
+            if (self->axes[a].weights < 0)
+                continue;
+            data += left % self->axes[a].length * weights->stride[self->axes[a].weights];
+            left /= self->axes[a].length;
+        }
+        for (gint64 p = 0; p < n_pols; p++)
+            self->method.pack(self, data + p * stride(weights, self->weights_pol),
+                              stride(weights, self->weights_beam),
+                              stride(weights, self->weights_station),
+                              self->sets + (gsize)(set * n_pols + p) * self->method.set_bytes);
+    }
+}
+
+gboolean
+ct_beamform_allocate(Beamform *self, CtPrepare *prepare, GError **error)
+{
+    const gsize n = (gsize)self->n_sets * (gsize)(self->weights_have_pol ? self->n_pols : 1);
+    self->method.set_bytes = (self->method.set_bytes + 63) / 64 * 64;
+    if (n > G_MAXSIZE / 2 / self->method.set_bytes ||
+        posix_memalign((void **)&self->sets, 64, n * self->method.set_bytes) != 0) {
+        self->sets = NULL;
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "wants %" G_GSIZE_FORMAT " bytes for each of %" G_GSIZE_FORMAT
+                    " sets of weights, but is given no such memory",
+                    self->method.set_bytes, n);
+        return FALSE;
+    }
+    self->pols = g_new(const void *, (gsize)(self->n_sets * self->n_pols));
+    for (gint64 set = 0; set < self->n_sets; set++)
+        for (gint64 p = 0; p < self->n_pols; p++) {
+            const gint64 i = self->weights_have_pol ? set * self->n_pols + p : set;
+            self->pols[set * self->n_pols + p] = self->sets + (gsize)i * self->method.set_bytes;
+        }
+    if (self->file) {
+        pack(self, &self->file_block);
+        g_clear_pointer(&self->file, ct_npy_array_free);
+    }
+
+    gint64 n_elements = 1;
+    for (guint a = 0; a < self->n_axes; a++)
+        n_elements *= self->axes[a].length;
+    prepare->n_items = n_elements * self->n_slices;
+    prepare->scratch_bytes = self->method.scratch_bytes;
+    return TRUE;
+}
+
+gboolean
+ct_beamform_advance(gpointer state, CtAdvance *advance, GError **error)
+{
+    Beamform *self = state;
+    const CtBlock *weights = &advance->inputs[1].block;
+    if (weights->data && weights->index != self->update) {
+        pack(self, weights);
+        self->update = weights->index;
+    }
+    return ct_advance_default(advance, error);
+}
+
+gboolean
+ct_beamform_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const Beamform *self = state;
+    const CtBlock *in = &work->inputs[0];
+    const CtBlock *out = &work->outputs[0];
+    const BeamformStrides from = {stride(in, self->from_time), stride(in, self->from_station),
+                                  stride(in, self->from_pol)};
+    const BeamformStrides to = {stride(out, self->to_time), stride(out, self->to_beam),
+                                stride(out, self->to_pol)};
+    if (!out->data)
+        return TRUE;
+
+    const gint64 n_steps = (out->n_samples + SLICE_STEP - 1) / SLICE_STEP;
+    for (gint64 item = work->begin; item < work->end; item++) {
+        const Place place = find_place(self, work, item / self->n_slices);
+        const gint64 slice = item % self->n_slices;
+        const gint64 begin = n_steps * slice / self->n_slices * SLICE_STEP;
+        const gint64 end = MIN(n_steps * (slice + 1) / self->n_slices * SLICE_STEP, out->n_samples);
+        if (begin < end)
+            self->method.sum(self, self->pols + place.set * self->n_pols,
+                             in->data + place.from + begin * from.time, &from,
+                             out->data + place.to + begin * to.time, &to, end - begin,
+                             work->scratch);
+    }
+    return TRUE;
+}
+
+void
+ct_beamform_finish(gpointer state)
+{
+    Beamform *self = state;
+    if (!self)
+        return;
+    ct_npy_array_free(self->file);
+    free(self->sets);
+    g_free(self->pols);
+    g_free(self->own);
+    g_free(self);
+}

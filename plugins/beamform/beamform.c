@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stage beamform: y[c][b][t][p] = Σ_s w[c][b][s] · x[c][s][t][p]. */
+#include "beamform.h"
+
+#include <string.h>
+
+static const CtParam params[] = {
+    {"weights", CT_PARAM_PATH,
+     .help = ".npy of [channel beam station] or [channel beam station pol], used as given, not "
+             "conjugated; left out where the port is connected"},
+    {NULL},
+};
+
+enum { VOLTAGES, WEIGHTS };
+
+static const CtPort inputs[] = {
+    {"voltages", "ci4|ci8|ci16|cf32{time station ...}", 0, "spectra of every station"},
+    {"weights", "cf32{beam station ...}", CT_PORT_OPTIONAL | CT_PORT_STATIC,
+     "[channel beam station] or [channel beam station pol]"},
+    {NULL},
+};
+
+static const CtPort outputs[] = {
+    {"beams", "cf32{time beam ...}", 0, "weighted sums over the stations"},
+    {NULL},
+};
+
+/* Every axis of the weights but beam must be one of the voltages, of the same length. */
+static gboolean
+check_weights(const CtStream *voltages, const CtStream *weights, GError **error)
+{
+    for (guint a = 0; a < weights->n_axes; a++) {
+        const CtAxis *axis = &weights->axes[a];
+        if (strcmp(axis->name, "beam") == 0 || strcmp(axis->name, "time") == 0)
+            continue;
+        const gint other = ct_stream_axis(voltages, axis->name);
+        if (other >= 0 && voltages->axes[other].length == axis->length)
+            continue;
+        g_autofree char *wanted = ct_stream_describe(voltages);
+        g_autofree char *given = ct_stream_describe(weights);
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "input 'weights' wants the axis %s of voltages of %s, but is given %s",
+                    axis->name, wanted, given);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* Number of beams, and their coordinates where they come over the port. */
+static gboolean
+find_beams(const CtNode *node, CtAxis *beams, GError **error)
+{
+    const CtStream *weights = &node->inputs[WEIGHTS];
+    const gboolean has_file = ct_params_has(node->params, "weights");
+    const gboolean has_port = weights->type != CT_TYPE_NONE;
+    if (has_file && has_port)
+        return ct_params_error(node->params, "weights", error,
+                               "wants to stand alone, but the port 'weights' is connected too");
+    if (has_port) {
+        if (!check_weights(&node->inputs[VOLTAGES], weights, error))
+            return FALSE;
+        *beams = weights->axes[ct_stream_axis(weights, "beam")];
+        return TRUE;
+    }
+    if (!has_file) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "wants weights: a file, or the port 'weights' connected, but is given neither");
+        return FALSE;
+    }
+    CtLayout layout;
+    g_autoptr(CtNpyArray) array = ct_beamform_load(node, &layout, error);
+    if (!array)
+        return FALSE;
+    *beams = (CtAxis){.length = (gint64)array->shape[ct_layout_axis(&layout, "beam")]};
+    return TRUE;
+}
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    const CtStream *voltages = &node->inputs[VOLTAGES];
+    CtStream *out = &node->outputs[0];
+    CtAxis beams = {0};
+
+    if (ct_stream_axis(voltages, "beam") >= 0) {
+        g_autofree char *given = ct_stream_describe(voltages);
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "input 'voltages' wants a stream without the axis beam, but is given %s",
+                    given);
+        return FALSE;
+    }
+    if (!find_beams(node, &beams, error))
+        return FALSE;
+    ct_stream_copy(out, voltages);
+    out->type = CT_CF32;
+    ct_stream_remove_axis(out, "station");
+    CtAxis *axis = ct_stream_add_axis(out, "beam", beams.length);
+    if (!beams.coordinate.parent) {
+        axis->coordinate = beams.coordinate;
+        if (axis->coordinate.table)
+            g_bytes_ref(axis->coordinate.table);
+    }
+    node->footprint = (CtFootprint){
+        .kind = CT_FOOTPRINT_WINDOW,
+        .window = 1,
+        .hop = 1,
+        .lanes = CT_LANES_ANY, /* a beam of the stations that there are */
+    };
+    return TRUE;
+}
+
+/* Four multiplications and four additions for each beam, station and polarisation. */
+static gdouble
+operations(const CtNode *node)
+{
+    return 8 * (gdouble)ct_stream_width(&node->outputs[0]) *
+           (gdouble)ct_stream_length(&node->inputs[VOLTAGES], "station");
+}
+
+static const CtStage beamform = {
+    .name = "beamform",
+    .summary = "beams: weighted sums over the stations",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+    .operations = operations,
+};
+
+CT_PLUGIN("beamform", ((const CtStage *const[]){&beamform, NULL}),
+          ((const CtVariant *const[]){
+#ifdef __x86_64__
+              &ct_beamform_cpu_avx512,
+              &ct_beamform_cpu_avx2,
+#endif
+              &ct_beamform_cpu_baseline,
+              &ct_beamform_reference,
+              NULL,
+          }));
