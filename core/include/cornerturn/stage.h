@@ -67,8 +67,10 @@ typedef struct {
 typedef enum {
     CT_FOOTPRINT_WINDOW, /* output sample i is made of input samples i·hop … i·hop + window − 1;
                             only whole windows count */
-    CT_FOOTPRINT_SUM /* output sample i sums input samples i·hop … (i + 1)·hop − 1; the variant
-                        carries the partial sum from block to block; the last may be short */
+    CT_FOOTPRINT_SUM, /* output sample i sums input samples i·hop … (i + 1)·hop − 1; the variant
+                         carries the partial sum from block to block; the last may be short */
+    CT_FOOTPRINT_OWN /* no fixed ratio: infer itself sets the outputs' clock, start and time length
+                        (a copy of an input has them), and every variant has an `advance` */
 } CtFootprintKind;
 
 typedef enum {
@@ -94,6 +96,7 @@ typedef struct {
     const CtParams *params;
     guint n_inputs;
     const CtStream *inputs;
+    const char *const *input_names; /* nodes that feed the inputs, for messages; NULL: none does */
     guint n_outputs;
     CtStream *outputs;
     CtFootprint footprint;
