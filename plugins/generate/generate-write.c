@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Samples of any type from single precision, real and imaginary parts apart. */
+#include "generate-kernels.h"
+#include "half.h"
+
+/* Adding 1.5 · 2²³ leaves no bits behind the point: rounds half to even. Floats beyond 2²² lose a
+ * bit or two of their last, which integers that large cannot tell from noise. */
+static inline gfloat
+round_level(gfloat x)
+{
+    return (x + 12582912.0f) - 12582912.0f;
+}
+
+static inline gfloat
+clip(gfloat x, gfloat limit)
+{
+    x = x > limit ? limit : x;
+    return x < -limit ? -limit : x;
+}
+
+/* In place; returns the number of elements of which a part was clipped. */
+static guint64
+quantise(gfloat *re, gfloat *im, gsize n, gfloat limit)
+{
+    guint32 clipped = 0;
+    for (gsize i = 0; i < n; i++) {
+        gfloat x = round_level(re[i]), y = round_level(im[i]);
+        gfloat a = clip(x, limit), b = clip(y, limit);
+        clipped += (a != x) | (b != y);
+        re[i] = a;
+        im[i] = b;
+    }
+    return clipped;
+}
+
+typedef void (*Store)(guint8 *out, gint64 stride, const gfloat *re, const gfloat *im, gsize n);
+
+/* Stores of elements of PART, complex and real; LEVEL makes a part of a float. Packed elements have
+ * a loop of their own, which vectorises. */
+#define STORE(NAME, PART, LEVEL)                                                                   \
+    static void store_complex_##NAME(guint8 *out, gint64 stride, const gfloat *re,                 \
+                                     const gfloat *im, gsize n)                                    \
+    {                                                                                              \
+        PART *packed = (PART *)out;                                                                \
+        if (stride == 2 * (gint64)sizeof(PART)) {                                                  \
+            for (gsize i = 0; i < n; i++) {                                                        \
+                packed[2 * i] = LEVEL(re[i]);                                                      \
+                packed[2 * i + 1] = LEVEL(im[i]);                                                  \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        for (gsize i = 0; i < n; i++, out += stride) {                                             \
+            ((PART *)out)[0] = LEVEL(re[i]);                                                       \
+            ((PART *)out)[1] = LEVEL(im[i]);                                                       \
+        }                                                                                          \
+    }                                                                                              \
+    static void store_real_##NAME(guint8 *out, gint64 stride, const gfloat *re,                    \
+                                  G_GNUC_UNUSED const gfloat *im, gsize n)                         \
+    {                                                                                              \
+        PART *packed = (PART *)out;                                                                \
+        if (stride == (gint64)sizeof(PART)) {                                                      \
+            for (gsize i = 0; i < n; i++)                                                          \
+                packed[i] = LEVEL(re[i]);                                                          \
+            return;                                                                                \
+        }                                                                                          \
+        for (gsize i = 0; i < n; i++, out += stride)                                               \
+            *(PART *)out = LEVEL(re[i]);                                                           \
+    }
+
+#define AS_I8(x)  ((gint8)(gint32)(x))
+#define AS_I16(x) ((gint16)(gint32)(x))
+#define AS_I32(x) ((gint32)(x))
+#define AS_I64(x) ((gint64)(x))
+#define AS_U8(x)  ((guint8)((gint32)(x) + 128))
+#define AS_U32(x) ((guint32)(gint32)(x) + 0x80000000u)
+#define AS_F32(x) (x)
+#define AS_F64(x) ((gdouble)(x))
+
+STORE(i8, gint8, AS_I8)
+STORE(i16, gint16, AS_I16)
+STORE(i32, gint32, AS_I32)
+STORE(i64, gint64, AS_I64)
+STORE(f16, guint16, ct_half_from_float)
+STORE(f32, gfloat, AS_F32)
+STORE(f64, gdouble, AS_F64)
+
+static void
+store_complex_i4(guint8 *out, gint64 stride, const gfloat *re, const gfloat *im, gsize n)
+{
+    for (gsize i = 0; i < n; i++)
+        out[(gint64)i * stride] = (guint8)((guint32)(gint32)re[i] << 4 | ((gint32)im[i] & 15));
+}
+
+static void
+store_real_u8(guint8 *out, gint64 stride, const gfloat *re, G_GNUC_UNUSED const gfloat *im, gsize n)
+{
+    for (gsize i = 0; i < n; i++)
+        out[(gint64)i * stride] = AS_U8(re[i]);
+}
+
+static void
+store_real_u32(guint8 *out, gint64 stride, const gfloat *re, G_GNUC_UNUSED const gfloat *im,
+               gsize n)
+{
+    for (gsize i = 0; i < n; i++)
+        *(guint32 *)(out + (gint64)i * stride) = AS_U32(re[i]);
+}
+
+/* Limits are the largest floats that an integer type holds; 0: a float. */
+static const struct {
+    Store store;
+    gfloat limit;
+} writers[CT_N_TYPES] = {
+    [CT_CI4] = {store_complex_i4, 7},
+    [CT_CI8] = {store_complex_i8, 127},
+    [CT_CI16] = {store_complex_i16, 32767},
+    [CT_CI32] = {store_complex_i32, 2147483520.0f},
+    [CT_CI64] = {store_complex_i64, 9223371487098961920.0f},
+    [CT_CF16] = {store_complex_f16, 0},
+    [CT_CF32] = {store_complex_f32, 0},
+    [CT_CF64] = {store_complex_f64, 0},
+    [CT_I8] = {store_real_i8, 127},
+    [CT_I16] = {store_real_i16, 32767},
+    [CT_I32] = {store_real_i32, 2147483520.0f},
+    [CT_I64] = {store_real_i64, 9223371487098961920.0f},
+    [CT_U8] = {store_real_u8, 127},
+    [CT_U32] = {store_real_u32, 2147483520.0f},
+    [CT_F16] = {store_real_f16, 0},
+    [CT_F32] = {store_real_f32, 0},
+    [CT_F64] = {store_real_f64, 0},
+};
+
+guint64
+CT_ISA(generate_write)(guint8 *out, gint64 stride, CtType type, gfloat *re, gfloat *im, gsize n)
+{
+    gfloat limit = writers[type].limit;
+    guint64 clipped = limit > 0 ? quantise(re, im, n, limit) : 0;
+    writers[type].store(out, stride, re, im, n);
+    return clipped;
+}
