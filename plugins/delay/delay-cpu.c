@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* delay, vectorised: rows of neighbouring samples, or one lane along time. */
+#include "delay-kernels.h"
+#include "delay.h"
+
+#include <string.h>
+
+/* Longest row, and time between changes of lane where time is not the innermost axis. */
+enum { MAX_ROW = 4096, TILE = 64 };
+
+/* By rows: the innermost axes, as far as they lie side by side inside of time, are one row; the
+ * other axes count rows. */
+typedef struct {
+    DelayState base;
+    gboolean by_rows;
+    guint first_of_row;      /* axis of the layout with which a row begins */
+    gsize row;               /* elements of a row */
+    gsize n_rows;            /* of a sample */
+    gdouble *frequencies;    /* [row of n_rows][element] hertz, delays that change */
+    guint32 *lanes;          /* [row of n_rows][element] of the delay table, the same */
+    gfloat *cosines, *sines; /* [row of n_rows][element][2], constant delays */
+} Cpu;
+
+/* Steps `index` over all axes but `skip` and those from `end` on; FALSE after the last. */
+static gboolean
+next_index(gint64 *index, const gint64 *length, guint end, gint skip)
+{
+    for (guint k = end; k-- > 0;) {
+        if ((gint)k == skip)
+            continue;
+        if (++index[k] < length[k])
+            return TRUE;
+        index[k] = 0;
+    }
+    return FALSE;
+}
+
+static void
+index_of(const DelayState *state, const gint64 *index, gint64 at[DELAY_N_AXES])
+{
+    for (guint k = 0; k < DELAY_N_AXES; k++)
+        at[k] = state->place[k] < 0 ? 0 : index[state->place[k]];
+}
+
+static gdouble
+frequency_at(const DelayState *state, const gint64 at[DELAY_N_AXES])
+{
+    return state->frequencies[at[DELAY_SUBBAND] * state->length[DELAY_CHANNEL] + at[DELAY_CHANNEL]];
+}
+
+/* What every element of every row is multiplied by, or is made of. */
+static void
+prepare_rows(Cpu *cpu, const gint64 *length, guint n_axes)
+{
+    const DelayState *state = &cpu->base;
+    gint time = state->place[DELAY_TIME];
+    gsize n = cpu->n_rows * cpu->row, i = 0;
+    cpu->frequencies = g_new(gdouble, n);
+    cpu->lanes = g_new(guint32, n);
+    g_autofree gdouble *turns = g_new(gdouble, n);
+    gint64 index[CT_MAX_AXES] = {0};
+    do {
+        gint64 at[DELAY_N_AXES];
+        index_of(state, index, at);
+        cpu->frequencies[i] = frequency_at(state, at);
+        cpu->lanes[i] = delay_table_lane(state->table, at[DELAY_STATION], at[DELAY_POL]);
+        turns[i] = cpu->frequencies[i] * state->table->seconds[cpu->lanes[i]];
+        i++;
+    } while (next_index(index, length, n_axes, time));
+    if (state->table->n_rows > 1)
+        return;
+    cpu->cosines = g_new(gfloat, 2 * n);
+    cpu->sines = g_new(gfloat, 2 * n);
+    CT_ISA(delay_phasors)(cpu->cosines, cpu->sines, turns, n);
+}
+
+static gboolean
+cpu_prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    Cpu *cpu = g_new0(Cpu, 1);
+    *state = cpu;
+    if (!delay_state_init(&cpu->base, prepare, error))
+        return FALSE;
+    const CtBinding *input = &prepare->inputs[0];
+    guint n_axes = input->layout.n_axes;
+    gint time = cpu->base.place[DELAY_TIME];
+    cpu->by_rows = !cpu->base.shifts && time < (gint)n_axes - 1;
+    if (!cpu->by_rows)
+        return TRUE;
+
+    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
+    ct_layout_strides(&input->layout, input->stream, 1, length, stride);
+    cpu->row = length[n_axes - 1];
+    cpu->first_of_row = n_axes - 1;
+    while ((gint)cpu->first_of_row - 1 > time &&
+           cpu->row * length[cpu->first_of_row - 1] <= MAX_ROW)
+        cpu->row *= length[--cpu->first_of_row];
+    cpu->n_rows = 1;
+    for (guint k = 0; k < cpu->first_of_row; k++)
+        cpu->n_rows *= (gint)k == time ? 1 : length[k];
+    prepare_rows(cpu, length, n_axes);
+    const DelayTable *table = cpu->base.table;
+    prepare->scratch_bytes = cpu->row * (sizeof(gdouble) + 4 * sizeof(gfloat)) +
+                             TILE * table->n_stations * table->n_pols * sizeof(gdouble);
+    return TRUE;
+}
+
+static const guint8 *
+address_of(const CtBlock *block, const gint64 *index)
+{
+    const guint8 *address = block->data;
+    for (guint k = 0; k < block->n_axes; k++)
+        address += index[k] * block->stride[k];
+    return address;
+}
+
+/* A row where its elements lie packed, else one element after another. */
+static void
+rotate_row(const Cpu *cpu, const CtBlock *in, const CtBlock *out, const gint64 *first,
+           const gfloat *cosines, const gfloat *sines)
+{
+    gint64 packed = 2 * sizeof(gfloat);
+    gboolean is_packed = TRUE;
+    for (guint k = in->n_axes; k-- > cpu->first_of_row;) {
+        is_packed = is_packed && in->stride[k] == packed && out->stride[k] == packed;
+        packed *= in->length[k];
+    }
+    gint64 index[CT_MAX_AXES];
+    memcpy(index, first, sizeof index);
+    gsize step = is_packed ? cpu->row : 1;
+    for (gsize i = 0; i < cpu->row; i += step) {
+        CT_ISA(delay_rotate_row)
+        ((gfloat *)address_of(out, index), (const gfloat *)address_of(in, index), cosines + 2 * i,
+         sines + 2 * i, step);
+        next_index(index, in->length, in->n_axes, cpu->base.place[DELAY_TIME]);
+    }
+}
+
+/* Samples begin … end − 1, at most TILE of them, of all rows. */
+static void
+work_rows(const Cpu *cpu, const CtBlock *in, const CtBlock *out, gint64 begin, gint64 end,
+          guint8 *scratch)
+{
+    const DelayState *state = &cpu->base;
+    const DelayTable *table = state->table;
+    gint64 n_lanes = table->n_stations * table->n_pols;
+    gdouble *seconds = (gdouble *)scratch; /* [time][lane] */
+    gdouble *turns = seconds + TILE * n_lanes;
+    gfloat *cosines = (gfloat *)(turns + cpu->row), *sines = cosines + 2 * cpu->row;
+    gboolean constant = table->n_rows == 1;
+    for (gint64 t = begin; !constant && t < end; t++)
+        for (gint64 lane = 0; lane < n_lanes; lane++)
+            seconds[(t - begin) * n_lanes + lane] =
+                delay_table_at(table, lane, out->start + t * state->ticks_per_sample, NULL);
+
+    gint time = state->place[DELAY_TIME];
+    gint64 index[CT_MAX_AXES] = {0};
+    gsize first = 0;
+    do {
+        for (index[time] = begin; index[time] < end; index[time]++) {
+            if (constant) {
+                rotate_row(cpu, in, out, index, cpu->cosines + 2 * first, cpu->sines + 2 * first);
+                continue;
+            }
+            const gdouble *now = seconds + (index[time] - begin) * n_lanes;
+            for (gsize i = 0; i < cpu->row; i++)
+                turns[i] = cpu->frequencies[first + i] * now[cpu->lanes[first + i]];
+            CT_ISA(delay_phasors)(cosines, sines, turns, cpu->row);
+            rotate_row(cpu, in, out, index, cosines, sines);
+        }
+        index[time] = 0;
+        first += cpu->row;
+    } while (next_index(index, in->length, cpu->first_of_row, time));
+}
+
+/* How many samples from `tick` on, `most` at most, have one shift and lie on one line. */
+static gint64
+steady_samples(const DelayState *state, gint64 lane, gint64 tick, gint64 most)
+{
+    gint64 next = delay_table_next(state->table, tick), step = state->ticks_per_sample;
+    gint64 n = next == G_MAXINT64 ? most : MIN(most, (next - tick + step - 1) / step);
+    gint64 whole = state->shifts ? delay_whole(state, lane, tick) : 0;
+    while (state->shifts && n > 1 && delay_whole(state, lane, tick + (n - 1) * step) != whole)
+        n = (n + 1) / 2;
+    return n;
+}
+
+static void
+work_lane(const DelayState *state, const CtBlock *in, const CtBlock *out, const gint64 *index,
+          gint64 begin, gint64 end)
+{
+    gint64 at[DELAY_N_AXES];
+    index_of(state, index, at);
+    gint64 lane = delay_table_lane(state->table, at[DELAY_STATION], at[DELAY_POL]);
+    gint64 in_stride = in->stride[state->place[DELAY_TIME]];
+    gint64 out_stride = out->stride[state->place[DELAY_TIME]];
+    gdouble frequency = frequency_at(state, at);
+    const guint8 *x = address_of(in, index);
+    guint8 *y = (guint8 *)address_of(out, index);
+    for (gint64 t = begin; t < end;) {
+        gint64 tick = out->start + t * state->ticks_per_sample;
+        gint64 n = steady_samples(state, lane, tick, end - t);
+        gdouble per_tick;
+        gdouble seconds = delay_table_at(state->table, lane, tick, &per_tick);
+        gint64 shift = state->shifts ? state->most - delay_whole(state, lane, tick) : 0;
+        const guint8 *from = x + (t + shift) * in_stride;
+        if (state->is_complex)
+            CT_ISA(delay_rotate_lane)
+            (y + t * out_stride, out_stride, from, in_stride, n, frequency * seconds,
+             frequency * per_tick * state->ticks_per_sample);
+        else
+            CT_ISA(delay_copy_lane)(y + t * out_stride, out_stride, from, in_stride, n);
+        t += n;
+    }
+}
+
+static gboolean
+cpu_work(gpointer user_data, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const Cpu *cpu = user_data;
+    const DelayState *state = &cpu->base;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    if (!out->data)
+        return TRUE;
+    gint time = state->place[DELAY_TIME];
+    gboolean along_time = time == (gint)in->n_axes - 1;
+    gint64 tile = along_time ? MAX(work->end - work->begin, 1) : TILE;
+    for (gint64 begin = work->begin; begin < work->end; begin += tile) {
+        gint64 end = MIN(begin + tile, work->end);
+        if (cpu->by_rows) {
+            work_rows(cpu, in, out, begin, end, work->scratch);
+            continue;
+        }
+        gint64 index[CT_MAX_AXES] = {0};
+        do
+            work_lane(state, in, out, index, begin, end);
+        while (next_index(index, in->length, in->n_axes, time));
+    }
+    return TRUE;
+}
+
+static void
+cpu_finish(gpointer user_data)
+{
+    Cpu *cpu = user_data;
+    if (!cpu)
+        return;
+    delay_state_clear(&cpu->base);
+    g_free(cpu->frequencies);
+    g_free(cpu->lanes);
+    g_free(cpu->cosines);
+    g_free(cpu->sines);
+    g_free(cpu);
+}
+
+const CtVariant CT_ISA(delay_cpu) = {
+    .name = "cpu-" CT_ISA_NAME,
+    .backend = CT_CPU,
+    .isa = CT_ISA_THIS,
+    .covers = (const char *const[]){"delay", NULL},
+    .rows = (const CtRow[]){{"cf32[...] -> cf32[...]", 0.7}, {"f32[...] -> f32[...]", 0.7}, {NULL}},
+    .split = "time",
+    .prepare = cpu_prepare,
+    .advance = delay_advance,
+    .work = cpu_work,
+    .finish = cpu_finish,
+};

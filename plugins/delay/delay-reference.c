@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* delay in double precision, sample by sample. */
+#include "delay.h"
+
+#include <complex.h>
+#include <string.h>
+
+static gboolean
+reference_prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    *state = g_new0(DelayState, 1);
+    return delay_state_init(*state, prepare, error);
+}
+
+/* y[t] = x[t − D] exp(−2πi f τ(t)), with D = round(τ · rate) before a filter and 0 in spectra. */
+static void
+delay_element(const DelayState *state, const CtBlock *in, const CtBlock *out, const gint64 *index)
+{
+    gint64 at[DELAY_N_AXES] = {0};
+    const guint8 *x = in->data;
+    guint8 *y = out->data;
+    for (guint k = 0; k < out->n_axes; k++) {
+        x += index[k] * in->stride[k];
+        y += index[k] * out->stride[k];
+    }
+    for (guint k = 0; k < DELAY_N_AXES; k++)
+        at[k] = state->place[k] < 0 ? 0 : index[state->place[k]];
+    gint64 tick = out->start + at[DELAY_TIME] * state->ticks_per_sample;
+    gint64 lane = delay_table_lane(state->table, at[DELAY_STATION], at[DELAY_POL]);
+    if (state->shifts)
+        x += (state->most - delay_whole(state, lane, tick)) * in->stride[state->place[DELAY_TIME]];
+    if (!state->is_complex) {
+        memcpy(y, x, sizeof(gfloat));
+        return;
+    }
+    gdouble frequency =
+        state->frequencies[at[DELAY_SUBBAND] * state->length[DELAY_CHANNEL] + at[DELAY_CHANNEL]];
+    gdouble turns = frequency * delay_table_at(state->table, lane, tick, NULL);
+    gdouble angle = -2 * G_PI * (turns - rint(turns));
+    float complex value;
+    memcpy(&value, x, sizeof value);
+    value = (float complex)(value * (cos(angle) + I * sin(angle)));
+    memcpy(y, &value, sizeof value);
+}
+
+static gboolean
+reference_work(gpointer user_data, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const DelayState *state = user_data;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    if (!out->data)
+        return TRUE;
+    gint time = state->place[DELAY_TIME];
+    gint64 index[CT_MAX_AXES] = {0}, n = work->end - work->begin;
+    for (guint k = 0; k < out->n_axes; k++)
+        n *= (gint)k == time ? 1 : out->length[k];
+    index[time] = work->begin;
+    for (gint64 i = 0; i < n; i++) {
+        delay_element(state, in, out, index);
+        for (guint k = out->n_axes; k-- > 0;) {
+            gboolean is_time = (gint)k == time;
+            if (++index[k] < (is_time ? work->end : out->length[k]))
+                break;
+            index[k] = is_time ? work->begin : 0;
+        }
+    }
+    return TRUE;
+}
+
+static void
+reference_finish(gpointer state)
+{
+    if (state)
+        delay_state_clear(state);
+    g_free(state);
+}
+
+const CtVariant delay_reference = {
+    .name = "reference",
+    .backend = CT_REFERENCE,
+    .covers = (const char *const[]){"delay", NULL},
+    .rows =
+        (const CtRow[]){{"cf32[...] -> cf32[...]", 0.02}, {"f32[...] -> f32[...]", 0.02}, {NULL}},
+    .split = "time",
+    .prepare = reference_prepare,
+    .advance = delay_advance,
+    .work = reference_work,
+    .finish = reference_finish,
+};

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* delay: lines up the stations' signals, as a phase per channel or a shift and a phase before the
+ * filter. */
+#include "delay.h"
+
+#include "geometry.h"
+
+#include <string.h>
+
+static const char *const delay_axes[DELAY_N_AXES] = {"time", "subband", "channel", "station",
+                                                     "pol"};
+
+static const CtParam delay_params[] = {
+    {"delays", CT_PARAM_PATH, .help = "seconds as .npy [time station] or [time station pol]"},
+    {"step", CT_PARAM_QUANTITY, CT_PARAM_RANGED, .unit = "s", .minimum = 1e-12, .maximum = 1e12,
+     .help =
+         "from a row of delays to the next, the first at the stream's start; linear in between"},
+    {"constant", CT_PARAM_QUANTITY, CT_PARAM_LIST, .unit = "s",
+     .help = "in place of delays: one a station, or one a station and pol, the pols of a station "
+             "side by side"},
+    {"direction", CT_PARAM_REAL, CT_PARAM_TABLE,
+     .help = "in place of delays, with the positions: what lines up a plane wave, one "
+             "of " GEOMETRY_DIRECTIONS_HELP},
+    GEOMETRY_POSITION_PARAMS,
+    {NULL},
+};
+
+/* The least and the most whole samples; linear pieces have them at their ends. */
+static void
+whole_range(const DelayTable *table, gdouble samples_per_second, gint64 *least, gint64 *most)
+{
+    *least = G_MAXINT64;
+    *most = G_MININT64;
+    for (gint64 i = 0; i < table->n_rows * table->n_stations * table->n_pols; i++) {
+        gint64 whole = (gint64)rint(table->seconds[i] * samples_per_second);
+        *least = MIN(*least, whole);
+        *most = MAX(*most, whole);
+    }
+}
+
+static gboolean
+is_hertz(const CtStream *stream, gint axis)
+{
+    return axis >= 0 && g_strcmp0(stream->axes[axis].coordinate.unit, "Hz") == 0;
+}
+
+static gboolean
+delay_infer(CtNode *node, GError **error)
+{
+    const CtStream *input = &node->inputs[0];
+    const char *port = node->stage->inputs[0].name;
+    ct_stream_copy(&node->outputs[0], input);
+    g_autoptr(DelayTable) table = delay_table_new(node->params, input, error);
+    if (!table)
+        return FALSE;
+
+    gint channel = ct_stream_axis(input, "channel");
+    gboolean is_complex = ct_type_info(input->type)->is_complex;
+    if (ct_stream_axis(input, "phase") >= 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "input '%s' wants spectra (channel) or voltages before a filter, but is given "
+                    "what stands between filter and Fourier transform (phase)",
+                    port);
+        return FALSE;
+    }
+    if (channel >= 0 && !is_complex) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "input '%s' wants complex spectra, but is given real ones", port);
+        return FALSE;
+    }
+    gboolean has_frequency =
+        channel >= 0 ? is_hertz(input, channel)
+                     : is_hertz(input, ct_stream_axis(input, "subband")) || input->has_frequency;
+    if (is_complex && !has_frequency) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "input '%s' wants frequencies, but is given none: say centre_frequency at the "
+                    "source",
+                    port);
+        return FALSE;
+    }
+    if (channel >= 0)
+        return TRUE;
+    gdouble rate = ct_stream_sample_rate(input);
+    if (!(rate > 0)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "input '%s' wants a sample rate, but is given none", port);
+        return FALSE;
+    }
+    for (gint64 i = 0; i < table->n_rows * table->n_stations * table->n_pols; i++)
+        if (fabs(table->seconds[i] * rate) > 1 << 28)
+            return ct_params_error(node->params, "delays", error,
+                                   "wants delays of at most %d samples, but is given %g s", 1 << 28,
+                                   table->seconds[i]);
+    gint64 least, most;
+    whole_range(table, rate, &least, &most);
+    node->footprint.window = most - least + 1;
+    node->footprint.offset = most;
+    return TRUE;
+}
+
+static gdouble
+delay_operations(const CtNode *node)
+{
+    return 6.0 * ct_stream_width(&node->outputs[0]);
+}
+
+gboolean
+delay_state_init(DelayState *state, const CtPrepare *prepare, GError **error)
+{
+    const CtBinding *input = &prepare->inputs[0];
+    const CtStream *stream = input->stream;
+    state->table = delay_table_new(prepare->nodes[0].params, stream, error);
+    if (!state->table)
+        return FALSE;
+    state->is_complex = ct_type_info(stream->type)->is_complex;
+    state->shifts = ct_stream_axis(stream, "channel") < 0;
+    state->ticks_per_sample = stream->ticks_per_sample;
+    state->samples_per_second = ct_stream_sample_rate(stream);
+    gint64 least;
+    if (state->shifts)
+        whole_range(state->table, state->samples_per_second, &least, &state->most);
+    for (guint i = 0; i < DELAY_N_AXES; i++) {
+        state->place[i] = ct_layout_axis(&input->layout, delay_axes[i]);
+        state->length[i] = i == DELAY_TIME ? 0 : ct_stream_length(stream, delay_axes[i]);
+    }
+
+    gint subband = ct_stream_axis(stream, "subband"), channel = ct_stream_axis(stream, "channel");
+    gint64 n_channels = state->length[DELAY_CHANNEL];
+    state->frequencies = g_new(gdouble, state->length[DELAY_SUBBAND] * n_channels);
+    for (gint64 b = 0; b < state->length[DELAY_SUBBAND]; b++)
+        for (gint64 c = 0; c < n_channels; c++)
+            state->frequencies[b * n_channels + c] =
+                channel >= 0                ? ct_stream_coordinate(stream, channel, c, b)
+                : is_hertz(stream, subband) ? ct_stream_coordinate(stream, subband, b, 0)
+                                            : stream->frequency;
+
+    for (guint i = 0; i < stream->n_axes; i++) {
+        if (!stream->axes[i].loses || strcmp(stream->axes[i].name, "time") == 0)
+            continue;
+        gint which = -1;
+        for (guint k = 0; k < DELAY_N_AXES; k++)
+            if (strcmp(stream->axes[i].name, delay_axes[k]) == 0)
+                which = k;
+        state->losing[state->n_losing] = which;
+        state->losing_length[state->n_losing++] = stream->axes[i].length;
+    }
+    return TRUE;
+}
+
+void
+delay_state_clear(DelayState *state)
+{
+    g_clear_pointer(&state->table, delay_table_free);
+    g_clear_pointer(&state->frequencies, g_free);
+}
+
+/* Marks what the input lane's gaps become in the output lane: each station and pol of the lane
+ * moves them by its own delay. */
+static void
+shift_validity(const DelayState *state, const guint8 *in, guint8 *out, gint64 n, gint64 start,
+               gint64 lane)
+{
+    gint64 first[DELAY_N_AXES] = {0}, last[DELAY_N_AXES];
+    for (guint i = 0; i < DELAY_N_AXES; i++)
+        last[i] = state->length[i] - 1;
+    for (guint i = state->n_losing; i-- > 0;) {
+        if (state->losing[i] >= 0)
+            first[state->losing[i]] = last[state->losing[i]] = lane % state->losing_length[i];
+        lane /= state->losing_length[i];
+    }
+    last[DELAY_POL] = state->table->n_pols == 1 ? first[DELAY_POL] : last[DELAY_POL];
+    for (gint64 s = first[DELAY_STATION]; s <= last[DELAY_STATION]; s++)
+        for (gint64 p = first[DELAY_POL]; p <= last[DELAY_POL]; p++) {
+            gint64 delay_lane = delay_table_lane(state->table, s, p);
+            for (gint64 i = 0; i < n; i++) {
+                gint64 tick = start + i * state->ticks_per_sample;
+                out[i] &= in[i + state->most - delay_whole(state, delay_lane, tick)];
+            }
+        }
+}
+
+gboolean
+delay_advance(gpointer user_data, CtAdvance *advance, GError **error)
+{
+    const DelayState *state = user_data;
+    if (!ct_advance_default(advance, error))
+        return FALSE;
+    const CtBlock *input = &advance->inputs[0].block;
+    CtDeparture *output = &advance->outputs[0];
+    if (!state->shifts || !input->validity || output->produced == 0)
+        return TRUE;
+    gint64 n_lanes = 1;
+    for (guint i = 0; i < state->n_losing; i++)
+        n_lanes *= state->losing_length[i];
+    for (gint64 lane = 0; lane < n_lanes; lane++) {
+        guint8 *out = output->validity + lane * output->validity_stride;
+        memset(out, 1, output->produced);
+        shift_validity(state, input->validity + lane * input->validity_stride, out,
+                       output->produced, output->start, lane);
+    }
+    output->invalid = TRUE;
+    return TRUE;
+}
+
+static const CtPort delay_inputs[] = {
+    {"voltages", "cf32|f32{time ...}", .help = "spectra, or voltages before a filter"},
+    {NULL},
+};
+
+static const CtPort delay_outputs[] = {
+    {"delayed", "cf32|f32{time ...}", .help = "the same axes, lined up"},
+    {NULL},
+};
+
+static const CtStage delay = {
+    .name = "delay",
+    .summary = "delays the stations' signals by seconds, constant or changing with time",
+    .version = 1,
+    .inputs = delay_inputs,
+    .outputs = delay_outputs,
+    .params = delay_params,
+    .infer = delay_infer,
+    .operations = delay_operations,
+};
+
+CT_PLUGIN("delay", ((const CtStage *const[]){&delay, NULL}), ((const CtVariant *const[]) {
+#if defined(__x86_64__)
+              &delay_cpu_avx512, &delay_cpu_avx2,
+#endif
+                  &delay_cpu_baseline, &delay_reference, NULL,
+          }));

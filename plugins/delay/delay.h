@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Delays as functions of time, and what the variants of delay share. */
+#pragma once
+
+#include <cornerturn/stage.h>
+#include <math.h>
+
+/* τ of every lane (station, and pol where they differ), piecewise linear in time. */
+typedef struct {
+    gint64 n_stations;
+    gint64 n_pols; /* 1: all pols alike */
+    gint64 n_rows; /* 1: constant */
+    gint64 start;  /* tick of row 0: the stream's first */
+    gdouble ticks_per_row;
+    gdouble *seconds; /* [row][station][pol] */
+} DelayTable;
+
+DelayTable *delay_table_new(const CtParams *params, const CtStream *stream, GError **error);
+void delay_table_free(DelayTable *table);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DelayTable, delay_table_free)
+
+static inline gint64
+delay_table_lane(const DelayTable *table, gint64 station, gint64 pol)
+{
+    return table->n_pols == 1 ? station : station * table->n_pols + pol;
+}
+
+/* The row in which `tick` lies, the last but one at most. */
+static inline gint64
+delay_table_row(const DelayTable *table, gint64 tick)
+{
+    gdouble row = floor((tick - table->start) / table->ticks_per_row);
+    return row < 0 ? 0 : row > table->n_rows - 2 ? table->n_rows - 2 : (gint64)row;
+}
+
+/* Seconds at `tick`; before the first row and after the last it stays as it is there. `per_tick`,
+ * unless NULL, is by how much it grows with a tick. */
+static inline gdouble
+delay_table_at(const DelayTable *table, gint64 lane, gint64 tick, gdouble *per_tick)
+{
+    const gint64 n_lanes = table->n_stations * table->n_pols;
+    if (per_tick)
+        *per_tick = 0;
+    if (table->n_rows == 1)
+        return table->seconds[lane];
+    gint64 row = delay_table_row(table, tick);
+    gdouble a = table->seconds[row * n_lanes + lane],
+            b = table->seconds[(row + 1) * n_lanes + lane];
+    gdouble part = (tick - table->start) / table->ticks_per_row - row;
+    if (part < 0)
+        return a;
+    if (part >= 1)
+        return b;
+    if (per_tick)
+        *per_tick = (b - a) / table->ticks_per_row;
+    return a + part * (b - a);
+}
+
+/* The first tick after `tick` at which the slope may change. */
+static inline gint64
+delay_table_next(const DelayTable *table, gint64 tick)
+{
+    if (table->n_rows == 1 || tick < table->start)
+        return table->n_rows == 1 ? G_MAXINT64 : table->start;
+    gdouble row = floor((tick - table->start) / table->ticks_per_row);
+    if (row >= table->n_rows - 1)
+        return G_MAXINT64;
+    gint64 next = table->start + (gint64)ceil((row + 1) * table->ticks_per_row);
+    return MAX(next, tick + 1);
+}
+
+enum { DELAY_TIME, DELAY_SUBBAND, DELAY_CHANNEL, DELAY_STATION, DELAY_POL, DELAY_N_AXES };
+
+/* What the state of every variant begins with. */
+typedef struct {
+    DelayTable *table;
+    gboolean is_complex;
+    gboolean shifts; /* by whole samples: voltages before a filter */
+    gint64 most;     /* whole samples of the largest delay */
+    gint64 ticks_per_sample;
+    gdouble samples_per_second; /* 0 in spectra: no shift */
+    gint place[DELAY_N_AXES];   /* of the axes in the input's layout; −1: none */
+    gint64 length[DELAY_N_AXES];
+    gdouble *frequencies; /* [subband][channel] hertz */
+    guint n_losing;       /* axes of the lanes of validity: which of the above, how long */
+    gint losing[CT_MAX_AXES];
+    gint64 losing_length[CT_MAX_AXES];
+} DelayState;
+
+gboolean delay_state_init(DelayState *state, const CtPrepare *prepare, GError **error);
+void delay_state_clear(DelayState *state);
+gboolean delay_advance(gpointer state, CtAdvance *advance, GError **error);
+
+/* Whole samples by which a lane is shifted at `tick`. */
+static inline gint64
+delay_whole(const DelayState *state, gint64 lane, gint64 tick)
+{
+    gdouble seconds = delay_table_at(state->table, lane, tick, NULL);
+    return (gint64)rint(seconds * state->samples_per_second);
+}
+
+extern const CtVariant delay_reference;
+extern const CtVariant delay_cpu_baseline, delay_cpu_avx2, delay_cpu_avx512;
