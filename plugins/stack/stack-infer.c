@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The shape rule of stack: inputs must agree in all but the stacked axis. */
+#include "stack-infer.h"
+
+#include <string.h>
+
+gint64
+stack_stream_end(const CtStream *stream)
+{
+    gint64 length = stream->axes[ct_stream_axis(stream, "time")].length;
+    return length < 0 ? G_MAXINT64 : stream->start + length * stream->ticks_per_sample;
+}
+
+static gboolean
+same_bytes(GBytes *a, GBytes *b)
+{
+    return a == b || (a && b && g_bytes_equal(a, b));
+}
+
+static gboolean
+same_coordinate(const CtCoordinate *a, const CtCoordinate *b)
+{
+    return a->unit == b->unit && a->parent == b->parent && same_bytes(a->table, b->table) &&
+           (a->table || (a->first == b->first && a->step == b->step));
+}
+
+/* "input 2 (right) and input 1 (left)" differ in something: the message. */
+static gboolean differ(const CtNode *node, guint i, GError **error, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+
+static gboolean
+differ(const CtNode *node, guint i, GError **error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *what = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE, "wants inputs that agree, but '%s' and '%s' %s",
+                node->input_names[0], node->input_names[i], what);
+    return FALSE;
+}
+
+/* Axis `name` of input `i` against the first's; the stacked one may differ in length. */
+static gboolean
+check_axis(const CtNode *node, guint i, const CtAxis *first, const char *axis, GError **error)
+{
+    const CtStream *stream = &node->inputs[i];
+    gint place = ct_stream_axis(stream, first->name);
+    if (place < 0)
+        return differ(node, i, error, "differ: only the first has an axis '%s'", first->name);
+    const CtAxis *other = &stream->axes[place];
+    if (strcmp(first->name, "time") == 0)
+        return TRUE;
+    gboolean stacked = strcmp(first->name, axis) == 0;
+    if (!stacked && first->length != other->length)
+        return differ(node, i, error,
+                      "have %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " along '%s'",
+                      first->length, other->length, first->name);
+    gboolean hangs = g_strcmp0(first->coordinate.parent, axis) == 0 && first->coordinate.table &&
+                     other->coordinate.table;
+    if (stacked ? first->coordinate.unit != other->coordinate.unit ||
+                      first->coordinate.parent != other->coordinate.parent
+                : !hangs && !same_coordinate(&first->coordinate, &other->coordinate))
+        return differ(node, i, error, "have other coordinates along '%s'", first->name);
+    return TRUE;
+}
+
+static gboolean
+check_input(const CtNode *node, guint i, const char *axis, GError **error)
+{
+    const CtStream *first = &node->inputs[0], *other = &node->inputs[i];
+    if (first->type != other->type)
+        return differ(node, i, error, "are of types %s and %s", ct_type_info(first->type)->name,
+                      ct_type_info(other->type)->name);
+    if (first->rate_num != other->rate_num || first->rate_den != other->rate_den ||
+        first->ticks_per_sample != other->ticks_per_sample)
+        return differ(node, i, error, "have clocks of %g and %g samples per second",
+                      ct_stream_sample_rate(first), ct_stream_sample_rate(other));
+    if (first->epoch != other->epoch)
+        return differ(node, i, error, "count their ticks from different epochs");
+    if ((other->start - first->start) % first->ticks_per_sample != 0)
+        return differ(node, i, error,
+                      "begin at ticks %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT
+                      ", which are not whole samples of %" G_GINT64_FORMAT " ticks apart",
+                      first->start, other->start, first->ticks_per_sample);
+    gboolean by_subband = strcmp(axis, "subband") == 0 || ct_stream_axis(first, "subband") >= 0;
+    if (!by_subband && (first->has_frequency != other->has_frequency ||
+                        (first->has_frequency && first->frequency != other->frequency)))
+        return differ(node, i, error, "are of bands at %g and %g Hz",
+                      first->has_frequency ? first->frequency : 0,
+                      other->has_frequency ? other->frequency : 0);
+    for (guint k = 0; k < first->n_axes; k++)
+        if (!check_axis(node, i, &first->axes[k], axis, error))
+            return FALSE;
+    for (guint k = 0; k < other->n_axes; k++)
+        if (ct_stream_axis(first, other->axes[k].name) < 0)
+            return differ(node, i, error, "differ: only the second has an axis '%s'",
+                          other->axes[k].name);
+    return TRUE;
+}
+
+/* Coordinates of the stacked axis: affine where the inputs continue one another, else a table of
+ * [parent length][length]. */
+static void
+join_coordinates(const CtNode *node, const char *name, CtStream *output)
+{
+    CtAxis *axis = &output->axes[ct_stream_axis(output, name)];
+    if (!axis->coordinate.unit)
+        return;
+    gint64 n_parents =
+        axis->coordinate.parent ? ct_stream_length(output, axis->coordinate.parent) : 1;
+    g_autofree gdouble *table = g_new(gdouble, n_parents * axis->length);
+    for (gint64 parent = 0; parent < n_parents; parent++) {
+        gdouble *row = table + parent * axis->length;
+        for (guint i = 0; i < node->n_inputs; i++) {
+            const CtStream *input = &node->inputs[i];
+            gint place = ct_stream_axis(input, name);
+            for (gint64 k = 0; k < input->axes[place].length; k++)
+                *row++ = ct_stream_coordinate(input, place, k, parent);
+        }
+    }
+    gboolean affine = !axis->coordinate.table && !axis->coordinate.parent;
+    for (gint64 k = 0; affine && k < axis->length; k++)
+        affine = table[k] == axis->coordinate.first + axis->coordinate.step * k;
+    if (affine)
+        return;
+    g_clear_pointer(&axis->coordinate.table, g_bytes_unref);
+    axis->coordinate.table = g_bytes_new(table, n_parents * axis->length * sizeof(gdouble));
+}
+
+/* Tables that hang on the stacked axis follow it. */
+static void
+join_hanging(const CtNode *node, const char *name, CtStream *output)
+{
+    for (guint k = 0; k < output->n_axes; k++) {
+        CtCoordinate *coordinate = &output->axes[k].coordinate;
+        if (g_strcmp0(coordinate->parent, name) != 0 || !coordinate->table)
+            continue;
+        g_autoptr(GByteArray) joined = g_byte_array_new();
+        for (guint i = 0; i < node->n_inputs; i++) {
+            const CtStream *input = &node->inputs[i];
+            gint place = ct_stream_axis(input, output->axes[k].name);
+            gsize length;
+            const guint8 *bytes = g_bytes_get_data(input->axes[place].coordinate.table, &length);
+            g_byte_array_append(joined, bytes, length);
+        }
+        g_bytes_unref(coordinate->table);
+        coordinate->table = g_byte_array_free_to_bytes(g_steal_pointer(&joined));
+    }
+}
+
+/* The new axis: subbands have the frequencies of their inputs. */
+static gboolean
+add_axis(const CtNode *node, const char *name, CtStream *output, GError **error)
+{
+    CtAxis *axis = ct_stream_add_axis(output, name, node->n_inputs);
+    if (!axis) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE, "wants at most %d axes", CT_MAX_AXES);
+        return FALSE;
+    }
+    gboolean has_frequency = strcmp(name, "subband") == 0;
+    for (guint i = 0; i < node->n_inputs; i++)
+        has_frequency = has_frequency && node->inputs[i].has_frequency;
+    if (!has_frequency)
+        return TRUE;
+    gdouble *table = g_new(gdouble, node->n_inputs);
+    for (guint i = 0; i < node->n_inputs; i++)
+        table[i] = node->inputs[i].frequency;
+    axis->coordinate.unit = g_intern_static_string("Hz");
+    axis->coordinate.first = table[0];
+    axis->coordinate.table = g_bytes_new_take(table, node->n_inputs * sizeof *table);
+    return TRUE;
+}
+
+gboolean
+stack_infer(CtNode *node, GError **error)
+{
+    const char *name = ct_params_string(node->params, "axis");
+    const CtStream *first = &node->inputs[0];
+    CtStream *output = &node->outputs[0];
+    if (strcmp(name, "time") == 0)
+        return ct_params_error(node->params, "axis", error,
+                               "wants an axis across which streams lie side by side, but is given "
+                               "'time'");
+    g_autofree char *pattern = g_strdup_printf("[%s]", name);
+    CtLayout layout;
+    if (!ct_layout_parse(&layout, pattern, NULL) || layout.n_axes != 1 || layout.axes[0].count ||
+        strcmp(name, "...") == 0 || strcmp(name, "complex") == 0)
+        return ct_params_error(node->params, "axis", error,
+                               "wants a name of a-z, 0-9 and _, but is given '%s'", name);
+    for (guint i = 1; i < node->n_inputs; i++)
+        if (!check_input(node, i, name, error))
+            return FALSE;
+
+    ct_stream_copy(output, first);
+    gint axis = ct_stream_axis(output, name);
+    if (axis < 0) {
+        if (!add_axis(node, name, output, error))
+            return FALSE;
+        axis = ct_stream_axis(output, name);
+    } else {
+        gint64 length = 0;
+        for (guint i = 0; i < node->n_inputs; i++)
+            length += ct_stream_length(&node->inputs[i], name);
+        output->axes[axis].length = length;
+        join_coordinates(node, name, output);
+        join_hanging(node, name, output);
+    }
+    output->axes[axis].loses = TRUE;
+
+    gint64 start = first->start, end = stack_stream_end(first);
+    for (guint i = 1; i < node->n_inputs; i++) {
+        const CtStream *input = &node->inputs[i];
+        start = MIN(start, input->start);
+        end = MAX(end, stack_stream_end(input));
+        for (guint k = 0; k < input->n_axes; k++)
+            if (input->axes[k].loses)
+                output->axes[ct_stream_axis(output, input->axes[k].name)].loses = TRUE;
+    }
+    output->start = start;
+    output->axes[ct_stream_axis(output, "time")].length =
+        end == G_MAXINT64 ? -1 : (end - start) / first->ticks_per_sample;
+    node->footprint.kind = CT_FOOTPRINT_OWN;
+    return TRUE;
+}
