@@ -2,4 +2,8 @@
 /* The domain of Cornerturn's errors. */
 #include <cornerturn/stage.h>
 
-G_DEFINE_QUARK(ct - error, ct_error)
+GQuark
+ct_error_quark(void)
+{
+    return g_quark_from_static_string("ct-error-quark");
+}

@@ -141,6 +141,20 @@ test_malformed_long(void)
     g_assert_cmpuint(strlen(lines[2]), ==, 2 + 1 + 60 + 1);
     g_autofree char *before = g_utf8_substring(lines[1], 0, strlen(lines[2]));
     g_assert_true(g_str_has_suffix(before, "a !"));
+
+    /* No character is cut in two, wherever the text is. */
+    for (guint shift = 0; shift < 4; shift++) {
+        g_autoptr(GString) wide = g_string_new("[");
+        for (guint i = 0; i < 50 + shift; i++)
+            g_string_append(wide, "a");
+        g_string_append(wide, " time] ");
+        for (guint i = 0; i < 30; i++)
+            g_string_append(wide, "日");
+        g_clear_error(&error);
+        g_assert_false(ct_layout_parse(&layout, wide->str, &error));
+        g_assert_true(g_utf8_validate(error->message, -1, NULL));
+        g_assert_null(strchr(error->message, '?'));
+    }
 }
 
 static void
@@ -295,6 +309,9 @@ test_matches(void)
         {"{time channel time:16}", "ci8[time channel time:16]", TRUE},
         {"{time ... time:16}", "ci8[channel time time:16]", TRUE},
         {"{time ... time:16}", "ci8[channel time time:8]", FALSE},
+        {"{time ...}", "ci8[channel time time:8]", FALSE},
+        {"{time channel}", "ci8[channel time time:8]", FALSE},
+        {"{time channel time:16}", "ci8[channel time channel:2 time:16]", FALSE},
         {"{time pol time:4 pol:2}", "ci8[time]", FALSE},
         {"{time pol time:4 pol:2}", "ci8[pol time time:4 pol:2]", TRUE},
         {"{time pol time:4 pol:2}", "ci8[pol time pol:2 time:4]", FALSE},

@@ -82,6 +82,24 @@ test_malformed(void)
     }
 }
 
+/* Of a long text, no character is cut in two. */
+static void
+test_malformed_wide(void)
+{
+    for (guint shift = 0; shift < 4; shift++) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        for (guint i = 0; i < 40; i++)
+            g_string_append(text, "日");
+        for (guint i = 0; i < shift; i++)
+            g_string_append(text, "a");
+        g_autoptr(GError) error = NULL;
+        CtRowPatterns row;
+        g_assert_false(ct_row_parse(&row, text->str, &error));
+        g_assert_true(g_utf8_validate(error->message, -1, NULL));
+        g_assert_null(strchr(error->message, '?'));
+    }
+}
+
 static void
 test_check(void)
 {
@@ -298,6 +316,11 @@ static const struct {
      {"cf32 time channel pol"},
      {"[pol ... time]"},
      .wanted = "cf32[pol channel time]"},
+    {"-> ci8|ci16{...}",
+     0,
+     {"ci16 time channel pol"},
+     {"ci16{pol time channel}"},
+     .wanted = "ci16[time channel pol]"},
     {"-> ci8|ci16{...}",
      0,
      {"ci16 time channel pol"},
@@ -585,6 +608,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/row/parse", test_parse);
     g_test_add_func("/row/malformed", test_malformed);
+    g_test_add_func("/row/malformed-wide", test_malformed_wide);
     g_test_add_func("/row/check", test_check);
     g_test_add_func("/row/bind", test_bind);
     g_test_add_func("/row/too-many-axes", test_too_many_axes);
