@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arrays in files: their elements, axes and order, and the streams that they are. */
+#include "array.h"
+
+#include "sidecar.h"
+
+#include <cornerturn/packets.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void
+file_array_clear(FileArray *array)
+{
+    if (array->fd >= 0)
+        close(array->fd);
+    array->fd = -1;
+}
+static gboolean
+check_layout(const CtParams *given, const CtLayout *layout, GError **error)
+{
+    if (layout->any_order)
+        return ct_params_error(given, "layout", error, "wants [ ] of an array, but is given { }");
+    for (guint a = 0; a < layout->n_axes; a++) {
+        if (strcmp(layout->axes[a].name, "...") == 0)
+            return ct_params_error(given, "layout", error,
+                                   "wants every axis of the array, but is given ...");
+        if (layout->axes[a].count)
+            return ct_params_error(given, "layout", error,
+                                   "wants whole axes, but is given a block of '%s'",
+                                   layout->axes[a].name);
+        if (strcmp(layout->axes[a].name, "complex") == 0)
+            return ct_params_error(given, "layout", error,
+                                   "wants a complex type, but is given 'complex' as an axis");
+    }
+    return TRUE;
+}
+
+/* The one type of a layout; NONE where it names none or several. */
+static CtType
+only_type(const CtLayout *layout)
+{
+    for (CtType type = CT_TYPE_NONE + 1; type < CT_N_TYPES; type++)
+        if (layout->types == 1u << type)
+            return type;
+    return CT_TYPE_NONE;
+}
+
+static gboolean
+open_npy(FileArray *array, const CtParams *given, CtType *type, gint64 *shape, GError **error)
+{
+    CtNpyHeader header, wanted = {0};
+    if (!ct_npy_open(array->path, &header, &array->fd, error))
+        return FALSE;
+    const guint n_axes = array->layout.n_axes;
+    if (*type == CT_TYPE_NONE)
+        *type = file_npy_type(&header);
+    if (*type == CT_TYPE_NONE || (array->layout.types && !(array->layout.types & 1u << *type)))
+        return ct_params_error(given, "layout", error,
+                               "wants a type of '%c%u', which the elements of %s are", header.kind,
+                               header.item_bytes, array->path);
+    const gboolean has_parts = file_npy_element(*type, &wanted);
+    if (header.kind != wanted.kind || header.item_bytes != wanted.item_bytes)
+        return ct_params_error(given, "layout", error,
+                               "%s is elements of '%c%u', but %s is given '%c%u'",
+                               ct_type_info(*type)->name, wanted.kind, wanted.item_bytes,
+                               array->path, header.kind, header.item_bytes);
+    if (header.n_axes != n_axes + has_parts)
+        return ct_params_error(given, "layout", error, "wants the %u axes of %s%s, but is given %u",
+                               header.n_axes - has_parts, array->path,
+                               has_parts ? " beside real and imaginary" : "", n_axes);
+    if (has_parts && header.shape[n_axes] != 2)
+        return ct_params_error(given, "layout", error,
+                               "%s wants a last axis of 2, real and imaginary, but %s is given one "
+                               "of %" G_GUINT64_FORMAT,
+                               ct_type_info(*type)->name, array->path, header.shape[n_axes]);
+    array->data_offset = header.header_bytes;
+    array->swap = header.item_bytes > 1 && header.big_endian != (G_BYTE_ORDER == G_BIG_ENDIAN);
+    array->item_bytes = header.item_bytes;
+    array->value_bytes = header.kind == 'c' ? header.item_bytes / 2 : header.item_bytes;
+    array->n_axes = header.n_axes;
+    for (guint a = 0; a < header.n_axes; a++) {
+        const guint from = header.fortran ? header.n_axes - 1 - a : a;
+        array->length[a] = header.shape[from];
+        array->block_axis[a] = from < n_axes ? (gint)from : -1;
+    }
+    for (guint a = 0; a < n_axes; a++)
+        shape[a] = header.shape[a];
+    /* Complex elements whose parts are planes are gathered, others pass in the file's order. */
+    if (header.fortran) {
+        const CtLayout logical = array->layout;
+        for (guint a = 0; a < n_axes; a++)
+            array->layout.axes[a] = logical.axes[n_axes - 1 - a];
+        for (guint a = 0; a < array->n_axes; a++)
+            if (array->block_axis[a] >= 0)
+                array->block_axis[a] = n_axes - 1 - array->block_axis[a];
+    }
+    return TRUE;
+}
+
+static gboolean
+open_raw(FileArray *array, const CtParams *given, CtType type, gint64 *shape, GError **error)
+{
+    const guint n_axes = array->layout.n_axes;
+    if (type == CT_TYPE_NONE)
+        return ct_params_error(given, "layout", error, "wants one type, for a raw array");
+    if (ct_params_count(given, "shape") != n_axes)
+        return ct_params_error(given, "shape", error,
+                               "wants a length for each of %u axes, but is given %u", n_axes,
+                               ct_params_count(given, "shape"));
+    struct stat status;
+    array->fd = ct_file_open(array->path, error);
+    if (array->fd < 0)
+        return FALSE;
+    if (fstat(array->fd, &status) != 0)
+        return file_error(error, array->path, "can't be read");
+    array->item_bytes = ct_type_info(type)->bytes;
+    array->n_axes = n_axes;
+    gint64 bytes = array->item_bytes;
+    for (guint a = n_axes; a-- > 0;) {
+        gint64 length = ct_params_int_at(given, "shape", a);
+        if (length < 0 && (a > 0 || strcmp(array->layout.axes[0].name, "time") != 0))
+            return ct_params_error(given, "shape", error,
+                                   "wants lengths, and -1 for a slowest time alone");
+        if (length < 0) {
+            length = bytes ? status.st_size / bytes : 0;
+            if (bytes && status.st_size % bytes != 0) {
+                g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                            "%s: wants samples of %" G_GINT64_FORMAT
+                            " bytes, but is given %" G_GINT64_FORMAT " bytes more (truncated)",
+                            array->path, bytes, (gint64)status.st_size % bytes);
+                return FALSE;
+            }
+        }
+        if (__builtin_mul_overflow(bytes, length, &bytes))
+            return ct_params_error(given, "shape", error, "is larger than any file");
+        array->length[a] = shape[a] = length;
+        array->block_axis[a] = a;
+    }
+    if (status.st_size < bytes) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants %" G_GINT64_FORMAT " bytes as 'shape' says, but is given "
+                    "%" G_GINT64_FORMAT " (truncated)",
+                    array->path, bytes, (gint64)status.st_size);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+read_epoch(const CtParams *given, gint64 *epoch, GError **error)
+{
+    const char *text = ct_params_string(given, "epoch");
+    if (g_ascii_string_to_signed(text, 10, G_MININT64 + 1, G_MAXINT64, epoch, NULL))
+        return TRUE;
+    g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+    g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(text, utc);
+    if (!time || g_date_time_get_microsecond(time) != 0)
+        return ct_params_error(given, "epoch", error,
+                               "wants a time as 2022-06-29T01:30:00Z, to the second, but is given "
+                               "'%s'",
+                               text);
+    *epoch = g_date_time_to_unix(time);
+    return TRUE;
+}
+
+static gboolean
+set_clock(const CtParams *given, CtStream *stream, GError **error)
+{
+    if (ct_params_has(given, "sample_rate")) {
+        const gint64 ticks =
+            ct_params_has(given, "ticks_per_sample") ? ct_params_int(given, "ticks_per_sample") : 1;
+        ct_params_rational(given, "sample_rate", &stream->rate_num, &stream->rate_den);
+        gint64 a = stream->rate_den, b = ticks;
+        while (b) {
+            const gint64 rest = a % b;
+            a = b;
+            b = rest;
+        }
+        stream->rate_den /= a;
+        if (__builtin_mul_overflow(stream->rate_num, ticks / a, &stream->rate_num))
+            return ct_params_error(given, "ticks_per_sample", error,
+                                   "makes a clock faster than 63 bits can count");
+        stream->ticks_per_sample = ticks;
+    } else if (ct_params_has(given, "ticks_per_sample")) {
+        return ct_params_error(given, "ticks_per_sample", error, "wants 'sample_rate' beside it");
+    }
+    if (ct_params_has(given, "start"))
+        stream->start = ct_params_int(given, "start");
+    return !ct_params_has(given, "epoch") || read_epoch(given, &stream->epoch, error);
+}
+
+static gboolean
+set_frequencies(const CtParams *given, CtStream *stream, GError **error)
+{
+    const gboolean is_complex = ct_type_info(stream->type)->is_complex;
+    const char *name = is_complex ? "centre_frequency" : "first_frequency";
+    const char *other = is_complex ? "first_frequency" : "centre_frequency";
+    if (ct_params_has(given, other))
+        return ct_params_error(given, other, error, "wants %s samples: give '%s' for these",
+                               is_complex ? "real" : "complex", name);
+    if (ct_params_has(given, name)) {
+        stream->has_frequency = TRUE;
+        stream->frequency = ct_params_real(given, name);
+    }
+    const guint n = ct_params_count(given, "frequencies");
+    if (n == 0)
+        return TRUE;
+    gint a = ct_stream_axis(stream, "subband");
+    a = a < 0 ? ct_stream_axis(stream, "channel") : a;
+    if (a < 0 || stream->axes[a].length != n)
+        return ct_params_error(given, "frequencies", error,
+                               "wants one for each of %" G_GINT64_FORMAT
+                               " subbands or channels, but is given %u",
+                               a < 0 ? 0 : stream->axes[a].length, n);
+    g_autofree gdouble *table = g_new(gdouble, n);
+    for (guint i = 0; i < n; i++)
+        table[i] = ct_params_real_at(given, "frequencies", i);
+    CtCoordinate *coordinate = &stream->axes[a].coordinate;
+    g_clear_pointer(&coordinate->table, g_bytes_unref);
+    *coordinate = (CtCoordinate){.unit = g_intern_static_string("Hz"),
+                                 .table = g_bytes_new(table, n * sizeof *table)};
+    return TRUE;
+}
+
+gboolean
+file_array_open(FileArray *array, const CtParams *given, CtStream *stream, GError **error)
+{
+    g_autofree CtLayout *beside = NULL;
+    *array = (FileArray){.path = ct_params_string(given, "path"), .fd = -1, .time_axis = -1};
+    if (!sidecar_read(array->path, stream, &beside, error))
+        return FALSE;
+    const CtLayout *layout = ct_params_layout(given, "layout");
+    CtType type = layout && layout->types ? only_type(layout) : stream->type;
+    if (!layout)
+        layout = beside;
+    if (!layout)
+        return ct_params_error(given, "path", error,
+                               "wants 'layout' beside it, or a file %s.json that has one",
+                               array->path);
+    if (!check_layout(given, layout, error))
+        return FALSE;
+    array->layout = *layout;
+
+    gint64 shape[CT_MAX_AXES];
+    if (file_format(given, array->path) == FILE_RAW) {
+        if (!open_raw(array, given, type, shape, error))
+            return FALSE;
+    } else if (!open_npy(array, given, &type, shape, error)) {
+        return FALSE;
+    }
+    array->layout.types = 1u << type;
+
+    /* Axes that the sidecar has, but the layout not, are gone; those of other lengths have lost
+     * their coordinates. */
+    for (guint a = stream->n_axes; a-- > 0;)
+        if (ct_layout_axis(&array->layout, stream->axes[a].name) < 0)
+            ct_stream_remove_axis(stream, stream->axes[a].name);
+    for (guint a = 0; a < layout->n_axes; a++) {
+        const gint known = ct_stream_axis(stream, layout->axes[a].name);
+        if (known >= 0 && stream->axes[known].length == shape[a])
+            continue;
+        if (known >= 0)
+            ct_stream_remove_axis(stream, layout->axes[a].name);
+        ct_stream_add_axis(stream, layout->axes[a].name, shape[a]);
+    }
+    stream->type = type;
+    const gint time = ct_layout_axis(&array->layout, "time");
+    for (guint a = 0; a < array->n_axes && time >= 0; a++)
+        if (array->block_axis[a] == time)
+            array->time_axis = a;
+    return set_clock(given, stream, error) && set_frequencies(given, stream, error);
+}
+
+gint64
+file_array_inner_bytes(const FileArray *array)
+{
+    gint64 bytes = array->item_bytes;
+    for (gint a = (gint)array->n_axes - 1; a > array->time_axis; a--)
+        bytes *= array->length[a];
+    return bytes;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What file.source and file.sink share: elements on disk, and copies between strides. */
+#pragma once
+
+#include <cornerturn/npy.h>
+#include <cornerturn/stage.h>
+
+extern const CtStage file_source, file_sink;
+extern const CtVariant file_source_cpu, file_sink_cpu;
+
+/* Choices of the parameter `format`, of both. */
+enum { FILE_AUTO, FILE_NPY, FILE_RAW };
+extern const char *const file_formats[];
+/* AUTO resolved by the name: .npy is .npy, all else raw. */
+guint file_format(const CtParams *params, const char *path);
+
+/* Describes elements of a type as .npy holds them: complex integers and cf16 are pairs along a last
+ * axis of 2, ci4 is one byte. Returns whether there is such an axis. */
+gboolean file_npy_element(CtType type, CtNpyHeader *header);
+
+/* The type that elements of a header are where nobody says: as NumPy sees them. NONE: no stage
+ * reads such. */
+CtType file_npy_type(const CtNpyHeader *header);
+
+/* Copies elements of `bytes` bytes between arrays of the same lengths and any strides. */
+void file_copy(guint n_axes, const gint64 *length, guint8 *to, const gint64 *to_stride,
+               const guint8 *from, const gint64 *from_stride, gsize bytes);
+
+/* Sets an error "PATH: WHAT: the system's words". Returns FALSE. */
+gboolean file_error(GError **error, const char *path, const char *what);

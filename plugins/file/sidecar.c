@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PATH.json, which stands beside an array and says what its axes are. */
+#include "sidecar.h"
+
+#include <math.h>
+#include <string.h>
+#include <yaml.h>
+
+/* ---- writing ---- */
+
+static void
+append_real(GString *text, gdouble value)
+{
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+    g_string_append(text, isfinite(value) ? g_ascii_dtostr(number, sizeof number, value) : "null");
+}
+
+static void
+append_table(GString *text, const gdouble *values, gsize n)
+{
+    g_string_append_c(text, '[');
+    for (gsize i = 0; i < n; i++) {
+        g_string_append(text, i ? ", " : "");
+        append_real(text, values[i]);
+    }
+    g_string_append_c(text, ']');
+}
+
+static void
+append_axis(GString *text, const CtStream *stream, const CtLayoutAxis *layout_axis)
+{
+    const gint a = ct_stream_axis(stream, layout_axis->name);
+    g_string_append_printf(text, "    {\"name\": \"%s\", \"length\": ", layout_axis->name);
+    if (a < 0 || layout_axis->count) {
+        /* The parts of complex elements, or a block of an axis. */
+        g_string_append_printf(text, "%" G_GINT64_FORMAT "}",
+                               layout_axis->count ? layout_axis->count : 2);
+        return;
+    }
+    const CtAxis *axis = &stream->axes[a];
+    const CtCoordinate *coordinate = &axis->coordinate;
+    g_string_append_printf(text, "%" G_GINT64_FORMAT, axis->length);
+    if (coordinate->unit) {
+        g_string_append_printf(text, ", \"unit\": \"%s\"", coordinate->unit);
+        if (coordinate->parent)
+            g_string_append_printf(text, ", \"parent\": \"%s\"", coordinate->parent);
+        if (coordinate->table) {
+            gsize bytes;
+            const gdouble *values = g_bytes_get_data(coordinate->table, &bytes);
+            g_string_append(text, ", \"table\": ");
+            append_table(text, values, bytes / sizeof *values);
+        } else {
+            g_string_append(text, ", \"first\": ");
+            append_real(text, coordinate->first);
+            g_string_append(text, ", \"step\": ");
+            append_real(text, coordinate->step);
+        }
+    }
+    g_string_append_c(text, '}');
+}
+
+static void
+append_clock(GString *text, const CtStream *stream)
+{
+    if (stream->rate_num == 0)
+        return;
+    g_string_append_printf(text,
+                           "  \"ticks_per_second\": [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "],\n"
+                           "  \"ticks_per_sample\": %" G_GINT64_FORMAT ",\n"
+                           "  \"start\": %" G_GINT64_FORMAT ",\n"
+                           "  \"sample_rate\": ",
+                           stream->rate_num, stream->rate_den, stream->ticks_per_sample,
+                           stream->start);
+    append_real(text, ct_stream_sample_rate(stream));
+    g_string_append(text, ",\n");
+    if (stream->epoch == CT_NO_EPOCH)
+        return;
+    g_string_append_printf(text, "  \"epoch\": %" G_GINT64_FORMAT ",\n", stream->epoch);
+    /* Whole seconds apart, so that nanoseconds survive. */
+    const __int128 scaled = (__int128)stream->start * stream->rate_den;
+    const gint64 seconds = (gint64)(scaled / stream->rate_num);
+    const gint64 rest = (gint64)(scaled % stream->rate_num);
+    g_autoptr(GDateTime) start = g_date_time_new_from_unix_utc(stream->epoch + seconds);
+    if (!start)
+        return;
+    g_autofree char *date = g_date_time_format(start, "%Y-%m-%dT%H:%M:%S");
+    g_string_append_printf(text, "  \"start_utc\": \"%s.%09" G_GINT64_FORMAT "Z\",\n", date,
+                           (gint64)((__int128)rest * 1000000000 / stream->rate_num));
+}
+
+static void
+append_validity(GString *text, const CtStream *stream, const SidecarCounts *counts)
+{
+    gint64 invalid = 0;
+    for (gint64 lane = 0; lane < counts->n_lanes; lane++)
+        invalid += counts->invalid[lane];
+    g_string_append(text, "  \"validity\": {\"axes\": [");
+    const char *joint = "";
+    for (guint a = 0; a < stream->n_axes; a++)
+        if (stream->axes[a].loses) {
+            g_string_append_printf(text, "%s\"%s\"", joint, stream->axes[a].name);
+            joint = ", ";
+        }
+    const gdouble all = (gdouble)counts->n_samples * counts->n_lanes;
+    g_string_append(text, "], \"valid\": ");
+    append_real(text, all > 0 ? 1 - invalid / all : 1);
+    g_string_append(text, ", \"invalid_samples\": [");
+    for (gint64 lane = 0; lane < counts->n_lanes; lane++)
+        g_string_append_printf(text, "%s%" G_GINT64_FORMAT, lane ? ", " : "",
+                               counts->invalid[lane]);
+    g_string_append(text, "]}\n");
+}
+
+char *
+sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarCounts *counts)
+{
+    g_autofree char *name = ct_layout_to_string(layout);
+    GString *text = g_string_new("{\n");
+    g_string_append_printf(text, "  \"type\": \"%s\",\n  \"layout\": \"%s\",\n  \"axes\": [\n",
+                           ct_type_info(stream->type)->name, name);
+    for (guint a = 0; a < layout->n_axes; a++) {
+        append_axis(text, stream, &layout->axes[a]);
+        g_string_append(text, a + 1 < layout->n_axes ? ",\n" : "\n");
+    }
+    g_string_append(text, "  ],\n");
+    append_clock(text, stream);
+    if (stream->has_frequency) {
+        g_string_append(text, "  \"frequency\": ");
+        append_real(text, stream->frequency);
+        g_string_append(text, ",\n");
+    }
+    append_validity(text, stream, counts);
+    g_string_append(text, "}\n");
+    return g_string_free(text, FALSE);
+}
+
+/* ---- reading: JSON is YAML ---- */
+
+typedef struct {
+    const char *path;
+    yaml_document_t document;
+} Json;
+
+static gboolean
+malformed(const Json *json, GError **error, const char *what)
+{
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s: %s", json->path, what);
+    return FALSE;
+}
+
+static yaml_node_t *
+item(Json *json, yaml_node_t *list, guint i)
+{
+    return yaml_document_get_node(&json->document, list->data.sequence.items.start[i]);
+}
+
+static guint
+n_items(const yaml_node_t *list)
+{
+    return list->data.sequence.items.top - list->data.sequence.items.start;
+}
+
+/* The value of a key, NULL where there is none of that kind. */
+static yaml_node_t *
+value(Json *json, yaml_node_t *map, const char *key, yaml_node_type_t type)
+{
+    if (!map || map->type != YAML_MAPPING_NODE)
+        return NULL;
+    for (yaml_node_pair_t *pair = map->data.mapping.pairs.start; pair < map->data.mapping.pairs.top;
+         pair++) {
+        const yaml_node_t *name = yaml_document_get_node(&json->document, pair->key);
+        yaml_node_t *found = yaml_document_get_node(&json->document, pair->value);
+        if (name->type == YAML_SCALAR_NODE &&
+            strcmp((const char *)name->data.scalar.value, key) == 0)
+            return found->type == type ? found : NULL;
+    }
+    return NULL;
+}
+
+static const char *
+text_value(Json *json, yaml_node_t *map, const char *key)
+{
+    const yaml_node_t *found = value(json, map, key, YAML_SCALAR_NODE);
+    return found ? (const char *)found->data.scalar.value : NULL;
+}
+
+static gboolean
+read_real(const char *text, gdouble *number)
+{
+    char *end;
+    const gdouble read = text ? g_ascii_strtod(text, &end) : 0;
+    if (!text || end == text || *end != '\0')
+        return FALSE;
+    *number = read;
+    return TRUE;
+}
+
+static gboolean
+read_integer(const char *text, gint64 *number)
+{
+    return text && g_ascii_string_to_signed(text, 10, G_MININT64, G_MAXINT64, number, NULL);
+}
+
+static gboolean
+read_table(Json *json, yaml_node_t *list, CtCoordinate *coordinate)
+{
+    const guint n = n_items(list);
+    g_autofree gdouble *values = g_new(gdouble, n);
+    for (guint i = 0; i < n; i++) {
+        const yaml_node_t *node = item(json, list, i);
+        if (node->type != YAML_SCALAR_NODE ||
+            !read_real((const char *)node->data.scalar.value, &values[i]))
+            return FALSE;
+    }
+    coordinate->table = g_bytes_new(values, n * sizeof *values);
+    return TRUE;
+}
+
+static gboolean
+read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
+{
+    const char *name = text_value(json, map, "name");
+    gint64 length;
+    if (!name || !read_integer(text_value(json, map, "length"), &length) || length < 0)
+        return malformed(json, error, "wants a name and a length of each axis");
+    if (strcmp(name, "complex") == 0)
+        return TRUE;
+    CtAxis *axis = ct_stream_add_axis(stream, name, length);
+    if (!axis)
+        return malformed(json, error, "has an axis twice, or too many");
+    const char *unit = text_value(json, map, "unit");
+    if (!unit)
+        return TRUE;
+    CtCoordinate *coordinate = &axis->coordinate;
+    const char *parent = text_value(json, map, "parent");
+    coordinate->unit = g_intern_string(unit);
+    coordinate->parent = parent ? ct_axis_name(parent) : NULL;
+    yaml_node_t *table = value(json, map, "table", YAML_SEQUENCE_NODE);
+    if (table ? !read_table(json, table, coordinate)
+              : !read_real(text_value(json, map, "first"), &coordinate->first) ||
+                    !read_real(text_value(json, map, "step"), &coordinate->step))
+        return malformed(json, error, "wants first and step, or a table, of an axis with a unit");
+    return TRUE;
+}
+
+static gboolean
+read_clock(Json *json, yaml_node_t *root, CtStream *stream, GError **error)
+{
+    yaml_node_t *rate = value(json, root, "ticks_per_second", YAML_SEQUENCE_NODE);
+    stream->epoch = CT_NO_EPOCH;
+    if (!rate)
+        return TRUE;
+    const char *parts[2] = {NULL, NULL};
+    for (guint i = 0; i < 2 && n_items(rate) == 2; i++)
+        if (item(json, rate, i)->type == YAML_SCALAR_NODE)
+            parts[i] = (const char *)item(json, rate, i)->data.scalar.value;
+    if (!read_integer(parts[0], &stream->rate_num) || !read_integer(parts[1], &stream->rate_den) ||
+        !read_integer(text_value(json, root, "ticks_per_sample"), &stream->ticks_per_sample) ||
+        !read_integer(text_value(json, root, "start"), &stream->start) || stream->rate_num < 1 ||
+        stream->rate_den < 1 || stream->ticks_per_sample < 1)
+        return malformed(json, error,
+                         "wants ticks_per_second as a fraction, with ticks_per_sample and start");
+    read_integer(text_value(json, root, "epoch"), &stream->epoch);
+    return TRUE;
+}
+
+static gboolean
+read_root(Json *json, CtStream *stream, CtLayout *layout, GError **error)
+{
+    yaml_node_t *root = yaml_document_get_root_node(&json->document);
+    yaml_node_t *axes = value(json, root, "axes", YAML_SEQUENCE_NODE);
+    const char *name = text_value(json, root, "layout");
+    if (!axes || !name)
+        return malformed(json, error, "wants a layout and axes");
+    if (!ct_layout_parse(layout, name, error)) {
+        g_prefix_error(error, "%s: ", json->path);
+        return FALSE;
+    }
+    const char *type = text_value(json, root, "type");
+    stream->type = type ? ct_type_from_name(type) : CT_TYPE_NONE;
+    if (stream->type == CT_TYPE_NONE)
+        return malformed(json, error, "wants the type of its elements");
+    for (guint i = 0; i < n_items(axes); i++)
+        if (!read_axis(json, item(json, axes, i), stream, error))
+            return FALSE;
+    stream->has_frequency = read_real(text_value(json, root, "frequency"), &stream->frequency);
+    return read_clock(json, root, stream, error);
+}
+
+gboolean
+sidecar_read(const char *array_path, CtStream *stream, CtLayout **layout, GError **error)
+{
+    g_autofree char *path = g_strconcat(array_path, ".json", NULL);
+    g_autofree char *text = NULL;
+    gsize length;
+    *layout = NULL;
+    if (!g_file_test(path, G_FILE_TEST_EXISTS))
+        return TRUE;
+    if (!g_file_get_contents(path, &text, &length, error))
+        return FALSE;
+    Json json = {.path = path};
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "%s: no memory to read it", path);
+        return FALSE;
+    }
+    yaml_parser_set_input_string(&parser, (const guchar *)text, length);
+    const gboolean loaded = yaml_parser_load(&parser, &json.document);
+    yaml_parser_delete(&parser);
+    if (!loaded)
+        return malformed(&json, error, "not JSON");
+    g_autofree CtLayout *read = g_new0(CtLayout, 1);
+    const gboolean good = read_root(&json, stream, read, error);
+    yaml_document_delete(&json.document);
+    if (good)
+        *layout = g_steal_pointer(&read);
+    return good;
+}
