@@ -11,25 +11,49 @@
 typedef struct {
     gint node; /* index in the graph's nodes; −1: not connected */
     guint port;
+    CtPlace place; /* in `from` */
 } CtGraphFrom;
 
 typedef struct {
-    CtNode node;         /* as stages see it; everything it points to is owned by this struct */
+    CtNode node; /* as stages see it; everything it points to is owned by this struct. The type of
+                    an input may be wider than that of the output which feeds it, without loss,
+                    where the port wants it so: the planner then converts. */
     const CtConfigStage *config; /* where it stands, for messages and wishes */
-    CtGraphFrom *from;   /* [node.n_inputs] */
+    CtGraphFrom *from;           /* [node.n_inputs] */
 } CtGraphNode;
 
+void ct_graph_node_free(CtGraphNode *node);
+
 typedef struct {
+    const CtConfig *config;
     GPtrArray *nodes; /* of CtGraphNode, every node after those that feed it */
 } CtGraph;
 
-/* Looks up stages, parses parameters, connects ports, orders the nodes, and lets shapes flow from the
- * sources to the sinks. Every error names file, line, column, node and port. The configuration and the
- * registry must outlive the graph. */
+/* Looks up stages, parses parameters, connects ports, orders the nodes, and lets shapes flow from
+ * the sources to the sinks. Every error names file, line, column, node and port. The configuration
+ * and the registry must outlive the graph. */
 CtGraph *ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error);
 void ct_graph_free(CtGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtGraph, ct_graph_free)
 
-/* Puts "FILE:LINE:COLUMN: node 'NAME': " in front of what a stage said; the place is that of the
- * parameter last blamed by ct_params_error, else the node's. Returns FALSE. */
+/* The row of the stage's table for input `i`: of CT_PORT_MANY all inputs have the one. */
+const CtPort *ct_node_input_port(const CtNode *node, guint i);
+/* Whether data flows over input `i`: it is connected, and not for its description alone. */
+gboolean ct_node_input_flows(const CtNode *node, guint i);
+
+/* Sets `error` to "FILE:LINE:COLUMN: node 'NAME': …" at `place` (NULL: the node's). Returns FALSE.
+ */
+gboolean ct_graph_error(const CtGraphNode *node, const CtPlace *place, int code, GError **error,
+                        const char *format, ...) G_GNUC_PRINTF(5, 6);
+/* Puts "FILE:LINE:COLUMN: node 'NAME': " in front of what a stage said, which it takes; the place
+ * is that of the parameter last blamed by ct_params_error, else the node's. Returns FALSE. */
 gboolean ct_graph_blame(const CtGraphNode *node, GError **error, GError *cause);
+
+/* Whether the stream at input `i`, of the node `giver`, is what the port declares. */
+gboolean ct_node_check_input(const CtNode *node, guint i, const char *giver, GError **error);
+/* Describes the outputs: runs the stage's rule, fills in the clock of the outputs from the
+ * footprint, and checks what the stage said. `node` has its name, stage, parameters, and inputs
+ * with their arrays; its outputs are clear. */
+gboolean ct_node_infer(CtNode *node, GError **error);
+/* Samples of an output whose input has `n`, −1 where that is not known. */
+gint64 ct_footprint_length(const CtFootprint *footprint, gint64 n);
