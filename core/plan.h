@@ -9,21 +9,23 @@
 typedef struct {
     char *name; /* "filter"; of a fused one "filter+spectra"; of an inserted one "spectra>turn" … */
     const CtVariant *variant;
-    const CtRow *row;             /* of the variant's rows, the one chosen */
-    CtNode *nodes;                /* [n_nodes] what the variant covers; shallow copies */
+    const CtRow *row; /* of the variant's rows, the one chosen */
+    CtNode *nodes;    /* [n_nodes] what the variant covers; shallow copies, the first
+                         with `streams` as inputs */
     guint n_nodes;
     const CtGraphNode *graph_node; /* of the last covered; NULL: inserted */
     gboolean inserted;
     guint n_inputs;
-    gint *inputs;                 /* links, −1: not connected */
+    gint *inputs;      /* links; −1: not connected, or connected for its description alone */
+    CtStream *streams; /* [n_inputs] as they come in: of the type to which they were converted */
     CtBinding *input_bindings;
     guint n_outputs;
-    gint *outputs;                /* links; −1: nobody reads it */
-    CtBinding *output_bindings;
-    CtFootprint footprint;        /* of the covered nodes in a row */
-    gdouble seconds;              /* predicted, per second of stream (per sample without clock) */
-    gdouble operations;           /* useful, per sample of the first output (first input of a sink) */
-    gdouble bytes;                /* in and out, each once, per the same */
+    gint *outputs;              /* links; −1: nobody reads it */
+    CtBinding *output_bindings; /* described, and laid out as if it were read, even then */
+    CtFootprint footprint;      /* of the covered nodes in a row */
+    gdouble seconds;            /* predicted, per second of stream (per sample without clock) */
+    gdouble operations;         /* useful, per sample of the first output (first input of a sink) */
+    gdouble bytes;              /* in and out, each once, per the same */
 } CtPlanNode;
 
 typedef struct {
@@ -36,29 +38,33 @@ typedef struct {
     guint writer;
     guint port;
     const CtStream *stream;
-    CtLayout layout;     /* concrete */
-    gint64 max_samples;  /* the most that a firing of the writer makes */
-    gint64 granule;      /* samples of a block where the layout blocks time, else 1 */
-    gint64 history;      /* the longest window of a reader, less one sample */
-    gint64 capacity;     /* samples that the ring holds beside the history in front of it: enough that
-                            writer and readers can each be at a full firing */
-    gsize bytes;         /* of the ring */
-    GArray *readers;     /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
+    CtLayout layout;    /* concrete */
+    gint64 max_samples; /* the most that a firing of the writer makes */
+    gint64 granule;     /* samples of a block where the layout blocks time, else 1 */
+    gint64 history;     /* the longest window of a reader, less one sample */
+    gint64 capacity; /* samples that the ring holds beside the history in front of it: enough that
+                        writer and readers can each be at a full firing */
+    gsize bytes;     /* of the ring */
+    GArray *readers; /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
 } CtPlanLink;
 
 typedef struct {
     guint n_workers;
-    CtBackend backend;     /* for all nodes that the graph leaves open; CT_N_BACKENDS: the best */
-    GHashTable *backends;  /* node name → "reference" …: --backend; NULL: none */
-    GHashTable *variants;  /* node name → variant name: --variant; NULL: none */
-    gsize cache_bytes;     /* aim for the bytes of a link between workers; 0: from the machine */
+    CtBackend backend;    /* for all nodes that the graph leaves open; CT_N_BACKENDS: the best */
+    GHashTable *backends; /* node name → "reference" …: --backend; NULL: none */
+    GHashTable *variants; /* node name → variant name: --variant; NULL: none */
+    gsize cache_bytes;    /* aim for the bytes of a link between workers; 0: from the machine */
 } CtPlanOptions;
 
 typedef struct {
     const CtGraph *graph;
     guint n_workers;
-    GPtrArray *nodes; /* of CtPlanNode, every node after those that feed it */
-    GPtrArray *links; /* of CtPlanLink */
+    GPtrArray *nodes;    /* of CtPlanNode, every node after those that feed it */
+    GPtrArray *links;    /* of CtPlanLink */
+    gsize bytes;         /* of all rings */
+    gdouble seconds;     /* predicted for a second of stream, all nodes together */
+    gboolean exact;      /* no other choice is predicted to cost less */
+    GPtrArray *inserted; /* of CtGraphNode: what the inserted nodes point to */
 } CtPlan;
 
 /* Chooses variants and layouts, inserts what is missing, sizes the rings. */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What must stand between a writer and a reader of different layouts: a transpose, a conversion, or
+ * both, in the order that costs less. */
+#include "planner.h"
+
+#include <math.h>
+
+CtType
+ct_layout_stream_type(const CtLayout *layout)
+{
+    const CtType element = ct_layout_type(layout);
+    if (ct_layout_axis(layout, "complex") < 0)
+        return element;
+    for (CtType type = CT_TYPE_NONE + 1; type < CT_N_TYPES; type++) {
+        if (ct_type_info(type)->is_complex && ct_type_info(type)->part == element)
+            return type;
+    }
+    return element;
+}
+
+/* The layout with elements of another type of stream; FALSE where parts would have to stand apart
+ * and cannot. */
+static gboolean
+with_type(CtLayout *other, const CtLayout *layout, CtType type)
+{
+    const CtType element = ct_layout_axis(layout, "complex") >= 0 ? ct_type_info(type)->part : type;
+    *other = *layout;
+    other->types = 1u << element;
+    return element != CT_TYPE_NONE;
+}
+
+/* Whether a pattern takes all orders; ct_row_bind would tell, but takes its time. */
+static gboolean
+takes_all(const CtRowPatterns *row, const CtLayout *pattern, const CtLayout *layout)
+{
+    return row->any && pattern->n_axes == 1 && g_str_equal(pattern->axes[0].name, "...") &&
+           (!pattern->types || pattern->types & layout->types);
+}
+
+static gboolean
+leads(const CtRowPatterns *row, const CtRowPorts *ports, const CtLayout *from, const CtLayout *to)
+{
+    if (row->n_inputs != 1 || row->n_outputs != 1)
+        return FALSE;
+    if (takes_all(row, &row->inputs[0], from) && takes_all(row, &row->outputs[0], to))
+        return TRUE;
+    CtLayout bound[2];
+    return ct_row_bind(row, ports, 0, from, NULL, bound, NULL) &&
+           ct_layout_equal(&bound[0], from) && ct_layout_equal(&bound[1], to);
+}
+
+/* One stage from `from` to `to` by its cheapest variant; HUGE_VAL where it has none for it. */
+static void
+find_step(CtBridgeStep *step, CtPlanner *planner, const char *name, const CtStream *stream,
+          const CtLayout *from, const CtLayout *to)
+{
+    *step = (CtBridgeStep){.to = *to, .seconds = HUGE_VAL};
+    step->stage = ct_registry_stage(planner->registry, name, NULL);
+    if (!step->stage)
+        return;
+    CtStream before = *stream, after = *stream;
+    before.type = ct_layout_stream_type(from);
+    after.type = ct_layout_stream_type(to);
+    const CtNode node = {.name = name,
+                         .stage = step->stage,
+                         .n_inputs = 1,
+                         .inputs = &before,
+                         .n_outputs = 1,
+                         .outputs = &after,
+                         .footprint = {CT_FOOTPRINT_WINDOW, 1, 1, 0, CT_LANES_ALL}};
+    const CtRowPort ports[] = {{"in", &before, NULL}, {"out", &after, to}};
+    const CtRowPorts row_ports = {1, 1, ports};
+    ct_load_init(&step->load, &node, 1, from, to);
+
+    const CtBackend backend = ct_planner_backend(planner);
+    const GPtrArray *variants = ct_registry_variants(planner->registry, name);
+    gboolean knows = FALSE;
+    for (guint i = 0; i < variants->len; i++)
+        knows |= ((const CtVariant *)g_ptr_array_index(variants, i))->backend == backend;
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *variant = g_ptr_array_index(variants, i);
+        if (variant->covers[1] || (knows && variant->backend != backend) ||
+            !ct_planner_can_run(planner, variant, NULL))
+            continue;
+        for (const CtRow *row = variant->rows; row && row->layouts; row++) {
+            const gdouble seconds = ct_cost_seconds(&planner->machine, variant, row, &step->load);
+            const CtRowPatterns *patterns = ct_planner_row(planner, variant, row, NULL);
+            if (seconds >= step->seconds || !patterns || !leads(patterns, &row_ports, from, to))
+                continue;
+            step->variant = variant;
+            step->row = row;
+            step->seconds = seconds;
+        }
+    }
+}
+
+/* Takes the way through `middle` where it is cheaper than what `bridge` has. */
+static void
+try_middle(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, const CtLayout *from,
+           const CtLayout *middle, const CtLayout *to, const char *const names[2])
+{
+    CtBridge other = {.n_steps = 2};
+    find_step(&other.steps[0], planner, names[0], stream, from, middle);
+    find_step(&other.steps[1], planner, names[1], stream, middle, to);
+    other.seconds = other.steps[0].seconds + other.steps[1].seconds;
+    if (other.seconds < bridge->seconds)
+        *bridge = other;
+}
+
+void
+ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, const CtLayout *from,
+               const CtLayout *to)
+{
+    *bridge = (CtBridge){0};
+    if (ct_layout_equal(from, to))
+        return;
+    bridge->n_steps = 1;
+    const CtType before = ct_layout_stream_type(from), after = ct_layout_stream_type(to);
+    CtLayout converted, transposed;
+    const gboolean can_first = with_type(&converted, from, after);
+    if (before == after) {
+        find_step(&bridge->steps[0], planner, "transpose", stream, from, to);
+        bridge->seconds = bridge->steps[0].seconds;
+    } else if (can_first && ct_layout_equal(&converted, to)) {
+        find_step(&bridge->steps[0], planner, "convert", stream, from, to);
+        bridge->seconds = bridge->steps[0].seconds;
+    } else {
+        static const char *const convert_first[] = {"convert", "transpose"};
+        static const char *const transpose_first[] = {"transpose", "convert"};
+        bridge->seconds = HUGE_VAL;
+        if (can_first)
+            try_middle(bridge, planner, stream, from, &converted, to, convert_first);
+        if (with_type(&transposed, to, before))
+            try_middle(bridge, planner, stream, from, &transposed, to, transpose_first);
+    }
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What running something costs, by the roofs of the machine. */
+#include "cost.h"
+
+#include <unistd.h>
+
+/* Used where the machine does not say. */
+static const gdouble usual_clock = 2.5e9;
+static const gsize usual_cache = 1 << 20;
+
+/* Of a worker that streams through its cache; a core's share of the memory bus is of this order
+ * too, so one number serves both. */
+static const gdouble usual_bandwidth = 12e9;
+
+/* What is not repeated along time is done once; this spreads it over a long run. */
+static const gdouble once_per_second = 1e-3;
+
+/* Single-precision operations per clock: two units of fused multiply-adds, lanes of the vector. */
+static const gdouble operations_per_clock[CT_N_ISAS] = {
+    [CT_ISA_BASELINE] = 2 * 4,
+    [CT_ISA_AVX2] = 2 * 2 * 8,
+    [CT_ISA_AVX512] = 2 * 2 * 16,
+};
+
+/* Hertz of the first processor; what the kernel says of it varies with load and is rounded. */
+static gdouble
+processor_clock(void)
+{
+    g_autofree char *text = NULL;
+    if (g_file_get_contents("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", &text, NULL,
+                            NULL)) {
+        const gdouble kilohertz = g_ascii_strtod(text, NULL);
+        if (kilohertz > 0)
+            return kilohertz * 1e3;
+    }
+    return usual_clock;
+}
+
+void
+ct_machine_init(CtMachine *machine, guint n_workers)
+{
+    const gdouble clock = processor_clock();
+    const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    *machine = (CtMachine){
+        .n_workers = n_workers ? n_workers : g_get_num_processors(),
+        .cache_bytes = cache > 0 ? (gsize)cache : usual_cache,
+        .memory_bytes = pages > 0 && page > 0 ? (gsize)pages * (gsize)page : 0,
+        .bandwidth = usual_bandwidth,
+    };
+    for (guint isa = 0; isa < CT_N_ISAS; isa++)
+        machine->peak[isa] = clock * operations_per_clock[isa];
+}
+
+static gboolean
+has_time(const CtStream *stream)
+{
+    return ct_stream_axis(stream, "time") >= 0;
+}
+
+/* Bytes of a sample in memory; 0 where the port is not connected. */
+static gdouble
+sample_bytes(const CtStream *stream, const CtLayout *layout)
+{
+    if (stream->type == CT_TYPE_NONE || layout->n_axes == 0)
+        return 0;
+    const gdouble parts = ct_layout_axis(layout, "complex") >= 0 ? 2 : 1;
+    return parts * ct_type_info(ct_layout_type(layout))->bytes * ct_stream_width(stream);
+}
+
+static gdouble
+samples_per_second(const CtStream *stream)
+{
+    if (!has_time(stream))
+        return once_per_second;
+    const gdouble rate = ct_stream_sample_rate(stream);
+    return rate > 0 ? rate : 1.0 / MAX(1, stream->ticks_per_sample);
+}
+
+void
+ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *inputs,
+             const CtLayout *outputs)
+{
+    const CtNode *first = &nodes[0], *last = &nodes[n_nodes - 1];
+    *load = (CtLoad){.rate = once_per_second};
+    if (last->n_outputs > 0)
+        load->rate = samples_per_second(&last->outputs[0]);
+    else if (first->n_inputs > 0)
+        load->rate = samples_per_second(&first->inputs[0]);
+
+    /* Samples at each point for one at the end. */
+    gdouble samples = 1;
+    for (guint i = n_nodes; i-- > 0;) {
+        if (nodes[i].stage->operations)
+            load->operations += samples * nodes[i].stage->operations(&nodes[i]);
+        if (nodes[i].n_outputs > 0)
+            samples *= nodes[i].footprint.hop;
+    }
+    for (guint i = 0; i < first->n_inputs; i++) {
+        if (has_time(&first->inputs[i]))
+            load->bytes += samples * sample_bytes(&first->inputs[i], &inputs[i]);
+    }
+    for (guint i = 0; i < last->n_outputs; i++)
+        load->bytes += sample_bytes(&last->outputs[i], &outputs[i]);
+}
+
+gdouble
+ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
+                const CtLoad *load)
+{
+    const gdouble moving = load->bytes / machine->bandwidth;
+    const gdouble computing = load->operations / machine->peak[variant->isa];
+    const gdouble efficiency = CLAMP(row->efficiency, 1e-4, 1);
+    const guint n_workers = variant->split ? machine->n_workers : 1;
+    return load->rate * MAX(moving, computing) / efficiency / n_workers;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which variants may run: what the machine can, and what graph and command line ask for. */
+#include "planner.h"
+#include "suggest.h"
+
+static const char *const backend_names[CT_N_BACKENDS + 1] = {
+    [CT_REFERENCE] = "reference",
+    [CT_CPU] = "cpu",
+    [CT_CUDA] = "cuda",
+    [CT_N_BACKENDS] = "auto",
+};
+
+static const char *const isa_names[CT_N_ISAS] = {
+    [CT_ISA_BASELINE] = "baseline",
+    [CT_ISA_AVX2] = "avx2",
+    [CT_ISA_AVX512] = "avx512",
+};
+
+static gboolean
+check_names(const CtPlanner *planner, GHashTable *table, const char *option, GError **error)
+{
+    if (!table)
+        return TRUE;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (guint i = 0; i < planner->graph->nodes->len; i++) {
+        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
+        g_ptr_array_add(names, node->config->name);
+    }
+    GHashTableIter iter;
+    gpointer key;
+    g_hash_table_iter_init(&iter, table);
+    while (g_hash_table_iter_next(&iter, &key, NULL)) {
+        if (g_ptr_array_find_with_equal_func(names, key, g_str_equal, NULL))
+            continue;
+        const char *near = ct_suggest_name(key, (const char *const *)names->pdata, names->len);
+        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s %s=…: the graph has no node '%s'%s%s%s",
+                    option, (char *)key, (char *)key, near ? " (did you mean '" : "",
+                    near ? near : "", near ? "'?)" : "");
+        return FALSE;
+    }
+    return TRUE;
+}
+
+gboolean
+ct_planner_check_options(const CtPlanner *planner, GError **error)
+{
+    const CtPlanOptions *options = planner->options;
+    if (!check_names(planner, options->backends, "--backend", error) ||
+        !check_names(planner, options->variants, "--variant", error))
+        return FALSE;
+    if (!options->backends)
+        return TRUE;
+    GHashTableIter iter;
+    gpointer key, value;
+    g_hash_table_iter_init(&iter, options->backends);
+    while (g_hash_table_iter_next(&iter, &key, &value)) {
+        CtConfigBackend backend;
+        if (!ct_config_backend_parse(&backend, value, error)) {
+            g_prefix_error(error, "--backend %s=%s: ", (char *)key, (char *)value);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+CtBackend
+ct_planner_backend(const CtPlanner *planner)
+{
+    return planner->options->backend != CT_N_BACKENDS ? planner->options->backend
+                                                      : planner->graph->config->backend.backend;
+}
+
+/* Whether the stage has variants for the backend at all, fused ones left aside. */
+static gboolean
+knows_backend(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
+{
+    const GPtrArray *variants = ct_registry_variants(planner->registry, stage->name);
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *variant = g_ptr_array_index(variants, i);
+        if (variant->backend == backend && !variant->covers[1])
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Of this node: the command line's, the stage's, or the one for all, which a stage that knows no
+ * such backend does not heed: files are read and written by the host. */
+static CtBackend
+backend_of(const CtPlanner *planner, const CtGraphNode *node)
+{
+    const char *given = planner->options->backends
+                            ? g_hash_table_lookup(planner->options->backends, node->config->name)
+                            : NULL;
+    CtConfigBackend backend;
+    if (given && ct_config_backend_parse(&backend, given, NULL))
+        return backend.backend;
+    if (node->config->backend.backend != CT_N_BACKENDS)
+        return node->config->backend.backend;
+    const CtBackend common = ct_planner_backend(planner);
+    return common != CT_N_BACKENDS && knows_backend(planner, node->node.stage, common)
+               ? common
+               : CT_N_BACKENDS;
+}
+
+static gboolean refuse(char **reason, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static gboolean
+refuse(char **reason, const char *format, ...)
+{
+    if (reason) {
+        va_list arguments;
+        va_start(arguments, format);
+        *reason = g_strdup_vprintf(format, arguments);
+        va_end(arguments);
+    }
+    return FALSE;
+}
+
+gboolean
+ct_planner_can_run(const CtPlanner *planner, const CtVariant *variant, char **reason)
+{
+    if (variant->backend == CT_CUDA)
+        return refuse(reason, "there is no GPU backend");
+    if (!ct_registry_allows_isa(planner->registry, variant->isa))
+        return refuse(reason, "wants %s, which this processor lacks or CORNERTURN_ISA forbids",
+                      isa_names[variant->isa]);
+    return TRUE;
+}
+
+gboolean
+ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant,
+                  char **reason)
+{
+    const char *wanted = planner->options->variants
+                             ? g_hash_table_lookup(planner->options->variants, node->config->name)
+                             : NULL;
+    if (!wanted)
+        wanted = node->config->variant;
+    if (wanted && !g_str_equal(wanted, variant->name))
+        return refuse(reason, "'%s' is asked for", wanted);
+    const CtBackend backend = backend_of(planner, node);
+    if (!wanted && backend != CT_N_BACKENDS && backend != variant->backend)
+        return refuse(reason, "backend '%s' is asked for", backend_names[backend]);
+    return ct_planner_can_run(planner, variant, reason);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The planner: chooses, then writes down what runs, inserts what is missing, and sizes the rings.
+ */
+#include "planner.h"
+
+#include "params.h"
+
+const CtRowPatterns *
+ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row, GError **error)
+{
+    CtRowPatterns *patterns = g_hash_table_lookup(planner->patterns, row->layouts);
+    if (patterns)
+        return patterns;
+    CtRowPatterns parsed;
+    if (!ct_row_parse(&parsed, row->layouts, error)) {
+        g_prefix_error(error, "the plugin of variant '%s' is at fault: ", variant->name);
+        return NULL;
+    }
+    patterns = g_memdup2(&parsed, sizeof(parsed));
+    g_hash_table_insert(planner->patterns, (gpointer)row->layouts, patterns);
+    return patterns;
+}
+
+/* A layout in which an output is to be had. */
+typedef struct {
+    CtLayout layout;
+    guint link;
+} Made;
+
+typedef struct {
+    CtPlanner *planner;
+    CtPlan *plan;
+    const GPtrArray *outlets;
+    GArray **made;     /* [outlet] of Made */
+    guint *first;      /* [graph nodes] outlets of the nodes before it */
+    GHashTable *names; /* of inserted nodes, how often each was wanted */
+} Build;
+
+/* ---- nodes ---- */
+
+static void
+plan_node_free(gpointer data)
+{
+    CtPlanNode *node = data;
+    for (guint i = 0; i < node->n_inputs; i++)
+        ct_stream_clear(&node->streams[i]);
+    g_free(node->streams);
+    g_free(node->name);
+    g_free(node->nodes);
+    g_free(node->inputs);
+    g_free(node->input_bindings);
+    g_free(node->outputs);
+    g_free(node->output_bindings);
+    g_free(node);
+}
+
+static void
+plan_link_free(gpointer data)
+{
+    CtPlanLink *link = data;
+    g_array_unref(link->readers);
+    g_free(link);
+}
+
+void
+ct_plan_free(CtPlan *plan)
+{
+    if (!plan)
+        return;
+    g_ptr_array_unref(plan->nodes);
+    g_ptr_array_unref(plan->links);
+    g_ptr_array_unref(plan->inserted);
+    g_free(plan);
+}
+
+/* One rule for a row of nodes: what a sample at its end needs at its beginning. */
+static CtFootprint
+compose(const CtNode *nodes, guint n_nodes)
+{
+    CtFootprint whole = nodes[0].footprint;
+    for (guint k = 1; k < n_nodes; k++) {
+        const CtFootprint *next = &nodes[k].footprint;
+        whole.window += (next->window - 1) * whole.hop;
+        whole.offset += next->offset * whole.hop;
+        whole.hop *= next->hop;
+        whole.kind = whole.kind == CT_FOOTPRINT_SUM ? whole.kind : next->kind;
+        whole.lanes = whole.lanes == CT_LANES_ANY ? whole.lanes : next->lanes;
+    }
+    return whole;
+}
+
+/* A node over `n_nodes` nodes, not connected yet; takes `name`. */
+static CtPlanNode *
+plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *row,
+              const CtNode *nodes, guint n_nodes, const CtLayout *inputs, const CtLayout *outputs)
+{
+    const CtNode *first = &nodes[0], *last = &nodes[n_nodes - 1];
+    CtPlanNode *node = g_new0(CtPlanNode, 1);
+    node->name = name;
+    node->variant = variant;
+    node->row = row;
+    node->nodes = g_memdup2(nodes, n_nodes * sizeof(*nodes));
+    node->n_nodes = n_nodes;
+    node->n_inputs = first->n_inputs;
+    node->inputs = g_new(gint, first->n_inputs + 1);
+    node->streams = g_new0(CtStream, first->n_inputs + 1);
+    node->input_bindings = g_new0(CtBinding, first->n_inputs + 1);
+    for (guint i = 0; i < first->n_inputs; i++) {
+        ct_stream_copy(&node->streams[i], &first->inputs[i]);
+        if (inputs[i].n_axes > 0)
+            node->streams[i].type = ct_layout_stream_type(&inputs[i]);
+        node->inputs[i] = -1;
+        node->input_bindings[i] = (CtBinding){.stream = &node->streams[i], .layout = inputs[i]};
+    }
+    node->nodes[0].inputs = node->streams;
+    node->n_outputs = last->n_outputs;
+    node->outputs = g_new(gint, last->n_outputs + 1);
+    node->output_bindings = g_new0(CtBinding, last->n_outputs + 1);
+    for (guint i = 0; i < last->n_outputs; i++) {
+        node->outputs[i] = -1;
+        node->output_bindings[i] = (CtBinding){.stream = &last->outputs[i], .layout = outputs[i]};
+    }
+    node->footprint = compose(nodes, n_nodes);
+    g_ptr_array_add(build->plan->nodes, node);
+    return node;
+}
+
+/* The memory of output `port` of the last node; returns the link. */
+static guint
+add_link(Build *build, CtPlanNode *writer, guint port)
+{
+    CtPlanLink *link = g_new0(CtPlanLink, 1);
+    link->writer = build->plan->nodes->len - 1;
+    link->port = port;
+    link->stream = writer->output_bindings[port].stream;
+    link->layout = writer->output_bindings[port].layout;
+    link->readers = g_array_new(FALSE, FALSE, sizeof(CtPlanReader));
+    g_ptr_array_add(build->plan->links, link);
+    writer->outputs[port] = build->plan->links->len - 1;
+    return build->plan->links->len - 1;
+}
+
+/* Connects input `port` of the last node. */
+static void
+read_link(Build *build, CtPlanNode *reader, guint port, guint link)
+{
+    const CtPlanReader entry = {build->plan->nodes->len - 1, port};
+    reader->inputs[port] = link;
+    g_array_append_val(((CtPlanLink *)g_ptr_array_index(build->plan->links, link))->readers, entry);
+}
+
+/* ---- inserted nodes ---- */
+
+/* "spectra>transpose", "spectra.weights>convert", "spectra>transpose2" */
+static char *
+inserted_name(Build *build, const CtOutlet *outlet, const char *stage)
+{
+    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, outlet->node);
+    const char *port = writer->node.stage->outputs[outlet->port].name;
+    g_autofree char *name =
+        g_strdup_printf("%s%s%s>%s", writer->config->name, outlet->port > 0 ? "." : "",
+                        outlet->port > 0 ? port : "", stage);
+    const guint n = GPOINTER_TO_UINT(g_hash_table_lookup(build->names, name)) + 1;
+    g_hash_table_insert(build->names, g_strdup(name), GUINT_TO_POINTER(n));
+    return n == 1 ? g_steal_pointer(&name) : g_strdup_printf("%s%u", name, n);
+}
+
+/* What an inserted stage is told: where it leads. */
+static CtValue *
+inserted_values(const CtBridgeStep *step)
+{
+    CtLayout layout = step->to;
+    g_autofree char *text = NULL;
+    if (g_str_equal(step->stage->name, "transpose")) {
+        if (ct_layout_axis(&layout, "complex") < 0)
+            layout.types = 0;
+        g_autofree char *wanted = ct_layout_to_string(&layout);
+        text = g_strdup_printf("layout: \"%s\"", wanted);
+    } else {
+        text = g_strdup_printf("type: %s", ct_type_info(ct_layout_stream_type(&layout))->name);
+    }
+    return ct_value_parse(text, -1, "inserted by the planner", NULL);
+}
+
+/* Puts the step behind `link`; *made becomes its output's. */
+static gboolean
+insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guint link, guint *made,
+            GError **error)
+{
+    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, outlet->node);
+    const CtPlanLink *before = g_ptr_array_index(build->plan->links, link);
+    g_autofree char *name = inserted_name(build, outlet, step->stage->name);
+    g_autoptr(CtValue) values = inserted_values(step);
+
+    CtGraphNode *own = g_new0(CtGraphNode, 1);
+    g_ptr_array_add(build->plan->inserted, own);
+    own->config = writer->config;
+    own->node.params = ct_params_new(name, step->stage, &writer->config->place, values, error);
+    if (!own->node.params)
+        return FALSE;
+    own->node.name = g_intern_string(name);
+    own->node.stage = step->stage;
+    own->node.footprint = (CtFootprint){CT_FOOTPRINT_WINDOW, 1, 1, 0, CT_LANES_ALL};
+    CtStream *input = g_new0(CtStream, 1);
+    ct_stream_copy(input, before->stream);
+    own->node.n_inputs = own->node.n_outputs = 1;
+    own->node.inputs = input;
+    own->node.outputs = g_new0(CtStream, 1);
+    own->node.input_layouts = g_new0(CtLayout, 1);
+    own->node.output_layouts = g_new0(CtLayout, 1);
+    GError *cause = NULL;
+    if (!ct_node_infer(&own->node, &cause)) {
+        g_prefix_error(&cause, "inserted '%s': ", name);
+        return ct_graph_blame(writer, error, cause);
+    }
+    CtPlanNode *node = plan_node_new(build, g_steal_pointer(&name), step->variant, step->row,
+                                     &own->node, 1, &before->layout, &step->to);
+    node->inserted = TRUE;
+    node->seconds = step->seconds;
+    node->operations = step->load.operations;
+    node->bytes = step->load.bytes;
+    read_link(build, node, 0, link);
+    *made = add_link(build, node, 0);
+    return TRUE;
+}
+
+/* ---- the graph's nodes ---- */
+
+static guint
+find_outlet(const Build *build, guint node, guint port)
+{
+    guint o = build->first[node];
+    while (((const CtOutlet *)g_ptr_array_index(build->outlets, o))->port != port)
+        o++;
+    return o;
+}
+
+static gint
+find_made(const GArray *made, const CtLayout *layout)
+{
+    for (guint i = 0; i < made->len; i++) {
+        if (ct_layout_equal(&g_array_index(made, Made, i).layout, layout))
+            return g_array_index(made, Made, i).link;
+    }
+    return -1;
+}
+
+/* Makes every layout in which somebody wants to read the outlet. */
+static gboolean
+make_layouts(Build *build, guint o, const CtArrangement *const *chosen, CtPlanNode *writer,
+             GError **error)
+{
+    const CtOutlet *outlet = g_ptr_array_index(build->outlets, o);
+    GArray *made = build->made[o];
+    const Made first = {writer->output_bindings[outlet->port].layout,
+                        add_link(build, writer, outlet->port)};
+    g_array_append_val(made, first);
+    for (guint i = 0; i < outlet->readers->len; i++) {
+        const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
+        CtBridge bridge;
+        ct_bridge_find(&bridge, build->planner, writer->output_bindings[outlet->port].stream,
+                       &first.layout, &chosen[reader->node]->inputs[reader->port]);
+        guint link = first.link;
+        for (guint s = 0; s < bridge.n_steps; s++) {
+            const gint known = find_made(made, &bridge.steps[s].to);
+            Made next = {bridge.steps[s].to, known};
+            if (known < 0) {
+                if (!insert_step(build, outlet, &bridge.steps[s], link, &next.link, error))
+                    return FALSE;
+                g_array_append_val(made, next);
+            }
+            link = next.link;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean
+build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **error)
+{
+    const CtArrangement *arrangement = chosen[n];
+    if (arrangement->nodes[arrangement->n_nodes - 1] != n)
+        return TRUE;
+    const GPtrArray *graph_nodes = build->planner->graph->nodes;
+    g_autofree CtNode *nodes = g_new(CtNode, arrangement->n_nodes);
+    g_autoptr(GString) name = g_string_new(NULL);
+    for (guint k = 0; k < arrangement->n_nodes; k++) {
+        const CtGraphNode *covered = g_ptr_array_index(graph_nodes, arrangement->nodes[k]);
+        nodes[k] = covered->node;
+        g_string_append_printf(name, "%s%s", k ? "+" : "", covered->config->name);
+    }
+    CtPlanNode *node =
+        plan_node_new(build, g_strdup(name->str), arrangement->variant, arrangement->row, nodes,
+                      arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
+    node->graph_node = g_ptr_array_index(graph_nodes, n);
+    node->seconds = arrangement->seconds;
+    node->operations = arrangement->load.operations;
+    node->bytes = arrangement->load.bytes;
+
+    const CtGraphNode *first = g_ptr_array_index(graph_nodes, arrangement->nodes[0]);
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (first->from[i].node < 0 || !ct_node_input_flows(&first->node, i))
+            continue;
+        const guint o = find_outlet(build, first->from[i].node, first->from[i].port);
+        const gint link = find_made(build->made[o], &arrangement->inputs[i]);
+        g_assert(link >= 0);
+        read_link(build, node, i, link);
+    }
+    for (guint o = build->first[n]; o < build->first[n + 1]; o++) {
+        if (!make_layouts(build, o, chosen, node, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+build_plan(CtPlanner *planner, CtPlan *plan, const GPtrArray *outlets,
+           const CtArrangement *const *chosen, GError **error)
+{
+    const guint n = planner->graph->nodes->len;
+    g_autoptr(GPtrArray) made = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    for (guint o = 0; o < outlets->len; o++)
+        g_ptr_array_add(made, g_array_new(FALSE, FALSE, sizeof(Made)));
+    g_autofree guint *first = g_new0(guint, n + 2);
+    for (guint o = 0; o < outlets->len; o++)
+        first[((const CtOutlet *)g_ptr_array_index(outlets, o))->node + 1]++;
+    for (guint i = 0; i < n; i++)
+        first[i + 1] += first[i];
+    g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    Build build = {planner, plan, outlets, (GArray **)made->pdata, first, names};
+    for (guint i = 0; i < n; i++) {
+        if (!build_node(&build, i, chosen, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+CtPlan *
+ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *options,
+            GError **error)
+{
+    g_autoptr(GHashTable) patterns = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+    CtPlanner planner = {
+        .graph = graph,
+        .registry = registry,
+        .options = options,
+        .patterns = patterns,
+    };
+    ct_machine_init(&planner.machine, options->n_workers);
+    if (!ct_planner_check_options(&planner, error))
+        return NULL;
+    g_autoptr(CtPlan) plan = g_new0(CtPlan, 1);
+    plan->graph = graph;
+    plan->n_workers = planner.machine.n_workers;
+    plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
+    plan->links = g_ptr_array_new_with_free_func(plan_link_free);
+    plan->inserted = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
+
+    g_autoptr(CtCandidates) candidates = ct_candidates_new(&planner, error);
+    if (!candidates)
+        return NULL;
+    g_autoptr(GPtrArray) outlets = ct_outlets_new(graph);
+    g_autofree const CtArrangement **chosen = g_new0(const CtArrangement *, graph->nodes->len + 1);
+    if (!ct_planner_choose(&planner, candidates, outlets, chosen, &plan->exact, &plan->seconds,
+                           error) ||
+        !build_plan(&planner, plan, outlets, chosen, error) ||
+        !ct_plan_size_rings(plan, &planner.machine, options->cache_bytes, error))
+        return NULL;
+    return g_steal_pointer(&plan);
+}

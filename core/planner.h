@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the planner's own files share: what may run where, how ports may lie, how layouts meet. */
+#pragma once
+
+#include "cost.h"
+#include "plan.h"
+#include "row.h"
+
+/* What the choice is made of, for one graph. */
+typedef struct {
+    const CtGraph *graph;
+    CtRegistry *registry;
+    const CtPlanOptions *options;
+    CtMachine machine;
+    GHashTable *patterns; /* text of a row → CtRowPatterns, parsed once */
+} CtPlanner;
+
+/* The row's patterns; NULL with an error where its text is malformed. */
+const CtRowPatterns *ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row,
+                                    GError **error);
+
+/* ---- what may run: planner-variants.c ---- */
+
+/* Checks the names and values of --backend and --variant. */
+gboolean ct_planner_check_options(const CtPlanner *planner, GError **error);
+/* Whether `variant` can run on this machine, as inserted node or any other; otherwise *reason says
+ * why not, allocated, unless `reason` is NULL. */
+gboolean ct_planner_can_run(const CtPlanner *planner, const CtVariant *variant, char **reason);
+/* Whether the graph and the options let it run this node. */
+gboolean ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node,
+                           const CtVariant *variant, char **reason);
+/* The backend for all that names none; CT_N_BACKENDS: the best. */
+CtBackend ct_planner_backend(const CtPlanner *planner);
+
+/* ---- candidates: candidates.c ---- */
+
+/* One way of running a node, or a row of them: a variant with all its layouts. */
+typedef struct {
+    const CtVariant *variant;
+    const CtRow *row;
+    guint n_nodes;
+    guint *nodes;      /* in the graph; each feeds the next */
+    CtLayout *inputs;  /* [inputs of the first] empty where no data flows */
+    CtLayout *outputs; /* [outputs of the last] */
+    CtLoad load;
+    gdouble seconds; /* per second of stream */
+} CtArrangement;
+
+typedef struct {
+    GPtrArray *all;    /* of CtArrangement */
+    GPtrArray **nodes; /* [graph nodes] of those that cover the node, borrowed */
+    guint n_nodes;
+} CtCandidates;
+
+/* The arrangements of every node, of the same layouts the cheapest: rows of the variants that may
+ * run, in the orders that the neighbours name. */
+CtCandidates *ct_candidates_new(CtPlanner *planner, GError **error);
+void ct_candidates_free(CtCandidates *candidates);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtCandidates, ct_candidates_free)
+
+/* ---- from layout to layout: bridge.c ---- */
+
+typedef struct {
+    const CtStage *stage; /* transpose, convert */
+    const CtVariant *variant;
+    const CtRow *row;
+    CtLayout to;
+    CtLoad load;
+    gdouble seconds;
+} CtBridgeStep;
+
+/* What must stand between a writer and a reader. */
+typedef struct {
+    guint n_steps;
+    CtBridgeStep steps[2];
+    gdouble seconds; /* HUGE_VAL: there is no way */
+} CtBridge;
+
+/* The cheapest way for `stream` from one concrete layout to another; types may widen. */
+void ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream,
+                    const CtLayout *from, const CtLayout *to);
+/* The type of the stream's elements in this layout: complex, where parts stand apart. */
+CtType ct_layout_stream_type(const CtLayout *layout);
+
+/* ---- the choice: choose.c ---- */
+
+/* Readers of an output that data flows to. */
+typedef struct {
+    guint node; /* in the graph */
+    guint port;
+    GArray *readers; /* of CtPlanReader, with nodes of the graph */
+} CtOutlet;
+
+/* The outlets of all nodes that anybody reads, by node and port; free with g_ptr_array_unref. */
+GPtrArray *ct_outlets_new(const CtGraph *graph);
+
+/* Writes the arrangement of each node of the graph, and whether their cost is sure to be the least.
+ */
+gboolean ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates,
+                           const GPtrArray *outlets, const CtArrangement **chosen, gboolean *exact,
+                           gdouble *seconds, GError **error);
+
+/* ---- memory: plan-rings.c ---- */
+
+/* Sets samples, granules, histories, capacities and bytes of all links, and the bindings' samples.
+ */
+gboolean ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes,
+                            GError **error);
