@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products of all pairs of inputs of one channel, summed over time, in tiles. */
-#include "correlate-kernels.h"
+#include "correlate-few.h"
 
 #include <string.h>
 
@@ -324,6 +324,8 @@ CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output, gsiz
         .n_inputs = n_stations * n_pols,
         .n_blocks = (n_stations * n_pols + arithmetic->lanes - 1) / arithmetic->lanes,
     };
+    if (CT_ISA(correlate_few_shape)(shape))
+        return TRUE;
     shape->sums_bytes = running_bytes(shape) * (arithmetic->continues ? 2 : 1);
     shape->scratch_bytes = 3 * line_bytes(shape) +
                            round_up(arithmetic->lanes * arithmetic->tile_row_bytes) +
@@ -406,6 +408,11 @@ CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages
                              gint64 time_stride, gint64 station_stride, gint64 pol_stride, gsize n,
                              gsize done, void *sums, void *scratch)
 {
+    if (shape->is_few) {
+        CT_ISA(correlate_few_accumulate)
+        (shape, voltages, time_stride, station_stride, pol_stride, n, done, sums, scratch);
+        return;
+    }
     const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
     const Tiles tiles = {arithmetic->lanes, shape->n_blocks};
     const gsize sum_row_bytes = 2 * arithmetic->lanes * arithmetic->sum_bytes;
@@ -501,6 +508,11 @@ CT_ISA(correlate_flush)(const CorrelateShape *shape, const void *sums, gsize don
                         guint8 *visibilities, gint64 baseline_stride, gint64 p_stride,
                         gint64 q_stride, void *scratch)
 {
+    if (shape->is_few) {
+        CT_ISA(correlate_few_flush)
+        (shape, sums, done, visibilities, baseline_stride, p_stride, q_stride);
+        return;
+    }
     const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
     const Choice *choice = find_choice(shape->input, shape->output);
     const gsize n_pols = shape->n_pols;

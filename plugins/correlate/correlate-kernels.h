@@ -40,7 +40,8 @@ typedef struct {
     gsize n_pols;
     gsize n_inputs;
     gsize n_blocks;
-    gsize sums_bytes;    /* of one channel's sums; zero at first, 64-byte aligned */
+    gboolean is_few;     /* inputs: the way of correlate-few.h */
+    gsize sums_bytes;    /* of one channel's sums; 64-byte aligned */
     gsize scratch_bytes; /* of one worker; 64-byte aligned */
 } CorrelateShape;
 
