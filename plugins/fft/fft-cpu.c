@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transforms on the processor, by FFTW, in batches that stay in cache.
+/* Transforms on the processor, in batches that stay in cache.
  *
- * One plan serves every layout: a batch of transforms that lie one after another. Blocks that lie
- * so are transformed in place of the copy; others are transposed into scratch, many transforms at a
- * time, and back. So the same numbers come out wherever a block was cut, and FFTW never meets a
- * stride, with which it takes two to seven times as long. */
+ * One plan of FFTW serves every layout: a batch of transforms that lie one after another. Blocks
+ * that lie so are transformed in place of the copy; others are transposed into scratch, many
+ * transforms at a time, and back; FFTW's own strides take two to seven times as long. Where
+ * neighbouring series lie side by side, transforms of the usual lengths need no transpose: each has
+ * a lane of the vectors. The same numbers come out wherever a block was cut.
+ */
 #include "fft-kernels.h"
+#include "fft-lanes-plan.h"
 #include "fft-plan.h"
 
 #include <string.h>
@@ -15,6 +18,8 @@
 /* Transforms that are transposed together: elements of 8 bytes in a cache line. */
 #define GROUP       8
 #define GROUP_BYTES (1 << 20)
+/* Neighbouring series from which on lanes are faster than transposes. */
+#define LEAST_LANES 4
 
 typedef struct {
     FftDesign design;
@@ -25,6 +30,9 @@ typedef struct {
     gsize in_bytes, out_bytes; /* of an element */
     gsize in_scratch;          /* bytes of scratch before the output's */
     gint64 n_items;
+    FftLanes lanes;
+    gboolean has_lanes;
+    gboolean time_last; /* time is the fastest axis */
 } Fft;
 
 static gsize
@@ -43,6 +51,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_fft_design_init(design, prepare->nodes[0].params, input->stream, error))
         return FALSE;
     ct_fft_axes_init(&self->axes, design, &input->layout, &output->layout);
+    self->time_last = ct_layout_axis(&output->layout, "time") == (gint)output->layout.n_axes - 1;
     self->in_bytes = ct_type_info(input->stream->type)->bytes;
     self->out_bytes = ct_type_info(output->stream->type)->bytes;
 
@@ -63,6 +72,10 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->in_scratch = round_up((gsize)(self->n_group * design->length) * self->in_bytes, 64);
     prepare->scratch_bytes =
         self->in_scratch + (gsize)(self->n_group * design->out_length) * self->out_bytes;
+    self->has_lanes = ct_fft_lanes_plan_init(&self->lanes, design);
+    if (self->has_lanes)
+        prepare->scratch_bytes =
+            MAX(prepare->scratch_bytes, self->lanes.n * FFT_MAX_LANES * 2 * sizeof(float));
     prepare->n_items = self->n_items = prepare->n_workers == 1 ? 1 : 8 * prepare->n_workers;
     return TRUE;
 }
@@ -186,21 +199,46 @@ transform(const Fft *self, const FftBatch *batch, const Run *run, const CtBlock 
     }
 }
 
+/* A run along time is as long as the block: there, no length makes a difference. */
+static gboolean
+use_lanes(const Fft *self, const FftBatch *batch, const Run *run)
+{
+    return self->has_lanes && run->step_in == (gint64)self->in_bytes &&
+           run->step_out == (gint64)self->out_bytes && batch->step_in != run->step_in &&
+           batch->step_out != run->step_out && (run->length >= LEAST_LANES || self->time_last);
+}
+
 static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     const Fft *self = state;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
     FftBatch batch;
 
-    ct_fft_axes_apply(&self->axes, &work->inputs[0], &work->outputs[0], &batch);
+    ct_fft_axes_apply(&self->axes, in, out, &batch);
     Run run = find_run(&batch);
 
-    /* Every item is as many groups of transforms as any other. */
-    gint64 n_groups = (batch.n_transforms + self->n_group - 1) / self->n_group;
-    gint64 end = work->end * n_groups / self->n_items;
-    for (gint64 group = work->begin * n_groups / self->n_items; group < end; group++)
-        transform(self, &batch, &run, &work->inputs[0], &work->outputs[0], group * self->n_group,
-                  MIN(self->n_group, batch.n_transforms - group * self->n_group), work->scratch);
+    gint64 group = self->n_group, runs = 1;
+    gboolean lanes = use_lanes(self, &batch, &run);
+    if (lanes) {
+        group = FFT_MAX_LANES;
+        runs = batch.n_transforms / run.length;
+    }
+
+    /* Every item is as many groups of transforms as any other; those in lanes keep to a run. */
+    gint64 length = batch.n_transforms / runs, per_run = (length + group - 1) / group;
+    gint64 end = work->end * runs * per_run / self->n_items;
+    for (gint64 i = work->begin * runs * per_run / self->n_items; i < end; i++) {
+        gint64 first = i / per_run * length + i % per_run * group;
+        gint64 n = MIN(group, length - i % per_run * group), x, y;
+        ct_fft_batch_offset(&batch, first, &x, &y);
+        if (lanes)
+            CT_ISA(ct_fft_lanes)
+            (&self->lanes, in->data + x, batch.step_in, out->data + y, batch.step_out, (gsize)n,
+             work->scratch);
+        else
+            transform(self, &batch, &run, in, out, first, n, work->scratch);
+    }
     return TRUE;
 }
 
@@ -212,6 +250,7 @@ finish(gpointer state)
     if (self == NULL)
         return;
     ct_fft_plan_free(self->plan);
+    ct_fft_lanes_plan_clear(&self->lanes);
     g_free(self);
 }
 
@@ -222,7 +261,7 @@ finish(gpointer state)
         {types "[... time] -> " to "[... time channel]", 0.25},                                    \
         {types "[time ... phase] -> " to "[time channel ...]", 0.18},                              \
     {                                                                                              \
-        types "{...} -> " to "{...}", 0.15                                                         \
+        types "{...} -> " to "{...}", 0.25                                                         \
     }
 
 const CtVariant CT_ISA(ct_fft_cpu) = {

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Radices, rotations and row orders of transforms in lanes. */
+#include "fft-lanes-plan.h"
+
+#include <math.h>
+
+/* Longer ones no longer fit the second-level cache. */
+#define MAX_LENGTH 4096
+
+/* The next radix of what is left of a length, 0 where there is none; 4 · 4 is faster than 8 · 2. */
+static gsize
+next_radix(gsize rest)
+{
+    static const gsize radices[] = {8, 4, 2, 5, 3};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(radices); i++)
+        if (rest % radices[i] == 0 && rest != 2 * radices[i] * (radices[i] == 8))
+            return radices[i];
+    return 0;
+}
+
+gboolean
+ct_fft_lanes_plan_init(FftLanes *plan, const FftDesign *design)
+{
+    gsize n = (gsize)design->length, rest = n;
+
+    *plan = (FftLanes){0};
+    if (design->wide || design->real || n < 2 || n > MAX_LENGTH)
+        return FALSE;
+    while (rest > 1) {
+        gsize radix = next_radix(rest);
+        if (radix == 0)
+            return FALSE;
+        plan->radix[plan->n_passes++] = radix;
+        rest /= radix;
+    }
+
+    /* One transform of the passes: element i of the input, and which one stands at i at the end. */
+    int *in_row = g_new(int, n), *out_row = g_new(int, n);
+    for (gsize i = 0; i < n; i++) {
+        gsize made = 0, weight = 1, m = n, place = i;
+        for (gsize pass = 0; pass < plan->n_passes; pass++) {
+            m /= plan->radix[pass];
+            made += weight * (place / m);
+            weight *= plan->radix[pass];
+            place %= m;
+        }
+        in_row[i] = (int)i;
+        out_row[i] = (int)made;
+    }
+    /* The spectrum may have its zero frequency in the middle. */
+    int *spectrum = design->inverse ? in_row : out_row;
+    gint64 first = design->shift ? design->length / 2 : 0;
+    for (gsize i = 0; i < n; i++)
+        spectrum[i] = (int)((spectrum[i] + first) % design->length);
+
+    gsize m = n;
+    for (gsize pass = 0; pass < plan->n_passes; pass++) {
+        gsize radix = plan->radix[pass], block = m;
+        m /= radix;
+        float *turns = g_new(float, 2 * m * (radix - 1));
+        for (gsize j = 0; j < m; j++)
+            for (gsize k = 1; k < radix; k++) {
+                gdouble angle = -2 * G_PI * (gdouble)(j * k) / (gdouble)block;
+                turns[2 * (j * (radix - 1) + k - 1)] = (float)cos(angle);
+                turns[2 * (j * (radix - 1) + k - 1) + 1] = (float)sin(angle);
+            }
+        plan->turns[pass] = turns;
+    }
+    plan->n = n;
+    plan->in_row = in_row;
+    plan->out_row = out_row;
+    plan->swapped = design->inverse;
+    plan->scale = design->inverse ? 1 / (float)design->length : 1;
+    return TRUE;
+}
+
+void
+ct_fft_lanes_plan_clear(FftLanes *plan)
+{
+    for (gsize pass = 0; pass < plan->n_passes; pass++)
+        g_free((gpointer)plan->turns[pass]);
+    g_free((gpointer)plan->in_row);
+    g_free((gpointer)plan->out_row);
+    *plan = (FftLanes){0};
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Passes of radix 2, 3, 4, 5 and 8 over vectors that hold one element of many transforms. */
+#include "fft-lanes.h"
+
+#include <string.h>
+
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
+#define LANES  ((size_t)CT_VECTOR_BYTES / sizeof(float))
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
+
+/* Real and imaginary parts of two vectors of complex numbers, and back. The order of lanes between
+ * the two is whatever takes one instruction. */
+#if CT_VECTOR_BYTES == 64
+#define SPLIT(a, b, i)                                                                             \
+    __builtin_shufflevector(a, b, i, i + 2, i + 16, i + 18, i + 4, i + 6, i + 20, i + 22, i + 8,   \
+                            i + 10, i + 24, i + 26, i + 12, i + 14, i + 28, i + 30)
+#define JOIN(a, b, i)                                                                              \
+    __builtin_shufflevector(a, b, i, i + 16, i + 1, i + 17, i + 4, i + 20, i + 5, i + 21, i + 8,   \
+                            i + 24, i + 9, i + 25, i + 12, i + 28, i + 13, i + 29)
+#elif CT_VECTOR_BYTES == 32
+#define SPLIT(a, b, i)                                                                             \
+    __builtin_shufflevector(a, b, i, i + 2, i + 8, i + 10, i + 4, i + 6, i + 12, i + 14)
+#define JOIN(a, b, i)                                                                              \
+    __builtin_shufflevector(a, b, i, i + 8, i + 1, i + 9, i + 4, i + 12, i + 5, i + 13)
+#else
+#define SPLIT(a, b, i) __builtin_shufflevector(a, b, i, i + 2, i + 4, i + 6)
+#define JOIN(a, b, i)  __builtin_shufflevector(a, b, i, i + 4, i + 1, i + 5)
+#endif
+
+typedef struct {
+    Floats re, im;
+} Complex;
+
+INLINE Complex
+add(Complex a, Complex b)
+{
+    return (Complex){a.re + b.re, a.im + b.im};
+}
+
+INLINE Complex
+subtract(Complex a, Complex b)
+{
+    return (Complex){a.re - b.re, a.im - b.im};
+}
+
+/* a − i·b and a + i·b, without a sign to change. */
+INLINE Complex
+minus_i(Complex a, Complex b)
+{
+    return (Complex){a.re + b.im, a.im - b.re};
+}
+
+INLINE Complex
+plus_i(Complex a, Complex b)
+{
+    return (Complex){a.re - b.im, a.im + b.re};
+}
+
+INLINE Complex
+scaled(Complex a, float scale)
+{
+    return (Complex){a.re * scale, a.im * scale};
+}
+
+INLINE Complex
+multiply(Complex a, float re, float im)
+{
+    return (Complex){a.re * re - a.im * im, a.re * im + a.im * re};
+}
+
+INLINE void
+dft_2(Complex *x)
+{
+    Complex a = x[0];
+
+    x[0] = add(a, x[1]);
+    x[1] = subtract(a, x[1]);
+}
+
+INLINE void
+dft_3(Complex *x)
+{
+    Complex sum = add(x[1], x[2]), difference = scaled(subtract(x[1], x[2]), 0.866025403784438647f);
+    Complex middle = subtract(x[0], scaled(sum, 0.5f));
+
+    x[0] = add(x[0], sum);
+    x[1] = minus_i(middle, difference);
+    x[2] = plus_i(middle, difference);
+}
+
+INLINE void
+dft_4(Complex *x)
+{
+    Complex a = add(x[0], x[2]), b = subtract(x[0], x[2]);
+    Complex c = add(x[1], x[3]), d = subtract(x[1], x[3]);
+
+    x[0] = add(a, c);
+    x[1] = minus_i(b, d);
+    x[2] = subtract(a, c);
+    x[3] = plus_i(b, d);
+}
+
+INLINE void
+dft_5(Complex *x)
+{
+    const float cos1 = 0.309016994374947424f, cos2 = -0.809016994374947424f;
+    const float sin1 = 0.951056516295153572f, sin2 = 0.587785252292473129f;
+    Complex a = add(x[1], x[4]), b = add(x[2], x[3]);
+    Complex c = subtract(x[1], x[4]), d = subtract(x[2], x[3]);
+    Complex even1 = add(x[0], add(scaled(a, cos1), scaled(b, cos2)));
+    Complex even2 = add(x[0], add(scaled(a, cos2), scaled(b, cos1)));
+    Complex odd1 = add(scaled(c, sin1), scaled(d, sin2));
+    Complex odd2 = subtract(scaled(c, sin2), scaled(d, sin1));
+
+    x[0] = add(x[0], add(a, b));
+    x[1] = minus_i(even1, odd1);
+    x[2] = minus_i(even2, odd2);
+    x[3] = plus_i(even2, odd2);
+    x[4] = plus_i(even1, odd1);
+}
+
+INLINE void
+dft_8(Complex *x)
+{
+    const float half = 0.707106781186547524f;
+    Complex even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
+
+    dft_4(even);
+    dft_4(odd);
+    /* exp(−πi/4) = (1 − i) / √2, exp(−3πi/4) = (−1 − i) / √2 */
+    odd[1] = scaled((Complex){odd[1].re + odd[1].im, odd[1].im - odd[1].re}, half);
+    odd[3] = scaled((Complex){odd[3].im - odd[3].re, -odd[3].im - odd[3].re}, half);
+    x[0] = add(even[0], odd[0]);
+    x[4] = subtract(even[0], odd[0]);
+    x[1] = add(even[1], odd[1]);
+    x[5] = subtract(even[1], odd[1]);
+    x[2] = minus_i(even[2], odd[2]);
+    x[6] = plus_i(even[2], odd[2]);
+    x[3] = add(even[3], odd[3]);
+    x[7] = subtract(even[3], odd[3]);
+}
+
+/* A call of CT_ISA(ct_fft_lanes), or a part of its lanes. */
+typedef struct {
+    const FftLanes *plan;
+    const char *x;
+    char *y;
+    ptrdiff_t x_step, y_step;
+    size_t n_lanes;
+    Complex *rows; /* [n] */
+} Lanes;
+
+INLINE Complex
+load(const Lanes *lanes, size_t row)
+{
+    const char *x = lanes->x + lanes->plan->in_row[row] * lanes->x_step;
+    Floats a, b;
+
+    if (lanes->n_lanes == LANES) {
+        memcpy(&a, x, sizeof a);
+        memcpy(&b, x + sizeof a, sizeof b);
+    } else {
+        float some[2 * LANES] = {0};
+        memcpy(some, x, lanes->n_lanes * 2 * sizeof(float));
+        memcpy(&a, some, sizeof a);
+        memcpy(&b, some + LANES, sizeof b);
+    }
+    Complex value = {SPLIT(a, b, 0), SPLIT(a, b, 1)};
+    return lanes->plan->swapped ? (Complex){value.im, value.re} : value;
+}
+
+INLINE void
+store(const Lanes *lanes, size_t row, Complex value)
+{
+    char *y = lanes->y + lanes->plan->out_row[row] * lanes->y_step;
+
+    if (lanes->plan->scale != 1)
+        value = scaled(value, lanes->plan->scale);
+    if (lanes->plan->swapped)
+        value = (Complex){value.im, value.re};
+    Floats a = JOIN(value.re, value.im, 0), b = JOIN(value.re, value.im, 2);
+    if (lanes->n_lanes == LANES) {
+        memcpy(y, &a, sizeof a);
+        memcpy(y + sizeof a, &b, sizeof b);
+    } else {
+        float all[2 * LANES];
+        memcpy(all, &a, sizeof a);
+        memcpy(all + LANES, &b, sizeof b);
+        memcpy(y, all, lanes->n_lanes * 2 * sizeof(float));
+    }
+}
+
+/* A pass over all blocks; m is 1 in the last one. */
+INLINE void
+pass(const Lanes *lanes, const size_t r, void (*dft)(Complex *), const float *turns, size_t m,
+     const int first, const int last)
+{
+    for (size_t block = 0; block < lanes->plan->n; block += r * m)
+        for (size_t j = 0; j < m; j++) {
+            const float *turn = turns + 2 * (r - 1) * j;
+            Complex x[8];
+            UNROLL for (size_t k = 0; k < r; k++) x[k] =
+                first ? load(lanes, j + k * m) : lanes->rows[block + j + k * m];
+            dft(x);
+            if (last) {
+                UNROLL for (size_t k = 0; k < r; k++) store(lanes, block + k, x[k]);
+                continue;
+            }
+            lanes->rows[block + j] = x[0];
+            UNROLL for (size_t k = 1; k < r; k++) lanes->rows[block + j + k * m] =
+                multiply(x[k], turn[2 * k - 2], turn[2 * k - 1]);
+        }
+}
+
+#define PASS(r)                                                                                    \
+    static void pass_##r(const Lanes *lanes, const float *turns, size_t m, int first)              \
+    {                                                                                              \
+        if (first && m == 1)                                                                       \
+            pass(lanes, r, dft_##r, turns, 1, 1, 1);                                               \
+        else if (first)                                                                            \
+            pass(lanes, r, dft_##r, turns, m, 1, 0);                                               \
+        else if (m == 1)                                                                           \
+            pass(lanes, r, dft_##r, turns, 1, 0, 1);                                               \
+        else                                                                                       \
+            pass(lanes, r, dft_##r, turns, m, 0, 0);                                               \
+    }
+
+PASS(2)
+PASS(3)
+PASS(4)
+PASS(5)
+PASS(8)
+
+void
+CT_ISA(ct_fft_lanes)(const FftLanes *plan, const void *x, ptrdiff_t x_step, void *y,
+                     ptrdiff_t y_step, size_t n_lanes, float *scratch)
+{
+    static void (*const passes[])(const Lanes *, const float *, size_t, int) = {
+        [2] = pass_2, [3] = pass_3, [4] = pass_4, [5] = pass_5, [8] = pass_8,
+    };
+
+    for (size_t lane = 0; lane < n_lanes; lane += LANES) {
+        Lanes lanes = {
+            .plan = plan,
+            .x = (const char *)x + lane * 2 * sizeof(float),
+            .y = (char *)y + lane * 2 * sizeof(float),
+            .x_step = x_step,
+            .y_step = y_step,
+            .n_lanes = n_lanes - lane < LANES ? n_lanes - lane : LANES,
+            .rows = (Complex *)scratch,
+        };
+        size_t m = plan->n;
+        for (size_t i = 0; i < plan->n_passes; i++) {
+            m /= plan->radix[i];
+            passes[plan->radix[i]](&lanes, plan->turns[i], m, i == 0);
+        }
+    }
+}
