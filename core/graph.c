@@ -65,6 +65,7 @@ ct_graph_node_free(CtGraphNode *node)
             ct_stream_clear(&node->node.outputs[i]);
     }
     g_free((CtStream *)node->node.inputs);
+    g_free((gpointer)node->node.input_names);
     g_free(node->node.outputs);
     g_free(node->node.input_layouts);
     g_free(node->node.output_layouts);
@@ -140,6 +141,7 @@ graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegi
         .block = stage_config->block,
     };
     node->node.inputs = g_new0(CtStream, node->node.n_inputs + 1);
+    node->node.input_names = g_new0(const char *, node->node.n_inputs + 1);
     node->node.outputs = g_new0(CtStream, node->node.n_outputs + 1);
     node->node.input_layouts = g_new0(CtLayout, node->node.n_inputs + 1);
     node->node.output_layouts = g_new0(CtLayout, node->node.n_outputs + 1);
@@ -373,6 +375,7 @@ take_inputs(CtGraphNode *node, const GPtrArray *nodes, GError **error)
                                   writer->node.stage->outputs[node->from[i].port].name);
         CtStream *input = (CtStream *)&node->node.inputs[i];
         ct_stream_copy(input, stream);
+        ((const char **)node->node.input_names)[i] = writer->node.name;
         CtLayout pattern;
         const char *declared = ct_node_input_port(&node->node, i)->layout;
         if (declared && ct_layout_parse(&pattern, declared, NULL)) {

@@ -173,9 +173,6 @@ fill_clock(CtNode *node, const Inflow *inflow, GError **error)
 gboolean
 ct_node_infer(CtNode *node, GError **error)
 {
-    Inflow inflow;
-    if (!find_inflow(node, &inflow, error))
-        return FALSE;
     g_autoptr(GError) cause = NULL;
     if (node->stage->infer && !node->stage->infer(node, &cause)) {
         if (!cause)
@@ -189,8 +186,12 @@ ct_node_infer(CtNode *node, GError **error)
                             "its footprint has a window of %" G_GINT64_FORMAT
                             " and a hop of %" G_GINT64_FORMAT " samples",
                             footprint->window, footprint->hop);
-    if (inflow.stream && !fill_clock(node, &inflow, error))
-        return FALSE;
+    if (footprint->kind != CT_FOOTPRINT_OWN) {
+        Inflow inflow;
+        if (!find_inflow(node, &inflow, error) ||
+            (inflow.stream && !fill_clock(node, &inflow, error)))
+            return FALSE;
+    }
     for (guint i = 0; i < node->n_outputs; i++) {
         if (!check_output(node, i, error))
             return FALSE;
