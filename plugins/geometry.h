@@ -11,7 +11,8 @@
  * east, north, up of any length that points at the source. A station at r receives a plane wave
  * from the unit vector s (r · s)/c seconds before the origin does; to line it up with the origin
  * its signal must be delayed by just that. */
-#define GEOMETRY_LIGHT 299792458.0
+#define GEOMETRY_LIGHT        299792458.0
+#define GEOMETRY_GOLDEN_ANGLE (G_PI * (3 - sqrt(5)))
 
 #define GEOMETRY_DIRECTIONS_HELP                                                                   \
     "rows of l, m (direction cosines east, north) or of east, north, up"
@@ -139,7 +140,7 @@ geometry_positions(const CtParams *params, gint64 *n_stations, GError **error)
         positions = g_new(gdouble, n * 3);
         for (gint64 i = 0; i < n; i++) {
             gdouble r = radius * sqrt((i + 0.5) / n);
-            gdouble azimuth = i * G_PI * (3 - sqrt(5));
+            gdouble azimuth = i * GEOMETRY_GOLDEN_ANGLE;
             positions[3 * i + 0] = r * sin(azimuth);
             positions[3 * i + 1] = r * cos(azimuth);
             positions[3 * i + 2] = 0;

@@ -11,8 +11,13 @@ static const CtParam pointing_params[] = {
     GEOMETRY_POSITION_PARAMS,
     {"n_stations", CT_PARAM_INT, CT_PARAM_RANGED, .minimum = 1, .maximum = 1 << 20,
      .help = "for a spiral; left out: those of the input"},
-    {"directions", CT_PARAM_REAL, CT_PARAM_TABLE | CT_PARAM_REQUIRED,
+    {"directions", CT_PARAM_REAL, CT_PARAM_TABLE,
      .help = "of the beams: " GEOMETRY_DIRECTIONS_HELP},
+    {"disk", CT_PARAM_REAL, CT_PARAM_RANGED, .minimum = 0, .maximum = 1,
+     .help = "in place of directions: n_beams evenly over a disk of this radius in l and m around "
+             "the zenith, beam b at radius·√((b + ½)/n), azimuth b golden angles"},
+    {"n_beams", CT_PARAM_INT, CT_PARAM_RANGED, .minimum = 1, .maximum = 1 << 20,
+     .help = "with disk"},
     {"normalisation", CT_PARAM_CHOICE, .fallback = "mean",
      .choices = (const char *const[]){"mean", "power", "sum", NULL},
      .help = "weights of modulus 1/n, 1/√n or 1 for n stations: a source keeps its amplitude, the "
@@ -71,6 +76,44 @@ set_channels(const CtNode *node, CtStream *weights, GError **error)
     return TRUE;
 }
 
+/* A new array [beam][3] of unit vectors. */
+static gdouble *
+new_directions(const CtParams *params, gint64 *n_beams, GError **error)
+{
+    gboolean by_disk = ct_params_has(params, "disk");
+    if (by_disk == ct_params_has(params, "directions")) {
+        ct_params_error(params, "directions", error,
+                        "wants the beams either as directions or as a disk, but is given %s",
+                        by_disk ? "both" : "neither");
+        return NULL;
+    }
+    if (by_disk != ct_params_has(params, "n_beams")) {
+        ct_params_error(params, "n_beams", error,
+                        "wants to stand beside 'disk', and with it alone");
+        return NULL;
+    }
+    gint64 n = by_disk ? ct_params_int(params, "n_beams") : ct_params_count(params, "directions");
+    if (n < 1) {
+        ct_params_error(params, "directions", error, "wants a beam at least");
+        return NULL;
+    }
+    g_autofree gdouble *directions = g_new(gdouble, 3 * n);
+    for (gint64 b = 0; b < n; b++) {
+        gdouble *direction = directions + 3 * b;
+        if (by_disk) {
+            gdouble radius = ct_params_real(params, "disk") * sqrt((b + 0.5) / n);
+            gdouble azimuth = b * GEOMETRY_GOLDEN_ANGLE;
+            direction[0] = radius * sin(azimuth);
+            direction[1] = radius * cos(azimuth);
+            direction[2] = sqrt(1 - radius * radius);
+        } else if (!geometry_direction(params, "directions", b, direction, error)) {
+            return NULL;
+        }
+    }
+    *n_beams = n;
+    return g_steal_pointer(&directions);
+}
+
 static gboolean
 pointing_infer(CtNode *node, GError **error)
 {
@@ -79,14 +122,10 @@ pointing_infer(CtNode *node, GError **error)
     weights->type = CT_CF32;
     if (!set_channels(node, weights, error))
         return FALSE;
-    guint n_beams = ct_params_count(params, "directions");
-    if (n_beams < 1)
-        return ct_params_error(params, "directions", error, "wants a beam at least");
-    for (guint b = 0; b < n_beams; b++) {
-        gdouble direction[3] = {0};
-        if (!geometry_direction(params, "directions", b, direction, error))
-            return FALSE;
-    }
+    gint64 n_beams = 0;
+    g_autofree gdouble *directions = new_directions(params, &n_beams, error);
+    if (!directions)
+        return FALSE;
 
     gint64 n_stations = 0;
     const CtStream *input = &node->inputs[0];
@@ -135,7 +174,8 @@ pointing_prepare(CtPrepare *prepare, gpointer *state, GError **error)
             }
     gint64 n_stations = length[STATION];
     g_autofree gdouble *positions = geometry_positions(params, &n_stations, error);
-    if (!positions)
+    g_autofree gdouble *directions = new_directions(params, &length[BEAM], error);
+    if (!positions || !directions)
         return FALSE;
     pointing->weights = g_try_new(float complex, n);
     if (!pointing->weights) {
@@ -152,12 +192,9 @@ pointing_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     };
     gdouble modulus = moduli[ct_params_choice(params, "normalisation")];
     gint channel = ct_stream_axis(stream, "channel");
-    for (gint64 beam = 0; beam < length[BEAM]; beam++) {
-        gdouble direction[3] = {0};
-        if (!geometry_direction(params, "directions", beam, direction, error))
-            return FALSE;
+    for (gint64 beam = 0; beam < length[BEAM]; beam++)
         for (gint64 s = 0; s < n_stations; s++) {
-            gdouble lead = geometry_lead(positions + 3 * s, direction);
+            gdouble lead = geometry_lead(positions + 3 * s, directions + 3 * beam);
             for (gint64 b = 0; b < length[SUBBAND]; b++)
                 for (gint64 c = 0; c < length[CHANNEL]; c++) {
                     gdouble turns = ct_stream_coordinate(stream, channel, c, b) * lead;
@@ -167,7 +204,6 @@ pointing_prepare(CtPrepare *prepare, gpointer *state, GError **error)
                         (float complex)(modulus * (cos(angle) + I * sin(angle)));
                 }
         }
-    }
     return TRUE;
 }
 
