@@ -40,7 +40,10 @@ append_axis(GString *text, const CtStream *stream, const CtLayoutAxis *layout_ax
     const CtAxis *axis = &stream->axes[a];
     const CtCoordinate *coordinate = &axis->coordinate;
     g_string_append_printf(text, "%" G_GINT64_FORMAT, axis->length);
-    if (coordinate->unit) {
+    if (strcmp(axis->name, "time") == 0 && stream->rate_num) {
+        g_string_append(text, ", \"unit\": \"s\", \"first\": 0, \"step\": ");
+        append_real(text, 1 / ct_stream_sample_rate(stream));
+    } else if (coordinate->unit) {
         g_string_append_printf(text, ", \"unit\": \"%s\"", coordinate->unit);
         if (coordinate->parent)
             g_string_append_printf(text, ", \"parent\": \"%s\"", coordinate->parent);
@@ -229,7 +232,8 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
     if (!axis)
         return malformed(json, error, "has an axis twice, or too many");
     const char *unit = text_value(json, map, "unit");
-    if (!unit)
+    /* Seconds follow from the clock. */
+    if (!unit || strcmp(name, "time") == 0)
         return TRUE;
     CtCoordinate *coordinate = &axis->coordinate;
     const char *parent = text_value(json, map, "parent");
