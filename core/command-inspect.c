@@ -53,22 +53,45 @@ print_params(const CtParam *params)
 }
 
 static void
+print_variant(const CtRegistry *registry, const CtStage *stage, const CtVariant *variant)
+{
+    g_print("  %s  %s", variant->name, backend_names[variant->backend]);
+    if (variant->isa != CT_ISA_BASELINE)
+        g_print(" %s", isa_names[variant->isa]);
+    if (variant->covers[1]) {
+        g_autofree char *covers = g_strjoinv(" + ", (char **)variant->covers);
+        g_print(", %s in one", covers);
+    }
+    if (!ct_registry_allows_isa(registry, variant->isa))
+        g_print(", not on this machine");
+    const char *file = ct_registry_variant_file(registry, variant);
+    if (!g_str_equal(file, ct_registry_stage_file(registry, stage)))
+        g_print("  (%s)", file);
+    g_print("\n");
+}
+
+static gboolean
+have_same_rows(const CtVariant *a, const CtVariant *b)
+{
+    const CtRow *x = a->rows, *y = b->rows;
+    while (x->layouts && y->layouts && g_str_equal(x->layouts, y->layouts)) {
+        x++;
+        y++;
+    }
+    return !x->layouts && !y->layouts;
+}
+
+/* Rows stand once under the last of the variants in a row that share them. */
+static void
 print_variants(const CtRegistry *registry, const CtStage *stage)
 {
     const GPtrArray *variants = ct_registry_variants(registry, stage->name);
     g_print("\nVariants\n");
     for (guint i = 0; i < variants->len; i++) {
         const CtVariant *variant = variants->pdata[i];
-        g_print("  %s  %s", variant->name, backend_names[variant->backend]);
-        if (variant->isa != CT_ISA_BASELINE)
-            g_print(" %s", isa_names[variant->isa]);
-        if (variant->covers[1]) {
-            g_autofree char *covers = g_strjoinv(" + ", (char **)variant->covers);
-            g_print(", %s in one", covers);
-        }
-        if (!ct_registry_allows_isa(registry, variant->isa))
-            g_print(", not on this machine");
-        g_print("  (%s)\n", ct_registry_variant_file(registry, variant));
+        print_variant(registry, stage, variant);
+        if (i + 1 < variants->len && have_same_rows(variant, variants->pdata[i + 1]))
+            continue;
         for (const CtRow *row = variant->rows; row->layouts; row++)
             g_print("      %s\n", row->layouts);
     }

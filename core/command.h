@@ -12,7 +12,9 @@ typedef struct {
     gboolean (*run)(int argc, char **argv, GError **error);
 } CtCommand;
 
+extern const CtCommand ct_command_check;
 extern const CtCommand ct_command_inspect;
+extern const CtCommand ct_command_plan;
 
 /* Parses the options of `command`; what is left in `argv` are its arguments, of which there must be
  * `least` to `most`. Prints the help and exits where it is asked for. */

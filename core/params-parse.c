@@ -76,7 +76,9 @@ ct_param_describe(const CtParam *param)
         g_string_append(text, quantity ? quantity : names[param->kind]);
     if (!(param->flags & CT_PARAM_RANGED))
         return g_string_free(text, FALSE);
-    const gboolean low = param->minimum > -G_MAXDOUBLE, high = param->maximum < G_MAXDOUBLE;
+    /* Limits that only keep an integer from overflowing say nothing to a reader. */
+    const gdouble largest = param->kind == CT_PARAM_INT ? 1e15 : G_MAXDOUBLE;
+    const gboolean low = param->minimum > -largest, high = param->maximum < largest;
     if (low && high) {
         g_string_append(text, " from ");
         append_limit(text, param, param->minimum);

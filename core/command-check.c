@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cornerturn check`: everything that can be known of a graph without running it. */
+#include "command-graph.h"
+
+static void
+print_node(const CtNode *node)
+{
+    g_print("%s: %s\n", node->name, node->stage->name);
+    for (guint i = 0; i < node->n_outputs; i++) {
+        g_autofree char *stream = ct_stream_describe(&node->outputs[i]);
+        g_print("  %s  %s  %s\n", node->stage->outputs[i].name,
+                ct_type_info(node->outputs[i].type)->name, stream);
+    }
+}
+
+static gboolean
+run(int argc, char **argv, GError **error)
+{
+    g_auto(CtSession) session = {0};
+    gboolean quiet = FALSE;
+    const GOptionEntry entries[] = {
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print nothing where all is well", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    if (!ct_session_parse(&session, &ct_command_check, entries, &argc, &argv, error) ||
+        !ct_session_plan(&session, argv[1], error))
+        return FALSE;
+    for (guint i = 0; !quiet && i < session.graph->nodes->len; i++)
+        print_node(&((const CtGraphNode *)session.graph->nodes->pdata[i])->node);
+    return TRUE;
+}
+
+const CtCommand ct_command_check = {
+    .name = "check",
+    .arguments = "FILE",
+    .summary = "Check a graph without running it, and show what flows",
+    .run = run,
+};
