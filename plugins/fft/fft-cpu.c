@@ -234,10 +234,9 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         ct_fft_batch_offset(&batch, first, &x, &y);
         if (lanes)
             CT_ISA(ct_fft_lanes)
-            (&self->lanes, in->data + x, batch.step_in, out->data + y, batch.step_out, (gsize)n,
-             work->scratch);
-        else
-            transform(self, &batch, &run, in, out, first, n, work->scratch);
+        (&self->lanes, in->data + x, batch.step_in, out->data + y, batch.step_out, (gsize)n,
+         work->scratch);
+        else transform(self, &batch, &run, in, out, first, n, work->scratch);
     }
     return TRUE;
 }
@@ -254,14 +253,15 @@ finish(gpointer state)
     g_free(self);
 }
 
-/* Transforms that lie one after another are copied nowhere. */
-#define ROWS(types, to)                                                                            \
-    {types "[... phase] -> " to "[... channel]", 0.25},                                            \
-        {types "[... channel] -> " to "[... phase]", 0.25},                                        \
-        {types "[... time] -> " to "[... time channel]", 0.25},                                    \
-        {types "[time ... phase] -> " to "[time channel ...]", 0.18},                              \
+/* Transforms that lie one after another are copied nowhere, and of neighbouring series only complex
+ * single ones go through lanes. */
+#define ROWS(types, to, elsewhere)                                                                 \
+    {types "[... phase] -> " to "[... channel]", 1},                                               \
+        {types "[... channel] -> " to "[... phase]", 1},                                           \
+        {types "[... time] -> " to "[... time channel]", 1},                                       \
+        {types "[time ... phase] -> " to "[time channel ...]", 0.8},                               \
     {                                                                                              \
-        types "{...} -> " to "{...}", 0.25                                                         \
+        types "{...} -> " to "{...}", elsewhere                                                    \
     }
 
 const CtVariant CT_ISA(ct_fft_cpu) = {
@@ -269,7 +269,10 @@ const CtVariant CT_ISA(ct_fft_cpu) = {
     .backend = CT_CPU,
     .isa = CT_ISA_THIS,
     .covers = (const char *const[]){"fft", NULL},
-    .rows = (const CtRow[]){ROWS("cf32|f32", "cf32"), ROWS("cf64|f64", "cf64"), {NULL, 0}},
+    .rows = (const CtRow[]){ROWS("cf32", "cf32", 1),
+                            ROWS("f32", "cf32", 0.5),
+                            ROWS("cf64|f64", "cf64", 0.5),
+                            {NULL, 0}},
     .split = "*",
     .prepare = prepare,
     .work = work,

@@ -144,18 +144,24 @@ cut_series(const Fir *self, Cut *cut, const CtBinding *input, const CtBinding *o
         cut->lane_phase[i] = (int)(i / cut->repeat);
 }
 
-/* Sizes of tiles, and how rows lie in scratch. */
+/* Sizes of tiles for firings of up to `most` outputs, and how rows lie in scratch. */
 static void
-cut_tiles(const Fir *self, Cut *cut)
+cut_tiles(const Fir *self, Cut *cut, gint64 most)
 {
     gint64 n_channels = self->design.n_channels, n_taps = self->design.n_taps;
     gint64 repeat = (gint64)cut->repeat, row = n_channels * repeat;
 
-    cut->tiles_per_phase = MAX(1, (repeat + TILE_ROW / 2) / TILE_ROW);
+    /* Few outputs have few rows, which are then longer: every row costs a call. */
+    cut->tile_outputs = MIN(self->apart ? TILE_WINDOWS : TILE_OUTPUTS,
+                            MAX(1, (most + self->n_streams - 1) / self->n_streams));
+    cut->n_rows = (cut->tile_outputs - 1) * self->row_step + n_taps;
+    gint64 aim = MAX(TILE_ROW, TILE_FLOATS / cut->n_rows);
+
+    cut->tiles_per_phase = MAX(1, (repeat + aim / 2) / aim);
     cut->tile_phases = 1;
     if (cut->tiles_per_phase == 1) {
         gint64 whole = FIR_MAX_LANES / greatest_divisor(FIR_MAX_LANES, repeat);
-        cut->tile_phases = MIN(n_channels, MAX(whole, TILE_ROW / repeat / whole * whole));
+        cut->tile_phases = MIN(n_channels, MAX(whole, aim / repeat / whole * whole));
         cut->tile_floats = repeat;
     } else {
         cut->tile_floats =
@@ -169,12 +175,11 @@ cut_tiles(const Fir *self, Cut *cut)
     if (cut->n_tiles == 1 && self->n_streams == 1 && self->row_step == 1 &&
         row < 3 * FIR_MAX_LANES && row % FIR_MAX_LANES != 0)
         cut->merged = round_up(TILE_ROW, row) / row;
-
-    cut->tile_outputs = self->apart ? TILE_WINDOWS : TILE_OUTPUTS;
-    if (!self->apart && cut->n_tiles == 1)
+    if (!self->apart && cut->n_tiles == 1) {
         cut->tile_outputs =
             MAX(TILE_OUTPUTS, (TILE_FLOATS / (gint64)cut->pitch - n_taps) / self->row_step);
-    cut->n_rows = (cut->tile_outputs - 1) * self->row_step + n_taps;
+        cut->n_rows = (cut->tile_outputs - 1) * self->row_step + n_taps;
+    }
 
     gsize unit = cut->inner * self->element_bytes;
     cut->group = MIN(cut->n_units, MAX(1, (gint64)(GATHER_BYTES / unit)));
@@ -220,9 +225,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     }
 
     cut_series(self, &self->packed, input, output, TRUE);
-    cut_tiles(self, &self->packed);
+    cut_tiles(self, &self->packed, output->max_samples);
     cut_series(self, &self->loose, input, output, FALSE);
-    cut_tiles(self, &self->loose);
+    cut_tiles(self, &self->loose, output->max_samples);
     prepare->scratch_bytes = MAX(cut_scratch(&self->packed), cut_scratch(&self->loose));
 
     /* Vectors begin at any phase, those of merged rows beyond the last one. */
@@ -486,12 +491,12 @@ const CtVariant CT_ISA(ct_fir_cpu) = {
     .covers = (const char *const[]){"fir", NULL},
     .rows =
         (const CtRow[]){
-            {COMPLEX "{time ...} -> cf32{time phase ...}", 0.4},
-            {COMPLEX "[time ...] -> cf32[... time phase]", 0.3},
-            {COMPLEX "[time ...] -> cf32[time phase ...]", 0.4},
-            {REAL "{time ...} -> f32{time phase ...}", 0.4},
-            {REAL "[time ...] -> f32[... time phase]", 0.3},
-            {REAL "[time ...] -> f32[time phase ...]", 0.4},
+            {COMPLEX "{time ...} -> cf32{time phase ...}", 1},
+            {COMPLEX "[time ...] -> cf32[... time phase]", 0.8},
+            {COMPLEX "[time ...] -> cf32[time phase ...]", 1},
+            {REAL "{time ...} -> f32{time phase ...}", 1},
+            {REAL "[time ...] -> f32[... time phase]", 0.8},
+            {REAL "[time ...] -> f32[time phase ...]", 1},
             {NULL, 0},
         },
     .split = "*",

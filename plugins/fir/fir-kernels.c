@@ -203,35 +203,40 @@ load_taps(Floats *h, const FirRows *rows, size_t e)
     }
 }
 
-/* n_taps taps of BLOCK windows that are one tap apart: each sample is loaded once. */
+/* n_taps taps of n windows that are one tap apart: each sample is loaded once. */
 INLINE void
-add_shared(Floats *sum, const Floats *h, const size_t n_taps, const float *x, ptrdiff_t step)
+add_shared(Floats *sum, const size_t n, const Floats *h, const size_t n_taps, const float *x,
+           ptrdiff_t step)
 {
-    UNROLL for (size_t row = 0; row < BLOCK + n_taps - 1; row++)
+    UNROLL for (size_t row = 0; row < n + n_taps - 1; row++)
     {
         Floats sample = load(x + (ptrdiff_t)row * step);
-        UNROLL for (size_t t = 0; t < BLOCK; t++) if (row >= t && row - t < n_taps) sum[t] +=
+        UNROLL for (size_t t = 0; t < n; t++) if (row >= t && row - t < n_taps) sum[t] +=
             h[row - t] * sample;
     }
 }
 
-/* n outputs from x on. */
-INLINE void
-sum_block(const Floats *h, size_t n_taps, const size_t n, const float *x, ptrdiff_t x_step,
-          ptrdiff_t tap_step, float *y, ptrdiff_t y_step, size_t n_floats)
+/* As many times n outputs as there are, from output `t` on; returns the first that is left. */
+INLINE size_t
+sum_blocks(const FirRows *rows, const Floats *h, const size_t n, size_t t, size_t e,
+           size_t n_floats)
 {
-    Floats sum[BLOCK] = {{0}};
-    size_t k = 0;
+    for (; t + n <= rows->n_outputs; t += n) {
+        const float *x = rows->x + (ptrdiff_t)t * rows->x_step + e;
+        float *y = rows->y + (ptrdiff_t)t * rows->y_step + e;
+        Floats sum[BLOCK] = {{0}};
+        size_t k = 0;
 
-    if (n == BLOCK && x_step == tap_step)
-        for (; k + CHUNK <= n_taps; k += CHUNK)
-            add_shared(sum, h + k, CHUNK, x + (ptrdiff_t)k * tap_step, tap_step);
-    for (; k < n_taps; k++) {
-        const float *window = x + (ptrdiff_t)k * tap_step;
-        UNROLL for (size_t t = 0; t < n; t++) sum[t] += h[k] * load(window + (ptrdiff_t)t * x_step);
+        if (n > 1 && rows->x_step == rows->tap_step)
+            for (; k + CHUNK <= rows->n_taps; k += CHUNK)
+                add_shared(sum, n, h + k, CHUNK, x + (ptrdiff_t)k * rows->tap_step, rows->tap_step);
+        for (; k < rows->n_taps; k++)
+            UNROLL for (size_t i = 0; i < n; i++) sum[i] +=
+                h[k] * load(x + (ptrdiff_t)k * rows->tap_step + (ptrdiff_t)i * rows->x_step);
+        UNROLL for (size_t i = 0; i < n; i++)
+            memcpy(y + (ptrdiff_t)i * rows->y_step, &sum[i], n_floats * sizeof *y);
     }
-    UNROLL for (size_t t = 0; t < n; t++)
-        memcpy(y + (ptrdiff_t)t * y_step, &sum[t], n_floats * sizeof *y);
+    return t;
 }
 
 /* All outputs of the lanes at e. */
@@ -239,17 +244,13 @@ INLINE void
 sum_lanes(const FirRows *rows, size_t e, size_t n_floats)
 {
     Floats h[FIR_MAX_TAPS];
-    const float *x = rows->x + e;
-    float *y = rows->y + e;
     size_t t = 0;
 
     load_taps(h, rows, e);
-    for (; t + BLOCK <= rows->n_outputs; t += BLOCK)
-        sum_block(h, rows->n_taps, BLOCK, x + (ptrdiff_t)t * rows->x_step, rows->x_step,
-                  rows->tap_step, y + (ptrdiff_t)t * rows->y_step, rows->y_step, n_floats);
-    for (; t < rows->n_outputs; t++)
-        sum_block(h, rows->n_taps, 1, x + (ptrdiff_t)t * rows->x_step, rows->x_step, rows->tap_step,
-                  y + (ptrdiff_t)t * rows->y_step, rows->y_step, n_floats);
+    t = sum_blocks(rows, h, BLOCK, t, e, n_floats);
+    t = sum_blocks(rows, h, BLOCK / 2, t, e, n_floats);
+    t = sum_blocks(rows, h, BLOCK / 4, t, e, n_floats);
+    sum_blocks(rows, h, 1, t, e, n_floats);
 }
 
 void
