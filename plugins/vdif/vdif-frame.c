@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { WORDS = VDIF_HEADER_BYTES / 4 };
+enum { WORDS = VDIF_HEADER_BYTES / 4, SPREAD_PARTS = 2048 };
 
 static guint32
 little_32(const guint8 *bytes)
@@ -207,29 +207,70 @@ vdif_payload_decode_plain(const VdifDecoder *decoder, const guint8 *payload, gin
         }
 }
 
-/* Parts begin … end − 1 to consecutive floats, by whole bytes where possible. */
-static void
-decode_run(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint64 end, gfloat *out)
+/* Whole bytes to floats `stride` bytes apart. */
+static inline void
+expand_bytes(const gfloat *table, const guint8 *bytes, gint64 n, guint8 *out, gint64 stride,
+             guint per_byte)
 {
-    const guint per_byte = 8 / decoder->bits;
-    gint64 i = begin;
-    for (; i < end && i % per_byte; i++)
-        *out++ = part(decoder, payload, i);
-    for (; i + per_byte <= end; i += per_byte, out += per_byte)
-        memcpy(out, decoder->bytes + payload[i / per_byte] * per_byte, per_byte * sizeof *out);
-    for (; i < end; i++)
-        *out++ = part(decoder, payload, i);
+    for (gint64 i = 0; i < n; i++)
+        for (guint k = 0; k < per_byte; k++, out += stride)
+            memcpy(out, table + bytes[i] * per_byte + k, sizeof *table);
 }
 
-/* One channel of real samples to floats that stand apart. */
+/* One function for each number of parts in a byte, so that the compiler knows it. */
+#define DEFINE_EXPAND(per_byte)                                                                    \
+    static void expand_##per_byte(const gfloat *table, const guint8 *bytes, gint64 n, guint8 *out, \
+                                  gint64 stride)                                                   \
+    {                                                                                              \
+        if (stride == sizeof *table)                                                               \
+            expand_bytes(table, bytes, n, out, sizeof *table, per_byte);                           \
+        else                                                                                       \
+            expand_bytes(table, bytes, n, out, stride, per_byte);                                  \
+    }
+DEFINE_EXPAND(1)
+DEFINE_EXPAND(2)
+DEFINE_EXPAND(4)
+DEFINE_EXPAND(8)
+
+/* Parts begin … end − 1 to floats `stride` bytes apart, by whole bytes where possible. */
 static void
-decode_apart(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint64 end,
-             guint8 *out, gint64 stride)
+decode_run(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint64 end, guint8 *out,
+           gint64 stride)
 {
-    const guint per_byte = 8 / decoder->bits;
-    for (gint64 i = begin; i < end; i++, out += stride)
-        memcpy(out, decoder->bytes + payload[i / per_byte] * per_byte + i % per_byte,
-               sizeof(gfloat));
+    static void (*const expand[])(const gfloat *, const guint8 *, gint64, guint8 *, gint64) = {
+        [1] = expand_1, [2] = expand_2, [4] = expand_4, [8] = expand_8};
+    const gint64 per_byte = 8 / decoder->bits;
+    gint64 i = begin;
+    for (; i < end && i % per_byte; i++, out += stride)
+        *(gfloat *)out = part(decoder, payload, i);
+    const gint64 n = (end - i) / per_byte;
+    expand[per_byte](decoder->bytes, payload + i / per_byte, n, out, stride);
+    i += n * per_byte;
+    out += n * per_byte * stride;
+    for (; i < end; i++, out += stride)
+        *(gfloat *)out = part(decoder, payload, i);
+}
+
+/* By way of a buffer, from which whole values are spread. */
+static void
+decode_spread(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint64 end,
+              guint8 *out, gint64 time_stride, gint64 channel_stride)
+{
+    gfloat buffer[SPREAD_PARTS];
+    const guint n_channels = decoder->n_channels, per_sample = n_channels * decoder->n_parts;
+    const gint64 step = SPREAD_PARTS / per_sample;
+    for (gint64 t = begin; t < end; t += step) {
+        const gint64 n = MIN(step, end - t);
+        decode_run(decoder, payload, t * per_sample, (t + n) * per_sample, (guint8 *)buffer,
+                   sizeof *buffer);
+        const gfloat *from = buffer;
+        for (gint64 i = 0; i < n; i++, out += time_stride)
+            for (guint c = 0; c < n_channels; c++, from += decoder->n_parts)
+                if (decoder->n_parts == 2)
+                    memcpy(out + c * channel_stride, from, 2 * sizeof *from);
+                else
+                    memcpy(out + c * channel_stride, from, sizeof *from);
+    }
 }
 
 void
@@ -241,9 +282,11 @@ vdif_payload_decode(const VdifDecoder *decoder, const guint8 *payload, gint64 be
     const gboolean packed = time_stride == decoder->n_channels * value_bytes &&
                             (decoder->n_channels == 1 || channel_stride == value_bytes);
     if (decoder->bytes && packed)
-        decode_run(decoder, payload, begin * per_sample, end * per_sample, (gfloat *)out);
+        decode_run(decoder, payload, begin * per_sample, end * per_sample, out, sizeof(gfloat));
     else if (decoder->bytes && per_sample == 1)
-        decode_apart(decoder, payload, begin, end, out, time_stride);
+        decode_run(decoder, payload, begin, end, out, time_stride);
+    else if (decoder->bytes && per_sample <= SPREAD_PARTS)
+        decode_spread(decoder, payload, begin, end, out, time_stride, channel_stride);
     else
         vdif_payload_decode_plain(decoder, payload, begin, end, out, time_stride, channel_stride);
 }
