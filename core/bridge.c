@@ -51,17 +51,17 @@ leads(const CtRowPatterns *row, const CtRowPorts *ports, const CtLayout *from, c
 
 /* One stage from `from` to `to` by its cheapest variant; HUGE_VAL where it has none for it. */
 static void
-find_step(CtBridgeStep *step, CtPlanner *planner, const char *name, const CtStream *stream,
+find_step(CtBridgeStep *step, CtPlanner *planner, CtBridgeKind kind, const CtStream *stream,
           const CtLayout *from, const CtLayout *to)
 {
     *step = (CtBridgeStep){.to = *to, .seconds = HUGE_VAL};
-    step->stage = ct_registry_stage(planner->registry, name, NULL);
+    step->stage = planner->bridges[kind];
     if (!step->stage)
         return;
     CtStream before = *stream, after = *stream;
     before.type = ct_layout_stream_type(from);
     after.type = ct_layout_stream_type(to);
-    const CtNode node = {.name = name,
+    const CtNode node = {.name = step->stage->name,
                          .stage = step->stage,
                          .n_inputs = 1,
                          .inputs = &before,
@@ -73,7 +73,7 @@ find_step(CtBridgeStep *step, CtPlanner *planner, const char *name, const CtStre
     ct_load_init(&step->load, &node, 1, from, to);
 
     const CtBackend backend = ct_planner_backend(planner);
-    const GPtrArray *variants = ct_registry_variants(planner->registry, name);
+    const GPtrArray *variants = ct_registry_variants(planner->registry, step->stage->name);
     gboolean knows = FALSE;
     for (guint i = 0; i < variants->len; i++)
         knows |= ((const CtVariant *)g_ptr_array_index(variants, i))->backend == backend;
@@ -97,11 +97,11 @@ find_step(CtBridgeStep *step, CtPlanner *planner, const char *name, const CtStre
 /* Takes the way through `middle` where it is cheaper than what `bridge` has. */
 static void
 try_middle(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, const CtLayout *from,
-           const CtLayout *middle, const CtLayout *to, const char *const names[2])
+           const CtLayout *middle, const CtLayout *to, const CtBridgeKind kinds[2])
 {
     CtBridge other = {.n_steps = 2};
-    find_step(&other.steps[0], planner, names[0], stream, from, middle);
-    find_step(&other.steps[1], planner, names[1], stream, middle, to);
+    find_step(&other.steps[0], planner, kinds[0], stream, from, middle);
+    find_step(&other.steps[1], planner, kinds[1], stream, middle, to);
     other.seconds = other.steps[0].seconds + other.steps[1].seconds;
     if (other.seconds < bridge->seconds)
         *bridge = other;
@@ -119,14 +119,14 @@ ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, con
     CtLayout converted, transposed;
     const gboolean can_first = with_type(&converted, from, after);
     if (before == after) {
-        find_step(&bridge->steps[0], planner, "transpose", stream, from, to);
+        find_step(&bridge->steps[0], planner, CT_BRIDGE_TRANSPOSE, stream, from, to);
         bridge->seconds = bridge->steps[0].seconds;
     } else if (can_first && ct_layout_equal(&converted, to)) {
-        find_step(&bridge->steps[0], planner, "convert", stream, from, to);
+        find_step(&bridge->steps[0], planner, CT_BRIDGE_CONVERT, stream, from, to);
         bridge->seconds = bridge->steps[0].seconds;
     } else {
-        static const char *const convert_first[] = {"convert", "transpose"};
-        static const char *const transpose_first[] = {"transpose", "convert"};
+        static const CtBridgeKind convert_first[] = {CT_BRIDGE_CONVERT, CT_BRIDGE_TRANSPOSE};
+        static const CtBridgeKind transpose_first[] = {CT_BRIDGE_TRANSPOSE, CT_BRIDGE_CONVERT};
         bridge->seconds = HUGE_VAL;
         if (can_first)
             try_middle(bridge, planner, stream, from, &converted, to, convert_first);

@@ -7,10 +7,19 @@
  * a link has as many as are worth looking at. */
 #include "planner.h"
 
-/* Layouts of a link whose orders the nodes at its ends try; arrangements of a row; of a node. */
-enum { MAX_ORDERS = 12, MAX_OF_ROW = 16, MAX_OF_NODE = 96, MAX_SWEEPS = 8 };
+#include <math.h>
 
-/* A variant over a row of nodes, with one of its rows of layouts. */
+/* Orders that reach a node from one side; layouts of a side with an order of its own; arrangements
+ * of a node; rounds over the graph. */
+enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODE = 96, MAX_SWEEPS = 8 };
+
+/* An option is hopeless when it costs so many times what the cheapest one does, with transposes at
+ * all its ports. */
+static const gdouble hopeless = 4;
+
+enum { FROM_WRITERS, FROM_READERS, N_SIDES };
+
+/* A row of layouts over a row of nodes, with the cheapest of the variants that have it. */
 typedef struct {
     const CtVariant *variant;
     const CtRow *row;
@@ -20,15 +29,19 @@ typedef struct {
     guint n_ports;
     CtRowPort *ports; /* inputs of the first node, outputs of the last */
     CtRowPorts row_ports;
-    guint n_tried; /* orders of the node's that it was bound to */
+    CtLayout *canonical; /* [n_ports] bound to no order of the neighbours' */
+    CtLoad load;
+    gdouble seconds;
+    guint n_tried[N_SIDES]; /* orders that it was bound to */
 } Option;
 
 typedef struct {
     CtPlanner *planner;
     CtCandidates *candidates;
-    GPtrArray **options; /* [node] of Option, those that begin with the node */
-    GArray **orders;     /* [node] of CtLayout: at any of its ports */
+    GPtrArray **options;        /* [node] of Option, those that begin with the node */
+    GArray *(*orders)[N_SIDES]; /* [node] of CtLayout: at its links */
     GPtrArray *outlets;
+    GPtrArray *failed; /* patterns that do not fit the node at hand; borrowed */
 } Search;
 
 static void
@@ -36,6 +49,7 @@ option_free(gpointer data)
 {
     Option *option = data;
     g_free(option->nodes);
+    g_free(option->canonical);
     g_free(option->ports);
     g_free(option);
 }
@@ -158,6 +172,105 @@ set_ports(const Search *search, Option *option)
     option->row_ports = (CtRowPorts){first->n_inputs, last->n_outputs, option->ports};
 }
 
+static Option *
+option_new(const Search *search, const CtRowPatterns *patterns, const guint *nodes, guint n_nodes)
+{
+    Option *option = g_new0(Option, 1);
+    option->patterns = patterns;
+    option->n_nodes = n_nodes;
+    option->nodes = g_memdup2(nodes, n_nodes * sizeof(*nodes));
+    set_ports(search, option);
+    option->canonical = g_new0(CtLayout, option->n_ports + 1);
+    return option;
+}
+
+/* What the option asks of the machine, whatever the orders. */
+static void
+set_load(const Search *search, Option *option)
+{
+    g_autofree CtNode *covered = g_new(CtNode, option->n_nodes);
+    for (guint k = 0; k < option->n_nodes; k++)
+        covered[k] = node_at(search, option->nodes[k])->node;
+    ct_load_init(&option->load, covered, option->n_nodes, option->canonical,
+                 &option->canonical[option->row_ports.n_inputs]);
+    option->seconds = HUGE_VAL;
+}
+
+/* Adds the variant's row to the options, where it can be bound to the streams. Preferences never
+ * decide whether it can. */
+static void
+add_option(Search *search, const CtVariant *variant, const CtRow *row,
+           const CtRowPatterns *patterns, const guint *nodes, guint n_nodes, GString *reasons)
+{
+    GPtrArray *options = search->options[nodes[0]];
+    Option *option = NULL;
+    for (guint i = 0; i < options->len && !option; i++) {
+        Option *other = g_ptr_array_index(options, i);
+        if (other->patterns == patterns && other->n_nodes == n_nodes)
+            option = other;
+    }
+    if (!option) {
+        if (g_ptr_array_find(search->failed, patterns, NULL))
+            return;
+        option = option_new(search, patterns, nodes, n_nodes);
+        g_autoptr(GError) cause = NULL;
+        if (!ct_row_bind(patterns, &option->row_ports, 0, NULL, NULL, option->canonical, &cause)) {
+            g_string_append_printf(reasons, "%s%s '%s': %s", reasons->len ? "; " : "",
+                                   variant->name, row->layouts, cause->message);
+            g_ptr_array_add(search->failed, (gpointer)patterns);
+            option_free(option);
+            return;
+        }
+        set_load(search, option);
+        g_ptr_array_add(options, option);
+    }
+    const gdouble seconds = ct_cost_seconds(&search->planner->machine, variant, row, &option->load);
+    if (seconds < option->seconds) {
+        option->variant = variant;
+        option->row = row;
+        option->seconds = seconds;
+    }
+}
+
+/* Seconds of transposes at all ports. */
+static gdouble
+surroundings(const Search *search, const Option *option)
+{
+    gdouble sum = 0;
+    for (guint p = 0; p < option->n_ports; p++) {
+        const CtLayout *layout = &option->canonical[p];
+        CtLayout turned = *layout;
+        for (guint a = 0; a < layout->n_axes; a++)
+            turned.axes[a] = layout->axes[layout->n_axes - 1 - a];
+        CtBridge bridge;
+        if (layout->n_axes > 0) {
+            ct_bridge_find(&bridge, search->planner, option->ports[p].stream, layout, &turned);
+            sum += bridge.seconds;
+        }
+    }
+    return sum;
+}
+
+static void
+drop_hopeless(Search *search, guint n)
+{
+    GPtrArray *options = search->options[n];
+    const Option *best = NULL;
+    for (guint i = 0; i < options->len; i++) {
+        const Option *option = g_ptr_array_index(options, i);
+        if (option->n_nodes == 1 && (!best || option->seconds < best->seconds))
+            best = option;
+    }
+    if (!best || options->len == 1)
+        return;
+    const gdouble limit = hopeless * (best->seconds + surroundings(search, best));
+    for (guint i = options->len; i-- > 0;) {
+        const Option *option = g_ptr_array_index(options, i);
+        if (option->n_nodes == 1 && option->seconds > limit)
+            g_ptr_array_remove_index(options, i);
+    }
+}
+
 /* All options that begin with node `n`. What does not fit is told in `reasons`. */
 static gboolean
 find_options(Search *search, guint n, GString *reasons, GError **error)
@@ -165,6 +278,7 @@ find_options(Search *search, guint n, GString *reasons, GError **error)
     const CtGraphNode *node = node_at(search, n);
     const GPtrArray *variants =
         ct_registry_variants(search->planner->registry, node->node.stage->name);
+    g_ptr_array_set_size(search->failed, 0);
     for (guint v = 0; v < variants->len; v++) {
         const CtVariant *variant = g_ptr_array_index(variants, v);
         guint n_nodes;
@@ -181,16 +295,10 @@ find_options(Search *search, guint n, GString *reasons, GError **error)
             const CtRowPatterns *patterns = ct_planner_row(search->planner, variant, row, error);
             if (!patterns)
                 return FALSE;
-            Option *option = g_new0(Option, 1);
-            option->variant = variant;
-            option->row = row;
-            option->patterns = patterns;
-            option->n_nodes = n_nodes;
-            option->nodes = g_memdup2(nodes, n_nodes * sizeof(*nodes));
-            set_ports(search, option);
-            g_ptr_array_add(search->options[n], option);
+            add_option(search, variant, row, patterns, nodes, n_nodes, reasons);
         }
     }
+    drop_hopeless(search, n);
     return TRUE;
 }
 
@@ -212,9 +320,9 @@ has_order(const GArray *orders, const CtLayout *layout)
 }
 
 static void
-add_order(Search *search, guint node, const CtLayout *layout)
+add_order(Search *search, guint node, guint side, const CtLayout *layout)
 {
-    GArray *orders = search->orders[node];
+    GArray *orders = search->orders[node][side];
     if (layout->n_axes > 1 && orders->len < MAX_ORDERS && !has_order(orders, layout))
         g_array_append_val(orders, *layout);
 }
@@ -228,14 +336,14 @@ spread_orders(Search *search, const CtArrangement *arrangement)
     const CtGraphNode *node = node_at(search, first);
     for (guint i = 0; i < node->node.n_inputs; i++) {
         if (node->from[i].node >= 0)
-            add_order(search, node->from[i].node, &arrangement->inputs[i]);
+            add_order(search, node->from[i].node, FROM_READERS, &arrangement->inputs[i]);
     }
     for (guint i = 0; i < search->outlets->len; i++) {
         const CtOutlet *outlet = g_ptr_array_index(search->outlets, i);
         if (outlet->node != last)
             continue;
         for (guint r = 0; r < outlet->readers->len; r++)
-            add_order(search, g_array_index(outlet->readers, CtPlanReader, r).node,
+            add_order(search, g_array_index(outlet->readers, CtPlanReader, r).node, FROM_WRITERS,
                       &arrangement->outputs[outlet->port]);
     }
 }
@@ -260,35 +368,25 @@ same_layouts(const CtArrangement *a, const CtArrangement *b, guint n_inputs, gui
 
 /* Keeps it, or lets it take the place of one of the same layouts that costs more. */
 static void
-keep_arrangement(Search *search, const Option *option, const CtLayout *layouts)
+keep_arrangement(Search *search, const Option *option, const CtLayout *inputs,
+                 const CtLayout *outputs)
 {
-    const CtNode *first = &node_at(search, option->nodes[0])->node;
-    const CtNode *last = &node_at(search, option->nodes[option->n_nodes - 1])->node;
+    const guint n_inputs = option->row_ports.n_inputs, n_outputs = option->row_ports.n_outputs;
     CtArrangement *arrangement = g_new0(CtArrangement, 1);
     arrangement->variant = option->variant;
     arrangement->row = option->row;
     arrangement->n_nodes = option->n_nodes;
     arrangement->nodes = g_memdup2(option->nodes, option->n_nodes * sizeof(guint));
-    arrangement->inputs = g_new0(CtLayout, first->n_inputs + 1);
-    arrangement->outputs = g_new0(CtLayout, last->n_outputs + 1);
-    for (guint i = 0; i < first->n_inputs; i++)
-        arrangement->inputs[i] = layouts[i];
-    for (guint i = 0; i < last->n_outputs; i++)
-        arrangement->outputs[i] = layouts[first->n_inputs + i];
-
-    g_autofree CtNode *covered = g_new(CtNode, option->n_nodes);
-    for (guint k = 0; k < option->n_nodes; k++)
-        covered[k] = node_at(search, option->nodes[k])->node;
-    ct_load_init(&arrangement->load, covered, option->n_nodes, arrangement->inputs,
-                 arrangement->outputs);
-    arrangement->seconds = ct_cost_seconds(&search->planner->machine, option->variant, option->row,
-                                           &arrangement->load);
+    arrangement->inputs = g_memdup2(inputs, (n_inputs + 1) * sizeof(*inputs));
+    arrangement->outputs = g_memdup2(outputs, (n_outputs + 1) * sizeof(*outputs));
+    arrangement->load = option->load;
+    arrangement->seconds = option->seconds;
 
     GPtrArray *own = search->candidates->nodes[option->nodes[0]];
     for (guint i = 0; i < own->len; i++) {
         CtArrangement *other = g_ptr_array_index(own, i);
         if (other->nodes[0] != option->nodes[0] ||
-            !same_layouts(arrangement, other, first->n_inputs, last->n_outputs))
+            !same_layouts(arrangement, other, n_inputs, n_outputs))
             continue;
         if (arrangement->seconds < other->seconds) {
             other->variant = arrangement->variant;
@@ -308,31 +406,89 @@ keep_arrangement(Search *search, const Option *option, const CtLayout *layouts)
     spread_orders(search, arrangement);
 }
 
-/* Binds the options of node `n` to orders that they were not bound to yet. */
+static void
+bind_to(Search *search, const Option *option, const CtLayout *order)
+{
+    g_autofree CtLayout *layouts = g_new0(CtLayout, option->n_ports + 1);
+    if (ct_row_bind(option->patterns, &option->row_ports, 0, NULL, order, layouts, NULL))
+        keep_arrangement(search, option, layouts, &layouts[option->row_ports.n_inputs]);
+}
+
+/* The different layouts of inputs or outputs that follow an order of that side. */
+static guint
+bind_side(const Search *search, const Option *option, guint side, CtLayout *sides[MAX_OF_SIDE])
+{
+    const guint n_inputs = option->row_ports.n_inputs;
+    const guint begin = side == FROM_WRITERS ? 0 : n_inputs;
+    const guint n = side == FROM_WRITERS ? n_inputs : option->row_ports.n_outputs;
+    const guint node = option->nodes[side == FROM_WRITERS ? 0 : option->n_nodes - 1];
+    const GArray *orders = search->orders[node][side];
+    guint n_sides = 0;
+    for (guint i = 0; i <= orders->len && n_sides < MAX_OF_SIDE; i++) {
+        g_autofree CtLayout *layouts = g_new0(CtLayout, option->n_ports + 1);
+        const CtLayout *order = i == 0 ? NULL : &g_array_index(orders, CtLayout, i - 1);
+        if (!ct_row_bind(option->patterns, &option->row_ports, 0, NULL, order, layouts, NULL))
+            continue;
+        gboolean is_new = TRUE;
+        for (guint k = 0; k < n_sides && is_new; k++) {
+            is_new = FALSE;
+            for (guint p = 0; p < n; p++)
+                is_new |= !ct_layout_equal(&sides[k][p], &layouts[begin + p]);
+        }
+        if (is_new)
+            sides[n_sides++] = g_memdup2(&layouts[begin], (n + 1) * sizeof(*layouts));
+    }
+    return n_sides;
+}
+
+/* Where the orders of inputs and outputs are free of each other: each with each. */
+static void
+bind_freely(Search *search, const Option *option)
+{
+    CtLayout *inputs[MAX_OF_SIDE], *outputs[MAX_OF_SIDE];
+    const guint n_inputs = bind_side(search, option, FROM_WRITERS, inputs);
+    const guint n_outputs = bind_side(search, option, FROM_READERS, outputs);
+    for (guint i = 0; i < n_inputs; i++) {
+        for (guint o = 0; o < n_outputs; o++)
+            keep_arrangement(search, option, inputs[i], outputs[o]);
+    }
+    for (guint i = 0; i < n_inputs; i++)
+        g_free(inputs[i]);
+    for (guint o = 0; o < n_outputs; o++)
+        g_free(outputs[o]);
+}
+
+/* Binds the options of node `n` to the orders that came since it was last looked at. */
 static gboolean
-bind_options(Search *search, guint n)
+bind_options(Search *search, guint n, gboolean first)
 {
     gboolean changed = FALSE;
     for (guint i = 0; i < search->options[n]->len; i++) {
         Option *option = g_ptr_array_index(search->options[n], i);
-        CtLayout orders[2 * MAX_ORDERS];
-        guint n_orders = 0;
-        const guint last = option->nodes[option->n_nodes - 1];
-        const GArray *own = search->orders[n], *others = search->orders[last];
-        const guint known = own->len + (last != n ? others->len : 0);
-        if (option->n_tried == known + 1)
+        const guint ends[N_SIDES] = {n, option->nodes[option->n_nodes - 1]};
+        guint tried[N_SIDES];
+        gboolean has_new = first;
+        for (guint side = 0; side < N_SIDES; side++) {
+            tried[side] = option->n_tried[side];
+            option->n_tried[side] = search->orders[ends[side]][side]->len;
+            has_new |= option->n_tried[side] > tried[side];
+        }
+        if (!has_new)
             continue;
-        for (guint k = 0; k < own->len; k++)
-            orders[n_orders++] = g_array_index(own, CtLayout, k);
-        for (guint k = 0; last != n && k < others->len; k++)
-            orders[n_orders++] = g_array_index(others, CtLayout, k);
-        option->n_tried = known + 1;
-        g_autofree CtLayout *layouts = g_new(CtLayout, MAX_OF_ROW * option->n_ports + 1);
-        const guint n_found = ct_row_candidates(option->patterns, &option->row_ports, orders,
-                                                n_orders, layouts, MAX_OF_ROW);
-        for (guint k = 0; k < n_found; k++)
-            keep_arrangement(search, option, &layouts[k * option->n_ports]);
         changed = TRUE;
+        if (first)
+            keep_arrangement(search, option, option->canonical,
+                             &option->canonical[option->row_ports.n_inputs]);
+        if (option->patterns->any) {
+            bind_freely(search, option);
+            continue;
+        }
+        for (guint side = 0; side < N_SIDES; side++) {
+            for (guint k = tried[side]; k < option->n_tried[side]; k++) {
+                const CtLayout order = g_array_index(search->orders[ends[side]][side], CtLayout, k);
+                bind_to(search, option, &order);
+            }
+        }
     }
     return changed;
 }
@@ -341,25 +497,12 @@ static gboolean
 report_none(const Search *search, guint n, const GString *reasons, GError **error)
 {
     const CtGraphNode *node = node_at(search, n);
-    const CtPlace *place = &node->config->place;
     const char *stage = node->node.stage->name;
-    if (search->options[n]->len == 0 && reasons->len == 0)
-        return ct_graph_error(node, place, CT_ERROR_PLUGIN, error, "stage '%s' has no variant",
+    if (reasons->len == 0)
+        return ct_graph_error(node, NULL, CT_ERROR_PLUGIN, error, "stage '%s' has no variant",
                               stage);
-    if (search->options[n]->len == 0)
-        return ct_graph_error(node, place, CT_ERROR_LAYOUT, error,
-                              "no variant of '%s' can run here (%s)", stage, reasons->str);
-    g_autoptr(GString) text = g_string_new(reasons->str);
-    for (guint i = 0; i < search->options[n]->len; i++) {
-        const Option *option = g_ptr_array_index(search->options[n], i);
-        g_autofree CtLayout *layouts = g_new(CtLayout, option->n_ports + 1);
-        g_autoptr(GError) cause = NULL;
-        ct_row_bind(option->patterns, &option->row_ports, 0, NULL, NULL, layouts, &cause);
-        g_string_append_printf(text, "%s%s '%s': %s", text->len ? "; " : "", option->variant->name,
-                               option->row->layouts, cause ? cause->message : "");
-    }
-    return ct_graph_error(node, place, CT_ERROR_LAYOUT, error, "no variant of '%s' fits (%s)",
-                          stage, text->str);
+    return ct_graph_error(node, NULL, CT_ERROR_LAYOUT, error,
+                          "no variant of '%s' can run here (%s)", stage, reasons->str);
 }
 
 static void
@@ -367,11 +510,13 @@ search_clear(Search *search, guint n)
 {
     for (guint i = 0; i < n; i++) {
         g_ptr_array_unref(search->options[i]);
-        g_array_unref(search->orders[i]);
+        for (guint side = 0; side < N_SIDES; side++)
+            g_array_unref(search->orders[i][side]);
     }
     g_free(search->options);
     g_free(search->orders);
     g_ptr_array_unref(search->outlets);
+    g_ptr_array_unref(search->failed);
 }
 
 static gboolean
@@ -389,7 +534,7 @@ run_search(Search *search, guint n, GError **error)
     for (guint sweep = 0; sweep < MAX_SWEEPS && changed; sweep++) {
         changed = FALSE;
         for (guint k = 0; k < n; k++)
-            changed |= bind_options(search, sweep % 2 ? n - 1 - k : k);
+            changed |= bind_options(search, sweep % 2 ? n - 1 - k : k, sweep == 0);
     }
     for (guint i = 0; i < n && fine; i++) {
         if (search->candidates->nodes[i]->len == 0)
@@ -412,13 +557,15 @@ ct_candidates_new(CtPlanner *planner, GError **error)
         .planner = planner,
         .candidates = candidates,
         .options = g_new(GPtrArray *, n + 1),
-        .orders = g_new(GArray *, n + 1),
+        .orders = g_malloc_n(n + 1, sizeof(GArray *[N_SIDES])),
         .outlets = ct_outlets_new(planner->graph),
+        .failed = g_ptr_array_new(),
     };
     for (guint i = 0; i < n; i++) {
         candidates->nodes[i] = g_ptr_array_new();
         search.options[i] = g_ptr_array_new_with_free_func(option_free);
-        search.orders[i] = g_array_new(FALSE, FALSE, sizeof(CtLayout));
+        for (guint side = 0; side < N_SIDES; side++)
+            search.orders[i][side] = g_array_new(FALSE, FALSE, sizeof(CtLayout));
     }
     const gboolean fine = run_search(&search, n, error);
     search_clear(&search, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan in words: a table for people, a drawing for Graphviz, JSON for programs. */
-#include "plan.h"
+#include "planner.h"
 
 #include <string.h>
 
@@ -114,7 +114,7 @@ ct_plan_to_text(const CtPlan *plan)
     print_row(text, titles, widths);
     for (guint r = 0; r < rows->len; r++)
         print_row(text, g_ptr_array_index(rows, r), widths);
-    g_autofree char *memory = g_format_size_full(plan->bytes, G_FORMAT_SIZE_IEC_UNITS);
+    g_autofree char *memory = ct_format_bytes(plan->bytes);
     g_string_append_printf(
         text,
         "\n%u nodes, %u of them inserted (+), %u worker%s; %s of rings; predicted "

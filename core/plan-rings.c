@@ -64,67 +64,92 @@ samples_in(const CtPlanLink *link, gsize bytes)
     return length < 0 ? samples : MIN(samples, round_up(MAX(1, length), link->granule));
 }
 
-/* Whether data along time comes into the node, beside what is read before the stream starts. */
+/* Whether input `port` flows along time. */
+static gboolean
+flows(const CtPlan *plan, const CtPlanNode *node, guint port)
+{
+    return node->inputs[port] >= 0 && has_time(link_at(plan, node->inputs[port])->stream) &&
+           !(ct_node_input_port(&node->nodes[0], port)->flags & CT_PORT_STATIC);
+}
+
 static gboolean
 is_source(const CtPlan *plan, const CtPlanNode *node)
 {
     for (guint i = 0; i < node->n_inputs; i++) {
-        if (node->inputs[i] >= 0 &&
-            !(ct_node_input_port(&node->nodes[0], i)->flags & CT_PORT_STATIC) &&
-            has_time(link_at(plan, node->inputs[i])->stream))
+        if (flows(plan, node, i))
             return FALSE;
     }
     return TRUE;
 }
 
-/* What a firing of each node makes. */
 static void
-size_outputs(CtPlan *plan, gsize cache_bytes)
+set_granules(CtPlan *plan)
 {
-    for (guint n = 0; n < plan->nodes->len; n++) {
-        const CtPlanNode *node = node_at(plan, n);
-        gint64 samples = G_MAXINT64, granule = 1;
-        for (guint i = 0; i < node->n_outputs; i++) {
-            if (node->outputs[i] < 0 || !has_time(link_at(plan, node->outputs[i])->stream))
-                continue;
-            CtPlanLink *link = link_at(plan, node->outputs[i]);
-            const gint time = ct_layout_block_axis(&link->layout, "time");
-            link->granule = time >= 0 ? link->layout.axes[time].count : 1;
-            granule = MAX(granule, link->granule);
-            samples = MIN(samples, samples_in(link, cache_bytes));
-        }
-        if (is_source(plan, node) && node->nodes[0].block > 0)
-            samples = node->nodes[0].block;
-        for (guint i = 0; i < node->n_outputs; i++) {
-            if (node->outputs[i] < 0)
-                continue;
-            CtPlanLink *link = link_at(plan, node->outputs[i]);
-            link->max_samples = has_time(link->stream) ? round_up(samples, granule) : 1;
-            link->granule = MAX(1, link->granule);
-        }
+    for (guint i = 0; i < plan->links->len; i++) {
+        CtPlanLink *link = link_at(plan, i);
+        const gint time = ct_layout_block_axis(&link->layout, "time");
+        link->granule = time >= 0 && has_time(link->stream) ? link->layout.axes[time].count : 1;
     }
 }
 
-/* What a full firing of `node` wants to see of an input: *window of them for a single sample. */
+/* Samples of an input that a firing of a node may see to stay near `cache_bytes`. */
 static gint64
-full_firing(const CtPlan *plan, const CtPlanNode *node, guint port, gint64 *window)
+input_in_cache(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cache_bytes)
+{
+    gsize of_sum = 0;
+    if (node->footprint.kind == CT_FOOTPRINT_SUM) {
+        for (guint i = 0; i < node->n_outputs; i++)
+            of_sum += node->outputs[i] >= 0 ? bytes_of(link_at(plan, node->outputs[i]), 1) : 0;
+    }
+    return samples_in(link_at(plan, node->inputs[port]), MAX(cache_bytes, input_to_sum * of_sum));
+}
+
+/* What a firing makes, so that neither what it makes nor what it sees leaves the cache: at least
+ * one sample. A source's `block` is taken at its word. */
+static void
+size_outputs(CtPlan *plan, const CtPlanNode *node, gsize cache_bytes)
+{
+    const CtFootprint *footprint = &node->footprint;
+    const gboolean fixed = is_source(plan, node) && node->nodes[0].block > 0;
+    gint64 samples = fixed ? node->nodes[0].block : G_MAXINT64, granule = 1;
+    for (guint i = 0; i < node->n_outputs; i++) {
+        if (node->outputs[i] < 0 || !has_time(link_at(plan, node->outputs[i])->stream))
+            continue;
+        const CtPlanLink *link = link_at(plan, node->outputs[i]);
+        granule = MAX(granule, link->granule);
+        if (!fixed)
+            samples = MIN(samples, samples_in(link, cache_bytes));
+    }
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (!flows(plan, node, i))
+            continue;
+        const gint64 seen = input_in_cache(plan, node, i, cache_bytes);
+        const gint64 extra =
+            footprint->kind == CT_FOOTPRINT_WINDOW ? footprint->window - footprint->hop : 0;
+        samples = MIN(samples, MAX(1, (seen - extra) / footprint->hop));
+    }
+    for (guint i = 0; i < node->n_outputs; i++) {
+        if (node->outputs[i] < 0)
+            continue;
+        CtPlanLink *link = link_at(plan, node->outputs[i]);
+        link->max_samples = has_time(link->stream) ? round_up(samples, granule) : 1;
+    }
+}
+
+/* What a full firing of `node` wants to see of an input; *window: for a single sample. */
+static gint64
+full_firing(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cache_bytes,
+            gint64 *window)
 {
     const CtPlanLink *link = link_at(plan, node->inputs[port]);
     const CtFootprint *footprint = &node->footprint;
     *window = 1;
-    if (!has_time(link->stream) ||
-        ct_node_input_port(&node->nodes[0], port)->flags & CT_PORT_STATIC)
+    if (!flows(plan, node, port))
         return 1;
     gint64 made = 0;
-    gsize made_bytes = 0;
     for (guint i = 0; i < node->n_outputs; i++) {
-        if (node->outputs[i] < 0)
-            continue;
-        const CtPlanLink *output = link_at(plan, node->outputs[i]);
-        if (!has_time(output->stream))
-            continue;
-        made = MAX(made, output->max_samples);
-        made_bytes += bytes_of(output, 1);
+        if (node->outputs[i] >= 0 && has_time(link_at(plan, node->outputs[i])->stream))
+            made = MAX(made, link_at(plan, node->outputs[i])->max_samples);
     }
     /* A sink, or a node that nobody reads, takes what its writer makes. */
     if (made == 0)
@@ -133,19 +158,19 @@ full_firing(const CtPlan *plan, const CtPlanNode *node, guint port, gint64 *wind
         *window = footprint->window;
         return round_up(add(multiply(made - 1, footprint->hop), footprint->window), link->granule);
     }
-    const gint64 enough = MAX(link->max_samples, samples_in(link, input_to_sum * made_bytes));
-    return round_up(MIN(enough, multiply(made, footprint->hop)), link->granule);
+    const gint64 seen = input_in_cache(plan, node, port, cache_bytes);
+    return round_up(MIN(seen, multiply(made, footprint->hop)), link->granule);
 }
 
 static void
-size_link(CtPlan *plan, CtPlanLink *link)
+size_link(CtPlan *plan, CtPlanLink *link, gsize cache_bytes)
 {
     gint64 largest = 1, history = 0;
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
         const CtPlanNode *node = node_at(plan, reader->node);
         gint64 window;
-        const gint64 wanted = full_firing(plan, node, reader->port, &window);
+        const gint64 wanted = full_firing(plan, node, reader->port, cache_bytes, &window);
         node->input_bindings[reader->port].max_samples = wanted;
         largest = MAX(largest, wanted);
         history = MAX(history, window - 1);
@@ -155,6 +180,19 @@ size_link(CtPlan *plan, CtPlanLink *link)
                          ? round_up(add(multiply(2, link->max_samples), largest), link->granule)
                          : 1;
     link->bytes = bytes_of(link, add(link->history, link->capacity));
+}
+
+char *
+ct_format_bytes(gsize bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    guint unit = 0;
+    gdouble value = bytes;
+    while (value >= 1024 && unit + 1 < G_N_ELEMENTS(units)) {
+        value /= 1024;
+        unit++;
+    }
+    return g_strdup_printf(unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
 static gboolean
@@ -168,9 +206,9 @@ check_memory(const CtPlan *plan, const CtMachine *machine, GError **error)
             largest = link_at(plan, i);
     }
     const CtPlanNode *writer = node_at(plan, largest->writer);
-    g_autofree char *total = g_format_size_full(plan->bytes, G_FORMAT_SIZE_IEC_UNITS);
-    g_autofree char *there_is = g_format_size_full(machine->memory_bytes, G_FORMAT_SIZE_IEC_UNITS);
-    g_autofree char *of_largest = g_format_size_full(largest->bytes, G_FORMAT_SIZE_IEC_UNITS);
+    g_autofree char *total = ct_format_bytes(plan->bytes);
+    g_autofree char *there_is = ct_format_bytes(machine->memory_bytes);
+    g_autofree char *of_largest = ct_format_bytes(largest->bytes);
     g_autofree char *layout = ct_layout_to_string(&largest->layout);
     g_autofree char *axes = ct_stream_describe(largest->stream);
     g_autofree char *message = g_strdup_printf(
@@ -192,10 +230,12 @@ ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes, GE
 {
     if (cache_bytes == 0)
         cache_bytes = machine->cache_bytes / 2 * machine->n_workers;
-    size_outputs(plan, cache_bytes);
+    set_granules(plan);
+    for (guint n = 0; n < plan->nodes->len; n++)
+        size_outputs(plan, node_at(plan, n), cache_bytes);
     for (guint i = 0; i < plan->links->len; i++) {
         CtPlanLink *link = link_at(plan, i);
-        size_link(plan, link);
+        size_link(plan, link, cache_bytes);
         gsize sum;
         plan->bytes = __builtin_add_overflow(plan->bytes, link->bytes, &sum) ? G_MAXSIZE : sum;
         node_at(plan, link->writer)->output_bindings[link->port].max_samples = link->max_samples;

@@ -167,11 +167,11 @@ inserted_name(Build *build, const CtOutlet *outlet, const char *stage)
 
 /* What an inserted stage is told: where it leads. */
 static CtValue *
-inserted_values(const CtBridgeStep *step)
+inserted_values(const Build *build, const CtBridgeStep *step)
 {
     CtLayout layout = step->to;
     g_autofree char *text = NULL;
-    if (g_str_equal(step->stage->name, "transpose")) {
+    if (step->stage == build->planner->bridges[CT_BRIDGE_TRANSPOSE]) {
         if (ct_layout_axis(&layout, "complex") < 0)
             layout.types = 0;
         g_autofree char *wanted = ct_layout_to_string(&layout);
@@ -190,7 +190,7 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
     const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, outlet->node);
     const CtPlanLink *before = g_ptr_array_index(build->plan->links, link);
     g_autofree char *name = inserted_name(build, outlet, step->stage->name);
-    g_autoptr(CtValue) values = inserted_values(step);
+    g_autoptr(CtValue) values = inserted_values(build, step);
 
     CtGraphNode *own = g_new0(CtGraphNode, 1);
     g_ptr_array_add(build->plan->inserted, own);
@@ -346,6 +346,9 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
         .options = options,
         .patterns = patterns,
     };
+    static const char *const bridges[CT_N_BRIDGES] = {"transpose", "convert"};
+    for (guint kind = 0; kind < CT_N_BRIDGES; kind++)
+        planner.bridges[kind] = ct_registry_stage(registry, bridges[kind], NULL);
     ct_machine_init(&planner.machine, options->n_workers);
     if (!ct_planner_check_options(&planner, error))
         return NULL;

@@ -6,13 +6,16 @@
 #include "plan.h"
 #include "row.h"
 
+typedef enum { CT_BRIDGE_TRANSPOSE, CT_BRIDGE_CONVERT, CT_N_BRIDGES } CtBridgeKind;
+
 /* What the choice is made of, for one graph. */
 typedef struct {
     const CtGraph *graph;
     CtRegistry *registry;
     const CtPlanOptions *options;
     CtMachine machine;
-    GHashTable *patterns; /* text of a row → CtRowPatterns, parsed once */
+    GHashTable *patterns;                 /* text of a row → CtRowPatterns, parsed once */
+    const CtStage *bridges[CT_N_BRIDGES]; /* the stages that may be inserted; NULL: not installed */
 } CtPlanner;
 
 /* The row's patterns; NULL with an error where its text is malformed. */
@@ -61,7 +64,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtCandidates, ct_candidates_free)
 /* ---- from layout to layout: bridge.c ---- */
 
 typedef struct {
-    const CtStage *stage; /* transpose, convert */
+    const CtStage *stage;
     const CtVariant *variant;
     const CtRow *row;
     CtLayout to;
@@ -106,3 +109,5 @@ gboolean ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates,
  */
 gboolean ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes,
                             GError **error);
+/* "1.5 MiB", whatever the locale. */
+char *ct_format_bytes(gsize bytes);
