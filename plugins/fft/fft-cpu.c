@@ -254,14 +254,15 @@ finish(gpointer state)
 }
 
 /* Transforms that lie one after another are copied nowhere, and of neighbouring series only complex
- * single ones go through lanes. */
-#define ROWS(types, to, elsewhere)                                                                 \
+ * single ones go through lanes; with time first, what a transform needs is close together. */
+#define ROWS(types, to, lanes)                                                                     \
     {types "[... phase] -> " to "[... channel]", 1},                                               \
         {types "[... channel] -> " to "[... phase]", 1},                                           \
         {types "[... time] -> " to "[... time channel]", 1},                                       \
+        {types "[time ...] -> " to "[time ...]", lanes},                                           \
         {types "[time ... phase] -> " to "[time channel ...]", 0.8},                               \
     {                                                                                              \
-        types "{...} -> " to "{...}", elsewhere                                                    \
+        types "{...} -> " to "{...}", 0.5                                                          \
     }
 
 const CtVariant CT_ISA(ct_fft_cpu) = {

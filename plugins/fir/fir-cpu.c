@@ -481,6 +481,7 @@ finish(gpointer state)
     g_free(self);
 }
 
+/* Rows with time first or last keep what belongs together together. */
 #define COMPLEX "ci4|ci8|ci16|cf16|cf32"
 #define REAL    "i8|i16|u8|f16|f32"
 
@@ -491,12 +492,16 @@ const CtVariant CT_ISA(ct_fir_cpu) = {
     .covers = (const char *const[]){"fir", NULL},
     .rows =
         (const CtRow[]){
-            {COMPLEX "{time ...} -> cf32{time phase ...}", 1},
-            {COMPLEX "[time ...] -> cf32[... time phase]", 0.8},
             {COMPLEX "[time ...] -> cf32[time phase ...]", 1},
-            {REAL "{time ...} -> f32{time phase ...}", 1},
-            {REAL "[time ...] -> f32[... time phase]", 0.8},
+            {COMPLEX "[... time] -> cf32[... time phase]", 1},
+            {COMPLEX "[time ...] -> cf32[time ... phase]", 0.8},
+            {COMPLEX "[time ...] -> cf32[... time phase]", 0.8},
+            {COMPLEX "{time ...} -> cf32{time phase ...}", 0.5},
             {REAL "[time ...] -> f32[time phase ...]", 1},
+            {REAL "[... time] -> f32[... time phase]", 1},
+            {REAL "[time ...] -> f32[time ... phase]", 0.8},
+            {REAL "[time ...] -> f32[... time phase]", 0.8},
+            {REAL "{time ...} -> f32{time phase ...}", 0.5},
             {NULL, 0},
         },
     .split = "*",
