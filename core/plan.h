@@ -41,11 +41,15 @@ typedef struct {
     CtLayout layout;    /* concrete */
     gint64 max_samples; /* the most that a firing of the writer makes */
     gint64 granule;     /* samples of a block where the layout blocks time, else 1 */
-    gint64 history;     /* the longest window of a reader, less one sample */
-    gint64 capacity; /* samples that the ring holds beside the history in front of it: enough that
-                        writer and readers can each be at a full firing */
-    gsize bytes;     /* of the ring */
-    GArray *readers; /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
+    gint64 history;     /* the most samples that a reader may be left with, too few for it to fire,
+                           in granules: (granule of its output − 1) · hop + one − 1, where `one`,
+                           what a first output needs, is max(window, hop) of a WINDOW, 1 of a SUM */
+    gint64 capacity;    /* samples that the ring holds beside the history in front of it: room for
+                           two firings of the writer and one of a reader, 2 · max_samples +
+                           (firing − 1) · hop + one, where `firing` is max_samples of the reader's
+                           output for a WINDOW, its granule for a SUM */
+    gsize bytes;        /* of the ring */
+    GArray *readers;    /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
 } CtPlanLink;
 
 typedef struct {

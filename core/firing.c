@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A firing: what a node finds in its inputs and outputs, and what it decides to do with it. */
+#include "firing.h"
+
+#include "strided.h"
+
+#include <string.h>
+
+/* ---- set-up ---- */
+
+gboolean
+ct_firing_is_source(const CtRunNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].ring && !node->inputs[i].is_static)
+            return FALSE;
+    return TRUE;
+}
+
+static gboolean
+is_static_port(const CtPlanNode *plan, guint input)
+{
+    const CtPort *ports = plan->nodes[0].stage->inputs;
+    return !(ports[0].flags & CT_PORT_MANY) && (ports[input].flags & CT_PORT_STATIC);
+}
+
+static void
+connect(CtRunNode *node, guint index, CtRing *const *rings)
+{
+    const CtPlanNode *plan = node->plan;
+    node->n_inputs = plan->n_inputs;
+    node->inputs = g_new0(CtRunInput, MAX(plan->n_inputs, 1));
+    node->n_outputs = plan->n_outputs;
+    node->outputs = g_new0(CtRunOutput, MAX(plan->n_outputs, 1));
+    gint64 longest = 1;
+    for (guint i = 0; i < plan->n_inputs; i++) {
+        if (plan->inputs[i] < 0)
+            continue;
+        CtRing *ring = rings[plan->inputs[i]];
+        for (guint r = 0; r < ring->n_readers; r++) {
+            const CtPlanReader *reader = &g_array_index(ring->link->readers, CtPlanReader, r);
+            if (reader->node != index || reader->port != i)
+                continue;
+            node->inputs[i] = (CtRunInput){
+                .ring = ring,
+                .reader = r,
+                .is_static = is_static_port(plan, i),
+            };
+        }
+        longest = MAX(longest, ring->history + ring->capacity);
+    }
+    for (guint o = 0; o < plan->n_outputs; o++) {
+        if (plan->outputs[o] < 0)
+            continue;
+        CtRunOutput *output = &node->outputs[o];
+        output->ring = rings[plan->outputs[o]];
+        output->maps = g_new0(CtLaneMap, MAX(plan->n_inputs, 1));
+        output->carry = g_new0(guint8, (gsize)output->ring->n_lanes);
+        for (guint i = 0; i < plan->n_inputs; i++)
+            if (node->inputs[i].ring && !node->inputs[i].is_static)
+                ct_lane_map_init(&output->maps[i], plan->input_bindings[i].stream,
+                                 plan->output_bindings[o].stream);
+        longest = MAX(longest, 2 * output->ring->link->max_samples);
+    }
+    node->lane = g_malloc((gsize)longest);
+}
+
+static void
+allocate(CtRunNode *node)
+{
+    const CtStage *stage = node->plan->nodes[0].stage;
+    while (stage->counters && stage->counters[node->n_counters])
+        node->n_counters++;
+    node->counters = g_new0(guint64, node->n_counters + 1);
+    node->advance_counters = g_new0(guint64, node->n_counters + 1);
+    node->arrivals = g_new0(CtArrival, node->n_inputs + 1);
+    node->departures = g_new0(CtDeparture, node->n_outputs + 1);
+    node->input_blocks = g_new0(CtBlock, node->n_inputs + 1);
+    node->output_blocks = g_new0(CtBlock, node->n_outputs + 1);
+    node->advance = (CtAdvance){
+        .inputs = node->arrivals,
+        .outputs = node->departures,
+        .counters = node->advance_counters,
+        .core = node,
+    };
+    node->work = (CtWork){.inputs = node->input_blocks, .outputs = node->output_blocks};
+    node->pending = TRUE;
+}
+
+/* Says where in the graph the node stands that failed. */
+gboolean
+ct_firing_blame(const CtRunNode *node, GError **error, GError *cause)
+{
+    if (node->plan->graph_node)
+        return ct_graph_blame(node->plan->graph_node, error, cause);
+    g_propagate_prefixed_error(error, cause, "node '%s': ", node->plan->name);
+    return FALSE;
+}
+
+void
+ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *const *rings,
+               const CtRunOptions *options, guint n_workers)
+{
+    node->plan = plan;
+    node->options = options;
+    node->n_workers = n_workers;
+    node->status = plan->variant->work ? CT_NODE_IDLE : CT_NODE_EXTERNAL;
+    connect(node, index, rings);
+    allocate(node);
+}
+
+gboolean
+ct_firing_prepare(CtRunNode *node, gsize *scratch, GError **error)
+{
+    const CtPlanNode *plan = node->plan;
+    CtPrepare prepare = {
+        .nodes = plan->nodes,
+        .n_nodes = plan->n_nodes,
+        .n_inputs = plan->n_inputs,
+        .inputs = plan->input_bindings,
+        .n_outputs = plan->n_outputs,
+        .outputs = plan->output_bindings,
+        .n_workers = node->n_workers,
+        .n_items = 1,
+    };
+    GError *cause = NULL;
+    node->prepared = TRUE;
+    if (plan->variant->prepare && !plan->variant->prepare(&prepare, &node->state, &cause))
+        return ct_firing_blame(node, error, cause);
+    *scratch = MAX(*scratch, prepare.scratch_bytes);
+    node->fixed_items = prepare.n_items;
+    return TRUE;
+}
+
+/* ---- gathering, with the lock ---- */
+
+/* The block of a static input that holds at `tick`; FALSE while it is not known. Limits `*n`, the
+ * samples from `tick` on, to those for which it holds. */
+static gboolean
+gather_static(CtRunInput *input, CtArrival *arrival, gint64 tick, gint64 ticks, gint64 *n,
+              GError **error)
+{
+    CtRing *ring = input->ring;
+    CtRingReader *reader = &ring->readers[input->reader];
+    if (ring->written == 0) {
+        if (ring->ended)
+            g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                        "what feeds it ended without the one block that it waits for");
+        return FALSE;
+    }
+    while (reader->position + 1 < ring->written &&
+           ring->start + (reader->position + 1) * ring->ticks <= tick) {
+        reader->position++;
+        input->moved = TRUE;
+    }
+    ct_ring_window(ring, input->reader, &arrival->block);
+    arrival->block.n_samples = 1;
+    if (reader->position + 1 < ring->written) {
+        const gint64 next = ring->start + (reader->position + 1) * ring->ticks;
+        if (ticks > 0)
+            *n = MIN(*n, (next - tick + ticks - 1) / ticks);
+        return TRUE;
+    }
+    return ring->ended;
+}
+
+static gboolean
+gather_inputs(CtRunNode *node, GError **error)
+{
+    gint64 tick = 0, ticks = 0, limit = G_MAXINT64;
+    gboolean known = FALSE;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        CtRunInput *input = &node->inputs[i];
+        CtArrival *arrival = &node->arrivals[i];
+        *arrival = (CtArrival){0};
+        if (!input->ring || input->is_static)
+            continue;
+        ct_ring_window(input->ring, input->reader, &arrival->block);
+        arrival->ended = input->ring->ended &&
+                         arrival->block.index + arrival->block.n_samples == input->ring->written;
+        if (!known) {
+            tick = arrival->block.start;
+            ticks = input->ring->ticks;
+            known = TRUE;
+        }
+    }
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].is_static &&
+            !gather_static(&node->inputs[i], &node->arrivals[i], tick, ticks, &limit, error))
+            return FALSE;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        CtArrival *arrival = &node->arrivals[i];
+        if (!node->inputs[i].ring || node->inputs[i].is_static)
+            continue;
+        if (arrival->block.n_samples > limit) {
+            arrival->block.n_samples = limit;
+            arrival->ended = FALSE;
+        }
+        /* Windows of a whole ring would let one firing swallow what the plan has sized for several.
+         */
+        arrival->block.n_samples =
+            MIN(arrival->block.n_samples, node->plan->input_bindings[i].max_samples);
+        arrival->ended = arrival->ended && arrival->block.index + arrival->block.n_samples ==
+                                               node->inputs[i].ring->written;
+    }
+    return TRUE;
+}
+
+/* Samples that a source may still give before the end of `--duration`. */
+static gint64
+left_of_duration(const CtRunNode *node, const CtRing *ring)
+{
+    const CtStream *stream = ring->link->stream;
+    const gdouble rate = ct_stream_sample_rate(stream);
+    if (node->options->duration <= 0 || rate <= 0)
+        return G_MAXINT64;
+    return MAX((gint64)(node->options->duration * rate + 0.5) - ring->written, 0);
+}
+
+static gboolean
+gather_outputs(CtRunNode *node)
+{
+    for (guint o = 0; o < node->n_outputs; o++) {
+        CtRunOutput *output = &node->outputs[o];
+        CtDeparture *departure = &node->departures[o];
+        *departure = (CtDeparture){.room = G_MAXINT64};
+        if (!output->ring)
+            continue;
+        gint64 wanted = output->ring->link->max_samples;
+        if (ct_firing_is_source(node))
+            wanted = MIN(wanted, left_of_duration(node, output->ring));
+        departure->room = 0;
+        if (wanted > 0) {
+            departure->room = ct_ring_room(output->ring, wanted, &output->wraps);
+            if (departure->room == 0)
+                return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+gboolean
+ct_firing_gather(CtRunNode *node, GError **error)
+{
+    if (!gather_inputs(node, error) || !gather_outputs(node))
+        return FALSE;
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].ring && !node->inputs[i].is_static)
+            ct_ring_hold(node->inputs[i].ring, node->inputs[i].reader, &node->arrivals[i].block);
+    return TRUE;
+}
+
+/* ---- deciding, without the lock ---- */
+
+/* Places the outputs and lets the node say what it consumes and produces. */
+static gboolean
+advance(CtRunNode *node, GError **error)
+{
+    for (guint o = 0; o < node->n_outputs; o++) {
+        CtRunOutput *output = &node->outputs[o];
+        CtDeparture *departure = &node->departures[o];
+        if (!output->ring || departure->room == 0)
+            continue;
+        if (output->wraps)
+            ct_ring_wrap(output->ring, &output->lap);
+        CtBlock *block = &node->output_blocks[o];
+        ct_ring_block(output->ring, output->wraps ? &output->lap : NULL, departure->room, block);
+        departure->validity = block->validity;
+        departure->validity_stride = block->validity_stride;
+        if (ct_ring_is_stained(output->ring))
+            for (gint64 l = 0; l < output->ring->n_lanes; l++)
+                memset(departure->validity + l * departure->validity_stride, 1,
+                       (gsize)departure->room);
+    }
+    node->advance.ended = FALSE;
+    if (node->plan->variant->advance)
+        return node->plan->variant->advance(node->state, &node->advance, error);
+    return ct_advance_default(&node->advance, error);
+}
+
+/* Whether nothing comes after this firing. */
+static gboolean
+is_last(const CtRunNode *node)
+{
+    if (ct_firing_is_source(node))
+        return node->advance.ended;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtArrival *arrival = &node->arrivals[i];
+        if (node->inputs[i].ring && !node->inputs[i].is_static &&
+            !(arrival->ended && arrival->consumed == arrival->block.n_samples))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* What the node claims must lie within what it was offered. */
+static gboolean
+check_advance(const CtRunNode *node, GError **error)
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtArrival *arrival = &node->arrivals[i];
+        if (!node->inputs[i].ring || node->inputs[i].is_static)
+            continue;
+        if (arrival->consumed < 0 || arrival->used < 0 ||
+            arrival->consumed > arrival->block.n_samples ||
+            arrival->used > arrival->block.n_samples) {
+            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                        "variant '%s' of stage '%s' consumes %" G_GINT64_FORMAT
+                        " and uses %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+                        " samples of input %u",
+                        node->plan->variant->name, node->plan->nodes[0].stage->name,
+                        arrival->consumed, arrival->used, arrival->block.n_samples, i);
+            return FALSE;
+        }
+    }
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtDeparture *departure = &node->departures[o];
+        const CtRing *ring = node->outputs[o].ring;
+        if (!ring)
+            continue;
+        if (departure->produced < 0 || departure->produced > departure->room) {
+            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                        "variant '%s' of stage '%s' produces %" G_GINT64_FORMAT
+                        " samples of output %u, where there is room for %" G_GINT64_FORMAT,
+                        node->plan->variant->name, node->plan->nodes[0].stage->name,
+                        departure->produced, o, departure->room);
+            return FALSE;
+        }
+        if (departure->produced % ring->granule > 0 && !is_last(node)) {
+            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                        "variant '%s' of stage '%s' produces %" G_GINT64_FORMAT
+                        " samples of output %u, which comes in blocks of %" G_GINT64_FORMAT,
+                        node->plan->variant->name, node->plan->nodes[0].stage->name,
+                        departure->produced, o, ring->granule);
+            return FALSE;
+        }
+        const gint64 due = ring->start + ring->written * ring->ticks;
+        if (departure->produced > 0 && ring->started && departure->start != due) {
+            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                        "variant '%s' of stage '%s' starts a block at tick %" G_GINT64_FORMAT
+                        ", but %" G_GINT64_FORMAT " follows on the one before",
+                        node->plan->variant->name, node->plan->nodes[0].stage->name,
+                        departure->start, due);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+/* Items of the firing, from the axis that the variant declares. */
+static gint64
+count_items(const CtRunNode *node)
+{
+    const char *split = node->plan->variant->split;
+    if (!split)
+        return 1;
+    if (g_str_equal(split, "*"))
+        return node->fixed_items;
+    const gboolean sink = node->n_outputs == 0;
+    if (g_str_equal(split, "time"))
+        return sink ? node->arrivals[0].used : node->departures[0].produced;
+    const CtBinding *binding =
+        sink ? &node->plan->input_bindings[0] : &node->plan->output_bindings[0];
+    const gint inner = ct_layout_block_axis(&binding->layout, split);
+    const gint64 count = inner >= 0 ? binding->layout.axes[inner].count : 1;
+    return (ct_stream_length(binding->stream, split) + count - 1) / count;
+}
+
+/* Sets the blocks of the firing as advance decided; FALSE where there is nothing to work on. */
+static gboolean
+set_blocks(CtRunNode *node)
+{
+    gboolean any = FALSE;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        CtBlock *block = &node->input_blocks[i];
+        const CtArrival *arrival = &node->arrivals[i];
+        *block = (CtBlock){0};
+        if (!node->inputs[i].ring)
+            continue;
+        *block = arrival->block;
+        if (node->inputs[i].is_static)
+            continue;
+        const CtRing *ring = node->inputs[i].ring;
+        block->n_samples = arrival->used;
+        if (ring->time >= 0)
+            block->length[ring->time] = (arrival->used + ring->granule - 1) / ring->granule;
+        any |= arrival->used > 0;
+    }
+    node->is_last = is_last(node);
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtDeparture *departure = &node->departures[o];
+        CtRunOutput *output = &node->outputs[o];
+        CtBlock *block = &node->output_blocks[o];
+        if (!output->ring) {
+            *block = (CtBlock){0};
+            continue;
+        }
+        any |= departure->produced > 0;
+        if (departure->room == 0)
+            continue;
+        ct_ring_block(output->ring, output->wraps ? &output->lap : NULL, departure->produced,
+                      block);
+        block->start = departure->start;
+        if (!departure->invalid)
+            block->validity = NULL;
+        if (node->options->poison && departure->produced > 0)
+            ct_strided_fill(block, 0xff);
+    }
+    return any;
+}
+
+gboolean
+ct_firing_decide(CtRunNode *node, GError **error)
+{
+    if (!advance(node, error) || !check_advance(node, error))
+        return FALSE;
+    const gboolean any = set_blocks(node);
+    if (ct_firing_is_source(node) && node->options->duration > 0)
+        for (guint o = 0; o < node->n_outputs; o++)
+            if (node->outputs[o].ring &&
+                left_of_duration(node, node->outputs[o].ring) <= node->departures[o].produced)
+                node->is_last = TRUE;
+    node->n_items = any ? count_items(node) : 0;
+    node->work.ended = node->is_last;
+    /* Two ranges a worker even out what one of them is late by. */
+    const gint64 ranges = node->n_workers == 1 ? 1 : 2 * (gint64)node->n_workers;
+    node->chunk = MAX((node->n_items + ranges - 1) / ranges, 1);
+    return TRUE;
+}
+
+void
+ct_firing_decide_to_end(CtRunNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++)
+        node->arrivals[i] = (CtArrival){0};
+    for (guint o = 0; o < node->n_outputs; o++)
+        node->departures[o] = (CtDeparture){0};
+    node->n_items = 0;
+    node->is_last = TRUE;
+}
+
+gint64
+ct_firing_zero_invalid(const CtRunNode *node)
+{
+    gint64 invalid = 0;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtBinding *binding = &node->plan->output_bindings[o];
+        if (!node->outputs[o].ring || !node->departures[o].invalid)
+            continue;
+        const gint64 n = ct_validity_zero(&node->output_blocks[o], &node->departures[o],
+                                          binding->stream, &binding->layout);
+        if (o == 0)
+            invalid = n;
+    }
+    return invalid;
+}
+
+void
+ct_firing_clear(CtRunNode *node)
+{
+    if (node->prepared && node->plan->variant->finish)
+        node->plan->variant->finish(node->state);
+    for (guint o = 0; o < node->n_outputs; o++) {
+        for (guint i = 0; i < node->n_inputs && node->outputs[o].maps; i++)
+            ct_lane_map_clear(&node->outputs[o].maps[i]);
+        g_free(node->outputs[o].maps);
+        g_free(node->outputs[o].carry);
+    }
+    g_free(node->inputs);
+    g_free(node->outputs);
+    g_free(node->counters);
+    g_free(node->advance_counters);
+    g_free(node->arrivals);
+    g_free(node->departures);
+    g_free(node->input_blocks);
+    g_free(node->output_blocks);
+    g_free(node->lane);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A node at run time, and its one firing in flight. */
+#pragma once
+
+#include "ring.h"
+#include "scheduler.h"
+
+/* Which input lanes an output lane is made of: lanes[offsets[l]] … lanes[offsets[l + 1] − 1]. */
+typedef struct {
+    guint n_lanes;
+    guint *offsets;
+    guint *lanes;
+} CtLaneMap;
+
+typedef enum {
+    CT_NODE_IDLE,     /* nothing in flight */
+    CT_NODE_STARTING, /* one thread gathers and advances */
+    CT_NODE_RUNNING,  /* ranges of work are to be had, or under way */
+    CT_NODE_EXTERNAL, /* its work is the program's */
+    CT_NODE_ENDED
+} CtNodeStatus;
+
+typedef struct {
+    CtRing *ring; /* NULL: not connected, or description only */
+    guint reader; /* which of the ring's */
+    gboolean is_static;
+    gboolean moved; /* a static one let go of a block */
+} CtRunInput;
+
+typedef struct {
+    CtRing *ring;    /* NULL: nobody reads it */
+    CtLaneMap *maps; /* [n_inputs], for the default rule */
+    guint8 *carry;   /* [lane] of a SUM: whether the sum in the making has a valid sample */
+    gboolean wraps;
+    CtRingLap lap;
+} CtRunOutput;
+
+typedef struct {
+    guint64 firings;
+    gint64 samples; /* of the first output, of a sink's first input */
+    gint64 invalid; /* lanes × samples of it that are invalid */
+    gint64 work_ns; /* over all workers */
+    gint64 core_ns; /* advance, histories, validity */
+} CtRunTotals;
+
+typedef struct {
+    const CtPlanNode *plan;
+    const CtRunOptions *options;
+    guint n_workers;
+    gpointer state;
+    gboolean prepared;
+    guint n_inputs;
+    CtRunInput *inputs;
+    guint n_outputs;
+    CtRunOutput *outputs;
+    guint n_counters;
+    guint64 *counters;
+    CtRunTotals totals;
+    guint8 *lane; /* scratch of validity: a sample of the longest input or output each */
+
+    /* The firing. */
+    CtNodeStatus status;
+    gboolean pending; /* something changed since it was last looked at */
+    gboolean is_last;
+    CtArrival *arrivals;
+    CtDeparture *departures;
+    CtBlock *input_blocks;
+    CtBlock *output_blocks;
+    CtAdvance advance;
+    guint64 *advance_counters;
+    CtWork work;
+    gint64 fixed_items; /* of every firing, where prepare has said so */
+    gint64 n_items;     /* 0: nothing to work on */
+    gint64 chunk;       /* items of a range */
+    gint64 claimed;     /* items given out */
+    gint64 done;
+} CtRunNode;
+
+/* Connects the node to its rings and allocates what its firings need. */
+void ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *const *rings,
+                    const CtRunOptions *options, guint n_workers);
+/* Prepares the variant; raises *scratch to the bytes that each worker needs. */
+gboolean ct_firing_prepare(CtRunNode *node, gsize *scratch, GError **error);
+void ct_firing_clear(CtRunNode *node);
+
+/* Without an input that flows. */
+gboolean ct_firing_is_source(const CtRunNode *node);
+/* Puts the node's place in the graph in front of what its variant said. Returns FALSE. */
+gboolean ct_firing_blame(const CtRunNode *node, GError **error, GError *cause);
+
+/* With the lock: what stands in the inputs, and the room in the outputs; FALSE while something is
+ * missing (no error), or can never come (error). */
+gboolean ct_firing_gather(CtRunNode *node, GError **error);
+/* Without the lock: advances, and sets the blocks and the items to work on. */
+gboolean ct_firing_decide(CtRunNode *node, GError **error);
+/* An interrupted source ends with nothing more. */
+void ct_firing_decide_to_end(CtRunNode *node);
+/* Without the lock, after work: what is invalid becomes zero. Returns the invalid lanes × samples
+ * of the first output. */
+gint64 ct_firing_zero_invalid(const CtRunNode *node);
+
+/* Maps the lanes of validity of `input` to those of `output`. */
+void ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output);
+void ct_lane_map_clear(CtLaneMap *map);
+/* Zeroes what `departure` says is invalid in `block`, and returns how many lanes × samples that is.
+ */
+gint64 ct_validity_zero(const CtBlock *block, const CtDeparture *departure, const CtStream *stream,
+                        const CtLayout *layout);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a graph inside another program: load, set, plan, run; feed and take blocks by pointer.
+ *
+ *     g_autoptr(CtPipeline) pipeline = ct_pipeline_load("graph.yaml", &error);
+ *     ct_pipeline_set(pipeline, "filter.n_taps=8", &error);
+ *     ct_pipeline_start(pipeline, &error);
+ *     ct_pipeline_wait(pipeline, -1);
+ *     ct_pipeline_result(pipeline, &error);
+ *
+ * What a graph reads from the program stands in it as stage `input`, what it gives to the program
+ * as stage `output`. A pipeline runs once. Its functions may be called from any thread, but the
+ * ones that configure it not at the same time as others. */
+#pragma once
+
+#include <cornerturn/stage.h>
+
+G_BEGIN_DECLS
+
+typedef struct CtPipeline CtPipeline;
+
+/* Reads a graph's file; the places of its errors are in that file. */
+CT_EXPORT CtPipeline *ct_pipeline_load(const char *path, GError **error);
+/* From memory: `name` stands for the file in errors; `length` −1: up to the NUL. */
+CT_EXPORT CtPipeline *ct_pipeline_parse(const char *text, gssize length, const char *name,
+                                        GError **error);
+/* Stops what runs, without completing the sinks, and frees. Accepts NULL. */
+CT_EXPORT void ct_pipeline_free(CtPipeline *pipeline);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPipeline, ct_pipeline_free)
+
+/* ---- before the plan ---- */
+
+/* "node.parameter=value", the value as the graph's file would have it. */
+CT_EXPORT gboolean ct_pipeline_set(CtPipeline *pipeline, const char *assignment, GError **error);
+/* "auto", "reference", "cpu", "cuda", "cuda:1"; `node` NULL: for all that the graph leaves open. */
+CT_EXPORT gboolean ct_pipeline_set_backend(CtPipeline *pipeline, const char *node,
+                                           const char *backend, GError **error);
+CT_EXPORT void ct_pipeline_set_variant(CtPipeline *pipeline, const char *node, const char *variant);
+/* 0: one for each processor that the process may use. */
+CT_EXPORT void ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers);
+/* Sources end after so many seconds of stream; 0: at their own end. */
+CT_EXPORT void ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds);
+/* Fill every block with NaN before it is written, so that what a stage forgets shows. */
+CT_EXPORT void ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison);
+
+/* ---- the plan ---- */
+
+/* Everything that can be known without planning: stages, parameters, shapes. */
+CT_EXPORT gboolean ct_pipeline_check(CtPipeline *pipeline, GError **error);
+/* Chooses variants and layouts. Checks where that has not been done. */
+CT_EXPORT gboolean ct_pipeline_plan(CtPipeline *pipeline, GError **error);
+/* The plan as "text", "dot" or "json", allocated; plans where that has not been done. */
+CT_EXPORT char *ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error);
+/* The stream that leaves `output` of `node` (NULL: its first), owned by the pipeline; checks where
+ * that has not been done. */
+CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *node,
+                                             const char *output, GError **error);
+
+/* ---- running ---- */
+
+/* Prepares every stage, allocates every ring, and starts the threads. Plans where that has not been
+ * done. */
+CT_EXPORT gboolean ct_pipeline_start(CtPipeline *pipeline, GError **error);
+/* Sources end now, inputs too; what they gave flows to the sinks, which are completed. */
+CT_EXPORT void ct_pipeline_interrupt(CtPipeline *pipeline);
+/* Whether the run is over; waits for it at most `seconds` (negative: for ever). */
+CT_EXPORT gboolean ct_pipeline_wait(CtPipeline *pipeline, gdouble seconds);
+/* After the run: TRUE, or the first error. */
+CT_EXPORT gboolean ct_pipeline_result(CtPipeline *pipeline, GError **error);
+/* Seconds of stream that the sources have given so far. */
+CT_EXPORT gdouble ct_pipeline_stream_seconds(CtPipeline *pipeline);
+/* Time, blocks, samples, bytes, operations, queue and counters per node, as JSON, allocated. */
+CT_EXPORT char *ct_pipeline_stats_json(CtPipeline *pipeline);
+
+/* ---- blocks of the program's own ---- */
+
+/* Called when no stage reads the samples any more, or the pipeline is freed: the memory is the
+ * program's again. It runs on a thread of the pipeline and must not call back into it. */
+typedef void (*CtReleased)(gpointer data, gpointer user_data);
+
+/* Gives `n_samples` samples to the `input` named `node`, in the layout that its graph entry states,
+ * packed, at most as many as its `block`. They are read where they lie, and must stay until
+ * `released` (which may be NULL where the program knows otherwise). `validity` is
+ * [lane][n_samples], 1 valid, 0 invalid, or NULL: all valid. Blocks follow one another without gap;
+ * only the last may be shorter than the longest window that reads them, less one. Waits while
+ * `CT_PIPELINE_QUEUE` blocks are unread. */
+CT_EXPORT gboolean ct_pipeline_feed(CtPipeline *pipeline, const char *node, gpointer data,
+                                    gint64 n_samples, const guint8 *validity, CtReleased released,
+                                    gpointer user_data, GError **error);
+/* Nothing more comes from the program. */
+CT_EXPORT gboolean ct_pipeline_feed_end(CtPipeline *pipeline, const char *node, GError **error);
+
+/* Blocks that an `input` or an `output` queues. */
+#define CT_PIPELINE_QUEUE 4
+
+/* Waits at most `seconds` (negative: for ever) for samples at the `output` named `node` and
+ * describes them in `block`: in the ring, or, after ct_pipeline_offer, in the program's memory.
+ * They stay until ct_pipeline_give_back. n_samples 0 with TRUE: the stream has ended. FALSE with an
+ * error: the run has failed; without: time is up. */
+CT_EXPORT gboolean ct_pipeline_take(CtPipeline *pipeline, const char *node, gdouble seconds,
+                                    CtBlock *block, GError **error);
+/* Gives the block taken last back to the pipeline. */
+CT_EXPORT void ct_pipeline_give_back(CtPipeline *pipeline, const char *node);
+/* Before the start: the ring that `node`, an `output`, reads shall lie in memory of the program, so
+ * that the stage before writes there: ct_pipeline_memory_bytes bytes, 64-byte aligned, until the
+ * pipeline is freed. */
+CT_EXPORT gboolean ct_pipeline_offer(CtPipeline *pipeline, const char *node, gpointer memory,
+                                     gsize bytes, GError **error);
+/* Bytes that ct_pipeline_offer wants for `node`; plans where that has not been done. 0 with an
+ * error. */
+CT_EXPORT gsize ct_pipeline_memory_bytes(CtPipeline *pipeline, const char *node, GError **error);
+
+G_END_DECLS

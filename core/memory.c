@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Large memory: page-aligned, zero, in huge pages where the kernel gives them. */
+#include "memory.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+/* Below this, huge pages waste more than they bring. */
+#define HUGE_FROM (gsize)(4 << 20)
+
+guint8 *
+ct_memory_new(gsize bytes, const char *what, GError **error)
+{
+    void *memory =
+        mmap(NULL, MAX(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "%s wants %.1f MiB of memory: %s", what,
+                    (gdouble)bytes / (1 << 20), g_strerror(errno));
+        return NULL;
+    }
+    if (bytes >= HUGE_FROM)
+        madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
+}
+
+void
+ct_memory_free(guint8 *memory, gsize bytes)
+{
+    if (memory)
+        munmap(memory, MAX(bytes, 1));
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A ring that the program feeds: blocks in its memory are the laps, with bridges between. */
+#include "memory.h"
+#include "ring-private.h"
+#include "strided.h"
+
+#include <string.h>
+
+/* A block and the bridge that leads to it, each. */
+#define MAX_LAPS (2 * CT_PIPELINE_QUEUE)
+
+typedef struct {
+    gint64 stride[CT_MAX_AXES]; /* that of the lap points here */
+    CtReleased released;
+    gpointer data;
+    gpointer user_data;
+    gboolean is_bridge;
+} Slot;
+
+struct CtRingFeed {
+    CtRingLap laps[MAX_LAPS]; /* CtRing.laps */
+    Slot *slots[MAX_LAPS];    /* of each lap */
+    Slot pool[MAX_LAPS];
+    Slot *spare[MAX_LAPS];
+    guint n_spare;
+    guint n_blocks; /* laps that are no bridges */
+    guint next_bridge;
+    gint64 bridge_samples; /* of a bridge: twice the history */
+    gint64 bridge_stride[CT_MAX_AXES];
+    gsize bridge_bytes;
+    guint8 *bridges;         /* [CT_PIPELINE_QUEUE] */
+    guint8 *bridge_validity; /* [CT_PIPELINE_QUEUE][lane][bridge_samples] */
+    gsize bridge_lanes;      /* bytes of validity of a bridge */
+    CtRingLap bridge;        /* built, not yet visible; first == end: none */
+};
+
+CtRing *
+ct_ring_new_fed(const CtPlanLink *link, GError **error)
+{
+    g_autoptr(CtRing) ring = ct_ring_new_bare(link);
+    CtRingFeed *feed = ring->feed = g_new0(CtRingFeed, 1);
+    ring->laps = feed->laps;
+    for (guint i = 0; i < MAX_LAPS; i++)
+        feed->spare[feed->n_spare++] = &feed->pool[i];
+    feed->bridge_samples = 2 * ring->history;
+    gint64 length[CT_MAX_AXES];
+    feed->bridge_bytes = ct_layout_strides(&link->layout, link->stream, feed->bridge_samples,
+                                           length, feed->bridge_stride);
+    memcpy(ring->form.length, length, sizeof length);
+    feed->bridge_lanes = (gsize)(ring->n_lanes * feed->bridge_samples);
+    feed->bridges =
+        ct_memory_new(CT_PIPELINE_QUEUE * feed->bridge_bytes, "the bridges of an input", error);
+    if (!feed->bridges)
+        return NULL;
+    feed->bridge_validity =
+        ct_memory_new(CT_PIPELINE_QUEUE * feed->bridge_lanes, "the validity of an input", error);
+    if (!feed->bridge_validity)
+        return NULL;
+    return g_steal_pointer(&ring);
+}
+
+static void
+drop_oldest(CtRing *ring)
+{
+    CtRingFeed *feed = ring->feed;
+    Slot *slot = feed->slots[--ring->n_laps];
+    feed->spare[feed->n_spare++] = slot;
+    if (slot->is_bridge)
+        return;
+    feed->n_blocks--;
+    if (slot->released)
+        slot->released(slot->data, slot->user_data);
+}
+
+void
+ct_ring_feed_free(CtRing *ring)
+{
+    CtRingFeed *feed = ring->feed;
+    if (!feed)
+        return;
+    while (ring->n_laps > 0)
+        drop_oldest(ring);
+    ct_memory_free(feed->bridges, CT_PIPELINE_QUEUE * feed->bridge_bytes);
+    ct_memory_free(feed->bridge_validity, CT_PIPELINE_QUEUE * feed->bridge_lanes);
+    g_free(feed);
+}
+
+gboolean
+ct_ring_can_feed(const CtRing *ring)
+{
+    return ring->feed->n_blocks < CT_PIPELINE_QUEUE;
+}
+
+/* Copies samples first … first + n − 1 of `from` to the bridge. */
+static void
+copy_samples(CtRing *ring, const CtRingLap *bridge, const CtRingLap *from, gint64 first, gint64 n)
+{
+    if (n == 0)
+        return;
+    CtBlock source = ring->form, target = ring->form;
+    source.data = ct_ring_address(ring, from, first);
+    target.data = ct_ring_address(ring, bridge, first);
+    memcpy(source.stride, from->stride, sizeof source.stride);
+    memcpy(target.stride, bridge->stride, sizeof target.stride);
+    source.length[ring->time] = target.length[ring->time] = (n + ring->granule - 1) / ring->granule;
+    ct_strided_copy(&target, &source);
+    for (gint64 l = 0; l < ring->n_lanes; l++) {
+        guint8 *to = bridge->validity + l * bridge->validity_stride + first - bridge->first;
+        if (from->validity)
+            memcpy(to, from->validity + l * from->validity_stride + first - from->first, (gsize)n);
+        else
+            memset(to, 1, (gsize)n);
+    }
+}
+
+void
+ct_ring_bridge(CtRing *ring, const CtBlock *block)
+{
+    CtRingFeed *feed = ring->feed;
+    feed->bridge = (CtRingLap){0};
+    if (ring->written == 0 || ring->history == 0)
+        return;
+    const CtRingLap *last = &ring->laps[0];
+    const gint64 before = MIN(ring->history, ring->written - last->first);
+    const gint64 after = MIN(ring->history, block->n_samples);
+    feed->bridge = (CtRingLap){
+        .first = ring->written - before,
+        .end = ring->written + after,
+        .base = feed->bridges + feed->next_bridge * feed->bridge_bytes,
+        .validity = feed->bridge_validity + feed->next_bridge * feed->bridge_lanes,
+        .validity_stride = feed->bridge_samples,
+        .stride = feed->bridge_stride,
+    };
+    feed->next_bridge = (feed->next_bridge + 1) % CT_PIPELINE_QUEUE;
+    const CtRingLap next = {
+        .first = ring->written,
+        .base = block->data,
+        .validity = block->validity,
+        .validity_stride = block->validity_stride,
+        .stride = block->stride,
+    };
+    copy_samples(ring, &feed->bridge, last, feed->bridge.first, before);
+    copy_samples(ring, &feed->bridge, &next, ring->written, after);
+}
+
+static void
+push_lap(CtRing *ring, CtRingLap lap, const Slot *content)
+{
+    CtRingFeed *feed = ring->feed;
+    Slot *slot = feed->spare[--feed->n_spare];
+    *slot = *content;
+    lap.stride = slot->stride;
+    memmove(feed->laps + 1, feed->laps, ring->n_laps * sizeof *feed->laps);
+    memmove(feed->slots + 1, feed->slots, ring->n_laps * sizeof *feed->slots);
+    feed->laps[0] = lap;
+    feed->slots[0] = slot;
+    ring->n_laps++;
+}
+
+void
+ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data)
+{
+    CtRingFeed *feed = ring->feed;
+    if (feed->bridge.first < feed->bridge.end) {
+        Slot content = {.is_bridge = TRUE};
+        memcpy(content.stride, feed->bridge_stride, sizeof content.stride);
+        push_lap(ring, feed->bridge, &content);
+    }
+    Slot content = {.released = released, .data = block->data, .user_data = user_data};
+    memcpy(content.stride, block->stride, sizeof content.stride);
+    const CtRingLap lap = {
+        .first = ring->written,
+        .end = ring->written + block->n_samples,
+        .base = block->data,
+        .validity = block->validity,
+        .validity_stride = block->validity_stride,
+    };
+    push_lap(ring, lap, &content);
+    feed->n_blocks++;
+    ring->started = TRUE;
+    ring->written += block->n_samples;
+    if (block->validity)
+        ring->lost_end = ring->written;
+}
+
+/* Whether some reader still reads in lap `i`, or will. */
+static gboolean
+is_read(const CtRing *ring, guint i)
+{
+    const CtRingLap *lap = &ring->laps[i];
+    /* From here on readers find their samples in the next lap; the newest is kept for its bridge.
+     */
+    const gint64 next = i > 0 ? ring->laps[i - 1].first : ring->ended ? lap->end : G_MAXINT64;
+    for (guint r = 0; r < ring->n_readers; r++) {
+        const CtRingReader *reader = &ring->readers[r];
+        if (reader->position < next)
+            return TRUE;
+        if (reader->held_from >= 0 && reader->held == ct_ring_address(ring, lap, reader->held_from))
+            return TRUE;
+    }
+    return i == 0 && !ring->ended;
+}
+
+void
+ct_ring_reclaim(CtRing *ring)
+{
+    while (ring->n_laps > 0 && !is_read(ring, ring->n_laps - 1))
+        drop_oldest(ring);
+}

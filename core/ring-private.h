@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the two kinds of ring, own memory and fed, share. */
+#pragma once
+
+#include "ring.h"
+
+/* A ring without memory or laps. */
+CtRing *ct_ring_new_bare(const CtPlanLink *link);
+/* Where sample `index` of `lap` lies. */
+guint8 *ct_ring_address(const CtRing *ring, const CtRingLap *lap, gint64 index);
+/* Releases what the program fed and no reader has finished with. */
+void ct_ring_feed_free(CtRing *ring);

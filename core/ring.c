@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rings: the memory of a link, written along time by one node and read by any number. */
+#include "ring.h"
+
+#include "memory.h"
+#include "ring-private.h"
+#include "strided.h"
+
+#include <string.h>
+
+CtRing *
+ct_ring_new_bare(const CtPlanLink *link)
+{
+    CtRing *ring = g_new0(CtRing, 1);
+    const CtStream *stream = link->stream;
+    ring->link = link;
+    ring->granule = link->granule;
+    ring->history = link->history;
+    ring->capacity = link->capacity;
+    ring->n_lanes = ct_stream_n_lanes(stream);
+    ring->ticks = stream->ticks_per_sample;
+    ring->start = stream->start;
+    ring->lost_end = -1;
+    ring->n_readers = link->readers->len;
+    ring->readers = g_new0(CtRingReader, ring->n_readers);
+    for (guint r = 0; r < ring->n_readers; r++)
+        ring->readers[r].held_from = -1;
+    ring->form.type = ct_layout_type(&link->layout);
+    ring->form.n_axes = link->layout.n_axes;
+    ring->time = ct_layout_axis(&link->layout, "time");
+    return ring;
+}
+
+CtRing *
+ct_ring_new(const CtPlanLink *link, guint8 *memory, GError **error)
+{
+    g_autoptr(CtRing) ring = ct_ring_new_bare(link);
+    const gint64 total = ring->history + ring->capacity;
+    const gsize bytes =
+        ct_layout_strides(&link->layout, link->stream, total, ring->form.length, ring->form.stride);
+    ring->sample_stride =
+        ring->time >= 0 ? ring->form.stride[ring->time] : (gint64)((bytes + 63) & ~(gsize)63);
+    ring->bytes = ring->time >= 0 ? bytes : (gsize)(ring->sample_stride * total);
+    ring->owns_memory = !memory;
+    ring->memory = memory ? memory : ct_memory_new(ring->bytes, "a ring", error);
+    if (!ring->memory)
+        return NULL;
+    ring->validity = ct_memory_new((gsize)(ring->n_lanes * total), "the validity of a ring", error);
+    if (!ring->validity)
+        return NULL;
+    memset(ring->validity, 1, (gsize)(ring->n_lanes * total));
+    ring->laps = g_new0(CtRingLap, 2);
+    ring->n_laps = 2;
+    ring->laps[1].stride = ring->form.stride;
+    ring->laps[0] = (CtRingLap){
+        .base = ring->memory + ring->history / ring->granule * ring->sample_stride,
+        .validity = ring->validity + ring->history,
+        .validity_stride = total,
+        .stride = ring->form.stride,
+    };
+    return g_steal_pointer(&ring);
+}
+
+void
+ct_ring_free(CtRing *ring)
+{
+    if (!ring)
+        return;
+    const gsize total = (gsize)(ring->history + ring->capacity);
+    if (ring->owns_memory)
+        ct_memory_free(ring->memory, ring->bytes);
+    ct_memory_free(ring->validity, (gsize)ring->n_lanes * total);
+    if (!ring->feed)
+        g_free(ring->laps);
+    ct_ring_feed_free(ring);
+    g_free(ring->readers);
+    g_free(ring);
+}
+
+guint8 *
+ct_ring_address(const CtRing *ring, const CtRingLap *lap, gint64 index)
+{
+    const gint64 step = ring->time >= 0 ? lap->stride[ring->time] : ring->sample_stride;
+    return lap->base + (index - lap->first) / ring->granule * step;
+}
+
+/* Samples of the capacity that come before sample `index` of `lap`. */
+static gint64
+offset(const CtRing *ring, const CtRingLap *lap, gint64 index)
+{
+    const gint64 first = (lap->base - ring->memory) / ring->sample_stride * ring->granule;
+    return first - ring->history + index - lap->first;
+}
+
+/* The first sample of `lap` that a reader may still read there, `lap->end` where none does. A
+ * reader that stands in the history of `next`, and holds no window, will read there instead. */
+static gint64
+first_needed(const CtRing *ring, const CtRingLap *lap, gint64 next)
+{
+    gint64 needed = lap->end;
+    for (guint r = 0; r < ring->n_readers; r++) {
+        const CtRingReader *reader = &ring->readers[r];
+        if (reader->position < next)
+            needed = MIN(needed, MAX(reader->position, lap->first));
+        if (reader->held_from >= 0 && reader->held == ct_ring_address(ring, lap, reader->held_from))
+            needed = MIN(needed, reader->held_from);
+    }
+    return needed;
+}
+
+/* The first sample of a lap that would begin now. */
+static gint64
+next_first(const CtRing *ring)
+{
+    return MAX(ring->written - ring->history, ring->laps[0].first);
+}
+
+gint64
+ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
+{
+    const CtRingLap *lap = &ring->laps[0];
+    const CtRingLap *before = &ring->laps[1];
+    const gint64 place = offset(ring, lap, ring->written);
+    const gint64 needed = first_needed(ring, before, lap->first);
+    const gboolean alone = needed >= before->end;
+    const gint64 limit = alone ? ring->capacity : offset(ring, before, needed);
+
+    *wraps = FALSE;
+    /* With nothing to carry over, an empty ring starts again in memory that is still in the cache.
+     */
+    if (alone && place > 0 && next_first(ring) == ring->written &&
+        first_needed(ring, lap, ring->written) == ring->written) {
+        *wraps = TRUE;
+        return wanted;
+    }
+    if (limit - place >= wanted)
+        return wanted;
+    if (!alone)
+        return 0;
+    const gint64 still = first_needed(ring, lap, next_first(ring));
+    const gint64 free = still >= lap->end ? ring->capacity : offset(ring, lap, still);
+    if (free < wanted)
+        return 0;
+    *wraps = TRUE;
+    return wanted;
+}
+
+void
+ct_ring_wrap(CtRing *ring, CtRingLap *lap)
+{
+    const gint64 first = next_first(ring);
+    const gint64 n = ring->written - first;
+    const CtRingLap *old = &ring->laps[0];
+    *lap = (CtRingLap){
+        .first = first,
+        .end = ring->written,
+        .base = ring->memory + (ring->history - n) / ring->granule * ring->sample_stride,
+        .validity = ring->validity + ring->history - n,
+        .validity_stride = old->validity_stride,
+        .stride = ring->form.stride,
+    };
+    if (n == 0)
+        return;
+    CtBlock from = ring->form, to = ring->form;
+    from.data = ct_ring_address(ring, old, first);
+    to.data = lap->base;
+    from.length[ring->time] = to.length[ring->time] = (n + ring->granule - 1) / ring->granule;
+    ct_strided_copy(&to, &from);
+    for (gint64 l = 0; l < ring->n_lanes; l++)
+        memmove(lap->validity + l * lap->validity_stride,
+                old->validity + l * old->validity_stride + first - old->first, (gsize)n);
+}
+
+/* The block of samples first … first + n − 1 of `lap`. */
+static void
+fill_block(const CtRing *ring, const CtRingLap *lap, gint64 first, gint64 n, CtBlock *block)
+{
+    *block = ring->form;
+    memcpy(block->stride, lap->stride, sizeof block->stride);
+    block->data = ct_ring_address(ring, lap, first);
+    if (ring->time >= 0)
+        block->length[ring->time] = (n + ring->granule - 1) / ring->granule;
+    block->n_samples = n;
+    block->index = first;
+    block->start = ring->start + first * ring->ticks;
+    block->validity = lap->validity ? lap->validity + first - lap->first : NULL;
+    block->validity_stride = lap->validity_stride;
+}
+
+void
+ct_ring_block(const CtRing *ring, const CtRingLap *wrapped, gint64 n, CtBlock *block)
+{
+    fill_block(ring, wrapped ? wrapped : &ring->laps[0], ring->written, n, block);
+}
+
+gboolean
+ct_ring_is_stained(const CtRing *ring)
+{
+    return ring->lost_end >= 0;
+}
+
+void
+ct_ring_publish(CtRing *ring, const CtRingLap *wrapped, gint64 n, gint64 start, gboolean invalid)
+{
+    if (wrapped) {
+        ring->laps[1] = ring->laps[0];
+        ring->laps[0] = *wrapped;
+    }
+    if (!ring->started && n > 0) {
+        ring->start = start - ring->written * ring->ticks;
+        ring->started = TRUE;
+    }
+    ring->written += n;
+    ring->laps[0].end = ring->written;
+    if (invalid)
+        ring->lost_end = ring->written;
+}
+
+void
+ct_ring_window(const CtRing *ring, guint r, CtBlock *block)
+{
+    const gint64 position = ring->readers[r].position;
+    guint newest = 0;
+    while (newest + 1 < ring->n_laps && position < ring->laps[newest].first)
+        newest++;
+    const CtRingLap *lap = &ring->laps[newest];
+    fill_block(ring, lap, position, lap->end - position, block);
+    if (position >= ring->lost_end)
+        block->validity = NULL;
+}
+
+void
+ct_ring_hold(CtRing *ring, guint r, const CtBlock *block)
+{
+    ring->readers[r].held_from = block->index;
+    ring->readers[r].held = block->data;
+}
+
+void
+ct_ring_release(CtRing *ring, guint r, gint64 consumed)
+{
+    ring->readers[r].held_from = -1;
+    ring->readers[r].position += consumed;
+}
+
+gint64
+ct_ring_fill(const CtRing *ring)
+{
+    gint64 slowest = ring->written;
+    for (guint r = 0; r < ring->n_readers; r++)
+        slowest = MIN(slowest, ring->readers[r].position);
+    return ring->written - slowest;
+}

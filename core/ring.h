@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rings: the memory of a link, written along time by one node and read by any number.
+ *
+ * Samples stand densely, one after the other, for one *lap* of the memory; the writer begins the
+ * next lap where a whole firing would not fit before the end. The last `history` samples are then
+ * copied in front of the new lap, so that every reader's window is contiguous along time, whatever
+ * the layout. A lap in memory of the caller (embedding) is the same thing at another address.
+ *
+ * All functions but ct_ring_new, ct_ring_free and ct_ring_wrap want the scheduler's lock. */
+#pragma once
+
+#include "plan.h"
+
+#include <cornerturn/pipeline.h>
+
+/* The position of a reader that has ended. */
+#define CT_RING_GONE (G_MAXINT64 / 4)
+
+/* Samples first … end − 1 of the stream, contiguous in memory; `base` is where sample `first` lies.
+ */
+typedef struct {
+    gint64 first;
+    gint64 end;
+    guint8 *base;
+    guint8 *validity; /* of sample `first` of lane 0; NULL: all valid */
+    gint64 validity_stride;
+    const gint64 *stride; /* bytes, per axis of the layout */
+} CtRingLap;
+
+/* What a ring needs whose blocks lie in the program's memory. */
+typedef struct CtRingFeed CtRingFeed;
+
+typedef struct {
+    gint64 position;  /* samples before it will not be read again */
+    gint64 held_from; /* first sample of the window of the firing in flight, −1: none */
+    guint8 *held;     /* its memory: a lap's address range */
+} CtRingReader;
+
+typedef struct {
+    const CtPlanLink *link;
+    CtBlock form;         /* a block of this ring, to be completed */
+    gint time;            /* its (outer) time axis, −1 without */
+    gint64 sample_stride; /* bytes from a granule to the next along time */
+    gint64 granule;
+    gint64 history;
+    gint64 capacity;
+    gint64 n_lanes;
+    guint8 *memory; /* history + capacity samples */
+    gsize bytes;
+    guint8 *validity; /* [lane][history + capacity]; all 1 until something is lost */
+
+    guint n_laps;
+    CtRingLap *laps;  /* the newest first: laps[0] is being written, laps[1] may still be read; of a
+                         ring that is fed, those in the program's memory and the bridges between */
+    CtRingFeed *feed; /* NULL: the memory is the ring's own */
+    gboolean owns_memory;
+    gint64 written;
+    gint64 start;    /* tick of sample 0, as the first block gave it */
+    gint64 ticks;    /* per sample */
+    gint64 lost_end; /* samples before it may be invalid; −1: all that stand are valid */
+    gboolean started;
+    gboolean ended;
+    guint n_readers;
+    CtRingReader *readers;
+} CtRing;
+
+/* Allocates; `memory`, of link->bytes bytes, may be the caller's instead (NULL: it is not). */
+CtRing *ct_ring_new(const CtPlanLink *link, guint8 *memory, GError **error);
+void ct_ring_free(CtRing *ring);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtRing, ct_ring_free)
+
+/* Where the writer's next firing of up to `wanted` samples may go: 0 while there is no room for it.
+ * *wraps says that it begins a new lap: ct_ring_wrap must then run, without the lock, before the
+ * memory is written. */
+gint64 ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps);
+/* Begins the new lap: copies the history in front of it. The writer's alone, without the lock. */
+void ct_ring_wrap(CtRing *ring, CtRingLap *lap);
+/* The block of `n` samples after those written, in the current lap or, with `wrapped`, in that one.
+ */
+void ct_ring_block(const CtRing *ring, const CtRingLap *wrapped, gint64 n, CtBlock *block);
+/* Whether validity must be set to 1 before the writer may use it: something was lost before. */
+gboolean ct_ring_is_stained(const CtRing *ring);
+/* Makes `n` samples visible to the readers. */
+void ct_ring_publish(CtRing *ring, const CtRingLap *wrapped, gint64 n, gint64 start,
+                     gboolean invalid);
+
+/* All that stands contiguous for this reader, as a block. */
+void ct_ring_window(const CtRing *ring, guint reader, CtBlock *block);
+/* The reader's firing uses `block`; until release the writer keeps off it. */
+void ct_ring_hold(CtRing *ring, guint reader, const CtBlock *block);
+void ct_ring_release(CtRing *ring, guint reader, gint64 consumed);
+/* ---- a ring that the program feeds: its blocks are the laps ----
+ *
+ * A window that begins in one block and ends in the next finds its samples in a *bridge*, a copy of
+ * the last `history` samples of the one and the first of the other. */
+
+CtRing *ct_ring_new_fed(const CtPlanLink *link, GError **error);
+/* Whether a block can be queued. */
+gboolean ct_ring_can_feed(const CtRing *ring);
+/* Builds the bridge from what was fed last to `block` (packed, `n_samples`); the feeder's alone,
+ * without the lock, after ct_ring_can_feed. */
+void ct_ring_bridge(CtRing *ring, const CtBlock *block);
+/* Makes the block visible. */
+void ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data);
+/* Calls `released` of every block that no reader will see again. */
+void ct_ring_reclaim(CtRing *ring);
+
+/* Samples that have been written and not yet released by the slowest reader. */
+gint64 ct_ring_fill(const CtRing *ring);

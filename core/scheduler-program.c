@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program's side of a graph: blocks that it feeds and takes. */
+#include "scheduler-private.h"
+
+/* Why the program cannot go on; FALSE. */
+static gboolean
+set_over(CtScheduler *scheduler, guint i, GError **error)
+{
+    if (scheduler->error)
+        g_propagate_error(error, g_error_copy(scheduler->error));
+    else
+        g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED, "node '%s' has ended",
+                    scheduler->nodes[i].plan->name);
+    return FALSE;
+}
+
+gboolean
+ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtReleased released,
+                  gpointer user_data, GError **error)
+{
+    CtRunNode *node = &scheduler->nodes[i];
+    CtRing *ring = node->outputs[0].ring;
+    pthread_mutex_lock(&scheduler->lock);
+    while (ring && !scheduler->stop && node->status == CT_NODE_EXTERNAL && !ct_ring_can_feed(ring))
+        pthread_cond_wait(&scheduler->program, &scheduler->lock);
+    const gboolean good = !scheduler->stop && node->status == CT_NODE_EXTERNAL;
+    const gboolean is_short =
+        good && ring && ring->n_laps > 0 && ring->laps[0].end - ring->laps[0].first < ring->history;
+    if (!good)
+        set_over(scheduler, i, error);
+    else if (is_short)
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "node '%s' wants blocks of at least %" G_GINT64_FORMAT
+                    " samples but for the last, but the one before had %" G_GINT64_FORMAT,
+                    node->plan->name, ring->history, ring->laps[0].end - ring->laps[0].first);
+    pthread_mutex_unlock(&scheduler->lock);
+    if (!good || is_short)
+        return FALSE;
+    if (!ring) {
+        /* Nobody reads it. */
+        if (released)
+            released(block->data, user_data);
+        return TRUE;
+    }
+    ct_ring_bridge(ring, block);
+    pthread_mutex_lock(&scheduler->lock);
+    ct_ring_feed(ring, block, released, user_data);
+    node->totals.firings++;
+    node->totals.samples += block->n_samples;
+    ct_scheduler_wake_readers(scheduler, ring);
+    pthread_mutex_unlock(&scheduler->lock);
+    return TRUE;
+}
+
+void
+ct_scheduler_feed_end(CtScheduler *scheduler, guint i)
+{
+    CtRunNode *node = &scheduler->nodes[i];
+    pthread_mutex_lock(&scheduler->lock);
+    if (node->status == CT_NODE_EXTERNAL)
+        ct_scheduler_end_node(scheduler, node);
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+gboolean
+ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *block, GError **error)
+{
+    CtRunNode *node = &scheduler->nodes[i];
+    CtRing *ring = node->inputs[0].ring;
+    const guint reader = node->inputs[0].reader;
+    struct timespec until;
+    ct_scheduler_deadline(&until, seconds);
+    pthread_mutex_lock(&scheduler->lock);
+    gboolean in_time = TRUE, over = FALSE;
+    *block = (CtBlock){0};
+    while (in_time && !over) {
+        if (node->status == CT_NODE_ENDED || (scheduler->stop && scheduler->error))
+            break;
+        ct_ring_window(ring, reader, block);
+        if (block->n_samples > 0) {
+            ct_ring_hold(ring, reader, block);
+            break;
+        }
+        over = ring->ended;
+        if (over)
+            ct_scheduler_end_node(scheduler, node);
+        else if (seconds < 0)
+            pthread_cond_wait(&scheduler->program, &scheduler->lock);
+        else
+            in_time = pthread_cond_timedwait(&scheduler->program, &scheduler->lock, &until) == 0;
+    }
+    const gboolean failed = scheduler->error != NULL;
+    if (failed)
+        set_over(scheduler, i, error);
+    node->arrivals[0].consumed = block->n_samples;
+    node->totals.firings += block->n_samples > 0;
+    node->totals.samples += block->n_samples;
+    pthread_mutex_unlock(&scheduler->lock);
+    return in_time && !failed;
+}
+
+void
+ct_scheduler_give_back(CtScheduler *scheduler, guint i)
+{
+    CtRunNode *node = &scheduler->nodes[i];
+    pthread_mutex_lock(&scheduler->lock);
+    if (node->status == CT_NODE_EXTERNAL && node->arrivals[0].consumed > 0) {
+        ct_ring_release(node->inputs[0].ring, node->inputs[0].reader, node->arrivals[0].consumed);
+        node->arrivals[0].consumed = 0;
+        ct_scheduler_released(scheduler, node->inputs[0].ring);
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+}

@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scheduler: fires the nodes of a plan on pinned workers until the sources end.
+ *
+ * One lock guards rings and node states; it is held for table look-ups only. A node has one firing
+ * in flight: a thread gathers what its inputs hold and its outputs can take, and lets it advance;
+ * the work is then given out in ranges to whoever is free. Workers serve the node nearest to the
+ * sinks first, so that a block is finished while it is in the cache and rings stay short. Nodes
+ * that wait have threads of their own, which run the same steps alone. */
+#define _GNU_SOURCE
+#include "scheduler-private.h"
+
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+/* Looks at the generation before a worker without work goes to sleep: some ten microseconds. */
+#define SPINS 2000
+
+static gint64
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (gint64)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- set-up ---- */
+
+/* A condition whose time-outs are on the monotonic clock. */
+static void
+init_timed(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static CtRing *
+new_ring(const CtPlan *plan, guint link, const CtRunOptions *options, GError **error)
+{
+    const CtPlanLink *planned = plan->links->pdata[link];
+    const CtPlanNode *writer = plan->nodes->pdata[planned->writer];
+    if (!writer->variant->work)
+        return ct_ring_new_fed(planned, error);
+    return ct_ring_new(planned, options->memory ? options->memory[link] : NULL, error);
+}
+
+CtScheduler *
+ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error)
+{
+    g_autoptr(CtScheduler) scheduler = g_new0(CtScheduler, 1);
+    scheduler->plan = plan;
+    scheduler->options = *options;
+    scheduler->n_workers = plan->n_workers;
+    pthread_mutex_init(&scheduler->lock, NULL);
+    pthread_cond_init(&scheduler->work, NULL);
+    init_timed(&scheduler->over);
+    init_timed(&scheduler->program);
+
+    scheduler->rings = g_new0(CtRing *, plan->links->len + 1);
+    for (; scheduler->n_rings < plan->links->len; scheduler->n_rings++) {
+        CtRing *ring = new_ring(plan, scheduler->n_rings, options, error);
+        if (!ring)
+            return NULL;
+        scheduler->rings[scheduler->n_rings] = ring;
+    }
+    scheduler->n_nodes = plan->nodes->len;
+    scheduler->unfinished = plan->nodes->len;
+    scheduler->nodes = g_new0(CtRunNode, plan->nodes->len + 1);
+    scheduler->own = g_new0(CtRunner *, plan->nodes->len + 1);
+    gsize scratch = 0;
+    guint n_counters = 0, n_waiting = 0;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        CtRunNode *node = &scheduler->nodes[i];
+        ct_firing_init(node, plan->nodes->pdata[i], i, scheduler->rings, &scheduler->options,
+                       scheduler->n_workers);
+        n_counters = MAX(n_counters, node->n_counters);
+        scheduler->n_external += node->status == CT_NODE_EXTERNAL;
+        n_waiting += node->plan->variant->waits;
+    }
+    for (guint i = 0; i < plan->nodes->len; i++)
+        if (!ct_firing_prepare(&scheduler->nodes[i], &scratch, error))
+            return NULL;
+
+    scheduler->n_runners = scheduler->n_workers + n_waiting;
+    scheduler->runners = g_new0(CtRunner, scheduler->n_runners);
+    guint next = scheduler->n_workers;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        if (!scheduler->nodes[i].plan->variant->waits)
+            continue;
+        scheduler->runners[next].node = &scheduler->nodes[i];
+        scheduler->own[i] = &scheduler->runners[next++];
+    }
+    for (guint r = 0; r < scheduler->n_runners; r++) {
+        CtRunner *runner = &scheduler->runners[r];
+        runner->scheduler = scheduler;
+        runner->index = r;
+        runner->scratch = scratch ? g_aligned_alloc(scratch, 1, 64) : NULL;
+        runner->counters = g_new0(guint64, n_counters + 1);
+        pthread_cond_init(&runner->wake, NULL);
+    }
+    return g_steal_pointer(&scheduler);
+}
+
+/* ---- waking ---- */
+
+void
+ct_scheduler_wake(CtScheduler *scheduler, guint node)
+{
+    scheduler->nodes[node].pending = TRUE;
+    if (scheduler->nodes[node].status == CT_NODE_EXTERNAL) {
+        pthread_cond_broadcast(&scheduler->program);
+        return;
+    }
+    if (scheduler->own[node]) {
+        pthread_cond_signal(&scheduler->own[node]->wake);
+        return;
+    }
+    g_atomic_int_inc((gint *)&scheduler->generation);
+    if (scheduler->sleeping_workers > 0)
+        pthread_cond_signal(&scheduler->work);
+}
+
+/* Several can share what there is to do. */
+static void
+wake_workers(CtScheduler *scheduler)
+{
+    g_atomic_int_inc((gint *)&scheduler->generation);
+    if (scheduler->sleeping_workers > 0)
+        pthread_cond_broadcast(&scheduler->work);
+}
+
+void
+ct_scheduler_wake_readers(CtScheduler *scheduler, const CtRing *ring)
+{
+    for (guint r = 0; r < ring->link->readers->len; r++)
+        ct_scheduler_wake(scheduler, g_array_index(ring->link->readers, CtPlanReader, r).node);
+}
+
+static void
+wake_all(CtScheduler *scheduler)
+{
+    g_atomic_int_inc((gint *)&scheduler->generation);
+    pthread_cond_broadcast(&scheduler->work);
+    for (guint r = 0; r < scheduler->n_runners; r++)
+        pthread_cond_signal(&scheduler->runners[r].wake);
+    pthread_cond_broadcast(&scheduler->over);
+    pthread_cond_broadcast(&scheduler->program);
+}
+
+static void
+fail(CtScheduler *scheduler, GError *error)
+{
+    if (scheduler->error)
+        g_error_free(error);
+    else
+        scheduler->error = error;
+    scheduler->stop = TRUE;
+    wake_all(scheduler);
+}
+
+static void
+fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
+{
+    GError *error = NULL;
+    ct_firing_blame(node, &error, cause);
+    fail(scheduler, error);
+}
+
+/* ---- a firing: begin, work, settle ---- */
+
+static void
+wake_static_writers(CtScheduler *scheduler, CtRunNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (!node->inputs[i].moved)
+            continue;
+        node->inputs[i].moved = FALSE;
+        ct_scheduler_wake(scheduler, node->inputs[i].ring->link->writer);
+    }
+}
+
+/* With the lock, which it lets go in between. TRUE where the node now has a firing; one without
+ * items is only to be settled. */
+static gboolean
+begin(CtScheduler *scheduler, CtRunNode *node)
+{
+    const gboolean ends = scheduler->interrupted && ct_firing_is_source(node);
+    GError *cause = NULL;
+    node->pending = FALSE;
+    const gboolean ready = ends || ct_firing_gather(node, &cause);
+    wake_static_writers(scheduler, node);
+    if (cause)
+        fail_node(scheduler, node, cause);
+    if (!ready)
+        return FALSE;
+    node->status = CT_NODE_STARTING;
+    pthread_mutex_unlock(&scheduler->lock);
+
+    const gint64 from = now();
+    gboolean good = TRUE;
+    if (ends)
+        ct_firing_decide_to_end(node);
+    else
+        good = ct_firing_decide(node, &cause);
+    const gint64 spent = now() - from;
+
+    pthread_mutex_lock(&scheduler->lock);
+    node->totals.core_ns += spent;
+    node->claimed = node->done = 0;
+    node->status = CT_NODE_RUNNING;
+    if (!good) {
+        fail_node(scheduler, node, cause);
+        return FALSE;
+    }
+    for (guint c = 0; c < node->n_counters; c++) {
+        node->counters[c] += node->advance_counters[c];
+        node->advance_counters[c] = 0;
+    }
+    return TRUE;
+}
+
+/* With the lock, which it lets go in between: works on the next range; TRUE where it was the last
+ * to be done. */
+static gboolean
+work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
+{
+    CtWork part = node->work;
+    part.begin = node->claimed;
+    part.end = runner->node ? node->n_items : MIN(node->claimed + node->chunk, node->n_items);
+    part.scratch = runner->scratch;
+    part.counters = runner->counters;
+    node->claimed = part.end;
+    pthread_mutex_unlock(&scheduler->lock);
+
+    memset(runner->counters, 0, node->n_counters * sizeof *runner->counters);
+    GError *cause = NULL;
+    const gint64 from = now();
+    const gboolean good = node->plan->variant->work(node->state, &part, &cause);
+    const gint64 spent = now() - from;
+
+    pthread_mutex_lock(&scheduler->lock);
+    node->totals.work_ns += spent;
+    for (guint c = 0; c < node->n_counters; c++)
+        node->counters[c] += runner->counters[c];
+    node->done += part.end - part.begin;
+    if (!good) {
+        fail_node(scheduler, node, cause);
+        return FALSE;
+    }
+    return node->done == node->n_items;
+}
+
+void
+ct_scheduler_released(CtScheduler *scheduler, CtRing *ring)
+{
+    if (ring->feed)
+        ct_ring_reclaim(ring);
+    ct_scheduler_wake(scheduler, ring->link->writer);
+}
+
+void
+ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node)
+{
+    scheduler->n_external -= node->status == CT_NODE_EXTERNAL;
+    node->status = CT_NODE_ENDED;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        if (!node->outputs[o].ring)
+            continue;
+        node->outputs[o].ring->ended = TRUE;
+        if (node->outputs[o].ring->feed)
+            ct_ring_reclaim(node->outputs[o].ring);
+        ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
+    }
+    for (guint i = 0; i < node->n_inputs; i++) {
+        CtRunInput *input = &node->inputs[i];
+        if (!input->ring)
+            continue;
+        input->ring->readers[input->reader].position = CT_RING_GONE;
+        ct_scheduler_released(scheduler, input->ring);
+    }
+    if (--scheduler->unfinished == 0) {
+        scheduler->stop = TRUE;
+        wake_all(scheduler);
+    }
+}
+
+/* With the lock, which it lets go in between: what the firing made becomes visible, what it
+ * consumed is released. */
+static void
+settle(CtScheduler *scheduler, CtRunNode *node)
+{
+    pthread_mutex_unlock(&scheduler->lock);
+    const gint64 from = now();
+    const gint64 invalid = ct_firing_zero_invalid(node);
+    GError *cause = NULL;
+    const gboolean good = !node->is_last || !node->plan->variant->complete ||
+                          node->plan->variant->complete(node->state, &cause);
+    const gint64 spent = now() - from;
+    pthread_mutex_lock(&scheduler->lock);
+    node->totals.core_ns += spent;
+    if (!good) {
+        fail_node(scheduler, node, cause);
+        return;
+    }
+
+    gint64 moved = 0;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        CtRunInput *input = &node->inputs[i];
+        if (!input->ring || input->is_static)
+            continue;
+        const gint64 consumed = node->arrivals[i].consumed;
+        ct_ring_release(input->ring, input->reader, consumed);
+        moved += consumed;
+        if (consumed > 0)
+            ct_scheduler_released(scheduler, input->ring);
+    }
+    for (guint o = 0; o < node->n_outputs; o++) {
+        CtRunOutput *output = &node->outputs[o];
+        const CtDeparture *departure = &node->departures[o];
+        if (!output->ring || departure->produced == 0)
+            continue;
+        ct_ring_publish(output->ring, output->wraps ? &output->lap : NULL, departure->produced,
+                        departure->start, departure->invalid);
+        moved += departure->produced;
+        ct_scheduler_wake_readers(scheduler, output->ring);
+    }
+    node->totals.firings += moved > 0;
+    node->totals.invalid += invalid;
+    if (node->n_outputs > 0)
+        node->totals.samples += node->departures[0].produced;
+    else if (node->n_inputs > 0)
+        node->totals.samples += node->arrivals[0].consumed;
+    if (node->is_last) {
+        ct_scheduler_end_node(scheduler, node);
+        return;
+    }
+    node->status = CT_NODE_IDLE;
+    /* There may be more where this came from; a source says itself when there is not. */
+    if (moved > 0 || ct_firing_is_source(node))
+        node->pending = TRUE;
+}
+
+/* ---- threads ---- */
+
+/* The node nearest to the sinks with something to do. */
+static CtRunNode *
+pick(CtScheduler *scheduler)
+{
+    for (guint i = scheduler->n_nodes; i-- > 0;) {
+        CtRunNode *node = &scheduler->nodes[i];
+        if (scheduler->own[i])
+            continue;
+        if (node->status == CT_NODE_RUNNING && node->claimed < node->n_items)
+            return node;
+        if (node->status == CT_NODE_IDLE && node->pending)
+            return node;
+    }
+    return NULL;
+}
+
+static gboolean
+is_anything_pending(const CtScheduler *scheduler)
+{
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        if (scheduler->nodes[i].status != CT_NODE_ENDED && scheduler->nodes[i].pending)
+            return TRUE;
+    return FALSE;
+}
+
+/* Nothing runs, nothing can: a plan or a stage is wrong. Names who is stuck. */
+static void
+check_stall(CtScheduler *scheduler)
+{
+    if (scheduler->stop || scheduler->n_external > 0 || scheduler->sleeping < scheduler->alive ||
+        is_anything_pending(scheduler))
+        return;
+    g_autoptr(GString) names = g_string_new(NULL);
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        if (scheduler->nodes[i].status != CT_NODE_ENDED)
+            g_string_append_printf(names, "%s'%s'", names->len ? ", " : "",
+                                   scheduler->nodes[i].plan->name);
+    fail(scheduler,
+         g_error_new(CT_ERROR, CT_ERROR_PLUGIN,
+                     "the graph stands still: nodes %s can neither go on nor end", names->str));
+}
+
+static void
+sleep_until_changed(CtScheduler *scheduler, CtRunner *runner)
+{
+    scheduler->sleeping++;
+    check_stall(scheduler);
+    if (scheduler->stop) {
+        /* Found to stand still. */
+    } else if (runner->node) {
+        pthread_cond_wait(&runner->wake, &scheduler->lock);
+    } else {
+        scheduler->sleeping_workers++;
+        pthread_cond_wait(&scheduler->work, &scheduler->lock);
+        scheduler->sleeping_workers--;
+    }
+    scheduler->sleeping--;
+}
+
+/* A worker without work looks for a change a while before it sleeps: blocks follow closely. */
+static gboolean
+spin(CtScheduler *scheduler)
+{
+    const guint seen = (guint)g_atomic_int_get((gint *)&scheduler->generation);
+    gboolean changed = FALSE;
+    pthread_mutex_unlock(&scheduler->lock);
+    for (guint i = 0; i < SPINS && !changed; i++) {
+        changed = (guint)g_atomic_int_get((gint *)&scheduler->generation) != seen;
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
+    pthread_mutex_lock(&scheduler->lock);
+    return changed;
+}
+
+static void
+worker_loop(CtScheduler *scheduler, CtRunner *runner)
+{
+    gboolean spun = FALSE;
+    while (!scheduler->stop) {
+        CtRunNode *node = pick(scheduler);
+        if (!node) {
+            if (!spun)
+                spin(scheduler);
+            else
+                sleep_until_changed(scheduler, runner);
+            spun = !spun;
+            continue;
+        }
+        spun = FALSE;
+        if (node->status == CT_NODE_IDLE) {
+            if (!begin(scheduler, node))
+                continue;
+            if (node->n_items == 0)
+                settle(scheduler, node);
+            else if (node->n_items > node->chunk)
+                wake_workers(scheduler);
+        } else if (work(scheduler, runner, node)) {
+            settle(scheduler, node);
+        }
+    }
+}
+
+static void
+own_loop(CtScheduler *scheduler, CtRunner *runner)
+{
+    CtRunNode *node = runner->node;
+    while (!scheduler->stop && node->status != CT_NODE_ENDED) {
+        if (!node->pending) {
+            sleep_until_changed(scheduler, runner);
+            continue;
+        }
+        if (begin(scheduler, node) && (node->n_items == 0 || work(scheduler, runner, node)))
+            settle(scheduler, node);
+    }
+}
+
+/* Pins this thread to the index-th of the processors that the process may use. */
+static void
+pin(guint index)
+{
+    cpu_set_t allowed, one;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;
+    guint left = index % (guint)MAX(CPU_COUNT(&allowed), 1);
+    for (guint cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &allowed) || left-- > 0)
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+        return;
+    }
+}
+
+static gpointer
+run(gpointer data)
+{
+    CtRunner *runner = data;
+    CtScheduler *scheduler = runner->scheduler;
+    if (!runner->node && scheduler->options.pin)
+        pin(runner->index);
+    pthread_mutex_lock(&scheduler->lock);
+    if (runner->node)
+        own_loop(scheduler, runner);
+    else
+        worker_loop(scheduler, runner);
+    scheduler->alive--;
+    if (scheduler->alive > 0)
+        check_stall(scheduler);
+    else
+        pthread_cond_broadcast(&scheduler->over);
+    pthread_mutex_unlock(&scheduler->lock);
+    return NULL;
+}
+
+/* ---- from outside ---- */
+
+void
+ct_scheduler_start(CtScheduler *scheduler)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->started = TRUE;
+    scheduler->stop = scheduler->unfinished == 0;
+    scheduler->alive = scheduler->n_runners;
+    for (guint r = 0; r < scheduler->n_runners; r++) {
+        CtRunner *runner = &scheduler->runners[r];
+        runner->thread =
+            g_thread_new(runner->node ? runner->node->plan->name : "worker", run, runner);
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+void
+ct_scheduler_interrupt(CtScheduler *scheduler)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->interrupted = TRUE;
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        CtRunNode *node = &scheduler->nodes[i];
+        if (!ct_firing_is_source(node))
+            continue;
+        if (node->status == CT_NODE_EXTERNAL)
+            ct_scheduler_end_node(scheduler, node);
+        else
+            ct_scheduler_wake(scheduler, i);
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+void
+ct_scheduler_deadline(struct timespec *until, gdouble seconds)
+{
+    const gint64 ns = now() + (gint64)(MAX(seconds, 0) * 1e9);
+    *until = (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+gboolean
+ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds)
+{
+    struct timespec until;
+    ct_scheduler_deadline(&until, seconds);
+    pthread_mutex_lock(&scheduler->lock);
+    gboolean in_time = TRUE;
+    while (scheduler->alive > 0 && in_time) {
+        if (seconds < 0)
+            pthread_cond_wait(&scheduler->over, &scheduler->lock);
+        else
+            in_time = pthread_cond_timedwait(&scheduler->over, &scheduler->lock, &until) == 0;
+    }
+    const gboolean over = scheduler->started && scheduler->alive == 0;
+    pthread_mutex_unlock(&scheduler->lock);
+    return over;
+}
+
+gboolean
+ct_scheduler_result(CtScheduler *scheduler, GError **error)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    const gboolean good = !scheduler->error;
+    if (!good && error)
+        *error = g_error_copy(scheduler->error);
+    pthread_mutex_unlock(&scheduler->lock);
+    return good;
+}
+
+void
+ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats)
+{
+    const CtRunNode *node = &scheduler->nodes[i];
+    pthread_mutex_lock(&scheduler->lock);
+    *stats = (CtNodeStats){
+        .node = node->plan,
+        .firings = node->totals.firings,
+        .samples = node->totals.samples,
+        .invalid = node->totals.invalid,
+        .work_seconds = (gdouble)node->totals.work_ns * 1e-9,
+        .core_seconds = (gdouble)node->totals.core_ns * 1e-9,
+        .ended = node->status == CT_NODE_ENDED,
+        .n_counters = MIN(node->n_counters, G_N_ELEMENTS(stats->counters)),
+    };
+    memcpy(stats->counters, node->counters, stats->n_counters * sizeof *stats->counters);
+    for (guint k = 0; k < node->n_inputs; k++) {
+        const CtRing *ring = node->inputs[k].ring;
+        if (ring && node->status != CT_NODE_ENDED)
+            stats->fill =
+                MAX(stats->fill, (gdouble)ct_ring_fill(ring) / (gdouble)MAX(ring->capacity, 1));
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+gdouble
+ct_scheduler_stream_seconds(CtScheduler *scheduler)
+{
+    gdouble farthest = 0;
+    pthread_mutex_lock(&scheduler->lock);
+    for (guint r = 0; r < scheduler->n_rings; r++) {
+        const CtRing *ring = scheduler->rings[r];
+        const gdouble rate = ct_stream_sample_rate(ring->link->stream);
+        if (rate > 0 && ct_firing_is_source(&scheduler->nodes[ring->link->writer]))
+            farthest = MAX(farthest, (gdouble)ring->written / rate);
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+    return farthest;
+}
+
+void
+ct_scheduler_free(CtScheduler *scheduler)
+{
+    if (!scheduler)
+        return;
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->stop = TRUE;
+    wake_all(scheduler);
+    pthread_mutex_unlock(&scheduler->lock);
+    for (guint r = 0; r < scheduler->n_runners; r++) {
+        CtRunner *runner = &scheduler->runners[r];
+        if (runner->thread)
+            g_thread_join(runner->thread);
+        pthread_cond_destroy(&runner->wake);
+        g_aligned_free(runner->scratch);
+        g_free(runner->counters);
+    }
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        ct_firing_clear(&scheduler->nodes[i]);
+    for (guint r = 0; r < scheduler->n_rings; r++)
+        ct_ring_free(scheduler->rings[r]);
+    g_free(scheduler->runners);
+    g_free(scheduler->own);
+    g_free(scheduler->nodes);
+    g_free(scheduler->rings);
+    g_clear_error(&scheduler->error);
+    pthread_mutex_destroy(&scheduler->lock);
+    pthread_cond_destroy(&scheduler->work);
+    pthread_cond_destroy(&scheduler->over);
+    pthread_cond_destroy(&scheduler->program);
+    g_free(scheduler);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scheduler: fires the nodes of a plan on pinned workers until the sources end. */
+#pragma once
+
+#include "plan.h"
+
+#include <cornerturn/pipeline.h>
+
+typedef struct CtScheduler CtScheduler;
+
+typedef struct {
+    gdouble duration;      /* seconds of stream after which sources end; 0: theirs */
+    gboolean poison;       /* fill every output with NaN before work, to find what is not written */
+    gboolean pin;          /* workers to processors */
+    guint8 *const *memory; /* [link] of the caller's for its ring, link->bytes each; NULL: none */
+} CtRunOptions;
+
+/* What a node has done so far. */
+typedef struct {
+    const CtPlanNode *node;
+    guint64 firings;
+    gint64 samples;       /* of the first output; of a sink's first input */
+    gint64 invalid;       /* of those, lanes × samples */
+    gdouble work_seconds; /* over all workers */
+    gdouble core_seconds; /* advance, histories, validity */
+    gdouble fill;         /* of the fullest input ring, 0 to 1 */
+    gboolean ended;
+    guint n_counters;
+    guint64 counters[8];
+} CtNodeStats;
+
+/* Prepares every node and allocates every ring. The plan must outlive the scheduler. */
+CtScheduler *ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error);
+/* Stops and joins where it still runs. */
+void ct_scheduler_free(CtScheduler *scheduler);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtScheduler, ct_scheduler_free)
+
+/* Starts the threads. */
+void ct_scheduler_start(CtScheduler *scheduler);
+/* Sources end now; what they gave flows to the sinks. From any thread (not from a signal handler).
+ */
+void ct_scheduler_interrupt(CtScheduler *scheduler);
+/* Whether it has ended; waits for that at most `seconds` (negative: for ever). */
+gboolean ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds);
+/* After the end: the first error, FALSE; or TRUE. */
+gboolean ct_scheduler_result(CtScheduler *scheduler, GError **error);
+
+/* Fills `stats` for node `i` of the plan. */
+void ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats);
+/* Seconds of stream that the sources have produced, by the farthest. */
+gdouble ct_scheduler_stream_seconds(CtScheduler *scheduler);
+
+/* ---- nodes whose work is the program's: variants without work ---- */
+
+/* Queues a packed block for node `i`, waiting while the queue is full; see ct_pipeline_feed. */
+gboolean ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block,
+                           CtReleased released, gpointer user_data, GError **error);
+void ct_scheduler_feed_end(CtScheduler *scheduler, guint i);
+/* What stands for node `i`, waiting for it; see ct_pipeline_take. */
+gboolean ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *block,
+                           GError **error);
+void ct_scheduler_give_back(CtScheduler *scheduler, guint i);
