@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "registry.h"
 
+#include "endpoints.h"
 #include "suggest.h"
 
 #include <dlfcn.h>
@@ -181,11 +182,8 @@ add_variant(CtRegistry *registry, const CtVariant *variant, const char *path, GE
 }
 
 static gboolean
-add_plugin(CtRegistry *registry, const char *path, GError **error)
+add_plugin(CtRegistry *registry, const CtPlugin *plugin, const char *path, GError **error)
 {
-    const CtPlugin *plugin = open_plugin(registry, path);
-    if (!plugin)
-        return TRUE;
     for (guint i = 0; plugin->stages[i]; i++)
         if (!add_stage(registry, plugin->stages[i], path, error))
             return FALSE;
@@ -224,7 +222,8 @@ add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **
     for (guint i = 0; i < names->len; i++) {
         g_autofree char *path = g_build_filename(folder, names->pdata[i], NULL);
         g_hash_table_add(seen, g_strdup(names->pdata[i]));
-        if (!add_plugin(registry, path, error))
+        const CtPlugin *plugin = open_plugin(registry, path);
+        if (plugin && !add_plugin(registry, plugin, path, error))
             return FALSE;
     }
     return TRUE;
@@ -291,6 +290,8 @@ ct_registry_new_from(const char *const *folders, GError **error)
     registry->problems = g_ptr_array_new_with_free_func(g_free);
     registry->none = g_ptr_array_new();
 
+    if (!add_plugin(registry, &ct_endpoints, "the core", error))
+        return NULL;
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (guint i = 0; folders[i]; i++)
         if (!add_folder(registry, folders[i], seen, error))

@@ -34,7 +34,8 @@ CT_EXPORT gboolean ct_pipeline_set(CtPipeline *pipeline, const char *assignment,
 /* "auto", "reference", "cpu", "cuda", "cuda:1"; `node` NULL: for all that the graph leaves open. */
 CT_EXPORT gboolean ct_pipeline_set_backend(CtPipeline *pipeline, const char *node,
                                            const char *backend, GError **error);
-CT_EXPORT void ct_pipeline_set_variant(CtPipeline *pipeline, const char *node, const char *variant);
+CT_EXPORT gboolean ct_pipeline_set_variant(CtPipeline *pipeline, const char *node,
+                                           const char *variant, GError **error);
 /* 0: one for each processor that the process may use. */
 CT_EXPORT void ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers);
 /* Sources end after so many seconds of stream; 0: at their own end. */
@@ -70,6 +71,8 @@ CT_EXPORT gboolean ct_pipeline_result(CtPipeline *pipeline, GError **error);
 CT_EXPORT gdouble ct_pipeline_stream_seconds(CtPipeline *pipeline);
 /* Time, blocks, samples, bytes, operations, queue and counters per node, as JSON, allocated. */
 CT_EXPORT char *ct_pipeline_stats_json(CtPipeline *pipeline);
+/* The same as a table for people, allocated. */
+CT_EXPORT char *ct_pipeline_stats_text(CtPipeline *pipeline);
 
 /* ---- blocks of the program's own ---- */
 

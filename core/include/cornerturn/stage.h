@@ -249,6 +249,7 @@ struct CtVariant {
     /* NULL: ct_advance_default. */
     gboolean (*advance)(gpointer state, CtAdvance *advance, GError **error);
 
+    /* NULL: the work is the embedding program's; for the core's own `input` and `output`. */
     gboolean (*work)(gpointer state, const CtWork *work, GError **error);
 
     /* Sinks: the stream has ended in order (or an interrupt ended it): make the result final. Not

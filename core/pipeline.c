@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A graph from its text to its end: configuration, graph, plan, run. */
+#include <cornerturn/pipeline.h>
+
+#include "scheduler.h"
+#include "stats.h"
+
+#include <sched.h>
+#include <string.h>
+
+struct CtPipeline {
+    char *path; /* of the file; NULL: `text` */
+    char *text;
+    gsize length;
+    char *name;
+    GPtrArray *overrides; /* of char, NULL-terminated */
+    CtPlanOptions plan_options;
+    CtRunOptions run_options;
+    GHashTable *offers; /* node name → guint8 * */
+    CtRegistry *registry;
+    CtConfig *config;
+    CtGraph *graph;
+    CtPlan *plan;
+    CtScheduler *scheduler;
+    guint8 **memory; /* [link] */
+};
+
+static guint
+count_processors(void)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return g_get_num_processors();
+    return MAX((guint)CPU_COUNT(&allowed), 1);
+}
+
+static CtPipeline *
+new_pipeline(const char *name)
+{
+    CtPipeline *pipeline = g_new0(CtPipeline, 1);
+    pipeline->name = g_strdup(name);
+    pipeline->overrides = g_ptr_array_new_with_free_func(g_free);
+    g_ptr_array_add(pipeline->overrides, NULL);
+    pipeline->offers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    pipeline->plan_options = (CtPlanOptions){
+        .n_workers = count_processors(),
+        .backend = CT_N_BACKENDS,
+        .backends = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+        .variants = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+    };
+    pipeline->run_options.pin = TRUE;
+    return pipeline;
+}
+
+/* Reads the text as far as its syntax goes, so that errors of the file show where it is loaded. */
+static gboolean
+configure(CtPipeline *pipeline, GError **error)
+{
+    g_clear_pointer(&pipeline->config, ct_config_free);
+    const char *const *overrides = (const char *const *)pipeline->overrides->pdata;
+    pipeline->config =
+        pipeline->path
+            ? ct_config_load(pipeline->path, overrides, error)
+            : ct_config_parse(pipeline->text, (gssize)pipeline->length, pipeline->name, overrides,
+                              error);
+    return pipeline->config != NULL;
+}
+
+CtPipeline *
+ct_pipeline_load(const char *path, GError **error)
+{
+    g_autoptr(CtPipeline) pipeline = new_pipeline(path);
+    pipeline->path = g_strdup(path);
+    if (!configure(pipeline, error))
+        return NULL;
+    return g_steal_pointer(&pipeline);
+}
+
+CtPipeline *
+ct_pipeline_parse(const char *text, gssize length, const char *name, GError **error)
+{
+    g_autoptr(CtPipeline) pipeline = new_pipeline(name);
+    pipeline->length = length < 0 ? strlen(text) : (gsize)length;
+    pipeline->text = g_memdup2(text, pipeline->length + 1);
+    if (!configure(pipeline, error))
+        return NULL;
+    return g_steal_pointer(&pipeline);
+}
+
+void
+ct_pipeline_free(CtPipeline *pipeline)
+{
+    if (!pipeline)
+        return;
+    ct_scheduler_free(pipeline->scheduler);
+    ct_plan_free(pipeline->plan);
+    ct_graph_free(pipeline->graph);
+    ct_config_free(pipeline->config);
+    ct_registry_free(pipeline->registry);
+    g_hash_table_unref(pipeline->plan_options.backends);
+    g_hash_table_unref(pipeline->plan_options.variants);
+    g_hash_table_unref(pipeline->offers);
+    g_ptr_array_unref(pipeline->overrides);
+    g_free(pipeline->memory);
+    g_free(pipeline->path);
+    g_free(pipeline->text);
+    g_free(pipeline->name);
+    g_free(pipeline);
+}
+
+/* ---- before the plan ---- */
+
+gboolean
+ct_pipeline_set(CtPipeline *pipeline, const char *assignment, GError **error)
+{
+    g_return_val_if_fail(!pipeline->graph, FALSE);
+    g_ptr_array_insert(pipeline->overrides, (gint)pipeline->overrides->len - 1,
+                       g_strdup(assignment));
+    if (configure(pipeline, error))
+        return TRUE;
+    g_ptr_array_remove_index(pipeline->overrides, pipeline->overrides->len - 2);
+    configure(pipeline, NULL);
+    return FALSE;
+}
+
+/* The node's entry in the graph's file, or an error. */
+static const CtConfigStage *
+find_entry(const CtPipeline *pipeline, const char *node, GError **error)
+{
+    const CtConfigStage *entry = ct_config_find(pipeline->config, node);
+    if (!entry)
+        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no node '%s'", pipeline->name, node);
+    return entry;
+}
+
+gboolean
+ct_pipeline_set_backend(CtPipeline *pipeline, const char *node, const char *backend,
+                        GError **error)
+{
+    CtConfigBackend parsed;
+    if ((node && !find_entry(pipeline, node, error)) ||
+        !ct_config_backend_parse(&parsed, backend, error))
+        return FALSE;
+    if (node)
+        g_hash_table_insert(pipeline->plan_options.backends, g_strdup(node), g_strdup(backend));
+    else
+        pipeline->plan_options.backend = parsed.backend;
+    return TRUE;
+}
+
+gboolean
+ct_pipeline_set_variant(CtPipeline *pipeline, const char *node, const char *variant, GError **error)
+{
+    if (!find_entry(pipeline, node, error))
+        return FALSE;
+    g_hash_table_insert(pipeline->plan_options.variants, g_strdup(node), g_strdup(variant));
+    return TRUE;
+}
+
+void
+ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers)
+{
+    pipeline->plan_options.n_workers = n_workers > 0 ? n_workers : count_processors();
+}
+
+void
+ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds)
+{
+    pipeline->run_options.duration = seconds;
+}
+
+void
+ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison)
+{
+    pipeline->run_options.poison = poison;
+}
+
+/* ---- the plan ---- */
+
+gboolean
+ct_pipeline_check(CtPipeline *pipeline, GError **error)
+{
+    if (!pipeline->registry)
+        pipeline->registry = ct_registry_new(error);
+    if (pipeline->registry && !pipeline->graph)
+        pipeline->graph = ct_graph_new(pipeline->config, pipeline->registry, error);
+    return pipeline->graph != NULL;
+}
+
+gboolean
+ct_pipeline_plan(CtPipeline *pipeline, GError **error)
+{
+    if (!pipeline->plan && ct_pipeline_check(pipeline, error))
+        pipeline->plan = ct_plan_new(pipeline->graph, pipeline->registry,
+                                     &pipeline->plan_options, error);
+    return pipeline->plan != NULL;
+}
+
+char *
+ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error)
+{
+    static const struct {
+        const char *name;
+        char *(*print)(const CtPlan *plan);
+    } formats[] = {
+        {"text", ct_plan_to_text},
+        {"dot", ct_plan_to_dot},
+        {"json", ct_plan_to_json},
+    };
+    if (!ct_pipeline_plan(pipeline, error))
+        return NULL;
+    for (guint f = 0; f < G_N_ELEMENTS(formats); f++)
+        if (g_str_equal(format, formats[f].name))
+            return formats[f].print(pipeline->plan);
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                "a plan is described as text, dot or json, not as '%s'", format);
+    return NULL;
+}
+
+const CtStream *
+ct_pipeline_stream(CtPipeline *pipeline, const char *name, const char *output, GError **error)
+{
+    if (!ct_pipeline_check(pipeline, error))
+        return NULL;
+    for (guint i = 0; i < pipeline->graph->nodes->len; i++) {
+        const CtGraphNode *node = pipeline->graph->nodes->pdata[i];
+        if (!g_str_equal(node->node.name, name))
+            continue;
+        for (guint o = 0; o < node->node.n_outputs; o++)
+            if (!output || g_str_equal(node->node.stage->outputs[o].name, output))
+                return &node->node.outputs[o];
+    }
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no output '%s%s%s'", pipeline->name,
+                name, output ? "." : "", output ? output : "");
+    return NULL;
+}
+
+/* ---- running ---- */
+
+/* The node of the plan that is the `input` or `output` named `name`; −1 with an error. */
+static gint
+find_endpoint(CtPipeline *pipeline, const char *name, const char *stage, GError **error)
+{
+    if (!ct_pipeline_plan(pipeline, error))
+        return -1;
+    for (guint i = 0; i < pipeline->plan->nodes->len; i++) {
+        const CtPlanNode *node = pipeline->plan->nodes->pdata[i];
+        if (g_str_equal(node->name, name) && g_str_equal(node->nodes[0].stage->name, stage))
+            return (gint)i;
+    }
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no node '%s' of stage '%s'",
+                pipeline->name, name, stage);
+    return -1;
+}
+
+gboolean
+ct_pipeline_start(CtPipeline *pipeline, GError **error)
+{
+    g_return_val_if_fail(!pipeline->scheduler, FALSE);
+    if (!ct_pipeline_plan(pipeline, error))
+        return FALSE;
+    pipeline->memory = g_new0(guint8 *, pipeline->plan->links->len + 1);
+    GHashTableIter iterator;
+    gpointer name, memory;
+    g_hash_table_iter_init(&iterator, pipeline->offers);
+    while (g_hash_table_iter_next(&iterator, &name, &memory)) {
+        const gint i = find_endpoint(pipeline, name, "output", error);
+        const CtPlanNode *node = pipeline->plan->nodes->pdata[i];
+        pipeline->memory[node->inputs[0]] = memory;
+    }
+    pipeline->run_options.memory = pipeline->memory;
+    pipeline->scheduler = ct_scheduler_new(pipeline->plan, &pipeline->run_options, error);
+    if (!pipeline->scheduler)
+        return FALSE;
+    ct_scheduler_start(pipeline->scheduler);
+    return TRUE;
+}
+
+void
+ct_pipeline_interrupt(CtPipeline *pipeline)
+{
+    if (pipeline->scheduler)
+        ct_scheduler_interrupt(pipeline->scheduler);
+}
+
+gboolean
+ct_pipeline_wait(CtPipeline *pipeline, gdouble seconds)
+{
+    return !pipeline->scheduler || ct_scheduler_wait(pipeline->scheduler, seconds);
+}
+
+gboolean
+ct_pipeline_result(CtPipeline *pipeline, GError **error)
+{
+    g_return_val_if_fail(pipeline->scheduler, FALSE);
+    return ct_scheduler_result(pipeline->scheduler, error);
+}
+
+gdouble
+ct_pipeline_stream_seconds(CtPipeline *pipeline)
+{
+    return pipeline->scheduler ? ct_scheduler_stream_seconds(pipeline->scheduler) : 0;
+}
+
+char *
+ct_pipeline_stats_json(CtPipeline *pipeline)
+{
+    g_return_val_if_fail(pipeline->scheduler, NULL);
+    return ct_stats_to_json(pipeline->plan, pipeline->scheduler);
+}
+
+char *
+ct_pipeline_stats_text(CtPipeline *pipeline)
+{
+    g_return_val_if_fail(pipeline->scheduler, NULL);
+    return ct_stats_to_text(pipeline->plan, pipeline->scheduler);
+}
+
+/* ---- blocks of the program's own ---- */
+
+gboolean
+ct_pipeline_feed(CtPipeline *pipeline, const char *name, gpointer data, gint64 n_samples,
+                 const guint8 *validity, CtReleased released, gpointer user_data, GError **error)
+{
+    g_return_val_if_fail(pipeline->scheduler && n_samples > 0, FALSE);
+    const gint i = find_endpoint(pipeline, name, "input", error);
+    if (i < 0)
+        return FALSE;
+    const CtPlanNode *node = pipeline->plan->nodes->pdata[i];
+    const CtBinding *binding = &node->output_bindings[0];
+    CtBlock block = {
+        .data = data,
+        .type = binding->stream->type,
+        .n_axes = binding->layout.n_axes,
+        .n_samples = n_samples,
+        .validity = (guint8 *)validity,
+        .validity_stride = n_samples,
+    };
+    ct_layout_strides(&binding->layout, binding->stream, n_samples, block.length, block.stride);
+    return ct_scheduler_feed(pipeline->scheduler, (guint)i, &block, released, user_data, error);
+}
+
+gboolean
+ct_pipeline_feed_end(CtPipeline *pipeline, const char *name, GError **error)
+{
+    g_return_val_if_fail(pipeline->scheduler, FALSE);
+    const gint i = find_endpoint(pipeline, name, "input", error);
+    if (i < 0)
+        return FALSE;
+    ct_scheduler_feed_end(pipeline->scheduler, (guint)i);
+    return TRUE;
+}
+
+gboolean
+ct_pipeline_take(CtPipeline *pipeline, const char *name, gdouble seconds, CtBlock *block,
+                 GError **error)
+{
+    g_return_val_if_fail(pipeline->scheduler, FALSE);
+    const gint i = find_endpoint(pipeline, name, "output", error);
+    return i >= 0 && ct_scheduler_take(pipeline->scheduler, (guint)i, seconds, block, error);
+}
+
+void
+ct_pipeline_give_back(CtPipeline *pipeline, const char *name)
+{
+    g_return_if_fail(pipeline->scheduler);
+    const gint i = find_endpoint(pipeline, name, "output", NULL);
+    if (i >= 0)
+        ct_scheduler_give_back(pipeline->scheduler, (guint)i);
+}
+
+gsize
+ct_pipeline_memory_bytes(CtPipeline *pipeline, const char *name, GError **error)
+{
+    const gint i = find_endpoint(pipeline, name, "output", error);
+    if (i < 0)
+        return 0;
+    const CtPlanNode *node = pipeline->plan->nodes->pdata[i];
+    const CtPlanLink *link = pipeline->plan->links->pdata[node->inputs[0]];
+    return link->bytes;
+}
+
+gboolean
+ct_pipeline_offer(CtPipeline *pipeline, const char *name, gpointer memory, gsize bytes,
+                  GError **error)
+{
+    g_return_val_if_fail(!pipeline->scheduler, FALSE);
+    const gsize wanted = ct_pipeline_memory_bytes(pipeline, name, error);
+    if (wanted == 0)
+        return FALSE;
+    if (bytes < wanted || (gsize)memory % 64 != 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "node '%s' wants %" G_GSIZE_FORMAT " bytes at a multiple of 64, but is given "
+                    "%" G_GSIZE_FORMAT " at %p",
+                    name, wanted, bytes, memory);
+        return FALSE;
+    }
+    const gint i = find_endpoint(pipeline, name, "output", error);
+    const CtPlanNode *node = pipeline->plan->nodes->pdata[i];
+    const CtPlanLink *link = pipeline->plan->links->pdata[node->inputs[0]];
+    const CtPlanNode *writer = pipeline->plan->nodes->pdata[link->writer];
+    if (!writer->variant->work) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "node '%s' reads what the program feeds, which lies in memory of its own", name);
+        return FALSE;
+    }
+    g_hash_table_insert(pipeline->offers, g_strdup(name), memory);
+    return TRUE;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run has done so far, for people and for programs. */
+#include "stats.h"
+
+#include "json.h"
+
+#include <string.h>
+
+/* Figures of a node that follow from its counts. */
+typedef struct {
+    CtNodeStats counts;
+    gdouble bytes;
+    gdouble operations;
+    gdouble seconds; /* of work, divided by the workers that share it */
+} Row;
+
+static void
+read_row(const CtPlan *plan, CtScheduler *scheduler, guint i, Row *row)
+{
+    ct_scheduler_stats(scheduler, i, &row->counts);
+    const CtPlanNode *node = row->counts.node;
+    row->bytes = node->bytes * (gdouble)row->counts.samples;
+    row->operations = node->operations * (gdouble)row->counts.samples;
+    row->seconds = row->counts.work_seconds / (node->variant->waits ? 1 : MAX(plan->n_workers, 1));
+}
+
+static gdouble
+per_second(gdouble amount, gdouble seconds)
+{
+    return seconds > 0 ? amount / seconds : 0;
+}
+
+char *
+ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler)
+{
+    GString *text = g_string_new(NULL);
+    guint width = 4;
+    for (guint i = 0; i < plan->nodes->len; i++)
+        width = MAX(width, (guint)strlen(((CtPlanNode *)plan->nodes->pdata[i])->name));
+    g_string_append_printf(text, "%-*s  %-14s %9s %9s %11s %9s %9s %9s\n", (int)width, "node",
+                           "variant", "work s", "core s", "samples", "Msample/s", "GB/s",
+                           "Gop/s");
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        Row row;
+        read_row(plan, scheduler, i, &row);
+        const CtNodeStats *counts = &row.counts;
+        g_string_append_printf(
+            text, "%-*s  %-14s %9.3f %9.3f %11" G_GINT64_FORMAT " %9.3f %9.3f %9.3f\n", (int)width,
+            counts->node->name, counts->node->variant->name, counts->work_seconds,
+            counts->core_seconds, counts->samples,
+            per_second((gdouble)counts->samples, row.seconds) * 1e-6,
+            per_second(row.bytes, row.seconds) * 1e-9,
+            per_second(row.operations, row.seconds) * 1e-9);
+    }
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        Row row;
+        read_row(plan, scheduler, i, &row);
+        const CtNodeStats *counts = &row.counts;
+        const char *const *names = counts->node->nodes[0].stage->counters;
+        if (counts->invalid > 0)
+            g_string_append_printf(text, "%s: %" G_GINT64_FORMAT " invalid samples\n",
+                                   counts->node->name, counts->invalid);
+        for (guint c = 0; c < counts->n_counters; c++)
+            if (counts->counters[c] > 0)
+                g_string_append_printf(text, "%s: %" G_GUINT64_FORMAT " %s\n", counts->node->name,
+                                       counts->counters[c], names[c]);
+    }
+    return g_string_free(text, FALSE);
+}
+
+char *
+ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler)
+{
+    GString *text = g_string_new("{\n");
+    g_string_append_printf(text, "  \"workers\": %u,\n  \"stream_seconds\": ", plan->n_workers);
+    ct_json_append_real(text, ct_scheduler_stream_seconds(scheduler));
+    g_string_append(text, ",\n  \"nodes\": [");
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        Row row;
+        read_row(plan, scheduler, i, &row);
+        const CtNodeStats *counts = &row.counts;
+        g_string_append(text, i > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
+        ct_json_append_string(text, counts->node->name);
+        g_string_append(text, ", \"stage\": ");
+        ct_json_append_string(text, counts->node->nodes[0].stage->name);
+        g_string_append(text, ", \"variant\": ");
+        ct_json_append_string(text, counts->node->variant->name);
+        g_string_append_printf(text,
+                               ", \"inserted\": %s, \"ended\": %s, \"firings\": %" G_GUINT64_FORMAT
+                               ", \"samples\": %" G_GINT64_FORMAT ", \"invalid\": %" G_GINT64_FORMAT,
+                               counts->node->inserted ? "true" : "false",
+                               counts->ended ? "true" : "false", counts->firings, counts->samples,
+                               counts->invalid);
+        const struct {
+            const char *name;
+            gdouble value;
+        } reals[] = {
+            {"work_seconds", counts->work_seconds}, {"core_seconds", counts->core_seconds},
+            {"bytes", row.bytes},                   {"operations", row.operations},
+            {"queue", counts->fill},
+        };
+        for (guint r = 0; r < G_N_ELEMENTS(reals); r++) {
+            g_string_append_printf(text, ", \"%s\": ", reals[r].name);
+            ct_json_append_real(text, reals[r].value);
+        }
+        g_string_append(text, ", \"counters\": {");
+        const char *const *names = counts->node->nodes[0].stage->counters;
+        for (guint c = 0; c < counts->n_counters; c++) {
+            g_string_append(text, c > 0 ? ", " : "");
+            ct_json_append_string(text, names[c]);
+            g_string_append_printf(text, ": %" G_GUINT64_FORMAT, counts->counters[c]);
+        }
+        g_string_append(text, "}}");
+    }
+    g_string_append(text, "\n  ]\n}\n");
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run has done so far, for people and for programs. */
+#pragma once
+
+#include "scheduler.h"
+
+/* A line per node: seconds, samples, bytes and operations per second, queue; then what was lost. */
+char *ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler);
+char *ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler);
