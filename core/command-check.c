@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cornerturn check`: everything that can be known of a graph without running it. */
 #include "command-graph.h"
+#include "pipeline-private.h"
 
 static void
 print_node(const CtNode *node)
@@ -16,17 +17,19 @@ print_node(const CtNode *node)
 static gboolean
 run(int argc, char **argv, GError **error)
 {
-    g_auto(CtSession) session = {0};
     gboolean quiet = FALSE;
     const GOptionEntry entries[] = {
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print nothing where all is well", NULL},
         G_OPTION_ENTRY_NULL,
     };
-    if (!ct_session_parse(&session, &ct_command_check, entries, &argc, &argv, error) ||
-        !ct_session_plan(&session, argv[1], error))
+    CtGraphOptions options = {0};
+    g_autoptr(CtPipeline) pipeline =
+        ct_graph_options_load(&options, &ct_command_check, entries, argc, argv, error);
+    if (!pipeline || !ct_pipeline_plan(pipeline, error))
         return FALSE;
-    for (guint i = 0; !quiet && i < session.graph->nodes->len; i++)
-        print_node(&((const CtGraphNode *)session.graph->nodes->pdata[i])->node);
+    const CtGraph *graph = ct_pipeline_graph(pipeline);
+    for (guint i = 0; !quiet && i < graph->nodes->len; i++)
+        print_node(&((const CtGraphNode *)graph->nodes->pdata[i])->node);
     return TRUE;
 }
 

@@ -1,112 +1,127 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What check, plan and run share: the options on a graph, and the way from its file to its plan. */
+/* The options that every command about a graph takes. */
 #include "command-graph.h"
+
+#include "quantity.h"
 
 #include <string.h>
 
-enum { MOST_WORKERS = 1024 };
+typedef struct {
+    char **set;
+    char **backends;
+    char **variants;
+    int workers;
+    char *duration;
+} Given;
 
-void
-ct_session_clear(CtSession *session)
+static void
+given_clear(Given *given)
 {
-    g_clear_pointer(&session->plan, ct_plan_free);
-    g_clear_pointer(&session->graph, ct_graph_free);
-    g_clear_pointer(&session->registry, ct_registry_free);
-    g_clear_pointer(&session->config, ct_config_free);
-    g_clear_pointer(&session->plan_options.backends, g_hash_table_unref);
-    g_clear_pointer(&session->plan_options.variants, g_hash_table_unref);
-    g_clear_pointer(&session->overrides, g_strfreev);
-    g_clear_pointer(&session->backends, g_strfreev);
-    g_clear_pointer(&session->variants, g_strfreev);
+    g_strfreev(given->set);
+    g_strfreev(given->backends);
+    g_strfreev(given->variants);
+    g_free(given->duration);
 }
 
-/* "NODE=NAME" each, into node → name. What stands without a node is for all, and goes to `common`,
- * where that may be. */
-static GHashTable *
-parse_assignments(char **texts, const char *option, char **common, GError **error)
-{
-    g_autoptr(GHashTable) table = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    for (; texts && *texts; texts++) {
-        const char *equals = strchr(*texts, '=');
-        if (!equals && common && **texts != '\0') {
-            g_free(*common);
-            *common = g_strdup(*texts);
-            continue;
-        }
-        if (!equals || equals == *texts || equals[1] == '\0') {
-            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                        "%s wants NODE=NAME, but is given '%s'", option, *texts);
-            return NULL;
-        }
-        g_hash_table_insert(table, g_strndup(*texts, equals - *texts), g_strdup(equals + 1));
-    }
-    return g_steal_pointer(&table);
-}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
 
-gboolean
-ct_session_parse(CtSession *session, const CtCommand *command, const GOptionEntry *own, int *argc,
-                 char ***argv, GError **error)
+static gboolean
+apply_backends(CtPipeline *pipeline, char **backends, GError **error)
 {
-    const GOptionEntry shared[] = {
-        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &session->overrides,
-         "Replace a parameter of the graph (repeatable)", "NODE.PARAMETER=VALUE"},
-        {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &session->backends,
-         "Take a backend for a node, or for all that the graph leaves open (repeatable)",
-         "[NODE=]BACKEND"},
-        {"variant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &session->variants,
-         "Take this variant for a node (repeatable)", "NODE=VARIANT"},
-        {"workers", 0, 0, G_OPTION_ARG_INT, &session->workers,
-         "Work with N threads; left out: one for each processor", "N"},
-        G_OPTION_ENTRY_NULL,
-    };
-    g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
-    for (; own->long_name; own++)
-        g_array_append_val(entries, *own);
-    g_array_append_vals(entries, shared, G_N_ELEMENTS(shared) - 1);
-    if (!ct_command_parse(command, (const GOptionEntry *)entries->data, argc, argv, 1, 1, error))
-        return FALSE;
-
-    if (session->workers < 0 || session->workers > MOST_WORKERS) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--workers wants 1 to %d, but is given %d", MOST_WORKERS, session->workers);
-        return FALSE;
+    for (guint i = 0; backends && backends[i]; i++) {
+        char *equals = strchr(backends[i], '=');
+        if (equals)
+            *equals = '\0';
+        if (!ct_pipeline_set_backend(pipeline, equals ? backends[i] : NULL,
+                                     equals ? equals + 1 : backends[i], error)) {
+            g_prefix_error(error, "--backend: ");
+            return FALSE;
+        }
     }
-    CtPlanOptions *options = &session->plan_options;
-    options->n_workers = session->workers ? session->workers : (gint)g_get_num_processors();
-    g_autofree char *backend = NULL;
-    options->backends = parse_assignments(session->backends, "--backend", &backend, error);
-    if (!options->backends)
-        return FALSE;
-    options->variants = parse_assignments(session->variants, "--variant", NULL, error);
-    if (!options->variants)
-        return FALSE;
-    CtConfigBackend common = {CT_N_BACKENDS, -1};
-    if (backend && !ct_config_backend_parse(&common, backend, error)) {
-        g_prefix_error(error, "--backend %s: ", backend);
-        return FALSE;
-    }
-    options->backend = common.backend;
     return TRUE;
 }
 
-gboolean
-ct_session_check(CtSession *session, const char *path, GError **error)
+static gboolean
+apply_variants(CtPipeline *pipeline, char **variants, GError **error)
 {
-    session->config = ct_config_load(path, (const char *const *)session->overrides, error);
-    if (!session->config)
-        return FALSE;
-    session->registry = ct_registry_new(error);
-    if (!session->registry)
-        return FALSE;
-    session->graph = ct_graph_new(session->config, session->registry, error);
-    return session->graph != NULL;
+    for (guint i = 0; variants && variants[i]; i++) {
+        char *equals = strchr(variants[i], '=');
+        if (!equals) {
+            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                        "--variant wants NODE=NAME, but is given '%s'", variants[i]);
+            return FALSE;
+        }
+        *equals = '\0';
+        if (!ct_pipeline_set_variant(pipeline, variants[i], equals + 1, error)) {
+            g_prefix_error(error, "--variant: ");
+            return FALSE;
+        }
+    }
+    return TRUE;
 }
 
-gboolean
-ct_session_plan(CtSession *session, const char *path, GError **error)
+static gboolean
+read_duration(const char *text, double *seconds, GError **error)
 {
-    if (!ct_session_check(session, path, error))
+    CtQuantity quantity;
+    if (!ct_quantity_parse(&quantity, text, "s", error)) {
+        g_prefix_error(error, "--duration: ");
         return FALSE;
-    session->plan = ct_plan_new(session->graph, session->registry, &session->plan_options, error);
-    return session->plan != NULL;
+    }
+    *seconds = quantity.value;
+    if (*seconds > 0)
+        return TRUE;
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "--duration wants more than nothing, but is given '%s'", text);
+    return FALSE;
+}
+
+CtPipeline *
+ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
+                      const GOptionEntry *further, int argc, char **argv, GError **error)
+{
+    g_auto(Given) given = {0};
+    const GOptionEntry common[] = {
+        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.set,
+         "Set a parameter of a node in place of the file's", "NODE.PARAMETER=VALUE"},
+        {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.backends,
+         "Run a node, or all that the graph leaves open, on auto, reference, cpu or cuda",
+         "[NODE=]NAME"},
+        {"variant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.variants, "Run a node by this variant",
+         "NODE=NAME"},
+        {"workers", 0, 0, G_OPTION_ARG_INT, &given.workers,
+         "Threads that share the work; one for each processor where left out", "N"},
+        {"duration", 0, 0, G_OPTION_ARG_STRING, &given.duration,
+         "End the sources after so much of the stream", "TIME"},
+        {NULL},
+    };
+    g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+    for (const GOptionEntry *entry = common; entry->long_name; entry++)
+        g_array_append_val(entries, *entry);
+    for (const GOptionEntry *entry = further; entry && entry->long_name; entry++)
+        g_array_append_val(entries, *entry);
+    if (!ct_command_parse(command, (const GOptionEntry *)(gpointer)entries->data, &argc, &argv, 1,
+                          1, error))
+        return NULL;
+    if (given.workers < 0 || given.workers > 4096) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "--workers wants 1 to 4096, but is given %d", given.workers);
+        return NULL;
+    }
+    options->file = argv[1];
+    if (given.duration && !read_duration(given.duration, &options->duration, error))
+        return NULL;
+
+    g_autoptr(CtPipeline) pipeline = ct_pipeline_load(options->file, error);
+    if (!pipeline)
+        return NULL;
+    for (guint i = 0; given.set && given.set[i]; i++)
+        if (!ct_pipeline_set(pipeline, given.set[i], error))
+            return NULL;
+    if (!apply_backends(pipeline, given.backends, error) ||
+        !apply_variants(pipeline, given.variants, error))
+        return NULL;
+    ct_pipeline_set_workers(pipeline, (guint)given.workers);
+    ct_pipeline_set_duration(pipeline, options->duration);
+    return g_steal_pointer(&pipeline);
 }

@@ -1,36 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn plan`: the variants and layouts that a graph would run with. */
+/* `cornerturn plan`: variants, layouts, what is inserted, and memory. */
 #include "command-graph.h"
+#include "command.h"
 
 static gboolean
 run(int argc, char **argv, GError **error)
 {
-    g_auto(CtSession) session = {0};
     gboolean dot = FALSE, json = FALSE;
     const GOptionEntry entries[] = {
-        {"dot", 0, 0, G_OPTION_ARG_NONE, &dot, "Print a drawing for Graphviz", NULL},
-        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print for programs", NULL},
-        G_OPTION_ENTRY_NULL,
+        {"dot", 0, 0, G_OPTION_ARG_NONE, &dot, "As a drawing for Graphviz", NULL},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "As JSON", NULL},
+        {NULL},
     };
-    if (!ct_session_parse(&session, &ct_command_plan, entries, &argc, &argv, error))
+    CtGraphOptions options = {0};
+    g_autoptr(CtPipeline) pipeline =
+        ct_graph_options_load(&options, &ct_command_plan, entries, argc, argv, error);
+    if (!pipeline)
         return FALSE;
     if (dot && json) {
-        g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                            "wants --dot or --json, but is given both");
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "wants one of --dot and --json, but is given both");
         return FALSE;
     }
-    if (!ct_session_plan(&session, argv[1], error))
+    g_autofree char *plan = ct_pipeline_describe(pipeline,
+                                                 dot    ? "dot"
+                                                 : json ? "json"
+                                                        : "text",
+                                                 error);
+    if (!plan)
         return FALSE;
-    g_autofree char *text = dot    ? ct_plan_to_dot(session.plan)
-                            : json ? ct_plan_to_json(session.plan)
-                                   : ct_plan_to_text(session.plan);
-    g_print("%s", text);
+    g_print("%s", plan);
     return TRUE;
 }
 
 const CtCommand ct_command_plan = {
     .name = "plan",
     .arguments = "FILE",
-    .summary = "Show how a graph would run: variants, layouts, inserted nodes, memory",
+    .summary = "Show how a graph will run",
     .run = run,
 };

@@ -15,6 +15,7 @@ typedef struct {
 extern const CtCommand ct_command_check;
 extern const CtCommand ct_command_inspect;
 extern const CtCommand ct_command_plan;
+extern const CtCommand ct_command_run;
 
 /* Parses the options of `command`; what is left in `argv` are its arguments, of which there must be
  * `least` to `most`. Prints the help and exits where it is asked for. */

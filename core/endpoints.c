@@ -57,11 +57,10 @@ add_axes(CtNode *node, const CtLayout *layout, CtStream *stream, GError **error)
                                    "wants whole axes, but is given a block of '%s'",
                                    layout->axes[a].name);
         if (is_time ? length != -1 : length < 1)
-            return ct_params_error(
-                node->params, "shape", error,
-                "wants %s, but is given %" G_GINT64_FORMAT " for '%s'",
-                is_time ? "-1 for time, which has no end" : "at least 1", length,
-                layout->axes[a].name);
+            return ct_params_error(node->params, "shape", error,
+                                   "wants %s, but is given %" G_GINT64_FORMAT " for '%s'",
+                                   is_time ? "-1 for time, which has no end" : "at least 1", length,
+                                   layout->axes[a].name);
         ct_stream_add_axis(stream, layout->axes[a].name, length);
     }
     if (ct_stream_axis(stream, "time") < 0)
@@ -96,8 +95,7 @@ input_infer(CtNode *node, GError **error)
     const char *wanted = is_complex ? "centre_frequency" : "first_frequency";
     const char *other = is_complex ? "first_frequency" : "centre_frequency";
     if (ct_params_has(node->params, other))
-        return ct_params_error(node->params, other, error,
-                               "wants %s samples: give '%s' for these",
+        return ct_params_error(node->params, other, error, "wants %s samples: give '%s' for these",
                                is_complex ? "real" : "complex", wanted);
     if (ct_params_has(node->params, wanted)) {
         stream->has_frequency = TRUE;

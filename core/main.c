@@ -9,6 +9,7 @@
 enum { EXIT_USAGE = 2 };
 
 static const CtCommand *const commands[] = {
+    &ct_command_run,
     &ct_command_check,
     &ct_command_plan,
     &ct_command_inspect,

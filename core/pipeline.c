@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph from its text to its end: configuration, graph, plan, run. */
-#include <cornerturn/pipeline.h>
-
+#include "pipeline-private.h"
 #include "scheduler.h"
 #include "stats.h"
 
-#include <sched.h>
+#include <cornerturn/pipeline.h>
 #include <string.h>
 
 struct CtPipeline {
@@ -25,15 +24,6 @@ struct CtPipeline {
     guint8 **memory; /* [link] */
 };
 
-static guint
-count_processors(void)
-{
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return g_get_num_processors();
-    return MAX((guint)CPU_COUNT(&allowed), 1);
-}
-
 static CtPipeline *
 new_pipeline(const char *name)
 {
@@ -43,7 +33,7 @@ new_pipeline(const char *name)
     g_ptr_array_add(pipeline->overrides, NULL);
     pipeline->offers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     pipeline->plan_options = (CtPlanOptions){
-        .n_workers = count_processors(),
+        .n_workers = g_get_num_processors(),
         .backend = CT_N_BACKENDS,
         .backends = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
         .variants = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
@@ -58,11 +48,9 @@ configure(CtPipeline *pipeline, GError **error)
 {
     g_clear_pointer(&pipeline->config, ct_config_free);
     const char *const *overrides = (const char *const *)pipeline->overrides->pdata;
-    pipeline->config =
-        pipeline->path
-            ? ct_config_load(pipeline->path, overrides, error)
-            : ct_config_parse(pipeline->text, (gssize)pipeline->length, pipeline->name, overrides,
-                              error);
+    pipeline->config = pipeline->path ? ct_config_load(pipeline->path, overrides, error)
+                                      : ct_config_parse(pipeline->text, (gssize)pipeline->length,
+                                                        pipeline->name, overrides, error);
     return pipeline->config != NULL;
 }
 
@@ -134,8 +122,7 @@ find_entry(const CtPipeline *pipeline, const char *node, GError **error)
 }
 
 gboolean
-ct_pipeline_set_backend(CtPipeline *pipeline, const char *node, const char *backend,
-                        GError **error)
+ct_pipeline_set_backend(CtPipeline *pipeline, const char *node, const char *backend, GError **error)
 {
     CtConfigBackend parsed;
     if ((node && !find_entry(pipeline, node, error)) ||
@@ -160,7 +147,7 @@ ct_pipeline_set_variant(CtPipeline *pipeline, const char *node, const char *vari
 void
 ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers)
 {
-    pipeline->plan_options.n_workers = n_workers > 0 ? n_workers : count_processors();
+    pipeline->plan_options.n_workers = n_workers > 0 ? n_workers : g_get_num_processors();
 }
 
 void
@@ -191,8 +178,8 @@ gboolean
 ct_pipeline_plan(CtPipeline *pipeline, GError **error)
 {
     if (!pipeline->plan && ct_pipeline_check(pipeline, error))
-        pipeline->plan = ct_plan_new(pipeline->graph, pipeline->registry,
-                                     &pipeline->plan_options, error);
+        pipeline->plan =
+            ct_plan_new(pipeline->graph, pipeline->registry, &pipeline->plan_options, error);
     return pipeline->plan != NULL;
 }
 
@@ -217,6 +204,12 @@ ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error)
     return NULL;
 }
 
+const CtGraph *
+ct_pipeline_graph(const CtPipeline *pipeline)
+{
+    return pipeline->graph;
+}
+
 const CtStream *
 ct_pipeline_stream(CtPipeline *pipeline, const char *name, const char *output, GError **error)
 {
@@ -230,8 +223,8 @@ ct_pipeline_stream(CtPipeline *pipeline, const char *name, const char *output, G
             if (!output || g_str_equal(node->node.stage->outputs[o].name, output))
                 return &node->node.outputs[o];
     }
-    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no output '%s%s%s'", pipeline->name,
-                name, output ? "." : "", output ? output : "");
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no output '%s%s%s'", pipeline->name, name,
+                output ? "." : "", output ? output : "");
     return NULL;
 }
 
@@ -314,6 +307,13 @@ ct_pipeline_stats_text(CtPipeline *pipeline)
 {
     g_return_val_if_fail(pipeline->scheduler, NULL);
     return ct_stats_to_text(pipeline->plan, pipeline->scheduler);
+}
+
+char *
+ct_pipeline_queue_text(CtPipeline *pipeline)
+{
+    g_return_val_if_fail(pipeline->scheduler, NULL);
+    return ct_stats_queues_to_text(pipeline->plan, pipeline->scheduler);
 }
 
 /* ---- blocks of the program's own ---- */
@@ -401,7 +401,8 @@ ct_pipeline_offer(CtPipeline *pipeline, const char *name, gpointer memory, gsize
     const CtPlanNode *writer = pipeline->plan->nodes->pdata[link->writer];
     if (!writer->variant->work) {
         g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "node '%s' reads what the program feeds, which lies in memory of its own", name);
+                    "node '%s' reads what the program feeds, which lies in memory of its own",
+                    name);
         return FALSE;
     }
     g_hash_table_insert(pipeline->offers, g_strdup(name), memory);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan in words: a table for people, a drawing for Graphviz, JSON for programs. */
+#include "json.h"
 #include "planner.h"
 
 #include <string.h>
@@ -129,21 +130,20 @@ ct_plan_to_text(const CtPlan *plan)
 
 /* ---- Graphviz ---- */
 
+/* A string of the DOT language: control characters but new lines are left out. */
 static void
-append_quoted(GString *text, const char *string, const char *format)
+append_quoted(GString *text, const char *string)
 {
-    g_autoptr(GString) escaped = g_string_new(NULL);
+    g_string_append_c(text, '"');
     for (const char *s = string; *s; s++) {
         if (*s == '"' || *s == '\\')
-            g_string_append_c(escaped, '\\');
+            g_string_append_c(text, '\\');
         if (*s == '\n')
-            g_string_append(escaped, "\\n");
+            g_string_append(text, "\\n");
         else if ((guchar)*s >= ' ')
-            g_string_append_c(escaped, *s);
-        else if (strcmp(format, "json") == 0)
-            g_string_append_printf(escaped, "\\u%04x", (guint)*s);
+            g_string_append_c(text, *s);
     }
-    g_string_append_printf(text, "\"%s\"", escaped->str);
+    g_string_append_c(text, '"');
 }
 
 char *
@@ -155,7 +155,7 @@ ct_plan_to_dot(const CtPlan *plan)
         const CtPlanNode *node = node_at(plan, n);
         g_autofree char *label = g_strdup_printf("%s\n%s", node->name, node->variant->name);
         g_string_append_printf(text, "    n%u [label=", n);
-        append_quoted(text, label, "dot");
+        append_quoted(text, label);
         g_string_append(text, node->inserted ? ", style=dashed];\n" : "];\n");
     }
     for (guint l = 0; l < plan->links->len; l++) {
@@ -167,7 +167,7 @@ ct_plan_to_dot(const CtPlan *plan)
         for (guint r = 0; r < link->readers->len; r++) {
             g_string_append_printf(text, "    n%u -> n%u [label=", link->writer,
                                    g_array_index(link->readers, CtPlanReader, r).node);
-            append_quoted(text, label, "dot");
+            append_quoted(text, label);
             g_string_append(text, "];\n");
         }
     }
@@ -180,9 +180,8 @@ ct_plan_to_dot(const CtPlan *plan)
 static void
 append_number(GString *text, const char *key, gdouble value)
 {
-    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-    g_string_append_printf(text, ", \"%s\": %s", key,
-                           g_ascii_dtostr(buffer, sizeof(buffer), value));
+    g_string_append_printf(text, ", \"%s\": ", key);
+    ct_json_append_real(text, value);
 }
 
 static void
@@ -203,14 +202,14 @@ static void
 append_node(GString *text, const CtPlanNode *node)
 {
     g_string_append(text, "    {\"name\": ");
-    append_quoted(text, node->name, "json");
+    ct_json_append_string(text, node->name);
     g_string_append(text, ", \"stages\": [");
     for (guint k = 0; k < node->n_nodes; k++) {
         g_string_append(text, k ? ", " : "");
-        append_quoted(text, node->nodes[k].stage->name, "json");
+        ct_json_append_string(text, node->nodes[k].stage->name);
     }
     g_string_append(text, "], \"variant\": ");
-    append_quoted(text, node->variant->name, "json");
+    ct_json_append_string(text, node->variant->name);
     g_string_append_printf(text, ", \"inserted\": %s", node->inserted ? "true" : "false");
     append_links(text, "inputs", node->n_inputs, node->inputs);
     append_links(text, "outputs", node->n_outputs, node->outputs);
@@ -221,7 +220,7 @@ append_node(GString *text, const CtPlanNode *node)
         if (node->inputs[i] < 0)
             g_string_append(text, "null");
         else
-            append_quoted(text, layout, "json");
+            ct_json_append_string(text, layout);
     }
     g_string_append_printf(text, "], \"window\": %" G_GINT64_FORMAT ", \"hop\": %" G_GINT64_FORMAT,
                            node->footprint.window, node->footprint.hop);
@@ -238,9 +237,9 @@ append_link(GString *text, const CtPlanLink *link)
     g_autofree char *axes = ct_stream_describe(link->stream);
     g_string_append_printf(text, "    {\"writer\": %u, \"port\": %u, \"layout\": ", link->writer,
                            link->port);
-    append_quoted(text, layout, "json");
+    ct_json_append_string(text, layout);
     g_string_append(text, ", \"shape\": ");
-    append_quoted(text, axes, "json");
+    ct_json_append_string(text, axes);
     g_string_append_printf(text,
                            ", \"max_samples\": %" G_GINT64_FORMAT ", \"granule\": %" G_GINT64_FORMAT
                            ", \"history\": %" G_GINT64_FORMAT ", \"capacity\": %" G_GINT64_FORMAT

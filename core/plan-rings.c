@@ -136,30 +136,34 @@ size_outputs(CtPlan *plan, const CtPlanNode *node, gsize cache_bytes)
     }
 }
 
-/* What a full firing of `node` wants to see of an input; *window: for a single sample. */
+/* What a full firing of `node` wants to see of an input: *least of them before it can fire at all.
+ */
 static gint64
 full_firing(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cache_bytes,
-            gint64 *window)
+            gint64 *least)
 {
     const CtPlanLink *link = link_at(plan, node->inputs[port]);
     const CtFootprint *footprint = &node->footprint;
-    *window = 1;
+    *least = 1;
     if (!flows(plan, node, port))
         return 1;
-    gint64 made = 0;
+    gint64 made = 0, granule = 1;
     for (guint i = 0; i < node->n_outputs; i++) {
-        if (node->outputs[i] >= 0 && has_time(link_at(plan, node->outputs[i])->stream))
-            made = MAX(made, link_at(plan, node->outputs[i])->max_samples);
+        if (node->outputs[i] < 0 || !has_time(link_at(plan, node->outputs[i])->stream))
+            continue;
+        made = MAX(made, link_at(plan, node->outputs[i])->max_samples);
+        granule = MAX(granule, link_at(plan, node->outputs[i])->granule);
     }
     /* A sink, or a node that nobody reads, takes what its writer makes. */
     if (made == 0)
         return link->max_samples;
-    if (footprint->kind == CT_FOOTPRINT_WINDOW) {
-        *window = footprint->window;
-        return round_up(add(multiply(made - 1, footprint->hop), footprint->window), link->granule);
-    }
+    const gboolean is_sum = footprint->kind == CT_FOOTPRINT_SUM;
+    const gint64 one = is_sum ? 1 : MAX(footprint->window, footprint->hop);
+    *least = add(multiply(granule - 1, footprint->hop), one);
+    if (!is_sum)
+        return round_up(add(multiply(made - 1, footprint->hop), one), link->granule);
     const gint64 seen = input_in_cache(plan, node, port, cache_bytes);
-    return round_up(MIN(seen, multiply(made, footprint->hop)), link->granule);
+    return round_up(MAX(*least, MIN(seen, multiply(made, footprint->hop))), link->granule);
 }
 
 static void
@@ -169,17 +173,21 @@ size_link(CtPlan *plan, CtPlanLink *link, gsize cache_bytes)
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
         const CtPlanNode *node = node_at(plan, reader->node);
-        gint64 window;
-        const gint64 wanted = full_firing(plan, node, reader->port, cache_bytes, &window);
+        gint64 least;
+        const gint64 wanted = full_firing(plan, node, reader->port, cache_bytes, &least);
         node->input_bindings[reader->port].max_samples = wanted;
         largest = MAX(largest, wanted);
-        history = MAX(history, window - 1);
+        history = MAX(history, least - 1);
     }
     link->history = round_up(history, link->granule);
-    link->capacity = has_time(link->stream)
-                         ? round_up(add(multiply(2, link->max_samples), largest), link->granule)
-                         : 1;
-    link->bytes = bytes_of(link, add(link->history, link->capacity));
+    if (has_time(link->stream)) {
+        link->capacity = round_up(add(multiply(2, link->max_samples), largest), link->granule);
+        link->bytes = bytes_of(link, add(link->history, link->capacity));
+    } else {
+        /* The block that holds, and the next. */
+        link->capacity = 2;
+        link->bytes = 2 * (gsize)round_up((gint64)bytes_of(link, 1), 64);
+    }
 }
 
 char *

@@ -45,9 +45,7 @@ typedef struct {
                            in granules: (granule of its output − 1) · hop + one − 1, where `one`,
                            what a first output needs, is max(window, hop) of a WINDOW, 1 of a SUM */
     gint64 capacity;    /* samples that the ring holds beside the history in front of it: room for
-                           two firings of the writer and one of a reader, 2 · max_samples +
-                           (firing − 1) · hop + one, where `firing` is max_samples of the reader's
-                           output for a WINDOW, its granule for a SUM */
+                           two firings of the writer and one of the reader that wants most */
     gsize bytes;        /* of the ring */
     GArray *readers;    /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
 } CtPlanLink;

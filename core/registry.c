@@ -14,6 +14,7 @@
 
 struct CtRegistry {
     GPtrArray *folders;      /* of char: where it was looked */
+    guint n_plugins;         /* found there */
     GPtrArray *stages;       /* of const CtStage, by name */
     GHashTable *by_name;     /* name → const CtStage */
     GHashTable *variants;    /* name of the first stage covered → GPtrArray of const CtVariant */
@@ -223,6 +224,7 @@ add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **
         g_autofree char *path = g_build_filename(folder, names->pdata[i], NULL);
         g_hash_table_add(seen, g_strdup(names->pdata[i]));
         const CtPlugin *plugin = open_plugin(registry, path);
+        registry->n_plugins += plugin != NULL;
         if (plugin && !add_plugin(registry, plugin, path, error))
             return FALSE;
     }
@@ -335,7 +337,7 @@ ct_registry_stage(const CtRegistry *registry, const char *name, GError **error)
     const char *meant = ct_suggest_name(name, names, n);
     if (meant)
         g_string_append_printf(message, "; did you mean '%s'?", meant);
-    if (n == 0) {
+    if (registry->n_plugins == 0) {
         g_ptr_array_add(registry->folders, NULL);
         g_autofree char *folders = g_strjoinv(", ", (char **)registry->folders->pdata);
         g_ptr_array_remove_index(registry->folders, registry->folders->len - 1);

@@ -38,19 +38,18 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler)
     for (guint i = 0; i < plan->nodes->len; i++)
         width = MAX(width, (guint)strlen(((CtPlanNode *)plan->nodes->pdata[i])->name));
     g_string_append_printf(text, "%-*s  %-14s %9s %9s %11s %9s %9s %9s\n", (int)width, "node",
-                           "variant", "work s", "core s", "samples", "Msample/s", "GB/s",
-                           "Gop/s");
+                           "variant", "work s", "core s", "samples", "Msample/s", "GB/s", "Gop/s");
     for (guint i = 0; i < plan->nodes->len; i++) {
         Row row;
         read_row(plan, scheduler, i, &row);
         const CtNodeStats *counts = &row.counts;
-        g_string_append_printf(
-            text, "%-*s  %-14s %9.3f %9.3f %11" G_GINT64_FORMAT " %9.3f %9.3f %9.3f\n", (int)width,
-            counts->node->name, counts->node->variant->name, counts->work_seconds,
-            counts->core_seconds, counts->samples,
-            per_second((gdouble)counts->samples, row.seconds) * 1e-6,
-            per_second(row.bytes, row.seconds) * 1e-9,
-            per_second(row.operations, row.seconds) * 1e-9);
+        g_string_append_printf(text,
+                               "%-*s  %-14s %9.3f %9.3f %11" G_GINT64_FORMAT " %9.3f %9.3f %9.3f\n",
+                               (int)width, counts->node->name, counts->node->variant->name,
+                               counts->work_seconds, counts->core_seconds, counts->samples,
+                               per_second((gdouble)counts->samples, row.seconds) * 1e-6,
+                               per_second(row.bytes, row.seconds) * 1e-9,
+                               per_second(row.operations, row.seconds) * 1e-9);
     }
     for (guint i = 0; i < plan->nodes->len; i++) {
         Row row;
@@ -64,6 +63,34 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler)
             if (counts->counters[c] > 0)
                 g_string_append_printf(text, "%s: %" G_GUINT64_FORMAT " %s\n", counts->node->name,
                                        counts->counters[c], names[c]);
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* As many queues as fit on a line. */
+#define MAX_QUEUES 4
+
+char *
+ct_stats_queues_to_text(const CtPlan *plan, CtScheduler *scheduler)
+{
+    const guint n = plan->nodes->len;
+    g_autofree gdouble *fill = g_new0(gdouble, n);
+    for (guint i = 0; i < n; i++) {
+        CtNodeStats stats;
+        ct_scheduler_stats(scheduler, i, &stats);
+        fill[i] = stats.fill;
+    }
+    GString *text = g_string_new(NULL);
+    guint shown = 0;
+    for (guint i = 0; i < n && shown < MAX_QUEUES; i++) {
+        guint fuller = 0;
+        for (guint k = 0; k < n; k++)
+            fuller += fill[k] > fill[i];
+        if (fill[i] <= 0 || fuller >= MAX_QUEUES)
+            continue;
+        shown++;
+        g_string_append_printf(text, "%s%s %.0f%%", text->len ? " " : "",
+                               ((CtPlanNode *)plan->nodes->pdata[i])->name, 100 * fill[i]);
     }
     return g_string_free(text, FALSE);
 }
@@ -85,18 +112,20 @@ ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler)
         ct_json_append_string(text, counts->node->nodes[0].stage->name);
         g_string_append(text, ", \"variant\": ");
         ct_json_append_string(text, counts->node->variant->name);
-        g_string_append_printf(text,
-                               ", \"inserted\": %s, \"ended\": %s, \"firings\": %" G_GUINT64_FORMAT
-                               ", \"samples\": %" G_GINT64_FORMAT ", \"invalid\": %" G_GINT64_FORMAT,
-                               counts->node->inserted ? "true" : "false",
-                               counts->ended ? "true" : "false", counts->firings, counts->samples,
-                               counts->invalid);
+        g_string_append_printf(
+            text,
+            ", \"inserted\": %s, \"ended\": %s, \"firings\": %" G_GUINT64_FORMAT
+            ", \"samples\": %" G_GINT64_FORMAT ", \"invalid\": %" G_GINT64_FORMAT,
+            counts->node->inserted ? "true" : "false", counts->ended ? "true" : "false",
+            counts->firings, counts->samples, counts->invalid);
         const struct {
             const char *name;
             gdouble value;
         } reals[] = {
-            {"work_seconds", counts->work_seconds}, {"core_seconds", counts->core_seconds},
-            {"bytes", row.bytes},                   {"operations", row.operations},
+            {"work_seconds", counts->work_seconds},
+            {"core_seconds", counts->core_seconds},
+            {"bytes", row.bytes},
+            {"operations", row.operations},
             {"queue", counts->fill},
         };
         for (guint r = 0; r < G_N_ELEMENTS(reals); r++) {

@@ -7,3 +7,5 @@
 /* A line per node: seconds, samples, bytes and operations per second, queue; then what was lost. */
 char *ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler);
 char *ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler);
+/* The fullest queues now, in the order of the graph. */
+char *ct_stats_queues_to_text(const CtPlan *plan, CtScheduler *scheduler);

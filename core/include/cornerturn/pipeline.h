@@ -73,6 +73,8 @@ CT_EXPORT gdouble ct_pipeline_stream_seconds(CtPipeline *pipeline);
 CT_EXPORT char *ct_pipeline_stats_json(CtPipeline *pipeline);
 /* The same as a table for people, allocated. */
 CT_EXPORT char *ct_pipeline_stats_text(CtPipeline *pipeline);
+/* "filter 80% sink 5%": the fullest queues now, allocated. */
+CT_EXPORT char *ct_pipeline_queue_text(CtPipeline *pipeline);
 
 /* ---- blocks of the program's own ---- */
 

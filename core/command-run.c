@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cornerturn run`: runs a graph, shows how it goes, and sums up. */
+#include "command-graph.h"
+#include "command.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+/* Looks at the run so often. */
+static const double tick_seconds = 0.1;
+
+/* Raised by SIGINT and SIGTERM. */
+static volatile sig_atomic_t interrupts;
+
+static void
+on_signal(int number G_GNUC_UNUSED)
+{
+    interrupts++;
+}
+
+static void
+catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    /* A reader that has gone shows as an error of the write. */
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* A line that overwrites itself: stream time, rate against real time, the fullest queue. */
+static void
+show_progress(CtPipeline *pipeline, gint64 started, double duration)
+{
+    const double wall = (double)(g_get_monotonic_time() - started) / G_USEC_PER_SEC;
+    const double stream = ct_pipeline_stream_seconds(pipeline);
+    g_autofree char *queue = ct_pipeline_queue_text(pipeline);
+    g_printerr("\r\033[K%.3f s of stream", stream);
+    if (duration > 0)
+        g_printerr(" (%.0f%%)", 100 * stream / duration);
+    g_printerr(", %.3g × real time, queues %s", wall > 0 ? stream / wall : 0, queue);
+}
+
+static void
+follow(CtPipeline *pipeline, double duration, gboolean quiet)
+{
+    const gboolean shows = !quiet && isatty(STDERR_FILENO);
+    const gint64 started = g_get_monotonic_time();
+    gboolean interrupted = FALSE;
+    while (!ct_pipeline_wait(pipeline, tick_seconds)) {
+        if (interrupts > 0 && !interrupted) {
+            interrupted = TRUE;
+            ct_pipeline_interrupt(pipeline);
+        }
+        if (shows)
+            show_progress(pipeline, started, duration);
+    }
+    if (shows)
+        g_printerr("\r\033[K");
+}
+
+static gboolean
+run(int argc, char **argv, GError **error)
+{
+    g_autofree char *stats = NULL;
+    gboolean quiet = FALSE, poison = FALSE;
+    const GOptionEntry entries[] = {
+        {"stats", 0, 0, G_OPTION_ARG_STRING, &stats,
+         "Sum up as text (where nothing is said), json or none", "FORMAT"},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print nothing but errors", NULL},
+        {"poison", 0, 0, G_OPTION_ARG_NONE, &poison,
+         "Fill every block with NaN before it is written, to find what a stage forgets", NULL},
+        {NULL},
+    };
+    CtGraphOptions options = {0};
+    g_autoptr(CtPipeline) pipeline =
+        ct_graph_options_load(&options, &ct_command_run, entries, argc, argv, error);
+    if (!pipeline)
+        return FALSE;
+    static const char *const formats[] = {"text", "json", "none", NULL};
+    if (stats && !g_strv_contains(formats, stats)) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "--stats wants text, json or none, but is given '%s'", stats);
+        return FALSE;
+    }
+    const char *format = stats ? stats : quiet ? "none" : "text";
+    ct_pipeline_set_poison(pipeline, poison);
+    catch_signals();
+    if (!ct_pipeline_start(pipeline, error))
+        return FALSE;
+    follow(pipeline, options.duration, quiet);
+    if (!ct_pipeline_result(pipeline, error))
+        return FALSE;
+    g_autofree char *summary = g_str_equal(format, "json")   ? ct_pipeline_stats_json(pipeline)
+                               : g_str_equal(format, "text") ? ct_pipeline_stats_text(pipeline)
+                                                             : NULL;
+    if (summary)
+        g_print("%s", summary);
+    return TRUE;
+}
+
+const CtCommand ct_command_run = {
+    .name = "run",
+    .arguments = "FILE",
+    .summary = "Run a graph until its sources end, or an interrupt ends them",
+    .run = run,
+};

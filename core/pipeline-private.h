@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the command sees of a pipeline beyond <cornerturn/pipeline.h>. */
+#pragma once
+
+#include "graph.h"
+
+#include <cornerturn/pipeline.h>
+
+/* After a check. */
+const CtGraph *ct_pipeline_graph(const CtPipeline *pipeline);
