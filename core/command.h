@@ -14,6 +14,7 @@ typedef struct {
 
 extern const CtCommand ct_command_check;
 extern const CtCommand ct_command_inspect;
+extern const CtCommand ct_command_new_stage;
 extern const CtCommand ct_command_plan;
 extern const CtCommand ct_command_run;
 

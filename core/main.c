@@ -13,6 +13,7 @@ static const CtCommand *const commands[] = {
     &ct_command_check,
     &ct_command_plan,
     &ct_command_inspect,
+    &ct_command_new_stage,
 };
 
 static const CtCommand *

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command's own manners: help, manual pages, exit status, where messages go."""
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+import tap
+
+COMMAND = os.environ["CORNERTURN"]
+MANUAL = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"]) / "docs" / "man"
+OPTION = r"--[a-z][a-z-]*"
+
+
+def run(*arguments, **environment):
+    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
+
+
+def commands():
+    listed = run("--help").stdout.split("Commands:")[1].split("Options:")[0]
+    return re.findall(r"^  ([a-z-]+) ", listed, re.M)
+
+
+def help_options(*command):
+    return set(re.findall(rf"^  (?:-\w, )?({OPTION})", run(*command, "--help").stdout, re.M))
+
+
+def manual_options(name):
+    """Those that head an entry of the page's OPTIONS."""
+    text = (MANUAL / f"{name}.1").read_text(encoding="utf-8").replace("\\-", "-")
+    section = re.search(r"^\.SH OPTIONS\n(.*?)^\.SH", text, re.M | re.S)[1]
+    heads = re.findall(r"^\.TP\n(.*)$", section, re.M)
+    return {option for head in heads for option in re.findall(OPTION, head)}
+
+
+class Command(unittest.TestCase):
+    def test_there_are_commands(self):
+        self.assertLessEqual({"check", "plan", "inspect", "new-stage"}, set(commands()))
+
+    def test_manual_and_help_list_the_same_options(self):
+        self.assertEqual(manual_options("cornerturn"), help_options())
+        for command in commands():
+            with self.subTest(command):
+                self.assertEqual(manual_options(f"cornerturn-{command}"), help_options(command))
+
+    def test_manual_lists_every_command(self):
+        text = (MANUAL / "cornerturn.1").read_text(encoding="utf-8").replace("\\-", "-")
+        for command in commands():
+            self.assertIn(f"cornerturn-{command} (1)", text)
+
+    def test_help_goes_to_stdout(self):
+        for arguments in [["--help"], ["-h"], ["check", "--help"], ["inspect", "-h"]]:
+            result = run(*arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("Usage:", result.stdout)
+
+    def check_usage(self, message, *arguments):
+        result = run(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertIn(message, result.stderr)
+
+    def test_usage(self):
+        self.check_usage("there is no command 'pln'; did you mean 'plan'?", "pln")
+        self.check_usage("there is no command 'xyzzy' (", "xyzzy")
+        self.check_usage("Unknown option --what", "plan", "--what")
+        self.check_usage("wants FILE, but is given 0 arguments", "plan")
+        self.check_usage("wants FILE, but is given 2 arguments", "check", "a", "b")
+        self.check_usage("wants --dot or --json, but is given both", "plan", "--dot", "--json", "a")
+        self.check_usage("--workers wants 1 to 1024, but is given -1", "plan", "--workers", "-1", "a")
+        self.check_usage("Cannot parse integer value “many”", "plan", "--workers", "many", "a")
+        self.check_usage("--variant wants NODE=NAME, but is given 'x'", "plan", "--variant", "x", "a")
+        self.check_usage("--backend wants NODE=NAME, but is given 'x='", "plan", "--backend", "x=", "a")
+
+    def test_nothing_at_all(self):
+        result = run()
+        self.assertEqual(result.returncode, 2)
+
+
+class Inspect(unittest.TestCase):
+    def test_list(self):
+        result = run("inspect")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        names = [line.split()[0] for line in result.stdout.splitlines()]
+        self.assertEqual(names, sorted(names))
+        self.assertIn("fir", names)
+
+    def test_every_stage(self):
+        for line in run("inspect").stdout.splitlines():
+            with self.subTest(line.split()[0]):
+                result = run("inspect", line.split()[0])
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertIn("Variants\n", result.stdout)
+
+    def test_parameters(self):
+        text = run("inspect", "fir").stdout
+        self.assertRegex(text, r"n_taps  an integer from 1 to 64")
+        self.assertRegex(text, r"window  one of .*hamming.*; default hamming")
+
+    def test_cap(self):
+        text = run("inspect", "fir", CORNERTURN_ISA="baseline").stdout
+        self.assertIn("cpu-avx2  cpu avx2, not on this machine", text)
+
+    def test_left_out(self):
+        folder = os.environ["CORNERTURN_TEST_PLUGINS"]
+        result = run("inspect", CORNERTURN_PLUGIN_PATH=f"/nonexistent:{folder}/none")
+        self.assertEqual(result.returncode, 0)
+
+
+if __name__ == "__main__":
+    tap.main()
