@@ -26,7 +26,7 @@ typedef struct {
     gdouble fill;         /* of the fullest input ring, 0 to 1 */
     gboolean ended;
     guint n_counters;
-    guint64 counters[8];
+    guint64 counters[16];
 } CtNodeStats;
 
 /* Prepares every node and allocates every ring. The plan must outlive the scheduler. */

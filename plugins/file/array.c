@@ -228,6 +228,7 @@ file_array_open(FileArray *array, const CtParams *given, CtStream *stream, GErro
 {
     g_autofree CtLayout *beside = NULL;
     *array = (FileArray){.path = ct_params_string(given, "path"), .fd = -1, .time_axis = -1};
+    ct_stream_init(stream);
     if (!sidecar_read(array->path, stream, &beside, error))
         return FALSE;
     const CtLayout *layout = ct_params_layout(given, "layout");

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""file.source and file.sink: every type and order, what stands beside the array, and what fails."""
+import itertools
+import json
+import resource
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import numpy as np
+
+import graphs
+import tap
+
+# Type of NumPy's, and whether a last axis holds the parts.
+TYPES = {
+    "ci4": ("u1", False), "ci8": ("i1", True), "ci16": ("i2", True), "ci32": ("i4", True),
+    "ci64": ("i8", True), "cf16": ("f2", True), "cf32": ("c8", False), "cf64": ("c16", False),
+    "i8": ("i1", False), "i16": ("i2", False), "i32": ("i4", False), "i64": ("i8", False),
+    "u8": ("u1", False), "u32": ("u4", False), "f16": ("f2", False), "f32": ("f4", False),
+    "f64": ("f8", False),
+}
+LENGTHS = {"time": 37, "channel": 3, "station": 1, "pol": 2}
+
+
+def make_array(axes, name):
+    """All bit patterns, NaNs among them."""
+    dtype, has_parts = TYPES[name]
+    shape = [LENGTHS[axis] for axis in axes] + [2] * has_parts
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return np.frombuffer(np.random.default_rng(1).bytes(n_bytes), dtype).reshape(shape)
+
+
+def copy_stages(layout, source=None, sink=None):
+    return {
+        "in": {"stage": "file.source", "path": "in.npy", "layout": layout, **(source or {})},
+        "out": {"stage": "file.sink", "from": "in", "path": "out.npy",
+                "layout": layout[layout.index("["):], **(sink or {})},
+    }
+
+
+class Copies(graphs.GraphTest):
+    def check_copy(self, array, stored, stages):
+        np.save(self.folder / "in.npy", stored)
+        self.run_graph(stages)
+        copy = np.load(self.folder / "out.npy")
+        self.assertEqual((copy.dtype, copy.shape), (array.dtype, array.shape))
+        self.assertEqual(copy.tobytes(), np.ascontiguousarray(array).tobytes())
+        self.assertFalse(list(self.folder.glob("*.partial")))
+
+    def test_types(self):
+        for name in TYPES:
+            for axes in (["time", "channel", "pol"], ["channel", "time", "pol"],
+                         ["pol", "channel", "time"]):
+                with self.subTest(type=name, axes=axes):
+                    array = make_array(axes, name)
+                    self.check_copy(array, array, copy_stages(f"{name}[{' '.join(axes)}]"))
+
+    def test_orders(self):
+        for axes in itertools.permutations(LENGTHS):
+            for block in (1, 7, 64):
+                with self.subTest(axes=axes, block=block):
+                    array = make_array(axes, "ci8")
+                    self.check_copy(array, array, copy_stages(
+                        f"ci8[{' '.join(axes)}]", {"block": {"time": block}}))
+
+    def test_byte_and_axis_orders(self):
+        axes = ["channel", "time", "pol"]
+        for name in ("ci4", "ci8", "ci16", "cf32", "f64"):
+            array = make_array(axes, name)
+            swapped = array.byteswap().view(array.dtype.newbyteorder())
+            for stored in (np.asfortranarray(array), swapped, np.asfortranarray(swapped)):
+                # The source gives planes of parts in logical order, others as they lie.
+                gathers = not stored.flags.c_contiguous and not TYPES[name][1]
+                order = axes[::-1] if gathers else axes
+                wanted = array.T if gathers else array
+                with self.subTest(type=name, stored=stored.dtype, fortran=stored.flags.f_contiguous):
+                    stages = copy_stages(f"{name}[{' '.join(axes)}]")
+                    if not stored.flags.c_contiguous:
+                        order, wanted = axes[::-1], array.transpose(
+                            [2, 1, 0] + [3] * TYPES[name][1])
+                    stages["out"]["layout"] = f"[{' '.join(order)}]"
+                    self.check_copy(wanted, stored, stages)
+
+    def test_raw(self):
+        array = make_array(["time", "channel", "pol"], "ci16")
+        for shape in ([37, 3, 2], [-1, 3, 2]):
+            array.tofile(self.folder / "in.raw")
+            self.run_graph(copy_stages("ci16[time channel pol]", {"path": "in.raw", "shape": shape},
+                                       {"path": "out.raw"}))
+            copy = np.fromfile(self.folder / "out.raw", array.dtype)
+            np.testing.assert_array_equal(copy, array.ravel())
+
+    def test_types_left_out(self):
+        array = make_array(["time", "pol"], "cf32")
+        self.check_copy(array, array, copy_stages("[time pol]"))
+
+    def test_no_time(self):
+        array = make_array(["channel", "pol"], "cf64")
+        self.check_copy(array, array, copy_stages("cf64[channel pol]"))
+
+    def test_no_samples(self):
+        array = make_array(["channel", "time"], "f32")[:, :0]
+        self.check_copy(array, array, copy_stages("f32[channel time]"))
+
+
+class Sidecars(graphs.GraphTest):
+    def test_round_trip(self):
+        array = make_array(["channel", "time", "pol"], "cf32")
+        np.save(self.folder / "in.npy", array)
+        self.run_graph(copy_stages("cf32[channel time pol]", {
+            "sample_rate": "195312.5 Hz", "ticks_per_sample": 1024, "start": 2048,
+            "epoch": "2022-06-29T01:30:00Z", "centre_frequency": "150 MHz",
+            "frequencies": ["1 MHz", "2 MHz", "4 MHz"]}))
+        first = json.loads((self.folder / "out.npy.json").read_text())
+        self.assertEqual(first["type"], "cf32")
+        self.assertEqual(first["layout"], "cf32[channel time pol]")
+        self.assertEqual(first["ticks_per_second"], [200000000, 1])
+        self.assertEqual(first["ticks_per_sample"], 1024)
+        self.assertEqual(first["start"], 2048)
+        self.assertEqual(first["start_utc"], "2022-06-29T01:30:00.000010240Z")
+        self.assertEqual(first["frequency"], 150e6)
+        self.assertEqual(first["axes"], [
+            {"name": "channel", "length": 3, "unit": "Hz", "table": [1e6, 2e6, 4e6]},
+            {"name": "time", "length": 37, "unit": "s", "first": 0, "step": 5.12e-6},
+            {"name": "pol", "length": 2}])
+        self.assertEqual(first["validity"], {"axes": [], "valid": 1, "invalid_samples": [0]})
+
+        self.run_graph({
+            "in": {"stage": "file.source", "path": "out.npy"},
+            "out": {"stage": "file.sink", "from": "in", "path": "again.npy",
+                    "layout": "[channel time pol]"}})
+        self.assertEqual(json.loads((self.folder / "again.npy.json").read_text()), first)
+
+    def test_malformed(self):
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        for text, message in (
+                ("{", "not JSON"),
+                ("[]", "wants a layout and axes"),
+                ('{"layout": "f32[time]", "axes": []}', "wants the type of its elements"),
+                ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "time"}]}',
+                 "wants a name and a length of each axis"),
+                ('{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1]}',
+                 "wants ticks_per_second as a fraction, with ticks_per_sample and start")):
+            with self.subTest(text):
+                (self.folder / "in.npy.json").write_text(text)
+                error = self.fail_graph(copy_stages("f32[time]"))
+                self.assertTrue(error.endswith(f"in.npy.json: {message}"), error)
+
+
+class Errors(graphs.GraphTest):
+    def setUp(self):
+        super().setUp()
+        self.array = make_array(["time", "pol"], "cf32")
+        np.save(self.folder / "in.npy", self.array)
+
+    def check_error(self, stages, ending, *arguments, **options):
+        error = self.fail_graph(stages, *arguments, **options)
+        self.assertTrue(error.startswith("graph.yaml:"), error)
+        self.assertTrue(error.endswith(ending), error)
+        self.assertFalse((self.folder / "out.npy").exists())
+        self.assertFalse((self.folder / "out.npy.json").exists())
+
+    def test_source(self):
+        whole = (self.folder / "in.npy").read_bytes()
+        (self.folder / "short.npy").write_bytes(whole[:-1])
+        (self.folder / "text.npy").write_text("not an array")
+        (self.folder / "short.raw").write_bytes(bytes(100))
+        np.save(self.folder / "words.npy", np.array(["a", "bc"]))
+        np.save(self.folder / "threes.npy", np.zeros((5, 3), np.int8))
+        for layout, source, ending in (
+                ("cf32[time pol]", {"path": "none.npy"},
+                 "none.npy: can't be opened: No such file or directory"),
+                ("cf32[time pol]", {"path": "text.npy"},
+                 "text.npy: not an .npy file: it does not begin with \\x93NUMPY"),
+                ("cf32[time pol]", {"path": "short.npy"},
+                 "short.npy: wants 592 bytes of data as its header says, but is given 591 "
+                 "(truncated)"),
+                ("cf32[time pol]", {"path": "words.npy"},
+                 "words.npy: wants elements that are integers, floating point or complex, but is "
+                 "given '<U2'"),
+                ("ci16[time pol]", {},
+                 "ci16 is elements of 'i2', but in.npy is given 'c8'"),
+                ("ci8[time]", {"path": "threes.npy"},
+                 "ci8 wants a last axis of 2, real and imaginary, but threes.npy is given one of 3"),
+                ("cf32[time]", {}, "wants the 2 axes of in.npy, but is given 1"),
+                ("cf32[time ...]", {}, "wants every axis of the array, but is given ..."),
+                ("cf32[time pol time:4]", {}, "wants whole axes, but is given a block of 'time'"),
+                ("cf32[time pol]", {"path": "short.raw", "shape": [-1, 3]},
+                 "short.raw: wants samples of 24 bytes, but is given 4 bytes more (truncated)"),
+                ("cf32[time pol]", {"path": "short.raw", "shape": [7, 2]},
+                 "short.raw: wants 112 bytes as 'shape' says, but is given 100 (truncated)"),
+                ("cf32[time pol]", {"path": "short.raw", "shape": [7]},
+                 "wants a length for each of 2 axes, but is given 1"),
+                ("cf32[pol time]", {"path": "short.raw", "shape": [2, -1]},
+                 "wants lengths, and -1 for a slowest time alone"),
+                ("[time pol]", {"path": "short.raw", "shape": [2, 2]},
+                 "wants one type, for a raw array"),
+                ("cf32[time pol]", {"epoch": "yesterday"},
+                 "wants a time as 2022-06-29T01:30:00Z, to the second, but is given 'yesterday'"),
+                ("cf32[time pol]", {"first_frequency": "1 MHz"},
+                 "wants real samples: give 'centre_frequency' for these"),
+                ("cf32[time pol]", {"frequencies": ["1 MHz"]},
+                 "wants one for each of 0 subbands or channels, but is given 1"),
+                ("cf32[time pol]", {"ticks_per_sample": 2}, "wants 'sample_rate' beside it")):
+            with self.subTest(layout=layout, source=source):
+                self.check_error(copy_stages(layout, source), ending)
+
+    def test_no_layout(self):
+        stages = copy_stages("cf32[time pol]")
+        del stages["in"]["layout"]
+        self.check_error(stages, "wants 'layout' beside it, or a file in.npy.json that has one")
+
+    def test_unwritable(self):
+        (self.folder / "folder.npy").mkdir()
+        for path, ending in (
+                ("none/out.npy", "none/out.npy.partial: can't be created: No such file or directory"),
+                ("folder.npy", "folder.npy: can't be created: is a folder")):
+            with self.subTest(path):
+                self.check_error(copy_stages("cf32[time pol]", None, {"path": path}), ending)
+
+    def test_same_path_twice(self):
+        stages = copy_stages("cf32[time pol]")
+        stages["twin"] = stages["out"]
+        self.check_error(stages, "out.npy.partial: is being written by another sink")
+
+    def limit_files(self):
+        """A full disk as any user can make one."""
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
+
+    def test_file_too_large(self):
+        array = np.random.default_rng(2).standard_normal((50000, 2)).astype(np.float32)
+        np.save(self.folder / "in.npy", array)
+        stages = copy_stages("f32[time pol]", {"block": {"time": 1000}})
+        self.check_error(stages, "out.npy.partial: can't be written: File too large",
+                         preexec_fn=self.limit_files)
+        # What was written is an array, and stays under its partial name.
+        partial = np.load(open(self.folder / "out.npy.partial", "rb"))
+        self.assertGreater(len(partial), 1000)
+        np.testing.assert_array_equal(partial, array[:len(partial)])
+
+        np.save(self.folder / "in.npy", np.ascontiguousarray(array.T))
+        self.check_error(copy_stages("f32[pol time]"),
+                         "out.npy.partial: can't be written: File too large",
+                         preexec_fn=self.limit_files)
+
+    def test_full_disk(self):
+        np.save(self.folder / "in.npy", np.zeros((500000, 2), np.float32))
+        mount = shutil.which("unshare") and subprocess.run(
+            ["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True)
+        if not mount or mount.returncode != 0:
+            self.skipTest("no folder of its own may be mounted here")
+        for layout in ("f32[time pol]", "f32[pol time]"):
+            if layout == "f32[pol time]":
+                np.save(self.folder / "in.npy", np.zeros((2, 500000), np.float32))
+            self.write(copy_stages(layout, None, {"path": "small/out.npy"}))
+            (self.folder / "small").mkdir(exist_ok=True)
+            result = subprocess.run(
+                ["unshare", "-rm", "sh", "-c",
+                 f"mount -t tmpfs -o size=1m none small && '{graphs.COMMAND}' run graph.yaml; "
+                 "status=$?; ls small; exit $status"],
+                cwd=self.folder, capture_output=True, text=True)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertTrue(result.stderr.strip().endswith(
+                "small/out.npy.partial: can't be written: No space left on device"), result.stderr)
+            self.assertEqual(result.stdout.split(), ["out.npy.partial"])
+
+
+class Interrupts(graphs.GraphTest):
+    def test_interrupt(self):
+        """What had arrived is whole, and stands under the final name."""
+        array = np.arange(2 * 20000000, dtype=np.int32)
+        for axes, shape in (("time pol", (-1, 2)), ("pol time", (2, -1))):
+            with self.subTest(axes):
+                np.save(self.folder / "in.npy", array.reshape(shape))
+                process = self.start(copy_stages(f"i32[{axes}]", {"block": {"time": 16}}))
+                time.sleep(0.5)
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 0, errors)
+                copy = np.load(self.folder / "out.npy")
+                n = copy.shape[axes.split().index("time")]
+                self.assertGreater(n, 0)
+                self.assertLess(n, 20000000)
+                whole = array.reshape(shape)
+                wanted = whole[:n] if axes == "time pol" else whole[:, :n]
+                np.testing.assert_array_equal(copy, wanted)
+                beside = json.loads((self.folder / "out.npy.json").read_text())
+                self.assertIn({"name": "time", "length": n}, beside["axes"])
+
+
+if __name__ == "__main__":
+    tap.main()

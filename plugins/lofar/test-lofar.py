@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""lofar.source: a real capture, damaged captures, made ones of every width."""
+import json
+import struct
+import unittest
+
+import numpy as np
+
+import graphs
+import tap
+
+FILES = [graphs.DATA / "lofar" / f"udp_1613{i}.ucc1.2022-06-29T01-30-00.000" for i in range(3)]
+SUMS = [[-9247, -8421, -24692, -10931], [999, 304, -1025, 121], [-886, 2801, -205, 1122]]
+SQUARES = [[36664357, 36309223, 72196174, 71870367], [3840371, 3825760, 3529071, 3531485],
+           [2907154, 2912045, 2642949, 2644528]]
+SLOTS = 16
+
+
+def graph(paths, source=None, sink=None):
+    return {
+        "station": {"stage": "lofar.source", "paths": [str(path) for path in paths],
+                    **(source or {})},
+        "out": {"stage": "file.sink", "from": "station", "path": "out.npy", **(sink or {})},
+    }
+
+
+def make_packet(payload, bits, sequence, n_beamlets, second=1656466200, clock=200, error=False,
+                station=214, board=0):
+    source = board | error << 6 | (clock == 200) << 7 | {16: 0, 8: 1, 4: 2}[bits] << 8
+    return struct.pack("<BHBHBBII", 3, source, 0, station * 32, n_beamlets, SLOTS, second,
+                       sequence) + payload
+
+
+class Source(graphs.GraphTest):
+    def decode(self, paths, source=None, sink=None):
+        """The array [time subband station pol part], the counts, and what stands beside."""
+        statistics = self.run_graph(graph(paths, source, sink))
+        node = next(node for node in statistics["nodes"] if node["name"] == "station")
+        counts = {name: n for name, n in node["counters"].items() if n}
+        beside = json.loads((self.folder / "out.npy.json").read_text())
+        return np.load(self.folder / "out.npy"), counts, beside
+
+
+@graphs.needs_data(*(f"lofar/{path.name}" for path in FILES))
+class Capture(Source):
+    def test_sums(self):
+        array, counts, beside = self.decode(FILES)
+        self.assertEqual(array.shape, (4112, 366, 1, 2, 2))
+        self.assertEqual(array.dtype, np.int8)
+        for port in range(3):
+            part = array[:, 122 * port:122 * (port + 1)].astype(np.int64)
+            self.assertEqual(part.sum((0, 1, 2)).ravel().tolist(), SUMS[port])
+            self.assertEqual((part ** 2).sum((0, 1, 2)).ravel().tolist(), SQUARES[port])
+        self.assertEqual(counts, {"packets": 768, "missing": 3})
+        self.assertEqual(beside["validity"]["invalid_samples"], [16] * 366)
+        self.assertEqual(beside["start"], 323528554687510 * 1024)
+        self.assertEqual(beside["start_utc"], "2022-06-29T01:30:00.000051200Z")
+
+    def test_ports_are_aligned(self):
+        """Port 16132 starts one packet before the others, and ends one before."""
+        array, _, _ = self.decode(FILES)
+        for i, path in enumerate(FILES):
+            alone, counts, _ = self.decode([path])
+            self.assertEqual(counts, {"packets": 256})
+            begin = 0 if i == 2 else SLOTS
+            part = array[:, 122 * i:122 * (i + 1)]
+            np.testing.assert_array_equal(part[begin:begin + 4096], alone)
+            self.assertFalse(part[:begin].any())
+            self.assertFalse(part[begin + 4096:].any())
+
+    def test_orders_blocks_variants(self):
+        array, _, _ = self.decode(FILES[:1])
+        for order in ("time subband station pol", "subband time pol station",
+                      "pol subband station time", "station pol time subband"):
+            for block, variant in ((1000, "reference"), (7, "cpu")):
+                with self.subTest(order=order, block=block, variant=variant):
+                    source = {"block": {"time": block}, "backend": variant}
+                    given, _, _ = self.decode(FILES[:1], source, {"layout": f"[{order}]"})
+                    axes = ["time", "subband", "station", "pol"]
+                    np.testing.assert_array_equal(
+                        given, array.transpose([axes.index(a) for a in order.split()] + [4]))
+
+    def test_frequencies(self):
+        _, _, beside = self.decode(FILES[:1], {"subbands": ["12..133"], "band": "HBA_110_190"})
+        self.assertEqual(beside["axes"][1], {"name": "subband", "length": 122, "unit": "Hz",
+                                             "first": 102343750, "step": 195312.5})
+        _, _, beside = self.decode(FILES[:1], {"subbands": ["0..60", "100..159", 511],
+                                               "band": "LBA_30_90"})
+        table = beside["axes"][1]["table"]
+        self.assertEqual([table[0], table[61], table[-1]], [0, 19531250, 511 * 195312.5])
+
+    def damage(self, packets, lost, counts):
+        """Only what is lost differs from the whole capture, and it is zero and counted."""
+        whole, _, _ = self.decode(FILES[:1])
+        (self.folder / "damaged").write_bytes(b"".join(packets))
+        given, given_counts, beside = self.decode(["damaged"], {"block": {"time": 100}})
+        for packet in lost:
+            whole[SLOTS * packet:SLOTS * (packet + 1)] = 0
+        np.testing.assert_array_equal(given, whole[:len(given)])
+        self.assertEqual(given_counts, counts)
+        n_lost = sum(packet < len(given) // SLOTS for packet in lost)
+        self.assertEqual(beside["validity"]["invalid_samples"], [SLOTS * n_lost] * 122)
+        return given
+
+    def packets(self):
+        whole = FILES[0].read_bytes()
+        return [whole[at:at + 7824] for at in range(0, len(whole), 7824)]
+
+    def test_removed(self):
+        packets = self.packets()
+        lost = [3, 100, 101, 250]
+        kept = [packet for i, packet in enumerate(packets) if i not in lost]
+        self.damage(kept, lost, {"packets": 252, "missing": 4})
+
+    def test_doubled(self):
+        packets = self.packets()
+        packets[10:10] = [packets[9]]
+        packets.append(packets[50])
+        self.damage(packets, [], {"packets": 258, "reordered": 1, "duplicate": 2})
+
+    def test_swapped(self):
+        packets = self.packets()
+        packets[5], packets[200] = packets[200], packets[5]
+        self.damage(packets, [], {"packets": 256, "reordered": 195})
+        self.damage(self.packets()[::-1], [], {"packets": 256, "reordered": 255})
+
+    def test_truncated(self):
+        for length in (1, 15, 16, 17, 4000, 7823):
+            with self.subTest(length):
+                packets = self.packets()
+                packets[77] = packets[77][:length]
+                self.damage(packets, [77], {"packets": 255, "missing": 1, "truncated": 1})
+        packets = self.packets()
+        packets[-1] = packets[-1][:100]
+        given = self.damage(packets, [], {"packets": 255, "truncated": 1})
+        self.assertEqual(len(given), 255 * SLOTS)
+
+    def test_corrupt(self):
+        packets = self.packets()
+        packets[40] = bytes([0]) + packets[40][1:]
+        packets[90] = packets[90][:6] + bytes([121]) + packets[90][7:]
+        self.damage(packets, [40, 90], {"packets": 254, "missing": 2, "corrupt": 2})
+
+    def test_flagged(self):
+        packets = self.packets()
+        packets[7] = packets[7][:1] + bytes([packets[7][1] | 1 << 6]) + packets[7][2:]
+        self.damage(packets, [7], {"packets": 256, "flagged": 1})
+
+    def test_mistimed(self):
+        packets = self.packets()
+        packets[30] = packets[30][:8] + struct.pack("<I", 77) + packets[30][12:]
+        self.damage(packets, [30], {"packets": 256, "missing": 1, "mistimed": 1})
+
+
+class Made(Source):
+    def make(self, bits, n_packets=9, n_beamlets=5, **options):
+        """A capture and its parts [time beamlet 1 pol part]."""
+        half = 1 << (bits - 1)
+        parts = np.random.default_rng(bits).integers(
+            -half, half, (n_packets, n_beamlets, SLOTS, 2, 2))
+        parts.flat[0] = -half
+        packets = []
+        for i, packet in enumerate(parts):
+            if bits == 4:
+                payload = (packet[..., 0] << 4 & 0xf0 | packet[..., 1] & 15).astype(np.uint8)
+            else:
+                payload = packet.astype(f"<i{bits // 8}")
+            packets.append(make_packet(payload.tobytes(), bits, 64 + SLOTS * i, n_beamlets,
+                                       **options))
+        (self.folder / f"made{bits}").write_bytes(b"".join(packets))
+        return parts.transpose(0, 2, 1, 3, 4).reshape(-1, n_beamlets, 1, 2, 2)
+
+    def test_bits(self):
+        for bits in (4, 8, 16):
+            for backend in ("cpu", "reference"):
+                with self.subTest(bits=bits, backend=backend):
+                    parts = self.make(bits)
+                    array, _, beside = self.decode([f"made{bits}"], {"backend": backend})
+                    self.assertEqual(beside["type"], f"ci{bits}")
+                    if bits == 4:
+                        array = np.stack([array.view(np.int8) >> 4,
+                                          (array << 4).view(np.int8) >> 4], -1)
+                    np.testing.assert_array_equal(array, parts)
+
+    def test_real_nibble(self):
+        parts = self.make(4)
+        array, _, _ = self.decode(["made4"], {"real_nibble": "low"})
+        np.testing.assert_array_equal((array << 4).view(np.int8) >> 4, parts[..., 0])
+
+    def test_clock(self):
+        self.make(8, clock=160, second=3)
+        _, _, beside = self.decode(["made8"])
+        self.assertEqual(beside["ticks_per_second"], [160000000, 1])
+        self.assertEqual(beside["start"], 3 * 160000000 + 64 * 1024)
+
+    def test_errors(self):
+        self.make(8)
+        self.make(16)
+        (self.folder / "text").write_text("no packets" * 100)
+        (self.folder / "empty").write_bytes(b"")
+        for paths, source, ending in (
+                (["none"], {}, "none: can't be opened: No such file or directory"),
+                (["text"], {}, "text: wants CEP packets of a LOFAR station, but is given 1000 bytes "
+                               "without any"),
+                (["empty"], {}, "empty: wants CEP packets of a LOFAR station, but is given 0 bytes "
+                                "without any"),
+                (["made8", "made16"], {},
+                 "made16: wants 8 bits a sample, as made8 has, but is given 16"),
+                (["made8"], {"subbands": [1]}, "wants 'band' beside it"),
+                (["made8"], {"subbands": ["1..4"], "band": "LBA_10_90"},
+                 "wants a subband for each of 5 beamlets, but is given 4"),
+                (["made8"], {"subbands": ["1-5"], "band": "LBA_10_90"},
+                 "wants numbers and ranges from 0 to 511 as 12..133, but is given '1-5'")):
+            with self.subTest(paths=paths, source=source):
+                error = self.fail_graph(graph(paths, source))
+                self.assertTrue(error.startswith("graph.yaml:"), error)
+                self.assertTrue(error.endswith(ending), error)
+                self.assertFalse((self.folder / "out.npy").exists())
+
+
+if __name__ == "__main__":
+    tap.main()

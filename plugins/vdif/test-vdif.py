@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""vdif.source: real recordings against the field's reader, made and damaged ones."""
+import atexit
+import json
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+import graphs
+import tap
+
+LEVELS = {
+    1: np.array([-1, 1], np.float32),
+    2: np.array([-3.316505, -1, 1, 3.316505], np.float32),
+    4: (np.arange(16, dtype=np.float32) - 8) / np.float32(2.95),
+    8: (np.arange(256, dtype=np.float32) - np.float32(127.5)) / np.float32(35.5),
+}
+
+
+def make_frame(payload, number, second=14363767, thread=0, bits=2, log2_channels=0,
+               is_complex=False, invalid=False, legacy=False, edv=0, epoch=28, station=0x4142,
+               rate=0):
+    header_bytes = 16 if legacy else 32
+    words = [invalid << 31 | legacy << 30 | second, epoch << 24 | number,
+             1 << 29 | log2_channels << 24 | (header_bytes + len(payload)) // 8,
+             is_complex << 31 | (bits - 1) << 26 | thread << 16 | station]
+    if not legacy:
+        words += [edv << 24 | (1 << 23 | rate if rate else 0),
+                  0xacabfeed if edv in (1, 3) else 0, 0, 0]
+    return struct.pack(f"<{len(words)}I", *words) + payload
+
+
+def pack(codes, bits):
+    """Codes in the order of time, channel, part to words; whole values of `bits` only."""
+    per_word = 32 // bits
+    words = np.zeros(len(codes) // per_word, np.uint32)
+    for i in range(per_word):
+        words |= codes[i::per_word].astype(np.uint32) << np.uint32(bits * i)
+    return words.astype("<u4").tobytes()
+
+
+class Recording(graphs.GraphTest):
+    def decode(self, path, source=None, sink=None):
+        statistics = self.run_graph({
+            "sky": {"stage": "vdif.source", "path": str(path), **(source or {})},
+            "out": {"stage": "file.sink", "from": "sky", "path": "out.npy", **(sink or {})}})
+        node = next(node for node in statistics["nodes"] if node["name"] == "sky")
+        counts = {name: n for name, n in node["counters"].items() if n}
+        beside = json.loads((self.folder / "out.npy.json").read_text())
+        return np.load(self.folder / "out.npy"), counts, beside
+
+    def fail(self, path, source=None):
+        return self.fail_graph({
+            "sky": {"stage": "vdif.source", "path": str(path), **(source or {})},
+            "out": {"stage": "file.sink", "from": "sky", "path": "out.npy"}})
+
+
+@graphs.needs_data("vdif/sample.vdif", "vdif/sample_mwa.vdif", "vdif/sample_vlbi.vdif",
+                   "vdif/sample_drao_corrupted.vdif")
+class Samples(Recording):
+    folder_of_samples = graphs.DATA / "vdif"
+
+    def test_threads(self):
+        array, counts, beside = self.decode(self.folder_of_samples / "sample.vdif")
+        self.assertEqual((array.shape, array.dtype), ((40000, 8), np.float32))
+        np.testing.assert_array_equal(
+            array[:12, 0], LEVELS[2][[1, 1, 3, 1, 2, 1, 3, 1, 2, 3, 1, 2]])
+        self.assertAlmostEqual(array.sum(dtype=float), 528.143724, places=5)
+        self.assertAlmostEqual((array.astype(float) ** 2).sum(), 1418792.652, places=3)
+        self.assertEqual(counts, {"packets": 16})
+        self.assertEqual(beside["start_utc"], "2014-06-16T05:56:07.000000000Z")
+        self.assertEqual(beside["sample_rate"], 32e6)
+
+    def test_channels(self):
+        array, counts, beside = self.decode(self.folder_of_samples / "sample_mwa.vdif",
+                                            {"sample_rate": "1.28 MHz"})
+        self.assertEqual((array.shape, array.dtype), ((1280, 2), np.complex64))
+        self.assertEqual([axis["name"] for axis in beside["axes"]], ["time", "pol"])
+        self.assertAlmostEqual(abs(array.sum(dtype=complex) - (-172.4225 - 42.9296j)), 0, places=3)
+        self.assertAlmostEqual((abs(array.astype(complex)) ** 2).sum(), 42688.394, places=3)
+        self.assertEqual(counts, {"packets": 10})
+
+    def test_broken_time_stamps(self):
+        """Even threads have a second of another century; the samples are those of the mended file."""
+        whole, _, _ = self.decode(self.folder_of_samples / "sample.vdif")
+        array, counts, beside = self.decode(self.folder_of_samples / "sample_vlbi.vdif")
+        np.testing.assert_array_equal(array, whole)
+        self.assertEqual(counts, {"packets": 16, "restamped": 8})
+        self.assertEqual(beside["start_utc"], "2014-06-16T05:56:07.000000000Z")
+
+    def test_corrupt_frames(self):
+        """The writer said 5 bits of 4, and sent few of its frames, none in order."""
+        path = self.folder_of_samples / "sample_drao_corrupted.vdif"
+        error = self.fail(path)
+        self.assertTrue(error.endswith(
+            "wants VDIF frames, but is given 50320 bytes without any: its first header says several "
+            "channels of bits that are no power of two"), error)
+        statistics = self.run_graph({
+            "sky": {"stage": "vdif.source", "path": str(path), "bits": 4,
+                    "sample_rate": "390625 Hz"},
+            "out": {"stage": "file.sink", "from": "sky", "path": "out.npy"}}, "--duration", "0.01")
+        counts = next(n for n in statistics["nodes"] if n["name"] == "sky")["counters"]
+        # Ten frames of ten threads over 3764 frames of time.
+        self.assertEqual({name: n for name, n in counts.items() if n},
+                         {"packets": 10, "missing": 37630})
+        whole, _, _ = self.decode(self.folder_of_samples / "sample.vdif")
+        good = (self.folder_of_samples / "sample.vdif").read_bytes()
+        (self.folder / "mixed.vdif").write_bytes(good[:5032 * 3] + path.read_bytes() +
+                                                 good[5032 * 3:])
+        array, counts, _ = self.decode("mixed.vdif")
+        np.testing.assert_array_equal(array, whole)
+        self.assertEqual(counts, {"packets": 16, "corrupt": 10})
+
+    def test_baseband(self):
+        """Exactly what the PyPI package baseband reads."""
+        python = baseband_python()
+        if not python:
+            self.skipTest("baseband can't be installed from a package registry here")
+        script = ("import sys, warnings, numpy\n"
+                  "from astropy import units\n"
+                  "from baseband import vdif\n"
+                  "rate = {} if sys.argv[3] == '-' else {'sample_rate': float(sys.argv[3]) * units.Hz}\n"
+                  "numpy.save(sys.argv[2], vdif.open(sys.argv[1], 'rs', squeeze=False, **rate).read())\n")
+        for name, rate in (("sample", "-"), ("sample_vlbi", "-"), ("sample_mwa", "1280000")):
+            for backend, block in (("cpu", 777), ("reference", 20000)):
+                with self.subTest(name, backend=backend):
+                    path = self.folder_of_samples / f"{name}.vdif"
+                    subprocess.run([python, "-c", script, path, self.folder / "wanted.npy", rate],
+                                   check=True)
+                    wanted = np.load(self.folder / "wanted.npy")
+                    source = {"backend": backend, "block": {"time": block}}
+                    if rate != "-":
+                        source["sample_rate"] = f"{rate} Hz"
+                    array, _, _ = self.decode(path, source)
+                    self.assertEqual(array.dtype, wanted.dtype)
+                    np.testing.assert_array_equal(array, wanted.reshape(array.shape))
+
+
+def baseband_python(found=[]):
+    """The interpreter of a throw-away environment with baseband; None where there can be none."""
+    if not found:
+        folder = tempfile.mkdtemp(prefix="cornerturn-baseband-")
+        atexit.register(shutil.rmtree, folder)
+        python = f"{folder}/bin/python"
+        try:
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=60,
+                           capture_output=True)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", "baseband"], check=True,
+                           timeout=180, capture_output=True)
+            found.append(python)
+        except (subprocess.SubprocessError, OSError):
+            found.append(None)
+    return found[0]
+
+
+class Made(Recording):
+    def make(self, n_frames=6, bits=2, n_channels=1, is_complex=False, threads=(0, 1), **options):
+        """A recording of frames of 64 bytes, each thread in turn, and its values
+        [time thread channel], complex where it is."""
+        generator = np.random.default_rng(bits)
+        per_frame = 64 // 4 * (32 // bits)
+        codes = generator.integers(0, 1 << bits, (n_frames, len(threads), per_frame))
+        frames = [
+            make_frame(pack(codes[i, j], bits), i, thread=thread, bits=bits,
+                       log2_channels=n_channels.bit_length() - 1, is_complex=is_complex, **options)
+            for i in range(n_frames) for j, thread in enumerate(threads)]
+        values = LEVELS[bits][codes]
+        if is_complex:
+            values = values.view(np.complex64)
+        values = values.reshape(n_frames, len(threads), -1, n_channels).transpose(0, 2, 1, 3)
+        return frames, values.reshape(-1, len(threads), n_channels)
+
+    def decode_frames(self, frames, **source):
+        (self.folder / "made.vdif").write_bytes(b"".join(frames))
+        source.setdefault("sample_rate", "1.024 MHz")
+        return self.decode("made.vdif", source)
+
+    def test_types(self):
+        for bits in LEVELS:
+            for is_complex in (False, True):
+                for n_channels in (1, 4):
+                    for backend in ("cpu", "reference"):
+                        frames, values = self.make(4, bits, n_channels, is_complex)
+                        with self.subTest(bits=bits, is_complex=is_complex, n_channels=n_channels,
+                                          backend=backend):
+                            array, _, beside = self.decode_frames(
+                                frames, backend=backend, block={"time": 5})
+                            names = [axis["name"] for axis in beside["axes"]]
+                            self.assertEqual(names, ["time", "subband", "pol"] if n_channels > 1
+                                             else ["time", "pol"])
+                            wanted = values.transpose(0, 2, 1) if n_channels > 1 else values[..., 0]
+                            np.testing.assert_array_equal(array, wanted)
+
+    def test_legacy(self):
+        frames, values = self.make(legacy=True)
+        array, _, _ = self.decode_frames(frames)
+        np.testing.assert_array_equal(array, values[..., 0])
+
+    def test_stations(self):
+        frames, values = self.make(threads=(3,))
+        array, _, beside = self.decode_frames(frames, threads="station")
+        self.assertEqual([axis["name"] for axis in beside["axes"]], ["time", "station"])
+        np.testing.assert_array_equal(array, values[..., 0])
+
+    def test_chosen_threads(self):
+        frames, values = self.make(threads=(3, 5, 9))
+        array, counts, _ = self.decode_frames(frames, thread_ids=[9, 3])
+        np.testing.assert_array_equal(array, values[:, [2, 0], 0])
+        self.assertEqual(counts, {"packets": 18, "stray": 6})
+
+    def test_rate(self):
+        """By the header, and by counting frames of a whole second."""
+        for rate, is_complex, hertz in ((16, False, 32e6), (16, True, 16e6)):
+            frames, _ = self.make(edv=1, rate=rate, is_complex=is_complex)
+            (self.folder / "made.vdif").write_bytes(b"".join(frames))
+            _, _, beside = self.decode("made.vdif")
+            self.assertEqual(beside["sample_rate"], hertz)
+        frames, values = self.make(4, threads=(0,))
+        later, more = self.make(4, threads=(0,), second=14363768)
+        (self.folder / "made.vdif").write_bytes(b"".join(frames + later))
+        array, _, beside = self.decode("made.vdif")
+        self.assertEqual(beside["sample_rate"], 4 * 256)
+        np.testing.assert_array_equal(array, np.concatenate([values, more])[..., 0])
+
+    def test_damage(self):
+        """Lost, invalid, doubled, late, cut, damaged frames: the samples of the others stand where
+        they stood, and those of these are zero."""
+        frames, values = self.make(12)
+        n = len(values) // 12
+        flagged = make_frame(frames[8][32:], 4, thread=0, invalid=True)
+        damaged = [
+            *frames[:3], frames[5], frames[4],              # thread 1 lost of frame 1; two swapped
+            *frames[6:8], flagged, frames[9],               # invalid: thread 0 of frame 4
+            frames[10], frames[10], frames[11],             # doubled
+            frames[12][:40], frames[13],                    # cut: thread 0 of frame 6
+            frames[14], bytes(8) + frames[15][8:],          # no length: thread 1 of frame 7
+            *frames[16:]]
+        broken = bytearray(damaged[-9])
+        broken[8:12] = bytes(4)
+        damaged[-9] = bytes(broken)
+        lost = [(1, 1), (4, 0), (6, 0), (7, 1)]
+        for frame, thread in lost:
+            values[n * frame:n * (frame + 1), thread] = 0
+        array, counts, beside = self.decode_frames(damaged, block={"time": 100})
+        np.testing.assert_array_equal(array, values[..., 0])
+        self.assertEqual(beside["validity"]["invalid_samples"], [2 * n, 2 * n])
+        self.assertEqual(counts, {"packets": 22, "missing": 3, "duplicate": 1, "flagged": 1,
+                                  "corrupt": 1, "truncated": 1})
+
+    def test_gap(self):
+        """A pause of three seconds stays three seconds."""
+        frames, values = self.make(2, threads=(0,))
+        later, more = self.make(2, threads=(0,), second=14363770)
+        array, counts, _ = self.decode_frames(frames + later, sample_rate="1024 Hz")
+        self.assertEqual(len(array), 3 * 1024 + 512)
+        np.testing.assert_array_equal(array[:512], values[..., 0])
+        np.testing.assert_array_equal(array[-512:], more[..., 0])
+        self.assertFalse(array[512:-512].any())
+        self.assertEqual(counts, {"packets": 4, "missing": 10})
+
+    def test_impossible_time(self):
+        frames, values = self.make(6, threads=(0,))
+        stray = make_frame(frames[2][32:], 2, second=5)
+        array, counts, _ = self.decode_frames(frames[:2] + [stray] + frames[3:])
+        values[512:768] = 0
+        np.testing.assert_array_equal(array, values[..., 0])
+        self.assertEqual(counts, {"packets": 6, "missing": 1, "mistimed": 1})
+
+    def test_errors(self):
+        frames, _ = self.make()
+        channels, _ = self.make(n_channels=4)
+        (self.folder / "made.vdif").write_bytes(b"".join(frames))
+        (self.folder / "channels.vdif").write_bytes(b"".join(channels))
+        (self.folder / "zeros.vdif").write_bytes(bytes(100))
+        for path, source, ending in (
+                ("none.vdif", {}, "none.vdif: can't be opened: No such file or directory"),
+                ("zeros.vdif", {}, "zeros.vdif: wants VDIF frames, but is given 100 bytes without "
+                                   "any: its first header says frames without payload"),
+                ("made.vdif", {}, "made.vdif: wants 'sample_rate', which neither its headers nor a "
+                                  "whole second of frames say"),
+                ("made.vdif", {"sample_rate": "1000 Hz"},
+                 "wants a whole number of frames of 256 samples a second, but is given 1000 Hz"),
+                ("made.vdif", {"sample_rate": "1024 Hz", "thread_ids": [7]},
+                 "wants threads of made.vdif, but is given none that it has"),
+                ("made.vdif", {"sample_rate": "1024 Hz", "centre_frequency": "1 MHz"},
+                 "wants complex samples: give 'first_frequency' for these"),
+                ("channels.vdif", {"sample_rate": "1024 Hz", "channels": "pol"},
+                 "wants another axis than the 2 threads have, but is given 'pol'"),
+                ("channels.vdif", {"sample_rate": "1024 Hz", "frequencies": ["1 MHz"]},
+                 "wants one for each of 4 subbands, but is given 1")):
+            with self.subTest(path=path, source=source):
+                error = self.fail(path, source)
+                self.assertTrue(error.startswith("graph.yaml:"), error)
+                self.assertTrue(error.endswith(ending), error)
+
+
+if __name__ == "__main__":
+    tap.main()
