@@ -114,13 +114,22 @@ copy_samples(CtRing *ring, const CtRingLap *bridge, const CtRingLap *from, gint6
 }
 
 void
-ct_ring_bridge(CtRing *ring, const CtBlock *block)
+ct_ring_last(const CtRing *ring, CtRingLap *last)
+{
+    *last = ring->n_laps > 0 ? ring->laps[0] : (CtRingLap){0};
+    /* Of a block shorter than the history, the bridge that led to it holds all, and what was
+     * before. */
+    if (ring->n_laps > 1 && ring->laps[1].end == last->end)
+        *last = ring->laps[1];
+}
+
+void
+ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block)
 {
     CtRingFeed *feed = ring->feed;
     feed->bridge = (CtRingLap){0};
     if (ring->written == 0 || ring->history == 0)
         return;
-    const CtRingLap *last = &ring->laps[0];
     const gint64 before = MIN(ring->history, ring->written - last->first);
     const gint64 after = MIN(ring->history, block->n_samples);
     feed->bridge = (CtRingLap){

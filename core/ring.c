@@ -220,6 +220,12 @@ void
 ct_ring_window(const CtRing *ring, guint r, CtBlock *block)
 {
     const gint64 position = ring->readers[r].position;
+    if (ring->n_laps == 0) {
+        *block = ring->form;
+        block->index = position;
+        block->start = ring->start + position * ring->ticks;
+        return;
+    }
     guint newest = 0;
     while (newest + 1 < ring->n_laps && position < ring->laps[newest].first)
         newest++;

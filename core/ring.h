@@ -97,9 +97,11 @@ void ct_ring_release(CtRing *ring, guint reader, gint64 consumed);
 CtRing *ct_ring_new_fed(const CtPlanLink *link, GError **error);
 /* Whether a block can be queued. */
 gboolean ct_ring_can_feed(const CtRing *ring);
-/* Builds the bridge from what was fed last to `block` (packed, `n_samples`); the feeder's alone,
- * without the lock, after ct_ring_can_feed. */
-void ct_ring_bridge(CtRing *ring, const CtBlock *block);
+/* What a bridge begins with: the lap that was fed last. It stays readable for the feeder. */
+void ct_ring_last(const CtRing *ring, CtRingLap *last);
+/* Builds the bridge from `last` to `block` (packed); the feeder's alone, without the lock, after
+ * ct_ring_can_feed. */
+void ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block);
 /* Makes the block visible. */
 void ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data);
 /* Calls `released` of every block that no reader will see again. */

@@ -24,17 +24,13 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
     while (ring && !scheduler->stop && node->status == CT_NODE_EXTERNAL && !ct_ring_can_feed(ring))
         pthread_cond_wait(&scheduler->program, &scheduler->lock);
     const gboolean good = !scheduler->stop && node->status == CT_NODE_EXTERNAL;
-    const gboolean is_short =
-        good && ring && ring->n_laps > 0 && ring->laps[0].end - ring->laps[0].first < ring->history;
+    CtRingLap last;
     if (!good)
         set_over(scheduler, i, error);
-    else if (is_short)
-        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                    "node '%s' wants blocks of at least %" G_GINT64_FORMAT
-                    " samples but for the last, but the one before had %" G_GINT64_FORMAT,
-                    node->plan->name, ring->history, ring->laps[0].end - ring->laps[0].first);
+    else if (ring)
+        ct_ring_last(ring, &last);
     pthread_mutex_unlock(&scheduler->lock);
-    if (!good || is_short)
+    if (!good)
         return FALSE;
     if (!ring) {
         /* Nobody reads it. */
@@ -42,7 +38,7 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
             released(block->data, user_data);
         return TRUE;
     }
-    ct_ring_bridge(ring, block);
+    ct_ring_bridge(ring, &last, block);
     pthread_mutex_lock(&scheduler->lock);
     ct_ring_feed(ring, block, released, user_data);
     node->totals.firings++;

@@ -83,11 +83,10 @@ CT_EXPORT char *ct_pipeline_queue_text(CtPipeline *pipeline);
 typedef void (*CtReleased)(gpointer data, gpointer user_data);
 
 /* Gives `n_samples` samples to the `input` named `node`, in the layout that its graph entry states,
- * packed, at most as many as its `block`. They are read where they lie, and must stay until
- * `released` (which may be NULL where the program knows otherwise). `validity` is
- * [lane][n_samples], 1 valid, 0 invalid, or NULL: all valid. Blocks follow one another without gap;
- * only the last may be shorter than the longest window that reads them, less one. Waits while
- * `CT_PIPELINE_QUEUE` blocks are unread. */
+ * packed. They are read where they lie, and must stay until `released` (which may be NULL where the
+ * program knows otherwise); only what a window reads across the end of a block is copied.
+ * `validity` is [lane][n_samples], 1 valid, 0 invalid, or NULL: all valid. Blocks follow one
+ * another without gap. Waits while CT_PIPELINE_QUEUE blocks are unread. One thread feeds a node. */
 CT_EXPORT gboolean ct_pipeline_feed(CtPipeline *pipeline, const char *node, gpointer data,
                                     gint64 n_samples, const guint8 *validity, CtReleased released,
                                     gpointer user_data, GError **error);

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a graph on arrays: what its `input` stages are fed, block by block, and what its `output`
+stages are given, through the library's own interface for programs.
+
+    result = pipeline.run(
+        "stages: { x: { stage: input, layout: 'cf32[time station]', shape: [-1, 3] }, …, "
+        "y: { stage: output, from: … } }",
+        {"x": pipeline.Feed(array, time=0, cuts=[5, 1, 7])},
+    )
+    result["y"].array
+
+Arrays have the axes of the layout in its order. Complex integers have a last axis of 2 more, ci4 are
+bytes."""
+import ctypes
+import os
+import pathlib
+import threading
+
+import numpy
+
+MAX_AXES = 12
+TYPES = ["none", "ci4", "ci8", "ci16", "ci32", "ci64", "cf16", "cf32", "cf64", "i8", "i16", "i32",
+         "i64", "u8", "u32", "f16", "f32", "f64"]
+DTYPES = {"ci4": "u1", "ci8": "i1", "ci16": "i2", "ci32": "i4", "ci64": "i8", "cf16": "f2",
+          "cf32": "c8", "cf64": "c16", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
+          "u8": "u1", "u32": "u4", "f16": "f2", "f32": "f4", "f64": "f8"}
+PAIRS = {"ci8", "ci16", "ci32", "ci64", "cf16"}
+
+
+class Block(ctypes.Structure):
+    """CtBlock of tensor.h."""
+    _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int), ("n_axes", ctypes.c_uint),
+                ("length", ctypes.c_int64 * MAX_AXES), ("stride", ctypes.c_int64 * MAX_AXES),
+                ("n_samples", ctypes.c_int64), ("index", ctypes.c_int64),
+                ("start", ctypes.c_int64), ("validity", ctypes.c_void_p),
+                ("validity_stride", ctypes.c_int64)]
+
+    def array(self):
+        """A copy of the data."""
+        name = TYPES[self.type]
+        dtype = numpy.dtype(DTYPES[name])
+        shape = list(self.length[:self.n_axes])
+        strides = list(self.stride[:self.n_axes])
+        if name in PAIRS:
+            shape.append(2)
+            strides.append(dtype.itemsize)
+        if 0 in shape:
+            return numpy.zeros(shape, dtype)
+        n_bytes = sum((n - 1) * step for n, step in zip(shape, strides)) + dtype.itemsize
+        memory = (ctypes.c_uint8 * n_bytes).from_address(self.data)
+        flat = numpy.frombuffer(memory, numpy.uint8)
+        return numpy.ndarray(shape, dtype, flat, 0, strides).copy()
+
+    def lanes(self, n_lanes):
+        """Validity, [lane][sample]."""
+        if not self.validity:
+            return numpy.ones((n_lanes, self.n_samples), bool)
+        n_bytes = (n_lanes - 1) * self.validity_stride + self.n_samples
+        memory = (ctypes.c_uint8 * n_bytes).from_address(self.validity)
+        flat = numpy.frombuffer(memory, numpy.uint8)
+        return numpy.ndarray((n_lanes, self.n_samples), numpy.uint8, flat, 0,
+                             (self.validity_stride, 1)).astype(bool)
+
+
+class GError(ctypes.Structure):
+    _fields_ = [("domain", ctypes.c_uint32), ("code", ctypes.c_int), ("message", ctypes.c_char_p)]
+
+
+class Failure(Exception):
+    pass
+
+
+def _load():
+    build = pathlib.Path(os.environ["CORNERTURN"]).parent
+    library = ctypes.CDLL(str(build / "libcornerturn.so"))
+    pointer, text, integer = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
+    error = ctypes.POINTER(ctypes.POINTER(GError))
+    for name, result, arguments in [
+            ("parse", pointer, [text, ctypes.c_ssize_t, text, error]),
+            ("free", None, [pointer]),
+            ("set_variant", integer, [pointer, text, text, error]),
+            ("set_backend", integer, [pointer, text, text, error]),
+            ("set_workers", None, [pointer, ctypes.c_uint]),
+            ("set_poison", None, [pointer, integer]),
+            ("describe", pointer, [pointer, text, error]),
+            ("start", integer, [pointer, error]),
+            ("wait", integer, [pointer, ctypes.c_double]),
+            ("result", integer, [pointer, error]),
+            ("feed", integer, [pointer, text, pointer, ctypes.c_int64, pointer, pointer, pointer,
+                               error]),
+            ("feed_end", integer, [pointer, text, error]),
+            ("take", integer, [pointer, text, ctypes.c_double, ctypes.POINTER(Block), error]),
+            ("give_back", None, [pointer, text])]:
+        function = getattr(library, "ct_pipeline_" + name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+_library = _load()
+
+
+def _call(name, *arguments):
+    error = ctypes.POINTER(GError)()
+    result = getattr(_library, "ct_pipeline_" + name)(*arguments, ctypes.byref(error))
+    if error:
+        raise Failure(error.contents.message.decode())
+    return result
+
+
+class Feed:
+    """An array for an `input`: `time` is its axis of time, `cuts` the lengths of its blocks, again
+    and again; `validity` [lane][time]."""
+
+    def __init__(self, array, time=0, cuts=(1 << 20,), validity=None):
+        self.array, self.time, self.cuts, self.validity = array, time, cuts, validity
+
+    def blocks(self):
+        n = self.array.shape[self.time]
+        begin = turn = 0
+        while begin < n:
+            end = min(begin + self.cuts[turn % len(self.cuts)], n)
+            part = [slice(None)] * self.array.ndim
+            part[self.time] = slice(begin, end)
+            valid = None
+            if self.validity is not None:
+                valid = numpy.ascontiguousarray(self.validity[:, begin:end], numpy.uint8)
+            yield numpy.ascontiguousarray(self.array[tuple(part)]), end - begin, valid
+            begin, turn = end, turn + 1
+
+
+class Taken:
+    """What an `output` was given: array, validity [lane][time], and the first block's start."""
+
+    def __init__(self, n_lanes):
+        self.n_lanes = n_lanes
+        self.parts, self.lanes, self.start, self.n_blocks = [], [], None, 0
+
+    def add(self, block):
+        if self.start is None:
+            self.start = block.start
+        self.parts.append(block.array())
+        self.lanes.append(block.lanes(self.n_lanes))
+        self.n_blocks += 1
+
+    def join(self, time):
+        self.array = numpy.concatenate(self.parts, time) if self.parts else None
+        self.validity = numpy.concatenate(self.lanes, 1) if self.lanes else None
+
+
+def run(graph, feeds, takes, variants=None, backend=None, workers=1):
+    """Runs the text of a graph. `feeds`: Feed by the name of an `input`; `takes`: by the name of an
+    `output`, (axis of time, lanes of validity). Returns Taken by name. Blocks are poisoned."""
+    text = graph.encode()
+    pipeline = _call("parse", text, len(text), b"test")
+    threads, failures = [], []
+    kept = []  # blocks must stay until they are read
+    taken = {name: Taken(n_lanes) for name, (_, n_lanes) in takes.items()}
+
+    def feed(name, source):
+        try:
+            for data, n, valid in source.blocks():
+                kept.append((data, valid))
+                _call("feed", pipeline, name.encode(), data.ctypes.data, n,
+                      None if valid is None else valid.ctypes.data, None, None)
+            _call("feed_end", pipeline, name.encode())
+        except Failure as failure:
+            failures.append(failure)
+
+    def take(name):
+        block = Block()
+        try:
+            while _call("take", pipeline, name.encode(), 60.0, ctypes.byref(block)):
+                if block.n_samples == 0:
+                    return
+                taken[name].add(block)
+                _library.ct_pipeline_give_back(pipeline, name.encode())
+            failures.append(Failure(f"nothing came to '{name}' in a minute"))
+        except Failure as failure:
+            failures.append(failure)
+
+    try:
+        if backend:
+            _call("set_backend", pipeline, None, backend.encode())
+        for node, variant in (variants or {}).items():
+            _call("set_variant", pipeline, node.encode(), variant.encode())
+        _library.ct_pipeline_set_workers(pipeline, workers)
+        _library.ct_pipeline_set_poison(pipeline, 1)
+        _call("start", pipeline)
+        threads += [threading.Thread(target=feed, args=item) for item in feeds.items()]
+        threads += [threading.Thread(target=take, args=(name,)) for name in takes]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+        _library.ct_pipeline_wait(pipeline, 60.0)
+        _call("result", pipeline)
+    finally:
+        _library.ct_pipeline_free(pipeline)
+    for name, (time, _) in takes.items():
+        taken[name].join(time)
+    return taken
+
+
+def instruction_sets():
+    """Names of the cpu variants that this machine can run, best first."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text()
+    found = []
+    if all(flag in flags for flag in ("avx512f", "avx512bw", "avx512dq", "avx512vl")):
+        found.append("avx512")
+    if "avx2" in flags and "fma" in flags:
+        found.append("avx2")
+    return found + ["baseline"]

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that run graphs on blocks of their own."""
+import os
+import pathlib
+import random
+import subprocess
+import unittest
+
+import numpy
+
+import pipeline
+import tap
+
+BUILD = pathlib.Path(os.environ["CORNERTURN"]).parent.parent
+
+
+class Embedding(unittest.TestCase):
+    def test_the_example_finds_its_tone(self):
+        ran = subprocess.run([BUILD / "examples" / "spectrum"], capture_output=True, text=True,
+                             timeout=60)
+        self.assertEqual(ran.stdout, "the tone at 107.3 MHz is in channel 7, whose centre is "
+                                     "107.0 MHz\n6 of 6 blocks came back\n")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+    def test_blocks_of_any_length(self):
+        """Windows find their samples across the program's blocks, in every layout."""
+        seed = int(os.environ.get("CORNERTURN_SEED", random.SystemRandom().randrange(1 << 31)))
+        print(f"# seed {seed}")
+        numbers = numpy.random.default_rng(seed)
+        for layout, shape, time in [("i16[time station]", (-1, 3), 0),
+                                    ("i16[station time]", (3, -1), 1)]:
+            data = numbers.integers(-32768, 32768, [700 if n < 0 else n for n in shape],
+                                    numpy.int16)
+            lost = numbers.random((3, 700)) < 0.01
+            graph = f"""
+                stages:
+                  x: {{ stage: input, layout: "{layout}", shape: {list(shape)}, loses: [station] }}
+                  f: {{ stage: fir, from: x, n_channels: 7, n_taps: 5, window: hamming }}
+                  y: {{ stage: output, from: f, layout: "[time station phase]" }}
+                """
+
+            def result(cuts, workers):
+                feed = pipeline.Feed(data, time, cuts, ~lost)
+                return pipeline.run(graph, {"x": feed}, {"y": (0, 3)}, workers=workers)["y"]
+
+            whole = result([700], 1)
+            self.assertEqual(whole.array.shape, ((700 - 35) // 7 + 1, 3, 7))
+            for trial in range(12):
+                cuts = [int(n) for n in numbers.integers(1, 60, 5)]
+                with self.subTest(layout=layout, cuts=cuts):
+                    cut = result(cuts, 1 + trial % 2)
+                    self.assertTrue(numpy.array_equal(cut.validity, whole.validity))
+                    self.assertTrue(numpy.array_equal(cut.array, whole.array))
+            for lane in range(3):
+                touched = [lost[lane, t * 7:t * 7 + 35].any() for t in range(96)]
+                self.assertTrue(numpy.array_equal(whole.validity[lane], numpy.logical_not(touched)))
+                self.assertFalse(whole.array[touched, lane].any())
+
+
+if __name__ == "__main__":
+    tap.main()
