@@ -41,6 +41,57 @@ round_up(gsize n, gsize unit)
     return (n + unit - 1) / unit * unit;
 }
 
+/* Trailing axes that follow each other at one step in both blocks. */
+typedef struct {
+    gint64 length, step_in, step_out;
+} Run;
+
+static Run
+find_run(const FftBatch *batch, gboolean time_last)
+{
+    Run run = {.length = 1};
+    gboolean found = FALSE;
+
+    for (guint axis = batch->n_axes; axis-- > 0; run.length *= batch->length[axis]) {
+        /* Of time there may be more in the next block. */
+        if (batch->length[axis] == 1 && !(time_last && axis == batch->n_axes - 1))
+            continue;
+        if (found && (batch->in[axis] != run.length * run.step_in ||
+                      batch->out[axis] != run.length * run.step_out))
+            break;
+        if (!found) {
+            run.step_in = batch->in[axis];
+            run.step_out = batch->out[axis];
+            found = TRUE;
+        }
+    }
+    return run;
+}
+
+/* A run along time is as long as the block: there, no length makes a difference. */
+static gboolean
+use_lanes(const Fft *self, const FftBatch *batch, const Run *run)
+{
+    return self->has_lanes && run->step_in == (gint64)self->in_bytes &&
+           run->step_out == (gint64)self->out_bytes && batch->step_in != run->step_in &&
+           batch->step_out != run->step_out && (run->length >= LEAST_LANES || self->time_last);
+}
+
+/* Whether packed blocks in these layouts will go through lanes. */
+static gboolean
+expect_lanes(const Fft *self, const CtBinding *input, const CtBinding *output)
+{
+    CtBlock in = {.n_axes = input->layout.n_axes, .n_samples = MAX(1, input->max_samples)};
+    CtBlock out = {.n_axes = output->layout.n_axes, .n_samples = MAX(1, output->max_samples)};
+    FftBatch batch;
+
+    ct_layout_strides(&input->layout, input->stream, in.n_samples, in.length, in.stride);
+    ct_layout_strides(&output->layout, output->stream, out.n_samples, out.length, out.stride);
+    ct_fft_axes_apply(&self->axes, &in, &out, &batch);
+    Run run = find_run(&batch, self->time_last);
+    return use_lanes(self, &batch, &run);
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -65,14 +116,14 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->n_group = self->n_batch;
     while (self->n_group < GROUP && 2 * (gsize)self->n_group * each <= GROUP_BYTES)
         self->n_group *= 2;
-    self->plan = ct_fft_plan_new(design, self->n_batch, error);
+    self->has_lanes = ct_fft_lanes_plan_init(&self->lanes, design);
+    self->plan = ct_fft_plan_new(design, self->n_batch, expect_lanes(self, input, output), error);
     if (self->plan == NULL)
         return FALSE;
 
     self->in_scratch = round_up((gsize)(self->n_group * design->length) * self->in_bytes, 64);
     prepare->scratch_bytes =
         self->in_scratch + (gsize)(self->n_group * design->out_length) * self->out_bytes;
-    self->has_lanes = ct_fft_lanes_plan_init(&self->lanes, design);
     if (self->has_lanes)
         prepare->scratch_bytes =
             MAX(prepare->scratch_bytes, self->lanes.n * FFT_MAX_LANES * 2 * sizeof(float));
@@ -138,28 +189,6 @@ scale(const Fft *self, void *spectra, gint64 n)
         CT_ISA(ct_fft_scale_float)(spectra, n_values, 1 / (float)self->design.length);
 }
 
-/* Trailing axes that follow each other at one step in both blocks. */
-typedef struct {
-    gint64 length, step_in, step_out;
-} Run;
-
-static Run
-find_run(const FftBatch *batch)
-{
-    Run run = {.length = 1};
-
-    for (guint axis = batch->n_axes; axis-- > 0; run.length *= batch->length[axis]) {
-        if (run.length == 1) {
-            run.step_in = batch->in[axis];
-            run.step_out = batch->out[axis];
-        } else if (batch->length[axis] > 1 && (batch->in[axis] != run.length * run.step_in ||
-                                               batch->out[axis] != run.length * run.step_out)) {
-            break;
-        }
-    }
-    return run;
-}
-
 /* Transforms `first` to `first` + n, at most n_group of them. */
 static void
 transform(const Fft *self, const FftBatch *batch, const Run *run, const CtBlock *in,
@@ -199,15 +228,6 @@ transform(const Fft *self, const FftBatch *batch, const Run *run, const CtBlock 
     }
 }
 
-/* A run along time is as long as the block: there, no length makes a difference. */
-static gboolean
-use_lanes(const Fft *self, const FftBatch *batch, const Run *run)
-{
-    return self->has_lanes && run->step_in == (gint64)self->in_bytes &&
-           run->step_out == (gint64)self->out_bytes && batch->step_in != run->step_in &&
-           batch->step_out != run->step_out && (run->length >= LEAST_LANES || self->time_last);
-}
-
 static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
@@ -216,7 +236,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     FftBatch batch;
 
     ct_fft_axes_apply(&self->axes, in, out, &batch);
-    Run run = find_run(&batch);
+    Run run = find_run(&batch, self->time_last);
 
     gint64 group = self->n_group, runs = 1;
     gboolean lanes = use_lanes(self, &batch, &run);

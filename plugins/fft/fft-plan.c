@@ -75,7 +75,7 @@ write_wisdom(gboolean wide)
 }
 
 FftPlan *
-ct_fft_plan_new(const FftDesign *design, gint64 n_batch, GError **error)
+ct_fft_plan_new(const FftDesign *design, gint64 n_batch, gboolean guess, GError **error)
 {
     gsize in_bytes = (gsize)(n_batch * design->length) * 16;
     gsize out_bytes = (gsize)(n_batch * design->out_length) * 16;
@@ -84,7 +84,10 @@ ct_fft_plan_new(const FftDesign *design, gint64 n_batch, GError **error)
 
     if (in != NULL && out != NULL) {
         pthread_mutex_lock(&planner);
-        made = make(design, (int)n_batch, in, out, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+        if (guess)
+            made = make(design, (int)n_batch, in, out, FFTW_ESTIMATE);
+        if (made == NULL)
+            made = make(design, (int)n_batch, in, out, FFTW_MEASURE | FFTW_WISDOM_ONLY);
         if (made == NULL) {
             read_wisdom(design->wide);
             made = make(design, (int)n_batch, in, out, FFTW_MEASURE | FFTW_WISDOM_ONLY);

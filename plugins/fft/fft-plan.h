@@ -7,8 +7,9 @@
 typedef struct FftPlan FftPlan;
 
 /* A plan for `n_batch` transforms; it may take seconds for a length that was never planned before,
- * and what was learnt is kept in the user's cache directory. Thread-safe. */
-FftPlan *ct_fft_plan_new(const FftDesign *design, gint64 n_batch, GError **error);
+ * and what was learnt is kept in the user's cache directory. `guess`: one that is hardly ever used,
+ * made without measuring. Thread-safe. */
+FftPlan *ct_fft_plan_new(const FftDesign *design, gint64 n_batch, gboolean guess, GError **error);
 void ct_fft_plan_free(FftPlan *plan);
 
 /* Whether `data` is aligned as an array of the plan has to be. */

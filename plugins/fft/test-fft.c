@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the transform's variants against the reference: lengths, orders, strides and cuts. */
+#include "../../tests/variant-test.h"
+
+#include <math.h>
+
+static const CtType types[] = {CT_CF32, CT_CF64, CT_F32, CT_F64};
+
+static const char *const orders[][2] = {
+    {"time phase station pol", "time channel station pol"},
+    {"time station pol phase", "time station pol channel"},
+    {"station pol time phase", "station pol time channel"},
+    {"time station pol phase", "time channel station pol"},
+    {"phase time station pol", "channel time station pol"},
+    {"station phase pol time", "station channel pol time"},
+    {"station time phase pol", "station time channel pol"},
+    {"pol phase time station", "time pol station channel"},
+};
+
+static const char *const time_orders[][2] = {
+    {"station pol time", "station pol time channel"},
+    {"time station pol", "time channel station pol"},
+    {"station time pol", "channel station time pol"},
+};
+
+static void
+fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
+{
+    GRand *random = ((gpointer *)data)[0];
+    const gboolean wide = ((gpointer *)data)[1] != NULL;
+
+    if (wide)
+        *(gdouble *)part = g_rand_double(random) - 0.5;
+    else
+        *(float *)part = (float)(g_rand_double(random) - 0.5);
+}
+
+/* Every variant of this machine on one problem: near the reference, and the same bits however cut.
+ */
+static void
+check(CtType type, const char *const order[2], gint64 length, gboolean along_time, gboolean inverse,
+      gboolean shift, gint64 n_times, gint64 n_stations, gint64 n_pols, gsize padding,
+      GRand *random)
+{
+    const gboolean wide = ct_type_info(type)->part_bits == 64;
+    const gint64 n_samples = along_time ? n_times * length : n_times;
+    g_autofree char *along = along_time
+                                 ? g_strdup_printf("axis: time, length: %" G_GINT64_FORMAT, length)
+                                 : g_strdup("axis: phase");
+    g_autofree char *parameters =
+        g_strdup_printf("{ %s, to: channel, direction: %s, shift: %s }", along,
+                        inverse ? "inverse" : "forward", shift ? "true" : "false");
+    g_autofree char *phase =
+        along_time ? g_strdup("") : g_strdup_printf(" phase:%" G_GINT64_FORMAT, length);
+    g_autofree char *axes = g_strdup_printf("time:%" G_GINT64_FORMAT " station:%" G_GINT64_FORMAT
+                                            " pol:%" G_GINT64_FORMAT "%s",
+                                            n_samples, n_stations, n_pols, phase);
+    VariantTest *test = variant_test_new("fft", parameters, type, axes);
+
+    CtBlock in = variant_test_block(&test->in, order[0], n_samples, padding, 0);
+    CtBlock wanted = variant_test_block(&test->out, order[1], n_times, padding, 0);
+    variant_test_visit(&in, fill_part, (gpointer[]){random, wide ? random : NULL});
+
+    const GPtrArray *variants = ct_registry_variants(test->registry, "fft");
+    for (guint i = variants->len; i-- > 0;) {
+        const CtVariant *variant = g_ptr_array_index(variants, i);
+        if (variant->covers[1] != NULL || variant->backend == CT_CUDA ||
+            !ct_registry_allows_isa(test->registry, variant->isa))
+            continue;
+        if (variant->backend == CT_REFERENCE) {
+            variant_test_run(test, variant, order[0], &in, order[1], &wanted, 1, &n_times, 1);
+            continue;
+        }
+        CtBlock whole = variant_test_block(&test->out, order[1], n_times, padding, 0xff);
+        CtBlock cut = variant_test_block(&test->out, order[1], n_times, padding, 0xff);
+        const gint64 firings[] = {1 + g_rand_int_range(random, 0, 5), 1,
+                                  1 + g_rand_int_range(random, 0, 9)};
+        variant_test_run(test, variant, order[0], &in, order[1], &whole, 1, &n_times, 1);
+        variant_test_run(test, variant, order[0], &in, order[1], &cut, 2, firings, 3);
+
+        /* Each of log2 n levels of sums rounds, by a few ulps of the norm √n · 0.5 at most; the
+         * largest output is above the norm. A prime length goes through two longer transforms. */
+        gdouble largest, same;
+        const gdouble difference = variant_test_difference(&whole, &wanted, &largest);
+        const gdouble level = 4 * (wide ? 0x1p-53 : 0x1p-24);
+        if (!(difference <= level * (2 + 2 * log2((gdouble)length)) * largest))
+            g_error("%s of %s [%s] -> [%s], %s, %s: off by %g of %g", variant->name,
+                    ct_type_info(type)->name, order[0], order[1], parameters, axes, difference,
+                    largest);
+        g_assert_cmpfloat(variant_test_difference(&cut, &whole, &same), ==, 0);
+        g_aligned_free(whole.data);
+        g_aligned_free(cut.data);
+    }
+    g_aligned_free(in.data);
+    g_aligned_free(wanted.data);
+    variant_test_free(test);
+}
+
+static void
+test_variants(void)
+{
+    static const gint64 lengths[] = {1,  2,  3,  4,  5,  7,   8,   12,  15,  16,
+                                     30, 31, 60, 64, 97, 128, 135, 256, 257, 500};
+    g_autoptr(GRand) random = g_rand_new_with_seed(1);
+
+    for (guint i = 0; i < 3 * G_N_ELEMENTS(lengths); i++) {
+        const gboolean along_time = i % 4 == 3;
+        const CtType type = types[g_rand_int_range(random, 0, G_N_ELEMENTS(types))];
+        const gboolean is_complex = ct_type_info(type)->is_complex;
+        const char *const *order =
+            along_time ? time_orders[g_rand_int_range(random, 0, G_N_ELEMENTS(time_orders))]
+                       : orders[g_rand_int_range(random, 0, G_N_ELEMENTS(orders))];
+        check(type, order, lengths[i % G_N_ELEMENTS(lengths)], along_time,
+              is_complex && g_rand_boolean(random), is_complex && g_rand_boolean(random),
+              1 + g_rand_int_range(random, 0, 12), 1 + g_rand_int_range(random, 0, 19),
+              1 + g_rand_int_range(random, 0, 2), g_rand_int_range(random, 0, 4) == 0 ? 3 : 0,
+              random);
+    }
+}
+
+/* Lengths that go through lanes, in the layouts that do: all radices, full and short vectors. */
+static void
+test_lanes(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(2);
+
+    for (gint64 length = 2; length <= 128; length++)
+        check(CT_CF32, orders[length % 2 * 4], length, FALSE, length % 3 == 0, length % 5 == 0, 3,
+              1 + length % 23, 2, 0, random);
+    check(CT_CF32, orders[0], 4096, FALSE, FALSE, FALSE, 1, 2, 2, 0, random);
+    check(CT_CF32, orders[0], 2000, FALSE, TRUE, TRUE, 2, 3, 2, 0, random);
+}
+
+/* FFTW's wisdom: kept in the cache folder, and no harm done by a damaged file. */
+static void
+test_wisdom(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(3);
+    g_autofree char *name = g_strdup_printf("fftw-single-%s.wisdom", g_get_host_name());
+    g_autofree char *path = g_build_filename(g_get_user_cache_dir(), "cornerturn", name, NULL);
+    g_autofree char *folder = g_path_get_dirname(path);
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+
+    g_assert_cmpint(g_mkdir_with_parents(folder, 0700), ==, 0);
+    g_file_set_contents(path, "(fftw-3.3.10 fftwf_wisdom #x0 not wisdom", -1, &error);
+    g_assert_no_error(error);
+    check(CT_CF32, orders[1], 74, FALSE, FALSE, FALSE, 3, 2, 2, 0, random);
+    g_file_get_contents(path, &text, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_true(g_str_has_prefix(text, "(fftw-"));
+    g_assert_null(strstr(text, "not wisdom"));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *folder = g_dir_make_tmp("test-fft-XXXXXX", &error);
+
+    g_assert_no_error(error);
+    g_setenv("XDG_CACHE_HOME", folder, TRUE);
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/fft/variants", test_variants);
+    g_test_add_func("/fft/lanes", test_lanes);
+    g_test_add_func("/fft/wisdom", test_wisdom);
+    const int status = g_test_run();
+
+    g_autofree char *inner = g_build_filename(folder, "cornerturn", NULL);
+    g_autoptr(GDir) entries = g_dir_open(inner, 0, NULL);
+    for (const char *entry; entries != NULL && (entry = g_dir_read_name(entries)) != NULL;) {
+        g_autofree char *path = g_build_filename(inner, entry, NULL);
+        remove(path);
+    }
+    remove(inner);
+    remove(folder);
+    return status;
+}

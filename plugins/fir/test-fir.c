@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the filter's variants against the reference: types, orders, hops, strides and cuts. */
+#include "../../tests/variant-test.h"
+
+#include <math.h>
+
+static const CtType types[] = {CT_CI4, CT_CI8, CT_CI16, CT_CF16, CT_CF32,
+                               CT_I8,  CT_I16, CT_U8,   CT_F16,  CT_F32};
+
+/* Orders of the rows, and others that only the reference's rows allow but the code takes. */
+static const char *const orders[][2] = {
+    {"time station pol", "time phase station pol"}, {"time station pol", "time station pol phase"},
+    {"time station pol", "station pol time phase"}, {"station pol time", "station pol time phase"},
+    {"station time pol", "station time phase pol"}, {"station time pol", "time station pol phase"},
+    {"pol station time", "time pol station phase"}, {"time station pol", "phase time station pol"},
+    {"time station pol", "time station phase pol"}, {"station pol time", "station pol phase time"},
+    {"time pol station", "phase station time pol"},
+};
+
+typedef struct {
+    CtType type;
+    GRand *random;
+    gboolean extreme;
+} Fill;
+
+static void
+fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
+{
+    const Fill *fill = data;
+    const CtTypeInfo *type = ct_type_info(fill->type);
+    const guint32 bits = g_rand_int(fill->random);
+
+    if (type->is_float && type->part_bits == 32)
+        *(float *)part = fill->extreme ? 1e30f : (float)bits / 0x1p32f - 0.5f;
+    else if (type->is_float) /* halves of up to 32768, or smaller ones and subnormals */
+        *(guint16 *)part = fill->extreme ? 0xfbff : bits & (bits >> 16 & 1 ? 0xf7ff : 0x83ff);
+    else if (type->part_bits == 16)
+        *(guint16 *)part = fill->extreme ? 0x8000 : bits;
+    else /* the most negative, of ci4 in both halves */
+        *part = fill->extreme ? (fill->type == CT_CI4 ? 0x88 : 0x80) : bits;
+}
+
+static gdouble
+largest_sample(CtType type, gboolean extreme)
+{
+    const CtTypeInfo *info = ct_type_info(type);
+
+    if (info->is_float)
+        return info->part_bits == 16 ? 65504 : extreme ? 1e30 : 0.5;
+    return ldexp(1, (gint)info->part_bits - (info->is_signed ? 1 : 0));
+}
+
+/* Every variant of this machine on one problem: near the reference, and the same bits however cut.
+ */
+static void
+check(CtType type, const char *const order[2], gint64 n_channels, gint64 n_taps, gint64 hop,
+      gint64 n_outputs, gint64 n_stations, gint64 n_pols, gsize padding, gboolean extreme,
+      GRand *random)
+{
+    const gint64 n_samples = (n_outputs - 1) * hop + n_channels * n_taps;
+    g_autofree char *parameters =
+        g_strdup_printf("{ n_channels: %" G_GINT64_FORMAT ", n_taps: %" G_GINT64_FORMAT
+                        ", hop: %" G_GINT64_FORMAT ", window: kaiser }",
+                        n_channels, n_taps, hop);
+    g_autofree char *axes = g_strdup_printf("time:%" G_GINT64_FORMAT " station:%" G_GINT64_FORMAT
+                                            " pol:%" G_GINT64_FORMAT,
+                                            n_samples, n_stations, n_pols);
+    VariantTest *test = variant_test_new("fir", parameters, type, axes);
+    g_assert_cmpint(test->out.axes[ct_stream_axis(&test->out, "time")].length, ==, n_outputs);
+
+    CtBlock in = variant_test_block(&test->in, order[0], n_samples, padding, 0);
+    CtBlock wanted = variant_test_block(&test->out, order[1], n_outputs, padding, 0);
+    Fill fill = {type, random, extreme};
+    variant_test_visit(&in, fill_part, &fill);
+
+    const GPtrArray *variants = ct_registry_variants(test->registry, "fir");
+    for (guint i = variants->len; i-- > 0;) {
+        const CtVariant *variant = g_ptr_array_index(variants, i);
+        if (variant->covers[1] != NULL || variant->backend == CT_CUDA ||
+            !ct_registry_allows_isa(test->registry, variant->isa))
+            continue;
+        if (variant->backend == CT_REFERENCE) {
+            variant_test_run(test, variant, order[0], &in, order[1], &wanted, 1, &n_outputs, 1);
+            continue;
+        }
+        CtBlock whole = variant_test_block(&test->out, order[1], n_outputs, padding, 0xff);
+        CtBlock cut = variant_test_block(&test->out, order[1], n_outputs, padding, 0xff);
+        const gint64 firings[] = {1 + g_rand_int_range(random, 0, 20), 1,
+                                  1 + g_rand_int_range(random, 0, 50)};
+        variant_test_run(test, variant, order[0], &in, order[1], &whole, 1, &n_outputs, 1);
+        variant_test_run(test, variant, order[0], &in, order[1], &cut, 2, firings, 3);
+
+        /* n_taps products and as many sums, each rounded by half an ulp of what stands, which is
+         * at most Σ|h||x|; of these windows Σ|h| over the taps of a phase is below 4. */
+        gdouble largest, same;
+        const gdouble difference = variant_test_difference(&whole, &wanted, &largest);
+        if (!(difference <= 2 * n_taps * 0x1p-24 * 4 * largest_sample(type, extreme)))
+            g_error("%s of %s [%s] -> [%s], %s, %s: off by %g of %g", variant->name,
+                    ct_type_info(type)->name, order[0], order[1], parameters, axes, difference,
+                    largest);
+        g_assert_cmpfloat(variant_test_difference(&cut, &whole, &same), ==, 0);
+        g_aligned_free(whole.data);
+        g_aligned_free(cut.data);
+    }
+    g_aligned_free(in.data);
+    g_aligned_free(wanted.data);
+    variant_test_free(test);
+}
+
+static gint64
+pick(GRand *random, const gint64 *values, gint32 n)
+{
+    return values[g_rand_int_range(random, 0, n)];
+}
+
+#define PICK(random, ...)                                                                          \
+    pick(random, (const gint64[]){__VA_ARGS__}, G_N_ELEMENTS(((const gint64[]){__VA_ARGS__})))
+
+/* Random problems in all types and orders; n_taps, n_channels and hops that take every path. */
+static void
+test_variants(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(1);
+
+    for (guint i = 0; i < 3 * G_N_ELEMENTS(types) * G_N_ELEMENTS(orders); i++) {
+        const gint64 n_channels = PICK(random, 1, 1, 2, 3, 4, 7, 13, 16, 32, 64, 100);
+        const gint64 n_taps = PICK(random, 1, 2, 3, 8, 9, 16, 17, 33, 64);
+        const gint64 hop = PICK(random, n_channels, n_channels, 2 * n_channels,
+                                MAX(1, n_channels / 2), 1 + g_rand_int_range(random, 0, 20));
+        const gint64 n_stations = PICK(random, 1, 1, 2, 3, 8, 11, 40);
+        const gint64 n_pols = PICK(random, 1, 2);
+        const gint64 most = 200000 / (n_channels * n_stations * n_pols * n_taps);
+        const gint64 n_outputs = 1 + g_rand_int_range(random, 0, CLAMP(most, 2, 300));
+        check(types[i % G_N_ELEMENTS(types)], orders[i / 3 % G_N_ELEMENTS(orders)], n_channels,
+              n_taps, hop, n_outputs, n_stations, n_pols, PICK(random, 0, 0, 0, 1, 5), FALSE,
+              random);
+    }
+}
+
+static void
+test_extremes(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(2);
+
+    for (guint i = 0; i < G_N_ELEMENTS(types); i++)
+        check(types[i], orders[i % 3], 16, 8, 16, 21, 3, 2, 0, TRUE, random);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/fir/variants", test_variants);
+    g_test_add_func("/fir/extremes", test_extremes);
+    return g_test_run();
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs variants of a stage of one input and one output on blocks made here, without planner and
+ * scheduler: any strides, any cuts. Included by the test programs of plugins. */
+#pragma once
+
+#include "../core/graph.h"
+#include "../core/params.h"
+#include "../core/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    CtRegistry *registry;
+    CtParams *params;
+    CtStream in, out;
+    CtNode node;
+} VariantTest;
+
+/* The stage with parameters (YAML) behind a stream of `type` and axes "time:100 station:3", in any
+ * order; fails the test where the stage refuses. */
+static inline VariantTest *
+variant_test_new(const char *stage, const char *parameters, CtType type, const char *axes)
+{
+    VariantTest *test = g_new0(VariantTest, 1);
+    g_autoptr(GError) error = NULL;
+    const CtPlace place = {"test", 1, 1};
+    g_auto(GStrv) words = g_strsplit(axes, " ", 0);
+    g_autoptr(CtValue) values = ct_value_parse(parameters, -1, "test", &error);
+    g_assert_no_error(error);
+
+    test->registry = ct_registry_new(&error);
+    g_assert_no_error(error);
+    test->node.stage = ct_registry_stage(test->registry, stage, &error);
+    g_assert_no_error(error);
+    test->params = ct_params_new("test", test->node.stage, &place, values, &error);
+    g_assert_no_error(error);
+
+    ct_stream_init(&test->in);
+    test->in.type = type;
+    test->in.rate_num = 1000;
+    test->in.rate_den = test->in.ticks_per_sample = 1;
+    for (guint i = 0; words[i] != NULL; i++) {
+        g_auto(GStrv) pair = g_strsplit(words[i], ":", 2);
+        ct_stream_add_axis(&test->in, pair[0], g_ascii_strtoll(pair[1], NULL, 10));
+    }
+    ct_stream_init(&test->out);
+    test->node.name = "test";
+    test->node.params = test->params;
+    test->node.n_inputs = test->node.n_outputs = 1;
+    test->node.inputs = &test->in;
+    test->node.outputs = &test->out;
+    test->node.input_layouts = g_new0(CtLayout, 1);
+    test->node.output_layouts = g_new0(CtLayout, 1);
+    test->node.footprint = (CtFootprint){.window = 1, .hop = 1};
+    ct_node_infer(&test->node, &error);
+    g_assert_no_error(error);
+    return test;
+}
+
+static inline void
+variant_test_free(VariantTest *test)
+{
+    ct_stream_clear(&test->in);
+    ct_stream_clear(&test->out);
+    ct_params_free(test->params);
+    ct_registry_free(test->registry);
+    g_free(test->node.input_layouts);
+    g_free(test->node.output_layouts);
+    g_free(test);
+}
+
+/* A block of the stream in the order of `axes` ("time station"), with `padding` elements behind each
+ * row of each axis; freed with g_aligned_free. Every byte of it is `fill`. */
+static inline CtBlock
+variant_test_block(const CtStream *stream, const char *axes, gint64 n_samples, gsize padding,
+                   guint8 fill)
+{
+    g_auto(GStrv) words = g_strsplit(axes, " ", 0);
+    CtBlock block = {.type = stream->type, .n_axes = g_strv_length(words), .n_samples = n_samples};
+    gint64 step = (gint64)ct_type_info(stream->type)->bytes, element = step;
+
+    g_assert_cmpuint(block.n_axes, ==, stream->n_axes);
+    for (guint i = block.n_axes; i-- > 0;) {
+        block.length[i] =
+            strcmp(words[i], "time") == 0 ? n_samples : ct_stream_length(stream, words[i]);
+        block.stride[i] = step;
+        step = step * block.length[i] + (gint64)padding * element;
+    }
+    block.data = g_aligned_alloc((gsize)step + 1, 1, 64);
+    memset(block.data, fill, (gsize)step + 1);
+    return block;
+}
+
+/* Calls `each` for every part of every element, in memory order, with a running count. */
+static inline void
+variant_test_visit(const CtBlock *block, void (*each)(guint8 *part, gsize count, gpointer data),
+                   gpointer data)
+{
+    const CtTypeInfo *type = ct_type_info(block->type);
+    const guint n_parts = type->is_complex && type->part != CT_TYPE_NONE ? 2 : 1;
+    gint64 n = 1;
+
+    for (guint i = 0; i < block->n_axes; i++)
+        n *= block->length[i];
+    for (gint64 element = 0; element < n; element++) {
+        guint8 *at = block->data;
+        gint64 left = element;
+        for (guint i = block->n_axes; i-- > 0; left /= block->length[i])
+            at += left % block->length[i] * block->stride[i];
+        for (guint part = 0; part < n_parts; part++)
+            each(at + part * type->bytes / n_parts, (gsize)element * n_parts + part, data);
+    }
+}
+
+static inline CtLayout
+variant_test_layout(CtType type, const char *axes)
+{
+    g_autofree char *text = g_strdup_printf("%s[%s]", ct_type_info(type)->name, axes);
+    g_autoptr(GError) error = NULL;
+    CtLayout layout;
+
+    ct_layout_parse(&layout, text, &error);
+    g_assert_no_error(error);
+    return layout;
+}
+
+/* Samples `first` to `first` + n of a block. */
+static inline CtBlock
+variant_test_slice(const CtBlock *block, const CtLayout *layout, gint64 first, gint64 n)
+{
+    const gint time = ct_layout_axis(layout, "time");
+    CtBlock slice = *block;
+
+    if (time >= 0) {
+        slice.data += first * block->stride[time];
+        slice.length[time] = n;
+    }
+    slice.n_samples = n;
+    return slice;
+}
+
+/* Fills `out` from `in`, in firings of `n_firings` outputs each in turn (over and over), work split
+ * into items for `n_workers`. The footprint is a window. */
+static inline void
+variant_test_run(const VariantTest *test, const CtVariant *variant, const char *in_axes,
+                 const CtBlock *in, const char *out_axes, const CtBlock *out, guint n_workers,
+                 const gint64 *firings, guint n_firings)
+{
+    const CtBinding inputs = {&test->in, variant_test_layout(test->in.type, in_axes),
+                              in->n_samples};
+    const CtBinding outputs = {&test->out, variant_test_layout(test->out.type, out_axes),
+                               out->n_samples};
+    CtPrepare prepare = {
+        .nodes = &test->node,
+        .n_nodes = 1,
+        .n_inputs = 1,
+        .inputs = &inputs,
+        .n_outputs = 1,
+        .outputs = &outputs,
+        .n_workers = n_workers,
+    };
+    const gint64 hop = test->node.footprint.hop, window = test->node.footprint.window;
+    g_autoptr(GError) error = NULL;
+    gpointer state = NULL;
+
+    variant->prepare(&prepare, &state, &error);
+    g_assert_no_error(error);
+    guint8 *scratch = g_aligned_alloc(prepare.scratch_bytes + 1, 1, 64);
+    memset(scratch, 0xff, prepare.scratch_bytes); /* a NaN, whatever it is read as */
+    gint64 n;
+    for (gint64 t = 0, firing = 0; t < out->n_samples; t += n, firing++) {
+        n = MIN(firings[firing % n_firings], out->n_samples - t);
+        const CtBlock used =
+            variant_test_slice(in, &inputs.layout, t * hop, (n - 1) * hop + window);
+        const CtBlock made = variant_test_slice(out, &outputs.layout, t, n);
+        gint64 n_items = 1;
+        if (variant->split != NULL && strcmp(variant->split, "*") == 0)
+            n_items = prepare.n_items;
+        else if (variant->split != NULL && strcmp(variant->split, "time") == 0)
+            n_items = n;
+        else if (variant->split != NULL)
+            n_items = ct_stream_length(&test->out, variant->split);
+        for (gint64 item = 0, end; item < n_items; item = end) {
+            end = MIN(n_items, item + 1 + n_items / (gint64)(n_workers + 1));
+            const CtWork work = {
+                .inputs = &used, .outputs = &made, .begin = item, .end = end, .scratch = scratch};
+            variant->work(state, &work, &error);
+            g_assert_no_error(error);
+        }
+    }
+    variant->finish(state);
+    g_aligned_free(scratch);
+}
+
+/* Largest difference of float or double blocks of one shape, and largest value of the second. */
+typedef struct {
+    const CtBlock *other;
+    gdouble *values;
+    gdouble difference, largest;
+} VariantTestDifference;
+
+static inline gdouble
+variant_test_value(CtType type, const guint8 *part)
+{
+    const CtTypeInfo *info = ct_type_info(type);
+    return info->part_bits == 64 ? *(const gdouble *)part : *(const float *)part;
+}
+
+static inline void
+variant_test_keep(guint8 *part, gsize count, gpointer data)
+{
+    VariantTestDifference *self = data;
+    self->values[count] = variant_test_value(self->other->type, part);
+    self->largest = MAX(self->largest, ABS(self->values[count]));
+}
+
+static inline void
+variant_test_subtract(guint8 *part, gsize count, gpointer data)
+{
+    VariantTestDifference *self = data;
+    const gdouble difference =
+        ABS(variant_test_value(self->other->type, part) - self->values[count]);
+    if (!(difference <= self->difference))
+        self->difference = difference;
+}
+
+static inline gdouble
+variant_test_difference(const CtBlock *block, const CtBlock *wanted, gdouble *largest)
+{
+    VariantTestDifference self = {.other = wanted};
+    gint64 n = 2;
+
+    for (guint i = 0; i < wanted->n_axes; i++)
+        n *= wanted->length[i];
+    g_autofree gdouble *values = self.values = g_new(gdouble, n);
+    variant_test_visit(wanted, variant_test_keep, &self);
+    variant_test_visit(block, variant_test_subtract, &self);
+    *largest = self.largest;
+    return self.difference;
+}
