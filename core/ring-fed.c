@@ -47,6 +47,7 @@ ct_ring_new_fed(const CtPlanLink *link, GError **error)
     feed->bridge_bytes = ct_layout_strides(&link->layout, link->stream, feed->bridge_samples,
                                            length, feed->bridge_stride);
     memcpy(ring->form.length, length, sizeof length);
+    feed->laps[0].stride = feed->bridge_stride; /* for who looks before anything is fed */
     feed->bridge_lanes = (gsize)(ring->n_lanes * feed->bridge_samples);
     feed->bridges =
         ct_memory_new(CT_PIPELINE_QUEUE * feed->bridge_bytes, "the bridges of an input", error);
