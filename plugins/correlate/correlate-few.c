@@ -104,7 +104,7 @@ sum_pair(const Vector *a, const Vector *b, gsize first, gsize last, Vector lanes
         im -= a_re * b_im;
     }
     lanes[0] = re;
-    lanes[1] = im;
+    lanes[1] = a == b ? (Vector){0} : im; /* fused sums would leave a residue */
 }
 
 static gfloat

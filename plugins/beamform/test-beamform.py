@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The beamformer against numpy, with derived bounds."""
+import itertools
+import os
+import tempfile
+import unittest
+
+import numpy
+
+import pipeline
+import tap
+
+VARIANTS = ["reference"] + ["cpu-" + isa for isa in pipeline.instruction_sets()]
+ORDER = ["time", "channel", "station", "pol"]
+rng = numpy.random.default_rng(7)
+
+
+def voltages(kind, shape, extreme=False):
+    """Random samples, or all at the most negative value, as an array and as complex numbers."""
+    if kind == "cf32":
+        x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(numpy.complex64)
+        return x, x.astype(complex)
+    bits = int(kind[2:])
+    low, high = -(1 << bits - 1), 1 << bits - 1
+    parts = rng.integers(low, high, (*shape, 2))
+    if extreme:
+        parts[...] = low
+    if kind == "ci4":
+        x = ((parts[..., 0] & 15) << 4 | parts[..., 1] & 15).astype(numpy.uint8)
+    else:
+        x = parts.astype(pipeline.DTYPES[kind])
+    return x, parts[..., 0] + 1j * parts[..., 1]
+
+
+def random_weights(shape):
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(numpy.complex64)
+
+
+def graph(layout, shape, out="", port=None, file=None, loses=""):
+    source = "from: x" if port is None else "from: { voltages: x, weights: w }"
+    weights = "" if port is None else f"""
+  w: {{ stage: input, layout: "cf32[time {port[0]}]", shape: [-1, {port[1]}] }}"""
+    more = "" if file is None else f', weights: "{file}"'
+    return f"""
+stages:
+  x: {{ stage: input, layout: "{layout}", shape: [{', '.join(map(str, shape))}] {loses} }}{weights}
+  b: {{ stage: beamform, {source} {more} }}
+  y: {{ stage: output, from: b {out} }}
+"""
+
+
+class Beamform(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "weights.npy")
+
+    def check(self, kind, n, shape, n_beams, variant, axes=None, to=None, per_pol=False,
+              extreme=False, port=False, cuts=(1 << 16,), workers=1):
+        """`shape`: channels, stations, polarisations; 0 of channels or polarisations: no axis."""
+        n_channels, n_stations, n_pols = (max(length, 1) for length in shape)
+        missing = [axis for axis, length in zip(ORDER[1:], shape) if length == 0]
+        axes = [axis for axis in axes or ORDER if axis not in missing]
+        to = [axis for axis in to or ["time", "channel", "beam", "pol"] if axis not in missing]
+        x, numbers = voltages(kind, (n, n_channels, n_stations, n_pols), extreme)
+        w = random_weights((n_channels, n_beams, n_stations, n_pols if per_pol else 1))
+        full = numpy.broadcast_to(w, (n_channels, n_beams, n_stations, n_pols))
+        wanted = numpy.einsum("cbsp,tcsp->tcbp", full, numbers)
+        norm = numpy.einsum("cbsp,tcsp->tcbp", abs(full), abs(numbers))
+
+        # The sources' axes, those missing left out.
+        keep = [axis for axis in ORDER if axis not in missing]
+        tail = x.shape[4:]
+        x = x.reshape([length for axis, length in zip(ORDER, x.shape) if axis in keep] + [*tail])
+        x = numpy.moveaxis(x, [keep.index(axis) for axis in axes], list(range(len(axes))))
+        w = w.reshape(([] if "channel" in missing else [n_channels]) + [n_beams, n_stations] +
+                      ([n_pols] if per_pol else []))
+        feeds = {"x": pipeline.Feed(x, axes.index("time"), cuts)}
+        names = (["channel"] if "channel" in keep else []) + ["beam", "station"]
+        given = None
+        if port:
+            given = " ".join(names + (["pol"] if per_pol else [])), ", ".join(map(str, w.shape))
+            feeds["w"] = pipeline.Feed(w[None], 0, [1])
+        else:
+            numpy.save(self.path, w)
+        lengths = [-1 if axis == "time" else x.shape[i] for i, axis in enumerate(axes)]
+        text = graph(f"{kind}[{' '.join(axes)}]", lengths, f', layout: "[{" ".join(to)}]"', given,
+                     None if port else self.path)
+        got = pipeline.run(text, feeds, {"y": (to.index("time"), 1)}, {"b": variant},
+                           workers=workers)["y"].array
+
+        made = ["time", "channel", "beam", "pol"]
+        kept = [axis for axis in made if axis not in missing]
+
+        def arrange(y):
+            y = y.reshape([length for axis, length in zip(made, y.shape) if axis in kept])
+            return numpy.moveaxis(y, [kept.index(axis) for axis in to], list(range(len(to))))
+
+        bound = (2 * n_stations + 1) * 2.0 ** -24 * arrange(norm)
+        error = numpy.maximum(abs(got.real - arrange(wanted).real),
+                              abs(got.imag - arrange(wanted).imag))
+        self.assertTrue((error <= bound).all(), f"{(error / bound).max()} of the bound")
+        return got
+
+    def test_types(self):
+        for variant, kind, per_pol in itertools.product(
+                VARIANTS, ["ci4", "ci8", "ci16", "cf32"], [False, True]):
+            with self.subTest(variant=variant, kind=kind, per_pol=per_pol):
+                self.check(kind, 37, (3, 7, 2), 11, variant, per_pol=per_pol)
+                self.check(kind, 19, (2, 5, 2), 3, variant, extreme=True)
+
+    def test_sizes(self):
+        shapes = [(1, 1, 1), (0, 1, 0), (1, 1, 2), (3, 2, 0), (0, 5, 2), (2, 13, 3), (1, 64, 2)]
+        for variant, shape, n_beams in itertools.product(VARIANTS, shapes, [1, 3, 16, 17, 37]):
+            with self.subTest(variant=variant, shape=shape, n_beams=n_beams):
+                self.check("cf32", int(rng.integers(1, 70)), shape, n_beams, variant,
+                           per_pol=bool(n_beams % 2) and shape[2] > 0, workers=1 + n_beams % 2)
+
+    def test_layouts(self):
+        outs = list(itertools.permutations(["time", "channel", "beam", "pol"]))
+        for variant in VARIANTS:
+            for k, axes in enumerate(itertools.permutations(ORDER)):
+                to = outs[(7 * k) % len(outs)]
+                with self.subTest(variant=variant, axes=axes, to=to):
+                    self.check(["cf32", "ci8"][k % 2], 21, (3, 5, 2), 18, variant, list(axes),
+                               list(to), per_pol=k % 3 == 0)
+
+    def test_weights_over_the_port(self):
+        for variant, per_pol in itertools.product(VARIANTS, [False, True]):
+            with self.subTest(variant=variant, per_pol=per_pol):
+                self.check("ci8", 37, (3, 7, 2), 11, variant, per_pol=per_pol, port=True)
+                self.check("cf32", 37, (0, 7, 2), 11, variant, per_pol=per_pol, port=True)
+
+    def test_cuts(self):
+        """One stream, cut in many ways and worked on by one or two: the same to the last bit."""
+        n, shape, n_beams = 300, (-1, 3, 6, 2), 20
+        x, _ = voltages("cf32", (n, *shape[1:]))
+        numpy.save(self.path, random_weights((3, n_beams, 6)))
+        text = graph("cf32[time channel station pol]", shape, file=self.path)
+        for variant in VARIANTS:
+            whole = None
+            for cuts in [300], [1, 13], [8], [64, 7, 100]:
+                for workers in 1, 2:
+                    with self.subTest(variant=variant, cuts=cuts, workers=workers):
+                        got = pipeline.run(text, {"x": pipeline.Feed(x, 0, cuts)}, {"y": (0, 1)},
+                                           {"b": variant}, workers=workers)["y"].array
+                        whole = got if whole is None else whole
+                        self.assertEqual(got.tobytes(), whole.tobytes())
+
+    def test_unit_weights_sum(self):
+        x, numbers = voltages("ci8", (16, 1, 9, 2))
+        numpy.save(self.path, numpy.ones((1, 2, 9), numpy.complex64))
+        text = graph("ci8[time channel station pol]", [-1, 1, 9, 2], file=self.path)
+        for variant in VARIANTS:
+            with self.subTest(variant=variant):
+                got = pipeline.run(text, {"x": pipeline.Feed(x)}, {"y": (0, 1)}, {"b": variant})
+                wanted = numpy.repeat(numbers.sum(2)[:, :, None], 2, 2)
+                numpy.testing.assert_array_equal(got["y"].array, wanted)
+
+    def test_validity(self):
+        """A beam is valid where any station is; what is missing adds nothing."""
+        n, n_stations = 200, 3
+        x, numbers = voltages("cf32", (n, 2, n_stations, 2))
+        valid = rng.random((n_stations, n)) > 0.3
+        valid[:, 50:60] = False
+        w = random_weights((2, 4, n_stations))
+        numpy.save(self.path, w)
+        x = numpy.where(valid.T[:, None, :, None], x, 0).astype(x.dtype)
+        text = graph("cf32[time channel station pol]", [-1, 2, n_stations, 2], file=self.path,
+                     loses=", loses: [station]")
+        wanted = numpy.einsum("cbs,tcsp->tcbp", w.astype(complex), x.astype(complex))
+        for variant in VARIANTS:
+            with self.subTest(variant=variant):
+                got = pipeline.run(text, {"x": pipeline.Feed(x, 0, [64, 31], valid)},
+                                   {"y": (0, 1)}, {"b": variant})["y"]
+                numpy.testing.assert_array_equal(got.validity[0], valid.any(0))
+                numpy.testing.assert_allclose(got.array, wanted, rtol=0, atol=1e-4)
+
+    def fails(self, message, *arguments, **named):
+        with self.assertRaisesRegex(pipeline.Failure, message):
+            pipeline.run(graph(*arguments, **named), {}, {})
+
+    def test_errors(self):
+        layout, shape = "cf32[time channel station pol]", [-1, 3, 4, 2]
+        self.fails("wants weights: a file, or the port", layout, shape)
+        self.fails("nowhere.npy", layout, shape, file="nowhere.npy")
+        numpy.save(self.path, random_weights((3, 5, 6)))
+        self.fails(r"has shape \(3, 5, 6\)", layout, shape, file=self.path)
+        self.fails("wants to stand alone", layout, shape, port=("beam station", "5, 4"),
+                   file=self.path)
+        self.fails("wants the axis station", layout, shape, port=("beam station", "5, 6"))
+        self.fails("without the axis beam", "cf32[time beam station]", [-1, 4, 4], file=self.path)
+
+
+if __name__ == "__main__":
+    tap.main()
