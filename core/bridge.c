@@ -18,6 +18,37 @@ ct_layout_stream_type(const CtLayout *layout)
     return element;
 }
 
+/* The layout in the one form that all of its memory have: an innermost `complex` belongs to the
+ * type, and axes of length 1 are nowhere. */
+static CtLayout
+memory_form(const CtLayout *layout, const CtStream *stream)
+{
+    CtLayout form = {.types = layout->types};
+    for (guint a = 0; a < layout->n_axes; a++) {
+        const CtLayoutAxis *axis = &layout->axes[a];
+        const gboolean is_last = a + 1 == layout->n_axes;
+        if (g_str_equal(axis->name, "complex") && is_last) {
+            form.types = 1u << ct_layout_stream_type(layout);
+            continue;
+        }
+        if (axis->count == 0 && !g_str_equal(axis->name, "time") &&
+            ct_stream_axis(stream, axis->name) >= 0 && ct_stream_length(stream, axis->name) == 1 &&
+            ct_layout_block_axis(layout, axis->name) < 0)
+            continue;
+        form.axes[form.n_axes++] = *axis;
+    }
+    return form;
+}
+
+gboolean
+ct_layout_same_memory(const CtLayout *a, const CtLayout *b, const CtStream *stream)
+{
+    if (ct_layout_equal(a, b))
+        return TRUE;
+    const CtLayout x = memory_form(a, stream), y = memory_form(b, stream);
+    return ct_layout_equal(&x, &y);
+}
+
 /* The layout with elements of another type of stream; FALSE where parts would have to stand apart
  * and cannot. */
 static gboolean
@@ -112,7 +143,7 @@ ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, con
                const CtLayout *to)
 {
     *bridge = (CtBridge){0};
-    if (ct_layout_equal(from, to))
+    if (ct_layout_same_memory(from, to, stream))
         return;
     bridge->n_steps = 1;
     const CtType before = ct_layout_stream_type(from), after = ct_layout_stream_type(to);
@@ -121,8 +152,8 @@ ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, con
     if (before == after) {
         find_step(&bridge->steps[0], planner, CT_BRIDGE_TRANSPOSE, stream, from, to);
         bridge->seconds = bridge->steps[0].seconds;
-    } else if (can_first && ct_layout_equal(&converted, to)) {
-        find_step(&bridge->steps[0], planner, CT_BRIDGE_CONVERT, stream, from, to);
+    } else if (can_first && ct_layout_same_memory(&converted, to, stream)) {
+        find_step(&bridge->steps[0], planner, CT_BRIDGE_CONVERT, stream, from, &converted);
         bridge->seconds = bridge->steps[0].seconds;
     } else {
         static const CtBridgeKind convert_first[] = {CT_BRIDGE_CONVERT, CT_BRIDGE_TRANSPOSE};

@@ -194,7 +194,7 @@ list_sets(guint n, guint largest, gboolean *all)
 /* What it costs to make all layouts of `set` from one: a step that two bridges begin with is made
  * once. */
 static gdouble
-cost_of_set(const CtBridge *bridges, guint n, guint64 set)
+cost_of_set(const CtBridge *bridges, const CtStream *stream, guint n, guint64 set)
 {
     gdouble sum = 0;
     for (guint r = 0; r < n; r++) {
@@ -206,7 +206,7 @@ cost_of_set(const CtBridge *bridges, guint n, guint64 set)
         gboolean shared = FALSE;
         for (guint q = 0; q < r && bridge->n_steps > 0 && !shared; q++)
             shared = set >> q & 1 && bridges[q].n_steps > 0 &&
-                     ct_layout_equal(&bridges[q].steps[0].to, &bridge->steps[0].to);
+                     ct_layout_same_memory(&bridges[q].steps[0].to, &bridge->steps[0].to, stream);
         for (guint k = shared; k < bridge->n_steps; k++)
             sum += bridge->steps[k].seconds;
     }
@@ -238,8 +238,8 @@ add_fan(Choice *choice, const CtOutlet *outlet)
     g_autofree gdouble *of_layout = g_new(gdouble, (gsize)from->len * sets->len + 1);
     for (guint w = 0; w < from->len; w++) {
         for (guint s = 0; s < sets->len; s++)
-            of_layout[w * sets->len + s] = cost_of_set(&bridges[w * to->len], MIN(to->len, 60),
-                                                       g_array_index(sets, guint64, s));
+            of_layout[w * sets->len + s] = cost_of_set(
+                &bridges[w * to->len], stream, MIN(to->len, 60), g_array_index(sets, guint64, s));
     }
     gdouble *costs = g_new(gdouble, (gsize)n_writes * sets->len);
     for (guint w = 0; w < n_writes; w++) {

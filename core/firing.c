@@ -367,6 +367,26 @@ count_items(const CtRunNode *node)
 }
 
 /* Sets the blocks of the firing as advance decided; FALSE where there is nothing to work on. */
+/* The same memory as the reader is bound to it: axes of length 1 may stand elsewhere, and real and
+ * imaginary parts be an axis. */
+static void
+view_block(CtBlock *block, const CtLayout *written, const CtLayout *bound)
+{
+    if (ct_layout_equal(written, bound))
+        return;
+    const CtBlock whole = *block;
+    block->type = ct_layout_type(bound);
+    block->n_axes = bound->n_axes;
+    for (guint a = 0; a < bound->n_axes; a++) {
+        const CtLayoutAxis *axis = &bound->axes[a];
+        const gint from = axis->count ? ct_layout_block_axis(written, axis->name)
+                                      : ct_layout_axis(written, axis->name);
+        block->length[a] = from >= 0 ? whole.length[from] : 2;
+        block->stride[a] =
+            from >= 0 ? whole.stride[from] : (gint64)ct_type_info(block->type)->bytes;
+    }
+}
+
 static gboolean
 set_blocks(CtRunNode *node)
 {
@@ -378,13 +398,14 @@ set_blocks(CtRunNode *node)
         if (!node->inputs[i].ring)
             continue;
         *block = arrival->block;
-        if (node->inputs[i].is_static)
-            continue;
         const CtRing *ring = node->inputs[i].ring;
-        block->n_samples = arrival->used;
-        if (ring->time >= 0)
-            block->length[ring->time] = (arrival->used + ring->granule - 1) / ring->granule;
-        any |= arrival->used > 0;
+        if (!node->inputs[i].is_static) {
+            block->n_samples = arrival->used;
+            if (ring->time >= 0)
+                block->length[ring->time] = (arrival->used + ring->granule - 1) / ring->granule;
+            any |= arrival->used > 0;
+        }
+        view_block(block, &ring->link->layout, &node->plan->input_bindings[i].layout);
     }
     node->is_last = is_last(node);
     for (guint o = 0; o < node->n_outputs; o++) {

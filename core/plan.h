@@ -18,7 +18,8 @@ typedef struct {
     guint n_inputs;
     gint *inputs;      /* links; −1: not connected, or connected for its description alone */
     CtStream *streams; /* [n_inputs] as they come in: of the type to which they were converted */
-    CtBinding *input_bindings;
+    CtBinding *input_bindings; /* the layout may be a view of the link's: the same memory, with axes
+                                  of length 1 elsewhere, or an innermost `complex` split off */
     guint n_outputs;
     gint *outputs;              /* links; −1: nobody reads it */
     CtBinding *output_bindings; /* described, and laid out as if it were read, even then */

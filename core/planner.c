@@ -236,10 +236,10 @@ find_outlet(const Build *build, guint node, guint port)
 }
 
 static gint
-find_made(const GArray *made, const CtLayout *layout)
+find_made(const GArray *made, const CtLayout *layout, const CtStream *stream)
 {
     for (guint i = 0; i < made->len; i++) {
-        if (ct_layout_equal(&g_array_index(made, Made, i).layout, layout))
+        if (ct_layout_same_memory(&g_array_index(made, Made, i).layout, layout, stream))
             return g_array_index(made, Made, i).link;
     }
     return -1;
@@ -252,17 +252,18 @@ make_layouts(Build *build, guint o, const CtArrangement *const *chosen, CtPlanNo
 {
     const CtOutlet *outlet = g_ptr_array_index(build->outlets, o);
     GArray *made = build->made[o];
+    const CtStream *stream = writer->output_bindings[outlet->port].stream;
     const Made first = {writer->output_bindings[outlet->port].layout,
                         add_link(build, writer, outlet->port)};
     g_array_append_val(made, first);
     for (guint i = 0; i < outlet->readers->len; i++) {
         const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
         CtBridge bridge;
-        ct_bridge_find(&bridge, build->planner, writer->output_bindings[outlet->port].stream,
-                       &first.layout, &chosen[reader->node]->inputs[reader->port]);
+        ct_bridge_find(&bridge, build->planner, stream, &first.layout,
+                       &chosen[reader->node]->inputs[reader->port]);
         guint link = first.link;
         for (guint s = 0; s < bridge.n_steps; s++) {
-            const gint known = find_made(made, &bridge.steps[s].to);
+            const gint known = find_made(made, &bridge.steps[s].to, stream);
             Made next = {bridge.steps[s].to, known};
             if (known < 0) {
                 if (!insert_step(build, outlet, &bridge.steps[s], link, &next.link, error))
@@ -302,7 +303,8 @@ build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **e
         if (first->from[i].node < 0 || !ct_node_input_flows(&first->node, i))
             continue;
         const guint o = find_outlet(build, first->from[i].node, first->from[i].port);
-        const gint link = find_made(build->made[o], &arrangement->inputs[i]);
+        const gint link =
+            find_made(build->made[o], &arrangement->inputs[i], &first->node.inputs[i]);
         g_assert(link >= 0);
         read_link(build, node, i, link);
     }

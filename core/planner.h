@@ -79,7 +79,11 @@ typedef struct {
     gdouble seconds; /* HUGE_VAL: there is no way */
 } CtBridge;
 
-/* The cheapest way for `stream` from one concrete layout to another; types may widen. */
+/* Whether the memory of the stream is the same in both concrete layouts: axes of length 1 stand
+ * anywhere, and an innermost `complex` is part of the type. A reader then has a view. */
+gboolean ct_layout_same_memory(const CtLayout *a, const CtLayout *b, const CtStream *stream);
+/* The cheapest way for `stream` from one concrete layout to the memory of another; types may widen.
+ */
 void ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream,
                     const CtLayout *from, const CtLayout *to);
 /* The type of the stream's elements in this layout: complex, where parts stand apart. */

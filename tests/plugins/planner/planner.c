@@ -148,6 +148,8 @@ PASS(needs_float, "test.float", float_inputs);
 PASS(blocked, "test.blocked", pass_inputs);
 PASS(planes, "test.planes", pass_inputs);
 PASS(lonely, "test.lonely", pass_inputs);
+PASS(picky, "test.picky", pass_inputs);
+PASS(parts, "test.parts", pass_inputs);
 
 /* A window of samples for each output, and a sum. */
 static const CtParam window_params[] = {
@@ -324,7 +326,7 @@ static const CtStage convert = {
         .work = work,                                                                              \
     }
 
-static const CtRow source_cpu_rows[] = {{"-> [...]", 0.5}, {NULL}};
+static const CtRow source_cpu_rows[] = {{"any: -> [...]", 0.5}, {NULL}};
 VARIANT(source_cpu, "cpu", CT_CPU, "test.source");
 static const CtRow weights_cpu_rows[] = {{"[...] -> [channel station]", 0.5}, {NULL}};
 VARIANT(weights_cpu, "cpu", CT_CPU, "test.weights");
@@ -370,6 +372,11 @@ static const CtRow planes_cpu_rows[] = {
     {NULL},
 };
 VARIANT(planes_cpu, "cpu", CT_CPU, "test.planes");
+static const CtRow parts_cpu_rows[] = {
+    {"f32[channel time station pol complex] -> [channel time station pol]", 0.5},
+    {NULL},
+};
+VARIANT(parts_cpu, "cpu", CT_CPU, "test.parts");
 static const CtRow window_cpu_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
 VARIANT(window_cpu, "cpu", CT_CPU, "test.window");
 static const CtRow many_cpu_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
@@ -385,8 +392,36 @@ static const CtRow wrong_cpu_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
 VARIANT(wrong_cpu, "cpu", CT_CPU, "test.wrong");
 static const CtRow transpose_cpu_rows[] = {{"any: [...] -> [...]", 0.3}, {NULL}};
 VARIANT(transpose_cpu, "cpu", CT_CPU, "transpose");
+static const CtRow transpose_reference_rows[] = {{"any: [...] -> [...]", 0.01}, {NULL}};
+VARIANT(transpose_reference, "reference", CT_REFERENCE, "transpose");
 static const CtRow convert_cpu_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
 VARIANT(convert_cpu, "cpu", CT_CPU, "convert");
+
+#ifdef WITHOUT_BRIDGES
+G_GNUC_UNUSED static const gconstpointer left_out[] = {
+    &transpose, &convert, &transpose_cpu, &transpose_reference, &convert_cpu,
+};
+#endif
+
+static gboolean
+picky_fits(const CtNode *nodes, char **reason)
+{
+    if (nodes[0].inputs[0].type == CT_CF32)
+        return TRUE;
+    *reason = g_strdup("it is made for cf32");
+    return FALSE;
+}
+
+static const CtRow picky_cpu_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
+static const CtVariant picky_cpu = {
+    .name = "cpu",
+    .backend = CT_CPU,
+    .covers = (const char *const[]){"test.picky", NULL},
+    .rows = picky_cpu_rows,
+    .fits = picky_fits,
+    .prepare = prepare,
+    .work = work,
+};
 
 /* Takes both in one go, and a third of the time. */
 static const CtRow fused_cpu_rows[] = {{"[... time] -> [... time]", 0.9}, {NULL}};
@@ -394,17 +429,43 @@ VARIANT(fused_cpu, "fused", CT_CPU, "test.time-last", "test.either");
 static const CtRow fused_three_cpu_rows[] = {{"[...] -> [...]", 0.9}, {NULL}};
 VARIANT(fused_three_cpu, "fused-three", CT_CPU, "test.pass", "test.window", "test.pass");
 
-CT_PLUGIN(
-    "planner",
-    ((const CtStage *const[]){
-        &source, &weights,     &sink,        &pass,      &any_order, &time_last, &channel_first,
-        &either, &writes_both, &needs_float, &blocked,   &planes,    &lonely,    &window,
-        &many,   &two,         &wrong,       &transpose, &convert,   NULL,
-    }),
-    ((const CtVariant *const[]){
-        &source_cpu,      &weights_cpu,     &sink_cpu,      &pass_cpu,          &pass_reference,
-        &pass_cuda,       &any_cpu,         &time_last_cpu, &channel_first_cpu, &either_cpu,
-        &writes_both_cpu, &needs_float_cpu, &blocked_cpu,   &planes_cpu,        &window_cpu,
-        &many_cpu,        &two_cpu,         &wrong_cpu,     &transpose_cpu,     &convert_cpu,
-        &fused_cpu,       &fused_three_cpu, NULL,
-    }));
+#ifdef WITHOUT_BRIDGES
+#define BRIDGES
+#define BRIDGE_VARIANTS
+#else
+#define BRIDGES         &transpose, &convert,
+#define BRIDGE_VARIANTS &transpose_cpu, &transpose_reference, &convert_cpu,
+#endif
+
+static const CtStage *const stages[] = {
+    &source, &weights,     &sink,        &pass,    &any_order, &time_last,   &channel_first,
+    &either, &writes_both, &needs_float, &blocked, &planes,    &lonely,      &window,
+    &many,   &two,         &wrong,       &parts,   &picky,     BRIDGES NULL,
+};
+static const CtVariant *const variants[] = {
+    &source_cpu,
+    &weights_cpu,
+    &sink_cpu,
+    &pass_cpu,
+    &pass_reference,
+    &pass_cuda,
+    &any_cpu,
+    &time_last_cpu,
+    &channel_first_cpu,
+    &either_cpu,
+    &writes_both_cpu,
+    &needs_float_cpu,
+    &blocked_cpu,
+    &planes_cpu,
+    &window_cpu,
+    &many_cpu,
+    &two_cpu,
+    &wrong_cpu,
+    &picky_cpu,
+    &parts_cpu,
+    BRIDGE_VARIANTS &fused_cpu,
+    &fused_three_cpu,
+    NULL,
+};
+
+CT_PLUGIN("planner", stages, variants);
