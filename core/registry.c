@@ -116,7 +116,10 @@ find_fault(const CtPlugin *plugin)
 static const CtPlugin *
 open_plugin(CtRegistry *registry, const char *path)
 {
-    GModule *module = g_module_open(path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    /* The file itself rather than a link to it, so that what stands beside it is found. */
+    char *real = realpath(path, NULL);
+    GModule *module = g_module_open(real ? real : path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    free(real);
     if (!module) {
         const char *message = g_module_error();
         g_ptr_array_add(registry->problems, g_strstr_len(message, -1, path)

@@ -64,16 +64,20 @@ class Command(unittest.TestCase):
         self.assertIn(message, result.stderr)
 
     def test_usage(self):
+        graph = str(MANUAL.parent.parent / "pipelines" / "fx-correlator.yaml")
         self.check_usage("there is no command 'pln'; did you mean 'plan'?", "pln")
         self.check_usage("there is no command 'xyzzy' (", "xyzzy")
         self.check_usage("Unknown option --what", "plan", "--what")
         self.check_usage("wants FILE, but is given 0 arguments", "plan")
         self.check_usage("wants FILE, but is given 2 arguments", "check", "a", "b")
-        self.check_usage("wants --dot or --json, but is given both", "plan", "--dot", "--json", "a")
-        self.check_usage("--workers wants 1 to 1024, but is given -1", "plan", "--workers", "-1", "a")
-        self.check_usage("Cannot parse integer value “many”", "plan", "--workers", "many", "a")
-        self.check_usage("--variant wants NODE=NAME, but is given 'x'", "plan", "--variant", "x", "a")
-        self.check_usage("--backend wants NODE=NAME, but is given 'x='", "plan", "--backend", "x=", "a")
+        self.check_usage("wants one of --dot and --json, but is given both",
+                         "plan", "--dot", "--json", graph)
+        self.check_usage("--workers wants 1 to 4096, but is given -1", "plan", "--workers=-1", graph)
+        self.check_usage("Cannot parse integer value “many”", "plan", "--workers=many", graph)
+        self.check_usage("--variant wants NODE=NAME, but is given 'x'", "plan", "--variant=x", graph)
+        self.check_usage("--stats wants text, json or none, but is given 'xml'",
+                         "run", "--stats=xml", graph)
+        self.check_usage("--duration wants more than nothing", "run", "--duration=-5s", graph)
 
     def test_nothing_at_all(self):
         result = run()

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Stages that the core itself brings: input and output. */
+enum { n_own = 2 };
+
 typedef struct {
     char *folder;
 } Fixture;
@@ -176,6 +179,7 @@ test_order(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_autoptr(GError) error = NULL;
     g_autoptr(CtRegistry) registry = ct_registry_new_from(folders, &error);
     g_assert_no_error(error);
+    g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 6 + n_own);
     g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 8);
 }
 

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`cornerturn new-stage`: what it makes builds without a warning and passes its own test."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import tap
+
+COMMAND = pathlib.Path(os.environ["CORNERTURN"])
+BUILD = COMMAND.parent.parent
+SOURCE = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
+
+
+class NewStage(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        # As `meson devenv` sets them.
+        self.environment = {
+            **os.environ,
+            "PATH": f"{COMMAND.parent}:{os.environ['PATH']}",
+            "PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled"),
+        }
+
+    def run_in(self, folder, *command):
+        result = subprocess.run(command, cwd=folder, env=self.environment, capture_output=True,
+                                text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result.stdout
+
+    def refuse(self, message, *arguments):
+        result = subprocess.run([COMMAND, "new-stage", *arguments], cwd=self.folder,
+                                env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(message, result.stderr)
+
+    def test_project_of_its_own(self):
+        said = self.run_in(self.folder, COMMAND, "new-stage", "twice")
+        self.assertIn("cd ./twice && meson setup build && meson test -C build", said)
+        made = self.folder / "twice"
+        self.assertEqual({path.name for path in made.iterdir()},
+                         {"README.md", "meson.build", "test-twice.py", "twice.c"})
+        sanitizer = "address" if "__asan_init" in self.run_in("/", "nm", "-D", str(COMMAND)) else ""
+        self.run_in(made, "meson", "setup", "build", "-Dwerror=true",
+                    *([f"-Db_sanitize={sanitizer},undefined", "-Db_lundef=false"] if sanitizer else []))
+        self.run_in(made, "meson", "test", "-C", "build")
+        self.environment["CORNERTURN_PLUGIN_PATH"] = str(made / "build")
+        self.assertIn("samples times a factor", self.run_in("/", COMMAND, "inspect", "twice"))
+
+    def test_in_the_source_tree(self):
+        (self.folder / "core" / "include" / "cornerturn").mkdir(parents=True)
+        (self.folder / "plugins").mkdir()
+        shutil.copy(SOURCE / "plugins" / "meson.build", self.folder / "plugins")
+        self.run_in(self.folder, COMMAND, "new-stage", "twice")
+        made = self.folder / "plugins" / "twice"
+        self.assertIn("plugins += {\n  'twice': {", (made / "meson.build").read_text())
+        was = (SOURCE / "plugins" / "meson.build").read_text().splitlines()
+        now = (self.folder / "plugins" / "meson.build").read_text().splitlines()
+        self.assertEqual([line for line in now if line not in was], ["subdir('twice')"])
+        at = now.index("subdir('twice')")
+        self.assertEqual(now[:at] + now[at + 1:], was)
+        self.assertTrue(now[at - 1].startswith("subdir('"))
+
+    def test_refused(self):
+        self.refuse("there is a stage 'fir' already, in ", "fir")
+        for name in ("Twice", "2nd", "a-b", "a.b", "../a", ""):
+            self.refuse(f"but is given '{name}'", name)
+        (self.folder / "twice").mkdir()
+        self.refuse("./twice: cannot be made: File exists", "twice")
+
+
+if __name__ == "__main__":
+    tap.main()
