@@ -42,7 +42,8 @@ show_progress(CtPipeline *pipeline, gint64 started, double duration)
     g_printerr(", %.3g × real time, queues %s", wall > 0 ? stream / wall : 0, queue);
 }
 
-static void
+/* Waits for the end; FALSE where a second interrupt did not. */
+static gboolean
 follow(CtPipeline *pipeline, double duration, gboolean quiet)
 {
     const gboolean shows = !quiet && isatty(STDERR_FILENO);
@@ -53,11 +54,14 @@ follow(CtPipeline *pipeline, double duration, gboolean quiet)
             interrupted = TRUE;
             ct_pipeline_interrupt(pipeline);
         }
+        if (interrupts > 1)
+            break;
         if (shows)
             show_progress(pipeline, started, duration);
     }
     if (shows)
         g_printerr("\r\033[K");
+    return interrupts < 2;
 }
 
 static gboolean
@@ -89,7 +93,11 @@ run(int argc, char **argv, GError **error)
     catch_signals();
     if (!ct_pipeline_start(pipeline, error))
         return FALSE;
-    follow(pipeline, options.duration, quiet);
+    if (!follow(pipeline, options.duration, quiet)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED,
+                    "interrupted twice: what the sinks had not completed stays partial");
+        return FALSE;
+    }
     if (!ct_pipeline_result(pipeline, error))
         return FALSE;
     g_autofree char *summary = g_str_equal(format, "json")   ? ct_pipeline_stats_json(pipeline)
