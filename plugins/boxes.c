@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cuts the way from one layout to another into strided boxes. */
+#include "boxes.h"
+
+#include <string.h>
+
+/* One piece of an axis: up to three strided axes from a first element. */
+typedef struct {
+    gint64 in, out; /* bytes to its first element */
+    BoxAxis axes[3];
+} Piece;
+
+void
+boxes_init(Boxes *boxes, const CtBinding *in, const CtBinding *out, guint n_workers)
+{
+    const CtLayout *from = &in->layout, *to = &out->layout;
+    *boxes = (Boxes){
+        .out_axes = to->n_axes,
+        .in_type = ct_layout_type(from),
+        .out_type = ct_layout_type(to),
+        .n_items = n_workers > 1 ? 4 * (gint64)n_workers : 1,
+    };
+    for (guint a = 0; a < in->stream->n_axes; a++) {
+        const CtAxis *axis = &in->stream->axes[a];
+        BoxesAxis *both = &boxes->axes[boxes->n_axes++];
+        *both = (BoxesAxis){
+            .name = axis->name,
+            .length = axis->name == ct_axis_name("time") ? -1 : axis->length,
+            .in = ct_layout_axis(from, axis->name),
+            .in_block = ct_layout_block_axis(from, axis->name),
+            .out = ct_layout_axis(to, axis->name),
+            .out_block = ct_layout_block_axis(to, axis->name),
+        };
+        both->in_count = both->in_block < 0 ? 0 : from->axes[both->in_block].count;
+        both->out_count = both->out_block < 0 ? 0 : to->axes[both->out_block].count;
+    }
+    const gint in_complex = ct_layout_axis(from, "complex");
+    const gint out_complex = ct_layout_axis(to, "complex");
+    if (in_complex < 0 && out_complex < 0)
+        return;
+    boxes->axes[boxes->n_axes++] = (BoxesAxis){
+        .name = ct_axis_name("complex"),
+        .length = 2,
+        .in = in_complex,
+        .in_block = -1,
+        .out = out_complex,
+        .out_block = -1,
+    };
+    if (in_complex < 0)
+        boxes->in_type = ct_type_info(boxes->in_type)->part;
+    if (out_complex < 0)
+        boxes->out_type = ct_type_info(boxes->out_type)->part;
+}
+
+gsize
+boxes_bytes(const Boxes *boxes, const CtBlock *block, CtType type)
+{
+    gsize bytes = ct_type_info(type)->bytes;
+    for (guint a = 0; a < boxes->n_axes; a++)
+        bytes *= (gsize)(boxes->axes[a].length < 0 ? block->n_samples : boxes->axes[a].length);
+    return bytes;
+}
+
+/* Bytes to element `i` of an axis. */
+static gint64
+place(const CtBlock *block, gint axis, gint inner, gint64 count, gint64 part_bytes, gint64 i)
+{
+    if (axis < 0)
+        return i * part_bytes;
+    if (count == 0)
+        return i * block->stride[axis];
+    return i / count * block->stride[axis] + i % count * block->stride[inner];
+}
+
+static gint64
+in_place(const Boxes *boxes, const BoxesAxis *axis, const CtBlock *block, gint64 i)
+{
+    return place(block, axis->in, axis->in_block, axis->in_count,
+                 (gint64)ct_type_info(boxes->in_type)->bytes, i);
+}
+
+static gint64
+out_place(const Boxes *boxes, const BoxesAxis *axis, const CtBlock *block, gint64 i)
+{
+    return place(block, axis->out, axis->out_block, axis->out_count,
+                 (gint64)ct_type_info(boxes->out_type)->bytes, i);
+}
+
+static gint64
+common_divisor(gint64 a, gint64 b)
+{
+    while (b != 0) {
+        const gint64 rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Blocks on the two sides begin together every `period` elements; `grain` elements lie in one
+ * block on both. */
+static void
+blocking(const BoxesAxis *axis, gint64 *period, gint64 *grain)
+{
+    const gint64 a = axis->in_count ? axis->in_count : axis->out_count;
+    const gint64 b = axis->out_count ? axis->out_count : axis->in_count;
+    *grain = common_divisor(a, b);
+    *period = a / *grain * b;
+}
+
+/* Whether the grains of a period are evenly spaced on both sides. */
+static gboolean
+is_even(const BoxesAxis *axis, gint64 period, gint64 grain)
+{
+    return (axis->in_count == 0 || axis->in_count == grain || axis->in_count == period) &&
+           (axis->out_count == 0 || axis->out_count == grain || axis->out_count == period);
+}
+
+static guint
+n_pieces(const BoxesAxis *axis)
+{
+    if (axis->in_count == 0 && axis->out_count == 0)
+        return 1;
+    gint64 period, grain;
+    blocking(axis, &period, &grain);
+    return is_even(axis, period, grain) ? 3 : (guint)(period / grain) + 1;
+}
+
+/* A piece of `periods` by `grains` by `length` elements from element `i`. */
+static void
+set_piece(Piece *piece, const Boxes *boxes, const BoxesAxis *axis, const CtWork *work, gint64 i,
+          gint64 periods, gint64 grains, gint64 length)
+{
+    gint64 period = 1, grain = 1;
+    if (axis->in_count || axis->out_count)
+        blocking(axis, &period, &grain);
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    const gint64 steps[3] = {period, grain, 1};
+    const gint64 lengths[3] = {periods, grains, length};
+    piece->in = in_place(boxes, axis, in, i);
+    piece->out = out_place(boxes, axis, out, i);
+    for (guint k = 0; k < 3; k++)
+        piece->axes[k] = (BoxAxis){lengths[k], in_place(boxes, axis, in, i + steps[k]) - piece->in,
+                                   out_place(boxes, axis, out, i + steps[k]) - piece->out};
+}
+
+/* Piece `p` of the axis; FALSE where it is empty. */
+static gboolean
+find_piece(Piece *piece, const Boxes *boxes, const BoxesAxis *axis, const CtWork *work, guint p)
+{
+    const gint64 n = axis->length < 0 ? work->outputs[0].n_samples : axis->length;
+    if (axis->in_count == 0 && axis->out_count == 0) {
+        set_piece(piece, boxes, axis, work, 0, 1, 1, n);
+        return n > 0;
+    }
+    gint64 period, grain;
+    blocking(axis, &period, &grain);
+    const gint64 grains = n % period / grain;
+    const gint64 rest = n % grain;
+    if (p + 1 == n_pieces(axis)) {
+        set_piece(piece, boxes, axis, work, n - rest, 1, 1, rest);
+        return rest > 0;
+    }
+    if (!is_even(axis, period, grain)) {
+        const gint64 periods = n / period + ((gint64)p < grains);
+        set_piece(piece, boxes, axis, work, p * grain, periods, 1, grain);
+        return periods > 0;
+    }
+    if (p == 0) {
+        set_piece(piece, boxes, axis, work, 0, n / period, period / grain, grain);
+        return n >= period;
+    }
+    set_piece(piece, boxes, axis, work, n / period * period, 1, grains, grain);
+    return grains > 0;
+}
+
+/* Takes the items' share of the box: of the slowest axis of the output that is long enough, else of
+ * the longest. FALSE where nothing is left. */
+static gboolean
+take_share(Box *box, const CtWork *work, gint64 n_items)
+{
+    BoxAxis *chosen = NULL;
+    for (guint a = 0; a < box->n_axes; a++) {
+        BoxAxis *axis = &box->axes[a];
+        if (!chosen ||
+            (axis->length >= n_items && chosen->length >= n_items ? axis->out > chosen->out
+                                                                  : axis->length > chosen->length))
+            chosen = axis;
+    }
+    if (!chosen)
+        return work->begin == 0;
+    const gint64 begin = chosen->length * work->begin / n_items;
+    const gint64 end = chosen->length * work->end / n_items;
+    box->in += begin * chosen->in;
+    box->out += begin * chosen->out;
+    chosen->length = end - begin;
+    return end > begin;
+}
+
+static void
+zero(guint8 *to, const gint64 *lengths, const gint64 *strides, guint n_axes, gsize bytes)
+{
+    if (n_axes == 0) {
+        memset(to, 0, bytes);
+        return;
+    }
+    for (gint64 i = 0; i < lengths[0]; i++)
+        zero(to + i * strides[0], lengths + 1, strides + 1, n_axes - 1, bytes);
+}
+
+/* Zeros behind the axis's last element, in its last block. */
+static void
+fill_block(const Boxes *boxes, const BoxesAxis *axis, const CtBlock *out)
+{
+    const gint64 n = axis->length < 0 ? out->n_samples : axis->length;
+    if (axis->out_count == 0 || n % axis->out_count == 0)
+        return;
+    gint64 lengths[CT_MAX_AXES];
+    memcpy(lengths, out->length, sizeof lengths);
+    lengths[axis->out] = 1;
+    lengths[axis->out_block] = axis->out_count - n % axis->out_count;
+    gsize bytes = ct_type_info(boxes->out_type)->bytes;
+    for (guint a = 0; a < boxes->n_axes; a++)
+        if (boxes->axes[a].out < 0)
+            bytes *= (gsize)boxes->axes[a].length;
+    zero(out->data + n / axis->out_count * out->stride[axis->out] +
+             n % axis->out_count * out->stride[axis->out_block],
+         lengths, out->stride, boxes->out_axes, bytes);
+}
+
+void
+boxes_each(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpointer data)
+{
+    guint counts[CT_MAX_AXES + 1], at[CT_MAX_AXES + 1] = {0};
+    for (guint a = 0; a < boxes->n_axes; a++) {
+        counts[a] = n_pieces(&boxes->axes[a]);
+        if (work->begin == 0)
+            fill_block(boxes, &boxes->axes[a], &work->outputs[0]);
+    }
+    guint a;
+    do {
+        Box box = {.in = work->inputs[0].data, .out = work->outputs[0].data};
+        gboolean is_empty = FALSE;
+        for (a = 0; a < boxes->n_axes && !is_empty; a++) {
+            Piece piece;
+            is_empty = !find_piece(&piece, boxes, &boxes->axes[a], work, at[a]);
+            box.in += piece.in;
+            box.out += piece.out;
+            for (guint k = 0; k < 3 && !is_empty; k++)
+                if (piece.axes[k].length > 1)
+                    box.axes[box.n_axes++] = piece.axes[k];
+        }
+        if (!is_empty && take_share(&box, work, boxes->n_items))
+            function(data, &box, work->scratch);
+        for (a = 0; a < boxes->n_axes && ++at[a] == counts[a]; a++)
+            at[a] = 0;
+    } while (a < boxes->n_axes);
+}

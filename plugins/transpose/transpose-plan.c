@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Brings a strided copy to its simplest form and cuts it into tiles. */
+#include "transpose-kernels.h"
+
+/* Bytes that a tile reads and writes from one place, if it can: a few lines, for the prefetchers
+ * and the memory's pages. More costs room in the caches. */
+#define RUN_IN     512
+#define RUN_OUT    2048
+#define RUN_ENOUGH 512 /* … after which the output's next axis is not taken in */
+/* Bytes of a tile below which its overhead counts. */
+#define LEAST_BYTES 16384
+#define LINE        64
+
+static size_t
+minimum(size_t x, size_t y)
+{
+    return x < y ? x : y;
+}
+
+static size_t
+maximum(size_t x, size_t y)
+{
+    return x > y ? x : y;
+}
+
+static size_t
+magnitude(ptrdiff_t stride)
+{
+    return stride < 0 ? -(size_t)stride : (size_t)stride;
+}
+
+/* Copies `axes` without those of length 1, slowest of the output first, neighbours that both sides
+ * walk as one axis merged. */
+static void
+simplify(TransposePlan *plan, const TransposeAxis *axes, unsigned n_axes)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < n_axes; i++) {
+        if (axes[i].length == 1)
+            continue;
+        unsigned j = n++;
+        for (; j > 0 && magnitude(plan->axis[j - 1].out) < magnitude(axes[i].out); j--)
+            plan->axis[j] = plan->axis[j - 1];
+        plan->axis[j] = axes[i];
+    }
+    unsigned kept = 0;
+    for (unsigned i = 0; i < n; i++) {
+        const TransposeAxis fast = plan->axis[i];
+        TransposeAxis *slow = kept ? &plan->axis[kept - 1] : NULL;
+        if (slow && slow->in == (ptrdiff_t)fast.length * fast.in &&
+            slow->out == (ptrdiff_t)fast.length * fast.out)
+            *slow = (TransposeAxis){slow->length * fast.length, fast.in, fast.out};
+        else
+            plan->axis[kept++] = fast;
+    }
+    plan->n_axes = kept;
+}
+
+/* A fastest axis that both sides hold contiguous belongs to the element. */
+static void
+widen(TransposePlan *plan)
+{
+    if (!plan->n_axes)
+        return;
+    const TransposeAxis *last = &plan->axis[plan->n_axes - 1];
+    if (last->in == (ptrdiff_t)plan->element && last->out == (ptrdiff_t)plan->element) {
+        plan->element *= last->length;
+        plan->n_axes--;
+    }
+}
+
+/* The part of an axis of `length` that a tile takes when at most `room` elements fit: all, or about
+ * equal parts in multiples of `unit`. */
+static size_t
+part(size_t length, size_t room, size_t unit)
+{
+    if (length <= room)
+        return length;
+    room = maximum(room / unit * unit, 1);
+    const size_t parts = (length + room - 1) / room;
+    const size_t even = (length + parts - 1) / parts;
+    return minimum((even + unit - 1) / unit * unit, room);
+}
+
+static bool
+holds(const unsigned *axes, unsigned n, unsigned i)
+{
+    for (unsigned j = 0; j < n; j++)
+        if (axes[j] == i)
+            return true;
+    return false;
+}
+
+/* The axis other than those of `seen` that strides by `stride` in the input, or n_axes. */
+static unsigned
+find_in(const TransposePlan *plan, ptrdiff_t stride, unsigned long long seen)
+{
+    unsigned i = 0;
+    while (i < plan->n_axes && (plan->axis[i].in != stride || seen >> i & 1))
+        i++;
+    return i;
+}
+
+/* The axis other than those of `seen` with the shortest stride in the input, or n_axes. */
+static unsigned
+find_nearest(const TransposePlan *plan, unsigned long long seen)
+{
+    unsigned nearest = plan->n_axes;
+    for (unsigned i = 0; i < plan->n_axes; i++)
+        if (!(seen >> i & 1) && (nearest == plan->n_axes ||
+                                 magnitude(plan->axis[i].in) < magnitude(plan->axis[nearest].in)))
+            nearest = i;
+    return nearest;
+}
+
+/* The first axes, as bits, that follow one another in the input until they hold `bytes`. */
+static unsigned long long
+leading_in(const TransposePlan *plan, size_t bytes)
+{
+    unsigned long long axes = 0;
+    for (size_t span = plan->element; span < bytes;) {
+        const unsigned i = find_in(plan, (ptrdiff_t)span, axes);
+        if (i == plan->n_axes)
+            break;
+        axes |= 1ull << i;
+        span *= plan->axis[i].length;
+    }
+    return axes;
+}
+
+/* Side B: axes that follow one another in the output, up to those that side A needs for whole
+ * vectors or, past a line, for long runs. Returns its elements. */
+static size_t
+choose_side_b(TransposePlan *plan)
+{
+    const size_t element = plan->element;
+    const size_t unit = maximum(LINE / element, 1);
+    const size_t room = minimum(maximum(RUN_OUT / element, 1), TRANSPOSE_MAX_TILE);
+    const unsigned long long vector = leading_in(plan, 16), run = leading_in(plan, RUN_IN);
+    size_t length = 1;
+    for (unsigned i = plan->n_axes; i-- > 0 && length * element < RUN_ENOUGH;) {
+        const bool first = plan->axis[i].in == (ptrdiff_t)element;
+        const bool wanted =
+            plan->n_b && ((vector >> i & 1) || ((run >> i & 1) && length * element >= LINE));
+        if (first || wanted || plan->axis[i].out != (ptrdiff_t)(element * length) ||
+            room / length < 2)
+            break;
+        plan->b[plan->n_b++] = i;
+        plan->tile[i] = part(plan->axis[i].length, room / length, length == 1 ? unit : 1);
+        length *= plan->tile[i];
+        if (plan->tile[i] < plan->axis[i].length)
+            break;
+    }
+    plan->packed = plan->n_b > 0;
+    if (!plan->n_b) {
+        const unsigned i = plan->n_axes - 1;
+        plan->b[plan->n_b++] = i;
+        plan->tile[i] = length = part(plan->axis[i].length, room, unit);
+    }
+    return length;
+}
+
+static void
+choose_sides(TransposePlan *plan)
+{
+    const size_t element = plan->element;
+    const size_t unit = maximum(LINE / element, 1);
+    const size_t length = choose_side_b(plan);
+    /* Side A: the axes that follow one another in the input, less those that side B has already,
+     * then any others until the tile is worth its overhead. */
+    size_t span = 1, count = 1;
+    const size_t most =
+        minimum(maximum(TRANSPOSE_TILE_BYTES / element / length, 1), TRANSPOSE_MAX_TILE);
+    const size_t least = minimum(maximum(LEAST_BYTES / element / length, 1), most);
+    const size_t run = maximum(RUN_IN / element, 1);
+    unsigned long long seen = 0;
+    bool unbroken = true, chained = true;
+    plan->segment = 0;
+    while (count < most && (span < run || count < least)) {
+        unsigned i = chained ? find_in(plan, (ptrdiff_t)(element * span), seen) : plan->n_axes;
+        if (i == plan->n_axes) {
+            chained = false;
+            i = find_nearest(plan, seen);
+            if (count >= least || i == plan->n_axes)
+                break;
+        }
+        seen |= 1ull << i;
+        if (holds(plan->b, plan->n_b, i)) {
+            unbroken = false;
+        } else {
+            plan->a[plan->n_a++] = i;
+            const size_t room = chained ? maximum(run / span, least / count) : least / count;
+            plan->tile[i] = part(plan->axis[i].length, minimum(maximum(room, 1), most / count),
+                                 count == 1 ? unit : 1);
+            count *= plan->tile[i];
+            unbroken &= chained;
+            if (unbroken)
+                plan->segment = count;
+        }
+        span *= plan->tile[i];
+        if (plan->tile[i] < plan->axis[i].length)
+            break;
+    }
+}
+
+/* Tiles that follow one another do so in the input, by the cut axis of side A. */
+static void
+choose_order(TransposePlan *plan)
+{
+    unsigned n = 0;
+    const unsigned last = plan->n_a ? plan->a[plan->n_a - 1] : plan->n_axes;
+    for (unsigned i = 0; i < plan->n_axes; i++)
+        if (i != last)
+            plan->order[n++] = i;
+    if (last < plan->n_axes)
+        plan->order[n] = last;
+}
+
+/* Vectors turn elements of 1 to 16 bytes that lie contiguous; all else is copied one by one. */
+static bool
+can_turn(const TransposePlan *plan)
+{
+    bool can = plan->packed && plan->element <= 16 && !(plan->element & (plan->element - 1));
+    for (unsigned i = 0; i < plan->n_axes; i++)
+        can = can && plan->axis[i].in >= 0;
+    return can;
+}
+
+void
+transpose_plan(TransposePlan *plan, size_t element, const TransposeAxis *axes, unsigned n_axes,
+               bool stream)
+{
+    *plan = (TransposePlan){.element = element, .stream = stream};
+    for (unsigned i = 0; i < n_axes; i++)
+        if (axes[i].length == 0)
+            plan->element = 0;
+    if (!plan->element)
+        return;
+    simplify(plan, axes, n_axes);
+    widen(plan);
+    if (!plan->n_axes)
+        return;
+    for (unsigned i = 0; i < plan->n_axes; i++)
+        plan->tile[i] = 1;
+    choose_sides(plan);
+    if (!can_turn(plan))
+        plan->segment = 0;
+    choose_order(plan);
+}

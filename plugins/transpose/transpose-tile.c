@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Turns and copies tiles in vector registers; compiled once per instruction set. */
+#include "transpose-tile.h"
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+/* Within every 16 bytes: the elements of the low (high) halves of x and y, alternating. */
+#define PAIR8(b, n) (b), (n) + (b)
+#define PAIR4(b, n) (b), (n) + (b), (b) + 1, (n) + (b) + 1
+#define PAIR2(b, n) PAIR4(b, n), PAIR4((b) + 2, n)
+#define PAIR1(b, n) PAIR2(b, n), PAIR2((b) + 4, n)
+#if LANES == 4
+#define EACH_LANE(pair, k, half)                                                                   \
+    pair(half, 4 * k), pair(k + half, 4 * k), pair(2 * k + half, 4 * k), pair(3 * k + half, 4 * k)
+#elif LANES == 2
+#define EACH_LANE(pair, k, half) pair(half, 2 * k), pair(k + half, 2 * k)
+#else
+#define EACH_LANE(pair, k, half) pair(half, k)
+#endif
+#define ONE_LANE(pair, k, half) pair(half, k)
+
+#define DEFINE_ZIP(name, bytes, lanes)                                                             \
+    typedef uint16_t name##2 __attribute__((vector_size(bytes)));                                  \
+    typedef uint32_t name##4 __attribute__((vector_size(bytes)));                                  \
+    typedef uint64_t name##8 __attribute__((vector_size(bytes)));                                  \
+    INLINE name##1 name##_zip(name##1 x, name##1 y, size_t element, int half)                      \
+    {                                                                                              \
+        if (element == 8)                                                                          \
+            return half ? (name##1)__builtin_shufflevector((name##8)x, (name##8)y,                 \
+                                                           lanes(PAIR8, 2, 1))                     \
+                        : (name##1)__builtin_shufflevector((name##8)x, (name##8)y,                 \
+                                                           lanes(PAIR8, 2, 0));                    \
+        if (element == 4)                                                                          \
+            return half ? (name##1)__builtin_shufflevector((name##4)x, (name##4)y,                 \
+                                                           lanes(PAIR4, 4, 2))                     \
+                        : (name##1)__builtin_shufflevector((name##4)x, (name##4)y,                 \
+                                                           lanes(PAIR4, 4, 0));                    \
+        if (element == 2)                                                                          \
+            return half ? (name##1)__builtin_shufflevector((name##2)x, (name##2)y,                 \
+                                                           lanes(PAIR2, 8, 4))                     \
+                        : (name##1)__builtin_shufflevector((name##2)x, (name##2)y,                 \
+                                                           lanes(PAIR2, 8, 0));                    \
+        return half ? __builtin_shufflevector(x, y, lanes(PAIR1, 16, 8))                           \
+                    : __builtin_shufflevector(x, y, lanes(PAIR1, 16, 0));                          \
+    }
+DEFINE_ZIP(Wide, CT_VECTOR_BYTES, EACH_LANE)
+typedef Lane Narrow1;
+DEFINE_ZIP(Narrow, 16, ONE_LANE)
+
+/* One vector from LANES places. */
+INLINE Wide1
+load_lanes(const uint8_t *const *row, size_t step, ptrdiff_t at)
+{
+#if LANES == 4
+    __m512i v = _mm512_castsi128_si512((__m128i)load_lane(row[0] + at));
+    v = _mm512_inserti32x4(v, (__m128i)load_lane(row[step] + at), 1);
+    v = _mm512_inserti32x4(v, (__m128i)load_lane(row[2 * step] + at), 2);
+    v = _mm512_inserti32x4(v, (__m128i)load_lane(row[3 * step] + at), 3);
+    return (Wide1)v;
+#elif LANES == 2
+    const __m256i v = _mm256_castsi128_si256((__m128i)load_lane(row[0] + at));
+    return (Wide1)_mm256_inserti128_si256(v, (__m128i)load_lane(row[step] + at), 1);
+#else
+    (void)step;
+    return load_lane(row[0] + at);
+#endif
+}
+
+/* Element j of vector i of n goes to where rotating the bits of (i, j) left by log2(turns) takes
+ * it, in every 16-byte lane by itself. With n = turns = 16 / element these are square transposes.
+ */
+#define ROTATE_LANES(Vector, x, n, turns, element)                                                 \
+    for (size_t turn = 1; turn < (turns); turn *= 2) {                                             \
+        Vector##1 y[16];                                                                           \
+        for (size_t i = 0; i < (n) / 2; i++) {                                                     \
+            y[2 * i] = Vector##_zip(x[i], x[i + (n) / 2], element, 0);                             \
+            y[2 * i + 1] = Vector##_zip(x[i], x[i + (n) / 2], element, 1);                         \
+        }                                                                                          \
+        for (size_t i = 0; i < (n); i++)                                                           \
+            x[i] = y[i];                                                                           \
+    }
+
+/* LANES·k rows of the input by k columns: k whole vectors of output. */
+INLINE void
+turn_wide(const uint8_t *const *row, ptrdiff_t at, uint8_t *out, const ptrdiff_t *out_a, size_t n_a,
+          const size_t element)
+{
+    const size_t k = 16 / element;
+    Wide1 x[16];
+    for (size_t i = 0; i < k; i++)
+        x[i] = load_lanes(row + i, k, at);
+    ROTATE_LANES(Wide, x, k, k, element)
+    if (n_a == k)
+        for (size_t i = 0; i < k; i++)
+            *(Wide1 *)(out + out_a[i]) = x[i];
+    else
+        for (size_t i = 0; i < n_a; i++)
+            *(Wide1 *)(out + out_a[i]) = x[i];
+}
+
+/* k rows of the input by k columns. */
+INLINE void
+turn_narrow(const uint8_t *const *row, ptrdiff_t at, uint8_t *out, const ptrdiff_t *out_a,
+            size_t n_a, const size_t element)
+{
+    const size_t k = 16 / element;
+    Narrow1 x[16];
+    for (size_t i = 0; i < k; i++)
+        x[i] = load_lane(row[i] + at);
+    ROTATE_LANES(Narrow, x, k, k, element)
+    for (size_t i = 0; i < n_a; i++)
+        *(Narrow1 *)(out + out_a[i]) = x[i];
+}
+
+/* As many rows from b by the segment of columns at `base`. Lines `ahead` bytes from where it reads
+ * are fetched for later: of every row as it goes, or, where segments are short, of each `every`-th
+ * row. */
+INLINE void
+turn_rows(const Tile *tile, const uint8_t *in, uint8_t *out, size_t b, size_t base, ptrdiff_t ahead,
+          size_t every, const size_t element, const bool wide)
+{
+    const size_t k = 16 / element;
+    const size_t rows = wide ? LANES * k : k;
+    const uint8_t *row[LANES * 16];
+    for (size_t i = 0; i < rows; i++)
+        row[i] = in + tile->in_b[b + i < tile->n_b ? b + i : tile->n_b - 1];
+    for (size_t i = 0; every && i < rows; i += every)
+        __builtin_prefetch(row[i] + tile->in_a[base] + ahead);
+
+    const size_t share = rows < 4 ? 1 : rows / 4;
+    const size_t rest = tile->n_a - base;
+    const size_t n_a = rest < tile->segment ? rest : tile->segment;
+    for (size_t a = 0; a < n_a; a += k) {
+        if (a + k > n_a && n_a >= k)
+            a = n_a - k;
+        const ptrdiff_t at = tile->in_a[base + a];
+        if (!every) {
+            const size_t first = (size_t)at / 16 % 4 * share;
+            for (size_t i = first; i < first + share && i < rows; i++)
+                __builtin_prefetch(row[i] + at + ahead);
+        }
+        const ptrdiff_t *out_a = tile->out_a + base + a;
+        if (wide)
+            turn_wide(row, at, out + b * element, out_a, n_a < k ? n_a : k, element);
+        else
+            turn_narrow(row, at, out + b * element, out_a, n_a < k ? n_a : k, element);
+    }
+}
+
+INLINE void
+turn_all_rows(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element,
+              const bool wide)
+{
+    const size_t rows = (wide ? LANES : 1) * (16 / element);
+    const size_t last = tile->n_b >= rows ? tile->n_b - rows : 0;
+    const ptrdiff_t step = tile->n_b > 1 ? tile->in_b[1] - tile->in_b[0] : LINE;
+    const size_t every = step > 0 && step < LINE ? LINE / (size_t)step : 1;
+    if (tile->segment * element >= 2 * LINE) {
+        for (size_t b = 0; b < tile->n_b; b += rows) {
+            b = b < last ? b : last;
+            const ptrdiff_t then =
+                b + rows <= last ? tile->in_b[b + rows] : tile->next + tile->in_b[0];
+            for (size_t base = 0; base < tile->n_a; base += tile->segment)
+                turn_rows(tile, in, out, b, base, then - tile->in_b[b], 0, element, wide);
+        }
+    } else {
+        for (size_t base = 0; base < tile->n_a; base += tile->segment)
+            for (size_t b = 0; b < tile->n_b; b += rows) {
+                b = b < last ? b : last;
+                turn_rows(tile, in, out, b, base, tile->next, every, element, wide);
+            }
+    }
+}
+
+INLINE void
+turn_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element)
+{
+    if (tile->n_b >= CT_VECTOR_BYTES / element)
+        turn_all_rows(tile, in, out, element, true);
+    else
+        turn_all_rows(tile, in, out, element, false);
+}
+
+/* Segments of n ≤ k elements, the rows of a vector adjoining in the input: k/n rows to a lane. */
+INLINE void
+unzip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element, const size_t n)
+{
+    const size_t k = 16 / element;
+    const size_t last = tile->n_b - LANES * k;
+    for (size_t base = 0; base < tile->n_a; base += n) {
+        const ptrdiff_t *out_a = tile->out_a + base;
+        for (size_t b = 0; b < tile->n_b; b += LANES * k) {
+            b = b < last ? b : last;
+            const uint8_t *from = in + tile->in_a[base] + tile->in_b[b];
+            const uint8_t *row[LANES * 16];
+            for (size_t i = 0; i < LANES * n; i++)
+                row[i] = from + 16 * i;
+            for (size_t i = 0; i < LANES * n; i += 4)
+                __builtin_prefetch(row[i] + tile->next);
+            Wide1 x[16];
+            for (size_t i = 0; i < n; i++)
+                x[i] = load_lanes(row + i, n, 0);
+            ROTATE_LANES(Wide, x, n, k, element)
+            for (size_t i = 0; i < n; i++)
+                *(Wide1 *)(out + out_a[i] + b * element) = x[i];
+        }
+    }
+}
+
+/* n ≤ k rows, columns adjoining in the output. */
+INLINE void
+zip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element, const size_t n)
+{
+    const size_t k = 16 / element;
+    for (size_t base = 0; base < tile->n_a; base += tile->segment) {
+        const size_t rest = tile->n_a - base;
+        const size_t n_a = rest < tile->segment ? rest : tile->segment;
+        const uint8_t *from = in + tile->in_a[base];
+        uint8_t *to = out + tile->out_a[base];
+        for (size_t a = 0; a < n_a; a += k) {
+            a = a + k <= n_a ? a : n_a - k;
+            Narrow1 x[16];
+            for (size_t i = 0; i < n; i++) {
+                const uint8_t *at = from + tile->in_b[i] + a * element;
+                x[i] = load_lane(at);
+                if (a * element % LINE == 0)
+                    __builtin_prefetch(at + tile->next);
+            }
+            ROTATE_LANES(Narrow, x, n, n, element)
+            for (size_t i = 0; i < n; i++)
+                *(Narrow1 *)(to + a * n * element + 16 * i) = x[i];
+        }
+    }
+}
+
+/* Any tile, one element after the other. */
+INLINE void
+copy_elements(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element)
+{
+    for (size_t b = 0; b < tile->n_b; b++)
+        for (size_t a = 0; a < tile->n_a; a++)
+            copy_run(out + tile->out_a[a] + tile->out_b[b], in + tile->in_a[a] + tile->in_b[b],
+                     element);
+}
+
+#define CASE_ELEMENT(n, function)                                                                  \
+    case n:                                                                                        \
+        function(tile, in, out, n);                                                                \
+        break;
+#define CASE_PART(element, n, function)                                                            \
+    case 16 * element + n:                                                                         \
+        function(tile, in, out, element, n);                                                       \
+        return true;
+
+void
+CT_ISA(transpose_turn)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element)
+{
+    switch (element) {
+        CASE_ELEMENT(1, turn_tile)
+        CASE_ELEMENT(2, turn_tile)
+        CASE_ELEMENT(4, turn_tile)
+        CASE_ELEMENT(8, turn_tile)
+        CASE_ELEMENT(16, turn_tile)
+    }
+}
+
+bool
+CT_ISA(transpose_unzip)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element)
+{
+    if (tile->segment > 8 || tile->n_b < CT_VECTOR_BYTES / element)
+        return false;
+    switch (16 * element + tile->segment) {
+        CASE_PART(1, 2, unzip_tile)
+        CASE_PART(1, 4, unzip_tile)
+        CASE_PART(1, 8, unzip_tile)
+        CASE_PART(2, 2, unzip_tile)
+        CASE_PART(2, 4, unzip_tile)
+        CASE_PART(2, 8, unzip_tile)
+        CASE_PART(4, 2, unzip_tile)
+        CASE_PART(4, 4, unzip_tile)
+        CASE_PART(8, 2, unzip_tile)
+    }
+    return false;
+}
+
+bool
+CT_ISA(transpose_zip)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element)
+{
+    const size_t n_a = tile->n_a < tile->segment ? tile->n_a : tile->segment;
+    if (tile->n_b > 8 || n_a < 16 / element)
+        return false;
+    switch (16 * element + tile->n_b) {
+        CASE_PART(1, 2, zip_tile)
+        CASE_PART(1, 4, zip_tile)
+        CASE_PART(1, 8, zip_tile)
+        CASE_PART(2, 2, zip_tile)
+        CASE_PART(2, 4, zip_tile)
+        CASE_PART(2, 8, zip_tile)
+        CASE_PART(4, 2, zip_tile)
+        CASE_PART(4, 4, zip_tile)
+        CASE_PART(8, 2, zip_tile)
+    }
+    return false;
+}
+
+void
+CT_ISA(transpose_copy)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element)
+{
+    switch (element) {
+        CASE_ELEMENT(1, copy_elements)
+        CASE_ELEMENT(2, copy_elements)
+        CASE_ELEMENT(4, copy_elements)
+        CASE_ELEMENT(8, copy_elements)
+        CASE_ELEMENT(16, copy_elements)
+    default:
+        copy_elements(tile, in, out, element);
+    }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tiles of strided copies: kernels of one instruction set. */
+#pragma once
+#include <cornerturn/isa.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define LANES  (CT_VECTOR_BYTES / 16)
+#define LINE   64
+
+typedef uint8_t Lane __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint8_t Wide1 __attribute__((vector_size(CT_VECTOR_BYTES), aligned(1), may_alias));
+
+/* One tile of n_a by n_b elements: (a, b) goes from in_a[a] + in_b[b] to out_a[a] + out_b[b]. Over
+ * `segment` elements from every multiple of it, in_a is contiguous; out_b is contiguous, save for
+ * transpose_copy. */
+typedef struct {
+    size_t n_a, n_b, segment;
+    const ptrdiff_t *in_a, *in_b, *out_a, *out_b;
+    ptrdiff_t next; /* from this tile's input to the next one's */
+} Tile;
+
+INLINE Lane
+load_lane(const uint8_t *from)
+{
+    return *(const Lane *)from;
+}
+
+/* Copies n bytes as at most two overlapping words, or as lanes of which the last two overlap. */
+INLINE void
+copy_run(uint8_t *to, const uint8_t *from, size_t n)
+{
+    if (n >= 16) {
+        for (size_t i = 0; i + 16 < n; i += 16)
+            *(Lane *)(to + i) = load_lane(from + i);
+        *(Lane *)(to + n - 16) = load_lane(from + n - 16);
+    } else if (n >= 8) {
+        uint64_t first, last;
+        memcpy(&first, from, 8);
+        memcpy(&last, from + n - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + n - 8, &last, 8);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i];
+    }
+}
+
+/* Turns elements of 1, 2, 4, 8 or 16 bytes. Reads up to 16 bytes from the first of any columns, and
+ * writes up to 16 bytes from the first of any rows, columns in rising order: what is too much is
+ * written over, or beyond the last column. */
+void CT_ISA(transpose_turn)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);
+/* The same where rows of a vector adjoin in the input and segments are short; FALSE where it has no
+ * kernel for them. */
+bool CT_ISA(transpose_unzip)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);
+/* The same where columns of a segment adjoin in the output and rows are few. */
+bool CT_ISA(transpose_zip)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);
+/* Copies elements of any length one after the other. */
+void CT_ISA(transpose_copy)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Walks a strided copy tile by tile; compiled once per instruction set. */
+#include "transpose-kernels.h"
+#include "transpose-tile.h"
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+/* Every row may take two lines more than it holds. */
+#define STAGE_BYTES (TRANSPOSE_TILE_BYTES + (TRANSPOSE_MAX_TILE + 1) * 2 * LINE)
+
+/* Where the elements of a tile lie: (a, b) goes from in_a[a] + in_b[b] to out_a[a] + out_b[b]. */
+typedef struct {
+    ptrdiff_t in_a[TRANSPOSE_MAX_TILE], in_b[TRANSPOSE_MAX_TILE];
+    ptrdiff_t out_a[TRANSPOSE_MAX_TILE], out_b[TRANSPOSE_MAX_TILE];
+    ptrdiff_t stage_a[TRANSPOSE_MAX_TILE], stage_b[TRANSPOSE_MAX_TILE];
+    uint16_t flush[TRANSPOSE_MAX_TILE]; /* side A in the order of the output */
+    size_t full_a, full_b;              /* elements of a whole tile */
+    bool in_order;                      /* … which is its own */
+    bool adjoin;    /* the rows of a segment follow one another in output and stage */
+    bool adjoin_in; /* the segments of a lane's worth of rows follow one another in the input */
+} Offsets;
+
+typedef struct {
+    _Alignas(LINE) uint8_t stage[STAGE_BYTES];
+    Offsets offsets;
+} Scratch;
+_Static_assert(sizeof(Scratch) <= TRANSPOSE_SCRATCH_BYTES, "the scratch holds stage and offsets");
+
+INLINE void
+stream_vector(uint8_t *to, Wide1 v)
+{
+#if LANES == 4
+    _mm512_stream_si512((__m512i *)to, (__m512i)v);
+#elif LANES == 2
+    _mm256_stream_si256((__m256i *)to, (__m256i)v);
+#elif defined(__SSE2__)
+    _mm_stream_si128((__m128i *)to, (__m128i)v);
+#else
+    *(Wide1 *)to = v;
+#endif
+}
+
+/* Streamed stores are ordered before what follows. */
+static void
+finish_stream(bool stream)
+{
+#ifdef __SSE2__
+    if (stream)
+        _mm_sfence();
+#else
+    (void)stream;
+#endif
+}
+
+/* Copies n bytes, past the caches where whole lines of `to` are written. */
+static void
+stream_run(uint8_t *to, const uint8_t *from, size_t n)
+{
+    const size_t head = -(uintptr_t)to % LINE;
+    if (n < head + LINE) {
+        memcpy(to, from, n);
+        return;
+    }
+    memcpy(to, from, head);
+    size_t i = head;
+    for (; i + LINE <= n; i += LINE)
+        for (size_t v = 0; v < LINE; v += CT_VECTOR_BYTES)
+            stream_vector(to + i + v, *(const Wide1 *)(from + i + v));
+    memcpy(to + i, from + i, n - i);
+}
+
+/* Offsets of all elements of one side of a full tile. A shorter last tile uses the first of them,
+ * since only the slowest axis of a side is ever cut. */
+static size_t
+fill_offsets(const TransposePlan *plan, const unsigned *axes, unsigned n, ptrdiff_t *in,
+             ptrdiff_t *out)
+{
+    size_t count = 1;
+    in[0] = out[0] = 0;
+    for (unsigned j = 0; j < n; j++) {
+        const TransposeAxis *axis = &plan->axis[axes[j]];
+        const size_t tile = plan->tile[axes[j]];
+        for (size_t i = 1; i < tile; i++)
+            for (size_t c = 0; c < count; c++) {
+                in[i * count + c] = in[c] + (ptrdiff_t)i * axis->in;
+                out[i * count + c] = out[c] + (ptrdiff_t)i * axis->out;
+            }
+        count *= tile;
+    }
+    return count;
+}
+
+/* Elements of a side in the tile at `at`, of `full` in a whole one. */
+static size_t
+side_length(const TransposePlan *plan, const unsigned *axes, unsigned n, const size_t *at,
+            size_t full)
+{
+    if (!n)
+        return full;
+    const unsigned i = axes[n - 1];
+    const size_t rest = plan->axis[i].length - at[i];
+    return rest < plan->tile[i] ? full / plan->tile[i] * rest : full;
+}
+
+/* Lays out the stage: rows in the order of the output, those that follow one another there do so
+ * here too; others are an odd number of lines apart, so that no few sets of the cache hold a
+ * column. */
+static void
+lay_out_stage(const TransposePlan *plan, Offsets *offsets, size_t n_a, size_t n_b)
+{
+    unsigned axes[TRANSPOSE_MAX_AXES];
+    size_t weight[TRANSPOSE_MAX_AXES], product = 1;
+    for (unsigned j = 0; j < plan->n_a; j++) {
+        unsigned i = j;
+        for (; i > 0 && axes[i - 1] < plan->a[j]; i--) {
+            axes[i] = axes[i - 1];
+            weight[i] = weight[i - 1];
+        }
+        axes[i] = plan->a[j];
+        weight[i] = product;
+        product *= plan->tile[plan->a[j]];
+    }
+    offsets->flush[0] = 0;
+    size_t count = 1;
+    for (unsigned j = 0; j < plan->n_a; j++) {
+        const size_t tile = plan->tile[axes[j]];
+        for (size_t i = 1; i < tile; i++)
+            for (size_t c = 0; c < count; c++)
+                offsets->flush[i * count + c] = (uint16_t)(offsets->flush[c] + i * weight[j]);
+        count *= tile;
+    }
+
+    const ptrdiff_t run = (ptrdiff_t)(n_b * plan->element);
+    const unsigned cut = plan->b[plan->n_b - 1];
+    const bool whole = plan->tile[cut] == plan->axis[cut].length;
+    ptrdiff_t position = 0, start = 0;
+    offsets->stage_a[0] = 0;
+    offsets->in_order = true;
+    offsets->adjoin = whole && plan->segment;
+    for (size_t f = 1; f < n_a; f++) {
+        const size_t a = offsets->flush[f], before = offsets->flush[f - 1];
+        const bool adjoins = whole && offsets->out_a[a] - offsets->out_a[before] == run;
+        position += run;
+        if (!adjoins)
+            start = position = start + (((position - start + LINE - 1) / LINE) | 1) * LINE;
+        offsets->stage_a[a] = position;
+        offsets->in_order &= a == f;
+        if (plan->segment && a % plan->segment && !(adjoins && a == before + 1))
+            offsets->adjoin = false;
+    }
+    for (size_t b = 0; b < n_b; b++)
+        offsets->stage_b[b] = (ptrdiff_t)(b * plan->element);
+}
+
+/* The rows of the stage go out, those that adjoin as one run. */
+static void
+flush_stage(const Tile *tile, const Offsets *offsets, const uint8_t *stage, uint8_t *out,
+            size_t run, size_t full_a, bool stream)
+{
+    size_t f = 0;
+    while (f < full_a) {
+        const size_t first = offsets->flush[f++];
+        if (first >= tile->n_a)
+            continue;
+        size_t last = first;
+        for (; f < full_a; f++) {
+            const size_t a = offsets->flush[f];
+            if (a >= tile->n_a || offsets->out_a[a] - offsets->out_a[last] != (ptrdiff_t)run ||
+                offsets->stage_a[a] - offsets->stage_a[last] != (ptrdiff_t)run)
+                break;
+            last = a;
+        }
+        const size_t bytes = (size_t)(offsets->out_a[last] - offsets->out_a[first]) + run;
+        uint8_t *to = out + offsets->out_a[first];
+        const uint8_t *from = stage + offsets->stage_a[first];
+        if (bytes < LINE)
+            copy_run(to, from, bytes);
+        else if (stream)
+            stream_run(to, from, bytes);
+        else
+            memcpy(to, from, bytes);
+    }
+}
+
+/* Runs of many lines each, straight from place to place. */
+static void
+copy_long_runs(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element, bool stream)
+{
+    for (size_t a = 0; a < tile->n_a; a++)
+        for (size_t b = 0; b < tile->n_b; b++) {
+            uint8_t *to = out + tile->out_a[a] + tile->out_b[b];
+            const uint8_t *from = in + tile->in_a[a] + tile->in_b[b];
+            if (stream)
+                stream_run(to, from, element);
+            else
+                memcpy(to, from, element);
+        }
+}
+
+/* First byte after all that the copy reads; strides are known to be positive. */
+static const uint8_t *
+input_end(const TransposePlan *plan, const uint8_t *in)
+{
+    for (unsigned i = 0; i < plan->n_axes; i++)
+        in += (ptrdiff_t)(plan->axis[i].length - 1) * plan->axis[i].in;
+    return in + plan->element;
+}
+
+/* Fetches the lines of the output that the tile fills in part only: waiting for one would hold up
+ * all the stores after it. */
+static void
+fetch_edges(const Tile *tile, const Offsets *offsets, const uint8_t *out, size_t run)
+{
+    for (size_t a = 0; a < tile->n_a; a++) {
+        const uint8_t *to = out + offsets->out_a[a];
+        if ((uintptr_t)to % LINE)
+            __builtin_prefetch(to, 1);
+        if ((uintptr_t)(to + run) % LINE)
+            __builtin_prefetch(to + run, 1);
+    }
+}
+
+/* Moves one tile, by way of the stage where the output is to be streamed or must not be overrun. */
+static void
+move_tile(const TransposePlan *plan, const Offsets *offsets, Tile *tile, const uint8_t *in,
+          uint8_t *out, const uint8_t *in_end, uint8_t *stage)
+{
+    const size_t element = plan->element;
+    tile->out_a = offsets->out_a;
+    tile->out_b = offsets->out_b;
+    if (element >= TRANSPOSE_LONG_RUN) {
+        copy_long_runs(tile, in, out, element, plan->stream);
+        return;
+    }
+    const size_t k = element <= 16 ? 16 / element : 1;
+    const bool staged = plan->packed && (plan->stream || tile->n_b < k);
+    if (staged) {
+        tile->out_a = offsets->stage_a;
+        tile->out_b = offsets->stage_b;
+    }
+    uint8_t *to = staged ? stage : out;
+    if (staged && plan->stream && !offsets->adjoin)
+        fetch_edges(tile, offsets, out, tile->n_b * element);
+    const size_t columns = tile->n_a < tile->segment ? tile->n_a : tile->segment;
+    const uint8_t *last = in + offsets->in_a[tile->n_a - 1] + offsets->in_b[tile->n_b - 1];
+    if (!columns)
+        CT_ISA(transpose_copy)(tile, in, to, element);
+    else if (!(offsets->adjoin_in && CT_ISA(transpose_unzip)(tile, in, to, element)) &&
+             !(offsets->adjoin && CT_ISA(transpose_zip)(tile, in, to, element))) {
+        if ((columns >= k || last + 16 <= in_end) &&
+            (tile->n_b >= k || offsets->full_b >= k || offsets->in_order))
+            CT_ISA(transpose_turn)(tile, in, to, element);
+        else
+            CT_ISA(transpose_copy)(tile, in, to, element);
+    }
+    if (staged)
+        flush_stage(tile, offsets, stage, out, tile->n_b * element, offsets->full_a, plan->stream);
+}
+
+static void
+fill_all_offsets(const TransposePlan *plan, Offsets *offsets)
+{
+    offsets->full_a = fill_offsets(plan, plan->a, plan->n_a, offsets->in_a, offsets->out_a);
+    offsets->full_b = fill_offsets(plan, plan->b, plan->n_b, offsets->in_b, offsets->out_b);
+    lay_out_stage(plan, offsets, offsets->full_a, offsets->full_b);
+    const unsigned first = plan->b[0];
+    const size_t segment = plan->segment * plan->element;
+    offsets->adjoin_in =
+        segment && segment <= 16 && plan->axis[first].in == (ptrdiff_t)segment &&
+        (plan->n_b == 1 || plan->tile[first] * plan->element % CT_VECTOR_BYTES == 0);
+}
+
+void
+CT_ISA(transpose_walk)(const TransposePlan *plan, const void *input, void *output, void *scratch)
+{
+    const uint8_t *in = input;
+    uint8_t *out = output;
+    if (!plan->element)
+        return;
+    if (!plan->n_axes) {
+        if (plan->stream)
+            stream_run(out, in, plan->element);
+        else
+            memcpy(out, in, plan->element);
+        finish_stream(plan->stream);
+        return;
+    }
+    Offsets *offsets = &((Scratch *)scratch)->offsets;
+    uint8_t *stage = ((Scratch *)scratch)->stage;
+    fill_all_offsets(plan, offsets);
+    const uint8_t *in_end = input_end(plan, in);
+
+    size_t at[TRANSPOSE_MAX_AXES] = {0};
+    for (bool more = true; more;) {
+        Tile tile = {.segment = plan->segment, .in_a = offsets->in_a, .in_b = offsets->in_b};
+        tile.n_a = side_length(plan, plan->a, plan->n_a, at, offsets->full_a);
+        tile.n_b = side_length(plan, plan->b, plan->n_b, at, offsets->full_b);
+        const uint8_t *tile_in = in;
+        uint8_t *tile_out = out;
+        more = false;
+        for (unsigned j = plan->n_axes; j-- > 0 && !more;) {
+            const unsigned i = plan->order[j];
+            const TransposeAxis *axis = &plan->axis[i];
+            at[i] += plan->tile[i];
+            in += (ptrdiff_t)plan->tile[i] * axis->in;
+            out += (ptrdiff_t)plan->tile[i] * axis->out;
+            more = at[i] < axis->length;
+            if (!more) {
+                in -= (ptrdiff_t)at[i] * axis->in;
+                out -= (ptrdiff_t)at[i] * axis->out;
+                at[i] = 0;
+            }
+        }
+        tile.next = in - tile_in;
+        move_tile(plan, offsets, &tile, tile_in, tile_out, in_end, stage);
+    }
+    finish_stream(plan->stream);
+}

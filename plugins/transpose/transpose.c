@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stage transpose: the same stream in another layout, blocked ones included. */
+#include "transpose.h"
+
+static const CtParam params[] = {
+    {"layout", CT_PARAM_LAYOUT, CT_PARAM_REQUIRED,
+     .help = "the order of the output's axes, slowest first: \"[channel station pol time]\""},
+    {NULL},
+};
+
+static const CtPort inputs[] = {
+    {"in", "{...}", 0, "any stream"},
+    {NULL},
+};
+
+static const CtPort outputs[] = {
+    {"out", "{...}", 0, "the same in the layout wanted"},
+    {NULL},
+};
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    const CtStream *in = &node->inputs[0];
+    const CtLayout *layout = ct_params_layout(node->params, "layout");
+    const gboolean in_parts = ct_layout_axis(layout, "complex") >= 0;
+    const CtType type = in_parts ? ct_type_info(in->type)->part : in->type;
+    g_autoptr(GError) problem = NULL;
+
+    if (!ct_layout_accepts(layout, in, &problem))
+        return ct_params_error(node->params, "layout", error, "%s", problem->message);
+    if (in_parts && (!ct_type_info(in->type)->is_complex || type == CT_TYPE_NONE))
+        return ct_params_error(node->params, "layout", error,
+                               "the axis complex wants a complex type with parts of whole bytes, "
+                               "but is given %s",
+                               ct_type_info(in->type)->name);
+    if (layout->types && !(layout->types & 1u << type)) {
+        g_autofree char *wanted = ct_layout_to_string(layout);
+        return ct_params_error(node->params, "layout", error,
+                               "wants %s, but is given %s, and transpose keeps the type", wanted,
+                               ct_type_info(type)->name);
+    }
+    ct_stream_copy(&node->outputs[0], in);
+    node->output_layouts[0] = *layout;
+    return TRUE;
+}
+
+static const CtStage transpose = {
+    .name = "transpose",
+    .summary = "the same stream in another layout",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+};
+
+CT_PLUGIN("transpose", ((const CtStage *const[]){&transpose, NULL}),
+          ((const CtVariant *const[]){
+#ifdef __x86_64__
+              &ct_transpose_cpu_avx512,
+              &ct_transpose_cpu_avx2,
+#endif
+              &ct_transpose_cpu_baseline,
+              &ct_transpose_reference,
+              NULL,
+          }));
