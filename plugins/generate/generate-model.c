@@ -25,12 +25,12 @@ bessel_i0(gdouble x)
     return sum;
 }
 
-/* The ideal delay filter at `x` samples, in a Kaiser window of β = 6 that ends at ±16 samples. With
+/* The ideal delay filter at `x` samples, in a Kaiser window of β = 7 that ends at ±16 samples. With
  * a phase (radians, real streams only), every frequency is turned back by it as well. */
 static gdouble
 delay_filter(gdouble x, gdouble phase)
 {
-    const gdouble half = GENERATE_TAPS / 2, beta = 6;
+    const gdouble half = GENERATE_TAPS / 2, beta = 7;
     if (fabs(x) >= half)
         return 0;
     gdouble window = bessel_i0(beta * sqrt(1 - (x / half) * (x / half))) / bessel_i0(beta);
