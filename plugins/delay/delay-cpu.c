@@ -206,10 +206,9 @@ work_lane(const DelayState *state, const CtBlock *in, const CtBlock *out, const 
         const guint8 *from = x + (t + shift) * in_stride;
         if (state->is_complex)
             CT_ISA(delay_rotate_lane)
-            (y + t * out_stride, out_stride, from, in_stride, n, frequency * seconds,
-             frequency * per_tick * state->ticks_per_sample);
-        else
-            CT_ISA(delay_copy_lane)(y + t * out_stride, out_stride, from, in_stride, n);
+        (y + t * out_stride, out_stride, from, in_stride, n, frequency * seconds,
+         frequency * per_tick * state->ticks_per_sample);
+        else CT_ISA(delay_copy_lane)(y + t * out_stride, out_stride, from, in_stride, n);
         t += n;
     }
 }
