@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams of different ranges and gaps, joined along old axes and new ones."""
+import unittest
+
+import numpy
+
+import pipeline
+import tap
+
+VARIANTS = ["reference", "cpu"]
+
+
+def source(start, n, stations, more="", seed=1, type_="ci16", rate="1 MHz"):
+    return {"start": start, "n": n, "stations": stations, "more": more, "seed": seed,
+            "type": type_, "rate": rate}
+
+
+def text_of(sources, axis, layout, block):
+    lines = ["stages:"]
+    for i, given in enumerate(sources):
+        lines.append(
+            f"  s{i}: {{ stage: generate, type: {given['type']}, sample_rate: {given['rate']}, "
+            f"start: {given['start']}, samples: {given['n']}, seed: {given['seed']}, n_pols: 2"
+            + (f", n_stations: {given['stations']}" if given["stations"] else "")
+            + (f", block: {{ time: {block[i % len(block)]} }}" if block else "")
+            + given["more"] + " }")
+    names = ", ".join(f"s{i}" for i in range(len(sources)))
+    return "\n".join(lines + [f"  y: {{ stage: stack, from: [{names}], axis: {axis} }}",
+                              f'  z: {{ stage: output, from: y, layout: "[{layout}]" }}', ""])
+
+
+def stack(sources, axis, layout, variant, block=(), workers=1, lanes=None):
+    n_lanes = lanes or (sum(given["stations"] for given in sources) if axis == "station"
+                        else len(sources))
+    return pipeline.run(text_of(sources, axis, layout, block), {},
+                        {"z": (layout.split().index("time"), n_lanes)}, {"y": variant},
+                        workers=workers)["z"]
+
+
+def alone(given, layout):
+    text = text_of([given], "none", layout, ()).splitlines()
+    text = "\n".join(line.replace("from: y", "from: s0") for line in text if "stack" not in line)
+    lanes = given["stations"] if "invalid" in given["more"] else 1
+    got = pipeline.run(text, {}, {"z": (layout.split().index("time"), lanes)})["z"]
+    return got.array, numpy.broadcast_to(got.validity, (given["stations"] or 1, given["n"]))
+
+
+def expected(sources):
+    """[time station pol part] and validity [station][time] of sources with stations."""
+    start = min(given["start"] for given in sources)
+    end = max(given["start"] + given["n"] for given in sources)
+    total = sum(given["stations"] for given in sources)
+    x = numpy.zeros((end - start, total, 2, 2), numpy.int16)
+    valid = numpy.zeros((total, end - start), bool)
+    at = 0
+    for given in sources:
+        array, good = alone(given, "time station pol")
+        begin = given["start"] - start
+        x[begin:begin + given["n"], at:at + given["stations"]] = array
+        valid[at:at + given["stations"], begin:begin + given["n"]] = good
+        at += given["stations"]
+    return x, valid, start
+
+
+class Stack(unittest.TestCase):
+    ranges = [source(0, 500, 2), source(130, 700, 1, seed=2),
+              source(-60, 300, 3, ", invalid: [[1, 5, 40], [-1, 100, 3]]", seed=3)]
+
+    def test_stations(self):
+        want, valid, start = expected(self.ranges)
+        for variant in VARIANTS:
+            for block, workers in (((), 1), ((17, 64, 33), 1), ((100, 7), 2)):
+                got = stack(self.ranges, "station", "time station pol", variant, block, workers)
+                self.assertEqual(got.start, start)
+                self.assertTrue((got.array == want).all(), (variant, block))
+                self.assertTrue((got.validity == valid).all(), (variant, block))
+
+    def test_orders(self):
+        want, valid, _ = expected(self.ranges)
+        for layout in ("station time pol", "pol station time", "time pol station",
+                       "station pol time", "pol time station"):
+            place = [layout.split().index(axis) for axis in ("time", "station", "pol")] + [3]
+            for variant in VARIANTS:
+                got = stack(self.ranges, "station", layout, variant, (50,))
+                self.assertTrue((got.array.transpose(place) == want).all(), (variant, layout))
+                self.assertTrue((got.validity == valid).all())
+
+    def test_apart(self):
+        """Ranges that do not touch leave a gap in which nothing is valid."""
+        sources = [source(0, 40, 1), source(100, 50, 2, seed=2)]
+        want, valid, start = expected(sources)
+        for variant in VARIANTS:
+            got = stack(sources, "station", "time station pol", variant, (16,))
+            self.assertTrue((got.array == want).all())
+            self.assertTrue((got.validity == valid).all())
+            self.assertFalse(got.validity[:, 40:100].any())
+
+    def test_types(self):
+        for type_ in ("ci4", "ci8", "cf32", "cf64", "f32", "u8"):
+            more = [source(0, 90, 2, type_=type_), source(5, 90, 2, seed=4, type_=type_)]
+            for layout in ("time pol station", "time station pol", "station pol time"):
+                got, want = (stack(more, "station", layout, variant).array for variant in VARIANTS)
+                self.assertTrue((got == want).all(), (type_, layout))
+
+    def test_new_axis(self):
+        sources = [source(i, 200 + i, 0, seed=i + 1) for i in range(3)]
+        parts = [alone(given, "time pol")[0] for given in sources]
+        for layout in ("time beam pol", "beam pol time", "time pol beam"):
+            place = [layout.split().index(axis) for axis in ("time", "beam", "pol")] + [3]
+            for variant in VARIANTS:
+                got = stack(sources, "beam", layout, variant, (31,))
+                x = got.array.transpose(place)
+                self.assertEqual(x.shape, (204, 3, 2, 2))
+                for i, part in enumerate(parts):
+                    self.assertTrue((x[i:200 + 2 * i, i] == part).all(), (variant, layout))
+                    self.assertTrue((got.validity[i] == ((numpy.arange(204) >= i) &
+                                                         (numpy.arange(204) < 200 + 2 * i))).all())
+
+    def test_frequencies(self):
+        """Bands stacked as subbands keep their frequencies, down to the channels' phases."""
+        text = """
+stages:
+  a: { stage: generate, sample_rate: 1 MHz, centre_frequency: 50 MHz, samples: 64 }
+  b: { stage: generate, sample_rate: 1 MHz, centre_frequency: 57 MHz, samples: 64 }
+  y: { stage: stack, from: [a, b], axis: subband }
+  f: { stage: fft, from: y, axis: time, to: channel, length: 4 }
+  w: { stage: pointing, from: f, positions: [[30, 0, 0]], directions: [[1, 0]] }
+  end: { stage: output, from: f }
+  z: { stage: output, from: w, layout: "[subband channel beam station]" }
+"""
+        got = pipeline.run(text, {}, {"z": (0, 1), "end": (0, 2)})["z"].array[..., 0, 0]
+        frequencies = numpy.array([[50e6], [57e6]]) + numpy.fft.fftfreq(4, 1e-6)
+        want = numpy.exp(-2j * numpy.pi * frequencies * 30 / 299792458)
+        self.assertLess(abs(got - want).max(), 1e-6)
+
+
+class Errors(unittest.TestCase):
+    def test_messages(self):
+        first = source(0, 10, 2)
+        for other, axis, message in [
+                (source(0, 10, 2, type_="ci8"), "station", "'s0' and 's1' are of types ci16 and ci8"),
+                (source(0, 10, 2, rate="2 MHz"), "station", "'s0' and 's1' have clocks of 1e.06"),
+                (source(0, 10, 3), "beam", "'s0' and 's1' have 2 and 3 along 'station'"),
+                (source(0, 10, 0), "station", "only the first has an axis 'station'"),
+                (source(0, 10, 2, ", centre_frequency: 5 Hz"), "station", "bands at 0 and 5 Hz"),
+                (first, "time", "given 'time'"),
+                (first, "a b", "given 'a b'"),
+        ]:
+            with self.assertRaisesRegex(pipeline.Failure, message):
+                stack([first, other], axis, "time ...", "reference")
+
+    def test_ticks(self):
+        text = """
+stages:
+  a: { stage: generate, sample_rate: 1 MHz, samples: 64 }
+  b: { stage: generate, sample_rate: 1 MHz, samples: 64, start: 3 }
+  f: { stage: fft, from: a, axis: time, to: channel, length: 4 }
+  g: { stage: fft, from: b, axis: time, to: channel, length: 4 }
+  y: { stage: stack, from: [f, g], axis: station }
+  z: { stage: output, from: y }
+"""
+        with self.assertRaisesRegex(pipeline.Failure, "'f' and 'g' begin at ticks 0 and 3"):
+            pipeline.run(text, {}, {"z": (0, 1)})
+
+
+if __name__ == "__main__":
+    tap.main()
