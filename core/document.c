@@ -424,5 +424,8 @@ CtValue *
 ct_value_load(const char *path, GError **error)
 {
     g_autoptr(GByteArray) bytes = read_file(path, error);
-    return bytes ? ct_value_parse((const char *)bytes->data, bytes->len, path, error) : NULL;
+    if (!bytes)
+        return NULL;
+    /* libyaml wants text, be it empty. */
+    return ct_value_parse(bytes->data ? (const char *)bytes->data : "", bytes->len, path, error);
 }

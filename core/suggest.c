@@ -33,7 +33,7 @@ const char *
 ct_suggest_name(const char *given, const char *const *names, size_t n)
 {
     const size_t length = strlen(given);
-    if (length == 0 || length > LONGEST)
+    if (length < 2 || length > LONGEST)
         return NULL;
     /* A third of the letters may be wrong; more is another word. */
     unsigned best = MAX(1, length / 3) + 1;

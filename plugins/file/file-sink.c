@@ -149,8 +149,13 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                     sink->staging_samples * slabs->sample_bytes);
         return FALSE;
     }
-    if (g_file_test(sink->path, G_FILE_TEST_IS_DIR)) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: can't be created: is a folder", sink->path);
+    /* The end of the stream renames onto the path: a device there would be replaced, not written.
+     */
+    if (g_file_test(sink->path, G_FILE_TEST_EXISTS) &&
+        !g_file_test(sink->path, G_FILE_TEST_IS_REGULAR)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                    "%s: wants a regular file in its place, but is given a folder or device",
+                    sink->path);
         return FALSE;
     }
     if (!open_partial(sink, error))
