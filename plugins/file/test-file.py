@@ -218,7 +218,8 @@ class Errors(graphs.GraphTest):
         (self.folder / "folder.npy").mkdir()
         for path, ending in (
                 ("none/out.npy", "none/out.npy.partial: can't be created: No such file or directory"),
-                ("folder.npy", "folder.npy: can't be created: is a folder")):
+                ("folder.npy", "folder.npy: wants a regular file in its place, but is given a folder or "
+                               "device")):
             with self.subTest(path):
                 self.check_error(copy_stages("cf32[time pol]", None, {"path": path}), ending)
 

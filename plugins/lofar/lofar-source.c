@@ -24,6 +24,7 @@ typedef struct {
     guint n_subbands; /* of all ports */
     CtPackets *packets;
     gint64 position; /* next sample to produce */
+    gint64 end;      /* what the stream is declared to have; a file may grow meanwhile */
     Unpack unpack;
     gboolean swapped;
     gint subband_axis, time_axis, pol_axis; /* in the output's layout */
@@ -263,6 +264,9 @@ prepare_with(CtPrepare *prepare, gpointer *state, Unpack unpack, GError **error)
         longest = MAX(longest, lofar_packet_bytes(&capture->ports[i].header));
     capture->packet = g_malloc(longest);
     capture->position = capture->packets->first;
+    capture->end =
+        MIN(capture->packets->end,
+            capture->packets->first + ct_stream_length(prepare->outputs[0].stream, "time"));
     return TRUE;
 }
 
@@ -287,19 +291,20 @@ advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
     if (capture->position == packets->first)
         for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++)
             advance->counters[i] += packets->counts[i];
-    const gint64 n = MIN(out->room, packets->end - capture->position);
+    const gint64 n = MIN(out->room, capture->end - capture->position);
     for (guint i = 0; i < capture->n_ports; i++) {
         const Port *port = &capture->ports[i];
         guint8 *lane = out->validity + port->first_subband * out->validity_stride;
-        if (ct_packets_validity(packets, i, capture->position, n, lane))
-            out->invalid = TRUE;
+        if (!ct_packets_validity(packets, i, capture->position, n, lane))
+            continue;
+        out->invalid = TRUE;
         for (guint b = 1; b < port->header.n_beamlets; b++)
             memcpy(lane + b * out->validity_stride, lane, n);
     }
     out->produced = n;
     out->start = capture->position * LOFAR_TICKS_PER_SAMPLE;
     capture->position += n;
-    advance->ended = capture->position == packets->end;
+    advance->ended = capture->position == capture->end;
     return TRUE;
 }
 

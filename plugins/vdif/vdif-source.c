@@ -8,6 +8,7 @@ typedef void (*Decode)(const VdifDecoder *, const guint8 *, gint64, gint64, guin
 typedef struct {
     VdifRecording *recording;
     gint64 position; /* next sample to produce */
+    gint64 end;      /* what the stream is declared to have; a file may grow meanwhile */
     Decode decode;
     VdifDecoder decoder;
     gint time_axis, thread_axis, channel_axis; /* in the output's layout, −1: none */
@@ -183,6 +184,8 @@ prepare_with(CtPrepare *prepare, gpointer *state, Decode decode, GError **error)
     source->channel_axis = channel_axis ? ct_layout_axis(layout, channel_axis) : -1;
     source->decode = decode;
     source->position = recording->packets->first;
+    source->end = MIN(recording->packets->end,
+                      source->position + ct_stream_length(prepare->outputs[0].stream, "time"));
     source->payload = g_malloc(recording->header.frame_bytes);
     vdif_decoder_init(&source->decoder, &recording->header);
     return TRUE;
@@ -210,7 +213,7 @@ advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
     if (source->position == packets->first)
         for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++)
             advance->counters[i] += packets->counts[i];
-    const gint64 n = MIN(out->room, packets->end - source->position);
+    const gint64 n = MIN(out->room, source->end - source->position);
     for (guint i = 0; i < recording->n_threads; i++)
         if (ct_packets_validity(packets, i, source->position, n,
                                 out->validity + i * out->validity_stride))
@@ -218,7 +221,7 @@ advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
     out->produced = n;
     out->start = recording->start + source->position;
     source->position += n;
-    advance->ended = source->position == packets->end;
+    advance->ended = source->position == source->end;
     return TRUE;
 }
 
