@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `meson install` puts in place works from there: the command finds its plugins relative to
+itself, and a plugin builds against the installed headers."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import tap
+
+COMMAND = pathlib.Path(os.environ["CORNERTURN"])
+BUILD = COMMAND.parent.parent
+SOURCE = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.root = pathlib.Path(cls.temporary.name)
+        subprocess.run(["meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet",
+                        "--destdir", str(cls.root)], check=True, capture_output=True)
+        cls.command = next(cls.root.rglob("bin/cornerturn"))
+        cls.prefix = cls.command.parent.parent
+        cls.library = next(cls.root.rglob("libcornerturn.so")).parent
+        cls.environment = {
+            name: value for name, value in os.environ.items()
+            if name not in ("CORNERTURN_PLUGIN_PATH", "CORNERTURN", "LD_LIBRARY_PATH")}
+        cls.environment["LD_LIBRARY_PATH"] = str(cls.library)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def output(self, *arguments, folder=None):
+        result = subprocess.run(arguments, env=self.environment, cwd=folder, capture_output=True,
+                                text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result.stdout
+
+    def test_own_plugins(self):
+        for line in self.output(self.command, "inspect").splitlines():
+            name = line.split()[0]
+            text = self.output(self.command, "inspect", name)
+            if name not in ("input", "output"):
+                self.assertIn(f"{self.prefix}/", text.splitlines()[1])
+
+    def test_shipped_pipelines(self):
+        shipped = {path.name for path in (SOURCE / "pipelines").glob("*.yaml")}
+        installed = self.prefix / "share" / "cornerturn" / "pipelines"
+        self.assertEqual({path.name for path in installed.iterdir()}, shipped)
+        self.output(self.command, "check", str(installed / "fx-correlator.yaml"))
+
+    def test_manual(self):
+        pages = {path.name for path in (SOURCE / "docs" / "man").glob("*.1")}
+        installed = {path.name.removesuffix(".gz") for path in self.root.rglob("man1/*")}
+        self.assertEqual(installed, pages)
+
+    def test_plugin_against_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.output(self.command, "new-stage", "twice", folder=folder)
+            package = next(self.root.rglob("pkgconfig/cornerturn.pc"))
+            # The prefix is where DESTDIR puts it.
+            text = package.read_text()
+            text = text.replace(text.splitlines()[0], f"prefix={self.prefix}", 1)
+            package.write_text(text)
+            compile_flags = self.output("pkg-config", "--cflags", "--libs", str(package)).split()
+            compiler = os.environ.get("CC", "cc").split()
+            self.output(*compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
+                        "-o", f"{folder}/ct-twice.so", f"{folder}/twice/twice.c", *compile_flags)
+            self.environment["CORNERTURN_PLUGIN_PATH"] = folder
+            self.addCleanup(self.environment.pop, "CORNERTURN_PLUGIN_PATH")
+            self.assertIn("samples times a factor", self.output(self.command, "inspect", "twice"))
+
+
+if __name__ == "__main__":
+    tap.main()
