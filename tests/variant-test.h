@@ -70,8 +70,8 @@ variant_test_free(VariantTest *test)
     g_free(test);
 }
 
-/* A block of the stream in the order of `axes` ("time station"), with `padding` elements behind each
- * row of each axis; freed with g_aligned_free. Every byte of it is `fill`. */
+/* A block of the stream in the order of `axes` ("time station"), with `padding` elements behind
+ * each row of each axis; freed with g_aligned_free. Every byte of it is `fill`. */
 static inline CtBlock
 variant_test_block(const CtStream *stream, const char *axes, gint64 n_samples, gsize padding,
                    guint8 fill)
