@@ -108,7 +108,7 @@ append_validity(GString *text, const CtStream *stream, const SidecarCounts *coun
     g_string_append(text, "], \"valid\": ");
     append_real(text, all > 0 ? 1 - invalid / all : 1);
     g_string_append(text, ", \"invalid_samples\": [");
-    for (gint64 lane = 0; lane < counts->n_lanes; lane++)
+    for (gint64 lane = 0; invalid > 0 && lane < counts->n_lanes; lane++)
         g_string_append_printf(text, "%s%" G_GINT64_FORMAT, lane ? ", " : "",
                                counts->invalid[lane]);
     g_string_append(text, "]}\n");
