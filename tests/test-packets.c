@@ -243,6 +243,51 @@ test_lanes(void)
     g_assert_cmpuint(packets->counts[CT_PACKETS_MISSING], ==, 7);
 }
 
+/* Bytes lost, added and changed anywhere: packets are used once, in order, where they are whole,
+ * and each that was read is accounted for. */
+static void
+test_random_damage(void)
+{
+    for (guint round = 0; round < 3000; round++) {
+        const guint n = g_test_rand_int_range(1, 30);
+        g_autoptr(GByteArray) bytes = make_stream(n);
+        for (gint cut = g_test_rand_int_range(0, 6); cut > 0 && bytes->len > 0; cut--) {
+            const guint at = g_test_rand_int_range(0, bytes->len);
+            const guint wanted = g_test_rand_int_range(1, 2 * PACKET);
+            const guint length = MIN(wanted, bytes->len - at);
+            const gint kind = g_test_rand_int_range(0, 4);
+            if (kind == 0) {
+                g_byte_array_remove_range(bytes, at, length);
+            } else if (kind == 1) {
+                bytes->data[at] ^= 1 << g_test_rand_int_range(0, 8);
+            } else if (kind == 2) {
+                memset(bytes->data + at, 'P', length);
+            } else {
+                g_autofree guint8 *copy = g_memdup2(bytes->data + at, length);
+                g_byte_array_append(bytes, copy, length);
+            }
+        }
+        g_autoptr(CtPackets) packets = try_scan(bytes, 256, NULL);
+        if (!packets)
+            continue;
+        const guint64 *counts = packets->counts;
+        g_assert_cmpuint(counts[CT_PACKETS_READ], ==,
+                         packets->packets->len + counts[CT_PACKETS_DUPLICATE] +
+                             counts[CT_PACKETS_FLAGGED] + counts[CT_PACKETS_MISTIMED]);
+        const CtPacket *before = NULL;
+        for (guint i = 0; i < packets->packets->len; i++) {
+            const CtPacket *packet = &g_array_index(packets->packets, CtPacket, i);
+            g_assert_cmpint(packet->offset + PACKET, <=, bytes->len);
+            g_assert_cmpuint(toy_size(bytes->data + packet->offset, NULL), ==, PACKET);
+            g_assert_cmpint(packet->stamp, >=, packets->first);
+            g_assert_cmpint(packet->stamp + SAMPLES, <=, packets->end);
+            if (before && before->lane == packet->lane)
+                g_assert_cmpint(before->stamp + SAMPLES, <=, packet->stamp);
+            before = packet;
+        }
+    }
+}
+
 static void
 test_errors(void)
 {
@@ -280,6 +325,7 @@ main(int argc, char **argv)
     g_test_add_func("/packets/flagged", test_flagged);
     g_test_add_func("/packets/mistimed", test_mistimed);
     g_test_add_func("/packets/lanes", test_lanes);
+    g_test_add_func("/packets/random-damage", test_random_damage);
     g_test_add_func("/packets/errors", test_errors);
     return g_test_run();
 }
