@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stage convert: the same values in another type. */
+#include "convert.h"
+
+static const CtParam params[] = {
+    {"type", CT_PARAM_TYPE, CT_PARAM_REQUIRED, .help = "the type of the output"},
+    {NULL},
+};
+
+static const CtPort inputs[] = {
+    {"in", "{...}", 0, "any stream"},
+    {NULL},
+};
+
+static const CtPort outputs[] = {
+    {"out", "{...}", 0, "the same in the type wanted"},
+    {NULL},
+};
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    const CtStream *in = &node->inputs[0];
+    const CtType type = ct_params_type(node->params, "type");
+    if (ct_type_info(type)->is_complex != ct_type_info(in->type)->is_complex)
+        return ct_params_error(node->params, "type", error,
+                               "wants a %s type, but is given %s for %s",
+                               ct_type_info(in->type)->is_complex ? "complex" : "real",
+                               ct_type_info(type)->name, ct_type_info(in->type)->name);
+    ct_stream_copy(&node->outputs[0], in);
+    node->outputs[0].type = type;
+    return TRUE;
+}
+
+static const CtStage convert = {
+    .name = "convert",
+    .summary = "the same values in another type",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+};
+
+CT_PLUGIN("convert", ((const CtStage *const[]){&convert, NULL}),
+          ((const CtVariant *const[]){
+#ifdef __x86_64__
+              &ct_convert_cpu_avx512,
+              &ct_convert_cpu_avx2,
+#endif
+              &ct_convert_cpu_baseline,
+              &ct_convert_reference,
+              NULL,
+          }));

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sink discard: counts what comes and drops it. */
+#include <cornerturn/stage.h>
+
+static const CtParam params[] = {{NULL}};
+static const CtPort inputs[] = {
+    {"in", "{...}", 0, "any stream"},
+    {NULL},
+};
+static const CtPort outputs[] = {{NULL}};
+
+enum { SAMPLES, INVALID };
+static const char *const counters[] = {"samples", "invalid", NULL};
+
+static gboolean
+infer(G_GNUC_UNUSED CtNode *node, G_GNUC_UNUSED GError **error)
+{
+    return TRUE;
+}
+
+/* Lanes of validity. */
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
+{
+    gint64 *n_lanes = *state = g_new(gint64, 1);
+    *n_lanes = ct_stream_n_lanes(prepare->inputs[0].stream);
+    return TRUE;
+}
+
+/* Samples of which at least one lane is invalid. */
+static guint64
+count_invalid(const CtBlock *block, gint64 n, gint64 n_lanes)
+{
+    guint64 count = 0;
+    for (gint64 t = 0; block->validity && t < n; t++) {
+        gboolean valid = TRUE;
+        for (gint64 lane = 0; lane < n_lanes && valid; lane++)
+            valid = block->validity[lane * block->validity_stride + t];
+        count += !valid;
+    }
+    return count;
+}
+
+static gboolean
+advance(gpointer state, CtAdvance *advance, GError **error)
+{
+    if (!ct_advance_default(advance, error))
+        return FALSE;
+    const CtArrival *in = &advance->inputs[0];
+    advance->counters[SAMPLES] += (guint64)in->consumed;
+    advance->counters[INVALID] += count_invalid(&in->block, in->consumed, *(const gint64 *)state);
+    return TRUE;
+}
+
+static gboolean
+work(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    return TRUE;
+}
+
+static const CtStage discard = {
+    .name = "discard",
+    .summary = "counts what comes and drops it",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .counters = counters,
+    .infer = infer,
+};
+
+#define VARIANT(name_, backend_)                                                                   \
+    {                                                                                              \
+        .name = name_, .backend = backend_, .isa = CT_ISA_BASELINE,                                \
+        .covers = (const char *const[]){"discard", NULL},                                          \
+        .rows = (const CtRow[]){{"any: [...] ->", 1}, {NULL}}, .prepare = prepare,                 \
+        .advance = advance, .work = work, .finish = g_free,                                        \
+    }
+
+static const CtVariant reference = VARIANT("reference", CT_REFERENCE);
+static const CtVariant cpu = VARIANT("cpu", CT_CPU);
+
+CT_PLUGIN("discard", ((const CtStage *const[]){&discard, NULL}),
+          ((const CtVariant *const[]){&cpu, &reference, NULL}));

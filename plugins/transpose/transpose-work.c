@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes a firing apart into strided boxes and walks them; compiled once per instruction set. */
+#include "transpose-work.h"
+
+/* A firing of more bytes is streamed past the caches, which would not hold it until it is read. */
+#define STREAM_BYTES ((gsize)1 << 20)
+
+typedef struct {
+    const Boxes *boxes;
+    gboolean stream;
+} Job;
+
+gboolean
+CT_ISA(transpose_prepare)(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
+{
+    Boxes *boxes = *state = g_new0(Boxes, 1);
+    boxes_init(boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_workers);
+    prepare->n_items = boxes->n_items;
+    prepare->scratch_bytes = TRANSPOSE_SCRATCH_BYTES;
+    return TRUE;
+}
+
+static void
+walk(gpointer data, const Box *box, gpointer scratch)
+{
+    const Job *job = data;
+    TransposeAxis axes[G_N_ELEMENTS(box->axes)];
+    TransposePlan plan;
+    for (guint a = 0; a < box->n_axes; a++)
+        axes[a] = (TransposeAxis){(gsize)box->axes[a].length, box->axes[a].in, box->axes[a].out};
+    transpose_plan(&plan, ct_type_info(job->boxes->in_type)->bytes, axes, box->n_axes, job->stream);
+    CT_ISA(transpose_walk)(&plan, box->in, box->out, scratch);
+}
+
+gboolean
+CT_ISA(transpose_work)(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const Boxes *boxes = state;
+    Job job = {boxes, boxes_bytes(boxes, &work->outputs[0], boxes->out_type) > STREAM_BYTES};
+    boxes_each(boxes, work, walk, &job);
+    return TRUE;
+}
