@@ -159,7 +159,7 @@ static const CtVariant output_variant = {
     .name = "cpu",
     .backend = CT_CPU,
     .covers = covers_output,
-    .rows = (const CtRow[]){{"{...} ->", 1}, {NULL}},
+    .rows = (const CtRow[]){{"{...} ->", 1}, {"any: [...] ->", 1}, {NULL}},
 };
 
 const CtPlugin ct_endpoints = {

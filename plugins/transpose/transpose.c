@@ -23,17 +23,12 @@ infer(CtNode *node, GError **error)
 {
     const CtStream *in = &node->inputs[0];
     const CtLayout *layout = ct_params_layout(node->params, "layout");
-    const gboolean in_parts = ct_layout_axis(layout, "complex") >= 0;
-    const CtType type = in_parts ? ct_type_info(in->type)->part : in->type;
+    const CtType type =
+        ct_layout_axis(layout, "complex") >= 0 ? ct_type_info(in->type)->part : in->type;
     g_autoptr(GError) problem = NULL;
 
     if (!ct_layout_accepts(layout, in, &problem))
         return ct_params_error(node->params, "layout", error, "%s", problem->message);
-    if (in_parts && (!ct_type_info(in->type)->is_complex || type == CT_TYPE_NONE))
-        return ct_params_error(node->params, "layout", error,
-                               "the axis complex wants a complex type with parts of whole bytes, "
-                               "but is given %s",
-                               ct_type_info(in->type)->name);
     if (layout->types && !(layout->types & 1u << type)) {
         g_autofree char *wanted = ct_layout_to_string(layout);
         return ct_params_error(node->params, "layout", error,
