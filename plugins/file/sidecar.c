@@ -247,6 +247,20 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
     return TRUE;
 }
 
+gboolean
+sidecar_coordinate_fits(const CtStream *stream, guint axis)
+{
+    const CtCoordinate *coordinate = &stream->axes[axis].coordinate;
+    const gint parent = coordinate->parent ? ct_stream_axis(stream, coordinate->parent) : -1;
+    if (coordinate->parent && (parent < 0 || parent == (gint)axis))
+        return FALSE;
+    const gint64 n_parents = parent < 0 ? 1 : stream->axes[parent].length;
+    gint64 n;
+    return !coordinate->table ||
+           (!__builtin_mul_overflow(stream->axes[axis].length, n_parents, &n) &&
+            (gint64)(g_bytes_get_size(coordinate->table) / sizeof(gdouble)) == n);
+}
+
 static gboolean
 read_clock(Json *json, yaml_node_t *root, CtStream *stream, GError **error)
 {
@@ -287,6 +301,11 @@ read_root(Json *json, CtStream *stream, CtLayout *layout, GError **error)
     for (guint i = 0; i < n_items(axes); i++)
         if (!read_axis(json, item(json, axes, i), stream, error))
             return FALSE;
+    for (guint a = 0; a < stream->n_axes; a++)
+        if (!sidecar_coordinate_fits(stream, a))
+            return malformed(json, error,
+                             "has a table of another length than its axis, or an axis "
+                             "whose parent is none");
     stream->has_frequency = read_real(text_value(json, root, "frequency"), &stream->frequency);
     return read_clock(json, root, stream, error);
 }

@@ -18,3 +18,7 @@ char *sidecar_format(const CtStream *stream, const CtLayout *layout, const Sidec
 /* Reads PATH.json, if there is one, to a stream (zeroed before): its clock, and the axes that it
  * names, whose lengths are the caller's to check. `layout` is NULL where there is no file. */
 gboolean sidecar_read(const char *array_path, CtStream *stream, CtLayout **layout, GError **error);
+
+/* Whether an axis's table has a value for each place, and its parent is another axis that there is.
+ */
+gboolean sidecar_coordinate_fits(const CtStream *stream, guint axis);

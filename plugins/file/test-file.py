@@ -135,6 +135,20 @@ class Sidecars(graphs.GraphTest):
                     "layout": "[channel time pol]"}})
         self.assertEqual(json.loads((self.folder / "again.npy.json").read_text()), first)
 
+    def test_other_array(self):
+        """Coordinates that hang on an axis whose length has changed are gone with it."""
+        np.save(self.folder / "in.npy", make_array(["channel", "time"], "f32")[:2])
+        (self.folder / "in.npy.json").write_text(json.dumps({
+            "layout": "f32[subband channel]", "type": "f32", "axes": [
+                {"name": "subband", "length": 2, "unit": "Hz", "table": [5, 9]},
+                {"name": "channel", "length": 3, "unit": "Hz", "parent": "subband",
+                 "table": [1, 2, 3, 4, 5, 6]},
+                {"name": "time", "length": 37}]}))
+        self.run_graph(copy_stages("f32[channel time]"))
+        beside = json.loads((self.folder / "out.npy.json").read_text())
+        self.assertEqual(beside["axes"], [{"name": "channel", "length": 2},
+                                          {"name": "time", "length": 37}])
+
     def test_malformed(self):
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
         for text, message in (
@@ -143,6 +157,12 @@ class Sidecars(graphs.GraphTest):
                 ('{"layout": "f32[time]", "axes": []}', "wants the type of its elements"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "time"}]}',
                  "wants a name and a length of each axis"),
+                ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
+                 '"unit": "m", "table": [1]}]}',
+                 "has a table of another length than its axis, or an axis whose parent is none"),
+                ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
+                 '"unit": "m", "first": 0, "step": 1, "parent": "pol"}]}',
+                 "has a table of another length than its axis, or an axis whose parent is none"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1]}',
                  "wants ticks_per_second as a fraction, with ticks_per_sample and start")):
             with self.subTest(text):
