@@ -5,6 +5,7 @@ import os
 import pathlib
 import shlex
 import subprocess
+import tempfile
 import unittest
 
 import tap
@@ -41,6 +42,19 @@ class Library(unittest.TestCase):
                 subprocess.run([*compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags,
                                 f"-I{HEADERS}", "-x", "c", "-fsyntax-only", "-"],
                                input=f'#include "{path}"\n', text=True, check=True)
+
+    def test_an_installed_copy_finds_its_plugins(self):
+        """Wherever it stands, and without the variables of the build."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet",
+                            "--destdir", folder], check=True, capture_output=True)
+            command = next(pathlib.Path(folder).rglob("bin/cornerturn"))
+            bare = {name: value for name, value in os.environ.items()
+                    if name not in ("CORNERTURN_PLUGIN_PATH", "LD_LIBRARY_PATH")}
+            ran = subprocess.run([command, "inspect"], env=bare, capture_output=True, text=True)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+            there = {line.split()[0] for line in ran.stdout.splitlines()}
+            self.assertLessEqual({"fir", "fft", "correlate", "file.source"}, there)
 
     def test_version(self):
         self.assertRegex(output(COMMAND, "--version"), r"^cornerturn \d+\.\d+\.\d+$")
