@@ -132,6 +132,26 @@ ct_firing_prepare(CtRunNode *node, gsize *scratch, GError **error)
     return TRUE;
 }
 
+void
+ct_firing_view(const CtRunNode *node, guint input, CtBlock *block)
+{
+    const CtLayout *written = &node->inputs[input].ring->link->layout;
+    const CtLayout *bound = &node->plan->input_bindings[input].layout;
+    if (ct_layout_equal(written, bound))
+        return;
+    const CtBlock whole = *block;
+    block->type = ct_layout_type(bound);
+    block->n_axes = bound->n_axes;
+    for (guint a = 0; a < bound->n_axes; a++) {
+        const CtLayoutAxis *axis = &bound->axes[a];
+        const gint from = axis->count ? ct_layout_block_axis(written, axis->name)
+                                      : ct_layout_axis(written, axis->name);
+        block->length[a] = from >= 0 ? whole.length[from] : 2;
+        block->stride[a] =
+            from >= 0 ? whole.stride[from] : (gint64)ct_type_info(block->type)->bytes;
+    }
+}
+
 /* ---- gathering, with the lock ---- */
 
 /* The block of a static input that holds at `tick`; FALSE while it is not known. Limits `*n`, the
@@ -184,10 +204,13 @@ gather_inputs(CtRunNode *node, GError **error)
             known = TRUE;
         }
     }
-    for (guint i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i].is_static &&
-            !gather_static(&node->inputs[i], &node->arrivals[i], tick, ticks, &limit, error))
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (!node->inputs[i].is_static)
+            continue;
+        if (!gather_static(&node->inputs[i], &node->arrivals[i], tick, ticks, &limit, error))
             return FALSE;
+        ct_firing_view(node, i, &node->arrivals[i].block);
+    }
     for (guint i = 0; i < node->n_inputs; i++) {
         CtArrival *arrival = &node->arrivals[i];
         if (!node->inputs[i].ring || node->inputs[i].is_static)
@@ -239,10 +262,35 @@ gather_outputs(CtRunNode *node)
     return TRUE;
 }
 
+/* Whether it is worth to wait for more input: not for what ends, what completes a sum, or what a
+ * static input or the lap of a ring cuts short. */
+static gboolean
+wants_more(const CtRunNode *node)
+{
+    const CtFootprint *rule = &node->plan->footprint;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRunInput *input = &node->inputs[i];
+        const CtBlock *block = &node->arrivals[i].block;
+        if (!input->ring || input->is_static)
+            continue;
+        const gboolean completes = rule->kind == CT_FOOTPRINT_SUM &&
+                                   block->index % rule->hop + block->n_samples >= rule->hop;
+        if (block->n_samples < node->plan->batch && !node->arrivals[i].ended && !completes &&
+            block->index + block->n_samples == input->ring->written)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 gboolean
 ct_firing_gather(CtRunNode *node, GError **error)
 {
+    node->waits = FALSE;
     if (!gather_inputs(node, error) || !gather_outputs(node))
+        return FALSE;
+    node->waits = !node->hurried && wants_more(node);
+    node->hurried = FALSE;
+    if (node->waits)
         return FALSE;
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring && !node->inputs[i].is_static)
@@ -367,26 +415,6 @@ count_items(const CtRunNode *node)
 }
 
 /* Sets the blocks of the firing as advance decided; FALSE where there is nothing to work on. */
-/* The same memory as the reader is bound to it: axes of length 1 may stand elsewhere, and real and
- * imaginary parts be an axis. */
-static void
-view_block(CtBlock *block, const CtLayout *written, const CtLayout *bound)
-{
-    if (ct_layout_equal(written, bound))
-        return;
-    const CtBlock whole = *block;
-    block->type = ct_layout_type(bound);
-    block->n_axes = bound->n_axes;
-    for (guint a = 0; a < bound->n_axes; a++) {
-        const CtLayoutAxis *axis = &bound->axes[a];
-        const gint from = axis->count ? ct_layout_block_axis(written, axis->name)
-                                      : ct_layout_axis(written, axis->name);
-        block->length[a] = from >= 0 ? whole.length[from] : 2;
-        block->stride[a] =
-            from >= 0 ? whole.stride[from] : (gint64)ct_type_info(block->type)->bytes;
-    }
-}
-
 static gboolean
 set_blocks(CtRunNode *node)
 {
@@ -404,8 +432,8 @@ set_blocks(CtRunNode *node)
             if (ring->time >= 0)
                 block->length[ring->time] = (arrival->used + ring->granule - 1) / ring->granule;
             any |= arrival->used > 0;
+            ct_firing_view(node, i, block);
         }
-        view_block(block, &ring->link->layout, &node->plan->input_bindings[i].layout);
     }
     node->is_last = is_last(node);
     for (guint o = 0; o < node->n_outputs; o++) {

@@ -92,16 +92,44 @@ set_granules(CtPlan *plan)
     }
 }
 
+/* Every firing goes through these as a whole, however few its samples: the sums that it carries on,
+ * and static inputs. */
+static gsize
+bytes_of_sums(const CtPlan *plan, const CtPlanNode *node)
+{
+    gsize bytes = 0;
+    for (guint i = 0; node->footprint.kind == CT_FOOTPRINT_SUM && i < node->n_outputs; i++)
+        bytes += node->outputs[i] >= 0 ? bytes_of(link_at(plan, node->outputs[i]), 1) : 0;
+    return bytes;
+}
+
+static gsize
+bytes_of_statics(const CtPlan *plan, const CtPlanNode *node)
+{
+    gsize bytes = 0;
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i] >= 0 && ct_node_input_port(&node->nodes[0], i)->flags & CT_PORT_STATIC)
+            bytes += bytes_of(link_at(plan, node->inputs[i]), 1);
+    return bytes;
+}
+
 /* Samples of an input that a firing of a node may see to stay near `cache_bytes`. */
 static gint64
 input_in_cache(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cache_bytes)
 {
-    gsize of_sum = 0;
-    if (node->footprint.kind == CT_FOOTPRINT_SUM) {
-        for (guint i = 0; i < node->n_outputs; i++)
-            of_sum += node->outputs[i] >= 0 ? bytes_of(link_at(plan, node->outputs[i]), 1) : 0;
-    }
-    return samples_in(link_at(plan, node->inputs[port]), MAX(cache_bytes, input_to_sum * of_sum));
+    const gsize whole = MAX(input_to_sum * bytes_of_sums(plan, node), bytes_of_statics(plan, node));
+    return samples_in(link_at(plan, node->inputs[port]), MAX(cache_bytes, whole));
+}
+
+/* A firing of few samples would spend its time on what it goes through as a whole: it is worth to
+ * wait for as many bytes of input, of those that it is to see. */
+static gint64
+batch_of(const CtPlan *plan, const CtPlanNode *node, guint port, gint64 seen)
+{
+    const gsize whole = bytes_of_sums(plan, node) + bytes_of_statics(plan, node);
+    if (whole == 0 || !flows(plan, node, port))
+        return 0;
+    return MIN(seen, samples_in(link_at(plan, node->inputs[port]), whole));
 }
 
 /* What a firing makes, so that neither what it makes nor what it sees leaves the cache: at least
@@ -118,7 +146,8 @@ size_outputs(CtPlan *plan, const CtPlanNode *node, gsize cache_bytes)
         const CtPlanLink *link = link_at(plan, node->outputs[i]);
         granule = MAX(granule, link->granule);
         if (!fixed)
-            samples = MIN(samples, samples_in(link, cache_bytes));
+            samples =
+                MIN(samples, samples_in(link, MAX(cache_bytes, bytes_of_statics(plan, node))));
     }
     for (guint i = 0; i < node->n_inputs; i++) {
         if (!flows(plan, node, i))
@@ -172,9 +201,10 @@ size_link(CtPlan *plan, CtPlanLink *link, gsize cache_bytes)
     gint64 largest = 1, history = 0;
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-        const CtPlanNode *node = node_at(plan, reader->node);
+        CtPlanNode *node = g_ptr_array_index(plan->nodes, reader->node);
         gint64 least;
         const gint64 wanted = full_firing(plan, node, reader->port, cache_bytes, &least);
+        node->batch = MAX(node->batch, batch_of(plan, node, reader->port, wanted));
         node->input_bindings[reader->port].max_samples = wanted;
         largest = MAX(largest, wanted);
         history = MAX(history, least - 1);

@@ -24,6 +24,8 @@ typedef struct {
     gint *outputs;              /* links; −1: nobody reads it */
     CtBinding *output_bindings; /* described, and laid out as if it were read, even then */
     CtFootprint footprint;      /* of the covered nodes in a row */
+    gint64 batch;               /* input samples for which a firing waits while others are at work;
+                                   0: it takes what stands */
     gdouble seconds;            /* predicted, per second of stream (per sample without clock) */
     gdouble operations;         /* useful, per sample of the first output (first input of a sink) */
     gdouble bytes;              /* in and out, each once, per the same */

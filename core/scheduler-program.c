@@ -75,6 +75,7 @@ ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *blo
         ct_ring_window(ring, reader, block);
         if (block->n_samples > 0) {
             ct_ring_hold(ring, reader, block);
+            ct_firing_view(node, 0, block);
             break;
         }
         over = ring->ended;

@@ -387,13 +387,32 @@ check_stall(CtScheduler *scheduler)
                      "the graph stands still: nodes %s can neither go on nor end", names->str));
 }
 
+/* Where nobody is at work, nodes that wait for more input than stands shall take what there is, so
+ * that neither a stream that trickles nor a program that feeds and takes by turns is held up. */
+static gboolean
+hurry(CtScheduler *scheduler)
+{
+    gboolean any = FALSE;
+    if (scheduler->sleeping < scheduler->alive || is_anything_pending(scheduler))
+        return FALSE;
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        CtRunNode *node = &scheduler->nodes[i];
+        if (node->status != CT_NODE_IDLE || !node->waits)
+            continue;
+        node->hurried = any = TRUE;
+        ct_scheduler_wake(scheduler, i);
+    }
+    return any;
+}
+
 static void
 sleep_until_changed(CtScheduler *scheduler, CtRunner *runner)
 {
     scheduler->sleeping++;
+    const gboolean hurried = hurry(scheduler);
     check_stall(scheduler);
-    if (scheduler->stop) {
-        /* Found to stand still. */
+    if (scheduler->stop || (hurried && !runner->node)) {
+        /* Found to stand still, or to go on at once. */
     } else if (runner->node) {
         pthread_cond_wait(&runner->wake, &scheduler->lock);
     } else {
