@@ -37,7 +37,10 @@ def random_weights(shape):
     return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(numpy.complex64)
 
 
-def graph(layout, shape, out="", port=None, file=None, loses=""):
+BEAMS = ', layout: "[time channel beam pol]"'
+
+
+def graph(layout, shape, out=BEAMS, port=None, file=None, loses=""):
     source = "from: x" if port is None else "from: { voltages: x, weights: w }"
     weights = "" if port is None else f"""
   w: {{ stage: input, layout: "cf32[time {port[0]}]", shape: [-1, {port[1]}] }}"""
@@ -190,7 +193,7 @@ class Beamform(unittest.TestCase):
         self.fails("wants to stand alone", layout, shape, port=("beam station", "5, 4"),
                    file=self.path)
         self.fails("wants the axis station", layout, shape, port=("beam station", "5, 6"))
-        self.fails("without the axis beam", "cf32[time beam station]", [-1, 4, 4], file=self.path)
+        self.fails("without the axis beam", "cf32[time beam station]", [-1, 4, 4], "", file=self.path)
 
 
 if __name__ == "__main__":

@@ -62,14 +62,14 @@ def products(numbers, integration):
     return numpy.stack(sums), numpy.stack(norms)
 
 
-def graph(layout, shape, integration, more="", loses="", out="", weights=False):
+def graph(layout, shape, integration, more="", loses="", out="", weights=""):
     text = f"""
 stages:
   x: {{ stage: input, layout: "{layout}", shape: [{', '.join(map(str, shape))}] {loses} }}
   v: {{ stage: correlate, from: x, integration: {integration} {more} }}
   y: {{ stage: output, from: v {out} }}
 """
-    return text + ("  w: { stage: output, from: v.weights }\n" if weights else "")
+    return text + (f"  w: {{ stage: output, from: v.weights {weights} }}\n" if weights else "")
 
 
 def correlate(kind, axes, x, integration, variant, cuts=(1 << 16,), workers=1, output="cf32",
@@ -234,8 +234,11 @@ class Weights(unittest.TestCase):
         """Weights of cf32[time channel station pol] voltages whose validity is [lane][time]; they
         are 1 where `full`, of their own shape, says that they are valid."""
         x = full.astype(numpy.complex64)
+        pols = " pol pol'"
         text = graph("cf32[time channel station pol]", [-1, *shape], integration,
-                     loses=f", loses: [{', '.join(loses)}]" if loses else "", weights=True)
+                     loses=f", loses: [{', '.join(loses)}]" if loses else "",
+                     out=f', layout: "[time channel baseline{pols}]"',
+                     weights=f', layout: "[time channel baseline{pols if "pol" in loses else ""}]"')
         feeds = {"x": pipeline.Feed(x, 0, cuts, valid)}
         return pipeline.run(text, feeds, {"y": (0, 1), "w": (0, 1)}, {"v": variant},
                             workers=workers)
