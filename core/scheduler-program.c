@@ -41,6 +41,8 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
     ct_ring_bridge(ring, &last, block);
     pthread_mutex_lock(&scheduler->lock);
     ct_ring_feed(ring, block, released, user_data);
+    /* Short blocks before it may stand whole in its bridge. */
+    ct_ring_reclaim(ring);
     node->totals.firings++;
     node->totals.samples += block->n_samples;
     ct_scheduler_wake_readers(scheduler, ring);
