@@ -142,13 +142,15 @@ ct_firing_view(const CtRunNode *node, guint input, CtBlock *block)
     const CtBlock whole = *block;
     block->type = ct_layout_type(bound);
     block->n_axes = bound->n_axes;
-    for (guint a = 0; a < bound->n_axes; a++) {
+    gint64 next = (gint64)ct_type_info(block->type)->bytes;
+    for (guint a = bound->n_axes; a-- > 0;) {
         const CtLayoutAxis *axis = &bound->axes[a];
         const gint from = axis->count ? ct_layout_block_axis(written, axis->name)
                                       : ct_layout_axis(written, axis->name);
         block->length[a] = from >= 0 ? whole.length[from] : 2;
-        block->stride[a] =
-            from >= 0 ? whole.stride[from] : (gint64)ct_type_info(block->type)->bytes;
+        /* An axis of length 1 has the stride that it would have here if it were longer. */
+        block->stride[a] = from >= 0 && whole.length[from] != 1 ? whole.stride[from] : next;
+        next = block->stride[a] * block->length[a];
     }
 }
 
