@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Benchmarks: stages, pipelines, what the framework adds, and the floors. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+gboolean
+is_wanted(const char *group, const char *name, char *const *patterns)
+{
+    if (!patterns || !patterns[0])
+        return TRUE;
+    for (; *patterns; patterns++)
+        if (g_str_equal(*patterns, group) || strstr(name, *patterns))
+            return TRUE;
+    return FALSE;
+}
+
+void
+table_print_head(void)
+{
+    printf("%-10s %-33s %2s %10s %8s %8s %6s %6s %6s  %s\n", "", "", "w", "Msamples/s", "GB/s",
+           "Gop/s", "of FMA", "of L2", "of mem", "variant, layouts");
+}
+
+static void
+print_share(gdouble share)
+{
+    if (share > 0)
+        printf(" %5.1f%%", 100 * share);
+    else
+        printf(" %6s", "");
+}
+
+void
+table_print(const Contender *contender)
+{
+    const Rates *rates = &contender->rates;
+    printf("%-10s %-33s %2u ", contender->group, contender->name, contender->n_threads);
+    if (contender->failure) {
+        printf("not run: %s\n", contender->failure);
+        return;
+    }
+    printf("%10.2f %8.2f %8.2f", rates->samples * 1e-6, rates->bytes * 1e-9,
+           rates->operations * 1e-9);
+    print_share(contender->of_fma);
+    print_share(contender->of_l2);
+    print_share(contender->of_dram);
+    printf("  %s\n", contender->remark ? contender->remark : "");
+}
+
+static void
+print_framework(const Contender *contender)
+{
+    printf("%-10s %-33s %2u ", contender->group, contender->name, contender->n_threads);
+    const Rates *rates = &contender->rates;
+    if (contender->failure)
+        printf("not run: %s\n", contender->failure);
+    else
+        printf("%10.2f us per node and block, %.2f us of processor time\n", 1e6 / rates->firings,
+               1e6 * rates->processors / rates->firings);
+}
+
+static void
+measure(GPtrArray *contenders, CeilingMeter *meter, guint n_slices, char *const *patterns)
+{
+    table_print_head();
+    for (guint i = 0; i < contenders->len; i++) {
+        Contender *contender = contenders->pdata[i];
+        if (!is_wanted(contender->group, contender->name, patterns))
+            continue;
+        g_autoptr(GPtrArray) one = g_ptr_array_new();
+        g_ptr_array_add(one, contender);
+        contenders_measure(one, meter, n_slices);
+        if (g_str_equal(contender->group, "framework"))
+            print_framework(contender);
+        else
+            table_print(contender);
+        fflush(stdout);
+    }
+}
+
+static void
+print_ceilings(CeilingMeter *meter, guint n_threads)
+{
+    g_autoptr(GArray) fma = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    g_autoptr(GArray) l2 = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    g_autoptr(GArray) dram = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    for (guint i = 0; i < 9; i++) {
+        Ceilings ceilings;
+        ceiling_meter_measure(meter, n_threads, &ceilings);
+        g_array_append_val(fma, ceilings.fma);
+        g_array_append_val(l2, ceilings.l2);
+        g_array_append_val(dram, ceilings.dram);
+    }
+    printf("ceilings, %u thread%s: FMA %.0f Gop/s, copy in L2 %.0f GB/s, in memory %.1f GB/s\n",
+           n_threads, n_threads > 1 ? "s" : "", median(fma) * 1e-9, median(l2) * 1e-9,
+           median(dram) * 1e-9);
+}
+
+int
+main(int n_arguments, char **arguments)
+{
+    gint n_slices = 7;
+    gboolean floors = FALSE;
+    g_auto(GStrv) patterns = NULL;
+    const GOptionEntry options[] = {
+        {"slices", 's', 0, G_OPTION_ARG_INT, &n_slices, "of each measurement (7)", "N"},
+        {"floors", 'f', 0, G_OPTION_ARG_NONE, &floors, "measure the floors; fail below one", NULL},
+        {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &patterns, NULL, "[NAME…]"},
+        {NULL},
+    };
+    g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+    g_option_context_set_summary(context, "Measures the groups stage, pipeline and framework, or "
+                                          "what has one of the NAMEs in its name.");
+    g_option_context_add_main_entries(context, options, NULL);
+    g_autoptr(GError) error = NULL;
+    if (!g_option_context_parse(context, &n_arguments, &arguments, &error)) {
+        fprintf(stderr, "%s\n", error->message);
+        return EXIT_FAILURE;
+    }
+
+    const guint n_workers = MAX(g_get_num_processors(), 2);
+    g_autoptr(CeilingMeter) meter = ceiling_meter_new(n_workers);
+    print_ceilings(meter, 1);
+    print_ceilings(meter, 2);
+    if (floors)
+        return floors_measure(meter, (guint)n_slices, patterns) ? EXIT_SUCCESS : EXIT_FAILURE;
+
+    g_autoptr(GPtrArray) contenders =
+        g_ptr_array_new_with_free_func((GDestroyNotify)contender_free);
+    stages_add(contenders);
+    pipelines_add(contenders);
+    framework_add(contenders);
+    measure(contenders, meter, (guint)n_slices, patterns);
+    return EXIT_SUCCESS;
+}

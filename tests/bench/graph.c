@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A graph as a contender: every slice is a run of its own, timed in its steady state. */
+#include "bench.h"
+
+#include <cornerturn/pipeline.h>
+#include <math.h>
+#include <string.h>
+
+/* A slice's seconds, and the firings of the timed node that it has at least. */
+#define SLICE_SECONDS 0.06
+#define SLICE_FIRINGS 8
+/* Share of a run before the clock begins: the rings are filled, their pages are there. */
+#define SKIPPED 0.3
+
+typedef struct {
+    Contender base;
+    char *text;
+    char *node;
+    char *source;
+    char *timed;    /* the node that times it */
+    gint64 samples; /* of a run; 0: not known yet */
+} Graph;
+
+/* What a run has shown. */
+typedef struct {
+    gdouble seconds, timed; /* of the clock, and its samples */
+    gdouble samples, firings;
+    gdouble all_firings;       /* of all nodes */
+    gdouble processor;         /* seconds of all threads */
+    gdouble bytes, operations; /* of the whole run */
+    gdouble width;             /* elements of a sample */
+} Run;
+
+/* The number `key` in a node's line of the statistics; 0 where it is not there. */
+static gdouble
+number(const char *line, const char *key)
+{
+    g_autofree char *quoted = g_strdup_printf("\"%s\": ", key);
+    const char *end = strchr(line, '\n');
+    const char *at = g_strstr_len(line, end ? end - line : -1, quoted);
+    return at ? g_ascii_strtod(at + strlen(quoted), NULL) : 0;
+}
+
+static gboolean
+contains(const char *line, const char *text)
+{
+    const char *end = strchr(line, '\n');
+    return g_strstr_len(line, end ? end - line : -1, text) != NULL;
+}
+
+static void
+read_stats(const Graph *graph, const char *json, Run *run)
+{
+    g_autofree char *timed = g_strdup_printf("{\"name\": \"%s\"", graph->timed);
+    for (const char *line = strstr(json, "{\"name\""); line; line = strstr(line + 1, "{\"name\"")) {
+        const gboolean is_timed = g_str_has_prefix(line, timed);
+        const gboolean is_end = contains(line, ".source\"") || contains(line, ".sink\"") ||
+                                contains(line, "\"discard\"") || contains(line, "\"generate\"");
+        if (is_timed) {
+            run->seconds = number(line, "nanoseconds") * 1e-9;
+            run->timed = number(line, "timed");
+            run->samples = number(line, "samples");
+            run->firings = number(line, "firings");
+            run->processor = number(line, "processor") * 1e-9;
+        }
+        run->all_firings += number(line, "firings");
+        if (is_end)
+            run->bytes += number(line, "bytes");
+        if (!is_end || !g_str_equal(graph->timed, graph->source))
+            run->operations += number(line, "operations");
+    }
+}
+
+/* Variant and layouts of the node, as the plan prints them, and what was inserted. */
+static char *
+describe(const Graph *graph, CtPipeline *pipeline)
+{
+    g_autofree char *plan = ct_pipeline_describe(pipeline, "text", NULL);
+    if (!plan)
+        return NULL;
+    g_auto(GStrv) lines = g_strsplit(plan, "\n", -1);
+    GString *remark = g_string_new(NULL);
+    for (guint i = 0; lines[i]; i++) {
+        g_auto(GStrv) words = g_regex_split_simple("  +", lines[i], 0, 0);
+        if (g_strv_length(words) < 3 || i == 0)
+            continue;
+        const gboolean inserted = strchr(words[0], '>') != NULL || words[0][0] == '+';
+        if (inserted)
+            g_string_append_printf(remark, "%s+ %s", remark->len ? "; " : "", words[0]);
+        else if (graph->node && g_str_equal(words[0], graph->node))
+            g_string_append_printf(remark, "%s%s %s", remark->len ? "; " : "", words[1], words[2]);
+    }
+    return g_string_free(remark, FALSE);
+}
+
+static gboolean
+run_once(Graph *graph, gint64 samples, Run *run, GError **error)
+{
+    g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(graph->text, -1, graph->base.name, error);
+    if (!pipeline)
+        return FALSE;
+    ct_pipeline_set_workers(pipeline, graph->base.n_threads);
+    g_autofree char *set_samples =
+        g_strdup_printf("%s.samples=%" G_GINT64_FORMAT, graph->source, samples);
+    g_autofree char *set_skip = g_strdup_printf("%s.skip=%" G_GINT64_FORMAT, graph->timed,
+                                                (gint64)(SKIPPED * (gdouble)samples));
+    if (!ct_pipeline_set(pipeline, set_samples, error) ||
+        !ct_pipeline_set(pipeline, set_skip, error))
+        return FALSE;
+    const CtStream *stream = ct_pipeline_stream(pipeline, graph->source, NULL, error);
+    if (!stream)
+        return FALSE;
+    run->width = (gdouble)ct_stream_width(stream);
+    if (!ct_pipeline_start(pipeline, error))
+        return FALSE;
+    ct_pipeline_wait(pipeline, -1);
+    if (!ct_pipeline_result(pipeline, error))
+        return FALSE;
+    g_autofree char *json = ct_pipeline_stats_json(pipeline);
+    read_stats(graph, json, run);
+    if (!graph->base.remark)
+        graph->base.remark = describe(graph, pipeline);
+    return TRUE;
+}
+
+static gboolean
+run_slice(Contender *contender, Rates *rates, GError **error)
+{
+    Graph *graph = (Graph *)contender;
+    gint64 samples = graph->samples > 0 ? graph->samples : 4096;
+    for (;;) {
+        Run run = {0};
+        if (!run_once(graph, samples, &run, error))
+            return FALSE;
+        const gdouble timed_firings = run.samples > 0 ? run.firings * run.timed / run.samples : 0;
+        const gboolean long_enough = run.seconds >= SLICE_SECONDS / 2;
+        if (graph->samples > 0 || (long_enough && timed_firings >= SLICE_FIRINGS)) {
+            const gdouble rate = run.timed / run.seconds;
+            *rates = (Rates){
+                .samples = rate * run.width,
+                .bytes = rate * run.bytes / run.samples,
+                .operations = rate * run.operations / run.samples,
+                .firings = rate * run.all_firings / run.samples,
+                .processors = run.processor / run.seconds,
+            };
+            graph->samples = samples;
+            return TRUE;
+        }
+        const gdouble by_time = SLICE_SECONDS / MAX(run.seconds, 1e-6);
+        const gdouble by_firings = 1.2 * SLICE_FIRINGS / MAX(timed_firings, 0.2);
+        samples = (gint64)((gdouble)samples * CLAMP(MAX(by_time, by_firings), 1.3, 16));
+    }
+}
+
+static void
+clear(Contender *contender)
+{
+    Graph *graph = (Graph *)contender;
+    g_free(graph->text);
+    g_free(graph->node);
+    g_free(graph->source);
+    g_free(graph->timed);
+}
+
+Contender *
+graph_contender_new(const char *group, const char *name, guint n_workers, const char *text,
+                    const char *source, const char *timed, const char *node)
+{
+    Graph *graph = g_new0(Graph, 1);
+    contender_init(&graph->base, group, name, n_workers);
+    graph->base.run = run_slice;
+    graph->base.clear = clear;
+    graph->text = g_strdup(text);
+    graph->node = g_strdup(node);
+    graph->source = g_strdup(source);
+    graph->timed = g_strdup(timed);
+    return &graph->base;
+}

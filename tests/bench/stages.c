@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every stage alone, between a source and a sink that cost nothing; and the framework alone. */
+#include "bench.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *name;
+    const char *type; /* of the source */
+    const char *axes, *lengths;
+    const char *stages; /* lines of the graph: from `source` to `stage` */
+} Case;
+
+#define ONE(text) "  stage: { stage: " text ", from: source }\n"
+
+static const Case cases[] = {
+    {"fir ci8 256x16", "ci8", "station, pol", "16, 2", ONE("fir, n_channels: 256, n_taps: 16")},
+    {"fir cf32 256x16", "cf32", "station, pol", "16, 2", ONE("fir, n_channels: 256, n_taps: 16")},
+    {"fir ci16 256x16", "ci16", "station, pol", "16, 2", ONE("fir, n_channels: 256, n_taps: 16")},
+    {"fir ci8 1024x8 one station", "ci8", "pol", "2", ONE("fir, n_channels: 1024, n_taps: 8")},
+    {"fir ci8 16x8 subbands", "ci8", "subband, pol", "122, 2",
+     ONE("fir, n_channels: 16, n_taps: 8")},
+    {"fir cf32 decimate by 8, 64 taps", "cf32", "pol", "2",
+     ONE("fir, n_channels: 1, n_taps: 64, hop: 8")},
+    {"fft 16", "cf32", "phase, station, pol", "16, 16, 2", ONE("fft")},
+    {"fft 256", "cf32", "phase, station, pol", "256, 16, 2", ONE("fft")},
+    {"fft 1024", "cf32", "phase, station, pol", "1024, 4, 2", ONE("fft")},
+    {"fft 4096", "cf32", "phase, pol", "4096, 2", ONE("fft")},
+    {"fft 65536 along time", "cf32", "pol", "2", ONE("fft, axis: time, length: 65536")},
+    {"delay of spectra", "cf32", "channel, station, pol", "256, 16, 2",
+     ONE("delay, spiral: 150 m, direction: [[0.2, 0.1]]")},
+    {"delay of samples", "cf32", "station, pol", "16, 2",
+     ONE("delay, spiral: 150 m, direction: [[0.2, 0.1]]")},
+    {"gains", "cf32", "channel, station, pol", "256, 16, 2", ONE("gains, value: 1")},
+    {"beamform 64 stations, 100 beams", "cf32", "channel, station, pol", "256, 64, 2",
+     "  pointing: { stage: pointing, from: source, spiral: 150 m, disk: 0.05, n_beams: 100 }\n"
+     "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"},
+    {"beamform 16 stations, 4 beams", "cf32", "channel, station, pol", "256, 16, 2",
+     "  pointing: { stage: pointing, from: source, spiral: 150 m, disk: 0.05, n_beams: 4 }\n"
+     "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"},
+    {"correlate cf32 1 station", "cf32", "channel, station, pol", "4096, 1, 2",
+     ONE("correlate, integration: 64")},
+    {"correlate cf32 16 stations", "cf32", "channel, station, pol", "64, 16, 2",
+     ONE("correlate, integration: 256")},
+    {"correlate cf32 64 stations", "cf32", "channel, station, pol", "16, 64, 2",
+     ONE("correlate, integration: 256")},
+    {"correlate ci8 16 stations", "ci8", "channel, station, pol", "64, 16, 2",
+     ONE("correlate, integration: 256")},
+    {"correlate ci8 64 stations", "ci8", "channel, station, pol", "16, 64, 2",
+     ONE("correlate, integration: 256")},
+    {"power", "cf32", "channel, station, pol", "256, 16, 2", ONE("power")},
+    {"power IQUV", "cf32", "channel, station, pol", "256, 16, 2", ONE("power, stokes: IQUV")},
+    {"integrate 256", "f32", "channel, station, pol", "256, 16, 2", ONE("integrate, length: 256")},
+    {"quantise to ci8", "cf32", "channel, station, pol", "256, 16, 2",
+     ONE("quantise, type: ci8, scale: 30")},
+    {"convert ci8 to cf32", "ci8", "channel, station, pol", "256, 16, 2",
+     ONE("convert, type: cf32")},
+    {"convert ci4 to ci8", "ci4", "channel, station, pol", "256, 16, 2", ONE("convert, type: ci8")},
+    {"copy", "cf32", "channel, station, pol", "256, 16, 2", ONE("copy")},
+    {"stack 2 stations", "ci8", "station, pol", "1, 2",
+     "  other: { stage: bench.source, type: ci8, axes: [station, pol], lengths: [1, 2], "
+     "samples: 1000000000000 }\n"
+     "  stage: { stage: stack, from: [source, other], axis: station }\n"},
+};
+
+static const char *const generators[][2] = {
+    {"generate noise cf32", "type: cf32"},
+    {"generate noise ci8", "type: ci8"},
+    {"generate 3 sources ci8",
+     "type: ci8, source_directions: [[0.15, 0.25], [-0.3, 0.1], [0.05, -0.4]], source_powers: 0.1"},
+};
+
+static char *
+source_entry(const Case *one)
+{
+    return g_strdup_printf("stages:\n  source: { stage: bench.source, type: %s, axes: [%s], "
+                           "lengths: [%s] }\n",
+                           one->type, one->axes, one->lengths);
+}
+
+void
+stages_add(GPtrArray *contenders)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *source = source_entry(&cases[i]);
+        g_autofree char *text = g_strconcat(source, cases[i].stages,
+                                            "  sink: { stage: bench.sink, from: stage }\n", NULL);
+        g_ptr_array_add(contenders, graph_contender_new("stage", cases[i].name, 1, text, "source",
+                                                        "source", "stage"));
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(generators); i++) {
+        g_autofree char *text = g_strdup_printf(
+            "stages:\n  stage: { stage: generate, sample_rate: 20 MHz, centre_frequency: 150 MHz, "
+            "n_stations: 16, n_pols: 2, spiral: 120 m, %s }\n"
+            "  sink: { stage: bench.sink, from: stage }\n",
+            generators[i][1]);
+        g_ptr_array_add(contenders, graph_contender_new("stage", generators[i][0], 1, text, "stage",
+                                                        "sink", "stage"));
+    }
+}
+
+/* Ten empty nodes between source and sink, blocks of one sample. */
+void
+framework_add(GPtrArray *contenders)
+{
+    static const char *const stages[] = {"bench.nothing.whole", "bench.nothing"};
+    static const char *const names[] = {"chain of ten", "chain of ten, in ranges"};
+    for (guint i = 0; i < G_N_ELEMENTS(stages); i++)
+        for (guint n_workers = 1; n_workers <= 2; n_workers++) {
+            GString *text = g_string_new(
+                "stages:\n  source: { stage: bench.source, type: cf32, axes: [channel], "
+                "lengths: [16], block: { time: 16 } }\n");
+            for (guint k = 0; k < 10; k++) {
+                g_autofree char *from = k > 0 ? g_strdup_printf("n%u", k - 1) : g_strdup("source");
+                g_string_append_printf(text, "  n%u: { stage: %s, from: %s }\n", k, stages[i],
+                                       from);
+            }
+            g_string_append(text, "  sink: { stage: bench.sink, from: n9 }\n");
+            g_ptr_array_add(contenders, graph_contender_new("framework", names[i], n_workers,
+                                                            text->str, "source", "source", "n0"));
+            g_string_free(text, TRUE);
+        }
+}
