@@ -133,7 +133,8 @@ batch_of(const CtPlan *plan, const CtPlanNode *node, guint port, gint64 seen)
 }
 
 /* What a firing makes, so that neither what it makes nor what it sees leaves the cache: at least
- * one sample. A source's `block` is taken at its word. */
+ * one sample. A history that alone fills the cache is read again in every firing, which then has as
+ * much that is new. A source's `block` is taken at its word. */
 static void
 size_outputs(CtPlan *plan, const CtPlanNode *node, gsize cache_bytes)
 {
@@ -155,7 +156,7 @@ size_outputs(CtPlan *plan, const CtPlanNode *node, gsize cache_bytes)
         const gint64 seen = input_in_cache(plan, node, i, cache_bytes);
         const gint64 extra =
             footprint->kind == CT_FOOTPRINT_WINDOW ? footprint->window - footprint->hop : 0;
-        samples = MIN(samples, MAX(1, (seen - extra) / footprint->hop));
+        samples = MIN(samples, MAX(1, MAX(seen - extra, extra) / footprint->hop));
     }
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] < 0)

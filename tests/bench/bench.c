@@ -21,8 +21,8 @@ is_wanted(const char *group, const char *name, char *const *patterns)
 void
 table_print_head(void)
 {
-    printf("%-10s %-33s %2s %10s %8s %8s %6s %6s %6s  %s\n", "", "", "w", "Msamples/s", "GB/s",
-           "Gop/s", "of FMA", "of L2", "of mem", "variant, layouts");
+    printf("%-10s %-33s %2s %5s %10s %8s %8s %6s %6s %6s  %s\n", "", "", "w", "busy", "Msamples/s",
+           "GB/s", "Gop/s", "of FMA", "of L2", "of mem", "variant, layouts");
 }
 
 static void
@@ -43,8 +43,8 @@ table_print(const Contender *contender)
         printf("not run: %s\n", contender->failure);
         return;
     }
-    printf("%10.2f %8.2f %8.2f", rates->samples * 1e-6, rates->bytes * 1e-9,
-           rates->operations * 1e-9);
+    printf("%4.0f%% %10.2f %8.2f %8.2f", 100 * rates->processors / contender->n_threads,
+           rates->samples * 1e-6, rates->bytes * 1e-9, rates->operations * 1e-9);
     print_share(contender->of_fma);
     print_share(contender->of_l2);
     print_share(contender->of_dram);
