@@ -98,6 +98,25 @@ class Copies(graphs.GraphTest):
         array = make_array(["time", "pol"], "cf32")
         self.check_copy(array, array, copy_stages("[time pol]"))
 
+    def test_another_order_and_type(self):
+        """What a sink wants and a source has not, the planner inserts."""
+        axes = ["time", "channel", "station", "pol"]
+        array = make_array(axes, "ci8")
+        np.save(self.folder / "in.npy", array)
+        whole = array[..., 0] + 1j * array[..., 1].astype(np.float32)
+        for order in ("pol time channel station", "channel station pol time",
+                      "station pol time channel"):
+            for name, block in (("ci8", 5), ("cf32", 1), ("cf64", 37)):
+                with self.subTest(order=order, type=name):
+                    self.run_graph(copy_stages("ci8[time channel station pol]",
+                                               {"block": {"time": block}},
+                                               {"layout": f"{name}[{order}]"}))
+                    copy = np.load(self.folder / "out.npy")
+                    if name == "ci8":
+                        copy = copy[..., 0] + 1j * copy[..., 1].astype(np.float32)
+                    np.testing.assert_array_equal(
+                        copy, whole.transpose([axes.index(axis) for axis in order.split()]))
+
     def test_no_time(self):
         array = make_array(["channel", "pol"], "cf64")
         self.check_copy(array, array, copy_stages("cf64[channel pol]"))

@@ -104,7 +104,7 @@ class Samples(Recording):
         statistics = self.run_graph({
             "sky": {"stage": "vdif.source", "path": str(path), "bits": 4,
                     "sample_rate": "390625 Hz"},
-            "out": {"stage": "file.sink", "from": "sky", "path": "out.npy"}}, "--duration", "0.01")
+            "out": {"stage": "discard", "from": "sky"}})
         counts = next(n for n in statistics["nodes"] if n["name"] == "sky")["counters"]
         # Ten frames of ten threads over 3764 frames of time.
         self.assertEqual({name: n for name, n in counts.items() if n},
