@@ -76,19 +76,23 @@ class Fringes:
         both = np.einsum("cbpp->cb", sums)
         i, j = np.tril_indices(len(sky.positions))
         autos, cross = np.flatnonzero(i == j), np.flatnonzero(i != j)
-        station = np.median(both[:, autos].real, axis=0)
+        offset = np.fft.fftfreq(len(sums), 1 / sky.rate)
+        self.inner = np.abs(offset) < 0.4 * sky.rate  # the filters of `generate` are flat here
+        station = np.median(both[np.ix_(self.inner, autos)].real, axis=0)
         self.visibilities = (both / np.sqrt(station[i] * station[j]))[:, cross]
         self.power = (both[:, autos].real / station).mean(axis=1)  # [channel], 1 is typical
         self.pairs = np.stack([i, j], axis=1)[cross]
         self.baselines = (sky.positions[i] - sky.positions[j])[cross]
-        offset = np.fft.fftfreq(len(sums), 1 / sky.rate)
         self.frequencies = sky.centre + offset
-        self.inner = np.abs(offset) < 0.4 * sky.rate  # the filters of `generate` are flat here
 
     def fringe(self, l, m, channels):
         """exp(2πi f b·s/c): the visibilities of a source of power 1; the array is flat."""
         turns = self.frequencies[channels, None] * (self.baselines @ [l, m]) / LIGHT
         return np.exp(2j * np.pi * turns)
+
+    def model(self, rows, channels):
+        """The visibilities of sources (l, m, power)."""
+        return sum(power * self.fringe(l, m, channels) for l, m, power in rows)
 
     def image(self, data, channels, l, m):
         """[l m] the mean of the visibilities, turned back by the fringes of each direction."""
@@ -164,13 +168,12 @@ def print_fringes(fringes, rows, channels):
         if not true or not found:
             continue
         others = [row for _, row in rows if row and row is not found]
-        left = fringes.visibilities[channels] - sum(
-            power * fringes.fringe(l, m, channels) for l, m, power in others)
-        centre = np.array([np.argmin(np.abs(fringes.frequencies - fringes.frequencies[channels].mean()))])
+        left = fringes.visibilities[channels] - fringes.model(others, channels)
+        back = fringes.fringe(*true[:2], channels).conj()
+        middle = fringes.fringe(*true[:2], [0])[0]  # channel 0 is the centre of the band
         for b in np.linspace(0, len(fringes.pairs) - 1, 5).astype(int):
-            rotate = fringes.fringe(*true[:2], channels)[:, b]
-            measured = np.mean(left[:, b] * rotate.conj()) * fringes.fringe(*true[:2], centre)[0, b]
-            expected = true[2] * fringes.fringe(*true[:2], centre)[0, b]
+            measured = np.mean(left[:, b] * back[:, b]) * middle[b]
+            expected = true[2] * middle[b]
             i, j = fringes.pairs[b]
             print(f"{n:10} {i:4} – {j:<3} {np.linalg.norm(fringes.baselines[b]):7.1f} "
                   f"{np.abs(expected):10.4f} {np.degrees(np.angle(expected)):9.2f} "
@@ -189,7 +192,6 @@ def main(pipeline, path="visibilities.npy"):
 
     found, error = fringes.search(fringes.visibilities[channels], channels)
     sources = pair_up(sky.sources, found)
-    model = lambda c: sum(power * fringes.fringe(l, m, c) for l, m, power in found)
 
     print("Sources of the simulated sky: direction cosines, share of the power that a station "
           f"receives (± {error:.1g})\n")
@@ -198,7 +200,7 @@ def main(pipeline, path="visibilities.npy"):
     rows = []
     for c in tones:
         channel = np.array([c])
-        left = fringes.visibilities[channel] - model(channel)
+        left = fringes.visibilities[channel] - fringes.model(found, channel)
         for l, m, power in fringes.search(left, channel, most=1)[0]:
             rows.append((l, m, power * sky.bandwidth))
     print_sources("tone", pair_up(sky.tones, rows))
