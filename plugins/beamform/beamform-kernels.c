@@ -110,11 +110,12 @@ round_up(gsize bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* Sums of ROWS times and a block of beams: [pol][time][lane] complex. */
+/* Sums of ROWS times and a block of beams, [time][pol][lane] complex, and rows that nobody reads.
+ */
 static gsize
 tile_bytes(const BeamformShape *shape)
 {
-    return shape->n_pols * ROWS * 2 * CT_VECTOR_BYTES;
+    return (shape->n_pols + 1) * ROWS * 2 * CT_VECTOR_BYTES;
 }
 
 gboolean
@@ -146,25 +147,25 @@ CT_ISA(beamform_pack)(const BeamformShape *shape, const guint8 *weights, gint64 
 
 /* ---- sums ---- */
 
-/* tile[r] = Σ_s w[s] · x[r][s]: of ROWS times, `row_stride` bytes apart, and the lanes of a panel.
- */
-static void
-sum_rows(gsize n_stations, const guint8 *voltages, gint64 row_stride, gint64 station_stride,
-         const gfloat *restrict panel, gfloat *restrict tile)
+/* Σ_s w[s] · x[r][s] for `n_rows` rows, a constant after inlining, and the lanes of a panel. Rows
+ * of the tile that follow one another are tile_step floats apart. */
+static inline __attribute__((always_inline)) void
+sum_rows(gsize n_rows, gsize n_stations, const guint8 *const *rows, gint64 station_stride,
+         const gfloat *restrict panel, gfloat *restrict tile, gsize tile_step)
 {
     Vector re[ROWS], im[ROWS];
     const guint8 *x[ROWS];
 #pragma GCC unroll 8
-    for (gsize r = 0; r < ROWS; r++) {
+    for (gsize r = 0; r < n_rows; r++) {
         re[r] = im[r] = (Vector){0};
-        x[r] = voltages + (gint64)r * row_stride;
+        x[r] = rows[r];
     }
     for (gsize s = 0; s < n_stations; s++, panel += 2 * LANES) {
         const Vector w_re = *(const Vector *)panel;
         const Vector w_im = *(const Vector *)(panel + LANES);
         const gint64 at = (gint64)s * station_stride;
 #pragma GCC unroll 8
-        for (gsize r = 0; r < ROWS; r++) {
+        for (gsize r = 0; r < n_rows; r++) {
             const gfloat x_re = ((const gfloat *)(x[r] + at))[0];
             const gfloat x_im = ((const gfloat *)(x[r] + at))[1];
             re[r] += x_re * w_re;
@@ -173,45 +174,67 @@ sum_rows(gsize n_stations, const guint8 *voltages, gint64 row_stride, gint64 sta
             im[r] += x_im * w_re;
         }
     }
-    Vector *to = (Vector *)tile;
 #pragma GCC unroll 8
-    for (gsize r = 0; r < ROWS; r++) {
-        to[2 * r] = __builtin_shufflevector(re[r], im[r], LOW);
-        to[2 * r + 1] = __builtin_shufflevector(re[r], im[r], HIGH);
+    for (gsize r = 0; r < n_rows; r++) {
+        Vector *to = (Vector *)(tile + r * tile_step);
+        to[0] = __builtin_shufflevector(re[r], im[r], LOW);
+        to[1] = __builtin_shufflevector(re[r], im[r], HIGH);
     }
 }
 
-/* The same for one time: what remains. */
+/* Any number of rows, up to ROWS: those that lack repeat the last, and go where nobody looks. */
 static void
-sum_row(gsize n_stations, const guint8 *voltages, gint64 station_stride,
-        const gfloat *restrict panel, gfloat *restrict tile)
+sum_some(gsize n, gsize n_stations, const guint8 *rows[ROWS], gint64 station_stride,
+         const gfloat *panel, gfloat *tile, gsize tile_step)
 {
-    Vector re = {0}, im = {0};
-    for (gsize s = 0; s < n_stations; s++, panel += 2 * LANES, voltages += station_stride) {
-        const Vector w_re = *(const Vector *)panel;
-        const Vector w_im = *(const Vector *)(panel + LANES);
-        const gfloat x_re = ((const gfloat *)voltages)[0];
-        const gfloat x_im = ((const gfloat *)voltages)[1];
-        re += x_re * w_re;
-        im += x_re * w_im;
-        re -= x_im * w_im;
-        im += x_im * w_re;
-    }
-    Vector *to = (Vector *)tile;
-    to[0] = __builtin_shufflevector(re, im, LOW);
-    to[1] = __builtin_shufflevector(re, im, HIGH);
+    for (gsize r = n; r < ROWS; r++)
+        rows[r] = rows[n - 1];
+    if (n > ROWS / 2)
+        sum_rows(ROWS, n_stations, rows, station_stride, panel, tile, tile_step);
+    else
+        sum_rows(ROWS / 2, n_stations, rows, station_stride, panel, tile, tile_step);
 }
 
-/* A tile [pol][ROWS][lane] to `n_times` times and `n_beams` beams. */
+/* Beams for `n` times, up to ROWS, and all polarisations: [time][pol][lane] complex. The block's
+ * weights are `offset` floats from the panels' beginning. */
+static void
+sum_tile(const BeamformShape *shape, const void *const *panels, gsize offset,
+         const guint8 *voltages, const BeamformStrides *from, gsize n, gfloat *tile)
+{
+    const guint8 *rows[ROWS];
+    const gsize n_pols = shape->n_pols;
+    if (panels[0] == panels[n_pols - 1]) { /* all alike: times and polarisations in one row */
+        gsize n_rows = 0;
+        for (gsize t = 0; t < n; t++)
+            for (gsize p = 0; p < n_pols; p++) {
+                rows[n_rows++] = voltages + (gint64)t * from->time + (gint64)p * from->pol;
+                if (n_rows < ROWS && (t + 1 < n || p + 1 < n_pols))
+                    continue;
+                sum_some(n_rows, shape->n_stations, rows, from->across,
+                         (const gfloat *)panels[0] + offset, tile, 2 * LANES);
+                tile += n_rows * 2 * LANES;
+                n_rows = 0;
+            }
+        return;
+    }
+    for (gsize p = 0; p < n_pols; p++) {
+        for (gsize r = 0; r < n; r++)
+            rows[r] = voltages + (gint64)r * from->time + (gint64)p * from->pol;
+        sum_some(n, shape->n_stations, rows, from->across, (const gfloat *)panels[p] + offset,
+                 tile + p * 2 * LANES, n_pols * 2 * LANES);
+    }
+}
+
+/* A tile [time][pol][lane] to `n_times` times and `n_beams` beams. */
 static void
 write_tile(const BeamformShape *shape, const gfloat *tile, gsize n_times, gsize n_beams,
            guint8 *beams, const BeamformStrides *to)
 {
-    const gsize pol_step = ROWS * 2 * LANES;
-    if (n_beams == LANES && shape->n_pols == 2 && to->pol == 8 && to->across == 16) {
-        for (gsize t = 0; t < n_times; t++, tile += 2 * LANES, beams += to->time) {
+    const gsize n_pols = shape->n_pols;
+    if (n_beams == LANES && n_pols == 2 && to->pol == 8 && to->across == 16) {
+        for (gsize t = 0; t < n_times; t++, tile += 4 * LANES, beams += to->time) {
             const Vector *p = (const Vector *)tile;
-            const Vector *q = (const Vector *)(tile + pol_step);
+            const Vector *q = p + 2;
             Unaligned *y = (Unaligned *)beams;
             y[0] = __builtin_shufflevector(p[0], q[0], LOW_PAIRS);
             y[1] = __builtin_shufflevector(p[0], q[0], HIGH_PAIRS);
@@ -221,17 +244,17 @@ write_tile(const BeamformShape *shape, const gfloat *tile, gsize n_times, gsize 
         return;
     }
     if (to->across == 8) {
-        for (gsize p = 0; p < shape->n_pols; p++)
-            for (gsize t = 0; t < n_times; t++)
+        for (gsize t = 0; t < n_times; t++)
+            for (gsize p = 0; p < n_pols; p++)
                 memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
-                       tile + p * pol_step + t * 2 * LANES, n_beams * 8);
+                       tile + (t * n_pols + p) * 2 * LANES, n_beams * 8);
         return;
     }
     for (gsize b = 0; b < n_beams; b++, beams += to->across)
         for (gsize t = 0; t < n_times; t++)
-            for (gsize p = 0; p < shape->n_pols; p++)
+            for (gsize p = 0; p < n_pols; p++)
                 memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
-                       tile + p * pol_step + (t * LANES + b) * 2, 8);
+                       tile + ((t * n_pols + p) * LANES + b) * 2, 8);
 }
 
 /* `n` spectra as cf32 [time][station][pol]. */
@@ -282,18 +305,8 @@ CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, cons
             guint8 *y = beams + (gint64)begin * to->time + (gint64)(block * LANES) * to->across;
             for (gsize t = 0; t < length; t += ROWS) {
                 const gsize n_times = MIN(ROWS, length - t);
-                for (gsize p = 0; p < shape->n_pols; p++) {
-                    const gfloat *panel = (const gfloat *)panels[p] + block * panel_floats(shape);
-                    const guint8 *row = x + (gint64)t * strides->time + (gint64)p * strides->pol;
-                    gfloat *rows = tile + p * ROWS * 2 * LANES;
-                    if (n_times == ROWS)
-                        sum_rows(shape->n_stations, row, strides->time, strides->across, panel,
-                                 rows);
-                    else
-                        for (gsize r = 0; r < n_times; r++)
-                            sum_row(shape->n_stations, row + (gint64)r * strides->time,
-                                    strides->across, panel, rows + r * 2 * LANES);
-                }
+                sum_tile(shape, panels, block * panel_floats(shape), x + (gint64)t * strides->time,
+                         strides, n_times, tile);
                 write_tile(shape, tile, n_times, n_beams, y + (gint64)t * to->time, to);
             }
         }
