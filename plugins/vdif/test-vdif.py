@@ -122,22 +122,30 @@ class Samples(Recording):
         python = baseband_python()
         if not python:
             self.skipTest("baseband can't be installed from a package registry here")
-        script = ("import sys, warnings, numpy\n"
+        script = ("import sys, numpy, baseband.data\n"
                   "from astropy import units\n"
                   "from baseband import vdif\n"
-                  "rate = {} if sys.argv[3] == '-' else {'sample_rate': float(sys.argv[3]) * units.Hz}\n"
-                  "numpy.save(sys.argv[2], vdif.open(sys.argv[1], 'rs', squeeze=False, **rate).read())\n")
-        for name, rate in (("sample", "-"), ("sample_vlbi", "-"), ("sample_mwa", "1280000")):
+                  "path = getattr(baseband.data, sys.argv[1], sys.argv[1])\n"
+                  "rate = {'sample_rate': float(sys.argv[3]) * units.Hz} if sys.argv[3] else {}\n"
+                  "numpy.save(sys.argv[2], vdif.open(path, 'rs', squeeze=False, **rate).read())\n"
+                  "print(path)\n")
+        # Those of the package itself have 16 channels of 1 bit, and 1024 of 4 complex bits.
+        for name, rate, layout in (
+                (self.folder_of_samples / "sample.vdif", "", "[time pol]"),
+                (self.folder_of_samples / "sample_vlbi.vdif", "", "[time pol]"),
+                (self.folder_of_samples / "sample_mwa.vdif", "1280000", "[time pol]"),
+                ("SAMPLE_BPS1_VDIF", "32000000", "[time pol subband]"),
+                ("SAMPLE_AROCHIME_VDIF", "390625", "[time pol subband]")):
+            path = subprocess.run(
+                [python, "-c", script, name, self.folder / "wanted.npy", rate],
+                check=True, capture_output=True, text=True).stdout.strip()
+            wanted = np.load(self.folder / "wanted.npy")
             for backend, block in (("cpu", 777), ("reference", 20000)):
                 with self.subTest(name, backend=backend):
-                    path = self.folder_of_samples / f"{name}.vdif"
-                    subprocess.run([python, "-c", script, path, self.folder / "wanted.npy", rate],
-                                   check=True)
-                    wanted = np.load(self.folder / "wanted.npy")
                     source = {"backend": backend, "block": {"time": block}}
-                    if rate != "-":
+                    if rate:
                         source["sample_rate"] = f"{rate} Hz"
-                    array, _, _ = self.decode(path, source)
+                    array, _, _ = self.decode(path, source, {"layout": layout})
                     self.assertEqual(array.dtype, wanted.dtype)
                     np.testing.assert_array_equal(array, wanted.reshape(array.shape))
 
