@@ -113,21 +113,36 @@ class Lofar(PipelineTest):
                          positions=sky.spiral(150, n_stations), sources=[([0.01, 0.02], 0.1, 0)])
         return fills(x[:, 0] * 127 / 4 / numpy.sqrt(1.1 / 2))
 
-    def test_2_against_numpy(self):
-        n, beams, samples = 7, 5, 256 * 27
-        self.run_pipeline("lofar-2.yaml", f"sky.n_stations={n}", f"sky.samples={samples}",
-                          f"pointing.n_beams={beams}", "visibilities.integration=16",
-                          more=("--backend", "sky=reference"))
-        x = channelise(self.sky(n, samples), 256, 8)
+    n, beams, samples = 7, 5, 256 * 27
+    settings = (f"sky.n_stations={n}", f"sky.samples={samples}", f"pointing.n_beams={beams}")
+
+    def beams_of_numpy(self):
+        """[time channel beam pol]"""
+        n, beams = self.n, self.beams
+        x = channelise(self.sky(n, self.samples), 256, 8)
         b = numpy.arange(beams)
         r, azimuth = 0.05 * numpy.sqrt((b + 0.5) / beams), b * sky.GOLDEN
         directions = numpy.stack([r * numpy.sin(azimuth), r * numpy.cos(azimuth)], 1)
         late = numpy.stack([sky.lead(sky.spiral(150, n), d) for d in directions])
         frequencies = CENTRE + numpy.fft.fftfreq(256, 1 / 195312.5)
         weights = numpy.exp(-2j * numpy.pi * frequencies[:, None, None] * late) / n
-        y = numpy.einsum("cbs,tcsp->tcbp", weights, x)
+        return numpy.einsum("cbs,tcsp->tcbp", weights, x)
+
+    def test_1_against_numpy(self):
+        self.run_pipeline("lofar-1.yaml", *self.settings, "out.stage=file.sink",
+                          "out.path=beams.npy", "out.layout=[time channel beam pol]",
+                          more=("--backend", "sky=reference"))
+        self.assertNear(self.load("beams.npy"), self.beams_of_numpy(), 3e-6)
+
+    def test_1_whole(self):
+        nodes = self.run_pipeline("lofar-1.yaml")["nodes"]
+        self.assertEqual([node["samples"] for node in nodes if node["name"] == "out"], [512])
+
+    def test_2_against_numpy(self):
+        self.run_pipeline("lofar-2.yaml", *self.settings, "visibilities.integration=16",
+                          more=("--backend", "sky=reference"))
         got = self.load("lofar-2.npy")
-        want = correlate(y, 16)
+        want = correlate(self.beams_of_numpy(), 16)
         self.assertEqual(want.shape, (2, 256, 15, 2, 2))
         self.assertNear(got, want, 3e-6)
 

@@ -152,8 +152,8 @@ generate_infer(CtNode *node, GError **error)
     return model != NULL;
 }
 
-/* Integers and floats alike: 10 rounds of Philox, a logarithm, a root, sine and cosine are about 150
- * for a sample; a tap of a source's filter is 4. */
+/* Integers and floats alike: 10 rounds of Philox, a logarithm, a root, sine and cosine are about
+ * 150 for a sample; a tap of a source's filter is 4. */
 static gdouble
 generate_operations(const CtNode *node)
 {
