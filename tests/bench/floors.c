@@ -1,10 +1,220 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What must hold, each beside its peer or ceiling in the same run. */
 #include "bench.h"
+#include "peers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    CeilingMeter *meter;
+    guint n_slices;
+    GString *summary;
+    gboolean good;
+} Floors;
+
+/* Notes a floor; a value that there is not (a peer that was not built in) is no miss. */
+static void
+note(Floors *floors, const char *name, gdouble value, gdouble floor, const char *unit)
+{
+    const gboolean known = !isnan(value);
+    const gboolean held = !known || value >= floor;
+    g_string_append_printf(floors->summary, "%-58s ", name);
+    if (known)
+        g_string_append_printf(floors->summary, "%8.2f, floor %5.2f %-14s %s\n", value, floor, unit,
+                               held ? "pass" : "FALL SHORT");
+    else
+        g_string_append(floors->summary, "    not measured\n");
+    floors->good &= held;
+}
+
+/* Measures and prints, and returns the figures in the order given; NULL stands for nobody. */
+static void
+measure(Floors *floors, Contender *const *contenders, guint n)
+{
+    g_autoptr(GPtrArray) present = g_ptr_array_new();
+    for (guint i = 0; i < n; i++)
+        if (contenders[i])
+            g_ptr_array_add(present, contenders[i]);
+    contenders_measure(present, floors->meter, floors->n_slices);
+    for (guint i = 0; i < present->len; i++)
+        table_print(present->pdata[i]);
+    fflush(stdout);
+}
+
+static gdouble
+ratio(const Contender *a, const Contender *b)
+{
+    return a && b ? contenders_ratio(a, b) : NAN;
+}
+
+static void
+free_all(Contender **contenders, guint n)
+{
+    for (guint i = 0; i < n; i++)
+        if (contenders[i])
+            contender_free(contenders[i]);
+}
+
+static Contender *
+correlate_new(guint n_stations, guint n_channels, guint integration, guint n_workers)
+{
+    g_autofree char *name = g_strdup_printf("correlate cf32 %u stations", n_stations);
+    g_autofree char *text = g_strdup_printf(
+        "stages:\n"
+        "  source: { stage: bench.source, type: cf32, axes: [channel, station, pol], "
+        "lengths: [%u, %u, 2] }\n"
+        "  stage: { stage: correlate, from: source, integration: %u }\n"
+        "  sink: { stage: bench.sink, from: stage }\n",
+        n_channels, n_stations, integration);
+    return graph_contender_new("floor", name, n_workers, text, "source", "source", "stage");
+}
+
+static void
+check_correlate(Floors *floors)
+{
+    static const struct {
+        guint n_stations, n_channels;
+    } sizes[] = {{64, 16}, {128, 8}, {256, 4}};
+    const guint integration = 1024;
+    for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        Contender *all[] = {
+            correlate_new(sizes[i].n_stations, sizes[i].n_channels, integration, 1),
+            peer_cherk_new(sizes[i].n_stations, sizes[i].n_channels, integration, 1),
+        };
+        measure(floors, all, G_N_ELEMENTS(all));
+        g_autofree char *of_peak = g_strdup_printf("%s: share of the FMA peak", all[0]->name);
+        g_autofree char *of_peer = g_strdup_printf("%s: beside OpenBLAS cherk", all[0]->name);
+        note(floors, of_peak, all[0]->of_fma, 0.5, "of the peak");
+        note(floors, of_peer, ratio(all[0], all[1]), 1, "× cherk");
+        free_all(all, G_N_ELEMENTS(all));
+    }
+}
+
+static void
+check_bank(Floors *floors)
+{
+    const char *text = "stages:\n"
+                       "  source: { stage: bench.source, type: cf32, axes: [station, pol], "
+                       "lengths: [16, 2] }\n"
+                       "  filter: { stage: fir, from: source, n_channels: 256, n_taps: 16 }\n"
+                       "  spectra: { stage: fft, from: filter }\n"
+                       "  sink: { stage: bench.sink, from: spectra }\n";
+    Contender *all[] = {
+        graph_contender_new("floor", "PFB cf32 256x16", 1, text, "source", "source", "filter"),
+        peer_firpfbch_new(256, 16),
+    };
+    measure(floors, all, G_N_ELEMENTS(all));
+    note(floors, "PFB cf32 256x16: beside liquid firpfbch", ratio(all[0], all[1]), 5, "× liquid");
+    free_all(all, G_N_ELEMENTS(all));
+}
+
+static void
+check_correlator(Floors *floors)
+{
+    const char *text =
+        "stages:\n"
+        "  source: { stage: bench.source, type: ci8, axes: [station, pol], lengths: [16, 2] }\n"
+        "  filter: { stage: fir, from: source, n_channels: 256, n_taps: 16 }\n"
+        "  spectra: { stage: fft, from: filter }\n"
+        "  stage: { stage: correlate, from: spectra, integration: 1024 }\n"
+        "  sink: { stage: bench.sink, from: stage }\n";
+    Contender *all[] = {
+        graph_contender_new("floor", "fx-correlator", 2, text, "source", "source", "stage"),
+        peer_numpy_new(2),
+    };
+    measure(floors, all, G_N_ELEMENTS(all));
+    note(floors, "fx-correlator, two workers: beside numpy", ratio(all[0], all[1]), 12, "× numpy");
+    free_all(all, G_N_ELEMENTS(all));
+}
+
+/* ---- transposes ---- */
+
+#define N_AXES 4
+static const char *const axes[N_AXES] = {"time", "channel", "station", "pol"};
+
+static char *
+order_text(const guint order[N_AXES])
+{
+    return g_strdup_printf("[%s %s %s %s]", axes[order[0]], axes[order[1]], axes[order[2]],
+                           axes[order[3]]);
+}
+
+/* The next order of the alphabet; FALSE behind the last. */
+static gboolean
+next_order(guint order[N_AXES])
+{
+    gint i = N_AXES - 2, k = N_AXES - 1;
+    while (i >= 0 && order[i] > order[i + 1])
+        i--;
+    if (i < 0)
+        return FALSE;
+    while (order[k] < order[i])
+        k--;
+    guint held = order[i];
+    order[i] = order[k];
+    order[k] = held;
+    for (gint a = i + 1, b = N_AXES - 1; a < b; a++, b--) {
+        held = order[a];
+        order[a] = order[b];
+        order[b] = held;
+    }
+    return TRUE;
+}
+
+/* Blocks of 64 MiB, from memory to memory as far as the plan lets them. */
+static void
+check_transposes(Floors *floors)
+{
+    guint order[N_AXES] = {0, 1, 2, 3};
+    g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    gdouble least = NAN;
+    while (next_order(order)) {
+        g_autofree char *to = order_text(order);
+        g_autofree char *name = g_strdup_printf("to %s", to);
+        g_autofree char *text = g_strdup_printf(
+            "stages:\n"
+            "  source: { stage: bench.source, type: cf32, axes: [channel, station, pol], "
+            "lengths: [256, 64, 2], layout: \"[time channel station pol]\", "
+            "block: { time: 256 } }\n"
+            "  sink: { stage: bench.sink, from: source, layout: \"%s\" }\n",
+            to);
+        Contender *one = graph_contender_new("transpose", name, 1, text, "source", "source", NULL);
+        measure(floors, &one, 1);
+        if (!isnan(one->of_dram)) {
+            g_array_append_val(shares, one->of_dram);
+            least = isnan(least) ? one->of_dram : MIN(least, one->of_dram);
+        }
+        free_all(&one, 1);
+    }
+    note(floors, "transposes of 8 bytes: the slowest order", least, 0.3, "of memcpy");
+    note(floors, "transposes of 8 bytes: the median", median(shares), 0.4, "of memcpy");
+}
+
 gboolean
 floors_measure(CeilingMeter *meter, guint n_slices, char *const *patterns)
 {
-    (void)meter;
-    (void)n_slices;
-    (void)patterns;
-    return TRUE;
+    static const struct {
+        const char *name;
+        void (*check)(Floors *floors);
+    } checks[] = {
+        {"correlate", check_correlate},
+        {"pfb", check_bank},
+        {"transpose", check_transposes},
+        {"fx-correlator", check_correlator},
+    };
+    Floors floors = {
+        .meter = meter,
+        .n_slices = n_slices,
+        .summary = g_string_new("\n"),
+        .good = TRUE,
+    };
+    table_print_head();
+    for (guint i = 0; i < G_N_ELEMENTS(checks); i++)
+        if (is_wanted("floor", checks[i].name, patterns))
+            checks[i].check(&floors);
+    printf("%s", floors.summary->str);
+    g_string_free(floors.summary, TRUE);
+    return floors.good;
 }

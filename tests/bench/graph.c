@@ -84,11 +84,10 @@ describe(const Graph *graph, CtPipeline *pipeline)
         g_auto(GStrv) words = g_regex_split_simple("  +", lines[i], 0, 0);
         if (g_strv_length(words) < 3 || i == 0)
             continue;
-        const gboolean inserted = strchr(words[0], '>') != NULL || words[0][0] == '+';
-        if (inserted)
-            g_string_append_printf(remark, "%s+ %s", remark->len ? "; " : "", words[0]);
-        else if (graph->node && g_str_equal(words[0], graph->node))
-            g_string_append_printf(remark, "%s%s %s", remark->len ? "; " : "", words[1], words[2]);
+        const gboolean inserted = words[0][0] == '+';
+        if (inserted || (graph->node && g_str_equal(words[0], graph->node)))
+            g_string_append_printf(remark, "%s%s%s %s", remark->len ? "; " : "",
+                                   inserted ? "+ " : "", words[1], words[2]);
     }
     return g_string_free(remark, FALSE);
 }
