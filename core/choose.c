@@ -12,8 +12,9 @@
 
 #include <math.h>
 
-/* Sets of layouts of an outlet: beyond, larger sets are left out. */
-enum { MAX_SETS = 512 };
+/* Of an outlet: beyond so many sets of layouts, larger ones are left out; beyond so many layouts,
+ * its readers are looked at one by one. */
+enum { MAX_SETS = 512, MAX_LAYOUTS = 64 };
 
 static void
 outlet_free(gpointer data)
@@ -136,12 +137,10 @@ find_bridges(const Choice *choice, const CtStream *stream, const GArray *from, c
     return bridges;
 }
 
-/* A link that joins no more than two nodes: the bridge, or nothing inside an arrangement of both.
- */
+/* A reader by itself: the bridge, or nothing inside an arrangement of both nodes. */
 static void
-add_link(Choice *choice, const CtOutlet *outlet)
+add_link(Choice *choice, const CtOutlet *outlet, const CtPlanReader *reader)
 {
-    const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, 0);
     const CtStream *stream = &node_at(choice, outlet->node)->node.outputs[outlet->port];
     g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtLayout));
     g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtLayout));
@@ -167,25 +166,47 @@ add_link(Choice *choice, const CtOutlet *outlet)
     ct_solver_add_pair(choice->solver, outlet->node, reader->node, costs);
 }
 
-/* The subsets of n layouts, as bits, the smallest first: all of one size or none. */
+/* The sets of layouts, as bits, that an outlet may be had in: those that some reader cannot do
+ * without, and with them any of the others, the fewest first, and all. *complete tells whether
+ * there are no further sets. */
 static GArray *
-list_sets(guint n, guint largest, gboolean *all)
+list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
 {
+    guint others[MAX_LAYOUTS];
+    guint n_others = 0;
+    for (guint i = 0; i < n; i++) {
+        if (!(needed >> i & 1))
+            others[n_others++] = i;
+    }
     GArray *sets = g_array_new(FALSE, FALSE, sizeof(guint64));
-    *all = TRUE;
-    for (guint size = 1; size <= MIN(n, largest); size++) {
+    *complete = TRUE;
+    for (guint size = needed ? 0 : 1; size <= MIN(n_others, largest); size++) {
         gdouble count = 1;
         for (guint k = 0; k < size; k++)
-            count = count * (n - k) / (k + 1);
-        if (sets->len + count > MAX_SETS && sets->len > 0) {
-            *all = FALSE;
+            count = count * (n_others - k) / (k + 1);
+        if (sets->len + count > MAX_SETS) {
+            const guint64 all = n < 64 ? (G_GUINT64_CONSTANT(1) << n) - 1 : G_MAXUINT64;
+            g_array_append_val(sets, all);
+            *complete = FALSE;
             break;
         }
-        guint64 set = (G_GUINT64_CONSTANT(1) << size) - 1;
-        while (set >> n == 0) {
+        guint chosen[MAX_LAYOUTS];
+        for (guint k = 0; k < size; k++)
+            chosen[k] = k;
+        for (gboolean more = TRUE; more;) {
+            guint64 set = needed;
+            for (guint k = 0; k < size; k++)
+                set |= G_GUINT64_CONSTANT(1) << others[chosen[k]];
             g_array_append_val(sets, set);
-            const guint64 low = set & -set, ripple = set + low;
-            set = ripple | ((set ^ ripple) >> 2) / low;
+            guint k = size;
+            while (k > 0 && chosen[k - 1] == n_others - size + k - 1)
+                k--;
+            more = k > 0;
+            if (more) {
+                chosen[k - 1]++;
+                for (; k < size; k++)
+                    chosen[k] = chosen[k - 1] + 1;
+            }
         }
     }
     return sets;
@@ -227,10 +248,23 @@ add_fan(Choice *choice, const CtOutlet *outlet)
         const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
         g_ptr_array_add(reads, port_indices(choice, reader->node, reader->port, FALSE, to));
     }
+    if (to->len > MAX_LAYOUTS) {
+        for (guint i = 0; i < n_readers; i++)
+            add_link(choice, outlet, &g_array_index(outlet->readers, CtPlanReader, i));
+        return FALSE;
+    }
+    guint64 needed = 0;
+    for (guint i = 0; i < n_readers; i++) {
+        const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
+        const gint *indices = g_ptr_array_index(reads, i);
+        gboolean only = indices[0] >= 0;
+        for (guint r = 1; r < n_arrangements(choice, reader->node); r++)
+            only &= indices[r] == indices[0];
+        needed |= only ? G_GUINT64_CONSTANT(1) << indices[0] : 0;
+    }
     g_autofree CtBridge *bridges = find_bridges(choice, stream, from, to);
-    gboolean all;
-    g_autoptr(GArray) sets = list_sets(MIN(to->len, 60), n_readers, &all);
-    all &= to->len <= 60;
+    gboolean complete;
+    g_autoptr(GArray) sets = list_sets(to->len, needed, n_readers, &complete);
 
     g_autofree gdouble *free_of_charge = g_new0(gdouble, sets->len);
     const guint variable = ct_solver_add_variable(choice->solver, sets->len, free_of_charge);
@@ -238,8 +272,8 @@ add_fan(Choice *choice, const CtOutlet *outlet)
     g_autofree gdouble *of_layout = g_new(gdouble, (gsize)from->len * sets->len + 1);
     for (guint w = 0; w < from->len; w++) {
         for (guint s = 0; s < sets->len; s++)
-            of_layout[w * sets->len + s] = cost_of_set(
-                &bridges[w * to->len], stream, MIN(to->len, 60), g_array_index(sets, guint64, s));
+            of_layout[w * sets->len + s] = cost_of_set(&bridges[w * to->len], stream, to->len,
+                                                       g_array_index(sets, guint64, s));
     }
     gdouble *costs = g_new(gdouble, (gsize)n_writes * sets->len);
     for (guint w = 0; w < n_writes; w++) {
@@ -257,13 +291,12 @@ add_fan(Choice *choice, const CtOutlet *outlet)
         for (guint r = 0; r < n_reads; r++) {
             for (guint s = 0; s < sets->len; s++) {
                 const guint64 set = g_array_index(sets, guint64, s);
-                costs[r * sets->len + s] =
-                    indices[r] >= 0 && indices[r] < 60 && set >> indices[r] & 1 ? 0 : HUGE_VAL;
+                costs[r * sets->len + s] = indices[r] >= 0 && set >> indices[r] & 1 ? 0 : HUGE_VAL;
             }
         }
         ct_solver_add_pair(choice->solver, reader->node, variable, costs);
     }
-    return all;
+    return complete;
 }
 
 static void
@@ -321,22 +354,20 @@ ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates, const GPtr
     g_autoptr(CtSolver) solver = ct_solver_new();
     Choice choice = {planner, candidates, solver};
     add_nodes(&choice);
-    gboolean all = TRUE;
-    guint n_variables = candidates->n_nodes;
+    gboolean complete = TRUE;
     for (guint o = 0; o < outlets->len; o++) {
         const CtOutlet *outlet = g_ptr_array_index(outlets, o);
         if (outlet->readers->len == 1) {
-            add_link(&choice, outlet);
+            add_link(&choice, outlet, &g_array_index(outlet->readers, CtPlanReader, 0));
         } else {
-            all &= add_fan(&choice, outlet);
-            n_variables++;
+            complete &= add_fan(&choice, outlet);
         }
     }
-    g_autofree guint *choices = g_new0(guint, n_variables + 1);
+    g_autofree guint *choices = g_new0(guint, candidates->n_nodes + outlets->len + 1);
     const gdouble sum = ct_solver_run(solver, CT_SOLVER_ENTRIES, choices, exact);
     if (sum == HUGE_VAL)
         return report_stuck(&choice, outlets, error);
-    *exact &= all;
+    *exact &= complete;
     *seconds = sum;
     for (guint n = 0; n < candidates->n_nodes; n++)
         chosen[n] = arrangement_at(&choice, n, choices[n]);

@@ -371,5 +371,9 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
         !build_plan(&planner, plan, outlets, chosen, error) ||
         !ct_plan_size_rings(plan, &planner.machine, options->cache_bytes, error))
         return NULL;
+    /* What is shared may be more than what an inexact choice counted on. */
+    plan->seconds = 0;
+    for (guint n = 0; n < plan->nodes->len; n++)
+        plan->seconds += ((const CtPlanNode *)g_ptr_array_index(plan->nodes, n))->seconds;
     return g_steal_pointer(&plan);
 }

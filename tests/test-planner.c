@@ -727,6 +727,60 @@ test_200_nodes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 #endif
 }
 
+/* Many readers of one output that want all kinds of layouts: each kind is made once. */
+static void
+check_star(Fixture *fixture, guint n_orders, guint n_types, guint n_each, gboolean exact)
+{
+    static const char *const axes[] = {"time", "channel", "station", "pol"};
+    static const char *const types[] = {"ci8", "cf32", "cf64", "ci16"};
+    g_autoptr(GString) text = g_string_new(
+        "  s: {stage: test.source, type: ci8, layout: '[time channel station pol]'}\n");
+    for (guint i = 0; i < n_orders * n_types * n_each; i++) {
+        guint order = i % n_orders, taken = 0;
+        g_string_append_printf(text, "  o%u: {stage: test.sink, from: s, layout: '%s[", i,
+                               types[i / n_orders % n_types]);
+        for (guint left = 4; left > 0; left--) {
+            guint pick = order % left, a = 0;
+            order /= left;
+            while (taken >> a & 1 || pick-- > 0)
+                a++;
+            taken |= 1u << a;
+            g_string_append_printf(text, "%s%s", left < 4 ? " " : "", axes[a]);
+        }
+        g_string_append(text, "]'}\n");
+    }
+    plan(fixture, text->str, &usual);
+    g_assert_true(fixture->plan->exact == exact);
+    g_free(summarise(fixture->plan));
+    /* All but the written one, each by one step from another. */
+    g_assert_cmpuint(fixture->plan->inserted->len, ==, n_orders * n_types - 1);
+    for (guint i = 0; i < fixture->plan->links->len; i++) {
+        const CtPlanLink *link = g_ptr_array_index(fixture->plan->links, i);
+        g_assert_cmpuint(link->readers->len, >=, n_each);
+    }
+}
+
+static void
+test_stars(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    check_star(fixture, 3, 1, 2, TRUE);
+    check_star(fixture, 12, 1, 1, TRUE);
+    check_star(fixture, 24, 1, 3, TRUE);
+    check_star(fixture, 2, 2, 3, TRUE);
+    check_star(fixture, 24, 3, 1, FALSE);
+    /* Readers that would take any of them follow those that would not. */
+    g_autoptr(GString) text = g_string_new("  s: " ORDERED "\n");
+    for (guint i = 0; i < 40; i++)
+        g_string_append_printf(text, "  e%u: {stage: %s, from: s}\n", i,
+                               i == 7  ? "test.channel-first"
+                               : i % 2 ? "test.either"
+                                       : "test.pass");
+    plan(fixture, text->str, &usual);
+    g_assert_true(fixture->plan->exact);
+    g_assert_cmpuint(fixture->plan->inserted->len, ==, 1);
+    g_free(summarise(fixture->plan));
+}
+
 /* ---- printing ---- */
 
 static void
@@ -860,6 +914,7 @@ main(int argc, char **argv)
     g_test_add("/planner/short-streams", Fixture, NULL, set_up, test_short_streams, tear_down);
     g_test_add("/planner/least", Fixture, NULL, set_up, test_least, tear_down);
     g_test_add("/planner/200-nodes", Fixture, NULL, set_up, test_200_nodes, tear_down);
+    g_test_add("/planner/stars", Fixture, NULL, set_up, test_stars, tear_down);
     g_test_add("/planner/printing", Fixture, NULL, set_up, test_printing, tear_down);
     for (guint i = 0; i < G_N_ELEMENTS(mistakes); i++) {
         g_autofree char *path = g_strdup_printf("/planner/mistake/%s", mistakes[i].name);
