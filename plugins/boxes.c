@@ -22,6 +22,8 @@ boxes_init(Boxes *boxes, const CtBinding *in, const CtBinding *out, guint n_work
     };
     for (guint a = 0; a < in->stream->n_axes; a++) {
         const CtAxis *axis = &in->stream->axes[a];
+        if (ct_layout_axis(to, axis->name) < 0)
+            continue;
         BoxesAxis *both = &boxes->axes[boxes->n_axes++];
         *both = (BoxesAxis){
             .name = axis->name,
@@ -141,7 +143,8 @@ set_piece(Piece *piece, const Boxes *boxes, const BoxesAxis *axis, const CtWork 
     piece->out = out_place(boxes, axis, out, i);
     for (guint k = 0; k < 3; k++)
         piece->axes[k] = (BoxAxis){lengths[k], in_place(boxes, axis, in, i + steps[k]) - piece->in,
-                                   out_place(boxes, axis, out, i + steps[k]) - piece->out};
+                                   out_place(boxes, axis, out, i + steps[k]) - piece->out,
+                                   steps[k] * axis->table};
 }
 
 /* Piece `p` of the axis; FALSE where it is empty. */
@@ -193,6 +196,7 @@ take_share(Box *box, const CtWork *work, gint64 n_items)
     const gint64 end = chosen->length * work->end / n_items;
     box->in += begin * chosen->in;
     box->out += begin * chosen->out;
+    box->table += begin * chosen->table;
     chosen->length = end - begin;
     return end > begin;
 }
@@ -239,7 +243,7 @@ boxes_each(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpoin
     }
     guint a;
     do {
-        Box box = {.in = work->inputs[0].data, .out = work->outputs[0].data};
+        Box box = {.in = work->inputs[0].data, .table = boxes->table, .out = work->outputs[0].data};
         gboolean is_empty = FALSE;
         for (a = 0; a < boxes->n_axes && !is_empty; a++) {
             Piece piece;
@@ -255,4 +259,112 @@ boxes_each(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpoin
         for (a = 0; a < boxes->n_axes && ++at[a] == counts[a]; a++)
             at[a] = 0;
     } while (a < boxes->n_axes);
+}
+
+void
+box_simplify(Box *box)
+{
+    BoxAxis *axes = box->axes;
+    for (guint i = 1; i < box->n_axes; i++) {
+        const BoxAxis axis = axes[i];
+        guint j = i;
+        for (; j > 0 && axes[j - 1].out < axis.out; j--)
+            axes[j] = axes[j - 1];
+        axes[j] = axis;
+    }
+    guint kept = 0;
+    for (guint i = 0; i < box->n_axes; i++) {
+        const BoxAxis fast = axes[i];
+        BoxAxis *slow = kept > 0 ? &axes[kept - 1] : NULL;
+        if (slow && slow->in == fast.length * fast.in && slow->out == fast.length * fast.out &&
+            slow->table == fast.length * fast.table)
+            *slow = (BoxAxis){slow->length * fast.length, fast.in, fast.out, fast.table};
+        else
+            axes[kept++] = fast;
+    }
+    box->n_axes = kept;
+}
+
+void
+box_each_run(const Box *box, const BoxAxis *element, BoxRun function, gpointer data)
+{
+    gint64 at[G_N_ELEMENTS(box->axes)] = {0};
+    const guint n = box->n_axes > 0 ? box->n_axes - 1 : 0;
+    const BoxAxis *run = box->n_axes > 0 ? &box->axes[n] : element;
+    const guint8 *in = box->in, *table = box->table;
+    guint8 *out = box->out;
+    guint left;
+    do {
+        function(data, in, table, out, run);
+        for (left = n; left > 0; left--) {
+            const BoxAxis *axis = &box->axes[left - 1];
+            in += axis->in;
+            table += axis->table;
+            out += axis->out;
+            if (++at[left - 1] < axis->length)
+                break;
+            in -= axis->length * axis->in;
+            table -= axis->length * axis->table;
+            out -= axis->length * axis->out;
+            at[left - 1] = 0;
+        }
+    } while (left > 0);
+}
+
+void
+box_move(const guint8 *in, gint64 in_stride, guint8 *out, gint64 out_stride, gsize bytes, gsize n)
+{
+    for (gsize i = 0; i < n; i++)
+        memcpy(out + (gint64)i * out_stride, in + (gint64)i * in_stride, bytes);
+}
+
+typedef struct {
+    gint64 in_bytes, out_bytes; /* of an element */
+    BoxesKernel kernel;
+    gpointer data;
+    guint8 *scratch;
+} Map;
+
+static void
+map_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
+        const BoxAxis *run)
+{
+    const Map *map = data;
+    guint8 *const gathered = map->scratch, *const made = map->scratch + BOXES_CHUNK * 16;
+    const gboolean scattered = run->out != map->out_bytes;
+    for (gint64 i = 0; i < run->length; i += BOXES_CHUNK) {
+        const gsize n = (gsize)MIN(run->length - i, BOXES_CHUNK);
+        const guint8 *from = in + i * run->in;
+        guint8 *to = out + i * run->out;
+        if (run->in != map->in_bytes) {
+            box_move(from, run->in, gathered, map->in_bytes, (gsize)map->in_bytes, n);
+            from = gathered;
+        }
+        map->kernel(map->data, from, scattered ? made : to, n, map->scratch + BOXES_SCRATCH_BYTES);
+        if (scattered)
+            box_move(made, map->out_bytes, to, run->out, (gsize)map->out_bytes, n);
+    }
+}
+
+static void
+map_box(gpointer data, const Box *box, gpointer scratch)
+{
+    Map *map = data;
+    Box simple = *box;
+    const BoxAxis element = {1, map->in_bytes, map->out_bytes, 0};
+    map->scratch = scratch;
+    box_simplify(&simple);
+    box_each_run(&simple, &element, map_run, map);
+}
+
+void
+boxes_map(const Boxes *boxes, const CtWork *work, BoxesKernel kernel, gpointer data)
+{
+    Map map = {
+        .in_bytes = (gint64)ct_type_info(boxes->in_type)->bytes,
+        .out_bytes = (gint64)ct_type_info(boxes->out_type)->bytes,
+        .kernel = kernel,
+        .data = data,
+    };
+    boxes_each(boxes, work, map_box, &map);
 }

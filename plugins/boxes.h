@@ -8,13 +8,14 @@
 /* An axis of a box; strides are bytes. */
 typedef struct {
     gint64 length, in, out;
+    gint64 table; /* in a table that goes with the input, see BoxesAxis */
 } BoxAxis;
 
 /* Elements whose places are sums of strides on both sides, from `in` to `out`. */
 typedef struct {
     guint n_axes;
     BoxAxis axes[3 * (CT_MAX_AXES + 1)];
-    const guint8 *in;
+    const guint8 *in, *table;
     guint8 *out;
 } Box;
 
@@ -24,6 +25,7 @@ typedef struct {
     gint64 length; /* −1: time, which each block tells */
     gint in, in_block, out, out_block;
     gint64 in_count, out_count; /* of a block; 0: none */
+    gint64 table; /* stride in the table; the caller's to set, for axes without blocks */
 } BoxesAxis;
 
 /* `complex` counts as an axis where either layout names it; elements are then the parts. */
@@ -33,12 +35,12 @@ typedef struct {
     guint out_axes;           /* of the output's layout */
     CtType in_type, out_type; /* of elements */
     gint64 n_items;
+    const guint8 *table; /* the caller's to set */
 } Boxes;
 
 typedef void (*BoxesFunction)(gpointer data, const Box *box, gpointer scratch);
 
-/* For the layouts of two ports of one description, which may differ in type; sets also the items
- * into which work is split. */
+/* For the axes that two ports share; sets also the items into which work is split. */
 void boxes_init(Boxes *boxes, const CtBinding *in, const CtBinding *out, guint n_workers);
 
 /* Bytes of a whole block. */
@@ -46,3 +48,26 @@ gsize boxes_bytes(const Boxes *boxes, const CtBlock *block, CtType type);
 
 /* Calls `function` for the boxes of items begin … end, and fills blocks up with zeros. */
 void boxes_each(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpointer data);
+
+/* Orders the axes, the output's fastest last, and merges those that both sides (and the table) hold
+ * as one. */
+void box_simplify(Box *box);
+
+/* A run along the last axis of a simple box. */
+typedef void (*BoxRun)(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
+                       const BoxAxis *run);
+/* `element`: the run of a box without axes. */
+void box_each_run(const Box *box, const BoxAxis *element, BoxRun function, gpointer data);
+
+/* Elements of a fixed length from place to place. */
+void box_move(const guint8 *in, gint64 in_stride, guint8 *out, gint64 out_stride, gsize bytes,
+              gsize n);
+
+/* Most elements that a kernel is given at a time, and the scratch that this takes. */
+#define BOXES_CHUNK         512
+#define BOXES_SCRATCH_BYTES (2 * BOXES_CHUNK * 16)
+
+/* Contiguous elements to contiguous elements; `scratch` is what lies behind BOXES_SCRATCH_BYTES. */
+typedef void (*BoxesKernel)(gpointer data, const guint8 *in, guint8 *out, gsize n, guint8 *scratch);
+/* The work of a stage that takes element for element: gathers, computes, scatters. */
+void boxes_map(const Boxes *boxes, const CtWork *work, BoxesKernel kernel, gpointer data);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stage gains: y = g[station pol channel] · x. */
+#include "gains.h"
+
+static const CtParam params[] = {
+    {"gains", CT_PARAM_PATH, .help = "complex factors as .npy [station pol channel]"},
+    {"gain", CT_PARAM_REAL, CT_PARAM_LIST,
+     .help = "in place of a file, one factor for all: real, or real and imaginary part"},
+    {"axes", CT_PARAM_STRING, CT_PARAM_LIST,
+     .help = "of the file; left out: station pol channel, those that the stream has"},
+    {"inverse", CT_PARAM_BOOL, .fallback = "false",
+     .help = "divide by the gains in place of multiplying"},
+    {NULL},
+};
+
+static const CtPort inputs[] = {
+    {"in", "cf32|cf64{...}", 0, "voltages or spectra"},
+    {NULL},
+};
+
+static const CtPort outputs[] = {
+    {"out", "cf32|cf64{...}", 0, "the same times the gains"},
+    {NULL},
+};
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    const guint n_parts = ct_params_count(node->params, "gain");
+    if (ct_params_has(node->params, "gains") == ct_params_has(node->params, "gain"))
+        return ct_params_error(node->params, "gains", error,
+                               "wants a file 'gains' or a constant 'gain', but is given %s",
+                               n_parts > 0 ? "both" : "neither");
+    if (n_parts > 2 || (n_parts == 0 && ct_params_has(node->params, "gain")))
+        return ct_params_error(node->params, "gain", error,
+                               "wants a real part or a real and an imaginary part, but is given %u "
+                               "numbers",
+                               n_parts);
+    if (n_parts == 0) {
+        const char *axes[CT_MAX_AXES];
+        g_autoptr(CtNpyArray) array = ct_gains_load(node, axes, error);
+        if (!array)
+            return FALSE;
+    }
+    ct_stream_copy(&node->outputs[0], &node->inputs[0]);
+    return TRUE;
+}
+
+/* A complex product. */
+static gdouble
+operations(const CtNode *node)
+{
+    return 6 * (gdouble)ct_stream_width(&node->inputs[0]);
+}
+
+static const CtStage gains = {
+    .name = "gains",
+    .summary = "complex factors per station, polarisation and channel",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+    .operations = operations,
+};
+
+CT_PLUGIN("gains", ((const CtStage *const[]){&gains, NULL}),
+          ((const CtVariant *const[]){
+#ifdef __x86_64__
+              &ct_gains_cpu_avx512,
+              &ct_gains_cpu_avx2,
+#endif
+              &ct_gains_cpu_baseline,
+              &ct_gains_reference,
+              NULL,
+          }));

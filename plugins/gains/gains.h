@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the variants of the stage gains share: the table of factors, expanded to the axes of the
+ * stream. */
+#pragma once
+
+#include "../boxes.h"
+
+#include <cornerturn/npy.h>
+
+typedef struct {
+    Boxes boxes;     /* with the table and its strides */
+    gint64 repeat;   /* times for which the table is repeated, so that axes faster than time (pol,
+                        say) make long runs */
+    gint64 period;   /* bytes of the table from a time to the next, where it is repeated */
+    guint8 *factors; /* one for every element of the axes other than time, in the input's order */
+} Gains;
+
+/* Factors are cf32 (cf64 with `is_double`). */
+Gains *ct_gains_new(CtPrepare *prepare, guint n_workers, gboolean is_double, GError **error);
+void ct_gains_finish(gpointer state);
+
+/* Calls `function` for the runs of the items of `work`. */
+void ct_gains_each_run(const Gains *self, const CtWork *work, BoxRun function, gpointer data);
+
+/* The file's factors as the parameters say, checked against the stream; NULL on failure. `axes` are
+ * those of the array, in its order. */
+CtNpyArray *ct_gains_load(const CtNode *node, const char *axes[CT_MAX_AXES], GError **error);
+
+extern const CtVariant ct_gains_reference;
+extern const CtVariant ct_gains_cpu_baseline, ct_gains_cpu_avx2, ct_gains_cpu_avx512;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums in double precision; compiled once per instruction set. What is added to one sum is added in
+ * the order of time, so that the result does not depend on cuts. */
+#include "integrate-kernels.h"
+
+#include "integrate.h"
+
+#define DEFINE(real)                                                                               \
+    void CT_ISA(integrate_rows_##real)(const void *x, gint64 stride, double *restrict sums,        \
+                                       gsize n, gsize m)                                           \
+    {                                                                                              \
+        const guint8 *row = x;                                                                     \
+        gsize t = 0;                                                                               \
+        /* Four rows for every time that the sums are loaded. */                                   \
+        for (; t + 4 <= m; t += 4, row += 4 * stride) {                                            \
+            const real *a = (const real *)row, *b = (const real *)(row + stride);                  \
+            const real *c = (const real *)(row + 2 * stride);                                      \
+            const real *d = (const real *)(row + 3 * stride);                                      \
+            for (gsize i = 0; i < n; i++)                                                          \
+                sums[i] = sums[i] + a[i] + b[i] + c[i] + d[i];                                     \
+        }                                                                                          \
+        for (; t < m; t++, row += stride)                                                          \
+            for (gsize i = 0; i < n; i++)                                                          \
+                sums[i] += ((const real *)row)[i];                                                 \
+    }                                                                                              \
+    void CT_ISA(integrate_lanes_##real)(const void *x, double *lanes, gsize first, gsize n)        \
+    {                                                                                              \
+        const real *from = x;                                                                      \
+        gsize i = 0;                                                                               \
+        for (; i < n && (first + i) % INTEGRATE_LANES != 0; i++)                                   \
+            lanes[(first + i) % INTEGRATE_LANES] += from[i];                                       \
+        double sums[INTEGRATE_LANES];                                                              \
+        for (gsize l = 0; l < INTEGRATE_LANES; l++)                                                \
+            sums[l] = lanes[l];                                                                    \
+        for (; i + INTEGRATE_LANES <= n; i += INTEGRATE_LANES)                                     \
+            for (gsize l = 0; l < INTEGRATE_LANES; l++)                                            \
+                sums[l] += from[i + l];                                                            \
+        for (gsize l = 0; l < INTEGRATE_LANES; l++)                                                \
+            lanes[l] = sums[l];                                                                    \
+        for (; i < n; i++)                                                                         \
+            lanes[(first + i) % INTEGRATE_LANES] += from[i];                                       \
+    }
+
+DEFINE(float)
+DEFINE(double)

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stage integrate: sums of consecutive samples along time. */
+#include "integrate.h"
+
+static const CtParam params[] = {
+    {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 1, G_MAXUINT32,
+     .help = "samples of a sum, counted from the start of the stream; the last may be short"},
+    {"average", CT_PARAM_BOOL, .fallback = "false",
+     .help = "divide each sum by the number of its valid samples"},
+    {NULL},
+};
+
+static const CtPort inputs[] = {
+    {"in", "f32|f64|cf32|cf64{time ...}", 0, "samples"},
+    {NULL},
+};
+
+static const CtPort outputs[] = {
+    {"out", "f32|f64|cf32|cf64{time ...}", 0, "sums"},
+    {"weights", "u32{time ...}", 0, "valid samples of every sum, where they are lost separately"},
+    {NULL},
+};
+
+static gboolean
+infer(CtNode *node, G_GNUC_UNUSED GError **error)
+{
+    const CtStream *in = &node->inputs[0];
+    CtStream *weights = &node->outputs[1];
+    ct_stream_copy(&node->outputs[0], in);
+    ct_stream_copy(weights, in);
+    weights->type = CT_U32;
+    for (guint a = 0; a < in->n_axes; a++)
+        if (!in->axes[a].loses && in->axes[a].name != ct_axis_name("time"))
+            ct_stream_remove_axis(weights, in->axes[a].name);
+    const gint64 length = ct_params_int(node->params, "length");
+    node->footprint = (CtFootprint){
+        .kind = CT_FOOTPRINT_SUM,
+        .window = length,
+        .hop = length,
+    };
+    return TRUE;
+}
+
+/* An addition for every number. */
+static gdouble
+operations(const CtNode *node)
+{
+    const CtStream *in = &node->inputs[0];
+    return (gdouble)ct_stream_width(in) * (ct_type_info(in->type)->is_complex ? 2 : 1) *
+           (gdouble)node->footprint.hop;
+}
+
+static const CtStage integrate = {
+    .name = "integrate",
+    .summary = "sums of consecutive samples along time",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+    .operations = operations,
+};
+
+CT_PLUGIN("integrate", ((const CtStage *const[]){&integrate, NULL}),
+          ((const CtVariant *const[]){
+#ifdef __x86_64__
+              &ct_integrate_cpu_avx512,
+              &ct_integrate_cpu_avx2,
+#endif
+              &ct_integrate_cpu_baseline,
+              &ct_integrate_reference,
+              NULL,
+          }));

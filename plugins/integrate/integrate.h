@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the variants of the stage integrate share: counts of valid samples, and the walk over items.
+ *
+ * The axes other than time, in the order of the input's layout, part into slow ones (outside time)
+ * and fast ones (inside it). An item is an element of the slow axes, a *group*, and a chunk of the
+ * fast ones. Sums are double precision whatever the type. */
+#pragma once
+
+#include <cornerturn/stage.h>
+
+/* Elements of the fast axes in an item: their sums stay in the L1 cache while time goes by. */
+#define INTEGRATE_CHUNK 512
+/* Where few parts are faster than time, times are summed side by side. */
+#define INTEGRATE_LANES 8
+
+typedef struct {
+    gint64 length;
+    gint in, out, weights; /* where it stands in the layouts; −1: not there */
+    gint64 lane;           /* step of the lane of validity along it; 0: it loses none separately */
+} IntegrateAxis;
+
+/* How a variant sums; NULL where it does it one by one. */
+typedef struct {
+    /* sums[i] += x[i] of m rows of n numbers, from first to last; `stride` bytes apart. */
+    void (*rows)(const void *x, gint64 stride, double *sums, gsize n, gsize m);
+    /* lanes[(first + i) % INTEGRATE_LANES] += x[i] of n numbers. */
+    void (*lanes)(const void *x, double *lanes, gsize first, gsize n);
+} IntegrateMethod;
+
+typedef struct {
+    CtType type;
+    gint64 integration; /* samples of a sum */
+    gboolean averages;
+    guint n_axes, n_slow;
+    IntegrateAxis axes[CT_MAX_AXES]; /* slow ones first, each slowest first */
+    gint64 n_groups, n_fast, n_chunks;
+    guint n_parts; /* of an element */
+    gsize part_bytes;
+    gboolean in_lanes; /* sums are [group][INTEGRATE_LANES], else [group][fast][part] */
+    gint in_time, out_time, weights_time;
+    gint64 n_lanes;
+    guint32 *counts; /* [sum of the firing][lane]: valid samples; one sum more is in the making */
+    gint64 making;   /* index of that one */
+    double *sums;
+    IntegrateMethod method;
+} Integrate;
+
+/* `n_workers` 1 and a method of NULLs make the reference. */
+Integrate *ct_integrate_new(CtPrepare *prepare, const IntegrateMethod *method, GError **error);
+gboolean ct_integrate_advance(gpointer state, CtAdvance *advance, GError **error);
+gboolean ct_integrate_work(gpointer state, const CtWork *work, GError **error);
+void ct_integrate_finish(gpointer state);
+
+extern const CtVariant ct_integrate_reference;
+extern const CtVariant ct_integrate_cpu_baseline, ct_integrate_cpu_avx2, ct_integrate_cpu_avx512;

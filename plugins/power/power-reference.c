@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Powers sample by sample in double precision. */
+#include "../half.h"
+#include "power.h"
+
+#include <complex.h>
+
+typedef double complex Number;
+
+static gdouble
+read_part(const guint8 *x, CtType type, guint part)
+{
+    switch (type) {
+    case CT_CI4: /* the nibble, moved to the top of a byte, keeps its sign */
+        return (gint8)(guint8)(part == 0 ? *x & 0xf0 : *x << 4) / 16;
+    case CT_CI8:
+    case CT_I8:
+        return ((const gint8 *)x)[part];
+    case CT_CI16:
+    case CT_I16:
+        return ((const gint16 *)x)[part];
+    case CT_CF16:
+    case CT_F16:
+        return (gdouble)half_to_float(((const guint16 *)x)[part]);
+    case CT_CF32:
+    case CT_F32:
+        return (gdouble)((const gfloat *)x)[part];
+    default:
+        return ((const gdouble *)x)[part];
+    }
+}
+
+static Number
+read_number(const guint8 *x, CtType type)
+{
+    const gdouble real = read_part(x, type, 0);
+    return ct_type_info(type)->is_complex ? CMPLX(real, read_part(x, type, 1)) : real;
+}
+
+static gdouble
+square(Number x)
+{
+    return creal(x) * creal(x) + cimag(x) * cimag(x);
+}
+
+static void
+write_number(guint8 *to, CtType type, gdouble value)
+{
+    if (type == CT_F64)
+        *(gdouble *)to = value;
+    else
+        *(gfloat *)to = (gfloat)value;
+}
+
+/* I Q U V of the two samples; see README.md for the signs. */
+static void
+find_stokes(PowerFeed feed, Number x, Number y, gdouble parameters[4])
+{
+    const Number cross = x * conj(y);
+    const gdouble difference = square(x) - square(y);
+    parameters[0] = square(x) + square(y);
+    parameters[1] = feed == POWER_LINEAR ? difference : 2 * creal(cross);
+    parameters[2] = feed == POWER_LINEAR ? 2 * creal(cross) : 2 * cimag(cross);
+    parameters[3] = feed == POWER_LINEAR ? 2 * cimag(cross) : difference;
+}
+
+static void
+power_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
+          const BoxAxis *run)
+{
+    const Power *self = data;
+    const CtType type = self->boxes.in_type;
+    for (gint64 i = 0; i < run->length; i++, in += run->in, out += run->out) {
+        gdouble parameters[4];
+        if (self->stokes == POWER_NONE) {
+            write_number(out, self->boxes.out_type, square(read_number(in, type)));
+            continue;
+        }
+        find_stokes(self->feed, read_number(in, type), read_number(in + self->pol, type),
+                    parameters);
+        for (guint s = 0; s < (self->stokes == POWER_I ? 1 : 4); s++)
+            write_number(out + s * self->stride, self->boxes.out_type, parameters[s]);
+    }
+}
+
+static void
+power_box(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
+{
+    static const BoxAxis element = {.length = 1};
+    Box simple = *box;
+    box_simplify(&simple);
+    box_each_run(&simple, &element, power_run, data);
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
+{
+    *state = ct_power_new(prepare, 1);
+    return TRUE;
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    Power *self = state;
+    self->pol = self->in_pol < 0 ? 0 : work->inputs[0].stride[self->in_pol];
+    self->stride = self->out_stokes < 0 ? 0 : work->outputs[0].stride[self->out_stokes];
+    boxes_each(&self->boxes, work, power_box, self);
+    return TRUE;
+}
+
+const CtVariant ct_power_reference = {
+    .name = "reference",
+    .backend = CT_REFERENCE,
+    .isa = CT_ISA_BASELINE,
+    .covers = (const char *const[]){"power", NULL},
+    .rows =
+        (const CtRow[]){
+            {"any: ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...} -> f32|f64{...}", 0.01},
+            {NULL},
+        },
+    .prepare = prepare,
+    .work = work,
+    .finish = g_free,
+};

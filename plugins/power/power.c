@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stage power: squared modulus, or Stokes parameters of two polarisations. */
+#include "power.h"
+
+static const char *const stokes[] = {"none", "I", "IQUV", NULL};
+static const char *const feeds[] = {"linear", "circular", NULL};
+
+static const CtParam params[] = {
+    {"stokes", CT_PARAM_CHOICE, .fallback = "none", .choices = stokes,
+     .help = "which Stokes parameters; none: the squared modulus of every sample"},
+    {"feed", CT_PARAM_CHOICE, .fallback = "linear", .choices = feeds,
+     .help = "what pol holds: X (north), Y (east), or R, L of the IEEE"},
+    {NULL},
+};
+
+static const CtPort inputs[] = {
+    {"in", "ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...}", 0, "voltages or spectra"},
+    {NULL},
+};
+
+static const CtPort outputs[] = {
+    {"out", "f32|f64{...}", 0, "powers"},
+    {NULL},
+};
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    const CtStream *in = &node->inputs[0];
+    CtStream *out = &node->outputs[0];
+    const PowerStokes wanted = ct_params_choice(node->params, "stokes");
+    if (wanted != POWER_NONE) {
+        if (ct_stream_length(in, "pol") != 2 || !ct_type_info(in->type)->is_complex) {
+            g_autofree char *given = ct_stream_describe(in);
+            return ct_params_error(node->params, "stokes", error,
+                                   "wants complex samples of two polarisations, but is given %s "
+                                   "of %s",
+                                   ct_type_info(in->type)->name, given);
+        }
+        if (ct_stream_axis(in, "stokes") >= 0 || ct_stream_axis(in, "pol'") >= 0) {
+            g_autofree char *given = ct_stream_describe(in);
+            return ct_params_error(node->params, "stokes", error,
+                                   "wants a stream of voltages, but is given %s", given);
+        }
+    }
+    ct_stream_copy(out, in);
+    out->type = in->type == CT_CF64 || in->type == CT_F64 ? CT_F64 : CT_F32;
+    if (wanted != POWER_NONE) {
+        ct_stream_remove_axis(out, "pol");
+        ct_stream_add_axis(out, "stokes", wanted == POWER_I ? 1 : 4);
+    }
+    return TRUE;
+}
+
+/* A squared modulus takes three operations, the four parameters of two samples fourteen. */
+static gdouble
+operations(const CtNode *node)
+{
+    const gdouble width = (gdouble)ct_stream_width(&node->inputs[0]);
+    switch (ct_params_choice(node->params, "stokes")) {
+    case POWER_I:
+        return width * 3.5;
+    case POWER_IQUV:
+        return width * 7;
+    default:
+        return width * (ct_type_info(node->inputs[0].type)->is_complex ? 3 : 1);
+    }
+}
+
+Power *
+ct_power_new(CtPrepare *prepare, guint n_workers)
+{
+    Power *self = g_new0(Power, 1);
+    const CtParams *given = prepare->nodes[0].params;
+    boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], n_workers);
+    self->stokes = ct_params_choice(given, "stokes");
+    self->feed = ct_params_choice(given, "feed");
+    self->in_pol = self->out_stokes = -1;
+    if (self->stokes != POWER_NONE) {
+        self->in_pol = ct_layout_axis(&prepare->inputs[0].layout, "pol");
+        self->out_stokes = ct_layout_axis(&prepare->outputs[0].layout, "stokes");
+    }
+    return self;
+}
+
+static const CtStage power = {
+    .name = "power",
+    .summary = "squared modulus, or Stokes parameters",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+    .operations = operations,
+};
+
+CT_PLUGIN("power", ((const CtStage *const[]){&power, NULL}),
+          ((const CtVariant *const[]){
+#ifdef __x86_64__
+              &ct_power_cpu_avx512,
+              &ct_power_cpu_avx2,
+#endif
+              &ct_power_cpu_baseline,
+              &ct_power_reference,
+              NULL,
+          }));

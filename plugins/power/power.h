@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the variants of the stage power share: which products are wanted, and where they go. */
+#pragma once
+
+#include "../boxes.h"
+
+typedef enum {
+    POWER_NONE, /* squared modulus of every sample */
+    POWER_I,
+    POWER_IQUV
+} PowerStokes;
+
+typedef enum { POWER_LINEAR, POWER_CIRCULAR } PowerFeed;
+
+typedef struct {
+    Boxes boxes;
+    PowerStokes stokes;
+    PowerFeed feed;
+    gint in_pol, out_stokes; /* axes of the layouts, −1 without stokes */
+    gint64 pol, stride; /* bytes from pol 0 to pol 1, from a parameter to the next: of a firing */
+} Power;
+
+Power *ct_power_new(CtPrepare *prepare, guint n_workers);
+
+extern const CtVariant ct_power_reference;
+extern const CtVariant ct_power_cpu_baseline, ct_power_cpu_avx2, ct_power_cpu_avx512;
