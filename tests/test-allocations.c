@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nothing is allocated per block: a long stream makes as many allocations as a short one. This
+ * program's allocator stands before the C library's and counts. */
+#define _GNU_SOURCE
+#include <cornerturn/pipeline.h>
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* glibc's own, below the names that are replaced here. */
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t n, size_t bytes);
+extern void *__libc_realloc(void *memory, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
+
+static gint n_allocations;
+
+static void
+count(void)
+{
+    g_atomic_int_inc(&n_allocations);
+}
+
+CT_EXPORT void *
+malloc(size_t bytes)
+{
+    count();
+    return __libc_malloc(bytes);
+}
+
+CT_EXPORT void *
+calloc(size_t n, size_t bytes)
+{
+    count();
+    return __libc_calloc(n, bytes);
+}
+
+CT_EXPORT void *
+realloc(void *memory, size_t bytes)
+{
+    count();
+    return __libc_realloc(memory, bytes);
+}
+
+CT_EXPORT void *
+memalign(size_t alignment, size_t bytes)
+{
+    count();
+    return __libc_memalign(alignment, bytes);
+}
+
+CT_EXPORT void *
+aligned_alloc(size_t alignment, size_t bytes)
+{
+    count();
+    return __libc_memalign(alignment, bytes);
+}
+
+CT_EXPORT int
+posix_memalign(void **memory, size_t alignment, size_t bytes)
+{
+    count();
+    *memory = __libc_memalign(alignment, bytes);
+    return *memory ? 0 : ENOMEM;
+}
+
+CT_EXPORT void *
+mmap(void *address, size_t length, int protection, int flags, int file, off_t offset)
+{
+    count();
+    return (void *)syscall(SYS_mmap, address, length, protection, flags, file, offset);
+}
+
+/* ---- runs ---- */
+
+#define BLOCK 4096
+
+typedef struct {
+    const char *name;
+    const char *graph; /* with the samples of the stream to come, and the folder twice */
+} Case;
+
+static const Case cases[] = {
+    {"file", "stages:\n"
+             "  source: { stage: file.source, path: SAMPLES.npy, layout: 'ci8[time station pol]', "
+             "sample_rate: 1 MHz, block: { time: 4096 } }\n"
+             "  filter: { stage: fir, from: source, n_channels: 16, n_taps: 8 }\n"
+             "  spectra: { stage: fft, from: filter }\n"
+             "  visibilities: { stage: correlate, from: spectra, integration: 256 }\n"
+             "  sink: { stage: file.sink, from: visibilities, path: out.npy }\n"
+             "  counts: { stage: file.sink, from: visibilities.weights, path: weights.npy }\n"},
+    {"generate",
+     "stages:\n"
+     "  source: { stage: generate, type: ci8, samples: SAMPLES, sample_rate: 1 MHz, n_stations: 4, "
+     "centre_frequency: 150 MHz, n_pols: 2, spiral: 100 m, source_directions: [[0.1, 0.2]], "
+     "invalid: [[1, 5000, 16]], block: { time: 4096 } }\n"
+     "  filter: { stage: fir, from: source, n_channels: 16, n_taps: 8 }\n"
+     "  spectra: { stage: fft, from: filter }\n"
+     "  pointing: { stage: pointing, from: spectra, spiral: 100 m, disk: 0.05, n_beams: 8 }\n"
+     "  beams: { stage: beamform, from: { voltages: spectra, weights: pointing } }\n"
+     "  sink: { stage: discard, from: beams }\n"},
+    /* Without a stage that sums, whatever number of blocks comes; turned twice. */
+    {"corner-turn",
+     "stages:\n"
+     "  source: { stage: generate, type: ci8, samples: SAMPLES, sample_rate: 1 MHz, n_stations: 4, "
+     "n_pols: 2, centre_frequency: 150 MHz, layout: '[time station pol]', block: { time: 4096 } }\n"
+     "  wide: { stage: convert, from: source, type: cf32 }\n"
+     "  delayed: { stage: delay, from: wide, spiral: 100 m, direction: [[0.2, 0.1]] }\n"
+     "  sink: { stage: file.sink, from: delayed, path: turned.npy, layout: '[pol station time]' "
+     "}\n"},
+};
+
+static void
+write_samples(const char *path, gint64 n_samples)
+{
+    const gsize bytes = (gsize)n_samples * 4 * 2 * 2;
+    g_autofree char *header = g_strdup_printf(
+        "{'descr': '|i1', 'fortran_order': False, 'shape': (%" G_GINT64_FORMAT ", 4, 2, 2), }",
+        n_samples);
+    const gsize length = 64 * 3 - 10;
+    GString *text = g_string_new(NULL);
+    g_string_append_len(text, "\x93NUMPY\x01\x00", 8);
+    g_string_append_c(text, (char)(length & 0xff));
+    g_string_append_c(text, (char)(length >> 8));
+    g_string_append_printf(text, "%-*s\n", (int)length - 1, header);
+    const gsize head = text->len;
+    g_string_set_size(text, head + bytes);
+    for (gsize i = 0; i < bytes; i++)
+        text->str[head + i] = (char)((i * 2654435761u >> 13) % 255 - 127);
+    g_autoptr(GError) error = NULL;
+    g_file_set_contents(path, text->str, (gssize)text->len, &error);
+    g_assert_no_error(error);
+    g_string_free(text, TRUE);
+}
+
+/* Allocations from the start of the threads to the end of the stream. */
+static gint
+run(const Case *test, guint n_blocks, guint n_workers)
+{
+    const gint64 n_samples = (gint64)n_blocks * BLOCK;
+    g_autofree char *number = g_strdup_printf("%" G_GINT64_FORMAT, n_samples);
+    g_autofree char *array = g_strconcat(number, ".npy", NULL);
+    g_auto(GStrv) parts = g_strsplit(test->graph, "SAMPLES", -1);
+    g_autofree char *graph = g_strjoinv(number, parts);
+    g_autoptr(GError) error = NULL;
+    if (!g_file_test(array, G_FILE_TEST_EXISTS))
+        write_samples(array, n_samples);
+
+    CtPipeline *pipeline = ct_pipeline_parse(graph, -1, test->name, &error);
+    g_assert_no_error(error);
+    ct_pipeline_set_workers(pipeline, n_workers);
+    g_assert_true(ct_pipeline_plan(pipeline, &error));
+    const gint before = g_atomic_int_get(&n_allocations);
+    ct_pipeline_start(pipeline, &error);
+    g_assert_no_error(error);
+    ct_pipeline_wait(pipeline, -1);
+    const gint after = g_atomic_int_get(&n_allocations);
+    ct_pipeline_result(pipeline, &error);
+    g_assert_no_error(error);
+    ct_pipeline_free(pipeline);
+    return after - before;
+}
+
+/* Whether this machine's plugins have all stages of the graph. */
+static gboolean
+is_there(const Case *test)
+{
+    g_auto(GStrv) parts = g_strsplit(test->graph, "SAMPLES", -1);
+    g_autofree char *graph = g_strjoinv("100", parts);
+    g_autoptr(GError) error = NULL;
+    write_samples("100.npy", 100);
+    g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(graph, -1, test->name, &error);
+    g_assert_no_error(error);
+    ct_pipeline_check(pipeline, &error);
+    if (!error)
+        return TRUE;
+    g_test_message("%s", error->message);
+    return FALSE;
+}
+
+static void
+test_allocations(gconstpointer data)
+{
+    const Case *test = data;
+    if (!is_there(test)) {
+        g_test_skip("a stage is not there");
+        return;
+    }
+    for (guint n_workers = 1; n_workers <= 2; n_workers++) {
+        run(test, 8, n_workers); /* what is kept for the next run: names, plans of FFTW */
+        const gint few = run(test, 40, n_workers);
+        const gint many = run(test, 400, n_workers);
+        g_test_message("%u workers: %d allocations for 40 blocks, %d for 400", n_workers, few,
+                       many);
+        g_assert_cmpint(few, >, 0);
+        g_assert_cmpint(many, <=, few);
+    }
+}
+
+int
+main(int n_arguments, char **arguments)
+{
+    g_test_init(&n_arguments, &arguments, NULL);
+    g_autofree char *folder = g_dir_make_tmp("cornerturn-allocations-XXXXXX", NULL);
+    g_assert_cmpint(g_chdir(folder), ==, 0);
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *path = g_strdup_printf("/allocations/%s", cases[i].name);
+        g_test_add_data_func(path, &cases[i], test_allocations);
+    }
+    const int status = g_test_run();
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    for (const char *name; (name = g_dir_read_name(dir));)
+        g_remove(name);
+    g_rmdir(folder);
+    return status;
+}
