@@ -198,9 +198,10 @@ static gboolean
 is_read(const CtRing *ring, guint i)
 {
     const CtRingLap *lap = &ring->laps[i];
-    /* From here on readers find their samples in the next lap; the newest is kept for its bridge.
-     */
-    const gint64 next = i > 0 ? ring->laps[i - 1].first : ring->ended ? lap->end : G_MAXINT64;
+    /* From here on readers find their samples in a newer lap; the newest is kept for its bridge. */
+    gint64 next = i == 0 && ring->ended ? lap->end : G_MAXINT64;
+    for (guint newer = 0; newer < i; newer++)
+        next = MIN(next, ring->laps[newer].first);
     for (guint r = 0; r < ring->n_readers; r++) {
         const CtRingReader *reader = &ring->readers[r];
         if (reader->position < next)

@@ -314,8 +314,8 @@ settle(CtScheduler *scheduler, CtRunNode *node)
         const gint64 consumed = node->arrivals[i].consumed;
         ct_ring_release(input->ring, input->reader, consumed);
         moved += consumed;
-        if (consumed > 0)
-            ct_scheduler_released(scheduler, input->ring);
+        /* Even where nothing was consumed: the look at it alone kept the writer off. */
+        ct_scheduler_released(scheduler, input->ring);
     }
     for (guint o = 0; o < node->n_outputs; o++) {
         CtRunOutput *output = &node->outputs[o];
