@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""pipelines/lofar-station.yaml on a real capture, whole and damaged, against NumPy in double
+precision."""
+import subprocess
+
+import numpy as np
+
+import graphs
+import tap
+
+FILES = [graphs.DATA / "lofar" / f"udp_1613{i}.ucc1.2022-06-29T01-30-00.000" for i in range(3)]
+PACKET, HEADER, SLOTS, BEAMLETS = 7824, 16, 16, 122
+CHANNELS, TAPS = 16, 8
+EPSILON = 2.0 ** -24
+
+# As the fir stage says: a windowed sinc, h[tap][channel].
+N = CHANNELS * TAPS
+COEFFICIENTS = (np.sinc((np.arange(N) - (N - 1) / 2) / CHANNELS) *
+                np.hamming(N)).reshape(TAPS, CHANNELS)
+
+
+def read_capture(path):
+    """Complex samples [time beamlet pol], and the number of the first packet."""
+    data = np.fromfile(path, np.uint8).reshape(-1, PACKET)
+    parts = data[:, HEADER:].view(np.int8).reshape(-1, BEAMLETS, SLOTS, 2, 2).astype(float)
+    samples = (parts[..., 0] + 1j * parts[..., 1]).transpose(0, 2, 1, 3)
+    return samples.reshape(-1, BEAMLETS, 2), int(data[0, 12:16].view("<u4")[0])
+
+
+def filter_bank(samples):
+    """Spectra [time subband channel pol], channel 0 in the middle."""
+    n = (len(samples) - N) // CHANNELS + 1
+    blocks = samples[:(n + TAPS - 1) * CHANNELS].reshape(-1, CHANNELS, *samples.shape[1:])
+    filtered = sum(COEFFICIENTS[k].astype(np.float32).astype(float)[:, None, None] * blocks[k:k + n]
+                   for k in range(TAPS))
+    return np.fft.fftshift(np.fft.fft(filtered, axis=1), 1).transpose(0, 2, 1, 3)
+
+
+def bound(samples):
+    """What no channel of a spectrum exceeds, [time subband pol]: the scale of rounding."""
+    n = (len(samples) - N) // CHANNELS + 1
+    blocks = abs(samples[:(n + TAPS - 1) * CHANNELS]).reshape(-1, CHANNELS, *samples.shape[1:])
+    return sum((abs(COEFFICIENTS[k])[:, None, None] * blocks[k:k + n]).sum(1) for k in range(TAPS))
+
+
+def integrate(values, length):
+    return np.add.reduceat(values, np.arange(0, len(values), length), 0)
+
+
+def align(captures):
+    """The ports side by side over all their time, and what of it is valid [time subband]."""
+    first = min(begin for _, begin in captures)
+    end = max(begin + len(samples) for samples, begin in captures)
+    samples = np.zeros((end - first, BEAMLETS * len(captures), 2), complex)
+    valid = np.zeros(samples.shape[:2], bool)
+    for i, (port, begin) in enumerate(captures):
+        where = np.s_[begin - first:begin - first + len(port),
+                      BEAMLETS * i:BEAMLETS * (i + 1)]
+        samples[where] = port
+        valid[where] = True
+    return samples, valid
+
+
+def valid_spectra(valid):
+    """A spectrum is valid where every sample under its taps is: [time subband]."""
+    n = (len(valid) - N) // CHANNELS + 1
+    return np.array([valid[CHANNELS * t:CHANNELS * t + N].all(0) for t in range(n)])
+
+
+@graphs.needs_data(*(f"lofar/{path.name}" for path in FILES))
+class Station(graphs.GraphTest):
+    def run_station(self, paths, integration=31):
+        pipeline = graphs.SOURCE_ROOT / "pipelines" / "lofar-station.yaml"
+        result = subprocess.run(
+            [graphs.COMMAND, "run", str(pipeline), "--quiet",
+             "--set", f"station.paths=[{', '.join(map(str, paths))}]",
+             "--set", f"visibilities.integration={integration}"],
+            cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        visibilities = np.load(self.folder / "visibilities.npy")
+        weights = np.load(self.folder / "weights.npy")
+        self.assertEqual(visibilities.shape[3:], (1, 2, 2))
+        return visibilities[:, :, :, 0], weights[..., 0]
+
+    def test_numpy(self):
+        samples, valid = align([read_capture(path) for path in FILES])
+        kept = valid_spectra(valid)
+        spectra = filter_bank(samples) * kept[:, :, None, None]
+        wanted = integrate(spectra[..., :, None] * spectra[..., None, :].conj(), 31)
+        visibilities, weights = self.run_station(FILES)
+
+        self.assertEqual(visibilities.shape, wanted.shape)
+        np.testing.assert_array_equal(
+            weights, np.broadcast_to(integrate(kept.astype(int), 31)[..., None], weights.shape))
+
+        # Rounding: 8 taps, 4 levels of the transform and the conversions to single precision on each
+        # side of a product, then a sum of 31.
+        scale = bound(samples)
+        limit = (2 * 16 + 31) * EPSILON * integrate(scale[..., :, None] * scale[..., None, :], 31)
+        self.assertLess((abs(visibilities - wanted) / np.maximum(limit[:, :, None], 1e-30)).max(),
+                        1)
+        power = np.load(self.folder / "power.npy")[:, :, :, 0]
+        autos = integrate(abs(spectra) ** 2, 31)
+        self.assertLess((abs(power - autos) /
+                         np.maximum(np.einsum("tspp->tsp", limit)[:, :, None], 1e-30)).max(), 1)
+        # And closely, as a whole.
+        self.assertLess(np.linalg.norm(power - autos), 1e-6 * np.linalg.norm(autos))
+        self.assertLess(np.linalg.norm(visibilities - wanted), 1e-6 * np.linalg.norm(wanted))
+
+    def test_interference(self):
+        samples, _ = align([read_capture(path) for path in FILES])
+        strongest = (abs(samples) ** 2).mean((0, 2)).argmax()
+        visibilities, _ = self.run_station(FILES)
+        power = visibilities[..., 0, 0].real + visibilities[..., 1, 1].real
+        self.assertEqual(power.sum((0, 2)).argmax(), strongest)
+        self.assertLess(strongest, BEAMLETS)
+
+    def test_damage(self):
+        """Removed, doubled, swapped and cut packets change the spectra whose windows touch a lost
+        one, and nothing else, to the bit."""
+        whole = FILES[0].read_bytes()
+        packets = [whole[at:at + PACKET] for at in range(0, len(whole), PACKET)]
+        lost = [40, 41, 120, 200]
+        damaged = list(packets)
+        damaged[50], damaged[90] = damaged[90], damaged[50]
+        damaged[120] = damaged[120][:5000]
+        damaged[150] = damaged[150] * 2
+        for packet in (200, 41, 40):
+            del damaged[packet]
+        (self.folder / "damaged").write_bytes(b"".join(damaged))
+
+        valid = np.ones((len(packets) * SLOTS, BEAMLETS), bool)
+        for packet in lost:
+            valid[SLOTS * packet:SLOTS * (packet + 1)] = False
+        kept = valid_spectra(valid)
+        self.assertEqual((~kept[:, 0]).sum(), 9 + 8 + 8)
+
+        clean, clean_weights = self.run_station([FILES[0]], 1)
+        given, weights = self.run_station(["damaged"], 1)
+        self.assertTrue((clean_weights == 1).all())
+        np.testing.assert_array_equal(weights, np.broadcast_to(kept[..., None], weights.shape))
+        np.testing.assert_array_equal(given[kept], clean[kept])
+        self.assertFalse(given[~kept].any())
+
+        _, weights = self.run_station(["damaged"], 31)
+        np.testing.assert_array_equal(
+            weights, np.broadcast_to(integrate(kept.astype(int), 31)[..., None], weights.shape))
+
+
+if __name__ == "__main__":
+    tap.main()
