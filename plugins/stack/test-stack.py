@@ -96,6 +96,22 @@ class Stack(unittest.TestCase):
             self.assertTrue((got.validity == valid).all())
             self.assertFalse(got.validity[:, 40:100].any())
 
+    def test_ends_that_nobody_knows(self):
+        """What a program feeds may end anywhere; the longest decides."""
+        x = [numpy.arange(1, 2 * n + 1, dtype=numpy.float32).reshape(n, 2) for n in (310, 77)]
+        text = "\n".join(["stages:"] + [
+            f'  x{i}: {{ stage: input, layout: "f32[time station]", shape: [-1, 2], '
+            "sample_rate: 1 kHz }" for i in range(2)] + [
+            "  y: { stage: stack, from: [x0, x1], axis: station }",
+            '  z: { stage: output, from: y, layout: "[time station]" }', ""])
+        for variant in VARIANTS:
+            feeds = {f"x{i}": pipeline.Feed(x[i], cuts=(50 + 13 * i,)) for i in range(2)}
+            got = pipeline.run(text, feeds, {"z": (0, 4)}, {"y": variant}, workers=2)["z"]
+            self.assertTrue((got.array[:, :2] == x[0]).all())
+            self.assertTrue((got.array[:77, 2:] == x[1]).all())
+            self.assertFalse(got.array[77:, 2:].any() or got.validity[2:, 77:].any())
+            self.assertTrue(got.validity[:2].all() and got.validity[2:, :77].all())
+
     def test_types(self):
         for type_ in ("ci4", "ci8", "cf32", "cf64", "f32", "u8"):
             more = [source(0, 90, 2, type_=type_), source(5, 90, 2, seed=4, type_=type_)]
