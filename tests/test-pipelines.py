@@ -107,6 +107,146 @@ class FxCorrelator(PipelineTest):
             self.assertLess(abs(power - found_power), 0.03 * power, row)
 
 
+class Spectrometer(PipelineTest):
+    def test_levels(self):
+        self.run_pipeline("spectrometer.yaml")
+        spectra = self.load("spectrometer.npy").astype(float)
+        self.assertEqual(spectra.shape, (8, 1024, 1, 4))
+        tones = {143e6: 0.1, 152.5e6: 0.03}
+        power = 1 + 0.5 + sum(a * a for a in tones.values())
+        level = 2 * (127 / 4) ** 2 / power * (prototype(1024, 8) ** 2).sum()  # of power 1 in a pol
+        i, q, u, v = spectra[:7, :, 0].mean(axis=0).T  # seven whole averages of 256 spectra
+        quiet = numpy.ones(1024, bool)
+        for frequency in tones:
+            channel = int(round((frequency - CENTRE) / RATE * 1024)) + 512
+            self.assertEqual(numpy.argmax(numpy.where(quiet, i, 0)), channel)
+            quiet[channel - 4:channel + 5] = False
+        error = numpy.sqrt(2 / (7 * 256 * quiet.sum()))
+        self.assertLess(abs(i[quiet].mean() / level / (2 * 1.5) - 1), 5 * error)
+        self.assertLess(abs(u[quiet].mean() / level / (2 * 1.5) - 0.333 * 0.5 / 1.5), 5 * error)
+        self.assertLess(abs(q[quiet].mean() / level / (2 * 1.5)), 5 * error)
+        self.assertLess(abs(v[quiet].mean() / level / (2 * 1.5)), 5 * error)
+
+
+class Beamformer(PipelineTest):
+    def test_peaks(self):
+        """Each beam has the power of its source, and the rest of the sky by the array's pattern."""
+        self.run_pipeline("beamformer.yaml")
+        beams = self.load("beams.npy").astype(float)
+        self.assertEqual(beams.shape, (10, 256, 4, 2))
+        offset = numpy.fft.fftshift(numpy.fft.fftfreq(256, 1 / RATE))
+        inner = abs(offset) < 0.4 * RATE
+        positions, n = sky.spiral(120, 16), 16
+        looks = [source[0] for source in SOURCES] + [[0, 0]]
+        want = numpy.full((inner.sum(), 4), 1 / n)
+        for direction, power, _ in SOURCES:
+            for b, look in enumerate(looks):
+                late = sky.lead(positions, direction) - sky.lead(positions, look)
+                turns = (CENTRE + offset[inner])[:, None] * late
+                want[:, b] += power * abs(numpy.exp(2j * numpy.pi * turns).mean(axis=1)) ** 2
+        want = want.mean(axis=0)
+        level = 2 * (127 / 4) ** 2 / 1.35 * (prototype(256, 16) ** 2).sum()
+        got = beams[:9].mean(axis=(0, 3))[inner].mean(axis=0) / level
+        error = want / numpy.sqrt(9 * 512 * 2 * inner.sum())
+        # quantisation adds 2 · 1/12 of a level squared, clipping at 4 σ takes less
+        self.assertTrue((abs(got - want) < 5 * error + 1e-3 * want).all(), (got, want))
+        self.assertEqual(list(numpy.argsort(got)[::-1][:3]), [0, 1, 2])
+
+
+class Station(PipelineTest):
+    FILES = [f"lofar/udp_1613{port}.ucc1.2022-06-29T01-30-00.000" for port in range(3)]
+
+    def voltages(self):
+        """[time subband 1 pol] and which samples there are, from the packets' own numbers."""
+        ports = []
+        for name in self.FILES:
+            packets = numpy.fromfile(graphs.DATA / name, numpy.uint8).reshape(-1, 7824)
+            words = packets[:, 8:16].copy().view("<u4").astype(numpy.int64)
+            number = (words[:, 0] * 200000000 + 512) // 1024 + words[:, 1]
+            ports.append((number, packets[:, 16:].view(numpy.int8).reshape(-1, 122, 16, 2, 2)))
+        first = min(number[0] for number, _ in ports)
+        n = max(number[-1] for number, _ in ports) + 16 - first
+        x = numpy.zeros((n, 366, 2), complex)
+        valid = numpy.zeros((n, 366), bool)
+        for port, (number, packets) in enumerate(ports):
+            subbands = slice(122 * port, 122 * (port + 1))
+            for at, packet in zip(number - first, packets.astype(float)):
+                x[at:at + 16, subbands] = (packet[..., 0] + 1j * packet[..., 1]).swapaxes(0, 1)
+                valid[at:at + 16, subbands] = True
+        return x, valid
+
+    @graphs.needs_data(*FILES)
+    def test_against_numpy(self):
+        paths = ", ".join(str(graphs.DATA / name) for name in self.FILES)
+        self.run_pipeline("lofar-station.yaml", f"station.paths=[{paths}]")
+        x, valid = self.voltages()
+        spectra = numpy.fft.fftshift(channelise(x, 16, 8), axes=1)
+        n = len(spectra)
+        good = numpy.stack([valid[16 * t:16 * (t + 8)].all(axis=0) for t in range(n)])
+        spectra = spectra * good[:, None, :, None]
+        parts = [slice(begin, begin + 31) for begin in range(0, n, 31)]
+        want = numpy.stack([numpy.einsum("tcbp,tcbq->bcpq", spectra[part], spectra[part].conj())
+                            for part in parts])
+        got = self.load("visibilities.npy")
+        self.assertEqual(got.shape, (len(parts), 366, 16, 1, 2, 2))
+        self.assertNear(got[:, :, :, 0], want, 2e-6)
+        # strong and weak subbands alike
+        apart = abs(got[:, :, :, 0] - want).max(axis=(0, 2, 3, 4))
+        self.assertLess((apart / abs(want).max(axis=(0, 2, 3, 4))).max(), 5e-6)
+        weights = self.load("weights.npy")
+        counts = numpy.stack([good[part].sum(axis=0) for part in parts])
+        self.assertTrue((weights.reshape(len(parts), 366, -1) == counts[:, :, None]).all())
+        power = self.load("power.npy")
+        total = numpy.stack([(abs(spectra[part]) ** 2).sum(axis=0) for part in parts])
+        want = (total / numpy.maximum(counts[:, None, :, None], 1)).swapaxes(1, 2)
+        self.assertNear(power.reshape(want.shape), want, 2e-6)
+        # the interference stands in one beamlet of the first port
+        strength = (abs(x) ** 2).mean(axis=(0, 2))
+        self.assertEqual(numpy.argmax(power.reshape(want.shape).mean(axis=(0, 2, 3))),
+                         numpy.argmax(strength))
+        self.assertLess(numpy.argmax(strength), 122)
+
+
+class Imaging(PipelineTest):
+    rate = 195312.5
+    sources = [([0.2, 0.1], 0.2, 0), ([0.21, 0.1], 0.1, 0), ([0.195, 0.11], 0.05, 0)]
+
+    def test_against_numpy(self):
+        n, samples = 4, 256 * 35
+        self.run_pipeline("lofar-imaging.yaml", f"sky.n_stations={n}", f"sky.samples={samples}",
+                          "visibilities.integration=12", more=("--backend", "sky=reference"))
+        positions = sky.spiral(1500, n)
+        x = sky.voltages(samples, self.rate, CENTRE, 1, n, 2, positions=positions,
+                         sources=self.sources)[:, 0]
+        x = channelise(fills(x * 127 / 4 / numpy.sqrt(1.35 / 2)), 256, 16)
+        turns = (CENTRE + numpy.fft.fftfreq(256, 1 / self.rate))[:, None] * \
+            sky.lead(positions, [0.2, 0.1])
+        x = x * numpy.exp(-2j * numpy.pi * turns)[:, :, None]
+        self.assertNear(self.load("imaging.npy"), correlate(x, 12), 3e-6)
+
+    def test_centre_of_the_field(self):
+        """The whole pipeline: one integration, in which the field's centre has no phase."""
+        self.run_pipeline("lofar-imaging.yaml")
+        v = self.load("imaging.npy")[0]
+        self.assertEqual(v.shape, (256, 2080, 2, 2))
+        self.assertEqual(set(self.load("imaging-weights.npy").ravel()), {768})
+        offset = numpy.fft.fftfreq(256, 1 / self.rate)
+        inner = abs(offset) < 0.4 * self.rate
+        both = (v[..., 0, 0] + v[..., 1, 1])[inner].mean(axis=0)
+        i, j = numpy.tril_indices(64)
+        total = both[i == j].real
+        got = both / numpy.sqrt(total[i] * total[j])
+        positions = sky.spiral(1500, 64)
+        want = 0
+        for direction, power, _ in self.sources:
+            late = sky.lead(positions, direction) - sky.lead(positions, [0.2, 0.1])
+            phase = numpy.exp(2j * numpy.pi * (CENTRE + offset[inner])[:, None] * late)
+            want = want + power / 1.35 * (phase[:, i] * phase[:, j].conj()).mean(axis=0)
+        error = 1 / numpy.sqrt(2 * 768 * inner.sum())
+        cross = i != j
+        self.assertLess(abs(got - want)[cross].max(), 6 * error)
+
+
 class Lofar(PipelineTest):
     def sky(self, n_stations, samples):
         x = sky.voltages(samples, 195312.5, CENTRE, 1, n_stations, 2,
