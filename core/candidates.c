@@ -210,14 +210,15 @@ add_option(Search *search, const CtVariant *variant, const CtRow *row,
             option = other;
     }
     if (!option) {
-        if (g_ptr_array_find(search->failed, patterns, NULL))
+        if (n_nodes == 1 && g_ptr_array_find(search->failed, patterns, NULL))
             return;
         option = option_new(search, patterns, nodes, n_nodes);
         g_autoptr(GError) cause = NULL;
         if (!ct_row_bind(patterns, &option->row_ports, 0, NULL, NULL, option->canonical, &cause)) {
             g_string_append_printf(reasons, "%s%s '%s': %s", reasons->len ? "; " : "",
                                    variant->name, row->layouts, cause->message);
-            g_ptr_array_add(search->failed, (gpointer)patterns);
+            if (n_nodes == 1)
+                g_ptr_array_add(search->failed, (gpointer)patterns);
             option_free(option);
             return;
         }
