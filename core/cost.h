@@ -33,7 +33,7 @@ typedef struct {
 void ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *inputs,
                   const CtLayout *outputs);
 
-/* Seconds of all workers together for a second of stream: the larger of bytes over bandwidth and
- * operations over peak, over the row's efficiency. */
+/* Seconds for a second of stream, with all workers where the variant splits its work: the larger of
+ * bytes over bandwidth and operations over peak, over the row's efficiency. */
 gdouble ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
                         const CtLoad *load);

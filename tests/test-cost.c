@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the model: what nodes ask of the machine, and how long that takes. */
+#include "cost.h"
+
+static gdouble
+ten_per_sample(G_GNUC_UNUSED const CtNode *node)
+{
+    return 10;
+}
+
+static const CtStage stage = {.name = "test", .operations = ten_per_sample};
+static const CtStage idle = {.name = "idle"};
+
+static void
+stream_init(CtStream *stream, CtType type, gint64 channels, gint64 ticks)
+{
+    ct_stream_init(stream);
+    stream->type = type;
+    ct_stream_add_axis(stream, "time", 1000);
+    ct_stream_add_axis(stream, "channel", channels);
+    stream->rate_num = 1000;
+    stream->rate_den = 1;
+    stream->ticks_per_sample = ticks;
+}
+
+static CtLayout
+layout_of(const char *text)
+{
+    CtLayout layout;
+    g_autoptr(GError) error = NULL;
+    ct_layout_parse(&layout, text, &error);
+    g_assert_no_error(error);
+    return layout;
+}
+
+/* ci8 of 4 channels to cf32 of 2, four samples to one. */
+static void
+test_load(void)
+{
+    CtStream in = {0}, out = {0};
+    stream_init(&in, CT_CI8, 4, 1);
+    stream_init(&out, CT_CF32, 2, 4);
+    CtNode node = {.stage = &stage,
+                   .n_inputs = 1,
+                   .inputs = &in,
+                   .n_outputs = 1,
+                   .outputs = &out,
+                   .footprint = {CT_FOOTPRINT_WINDOW, 9, 4, 0, CT_LANES_ALL}};
+    const CtLayout from = layout_of("i8[channel complex time]");
+    const CtLayout to = layout_of("cf32[time channel]");
+    CtLoad load;
+    ct_load_init(&load, &node, 1, &from, &to);
+    g_assert_cmpfloat(load.operations, ==, 10);
+    g_assert_cmpfloat(load.bytes, ==, 4 * 4 * 2 + 2 * 8);
+    g_assert_cmpfloat(load.rate, ==, 250);
+
+    /* Behind it one that takes every third of its samples. */
+    CtStream last = {0};
+    stream_init(&last, CT_CF32, 2, 12);
+    const CtNode row[] = {node,
+                          {.stage = &stage,
+                           .n_inputs = 1,
+                           .inputs = &out,
+                           .n_outputs = 1,
+                           .outputs = &last,
+                           .footprint = {CT_FOOTPRINT_WINDOW, 1, 3, 0, CT_LANES_ALL}}};
+    ct_load_init(&load, row, 2, &from, &to);
+    g_assert_cmpfloat(load.operations, ==, 10 + 3 * 10);
+    g_assert_cmpfloat(load.bytes, ==, 12 * 4 * 2 + 2 * 8);
+    g_assert_cmpfloat_with_epsilon(load.rate, 1000.0 / 12, 1e-9);
+
+    /* A sink, per sample of its input; without clock a tick stands for a second. */
+    in.rate_num = 0;
+    in.ticks_per_sample = 5;
+    node.stage = &idle;
+    node.n_outputs = 0;
+    ct_load_init(&load, &node, 1, &from, NULL);
+    g_assert_cmpfloat(load.operations, ==, 0);
+    g_assert_cmpfloat(load.bytes, ==, 4 * 2);
+    g_assert_cmpfloat(load.rate, ==, 0.2);
+
+    /* What does not flow costs next to nothing. */
+    ct_stream_remove_axis(&in, "time");
+    ct_load_init(&load, &node, 1, &from, NULL);
+    g_assert_cmpfloat(load.bytes * load.rate, <, 0.01);
+}
+
+static void
+test_seconds(void)
+{
+    const CtMachine machine = {
+        .n_workers = 4,
+        .bandwidth = 100,
+        .peak = {[CT_ISA_BASELINE] = 10, [CT_ISA_AVX2] = 20, [CT_ISA_AVX512] = 40},
+    };
+    CtVariant variant = {.name = "cpu", .isa = CT_ISA_AVX2};
+    const CtRow row = {"[...] -> [...]", 0.5};
+    const CtLoad bound_by_memory = {.operations = 10, .bytes = 200, .rate = 3};
+    const CtLoad bound_by_operations = {.operations = 100, .bytes = 200, .rate = 3};
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_memory), ==, 12);
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations), ==, 30);
+    variant.split = "time";
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations), ==, 7.5);
+    variant.isa = CT_ISA_AVX512;
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations), ==, 3.75);
+}
+
+static void
+test_machine(void)
+{
+    CtMachine machine;
+    ct_machine_init(&machine, 3);
+    g_assert_cmpuint(machine.n_workers, ==, 3);
+    g_assert_cmpuint(machine.cache_bytes, >=, 1 << 16);
+    g_assert_cmpfloat(machine.bandwidth, >, 1e9);
+    g_assert_cmpfloat(machine.peak[CT_ISA_AVX512], ==, 2 * machine.peak[CT_ISA_AVX2]);
+    ct_machine_init(&machine, 0);
+    g_assert_cmpuint(machine.n_workers, >=, 1);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/cost/load", test_load);
+    g_test_add_func("/cost/seconds", test_seconds);
+    g_test_add_func("/cost/machine", test_machine);
+    return g_test_run();
+}
