@@ -68,13 +68,16 @@ find_run(const FftBatch *batch, gboolean time_last)
     return run;
 }
 
-/* A run along time is as long as the block: there, no length makes a difference. */
+/* A run along time is as long as the block: there, neither its length nor the strides that follow
+ * from it make a difference. */
 static gboolean
 use_lanes(const Fft *self, const FftBatch *batch, const Run *run)
 {
-    return self->has_lanes && run->step_in == (gint64)self->in_bytes &&
-           run->step_out == (gint64)self->out_bytes && batch->step_in != run->step_in &&
-           batch->step_out != run->step_out && (run->length >= LEAST_LANES || self->time_last);
+    if (!self->has_lanes || run->step_in != (gint64)self->in_bytes ||
+        run->step_out != (gint64)self->out_bytes)
+        return FALSE;
+    return self->time_last || (run->length >= LEAST_LANES && batch->step_in != run->step_in &&
+                               batch->step_out != run->step_out);
 }
 
 /* Whether packed blocks in these layouts will go through lanes. */
