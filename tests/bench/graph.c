@@ -25,10 +25,11 @@ typedef struct {
 typedef struct {
     gdouble seconds, timed; /* of the clock, and its samples */
     gdouble samples, firings;
-    gdouble all_firings;       /* of all nodes */
-    gdouble processor;         /* seconds of all threads */
-    gdouble bytes, operations; /* of the whole run */
-    gdouble width;             /* elements of a sample */
+    gdouble all_firings; /* of all nodes */
+    gdouble processor;   /* seconds of all threads */
+    gdouble bytes;       /* of the whole run */
+    gdouble operations;  /* per sample */
+    gdouble width;       /* elements of a sample */
 } Run;
 
 /* The number `key` in a node's line of the statistics; 0 where it is not there. */
@@ -48,8 +49,24 @@ contains(const char *line, const char *text)
     return g_strstr_len(line, end ? end - line : -1, text) != NULL;
 }
 
+/* Operations of the node on this line for a sample of the source: a short last sum would count as a
+ * whole one if its outputs were counted. */
+static gdouble
+operations_per_sample(const Graph *graph, CtPipeline *pipeline, const char *line)
+{
+    const char *name = line + strlen("{\"name\": \"");
+    g_autofree char *node = g_strndup(name, strcspn(name, "\""));
+    const CtStream *in = ct_pipeline_stream(pipeline, graph->source, NULL, NULL);
+    const CtStream *out = ct_pipeline_stream(pipeline, node, NULL, NULL);
+    const gdouble samples = number(line, "samples");
+    if (!in || !out || samples == 0 || out->ticks_per_sample == 0)
+        return 0;
+    return number(line, "operations") / samples * (gdouble)in->ticks_per_sample /
+           (gdouble)out->ticks_per_sample;
+}
+
 static void
-read_stats(const Graph *graph, const char *json, Run *run)
+read_stats(const Graph *graph, CtPipeline *pipeline, const char *json, Run *run)
 {
     g_autofree char *timed = g_strdup_printf("{\"name\": \"%s\"", graph->timed);
     for (const char *line = strstr(json, "{\"name\""); line; line = strstr(line + 1, "{\"name\"")) {
@@ -67,7 +84,7 @@ read_stats(const Graph *graph, const char *json, Run *run)
         if (is_end)
             run->bytes += number(line, "bytes");
         if (!is_end || !g_str_equal(graph->timed, graph->source))
-            run->operations += number(line, "operations");
+            run->operations += operations_per_sample(graph, pipeline, line);
     }
 }
 
@@ -116,7 +133,7 @@ run_once(Graph *graph, gint64 samples, Run *run, GError **error)
     if (!ct_pipeline_result(pipeline, error))
         return FALSE;
     g_autofree char *json = ct_pipeline_stats_json(pipeline);
-    read_stats(graph, json, run);
+    read_stats(graph, pipeline, json, run);
     if (!graph->base.remark)
         graph->base.remark = describe(graph, pipeline);
     return TRUE;
@@ -138,7 +155,7 @@ run_slice(Contender *contender, Rates *rates, GError **error)
             *rates = (Rates){
                 .samples = rate * run.width,
                 .bytes = rate * run.bytes / run.samples,
-                .operations = rate * run.operations / run.samples,
+                .operations = rate * run.operations,
                 .firings = rate * run.all_firings / run.samples,
                 .processors = run.processor / run.seconds,
             };
