@@ -25,8 +25,9 @@ catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* A reader that has gone shows as an error of the write. */
+    /* A reader that has gone, or a file past its limit, shows as an error of the write. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 /* A line that overwrites itself: stream time, rate against real time, the fullest queue. */
