@@ -237,5 +237,32 @@ class Lofar(PipelineTest):
         self.assertEqual(self.load("lofar-2.npy").shape, (1, 256, 5050, 2, 2))
 
 
+class Backends(PipelineTest):
+    """Each pipeline on `reference` and on `cpu`, small, and in samples that no rounding moves."""
+    SMALL = {
+        "spectrometer.yaml": (["sky.duration='2 ms'", "average.length=5"], "spectrometer.npy"),
+        "fx-correlator.yaml": (["sky.duration='0.5 ms'", "sky.n_stations=5",
+                                "visibilities.integration=7"], "visibilities.npy"),
+        "beamformer.yaml": (["sky.duration='0.5 ms'", "sky.n_stations=5", "average.length=7"],
+                            "beams.npy"),
+        "lofar-imaging.yaml": (["sky.samples=6400", "sky.n_stations=3",
+                                "visibilities.integration=4"], "imaging.npy"),
+        "lofar-1.yaml": (["sky.samples=4000", "sky.n_stations=5", "pointing.n_beams=3",
+                          "out.stage=file.sink", "out.path=beams.npy",
+                          "out.layout=[time channel beam pol]"], "beams.npy"),
+        "lofar-2.yaml": (["sky.samples=4000", "sky.n_stations=5", "pointing.n_beams=3",
+                          "visibilities.integration=3"], "lofar-2.npy"),
+    }
+
+    def test_reference(self):
+        for name, (settings, output) in self.SMALL.items():
+            results = []
+            for backend in ("reference", "cpu"):
+                self.run_pipeline(name, "sky.type=cf32", *settings, more=("--backend", backend))
+                results.append(self.load(output))
+            # single precision on both sides, from the sky on
+            self.assertNear(results[1], results[0], 1e-5, name)
+
+
 if __name__ == "__main__":
     tap.main()

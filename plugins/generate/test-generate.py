@@ -77,6 +77,12 @@ class Numbers(unittest.TestCase):
                 self.assertEqual(got.array.shape, (700, 3))
                 self.assertLess(abs(got.array - want[:, 0, :, 0]).max(), SINGLE, variant)
 
+    def test_power_of_each_station(self):
+        for variant in VARIANTS:
+            got = generate("n_stations: 3\n    n_pols: 2\n    noise: [1, 0, 6.25]", variant).array
+            want = sky.voltages(700, RATE, n_stations=3, n_pols=2, receivers=[1, 0, 6.25])[:, 0]
+            self.assertLess(abs(got - want).max(), 3 * SINGLE, variant)
+
     def test_moments(self):
         x = sky.noise(numpy.arange(1 << 20), 3, sky.RECEIVER)
         n = len(x)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Weights in closed form, and the peak that they give where the simulated sky has a source."""
 import itertools
+import tempfile
 import unittest
 
 import numpy
@@ -47,6 +48,23 @@ class Weights(unittest.TestCase):
                                 numpy.array(positions), modulus)
                 self.assertEqual(got.shape, (7, 3, 4))
                 self.assertLess(abs(got - want).max(), ROUNDING * modulus)
+
+    def test_file(self):
+        """Positions of a file are those of a table, down to the bits."""
+        positions = numpy.array([[0, 0, 0], [10.5, -3, 2.25]])
+        more = f"{self.fixed}\n    directions: [[0.1, 0.3]]\n    "
+        with tempfile.TemporaryDirectory() as folder:
+            for name, array in (("double", positions), ("single", positions.astype("f4")),
+                                ("wide", positions[:, [0, 1, 2, 2]])):
+                numpy.save(f"{folder}/{name}.npy", array)
+            want = weights(f"{more}positions: {positions.tolist()}")
+            for name in ("double", "single"):
+                got = weights(f"{more}positions_file: {folder}/{name}.npy")
+                self.assertTrue((got == want).all(), name)
+            with self.assertRaisesRegex(pipeline.Failure, r"\[station 3\], but is given \(2, 4\)"):
+                weights(f"{more}positions_file: {folder}/wide.npy")
+            with self.assertRaisesRegex(pipeline.Failure, "none.npy"):
+                weights(f"{more}positions_file: {folder}/none.npy")
 
     def test_orders(self):
         more = f"{self.fixed}\n    spiral: 300 m\n    n_stations: 5\n    disk: 0.1\n    n_beams: 6"
