@@ -166,6 +166,9 @@ load(const Lanes *lanes, size_t row)
     if (lanes->n_lanes == LANES) {
         memcpy(&a, x, sizeof a);
         memcpy(&b, x + sizeof a, sizeof b);
+    } else if (lanes->n_lanes == LANES / 2) { /* common, and no call for each row */
+        memcpy(&a, x, sizeof a);
+        b = (Floats){0};
     } else {
         float some[2 * LANES] = {0};
         memcpy(some, x, lanes->n_lanes * 2 * sizeof(float));
@@ -189,6 +192,8 @@ store(const Lanes *lanes, size_t row, Complex value)
     if (lanes->n_lanes == LANES) {
         memcpy(y, &a, sizeof a);
         memcpy(y + sizeof a, &b, sizeof b);
+    } else if (lanes->n_lanes == LANES / 2) {
+        memcpy(y, &a, sizeof a);
     } else {
         float all[2 * LANES];
         memcpy(all, &a, sizeof a);
