@@ -31,7 +31,7 @@ static const Case cases[] = {
      ONE("delay, spiral: 150 m, direction: [[0.2, 0.1]]")},
     {"delay of samples", "cf32", "station, pol", "16, 2",
      ONE("delay, spiral: 150 m, direction: [[0.2, 0.1]]")},
-    {"gains", "cf32", "channel, station, pol", "256, 16, 2", ONE("gains, value: 1")},
+    {"gains", "cf32", "channel, station, pol", "256, 16, 2", ONE("gains, gain: 0.5")},
     {"beamform 64 stations, 100 beams", "cf32", "channel, station, pol", "256, 64, 2",
      "  pointing: { stage: pointing, from: source, spiral: 150 m, disk: 0.05, n_beams: 100 }\n"
      "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"},
@@ -57,10 +57,8 @@ static const Case cases[] = {
      ONE("convert, type: cf32")},
     {"convert ci4 to ci8", "ci4", "channel, station, pol", "256, 16, 2", ONE("convert, type: ci8")},
     {"copy", "cf32", "channel, station, pol", "256, 16, 2", ONE("copy")},
-    {"stack 2 stations", "ci8", "station, pol", "1, 2",
-     "  other: { stage: bench.source, type: ci8, axes: [station, pol], lengths: [1, 2], "
-     "samples: 1000000000000 }\n"
-     "  stage: { stage: stack, from: [source, other], axis: station }\n"},
+    {"stack 2 x 16 stations", "ci8", "station, pol", "16, 2",
+     "  stage: { stage: stack, from: [source, source], axis: station }\n"},
 };
 
 static const char *const generators[][2] = {
