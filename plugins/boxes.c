@@ -311,11 +311,31 @@ box_each_run(const Box *box, const BoxAxis *element, BoxRun function, gpointer d
     } while (left > 0);
 }
 
+/* A number of bytes that the compiler knows makes the copy of an element a load and a store. */
+#define MOVE(bytes)                                                                                \
+    for (gsize i = 0; i < n; i++)                                                                  \
+    memcpy(out + (gint64)i * out_stride, in + (gint64)i * in_stride, bytes)
+
 void
-box_move(const guint8 *in, gint64 in_stride, guint8 *out, gint64 out_stride, gsize bytes, gsize n)
+box_move(const guint8 *restrict in, gint64 in_stride, guint8 *restrict out, gint64 out_stride,
+         gsize bytes, gsize n)
 {
-    for (gsize i = 0; i < n; i++)
-        memcpy(out + (gint64)i * out_stride, in + (gint64)i * in_stride, bytes);
+    switch (bytes) {
+    case 1:
+        MOVE(1);
+        break;
+    case 2:
+        MOVE(2);
+        break;
+    case 4:
+        MOVE(4);
+        break;
+    case 8:
+        MOVE(8);
+        break;
+    default:
+        MOVE(bytes);
+    }
 }
 
 typedef struct {
