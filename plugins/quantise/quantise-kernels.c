@@ -13,20 +13,17 @@
 #define ROUND(x, scale) ((float)((double)(x) * (double)(scale) + 0x1.8p52 - 0x1.8p52))
 #endif
 
-/* The number that stands for x within ±most; `clipped` is set where it is another. */
+/* The number that stands for x within ±most; `clipped` is set where it is another. Too large a
+ * product is not rounded as above, but stays too large; what is no number fails all comparisons and
+ * becomes zero. */
 static inline int
 quantise(float x, float scale, float most, uint32_t *clipped)
 {
-    const float product = x * scale;
     const float rounded = ROUND(x, scale);
-    const float magnitude = __builtin_fabsf(product);
-    /* Too large a product is not rounded as above; what is no number fails all comparisons. */
-    const float value = magnitude <= most + 1 ? rounded
-                        : product > 0         ? most
-                        : product < 0         ? -most
-                                              : 0;
-    *clipped |= !(magnitude <= most + 1) | (__builtin_fabsf(value) > most);
-    return (int)(value > most ? most : value < -most ? -most : value);
+    const float number = rounded == rounded ? rounded : 0;
+    const float low = number < -most ? -most : number;
+    *clipped |= !(__builtin_fabsf(rounded) <= most);
+    return (int)(low > most ? most : low);
 }
 
 #define DEFINE(name, type, n_parts, most)                                                          \
