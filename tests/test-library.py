@@ -20,8 +20,10 @@ def output(*arguments):
 
 
 def exported(path):
+    """Symbols, those aside that a sanitizer adds."""
     lines = output("nm", "-D", "--defined-only", str(path)).splitlines()
-    return {line.split()[-1] for line in lines}
+    names = {line.split()[-1] for line in lines}
+    return {name for name in names if not name.startswith(("__asan", "__odr_asan"))}
 
 
 class Library(unittest.TestCase):

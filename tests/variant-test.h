@@ -233,7 +233,7 @@ variant_test_difference(const CtBlock *block, const CtBlock *wanted, gdouble *la
 
     for (guint i = 0; i < wanted->n_axes; i++)
         n *= wanted->length[i];
-    g_autofree gdouble *values = self.values = g_new(gdouble, n);
+    G_GNUC_UNUSED g_autofree gdouble *values = self.values = g_new(gdouble, n);
     variant_test_visit(wanted, variant_test_keep, &self);
     variant_test_visit(block, variant_test_subtract, &self);
     *largest = self.largest;

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lets Python load a library that is built with a sanitizer."""
+import os
+import subprocess
+import sys
+
+RUNTIMES = {"address": "libasan.so", "thread": "libtsan.so"}
+OPTIONS = "ASAN_OPTIONS"
+KEPT = "CORNERTURN_ASAN_OPTIONS"
+
+
+def restart():
+    """Starts this program again with the sanitizer's runtime, which wants to be loaded first; what
+    the interpreter leaks is not looked at. Programs that are started from here are as before."""
+    kinds = os.environ.get("CORNERTURN_SANITIZER", "").split(",")
+    names = [RUNTIMES[kind] for kind in kinds if kind in RUNTIMES]
+    if not names:
+        return
+    runtime = subprocess.run(["gcc", f"-print-file-name={names[0]}"], check=True,
+                             capture_output=True, text=True).stdout.strip()
+    if os.environ.get("LD_PRELOAD") == runtime:
+        del os.environ["LD_PRELOAD"]
+        os.environ[OPTIONS] = os.environ.pop(KEPT)
+        return
+    os.environ["LD_PRELOAD"] = runtime
+    os.environ[KEPT] = os.environ.get(OPTIONS, "")
+    os.environ[OPTIONS] = f"{os.environ[KEPT]}:detect_leaks=0"
+    os.execv(sys.executable, [sys.executable, *sys.argv])
