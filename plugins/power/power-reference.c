@@ -33,8 +33,11 @@ read_part(const guint8 *x, CtType type, guint part)
 static Number
 read_number(const guint8 *x, CtType type)
 {
-    const gdouble real = read_part(x, type, 0);
-    return ct_type_info(type)->is_complex ? CMPLX(real, read_part(x, type, 1)) : real;
+    const union {
+        gdouble parts[2];
+        Number number;
+    } read = {{read_part(x, type, 0), ct_type_info(type)->is_complex ? read_part(x, type, 1) : 0}};
+    return read.number;
 }
 
 static gdouble
