@@ -59,20 +59,19 @@ class Install(unittest.TestCase):
         self.assertEqual(installed, pages)
 
     def test_plugin_against_it(self):
+        package = next(self.root.rglob("pkgconfig/cornerturn.pc"))
+        # The prefix is where DESTDIR puts it.
+        text = package.read_text()
+        package.write_text(text.replace(text.splitlines()[0], f"prefix={self.prefix}", 1))
+        self.environment["PKG_CONFIG_PATH"] = str(package.parent)
+        self.environment["PATH"] = f"{self.command.parent}:{self.environment['PATH']}"
         with tempfile.TemporaryDirectory() as folder:
             self.output(self.command, "new-stage", "twice", folder=folder)
-            package = next(self.root.rglob("pkgconfig/cornerturn.pc"))
-            # The prefix is where DESTDIR puts it.
-            text = package.read_text()
-            text = text.replace(text.splitlines()[0], f"prefix={self.prefix}", 1)
-            package.write_text(text)
-            compile_flags = self.output("pkg-config", "--cflags", "--libs", str(package)).split()
-            compiler = os.environ.get("CC", "cc").split()
-            self.output(*compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-                        "-o", f"{folder}/ct-twice.so", f"{folder}/twice/twice.c", *compile_flags)
-            self.environment["CORNERTURN_PLUGIN_PATH"] = folder
-            self.addCleanup(self.environment.pop, "CORNERTURN_PLUGIN_PATH")
-            self.assertIn("samples times a factor", self.output(self.command, "inspect", "twice"))
+            self.output("meson", "setup", "build", "-Dwerror=true", f"--prefix={self.prefix}",
+                        folder=f"{folder}/twice")
+            self.output("meson", "test", "-C", "build", folder=f"{folder}/twice")
+            self.output("meson", "install", "-C", "build", folder=f"{folder}/twice")
+        self.assertIn("samples times a factor", self.output(self.command, "inspect", "twice"))
 
 
 if __name__ == "__main__":

@@ -1,67 +1,39 @@
-/* @NAME@: samples times a factor, of any axes in any order.
- *
- *     y[…] = factor · x[…]
- */
+/* @NAME@: samples times a factor, y[t][s][p] = factor · x[t][s][p]. */
 #include <cornerturn/stage.h>
 
-typedef struct {
-    float factor;
-    guint time; /* the axis of the blocks along which work is split */
-} State;
-
 static const CtParam params[] = {
-    {.name = "factor",
-     .kind = CT_PARAM_REAL,
-     .fallback = "1",
-     .help = "what samples are multiplied by"},
-    {0},
-};
-
-static const CtPort inputs[] = {{"in", "cf32{time ...}", 0, "samples"}, {0}};
-static const CtPort outputs[] = {{"out", "cf32{time ...}", 0, "the samples times `factor`"}, {0}};
+    {"factor", CT_PARAM_REAL, .fallback = "1", .help = "what samples are multiplied by"}, {0}};
+static const CtPort inputs[] = {{"in", "cf32{time station pol}", 0, "samples"}, {0}};
+static const CtPort outputs[] = {{"out", "cf32{time station pol}", 0, "the products"}, {0}};
 
 static gboolean
-infer(CtNode *node, GError **error)
+infer(CtNode *node, G_GNUC_UNUSED GError **error)
 {
-    (void)error;
     ct_stream_copy(&node->outputs[0], &node->inputs[0]);
     return TRUE;
 }
 
 static gboolean
-prepare(CtPrepare *prepare, gpointer *result, GError **error)
+prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
-    (void)error;
-    State *state = *result = g_new0(State, 1);
-    state->factor = ct_params_real(prepare->nodes[0].params, "factor");
-    state->time = ct_layout_axis(&prepare->inputs[0].layout, "time");
+    float *factor = *state = g_new(float, 1);
+    *factor = (float)ct_params_real(prepare->nodes[0].params, "factor");
     return TRUE;
 }
 
-/* Walks the axes from the slowest; `x` and `y` stand at the indices chosen so far. */
-static void
-multiply(const State *state, const CtWork *work, guint axis, const guint8 *x, guint8 *y)
-{
-    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
-    const gint64 begin = axis == state->time ? work->begin : 0;
-    const gint64 end = axis == state->time ? work->end : in->length[axis];
-    for (gint64 i = begin; i < end; i++) {
-        const guint8 *from = x + i * in->stride[axis];
-        guint8 *to = y + i * out->stride[axis];
-        if (axis + 1 < in->n_axes) {
-            multiply(state, work, axis + 1, from, to);
-            continue;
-        }
-        ((float *)to)[0] = state->factor * ((const float *)from)[0];
-        ((float *)to)[1] = state->factor * ((const float *)from)[1];
-    }
-}
-
 static gboolean
-work(gpointer state, const CtWork *work, GError **error)
+work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
-    (void)error;
-    multiply(state, work, 0, work->inputs[0].data, work->outputs[0].data);
+    const float factor = *(const float *)state;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    for (gint64 t = work->begin; t < work->end; t++)
+        for (gint64 s = 0; s < in->length[1]; s++)
+            for (gint64 p = 0; p < in->length[2]; p++) {
+                const guint8 *x = in->data + t * in->stride[0] + s * in->stride[1];
+                guint8 *y = out->data + t * out->stride[0] + s * out->stride[1];
+                *(_Complex float *)(y + p * out->stride[2]) =
+                    factor * *(const _Complex float *)(x + p * in->stride[2]);
+            }
     return TRUE;
 }
 
@@ -79,7 +51,7 @@ static const CtVariant reference = {
     .name = "reference",
     .backend = CT_REFERENCE,
     .covers = (const char *const[]){"@NAME@", NULL},
-    .rows = (const CtRow[]){{"cf32{time ...} -> cf32{time ...}", 0.1}, {0}},
+    .rows = (const CtRow[]){{"cf32[time station pol] -> cf32[time station pol]", 0.1}, {0}},
     .split = "time",
     .prepare = prepare,
     .work = work,
