@@ -44,7 +44,11 @@ class Documents(unittest.TestCase):
             with self.subTest(folder.parent.name):
                 page = folder.parent / "README.md"
                 self.assertTrue(page.exists())
-                self.assertTrue(page.read_text(encoding="utf-8").startswith("# "))
+                text = page.read_text(encoding="utf-8")
+                self.assertRegex(text, rf"^# {folder.parent.name}[.a-z, ]*: ")
+                titles = re.findall(r"^## (.*)", text, re.M)
+                wanted = ["Axes", "Parameters", "Cost"]
+                self.assertEqual([title for title in titles if title in wanted], wanted)
 
 
 if __name__ == "__main__":
