@@ -90,8 +90,8 @@ gboolean ct_firing_is_source(const CtRunNode *node);
 /* Puts the node's place in the graph in front of what its variant said. Returns FALSE. */
 gboolean ct_firing_blame(const CtRunNode *node, GError **error, GError *cause);
 
-/* Makes a block of the ring that `input` reads the same memory as the reader is bound to it: axes of
- * length 1 may stand elsewhere, and real and imaginary parts be an axis. */
+/* Makes a block of the ring that `input` reads the same memory as the reader is bound to it: axes
+ * of length 1 may stand elsewhere, and real and imaginary parts be an axis. */
 void ct_firing_view(const CtRunNode *node, guint input, CtBlock *block);
 
 /* With the lock: what stands in the inputs, and the room in the outputs; FALSE while something is
