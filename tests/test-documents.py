@@ -23,6 +23,30 @@ class Documents(unittest.TestCase):
                     with self.subTest(f"{document.name}: {block.splitlines()[0]}"):
                         self.assertTrue(any(block in file for file in files), block)
 
+    def test_code_is_of_the_tree(self):
+        """Blocks of code stand, as they are, in a file of the tree or in what new-stage makes."""
+        made = self.made_stage()
+        files = [path.read_text(encoding="utf-8") for pattern in
+                 ("core/include/**/*.h", "plugins/**/*.[ch]", "plugins/**/*.py",
+                  "plugins/**/meson.build", "examples/*.c", "tests/**/*.[ch]", "tests/*.py")
+                 for path in SOURCE.glob(pattern)]
+        for document in DOCUMENTS:
+            text = document.read_text(encoding="utf-8")
+            for block in re.findall(r"^```(?:c|python|meson)\n(.*?)^```", text, re.M | re.S):
+                with self.subTest(f"{document.name}: {block.splitlines()[0]}"):
+                    self.assertTrue(block in made or any(block in file for file in files), block)
+
+    def test_every_line_of_a_new_stage_is_explained(self):
+        text = (SOURCE / "docs" / "writing-a-stage.md").read_text(encoding="utf-8")
+        walk = text.split("\n## A stage, line by line\n")[1].split("\n## ")[0]
+        blocks = re.findall(r"^```c\n(.*?)^```", walk, re.M | re.S)
+        self.assertEqual("".join(blocks).replace("\n\n", "\n"),
+                         self.made_stage().replace("\n\n", "\n"))
+
+    def made_stage(self):
+        template = SOURCE / "core" / "template" / "stage.c"
+        return template.read_text(encoding="utf-8").replace("@NAME@", "twice")
+
     def test_links_lead_somewhere(self):
         for document in DOCUMENTS:
             text = document.read_text(encoding="utf-8")
