@@ -5,10 +5,12 @@ every plugin has its page."""
 import os
 import pathlib
 import re
+import subprocess
 import unittest
 
 import tap
 
+COMMAND = os.environ["CORNERTURN"]
 SOURCE = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
 DOCUMENTS = [*SOURCE.glob("*.md"), *SOURCE.glob("docs/**/*.md"), *SOURCE.glob("plugins/*/*.md")]
 
@@ -62,6 +64,18 @@ class Documents(unittest.TestCase):
             for name in set(names):
                 with self.subTest(f"{document.name}: {name}"):
                     self.assertTrue((SOURCE / name).exists())
+
+    def test_stages_and_pipelines_are_listed(self):
+        readme = (SOURCE / "README.md").read_text(encoding="utf-8")
+        listed = dict(re.findall(r"^\| \[`([a-z.]+)`\]\((?:plugins/|#).*?\) \| (.*) \|$", readme,
+                                 re.M))
+        said = subprocess.run([COMMAND, "inspect"], capture_output=True, text=True, check=True).stdout
+        stages = dict(line.split(maxsplit=1) for line in said.splitlines())
+        if "fft" not in stages:  # built without FFTW
+            del listed["fft"]
+        self.assertEqual(listed, stages)
+        self.assertEqual(set(re.findall(r"^\| \[`[a-z0-9-]+\.yaml`\]\((.*?)\)", readme, re.M)),
+                         {f"pipelines/{path.name}" for path in SOURCE.glob("pipelines/*.yaml")})
 
     def test_every_plugin_has_a_page(self):
         for folder in SOURCE.glob("plugins/*/meson.build"):
