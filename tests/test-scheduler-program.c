@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks that the program feeds, in all lengths, give the answer of the whole. */
+#include "chains.h"
+
+static const CtVariant fed_variant = {.name = "test", .prepare = prepare};
+
+static void
+count_released(gpointer data, gpointer user_data)
+{
+    g_free(data);
+    g_atomic_int_inc((gint *)user_data);
+}
+
+/* Feeds the source's samples in blocks of random lengths up to `longest`. */
+static gint
+feed_all(CtScheduler *scheduler, const Test *test, const CtPlanLink *link, GRand *random,
+         gint64 longest, gint *released)
+{
+    gint n_fed = 0;
+    for (gint64 from = 0; from < test->n_samples;) {
+        const gint64 wanted = g_rand_int_range(random, 1, (gint32)longest + 1);
+        const gint64 n = MIN(test->n_samples - from, wanted);
+        CtBlock block = {.type = CT_I64, .n_axes = 2, .n_samples = n};
+        const gsize bytes =
+            ct_layout_strides(&link->layout, link->stream, n, block.length, block.stride);
+        block.data = g_malloc(bytes);
+        const CtBinding binding = {.stream = link->stream, .layout = link->layout};
+        for (gint64 t = 0; t < n; t++)
+            for (gint64 l = 0; l < N_LANES; l++)
+                *element(&block, &binding, t, l) = value(from + t, l);
+        g_autoptr(GError) error = NULL;
+        ct_scheduler_feed(scheduler, 0, &block, count_released, released, &error);
+        g_assert_no_error(error);
+        from += n;
+        n_fed++;
+    }
+    ct_scheduler_feed_end(scheduler, 0);
+    return n_fed;
+}
+
+static void
+random_fed(GRand *random)
+{
+    Test test;
+    test_init(&test, g_rand_int_range(random, 0, 700));
+    test.first_tick = 0;
+    Chain chain;
+    chain_init(&chain, (guint)g_rand_int_range(random, 1, 4));
+    const guint source = add_node(&chain, "fed", &source_stage, &fed_variant, -1, sample, &test);
+    const gint link = add_output(&chain, source, layouts[g_rand_int_range(random, 0, 2)],
+                                 g_rand_int_range(random, 1, 90), 2);
+    const CtFootprint rule = {.window = g_rand_int_range(random, 1, 40),
+                              .hop = g_rand_int_range(random, 1, 12)};
+    const guint node = add_node(&chain, "stage", &window_stage, &window_variant, link, rule, &test);
+    const gint last =
+        add_output(&chain, node, layouts[0], g_rand_int_range(random, 1, 30), 2 * rule.hop);
+    add_node(&chain, "sink", &sink_stage, &sink_variant, last, sample, &test);
+    size_rings(&chain);
+    g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
+    g_autoptr(GArray) validity = g_array_new(FALSE, FALSE, 1);
+    expect_source(&test, values, validity);
+    expect(values, validity, test.n_samples, &rule);
+
+    g_autoptr(GError) error = NULL;
+    const CtRunOptions options = {0};
+    CtScheduler *scheduler = ct_scheduler_new(&chain.plan, &options, &error);
+    g_assert_no_error(error);
+    ct_scheduler_start(scheduler);
+    gint released = 0;
+    const gint n_fed = feed_all(scheduler, &test, chain.plan.links->pdata[link], random,
+                                g_rand_int_range(random, 1, 80), &released);
+    g_assert_true(ct_scheduler_wait(scheduler, 60));
+    g_assert_true(ct_scheduler_result(scheduler, &error));
+    ct_scheduler_free(scheduler);
+    g_assert_cmpint(released, ==, n_fed);
+    g_assert_cmpmem(test.values->data, test.values->len * sizeof(gint64), values->data,
+                    values->len * sizeof(gint64));
+    chain_clear(&chain);
+    test_clear(&test);
+}
+
+static void
+test_fed(void)
+{
+    const guint32 seed = (guint32)g_test_rand_int();
+    g_test_message("seed %u", seed);
+    GRand *random = g_rand_new_with_seed(seed);
+    for (guint i = 0; i < (g_test_quick() ? 300 : 3000); i++)
+        random_fed(random);
+    g_rand_free(random);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/scheduler-program/fed", test_fed);
+    return g_test_run();
+}
