@@ -25,6 +25,21 @@ class Documents(unittest.TestCase):
                     with self.subTest(f"{document.name}: {block.splitlines()[0]}"):
                         self.assertTrue(any(block in file for file in files), block)
 
+    def test_entries_of_graphs_are_understood(self):
+        """A line `node: { stage: …, … }` names a stage that there is, and parameters that it has."""
+        keys = {}
+        for document in DOCUMENTS:
+            text = document.read_text(encoding="utf-8")
+            for stage, rest in re.findall(r"\w+: *\{ *stage: *([\w.]+)(.*?)\}(?:$|`)", text, re.M):
+                if stage not in keys:
+                    said = subprocess.run([COMMAND, "inspect", stage], capture_output=True, text=True,
+                                          check=True).stdout
+                    keys[stage] = set(re.findall(r"^  (\w+)  ", said, re.M))
+                    keys[stage] |= {"from", "backend", "variant", "block"}
+                given = re.sub(r"\"[^\"]*\"|\{.*?\}|\[.*?\]", "", rest)
+                with self.subTest(f"{document.parent.name}/{document.name}: {stage}{rest}"):
+                    self.assertLessEqual(set(re.findall(r"(\w+):", given)), keys[stage])
+
     def test_code_is_of_the_tree(self):
         """Blocks of code stand, as they are, in a file of the tree or in what new-stage makes."""
         made = self.made_stage()
