@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values as JSON writes them. */
-#include "json.h"
-
+#include <cornerturn/json.h>
 #include <math.h>
 
 void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan in words: a table for people, a drawing for Graphviz, JSON for programs. */
-#include "json.h"
 #include "planner.h"
 
+#include <cornerturn/json.h>
 #include <string.h>
 
 static const CtPlanNode *

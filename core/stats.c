@@ -2,8 +2,7 @@
 /* What a run has done so far, for people and for programs. */
 #include "stats.h"
 
-#include "json.h"
-
+#include <cornerturn/json.h>
 #include <string.h>
 
 /* Figures of a node that follow from its counts. */

@@ -2,18 +2,11 @@
 /* PATH.json, which stands beside an array and says what its axes are. */
 #include "sidecar.h"
 
-#include <math.h>
+#include <cornerturn/json.h>
 #include <string.h>
 #include <yaml.h>
 
 /* ---- writing ---- */
-
-static void
-append_real(GString *text, gdouble value)
-{
-    char number[G_ASCII_DTOSTR_BUF_SIZE];
-    g_string_append(text, isfinite(value) ? g_ascii_dtostr(number, sizeof number, value) : "null");
-}
 
 static void
 append_table(GString *text, const gdouble *values, gsize n)
@@ -21,7 +14,7 @@ append_table(GString *text, const gdouble *values, gsize n)
     g_string_append_c(text, '[');
     for (gsize i = 0; i < n; i++) {
         g_string_append(text, i ? ", " : "");
-        append_real(text, values[i]);
+        ct_json_append_real(text, values[i]);
     }
     g_string_append_c(text, ']');
 }
@@ -42,9 +35,10 @@ append_axis(GString *text, const CtStream *stream, const CtLayoutAxis *layout_ax
     g_string_append_printf(text, "%" G_GINT64_FORMAT, axis->length);
     if (strcmp(axis->name, "time") == 0 && stream->rate_num) {
         g_string_append(text, ", \"unit\": \"s\", \"first\": 0, \"step\": ");
-        append_real(text, 1 / ct_stream_sample_rate(stream));
+        ct_json_append_real(text, 1 / ct_stream_sample_rate(stream));
     } else if (coordinate->unit) {
-        g_string_append_printf(text, ", \"unit\": \"%s\"", coordinate->unit);
+        g_string_append(text, ", \"unit\": ");
+        ct_json_append_string(text, coordinate->unit);
         if (coordinate->parent)
             g_string_append_printf(text, ", \"parent\": \"%s\"", coordinate->parent);
         if (coordinate->table) {
@@ -54,9 +48,9 @@ append_axis(GString *text, const CtStream *stream, const CtLayoutAxis *layout_ax
             append_table(text, values, bytes / sizeof *values);
         } else {
             g_string_append(text, ", \"first\": ");
-            append_real(text, coordinate->first);
+            ct_json_append_real(text, coordinate->first);
             g_string_append(text, ", \"step\": ");
-            append_real(text, coordinate->step);
+            ct_json_append_real(text, coordinate->step);
         }
     }
     g_string_append_c(text, '}');
@@ -74,7 +68,7 @@ append_clock(GString *text, const CtStream *stream)
                            "  \"sample_rate\": ",
                            stream->rate_num, stream->rate_den, stream->ticks_per_sample,
                            stream->start);
-    append_real(text, ct_stream_sample_rate(stream));
+    ct_json_append_real(text, ct_stream_sample_rate(stream));
     g_string_append(text, ",\n");
     if (stream->epoch == CT_NO_EPOCH)
         return;
@@ -106,7 +100,7 @@ append_validity(GString *text, const CtStream *stream, const SidecarCounts *coun
         }
     const gdouble all = (gdouble)counts->n_samples * counts->n_lanes;
     g_string_append(text, "], \"valid\": ");
-    append_real(text, all > 0 ? 1 - invalid / all : 1);
+    ct_json_append_real(text, all > 0 ? 1 - invalid / all : 1);
     g_string_append(text, ", \"invalid_samples\": [");
     for (gint64 lane = 0; invalid > 0 && lane < counts->n_lanes; lane++)
         g_string_append_printf(text, "%s%" G_GINT64_FORMAT, lane ? ", " : "",
@@ -129,7 +123,7 @@ sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarCoun
     append_clock(text, stream);
     if (stream->has_frequency) {
         g_string_append(text, "  \"frequency\": ");
-        append_real(text, stream->frequency);
+        ct_json_append_real(text, stream->frequency);
         g_string_append(text, ",\n");
     }
     append_validity(text, stream, counts);

@@ -168,6 +168,16 @@ class Sidecars(graphs.GraphTest):
         self.assertEqual(beside["axes"], [{"name": "channel", "length": 2},
                                           {"name": "time", "length": 37}])
 
+    def test_unit_of_any_letters(self):
+        np.save(self.folder / "in.npy", np.zeros((4, 2), np.float32))
+        axes = [{"name": "time", "length": 4},
+                {"name": "channel", "length": 2, "unit": 'of "Hz" \\ \t', "first": 1, "step": 2}]
+        (self.folder / "in.npy.json").write_text(
+            json.dumps({"type": "f32", "layout": "f32[time channel]", "axes": axes}))
+        self.run_graph(copy_stages("f32[time channel]"))
+        beside = json.loads((self.folder / "out.npy.json").read_text())
+        self.assertEqual(beside["axes"][1], axes[1])
+
     def test_malformed(self):
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
         for text, message in (
