@@ -207,6 +207,18 @@ def run(graph, feeds, takes, variants=None, backend=None, workers=1):
     return taken
 
 
+def integers(random, type_, shape, extreme=False):
+    """Random complex integers, or all the most negative, as a Feed takes them, and as [… part]."""
+    bits = int(type_[2:])
+    low, high = -(1 << bits - 1), 1 << bits - 1
+    parts = random.integers(low, high, (*shape, 2))
+    if extreme:
+        parts[...] = low
+    if type_ == "ci4":
+        return ((parts[..., 0] & 15) << 4 | parts[..., 1] & 15).astype(numpy.uint8), parts
+    return parts.astype(DTYPES[type_]), parts
+
+
 def instruction_sets():
     """Names of the cpu variants that this machine can run, best first."""
     flags = pathlib.Path("/proc/cpuinfo").read_text()

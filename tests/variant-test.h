@@ -239,3 +239,44 @@ variant_test_difference(const CtBlock *block, const CtBlock *wanted, gdouble *la
     *largest = self.largest;
     return self.difference;
 }
+
+/* Runs every variant of this machine on `in` and compares: with the reference, from which it may
+ * differ by `absolute` + `relative` times the largest value, and with itself in short firings,
+ * where it must give the same bits. `order`: the axes of input and output; `what`: for messages. */
+static inline void
+variant_test_compare(const VariantTest *test, const char *const order[2], const CtBlock *in,
+                     gint64 n_outputs, gsize padding, gint32 longest_firing, gdouble absolute,
+                     gdouble relative, const char *what, GRand *random)
+{
+    const GPtrArray *variants = ct_registry_variants(test->registry, test->node.stage->name);
+    CtBlock wanted = variant_test_block(&test->out, order[1], n_outputs, padding, 0);
+
+    /* The reference is the last. */
+    for (guint i = variants->len; i-- > 0;) {
+        const CtVariant *variant = g_ptr_array_index(variants, i);
+        if (variant->covers[1] != NULL || variant->backend == CT_CUDA ||
+            !ct_registry_allows_isa(test->registry, variant->isa))
+            continue;
+        if (variant->backend == CT_REFERENCE) {
+            variant_test_run(test, variant, order[0], in, order[1], &wanted, 1, &n_outputs, 1);
+            continue;
+        }
+        CtBlock whole = variant_test_block(&test->out, order[1], n_outputs, padding, 0xff);
+        CtBlock cut = variant_test_block(&test->out, order[1], n_outputs, padding, 0xff);
+        const gint64 firings[] = {1 + g_rand_int_range(random, 0, longest_firing), 1,
+                                  1 + g_rand_int_range(random, 0, longest_firing)};
+        variant_test_run(test, variant, order[0], in, order[1], &whole, 1, &n_outputs, 1);
+        variant_test_run(test, variant, order[0], in, order[1], &cut, 2, firings, 3);
+
+        gdouble largest, same;
+        const gdouble difference = variant_test_difference(&whole, &wanted, &largest);
+        if (!(difference <= absolute + relative * largest))
+            g_error("%s of %s [%s] -> [%s], %s: off by %g of %g", variant->name,
+                    ct_type_info(test->in.type)->name, order[0], order[1], what, difference,
+                    largest);
+        g_assert_cmpfloat(variant_test_difference(&cut, &whole, &same), ==, 0);
+        g_aligned_free(whole.data);
+        g_aligned_free(cut.data);
+    }
+    g_aligned_free(wanted.data);
+}

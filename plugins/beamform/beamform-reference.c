@@ -1,22 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The beamformer as its equation says, in double precision, for any order of axes. */
+#include "../parts.h"
 #include "beamform.h"
-
-/* Part `part` (0 real, 1 imaginary) of the voltage at `x`. */
-static gdouble
-read_part(const guint8 *x, CtType type, guint part)
-{
-    switch (type) {
-    case CT_CI4: /* the nibble, moved to the top of a byte, keeps its sign */
-        return (gint8)(guint8)(part == 0 ? *x & 0xf0 : *x << 4) / 16;
-    case CT_CI8:
-        return ((const gint8 *)x)[part];
-    case CT_CI16:
-        return ((const gint16 *)x)[part];
-    default:
-        return ((const gfloat *)x)[part];
-    }
-}
 
 /* A set is [beam][station][re, im]. */
 static void
@@ -45,8 +30,8 @@ sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
                 gfloat *y = (gfloat *)(beams + t * to->time + b * to->across + p * to->pol);
                 gdouble re = 0, im = 0;
                 for (gint64 s = 0; s < self->n_stations; s++, w += 2, x += from->across) {
-                    const gdouble x_re = read_part(x, self->type, 0);
-                    const gdouble x_im = read_part(x, self->type, 1);
+                    const gdouble x_re = part_read(x, self->type, 0);
+                    const gdouble x_im = part_read(x, self->type, 1);
                     re += w[0] * x_re - w[1] * x_im;
                     im += w[0] * x_im + w[1] * x_re;
                 }

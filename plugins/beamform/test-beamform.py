@@ -21,15 +21,7 @@ def voltages(kind, shape, extreme=False):
     if kind == "cf32":
         x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(numpy.complex64)
         return x, x.astype(complex)
-    bits = int(kind[2:])
-    low, high = -(1 << bits - 1), 1 << bits - 1
-    parts = rng.integers(low, high, (*shape, 2))
-    if extreme:
-        parts[...] = low
-    if kind == "ci4":
-        x = ((parts[..., 0] & 15) << 4 | parts[..., 1] & 15).astype(numpy.uint8)
-    else:
-        x = parts.astype(pipeline.DTYPES[kind])
+    x, parts = pipeline.integers(rng, kind, shape, extreme)
     return x, parts[..., 0] + 1j * parts[..., 1]
 
 

@@ -1,33 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The correlator as its equation says: integers in 64-bit integers, else in double precision, for
  * any order of axes. */
+#include "../parts.h"
 #include "correlate.h"
-
-/* Part `part` (0 real, 1 imaginary) of the integer at `x`. */
-static gint64
-read_integer(const guint8 *x, CtType type, guint part)
-{
-    switch (type) {
-    case CT_CI4: /* the nibble, moved to the top of a byte, keeps its sign */
-        return (gint8)(guint8)(part == 0 ? *x & 0xf0 : *x << 4) / 16;
-    case CT_CI8:
-        return ((const gint8 *)x)[part];
-    default:
-        return ((const gint16 *)x)[part];
-    }
-}
-
-static gdouble
-read_real(const guint8 *x, CtType type, guint part)
-{
-    return type == CT_CF32 ? ((const gfloat *)x)[part] : ((const gdouble *)x)[part];
-}
 
 static void
 add_integer(const Correlate *self, const guint8 *a, const guint8 *b, gint64 *sum)
 {
-    const gint64 a_re = read_integer(a, self->input, 0), a_im = read_integer(a, self->input, 1);
-    const gint64 b_re = read_integer(b, self->input, 0), b_im = read_integer(b, self->input, 1);
+    const gint64 a_re = (gint64)part_read(a, self->input, 0);
+    const gint64 a_im = (gint64)part_read(a, self->input, 1);
+    const gint64 b_re = (gint64)part_read(b, self->input, 0);
+    const gint64 b_im = (gint64)part_read(b, self->input, 1);
     sum[0] += a_re * b_re + a_im * b_im;
     sum[1] += a_im * b_re - a_re * b_im;
 }
@@ -35,8 +18,8 @@ add_integer(const Correlate *self, const guint8 *a, const guint8 *b, gint64 *sum
 static void
 add_real(const Correlate *self, const guint8 *a, const guint8 *b, gdouble *sum)
 {
-    const gdouble a_re = read_real(a, self->input, 0), a_im = read_real(a, self->input, 1);
-    const gdouble b_re = read_real(b, self->input, 0), b_im = read_real(b, self->input, 1);
+    const gdouble a_re = part_read(a, self->input, 0), a_im = part_read(a, self->input, 1);
+    const gdouble b_re = part_read(b, self->input, 0), b_im = part_read(b, self->input, 1);
     sum[0] += a_re * b_re + a_im * b_im;
     sum[1] += a_im * b_re - a_re * b_im;
 }

@@ -21,17 +21,7 @@ def voltages(kind, shape, extreme=False):
         x = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
         x = x.astype(pipeline.DTYPES[kind])
         return x, x.astype(complex)
-    bits = int(kind[2:])
-    low, high = -(1 << bits - 1), 1 << bits - 1
-    parts = rng.integers(low, high, (*shape, 2))
-    if extreme:
-        parts[...] = low
-    numbers = parts.astype(numpy.int64)
-    if kind == "ci4":
-        x = ((parts[..., 0] & 15) << 4 | parts[..., 1] & 15).astype(numpy.uint8)
-    else:
-        x = parts.astype(pipeline.DTYPES[kind])
-    return x, numbers
+    return pipeline.integers(rng, kind, shape, extreme)
 
 
 def complex_of(numbers):

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The filter as its equation says, in double precision, for any order of axes and every type. */
+#include "../parts.h"
 #include "fir.h"
-
-#include <math.h>
 
 typedef struct {
     FirDesign design;
@@ -11,59 +10,6 @@ typedef struct {
     gint input_axis[CT_MAX_AXES]; /* where each stands in the input, −1 for phase */
     guint time, phase;            /* where they stand in the output */
 } Reference;
-
-/* IEEE half: sign, 5 bits of exponent, 10 of fraction. */
-static gdouble
-half_value(guint16 half)
-{
-    gint exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
-    gdouble sign = half >> 15 ? -1 : 1;
-
-    if (exponent == 0x1f)
-        return fraction == 0 ? sign * INFINITY : NAN;
-    if (exponent == 0)
-        return sign * ldexp(fraction, -24);
-    return sign * ldexp(fraction + 0x400, exponent - 25);
-}
-
-/* Part `part` (0 real, 1 imaginary) of the element at `x`. */
-static gdouble
-read_part(const guint8 *x, CtType type, guint part)
-{
-    switch (type) {
-    case CT_CI4: /* the nibble, moved to the top of a byte, keeps its sign */
-        return (gint8)(guint8)(part == 0 ? *x & 0xf0 : *x << 4) / 16;
-    case CT_CI8:
-    case CT_I8:
-        return ((const gint8 *)x)[part];
-    case CT_U8:
-        return x[part];
-    case CT_CI16:
-    case CT_I16:
-        return ((const gint16 *)x)[part];
-    case CT_CI32:
-    case CT_I32:
-        return ((const gint32 *)x)[part];
-    case CT_U32:
-        return ((const guint32 *)x)[part];
-    case CT_CI64:
-    case CT_I64:
-        return (gdouble)((const gint64 *)x)[part];
-    case CT_CF16:
-    case CT_F16:
-        return half_value(((const guint16 *)x)[part]);
-    case CT_CF32:
-    case CT_F32:
-        return ((const float *)x)[part];
-    case CT_CF64:
-    case CT_F64:
-        return ((const gdouble *)x)[part];
-    case CT_TYPE_NONE:
-    case CT_N_TYPES:
-        break;
-    }
-    g_assert_not_reached();
-}
 
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
@@ -91,7 +37,7 @@ filter(const Reference *self, const guint8 *x, gint64 stride, gint64 p, guint pa
 
     for (gint64 k = 0; k < design->n_taps; k++)
         sum += (gdouble)design->taps[k * design->n_channels + p] *
-               read_part(x + k * design->n_channels * stride, self->type, part);
+               part_read(x + k * design->n_channels * stride, self->type, part);
     return sum;
 }
 

@@ -26,9 +26,8 @@ def samples(kind, shape, extreme=False):
         x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
         return x, x.astype(complex)
     if kind == "ci4":
-        parts = numpy.full((*shape, 2), -8) if extreme else rng.integers(-8, 8, (*shape, 2))
-        return (((parts[..., 0] & 15) << 4 | parts[..., 1] & 15).astype(numpy.uint8),
-                parts[..., 0] + 1j * parts[..., 1])
+        x, parts = pipeline.integers(rng, kind, shape, extreme)
+        return x, parts[..., 0] + 1j * parts[..., 1]
     if kind in pipeline.PAIRS:
         shape = (*shape, 2)
     if dtype.kind == "f":

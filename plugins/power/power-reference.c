@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Powers sample by sample in double precision. */
-#include "../half.h"
+#include "../parts.h"
 #include "power.h"
 
 #include <complex.h>
 
 typedef double complex Number;
-
-static gdouble
-read_part(const guint8 *x, CtType type, guint part)
-{
-    switch (type) {
-    case CT_CI4: /* the nibble, moved to the top of a byte, keeps its sign */
-        return (gint8)(guint8)(part == 0 ? *x & 0xf0 : *x << 4) / 16;
-    case CT_CI8:
-    case CT_I8:
-        return ((const gint8 *)x)[part];
-    case CT_CI16:
-    case CT_I16:
-        return ((const gint16 *)x)[part];
-    case CT_CF16:
-    case CT_F16:
-        return (gdouble)half_to_float(((const guint16 *)x)[part]);
-    case CT_CF32:
-    case CT_F32:
-        return (gdouble)((const gfloat *)x)[part];
-    default:
-        return ((const gdouble *)x)[part];
-    }
-}
 
 static Number
 read_number(const guint8 *x, CtType type)
@@ -36,7 +13,7 @@ read_number(const guint8 *x, CtType type)
     const union {
         gdouble parts[2];
         Number number;
-    } read = {{read_part(x, type, 0), ct_type_info(type)->is_complex ? read_part(x, type, 1) : 0}};
+    } read = {{part_read(x, type, 0), ct_type_info(type)->is_complex ? part_read(x, type, 1) : 0}};
     return read.number;
 }
 
