@@ -291,9 +291,10 @@ read_top(CtConfig *config, const CtValue *top, GError **error)
     for (guint i = 0; i < top->keys->len; i++) {
         const CtValue *key = top->keys->pdata[i], *item = top->items->pdata[i];
         gboolean ok;
-        if (g_str_equal(key->text, "backend"))
+        if (g_str_equal(key->text, "backend")) {
+            config->backend_place = item->place;
             ok = read_backend(item, NULL, &config->backend, error);
-        else if (g_str_equal(key->text, "block"))
+        } else if (g_str_equal(key->text, "block"))
             ok = read_block(item, NULL, &config->block, error);
         else if (g_str_equal(key->text, "stages"))
             ok = read_stages(config, item, error);
@@ -375,7 +376,7 @@ config_from_value(CtValue *top, const char *name, const char *const *overrides, 
         if (!apply_override(top, overrides[i], error))
             return NULL;
     g_autoptr(CtConfig) config = g_new0(CtConfig, 1);
-    config->place = top->place;
+    config->place = config->backend_place = top->place;
     config->backend = (CtConfigBackend){CT_N_BACKENDS, -1};
     config->stages = g_ptr_array_new_with_free_func(stage_free);
     if (!read_top(config, top, error))

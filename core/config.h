@@ -42,8 +42,9 @@ typedef struct {
 typedef struct {
     CtPlace place;
     CtConfigBackend backend;
-    gint64 block;      /* 0: the planner chooses */
-    GPtrArray *stages; /* of CtConfigStage */
+    CtPlace backend_place; /* that of the graph where none is given */
+    gint64 block;          /* 0: the planner chooses */
+    GPtrArray *stages;     /* of CtConfigStage */
 } CtConfig;
 
 /* `overrides`: "node.key=value" each, the value in YAML; NULL-terminated, or NULL. */

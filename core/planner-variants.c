@@ -41,28 +41,6 @@ check_names(const CtPlanner *planner, GHashTable *table, const char *option, GEr
     return TRUE;
 }
 
-gboolean
-ct_planner_check_options(const CtPlanner *planner, GError **error)
-{
-    const CtPlanOptions *options = planner->options;
-    if (!check_names(planner, options->backends, "--backend", error) ||
-        !check_names(planner, options->variants, "--variant", error))
-        return FALSE;
-    if (!options->backends)
-        return TRUE;
-    GHashTableIter iter;
-    gpointer key, value;
-    g_hash_table_iter_init(&iter, options->backends);
-    while (g_hash_table_iter_next(&iter, &key, &value)) {
-        CtConfigBackend backend;
-        if (!ct_config_backend_parse(&backend, value, error)) {
-            g_prefix_error(error, "--backend %s=%s: ", (char *)key, (char *)value);
-            return FALSE;
-        }
-    }
-    return TRUE;
-}
-
 CtBackend
 ct_planner_backend(const CtPlanner *planner)
 {
@@ -81,6 +59,49 @@ knows_backend(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
             return TRUE;
     }
     return FALSE;
+}
+
+/* A device asked for in general passes over some stages, but must not pass over every one. */
+static gboolean
+check_device(const CtPlanner *planner, GError **error)
+{
+    if (ct_planner_backend(planner) != CT_CUDA)
+        return TRUE;
+    for (guint i = 0; i < planner->graph->nodes->len; i++) {
+        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
+        if (knows_backend(planner, node->node.stage, CT_CUDA))
+            return TRUE;
+    }
+    static const CtPlace option = {.file = "--backend"};
+    const gboolean is_option = planner->options->backend == CT_CUDA;
+    return ct_place_error(is_option ? &option : &planner->graph->config->backend_place,
+                          CT_ERROR_DEVICE, error,
+                          "backend 'cuda' is asked for, but no stage of this graph has a variant "
+                          "for it");
+}
+
+gboolean
+ct_planner_check_options(const CtPlanner *planner, GError **error)
+{
+    const CtPlanOptions *options = planner->options;
+    if (!check_names(planner, options->backends, "--backend", error) ||
+        !check_names(planner, options->variants, "--variant", error))
+        return FALSE;
+    if (!check_device(planner, error))
+        return FALSE;
+    if (!options->backends)
+        return TRUE;
+    GHashTableIter iter;
+    gpointer key, value;
+    g_hash_table_iter_init(&iter, options->backends);
+    while (g_hash_table_iter_next(&iter, &key, &value)) {
+        CtConfigBackend backend;
+        if (!ct_config_backend_parse(&backend, value, error)) {
+            g_prefix_error(error, "--backend %s=%s: ", (char *)key, (char *)value);
+            return FALSE;
+        }
+    }
+    return TRUE;
 }
 
 /* Of this node: the command line's, the stage's, or the one for all, which a stage that knows no

@@ -191,6 +191,9 @@ GRAPHS = {
         graph("x: { stage: fail.work, from: sky, backend: cuda }"),
         "3:3: node 'x': no variant of 'fail.work' can run here (reference: backend 'cuda' is asked "
         "for)"),
+    "a device that no stage can use": (
+        "backend: cuda\n" + graph("x: { stage: fail.work, from: sky }"),
+        "1:10: backend 'cuda' is asked for, but no stage of this graph has a variant for it"),
     "a variant that is not there": (
         graph("x: { stage: fail.work, from: sky, variant: fast }"),
         "3:3: node 'x': no variant of 'fail.work' can run here (reference: 'fast' is asked for)"),
