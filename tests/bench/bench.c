@@ -35,8 +35,8 @@ print_share(gdouble share)
         printf(" %6s", "");
 }
 
-void
-table_print(const Contender *contender)
+static void
+print_row(const Contender *contender)
 {
     const Rates *rates = &contender->rates;
     printf("%-10s %-33s %2u ", contender->group, contender->name, contender->n_threads);
@@ -64,6 +64,15 @@ print_framework(const Contender *contender)
                1e6 * rates->processors / rates->firings);
 }
 
+void
+contender_print(const Contender *contender)
+{
+    if (g_str_equal(contender->group, "framework"))
+        print_framework(contender);
+    else
+        print_row(contender);
+}
+
 static void
 measure(GPtrArray *contenders, CeilingMeter *meter, guint n_slices, char *const *patterns)
 {
@@ -75,10 +84,7 @@ measure(GPtrArray *contenders, CeilingMeter *meter, guint n_slices, char *const 
         g_autoptr(GPtrArray) one = g_ptr_array_new();
         g_ptr_array_add(one, contender);
         contenders_measure(one, meter, n_slices);
-        if (g_str_equal(contender->group, "framework"))
-            print_framework(contender);
-        else
-            table_print(contender);
+        contender_print(contender);
         fflush(stdout);
     }
 }

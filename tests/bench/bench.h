@@ -63,4 +63,4 @@ gboolean floors_measure(CeilingMeter *meter, guint n_slices, char *const *patter
 
 gboolean is_wanted(const char *group, const char *name, char *const *patterns);
 void table_print_head(void);
-void table_print(const Contender *contender);
+void contender_print(const Contender *contender);

@@ -9,6 +9,8 @@
 /* A slice's seconds, and the firings of the timed node that it has at least. */
 #define SLICE_SECONDS 0.06
 #define SLICE_FIRINGS 8
+/* Samples that every sink gets at least: before the first, a sum only fills its rings. */
+#define SLICE_OUTPUTS 5
 /* Share of a run before the clock begins: the rings are filled, their pages are there. */
 #define SKIPPED 0.3
 
@@ -29,6 +31,7 @@ typedef struct {
     gdouble processor;   /* seconds of all threads */
     gdouble bytes;       /* of the whole run */
     gdouble operations;  /* per sample */
+    gdouble outputs;     /* samples of the sink that had fewest */
     gdouble width;       /* elements of a sample */
 } Run;
 
@@ -81,6 +84,8 @@ read_stats(const Graph *graph, CtPipeline *pipeline, const char *json, Run *run)
             run->processor = number(line, "processor") * 1e-9;
         }
         run->all_firings += number(line, "firings");
+        if (contains(line, ".sink\"") || contains(line, "\"discard\""))
+            run->outputs = fmin(run->outputs, number(line, "samples"));
         if (is_end)
             run->bytes += number(line, "bytes");
         if (!is_end || !g_str_equal(graph->timed, graph->source))
@@ -145,12 +150,13 @@ run_slice(Contender *contender, Rates *rates, GError **error)
     Graph *graph = (Graph *)contender;
     gint64 samples = graph->samples > 0 ? graph->samples : 4096;
     for (;;) {
-        Run run = {0};
+        Run run = {.outputs = INFINITY};
         if (!run_once(graph, samples, &run, error))
             return FALSE;
         const gdouble timed_firings = run.samples > 0 ? run.firings * run.timed / run.samples : 0;
         const gboolean long_enough = run.seconds >= SLICE_SECONDS / 2;
-        if (graph->samples > 0 || (long_enough && timed_firings >= SLICE_FIRINGS)) {
+        if (graph->samples > 0 ||
+            (long_enough && timed_firings >= SLICE_FIRINGS && run.outputs >= SLICE_OUTPUTS)) {
             const gdouble rate = run.timed / run.seconds;
             *rates = (Rates){
                 .samples = rate * run.width,
@@ -164,7 +170,9 @@ run_slice(Contender *contender, Rates *rates, GError **error)
         }
         const gdouble by_time = SLICE_SECONDS / MAX(run.seconds, 1e-6);
         const gdouble by_firings = 1.2 * SLICE_FIRINGS / MAX(timed_firings, 0.2);
-        samples = (gint64)((gdouble)samples * CLAMP(MAX(by_time, by_firings), 1.3, 16));
+        const gdouble by_outputs = 1.1 * SLICE_OUTPUTS / MAX(run.outputs, 0.2);
+        const gdouble longer = fmax(fmax(by_time, by_firings), by_outputs);
+        samples = (gint64)((gdouble)samples * CLAMP(longer, 1.3, 16));
     }
 }
 
