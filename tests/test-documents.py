@@ -15,6 +15,16 @@ SOURCE = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
 DOCUMENTS = [*SOURCE.glob("*.md"), *SOURCE.glob("docs/**/*.md"), *SOURCE.glob("plugins/*/*.md")]
 
 
+def inspect(*stage):
+    return subprocess.run([COMMAND, "inspect", *stage], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def parameters(stage):
+    table = inspect(stage).partition("\nParameters\n")[2].partition("\n\n")[0]
+    return re.findall(r"^  (\w+)  ", table, re.M)
+
+
 class Documents(unittest.TestCase):
     def test_graphs_are_files(self):
         files = [path.read_text(encoding="utf-8") for path in SOURCE.glob("pipelines/*.yaml")]
@@ -32,10 +42,7 @@ class Documents(unittest.TestCase):
             text = document.read_text(encoding="utf-8")
             for stage, rest in re.findall(r"\w+: *\{ *stage: *([\w.]+)(.*?)\}(?:$|`)", text, re.M):
                 if stage not in keys:
-                    said = subprocess.run([COMMAND, "inspect", stage], capture_output=True, text=True,
-                                          check=True).stdout
-                    keys[stage] = set(re.findall(r"^  (\w+)  ", said, re.M))
-                    keys[stage] |= {"from", "backend", "variant", "block"}
+                    keys[stage] = {"from", "backend", "variant", "block", *parameters(stage)}
                 given = re.sub(r"\"[^\"]*\"|\{.*?\}|\[.*?\]", "", rest)
                 with self.subTest(f"{document.parent.name}/{document.name}: {stage}{rest}"):
                     self.assertLessEqual(set(re.findall(r"(\w+):", given)), keys[stage])
@@ -84,13 +91,21 @@ class Documents(unittest.TestCase):
         readme = (SOURCE / "README.md").read_text(encoding="utf-8")
         listed = dict(re.findall(r"^\| \[`([a-z.]+)`\]\((?:plugins/|#).*?\) \| (.*) \|$", readme,
                                  re.M))
-        said = subprocess.run([COMMAND, "inspect"], capture_output=True, text=True, check=True).stdout
-        stages = dict(line.split(maxsplit=1) for line in said.splitlines())
+        stages = dict(line.split(maxsplit=1) for line in inspect().splitlines())
         if "fft" not in stages:  # built without FFTW
             del listed["fft"]
         self.assertEqual(listed, stages)
         self.assertEqual(set(re.findall(r"^\| \[`[a-z0-9-]+\.yaml`\]\((.*?)\)", readme, re.M)),
                          {f"pipelines/{path.name}" for path in SOURCE.glob("pipelines/*.yaml")})
+
+    def test_pages_name_all_parameters(self):
+        for stage in (line.split()[0] for line in inspect().splitlines()):
+            page = SOURCE / "plugins" / stage.partition(".")[0] / "README.md"
+            if stage not in ("input", "output"):
+                text = page.read_text(encoding="utf-8")
+                with self.subTest(stage):
+                    self.assertEqual([name for name in parameters(stage) if f"`{name}`" not in text],
+                                     [])
 
     def test_every_plugin_has_a_page(self):
         for folder in SOURCE.glob("plugins/*/meson.build"):
