@@ -37,7 +37,7 @@ class Documents(unittest.TestCase):
 
     def test_entries_of_graphs_are_understood(self):
         """A line `node: { stage: …, … }` names a stage that there is, and parameters that it has."""
-        keys = {}
+        keys = {} if "\nfft " in inspect() else {"fft": {"from"}}  # built without FFTW
         for document in DOCUMENTS:
             text = document.read_text(encoding="utf-8")
             for stage, rest in re.findall(r"\w+: *\{ *stage: *([\w.]+)(.*?)\}(?:$|`)", text, re.M):
