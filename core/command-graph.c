@@ -12,6 +12,7 @@ typedef struct {
     char **variants;
     int workers;
     char *duration;
+    char *cache;
 } Given;
 
 static void
@@ -21,6 +22,7 @@ given_clear(Given *given)
     g_strfreev(given->backends);
     g_strfreev(given->variants);
     g_free(given->duration);
+    g_free(given->cache);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
@@ -76,6 +78,23 @@ read_duration(const char *text, double *seconds, GError **error)
     return FALSE;
 }
 
+static gboolean
+apply_cache(CtPipeline *pipeline, const char *text, GError **error)
+{
+    CtQuantity quantity;
+    if (!ct_quantity_parse(&quantity, text, "B", error)) {
+        g_prefix_error(error, "--cache: ");
+        return FALSE;
+    }
+    if (quantity.value < 1 || quantity.value > 1e15) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "--cache wants 1 byte to 1 PB, but is given '%s'", text);
+        return FALSE;
+    }
+    ct_pipeline_set_cache(pipeline, (gsize)quantity.value);
+    return TRUE;
+}
+
 CtPipeline *
 ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
                       const GOptionEntry *further, int argc, char **argv, GError **error)
@@ -93,6 +112,9 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
          "Threads that share the work; one for each processor where left out", "N"},
         {"duration", 0, 0, G_OPTION_ARG_STRING, &given.duration,
          "End the sources after so much of the stream", "TIME"},
+        {"cache", 0, 0, G_OPTION_ARG_STRING, &given.cache,
+         "Keep what a firing reads and writes near so many bytes; half of L2 where left out",
+         "SIZE"},
         {NULL},
     };
     g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
@@ -118,6 +140,8 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
     for (guint i = 0; given.set && given.set[i]; i++)
         if (!ct_pipeline_set(pipeline, given.set[i], error))
             return NULL;
+    if (given.cache && !apply_cache(pipeline, given.cache, error))
+        return NULL;
     if (!apply_backends(pipeline, given.backends, error) ||
         !apply_variants(pipeline, given.variants, error))
         return NULL;

@@ -46,8 +46,6 @@ print_params(const CtParam *params)
             g_print("; default %s", *params->fallback ? params->fallback : "''");
         else if (params->flags & CT_PARAM_REQUIRED)
             g_print("; required");
-        if (params->flags & CT_PARAM_UPDATABLE)
-            g_print("; may change while the graph runs");
         g_print("\n      %s\n", params->help ? params->help : "");
     }
 }

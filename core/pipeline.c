@@ -151,6 +151,12 @@ ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers)
 }
 
 void
+ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes)
+{
+    pipeline->plan_options.cache_bytes = bytes;
+}
+
+void
 ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds)
 {
     pipeline->run_options.duration = seconds;

@@ -190,7 +190,7 @@ next_order(guint order[N_AXES])
     return TRUE;
 }
 
-/* Blocks of 64 MiB, from memory to memory as far as the plan lets them. */
+/* Blocks of 64 MiB, from memory to memory. */
 static void
 check_transposes(Floors *floors)
 {
@@ -208,6 +208,7 @@ check_transposes(Floors *floors)
             "  sink: { stage: bench.sink, from: source, layout: \"%s\" }\n",
             to);
         Contender *one = graph_contender_new("transpose", name, 1, text, "source", "source", NULL);
+        graph_contender_set_cache(one, 64 << 20);
         measure(floors, &one, 1);
         if (!isnan(one->of_dram)) {
             g_array_append_val(shares, one->of_dram);

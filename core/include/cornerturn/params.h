@@ -20,10 +20,9 @@ typedef enum {
 
 typedef enum {
     CT_PARAM_REQUIRED = 1 << 0,
-    CT_PARAM_LIST = 1 << 1,      /* a list of the kind; a single value is a list of one */
-    CT_PARAM_TABLE = 1 << 2,     /* a list of lists of the kind (rows of equal length) */
-    CT_PARAM_UPDATABLE = 1 << 3, /* may change while the graph runs; all others are constant */
-    CT_PARAM_RANGED = 1 << 4     /* minimum and maximum hold */
+    CT_PARAM_LIST = 1 << 1,  /* a list of the kind; a single value is a list of one */
+    CT_PARAM_TABLE = 1 << 2, /* a list of lists of the kind (rows of equal length) */
+    CT_PARAM_RANGED = 1 << 3 /* minimum and maximum hold */
 } CtParamFlags;
 
 /* A row of a stage's table; the table ends with a row without name. */

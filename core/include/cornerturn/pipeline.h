@@ -38,6 +38,8 @@ CT_EXPORT gboolean ct_pipeline_set_variant(CtPipeline *pipeline, const char *nod
                                            const char *variant, GError **error);
 /* 0: one for each processor that the process may use. */
 CT_EXPORT void ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers);
+/* The plan keeps what a firing reads and writes near so many bytes; 0: half of the workers' L2. */
+CT_EXPORT void ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes);
 /* Sources end after so many seconds of stream; 0: at their own end. */
 CT_EXPORT void ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds);
 /* Fill every block with NaN before it is written, so that what a stage forgets shows. */
