@@ -14,6 +14,7 @@
  * The answer must not depend on where the stream was cut into blocks. */
 #pragma once
 
+#include <cornerturn/cuda.h>
 #include <cornerturn/isa.h>
 #include <cornerturn/params.h>
 #include <cornerturn/tensor.h>
@@ -21,7 +22,7 @@
 G_BEGIN_DECLS
 
 /* Raised whenever a struct of this header changes; plugins of another version are refused. */
-#define CT_ABI_VERSION 1
+#define CT_ABI_VERSION 2
 
 typedef struct CtStage CtStage;
 typedef struct CtVariant CtVariant;
@@ -179,7 +180,10 @@ typedef struct {
     guint n_outputs; /* of the last node */
     const CtBinding *outputs;
     guint n_workers;
-    gsize scratch_bytes; /* set: bytes of scratch that each worker needs; 64-byte aligned */
+    CtDevice *device;    /* of a cuda variant; NULL: of another */
+    gsize scratch_bytes; /* set: bytes of scratch that each worker needs, 64-byte aligned; of a cuda
+                            variant, of device memory that each firing needs, 256-byte aligned */
+    gsize upload_bytes;  /* set by a cuda variant: bytes that a firing uploads, see cuda.h */
     gint64 n_items;      /* set, with split "*": items of a firing, whatever its length */
 } CtPrepare;
 
@@ -219,6 +223,7 @@ typedef struct {
     gboolean ended;         /* nothing comes after this firing: partial sums are due */
     gpointer scratch;       /* this worker's */
     guint64 *counters;      /* this worker's; in the order of the stage's `counters` */
+    CtQueue *queue;         /* of a cuda variant: where to enqueue; NULL: of another */
 } CtWork;
 
 struct CtVariant {

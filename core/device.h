@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices, their memory and queues, as the core uses them; cornerturn/cuda.h is the stage author's
+ * part. */
+#pragma once
+
+#include "cuda-driver.h"
+
+#include <cornerturn/stage.h>
+
+/* The devices of this machine, without opening any; 0 where there are none: *reason (the callee's,
+ * unless `reason` is NULL) says why. Looked for once. */
+guint ct_devices(const CtDeviceInfo **info, const char **reason);
+
+/* Opens device `index`, once for the process however often it is asked for. */
+CtDevice *ct_device_open(guint index, GError **error);
+/* An architecture without a device: 90 for compute capability 9.0. */
+CtDevice *ct_device_new_dry(guint architecture);
+/* Ends one use. Accepts NULL. */
+void ct_device_close(CtDevice *device);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtDevice, ct_device_close)
+
+/* Makes the device this thread's: before any call of the driver. */
+gboolean ct_device_enter(CtDevice *device, GError **error);
+/* Sets the error for what a call of the driver returned; TRUE where it was success. `doing`: "a
+ * copy of 12 bytes". */
+gboolean ct_device_check(const CtDevice *device, CtCuResult result, GError **error,
+                         const char *doing, ...) G_GNUC_PRINTF(4, 5);
+
+/* Bytes that ct_device_alloc has given out and not got back. */
+gsize ct_device_allocated(const CtDevice *device);
+
+/* Compiles a kernel for an architecture: the image, or NULL with an error that has the compiler's
+ * words. *log: what the compiler says of registers and local memory. From the cache on disk where
+ * it is there. Needs no device. */
+GBytes *ct_kernel_compile(const CtKernelSpec *spec, guint architecture, char **log, GError **error);
+
+/* A queue of a node: what its firings enqueue goes to `stream`; the uploads of a firing last until
+ * `n_slots` further ones have begun. */
+CtQueue *ct_queue_new(CtDevice *device, CtCuStream stream, gsize upload_bytes, guint n_slots,
+                      GError **error);
+void ct_queue_free(CtQueue *queue);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtQueue, ct_queue_free)
+/* Begins a firing. */
+void ct_queue_begin(CtQueue *queue);
