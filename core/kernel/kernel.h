@@ -75,6 +75,156 @@ ct_float_to_half(float value)
 }
 #endif
 
+/* ---- matrix products of a warp: d += a b, a 16 rows, b 8 columns ----
+ *
+ * All 32 threads of a warp call together. With group g = lane / 4 and t = lane % 4, a thread holds
+ *
+ *   d[i]  row g + 8 (i / 2), column 2 t + i % 2
+ *   a[i]  row g + 8 (i % 2), columns E t … E t + E - 1 of the (i / 2)th half of the depth
+ *   b[i]  column g, rows E t … E t + E - 1 of the ith half of the depth
+ *
+ * where a register holds E elements, that of the lowest index in the lowest bits: 4 of int8 (depth
+ * 32), 2 of half precision (depth 16), 1 of tf32 (depth 8). */
+
+#ifdef CT_EMULATED
+__device__ void ct_mma_s8(int d[4], const unsigned a[4], const unsigned b[2]);
+__device__ void ct_mma_f16(float d[4], const unsigned a[4], const unsigned b[2]);
+__device__ void ct_mma_tf32(float d[4], const unsigned a[4], const unsigned b[2]);
+__device__ unsigned ct_float_to_tf32(float value); /* to nearest, ties away from zero */
+#else
+/* mma.m16n8k32, wraps around */
+__device__ inline void
+ct_mma_s8(int d[4], const unsigned a[4], const unsigned b[2])
+{
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/* mma.m16n8k16 */
+__device__ inline void
+ct_mma_f16(float d[4], const unsigned a[4], const unsigned b[2])
+{
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/* mma.m16n8k8 */
+__device__ inline void
+ct_mma_tf32(float d[4], const unsigned a[4], const unsigned b[2])
+{
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/* To nearest, ties away from zero. */
+__device__ inline unsigned
+ct_float_to_tf32(float value)
+{
+    unsigned bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+    return bits;
+}
+#endif
+
+/* ---- fragments from shared memory ----
+ *
+ * Lane 8 i + r gives the address of row r, 16 bytes aligned to 16, of the ith 8 by 8 matrix of
+ * 16-bit elements; lane l gets elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4 of matrix i in
+ * registers[i]. The `transposed` forms give rows 2 (l % 4) and the next, of column l / 4. The 2
+ * forms read the addresses of lanes 0 to 15. */
+
+#ifdef CT_EMULATED
+__device__ void ct_ldmatrix4(unsigned registers[4], const void *row);
+__device__ void ct_ldmatrix2(unsigned registers[2], const void *row);
+__device__ void ct_ldmatrix4_transposed(unsigned registers[4], const void *row);
+__device__ void ct_ldmatrix2_transposed(unsigned registers[2], const void *row);
+#else
+__device__ inline unsigned
+ct_shared_address(const void *shared)
+{
+    return (unsigned)__cvta_generic_to_shared(shared);
+}
+
+#define CT_DEFINE_LDMATRIX(suffix, qualifier)                                                      \
+    __device__ inline void ct_ldmatrix4##suffix(unsigned registers[4], const void *row)            \
+    {                                                                                              \
+        asm volatile(                                                                              \
+            "ldmatrix.sync.aligned.m8n8.x4" qualifier ".shared.b16 {%0, %1, %2, %3}, [%4];"        \
+            : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])       \
+            : "r"(ct_shared_address(row))                                                          \
+            : "memory");                                                                           \
+    }                                                                                              \
+    __device__ inline void ct_ldmatrix2##suffix(unsigned registers[2], const void *row)            \
+    {                                                                                              \
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2" qualifier ".shared.b16 {%0, %1}, [%2];"       \
+                     : "=r"(registers[0]), "=r"(registers[1])                                      \
+                     : "r"(ct_shared_address(row))                                                 \
+                     : "memory");                                                                  \
+    }
+CT_DEFINE_LDMATRIX(, "")
+CT_DEFINE_LDMATRIX(_transposed, ".trans")
+#endif
+
+/* ---- copies from global to shared memory that a thread need not wait for ----
+ *
+ * Each is 4, 8 or 16 bytes, both sides aligned to as many. Those since the last commit are a group;
+ * ct_cp_async_wait<n> waits until at most the n latest groups of this thread are under way. Others'
+ * copies are there after a wait of theirs and a barrier. The zfill forms copy the first `bytes`
+ * bytes (0: none, and `global` is not read) and make the rest zero. */
+
+#ifdef CT_EMULATED
+__device__ void ct_cp_async4(void *shared, const void *global);
+__device__ void ct_cp_async8(void *shared, const void *global);
+__device__ void ct_cp_async16(void *shared, const void *global);
+__device__ void ct_cp_async4_zfill(void *shared, const void *global, unsigned bytes);
+__device__ void ct_cp_async8_zfill(void *shared, const void *global, unsigned bytes);
+__device__ void ct_cp_async16_zfill(void *shared, const void *global, unsigned bytes);
+__device__ void ct_cp_async_commit();
+template <int n_groups> __device__ void ct_cp_async_wait();
+#else
+#define CT_DEFINE_CP_ASYNC(size, cache)                                                            \
+    __device__ inline void ct_cp_async##size(void *shared, const void *global)                     \
+    {                                                                                              \
+        asm volatile("cp.async." cache ".shared.global [%0], [%1], " #size                         \
+                     ";" ::"r"(ct_shared_address(shared)),                                         \
+                     "l"(__cvta_generic_to_global(global))                                         \
+                     : "memory");                                                                  \
+    }                                                                                              \
+    __device__ inline void ct_cp_async##size##_zfill(void *shared, const void *global,             \
+                                                     unsigned bytes)                               \
+    {                                                                                              \
+        asm volatile("cp.async." cache ".shared.global [%0], [%1], " #size                         \
+                     ", %2;" ::"r"(ct_shared_address(shared)),                                     \
+                     "l"(__cvta_generic_to_global(global)), "r"(bytes)                             \
+                     : "memory");                                                                  \
+    }
+CT_DEFINE_CP_ASYNC(4, "ca")
+CT_DEFINE_CP_ASYNC(8, "ca")
+CT_DEFINE_CP_ASYNC(16, "cg")
+
+__device__ inline void
+ct_cp_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int n_groups>
+__device__ inline void
+ct_cp_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(n_groups) : "memory");
+}
+#endif
+
 /* ---- elements as complex numbers: ct_load<float>(x) is of the type ct_complex<float> ---- */
 
 template <typename Real> struct ct_complex {
