@@ -11,11 +11,11 @@
  * unless `reason` is NULL) says why. Looked for once. */
 guint ct_devices(const CtDeviceInfo **info, const char **reason);
 
-/* Opens device `index`, once for the process however often it is asked for. */
+/* Opens device `index`; the driver counts its openings. */
 CtDevice *ct_device_open(guint index, GError **error);
 /* An architecture without a device: 90 for compute capability 9.0. */
 CtDevice *ct_device_new_dry(guint architecture);
-/* Ends one use. Accepts NULL. */
+/* What was allocated of it must be freed. Accepts NULL. */
 void ct_device_close(CtDevice *device);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtDevice, ct_device_close)
 
@@ -26,6 +26,7 @@ gboolean ct_device_enter(CtDevice *device, GError **error);
 gboolean ct_device_check(const CtDevice *device, CtCuResult result, GError **error,
                          const char *doing, ...) G_GNUC_PRINTF(4, 5);
 
+const CtCudaDriver *ct_device_driver(const CtDevice *device);
 /* Bytes that ct_device_alloc has given out and not got back. */
 gsize ct_device_allocated(const CtDevice *device);
 
@@ -33,6 +34,9 @@ gsize ct_device_allocated(const CtDevice *device);
  * words. *log: what the compiler says of registers and local memory. From the cache on disk where
  * it is there. Needs no device. */
 GBytes *ct_kernel_compile(const CtKernelSpec *spec, guint architecture, char **log, GError **error);
+
+CtCuFunction ct_kernel_function(const CtKernel *kernel);
+const char *ct_kernel_name(const CtKernel *kernel);
 
 /* A queue of a node: what its firings enqueue goes to `stream`; the uploads of a firing last until
  * `n_slots` further ones have begun. */

@@ -57,6 +57,11 @@ CT_EXPORT void ct_device_free(CtDevice *device, gpointer memory);
 CT_EXPORT gboolean ct_device_upload(CtDevice *device, gpointer to, gconstpointer from, gsize bytes,
                                     GError **error);
 
+/* Opens a further library of the CUDA toolkit by its name ("cufft") and looks up `n` of its
+ * symbols; for `prepare`. */
+CT_EXPORT gboolean ct_device_library(CtDevice *device, const char *name, const char *const *symbols,
+                                     guint n, gpointer *functions, GError **error);
+
 /* ---- kernels ---- */
 
 /* A kernel to compile. The source is a GResource, compiled as C++17 with the device's architecture;

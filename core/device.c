@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices: what there is, their contexts and their memory. */
+#include "device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The driver gives out memory at multiples of this; a dry device does too. */
+#define ALIGNMENT 256
+
+/* Single-precision operations per clock of a multiprocessor: 128 fused multiply-adds. */
+static const gdouble operations_per_clock = 2 * 128;
+
+struct CtDevice {
+    CtDeviceInfo info;
+    const CtCudaDriver *driver; /* NULL: dry */
+    CtCuDevice handle;
+    CtCuContext context;
+    GMutex lock;
+    GHashTable *sizes; /* address → bytes */
+    gsize allocated;
+};
+
+typedef struct {
+    guint n;
+    CtDeviceInfo *info;
+    const char *reason;
+} Found;
+
+/* ---- what there is ---- */
+
+static gint
+attribute(const CtCudaDriver *driver, CtCuDevice handle, gint which)
+{
+    int value = 0;
+    driver->device_attribute(&value, which, handle);
+    return value;
+}
+
+static gboolean
+describe(const CtCudaDriver *driver, guint index, CtDeviceInfo *info)
+{
+    CtCuDevice handle;
+    char name[256] = "";
+    size_t bytes = 0;
+    if (driver->device_get(&handle, (int)index) != CT_CUDA_SUCCESS ||
+        driver->device_name(name, sizeof name, handle) != CT_CUDA_SUCCESS ||
+        driver->device_memory(&bytes, handle) != CT_CUDA_SUCCESS)
+        return FALSE;
+    const gdouble memory_clock =
+        1e3 * attribute(driver, handle, CT_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+    const gdouble bus = attribute(driver, handle, CT_CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+    const gdouble clock = 1e3 * attribute(driver, handle, CT_CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    const gint multiprocessors =
+        attribute(driver, handle, CT_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    *info = (CtDeviceInfo){
+        .name = g_strdup(name),
+        .index = index,
+        .architecture =
+            (guint)(10 *
+                        attribute(driver, handle, CT_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                    attribute(driver, handle, CT_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)),
+        .n_multiprocessors = (guint)multiprocessors,
+        .shared_bytes = (gsize)attribute(driver, handle,
+                                         CT_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        .multiprocessor_shared = (gsize)attribute(
+            driver, handle, CT_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+        .l2_bytes = (gsize)attribute(driver, handle, CT_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
+        .memory_bytes = bytes,
+        /* Two transfers a clock. */
+        .bandwidth = 2 * memory_clock * bus / 8,
+        .peak = clock * multiprocessors * operations_per_clock,
+    };
+    return TRUE;
+}
+
+static gpointer
+find_devices(G_GNUC_UNUSED gpointer data)
+{
+    Found *found = g_new0(Found, 1);
+    const CtCudaDriver *driver = ct_cuda_driver(&found->reason);
+    int n = 0;
+    if (!driver)
+        return found;
+    if (driver->device_count(&n) != CT_CUDA_SUCCESS || n <= 0) {
+        found->reason = "the driver finds none";
+        return found;
+    }
+    found->info = g_new0(CtDeviceInfo, n);
+    for (guint i = 0; i < (guint)n; i++)
+        found->n += describe(driver, i, &found->info[found->n]);
+    if (found->n == 0)
+        found->reason = "the driver does not describe the one it has";
+    return found;
+}
+
+guint
+ct_devices(const CtDeviceInfo **info, const char **reason)
+{
+    static GOnce once = G_ONCE_INIT;
+    const Found *found = g_once(&once, find_devices, NULL);
+    if (info)
+        *info = found->info;
+    if (reason)
+        *reason = found->reason;
+    return found->n;
+}
+
+/* ---- one of them ---- */
+
+CtDevice *
+ct_device_open(guint index, GError **error)
+{
+    const CtDeviceInfo *info;
+    const char *reason;
+    const guint n = ct_devices(&info, &reason);
+    if (index >= n) {
+        if (n == 0)
+            g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "there is no CUDA device: %s", reason);
+        else
+            g_set_error(error, CT_ERROR, CT_ERROR_DEVICE,
+                        "there is no CUDA device %u, only 0 to %u", index, n - 1);
+        return NULL;
+    }
+    g_autoptr(CtDevice) device = g_new0(CtDevice, 1);
+    g_mutex_init(&device->lock);
+    device->sizes = g_hash_table_new(NULL, NULL);
+    device->info = info[index];
+    device->info.name = g_strdup(info[index].name);
+    device->driver = ct_cuda_driver(NULL);
+    if (!ct_device_check(device, device->driver->device_get(&device->handle, (int)index), error,
+                         "opening it") ||
+        !ct_device_check(device, device->driver->context_retain(&device->context, device->handle),
+                         error, "opening it") ||
+        !ct_device_enter(device, error))
+        return NULL;
+    return g_steal_pointer(&device);
+}
+
+CtDevice *
+ct_device_new_dry(guint architecture)
+{
+    CtDevice *device = g_new0(CtDevice, 1);
+    g_mutex_init(&device->lock);
+    device->sizes = g_hash_table_new(NULL, NULL);
+    /* That of 9.0, which 8.6, 8.9 and 12.0 have less of. */
+    const gboolean is_large = architecture == 80 || (architecture >= 90 && architecture < 120);
+    device->info = (CtDeviceInfo){
+        .name = g_strdup_printf("sm_%u", architecture),
+        .architecture = architecture,
+        .n_multiprocessors = 128,
+        .shared_bytes = architecture == 80 ? 163 << 10
+                        : is_large         ? 227 << 10
+                                           : 99 << 10,
+        .multiprocessor_shared = architecture == 80 ? 164 << 10
+                                 : is_large         ? 228 << 10
+                                                    : 100 << 10,
+        .l2_bytes = 32 << 20,
+        .memory_bytes = (gsize)16 << 30,
+        .bandwidth = 2e12,
+        .peak = 20e12,
+    };
+    return device;
+}
+
+void
+ct_device_close(CtDevice *device)
+{
+    if (!device)
+        return;
+    if (device->context)
+        device->driver->context_release(device->handle);
+    g_hash_table_unref(device->sizes);
+    g_mutex_clear(&device->lock);
+    g_free(device->info.name);
+    g_free(device);
+}
+
+const CtDeviceInfo *
+ct_device_info(const CtDevice *device)
+{
+    return &device->info;
+}
+
+gboolean
+ct_device_is_dry(const CtDevice *device)
+{
+    return !device->driver;
+}
+
+const CtCudaDriver *
+ct_device_driver(const CtDevice *device)
+{
+    return device->driver;
+}
+
+gboolean
+ct_device_check(const CtDevice *device, CtCuResult result, GError **error, const char *doing, ...)
+{
+    if (result == CT_CUDA_SUCCESS)
+        return TRUE;
+    const char *name = NULL, *text = NULL;
+    device->driver->error_name(result, &name);
+    device->driver->error_string(result, &text);
+    va_list arguments;
+    va_start(arguments, doing);
+    g_autofree char *what = g_strdup_vprintf(doing, arguments);
+    va_end(arguments);
+    g_set_error(error, CT_ERROR,
+                result == CT_CUDA_ERROR_OUT_OF_MEMORY ? CT_ERROR_MEMORY : CT_ERROR_DEVICE,
+                "device %u (%s): %s: %s (%s)", device->info.index, device->info.name, what,
+                name ? name : "unknown error", text ? text : "the driver has no words for it");
+    return FALSE;
+}
+
+gboolean
+ct_device_enter(CtDevice *device, GError **error)
+{
+    return !device->driver || ct_device_check(device, device->driver->context_set(device->context),
+                                              error, "making it current");
+}
+
+gboolean
+ct_device_library(CtDevice *device, const char *name, const char *const *symbols, guint n,
+                  gpointer *functions, GError **error)
+{
+    const char *reason;
+    if (ct_cuda_library(name, symbols, n, functions, &reason))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "device %u (%s): %s", device->info.index,
+                device->info.name, reason);
+    return FALSE;
+}
+
+/* ---- memory ---- */
+
+static void
+keep_size(CtDevice *device, gpointer memory, gsize bytes)
+{
+    g_mutex_lock(&device->lock);
+    g_hash_table_insert(device->sizes, memory, GSIZE_TO_POINTER(bytes));
+    device->allocated += bytes;
+    g_mutex_unlock(&device->lock);
+}
+
+static void
+say_memory(CtDevice *device, gsize bytes, const char *what, GError **error)
+{
+    size_t free = 0, total = 0;
+    device->driver->memory_info(&free, &total);
+    g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                "%s wants %.1f MiB of device %u (%s), which has %.1f MiB free of %.1f MiB", what,
+                (gdouble)bytes / (1 << 20), device->info.index, device->info.name,
+                (gdouble)free / (1 << 20), (gdouble)total / (1 << 20));
+}
+
+gpointer
+ct_device_alloc(CtDevice *device, gsize bytes, const char *what, GError **error)
+{
+    bytes = MAX(bytes, 1);
+    if (!device->driver) {
+        gpointer memory = g_aligned_alloc0(bytes, 1, ALIGNMENT);
+        keep_size(device, memory, bytes);
+        return memory;
+    }
+    CtCuAddress address = 0;
+    if (!ct_device_enter(device, error))
+        return NULL;
+    const CtCuResult result = device->driver->alloc(&address, bytes);
+    if (result == CT_CUDA_ERROR_OUT_OF_MEMORY) {
+        say_memory(device, bytes, what, error);
+        return NULL;
+    }
+    if (!ct_device_check(device, result, error, "memory for %s", what))
+        return NULL;
+    const gpointer memory = GSIZE_TO_POINTER(address);
+    keep_size(device, memory, bytes);
+    if (!ct_device_check(device, device->driver->fill(address, 0, bytes, NULL), error,
+                         "clearing memory for %s", what) ||
+        !ct_device_check(device, device->driver->stream_synchronize(NULL), error,
+                         "clearing memory for %s", what)) {
+        ct_device_free(device, memory);
+        return NULL;
+    }
+    return memory;
+}
+
+void
+ct_device_free(CtDevice *device, gpointer memory)
+{
+    if (!memory)
+        return;
+    g_mutex_lock(&device->lock);
+    device->allocated -= GPOINTER_TO_SIZE(g_hash_table_lookup(device->sizes, memory));
+    g_hash_table_remove(device->sizes, memory);
+    g_mutex_unlock(&device->lock);
+    if (!device->driver)
+        g_aligned_free(memory);
+    else if (ct_device_enter(device, NULL))
+        device->driver->free(GPOINTER_TO_SIZE(memory));
+}
+
+gsize
+ct_device_allocated(const CtDevice *device)
+{
+    return device->allocated;
+}
+
+gboolean
+ct_device_upload(CtDevice *device, gpointer to, gconstpointer from, gsize bytes, GError **error)
+{
+    if (!device->driver)
+        return TRUE;
+    return ct_device_enter(device, error) &&
+           ct_device_check(
+               device,
+               device->driver->copy(GPOINTER_TO_SIZE(to), GPOINTER_TO_SIZE(from), bytes, NULL),
+               error, "sending %" G_GSIZE_FORMAT " bytes", bytes) &&
+           ct_device_check(device, device->driver->stream_synchronize(NULL), error,
+                           "sending %" G_GSIZE_FORMAT " bytes", bytes);
+}
