@@ -4,6 +4,23 @@
 
 #include "graph.h"
 
+/* Where memory is: the host's, or that of the device with this number. */
+#define CT_HOST (-1)
+
+/* A stream of a device, on which its nodes enqueue: what is enqueued on one runs in order. */
+typedef enum {
+    CT_QUEUE_COMPUTE,
+    CT_QUEUE_TO_DEVICE, /* copies from the host */
+    CT_QUEUE_TO_HOST,
+    CT_QUEUE_TO_PEER, /* copies to another device */
+    CT_N_QUEUE_KINDS
+} CtQueueKind;
+
+typedef struct {
+    gint device;
+    CtQueueKind kind;
+} CtPlanQueue;
+
 /* A node as it runs: one variant over one node of the graph, over several (fused), or an inserted
  * transpose, conversion or copy. */
 typedef struct {
@@ -15,6 +32,8 @@ typedef struct {
     guint n_nodes;
     const CtGraphNode *graph_node; /* of the last covered; NULL: inserted */
     gboolean inserted;
+    gint place; /* where it runs: CT_HOST, or the device on which it enqueues */
+    gint queue; /* of the plan's; −1: it runs on the host */
     guint n_inputs;
     gint *inputs;      /* links; −1: not connected, or connected for its description alone */
     CtStream *streams; /* [n_inputs] as they come in: of the type to which they were converted */
@@ -50,6 +69,12 @@ typedef struct {
     gint64 capacity;    /* samples that the ring holds beside the history in front of it: room for
                            two firings of the writer and one of the reader that wants most */
     gsize bytes;        /* of the ring */
+    gint place;         /* of its memory */
+    gsize offset;       /* on a device: in the plan's memory there */
+    gboolean transient; /* on a device: every firing of the readers drains it, so that it may share
+                           memory with links that never live at the same time; written and read on
+                           one queue. It lives from the firing of its writer to that of the last of
+                           its readers, in the order of the plan's nodes */
     GArray *readers;    /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
 } CtPlanLink;
 
@@ -58,6 +83,7 @@ typedef struct {
     CtBackend backend;    /* for all nodes that the graph leaves open; CT_N_BACKENDS: the best */
     GHashTable *backends; /* node name → "reference" …: --backend; NULL: none */
     GHashTable *variants; /* node name → variant name: --variant; NULL: none */
+    guint n_in_flight;    /* firings of a device's node; 0: three */
     gsize cache_bytes;    /* aim for the bytes of a link between workers; 0: from the machine */
 } CtPlanOptions;
 
@@ -66,7 +92,11 @@ typedef struct {
     guint n_workers;
     GPtrArray *nodes;    /* of CtPlanNode, every node after those that feed it */
     GPtrArray *links;    /* of CtPlanLink */
-    gsize bytes;         /* of all rings */
+    GArray *queues;      /* of CtPlanQueue */
+    guint n_in_flight;   /* firings of a device's node that may be enqueued and not have run */
+    guint n_devices;     /* one more than the highest number of a device in the plan */
+    gsize *device_bytes; /* [n_devices] memory for the links there */
+    gsize bytes;         /* of all rings in host memory */
     gdouble seconds;     /* predicted for a second of stream, all nodes together */
     gboolean exact;      /* no other choice is predicted to cost less */
     GPtrArray *inserted; /* of CtGraphNode: what the inserted nodes point to */

@@ -5,6 +5,10 @@
 
 #include "params.h"
 
+/* Firings of a device's node in flight where nobody says how many: one that runs, one to come, and
+ * one that is copied. */
+static const guint usual_in_flight = 3;
+
 const CtRowPatterns *
 ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row, GError **error)
 {
@@ -70,6 +74,8 @@ ct_plan_free(CtPlan *plan)
     g_ptr_array_unref(plan->nodes);
     g_ptr_array_unref(plan->links);
     g_ptr_array_unref(plan->inserted);
+    g_array_unref(plan->queues);
+    g_free(plan->device_bytes);
     g_free(plan);
 }
 
@@ -101,6 +107,8 @@ plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *r
     node->row = row;
     node->nodes = g_memdup2(nodes, n_nodes * sizeof(*nodes));
     node->n_nodes = n_nodes;
+    node->place = CT_HOST;
+    node->queue = -1;
     node->n_inputs = first->n_inputs;
     node->inputs = g_new(gint, first->n_inputs + 1);
     node->streams = g_new0(CtStream, first->n_inputs + 1);
@@ -132,6 +140,7 @@ add_link(Build *build, CtPlanNode *writer, guint port)
     CtPlanLink *link = g_new0(CtPlanLink, 1);
     link->writer = build->plan->nodes->len - 1;
     link->port = port;
+    link->place = writer->place;
     link->stream = writer->output_bindings[port].stream;
     link->layout = writer->output_bindings[port].layout;
     link->readers = g_array_new(FALSE, FALSE, sizeof(CtPlanReader));
@@ -360,6 +369,8 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
     plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
     plan->links = g_ptr_array_new_with_free_func(plan_link_free);
     plan->inserted = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
+    plan->queues = g_array_new(FALSE, FALSE, sizeof(CtPlanQueue));
+    plan->n_in_flight = options->n_in_flight ? options->n_in_flight : usual_in_flight;
 
     g_autoptr(CtCandidates) candidates = ct_candidates_new(&planner, error);
     if (!candidates)
