@@ -226,7 +226,7 @@ ct_device_library(CtDevice *device, const char *name, const char *const *symbols
 {
     const char *reason;
     if (ct_cuda_library(name, symbols, n, functions, &reason))
-        return TRUE;
+        return ct_device_enter(device, error);
     g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "device %u (%s): %s", device->info.index,
                 device->info.name, reason);
     return FALSE;

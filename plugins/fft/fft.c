@@ -260,6 +260,7 @@ CT_PLUGIN("fft", ((const CtStage *const[]){&fft, NULL}),
               &ct_fft_cpu_avx2,
 #endif
               &ct_fft_cpu_baseline,
+              &ct_fft_cuda,
               &ct_fft_reference,
               NULL,
           }));

@@ -58,7 +58,7 @@ CT_EXPORT gboolean ct_device_upload(CtDevice *device, gpointer to, gconstpointer
                                     GError **error);
 
 /* Opens a further library of the CUDA toolkit by its name ("cufft") and looks up `n` of its
- * symbols; for `prepare`. */
+ * symbols; for `prepare`. The library then finds the device current. */
 CT_EXPORT gboolean ct_device_library(CtDevice *device, const char *name, const char *const *symbols,
                                      guint n, gpointer *functions, GError **error);
 
