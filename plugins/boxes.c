@@ -201,46 +201,64 @@ take_share(Box *box, const CtWork *work, gint64 n_items)
     return end > begin;
 }
 
+/* What lies behind the axis's last element in its last block of the output, as a box without input;
+ * FALSE where there is nothing. */
+static gboolean
+find_gap(Box *gap, const Boxes *boxes, const BoxesAxis *axis, const CtBlock *out)
+{
+    const gint64 n = axis->length < 0 ? out->n_samples : axis->length;
+    if (axis->out_count == 0 || n % axis->out_count == 0)
+        return FALSE;
+    *gap = (Box){.out = out->data + n / axis->out_count * out->stride[axis->out] +
+                        n % axis->out_count * out->stride[axis->out_block]};
+    for (gint a = 0; a < (gint)boxes->out_axes; a++) {
+        const gint64 length = a == axis->out         ? 1
+                              : a == axis->out_block ? axis->out_count - n % axis->out_count
+                                                     : out->length[a];
+        if (length > 1)
+            gap->axes[gap->n_axes++] = (BoxAxis){length, 0, out->stride[a], 0};
+    }
+    for (guint a = 0; a < boxes->n_axes; a++)
+        if (boxes->axes[a].out < 0)
+            gap->axes[gap->n_axes++] = (BoxAxis){boxes->axes[a].length, 0,
+                                                 (gint64)ct_type_info(boxes->out_type)->bytes, 0};
+    return TRUE;
+}
+
+void
+boxes_each_gap(const Boxes *boxes, const CtBlock *out, BoxesFunction function, gpointer data)
+{
+    for (guint a = 0; a < boxes->n_axes; a++) {
+        Box gap;
+        if (find_gap(&gap, boxes, &boxes->axes[a], out))
+            function(data, &gap, NULL);
+    }
+}
+
 static void
-zero(guint8 *to, const gint64 *lengths, const gint64 *strides, guint n_axes, gsize bytes)
+zero(guint8 *to, const BoxAxis *axes, guint n_axes, gsize bytes)
 {
     if (n_axes == 0) {
         memset(to, 0, bytes);
         return;
     }
-    for (gint64 i = 0; i < lengths[0]; i++)
-        zero(to + i * strides[0], lengths + 1, strides + 1, n_axes - 1, bytes);
+    for (gint64 i = 0; i < axes[0].length; i++)
+        zero(to + i * axes[0].out, axes + 1, n_axes - 1, bytes);
 }
 
-/* Zeros behind the axis's last element, in its last block. */
 static void
-fill_block(const Boxes *boxes, const BoxesAxis *axis, const CtBlock *out)
+zero_gap(gpointer data, const Box *gap, G_GNUC_UNUSED gpointer scratch)
 {
-    const gint64 n = axis->length < 0 ? out->n_samples : axis->length;
-    if (axis->out_count == 0 || n % axis->out_count == 0)
-        return;
-    gint64 lengths[CT_MAX_AXES];
-    memcpy(lengths, out->length, sizeof lengths);
-    lengths[axis->out] = 1;
-    lengths[axis->out_block] = axis->out_count - n % axis->out_count;
-    gsize bytes = ct_type_info(boxes->out_type)->bytes;
-    for (guint a = 0; a < boxes->n_axes; a++)
-        if (boxes->axes[a].out < 0)
-            bytes *= (gsize)boxes->axes[a].length;
-    zero(out->data + n / axis->out_count * out->stride[axis->out] +
-             n % axis->out_count * out->stride[axis->out_block],
-         lengths, out->stride, boxes->out_axes, bytes);
+    const Boxes *boxes = data;
+    zero(gap->out, gap->axes, gap->n_axes, ct_type_info(boxes->out_type)->bytes);
 }
 
 void
-boxes_each(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpointer data)
+boxes_each_filled(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpointer data)
 {
     guint counts[CT_MAX_AXES + 1], at[CT_MAX_AXES + 1] = {0};
-    for (guint a = 0; a < boxes->n_axes; a++) {
+    for (guint a = 0; a < boxes->n_axes; a++)
         counts[a] = n_pieces(&boxes->axes[a]);
-        if (work->begin == 0)
-            fill_block(boxes, &boxes->axes[a], &work->outputs[0]);
-    }
     guint a;
     do {
         Box box = {.in = work->inputs[0].data, .table = boxes->table, .out = work->outputs[0].data};
@@ -262,6 +280,14 @@ boxes_each(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpoin
 }
 
 void
+boxes_each(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpointer data)
+{
+    if (work->begin == 0)
+        boxes_each_gap(boxes, &work->outputs[0], zero_gap, (gpointer)boxes);
+    boxes_each_filled(boxes, work, function, data);
+}
+
+void
 box_simplify(Box *box)
 {
     BoxAxis *axes = box->axes;
@@ -276,6 +302,8 @@ box_simplify(Box *box)
     for (guint i = 0; i < box->n_axes; i++) {
         const BoxAxis fast = axes[i];
         BoxAxis *slow = kept > 0 ? &axes[kept - 1] : NULL;
+        if (fast.length == 1)
+            continue;
         if (slow && slow->in == fast.length * fast.in && slow->out == fast.length * fast.out &&
             slow->table == fast.length * fast.table)
             *slow = (BoxAxis){slow->length * fast.length, fast.in, fast.out, fast.table};

@@ -49,8 +49,13 @@ gsize boxes_bytes(const Boxes *boxes, const CtBlock *block, CtType type);
 /* Calls `function` for the boxes of items begin … end, and fills blocks up with zeros. */
 void boxes_each(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpointer data);
 
-/* Orders the axes, the output's fastest last, and merges those that both sides (and the table) hold
- * as one. */
+/* The two parts of that: the boxes, and what is to be zero, as boxes without input. */
+void boxes_each_filled(const Boxes *boxes, const CtWork *work, BoxesFunction function,
+                       gpointer data);
+void boxes_each_gap(const Boxes *boxes, const CtBlock *out, BoxesFunction function, gpointer data);
+
+/* Orders the axes, the output's fastest last, drops those of length 1 and merges those that both
+ * sides (and the table) hold as one. */
 void box_simplify(Box *box);
 
 /* A run along the last axis of a simple box. */
