@@ -61,6 +61,7 @@ static const CtStage quantise = {
 
 CT_PLUGIN("quantise", ((const CtStage *const[]){&quantise, NULL}),
           ((const CtVariant *const[]){
+              &ct_quantise_cuda,
 #ifdef __x86_64__
               &ct_quantise_cpu_avx512,
               &ct_quantise_cpu_avx2,

@@ -7,5 +7,5 @@
 /* In the order of the stage's `counters`. */
 enum { QUANTISE_CLIPPED };
 
-extern const CtVariant ct_quantise_reference;
+extern const CtVariant ct_quantise_reference, ct_quantise_cuda;
 extern const CtVariant ct_quantise_cpu_baseline, ct_quantise_cpu_avx2, ct_quantise_cpu_avx512;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Elementwise work on a device: what two layouts make of a firing, as maps that kernels run.
+ *
+ * The kernel is built on device-map-kernel.h and has the map as its first argument; it is launched
+ * for each box of the firing, most often one: axes that both sides hold as one are one, and runs
+ * that lie packed and aligned on both sides move in units of 16 bytes. */
+#pragma once
+
+#include "boxes.h"
+#include "device-map-struct.h"
+
+/* Initialises the headers of a CtKernelSpec; `plugin`, a literal, has among its kernels those two
+ * files. */
+#define DEVICE_MAP_HEADERS(plugin)                                                                 \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        "/cornerturn/plugins/" plugin "/device-map-struct.h",                                      \
+            "/cornerturn/plugins/" plugin "/device-map-kernel.h", NULL                             \
+    }
+
+/* A kernel that copies elements of 1, 2, 4, 8 or 16 bytes, or zeroes them, of a plugin that has
+ * device-map.cu among its kernels. */
+CtKernel *device_map_copy_new(CtDevice *device, const char *plugin, gsize element_bytes,
+                              GError **error);
+
+/* A kernel and what it takes behind the map: pointers to arguments. */
+typedef struct {
+    const CtKernel *kernel;
+    gpointer arguments[8];
+    guint n_arguments;
+} DeviceMapCall;
+
+/* Enqueues `call` for a box of elements of these sizes. */
+gboolean device_map_box(const Box *box, gsize in_bytes, gsize out_bytes, CtQueue *queue,
+                        const DeviceMapCall *call, GError **error);
+
+/* Enqueues `call` for a firing. `zero`, a kernel that copies elements of the output's size, fills
+ * blocks up with zeros; NULL where the output's layout has none. */
+gboolean device_map_work(const Boxes *boxes, const CtWork *work, const DeviceMapCall *call,
+                         const CtKernel *zero, GError **error);
+
+DeviceDivisor device_divisor(guint32 by);
