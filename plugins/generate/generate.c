@@ -227,5 +227,5 @@ CT_PLUGIN("generate", ((const CtStage *const[]){&generate, NULL}), ((const CtVar
 #if defined(__x86_64__)
               &generate_cpu_avx512, &generate_cpu_avx2,
 #endif
-                  &generate_cpu_baseline, &generate_reference, NULL,
+                  &generate_cpu_baseline, &generate_cuda, &generate_reference, NULL,
           }));
