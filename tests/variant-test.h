@@ -6,6 +6,8 @@
 #include "../core/graph.h"
 #include "../core/params.h"
 #include "../core/registry.h"
+#include "../core/row.h"
+#include "device-test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -140,8 +142,32 @@ variant_test_slice(const CtBlock *block, const CtLayout *layout, gint64 first, g
     return slice;
 }
 
+/* Whether the variant takes the node, in these orders. The code of the host's takes more than its
+ * rows say; a device's has kernels for its rows alone. */
+static inline gboolean
+variant_test_fits(const VariantTest *test, const CtVariant *variant, const char *const order[2])
+{
+    const CtLayout wishes[2] = {variant_test_layout(test->in.type, order[0]),
+                                variant_test_layout(test->out.type, order[1])};
+    const CtRowPort ports[2] = {{"in", &test->in, &wishes[0]}, {"out", &test->out, &wishes[1]}};
+    const CtRowPorts all = {1, 1, ports};
+    g_autofree char *reason = NULL;
+    gboolean fits = variant->backend != CT_CUDA;
+
+    if (variant->fits && !variant->fits(&test->node, &reason))
+        return FALSE;
+    for (const CtRow *row = variant->rows; row->layouts && !fits; row++) {
+        CtRowPatterns patterns;
+        CtLayout layouts[2];
+        fits = ct_row_parse(&patterns, row->layouts, NULL) &&
+               ct_row_bind(&patterns, &all, 0, NULL, NULL, layouts, NULL);
+    }
+    return fits;
+}
+
 /* Fills `out` from `in`, in firings of `n_firings` outputs each in turn (over and over), work split
- * into items for `n_workers`. The footprint is a window. */
+ * into items for `n_workers`. The footprint is a window. Of a cuda variant the blocks are copied to
+ * the device and back. */
 static inline void
 variant_test_run(const VariantTest *test, const CtVariant *variant, const char *in_axes,
                  const CtBlock *in, const char *out_axes, const CtBlock *out, guint n_workers,
@@ -151,6 +177,7 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
                               in->n_samples};
     const CtBinding outputs = {&test->out, variant_test_layout(test->out.type, out_axes),
                                out->n_samples};
+    const gboolean on_device = variant->backend == CT_CUDA;
     CtPrepare prepare = {
         .nodes = &test->node,
         .n_nodes = 1,
@@ -158,7 +185,8 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
         .inputs = &inputs,
         .n_outputs = 1,
         .outputs = &outputs,
-        .n_workers = n_workers,
+        .n_workers = on_device ? 1 : n_workers,
+        .device = on_device ? device_test_device() : NULL,
     };
     const gint64 hop = test->node.footprint.hop, window = test->node.footprint.window;
     g_autoptr(GError) error = NULL;
@@ -166,14 +194,24 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
 
     variant->prepare(&prepare, &state, &error);
     g_assert_no_error(error);
-    guint8 *scratch = g_aligned_alloc(prepare.scratch_bytes + 1, 1, 64);
-    memset(scratch, 0xff, prepare.scratch_bytes); /* a NaN, whatever it is read as */
+    DeviceTest device = {0};
+    DeviceTestBlock device_in = {.there = *in}, device_out = {.there = *out};
+    guint8 *scratch;
+    if (on_device) {
+        device_test_begin(&device, &prepare);
+        device_test_send(&device_in, in);
+        device_test_send(&device_out, out);
+        scratch = device.scratch;
+    } else {
+        scratch = g_aligned_alloc(prepare.scratch_bytes + 1, 1, 64);
+        memset(scratch, 0xff, prepare.scratch_bytes); /* a NaN, whatever it is read as */
+    }
     gint64 n;
     for (gint64 t = 0, firing = 0; t < out->n_samples; t += n, firing++) {
         n = MIN(firings[firing % n_firings], out->n_samples - t);
         const CtBlock used =
-            variant_test_slice(in, &inputs.layout, t * hop, (n - 1) * hop + window);
-        const CtBlock made = variant_test_slice(out, &outputs.layout, t, n);
+            variant_test_slice(&device_in.there, &inputs.layout, t * hop, (n - 1) * hop + window);
+        const CtBlock made = variant_test_slice(&device_out.there, &outputs.layout, t, n);
         gint64 n_items = 1;
         if (variant->split != NULL && strcmp(variant->split, "*") == 0)
             n_items = prepare.n_items;
@@ -184,13 +222,31 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
         for (gint64 item = 0, end; item < n_items; item = end) {
             end = MIN(n_items, item + 1 + n_items / (gint64)(n_workers + 1));
             const CtWork work = {
-                .inputs = &used, .outputs = &made, .begin = item, .end = end, .scratch = scratch};
+                .inputs = &used,
+                .outputs = &made,
+                .begin = item,
+                .end = end,
+                .ended = t + n == out->n_samples,
+                .scratch = scratch,
+                .counters = device.counters,
+                .queue = device.queue,
+            };
+            if (device.queue)
+                ct_queue_begin(device.queue);
             variant->work(state, &work, &error);
             g_assert_no_error(error);
         }
     }
-    variant->finish(state);
-    g_aligned_free(scratch);
+    if (on_device) {
+        device_test_wait(&device);
+        device_test_fetch(&device_in, in);
+        device_test_fetch(&device_out, out);
+        device_test_end(&device);
+    } else {
+        g_aligned_free(scratch);
+    }
+    if (variant->finish)
+        variant->finish(state);
 }
 
 /* Largest difference of float or double blocks of one shape, and largest value of the second. */
@@ -254,8 +310,10 @@ variant_test_compare(const VariantTest *test, const char *const order[2], const 
     /* The reference is the last. */
     for (guint i = variants->len; i-- > 0;) {
         const CtVariant *variant = g_ptr_array_index(variants, i);
-        if (variant->covers[1] != NULL || variant->backend == CT_CUDA ||
-            !ct_registry_allows_isa(test->registry, variant->isa))
+        if (variant->covers[1] != NULL ||
+            (variant->backend == CT_CUDA && ct_devices(NULL, NULL) == 0) ||
+            !ct_registry_allows_isa(test->registry, variant->isa) ||
+            !variant_test_fits(test, variant, order))
             continue;
         if (variant->backend == CT_REFERENCE) {
             variant_test_run(test, variant, order[0], in, order[1], &wanted, 1, &n_outputs, 1);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Compiles the kernels that the cuda variants of a stage ask for, for devices that need not be
+ * here; registers that spill fail the test. */
+#pragma once
+
+#include "variant-test.h"
+
+/* FALSE, with the test skipped, where there is no compiler. */
+static inline gboolean
+kernel_test_can(void)
+{
+    const char *reason;
+
+    if (ct_cuda_nvrtc(&reason))
+        return TRUE;
+    g_test_skip(reason);
+    return FALSE;
+}
+
+/* Those of all cuda variants that take the node in these orders, for firings of at most `n_outputs`
+ * samples; fails where none does. */
+static inline void
+kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 n_outputs)
+{
+    static const guint architectures[] = {80, 90, 100, 120};
+    const GPtrArray *variants = ct_registry_variants(test->registry, test->node.stage->name);
+    const CtFootprint *footprint = &test->node.footprint;
+    const CtBinding inputs = {&test->in, variant_test_layout(test->in.type, order[0]),
+                              (n_outputs - 1) * footprint->hop + footprint->window};
+    const CtBinding outputs = {&test->out, variant_test_layout(test->out.type, order[1]),
+                               n_outputs};
+    guint n_compiled = 0;
+
+    for (guint i = 0; i < variants->len * G_N_ELEMENTS(architectures); i++) {
+        const CtVariant *variant = variants->pdata[i / G_N_ELEMENTS(architectures)];
+        if (variant->backend != CT_CUDA || variant->covers[1] != NULL ||
+            !variant_test_fits(test, variant, order))
+            continue;
+        g_autoptr(CtDevice) device =
+            ct_device_new_dry(architectures[i % G_N_ELEMENTS(architectures)]);
+        CtPrepare prepare = {
+            .nodes = &test->node,
+            .n_nodes = 1,
+            .n_inputs = 1,
+            .inputs = &inputs,
+            .n_outputs = 1,
+            .outputs = &outputs,
+            .n_workers = 1,
+            .device = device,
+        };
+        g_autoptr(GError) error = NULL;
+        gpointer state = NULL;
+        variant->prepare(&prepare, &state, &error);
+        if (variant->finish)
+            variant->finish(state);
+        g_assert_no_error(error);
+        g_assert_cmpuint(ct_device_allocated(device), ==, 0);
+        n_compiled++;
+    }
+    g_assert_cmpuint(n_compiled, >, 0);
+}
