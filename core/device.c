@@ -319,3 +319,19 @@ ct_device_upload(CtDevice *device, gpointer to, gconstpointer from, gsize bytes,
            ct_device_check(device, device->driver->stream_synchronize(NULL), error,
                            "sending %" G_GSIZE_FORMAT " bytes", bytes);
 }
+
+gboolean
+ct_device_reach(CtDevice *device, CtDevice *peer, GError **error)
+{
+    int can = 0;
+    if (!ct_device_enter(device, error) ||
+        !ct_device_check(device,
+                         device->driver->can_access_peer(&can, device->handle, peer->handle), error,
+                         "asking for a way to device %u", peer->info.index))
+        return FALSE;
+    if (!can)
+        return TRUE;
+    const CtCuResult result = device->driver->enable_peer(peer->context, 0);
+    return result == CT_CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ||
+           ct_device_check(device, result, error, "opening a way to device %u", peer->info.index);
+}

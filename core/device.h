@@ -26,6 +26,8 @@ gboolean ct_device_enter(CtDevice *device, GError **error);
 gboolean ct_device_check(const CtDevice *device, CtCuResult result, GError **error,
                          const char *doing, ...) G_GNUC_PRINTF(4, 5);
 
+/* Lets the device reach the memory of another directly, where the machine has a way. */
+gboolean ct_device_reach(CtDevice *device, CtDevice *peer, GError **error);
 const CtCudaDriver *ct_device_driver(const CtDevice *device);
 /* Bytes that ct_device_alloc has given out and not got back. */
 gsize ct_device_allocated(const CtDevice *device);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A firing: what a node finds in its inputs and outputs, and what it decides to do with it. */
-#include "firing.h"
-
+#include "flight.h"
 #include "strided.h"
 
 #include <string.h>
@@ -110,7 +109,7 @@ ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *con
 }
 
 gboolean
-ct_firing_prepare(CtRunNode *node, gsize *scratch, GError **error)
+ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *upload, GError **error)
 {
     const CtPlanNode *plan = node->plan;
     CtPrepare prepare = {
@@ -121,6 +120,7 @@ ct_firing_prepare(CtRunNode *node, gsize *scratch, GError **error)
         .n_outputs = plan->n_outputs,
         .outputs = plan->output_bindings,
         .n_workers = node->n_workers,
+        .device = device,
         .n_items = 1,
     };
     GError *cause = NULL;
@@ -128,6 +128,7 @@ ct_firing_prepare(CtRunNode *node, gsize *scratch, GError **error)
     if (plan->variant->prepare && !plan->variant->prepare(&prepare, &node->state, &cause))
         return ct_firing_blame(node, error, cause);
     *scratch = MAX(*scratch, prepare.scratch_bytes);
+    *upload = prepare.upload_bytes;
     node->fixed_items = prepare.n_items;
     return TRUE;
 }
@@ -164,20 +165,20 @@ gather_static(CtRunInput *input, CtArrival *arrival, gint64 tick, gint64 ticks, 
 {
     CtRing *ring = input->ring;
     CtRingReader *reader = &ring->readers[input->reader];
-    if (ring->written == 0) {
+    if (ring->shown == 0) {
         if (ring->ended)
             g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                         "what feeds it ended without the one block that it waits for");
         return FALSE;
     }
-    while (reader->position + 1 < ring->written &&
+    while (reader->position + 1 < ring->shown &&
            ring->start + (reader->position + 1) * ring->ticks <= tick) {
         reader->position++;
         input->moved = TRUE;
     }
     ct_ring_window(ring, input->reader, &arrival->block);
     arrival->block.n_samples = 1;
-    if (reader->position + 1 < ring->written) {
+    if (reader->position + 1 < ring->shown) {
         const gint64 next = ring->start + (reader->position + 1) * ring->ticks;
         if (ticks > 0)
             *n = MIN(*n, (next - tick + ticks - 1) / ticks);
@@ -278,7 +279,7 @@ wants_more(const CtRunNode *node)
         const gboolean completes = rule->kind == CT_FOOTPRINT_SUM &&
                                    block->index % rule->hop + block->n_samples >= rule->hop;
         if (block->n_samples < node->plan->batch && !node->arrivals[i].ended && !completes &&
-            block->index + block->n_samples == input->ring->written)
+            block->index + block->n_samples == input->ring->shown)
             return TRUE;
     }
     return FALSE;
@@ -288,6 +289,8 @@ gboolean
 ct_firing_gather(CtRunNode *node, GError **error)
 {
     node->waits = FALSE;
+    if (node->flights && node->flights->n == node->flights->limit)
+        return FALSE;
     if (!gather_inputs(node, error) || !gather_outputs(node))
         return FALSE;
     node->waits = !node->hurried && wants_more(node);
@@ -297,6 +300,8 @@ ct_firing_gather(CtRunNode *node, GError **error)
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring && !node->inputs[i].is_static)
             ct_ring_hold(node->inputs[i].ring, node->inputs[i].reader, &node->arrivals[i].block);
+    if (node->flights)
+        ct_flight_gather(node);
     return TRUE;
 }
 
@@ -306,13 +311,17 @@ ct_firing_gather(CtRunNode *node, GError **error)
 static gboolean
 advance(CtRunNode *node, GError **error)
 {
+    if (node->flights && !ct_flight_begin(node, error))
+        return FALSE;
+    const CtRingMover mover = node->flights ? ct_flight_mover(node) : (CtRingMover){0};
     for (guint o = 0; o < node->n_outputs; o++) {
         CtRunOutput *output = &node->outputs[o];
         CtDeparture *departure = &node->departures[o];
         if (!output->ring || departure->room == 0)
             continue;
-        if (output->wraps)
-            ct_ring_wrap(output->ring, &output->lap);
+        if (output->wraps &&
+            !ct_ring_wrap(output->ring, &output->lap, node->flights ? &mover : NULL, error))
+            return FALSE;
         CtBlock *block = &node->output_blocks[o];
         ct_ring_block(output->ring, output->wraps ? &output->lap : NULL, departure->room, block);
         departure->validity = block->validity;
@@ -454,7 +463,7 @@ set_blocks(CtRunNode *node)
         block->start = departure->start;
         if (!departure->invalid)
             block->validity = NULL;
-        if (node->options->poison && departure->produced > 0)
+        if (node->options->poison && departure->produced > 0 && !node->flights)
             ct_strided_fill(block, 0xff);
     }
     return any;
@@ -509,6 +518,7 @@ ct_firing_zero_invalid(const CtRunNode *node)
 void
 ct_firing_clear(CtRunNode *node)
 {
+    ct_flights_free(node);
     if (node->prepared && node->plan->variant->finish)
         node->plan->variant->finish(node->state);
     for (guint o = 0; o < node->n_outputs; o++) {

@@ -17,6 +17,7 @@ typedef enum {
     CT_NODE_STARTING, /* one thread gathers and advances */
     CT_NODE_RUNNING,  /* ranges of work are to be had, or under way */
     CT_NODE_EXTERNAL, /* its work is the program's */
+    CT_NODE_LANDING,  /* its last firing is in flight */
     CT_NODE_ENDED
 } CtNodeStatus;
 
@@ -43,9 +44,13 @@ typedef struct {
     gint64 core_ns; /* advance, histories, validity */
 } CtRunTotals;
 
+/* What a node has that runs on a device; see flight.h. */
+typedef struct CtFlights CtFlights;
+
 typedef struct {
     const CtPlanNode *plan;
     const CtRunOptions *options;
+    CtFlights *flights; /* NULL: it runs on the host */
     guint n_workers;
     gpointer state;
     gboolean prepared;
@@ -63,6 +68,7 @@ typedef struct {
     gboolean pending; /* something changed since it was last looked at */
     gboolean waits;   /* could fire, but for the plan's batch */
     gboolean hurried; /* nobody is at work: it shall not wait */
+    gboolean barred;  /* could fire, but for the memory that links share */
     gboolean is_last;
     CtArrival *arrivals;
     CtDeparture *departures;
@@ -81,8 +87,10 @@ typedef struct {
 /* Connects the node to its rings and allocates what its firings need. */
 void ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *const *rings,
                     const CtRunOptions *options, guint n_workers);
-/* Prepares the variant; raises *scratch to the bytes that each worker needs. */
-gboolean ct_firing_prepare(CtRunNode *node, gsize *scratch, GError **error);
+/* Prepares the variant, for `device` unless it is NULL; raises *scratch to the bytes that each
+ * worker needs, or a firing on the device, and sets *upload to what such a firing uploads. */
+gboolean ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *upload,
+                           GError **error);
 void ct_firing_clear(CtRunNode *node);
 
 /* Without an input that flows. */
@@ -105,6 +113,8 @@ void ct_firing_decide_to_end(CtRunNode *node);
  * of the first output. */
 gint64 ct_firing_zero_invalid(const CtRunNode *node);
 
+/* The invalid lanes × samples of what is produced. */
+gint64 ct_validity_count(const CtDeparture *departure, gint64 n_lanes);
 /* Maps the lanes of validity of `input` to those of `output`. */
 void ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output);
 void ct_lane_map_clear(CtLaneMap *map);

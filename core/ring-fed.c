@@ -188,9 +188,21 @@ ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer u
     push_lap(ring, lap, &content);
     feed->n_blocks++;
     ring->started = TRUE;
-    ring->written += block->n_samples;
+    ring->shown = ring->written += block->n_samples;
     if (block->validity)
         ring->lost_end = ring->written;
+}
+
+/* Whether firings in flight read in the lap. */
+static gboolean
+is_flown(const CtRing *ring, const CtRingLap *lap, const CtRingFlights *flights)
+{
+    for (guint k = 0; k < flights->n; k++) {
+        const CtRingFlight *flight = &flights->flights[(flights->first + k) % CT_MAX_IN_FLIGHT];
+        if (flight->data == ct_ring_address(ring, lap, flight->from))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 /* Whether some reader still reads in lap `i`, or will. */
@@ -207,6 +219,8 @@ is_read(const CtRing *ring, guint i)
         if (reader->position < next)
             return TRUE;
         if (reader->held_from >= 0 && reader->held == ct_ring_address(ring, lap, reader->held_from))
+            return TRUE;
+        if (is_flown(ring, lap, &reader->in_flight))
             return TRUE;
     }
     return i == 0 && !ring->ended;

@@ -93,11 +93,14 @@ offset(const CtRing *ring, const CtRingLap *lap, gint64 index)
 }
 
 /* The first sample of `lap` that a reader may still read there, `lap->end` where none does. A
- * reader that stands in the history of `next`, and holds no window, will read there instead. */
+ * reader that stands in the history of `next`, and holds no window, will read there instead; where
+ * that history arrives late, it may have to read here. */
 static gint64
 first_needed(const CtRing *ring, const CtRingLap *lap, gint64 next)
 {
     gint64 needed = lap->end;
+    if (ring->shows_late)
+        next = lap->end;
     for (guint r = 0; r < ring->n_readers; r++) {
         const CtRingReader *reader = &ring->readers[r];
         if (reader->position < next)
@@ -115,8 +118,48 @@ next_first(const CtRing *ring)
     return MAX(ring->written - ring->history, ring->laps[0].first);
 }
 
-gint64
-ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
+/* Samples into the memory, the space for the history included. */
+static gint64
+place_of(const CtRing *ring, const guint8 *data)
+{
+    return (data - ring->memory) / ring->sample_stride * ring->granule;
+}
+
+/* Where the next `n` samples go, and the history that a wrap puts in front of them. */
+static void
+find_target(const CtRing *ring, gboolean wraps, gint64 n, gint64 *begin, gint64 *end)
+{
+    const CtRingLap *lap = &ring->laps[0];
+    *begin = wraps ? next_first(ring) - ring->written + ring->history
+                   : offset(ring, lap, ring->written) + ring->history;
+    *end = (wraps ? ring->history : *begin) + n;
+}
+
+static gboolean
+overlaps(const CtRing *ring, const CtRingFlight *flight, gint64 begin, gint64 end)
+{
+    const gint64 place = place_of(ring, flight->data);
+    return place < end && begin < place + flight->n;
+}
+
+/* Whether firings in flight still read where the next samples would go. */
+static gboolean
+is_kept(const CtRing *ring, gboolean wraps, gint64 n)
+{
+    gint64 begin, end;
+    find_target(ring, wraps, n, &begin, &end);
+    for (guint r = 0; r < ring->n_readers; r++) {
+        const CtRingReader *reader = &ring->readers[r];
+        const CtRingFlights *of = &reader->in_flight;
+        for (guint k = 0; reader->keeps && k < of->n; k++)
+            if (overlaps(ring, &of->flights[(of->first + k) % CT_MAX_IN_FLIGHT], begin, end))
+                return TRUE;
+    }
+    return FALSE;
+}
+
+static gint64
+find_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
 {
     const CtRingLap *lap = &ring->laps[0];
     const CtRingLap *before = &ring->laps[1];
@@ -128,7 +171,7 @@ ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
     *wraps = FALSE;
     /* With nothing to carry over, an empty ring starts again in memory that is still in the cache.
      */
-    if (alone && place > 0 && next_first(ring) == ring->written &&
+    if (!ring->is_crossed && alone && place > 0 && next_first(ring) == ring->written &&
         first_needed(ring, lap, ring->written) == ring->written) {
         *wraps = TRUE;
         return wanted;
@@ -145,8 +188,30 @@ ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
     return wanted;
 }
 
-void
-ct_ring_wrap(CtRing *ring, CtRingLap *lap)
+gint64
+ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
+{
+    const gint64 room = find_room(ring, wanted, wraps);
+    return room > 0 && is_kept(ring, *wraps, room) ? 0 : room;
+}
+
+/* The history of a lap, `n` samples, moved by `mover`: as memory outside time is packed, it is one
+ * row for each of its elements. */
+static gboolean
+move_history(const CtRing *ring, const CtRingLap *from, const CtRingLap *to, gint64 n,
+             const CtRingMover *mover, GError **error)
+{
+    gsize rows = 1;
+    for (gint a = 0; a < ring->time; a++)
+        rows *= (gsize)ring->form.length[a];
+    const gsize pitch = ring->time > 0 ? (gsize)ring->form.stride[ring->time - 1] : 0;
+    const gsize bytes = (gsize)((n + ring->granule - 1) / ring->granule * ring->sample_stride);
+    return mover->copy(mover->queue, to->base, ct_ring_address(ring, from, to->first), pitch, bytes,
+                       rows, error);
+}
+
+gboolean
+ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtRingMover *mover, GError **error)
 {
     const gint64 first = next_first(ring);
     const gint64 n = ring->written - first;
@@ -154,21 +219,25 @@ ct_ring_wrap(CtRing *ring, CtRingLap *lap)
     *lap = (CtRingLap){
         .first = first,
         .end = ring->written,
+        .fresh = ring->written,
         .base = ring->memory + (ring->history - n) / ring->granule * ring->sample_stride,
         .validity = ring->validity + ring->history - n,
         .validity_stride = old->validity_stride,
         .stride = ring->form.stride,
     };
     if (n == 0)
-        return;
+        return TRUE;
+    for (gint64 l = 0; l < ring->n_lanes; l++)
+        memmove(lap->validity + l * lap->validity_stride,
+                old->validity + l * old->validity_stride + first - old->first, (gsize)n);
+    if (mover)
+        return move_history(ring, old, lap, n, mover, error);
     CtBlock from = ring->form, to = ring->form;
     from.data = ct_ring_address(ring, old, first);
     to.data = lap->base;
     from.length[ring->time] = to.length[ring->time] = (n + ring->granule - 1) / ring->granule;
     ct_strided_copy(&to, &from);
-    for (gint64 l = 0; l < ring->n_lanes; l++)
-        memmove(lap->validity + l * lap->validity_stride,
-                old->validity + l * old->validity_stride + first - old->first, (gsize)n);
+    return TRUE;
 }
 
 /* The block of samples first … first + n − 1 of `lap`. */
@@ -211,6 +280,8 @@ ct_ring_publish(CtRing *ring, const CtRingLap *wrapped, gint64 n, gint64 start, 
         ring->started = TRUE;
     }
     ring->written += n;
+    if (!ring->shows_late)
+        ring->shown = ring->written;
     ring->laps[0].end = ring->written;
     if (invalid)
         ring->lost_end = ring->written;
@@ -227,10 +298,12 @@ ct_ring_window(const CtRing *ring, guint r, CtBlock *block)
         return;
     }
     guint newest = 0;
-    while (newest + 1 < ring->n_laps && position < ring->laps[newest].first)
+    while (newest + 1 < ring->n_laps &&
+           (position < ring->laps[newest].first ||
+            (ring->shown < ring->written && ring->shown <= ring->laps[newest].fresh)))
         newest++;
     const CtRingLap *lap = &ring->laps[newest];
-    fill_block(ring, lap, position, lap->end - position, block);
+    fill_block(ring, lap, position, MIN(lap->end, ring->shown) - position, block);
     if (position >= ring->lost_end)
         block->validity = NULL;
 }
@@ -247,6 +320,87 @@ ct_ring_release(CtRing *ring, guint r, gint64 consumed)
 {
     ring->readers[r].held_from = -1;
     ring->readers[r].position += consumed;
+}
+
+/* ---- firings in flight ---- */
+
+static void
+push_flight(CtRingFlights *flights, const CtRingFlight *flight)
+{
+    g_assert(flights->n < CT_MAX_IN_FLIGHT);
+    flights->flights[(flights->first + flights->n++) % CT_MAX_IN_FLIGHT] = *flight;
+}
+
+static const CtRingFlight *
+pop_flight(CtRingFlights *flights)
+{
+    const CtRingFlight *flight = &flights->flights[flights->first];
+    flights->first = (flights->first + 1) % CT_MAX_IN_FLIGHT;
+    flights->n--;
+    return flight;
+}
+
+/* The newest of those that touch the memory: the ones before it run before it. */
+static void
+add_event(const CtRing *ring, const CtRingFlights *flights, gint64 begin, gint64 end,
+          GPtrArray *events)
+{
+    for (guint k = flights->n; k-- > 0;) {
+        const CtRingFlight *flight = &flights->flights[(flights->first + k) % CT_MAX_IN_FLIGHT];
+        if (!overlaps(ring, flight, begin, end))
+            continue;
+        g_ptr_array_add(events, flight->ran);
+        return;
+    }
+}
+
+void
+ct_ring_reader_flies(CtRing *ring, guint r, const CtBlock *block, gpointer ran)
+{
+    const CtRingFlight flight = {block->index, block->n_samples, block->data, ran};
+    push_flight(&ring->readers[r].in_flight, &flight);
+}
+
+void
+ct_ring_reader_landed(CtRing *ring, guint r)
+{
+    pop_flight(&ring->readers[r].in_flight);
+}
+
+void
+ct_ring_writer_flies(CtRing *ring, gint64 n, gpointer ran)
+{
+    const CtRingLap *lap = &ring->laps[0];
+    /* What begins a lap has written the history in front of it, too. */
+    gint64 from = ring->written - n;
+    if (n > 0 && from == lap->fresh)
+        from = lap->first;
+    const CtRingFlight flight = {from, ring->written - from, ct_ring_address(ring, lap, from), ran};
+    push_flight(&ring->in_flight, &flight);
+}
+
+void
+ct_ring_writer_landed(CtRing *ring)
+{
+    const CtRingFlight *flight = pop_flight(&ring->in_flight);
+    ring->shown = MAX(ring->shown, flight->from + flight->n);
+}
+
+void
+ct_ring_read_after(const CtRing *ring, const CtBlock *block, GPtrArray *events)
+{
+    const gint64 begin = place_of(ring, block->data);
+    if (!ring->feed)
+        add_event(ring, &ring->in_flight, begin, begin + block->n_samples, events);
+}
+
+void
+ct_ring_write_after(const CtRing *ring, gboolean wraps, gint64 n, GPtrArray *events)
+{
+    gint64 begin, end;
+    find_target(ring, wraps, n, &begin, &end);
+    for (guint r = 0; r < ring->n_readers; r++)
+        add_event(ring, &ring->readers[r].in_flight, begin, end, events);
 }
 
 gint64

@@ -13,6 +13,9 @@
 
 #include <cornerturn/pipeline.h>
 
+/* Firings of a node in flight, at most. */
+#define CT_MAX_IN_FLIGHT 16
+
 /* The position of a reader that has ended. */
 #define CT_RING_GONE (G_MAXINT64 / 4)
 
@@ -21,6 +24,7 @@
 typedef struct {
     gint64 first;
     gint64 end;
+    gint64 fresh; /* what is before it was copied from the lap before */
     guint8 *base;
     guint8 *validity; /* of sample `first` of lane 0; NULL: all valid */
     gint64 validity_stride;
@@ -30,11 +34,35 @@ typedef struct {
 /* What a ring needs whose blocks lie in the program's memory. */
 typedef struct CtRingFeed CtRingFeed;
 
+/* Memory that a firing in flight reads or writes. */
+typedef struct {
+    gint64 from; /* the first sample */
+    gint64 n;
+    const guint8 *data; /* where it lies */
+    gpointer ran;       /* the CUevent of the firing's end */
+} CtRingFlight;
+
+/* The oldest first. */
+typedef struct {
+    guint n;
+    guint first;
+    CtRingFlight flights[CT_MAX_IN_FLIGHT];
+} CtRingFlights;
+
 typedef struct {
     gint64 position;  /* samples before it will not be read again */
-    gint64 held_from; /* first sample of the window of the firing in flight, −1: none */
+    gint64 held_from; /* first sample of the window of the firing that begins, −1: none */
     guint8 *held;     /* its memory: a lap's address range */
+    CtRingFlights in_flight;
+    gboolean keeps; /* what a firing in flight reads is not written over before it has landed */
 } CtRingReader;
+
+/* Copies rows on the queue of the ring's writer; NULL stands for the host's own copy. */
+typedef struct CtRingMover {
+    gboolean (*copy)(gpointer queue, guint8 *to, const guint8 *from, gsize pitch, gsize bytes,
+                     gsize rows, GError **error);
+    gpointer queue;
+} CtRingMover;
 
 typedef struct {
     const CtPlanLink *link;
@@ -55,9 +83,14 @@ typedef struct {
     CtRingFeed *feed; /* NULL: the memory is the ring's own */
     gboolean owns_memory;
     gint64 written;
-    gint64 start;    /* tick of sample 0, as the first block gave it */
-    gint64 ticks;    /* per sample */
-    gint64 lost_end; /* samples before it may be invalid; −1: all that stand are valid */
+    gint64 shown; /* samples that readers may have; less than written where the writer's firings
+                     become visible when they have landed */
+    gboolean shows_late;
+    gboolean is_crossed;     /* written and read on different queues: memory is used in turn */
+    CtRingFlights in_flight; /* the writer's */
+    gint64 start;            /* tick of sample 0, as the first block gave it */
+    gint64 ticks;            /* per sample */
+    gint64 lost_end;         /* samples before it may be invalid; −1: all that stand are valid */
     gboolean started;
     gboolean ended;
     guint n_readers;
@@ -74,7 +107,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtRing, ct_ring_free)
  * memory is written. */
 gint64 ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps);
 /* Begins the new lap: copies the history in front of it. The writer's alone, without the lock. */
-void ct_ring_wrap(CtRing *ring, CtRingLap *lap);
+gboolean ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtRingMover *mover, GError **error);
 /* The block of `n` samples after those written, in the current lap or, with `wrapped`, in that one.
  */
 void ct_ring_block(const CtRing *ring, const CtRingLap *wrapped, gint64 n, CtBlock *block);
@@ -89,6 +122,19 @@ void ct_ring_window(const CtRing *ring, guint reader, CtBlock *block);
 /* The reader's firing uses `block`; until release the writer keeps off it. */
 void ct_ring_hold(CtRing *ring, guint reader, const CtBlock *block);
 void ct_ring_release(CtRing *ring, guint reader, gint64 consumed);
+
+/* ---- firings in flight ---- */
+
+/* What the reader's firing reads is in flight, until ct_ring_reader_landed. */
+void ct_ring_reader_flies(CtRing *ring, guint reader, const CtBlock *block, gpointer ran);
+void ct_ring_reader_landed(CtRing *ring, guint reader);
+/* The same of what the writer's firing has published. */
+void ct_ring_writer_flies(CtRing *ring, gint64 n, gpointer ran);
+void ct_ring_writer_landed(CtRing *ring);
+/* Adds the events of firings in flight that a firing must run after: of the writer, for who reads
+ * `block`; of readers, for the writer of the next `n` samples (after a wrap). */
+void ct_ring_read_after(const CtRing *ring, const CtBlock *block, GPtrArray *events);
+void ct_ring_write_after(const CtRing *ring, gboolean wraps, gint64 n, GPtrArray *events);
 /* ---- a ring that the program feeds: its blocks are the laps ----
  *
  * A window that begins in one block and ends in the next finds its samples in a *bridge*, a copy of

@@ -2,7 +2,7 @@
 /* The scheduler's own state, which the program's side of it shares. */
 #pragma once
 
-#include "firing.h"
+#include "flight.h"
 #include "scheduler.h"
 
 #include <pthread.h>
@@ -17,6 +17,20 @@ typedef struct {
     guint64 *counters;
 } CtRunner;
 
+/* Watches a queue of a device: firings that are in flight there land in the order in which they
+ * were enqueued. */
+typedef struct {
+    CtScheduler *scheduler;
+    guint index; /* of the queue */
+    GThread *thread;
+    pthread_cond_t wake;
+    GArray *flying; /* of guint: nodes, a ring of as many as can be in flight */
+    guint first;
+    guint n;
+    GArray *transients; /* of guint: rings of the queue's transient links */
+    gboolean busy;      /* a node that goes by them begins a firing */
+} CtWatcher;
+
 struct CtScheduler {
     const CtPlan *plan;
     CtRunOptions options;
@@ -27,7 +41,9 @@ struct CtScheduler {
     guint n_workers;
     guint n_runners; /* workers first */
     CtRunner *runners;
-    CtRunner **own; /* [node] its thread; NULL: the workers' */
+    CtRunner **own;        /* [node] its thread; NULL: the workers' */
+    CtRunDevices *devices; /* NULL: the plan has none */
+    CtWatcher *watchers;   /* [queue] */
 
     pthread_mutex_t lock; /* POSIX's, which thread checkers know */
     pthread_cond_t work;  /* workers without any sleep here */
@@ -38,7 +54,9 @@ struct CtScheduler {
     guint alive;            /* runners that have not returned */
     guint sleeping;         /* of those, the ones that wait for a change */
     guint sleeping_workers;
-    guint unfinished; /* nodes */
+    guint unfinished;  /* nodes */
+    guint n_watching;  /* watchers that have not returned */
+    guint n_in_flight; /* firings */
     gboolean interrupted;
     gboolean stop;
     gboolean started;
@@ -50,7 +68,33 @@ void ct_scheduler_wake(CtScheduler *scheduler, guint node);
 void ct_scheduler_wake_readers(CtScheduler *scheduler, const CtRing *ring);
 /* With the lock. Takes the node out of the graph: nobody waits for it any more. */
 void ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock. The first error is kept, and ends the run. */
+void ct_scheduler_fail(CtScheduler *scheduler, GError *error);
+void ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause);
+/* With the lock. Lets go on who waits for more than stands, where nobody is at work. */
+gboolean ct_scheduler_hurry(CtScheduler *scheduler);
+/* With the lock. Fails where nothing runs and nothing can. */
+void ct_scheduler_check_stall(CtScheduler *scheduler);
 /* With the lock. A reader has let go of samples of `ring`. */
 void ct_scheduler_released(CtScheduler *scheduler, CtRing *ring);
 /* Fills `until` with the monotonic time in so many seconds. */
 void ct_scheduler_deadline(struct timespec *until, gdouble seconds);
+
+/* ---- nodes that run on devices: scheduler-device.c ---- */
+
+/* Opens the devices of the plan. */
+gboolean ct_scheduler_open_devices(CtScheduler *scheduler, GError **error);
+/* Marks the rings that device nodes write or read. */
+void ct_scheduler_connect_devices(CtScheduler *scheduler);
+/* Prepares node `i`, on whatever place it runs. */
+gboolean ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GError **error);
+void ct_scheduler_start_watchers(CtScheduler *scheduler);
+/* Joins the watchers and waits until nothing runs on any device. */
+void ct_scheduler_stop_watchers(CtScheduler *scheduler);
+/* With the lock. Whether the node may fire as far as transient links go; where it may not, it is
+ * woken when that may have changed. */
+gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock. A firing of the node begins. */
+void ct_scheduler_claims(CtScheduler *scheduler, const CtRunNode *node);
+/* With the lock, which it lets go in between: what work has enqueued is in flight. */
+void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);

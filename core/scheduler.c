@@ -38,13 +38,16 @@ init_timed(pthread_cond_t *condition)
 }
 
 static CtRing *
-new_ring(const CtPlan *plan, guint link, const CtRunOptions *options, GError **error)
+new_ring(const CtScheduler *scheduler, guint link, GError **error)
 {
-    const CtPlanLink *planned = plan->links->pdata[link];
-    const CtPlanNode *writer = plan->nodes->pdata[planned->writer];
+    const CtPlanLink *planned = scheduler->plan->links->pdata[link];
+    const CtPlanNode *writer = scheduler->plan->nodes->pdata[planned->writer];
     if (!writer->variant->work)
         return ct_ring_new_fed(planned, error);
-    return ct_ring_new(planned, options->memory ? options->memory[link] : NULL, error);
+    if (planned->place != CT_HOST)
+        return ct_ring_new(planned, ct_run_devices_memory(scheduler->devices, planned), error);
+    guint8 *const *memory = scheduler->options.memory;
+    return ct_ring_new(planned, memory ? memory[link] : NULL, error);
 }
 
 CtScheduler *
@@ -59,9 +62,11 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     init_timed(&scheduler->over);
     init_timed(&scheduler->program);
 
+    if (!ct_scheduler_open_devices(scheduler, error))
+        return NULL;
     scheduler->rings = g_new0(CtRing *, plan->links->len + 1);
     for (; scheduler->n_rings < plan->links->len; scheduler->n_rings++) {
-        CtRing *ring = new_ring(plan, scheduler->n_rings, options, error);
+        CtRing *ring = new_ring(scheduler, scheduler->n_rings, error);
         if (!ring)
             return NULL;
         scheduler->rings[scheduler->n_rings] = ring;
@@ -80,9 +85,12 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
         scheduler->n_external += node->status == CT_NODE_EXTERNAL;
         n_waiting += node->plan->variant->waits;
     }
+    ct_scheduler_connect_devices(scheduler);
     for (guint i = 0; i < plan->nodes->len; i++)
-        if (!ct_firing_prepare(&scheduler->nodes[i], &scratch, error))
+        if (!ct_scheduler_prepare_node(scheduler, i, &scratch, error))
             return NULL;
+    if (scheduler->devices && !ct_run_devices_allocate_scratch(scheduler->devices, error))
+        return NULL;
 
     scheduler->n_runners = scheduler->n_workers + n_waiting;
     scheduler->runners = g_new0(CtRunner, scheduler->n_runners);
@@ -146,12 +154,14 @@ wake_all(CtScheduler *scheduler)
     pthread_cond_broadcast(&scheduler->work);
     for (guint r = 0; r < scheduler->n_runners; r++)
         pthread_cond_signal(&scheduler->runners[r].wake);
+    for (guint q = 0; scheduler->watchers && q < scheduler->devices->n_queues; q++)
+        pthread_cond_signal(&scheduler->watchers[q].wake);
     pthread_cond_broadcast(&scheduler->over);
     pthread_cond_broadcast(&scheduler->program);
 }
 
-static void
-fail(CtScheduler *scheduler, GError *error)
+void
+ct_scheduler_fail(CtScheduler *scheduler, GError *error)
 {
     if (scheduler->error)
         g_error_free(error);
@@ -161,12 +171,12 @@ fail(CtScheduler *scheduler, GError *error)
     wake_all(scheduler);
 }
 
-static void
-fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
+void
+ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
 {
     GError *error = NULL;
     ct_firing_blame(node, &error, cause);
-    fail(scheduler, error);
+    ct_scheduler_fail(scheduler, error);
 }
 
 /* ---- a firing: begin, work, settle ---- */
@@ -190,13 +200,15 @@ begin(CtScheduler *scheduler, CtRunNode *node)
     const gboolean ends = scheduler->interrupted && ct_firing_is_source(node);
     GError *cause = NULL;
     node->pending = FALSE;
-    const gboolean ready = ends || ct_firing_gather(node, &cause);
+    const gboolean ready =
+        ct_scheduler_may_fire(scheduler, node) && (ends || ct_firing_gather(node, &cause));
     wake_static_writers(scheduler, node);
     if (cause)
-        fail_node(scheduler, node, cause);
+        ct_scheduler_fail_node(scheduler, node, cause);
     if (!ready)
         return FALSE;
     node->status = CT_NODE_STARTING;
+    ct_scheduler_claims(scheduler, node);
     pthread_mutex_unlock(&scheduler->lock);
 
     const gint64 from = now();
@@ -212,7 +224,7 @@ begin(CtScheduler *scheduler, CtRunNode *node)
     node->claimed = node->done = 0;
     node->status = CT_NODE_RUNNING;
     if (!good) {
-        fail_node(scheduler, node, cause);
+        ct_scheduler_fail_node(scheduler, node, cause);
         return FALSE;
     }
     for (guint c = 0; c < node->n_counters; c++) {
@@ -238,16 +250,17 @@ work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
     memset(runner->counters, 0, node->n_counters * sizeof *runner->counters);
     GError *cause = NULL;
     const gint64 from = now();
-    const gboolean good = node->plan->variant->work(node->state, &part, &cause);
+    const gboolean good = node->flights ? ct_flight_work(node, &cause)
+                                        : node->plan->variant->work(node->state, &part, &cause);
     const gint64 spent = now() - from;
 
     pthread_mutex_lock(&scheduler->lock);
-    node->totals.work_ns += spent;
+    *(node->flights ? &node->totals.core_ns : &node->totals.work_ns) += spent;
     for (guint c = 0; c < node->n_counters; c++)
         node->counters[c] += runner->counters[c];
     node->done += part.end - part.begin;
     if (!good) {
-        fail_node(scheduler, node, cause);
+        ct_scheduler_fail_node(scheduler, node, cause);
         return FALSE;
     }
     return node->done == node->n_items;
@@ -292,6 +305,10 @@ ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node)
 static void
 settle(CtScheduler *scheduler, CtRunNode *node)
 {
+    if (node->flights) {
+        ct_scheduler_take_off(scheduler, node);
+        return;
+    }
     pthread_mutex_unlock(&scheduler->lock);
     const gint64 from = now();
     const gint64 invalid = ct_firing_zero_invalid(node);
@@ -302,7 +319,7 @@ settle(CtScheduler *scheduler, CtRunNode *node)
     pthread_mutex_lock(&scheduler->lock);
     node->totals.core_ns += spent;
     if (!good) {
-        fail_node(scheduler, node, cause);
+        ct_scheduler_fail_node(scheduler, node, cause);
         return;
     }
 
@@ -371,29 +388,31 @@ is_anything_pending(const CtScheduler *scheduler)
 }
 
 /* Nothing runs, nothing can: a plan or a stage is wrong. Names who is stuck. */
-static void
-check_stall(CtScheduler *scheduler)
+void
+ct_scheduler_check_stall(CtScheduler *scheduler)
 {
-    if (scheduler->stop || scheduler->n_external > 0 || scheduler->sleeping < scheduler->alive ||
-        is_anything_pending(scheduler))
+    if (scheduler->stop || scheduler->n_external > 0 || scheduler->n_in_flight > 0 ||
+        scheduler->sleeping < scheduler->alive || is_anything_pending(scheduler))
         return;
     g_autoptr(GString) names = g_string_new(NULL);
     for (guint i = 0; i < scheduler->n_nodes; i++)
         if (scheduler->nodes[i].status != CT_NODE_ENDED)
             g_string_append_printf(names, "%s'%s'", names->len ? ", " : "",
                                    scheduler->nodes[i].plan->name);
-    fail(scheduler,
-         g_error_new(CT_ERROR, CT_ERROR_PLUGIN,
-                     "the graph stands still: nodes %s can neither go on nor end", names->str));
+    ct_scheduler_fail(scheduler,
+                      g_error_new(CT_ERROR, CT_ERROR_PLUGIN,
+                                  "the graph stands still: nodes %s can neither go on nor end",
+                                  names->str));
 }
 
 /* Where nobody is at work, nodes that wait for more input than stands shall take what there is, so
  * that neither a stream that trickles nor a program that feeds and takes by turns is held up. */
-static gboolean
-hurry(CtScheduler *scheduler)
+gboolean
+ct_scheduler_hurry(CtScheduler *scheduler)
 {
     gboolean any = FALSE;
-    if (scheduler->sleeping < scheduler->alive || is_anything_pending(scheduler))
+    if (scheduler->sleeping < scheduler->alive || scheduler->n_in_flight > 0 ||
+        is_anything_pending(scheduler))
         return FALSE;
     for (guint i = 0; i < scheduler->n_nodes; i++) {
         CtRunNode *node = &scheduler->nodes[i];
@@ -409,8 +428,8 @@ static void
 sleep_until_changed(CtScheduler *scheduler, CtRunner *runner)
 {
     scheduler->sleeping++;
-    const gboolean hurried = hurry(scheduler);
-    check_stall(scheduler);
+    const gboolean hurried = ct_scheduler_hurry(scheduler);
+    ct_scheduler_check_stall(scheduler);
     if (scheduler->stop || (hurried && !runner->node)) {
         /* Found to stand still, or to go on at once. */
     } else if (runner->node) {
@@ -514,7 +533,7 @@ run(gpointer data)
         worker_loop(scheduler, runner);
     scheduler->alive--;
     if (scheduler->alive > 0)
-        check_stall(scheduler);
+        ct_scheduler_check_stall(scheduler);
     else
         pthread_cond_broadcast(&scheduler->over);
     pthread_mutex_unlock(&scheduler->lock);
@@ -535,6 +554,7 @@ ct_scheduler_start(CtScheduler *scheduler)
         runner->thread =
             g_thread_new(runner->node ? runner->node->plan->name : "worker", run, runner);
     }
+    ct_scheduler_start_watchers(scheduler);
     pthread_mutex_unlock(&scheduler->lock);
 }
 
@@ -569,13 +589,13 @@ ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds)
     ct_scheduler_deadline(&until, seconds);
     pthread_mutex_lock(&scheduler->lock);
     gboolean in_time = TRUE;
-    while (scheduler->alive > 0 && in_time) {
+    while (scheduler->alive + scheduler->n_watching > 0 && in_time) {
         if (seconds < 0)
             pthread_cond_wait(&scheduler->over, &scheduler->lock);
         else
             in_time = pthread_cond_timedwait(&scheduler->over, &scheduler->lock, &until) == 0;
     }
-    const gboolean over = scheduler->started && scheduler->alive == 0;
+    const gboolean over = scheduler->started && scheduler->alive + scheduler->n_watching == 0;
     pthread_mutex_unlock(&scheduler->lock);
     return over;
 }
@@ -648,8 +668,10 @@ ct_scheduler_free(CtScheduler *scheduler)
         g_aligned_free(runner->scratch);
         g_free(runner->counters);
     }
+    ct_scheduler_stop_watchers(scheduler);
     for (guint i = 0; i < scheduler->n_nodes; i++)
         ct_firing_clear(&scheduler->nodes[i]);
+    ct_run_devices_free(scheduler->devices);
     for (guint r = 0; r < scheduler->n_rings; r++)
         ct_ring_free(scheduler->rings[r]);
     g_free(scheduler->runners);

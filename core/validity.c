@@ -327,6 +327,18 @@ zero_samples(const CtBlock *lane, const CtLayout *layout, gint64 begin, gint64 e
 }
 
 gint64
+ct_validity_count(const CtDeparture *departure, gint64 n_lanes)
+{
+    gint64 n = 0;
+    for (gint64 l = 0; l < n_lanes; l++) {
+        const guint8 *valid = departure->validity + l * departure->validity_stride;
+        for (gint64 t = 0; t < departure->produced; t++)
+            n += !valid[t];
+    }
+    return n;
+}
+
+gint64
 ct_validity_zero(const CtBlock *block, const CtDeparture *departure, const CtStream *stream,
                  const CtLayout *layout)
 {

@@ -235,6 +235,8 @@ add_node(Chain *chain, const char *name, const CtStage *stage, const CtVariant *
     state->state.hop = footprint.hop;
     g_ptr_array_add(chain->states, state);
     CtPlanNode *node = g_new0(CtPlanNode, 1);
+    node->place = CT_HOST;
+    node->queue = -1;
     node->name = g_strdup(name);
     node->variant = variant;
     node->nodes = g_new0(CtNode, 1);
@@ -261,6 +263,7 @@ add_output(Chain *chain, guint writer, const char *text, gint64 max_samples, gin
 {
     CtPlanNode *node = chain->plan.nodes->pdata[writer];
     CtPlanLink *link = g_new0(CtPlanLink, 1);
+    link->place = CT_HOST;
     CtStream *stream = new_stream(chain);
     stream->ticks_per_sample = ticks;
     link->writer = writer;
@@ -316,7 +319,11 @@ static inline void
 chain_init(Chain *chain, guint n_workers)
 {
     *chain = (Chain){
-        .plan = {.n_workers = n_workers, .nodes = g_ptr_array_new(), .links = g_ptr_array_new()},
+        .plan = {.n_workers = n_workers,
+                 .nodes = g_ptr_array_new(),
+                 .links = g_ptr_array_new(),
+                 .queues = g_array_new(FALSE, FALSE, sizeof(CtPlanQueue)),
+                 .n_in_flight = 3},
         .streams = g_ptr_array_new_with_free_func(g_free),
         .states = g_ptr_array_new_with_free_func(g_free),
     };
@@ -342,6 +349,7 @@ chain_clear(Chain *chain)
     }
     g_ptr_array_free(chain->plan.nodes, TRUE);
     g_ptr_array_free(chain->plan.links, TRUE);
+    g_array_free(chain->plan.queues, TRUE);
     for (guint i = 0; i < chain->streams->len; i++)
         ct_stream_clear(chain->streams->pdata[i]);
     g_ptr_array_free(chain->streams, TRUE);

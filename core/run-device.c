@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The devices of a run: contexts, the memory of links, the streams on which nodes enqueue. */
+#include "run-device.h"
+
+static gboolean
+open_devices(CtRunDevices *self, const CtPlan *plan, GError **error)
+{
+    for (guint i = 0; i < plan->queues->len; i++) {
+        const guint n = (guint)g_array_index(plan->queues, CtPlanQueue, i).device;
+        if (!self->devices[n])
+            self->devices[n] = ct_device_open(n, error);
+        if (!self->devices[n])
+            return FALSE;
+    }
+    /* Where one reaches the other directly, copies do not go through the host. */
+    for (guint from = 0; from < self->n_devices; from++)
+        for (guint to = 0; to < self->n_devices; to++)
+            if (from != to && self->devices[from] && self->devices[to] &&
+                !ct_device_reach(self->devices[from], self->devices[to], error))
+                return FALSE;
+    return TRUE;
+}
+
+static gboolean
+create_queues(CtRunDevices *self, const CtPlan *plan, GError **error)
+{
+    for (guint i = 0; i < plan->queues->len; i++) {
+        CtRunQueue *queue = &self->queues[i];
+        queue->device = self->devices[g_array_index(plan->queues, CtPlanQueue, i).device];
+        if (!ct_device_enter(queue->device, error) ||
+            !ct_device_check(queue->device,
+                             ct_device_driver(queue->device)
+                                 ->stream_create(&queue->stream, CT_CU_STREAM_NON_BLOCKING),
+                             error, "creating a stream"))
+            return FALSE;
+        self->n_queues++;
+    }
+    return TRUE;
+}
+
+CtRunDevices *
+ct_run_devices_new(const CtPlan *plan, GError **error)
+{
+    g_autoptr(CtRunDevices) self = g_new0(CtRunDevices, 1);
+    self->n_devices = plan->n_devices;
+    self->devices = g_new0(CtDevice *, plan->n_devices + 1);
+    self->memory = g_new0(guint8 *, plan->n_devices + 1);
+    self->queues = g_new0(CtRunQueue, plan->queues->len + 1);
+    self->pinned = g_array_new(FALSE, FALSE, sizeof(CtPinned));
+    if (!open_devices(self, plan, error) || !create_queues(self, plan, error))
+        return NULL;
+    for (guint n = 0; n < plan->n_devices; n++) {
+        if (!self->devices[n] || plan->device_bytes[n] == 0)
+            continue;
+        self->memory[n] =
+            ct_device_alloc(self->devices[n], plan->device_bytes[n], "the graph's links", error);
+        if (!self->memory[n])
+            return NULL;
+    }
+    return g_steal_pointer(&self);
+}
+
+void
+ct_run_devices_free(CtRunDevices *self)
+{
+    if (!self)
+        return;
+    ct_run_devices_synchronize(self);
+    for (guint i = 0; i < self->pinned->len; i++) {
+        const CtPinned *pinned = &g_array_index(self->pinned, CtPinned, i);
+        pinned->driver->host_unregister(pinned->memory);
+    }
+    for (guint i = 0; i < self->n_queues; i++) {
+        CtRunQueue *queue = &self->queues[i];
+        ct_device_free(queue->device, queue->scratch);
+        if (ct_device_enter(queue->device, NULL))
+            ct_device_driver(queue->device)->stream_destroy(queue->stream);
+    }
+    for (guint n = 0; n < self->n_devices; n++) {
+        if (self->devices[n])
+            ct_device_free(self->devices[n], self->memory[n]);
+        ct_device_close(self->devices[n]);
+    }
+    g_array_unref(self->pinned);
+    g_free(self->devices);
+    g_free(self->memory);
+    g_free(self->queues);
+    g_free(self);
+}
+
+guint8 *
+ct_run_devices_memory(const CtRunDevices *self, const CtPlanLink *link)
+{
+    return self->memory[link->place] + link->offset;
+}
+
+void
+ct_run_devices_pin(CtRunDevices *self, gpointer memory, gsize bytes)
+{
+    for (guint n = 0; n < self->n_devices; n++) {
+        if (!self->devices[n])
+            continue;
+        const CtPinned pinned = {memory, ct_device_driver(self->devices[n])};
+        if (ct_device_enter(self->devices[n], NULL) &&
+            pinned.driver->host_register(memory, bytes, CT_CU_MEMHOSTREGISTER_PORTABLE) ==
+                CT_CUDA_SUCCESS)
+            g_array_append_val(self->pinned, pinned);
+        /* Portable: it is pinned for all. */
+        return;
+    }
+}
+
+void
+ct_run_devices_synchronize(const CtRunDevices *self)
+{
+    for (guint n = 0; n < self->n_devices; n++)
+        if (self->devices[n] && ct_device_enter(self->devices[n], NULL))
+            ct_device_driver(self->devices[n])->context_synchronize();
+}
+
+gboolean
+ct_run_devices_allocate_scratch(CtRunDevices *self, GError **error)
+{
+    for (guint i = 0; i < self->n_queues; i++) {
+        CtRunQueue *queue = &self->queues[i];
+        if (queue->scratch_bytes == 0)
+            continue;
+        queue->scratch = ct_device_alloc(queue->device, queue->scratch_bytes,
+                                         "the scratch of the stages", error);
+        if (!queue->scratch)
+            return FALSE;
+    }
+    return TRUE;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nodes that run on devices: their firings are enqueued by the workers and land later.
+ *
+ * A worker begins the firing of a device's node like any other and enqueues its work. What the
+ * firing read and made is then accounted for at once, so that the next firings can be enqueued
+ * behind it; only host memory waits for the landing, which a thread for each queue looks out for.
+ * So the host waits for a device where results reach its memory, and where as many firings are in
+ * flight as the plan allows. */
+#include "scheduler-private.h"
+
+#include <string.h>
+
+/* ---- set-up ---- */
+
+gboolean
+ct_scheduler_open_devices(CtScheduler *scheduler, GError **error)
+{
+    if (scheduler->plan->queues->len == 0)
+        return TRUE;
+    scheduler->devices = ct_run_devices_new(scheduler->plan, error);
+    if (!scheduler->devices)
+        return FALSE;
+    scheduler->watchers = g_new0(CtWatcher, scheduler->devices->n_queues);
+    for (guint q = 0; q < scheduler->devices->n_queues; q++) {
+        CtWatcher *watcher = &scheduler->watchers[q];
+        watcher->scheduler = scheduler;
+        watcher->index = q;
+        watcher->flying = g_array_new(FALSE, TRUE, sizeof(guint));
+        watcher->transients = g_array_new(FALSE, FALSE, sizeof(guint));
+        pthread_cond_init(&watcher->wake, NULL);
+    }
+    return TRUE;
+}
+
+static gint
+queue_of(const CtScheduler *scheduler, guint node)
+{
+    return scheduler->nodes[node].plan->queue;
+}
+
+void
+ct_scheduler_connect_devices(CtScheduler *scheduler)
+{
+    for (guint r = 0; scheduler->devices && r < scheduler->n_rings; r++) {
+        CtRing *ring = scheduler->rings[r];
+        const gint writes = queue_of(scheduler, ring->link->writer);
+        const gboolean on_host = ring->link->place == CT_HOST;
+        gboolean is_copied = writes >= 0;
+        for (guint k = 0; k < ring->n_readers; k++) {
+            const CtPlanReader *reader = &g_array_index(ring->link->readers, CtPlanReader, k);
+            const gint reads = queue_of(scheduler, reader->node);
+            ring->is_crossed |= reads != writes;
+            ring->readers[k].keeps = reads >= 0 && on_host;
+            is_copied |= reads >= 0;
+        }
+        ring->shows_late = writes >= 0 && on_host;
+        if (ring->link->transient)
+            g_array_append_val(scheduler->watchers[writes].transients, r);
+        if (on_host && is_copied && ring->memory)
+            ct_run_devices_pin(scheduler->devices, ring->memory, ring->bytes);
+    }
+}
+
+gboolean
+ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GError **error)
+{
+    CtRunNode *node = &scheduler->nodes[i];
+    const gint q = node->plan->queue;
+    gsize upload = 0;
+    if (q < 0)
+        return ct_firing_prepare(node, NULL, scratch, &upload, error);
+    CtRunQueue *queue = &scheduler->devices->queues[q];
+    if (!ct_firing_prepare(node, queue->device, &queue->scratch_bytes, &upload, error))
+        return FALSE;
+    GError *cause = NULL;
+    if (!ct_flights_new(node, queue, scheduler->plan->n_in_flight, upload, &cause))
+        return ct_firing_blame(node, error, cause);
+    GArray *flying = scheduler->watchers[q].flying;
+    g_array_set_size(flying, flying->len + node->flights->limit);
+    return TRUE;
+}
+
+/* ---- transient links ----
+ *
+ * They share memory by the order of the plan's nodes: were each to fire in turn, every link would
+ * live from the turn of its writer to that of its last reader. So a node fires only while nothing
+ * stands in links that do not live at its turn, and one node at a time. */
+
+static guint
+last_reader(const CtRing *ring)
+{
+    guint last = 0;
+    for (guint k = 0; k < ring->n_readers; k++)
+        last = MAX(last, g_array_index(ring->link->readers, CtPlanReader, k).node);
+    return last;
+}
+
+gboolean
+ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
+{
+    node->barred = FALSE;
+    if (!node->flights)
+        return TRUE;
+    const guint turn = (guint)(node - scheduler->nodes);
+    const CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
+    node->barred = watcher->busy;
+    for (guint k = 0; k < watcher->transients->len && !node->barred; k++) {
+        const CtRing *ring = scheduler->rings[g_array_index(watcher->transients, guint, k)];
+        const gboolean lives = ring->link->writer < turn && turn <= last_reader(ring);
+        node->barred = !lives && ct_ring_fill(ring) > 0;
+    }
+    return !node->barred;
+}
+
+void
+ct_scheduler_claims(CtScheduler *scheduler, const CtRunNode *node)
+{
+    if (!node->flights)
+        return;
+    CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
+    watcher->busy = watcher->transients->len > 0;
+}
+
+/* The node's firing has taken off: others may follow. */
+static void
+let_others_fire(CtScheduler *scheduler, CtWatcher *watcher)
+{
+    watcher->busy = FALSE;
+    for (guint i = 0; watcher->transients->len > 0 && i < scheduler->n_nodes; i++)
+        if (scheduler->nodes[i].barred && queue_of(scheduler, i) == (gint)watcher->index)
+            ct_scheduler_wake(scheduler, i);
+}
+
+/* ---- taking off ---- */
+
+static void
+release_inputs(CtScheduler *scheduler, CtRunNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRunInput *input = &node->inputs[i];
+        if (!input->ring || input->is_static)
+            continue;
+        ct_ring_release(input->ring, input->reader, node->arrivals[i].consumed);
+        ct_scheduler_released(scheduler, input->ring);
+    }
+}
+
+static gboolean
+publish_outputs(CtScheduler *scheduler, CtRunNode *node)
+{
+    gboolean any = FALSE;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRunOutput *output = &node->outputs[o];
+        const CtDeparture *departure = &node->departures[o];
+        if (!output->ring)
+            continue;
+        if (departure->produced > 0) {
+            ct_ring_publish(output->ring, output->wraps ? &output->lap : NULL, departure->produced,
+                            departure->start, departure->invalid);
+            any = TRUE;
+        }
+        if (output->ring->shows_late)
+            continue;
+        output->ring->ended |= node->is_last;
+        ct_scheduler_wake_readers(scheduler, output->ring);
+    }
+    return any;
+}
+
+void
+ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
+{
+    CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
+    pthread_mutex_unlock(&scheduler->lock);
+    gint64 invalid = 0;
+    GError *cause = NULL;
+    const gboolean good = ct_flight_end(node, &invalid, &cause);
+    pthread_mutex_lock(&scheduler->lock);
+    if (!good) {
+        ct_scheduler_fail_node(scheduler, node, cause);
+        return;
+    }
+    gboolean moved = publish_outputs(scheduler, node);
+    ct_flight_takes_off(node);
+    for (guint i = 0; i < node->n_inputs; i++)
+        moved |= node->arrivals[i].consumed > 0;
+    release_inputs(scheduler, node);
+    let_others_fire(scheduler, watcher);
+    node->totals.firings += moved;
+    node->totals.invalid += invalid;
+    if (node->n_outputs > 0)
+        node->totals.samples += node->departures[0].produced;
+    else if (node->n_inputs > 0)
+        node->totals.samples += node->arrivals[0].consumed;
+
+    const guint last = (watcher->first + watcher->n++) % watcher->flying->len;
+    g_array_index(watcher->flying, guint, last) = (guint)(node - scheduler->nodes);
+    scheduler->n_in_flight++;
+    pthread_cond_signal(&watcher->wake);
+    node->status = node->is_last ? CT_NODE_LANDING : CT_NODE_IDLE;
+    if (!node->is_last && (moved || ct_firing_is_source(node)))
+        node->pending = TRUE;
+}
+
+/* ---- landing ---- */
+
+static void
+land(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
+{
+    const gboolean is_last = ct_flight_lands(node);
+    node->totals.work_ns += ns;
+    scheduler->n_in_flight--;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRunInput *input = &node->inputs[i];
+        if (input->ring && (input->ring->feed || input->ring->readers[input->reader].keeps))
+            ct_scheduler_released(scheduler, input->ring);
+    }
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring && node->outputs[o].ring->shows_late)
+            ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
+    if (is_last)
+        ct_scheduler_end_node(scheduler, node);
+    else if (node->flights->n + 1 == node->flights->limit)
+        ct_scheduler_wake(scheduler, (guint)(node - scheduler->nodes));
+    ct_scheduler_hurry(scheduler);
+    ct_scheduler_check_stall(scheduler);
+}
+
+/* A sink's result becomes final once its last firing has run. */
+static gboolean
+complete(const CtRunNode *node, GError **error)
+{
+    const CtFlights *flights = node->flights;
+    return !flights->flights[flights->first].is_last || !node->plan->variant->complete ||
+           node->plan->variant->complete(node->state, error);
+}
+
+static gpointer
+watch(gpointer data)
+{
+    CtWatcher *watcher = data;
+    CtScheduler *scheduler = watcher->scheduler;
+    pthread_mutex_lock(&scheduler->lock);
+    while (!scheduler->stop) {
+        if (watcher->n == 0) {
+            pthread_cond_wait(&watcher->wake, &scheduler->lock);
+            continue;
+        }
+        CtRunNode *node = &scheduler->nodes[g_array_index(watcher->flying, guint, watcher->first)];
+        pthread_mutex_unlock(&scheduler->lock);
+        gint64 ns = 0;
+        GError *cause = NULL;
+        const gboolean good = ct_flight_wait(node, &ns, &cause) && complete(node, &cause);
+        pthread_mutex_lock(&scheduler->lock);
+        if (!good) {
+            ct_scheduler_fail_node(scheduler, node, cause);
+            break;
+        }
+        watcher->first = (watcher->first + 1) % watcher->flying->len;
+        watcher->n--;
+        land(scheduler, node, ns);
+    }
+    scheduler->n_watching--;
+    pthread_cond_broadcast(&scheduler->over);
+    pthread_mutex_unlock(&scheduler->lock);
+    return NULL;
+}
+
+void
+ct_scheduler_start_watchers(CtScheduler *scheduler)
+{
+    for (guint q = 0; scheduler->devices && q < scheduler->devices->n_queues; q++) {
+        scheduler->n_watching++;
+        scheduler->watchers[q].thread = g_thread_new("watcher", watch, &scheduler->watchers[q]);
+    }
+}
+
+void
+ct_scheduler_stop_watchers(CtScheduler *scheduler)
+{
+    if (!scheduler->devices)
+        return;
+    for (guint q = 0; q < scheduler->devices->n_queues; q++) {
+        CtWatcher *watcher = &scheduler->watchers[q];
+        if (watcher->thread)
+            g_thread_join(watcher->thread);
+        pthread_cond_destroy(&watcher->wake);
+        g_array_unref(watcher->flying);
+        g_array_unref(watcher->transients);
+    }
+    g_free(scheduler->watchers);
+    ct_run_devices_synchronize(scheduler->devices);
+}
