@@ -4,7 +4,8 @@
 
 #include <cornerturn/stage.h>
 
-#define FIR_MAX_TAPS 64
+#define FIR_MAX_TAPS     64
+#define FIR_MAX_CHANNELS (1 << 24)
 
 typedef struct {
     gint64 n_channels; /* P */
