@@ -338,3 +338,82 @@ variant_test_compare(const VariantTest *test, const char *const order[2], const 
     }
     g_aligned_free(wanted.data);
 }
+
+/* Where a part of the block is no number and `data` there has none either, one becomes the other.
+ */
+typedef struct {
+    const CtBlock *block;
+    guint8 *other;
+} VariantTestNans;
+
+static inline gboolean
+variant_test_is_nan(CtType type, const guint8 *part)
+{
+    switch (ct_type_info(type)->part_bits) {
+    case 16:
+        return (*(const guint16 *)part & 0x7fff) > 0x7c00;
+    case 32:
+        return (*(const guint32 *)part & 0x7fffffff) > 0x7f800000;
+    default:
+        return (*(const guint64 *)part & G_MAXINT64) > 0x7ff0000000000000;
+    }
+}
+
+static inline void
+variant_test_erase_nan(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
+{
+    const VariantTestNans *self = data;
+    const CtType type = self->block->type;
+    guint8 *other = self->other + (part - self->block->data);
+
+    if (variant_test_is_nan(type, part) && variant_test_is_nan(type, other))
+        memcpy(part, other, ct_type_info(type)->part_bits / 8);
+}
+
+static inline void
+variant_test_erase_nans(const CtBlock *block, guint8 *other)
+{
+    VariantTestNans nans = {block, other};
+
+    if (ct_type_info(block->type)->is_float)
+        variant_test_visit(block, variant_test_erase_nan, &nans);
+}
+
+/* Runs every variant of this machine on `in` in one piece and in short firings: each must give the
+ * reference's elements to the bit, and write nothing else; numbers that are none are alike. `out`:
+ * as variant_test_block makes it, it is kept. */
+static inline void
+variant_test_same(const VariantTest *test, const char *const order[2], const CtBlock *in,
+                  const CtBlock *out, gint32 longest_firing, const char *what, GRand *random)
+{
+    const GPtrArray *variants = ct_registry_variants(test->registry, test->node.stage->name);
+    const gsize bytes = device_test_span(out);
+    g_autofree guint8 *wanted = NULL;
+    g_autofree guint8 *before = g_memdup2(out->data, bytes);
+
+    /* The reference is the last. */
+    for (guint i = variants->len; i-- > 0;) {
+        const CtVariant *variant = g_ptr_array_index(variants, i);
+        if (variant->covers[1] != NULL ||
+            (variant->backend == CT_CUDA && ct_devices(NULL, NULL) == 0) ||
+            !ct_registry_allows_isa(test->registry, variant->isa) ||
+            !variant_test_fits(test, variant, order))
+            continue;
+        const gint64 firings[] = {1 + g_rand_int_range(random, 0, longest_firing), 1,
+                                  1 + g_rand_int_range(random, 0, longest_firing)};
+        for (guint n_firings = 0; n_firings < (longest_firing > 0 ? 2 : 1); n_firings++) {
+            memcpy(out->data, before, bytes);
+            variant_test_run(test, variant, order[0], in, order[1], out, 1 + n_firings,
+                             n_firings == 0 ? &out->n_samples : firings, n_firings == 0 ? 1 : 3);
+            if (!wanted)
+                wanted = g_memdup2(out->data, bytes);
+            else
+                variant_test_erase_nans(out, wanted);
+            if (memcmp(out->data, wanted, bytes) != 0)
+                g_error("%s of %s [%s] -> [%s], %s: not the reference's bits%s", variant->name,
+                        ct_type_info(test->in.type)->name, order[0], order[1], what,
+                        n_firings == 0 ? "" : ", in short firings");
+        }
+    }
+    memcpy(out->data, before, bytes);
+}

@@ -44,6 +44,7 @@ static const CtStage convert = {
 
 CT_PLUGIN("convert", ((const CtStage *const[]){&convert, NULL}),
           ((const CtVariant *const[]){
+              &ct_convert_cuda,
 #ifdef __x86_64__
               &ct_convert_cpu_avx512,
               &ct_convert_cpu_avx2,

@@ -4,5 +4,5 @@
 
 #include <cornerturn/stage.h>
 
-extern const CtVariant ct_convert_reference;
+extern const CtVariant ct_convert_cuda, ct_convert_reference;
 extern const CtVariant ct_convert_cpu_baseline, ct_convert_cpu_avx2, ct_convert_cpu_avx512;
