@@ -9,14 +9,12 @@
 #include "boxes.h"
 #include "device-map-struct.h"
 
-/* Initialises the headers of a CtKernelSpec; `plugin`, a literal, has among its kernels those two
- * files. */
-#define DEVICE_MAP_HEADERS(plugin)                                                                 \
-    (const char *const[])                                                                          \
-    {                                                                                              \
-        "/cornerturn/plugins/" plugin "/device-map-struct.h",                                      \
-            "/cornerturn/plugins/" plugin "/device-map-kernel.h", NULL                             \
-    }
+/* Resources that a kernel built on it includes; `plugin`, a literal, has the two files among its
+ * kernels. The second form initialises the headers of a CtKernelSpec. */
+#define DEVICE_MAP_RESOURCES(plugin)                                                               \
+    "/cornerturn/plugins/" plugin "/device-map-struct.h",                                          \
+        "/cornerturn/plugins/" plugin "/device-map-kernel.h"
+#define DEVICE_MAP_HEADERS(plugin) ((const char *const[]){DEVICE_MAP_RESOURCES(plugin), NULL})
 
 /* A kernel that copies elements of 1, 2, 4, 8 or 16 bytes, or zeroes them, of a plugin that has
  * device-map.cu among its kernels. */

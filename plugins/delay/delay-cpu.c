@@ -42,33 +42,20 @@ index_of(const DelayState *state, const gint64 *index, gint64 at[DELAY_N_AXES])
         at[k] = state->place[k] < 0 ? 0 : index[state->place[k]];
 }
 
-static gdouble
-frequency_at(const DelayState *state, const gint64 at[DELAY_N_AXES])
-{
-    return state->frequencies[at[DELAY_SUBBAND] * state->length[DELAY_CHANNEL] + at[DELAY_CHANNEL]];
-}
-
 /* What every element of every row is multiplied by, or is made of. */
 static void
-prepare_rows(Cpu *cpu, const gint64 *length, guint n_axes)
+prepare_rows(Cpu *cpu, const CtBinding *input)
 {
-    const DelayState *state = &cpu->base;
-    gint time = state->place[DELAY_TIME];
-    gsize n = cpu->n_rows * cpu->row, i = 0;
+    const DelayTable *table = cpu->base.table;
+    const gsize n = cpu->n_rows * cpu->row;
     cpu->frequencies = g_new(gdouble, n);
     cpu->lanes = g_new(guint32, n);
-    g_autofree gdouble *turns = g_new(gdouble, n);
-    gint64 index[CT_MAX_AXES] = {0};
-    do {
-        gint64 at[DELAY_N_AXES];
-        index_of(state, index, at);
-        cpu->frequencies[i] = frequency_at(state, at);
-        cpu->lanes[i] = delay_table_lane(state->table, at[DELAY_STATION], at[DELAY_POL]);
-        turns[i] = cpu->frequencies[i] * state->table->seconds[cpu->lanes[i]];
-        i++;
-    } while (next_index(index, length, n_axes, time));
-    if (state->table->n_rows > 1)
+    delay_state_elements(&cpu->base, input, cpu->frequencies, cpu->lanes);
+    if (table->n_rows > 1)
         return;
+    g_autofree gdouble *turns = g_new(gdouble, n);
+    for (gsize i = 0; i < n; i++)
+        turns[i] = cpu->frequencies[i] * table->seconds[cpu->lanes[i]];
     cpu->cosines = g_new(gfloat, 2 * n);
     cpu->sines = g_new(gfloat, 2 * n);
     CT_ISA(delay_phasors)(cpu->cosines, cpu->sines, turns, n);
@@ -98,7 +85,7 @@ cpu_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     cpu->n_rows = 1;
     for (guint k = 0; k < cpu->first_of_row; k++)
         cpu->n_rows *= (gint)k == time ? 1 : length[k];
-    prepare_rows(cpu, length, n_axes);
+    prepare_rows(cpu, input);
     const DelayTable *table = cpu->base.table;
     prepare->scratch_bytes = cpu->row * (sizeof(gdouble) + 4 * sizeof(gfloat)) +
                              TILE * table->n_stations * table->n_pols * sizeof(gdouble);
@@ -194,7 +181,7 @@ work_lane(const DelayState *state, const CtBlock *in, const CtBlock *out, const 
     gint64 lane = delay_table_lane(state->table, at[DELAY_STATION], at[DELAY_POL]);
     gint64 in_stride = in->stride[state->place[DELAY_TIME]];
     gint64 out_stride = out->stride[state->place[DELAY_TIME]];
-    gdouble frequency = frequency_at(state, at);
+    gdouble frequency = delay_frequency(state, at);
     const guint8 *x = address_of(in, index);
     guint8 *y = (guint8 *)address_of(out, index);
     for (gint64 t = begin; t < end;) {

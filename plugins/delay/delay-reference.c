@@ -33,9 +33,7 @@ delay_element(const DelayState *state, const CtBlock *in, const CtBlock *out, co
         memcpy(y, x, sizeof(gfloat));
         return;
     }
-    gdouble frequency =
-        state->frequencies[at[DELAY_SUBBAND] * state->length[DELAY_CHANNEL] + at[DELAY_CHANNEL]];
-    gdouble turns = frequency * delay_table_at(state->table, lane, tick, NULL);
+    gdouble turns = delay_frequency(state, at) * delay_table_at(state->table, lane, tick, NULL);
     gdouble angle = -2 * G_PI * (turns - rint(turns));
     float complex value;
     memcpy(&value, x, sizeof value);

@@ -154,6 +154,25 @@ delay_state_clear(DelayState *state)
     g_clear_pointer(&state->frequencies, g_free);
 }
 
+void
+delay_state_elements(const DelayState *state, const CtBinding *input, gdouble *frequencies,
+                     guint32 *lanes)
+{
+    const guint n_axes = input->layout.n_axes;
+    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES], index[CT_MAX_AXES] = {0};
+    ct_layout_strides(&input->layout, input->stream, 1, length, stride);
+    const gint64 n = ct_stream_width(input->stream);
+    for (gint64 i = 0; i < n; i++) {
+        gint64 at[DELAY_N_AXES];
+        for (guint k = 0; k < DELAY_N_AXES; k++)
+            at[k] = state->place[k] < 0 ? 0 : index[state->place[k]];
+        frequencies[i] = delay_frequency(state, at);
+        lanes[i] = (guint32)delay_table_lane(state->table, at[DELAY_STATION], at[DELAY_POL]);
+        for (guint k = n_axes; k-- > 0 && ++index[k] == length[k];)
+            index[k] = 0;
+    }
+}
+
 /* Marks what the input lane's gaps become in the output lane: each station and pol of the lane
  * moves them by its own delay. */
 static void
@@ -223,9 +242,14 @@ static const CtStage delay = {
     .operations = delay_operations,
 };
 
-CT_PLUGIN("delay", ((const CtStage *const[]){&delay, NULL}), ((const CtVariant *const[]) {
-#if defined(__x86_64__)
-              &delay_cpu_avx512, &delay_cpu_avx2,
+CT_PLUGIN("delay", ((const CtStage *const[]){&delay, NULL}),
+          ((const CtVariant *const[]){
+              &delay_cuda,
+#ifdef __x86_64__
+              &delay_cpu_avx512,
+              &delay_cpu_avx2,
 #endif
-                  &delay_cpu_baseline, &delay_reference, NULL,
+              &delay_cpu_baseline,
+              &delay_reference,
+              NULL,
           }));

@@ -91,6 +91,17 @@ gboolean delay_state_init(DelayState *state, const CtPrepare *prepare, GError **
 void delay_state_clear(DelayState *state);
 gboolean delay_advance(gpointer state, CtAdvance *advance, GError **error);
 
+static inline gdouble
+delay_frequency(const DelayState *state, const gint64 at[DELAY_N_AXES])
+{
+    return state->frequencies[at[DELAY_SUBBAND] * state->length[DELAY_CHANNEL] + at[DELAY_CHANNEL]];
+}
+
+/* Frequency and lane of every element of the axes other than time, in the input's order; there are
+ * ct_stream_width() of them. */
+void delay_state_elements(const DelayState *state, const CtBinding *input, gdouble *frequencies,
+                          guint32 *lanes);
+
 /* Whole samples by which a lane is shifted at `tick`. */
 static inline gint64
 delay_whole(const DelayState *state, gint64 lane, gint64 tick)
@@ -99,5 +110,5 @@ delay_whole(const DelayState *state, gint64 lane, gint64 tick)
     return (gint64)rint(seconds * state->samples_per_second);
 }
 
-extern const CtVariant delay_reference;
+extern const CtVariant delay_reference, delay_cuda;
 extern const CtVariant delay_cpu_baseline, delay_cpu_avx2, delay_cpu_avx512;

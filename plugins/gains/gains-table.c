@@ -102,25 +102,30 @@ find_strides(const CtLayout *layout, const CtNpyArray *array, const char *const 
     }
 }
 
-/* Writes the factors of all elements from axis `a` on, behind one another; `time` is left out, or
- * repeated. */
+/* What the factors of all elements are written from. */
+typedef struct {
+    guint n_axes;
+    gint64 lengths[CT_MAX_AXES]; /* of the layout's axes; `time` is left out, or repeated */
+    gint64 strides[CT_MAX_AXES]; /* in the array of gains */
+    gboolean inverts, is_double;
+} Expansion;
+
+/* Writes the factors of all elements from axis `a` on, behind one another. */
 static guint8 *
-expand(const Gains *self, const CtLayout *layout, const gint64 *lengths, const gint64 *strides,
-       guint a, const double complex *gain, gboolean inverts, gboolean is_double, guint8 *to)
+expand(const Expansion *self, guint a, const double complex *gain, guint8 *to)
 {
-    if (a == layout->n_axes) {
-        write_factor(to, inverts ? inverse(*gain) : *gain, is_double);
-        return to + (is_double ? 16 : 8);
+    if (a == self->n_axes) {
+        write_factor(to, self->inverts ? inverse(*gain) : *gain, self->is_double);
+        return to + (self->is_double ? 16 : 8);
     }
-    const gint64 n = lengths[a] < 0 ? self->repeat : lengths[a];
-    for (gint64 i = 0; i < n; i++)
-        to = expand(self, layout, lengths, strides, a + 1, gain + i * strides[a], inverts,
-                    is_double, to);
+    for (gint64 i = 0; i < self->lengths[a]; i++)
+        to = expand(self, a + 1, gain + i * self->strides[a], to);
     return to;
 }
 
-Gains *
-ct_gains_new(CtPrepare *prepare, guint n_workers, gboolean is_double, GError **error)
+guint8 *
+ct_gains_factors(const CtPrepare *prepare, gint64 repeat, gboolean is_double, gint64 *n_factors,
+                 GError **error)
 {
     const CtNode *node = &prepare->nodes[0];
     const CtParams *params = node->params;
@@ -137,43 +142,58 @@ ct_gains_new(CtPrepare *prepare, guint n_workers, gboolean is_double, GError **e
         if (ct_params_count(params, "gain") == 2)
             constant += I * ct_params_real_at(params, "gain", 1);
     }
+    Expansion expansion = {
+        .n_axes = layout->n_axes,
+        .inverts = ct_params_bool(params, "inverse"),
+        .is_double = is_double,
+    };
+    gint64 n = 1;
+    for (guint a = 0; a < layout->n_axes; a++) {
+        const char *name = layout->axes[a].name;
+        expansion.lengths[a] =
+            strcmp(name, "time") == 0 ? repeat : ct_stream_length(&node->inputs[0], name);
+        n *= expansion.lengths[a];
+    }
+    find_strides(layout, array, axes, expansion.strides);
+    guint8 *factors = g_try_malloc((gsize)n * (is_double ? 16 : 8));
+    if (!factors) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "wants memory for %" G_GINT64_FORMAT " gains, but is given none", n);
+        return NULL;
+    }
+    expand(&expansion, 0, array ? array->data : &constant, factors);
+    *n_factors = n;
+    return factors;
+}
+
+Gains *
+ct_gains_new(CtPrepare *prepare, guint n_workers, gboolean is_double, GError **error)
+{
+    const CtLayout *layout = &prepare->inputs[0].layout;
+    const gint time = ct_layout_axis(layout, "time");
+    const gint64 bytes = is_double ? 16 : 8;
+    gint64 faster = 1, n_factors;
+    for (gint a = time + 1; time >= 0 && a < (gint)layout->n_axes; a++)
+        faster *= ct_stream_length(prepare->inputs[0].stream, layout->axes[a].name);
 
     Gains *self = g_new0(Gains, 1);
-    boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], n_workers);
-    gint64 lengths[CT_MAX_AXES], strides[CT_MAX_AXES], elements = 1, faster = 1;
-    gboolean past_time = FALSE;
-    for (guint a = 0; a < layout->n_axes; a++) {
-        const gboolean is_time = strcmp(layout->axes[a].name, "time") == 0;
-        past_time = past_time || is_time;
-        lengths[a] = is_time ? -1 : ct_stream_length(&node->inputs[0], layout->axes[a].name);
-        if (!is_time)
-            elements *= lengths[a];
-        if (!is_time && past_time)
-            faster *= lengths[a];
-    }
-    self->repeat = past_time && faster > 1 && faster < LONG_RUN ? LONG_RUN / faster : 1;
-    const gint64 bytes = is_double ? 16 : 8;
+    self->repeat = faster > 1 && faster < LONG_RUN ? LONG_RUN / faster : 1;
     self->period = faster * bytes;
-    self->factors = g_try_malloc((gsize)(elements * self->repeat * bytes));
+    self->factors = ct_gains_factors(prepare, self->repeat, is_double, &n_factors, error);
     if (!self->factors) {
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "wants memory for %" G_GINT64_FORMAT " gains, but is given none",
-                    elements * self->repeat);
         ct_gains_finish(self);
         return NULL;
     }
-    find_strides(layout, array, axes, strides);
-    expand(self, layout, lengths, strides, 0, array ? array->data : &constant,
-           ct_params_bool(params, "inverse"), is_double, self->factors);
-
     /* Time is the one axis without a stride in the table. */
+    boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], n_workers);
     self->boxes.table = self->factors;
     gint64 stride = bytes;
-    for (guint a = layout->n_axes; a-- > 0;) {
+    for (gint a = (gint)layout->n_axes - 1; a >= 0; a--) {
         for (guint b = 0; b < self->boxes.n_axes; b++)
-            if (self->boxes.axes[b].in == (gint)a && lengths[a] >= 0)
+            if (self->boxes.axes[b].in == a && a != time)
                 self->boxes.axes[b].table = stride;
-        stride *= lengths[a] < 0 ? self->repeat : lengths[a];
+        stride *= a == time ? self->repeat
+                            : ct_stream_length(prepare->inputs[0].stream, layout->axes[a].name);
     }
     return self;
 }

@@ -66,6 +66,7 @@ static const CtStage gains = {
 
 CT_PLUGIN("gains", ((const CtStage *const[]){&gains, NULL}),
           ((const CtVariant *const[]){
+              &ct_gains_cuda,
 #ifdef __x86_64__
               &ct_gains_cpu_avx512,
               &ct_gains_cpu_avx2,

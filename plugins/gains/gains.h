@@ -15,6 +15,11 @@ typedef struct {
     guint8 *factors; /* one for every element of the axes other than time, in the input's order */
 } Gains;
 
+/* The factors of all elements of the axes other than time, in the input's order, with `repeat`
+ * times where time stands; NULL on failure. */
+guint8 *ct_gains_factors(const CtPrepare *prepare, gint64 repeat, gboolean is_double,
+                         gint64 *n_factors, GError **error);
+
 /* Factors are cf32 (cf64 with `is_double`). */
 Gains *ct_gains_new(CtPrepare *prepare, guint n_workers, gboolean is_double, GError **error);
 void ct_gains_finish(gpointer state);
@@ -26,5 +31,5 @@ void ct_gains_each_run(const Gains *self, const CtWork *work, BoxRun function, g
  * those of the array, in its order. */
 CtNpyArray *ct_gains_load(const CtNode *node, const char *axes[CT_MAX_AXES], GError **error);
 
-extern const CtVariant ct_gains_reference;
+extern const CtVariant ct_gains_reference, ct_gains_cuda;
 extern const CtVariant ct_gains_cpu_baseline, ct_gains_cpu_avx2, ct_gains_cpu_avx512;

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* delay on a device: a factor for every element where delays are constant, otherwise phases from
+ * the pieces of a firing in which each lane's delay lies on a line. */
+#include "delay-cuda.h"
+
+#include "../device-rows.h"
+#include "delay.h"
+
+#include <string.h>
+
+typedef struct {
+    DelayState base;
+    CtDevice *device;
+    CtKernel *kernel;
+    gpointer factors;     /* [element] cf32 of the device, constant delays of complex samples */
+    gpointer shifts;      /* [element] gint64 of the device, constant delays that shift */
+    gpointer lanes;       /* [element] guint32 of the device, delays that change */
+    gpointer frequencies; /* [element] gdouble of the device, the same */
+    guint unroll;         /* times of a thread */
+    guint n_lanes;
+    guint most_pieces;  /* of a lane in a firing */
+    DelayPiece *pieces; /* [lane][most_pieces], filled anew for every firing */
+} Cuda;
+
+/* *memory is the cuda state's own even after a failure. */
+static gboolean
+send_table(const Cuda *cuda, gpointer *memory, gconstpointer table, gsize bytes, GError **error)
+{
+    *memory = ct_device_alloc(cuda->device, bytes, "delays", error);
+    return *memory && ct_device_upload(cuda->device, *memory, table, bytes, error);
+}
+
+static gboolean
+prepare_constant(Cuda *cuda, const gdouble *frequencies, const guint32 *lanes, gsize n,
+                 GError **error)
+{
+    const DelayState *state = &cuda->base;
+    g_autofree gfloat *factors = g_new(gfloat, 2 * n);
+    g_autofree gint64 *shifts = g_new0(gint64, n);
+    for (gsize i = 0; i < n; i++) {
+        const gdouble turns = frequencies[i] * state->table->seconds[lanes[i]];
+        const gdouble angle = -2 * G_PI * (turns - rint(turns));
+        factors[2 * i] = (gfloat)cos(angle);
+        factors[2 * i + 1] = (gfloat)sin(angle);
+        if (state->shifts)
+            shifts[i] = state->most - delay_whole(state, lanes[i], state->table->start);
+    }
+    return (!state->is_complex ||
+            send_table(cuda, &cuda->factors, factors, 2 * n * sizeof *factors, error)) &&
+           (!state->shifts || send_table(cuda, &cuda->shifts, shifts, n * sizeof *shifts, error));
+}
+
+/* The most pieces of a lane in a firing of n samples: lines, and whole samples of shift on each. */
+static gint64
+count_pieces(const DelayState *state, gint64 n)
+{
+    const DelayTable *table = state->table;
+    const gint64 n_lanes = table->n_stations * table->n_pols;
+    gint64 shifts = 1;
+    for (gint64 i = n_lanes; state->shifts && i < table->n_rows * n_lanes; i++) {
+        const gdouble before = rint(table->seconds[i - n_lanes] * state->samples_per_second);
+        const gdouble after = rint(table->seconds[i] * state->samples_per_second);
+        shifts = MAX(shifts, (gint64)fabs(after - before) + 1);
+    }
+    const gdouble lines = floor((gdouble)n * state->ticks_per_sample / table->ticks_per_row) + 3;
+    const gdouble most = MIN(lines, (gdouble)table->n_rows + 1) * (gdouble)shifts;
+    return most < (gdouble)n ? (gint64)most : MAX(n, 1);
+}
+
+static gboolean
+prepare_changing(Cuda *cuda, CtPrepare *prepare, const gdouble *frequencies, const guint32 *lanes,
+                 gsize n, GError **error)
+{
+    const gint64 most = count_pieces(&cuda->base, prepare->outputs[0].max_samples);
+    cuda->most_pieces = (guint)MIN(most, G_MAXINT32);
+    cuda->pieces = g_try_new0(DelayPiece, cuda->n_lanes * (gsize)cuda->most_pieces);
+    if (!cuda->pieces) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "wants memory for %" G_GINT64_FORMAT " pieces of delays in a firing, but is "
+                    "given none",
+                    most * cuda->n_lanes);
+        return FALSE;
+    }
+    prepare->upload_bytes = cuda->n_lanes * (gsize)cuda->most_pieces * sizeof(DelayPiece);
+    return send_table(cuda, &cuda->lanes, lanes, n * sizeof *lanes, error) &&
+           send_table(cuda, &cuda->frequencies, frequencies, n * sizeof *frequencies, error);
+}
+
+static gboolean
+cuda_prepare(CtPrepare *prepare, gpointer *user_data, GError **error)
+{
+    Cuda *cuda = *user_data = g_new0(Cuda, 1);
+    cuda->device = prepare->device;
+    if (!delay_state_init(&cuda->base, prepare, error))
+        return FALSE;
+    const DelayTable *table = cuda->base.table;
+    cuda->unroll = cuda->base.is_complex ? 8 : 4;
+    const gsize n = (gsize)ct_stream_width(prepare->inputs[0].stream);
+    const gboolean changes = table->n_rows > 1;
+    g_autofree gdouble *frequencies = g_new(gdouble, n);
+    g_autofree guint32 *lanes = g_new(guint32, n);
+    cuda->n_lanes = (guint)(table->n_stations * table->n_pols);
+    delay_state_elements(&cuda->base, &prepare->inputs[0], frequencies, lanes);
+    if (!(changes ? prepare_changing(cuda, prepare, frequencies, lanes, n, error)
+                  : prepare_constant(cuda, frequencies, lanes, n, error)))
+        return FALSE;
+    g_autofree char *unroll = g_strdup_printf("UNROLL=%u", cuda->unroll);
+    cuda->kernel = ct_kernel_new(
+        prepare->device,
+        &(CtKernelSpec){
+            .name = changes ? "delay_changing" : "delay_constant",
+            .source = "/cornerturn/plugins/delay/delay.cu",
+            .headers = (const char *const[]){DEVICE_ROWS_RESOURCES("delay"),
+                                             "/cornerturn/plugins/delay/delay-cuda.h", NULL},
+            .defines =
+                (const char *const[]){cuda->base.is_complex ? "ELEMENT=ct_cf32" : "ELEMENT=ct_f32",
+                                      cuda->base.shifts ? "SHIFTS=1" : "SHIFTS=0", unroll, NULL},
+        },
+        error);
+    return cuda->kernel != NULL;
+}
+
+/* Samples t … end − 1 of a firing from `start` on have one shift and lie on one line. */
+static gint64
+find_end(const DelayState *state, gint64 lane, gint64 start, gint64 t, gint64 n)
+{
+    const gint64 step = state->ticks_per_sample, tick = start + t * step;
+    const gint64 next = delay_table_next(state->table, tick);
+    gint64 end = next == G_MAXINT64 ? n : MIN(n, t + (next - tick + step - 1) / step);
+    if (!state->shifts)
+        return end;
+    const gint64 whole = delay_whole(state, lane, tick);
+    if (delay_whole(state, lane, start + (end - 1) * step) == whole)
+        return end;
+    /* The shift grows or falls along a line, so halving finds where it changes. */
+    for (gint64 before = t; end - before > 1;) {
+        const gint64 middle = before + (end - before) / 2;
+        if (delay_whole(state, lane, start + middle * step) == whole)
+            before = middle;
+        else
+            end = middle;
+    }
+    return end;
+}
+
+/* Pieces of a lane, most_pieces at most; returns how many. */
+static guint
+find_pieces(const Cuda *cuda, gint64 lane, gint64 start, gint64 n, DelayPiece *pieces)
+{
+    const DelayState *state = &cuda->base;
+    guint n_pieces = 0;
+    for (gint64 t = 0; t < n && n_pieces < cuda->most_pieces;
+         t = find_end(state, lane, start, t, n)) {
+        const gint64 tick = start + t * state->ticks_per_sample;
+        gdouble per_tick;
+        DelayPiece *piece = &pieces[n_pieces++];
+        piece->begin = t;
+        piece->shift = state->shifts ? state->most - delay_whole(state, lane, tick) : 0;
+        piece->seconds = delay_table_at(state->table, lane, tick, &per_tick);
+        piece->per_sample = per_tick * (gdouble)state->ticks_per_sample;
+    }
+    return n_pieces;
+}
+
+/* The pieces of all lanes of a firing, [lane][*n_pieces]; behind the last of a lane that has fewer,
+ * one that never begins. */
+static void
+fill_pieces(Cuda *cuda, gint64 start, gint64 n, guint *n_pieces)
+{
+    *n_pieces = 1;
+    for (guint lane = 0; lane < cuda->n_lanes; lane++) {
+        DelayPiece *pieces = cuda->pieces + (gsize)lane * cuda->most_pieces;
+        const guint found = find_pieces(cuda, lane, start, n, pieces);
+        if (found < cuda->most_pieces)
+            pieces[found].begin = G_MAXINT64;
+        *n_pieces = MAX(*n_pieces, found);
+    }
+    for (guint lane = 1; lane < cuda->n_lanes; lane++)
+        memmove(cuda->pieces + (gsize)lane * *n_pieces,
+                cuda->pieces + (gsize)lane * cuda->most_pieces, *n_pieces * sizeof(DelayPiece));
+}
+
+static gboolean
+cuda_work(gpointer user_data, const CtWork *work, GError **error)
+{
+    Cuda *cuda = user_data;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    const gint time = cuda->base.place[DELAY_TIME];
+    if (!out->data || out->n_samples == 0)
+        return TRUE;
+    if (!cuda->pieces) {
+        const DeviceMapCall call = {cuda->kernel, {&cuda->factors, &cuda->shifts}, 2};
+        return device_rows_work(in, out, time, cuda->unroll, work->queue, &call, error);
+    }
+    guint n_pieces;
+    fill_pieces(cuda, out->start, out->n_samples, &n_pieces);
+    gpointer pieces = ct_queue_upload(work->queue, cuda->pieces,
+                                      cuda->n_lanes * n_pieces * sizeof(DelayPiece), error);
+    if (!pieces)
+        return FALSE;
+    const DeviceMapCall call = {
+        cuda->kernel, {&pieces, &n_pieces, &cuda->lanes, &cuda->frequencies}, 4};
+    return device_rows_work(in, out, time, cuda->unroll, work->queue, &call, error);
+}
+
+static void
+cuda_finish(gpointer user_data)
+{
+    Cuda *cuda = user_data;
+    if (!cuda)
+        return;
+    ct_kernel_free(cuda->kernel);
+    ct_device_free(cuda->device, cuda->factors);
+    ct_device_free(cuda->device, cuda->shifts);
+    ct_device_free(cuda->device, cuda->lanes);
+    ct_device_free(cuda->device, cuda->frequencies);
+    delay_state_clear(&cuda->base);
+    g_free(cuda->pieces);
+    g_free(cuda);
+}
+
+const CtVariant delay_cuda = {
+    .name = "cuda",
+    .backend = CT_CUDA,
+    .covers = (const char *const[]){"delay", NULL},
+    .rows = (const CtRow[]){{"cf32[...] -> cf32[...]", 0.9}, {"f32[...] -> f32[...]", 0.9}, {NULL}},
+    .prepare = cuda_prepare,
+    .advance = delay_advance,
+    .work = cuda_work,
+    .finish = cuda_finish,
+};
