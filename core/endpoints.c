@@ -162,10 +162,25 @@ static const CtVariant output_variant = {
     .rows = (const CtRow[]){{"{...} ->", 1}, {"any: [...] ->", 1}, {NULL}},
 };
 
+static const CtVariant input_device = {
+    .name = "cuda",
+    .backend = CT_CUDA,
+    .covers = covers_input,
+    .rows = (const CtRow[]){{"-> {...}", 1}, {NULL}},
+};
+
+static const CtVariant output_device = {
+    .name = "cuda",
+    .backend = CT_CUDA,
+    .covers = covers_output,
+    .rows = (const CtRow[]){{"{...} ->", 1}, {"any: [...] ->", 1}, {NULL}},
+};
+
 const CtPlugin ct_endpoints = {
     .magic = CT_PLUGIN_MAGIC,
     .abi_version = CT_ABI_VERSION,
     .name = "endpoints",
     .stages = (const CtStage *const[]){&input, &output, NULL},
-    .variants = (const CtVariant *const[]){&input_variant, &output_variant, NULL},
+    .variants = (const CtVariant *const[]){&input_variant, &output_variant, &input_device,
+                                           &output_device, NULL},
 };

@@ -313,7 +313,8 @@ advance(CtRunNode *node, GError **error)
 {
     if (node->flights && !ct_flight_begin(node, error))
         return FALSE;
-    const CtRingMover mover = node->flights ? ct_flight_mover(node) : (CtRingMover){0};
+    const CtRingMover mover =
+        node->flights ? ct_flight_mover(node->flights->own) : (CtRingMover){0};
     for (guint o = 0; o < node->n_outputs; o++) {
         CtRunOutput *output = &node->outputs[o];
         CtDeparture *departure = &node->departures[o];

@@ -322,14 +322,14 @@ ct_flight_lands(CtRunNode *node)
 }
 
 static gboolean
-copy_rows(gpointer queue, guint8 *to, const guint8 *from, gsize pitch, gsize bytes, gsize rows,
-          GError **error)
+copy_rows(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize from_pitch,
+          gsize bytes, gsize rows, GError **error)
 {
-    return ct_queue_copy_rows(queue, to, pitch, from, pitch, bytes, rows, error);
+    return ct_queue_copy_rows(queue, to, to_pitch, from, from_pitch, bytes, rows, error);
 }
 
 CtRingMover
-ct_flight_mover(const CtRunNode *node)
+ct_flight_mover(CtQueue *queue)
 {
-    return (CtRingMover){.copy = copy_rows, .queue = node->flights->own};
+    return (CtRingMover){.copy = copy_rows, .queue = queue};
 }

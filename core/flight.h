@@ -48,5 +48,5 @@ void ct_flight_takes_off(CtRunNode *node);
 gboolean ct_flight_wait(const CtRunNode *node, gint64 *ns, GError **error);
 /* With the lock. The oldest has landed. Returns whether it was the node's last firing. */
 gboolean ct_flight_lands(CtRunNode *node);
-/* How histories are moved on the node's queue. */
-CtRingMover ct_flight_mover(const CtRunNode *node);
+/* How histories are moved on a queue. */
+CtRingMover ct_flight_mover(CtQueue *queue);

@@ -236,7 +236,8 @@ ct_pipeline_stream(CtPipeline *pipeline, const char *name, const char *output, G
 
 /* ---- running ---- */
 
-/* The node of the plan that is the `input` or `output` named `name`; −1 with an error. */
+/* The node of the plan that is the `input` or `output` (`stage`; NULL: either) named `name`; −1
+ * with an error. */
 static gint
 find_endpoint(CtPipeline *pipeline, const char *name, const char *stage, GError **error)
 {
@@ -244,11 +245,12 @@ find_endpoint(CtPipeline *pipeline, const char *name, const char *stage, GError 
         return -1;
     for (guint i = 0; i < pipeline->plan->nodes->len; i++) {
         const CtPlanNode *node = pipeline->plan->nodes->pdata[i];
-        if (g_str_equal(node->name, name) && g_str_equal(node->nodes[0].stage->name, stage))
+        if (g_str_equal(node->name, name) && !node->variant->work &&
+            (!stage || g_str_equal(node->nodes[0].stage->name, stage)))
             return (gint)i;
     }
     g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no node '%s' of stage '%s'",
-                pipeline->name, name, stage);
+                pipeline->name, name, stage ? stage : "input or output");
     return -1;
 }
 
@@ -373,6 +375,14 @@ ct_pipeline_give_back(CtPipeline *pipeline, const char *name)
     const gint i = find_endpoint(pipeline, name, "output", NULL);
     if (i >= 0)
         ct_scheduler_give_back(pipeline->scheduler, (guint)i);
+}
+
+gboolean
+ct_pipeline_set_stream(CtPipeline *pipeline, const char *name, gpointer stream, GError **error)
+{
+    g_return_val_if_fail(pipeline->scheduler, FALSE);
+    const gint i = find_endpoint(pipeline, name, NULL, error);
+    return i >= 0 && ct_scheduler_set_stream(pipeline->scheduler, (guint)i, stream, error);
 }
 
 gsize

@@ -29,13 +29,14 @@ struct CtRingFeed {
     gint64 bridge_stride[CT_MAX_AXES];
     gsize bridge_bytes;
     guint8 *bridges;         /* [CT_PIPELINE_QUEUE] */
+    CtDevice *device;        /* where they lie; NULL: on the host */
     guint8 *bridge_validity; /* [CT_PIPELINE_QUEUE][lane][bridge_samples] */
     gsize bridge_lanes;      /* bytes of validity of a bridge */
     CtRingLap bridge;        /* built, not yet visible; first == end: none */
 };
 
 CtRing *
-ct_ring_new_fed(const CtPlanLink *link, GError **error)
+ct_ring_new_fed(const CtPlanLink *link, CtDevice *device, GError **error)
 {
     g_autoptr(CtRing) ring = ct_ring_new_bare(link);
     CtRingFeed *feed = ring->feed = g_new0(CtRingFeed, 1);
@@ -49,8 +50,11 @@ ct_ring_new_fed(const CtPlanLink *link, GError **error)
     memcpy(ring->form.length, length, sizeof length);
     feed->laps[0].stride = feed->bridge_stride; /* for who looks before anything is fed */
     feed->bridge_lanes = (gsize)(ring->n_lanes * feed->bridge_samples);
+    static const char what[] = "the bridges of an input";
+    const gsize bytes = CT_PIPELINE_QUEUE * feed->bridge_bytes;
+    feed->device = device;
     feed->bridges =
-        ct_memory_new(CT_PIPELINE_QUEUE * feed->bridge_bytes, "the bridges of an input", error);
+        device ? ct_device_alloc(device, bytes, what, error) : ct_memory_new(bytes, what, error);
     if (!feed->bridges)
         return NULL;
     feed->bridge_validity =
@@ -81,7 +85,10 @@ ct_ring_feed_free(CtRing *ring)
         return;
     while (ring->n_laps > 0)
         drop_oldest(ring);
-    ct_memory_free(feed->bridges, CT_PIPELINE_QUEUE * feed->bridge_bytes);
+    if (feed->device)
+        ct_device_free(feed->device, feed->bridges);
+    else
+        ct_memory_free(feed->bridges, CT_PIPELINE_QUEUE * feed->bridge_bytes);
     ct_memory_free(feed->bridge_validity, CT_PIPELINE_QUEUE * feed->bridge_lanes);
     g_free(feed);
 }
@@ -90,28 +97,6 @@ gboolean
 ct_ring_can_feed(const CtRing *ring)
 {
     return ring->feed->n_blocks < CT_PIPELINE_QUEUE;
-}
-
-/* Copies samples first … first + n − 1 of `from` to the bridge. */
-static void
-copy_samples(CtRing *ring, const CtRingLap *bridge, const CtRingLap *from, gint64 first, gint64 n)
-{
-    if (n == 0)
-        return;
-    CtBlock source = ring->form, target = ring->form;
-    source.data = ct_ring_address(ring, from, first);
-    target.data = ct_ring_address(ring, bridge, first);
-    memcpy(source.stride, from->stride, sizeof source.stride);
-    memcpy(target.stride, bridge->stride, sizeof target.stride);
-    source.length[ring->time] = target.length[ring->time] = (n + ring->granule - 1) / ring->granule;
-    ct_strided_copy(&target, &source);
-    for (gint64 l = 0; l < ring->n_lanes; l++) {
-        guint8 *to = bridge->validity + l * bridge->validity_stride + first - bridge->first;
-        if (from->validity)
-            memcpy(to, from->validity + l * from->validity_stride + first - from->first, (gsize)n);
-        else
-            memset(to, 1, (gsize)n);
-    }
 }
 
 void
@@ -124,13 +109,14 @@ ct_ring_last(const CtRing *ring, CtRingLap *last)
         *last = ring->laps[1];
 }
 
-void
-ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block)
+gboolean
+ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block, const CtRingMover *mover,
+               GError **error)
 {
     CtRingFeed *feed = ring->feed;
     feed->bridge = (CtRingLap){0};
     if (ring->written == 0 || ring->history == 0)
-        return;
+        return TRUE;
     const gint64 before = MIN(ring->history, ring->written - last->first);
     const gint64 after = MIN(ring->history, block->n_samples);
     feed->bridge = (CtRingLap){
@@ -149,8 +135,8 @@ ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block)
         .validity_stride = block->validity_stride,
         .stride = block->stride,
     };
-    copy_samples(ring, &feed->bridge, last, feed->bridge.first, before);
-    copy_samples(ring, &feed->bridge, &next, ring->written, after);
+    return ct_ring_copy(ring, &feed->bridge, last, feed->bridge.first, before, mover, error) &&
+           ct_ring_copy(ring, &feed->bridge, &next, ring->written, after, mover, error);
 }
 
 static void

@@ -195,19 +195,46 @@ ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
     return room > 0 && is_kept(ring, *wraps, room) ? 0 : room;
 }
 
-/* The history of a lap, `n` samples, moved by `mover`: as memory outside time is packed, it is one
- * row for each of its elements. */
+/* On the host element for element, by `mover` in one row for each element outside time. */
 static gboolean
-move_history(const CtRing *ring, const CtRingLap *from, const CtRingLap *to, gint64 n,
+copy_data(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first, gint64 n,
+          const CtRingMover *mover, GError **error)
+{
+    const gint time = ring->time;
+    const gint64 granules = (n + ring->granule - 1) / ring->granule;
+    CtBlock source = ring->form, target = ring->form;
+    source.data = ct_ring_address(ring, from, first);
+    target.data = ct_ring_address(ring, to, first);
+    memcpy(source.stride, from->stride, sizeof source.stride);
+    memcpy(target.stride, to->stride, sizeof target.stride);
+    source.length[time] = target.length[time] = granules;
+    if (!mover) {
+        ct_strided_copy(&target, &source);
+        return TRUE;
+    }
+    gsize rows = 1;
+    for (gint a = 0; a < time; a++)
+        rows *= (gsize)ring->form.length[a];
+    return mover->copy(mover->queue, target.data, time > 0 ? (gsize)to->stride[time - 1] : 0,
+                       source.data, time > 0 ? (gsize)from->stride[time - 1] : 0,
+                       (gsize)(granules * from->stride[time]), rows, error);
+}
+
+gboolean
+ct_ring_copy(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first, gint64 n,
              const CtRingMover *mover, GError **error)
 {
-    gsize rows = 1;
-    for (gint a = 0; a < ring->time; a++)
-        rows *= (gsize)ring->form.length[a];
-    const gsize pitch = ring->time > 0 ? (gsize)ring->form.stride[ring->time - 1] : 0;
-    const gsize bytes = (gsize)((n + ring->granule - 1) / ring->granule * ring->sample_stride);
-    return mover->copy(mover->queue, to->base, ct_ring_address(ring, from, to->first), pitch, bytes,
-                       rows, error);
+    if (n == 0)
+        return TRUE;
+    for (gint64 l = 0; l < ring->n_lanes; l++) {
+        guint8 *target = to->validity + l * to->validity_stride + first - to->first;
+        if (from->validity)
+            memmove(target, from->validity + l * from->validity_stride + first - from->first,
+                    (gsize)n);
+        else
+            memset(target, 1, (gsize)n);
+    }
+    return copy_data(ring, to, from, first, n, mover, error);
 }
 
 gboolean
@@ -225,19 +252,7 @@ ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtRingMover *mover, GError **er
         .validity_stride = old->validity_stride,
         .stride = ring->form.stride,
     };
-    if (n == 0)
-        return TRUE;
-    for (gint64 l = 0; l < ring->n_lanes; l++)
-        memmove(lap->validity + l * lap->validity_stride,
-                old->validity + l * old->validity_stride + first - old->first, (gsize)n);
-    if (mover)
-        return move_history(ring, old, lap, n, mover, error);
-    CtBlock from = ring->form, to = ring->form;
-    from.data = ct_ring_address(ring, old, first);
-    to.data = lap->base;
-    from.length[ring->time] = to.length[ring->time] = (n + ring->granule - 1) / ring->granule;
-    ct_strided_copy(&to, &from);
-    return TRUE;
+    return ct_ring_copy(ring, lap, old, first, n, mover, error);
 }
 
 /* The block of samples first … first + n − 1 of `lap`. */

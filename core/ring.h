@@ -9,6 +9,7 @@
  * All functions but ct_ring_new, ct_ring_free and ct_ring_wrap want the scheduler's lock. */
 #pragma once
 
+#include "device.h"
 #include "plan.h"
 
 #include <cornerturn/pipeline.h>
@@ -57,10 +58,11 @@ typedef struct {
     gboolean keeps; /* what a firing in flight reads is not written over before it has landed */
 } CtRingReader;
 
-/* Copies rows on the queue of the ring's writer; NULL stands for the host's own copy. */
+/* Copies rows on a queue, for rings that firings in flight write; NULL stands for the host's own
+ * copy. */
 typedef struct CtRingMover {
-    gboolean (*copy)(gpointer queue, guint8 *to, const guint8 *from, gsize pitch, gsize bytes,
-                     gsize rows, GError **error);
+    gboolean (*copy)(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from,
+                     gsize from_pitch, gsize bytes, gsize rows, GError **error);
     gpointer queue;
 } CtRingMover;
 
@@ -140,14 +142,16 @@ void ct_ring_write_after(const CtRing *ring, gboolean wraps, gint64 n, GPtrArray
  * A window that begins in one block and ends in the next finds its samples in a *bridge*, a copy of
  * the last `history` samples of the one and the first of the other. */
 
-CtRing *ct_ring_new_fed(const CtPlanLink *link, GError **error);
+/* `device`: where its blocks lie; NULL: on the host. */
+CtRing *ct_ring_new_fed(const CtPlanLink *link, CtDevice *device, GError **error);
 /* Whether a block can be queued. */
 gboolean ct_ring_can_feed(const CtRing *ring);
 /* What a bridge begins with: the lap that was fed last. It stays readable for the feeder. */
 void ct_ring_last(const CtRing *ring, CtRingLap *last);
 /* Builds the bridge from `last` to `block` (packed); the feeder's alone, without the lock, after
  * ct_ring_can_feed. */
-void ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block);
+gboolean ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block,
+                        const CtRingMover *mover, GError **error);
 /* Makes the block visible. */
 void ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data);
 /* Calls `released` of every block that no reader will see again. */

@@ -70,6 +70,10 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
     if (q < 0)
         return ct_firing_prepare(node, NULL, scratch, &upload, error);
     CtRunQueue *queue = &scheduler->devices->queues[q];
+    if (node->status == CT_NODE_EXTERNAL) {
+        scheduler->endpoints[i] = ct_endpoint_new(queue, error);
+        return scheduler->endpoints[i] != NULL;
+    }
     if (!ct_firing_prepare(node, queue->device, &queue->scratch_bytes, &upload, error))
         return FALSE;
     GError *cause = NULL;

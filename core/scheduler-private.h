@@ -31,6 +31,15 @@ typedef struct {
     gboolean busy;      /* a node that goes by them begins a firing */
 } CtWatcher;
 
+/* The device's part of a node whose work is the program's. */
+typedef struct {
+    CtRunQueue *queue;
+    CtQueue *own;      /* for bridges */
+    CtCuEvent event;   /* what the program has enqueued */
+    CtCuStream stream; /* the program's; NULL: the host waits */
+    GPtrArray *after;
+} CtEndpoint;
+
 struct CtScheduler {
     const CtPlan *plan;
     CtRunOptions options;
@@ -41,9 +50,10 @@ struct CtScheduler {
     guint n_workers;
     guint n_runners; /* workers first */
     CtRunner *runners;
-    CtRunner **own;        /* [node] its thread; NULL: the workers' */
-    CtRunDevices *devices; /* NULL: the plan has none */
-    CtWatcher *watchers;   /* [queue] */
+    CtRunner **own;         /* [node] its thread; NULL: the workers' */
+    CtRunDevices *devices;  /* NULL: the plan has none */
+    CtWatcher *watchers;    /* [queue] */
+    CtEndpoint **endpoints; /* [node] NULL: it is not the program's, or on the host */
 
     pthread_mutex_t lock; /* POSIX's, which thread checkers know */
     pthread_cond_t work;  /* workers without any sleep here */
@@ -98,3 +108,13 @@ gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);
 void ct_scheduler_claims(CtScheduler *scheduler, const CtRunNode *node);
 /* With the lock, which it lets go in between: what work has enqueued is in flight. */
 void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);
+
+/* ---- nodes of the program's on devices: endpoint-device.c ---- */
+
+CtEndpoint *ct_endpoint_new(CtRunQueue *queue, GError **error);
+void ct_endpoint_free(CtEndpoint *endpoint);
+/* The queue runs on after what the program's stream has been given so far. */
+gboolean ct_endpoint_follow(CtEndpoint *endpoint, GError **error);
+/* The program has what is described by `block` of `ring`: its stream waits for it, or the host does
+ * where it has set none. The events are those of ct_ring_read_after. */
+gboolean ct_endpoint_lead(CtEndpoint *endpoint, GError **error);

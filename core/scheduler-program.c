@@ -38,7 +38,11 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
             released(block->data, user_data);
         return TRUE;
     }
-    ct_ring_bridge(ring, &last, block);
+    CtEndpoint *endpoint = scheduler->endpoints[i];
+    const CtRingMover mover = endpoint ? ct_flight_mover(endpoint->own) : (CtRingMover){0};
+    if ((endpoint && !ct_endpoint_follow(endpoint, error)) ||
+        !ct_ring_bridge(ring, &last, block, endpoint ? &mover : NULL, error))
+        return FALSE;
     pthread_mutex_lock(&scheduler->lock);
     ct_ring_feed(ring, block, released, user_data);
     /* Short blocks before it may stand whole in its bridge. */
@@ -69,6 +73,7 @@ ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *blo
     struct timespec until;
     ct_scheduler_deadline(&until, seconds);
     pthread_mutex_lock(&scheduler->lock);
+    CtEndpoint *endpoint = scheduler->endpoints[i];
     gboolean in_time = TRUE, over = FALSE;
     *block = (CtBlock){0};
     while (in_time && !over) {
@@ -77,6 +82,10 @@ ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *blo
         ct_ring_window(ring, reader, block);
         if (block->n_samples > 0) {
             ct_ring_hold(ring, reader, block);
+            if (endpoint) {
+                g_ptr_array_set_size(endpoint->after, 0);
+                ct_ring_read_after(ring, block, endpoint->after);
+            }
             ct_firing_view(node, 0, block);
             break;
         }
@@ -95,14 +104,34 @@ ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *blo
     node->totals.firings += block->n_samples > 0;
     node->totals.samples += block->n_samples;
     pthread_mutex_unlock(&scheduler->lock);
+    if (endpoint && block->n_samples > 0 && !failed && !ct_endpoint_lead(endpoint, error))
+        return FALSE;
     return in_time && !failed;
+}
+
+gboolean
+ct_scheduler_set_stream(CtScheduler *scheduler, guint i, gpointer stream, GError **error)
+{
+    if (!scheduler->endpoints[i]) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE,
+                    "node '%s' is on the host: it has no use for a stream",
+                    scheduler->nodes[i].plan->name);
+        return FALSE;
+    }
+    scheduler->endpoints[i]->stream = stream;
+    return TRUE;
 }
 
 void
 ct_scheduler_give_back(CtScheduler *scheduler, guint i)
 {
     CtRunNode *node = &scheduler->nodes[i];
+    GError *cause = NULL;
+    const gboolean good =
+        !scheduler->endpoints[i] || ct_endpoint_follow(scheduler->endpoints[i], &cause);
     pthread_mutex_lock(&scheduler->lock);
+    if (!good)
+        ct_scheduler_fail_node(scheduler, node, cause);
     if (node->status == CT_NODE_EXTERNAL && node->arrivals[0].consumed > 0) {
         ct_ring_release(node->inputs[0].ring, node->inputs[0].reader, node->arrivals[0].consumed);
         node->arrivals[0].consumed = 0;

@@ -42,12 +42,15 @@ new_ring(const CtScheduler *scheduler, guint link, GError **error)
 {
     const CtPlanLink *planned = scheduler->plan->links->pdata[link];
     const CtPlanNode *writer = scheduler->plan->nodes->pdata[planned->writer];
+    const gboolean on_host = planned->place == CT_HOST;
     if (!writer->variant->work)
-        return ct_ring_new_fed(planned, error);
-    if (planned->place != CT_HOST)
-        return ct_ring_new(planned, ct_run_devices_memory(scheduler->devices, planned), error);
-    guint8 *const *memory = scheduler->options.memory;
-    return ct_ring_new(planned, memory ? memory[link] : NULL, error);
+        return ct_ring_new_fed(planned,
+                               on_host ? NULL : scheduler->devices->devices[planned->place], error);
+    guint8 *const *offered = scheduler->options.memory;
+    if (offered && offered[link])
+        return ct_ring_new(planned, offered[link], error);
+    return ct_ring_new(planned, on_host ? NULL : ct_run_devices_memory(scheduler->devices, planned),
+                       error);
 }
 
 CtScheduler *
@@ -75,6 +78,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     scheduler->unfinished = plan->nodes->len;
     scheduler->nodes = g_new0(CtRunNode, plan->nodes->len + 1);
     scheduler->own = g_new0(CtRunner *, plan->nodes->len + 1);
+    scheduler->endpoints = g_new0(CtEndpoint *, plan->nodes->len + 1);
     gsize scratch = 0;
     guint n_counters = 0, n_waiting = 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
@@ -669,13 +673,16 @@ ct_scheduler_free(CtScheduler *scheduler)
         g_free(runner->counters);
     }
     ct_scheduler_stop_watchers(scheduler);
-    for (guint i = 0; i < scheduler->n_nodes; i++)
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
         ct_firing_clear(&scheduler->nodes[i]);
+        ct_endpoint_free(scheduler->endpoints[i]);
+    }
     ct_run_devices_free(scheduler->devices);
     for (guint r = 0; r < scheduler->n_rings; r++)
         ct_ring_free(scheduler->rings[r]);
     g_free(scheduler->runners);
     g_free(scheduler->own);
+    g_free(scheduler->endpoints);
     g_free(scheduler->nodes);
     g_free(scheduler->rings);
     g_clear_error(&scheduler->error);

@@ -59,4 +59,6 @@ void ct_scheduler_feed_end(CtScheduler *scheduler, guint i);
 /* What stands for node `i`, waiting for it; see ct_pipeline_take. */
 gboolean ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *block,
                            GError **error);
+/* See ct_pipeline_set_stream. */
+gboolean ct_scheduler_set_stream(CtScheduler *scheduler, guint i, gpointer stream, GError **error);
 void ct_scheduler_give_back(CtScheduler *scheduler, guint i);

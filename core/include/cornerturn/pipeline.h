@@ -106,6 +106,23 @@ CT_EXPORT gboolean ct_pipeline_take(CtPipeline *pipeline, const char *node, gdou
                                     CtBlock *block, GError **error);
 /* Gives the block taken last back to the pipeline. */
 CT_EXPORT void ct_pipeline_give_back(CtPipeline *pipeline, const char *node);
+/* ---- blocks in a device's memory ----
+ *
+ * Where an `input` or an `output` has `backend: cuda`, `data` above is an address on that device
+ * and nothing is copied to or from the host. Without a stream of the program's, what it feeds must
+ * be complete, what it takes is, and what it gives back it has done with; `released` is called when
+ * the device has read the block. */
+
+/* After the start: the program's work on `node`, an `input` or `output` on a device, is enqueued on
+ * its CUstream `stream` (of the device's primary context), so that neither waits on the host: the
+ * pipeline reads a block fed after what the stream has been given until then, the stream goes on
+ * after a block taken is there, and the pipeline writes over it after what the stream has been
+ * given until it is given back. */
+CT_EXPORT gboolean ct_pipeline_set_stream(CtPipeline *pipeline, const char *node, gpointer stream,
+                                          GError **error);
+
+/* ---- results in memory of the program's own ---- */
+
 /* Before the start: the ring that `node`, an `output`, reads shall lie in memory of the program, so
  * that the stage before writes there: ct_pipeline_memory_bytes bytes, 64-byte aligned, until the
  * pipeline is freed. */
