@@ -130,6 +130,7 @@ static const CtStage beamform = {
 
 CT_PLUGIN("beamform", ((const CtStage *const[]){&beamform, NULL}),
           ((const CtVariant *const[]){
+              &ct_beamform_cuda,
 #ifdef __x86_64__
               &ct_beamform_cpu_avx512,
               &ct_beamform_cpu_avx2,

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The beamformer on a device: which tile, what lies side by side, and the launch. */
+#include "beamform.h"
+
+/* Sums of a block of threads; see beamform.cu. */
+typedef struct {
+    guint beams, columns, thread_beams, thread_columns;
+    guint n_slabs, n_blocks;
+    gdouble share; /* of the rate of the best tile, for choosing */
+} Tile;
+
+static const Tile tiles[] = {
+    {64, 128, 8, 8, 2, 2, 1},  {32, 128, 8, 4, 2, 3, 0.85}, {16, 128, 4, 4, 3, 4, 0.7},
+    {8, 128, 4, 2, 3, 6, 0.5}, {2, 128, 2, 2, 3, 8, 0.2},
+};
+
+typedef struct {
+    CtDevice *device;
+    Beamform *beamform;
+    Tile tile;
+    CtKernel *kernel;
+    gpointer file;      /* weights on the device; NULL: they come over the port */
+    gint64 column_pols; /* polarisations in the columns: 1 or 2 */
+    gboolean x_pairs;   /* columns lie side by side, of the voltages and of the sums */
+    gboolean y_pairs;
+    gboolean y_beams;  /* beams do */
+    gint64 n_elements; /* of the axes that pass through and are no columns */
+    gint64 strides[7 + 3 * (CT_MAX_AXES + 1)]; /* the kernel's argument, of a firing */
+} State;
+
+/* As in beamform.cu. */
+enum { X_TIME, X_STATION, Y_TIME, Y_BEAM, W_BEAM, W_STATION, W_POL, AXES };
+enum { X_WIDE = 1, Y_WIDE = 2 };
+
+/* The least work, what is done for beams that are not there included. */
+static const Tile *
+choose_tile(gint64 n_beams)
+{
+    const Tile *best = NULL;
+    gdouble least = G_MAXDOUBLE;
+    for (guint i = 0; i < G_N_ELEMENTS(tiles); i++) {
+        const gint64 n_tiles = (n_beams + tiles[i].beams - 1) / tiles[i].beams;
+        const gdouble cost = (gdouble)n_tiles * tiles[i].beams / tiles[i].share;
+        if (cost < least) {
+            least = cost;
+            best = &tiles[i];
+        }
+    }
+    return best;
+}
+
+/* Polarisations that are innermost on both sides are columns; others pass through. */
+static void
+find_columns(State *self, const CtPrepare *prepare)
+{
+    Beamform *beamform = self->beamform;
+    const gint in_last = (gint)prepare->inputs[0].layout.n_axes - 1;
+    const gint out_last = (gint)prepare->outputs[0].layout.n_axes - 1;
+    self->column_pols = 1;
+    if (beamform->from_pol == in_last && beamform->to_pol == out_last && beamform->n_pols == 2) {
+        self->column_pols = 2;
+    } else if (beamform->from_pol >= 0) {
+        beamform->axes[beamform->n_axes++] = (BeamformAxis){
+            .length = beamform->n_pols,
+            .from = (guint)beamform->from_pol,
+            .to = (guint)beamform->to_pol,
+            .weights = beamform->weights_pol,
+        };
+    }
+    self->x_pairs = self->column_pols == 2 || beamform->from_time == in_last;
+    self->y_pairs = self->column_pols == 2 || beamform->to_time == out_last;
+    self->y_beams = !self->y_pairs && beamform->to_beam == out_last;
+    self->n_elements = 1;
+    for (guint a = 0; a < beamform->n_axes; a++)
+        self->n_elements *= beamform->axes[a].length;
+}
+
+static void
+define(GPtrArray *defines, const char *name, gint64 value)
+{
+    g_ptr_array_add(defines, g_strdup_printf("%s=%" G_GINT64_FORMAT, name, value));
+}
+
+static CtKernel *
+compile(const State *self, GError **error)
+{
+    const Beamform *beamform = self->beamform;
+    const Tile *tile = &self->tile;
+    g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GString) lengths = g_string_new("LENGTHS=");
+    for (guint a = 0; a < beamform->n_axes; a++)
+        g_string_append_printf(lengths, "%" G_GINT64_FORMAT ",", beamform->axes[a].length);
+    g_ptr_array_add(defines, g_strdup(lengths->str));
+    g_ptr_array_add(defines, g_strdup_printf("VOLTAGE=%s", ct_kernel_type(beamform->type)));
+    define(defines, "VOLTAGE_BYTES", (gint64)ct_type_info(beamform->type)->bytes);
+    define(defines, "IS_FLOAT", beamform->type == CT_CF32);
+    define(defines, "N_STATIONS", beamform->n_stations);
+    define(defines, "N_BEAMS", beamform->n_beams);
+    define(defines, "N_POLS", self->column_pols);
+    define(defines, "POL_WEIGHTS", self->column_pols == 2 && beamform->weights_have_pol);
+    define(defines, "N_AXES", beamform->n_axes);
+    define(defines, "X_PAIRS", self->x_pairs);
+    define(defines, "X_ALONG", beamform->from_time > beamform->from_station);
+    define(defines, "Y_PAIRS", self->y_pairs);
+    define(defines, "Y_BEAMS", self->y_beams);
+    define(defines, "Y_ALONG", beamform->to_time > beamform->to_beam);
+    define(defines, "W_ALONG", beamform->weights_beam > beamform->weights_station);
+    define(defines, "TILE_BEAMS", tile->beams);
+    define(defines, "TILE_COLUMNS", tile->columns);
+    define(defines, "THREAD_BEAMS", tile->thread_beams);
+    define(defines, "THREAD_COLUMNS", tile->thread_columns);
+    define(defines, "DEPTH", 8);
+    define(defines, "STEPS", 2);
+    define(defines, "N_SLABS", tile->n_slabs);
+    define(defines, "N_BLOCKS", tile->n_blocks);
+    g_ptr_array_add(defines, NULL);
+    return ct_kernel_new(self->device,
+                         &(CtKernelSpec){
+                             .name = "beamform",
+                             .source = "/cornerturn/plugins/beamform/beamform.cu",
+                             .defines = (const char *const *)defines->pdata,
+                         },
+                         error);
+}
+
+/* Weights of a file are sent once. */
+static gboolean
+send_file(State *self, GError **error)
+{
+    const CtNpyArray *file = self->beamform->file;
+    if (!file)
+        return TRUE;
+    const gsize bytes = file->n_items * 8;
+    self->file = ct_device_alloc(self->device, bytes, "weights", error);
+    if (!self->file || !ct_device_upload(self->device, self->file, file->data, bytes, error))
+        return FALSE;
+    self->beamform->file_block.data = self->file;
+    g_clear_pointer(&self->beamform->file, ct_npy_array_free);
+    return TRUE;
+}
+
+static gint64
+count_tiles(gint64 n, gint64 tile)
+{
+    return (n + tile - 1) / tile;
+}
+
+/* Blocks of threads for so many times. */
+static gint64
+count_blocks(const State *self, gint64 n_times)
+{
+    return self->n_elements * count_tiles(self->beamform->n_beams, self->tile.beams) *
+           count_tiles(n_times * self->column_pols, self->tile.columns);
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    State *self = *state = g_new0(State, 1);
+    self->device = prepare->device;
+    self->beamform = ct_beamform_new(prepare, error);
+    if (!self->beamform)
+        return FALSE;
+    find_columns(self, prepare);
+    self->tile = *choose_tile(self->beamform->n_beams);
+    if (count_blocks(self, prepare->outputs[0].max_samples) > G_MAXINT) {
+        g_set_error(
+            error, CT_ERROR, CT_ERROR_SHAPE,
+            "wants firings of at most %d tiles of %u × %u sums, but is given %" G_GINT64_FORMAT
+            " samples",
+            G_MAXINT, self->tile.beams, self->tile.columns, prepare->outputs[0].max_samples);
+        return FALSE;
+    }
+    self->kernel = compile(self, error);
+    return self->kernel && send_file(self, error);
+}
+
+static gint64
+stride(const CtBlock *block, gint axis)
+{
+    return axis < 0 ? 0 : block->stride[axis];
+}
+
+/* Fills in the strides; returns which sides may move pairs at once. */
+static int
+find_strides(State *self, const CtBlock *in, const CtBlock *weights, const CtBlock *out)
+{
+    const Beamform *beamform = self->beamform;
+    gint64 *strides = self->strides;
+    strides[X_TIME] = stride(in, beamform->from_time);
+    strides[X_STATION] = stride(in, beamform->from_station);
+    strides[Y_TIME] = stride(out, beamform->to_time);
+    strides[Y_BEAM] = stride(out, beamform->to_beam);
+    strides[W_BEAM] = stride(weights, beamform->weights_beam);
+    strides[W_STATION] = stride(weights, beamform->weights_station);
+    strides[W_POL] = stride(weights, beamform->weights_pol);
+
+    /* A pair begins where these are added up. */
+    guint64 x = GPOINTER_TO_SIZE(in->data), y = GPOINTER_TO_SIZE(out->data);
+    x |= (guint64)(strides[X_STATION] | strides[X_TIME] * 2 / self->column_pols);
+    y |= (guint64)strides[Y_TIME] * (self->y_pairs ? 2 / (guint64)self->column_pols : 1);
+    y |= (guint64)strides[Y_BEAM] * (self->y_beams ? 2 : 1);
+    const guint step = beamform->n_axes + 1;
+    for (guint a = 0; a < beamform->n_axes; a++) {
+        const BeamformAxis *axis = &beamform->axes[a];
+        strides[AXES + a] = in->stride[axis->from];
+        strides[AXES + step + a] = out->stride[axis->to];
+        strides[AXES + 2 * step + a] = stride(weights, axis->weights);
+        if (axis->length > 1) {
+            x |= (guint64)in->stride[axis->from];
+            y |= (guint64)out->stride[axis->to];
+        }
+    }
+    const gsize pair = 2 * ct_type_info(beamform->type)->bytes;
+    return (!self->x_pairs || x % pair == 0 ? X_WIDE : 0) | (y % 16 == 0 ? Y_WIDE : 0);
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, GError **error)
+{
+    State *self = state;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    const CtBlock *weights = self->file ? &self->beamform->file_block : &work->inputs[1];
+    if (!out->data)
+        return TRUE;
+    int wide = find_strides(self, in, weights, out);
+    int n_times = (int)out->n_samples;
+    int n_tiles = (int)count_tiles(out->n_samples * self->column_pols, self->tile.columns);
+    gconstpointer x = in->data, w = weights->data, y = out->data;
+    const guint threads = self->tile.beams / self->tile.thread_beams *
+                          (self->tile.columns / self->tile.thread_columns);
+    const CtLaunch launch = {
+        .grid = {(guint)count_blocks(self, out->n_samples), 1, 1},
+        .block = {threads, 1, 1},
+    };
+    return ct_queue_launch(work->queue, self->kernel, &launch,
+                           (gpointer[]){&x, &w, &y, &n_times, &n_tiles, &wide, self->strides},
+                           error);
+}
+
+static void
+finish(gpointer state)
+{
+    State *self = state;
+    if (!self)
+        return;
+    ct_kernel_free(self->kernel);
+    ct_device_free(self->device, self->file);
+    ct_beamform_finish(self->beamform);
+    g_free(self);
+}
+
+#define ROW(voltages, beams, efficiency)                                                           \
+    {                                                                                              \
+        "any: ci4|ci8|ci16|cf32" voltages ", cf32{beam station ...} -> cf32" beams, efficiency     \
+    }
+
+/* A row for each order that beams may leave in. */
+#define ROWS(voltages)                                                                             \
+    ROW(voltages " pol]", "[... time beam pol]", 0.75),                                            \
+        ROW(voltages " pol]", "[time ... beam pol]", 0.75),                                        \
+        ROW(voltages " pol]", "[... beam time pol]", 0.75),                                        \
+        ROW(voltages "]", "[... time beam]", 0.75), ROW(voltages "]", "[time ... beam]", 0.75),    \
+        ROW(voltages "]", "[... beam time]", 0.75)
+
+const CtVariant ct_beamform_cuda = {
+    .name = "cuda",
+    .backend = CT_CUDA,
+    .covers = (const char *const[]){"beamform", NULL},
+    .rows =
+        (const CtRow[]){
+            ROWS("[... time station"),
+            ROWS("[time ... station"),
+            ROWS("[... station time"),
+            ROW("[... station pol time]", "[... beam pol time]", 0.75),
+            ROW("{time station ...}", "{time beam ...}", 0.1),
+            {NULL},
+        },
+    .prepare = prepare,
+    .work = work,
+    .finish = finish,
+};

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The beamformer on a GPU: for each channel a complex matrix product in single precision.
+ *
+ * Columns are times, or times and both polarisations where these lie side by side. A block of
+ * threads makes TILE_BEAMS × TILE_COLUMNS sums of one channel: slabs of DEPTH stations, weights and
+ * voltages, come into shared memory while the slabs before are worked on, and every thread keeps
+ * THREAD_BEAMS × THREAD_COLUMNS sums in registers. Sums run over the stations in their order, so
+ * that an answer depends neither on the tile nor on the place in the firing.
+ *
+ * Compiled with
+ *   VOLTAGE             type of the voltages; VOLTAGE_BYTES, and IS_FLOAT for ct_cf32
+ *   N_STATIONS N_BEAMS
+ *   N_POLS              polarisations in the columns: 1 or 2
+ *   POL_WEIGHTS         1: each of them has its own weights
+ *   N_AXES LENGTHS      the axes that pass through and are no columns
+ *   X_PAIRS X_ALONG     1: columns 2i and 2i + 1 lie side by side; 1: lanes read along columns
+ *   Y_PAIRS Y_BEAMS     1: the same of the sums; 1: beams lie side by side
+ *   Y_ALONG             1: lanes write along columns
+ *   W_ALONG             1: lanes read weights along beams
+ *   TILE_BEAMS TILE_COLUMNS THREAD_BEAMS THREAD_COLUMNS DEPTH  the tile, powers of two
+ *   N_SLABS STEPS N_BLOCKS  in shared memory; stations unrolled; blocks of a multiprocessor */
+#include "cornerturn/kernel.h"
+
+/* Bytes between neighbours. */
+struct Strides {
+    int64 x_time, x_station, y_time, y_beam, w_beam, w_station, w_pol;
+    int64 x[N_AXES + 1], y[N_AXES + 1], w[N_AXES + 1];
+};
+
+static constexpr int threads_beams = TILE_BEAMS / THREAD_BEAMS;
+static constexpr int threads_columns = TILE_COLUMNS / THREAD_COLUMNS;
+static constexpr int n_threads = threads_beams * threads_columns;
+static constexpr int beam_tiles = (N_BEAMS + TILE_BEAMS - 1) / TILE_BEAMS;
+static constexpr int n_depths = (N_STATIONS + DEPTH - 1) / DEPTH;
+static constexpr int n_steps = STEPS; /* stations that are unrolled */
+static constexpr int weight_pols = POL_WEIGHTS ? 2 : 1;
+static constexpr int unit_columns = X_PAIRS ? 2 : 1; /* that are read at once */
+static constexpr int unit_times = unit_columns / N_POLS;
+/* Rows are shifted, so that threads that write along stations meet different banks. */
+static constexpr int voltage_row = TILE_COLUMNS + 2, weight_row = TILE_BEAMS + 2;
+
+static_assert(unit_columns % N_POLS == 0, "polarisations in the columns lie side by side");
+static_assert(n_threads % 32 == 0 && THREAD_BEAMS % 2 == 0 && THREAD_COLUMNS % 2 == 0, "pairs");
+
+struct Slab {
+    alignas(16) ct_cf32 weights[weight_pols][DEPTH][weight_row];
+    alignas(16) ct_cf32 voltages[DEPTH][voltage_row];
+};
+
+/* Two numbers that are moved at once. */
+struct alignas(16) Pair {
+    ct_cf32 a, b;
+};
+
+/* Where a beam of the tile stands in a row of weights. A thread has two beams next to one another
+ * where these are written at once, else all of them a lane apart; it reads two at once. */
+__device__ inline int
+weight_place(int m)
+{
+    const int i = m / threads_beams;
+    return Y_BEAMS ? m : (i / 2 * threads_beams + m % threads_beams) * 2 + i % 2;
+}
+
+/* The i-th beam of a thread. */
+__device__ inline int
+thread_beam(int lane, int i)
+{
+    return Y_BEAMS ? (i / 2 * threads_beams + lane) * 2 + i % 2 : i * threads_beams + lane;
+}
+
+/* The weights of a tile. */
+struct Weights {
+    const uint8 *from; /* of the tile's first beam and station 0 */
+    int n_beams;       /* from there */
+    int64 beam, station, pol;
+
+    static constexpr int n = TILE_BEAMS * DEPTH * weight_pols;
+    static constexpr int n_each = (n + n_threads - 1) / n_threads;
+
+    __device__ static int
+    pol_of(int i)
+    {
+        return W_ALONG ? i / TILE_BEAMS % weight_pols : i % weight_pols;
+    }
+    __device__ static int
+    station_of(int i)
+    {
+        return W_ALONG ? i / TILE_BEAMS / weight_pols : i / weight_pols % DEPTH;
+    }
+    __device__ static int
+    beam_of(int i)
+    {
+        return W_ALONG ? i % TILE_BEAMS : i / (weight_pols * DEPTH);
+    }
+    __device__ int64
+    place(int i) const
+    {
+        return beam_of(i) * beam + station_of(i) * station + pol_of(i) * pol;
+    }
+
+    /* Sends those of stations from `s`; the counts are powers of two, so that places add up. */
+    template <bool full>
+    __device__ void
+    send(Slab &slab, int s) const
+    {
+        const int thread = (int)threadIdx.x;
+        const uint8 *w = from + s * station + place(thread);
+        ct_cf32 *to =
+            &slab.weights[pol_of(thread)][station_of(thread)][weight_place(beam_of(thread))];
+#pragma unroll
+        for (int e = 0; e < n_each; e++) {
+            const int step = e * n_threads, i = step + thread;
+            if (n % n_threads != 0 && i >= n)
+                break;
+            const bool there = full || (beam_of(i) < n_beams && s + station_of(i) < N_STATIONS);
+            ct_cf32 *slot = to + (pol_of(step) * DEPTH + station_of(step)) * weight_row +
+                            weight_place(beam_of(step));
+            if (full)
+                ct_cp_async8(slot, w + place(step));
+            else
+                ct_cp_async8_zfill(slot, w + place(step), there ? 8 : 0);
+        }
+    }
+};
+
+/* A unit of voltages as it comes. */
+template <int bytes> struct Bits;
+template <> struct Bits<1> {
+    typedef uint8 type;
+};
+template <> struct Bits<2> {
+    typedef uint16 type;
+};
+template <> struct Bits<4> {
+    typedef uint32 type;
+};
+template <> struct Bits<8> {
+    typedef uint64 type;
+};
+template <> struct Bits<16> {
+    typedef Pair type;
+};
+typedef Bits<VOLTAGE_BYTES>::type One;
+typedef Bits<VOLTAGE_BYTES * unit_columns>::type Unit;
+union Voltages {
+    Unit all;
+    One ones[unit_columns];
+    VOLTAGE values[unit_columns];
+};
+
+/* The voltages of a tile. */
+struct Columns {
+    const uint8 *from; /* of the tile's first column and station 0 */
+    int n_times;       /* from there */
+    int64 time, station;
+
+    static constexpr int n_units = TILE_COLUMNS / unit_columns;
+    static constexpr int n = n_units * DEPTH;
+    static constexpr int n_each = (n + n_threads - 1) / n_threads;
+
+    __device__ static int
+    station_of(int i)
+    {
+        return X_ALONG ? i / n_units : i % DEPTH;
+    }
+    __device__ static int
+    unit_of(int i)
+    {
+        return X_ALONG ? i % n_units : i / DEPTH;
+    }
+    __device__ int64
+    place(int i) const
+    {
+        return (int64)unit_of(i) * unit_times * time + station_of(i) * station;
+    }
+    /* Columns of a unit that there are. */
+    __device__ int
+    count(int i, int s) const
+    {
+        const int left = n_times - unit_of(i) * unit_times;
+        return s + station_of(i) >= N_STATIONS || left <= 0 ? 0
+               : left < unit_times                          ? 1
+                                                            : unit_columns;
+    }
+
+    /* Sends those of stations from `s` as they are. */
+    template <bool full>
+    __device__ void
+    send(Slab &slab, int s) const
+    {
+        const int thread = (int)threadIdx.x;
+        const uint8 *first = from + s * station + place(thread);
+        ct_cf32 *slot = &slab.voltages[station_of(thread)][unit_of(thread) * unit_columns];
+#pragma unroll
+        for (int e = 0; e < n_each; e++) {
+            const int step = e * n_threads, i = step + thread;
+            if (n % n_threads != 0 && i >= n)
+                break;
+            const uint8 *x = first + place(step);
+            ct_cf32 *to = slot + station_of(step) * voltage_row + unit_of(step) * unit_columns;
+            if (full) {
+                if (unit_columns == 2)
+                    ct_cp_async16(to, x);
+                else
+                    ct_cp_async8(to, x);
+                continue;
+            }
+            const int there = count(i, s);
+            ct_cp_async8_zfill(to, x, there > 0 ? 8 : 0);
+            if (unit_columns == 2)
+                ct_cp_async8_zfill(to + 1, x + 8, there > 1 ? 8 : 0);
+        }
+    }
+
+    /* Reads them, for convert. */
+    template <bool full>
+    __device__ void
+    read(Voltages (&raw)[n_each], int s) const
+    {
+        const int thread = (int)threadIdx.x;
+        const uint8 *first = from + s * station + place(thread);
+#pragma unroll
+        for (int e = 0; e < n_each; e++) {
+            const int step = e * n_threads, i = step + thread;
+            const uint8 *x = first + place(step);
+            raw[e].all = Unit{};
+            if (n % n_threads != 0 && i >= n)
+                break;
+            if (full) {
+                raw[e].all = *(const Unit *)x;
+                continue;
+            }
+            const int there = count(i, s);
+            if (there > 0)
+                raw[e].ones[0] = *(const One *)x;
+            if (unit_columns == 2 && there > 1)
+                raw[e].ones[unit_columns - 1] = *(const One *)(x + VOLTAGE_BYTES);
+        }
+    }
+
+    __device__ static void
+    convert(Slab &slab, const Voltages (&raw)[n_each])
+    {
+        const int thread = (int)threadIdx.x;
+        ct_cf32 *slot = &slab.voltages[station_of(thread)][unit_of(thread) * unit_columns];
+#pragma unroll
+        for (int e = 0; e < n_each; e++) {
+            const int step = e * n_threads;
+            if (n % n_threads != 0 && step + thread >= n)
+                break;
+            ct_cf32 *to = slot + station_of(step) * voltage_row + unit_of(step) * unit_columns;
+            const ct_complex<float> a = ct_load<float>(raw[e].values[0]);
+            const ct_complex<float> b = ct_load<float>(raw[e].values[unit_columns - 1]);
+            if (unit_columns == 2)
+                *(Pair *)to = {{a.re, a.im}, {b.re, b.im}};
+            else
+                *to = {a.re, a.im};
+        }
+    }
+};
+
+/* Sends a slab on its way, or reads what must be converted first. */
+__device__ inline void
+fetch(const Weights &weights, const Columns &columns, Slab &slab, Voltages (&raw)[Columns::n_each],
+      int s, bool full)
+{
+    if (full) {
+        weights.send<true>(slab, s);
+        if (IS_FLOAT)
+            columns.send<true>(slab, s);
+        else
+            columns.read<true>(raw, s);
+    } else {
+        weights.send<false>(slab, s);
+        if (IS_FLOAT)
+            columns.send<false>(slab, s);
+        else
+            columns.read<false>(raw, s);
+    }
+}
+
+/* What a thread works on, and which part of the tile is its own. */
+struct Sums {
+    ct_cf32 sums[THREAD_BEAMS][THREAD_COLUMNS];
+    int lane_beam, lane_column;
+
+    __device__ void
+    read_columns(ct_cf32 (&x)[THREAD_COLUMNS], const Slab &slab, int k) const
+    {
+#pragma unroll
+        for (int j = 0; j < THREAD_COLUMNS; j += 2) {
+            const Pair pair =
+                *(const Pair *)&slab.voltages[k][(j / 2 * threads_columns + lane_column) * 2];
+            x[j] = pair.a;
+            x[j + 1] = pair.b;
+        }
+    }
+    __device__ void
+    read_weights(ct_cf32 (&w)[THREAD_BEAMS], const Slab &slab, int p, int k) const
+    {
+#pragma unroll
+        for (int i = 0; i < THREAD_BEAMS; i += 2) {
+            const Pair pair =
+                *(const Pair *)&slab.weights[p][k][(i / 2 * threads_beams + lane_beam) * 2];
+            w[i] = pair.a;
+            w[i + 1] = pair.b;
+        }
+    }
+    __device__ void
+    add_products(const ct_cf32 (&w)[THREAD_BEAMS], const ct_cf32 (&x)[THREAD_COLUMNS], int p)
+    {
+#pragma unroll
+        for (int i = 0; i < THREAD_BEAMS; i++)
+#pragma unroll
+            for (int j = p; j < THREAD_COLUMNS; j += weight_pols) {
+                sums[i][j].re += w[i].re * x[j].re;
+                sums[i][j].im += w[i].re * x[j].im;
+            }
+#pragma unroll
+        for (int i = 0; i < THREAD_BEAMS; i++)
+#pragma unroll
+            for (int j = p; j < THREAD_COLUMNS; j += weight_pols) {
+                sums[i][j].re -= w[i].im * x[j].im;
+                sums[i][j].im += w[i].im * x[j].re;
+            }
+    }
+
+    __device__ void
+    add(const Slab &slab)
+    {
+#pragma unroll n_steps
+        for (int k = 0; k < DEPTH; k++) {
+            ct_cf32 x[THREAD_COLUMNS], w[THREAD_BEAMS];
+            read_columns(x, slab, k);
+#pragma unroll
+            for (int p = 0; p < weight_pols; p++) {
+                read_weights(w, slab, p, k);
+                add_products(w, x, p);
+            }
+        }
+    }
+};
+
+/* The sums of a tile. */
+struct Beams {
+    uint8 *to; /* of the tile's first beam and column */
+    int n_beams, n_times;
+    int64 time, beam;
+
+    __device__ ct_cf32 *
+    place(int m, int n) const
+    {
+        return (ct_cf32 *)(to + m * beam + n / N_POLS * time) + n % N_POLS;
+    }
+    __device__ void
+    write(int m, int n, const ct_cf32 &a, const ct_cf32 &b, bool full) const
+    {
+        ct_cf32 *first = place(m, n);
+        ct_cf32 *second = Y_BEAMS ? place(m + 1, n) : place(m, n + 1);
+        if (full) {
+            *(Pair *)first = {a, b};
+            return;
+        }
+        if (m < n_beams && n < n_times * N_POLS)
+            *first = a;
+        if (Y_BEAMS ? m + 1 < n_beams && n < n_times * N_POLS
+                    : m < n_beams && n + 1 < n_times * N_POLS)
+            *second = b;
+    }
+    __device__ void
+    write(const Sums &self, bool full) const
+    {
+#pragma unroll
+        for (int j = 0; j < THREAD_COLUMNS; j += 2)
+#pragma unroll
+            for (int i = 0; i < THREAD_BEAMS; i += 2) {
+                const int m = thread_beam(self.lane_beam, i);
+                const int n = (j / 2 * threads_columns + self.lane_column) * 2;
+                const auto &sums = self.sums;
+                if (Y_BEAMS) {
+                    write(m, n, sums[i][j], sums[i + 1][j], full);
+                    write(m, n + 1, sums[i][j + 1], sums[i + 1][j + 1], full);
+                } else {
+                    write(m, n, sums[i][j], sums[i][j + 1], full);
+                    write(thread_beam(self.lane_beam, i + 1), n, sums[i + 1][j], sums[i + 1][j + 1],
+                          full);
+                }
+            }
+    }
+};
+
+/* Blocks: [element of the axes that pass through][tile of columns][tile of beams]. `wide`: bit 0,
+ * units of voltages are aligned; bit 1, pairs of sums are. */
+extern "C" __global__ void
+__launch_bounds__(n_threads, N_BLOCKS) beamform(const uint8 *x, const uint8 *w, uint8 *y,
+                                                int n_times, int n_tiles, int wide, Strides strides)
+{
+    __shared__ Slab slabs[N_SLABS];
+    const int first_beam = (int)(blockIdx.x % beam_tiles) * TILE_BEAMS;
+    const int rest = (int)(blockIdx.x / beam_tiles);
+    const int first_time = rest % n_tiles * (TILE_COLUMNS / N_POLS);
+    int element = rest / n_tiles;
+    constexpr int lengths[N_AXES + 1] = {LENGTHS};
+#pragma unroll
+    for (int a = 0; a < N_AXES; a++) {
+        const int i = element % lengths[a];
+        element /= lengths[a];
+        x += i * strides.x[a];
+        y += i * strides.y[a];
+        w += i * strides.w[a];
+    }
+    const Weights weights = {w + first_beam * strides.w_beam, N_BEAMS - first_beam, strides.w_beam,
+                             strides.w_station, strides.w_pol};
+    const Columns columns = {x + first_time * strides.x_time, n_times - first_time, strides.x_time,
+                             strides.x_station};
+    const Beams beams = {y + first_beam * strides.y_beam + first_time * strides.y_time,
+                         N_BEAMS - first_beam, n_times - first_time, strides.y_time,
+                         strides.y_beam};
+
+    /* Lanes of a warp: those along which sums are written are side by side. */
+    constexpr int along = Y_ALONG ? threads_columns : threads_beams;
+    constexpr int most = 32 / (Y_ALONG ? threads_beams : threads_columns);
+    constexpr int side = most > 8 ? most : along < 8 ? along : 8;
+    constexpr int warp_beams = Y_ALONG ? 32 / side : side, warp_columns = 32 / warp_beams;
+    static_assert(threads_beams % warp_beams == 0 && threads_columns % warp_columns == 0, "warps");
+    constexpr int warps_beams = threads_beams / warp_beams;
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    Sums sums = {};
+    sums.lane_beam =
+        warp % warps_beams * warp_beams + (Y_ALONG ? lane / warp_columns : lane % warp_beams);
+    sums.lane_column =
+        warp / warps_beams * warp_columns + (Y_ALONG ? lane % warp_columns : lane / warp_beams);
+
+    const bool inside =
+        first_beam + TILE_BEAMS <= N_BEAMS && first_time + TILE_COLUMNS / N_POLS <= n_times;
+    const bool full = inside && (wide & 1) != 0;
+    Voltages raw[Columns::n_each];
+#pragma unroll
+    for (int d = 0; d < N_SLABS - 1; d++) {
+        if (d < n_depths) {
+            fetch(weights, columns, slabs[d], raw, d * DEPTH,
+                  full && (d + 1) * DEPTH <= N_STATIONS);
+            if (!IS_FLOAT)
+                Columns::convert(slabs[d], raw);
+        }
+        ct_cp_async_commit();
+    }
+    int here = 0, next = N_SLABS - 1;
+#pragma unroll 1
+    for (int d = 0; d < n_depths; d++) {
+        ct_cp_async_wait<N_SLABS - 2>();
+        __syncthreads();
+        const int s = (d + N_SLABS - 1) * DEPTH;
+        if (s < N_STATIONS)
+            fetch(weights, columns, slabs[next], raw, s, full && s + DEPTH <= N_STATIONS);
+        ct_cp_async_commit();
+        sums.add(slabs[here]);
+        if (!IS_FLOAT && s < N_STATIONS)
+            Columns::convert(slabs[next], raw);
+        here = here + 1 == N_SLABS ? 0 : here + 1;
+        next = next + 1 == N_SLABS ? 0 : next + 1;
+    }
+    if ((Y_PAIRS || Y_BEAMS) && inside && (wide & 2) != 0)
+        beams.write(sums, true);
+    else
+        beams.write(sums, false);
+}
