@@ -33,6 +33,7 @@ static const CtStage copy = {
 
 CT_PLUGIN("copy", ((const CtStage *const[]){&copy, NULL}),
           ((const CtVariant *const[]){
+              &ct_copy_cuda,
 #ifdef __x86_64__
               &ct_copy_cpu_avx512,
               &ct_copy_cpu_avx2,

@@ -4,5 +4,5 @@
 
 #include <cornerturn/stage.h>
 
-extern const CtVariant ct_copy_reference;
+extern const CtVariant ct_copy_cuda, ct_copy_reference;
 extern const CtVariant ct_copy_cpu_baseline, ct_copy_cpu_avx2, ct_copy_cpu_avx512;

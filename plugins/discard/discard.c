@@ -79,6 +79,7 @@ static const CtStage discard = {
 
 static const CtVariant reference = VARIANT("reference", CT_REFERENCE);
 static const CtVariant cpu = VARIANT("cpu", CT_CPU);
+static const CtVariant cuda = VARIANT("cuda", CT_CUDA);
 
 CT_PLUGIN("discard", ((const CtStage *const[]){&discard, NULL}),
-          ((const CtVariant *const[]){&cpu, &reference, NULL}));
+          ((const CtVariant *const[]){&cuda, &cpu, &reference, NULL}));
