@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What must stand between a writer and a reader of different layouts: a transpose, a conversion, or
- * both, in the order that costs less. */
+/* What must stand between a writer and a reader of different layouts, or at different places: a
+ * transpose, a conversion, copies, in the order that costs least. */
 #include "planner.h"
 
 #include <math.h>
@@ -49,6 +49,12 @@ ct_layout_same_memory(const CtLayout *a, const CtLayout *b, const CtStream *stre
     return ct_layout_equal(&x, &y);
 }
 
+gboolean
+ct_spot_same_memory(const CtSpot *a, const CtSpot *b, const CtStream *stream)
+{
+    return a->place == b->place && ct_layout_same_memory(&a->layout, &b->layout, stream);
+}
+
 /* The layout with elements of another type of stream; FALSE where parts would have to stand apart
  * and cannot. */
 static gboolean
@@ -80,18 +86,41 @@ leads(const CtRowPatterns *row, const CtRowPorts *ports, const CtLayout *from, c
            ct_layout_equal(&bound[0], from) && ct_layout_equal(&bound[1], to);
 }
 
+/* Whether a variant may be inserted at a place: on the host those of the backend for all, where the
+ * stage knows it. */
+static gboolean
+may_insert(const CtPlanner *planner, const CtStage *stage, const CtVariant *variant, gint place)
+{
+    const gboolean on_device = variant->backend == CT_CUDA;
+    if (variant->covers[1] || on_device != (place != CT_HOST) ||
+        !ct_planner_can_run(planner, variant, NULL))
+        return FALSE;
+    const CtBackend backend = ct_planner_backend(planner);
+    if (on_device || variant->backend == backend)
+        return TRUE;
+    const GPtrArray *variants = ct_registry_variants(planner->registry, stage->name);
+    for (guint i = 0; i < variants->len; i++) {
+        if (backend != CT_CUDA &&
+            ((const CtVariant *)g_ptr_array_index(variants, i))->backend == backend)
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* One stage from `from` to `to` by its cheapest variant; HUGE_VAL where it has none for it. */
 static void
 find_step(CtBridgeStep *step, CtPlanner *planner, CtBridgeKind kind, const CtStream *stream,
-          const CtLayout *from, const CtLayout *to)
+          const CtSpot *from, const CtSpot *to)
 {
+    const gboolean is_copy = kind == CT_BRIDGE_COPY;
     *step = (CtBridgeStep){.to = *to, .seconds = HUGE_VAL};
     step->stage = planner->bridges[kind];
+    step->place = is_copy && from->place == CT_HOST ? to->place : from->place;
     if (!step->stage)
         return;
     CtStream before = *stream, after = *stream;
-    before.type = ct_layout_stream_type(from);
-    after.type = ct_layout_stream_type(to);
+    before.type = ct_layout_stream_type(&from->layout);
+    after.type = ct_layout_stream_type(&to->layout);
     const CtNode node = {.name = step->stage->name,
                          .stage = step->stage,
                          .n_inputs = 1,
@@ -99,24 +128,24 @@ find_step(CtBridgeStep *step, CtPlanner *planner, CtBridgeKind kind, const CtStr
                          .n_outputs = 1,
                          .outputs = &after,
                          .footprint = {CT_FOOTPRINT_WINDOW, 1, 1, 0, CT_LANES_ALL}};
-    const CtRowPort ports[] = {{"in", &before, NULL}, {"out", &after, to}};
+    const CtRowPort ports[] = {{"in", &before, NULL}, {"out", &after, &to->layout}};
     const CtRowPorts row_ports = {1, 1, ports};
-    ct_load_init(&step->load, &node, 1, from, to);
+    ct_load_init(&step->load, &node, 1, &from->layout, &to->layout);
 
-    const CtBackend backend = ct_planner_backend(planner);
     const GPtrArray *variants = ct_registry_variants(planner->registry, step->stage->name);
-    gboolean knows = FALSE;
-    for (guint i = 0; i < variants->len; i++)
-        knows |= ((const CtVariant *)g_ptr_array_index(variants, i))->backend == backend;
     for (guint i = 0; i < variants->len; i++) {
         const CtVariant *variant = g_ptr_array_index(variants, i);
-        if (variant->covers[1] || (knows && variant->backend != backend) ||
-            !ct_planner_can_run(planner, variant, NULL))
+        if (!may_insert(planner, step->stage, variant, step->place))
             continue;
         for (const CtRow *row = variant->rows; row && row->layouts; row++) {
-            const gdouble seconds = ct_cost_seconds(&planner->machine, variant, row, &step->load);
+            const gdouble seconds =
+                is_copy
+                    ? ct_cost_copy_seconds(&planner->machine, &step->load, from->place, to->place)
+                    : ct_cost_seconds(&planner->machine, variant, row, &step->load, step->place);
             const CtRowPatterns *patterns = ct_planner_row(planner, variant, row, NULL);
-            if (seconds >= step->seconds || !patterns || !leads(patterns, &row_ports, from, to))
+            /* To a copy between places, all layouts are bytes. */
+            if (seconds >= step->seconds || !patterns ||
+                (!is_copy && !leads(patterns, &row_ports, &from->layout, &to->layout)))
                 continue;
             step->variant = variant;
             step->row = row;
@@ -125,43 +154,127 @@ find_step(CtBridgeStep *step, CtPlanner *planner, CtBridgeKind kind, const CtStr
     }
 }
 
-/* Takes the way through `middle` where it is cheaper than what `bridge` has. */
-static void
-try_middle(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, const CtLayout *from,
-           const CtLayout *middle, const CtLayout *to, const CtBridgeKind kinds[2])
+/* ---- all orders of the steps ---- */
+
+enum { N_PLACES = 3, N_STATES = 4 * N_PLACES };
+
+/* What has been done on the way. */
+typedef struct {
+    guint at; /* which of the places */
+    gboolean is_turned;
+    gboolean is_converted;
+} State;
+
+typedef struct {
+    CtPlanner *planner;
+    const CtStream *stream;
+    guint n_places;
+    gint places[N_PLACES];
+    CtLayout layouts[2][2]; /* [is_turned][is_converted] */
+    gboolean exists[2][2];
+    /* Of each state, the cheapest way there. */
+    gdouble seconds[N_STATES];
+    guint n_steps[N_STATES];
+    guint before[N_STATES];
+    CtBridgeStep steps[N_STATES]; /* the last one */
+} Ways;
+
+/* No step leads to a smaller number. */
+static guint
+number_of(State state)
 {
-    CtBridge other = {.n_steps = 2};
-    find_step(&other.steps[0], planner, kinds[0], stream, from, middle);
-    find_step(&other.steps[1], planner, kinds[1], stream, middle, to);
-    other.seconds = other.steps[0].seconds + other.steps[1].seconds;
-    if (other.seconds < bridge->seconds)
-        *bridge = other;
+    return 4 * state.at + 2 * (guint)state.is_turned + (guint)state.is_converted;
+}
+
+static State
+state_of(guint number)
+{
+    return (State){number / 4, number / 2 % 2, number % 2};
+}
+
+static CtSpot
+spot_of(const Ways *ways, State state)
+{
+    return (CtSpot){ways->layouts[state.is_turned][state.is_converted], ways->places[state.at]};
+}
+
+/* Goes on from one state to another where that is cheaper than what leads there. */
+static void
+go_on(Ways *ways, CtBridgeKind kind, State from, State to)
+{
+    const guint a = number_of(from), b = number_of(to);
+    if (!ways->exists[to.is_turned][to.is_converted])
+        return;
+    const CtSpot here = spot_of(ways, from), there = spot_of(ways, to);
+    CtBridgeStep step;
+    find_step(&step, ways->planner, kind, ways->stream, &here, &there);
+    if (ways->seconds[a] + step.seconds >= ways->seconds[b])
+        return;
+    ways->seconds[b] = ways->seconds[a] + step.seconds;
+    ways->n_steps[b] = ways->n_steps[a] + 1;
+    ways->before[b] = a;
+    ways->steps[b] = step;
+}
+
+static void
+find_ways(Ways *ways, State end)
+{
+    for (guint s = 0; s < N_STATES; s++)
+        ways->seconds[s] = s == 0 ? 0 : HUGE_VAL;
+    for (guint s = 0; s < number_of(end); s++) {
+        const State here = state_of(s);
+        if (ways->seconds[s] == HUGE_VAL)
+            continue;
+        if (end.is_converted && !here.is_converted)
+            go_on(ways, CT_BRIDGE_CONVERT, here, (State){here.at, here.is_turned, TRUE});
+        if (end.is_turned && !here.is_turned)
+            go_on(ways, CT_BRIDGE_TRANSPOSE, here, (State){here.at, TRUE, here.is_converted});
+        if (here.at < end.at)
+            go_on(ways, CT_BRIDGE_COPY, here,
+                  (State){here.at + 1, here.is_turned, here.is_converted});
+    }
+}
+
+/* The places from one to the other; between devices that are no peers the host is on the way. */
+static void
+set_places(Ways *ways, gint from, gint to)
+{
+    const CtMachine *machine = &ways->planner->machine;
+    ways->places[ways->n_places++] = from;
+    if (from == to)
+        return;
+    if (from != CT_HOST && to != CT_HOST &&
+        !(machine->are_peers && machine->are_peers((guint)from, (guint)to)))
+        ways->places[ways->n_places++] = CT_HOST;
+    ways->places[ways->n_places++] = to;
 }
 
 void
-ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, const CtLayout *from,
-               const CtLayout *to)
+ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, const CtSpot *from,
+               const CtSpot *to)
 {
     *bridge = (CtBridge){0};
-    if (ct_layout_same_memory(from, to, stream))
+    if (ct_spot_same_memory(from, to, stream))
         return;
-    bridge->n_steps = 1;
-    const CtType before = ct_layout_stream_type(from), after = ct_layout_stream_type(to);
-    CtLayout converted, transposed;
-    const gboolean can_first = with_type(&converted, from, after);
-    if (before == after) {
-        find_step(&bridge->steps[0], planner, CT_BRIDGE_TRANSPOSE, stream, from, to);
-        bridge->seconds = bridge->steps[0].seconds;
-    } else if (can_first && ct_layout_same_memory(&converted, to, stream)) {
-        find_step(&bridge->steps[0], planner, CT_BRIDGE_CONVERT, stream, from, &converted);
-        bridge->seconds = bridge->steps[0].seconds;
-    } else {
-        static const CtBridgeKind convert_first[] = {CT_BRIDGE_CONVERT, CT_BRIDGE_TRANSPOSE};
-        static const CtBridgeKind transpose_first[] = {CT_BRIDGE_TRANSPOSE, CT_BRIDGE_CONVERT};
-        bridge->seconds = HUGE_VAL;
-        if (can_first)
-            try_middle(bridge, planner, stream, from, &converted, to, convert_first);
-        if (with_type(&transposed, to, before))
-            try_middle(bridge, planner, stream, from, &transposed, to, transpose_first);
-    }
+    const CtType before = ct_layout_stream_type(&from->layout);
+    const CtType after = ct_layout_stream_type(&to->layout);
+    Ways ways = {.planner = planner, .stream = stream};
+    set_places(&ways, from->place, to->place);
+    ways.layouts[FALSE][FALSE] = from->layout;
+    ways.layouts[TRUE][TRUE] = to->layout;
+    ways.exists[FALSE][FALSE] = ways.exists[TRUE][TRUE] = TRUE;
+    ways.exists[FALSE][TRUE] = with_type(&ways.layouts[FALSE][TRUE], &from->layout, after);
+    ways.exists[TRUE][FALSE] = with_type(&ways.layouts[TRUE][FALSE], &to->layout, before);
+    const gboolean turns = !ways.exists[FALSE][TRUE] ||
+                           !ct_layout_same_memory(&ways.layouts[FALSE][TRUE], &to->layout, stream);
+    const State end = {ways.n_places - 1, turns, before != after};
+    find_ways(&ways, end);
+
+    bridge->seconds = ways.seconds[number_of(end)];
+    if (bridge->seconds == HUGE_VAL)
+        return;
+    bridge->n_steps = ways.n_steps[number_of(end)];
+    guint at = number_of(end);
+    for (guint s = bridge->n_steps; s-- > 0; at = ways.before[at])
+        bridge->steps[s] = ways.steps[at];
 }

@@ -10,7 +10,7 @@
 #include <math.h>
 
 /* Orders that reach a node from one side; layouts of a side with an order of its own; arrangements
- * of a node; rounds over the graph. */
+ * of a node at one place; rounds over the graph. */
 enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODE = 96, MAX_SWEEPS = 8 };
 
 /* An option is hopeless when it costs so many times what the cheapest one does, with transposes at
@@ -24,6 +24,7 @@ typedef struct {
     const CtVariant *variant;
     const CtRow *row;
     const CtRowPatterns *patterns;
+    gint place;
     guint n_nodes;
     guint *nodes;
     guint n_ports;
@@ -133,6 +134,12 @@ covered_nodes(const Search *search, guint first, const CtVariant *variant, guint
     return g_steal_pointer(&nodes);
 }
 
+static gint
+place_of(const Search *search, const CtVariant *variant, guint node)
+{
+    return ct_planner_place(search->planner, node_at(search, node), variant);
+}
+
 static gboolean
 may_run(const Search *search, const CtVariant *variant, const guint *nodes, guint n_nodes,
         char **reason)
@@ -140,6 +147,10 @@ may_run(const Search *search, const CtVariant *variant, const guint *nodes, guin
     for (guint k = 0; k < n_nodes; k++) {
         if (!ct_planner_allows(search->planner, node_at(search, nodes[k]), variant, reason))
             return FALSE;
+        if (place_of(search, variant, nodes[k]) != place_of(search, variant, nodes[0])) {
+            *reason = g_strdup("its stages are to run on different devices");
+            return FALSE;
+        }
     }
     if (!variant->fits)
         return TRUE;
@@ -173,10 +184,12 @@ set_ports(const Search *search, Option *option)
 }
 
 static Option *
-option_new(const Search *search, const CtRowPatterns *patterns, const guint *nodes, guint n_nodes)
+option_new(const Search *search, const CtRowPatterns *patterns, gint place, const guint *nodes,
+           guint n_nodes)
 {
     Option *option = g_new0(Option, 1);
     option->patterns = patterns;
+    option->place = place;
     option->n_nodes = n_nodes;
     option->nodes = g_memdup2(nodes, n_nodes * sizeof(*nodes));
     set_ports(search, option);
@@ -203,16 +216,17 @@ add_option(Search *search, const CtVariant *variant, const CtRow *row,
            const CtRowPatterns *patterns, const guint *nodes, guint n_nodes, GString *reasons)
 {
     GPtrArray *options = search->options[nodes[0]];
+    const gint place = place_of(search, variant, nodes[0]);
     Option *option = NULL;
     for (guint i = 0; i < options->len && !option; i++) {
         Option *other = g_ptr_array_index(options, i);
-        if (other->patterns == patterns && other->n_nodes == n_nodes)
+        if (other->patterns == patterns && other->place == place && other->n_nodes == n_nodes)
             option = other;
     }
     if (!option) {
         if (n_nodes == 1 && g_ptr_array_find(search->failed, patterns, NULL))
             return;
-        option = option_new(search, patterns, nodes, n_nodes);
+        option = option_new(search, patterns, place, nodes, n_nodes);
         g_autoptr(GError) cause = NULL;
         if (!ct_row_bind(patterns, &option->row_ports, 0, NULL, NULL, option->canonical, &cause)) {
             g_string_append_printf(reasons, "%s%s '%s': %s", reasons->len ? "; " : "",
@@ -225,7 +239,8 @@ add_option(Search *search, const CtVariant *variant, const CtRow *row,
         set_load(search, option);
         g_ptr_array_add(options, option);
     }
-    const gdouble seconds = ct_cost_seconds(&search->planner->machine, variant, row, &option->load);
+    const gdouble seconds =
+        ct_cost_seconds(&search->planner->machine, variant, row, &option->load, place);
     if (seconds < option->seconds) {
         option->variant = variant;
         option->row = row;
@@ -240,34 +255,40 @@ surroundings(const Search *search, const Option *option)
     gdouble sum = 0;
     for (guint p = 0; p < option->n_ports; p++) {
         const CtLayout *layout = &option->canonical[p];
-        CtLayout turned = *layout;
+        const CtSpot here = {*layout, option->place};
+        CtSpot turned = here;
         for (guint a = 0; a < layout->n_axes; a++)
-            turned.axes[a] = layout->axes[layout->n_axes - 1 - a];
+            turned.layout.axes[a] = layout->axes[layout->n_axes - 1 - a];
         CtBridge bridge;
         if (layout->n_axes > 0) {
-            ct_bridge_find(&bridge, search->planner, option->ports[p].stream, layout, &turned);
+            ct_bridge_find(&bridge, search->planner, option->ports[p].stream, &here, &turned);
             sum += bridge.seconds;
         }
     }
     return sum;
 }
 
+/* At each place by itself: what is slow there may still be cheaper than copies to another. */
 static void
-drop_hopeless(Search *search, guint n)
+drop_hopeless(Search *search, guint n, gint place)
 {
     GPtrArray *options = search->options[n];
     const Option *best = NULL;
+    guint n_here = 0;
     for (guint i = 0; i < options->len; i++) {
         const Option *option = g_ptr_array_index(options, i);
+        if (option->place != place)
+            continue;
+        n_here++;
         if (option->n_nodes == 1 && (!best || option->seconds < best->seconds))
             best = option;
     }
-    if (!best || options->len == 1)
+    if (!best || n_here == 1)
         return;
     const gdouble limit = hopeless * (best->seconds + surroundings(search, best));
     for (guint i = options->len; i-- > 0;) {
         const Option *option = g_ptr_array_index(options, i);
-        if (option->n_nodes == 1 && option->seconds > limit)
+        if (option->place == place && option->n_nodes == 1 && option->seconds > limit)
             g_ptr_array_remove_index(options, i);
     }
 }
@@ -299,7 +320,8 @@ find_options(Search *search, guint n, GString *reasons, GError **error)
             add_option(search, variant, row, patterns, nodes, n_nodes, reasons);
         }
     }
-    drop_hopeless(search, n);
+    for (gint place = CT_HOST; place < (gint)search->planner->machine.n_devices; place++)
+        drop_hopeless(search, n, place);
     return TRUE;
 }
 
@@ -354,7 +376,7 @@ spread_orders(Search *search, const CtArrangement *arrangement)
 static gboolean
 same_layouts(const CtArrangement *a, const CtArrangement *b, guint n_inputs, guint n_outputs)
 {
-    if (a->n_nodes != b->n_nodes)
+    if (a->n_nodes != b->n_nodes || a->place != b->place)
         return FALSE;
     for (guint i = 0; i < n_inputs; i++) {
         if (!ct_layout_equal(&a->inputs[i], &b->inputs[i]))
@@ -376,6 +398,7 @@ keep_arrangement(Search *search, const Option *option, const CtLayout *inputs,
     CtArrangement *arrangement = g_new0(CtArrangement, 1);
     arrangement->variant = option->variant;
     arrangement->row = option->row;
+    arrangement->place = option->place;
     arrangement->n_nodes = option->n_nodes;
     arrangement->nodes = g_memdup2(option->nodes, option->n_nodes * sizeof(guint));
     arrangement->inputs = g_memdup2(inputs, (n_inputs + 1) * sizeof(*inputs));
@@ -384,8 +407,10 @@ keep_arrangement(Search *search, const Option *option, const CtLayout *inputs,
     arrangement->seconds = option->seconds;
 
     GPtrArray *own = search->candidates->nodes[option->nodes[0]];
+    guint n_here = 0;
     for (guint i = 0; i < own->len; i++) {
         CtArrangement *other = g_ptr_array_index(own, i);
+        n_here += other->place == option->place;
         if (other->nodes[0] != option->nodes[0] ||
             !same_layouts(arrangement, other, n_inputs, n_outputs))
             continue;
@@ -397,7 +422,7 @@ keep_arrangement(Search *search, const Option *option, const CtLayout *inputs,
         arrangement_free(arrangement);
         return;
     }
-    if (own->len >= MAX_OF_NODE) {
+    if (n_here >= MAX_OF_NODE) {
         arrangement_free(arrangement);
         return;
     }

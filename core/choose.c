@@ -4,17 +4,18 @@
  *
  * Each node is a variable whose choices are its arrangements; an arrangement over several nodes is
  * a choice of each of them, and its pairs forbid that it be chosen for some only. A link with one
- * reader is a pair, at the cost of the bridge between the two layouts. Readers of one output share
- * what is inserted: the outlet becomes a variable of its own, whose choices are the sets of layouts
- * that are made. The writer pays for the set, and a reader may only have a layout that is in it. */
+ * reader is a pair, at the cost of the bridge between the two spots: layouts and places. Readers of
+ * one output share what is inserted: the outlet becomes a variable of its own, whose choices are
+ * the sets of spots that are made. The writer pays for the set, and a reader may only have a spot
+ * that is in it. */
 #include "planner.h"
 #include "solve.h"
 
 #include <math.h>
 
-/* Of an outlet: beyond so many sets of layouts, larger ones are left out; beyond so many layouts,
- * its readers are looked at one by one. */
-enum { MAX_SETS = 512, MAX_LAYOUTS = 64 };
+/* Of an outlet: beyond so many sets of spots, larger ones are left out; beyond so many spots, its
+ * readers are looked at one by one. */
+enum { MAX_SETS = 512, MAX_SPOTS = 64 };
 
 static void
 outlet_free(gpointer data)
@@ -84,42 +85,55 @@ arrangement_at(const Choice *choice, guint node, guint i)
     return g_ptr_array_index(choice->candidates->nodes[node], i);
 }
 
-/* The layout that node `node` writes, NULL where the output stays inside the arrangement. */
-static const CtLayout *
-written(const CtArrangement *arrangement, guint node, guint port)
+/* What node `node` writes, FALSE where the output stays inside the arrangement. */
+static gboolean
+written(const CtArrangement *arrangement, guint node, guint port, CtSpot *spot)
 {
-    return arrangement->nodes[arrangement->n_nodes - 1] == node ? &arrangement->outputs[port]
-                                                                : NULL;
+    if (arrangement->nodes[arrangement->n_nodes - 1] != node)
+        return FALSE;
+    *spot = (CtSpot){arrangement->outputs[port], arrangement->place};
+    return TRUE;
 }
 
-static const CtLayout *
-wanted(const CtArrangement *arrangement, guint node, guint port)
+static gboolean
+wanted(const CtArrangement *arrangement, guint node, guint port, CtSpot *spot)
 {
-    return arrangement->nodes[0] == node ? &arrangement->inputs[port] : NULL;
+    if (arrangement->nodes[0] != node)
+        return FALSE;
+    *spot = (CtSpot){arrangement->inputs[port], arrangement->place};
+    return TRUE;
 }
 
-/* Adds `layout` to the different ones and returns its index. */
+static const CtSpot *
+spot_at(const GArray *spots, guint i)
+{
+    return &g_array_index(spots, CtSpot, i);
+}
+
+/* Adds `spot` to the different ones and returns its index. */
 static guint
-layout_index(GArray *layouts, const CtLayout *layout)
+spot_index(GArray *spots, const CtSpot *spot)
 {
-    for (guint i = 0; i < layouts->len; i++) {
-        if (ct_layout_equal(&g_array_index(layouts, CtLayout, i), layout))
+    for (guint i = 0; i < spots->len; i++) {
+        const CtSpot *other = spot_at(spots, i);
+        if (other->place == spot->place && ct_layout_equal(&other->layout, &spot->layout))
             return i;
     }
-    g_array_append_val(layouts, *layout);
-    return layouts->len - 1;
+    g_array_append_val(spots, *spot);
+    return spots->len - 1;
 }
 
-/* Indices in `layouts` of what each arrangement of a node has at a port; −1: nothing there. */
+/* Indices in `spots` of what each arrangement of a node has at a port; −1: nothing there. */
 static gint *
-port_indices(const Choice *choice, guint node, guint port, gboolean writes, GArray *layouts)
+port_indices(const Choice *choice, guint node, guint port, gboolean writes, GArray *spots)
 {
     gint *indices = g_new(gint, n_arrangements(choice, node) + 1);
     for (guint i = 0; i < n_arrangements(choice, node); i++) {
         const CtArrangement *arrangement = arrangement_at(choice, node, i);
-        const CtLayout *layout =
-            writes ? written(arrangement, node, port) : wanted(arrangement, node, port);
-        indices[i] = layout ? (gint)layout_index(layouts, layout) : -1;
+        CtSpot spot;
+        const gboolean there = writes ? written(arrangement, node, port, &spot)
+                                      : wanted(arrangement, node, port, &spot);
+        indices[i] = there ? (gint)spot_index(spots, &spot) : -1;
     }
     return indices;
 }
@@ -131,8 +145,8 @@ find_bridges(const Choice *choice, const CtStream *stream, const GArray *from, c
     CtBridge *bridges = g_new(CtBridge, (gsize)from->len * to->len + 1);
     for (guint w = 0; w < from->len; w++) {
         for (guint r = 0; r < to->len; r++)
-            ct_bridge_find(&bridges[w * to->len + r], choice->planner, stream,
-                           &g_array_index(from, CtLayout, w), &g_array_index(to, CtLayout, r));
+            ct_bridge_find(&bridges[w * to->len + r], choice->planner, stream, spot_at(from, w),
+                           spot_at(to, r));
     }
     return bridges;
 }
@@ -142,8 +156,8 @@ static void
 add_link(Choice *choice, const CtOutlet *outlet, const CtPlanReader *reader)
 {
     const CtStream *stream = &node_at(choice, outlet->node)->node.outputs[outlet->port];
-    g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtLayout));
-    g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtLayout));
+    g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtSpot));
+    g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtSpot));
     g_autofree gint *writes = port_indices(choice, outlet->node, outlet->port, TRUE, from);
     g_autofree gint *reads = port_indices(choice, reader->node, reader->port, FALSE, to);
     g_autofree CtBridge *bridges = find_bridges(choice, stream, from, to);
@@ -166,13 +180,13 @@ add_link(Choice *choice, const CtOutlet *outlet, const CtPlanReader *reader)
     ct_solver_add_pair(choice->solver, outlet->node, reader->node, costs);
 }
 
-/* The sets of layouts, as bits, that an outlet may be had in: those that some reader cannot do
+/* The sets of spots, as bits, that an outlet may be had in: those that some reader cannot do
  * without, and with them any of the others, the fewest first, and all. *complete tells whether
  * there are no further sets. */
 static GArray *
 list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
 {
-    guint others[MAX_LAYOUTS];
+    guint others[MAX_SPOTS];
     guint n_others = 0;
     for (guint i = 0; i < n; i++) {
         if (!(needed >> i & 1))
@@ -190,7 +204,7 @@ list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
             *complete = FALSE;
             break;
         }
-        guint chosen[MAX_LAYOUTS];
+        guint chosen[MAX_SPOTS];
         for (guint k = 0; k < size; k++)
             chosen[k] = k;
         for (gboolean more = TRUE; more;) {
@@ -212,24 +226,50 @@ list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
     return sets;
 }
 
-/* What it costs to make all layouts of `set` from one: a step that two bridges begin with is made
- * once. */
-static gdouble
-cost_of_set(const CtBridge *bridges, const CtStream *stream, guint n, guint64 set)
+/* The steps of the bridges from one spot, each known by what it makes: a step that several bridges
+ * have is made once. */
+typedef struct {
+    guint n_made;
+    guint *makes; /* [bridge][step] below n_made */
+} Steps;
+
+enum { MAX_STEPS = G_N_ELEMENTS(((CtBridge *)NULL)->steps) };
+
+static void
+find_steps(Steps *steps, const CtBridge *bridges, const CtStream *stream, guint n)
 {
+    g_autoptr(GArray) made = g_array_new(FALSE, FALSE, sizeof(CtSpot));
+    steps->makes = g_new(guint, (gsize)MAX_STEPS * n + 1);
+    for (guint r = 0; r < n; r++) {
+        for (guint k = 0; k < bridges[r].n_steps; k++) {
+            const CtSpot *to = &bridges[r].steps[k].to;
+            guint i = 0;
+            while (i < made->len && !ct_spot_same_memory(spot_at(made, i), to, stream))
+                i++;
+            if (i == made->len)
+                g_array_append_val(made, *to);
+            steps->makes[MAX_STEPS * r + k] = i;
+        }
+    }
+    steps->n_made = made->len;
+}
+
+/* What it costs to make all spots of `set` from one. */
+static gdouble
+cost_of_set(const CtBridge *bridges, const Steps *steps, guint n, guint64 set)
+{
+    g_autofree gboolean *is_made = g_new0(gboolean, steps->n_made + 1);
     gdouble sum = 0;
     for (guint r = 0; r < n; r++) {
         if (!(set >> r & 1))
             continue;
-        const CtBridge *bridge = &bridges[r];
-        if (bridge->seconds == HUGE_VAL)
+        if (bridges[r].seconds == HUGE_VAL)
             return HUGE_VAL;
-        gboolean shared = FALSE;
-        for (guint q = 0; q < r && bridge->n_steps > 0 && !shared; q++)
-            shared = set >> q & 1 && bridges[q].n_steps > 0 &&
-                     ct_layout_same_memory(&bridges[q].steps[0].to, &bridge->steps[0].to, stream);
-        for (guint k = shared; k < bridge->n_steps; k++)
-            sum += bridge->steps[k].seconds;
+        for (guint k = 0; k < bridges[r].n_steps; k++) {
+            const guint made = steps->makes[MAX_STEPS * r + k];
+            sum += is_made[made] ? 0 : bridges[r].steps[k].seconds;
+            is_made[made] = TRUE;
+        }
     }
     return sum;
 }
@@ -240,15 +280,15 @@ add_fan(Choice *choice, const CtOutlet *outlet)
 {
     const CtStream *stream = &node_at(choice, outlet->node)->node.outputs[outlet->port];
     const guint n_readers = outlet->readers->len;
-    g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtLayout));
-    g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtLayout));
+    g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtSpot));
+    g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtSpot));
     g_autofree gint *writes = port_indices(choice, outlet->node, outlet->port, TRUE, from);
     g_autoptr(GPtrArray) reads = g_ptr_array_new_with_free_func(g_free);
     for (guint i = 0; i < n_readers; i++) {
         const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
         g_ptr_array_add(reads, port_indices(choice, reader->node, reader->port, FALSE, to));
     }
-    if (to->len > MAX_LAYOUTS) {
+    if (to->len > MAX_SPOTS) {
         for (guint i = 0; i < n_readers; i++)
             add_link(choice, outlet, &g_array_index(outlet->readers, CtPlanReader, i));
         return FALSE;
@@ -269,17 +309,20 @@ add_fan(Choice *choice, const CtOutlet *outlet)
     g_autofree gdouble *free_of_charge = g_new0(gdouble, sets->len);
     const guint variable = ct_solver_add_variable(choice->solver, sets->len, free_of_charge);
     const guint n_writes = n_arrangements(choice, outlet->node);
-    g_autofree gdouble *of_layout = g_new(gdouble, (gsize)from->len * sets->len + 1);
+    g_autofree gdouble *of_spot = g_new(gdouble, (gsize)from->len * sets->len + 1);
     for (guint w = 0; w < from->len; w++) {
+        Steps steps;
+        find_steps(&steps, &bridges[w * to->len], stream, to->len);
         for (guint s = 0; s < sets->len; s++)
-            of_layout[w * sets->len + s] = cost_of_set(&bridges[w * to->len], stream, to->len,
-                                                       g_array_index(sets, guint64, s));
+            of_spot[w * sets->len + s] = cost_of_set(&bridges[w * to->len], &steps, to->len,
+                                                     g_array_index(sets, guint64, s));
+        g_free(steps.makes);
     }
     gdouble *costs = g_new(gdouble, (gsize)n_writes * sets->len);
     for (guint w = 0; w < n_writes; w++) {
         for (guint s = 0; s < sets->len; s++)
             costs[w * sets->len + s] =
-                writes[w] >= 0 ? of_layout[writes[w] * sets->len + s] : HUGE_VAL;
+                writes[w] >= 0 ? of_spot[writes[w] * sets->len + s] : HUGE_VAL;
     }
     ct_solver_add_pair(choice->solver, outlet->node, variable, costs);
 
@@ -322,8 +365,8 @@ report_stuck(Choice *choice, const GPtrArray *outlets, GError **error)
         for (guint i = 0; i < outlet->readers->len; i++) {
             const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
             const CtGraphNode *node = node_at(choice, reader->node);
-            g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtLayout));
-            g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtLayout));
+            g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtSpot));
+            g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtSpot));
             g_free(port_indices(choice, outlet->node, outlet->port, TRUE, from));
             g_free(port_indices(choice, reader->node, reader->port, FALSE, to));
             g_autofree CtBridge *bridges =
@@ -333,8 +376,8 @@ report_stuck(Choice *choice, const GPtrArray *outlets, GError **error)
                 meets |= bridges[b].seconds < HUGE_VAL;
             if (meets || from->len == 0 || to->len == 0)
                 continue;
-            g_autofree char *given = ct_layout_to_string(&g_array_index(from, CtLayout, 0));
-            g_autofree char *wants = ct_layout_to_string(&g_array_index(to, CtLayout, 0));
+            g_autofree char *given = ct_layout_to_string(&spot_at(from, 0)->layout);
+            g_autofree char *wants = ct_layout_to_string(&spot_at(to, 0)->layout);
             return ct_graph_error(node, &node->from[reader->port].place, CT_ERROR_LAYOUT, error,
                                   "port '%s' wants %s, but is given %s by '%s', and no transpose "
                                   "or conversion that is installed leads there",

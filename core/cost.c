@@ -2,6 +2,7 @@
 /* What running something costs, by the roofs of the machine. */
 #include "cost.h"
 
+#include <math.h>
 #include <unistd.h>
 
 /* Used where the machine does not say. */
@@ -14,6 +15,16 @@ static const gdouble usual_bandwidth = 12e9;
 
 /* What is not repeated along time is done once; this spreads it over a long run. */
 static const gdouble once_per_second = 1e-3;
+
+/* Bytes per second between the host and a device, and from a device to its peer: what links of the
+ * fifth generation of PCI Express, and NVLink, give of theirs. */
+static const gdouble host_copy_rate = 50e9;
+static const gdouble peer_copy_rate = 200e9;
+
+/* What enqueuing a firing's kernels costs. */
+static const gdouble launch_seconds = 5e-6;
+
+static const gsize usual_device_bytes = 32 << 20;
 
 /* Single-precision operations per clock: two units of fused multiply-adds, lanes of the vector. */
 static const gdouble operations_per_clock[CT_N_ISAS] = {
@@ -47,6 +58,8 @@ ct_machine_init(CtMachine *machine, guint n_workers)
         .cache_bytes = cache > 0 ? (gsize)cache : usual_cache,
         .memory_bytes = pages > 0 && page > 0 ? (gsize)pages * (gsize)page : 0,
         .bandwidth = usual_bandwidth,
+        .no_device = "nobody has looked for any",
+        .device_bytes = usual_device_bytes,
     };
     for (guint isa = 0; isa < CT_N_ISAS; isa++)
         machine->peak[isa] = clock * operations_per_clock[isa];
@@ -104,13 +117,35 @@ ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *i
         load->bytes += sample_bytes(&last->outputs[i], &outputs[i]);
 }
 
+/* Seconds that a second of stream costs by the firings that it takes. */
+static gdouble
+launches(const CtMachine *machine, const CtLoad *load)
+{
+    return launch_seconds * load->rate * load->bytes / (gdouble)machine->device_bytes;
+}
+
 gdouble
 ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
-                const CtLoad *load)
+                const CtLoad *load, gint place)
 {
-    const gdouble moving = load->bytes / machine->bandwidth;
-    const gdouble computing = load->operations / machine->peak[variant->isa];
+    const gboolean on_host = place == CT_HOST;
+    const gdouble bandwidth = on_host ? machine->bandwidth : machine->devices[place].bandwidth;
+    const gdouble peak = on_host ? machine->peak[variant->isa] : machine->devices[place].peak;
     const gdouble efficiency = CLAMP(row->efficiency, 1e-4, 1);
-    const guint n_workers = variant->split ? machine->n_workers : 1;
-    return load->rate * MAX(moving, computing) / efficiency / n_workers;
+    const gdouble seconds =
+        load->rate * MAX(load->bytes / bandwidth, load->operations / peak) / efficiency;
+    if (on_host)
+        return seconds / (variant->split ? machine->n_workers : 1);
+    return seconds + launches(machine, load);
+}
+
+gdouble
+ct_cost_copy_seconds(const CtMachine *machine, const CtLoad *load, gint from, gint to)
+{
+    const gboolean is_peer = from != CT_HOST && to != CT_HOST;
+    if (is_peer && !(machine->are_peers && machine->are_peers((guint)from, (guint)to)))
+        return HUGE_VAL;
+    /* In and out are the same bytes. */
+    return load->rate * load->bytes / 2 / (is_peer ? peer_copy_rate : host_copy_rate) +
+           launches(machine, load);
 }

@@ -106,6 +106,17 @@ ct_devices(const CtDeviceInfo **info, const char **reason)
     return found->n;
 }
 
+gboolean
+ct_device_are_peers(guint from, guint to)
+{
+    const CtCudaDriver *driver = ct_cuda_driver(NULL);
+    CtCuDevice a, b;
+    int can = 0;
+    return driver && driver->device_get(&a, (int)from) == CT_CUDA_SUCCESS &&
+           driver->device_get(&b, (int)to) == CT_CUDA_SUCCESS &&
+           driver->can_access_peer(&can, a, b) == CT_CUDA_SUCCESS && can;
+}
+
 /* ---- one of them ---- */
 
 CtDevice *

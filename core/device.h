@@ -11,6 +11,9 @@
  * unless `reason` is NULL) says why. Looked for once. */
 guint ct_devices(const CtDeviceInfo **info, const char **reason);
 
+/* Whether one device copies to the memory of another without the host. Opens neither. */
+gboolean ct_device_are_peers(guint from, guint to);
+
 /* Opens device `index`; the driver counts its openings. */
 CtDevice *ct_device_open(guint index, GError **error);
 /* An architecture without a device: 90 for compute capability 9.0. */

@@ -128,10 +128,12 @@ ct_pipeline_set_backend(CtPipeline *pipeline, const char *node, const char *back
     if ((node && !find_entry(pipeline, node, error)) ||
         !ct_config_backend_parse(&parsed, backend, error))
         return FALSE;
-    if (node)
+    if (node) {
         g_hash_table_insert(pipeline->plan_options.backends, g_strdup(node), g_strdup(backend));
-    else
+    } else {
         pipeline->plan_options.backend = parsed.backend;
+        pipeline->plan_options.device = parsed.device;
+    }
     return TRUE;
 }
 

@@ -2,10 +2,8 @@
 /* The plan: which variant runs each node, how every link lies in memory, what was inserted. */
 #pragma once
 
+#include "cost.h"
 #include "graph.h"
-
-/* Where memory is: the host's, or that of the device with this number. */
-#define CT_HOST (-1)
 
 /* A stream of a device, on which its nodes enqueue: what is enqueued on one runs in order. */
 typedef enum {
@@ -16,6 +14,7 @@ typedef enum {
     CT_N_QUEUE_KINDS
 } CtQueueKind;
 
+/* Nodes of a device that data flows between share a queue of each kind that they need. */
 typedef struct {
     gint device;
     CtQueueKind kind;
@@ -32,7 +31,8 @@ typedef struct {
     guint n_nodes;
     const CtGraphNode *graph_node; /* of the last covered; NULL: inserted */
     gboolean inserted;
-    gint place; /* where it runs: CT_HOST, or the device on which it enqueues */
+    gint place; /* where it runs: CT_HOST, or the device on which it enqueues. Its outputs lie there
+                   too, and its inputs; those of an inserted copy where their links say */
     gint queue; /* of the plan's; −1: it runs on the host */
     guint n_inputs;
     gint *inputs;      /* links; −1: not connected, or connected for its description alone */
@@ -61,6 +61,7 @@ typedef struct {
     guint port;
     const CtStream *stream;
     CtLayout layout;    /* concrete */
+    gint place;         /* in whose memory: CT_HOST or a device */
     gint64 max_samples; /* the most that a firing of the writer makes */
     gint64 granule;     /* samples of a block where the layout blocks time, else 1 */
     gint64 history;     /* the most samples that a reader may be left with, too few for it to fire,
@@ -69,8 +70,7 @@ typedef struct {
     gint64 capacity;    /* samples that the ring holds beside the history in front of it: room for
                            two firings of the writer and one of the reader that wants most */
     gsize bytes;        /* of the ring */
-    gint place;         /* of its memory */
-    gsize offset;       /* on a device: in the plan's memory there */
+    gsize offset;       /* on a device: where it lies in the arena, a multiple of 256 */
     gboolean transient; /* on a device: every firing of the readers drains it, so that it may share
                            memory with links that never live at the same time; written and read on
                            one queue. It lives from the firing of its writer to that of the last of
@@ -83,8 +83,13 @@ typedef struct {
     CtBackend backend;    /* for all nodes that the graph leaves open; CT_N_BACKENDS: the best */
     GHashTable *backends; /* node name → "reference" …: --backend; NULL: none */
     GHashTable *variants; /* node name → variant name: --variant; NULL: none */
+    gint device;          /* with `backend` cuda; −1: any */
     guint n_in_flight;    /* firings of a device's node; 0: three */
     gsize cache_bytes;    /* aim for the bytes of a link between workers; 0: from the machine */
+    gsize device_bytes;   /* aim for the bytes of a link on a device; 0: 32 MiB */
+    guint n_devices;      /* with `devices` */
+    const CtDeviceInfo *devices; /* as if the machine had these; NULL: its own */
+    gboolean no_peers;           /* with `devices`: each copies to the host alone */
 } CtPlanOptions;
 
 typedef struct {
@@ -95,7 +100,7 @@ typedef struct {
     GArray *queues;      /* of CtPlanQueue */
     guint n_in_flight;   /* firings of a device's node that may be enqueued and not have run */
     guint n_devices;     /* one more than the highest number of a device in the plan */
-    gsize *device_bytes; /* [n_devices] memory for the links there */
+    gsize *device_bytes; /* [n_devices] of the arena in which its links lie */
     gsize bytes;         /* of all rings in host memory */
     gdouble seconds;     /* predicted for a second of stream, all nodes together */
     gboolean exact;      /* no other choice is predicted to cost less */

@@ -41,13 +41,6 @@ check_names(const CtPlanner *planner, GHashTable *table, const char *option, GEr
     return TRUE;
 }
 
-CtBackend
-ct_planner_backend(const CtPlanner *planner)
-{
-    return planner->options->backend != CT_N_BACKENDS ? planner->options->backend
-                                                      : planner->graph->config->backend.backend;
-}
-
 /* Whether the stage has variants for the backend at all, fused ones left aside. */
 static gboolean
 knows_backend(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
@@ -61,23 +54,117 @@ knows_backend(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
     return FALSE;
 }
 
+/* ---- what is asked for ---- */
+
+/* The backend and device for all that names none. */
+static CtConfigBackend
+common_backend(const CtPlanner *planner)
+{
+    const CtPlanOptions *options = planner->options;
+    return options->backend != CT_N_BACKENDS ? (CtConfigBackend){options->backend, options->device}
+                                             : planner->graph->config->backend;
+}
+
+CtBackend
+ct_planner_backend(const CtPlanner *planner)
+{
+    return common_backend(planner).backend;
+}
+
+/* Of this node: the command line's, the stage's, or the one for all, which a stage that knows no
+ * such backend does not heed: files are read and written by the host. *place, unless it is NULL, is
+ * where that stands. */
+static CtConfigBackend
+backend_of(const CtPlanner *planner, const CtGraphNode *node, CtPlace *place)
+{
+    const char *given = planner->options->backends
+                            ? g_hash_table_lookup(planner->options->backends, node->config->name)
+                            : NULL;
+    CtConfigBackend backend = node->config->backend;
+    CtPlace where = node->config->backend_place;
+    if (given && ct_config_backend_parse(&backend, given, NULL))
+        where = (CtPlace){.file = "--backend"};
+    const CtConfigBackend common = common_backend(planner);
+    if (backend.backend == CT_N_BACKENDS &&
+        knows_backend(planner, node->node.stage, common.backend)) {
+        backend = common;
+        where = planner->graph->config->backend_place;
+    }
+    /* `cuda` by itself is any device: the one that the others are on. */
+    if (backend.backend == CT_CUDA && backend.device < 0)
+        backend.device = common.backend == CT_CUDA ? common.device : -1;
+    if (place)
+        *place = where;
+    return backend;
+}
+
+gint
+ct_planner_place(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant)
+{
+    if (variant->backend != CT_CUDA)
+        return CT_HOST;
+    const CtConfigBackend backend = backend_of(planner, node, NULL);
+    return backend.backend == CT_CUDA ? MAX(backend.device, 0) : 0;
+}
+
+/* ---- whether it is there ---- */
+
+/* Why the device that is asked for is not to be had, allocated; NULL where it is. */
+static char *
+lacks_device(const CtPlanner *planner, const CtConfigBackend *backend)
+{
+    const guint n = planner->machine.n_devices;
+    if (n == 0)
+        return g_strdup_printf("backend 'cuda' is asked for, but there is no CUDA device: %s",
+                               planner->machine.no_device);
+    if (backend->device < (gint)n)
+        return NULL;
+    if (n == 1)
+        return g_strdup_printf("backend 'cuda:%d' is asked for, but this machine has one CUDA "
+                               "device, cuda:0",
+                               backend->device);
+    return g_strdup_printf("backend 'cuda:%d' is asked for, but this machine has %u CUDA devices, "
+                           "cuda:0 to cuda:%u",
+                           backend->device, n, n - 1);
+}
+
 /* A device asked for in general passes over some stages, but must not pass over every one. */
 static gboolean
-check_device(const CtPlanner *planner, GError **error)
+check_common(const CtPlanner *planner, GError **error)
 {
-    if (ct_planner_backend(planner) != CT_CUDA)
+    static const CtPlace option = {.file = "--backend"};
+    const CtConfigBackend backend = common_backend(planner);
+    const gboolean is_option = planner->options->backend != CT_N_BACKENDS;
+    const CtPlace *place = is_option ? &option : &planner->graph->config->backend_place;
+    if (backend.backend != CT_CUDA)
         return TRUE;
+    gboolean any = FALSE;
     for (guint i = 0; i < planner->graph->nodes->len; i++) {
         const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
-        if (knows_backend(planner, node->node.stage, CT_CUDA))
-            return TRUE;
+        any |= knows_backend(planner, node->node.stage, CT_CUDA);
     }
-    static const CtPlace option = {.file = "--backend"};
-    const gboolean is_option = planner->options->backend == CT_CUDA;
-    return ct_place_error(is_option ? &option : &planner->graph->config->backend_place,
-                          CT_ERROR_DEVICE, error,
-                          "backend 'cuda' is asked for, but no stage of this graph has a variant "
-                          "for it");
+    if (!any)
+        return ct_place_error(place, CT_ERROR_DEVICE, error,
+                              "backend 'cuda' is asked for, but no stage of this graph has a "
+                              "variant for it");
+    g_autofree char *lack = lacks_device(planner, &backend);
+    return !lack || ct_place_error(place, CT_ERROR_DEVICE, error, "%s", lack);
+}
+
+static gboolean
+check_nodes(const CtPlanner *planner, GError **error)
+{
+    for (guint i = 0; i < planner->graph->nodes->len; i++) {
+        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
+        CtPlace place;
+        const CtConfigBackend backend = backend_of(planner, node, &place);
+        if (backend.backend != CT_CUDA || !knows_backend(planner, node->node.stage, CT_CUDA))
+            continue;
+        g_autofree char *lack = lacks_device(planner, &backend);
+        if (lack)
+            return ct_graph_error(node, &place, CT_ERROR_DEVICE, error, "%s", lack);
+    }
+    return TRUE;
 }
 
 gboolean
@@ -87,40 +174,18 @@ ct_planner_check_options(const CtPlanner *planner, GError **error)
     if (!check_names(planner, options->backends, "--backend", error) ||
         !check_names(planner, options->variants, "--variant", error))
         return FALSE;
-    if (!check_device(planner, error))
-        return FALSE;
-    if (!options->backends)
-        return TRUE;
     GHashTableIter iter;
     gpointer key, value;
-    g_hash_table_iter_init(&iter, options->backends);
-    while (g_hash_table_iter_next(&iter, &key, &value)) {
+    if (options->backends)
+        g_hash_table_iter_init(&iter, options->backends);
+    while (options->backends && g_hash_table_iter_next(&iter, &key, &value)) {
         CtConfigBackend backend;
         if (!ct_config_backend_parse(&backend, value, error)) {
             g_prefix_error(error, "--backend %s=%s: ", (char *)key, (char *)value);
             return FALSE;
         }
     }
-    return TRUE;
-}
-
-/* Of this node: the command line's, the stage's, or the one for all, which a stage that knows no
- * such backend does not heed: files are read and written by the host. */
-static CtBackend
-backend_of(const CtPlanner *planner, const CtGraphNode *node)
-{
-    const char *given = planner->options->backends
-                            ? g_hash_table_lookup(planner->options->backends, node->config->name)
-                            : NULL;
-    CtConfigBackend backend;
-    if (given && ct_config_backend_parse(&backend, given, NULL))
-        return backend.backend;
-    if (node->config->backend.backend != CT_N_BACKENDS)
-        return node->config->backend.backend;
-    const CtBackend common = ct_planner_backend(planner);
-    return common != CT_N_BACKENDS && knows_backend(planner, node->node.stage, common)
-               ? common
-               : CT_N_BACKENDS;
+    return check_common(planner, error) && check_nodes(planner, error);
 }
 
 static gboolean refuse(char **reason, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -140,8 +205,8 @@ refuse(char **reason, const char *format, ...)
 gboolean
 ct_planner_can_run(const CtPlanner *planner, const CtVariant *variant, char **reason)
 {
-    if (variant->backend == CT_CUDA)
-        return refuse(reason, "there is no GPU backend");
+    if (variant->backend == CT_CUDA && planner->machine.n_devices == 0)
+        return refuse(reason, "there is no CUDA device: %s", planner->machine.no_device);
     if (!ct_registry_allows_isa(planner->registry, variant->isa))
         return refuse(reason, "wants %s, which this processor lacks or CORNERTURN_ISA forbids",
                       isa_names[variant->isa]);
@@ -159,7 +224,7 @@ ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node, const CtVar
         wanted = node->config->variant;
     if (wanted && !g_str_equal(wanted, variant->name))
         return refuse(reason, "'%s' is asked for", wanted);
-    const CtBackend backend = backend_of(planner, node);
+    const CtBackend backend = backend_of(planner, node, NULL).backend;
     if (!wanted && backend != CT_N_BACKENDS && backend != variant->backend)
         return refuse(reason, "backend '%s' is asked for", backend_names[backend]);
     return ct_planner_can_run(planner, variant, reason);

@@ -3,6 +3,7 @@
  */
 #include "planner.h"
 
+#include "device.h"
 #include "params.h"
 
 /* Firings of a device's node in flight where nobody says how many: one that runs, one to come, and
@@ -25,9 +26,9 @@ ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row, G
     return patterns;
 }
 
-/* A layout in which an output is to be had. */
+/* A spot at which an output is to be had. */
 typedef struct {
-    CtLayout layout;
+    CtSpot spot;
     guint link;
 } Made;
 
@@ -97,7 +98,7 @@ compose(const CtNode *nodes, guint n_nodes)
 
 /* A node over `n_nodes` nodes, not connected yet; takes `name`. */
 static CtPlanNode *
-plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *row,
+plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *row, gint place,
               const CtNode *nodes, guint n_nodes, const CtLayout *inputs, const CtLayout *outputs)
 {
     const CtNode *first = &nodes[0], *last = &nodes[n_nodes - 1];
@@ -105,10 +106,10 @@ plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *r
     node->name = name;
     node->variant = variant;
     node->row = row;
+    node->place = place;
+    node->queue = -1;
     node->nodes = g_memdup2(nodes, n_nodes * sizeof(*nodes));
     node->n_nodes = n_nodes;
-    node->place = CT_HOST;
-    node->queue = -1;
     node->n_inputs = first->n_inputs;
     node->inputs = g_new(gint, first->n_inputs + 1);
     node->streams = g_new0(CtStream, first->n_inputs + 1);
@@ -133,16 +134,16 @@ plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *r
     return node;
 }
 
-/* The memory of output `port` of the last node; returns the link. */
+/* The memory of output `port` of the last node, at `place`; returns the link. */
 static guint
-add_link(Build *build, CtPlanNode *writer, guint port)
+add_link(Build *build, CtPlanNode *writer, guint port, gint place)
 {
     CtPlanLink *link = g_new0(CtPlanLink, 1);
     link->writer = build->plan->nodes->len - 1;
     link->port = port;
-    link->place = writer->place;
     link->stream = writer->output_bindings[port].stream;
     link->layout = writer->output_bindings[port].layout;
+    link->place = place;
     link->readers = g_array_new(FALSE, FALSE, sizeof(CtPlanReader));
     g_ptr_array_add(build->plan->links, link);
     writer->outputs[port] = build->plan->links->len - 1;
@@ -178,9 +179,11 @@ inserted_name(Build *build, const CtOutlet *outlet, const char *stage)
 static CtValue *
 inserted_values(const Build *build, const CtBridgeStep *step)
 {
-    CtLayout layout = step->to;
+    CtLayout layout = step->to.layout;
     g_autofree char *text = NULL;
-    if (step->stage == build->planner->bridges[CT_BRIDGE_TRANSPOSE]) {
+    if (step->stage == build->planner->bridges[CT_BRIDGE_COPY]) {
+        text = g_strdup("{}");
+    } else if (step->stage == build->planner->bridges[CT_BRIDGE_TRANSPOSE]) {
         if (ct_layout_axis(&layout, "complex") < 0)
             layout.types = 0;
         g_autofree char *wanted = ct_layout_to_string(&layout);
@@ -223,13 +226,13 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
         return ct_graph_blame(writer, error, cause);
     }
     CtPlanNode *node = plan_node_new(build, g_steal_pointer(&name), step->variant, step->row,
-                                     &own->node, 1, &before->layout, &step->to);
+                                     step->place, &own->node, 1, &before->layout, &step->to.layout);
     node->inserted = TRUE;
     node->seconds = step->seconds;
     node->operations = step->load.operations;
     node->bytes = step->load.bytes;
     read_link(build, node, 0, link);
-    *made = add_link(build, node, 0);
+    *made = add_link(build, node, 0, step->to.place);
     return TRUE;
 }
 
@@ -245,31 +248,32 @@ find_outlet(const Build *build, guint node, guint port)
 }
 
 static gint
-find_made(const GArray *made, const CtLayout *layout, const CtStream *stream)
+find_made(const GArray *made, const CtSpot *spot, const CtStream *stream)
 {
     for (guint i = 0; i < made->len; i++) {
-        if (ct_layout_same_memory(&g_array_index(made, Made, i).layout, layout, stream))
+        if (ct_spot_same_memory(&g_array_index(made, Made, i).spot, spot, stream))
             return g_array_index(made, Made, i).link;
     }
     return -1;
 }
 
-/* Makes every layout in which somebody wants to read the outlet. */
+/* Makes every spot at which somebody wants to read the outlet. */
 static gboolean
-make_layouts(Build *build, guint o, const CtArrangement *const *chosen, CtPlanNode *writer,
-             GError **error)
+make_spots(Build *build, guint o, const CtArrangement *const *chosen, CtPlanNode *writer,
+           GError **error)
 {
     const CtOutlet *outlet = g_ptr_array_index(build->outlets, o);
     GArray *made = build->made[o];
     const CtStream *stream = writer->output_bindings[outlet->port].stream;
-    const Made first = {writer->output_bindings[outlet->port].layout,
-                        add_link(build, writer, outlet->port)};
+    const Made first = {{writer->output_bindings[outlet->port].layout, writer->place},
+                        add_link(build, writer, outlet->port, writer->place)};
     g_array_append_val(made, first);
     for (guint i = 0; i < outlet->readers->len; i++) {
         const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
+        const CtArrangement *to = chosen[reader->node];
+        const CtSpot wanted = {to->inputs[reader->port], to->place};
         CtBridge bridge;
-        ct_bridge_find(&bridge, build->planner, stream, &first.layout,
-                       &chosen[reader->node]->inputs[reader->port]);
+        ct_bridge_find(&bridge, build->planner, stream, &first.spot, &wanted);
         guint link = first.link;
         for (guint s = 0; s < bridge.n_steps; s++) {
             const gint known = find_made(made, &bridge.steps[s].to, stream);
@@ -299,9 +303,9 @@ build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **e
         nodes[k] = covered->node;
         g_string_append_printf(name, "%s%s", k ? "+" : "", covered->config->name);
     }
-    CtPlanNode *node =
-        plan_node_new(build, g_strdup(name->str), arrangement->variant, arrangement->row, nodes,
-                      arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
+    CtPlanNode *node = plan_node_new(
+        build, g_strdup(name->str), arrangement->variant, arrangement->row, arrangement->place,
+        nodes, arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
     node->graph_node = g_ptr_array_index(graph_nodes, n);
     node->seconds = arrangement->seconds;
     node->operations = arrangement->load.operations;
@@ -312,13 +316,13 @@ build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **e
         if (first->from[i].node < 0 || !ct_node_input_flows(&first->node, i))
             continue;
         const guint o = find_outlet(build, first->from[i].node, first->from[i].port);
-        const gint link =
-            find_made(build->made[o], &arrangement->inputs[i], &first->node.inputs[i]);
+        const CtSpot spot = {arrangement->inputs[i], arrangement->place};
+        const gint link = find_made(build->made[o], &spot, &first->node.inputs[i]);
         g_assert(link >= 0);
         read_link(build, node, i, link);
     }
     for (guint o = build->first[n]; o < build->first[n + 1]; o++) {
-        if (!make_layouts(build, o, chosen, node, error))
+        if (!make_spots(build, o, chosen, node, error))
             return FALSE;
     }
     return TRUE;
@@ -346,21 +350,57 @@ build_plan(CtPlanner *planner, CtPlan *plan, const GPtrArray *outlets,
     return TRUE;
 }
 
+static gboolean
+always_peers(G_GNUC_UNUSED guint from, G_GNUC_UNUSED guint to)
+{
+    return TRUE;
+}
+
+static void
+set_devices(CtMachine *machine, const CtPlanOptions *options)
+{
+    if (options->devices) {
+        machine->n_devices = options->n_devices;
+        machine->devices = options->devices;
+        machine->no_device = "none is given";
+        machine->are_peers = options->no_peers ? NULL : always_peers;
+    } else {
+        machine->n_devices = ct_devices(&machine->devices, &machine->no_device);
+        machine->are_peers = ct_device_are_peers;
+    }
+    if (options->device_bytes > 0)
+        machine->device_bytes = options->device_bytes;
+}
+
+void
+ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
+                const CtPlanOptions *options)
+{
+    static const char *const bridges[CT_N_BRIDGES] = {"transpose", "convert", "copy"};
+    *planner = (CtPlanner){
+        .graph = graph,
+        .registry = registry,
+        .options = options,
+        .patterns = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free),
+    };
+    for (guint kind = 0; kind < CT_N_BRIDGES; kind++)
+        planner->bridges[kind] = ct_registry_stage(registry, bridges[kind], NULL);
+    ct_machine_init(&planner->machine, options->n_workers);
+    set_devices(&planner->machine, options);
+}
+
+void
+ct_planner_clear(CtPlanner *planner)
+{
+    g_clear_pointer(&planner->patterns, g_hash_table_unref);
+}
+
 CtPlan *
 ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *options,
             GError **error)
 {
-    g_autoptr(GHashTable) patterns = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
-    CtPlanner planner = {
-        .graph = graph,
-        .registry = registry,
-        .options = options,
-        .patterns = patterns,
-    };
-    static const char *const bridges[CT_N_BRIDGES] = {"transpose", "convert"};
-    for (guint kind = 0; kind < CT_N_BRIDGES; kind++)
-        planner.bridges[kind] = ct_registry_stage(registry, bridges[kind], NULL);
-    ct_machine_init(&planner.machine, options->n_workers);
+    g_auto(CtPlanner) planner;
+    ct_planner_init(&planner, graph, registry, options);
     if (!ct_planner_check_options(&planner, error))
         return NULL;
     g_autoptr(CtPlan) plan = g_new0(CtPlan, 1);

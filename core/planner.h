@@ -6,7 +6,13 @@
 #include "plan.h"
 #include "row.h"
 
-typedef enum { CT_BRIDGE_TRANSPOSE, CT_BRIDGE_CONVERT, CT_N_BRIDGES } CtBridgeKind;
+typedef enum { CT_BRIDGE_TRANSPOSE, CT_BRIDGE_CONVERT, CT_BRIDGE_COPY, CT_N_BRIDGES } CtBridgeKind;
+
+/* How and where the memory of a stream lies. */
+typedef struct {
+    CtLayout layout; /* concrete */
+    gint place;      /* CT_HOST or a device */
+} CtSpot;
 
 /* What the choice is made of, for one graph. */
 typedef struct {
@@ -17,6 +23,11 @@ typedef struct {
     GHashTable *patterns;                 /* text of a row → CtRowPatterns, parsed once */
     const CtStage *bridges[CT_N_BRIDGES]; /* the stages that may be inserted; NULL: not installed */
 } CtPlanner;
+
+void ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
+                     const CtPlanOptions *options);
+void ct_planner_clear(CtPlanner *planner);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtPlanner, ct_planner_clear)
 
 /* The row's patterns; NULL with an error where its text is malformed. */
 const CtRowPatterns *ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row,
@@ -34,6 +45,8 @@ gboolean ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node,
                            const CtVariant *variant, char **reason);
 /* The backend for all that names none; CT_N_BACKENDS: the best. */
 CtBackend ct_planner_backend(const CtPlanner *planner);
+/* Where `variant` runs this node: the host, or the device that the graph and the options name. */
+gint ct_planner_place(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant);
 
 /* ---- candidates: candidates.c ---- */
 
@@ -43,6 +56,7 @@ typedef struct {
     const CtRow *row;
     guint n_nodes;
     guint *nodes;      /* in the graph; each feeds the next */
+    gint place;        /* where it runs, and its ports lie */
     CtLayout *inputs;  /* [inputs of the first] empty where no data flows */
     CtLayout *outputs; /* [outputs of the last] */
     CtLoad load;
@@ -67,25 +81,29 @@ typedef struct {
     const CtStage *stage;
     const CtVariant *variant;
     const CtRow *row;
-    CtLayout to;
+    gint place; /* where it runs: a copy on the device that it goes to or, to the host or another
+                   device, comes from */
+    CtSpot to;
     CtLoad load;
     gdouble seconds;
 } CtBridgeStep;
 
-/* What must stand between a writer and a reader. */
+/* What must stand between a writer and a reader: at most a transpose, a conversion, and two copies
+ * through the host. */
 typedef struct {
     guint n_steps;
-    CtBridgeStep steps[2];
+    CtBridgeStep steps[4];
     gdouble seconds; /* HUGE_VAL: there is no way */
 } CtBridge;
 
 /* Whether the memory of the stream is the same in both concrete layouts: axes of length 1 stand
  * anywhere, and an innermost `complex` is part of the type. A reader then has a view. */
 gboolean ct_layout_same_memory(const CtLayout *a, const CtLayout *b, const CtStream *stream);
-/* The cheapest way for `stream` from one concrete layout to the memory of another; types may widen.
- */
+/* The same at the same place. */
+gboolean ct_spot_same_memory(const CtSpot *a, const CtSpot *b, const CtStream *stream);
+/* The cheapest way for `stream` from one spot to the memory of another; types may widen. */
 void ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream,
-                    const CtLayout *from, const CtLayout *to);
+                    const CtSpot *from, const CtSpot *to);
 /* The type of the stream's elements in this layout: complex, where parts stand apart. */
 CtType ct_layout_stream_type(const CtLayout *layout);
 

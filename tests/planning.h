@@ -16,10 +16,23 @@ typedef struct {
     CtPlan *plan;
 } Fixture;
 
+/* A machine with one device, or two. */
+G_GNUC_UNUSED static const CtDeviceInfo devices[] = {
+    {.name = "first", .architecture = 90, .memory_bytes = 1 << 30, .bandwidth = 1e12, .peak = 1e13},
+    {.index = 1,
+     .name = "second",
+     .architecture = 90,
+     .memory_bytes = 1 << 30,
+     .bandwidth = 1e12,
+     .peak = 1e13},
+};
+
+/* A machine without any. */
 G_GNUC_UNUSED static const CtPlanOptions usual = {
     .n_workers = 2,
     .backend = CT_N_BACKENDS,
     .cache_bytes = 1 << 20,
+    .devices = devices,
 };
 
 G_GNUC_UNUSED static CtRegistry *

@@ -97,12 +97,15 @@ test_seconds(void)
     const CtRow row = {"[...] -> [...]", 0.5};
     const CtLoad bound_by_memory = {.operations = 10, .bytes = 200, .rate = 3};
     const CtLoad bound_by_operations = {.operations = 100, .bytes = 200, .rate = 3};
-    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_memory), ==, 12);
-    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations), ==, 30);
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_memory, CT_HOST), ==, 12);
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations, CT_HOST), ==,
+                      30);
     variant.split = "time";
-    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations), ==, 7.5);
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations, CT_HOST), ==,
+                      7.5);
     variant.isa = CT_ISA_AVX512;
-    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations), ==, 3.75);
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations, CT_HOST), ==,
+                      3.75);
 }
 
 static void

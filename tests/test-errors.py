@@ -191,9 +191,14 @@ GRAPHS = {
         graph("x: { stage: fail.work, from: sky, backend: cuda }"),
         "3:3: node 'x': no variant of 'fail.work' can run here (reference: backend 'cuda' is asked "
         "for)"),
-    "a device that no stage can use": (
+    "a device that is not there": (
         "backend: cuda\n" + graph("x: { stage: fail.work, from: sky }"),
-        "1:10: backend 'cuda' is asked for, but no stage of this graph has a variant for it"),
+        "1:10: backend 'cuda' is asked for, but there is no CUDA device: CORNERTURN_CUDA=off "
+        "forbids it"),
+    "a device that is not there, for one stage": (
+        "stages:\n  sky: { stage: generate, sample_rate: 1 MHz, samples: 9, backend: 'cuda:1' }\n",
+        "2:68: node 'sky': backend 'cuda' is asked for, but there is no CUDA device: "
+        "CORNERTURN_CUDA=off forbids it"),
     "a variant that is not there": (
         graph("x: { stage: fail.work, from: sky, variant: fast }"),
         "3:3: node 'x': no variant of 'fail.work' can run here (reference: 'fast' is asked for)"),
@@ -280,7 +285,8 @@ class Errors(unittest.TestCase):
         path = f"{self.folder / 'plugins'}:{os.environ['CORNERTURN_PLUGIN_PATH']}"
         return subprocess.run(
             [COMMAND, *arguments], cwd=self.folder, capture_output=True, text=True, check=False,
-            timeout=120, env={**os.environ, "CORNERTURN_PLUGIN_PATH": path, **(environment or {})},
+            timeout=120, env={**os.environ, "CORNERTURN_PLUGIN_PATH": path, "CORNERTURN_CUDA": "off",
+                              **(environment or {})},
             **options)
 
     def check_failure(self, result, message):
@@ -357,7 +363,7 @@ class Errors(unittest.TestCase):
 
     def test_plugin_of_another_abi(self):
         self.add_plugin("old")
-        self.check_left_out("ct-old.so", "is of ABI version 99, but this Cornerturn wants version 1)")
+        self.check_left_out("ct-old.so", "is of ABI version 100, but this Cornerturn wants version 2)")
 
     def test_plugin_that_is_none(self):
         self.add_plugin("foreign")

@@ -387,17 +387,48 @@ static const Mistake mistakes[] = {
      "  s: {stage: test.source}\n"
      "  a: {stage: test.lonely, from: s}\n",
      NULL, NULL, NULL, "g.yaml:3:3: node 'a': stage 'test.lonely' has no variant"},
-    {"no-gpu", CT_ERROR_LAYOUT, NULL,
+    {"no-device", CT_ERROR_DEVICE, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s, backend: cuda}\n",
      NULL, NULL, NULL,
-     "g.yaml:3:3: node 'a': no variant of 'test.pass' can run here (cpu: backend 'cuda' is asked "
-     "for; reference: backend 'cuda' is asked for; cuda: *)"},
+     "g.yaml:3:43: node 'a': backend 'cuda' is asked for, but there is no CUDA device: none is "
+     "given"},
+    {"no-device-for-all", CT_ERROR_DEVICE, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.pass, from: s}\n"
+     "backend: cuda\n",
+     NULL, NULL, NULL,
+     "g.yaml:4:10: backend 'cuda' is asked for, but there is no CUDA device: none is given"},
+    {"no-stage-for-the-device", CT_ERROR_DEVICE, NULL,
+     "  s: {stage: test.host-source}\n"
+     "  a: {stage: test.any, from: s}\n"
+     "backend: cuda\n",
+     NULL, NULL, NULL,
+     "g.yaml:4:10: backend 'cuda' is asked for, but no stage of this graph has a variant for it"},
+    {"no-device-of-option", CT_ERROR_DEVICE, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.pass, from: s}\n",
+     "backend", "a", "cuda",
+     "--backend: node 'a': backend 'cuda' is asked for, but there is no CUDA device: none is "
+     "given"},
+    {"no-device-by-variant", CT_ERROR_LAYOUT, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.pass, from: s, variant: cuda}\n",
+     NULL, NULL, NULL,
+     "g.yaml:3:3: node 'a': no variant of 'test.pass' can run here (cpu: 'cuda' is asked for; "
+     "reference: 'cuda' is asked for; cuda: there is no CUDA device: none is given)"},
+    {"stage-without-cuda", CT_ERROR_LAYOUT, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.any, from: s, backend: cuda}\n",
+     NULL, NULL, NULL,
+     "g.yaml:3:3: node 'a': no variant of 'test.any' can run here (cpu: backend 'cuda' is asked "
+     "for)"},
     {"unknown-variant", CT_ERROR_LAYOUT, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.float, from: s, variant: fast}\n",
      NULL, NULL, NULL,
-     "g.yaml:3:3: node 'a': no variant of 'test.float' can run here (cpu: 'fast' is asked for)"},
+     "g.yaml:3:3: node 'a': no variant of 'test.float' can run here (cpu: 'fast' is asked for; "
+     "cuda: 'fast' is asked for)"},
     {"does-not-fit", CT_ERROR_LAYOUT, NULL,
      "  s: {stage: test.source, type: ci8}\n"
      "  a: {stage: test.picky, from: s}\n",

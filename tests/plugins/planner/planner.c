@@ -66,6 +66,16 @@ static const CtStage source = {
     .infer = source_infer,
 };
 
+static const CtStage host_source = {
+    .name = "test.host-source",
+    .summary = "a source that only the host has",
+    .version = 1,
+    .inputs = none,
+    .outputs = anything,
+    .params = source_params,
+    .infer = source_infer,
+};
+
 /* A source of weights, described by what they are for. */
 static gboolean
 weights_infer(CtNode *node, G_GNUC_UNUSED GError **error)
@@ -312,6 +322,16 @@ static const CtStage convert = {
     .infer = convert_infer,
 };
 
+static const CtStage copy = {
+    .name = "copy",
+    .summary = "the same at another place",
+    .version = 1,
+    .inputs = free_ports,
+    .outputs = free_outputs,
+    .params = no_params,
+    .infer = pass_infer,
+};
+
 /* ---- variants ---- */
 
 #define VARIANT(variable, name_, backend_, ...)                                                    \
@@ -328,6 +348,8 @@ static const CtStage convert = {
 
 static const CtRow source_cpu_rows[] = {{"any: -> [...]", 0.5}, {NULL}};
 VARIANT(source_cpu, "cpu", CT_CPU, "test.source");
+static const CtRow host_source_cpu_rows[] = {{"any: -> [...]", 0.5}, {NULL}};
+VARIANT(host_source_cpu, "cpu", CT_CPU, "test.host-source");
 static const CtRow weights_cpu_rows[] = {{"[...] -> [channel station]", 0.5}, {NULL}};
 VARIANT(weights_cpu, "cpu", CT_CPU, "test.weights");
 static const CtRow sink_cpu_rows[] = {{"[...] ->", 0.5}, {NULL}};
@@ -397,9 +419,46 @@ VARIANT(transpose_reference, "reference", CT_REFERENCE, "transpose");
 static const CtRow convert_cpu_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
 VARIANT(convert_cpu, "cpu", CT_CPU, "convert");
 
+static const CtRow copy_cpu_rows[] = {{"{...} -> {...}", 0.5}, {NULL}};
+VARIANT(copy_cpu, "cpu", CT_CPU, "copy");
+
+/* On a device. */
+static const CtRow source_cuda_rows[] = {{"-> [...]", 0.5}, {NULL}};
+VARIANT(source_cuda, "cuda", CT_CUDA, "test.source");
+static const CtRow channel_first_cuda_rows[] = {
+    {"[channel time station pol] -> [channel time station pol]", 0.5},
+    {NULL},
+};
+VARIANT(channel_first_cuda, "cuda", CT_CUDA, "test.channel-first");
+static const CtRow needs_float_cuda_rows[] = {{"cf32|cf64[...] -> cf32|cf64[...]", 0.5}, {NULL}};
+VARIANT(needs_float_cuda, "cuda", CT_CUDA, "test.float");
+static const CtRow window_cuda_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
+VARIANT(window_cuda, "cuda", CT_CUDA, "test.window");
+static const CtRow many_cuda_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
+VARIANT(many_cuda, "cuda", CT_CUDA, "test.many");
+static const CtRow two_cuda_rows[] = {
+    {"[channel time station pol], [channel station], [...] -> [channel time station pol], "
+     "[...], [...]",
+     0.5},
+    {NULL},
+};
+VARIANT(two_cuda, "cuda", CT_CUDA, "test.two");
+static const CtRow blocked_cuda_rows[] = {
+    {"[channel time station pol time:16] -> [channel time station pol]", 0.5},
+    {NULL},
+};
+VARIANT(blocked_cuda, "cuda", CT_CUDA, "test.blocked");
+static const CtRow transpose_cuda_rows[] = {{"any: [...] -> [...]", 0.3}, {NULL}};
+VARIANT(transpose_cuda, "cuda", CT_CUDA, "transpose");
+static const CtRow convert_cuda_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
+VARIANT(convert_cuda, "cuda", CT_CUDA, "convert");
+static const CtRow copy_cuda_rows[] = {{"{...} -> {...}", 0.5}, {NULL}};
+VARIANT(copy_cuda, "cuda", CT_CUDA, "copy");
+
 #ifdef WITHOUT_BRIDGES
 G_GNUC_UNUSED static const gconstpointer left_out[] = {
-    &transpose, &convert, &transpose_cpu, &transpose_reference, &convert_cpu,
+    &transpose,           &convert,     &copy,         &transpose_cpu, &transpose_cuda,
+    &transpose_reference, &convert_cpu, &convert_cuda, &copy_cpu,      &copy_cuda,
 };
 #endif
 
@@ -427,23 +486,28 @@ static const CtVariant picky_cpu = {
 static const CtRow fused_cpu_rows[] = {{"[... time] -> [... time]", 0.9}, {NULL}};
 VARIANT(fused_cpu, "fused", CT_CPU, "test.time-last", "test.either");
 static const CtRow fused_three_cpu_rows[] = {{"[...] -> [...]", 0.9}, {NULL}};
+static const CtRow fused_cuda_rows[] = {{"[...] -> [...]", 0.9}, {NULL}};
+VARIANT(fused_cuda, "fused-cuda", CT_CUDA, "test.float", "test.window");
 VARIANT(fused_three_cpu, "fused-three", CT_CPU, "test.pass", "test.window", "test.pass");
 
 #ifdef WITHOUT_BRIDGES
 #define BRIDGES
 #define BRIDGE_VARIANTS
 #else
-#define BRIDGES         &transpose, &convert,
-#define BRIDGE_VARIANTS &transpose_cpu, &transpose_reference, &convert_cpu,
+#define BRIDGES &transpose, &convert, &copy,
+#define BRIDGE_VARIANTS                                                                            \
+    &transpose_cpu, &transpose_reference, &transpose_cuda, &convert_cpu, &convert_cuda, &copy_cpu, \
+        &copy_cuda,
 #endif
 
 static const CtStage *const stages[] = {
-    &source, &weights,     &sink,        &pass,    &any_order, &time_last,   &channel_first,
-    &either, &writes_both, &needs_float, &blocked, &planes,    &lonely,      &window,
-    &many,   &two,         &wrong,       &parts,   &picky,     BRIDGES NULL,
+    &source,        &host_source, &weights,     &sink,        &pass,    &any_order, &time_last,
+    &channel_first, &either,      &writes_both, &needs_float, &blocked, &planes,    &lonely,
+    &window,        &many,        &two,         &wrong,       &parts,   &picky,     BRIDGES NULL,
 };
 static const CtVariant *const variants[] = {
     &source_cpu,
+    &host_source_cpu,
     &weights_cpu,
     &sink_cpu,
     &pass_cpu,
@@ -463,8 +527,16 @@ static const CtVariant *const variants[] = {
     &wrong_cpu,
     &picky_cpu,
     &parts_cpu,
+    &source_cuda,
+    &channel_first_cuda,
+    &needs_float_cuda,
+    &window_cuda,
+    &many_cuda,
+    &two_cuda,
+    &blocked_cuda,
     BRIDGE_VARIANTS &fused_cpu,
     &fused_three_cpu,
+    &fused_cuda,
     NULL,
 };
 
