@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nodes on devices: random chains over host and device, cut in all ways, with as many firings in
+ * flight as you like, give one answer. */
+#include "chains.h"
+#include "device.h"
+
+#define SOURCE "/cornerturn/tests/chains.cu"
+
+/* ---- the stages on a device ---- */
+
+typedef struct {
+    Node *node; /* the test's */
+    CtDevice *device;
+    CtKernel *kernel;
+    gpointer carry;
+} Kernel;
+
+/* As in chains.cu. */
+typedef struct {
+    gint64 time, lane;
+} Steps;
+
+static gboolean
+prepare_kernel(CtPrepare *given, gpointer *state, const char *name, GError **error)
+{
+    gpointer node = NULL;
+    Kernel *self = *state = g_new0(Kernel, 1);
+    const CtKernelSpec spec = {.name = name, .source = SOURCE};
+    prepare(given, &node, NULL);
+    self->node = node;
+    self->device = given->device;
+    self->kernel = ct_kernel_new(given->device, &spec, error);
+    self->carry = ct_device_alloc(given->device, N_LANES * sizeof(gint64), "sums", error);
+    return self->kernel && self->carry;
+}
+
+static gboolean
+prepare_window(CtPrepare *given, gpointer *state, GError **error)
+{
+    return prepare_kernel(given, state, "chain_window", error);
+}
+
+static gboolean
+prepare_sum(CtPrepare *given, gpointer *state, GError **error)
+{
+    return prepare_kernel(given, state, "chain_sum", error);
+}
+
+static void
+finish_kernel(gpointer state)
+{
+    Kernel *self = state;
+    if (!self)
+        return;
+    ct_kernel_free(self->kernel);
+    ct_device_free(self->device, self->carry);
+    g_free(self);
+}
+
+static Steps
+steps_of(const CtBlock *block, const CtBinding *binding)
+{
+    return (Steps){block->stride[ct_layout_axis(&binding->layout, "time")],
+                   block->stride[ct_layout_axis(&binding->layout, "lane")]};
+}
+
+static gboolean
+work_window(gpointer state, const CtWork *work, GError **error)
+{
+    const Kernel *self = state;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    gpointer from = in->data, to = out->data;
+    Steps in_steps = steps_of(in, &self->node->in), out_steps = steps_of(out, &self->node->out);
+    gint64 n = out->n_samples, n_lanes = N_LANES;
+    gint64 hop = self->node->state.hop, window = self->node->state.window;
+    gpointer arguments[] = {&from, &in_steps, &to, &out_steps, &n, &n_lanes, &hop, &window};
+    const CtLaunch launch = {.grid = {(guint)((n * N_LANES + 63) / 64), 1, 1}, .block = {64, 1, 1}};
+    return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
+}
+
+static gboolean
+work_sum(gpointer state, const CtWork *work, GError **error)
+{
+    const Kernel *self = state;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    gpointer from = in->data, to = out->data, carry = self->carry;
+    Steps in_steps = steps_of(in, &self->node->in), out_steps = steps_of(out, &self->node->out);
+    gint64 n_in = in->n_samples, n_out = out->n_samples, index = in->index;
+    gint64 hop = self->node->state.hop;
+    gpointer arguments[] = {&from, &in_steps, &to, &out_steps, &n_in, &n_out, &index, &hop, &carry};
+    const CtLaunch launch = {.grid = {1, 1, 1}, .block = {N_LANES, 1, 1}};
+    return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
+}
+
+/* Between host and device, and on it; both sides have one layout. */
+static gboolean
+work_copy(gpointer state, const CtWork *work, GError **error)
+{
+    const Node *node = state;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    const gboolean time_first = ct_layout_axis(&node->in.layout, "time") == 0;
+    const gsize n = (gsize)out->n_samples, element = sizeof(gint64);
+    if (time_first)
+        return ct_queue_copy(work->queue, out->data, in->data, n * N_LANES * element, error);
+    return ct_queue_copy_rows(work->queue, out->data, (gsize)out->stride[0], in->data,
+                              (gsize)in->stride[0], n * element, N_LANES, error);
+}
+
+static const CtStage copy_stage = {.name = "copy", .inputs = in_port};
+static const CtVariant device_window = {.name = "device",
+                                        .backend = CT_CUDA,
+                                        .prepare = prepare_window,
+                                        .work = work_window,
+                                        .finish = finish_kernel};
+static const CtVariant device_sum = {.name = "device",
+                                     .backend = CT_CUDA,
+                                     .prepare = prepare_sum,
+                                     .work = work_sum,
+                                     .finish = finish_kernel};
+static const CtVariant device_copy = {
+    .name = "device", .backend = CT_CUDA, .prepare = prepare, .work = work_copy};
+
+/* ---- plans by hand ---- */
+
+enum { TO_DEVICE, COMPUTE, TO_HOST, N_QUEUES };
+
+static void
+place_node(Chain *chain, guint node, gint queue)
+{
+    CtPlanNode *planned = chain->plan.nodes->pdata[node];
+    planned->place = 0;
+    planned->queue = queue;
+}
+
+static void
+place_link(Chain *chain, gint link)
+{
+    ((CtPlanLink *)chain->plan.links->pdata[link])->place = 0;
+}
+
+/* The link once more, on the device or on the host. */
+static gint
+add_copy(Chain *chain, gint link, const char *layout, gint64 max_samples, gint64 ticks,
+         gboolean to_device, Test *test)
+{
+    const guint node = add_node(chain, to_device ? "to device" : "to host", &copy_stage,
+                                &device_copy, link, sample, test);
+    place_node(chain, node, to_device ? TO_DEVICE : TO_HOST);
+    const gint copied = add_output(chain, node, layout, max_samples, ticks);
+    if (to_device)
+        place_link(chain, copied);
+    return copied;
+}
+
+static gint
+last_reader(const CtPlanLink *link)
+{
+    gint last = 0;
+    for (guint r = 0; r < link->readers->len; r++)
+        last = MAX(last, (gint)g_array_index(link->readers, CtPlanReader, r).node);
+    return last;
+}
+
+/* Links of the device: those that a sum drains may share memory, of which there are two pieces that
+ * take turns; the others have their own. */
+static void
+place_memory(Chain *chain, gsize *bytes)
+{
+    const gsize piece = 1 << 16;
+    gint free_from[2] = {-1, -1};
+    *bytes = 2 * piece;
+    for (guint l = 0; l < chain->plan.links->len; l++) {
+        CtPlanLink *link = chain->plan.links->pdata[l];
+        const CtPlanNode *writer = chain->plan.nodes->pdata[link->writer];
+        if (link->place == CT_HOST)
+            continue;
+        gboolean drained = writer->queue == COMPUTE;
+        for (guint r = 0; r < link->readers->len; r++) {
+            const CtPlanNode *reader =
+                chain->plan.nodes->pdata[g_array_index(link->readers, CtPlanReader, r).node];
+            const CtPlanLink *out =
+                reader->n_outputs ? chain->plan.links->pdata[reader->outputs[0]] : NULL;
+            drained &= reader->queue == COMPUTE && out &&
+                       reader->footprint.kind == CT_FOOTPRINT_SUM &&
+                       out->max_samples * reader->footprint.hop >
+                           link->max_samples + reader->footprint.hop;
+        }
+        const guint which = free_from[0] < (gint)link->writer ? 0 : 1;
+        if (drained && free_from[which] < (gint)link->writer) {
+            link->transient = TRUE;
+            link->offset = which * piece;
+            link->history = 0;
+            link->capacity = link->max_samples;
+            free_from[which] = last_reader(link);
+        } else {
+            link->offset = *bytes;
+            *bytes += piece;
+        }
+    }
+}
+
+static void
+run_on_device(Chain *chain, gboolean poison, guint n_in_flight, GError **error)
+{
+    gsize bytes;
+    const CtPlanQueue queues[] = {
+        {0, CT_QUEUE_TO_DEVICE}, {0, CT_QUEUE_COMPUTE}, {0, CT_QUEUE_TO_HOST}};
+    g_array_append_vals(chain->plan.queues, queues, N_QUEUES);
+    size_rings(chain);
+    place_memory(chain, &bytes);
+    chain->plan.n_devices = 1;
+    chain->plan.device_bytes = &bytes;
+    chain->plan.n_in_flight = n_in_flight;
+    const CtRunOptions options = {.poison = poison};
+    g_autoptr(CtScheduler) scheduler = ct_scheduler_new(&chain->plan, &options, error);
+    if (!scheduler)
+        return;
+    ct_scheduler_start(scheduler);
+    g_assert_true(ct_scheduler_wait(scheduler, 60));
+    ct_scheduler_result(scheduler, error);
+}
+
+static guint n_transients; /* that were run */
+
+static void
+random_chain(GRand *random)
+{
+    Test test;
+    test_init(&test, g_rand_int_range(random, 0, 700));
+    if (g_rand_boolean(random))
+        test.loss = g_rand_int_range(random, 5, 200);
+    Chain chain;
+    chain_init(&chain, (guint)g_rand_int_range(random, 1, 4));
+    const guint source = add_node(
+        &chain, "source", &source_stage,
+        g_rand_boolean(random) ? &source_variant : &waiting_source_variant, -1, sample, &test);
+    if (g_rand_boolean(random))
+        ((Node *)chain.states->pdata[0])->state.random = g_rand_new_with_seed(g_rand_int(random));
+    const char *layout = layouts[g_rand_int_range(random, 0, 2)];
+    gint64 max_samples = g_rand_int_range(random, 1, 90), ticks = 2;
+    gint link = add_output(&chain, source, layout, max_samples, ticks);
+    g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
+    g_autoptr(GArray) validity = g_array_new(FALSE, FALSE, 1);
+    expect_source(&test, values, validity);
+    gboolean on_device = FALSE;
+    const gint n_stages = g_rand_int_range(random, 1, 7);
+    for (gint i = 0; i < n_stages; i++) {
+        CtFootprint rule = {.window = g_rand_int_range(random, 1, 20),
+                            .hop = g_rand_int_range(random, 1, 6)};
+        const gboolean is_sum = g_rand_int_range(random, 0, 3) > 0;
+        const gboolean to_device = g_rand_int_range(random, 0, 4) > 0;
+        if (is_sum)
+            rule = (CtFootprint){.kind = CT_FOOTPRINT_SUM, .window = rule.hop, .hop = rule.hop};
+        if (to_device != on_device)
+            link = add_copy(&chain, link, layout, max_samples, ticks, to_device, &test);
+        on_device = to_device;
+        const CtVariant *variant = is_sum ? (on_device ? &device_sum : &sum_variant)
+                                          : (on_device ? &device_window : &window_variant);
+        const guint node = add_node(&chain, "stage", is_sum ? &sum_stage : &window_stage, variant,
+                                    link, rule, &test);
+        layout = layouts[g_rand_int_range(random, 0, 2)];
+        max_samples = g_rand_int_range(random, 1, 90);
+        ticks *= rule.hop;
+        link = add_output(&chain, node, layout, max_samples, ticks);
+        if (on_device) {
+            place_node(&chain, node, COMPUTE);
+            place_link(&chain, link);
+        }
+        expect(values, validity, values->len / N_LANES, &rule);
+    }
+    if (on_device)
+        link = add_copy(&chain, link, layout, max_samples, ticks, FALSE, &test);
+    add_node(&chain, "sink", &sink_stage, &sink_variant, link, sample, &test);
+
+    g_autoptr(GError) error = NULL;
+    run_on_device(&chain, g_rand_boolean(random), (guint)g_rand_int_range(random, 1, 5), &error);
+    g_assert_no_error(error);
+    g_assert_true(test.completed);
+    g_assert_cmpmem(test.values->data, test.values->len * sizeof(gint64), values->data,
+                    values->len * sizeof(gint64));
+    g_assert_cmpmem(test.validity->data, test.validity->len, validity->data, validity->len);
+    for (guint l = 0; l < chain.plan.links->len; l++)
+        n_transients += ((CtPlanLink *)chain.plan.links->pdata[l])->transient;
+    chain_clear(&chain);
+    test_clear(&test);
+}
+
+/* Whether there is a device; otherwise skips. */
+static gboolean
+has_device(void)
+{
+    const char *reason;
+    if (ct_devices(NULL, &reason) > 0)
+        return TRUE;
+    g_autofree char *text = g_strdup_printf("no CUDA device: %s", reason);
+    g_test_skip(text);
+    return FALSE;
+}
+
+static void
+test_random(void)
+{
+    if (!has_device())
+        return;
+    const guint32 seed = (guint32)g_test_rand_int();
+    g_test_message("seed %u", seed);
+    GRand *random = g_rand_new_with_seed(seed);
+    for (guint i = 0; i < (g_test_quick() ? 150 : 1500); i++)
+        random_chain(random);
+    g_rand_free(random);
+    g_assert_cmpuint(n_transients, >, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/scheduler-device/random", test_random);
+    return g_test_run();
+}
