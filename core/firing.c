@@ -489,8 +489,8 @@ ct_firing_decide(CtRunNode *node, GError **error)
     return TRUE;
 }
 
-void
-ct_firing_decide_to_end(CtRunNode *node)
+gboolean
+ct_firing_decide_to_end(CtRunNode *node, GError **error)
 {
     for (guint i = 0; i < node->n_inputs; i++)
         node->arrivals[i] = (CtArrival){0};
@@ -498,6 +498,7 @@ ct_firing_decide_to_end(CtRunNode *node)
         node->departures[o] = (CtDeparture){0};
     node->n_items = 0;
     node->is_last = TRUE;
+    return !node->flights || ct_flight_begin(node, error);
 }
 
 gint64

@@ -108,7 +108,7 @@ gboolean ct_firing_gather(CtRunNode *node, GError **error);
 /* Without the lock: advances, and sets the blocks and the items to work on. */
 gboolean ct_firing_decide(CtRunNode *node, GError **error);
 /* An interrupted source ends with nothing more. */
-void ct_firing_decide_to_end(CtRunNode *node);
+gboolean ct_firing_decide_to_end(CtRunNode *node, GError **error);
 /* Without the lock, after work: what is invalid becomes zero. Returns the invalid lanes × samples
  * of the first output. */
 gint64 ct_firing_zero_invalid(const CtRunNode *node);

@@ -176,10 +176,17 @@ ct_flights_free(CtRunNode *node)
 /* ---- enqueuing ---- */
 
 void
+ct_flight_claim(CtRunNode *node)
+{
+    CtFlights *self = node->flights;
+    self->next = (self->first + self->n) % self->limit;
+}
+
+void
 ct_flight_gather(CtRunNode *node)
 {
-    GPtrArray *after = node->flights->after;
-    g_ptr_array_set_size(after, 0);
+    CtFlights *self = node->flights;
+    GPtrArray *after = self->after;
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring && node->inputs[i].ring->is_crossed)
             ct_ring_read_after(node->inputs[i].ring, &node->arrivals[i].block, after);
@@ -190,12 +197,10 @@ ct_flight_gather(CtRunNode *node)
     }
 }
 
-/* The slot of the firing at hand. */
 static CtFlight *
 next_flight(const CtRunNode *node)
 {
-    CtFlights *self = node->flights;
-    return &self->flights[(self->first + self->n) % self->limit];
+    return &node->flights->flights[node->flights->next];
 }
 
 gboolean
@@ -211,6 +216,7 @@ ct_flight_begin(CtRunNode *node, GError **error)
                              driver->stream_wait(self->queue->stream, self->after->pdata[k], 0),
                              error, "waiting for another queue"))
             return FALSE;
+    g_ptr_array_set_size(self->after, 0);
     ct_queue_begin(self->own);
     return ct_device_check(device,
                            driver->event_record(next_flight(node)->begun, self->queue->stream),

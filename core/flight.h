@@ -23,6 +23,7 @@ struct CtFlights {
     guint limit;       /* how many may be in flight */
     guint n;           /* how many are */
     guint first;       /* the oldest of them */
+    guint next;        /* that of the firing at hand */
     CtFlight flights[CT_MAX_IN_FLIGHT];
 };
 
@@ -31,6 +32,8 @@ gboolean ct_flights_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize u
                         GError **error);
 void ct_flights_free(CtRunNode *node);
 
+/* With the lock. A firing begins: it has a slot. */
+void ct_flight_claim(CtRunNode *node);
 /* With the lock. Gathers the events that the firing must run after. */
 void ct_flight_gather(CtRunNode *node);
 /* Without the lock. Makes the queue wait for them; then the firing may enqueue. */

@@ -117,10 +117,11 @@ ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
 }
 
 void
-ct_scheduler_claims(CtScheduler *scheduler, const CtRunNode *node)
+ct_scheduler_claims(CtScheduler *scheduler, CtRunNode *node)
 {
     if (!node->flights)
         return;
+    ct_flight_claim(node);
     CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
     watcher->busy = watcher->transients->len > 0;
 }

@@ -105,7 +105,7 @@ void ct_scheduler_stop_watchers(CtScheduler *scheduler);
  * woken when that may have changed. */
 gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock. A firing of the node begins. */
-void ct_scheduler_claims(CtScheduler *scheduler, const CtRunNode *node);
+void ct_scheduler_claims(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock, which it lets go in between: what work has enqueued is in flight. */
 void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);
 

@@ -216,11 +216,8 @@ begin(CtScheduler *scheduler, CtRunNode *node)
     pthread_mutex_unlock(&scheduler->lock);
 
     const gint64 from = now();
-    gboolean good = TRUE;
-    if (ends)
-        ct_firing_decide_to_end(node);
-    else
-        good = ct_firing_decide(node, &cause);
+    const gboolean good =
+        ends ? ct_firing_decide_to_end(node, &cause) : ct_firing_decide(node, &cause);
     const gint64 spent = now() - from;
 
     pthread_mutex_lock(&scheduler->lock);
