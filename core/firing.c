@@ -289,8 +289,6 @@ gboolean
 ct_firing_gather(CtRunNode *node, GError **error)
 {
     node->waits = FALSE;
-    if (node->flights && node->flights->n == node->flights->limit)
-        return FALSE;
     if (!gather_inputs(node, error) || !gather_outputs(node))
         return FALSE;
     node->waits = !node->hurried && wants_more(node);

@@ -105,6 +105,8 @@ ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
     node->barred = FALSE;
     if (!node->flights)
         return TRUE;
+    if (node->flights->n == node->flights->limit)
+        return FALSE;
     const guint turn = (guint)(node - scheduler->nodes);
     const CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
     node->barred = watcher->busy;
