@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a device can do: multiply-adds in single precision. */
+#include "cornerturn/kernel.h"
+
+#define CHAINS 8
+#define ROUNDS 4096
+
+/* Each thread does 2 · CHAINS · ROUNDS operations in independent chains. */
+extern "C" __global__ void
+bench_fma(float *out, float a, float b)
+{
+    float x[CHAINS];
+    for (int i = 0; i < CHAINS; i++)
+        x[i] = (float)(threadIdx.x + i);
+#pragma unroll 16
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < CHAINS; i++)
+            x[i] = x[i] * a + b;
+    float sum = 0;
+    for (int i = 0; i < CHAINS; i++)
+        sum += x[i];
+    /* Never true, which the compiler cannot know. */
+    if (sum == 0.12345f)
+        out[blockIdx.x] = sum;
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a device reaches: stages and pipelines on blocks of random data, beside its ceilings in the
+ * same run.
+ *
+ *     bench-gpu [WORD…]        cases and floors whose names contain one of the words
+ *
+ * Blocks lie in the device's memory and are fed again and again; `node` times are those that events
+ * on the device give, rates of a whole graph those of the clock on the wall. */
+#include "device-ceilings.h"
+
+#include <cornerturn/pipeline.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Runs of a case, of which the median counts. */
+#define N_RUNS 5
+/* Blocks before the clock begins. */
+#define N_SKIPPED 8
+
+typedef struct {
+    const char *name;
+    const char *stages; /* between `source` and the sinks, which read what they name */
+    const char *type;
+    const char *layout; /* axes of the source */
+    gint64 shape[8];    /* in their order; −1: time */
+    gint64 n_samples;   /* of a block */
+    guint n_blocks;
+    const char *node; /* whose time is told; NULL: none's */
+    gboolean from_host;
+} Case;
+
+/* Per second and per element of the source, medians. */
+typedef struct {
+    gdouble wall;         /* elements per second, of the whole graph */
+    gdouble node;         /* elements per second, of the node while it runs */
+    gdouble per_firing;   /* seconds of the wall per block */
+    gdouble node_seconds; /* of the node per element */
+    gdouble operations;   /* of the node per element */
+    char *failure;
+} Figures;
+
+typedef struct {
+    CtDevice *device;
+    DeviceMeter *meter;
+    DeviceCeilings ceilings;
+    char **words;
+    GString *summary;
+    gboolean good;
+} Bench;
+
+static gint64
+width_of(const Case *one)
+{
+    gint64 width = 1;
+    for (guint a = 0; one->shape[a] != 0; a++)
+        width *= one->shape[a] > 0 ? one->shape[a] : 1;
+    return width;
+}
+
+static gboolean
+is_wanted(const Bench *bench, const char *name)
+{
+    if (!bench->words[0])
+        return TRUE;
+    for (guint i = 0; bench->words[i]; i++)
+        if (strstr(name, bench->words[i]))
+            return TRUE;
+    return FALSE;
+}
+
+/* ---- random blocks ---- */
+
+/* Numbers that a voltage may have: integers over most of their range, floats of one standard
+ * deviation or so. */
+static void
+fill_random(guint8 *memory, gsize bytes, CtType type)
+{
+    guint64 x = 88172645463325252u;
+    const CtTypeInfo *info = ct_type_info(type);
+    for (gsize at = 0; at + 8 <= bytes; at += 8) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        if (info->is_float && info->part_bits == 32) {
+            gfloat pair[2] = {(gfloat)(gint32)x / 1.2e9f, (gfloat)(gint32)(x >> 32) / 1.2e9f};
+            memcpy(memory + at, pair, sizeof pair);
+        } else {
+            memcpy(memory + at, &x, sizeof x);
+        }
+    }
+}
+
+/* ---- a run ---- */
+
+static char *
+graph_text(const Case *one)
+{
+    GString *shape = g_string_new(NULL);
+    for (guint a = 0; one->shape[a] != 0; a++)
+        g_string_append_printf(shape, "%s%" G_GINT64_FORMAT, a ? ", " : "", one->shape[a]);
+    char *text = g_strdup_printf("backend: cuda\nstages:\n"
+                                 "  source: { stage: input, backend: %s, layout: \"%s[%s]\", "
+                                 "shape: [%s] }\n%s",
+                                 one->from_host ? "cpu" : "cuda", one->type, one->layout,
+                                 shape->str, one->stages);
+    g_string_free(shape, TRUE);
+    return text;
+}
+
+/* The number `key` in the line of node `name`; NaN where it is not there. */
+static gdouble
+read_number(const char *json, const char *name, const char *key)
+{
+    g_autofree char *start = g_strdup_printf("{\"name\": \"%s\"", name);
+    g_autofree char *quoted = g_strdup_printf("\"%s\": ", key);
+    const char *line = strstr(json, start);
+    const char *end = line ? strchr(line, '\n') : NULL;
+    const char *at = line ? g_strstr_len(line, end ? end - line : -1, quoted) : NULL;
+    return at ? g_ascii_strtod(at + strlen(quoted), NULL) : NAN;
+}
+
+static gdouble
+now(void)
+{
+    return (gdouble)g_get_monotonic_time() * 1e-6;
+}
+
+static gboolean
+run_once(const Case *one, gpointer data, Figures *figures, gboolean *described, GError **error)
+{
+    g_autofree char *text = graph_text(one);
+    g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(text, -1, one->name, error);
+    if (!pipeline || !ct_pipeline_plan(pipeline, error))
+        return FALSE;
+    if (!*described && g_getenv("BENCH_PLAN")) {
+        g_autofree char *plan = ct_pipeline_describe(pipeline, "text", NULL);
+        printf("%s", plan);
+    }
+    *described = TRUE;
+    if (!ct_pipeline_start(pipeline, error))
+        return FALSE;
+    gdouble begin = 0;
+    gboolean fed = TRUE;
+    for (guint b = 0; fed && b < one->n_blocks + N_SKIPPED; b++) {
+        if (b == N_SKIPPED)
+            begin = now();
+        fed = ct_pipeline_feed(pipeline, "source", data, one->n_samples, NULL, NULL, NULL, NULL);
+    }
+    ct_pipeline_feed_end(pipeline, "source", NULL);
+    ct_pipeline_wait(pipeline, -1);
+    const gdouble seconds = now() - begin;
+    if (!ct_pipeline_result(pipeline, error))
+        return FALSE;
+    g_autofree char *json = ct_pipeline_stats_json(pipeline);
+    const gdouble elements = (gdouble)one->n_samples * (gdouble)width_of(one);
+    figures->wall = elements * one->n_blocks / seconds;
+    figures->per_firing = seconds / one->n_blocks;
+    if (!one->node)
+        return TRUE;
+    const gdouble all = elements * (one->n_blocks + N_SKIPPED);
+    figures->node_seconds = read_number(json, one->node, "work_seconds") / all;
+    figures->operations = read_number(json, one->node, "operations") / all;
+    figures->node = 1 / figures->node_seconds;
+    return TRUE;
+}
+
+static gint
+by_wall(gconstpointer a, gconstpointer b)
+{
+    const gdouble x = ((const Figures *)a)->wall, y = ((const Figures *)b)->wall;
+    return x < y ? -1 : x > y;
+}
+
+static gint
+by_node(gconstpointer a, gconstpointer b)
+{
+    const gdouble x = ((const Figures *)a)->node, y = ((const Figures *)b)->node;
+    return x < y ? -1 : x > y;
+}
+
+static gboolean
+run_case(Bench *bench, const Case *one, Figures *figures)
+{
+    *figures = (Figures){0};
+    GError *error = NULL;
+    const CtType type = ct_type_from_name(one->type);
+    const gsize bytes =
+        (gsize)(one->n_samples * width_of(one)) * ct_type_info(type)->bytes / 8 * 8 + 8;
+    const CtCudaDriver *driver = ct_device_driver(bench->device);
+    void *host = NULL;
+    gpointer memory = NULL;
+    Figures runs[N_RUNS] = {0};
+    gboolean described = FALSE;
+    gboolean good =
+        ct_device_enter(bench->device, &error) &&
+        ct_device_check(bench->device, driver->host_alloc(&host, bytes, 0), &error, "a block");
+    if (good) {
+        fill_random(host, bytes, type);
+        memory = ct_device_alloc(bench->device, bytes, one->name, &error);
+        good = memory && ct_device_upload(bench->device, memory, host, bytes, &error);
+    }
+    for (guint i = 0; good && i < N_RUNS; i++)
+        good = run_once(one, one->from_host ? host : memory, &runs[i], &described, &error);
+    if (good) {
+        qsort(runs, N_RUNS, sizeof runs[0], by_node);
+        *figures = runs[N_RUNS / 2];
+        qsort(runs, N_RUNS, sizeof runs[0], by_wall);
+        figures->wall = runs[N_RUNS / 2].wall;
+        figures->per_firing = runs[N_RUNS / 2].per_firing;
+    } else {
+        printf("%-44s not run: %s\n", one->name, error->message);
+        g_string_append_printf(bench->summary, "%-52s not run\n", one->name);
+        bench->good = FALSE;
+        g_error_free(error);
+    }
+    ct_device_free(bench->device, memory);
+    if (host)
+        driver->host_free(host);
+    return good;
+}
+
+/* ---- floors ---- */
+
+static void
+note(Bench *bench, const char *name, gdouble value, gboolean at_least, gdouble limit,
+     const char *unit)
+{
+    const gboolean held = at_least ? value >= limit : value <= limit;
+    g_string_append_printf(bench->summary, "%-52s %8.2f, at %s %7.2f %-16s %s\n", name, value,
+                           at_least ? "least" : "most", limit, unit, held ? "pass" : "FALL SHORT");
+    bench->good &= held;
+}
+
+static void
+print(const Bench *bench, const Case *one, const Figures *figures, gdouble bytes_per_element)
+{
+    printf("%-44s wall %8.2f G/s", one->name, figures->wall * 1e-9);
+    if (one->node) {
+        const gdouble copy = bytes_per_element * figures->node / bench->ceilings.copy;
+        printf("  %s %8.2f G/s", one->node, figures->node * 1e-9);
+        if (bytes_per_element > 0)
+            printf(" %5.2f of copy", copy);
+        if (figures->operations > 0)
+            printf(" %7.2f Top/s %5.2f of FMA", figures->operations * figures->node * 1e-12,
+                   figures->operations * figures->node / bench->ceilings.fma);
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+static void
+check_bank(Bench *bench)
+{
+    const Case one = {
+        .name = "PFB ci8 256 channels, 8 taps",
+        .stages = "  filter: { stage: fir, from: source, n_channels: 256, n_taps: 8 }\n"
+                  "  spectra: { stage: fft, from: filter }\n"
+                  "  sink: { stage: discard, from: spectra }\n",
+        .type = "ci8",
+        .layout = "station pol time",
+        .shape = {64, 2, -1},
+        .n_samples = 1 << 18,
+        .n_blocks = 100,
+    };
+    Figures figures;
+    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+        return;
+    print(bench, &one, &figures, 0);
+    note(bench, one.name, figures.wall * 1e-9, TRUE, 115, "Gsamples/s");
+}
+
+#define N_AXES 4
+
+/* Puts the `k`-th of the 24 orders of four things into `order`. */
+static void
+find_order(guint k, guint order[N_AXES])
+{
+    guint left[N_AXES] = {0, 1, 2, 3}, n = N_AXES;
+    for (guint i = 0; i < N_AXES; i++) {
+        guint below = 1;
+        for (guint f = 2; f < n; f++)
+            below *= f;
+        const guint which = k / below % n;
+        order[i] = left[which];
+        for (guint j = which; j + 1 < n; j++)
+            left[j] = left[j + 1];
+        n--;
+    }
+}
+
+static void
+check_transposes(Bench *bench, const char *type, gdouble floor)
+{
+    static const char *const axes[N_AXES] = {"time", "channel", "station", "pol"};
+    const gdouble bytes = 2.0 * ct_type_info(ct_type_from_name(type))->bytes;
+    gdouble worst = INFINITY;
+    for (guint k = 1; k < 24; k++) {
+        guint order[N_AXES];
+        find_order(k, order);
+        g_autofree char *to = g_strdup_printf("%s %s %s %s", axes[order[0]], axes[order[1]],
+                                              axes[order[2]], axes[order[3]]);
+        g_autofree char *name = g_strdup_printf("transpose %s to [%s]", type, to);
+        g_autofree char *stages =
+            g_strdup_printf("  turn: { stage: transpose, from: source, layout: \"[%s]\" }\n"
+                            "  sink: { stage: discard, from: turn }\n",
+                            to);
+        const Case one = {
+            .name = name,
+            .stages = stages,
+            .type = type,
+            .layout = "time channel station pol",
+            .shape = {-1, 256, 64, 2},
+            .n_samples = 4096,
+            .n_blocks = 12,
+            .node = "turn",
+        };
+        Figures figures;
+        if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+            continue;
+        print(bench, &one, &figures, bytes);
+        worst = fmin(worst, bytes * figures.node / bench->ceilings.copy);
+    }
+    g_autofree char *name = g_strdup_printf("transpose %s, the worst of the orders", type);
+    if (isfinite(worst))
+        note(bench, name, worst, TRUE, floor, "of copy");
+}
+
+static void
+check_correlate(Bench *bench, const char *type, guint n_stations, gdouble floor)
+{
+    g_autofree char *name = g_strdup_printf("correlate %s %u stations", type, n_stations);
+    const Case one = {
+        .name = name,
+        .stages = "  stage: { stage: correlate, from: source, integration: 1024 }\n"
+                  "  sink: { stage: discard, from: stage }\n",
+        .type = type,
+        .layout = "channel time station pol",
+        .shape = {256, -1, n_stations, 2},
+        .n_samples = 1024,
+        .n_blocks = n_stations > 128 ? 20 : 60,
+        .node = "stage",
+    };
+    Figures figures;
+    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+        return;
+    /* Of the node's time alone; what a transpose in front of it takes is in the wall's. */
+    const gdouble inputs = 2.0 * n_stations;
+    figures.operations = 8 * inputs * (inputs + 1) / 2 / inputs;
+    print(bench, &one, &figures, 0);
+    const gdouble rate = figures.operations * figures.node;
+    if (floor > 0 && g_str_equal(type, "cf32"))
+        note(bench, name, rate / bench->ceilings.fma, TRUE, floor, "of the FMA peak");
+    else if (floor > 0)
+        note(bench, name, rate * 1e-12, TRUE, floor, "useful TOP/s");
+}
+
+static void
+check_beamform(Bench *bench, guint n_beams, guint n_stations, gdouble floor)
+{
+    g_autofree char *name = g_strdup_printf("beamform cf32 %u x %u", n_beams, n_stations);
+    g_autofree char *stages = g_strdup_printf(
+        "  pointing: { stage: pointing, from: source, spiral: 150 m, disk: 0.05, n_beams: %u }\n"
+        "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"
+        "  sink: { stage: discard, from: stage }\n",
+        n_beams);
+    const Case one = {
+        .name = name,
+        .stages = stages,
+        .type = "cf32",
+        .layout = "channel time station pol",
+        .shape = {256, -1, n_stations, 2},
+        .n_samples = 1024,
+        .n_blocks = 12,
+        .node = "stage",
+    };
+    Figures figures;
+    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+        return;
+    figures.operations = 8.0 * n_beams;
+    print(bench, &one, &figures, 0);
+    if (floor > 0)
+        note(bench, name, figures.operations * figures.node / bench->ceilings.fma, TRUE, floor,
+             "of the FMA peak");
+}
+
+static void
+check_correlator(Bench *bench, gboolean quantised, gboolean from_host, gdouble floor)
+{
+    g_autofree char *name =
+        g_strdup_printf("fx-correlator 64 stations, %s%s", quantised ? "quantised to ci8" : "cf32",
+                        from_host ? ", from the host" : "");
+    g_autofree char *stages = g_strdup_printf(
+        "  filter: { stage: fir, from: source, n_channels: 256, n_taps: 8 }\n"
+        "  spectra: { stage: fft, from: filter }\n"
+        "%s"
+        "  stage: { stage: correlate, from: %s, integration: 1024 }\n"
+        "  sink: { stage: discard, from: stage }\n",
+        quantised ? "  narrow: { stage: quantise, from: spectra, type: ci8, scale: 0.05 }\n" : "",
+        quantised ? "narrow" : "spectra");
+    const Case one = {
+        .name = name,
+        .stages = stages,
+        .type = "ci8",
+        .layout = "station pol time",
+        .shape = {64, 2, -1},
+        .n_samples = 1 << 18,
+        .n_blocks = 60,
+        .from_host = from_host,
+    };
+    Figures figures;
+    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+        return;
+    print(bench, &one, &figures, 0);
+    if (from_host)
+        note(bench, name, 2 * figures.wall / bench->ceilings.to, TRUE, floor, "of the pinned rate");
+    else
+        note(bench, name, figures.wall * 1e-9, TRUE, floor, "Gsamples/s");
+}
+
+#define N_EMPTY 10
+
+static void
+check_empty(Bench *bench)
+{
+    GString *stages = g_string_new(NULL);
+    for (guint i = 0; i < N_EMPTY; i++) {
+        g_autofree char *from = i ? g_strdup_printf("s%u", i - 1) : g_strdup("source");
+        g_string_append_printf(stages, "  s%u: { stage: copy, from: %s }\n", i, from);
+    }
+    g_string_append_printf(stages, "  sink: { stage: discard, from: s%u }\n", N_EMPTY - 1);
+    const Case one = {
+        .name = "ten empty nodes",
+        .stages = stages->str,
+        .type = "ci8",
+        .layout = "time station pol",
+        .shape = {-1, 4, 2},
+        .n_samples = 64,
+        .n_blocks = 2000,
+    };
+    Figures figures;
+    if (is_wanted(bench, one.name) && run_case(bench, &one, &figures)) {
+        const gdouble us = figures.per_firing / (N_EMPTY + 1) * 1e6;
+        printf("%-44s %.2f us per node and block\n", one.name, us);
+        note(bench, one.name, us, FALSE, 15, "us per node and block");
+    }
+    g_string_free(stages, TRUE);
+}
+
+/* The filter banks of a telescope that samples 250 M real numbers every 125 ms. */
+static void
+check_real_banks(Bench *bench)
+{
+    static const struct {
+        guint n_channels, n_taps;
+    } banks[] = {{16, 32}, {64, 16}, {2048, 8}, {32768, 4}};
+    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
+        g_autofree char *name =
+            g_strdup_printf("PFB f32 %u channels, %u taps", banks[i].n_channels, banks[i].n_taps);
+        g_autofree char *stages =
+            g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
+                            "  spectra: { stage: fft, from: filter }\n"
+                            "  sink: { stage: discard, from: spectra }\n",
+                            banks[i].n_channels, banks[i].n_taps);
+        const Case one = {
+            .name = name,
+            .stages = stages,
+            .type = "f32",
+            .layout = "time",
+            .shape = {-1},
+            .n_samples = 250000000,
+            .n_blocks = 8,
+        };
+        Figures figures;
+        if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+            continue;
+        print(bench, &one, &figures, 0);
+        note(bench, name, figures.per_firing * 1e3, FALSE, 125, "ms per 250 M samples");
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_autoptr(GError) error = NULL;
+    const char *reason;
+    (void)argc;
+    if (ct_devices(NULL, &reason) == 0) {
+        printf("no CUDA device: %s\n", reason);
+        return 77;
+    }
+    Bench bench = {.words = argv + 1, .summary = g_string_new("\n"), .good = TRUE};
+    g_autoptr(CtDevice) device = ct_device_open(0, &error);
+    g_autoptr(DeviceMeter) meter = device ? device_meter_new(device, &error) : NULL;
+    if (!meter || !device_meter_measure(meter, &bench.ceilings, &error)) {
+        printf("%s\n", error->message);
+        return 1;
+    }
+    bench.device = device;
+    bench.meter = meter;
+    const DeviceCeilings *c = &bench.ceilings;
+    printf("%s: FMA %.1f Top/s, copy %.0f GB/s, from pinned memory %.1f GB/s, to it %.1f (at once "
+           "%.1f and %.1f; beside them copy has %.2f of its speed, FMA %.2f)\n",
+           ct_device_info(device)->name, c->fma * 1e-12, c->copy * 1e-9, c->to * 1e-9,
+           c->from * 1e-9, c->both[0] * 1e-9, c->both[1] * 1e-9, c->copying, c->fma_left);
+    check_bank(&bench);
+    check_correlator(&bench, FALSE, FALSE, 28);
+    check_correlator(&bench, TRUE, FALSE, 40);
+    check_correlator(&bench, TRUE, TRUE, 0.9);
+    check_correlate(&bench, "cf32", 64, 0);
+    check_correlate(&bench, "cf32", 128, 0);
+    check_correlate(&bench, "cf32", 256, 0.45);
+    check_correlate(&bench, "ci8", 64, 0);
+    check_correlate(&bench, "ci8", 128, 0);
+    check_correlate(&bench, "ci8", 256, 100);
+    check_beamform(&bench, 128, 64, 0);
+    check_beamform(&bench, 256, 128, 0);
+    check_beamform(&bench, 512, 256, 0.6);
+    check_transposes(&bench, "cf32", 0.6);
+    check_transposes(&bench, "ci8", 0.45);
+    check_real_banks(&bench);
+    check_empty(&bench);
+    printf("%s", bench.summary->str);
+    g_string_free(bench.summary, TRUE);
+    return bench.good ? 0 : 1;
+}
