@@ -3,7 +3,8 @@
  * are read and written as numbers, and the machine's instructions that CUDA C++ has no words for.
  *
  * Kernels are compiled at run time without any header of the toolkit. Where CT_EMULATED is defined
- * (a test that runs kernels on the processor), what stands here as assembly is the emulator's. */
+ * (tests run kernels on the processor), the functions that stand here as assembly are the
+ * emulator's: tests/emulator/emulator-warp.h. */
 #pragma once
 
 typedef signed char int8;
@@ -54,10 +55,7 @@ typedef double ct_f64;
 
 /* ---- half precision ---- */
 
-#ifdef CT_EMULATED
-__device__ float ct_half_to_float(uint16 bits);
-__device__ uint16 ct_float_to_half(float value); /* to nearest, ties to even */
-#else
+#ifndef CT_EMULATED
 __device__ inline float
 ct_half_to_float(uint16 bits)
 {
@@ -86,12 +84,7 @@ ct_float_to_half(float value)
  * where a register holds E elements, that of the lowest index in the lowest bits: 4 of int8 (depth
  * 32), 2 of half precision (depth 16), 1 of tf32 (depth 8). */
 
-#ifdef CT_EMULATED
-__device__ void ct_mma_s8(int d[4], const unsigned a[4], const unsigned b[2]);
-__device__ void ct_mma_f16(float d[4], const unsigned a[4], const unsigned b[2]);
-__device__ void ct_mma_tf32(float d[4], const unsigned a[4], const unsigned b[2]);
-__device__ unsigned ct_float_to_tf32(float value); /* to nearest, ties away from zero */
-#else
+#ifndef CT_EMULATED
 /* mma.m16n8k32, wraps around */
 __device__ inline void
 ct_mma_s8(int d[4], const unsigned a[4], const unsigned b[2])
@@ -142,12 +135,7 @@ ct_float_to_tf32(float value)
  * registers[i]. The `transposed` forms give rows 2 (l % 4) and the next, of column l / 4. The 2
  * forms read the addresses of lanes 0 to 15. */
 
-#ifdef CT_EMULATED
-__device__ void ct_ldmatrix4(unsigned registers[4], const void *row);
-__device__ void ct_ldmatrix2(unsigned registers[2], const void *row);
-__device__ void ct_ldmatrix4_transposed(unsigned registers[4], const void *row);
-__device__ void ct_ldmatrix2_transposed(unsigned registers[2], const void *row);
-#else
+#ifndef CT_EMULATED
 __device__ inline unsigned
 ct_shared_address(const void *shared)
 {
@@ -181,16 +169,7 @@ CT_DEFINE_LDMATRIX(_transposed, ".trans")
  * copies are there after a wait of theirs and a barrier. The zfill forms copy the first `bytes`
  * bytes (0: none, and `global` is not read) and make the rest zero. */
 
-#ifdef CT_EMULATED
-__device__ void ct_cp_async4(void *shared, const void *global);
-__device__ void ct_cp_async8(void *shared, const void *global);
-__device__ void ct_cp_async16(void *shared, const void *global);
-__device__ void ct_cp_async4_zfill(void *shared, const void *global, unsigned bytes);
-__device__ void ct_cp_async8_zfill(void *shared, const void *global, unsigned bytes);
-__device__ void ct_cp_async16_zfill(void *shared, const void *global, unsigned bytes);
-__device__ void ct_cp_async_commit();
-template <int n_groups> __device__ void ct_cp_async_wait();
-#else
+#ifndef CT_EMULATED
 #define CT_DEFINE_CP_ASYNC(size, cache)                                                            \
     __device__ inline void ct_cp_async##size(void *shared, const void *global)                     \
     {                                                                                              \

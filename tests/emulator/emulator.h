@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the emulator's files share: devices, contexts, memory's places, streams and their
+ * operations.
+ *
+ * The emulator stands in for libcuda, NVRTC and cuFFT: it exports their symbols and computes on the
+ * processor. Addresses of the device are addresses of this process. Locks are pthread's, and a
+ * stream's thread takes none that another stream's takes, so that the thread sanitizer sees a
+ * missing event or barrier as the race that it is on a GPU. */
+#pragma once
+
+#include "cuda-driver.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#define EMULATOR_EXPORT __attribute__((visibility("default")))
+
+/* The exported functions, as the core declares them. */
+#define EMULATOR_DECLARE(name, symbol, arguments) EMULATOR_EXPORT int symbol arguments;
+CT_CUDA_DRIVER_FUNCTIONS(EMULATOR_DECLARE)
+CT_NVRTC_FUNCTIONS(EMULATOR_DECLARE)
+
+/* CUresult */
+enum {
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    INVALID_DEVICE = 101,
+    INVALID_IMAGE = 200,
+    INVALID_CONTEXT = 201,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    ILLEGAL_ADDRESS = 700,
+    PEER_ALREADY_ENABLED = 704,
+    HOST_MEMORY_ALREADY_REGISTERED = 712,
+    HOST_MEMORY_NOT_REGISTERED = 713,
+    LAUNCH_FAILED = 719,
+};
+
+typedef struct CtCuContextOpaque Context;
+typedef struct CtCuStreamOpaque Stream;
+typedef struct Operation Operation;
+typedef struct Recording Recording;
+typedef struct Runner Runner;
+
+/* A device's primary context: the only kind there is. */
+struct CtCuContextOpaque {
+    int device;
+    atomic_int uses;
+    atomic_int fault;   /* what every call returns from the first asynchronous fault on; 0: none */
+    atomic_uint peers;  /* bit d: may reach device d */
+    atomic_size_t used; /* bytes of its memory */
+    pthread_mutex_t lock;
+    GPtrArray *streams; /* guarded by lock; the first is the default stream */
+};
+
+/* ---- emulator-driver.c ---- */
+
+/* The environment's numbers. */
+typedef struct {
+    unsigned n_devices;
+    size_t memory_bytes;
+    unsigned jitter; /* microseconds */
+    unsigned seed;
+    enum { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM } order;
+} Settings;
+
+const Settings *emulator_settings(void);
+/* What a call of `symbol` returns where the environment has it fail; 0 otherwise. */
+int emulator_injected(const char *symbol, int failure);
+/* What every call with a context begins with: the thread's context, or the error to return. */
+int emulator_enter(const char *symbol, Context **context);
+Context *emulator_context(int device);
+
+#define ENTER(context)                                                                             \
+    Context *context;                                                                              \
+    do {                                                                                           \
+        const int entered = emulator_enter(__func__, &context);                                    \
+        if (entered)                                                                               \
+            return entered;                                                                        \
+    } while (0)
+
+/* Says what a program or a kernel did wrong, and ends the process. */
+void emulator_fatal(const char *format, ...) G_GNUC_PRINTF(1, 2) G_GNUC_NORETURN;
+
+/* ---- emulator-memory.c ---- */
+
+typedef enum {
+    PLACE_INVALID, /* not wholly within one allocation */
+    PLACE_PAGEABLE,
+    PLACE_PINNED,
+    PLACE_DEVICE,
+} Place;
+
+Place emulator_place(CtCuAddress address, size_t bytes);
+/* Counts memory against the device's; FALSE where there is not so much. */
+gboolean emulator_charge(Context *context, size_t bytes);
+void emulator_memory_reset(Context *context);
+
+/* ---- emulator-virtual.c ---- */
+
+/* Whether an address lies in a reserved range, and then whether the bytes from there are mapped. */
+gboolean emulator_virtual_place(CtCuAddress address, size_t bytes, Place *place);
+
+/* ---- emulator-stream.c ---- */
+
+/* An operation of a stream, the first member of what it needs: one piece of g_malloc's. */
+struct Operation {
+    _Atomic(Operation *) next;
+    void (*run)(Operation *operation, Stream *stream);
+    void (*release)(Operation *operation); /* what it holds, once it has run; NULL: nothing */
+    gboolean always;                       /* even after a fault */
+};
+
+/* The stream that a handle means (NULL: the context's default one). */
+int emulator_stream(Context *context, CtCuStream handle, gboolean same_context, Stream **stream);
+Context *emulator_stream_context(const Stream *stream);
+Runner *emulator_stream_runner(Stream *stream);
+/* Takes the operation. */
+void emulator_enqueue(Stream *stream, Operation *operation);
+/* Waits until all that was enqueued has run. */
+void emulator_stream_wait(Stream *stream);
+void emulator_context_wait(Context *context);
+/* Frees a context's streams. */
+void emulator_streams_reset(Context *context);
+
+/* ---- emulator-block.c ---- */
+
+struct CtKernelDescription;
+
+typedef struct {
+    const struct CtKernelDescription *kernel;
+    unsigned grid[3], block[3];
+    size_t shared_bytes;
+    void *const *arguments;
+} Launch;
+
+/* What runs the blocks of launches, one at a time: a stream's. */
+Runner *emulator_runner_new(void);
+void emulator_runner_free(Runner *runner);
+void emulator_run(Runner *runner, const Launch *launch);
