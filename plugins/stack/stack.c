@@ -157,4 +157,4 @@ static const CtStage stack = {
 };
 
 CT_PLUGIN("stack", ((const CtStage *const[]){&stack, NULL}),
-          ((const CtVariant *const[]){&stack_cpu, &stack_reference, NULL}));
+          ((const CtVariant *const[]){&stack_cuda, &stack_cpu, &stack_reference, NULL}));

@@ -32,4 +32,4 @@ gboolean stack_state_init(StackState *state, const CtPrepare *prepare, GError **
 void stack_state_clear(StackState *state);
 gboolean stack_advance(gpointer state, CtAdvance *advance, GError **error);
 
-extern const CtVariant stack_reference, stack_cpu;
+extern const CtVariant stack_reference, stack_cpu, stack_cuda;

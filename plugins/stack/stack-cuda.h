@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What host and kernel of stack share. */
+#pragma once
+
+#include "device-map-struct.h"
+
+/* Threads of a block, and 16-byte words of each. */
+enum { STACK_THREADS = 256, STACK_UNROLL = 4 };
+
+/* An input: rows of `run` bytes, which stand at byte `offset` of a row of the output. */
+typedef struct {
+    const unsigned char *data; /* NULL: zeros */
+    long long group;           /* bytes from a group of rows to the next */
+    unsigned run;
+    unsigned offset;
+} StackSource;
+
+/* The output: groups of packed rows. */
+typedef struct {
+    unsigned char *data;
+    long long group;         /* bytes from a group to the next */
+    unsigned long long rows; /* of a group */
+    DeviceDivisor row;       /* bytes of a row */
+    DeviceDivisor tiles;     /* blocks of threads of a group */
+} StackTarget;
