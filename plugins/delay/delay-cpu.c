@@ -160,18 +160,6 @@ work_rows(const Cpu *cpu, const CtBlock *in, const CtBlock *out, gint64 begin, g
     } while (next_index(index, in->length, cpu->first_of_row, time));
 }
 
-/* How many samples from `tick` on, `most` at most, have one shift and lie on one line. */
-static gint64
-steady_samples(const DelayState *state, gint64 lane, gint64 tick, gint64 most)
-{
-    gint64 next = delay_table_next(state->table, tick), step = state->ticks_per_sample;
-    gint64 n = next == G_MAXINT64 ? most : MIN(most, (next - tick + step - 1) / step);
-    gint64 whole = state->shifts ? delay_whole(state, lane, tick) : 0;
-    while (state->shifts && n > 1 && delay_whole(state, lane, tick + (n - 1) * step) != whole)
-        n = (n + 1) / 2;
-    return n;
-}
-
 static void
 work_lane(const DelayState *state, const CtBlock *in, const CtBlock *out, const gint64 *index,
           gint64 begin, gint64 end)
@@ -185,18 +173,15 @@ work_lane(const DelayState *state, const CtBlock *in, const CtBlock *out, const 
     const guint8 *x = address_of(in, index);
     guint8 *y = (guint8 *)address_of(out, index);
     for (gint64 t = begin; t < end;) {
-        gint64 tick = out->start + t * state->ticks_per_sample;
-        gint64 n = steady_samples(state, lane, tick, end - t);
-        gdouble per_tick;
-        gdouble seconds = delay_table_at(state->table, lane, tick, &per_tick);
-        gint64 shift = state->shifts ? state->most - delay_whole(state, lane, tick) : 0;
-        const guint8 *from = x + (t + shift) * in_stride;
+        DelayPiece piece;
+        delay_piece_init(&piece, state, lane, out->start + t * state->ticks_per_sample, end - t);
+        const guint8 *from = x + (t + piece.shift) * in_stride;
         if (state->is_complex)
             CT_ISA(delay_rotate_lane)
-        (y + t * out_stride, out_stride, from, in_stride, n, frequency * seconds,
-         frequency * per_tick * state->ticks_per_sample);
-        else CT_ISA(delay_copy_lane)(y + t * out_stride, out_stride, from, in_stride, n);
-        t += n;
+        (y + t * out_stride, out_stride, from, in_stride, piece.n, frequency * piece.seconds,
+         frequency * piece.per_sample, piece.since);
+        else CT_ISA(delay_copy_lane)(y + t * out_stride, out_stride, from, in_stride, piece.n);
+        t += piece.n;
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* delay on a device: a factor for every element where delays are constant, otherwise phases from
- * the pieces of a firing in which each lane's delay lies on a line. */
+ * the spans of a firing in which each lane's delay lies on a line. */
 #include "delay-cuda.h"
 
 #include "../device-rows.h"
@@ -18,8 +18,8 @@ typedef struct {
     gpointer frequencies; /* [element] gdouble of the device, the same */
     guint unroll;         /* times of a thread */
     guint n_lanes;
-    guint most_pieces;  /* of a lane in a firing */
-    DelayPiece *pieces; /* [lane][most_pieces], filled anew for every firing */
+    guint most_spans; /* of a lane in a firing */
+    DelaySpan *spans; /* [lane][most_spans], filled anew for every firing */
 } Cuda;
 
 /* *memory is the cuda state's own even after a failure. */
@@ -50,9 +50,9 @@ prepare_constant(Cuda *cuda, const gdouble *frequencies, const guint32 *lanes, g
            (!state->shifts || send_table(cuda, &cuda->shifts, shifts, n * sizeof *shifts, error));
 }
 
-/* The most pieces of a lane in a firing of n samples: lines, and whole samples of shift on each. */
+/* The most spans of a lane in a firing of n samples: lines, and whole samples of shift on each. */
 static gint64
-count_pieces(const DelayState *state, gint64 n)
+count_spans(const DelayState *state, gint64 n)
 {
     const DelayTable *table = state->table;
     const gint64 n_lanes = table->n_stations * table->n_pols;
@@ -71,17 +71,17 @@ static gboolean
 prepare_changing(Cuda *cuda, CtPrepare *prepare, const gdouble *frequencies, const guint32 *lanes,
                  gsize n, GError **error)
 {
-    const gint64 most = count_pieces(&cuda->base, prepare->outputs[0].max_samples);
-    cuda->most_pieces = (guint)MIN(most, G_MAXINT32);
-    cuda->pieces = g_try_new0(DelayPiece, cuda->n_lanes * (gsize)cuda->most_pieces);
-    if (!cuda->pieces) {
+    const gint64 most = count_spans(&cuda->base, prepare->outputs[0].max_samples);
+    cuda->most_spans = (guint)MIN(most, G_MAXINT32);
+    cuda->spans = g_try_new0(DelaySpan, cuda->n_lanes * (gsize)cuda->most_spans);
+    if (!cuda->spans) {
         g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "wants memory for %" G_GINT64_FORMAT " pieces of delays in a firing, but is "
+                    "wants memory for %" G_GINT64_FORMAT " spans of delays in a firing, but is "
                     "given none",
                     most * cuda->n_lanes);
         return FALSE;
     }
-    prepare->upload_bytes = cuda->n_lanes * (gsize)cuda->most_pieces * sizeof(DelayPiece);
+    prepare->upload_bytes = cuda->n_lanes * (gsize)cuda->most_spans * sizeof(DelaySpan);
     return send_table(cuda, &cuda->lanes, lanes, n * sizeof *lanes, error) &&
            send_table(cuda, &cuda->frequencies, frequencies, n * sizeof *frequencies, error);
 }
@@ -120,64 +120,38 @@ cuda_prepare(CtPrepare *prepare, gpointer *user_data, GError **error)
     return cuda->kernel != NULL;
 }
 
-/* Samples t … end − 1 of a firing from `start` on have one shift and lie on one line. */
-static gint64
-find_end(const DelayState *state, gint64 lane, gint64 start, gint64 t, gint64 n)
-{
-    const gint64 step = state->ticks_per_sample, tick = start + t * step;
-    const gint64 next = delay_table_next(state->table, tick);
-    gint64 end = next == G_MAXINT64 ? n : MIN(n, t + (next - tick + step - 1) / step);
-    if (!state->shifts)
-        return end;
-    const gint64 whole = delay_whole(state, lane, tick);
-    if (delay_whole(state, lane, start + (end - 1) * step) == whole)
-        return end;
-    /* The shift grows or falls along a line, so halving finds where it changes. */
-    for (gint64 before = t; end - before > 1;) {
-        const gint64 middle = before + (end - before) / 2;
-        if (delay_whole(state, lane, start + middle * step) == whole)
-            before = middle;
-        else
-            end = middle;
-    }
-    return end;
-}
-
-/* Pieces of a lane, most_pieces at most; returns how many. */
+/* The spans of a lane, most_spans at most; returns how many. */
 static guint
-find_pieces(const Cuda *cuda, gint64 lane, gint64 start, gint64 n, DelayPiece *pieces)
+find_spans(const Cuda *cuda, gint64 lane, gint64 start, gint64 n, DelaySpan *spans)
 {
     const DelayState *state = &cuda->base;
-    guint n_pieces = 0;
-    for (gint64 t = 0; t < n && n_pieces < cuda->most_pieces;
-         t = find_end(state, lane, start, t, n)) {
-        const gint64 tick = start + t * state->ticks_per_sample;
-        gdouble per_tick;
-        DelayPiece *piece = &pieces[n_pieces++];
-        piece->begin = t;
-        piece->shift = state->shifts ? state->most - delay_whole(state, lane, tick) : 0;
-        piece->seconds = delay_table_at(state->table, lane, tick, &per_tick);
-        piece->per_sample = per_tick * (gdouble)state->ticks_per_sample;
+    guint n_spans = 0;
+    for (gint64 t = 0; t < n && n_spans < cuda->most_spans;) {
+        DelayPiece piece;
+        delay_piece_init(&piece, state, lane, start + t * state->ticks_per_sample, n - t);
+        spans[n_spans++] =
+            (DelaySpan){t, t - piece.since, piece.shift, piece.seconds, piece.per_sample};
+        t += piece.n;
     }
-    return n_pieces;
+    return n_spans;
 }
 
-/* The pieces of all lanes of a firing, [lane][*n_pieces]; behind the last of a lane that has fewer,
+/* The spans of all lanes of a firing, [lane][*n_spans]; behind the last of a lane that has fewer,
  * one that never begins. */
 static void
-fill_pieces(Cuda *cuda, gint64 start, gint64 n, guint *n_pieces)
+fill_spans(Cuda *cuda, gint64 start, gint64 n, guint *n_spans)
 {
-    *n_pieces = 1;
+    *n_spans = 1;
     for (guint lane = 0; lane < cuda->n_lanes; lane++) {
-        DelayPiece *pieces = cuda->pieces + (gsize)lane * cuda->most_pieces;
-        const guint found = find_pieces(cuda, lane, start, n, pieces);
-        if (found < cuda->most_pieces)
-            pieces[found].begin = G_MAXINT64;
-        *n_pieces = MAX(*n_pieces, found);
+        DelaySpan *spans = cuda->spans + (gsize)lane * cuda->most_spans;
+        const guint found = find_spans(cuda, lane, start, n, spans);
+        if (found < cuda->most_spans)
+            spans[found].begin = G_MAXINT64;
+        *n_spans = MAX(*n_spans, found);
     }
     for (guint lane = 1; lane < cuda->n_lanes; lane++)
-        memmove(cuda->pieces + (gsize)lane * *n_pieces,
-                cuda->pieces + (gsize)lane * cuda->most_pieces, *n_pieces * sizeof(DelayPiece));
+        memmove(cuda->spans + (gsize)lane * *n_spans, cuda->spans + (gsize)lane * cuda->most_spans,
+                *n_spans * sizeof(DelaySpan));
 }
 
 static gboolean
@@ -188,18 +162,18 @@ cuda_work(gpointer user_data, const CtWork *work, GError **error)
     const gint time = cuda->base.place[DELAY_TIME];
     if (!out->data || out->n_samples == 0)
         return TRUE;
-    if (!cuda->pieces) {
+    if (!cuda->spans) {
         const DeviceMapCall call = {cuda->kernel, {&cuda->factors, &cuda->shifts}, 2};
         return device_rows_work(in, out, time, cuda->unroll, work->queue, &call, error);
     }
-    guint n_pieces;
-    fill_pieces(cuda, out->start, out->n_samples, &n_pieces);
-    gpointer pieces = ct_queue_upload(work->queue, cuda->pieces,
-                                      cuda->n_lanes * n_pieces * sizeof(DelayPiece), error);
-    if (!pieces)
+    guint n_spans;
+    fill_spans(cuda, out->start, out->n_samples, &n_spans);
+    gpointer spans = ct_queue_upload(work->queue, cuda->spans,
+                                     cuda->n_lanes * n_spans * sizeof(DelaySpan), error);
+    if (!spans)
         return FALSE;
     const DeviceMapCall call = {
-        cuda->kernel, {&pieces, &n_pieces, &cuda->lanes, &cuda->frequencies}, 4};
+        cuda->kernel, {&spans, &n_spans, &cuda->lanes, &cuda->frequencies}, 4};
     return device_rows_work(in, out, time, cuda->unroll, work->queue, &call, error);
 }
 
@@ -215,7 +189,7 @@ cuda_finish(gpointer user_data)
     ct_device_free(cuda->device, cuda->lanes);
     ct_device_free(cuda->device, cuda->frequencies);
     delay_state_clear(&cuda->base);
-    g_free(cuda->pieces);
+    g_free(cuda->spans);
     g_free(cuda);
 }
 

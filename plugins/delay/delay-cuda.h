@@ -3,10 +3,11 @@
 #pragma once
 
 /* Samples of a firing for which a lane's delay lies on a line and its shift is one; up to the next
- * piece. */
+ * such piece. */
 typedef struct {
     long long begin;
+    long long first;   /* the line's, which may be before the firing's */
     long long shift;   /* the input sample of output sample t is t + shift */
-    double seconds;    /* at `begin` */
+    double seconds;    /* at `first` */
     double per_sample; /* seconds */
-} DelayPiece;
+} DelaySpan;

@@ -69,7 +69,7 @@ CT_ISA(delay_rotate_row)(gfloat *y, const gfloat *x, const gfloat *cosines, cons
 /* Phasors are made, and strided samples gathered, a piece at a time. */
 void
 CT_ISA(delay_rotate_lane)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride, gsize n,
-                          gdouble turns, gdouble per_sample)
+                          gdouble turns, gdouble per_sample, gint64 since)
 {
     enum { BYTES = 2 * sizeof(gfloat) };
     gfloat cosines[2 * PIECE], sines[2 * PIECE], in[2 * PIECE], out[2 * PIECE];
@@ -78,7 +78,7 @@ CT_ISA(delay_rotate_lane)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_
         gsize length = MIN(PIECE, n - i);
         if (i == 0 || per_sample != 0) {
             for (gsize k = 0; k < PIECE; k++)
-                piece[k] = turns + (gdouble)(i + k) * per_sample;
+                piece[k] = turns + (gdouble)(since + (gint64)(i + k)) * per_sample;
             CT_ISA(delay_phasors)(cosines, sines, piece, PIECE);
         }
         const guint8 *from = x + (gint64)i * x_stride;

@@ -173,6 +173,49 @@ delay_state_elements(const DelayState *state, const CtBinding *input, gdouble *f
     }
 }
 
+/* How many samples from `tick` on, `most` at most, have one shift and lie on one line. */
+static gint64
+steady_samples(const DelayState *state, gint64 lane, gint64 tick, gint64 most)
+{
+    const gint64 next = delay_table_next(state->table, tick), step = state->ticks_per_sample;
+    gint64 n = next == G_MAXINT64 ? most : MIN(most, (next - tick + step - 1) / step);
+    if (!state->shifts)
+        return n;
+    const gint64 whole = delay_whole(state, lane, tick);
+    if (delay_whole(state, lane, tick + (n - 1) * step) == whole)
+        return n;
+    /* Along a line the shift grows or falls, so that halving finds where it changes. */
+    for (gint64 same = 1; n - same > 1;) {
+        const gint64 middle = same + (n - same) / 2;
+        if (delay_whole(state, lane, tick + (middle - 1) * step) == whole)
+            same = middle;
+        else
+            n = middle;
+    }
+    return n - 1;
+}
+
+void
+delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 lane, gint64 tick, gint64 most)
+{
+    const DelayTable *table = state->table;
+    const gint64 step = state->ticks_per_sample;
+    gdouble per_tick;
+    *piece = (DelayPiece){
+        .n = steady_samples(state, lane, tick, most),
+        .shift = state->shifts ? state->most - delay_whole(state, lane, tick) : 0,
+        .seconds = delay_table_at(table, lane, tick, &per_tick),
+    };
+    if (per_tick == 0)
+        return;
+    /* Counted from the row's first sample, wherever the firing begins. */
+    const gdouble row = (gdouble)delay_table_row(table, tick);
+    const gint64 first = table->start + (gint64)ceil(row * table->ticks_per_row);
+    piece->since = (tick - first) / step;
+    piece->seconds = delay_table_at(table, lane, tick - piece->since * step, NULL);
+    piece->per_sample = per_tick * (gdouble)step;
+}
+
 /* Marks what the input lane's gaps become in the output lane: each station and pol of the lane
  * moves them by its own delay. */
 static void

@@ -33,7 +33,7 @@ phasor(uint32 turns)
 __device__ inline ct_cf32
 turned(ct_cf32 x, ct_cf32 by)
 {
-    return {x.re * by.re - x.im * by.im, x.re * by.im + x.im * by.re};
+    return {fmaf(x.re, by.re, -(x.im * by.im)), fmaf(x.re, by.im, x.im * by.re)};
 }
 
 __device__ inline ct_f32
@@ -68,20 +68,20 @@ __launch_bounds__(DEVICE_ROWS_THREADS)
             *(ELEMENT *)(out + k * out_step) = turned(x[k], factor);
 }
 
-/* pieces: [lane][n_pieces]; lanes: [element]; frequencies: [element], hertz. */
+/* spans: [lane][n_spans]; lanes: [element]; frequencies: [element], hertz. */
 extern "C" __global__ void
 __launch_bounds__(DEVICE_ROWS_THREADS)
-    delay_changing(const DeviceRows rows, const DelayPiece *pieces, const uint32 n_pieces,
+    delay_changing(const DeviceRows rows, const DelaySpan *spans, const uint32 n_spans,
                    const uint32 *lanes, const double *frequencies)
 {
     const RowsPlace place = rows_place<ELEMENT, ELEMENT, UNROLL>(rows);
     if (place.n_times == 0)
         return;
-    const DelayPiece *piece = pieces + (uint64)lanes[place.element] * n_pieces;
-    const DelayPiece *const last = piece + n_pieces - 1;
+    const DelaySpan *span = spans + (uint64)lanes[place.element] * n_spans;
+    const DelaySpan *const last = span + n_spans - 1;
     const double frequency = IS_COMPLEX ? frequencies[place.element] : 0;
     uint64 phase = 0, step = 0;
-    int64 begin = 0, shift = 0, end = -1;
+    int64 first = 0, shift = 0, end = -1;
     ELEMENT x[UNROLL];
     uint32 turns[UNROLL];
 #pragma unroll
@@ -90,18 +90,18 @@ __launch_bounds__(DEVICE_ROWS_THREADS)
             break;
         const int64 time = place.time + k * (int64)rows.rows;
         if (time >= end) {
-            while (piece < last && piece[1].begin <= time)
-                piece++;
+            while (span < last && span[1].begin <= time)
+                span++;
             if (IS_COMPLEX) {
-                phase = fraction_of(frequency * piece->seconds);
-                step = fraction_of(frequency * piece->per_sample);
+                phase = fraction_of(frequency * span->seconds);
+                step = fraction_of(frequency * span->per_sample);
             }
-            begin = piece->begin;
-            shift = SHIFTS ? piece->shift : 0;
-            end = piece < last ? piece[1].begin : rows.n_times;
+            first = span->first;
+            shift = SHIFTS ? span->shift : 0;
+            end = span < last ? span[1].begin : rows.n_times;
         }
         x[k] = *(const ELEMENT *)(place.in + (time + shift) * rows.in_time);
-        turns[k] = (uint32)((phase + step * (uint64)(time - begin)) >> 32);
+        turns[k] = (uint32)((phase + step * (uint64)(time - first)) >> 32);
     }
 #pragma unroll
     for (int k = 0; k < UNROLL; k++)

@@ -110,5 +110,18 @@ delay_whole(const DelayState *state, gint64 lane, gint64 tick)
     return (gint64)rint(seconds * state->samples_per_second);
 }
 
+/* Samples for which a lane's delay lies on a line and its shift is one. */
+typedef struct {
+    gint64 n;
+    gint64 shift;       /* the input sample of output sample t is t + shift */
+    gint64 since;       /* samples since the first of the line, which stands in any firing alike */
+    gdouble seconds;    /* at that one */
+    gdouble per_sample; /* seconds */
+} DelayPiece;
+
+/* The piece that begins with the sample at `tick`, of `most` samples at most. */
+void delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 lane, gint64 tick,
+                      gint64 most);
+
 extern const CtVariant delay_reference, delay_cuda;
 extern const CtVariant delay_cpu_baseline, delay_cpu_avx2, delay_cpu_avx512;

@@ -4,6 +4,19 @@
  * ELEMENT: ct_cf32 or ct_cf64, of samples and factors; UNROLL: times of a thread. */
 #include "device-rows-kernel.h"
 
+/* a b + c, rounded once, so that all threads round alike. */
+__device__ inline float
+multiply_add(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+
+__device__ inline double
+multiply_add(double a, double b, double c)
+{
+    return fma(a, b, c);
+}
+
 extern "C" __global__ void
 __launch_bounds__(DEVICE_ROWS_THREADS) gains(const DeviceRows rows, const ELEMENT *factors)
 {
@@ -22,6 +35,6 @@ __launch_bounds__(DEVICE_ROWS_THREADS) gains(const DeviceRows rows, const ELEMEN
 #pragma unroll
     for (int k = 0; k < UNROLL; k++)
         if (k < place.n_times)
-            *(ELEMENT *)(out + k * out_step) = {x[k].re * g.re - x[k].im * g.im,
-                                                x[k].re * g.im + x[k].im * g.re};
+            *(ELEMENT *)(out + k * out_step) = {multiply_add(x[k].re, g.re, -(x[k].im * g.im)),
+                                                multiply_add(x[k].re, g.im, x[k].im * g.re)};
 }
