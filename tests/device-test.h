@@ -9,6 +9,8 @@
 /* Bytes on either side of a block that nothing may write. */
 #define DEVICE_TEST_GUARD 512
 #define DEVICE_TEST_MARK  0xa5
+/* Firings whose uploads last. */
+#define DEVICE_TEST_SLOTS 2
 
 /* What a firing gets. */
 typedef struct {
@@ -84,8 +86,8 @@ device_test_begin(DeviceTest *test, const CtPrepare *prepare)
     ct_device_enter(device_test_device(), &error);
     g_assert_no_error(error);
     device_test_check(driver->stream_create(&test->stream, 1));
-    test->queue =
-        ct_queue_new(device_test_device(), test->stream, prepare->upload_bytes, 2, &error);
+    test->queue = ct_queue_new(device_test_device(), test->stream, prepare->upload_bytes,
+                               DEVICE_TEST_SLOTS, &error);
     g_assert_no_error(error);
     memset(nothing, 0xff, prepare->scratch_bytes); /* a NaN, whatever it is read as */
     test->scratch = device_test_alloc(prepare->scratch_bytes);
