@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the transform's variants against the reference: lengths, orders, strides and cuts. */
-#include "../../tests/variant-test.h"
+#include "../../tests/kernel-test.h"
 
 #include <math.h>
 
@@ -23,6 +23,24 @@ static const char *const time_orders[][2] = {
     {"station time pol", "channel station time pol"},
 };
 
+/* Parameters and axes of a problem. */
+static void
+describe(gint64 length, gboolean along_time, gboolean inverse, gboolean shift, gint64 n_samples,
+         gint64 n_stations, gint64 n_pols, char **parameters, char **axes)
+{
+    g_autofree char *along = along_time
+                                 ? g_strdup_printf("axis: time, length: %" G_GINT64_FORMAT, length)
+                                 : g_strdup("axis: phase");
+    g_autofree char *phase =
+        along_time ? g_strdup("") : g_strdup_printf(" phase:%" G_GINT64_FORMAT, length);
+
+    *parameters = g_strdup_printf("{ %s, to: channel, direction: %s, shift: %s }", along,
+                                  inverse ? "inverse" : "forward", shift ? "true" : "false");
+    *axes = g_strdup_printf("time:%" G_GINT64_FORMAT " station:%" G_GINT64_FORMAT
+                            " pol:%" G_GINT64_FORMAT "%s",
+                            n_samples, n_stations, n_pols, phase);
+}
+
 static void
 fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
 {
@@ -44,17 +62,10 @@ check(CtType type, const char *const order[2], gint64 length, gboolean along_tim
 {
     const gboolean wide = ct_type_info(type)->part_bits == 64;
     const gint64 n_samples = along_time ? n_times * length : n_times;
-    g_autofree char *along = along_time
-                                 ? g_strdup_printf("axis: time, length: %" G_GINT64_FORMAT, length)
-                                 : g_strdup("axis: phase");
-    g_autofree char *parameters =
-        g_strdup_printf("{ %s, to: channel, direction: %s, shift: %s }", along,
-                        inverse ? "inverse" : "forward", shift ? "true" : "false");
-    g_autofree char *phase =
-        along_time ? g_strdup("") : g_strdup_printf(" phase:%" G_GINT64_FORMAT, length);
-    g_autofree char *axes = g_strdup_printf("time:%" G_GINT64_FORMAT " station:%" G_GINT64_FORMAT
-                                            " pol:%" G_GINT64_FORMAT "%s",
-                                            n_samples, n_stations, n_pols, phase);
+    g_autofree char *parameters = NULL;
+    g_autofree char *axes = NULL;
+
+    describe(length, along_time, inverse, shift, n_samples, n_stations, n_pols, &parameters, &axes);
     VariantTest *test = variant_test_new("fft", parameters, type, axes);
 
     CtBlock in = variant_test_block(&test->in, order[0], n_samples, padding, 0);
@@ -105,6 +116,34 @@ test_lanes(void)
     check(CT_CF32, orders[0], 2000, FALSE, TRUE, TRUE, 2, 3, 2, 0, random);
 }
 
+/* Those of the device: every type, through scratch on both sides, on one, and scaled in place. */
+static void
+test_kernels(void)
+{
+    static const struct {
+        const char *const *order;
+        gboolean inverse, shift;
+    } cases[] = {
+        {orders[0], FALSE, FALSE}, {orders[0], TRUE, TRUE},  {orders[1], TRUE, FALSE},
+        {orders[1], FALSE, TRUE},  {orders[3], FALSE, TRUE}, {orders[5], FALSE, FALSE},
+    };
+
+    if (!kernel_test_can())
+        return;
+    for (guint i = 0; i < G_N_ELEMENTS(types) * G_N_ELEMENTS(cases); i++) {
+        const guint k = i % G_N_ELEMENTS(cases);
+        const CtType type = types[i / G_N_ELEMENTS(cases)];
+        g_autofree char *parameters = NULL;
+        g_autofree char *axes = NULL;
+        if (!ct_type_info(type)->is_complex && (cases[k].inverse || cases[k].shift))
+            continue;
+        describe(135, FALSE, cases[k].inverse, cases[k].shift, 100, 5, 2, &parameters, &axes);
+        VariantTest *test = variant_test_new("fft", parameters, type, axes);
+        kernel_test_compile(test, cases[k].order, 100);
+        variant_test_free(test);
+    }
+}
+
 /* FFTW's wisdom: kept in the cache folder, and no harm done by a damaged file. */
 static void
 test_wisdom(void)
@@ -126,6 +165,18 @@ test_wisdom(void)
     g_assert_null(strstr(text, "not wisdom"));
 }
 
+static void
+remove_folder(const char *folder)
+{
+    g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
+
+    for (const char *entry; entries != NULL && (entry = g_dir_read_name(entries)) != NULL;) {
+        g_autofree char *path = g_build_filename(folder, entry, NULL);
+        remove_folder(path);
+    }
+    remove(folder);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -137,16 +188,10 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/fft/variants", test_variants);
     g_test_add_func("/fft/lanes", test_lanes);
+    g_test_add_func("/fft/kernels", test_kernels);
     g_test_add_func("/fft/wisdom", test_wisdom);
     const int status = g_test_run();
 
-    g_autofree char *inner = g_build_filename(folder, "cornerturn", NULL);
-    g_autoptr(GDir) entries = g_dir_open(inner, 0, NULL);
-    for (const char *entry; entries != NULL && (entry = g_dir_read_name(entries)) != NULL;) {
-        g_autofree char *path = g_build_filename(inner, entry, NULL);
-        remove(path);
-    }
-    remove(inner);
-    remove(folder);
+    remove_folder(folder);
     return status;
 }
