@@ -280,17 +280,15 @@ tile_convert(const Tile *tile, const guint8 *x, gint64 n_rows)
 
     x += tile->first_float / (gint64)self->parts * (gint64)self->element_bytes;
     if (dense && !self->apart && tile->n_phases == self->design.n_channels) {
-        self->convert(to, x + tile_sample(tile, 0) * tile->time_in, (gsize)n_rows * row);
+        self->convert(to, x + tile_sample(tile, 0) * tile->time_in, 0, 1, (gsize)n_rows * row);
         return row;
     }
     for (gint64 i = 0; i < n_rows; i++, to += row) {
         const guint8 *from = x + tile_sample(tile, i) * tile->time_in;
         if (dense)
-            self->convert(to, from, row);
+            self->convert(to, from, 0, 1, row);
         else
-            for (gint64 p = 0; p < tile->n_phases; p++)
-                self->convert(to + p * tile->n_floats, from + p * tile->time_in,
-                              (gsize)tile->n_floats);
+            self->convert(to, from, tile->time_in, (gsize)tile->n_phases, (gsize)tile->n_floats);
     }
     return row;
 }
@@ -365,7 +363,8 @@ tile_gather(const Tile *tile, const CtBlock *out, const guint8 *x, guint8 *y, gi
         gint64 left = u + i, offset = 0;
         for (guint axis = cut->n_gathered; axis-- > 0; left /= cut->gathered[axis].length)
             offset += left % cut->gathered[axis].length * out->stride[cut->gathered[axis].out];
-        self->convert((float *)tile->scratch, raw + (gsize)i * cut->raw_pitch, (gsize)n_rows * row);
+        self->convert((float *)tile->scratch, raw + (gsize)i * cut->raw_pitch, 0, 1,
+                      (gsize)n_rows * row);
         tile_filter(tile, y + offset, row);
     }
 }

@@ -31,27 +31,32 @@ load(const float *x)
 
 /* Conversion. */
 
+/* The loop over rows has the loop over a row in it. */
+#define CONVERT_ROWS(name, row)                                                                    \
+    static void name(float *restrict y, const void *x, ptrdiff_t x_row, size_t n_rows,             \
+                     size_t n_floats)                                                              \
+    {                                                                                              \
+        for (size_t i = 0; i < n_rows; i++, y += n_floats)                                         \
+            row(y, (const char *)x + (ptrdiff_t)i * x_row, n_floats);                              \
+    }
+
 #define CONVERTER(name, type)                                                                      \
-    static void name(float *restrict y, const void *x, size_t n_floats)                            \
+    INLINE void name##_row(float *restrict y, const void *x, size_t n_floats)                      \
     {                                                                                              \
         const type *from = x;                                                                      \
         for (size_t i = 0; i < n_floats; i++)                                                      \
             y[i] = (float)from[i];                                                                 \
-    }
+    }                                                                                              \
+    CONVERT_ROWS(name, name##_row)
 
 CONVERTER(convert_i8, int8_t)
 CONVERTER(convert_u8, uint8_t)
 CONVERTER(convert_i16, int16_t)
-
-static void
-convert_f32(float *restrict y, const void *x, size_t n_floats)
-{
-    memcpy(y, x, n_floats * sizeof *y);
-}
+CONVERTER(convert_f32, float)
 
 /* Real part in the high nibble, imaginary in the low one, both two's complement. */
-static void
-convert_i4(float *restrict y, const void *x, size_t n_floats)
+INLINE void
+convert_i4_row(float *restrict y, const void *x, size_t n_floats)
 {
     const uint8_t *from = x;
     size_t n = n_floats / 2;
@@ -61,6 +66,8 @@ convert_i4(float *restrict y, const void *x, size_t n_floats)
         y[2 * i + 1] = (float)((int8_t)(uint8_t)(from[i] << 4) >> 4);
     }
 }
+
+CONVERT_ROWS(convert_i4, convert_i4_row)
 
 /* IEEE half: exponent and fraction moved to where a float has them, then scaled by 2^112, which
  * also makes the subnormal ones right; infinities and NaN keep the largest exponent. */
@@ -78,8 +85,8 @@ half_to_float(uint16_t half)
     return magnitude;
 }
 
-static void
-convert_f16(float *restrict y, const void *x, size_t n_floats)
+INLINE void
+convert_f16_row(float *restrict y, const void *x, size_t n_floats)
 {
     const uint16_t *from = x;
     size_t i = 0;
@@ -94,6 +101,8 @@ convert_f16(float *restrict y, const void *x, size_t n_floats)
     for (; i < n_floats; i++)
         y[i] = half_to_float(from[i]);
 }
+
+CONVERT_ROWS(convert_f16, convert_f16_row)
 
 const FirConverters CT_ISA(ct_fir_converters) = {
     .i4 = convert_i4,

@@ -9,9 +9,10 @@
 #define FIR_MAX_LANES 16
 #define FIR_MAX_TAPS  64
 
-/* y[0..n_floats) becomes the components of the samples at x, which follow each other in memory.
- * n_floats is even for complex types. */
-typedef void (*FirConvert)(float *y, const void *x, size_t n_floats);
+/* Rows of y, one after another, of n_floats each, become the components of samples that follow each
+ * other in memory, from row to row x_row bytes apart. n_floats is even for complex types. */
+typedef void (*FirConvert)(float *y, const void *x, ptrdiff_t x_row, size_t n_rows,
+                           size_t n_floats);
 
 /* One converter for each sample type that the filter reads. */
 typedef struct {
