@@ -258,8 +258,11 @@ CT_PLUGIN("fft", ((const CtStage *const[]){&fft, NULL}),
 #ifdef __x86_64__
               &ct_fft_cpu_avx512,
               &ct_fft_cpu_avx2,
+              &ct_fir_fft_cpu_avx512,
+              &ct_fir_fft_cpu_avx2,
 #endif
               &ct_fft_cpu_baseline,
+              &ct_fir_fft_cpu_baseline,
               &ct_fft_cuda,
               &ct_fft_reference,
               NULL,

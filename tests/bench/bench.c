@@ -137,8 +137,9 @@ main(int n_arguments, char **arguments)
         {NULL},
     };
     g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-    g_option_context_set_summary(context, "Measures the groups stage, pipeline and framework, or "
-                                          "what has one of the NAMEs in its name.");
+    g_option_context_set_summary(context,
+                                 "Measures the groups stage, pipeline, framework and fusion, or "
+                                 "what has one of the NAMEs in its name.");
     g_option_context_add_main_entries(context, options, NULL);
     g_autoptr(GError) error = NULL;
     if (!g_option_context_parse(context, &n_arguments, &arguments, &error)) {
@@ -160,5 +161,6 @@ main(int n_arguments, char **arguments)
     pipelines_add(contenders);
     framework_add(contenders);
     measure(contenders, meter, (guint)n_slices, patterns);
+    fusion_measure(meter, (guint)n_slices, patterns);
     return EXIT_SUCCESS;
 }

@@ -58,6 +58,9 @@ void stages_add(GPtrArray *contenders);
 void pipelines_add(GPtrArray *contenders);
 void framework_add(GPtrArray *contenders);
 
+/* Prints fused variants beside their chains, those whose name matches the patterns. */
+void fusion_measure(CeilingMeter *meter, guint n_slices, char *const *patterns);
+
 /* Prints the floors, those whose name matches the patterns; FALSE where one is missed. */
 gboolean floors_measure(CeilingMeter *meter, guint n_slices, char *const *patterns);
 

@@ -59,7 +59,9 @@ static gdouble
 operations_per_sample(const Graph *graph, CtPipeline *pipeline, const char *line)
 {
     const char *name = line + strlen("{\"name\": \"");
-    g_autofree char *node = g_strndup(name, strcspn(name, "\""));
+    /* Of nodes in one, the last has the output. */
+    g_autofree char *nodes = g_strndup(name, strcspn(name, "\""));
+    const char *last = strrchr(nodes, '+'), *node = last ? last + 1 : nodes;
     const CtStream *in = ct_pipeline_stream(pipeline, graph->source, NULL, NULL);
     const CtStream *out = ct_pipeline_stream(pipeline, node, NULL, NULL);
     const gdouble samples = number(line, "samples");
