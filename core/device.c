@@ -19,12 +19,14 @@ struct CtDevice {
     GMutex lock;
     GHashTable *sizes; /* address → bytes */
     gsize allocated;
+    CtDeviceCosts costs;
 };
 
 typedef struct {
     guint n;
     CtDeviceInfo *info;
     const char *reason;
+    gdouble seconds; /* that it took to look */
 } Found;
 
 /* ---- what there is ---- */
@@ -78,6 +80,7 @@ static gpointer
 find_devices(G_GNUC_UNUSED gpointer data)
 {
     Found *found = g_new0(Found, 1);
+    const gint64 from = g_get_monotonic_time();
     const CtCudaDriver *driver = ct_cuda_driver(&found->reason);
     int n = 0;
     if (!driver)
@@ -91,14 +94,22 @@ find_devices(G_GNUC_UNUSED gpointer data)
         found->n += describe(driver, i, &found->info[found->n]);
     if (found->n == 0)
         found->reason = "the driver does not describe the one it has";
+    found->seconds = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
     return found;
+}
+
+/* Looked for once. */
+static const Found *
+found_devices(void)
+{
+    static GOnce once = G_ONCE_INIT;
+    return g_once(&once, find_devices, NULL);
 }
 
 guint
 ct_devices(const CtDeviceInfo **info, const char **reason)
 {
-    static GOnce once = G_ONCE_INIT;
-    const Found *found = g_once(&once, find_devices, NULL);
+    const Found *found = found_devices();
     if (info)
         *info = found->info;
     if (reason)
@@ -133,6 +144,7 @@ ct_device_open(guint index, GError **error)
                         "there is no CUDA device %u, only 0 to %u", index, n - 1);
         return NULL;
     }
+    const gint64 from = g_get_monotonic_time();
     g_autoptr(CtDevice) device = g_new0(CtDevice, 1);
     g_mutex_init(&device->lock);
     device->sizes = g_hash_table_new(NULL, NULL);
@@ -145,6 +157,10 @@ ct_device_open(guint index, GError **error)
                          error, "opening it") ||
         !ct_device_enter(device, error))
         return NULL;
+    device->costs.open = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
+    /* The driver was started for the first of them. */
+    if (index == 0)
+        device->costs.open += found_devices()->seconds;
     return g_steal_pointer(&device);
 }
 
@@ -275,6 +291,7 @@ ct_device_alloc(CtDevice *device, gsize bytes, const char *what, GError **error)
         return memory;
     }
     CtCuAddress address = 0;
+    const gint64 from = g_get_monotonic_time();
     if (!ct_device_enter(device, error))
         return NULL;
     const CtCuResult result = device->driver->alloc(&address, bytes);
@@ -293,6 +310,7 @@ ct_device_alloc(CtDevice *device, gsize bytes, const char *what, GError **error)
         ct_device_free(device, memory);
         return NULL;
     }
+    device->costs.memory += (gdouble)(g_get_monotonic_time() - from) * 1e-6;
     return memory;
 }
 
@@ -315,6 +333,23 @@ gsize
 ct_device_allocated(const CtDevice *device)
 {
     return device->allocated;
+}
+
+const CtDeviceCosts *
+ct_device_costs(const CtDevice *device)
+{
+    return &device->costs;
+}
+
+void
+ct_device_add_costs(CtDevice *device, const CtDeviceCosts *costs)
+{
+    device->costs.open += costs->open;
+    device->costs.memory += costs->memory;
+    device->costs.compile += costs->compile;
+    device->costs.load += costs->load;
+    device->costs.n_compiled += costs->n_compiled;
+    device->costs.n_cached += costs->n_cached;
 }
 
 gboolean

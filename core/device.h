@@ -35,6 +35,20 @@ const CtCudaDriver *ct_device_driver(const CtDevice *device);
 /* Bytes that ct_device_alloc has given out and not got back. */
 gsize ct_device_allocated(const CtDevice *device);
 
+/* What it took to make it ready so far. */
+typedef struct {
+    gdouble open;    /* seconds */
+    gdouble memory;  /* of allocating and pinning */
+    gdouble compile; /* of compiling n_compiled kernels */
+    gdouble load;    /* of finding and loading them, and n_cached others from the disk */
+    guint n_compiled;
+    guint n_cached;
+} CtDeviceCosts;
+
+const CtDeviceCosts *ct_device_costs(const CtDevice *device);
+/* Adds to them; for prepare, which runs on one thread. */
+void ct_device_add_costs(CtDevice *device, const CtDeviceCosts *costs);
+
 /* Compiles a kernel for an architecture: the image, or NULL with an error that has the compiler's
  * words. *log: what the compiler says of registers and local memory. From the cache on disk where
  * it is there. Needs no device. */

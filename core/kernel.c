@@ -196,9 +196,10 @@ compile(const Unit *unit, const CtNvrtc *nvrtc, char **log, GError **error)
     return g_bytes_new_take(g_steal_pointer(&image), bytes);
 }
 
-/* *path, unless it is NULL: where the cache has it. */
+/* *path, unless it is NULL: where the cache has it; *compiled: whether it did not. */
 static GBytes *
-find_image(const CtKernelSpec *spec, guint architecture, char **log, char **path, GError **error)
+find_image(const CtKernelSpec *spec, guint architecture, char **log, char **path,
+           gboolean *compiled, GError **error)
 {
     const char *reason;
     const CtNvrtc *nvrtc = ct_cuda_nvrtc(&reason);
@@ -213,6 +214,8 @@ find_image(const CtKernelSpec *spec, guint architecture, char **log, char **path
     g_autofree char *kept = cache_path(&unit, nvrtc);
     g_autofree char *words = NULL;
     GBytes *image = read_cache(kept, &words);
+    if (compiled)
+        *compiled = !image;
     if (!image) {
         g_ptr_array_add(unit.options, NULL);
         unit.options->len--;
@@ -231,7 +234,7 @@ find_image(const CtKernelSpec *spec, guint architecture, char **log, char **path
 GBytes *
 ct_kernel_compile(const CtKernelSpec *spec, guint architecture, char **log, GError **error)
 {
-    return find_image(spec, architecture, log, NULL, error);
+    return find_image(spec, architecture, log, NULL, NULL, error);
 }
 
 /* ---- loading ---- */
@@ -294,21 +297,33 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
     const guint architecture = ct_device_info(device)->architecture;
     g_autofree char *log = NULL;
     g_autofree char *path = NULL;
-    g_autoptr(GBytes) image = find_image(spec, architecture, &log, &path, error);
+    gboolean compiled;
+    const gint64 from = g_get_monotonic_time();
+    g_autoptr(GBytes) image = find_image(spec, architecture, &log, &path, &compiled, error);
     if (!image)
         return NULL;
+    const gint64 found = g_get_monotonic_time();
     if (ct_device_is_dry(device) && !check_spills(spec, architecture, log, error))
         return NULL;
     CtKernel *self = g_new0(CtKernel, 1);
     self->device = device;
     self->name = g_strdup(spec->name);
-    if (ct_device_is_dry(device) || load(self, spec, image, NULL))
+    const gboolean loaded = ct_device_is_dry(device) || load(self, spec, image, NULL);
+    const gdouble to_find = (gdouble)(found - from) * 1e-6;
+    const CtDeviceCosts costs = {
+        .compile = compiled ? to_find : 0,
+        .load = (compiled ? 0 : to_find) + (gdouble)(g_get_monotonic_time() - found) * 1e-6,
+        .n_compiled = compiled,
+        .n_cached = !compiled,
+    };
+    ct_device_add_costs(device, &costs);
+    if (loaded)
         return self;
     /* What was kept may have been cut short. */
     unload(self);
     drop_cache(path);
     g_bytes_unref(image);
-    image = find_image(spec, architecture, NULL, NULL, error);
+    image = find_image(spec, architecture, NULL, NULL, NULL, error);
     if (image && load(self, spec, image, error))
         return self;
     ct_kernel_free(self);

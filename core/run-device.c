@@ -100,11 +100,14 @@ ct_run_devices_pin(CtRunDevices *self, gpointer memory, gsize bytes)
     for (guint n = 0; n < self->n_devices; n++) {
         if (!self->devices[n])
             continue;
+        const gint64 from = g_get_monotonic_time();
         const CtPinned pinned = {memory, ct_device_driver(self->devices[n])};
         if (ct_device_enter(self->devices[n], NULL) &&
             pinned.driver->host_register(memory, bytes, CT_CU_MEMHOSTREGISTER_PORTABLE) ==
                 CT_CUDA_SUCCESS)
             g_array_append_val(self->pinned, pinned);
+        const CtDeviceCosts costs = {.memory = (gdouble)(g_get_monotonic_time() - from) * 1e-6};
+        ct_device_add_costs(self->devices[n], &costs);
         /* Portable: it is pinned for all. */
         return;
     }

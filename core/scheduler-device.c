@@ -217,6 +217,8 @@ land(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
     const gboolean is_last = ct_flight_lands(node);
     node->totals.work_ns += ns;
     scheduler->n_in_flight--;
+    if (node->n_outputs == 0)
+        ct_scheduler_reached_sink(scheduler);
     for (guint i = 0; i < node->n_inputs; i++) {
         const CtRunInput *input = &node->inputs[i];
         if (input->ring && (input->ring->feed || input->ring->readers[input->reader].keeps))

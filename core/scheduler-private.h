@@ -70,6 +70,10 @@ struct CtScheduler {
     gboolean interrupted;
     gboolean stop;
     gboolean started;
+    gint64 begun;     /* now() at the beginning of ct_scheduler_new … */
+    gint64 ready;     /* … at its end */
+    gint64 first;     /* … and when a sink was first given something; 0: none was */
+    gint64 preparing; /* nanoseconds of it that stages took */
     GError *error;
 };
 
@@ -85,6 +89,8 @@ void ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GErro
 gboolean ct_scheduler_hurry(CtScheduler *scheduler);
 /* With the lock. Fails where nothing runs and nothing can. */
 void ct_scheduler_check_stall(CtScheduler *scheduler);
+/* With the lock. Sinks that were given something. */
+void ct_scheduler_reached_sink(CtScheduler *scheduler);
 /* With the lock. A reader has let go of samples of `ring`. */
 void ct_scheduler_released(CtScheduler *scheduler, CtRing *ring);
 /* Fills `until` with the monotonic time in so many seconds. */

@@ -103,6 +103,8 @@ ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *blo
     node->arrivals[0].consumed = block->n_samples;
     node->totals.firings += block->n_samples > 0;
     node->totals.samples += block->n_samples;
+    if (block->n_samples > 0)
+        ct_scheduler_reached_sink(scheduler);
     pthread_mutex_unlock(&scheduler->lock);
     if (endpoint && block->n_samples > 0 && !failed && !ct_endpoint_lead(endpoint, error))
         return FALSE;

@@ -57,6 +57,7 @@ CtScheduler *
 ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error)
 {
     g_autoptr(CtScheduler) scheduler = g_new0(CtScheduler, 1);
+    scheduler->begun = now();
     scheduler->plan = plan;
     scheduler->options = *options;
     scheduler->n_workers = plan->n_workers;
@@ -90,9 +91,11 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
         n_waiting += node->plan->variant->waits;
     }
     ct_scheduler_connect_devices(scheduler);
+    const gint64 from = now();
     for (guint i = 0; i < plan->nodes->len; i++)
         if (!ct_scheduler_prepare_node(scheduler, i, &scratch, error))
             return NULL;
+    scheduler->preparing = now() - from;
     if (scheduler->devices && !ct_run_devices_allocate_scratch(scheduler->devices, error))
         return NULL;
 
@@ -113,6 +116,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
         runner->counters = g_new0(guint64, n_counters + 1);
         pthread_cond_init(&runner->wake, NULL);
     }
+    scheduler->ready = now();
     return g_steal_pointer(&scheduler);
 }
 
@@ -351,6 +355,8 @@ settle(CtScheduler *scheduler, CtRunNode *node)
         node->totals.samples += node->departures[0].produced;
     else if (node->n_inputs > 0)
         node->totals.samples += node->arrivals[0].consumed;
+    if (moved > 0 && node->n_outputs == 0)
+        ct_scheduler_reached_sink(scheduler);
     if (node->is_last) {
         ct_scheduler_end_node(scheduler, node);
         return;
@@ -634,6 +640,38 @@ ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats)
             stats->fill =
                 MAX(stats->fill, (gdouble)ct_ring_fill(ring) / (gdouble)MAX(ring->capacity, 1));
     }
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+void
+ct_scheduler_reached_sink(CtScheduler *scheduler)
+{
+    if (scheduler->first == 0)
+        scheduler->first = now();
+}
+
+void
+ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    *setup = (CtSetupStats){
+        .stages = (gdouble)scheduler->preparing * 1e-9,
+        .all = (gdouble)(scheduler->ready - scheduler->begun) * 1e-9,
+        .first = scheduler->first ? (gdouble)(scheduler->first - scheduler->begun) * 1e-9 : 0,
+    };
+    for (guint n = 0; scheduler->devices && n < scheduler->devices->n_devices; n++) {
+        if (!scheduler->devices->devices[n])
+            continue;
+        const CtDeviceCosts *costs = ct_device_costs(scheduler->devices->devices[n]);
+        setup->devices += costs->open;
+        setup->memory += costs->memory;
+        setup->compile += costs->compile;
+        setup->load += costs->load;
+        setup->stages -= costs->compile + costs->load;
+        setup->n_compiled += costs->n_compiled;
+        setup->n_cached += costs->n_cached;
+    }
+    setup->stages = MAX(setup->stages, 0);
     pthread_mutex_unlock(&scheduler->lock);
 }
 

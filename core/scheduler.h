@@ -29,6 +29,19 @@ typedef struct {
     guint64 counters[16];
 } CtNodeStats;
 
+/* Seconds from the beginning of ct_scheduler_new, by cause, and what they went to. */
+typedef struct {
+    gdouble devices; /* contexts of the devices */
+    gdouble memory;  /* on devices, and pinned */
+    gdouble compile; /* of kernels that were not in the cache */
+    gdouble load;    /* of kernels */
+    gdouble stages;  /* what else the stages prepared: tables, plans of libraries */
+    gdouble all;
+    gdouble first; /* until the first sample reached a sink; 0: none has */
+    guint n_compiled;
+    guint n_cached;
+} CtSetupStats;
+
 /* Prepares every node and allocates every ring. The plan must outlive the scheduler. */
 CtScheduler *ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error);
 /* Stops and joins where it still runs. */
@@ -47,6 +60,7 @@ gboolean ct_scheduler_result(CtScheduler *scheduler, GError **error);
 
 /* Fills `stats` for node `i` of the plan. */
 void ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats);
+void ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup);
 /* Seconds of stream that the sources have produced, by the farthest. */
 gdouble ct_scheduler_stream_seconds(CtScheduler *scheduler);
 

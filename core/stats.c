@@ -20,7 +20,8 @@ read_row(const CtPlan *plan, CtScheduler *scheduler, guint i, Row *row)
     const CtPlanNode *node = row->counts.node;
     row->bytes = node->bytes * (gdouble)row->counts.samples;
     row->operations = node->operations * (gdouble)row->counts.samples;
-    row->seconds = row->counts.work_seconds / (node->variant->waits ? 1 : MAX(plan->n_workers, 1));
+    row->seconds = row->counts.work_seconds /
+                   (node->variant->waits || node->place != CT_HOST ? 1 : MAX(plan->n_workers, 1));
 }
 
 static gdouble
@@ -63,6 +64,19 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler)
                 g_string_append_printf(text, "%s: %" G_GUINT64_FORMAT " %s\n", counts->node->name,
                                        counts->counters[c], names[c]);
     }
+    CtSetupStats setup;
+    ct_scheduler_setup(scheduler, &setup);
+    g_string_append_printf(text, "set up in %.3f s", setup.all);
+    if (setup.devices > 0)
+        g_string_append_printf(
+            text,
+            ": devices %.3f, memory %.3f, compiling %u kernels %.3f, loading them and %u kept ones "
+            "%.3f, stages %.3f",
+            setup.devices, setup.memory, setup.n_compiled, setup.compile, setup.n_cached,
+            setup.load, setup.stages);
+    if (setup.first > 0)
+        g_string_append_printf(text, "; first output after %.3f s", setup.first);
+    g_string_append_c(text, '\n');
     return g_string_free(text, FALSE);
 }
 
@@ -100,7 +114,23 @@ ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler)
     GString *text = g_string_new("{\n");
     g_string_append_printf(text, "  \"workers\": %u,\n  \"stream_seconds\": ", plan->n_workers);
     ct_json_append_real(text, ct_scheduler_stream_seconds(scheduler));
-    g_string_append(text, ",\n  \"nodes\": [");
+    CtSetupStats setup;
+    ct_scheduler_setup(scheduler, &setup);
+    const struct {
+        const char *name;
+        gdouble value;
+    } causes[] = {
+        {"seconds", setup.all},        {"devices", setup.devices}, {"memory", setup.memory},
+        {"compile", setup.compile},    {"load", setup.load},       {"stages", setup.stages},
+        {"first_output", setup.first},
+    };
+    g_string_append_printf(text, ",\n  \"setup\": {\"compiled\": %u, \"cached\": %u",
+                           setup.n_compiled, setup.n_cached);
+    for (guint i = 0; i < G_N_ELEMENTS(causes); i++) {
+        g_string_append_printf(text, ", \"%s\": ", causes[i].name);
+        ct_json_append_real(text, causes[i].value);
+    }
+    g_string_append(text, "},\n  \"nodes\": [");
     for (guint i = 0; i < plan->nodes->len; i++) {
         Row row;
         read_row(plan, scheduler, i, &row);
