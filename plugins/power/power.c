@@ -96,6 +96,7 @@ static const CtStage power = {
 
 CT_PLUGIN("power", ((const CtStage *const[]){&power, NULL}),
           ((const CtVariant *const[]){
+              &ct_power_cuda,
 #ifdef __x86_64__
               &ct_power_cpu_avx512,
               &ct_power_cpu_avx2,

@@ -22,5 +22,5 @@ typedef struct {
 
 Power *ct_power_new(CtPrepare *prepare, guint n_workers);
 
-extern const CtVariant ct_power_reference;
+extern const CtVariant ct_power_reference, ct_power_cuda;
 extern const CtVariant ct_power_cpu_baseline, ct_power_cpu_avx2, ct_power_cpu_avx512;
