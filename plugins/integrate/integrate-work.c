@@ -52,19 +52,21 @@ ct_integrate_new(CtPrepare *prepare, const IntegrateMethod *method, GError **err
     self->type = ct_layout_type(&prepare->inputs[0].layout);
     self->integration = ct_params_int(params, "length");
     self->averages = ct_params_bool(params, "average");
-    self->method = *method;
+    if (method)
+        self->method = *method;
     find_axes(self, prepare);
     self->n_parts = ct_type_info(self->type)->is_complex ? 2 : 1;
     self->part_bytes = ct_type_info(self->type)->bytes / self->n_parts;
     self->n_chunks = (self->n_fast + INTEGRATE_CHUNK - 1) / INTEGRATE_CHUNK;
 
     const gint64 numbers = self->n_fast * self->n_parts;
-    self->in_lanes = method->lanes && numbers <= INTEGRATE_LANES && INTEGRATE_LANES % numbers == 0;
+    self->in_lanes =
+        self->method.lanes && numbers <= INTEGRATE_LANES && INTEGRATE_LANES % numbers == 0;
     const gsize n_sums = (gsize)(self->n_groups * (self->in_lanes ? INTEGRATE_LANES : numbers));
     const gsize n_counts = (gsize)((prepare->outputs[0].max_samples + 2) * self->n_lanes);
-    self->sums = g_try_new0(double, n_sums);
+    self->sums = method ? g_try_new0(double, n_sums) : NULL;
     self->counts = g_try_new0(guint32, n_counts);
-    if (!self->sums || !self->counts) {
+    if ((method && !self->sums) || !self->counts) {
         g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
                     "wants memory for %" G_GSIZE_FORMAT " sums and %" G_GSIZE_FORMAT
                     " counts, but is given none",

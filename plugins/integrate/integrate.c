@@ -63,6 +63,7 @@ static const CtStage integrate = {
 
 CT_PLUGIN("integrate", ((const CtStage *const[]){&integrate, NULL}),
           ((const CtVariant *const[]){
+              &ct_integrate_cuda,
 #ifdef __x86_64__
               &ct_integrate_cpu_avx512,
               &ct_integrate_cpu_avx2,

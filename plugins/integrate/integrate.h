@@ -45,11 +45,11 @@ typedef struct {
     IntegrateMethod method;
 } Integrate;
 
-/* `n_workers` 1 and a method of NULLs make the reference. */
+/* A method of NULLs makes the reference; without one, there are no sums: they are the variant's. */
 Integrate *ct_integrate_new(CtPrepare *prepare, const IntegrateMethod *method, GError **error);
 gboolean ct_integrate_advance(gpointer state, CtAdvance *advance, GError **error);
 gboolean ct_integrate_work(gpointer state, const CtWork *work, GError **error);
 void ct_integrate_finish(gpointer state);
 
-extern const CtVariant ct_integrate_reference;
+extern const CtVariant ct_integrate_reference, ct_integrate_cuda;
 extern const CtVariant ct_integrate_cpu_baseline, ct_integrate_cpu_avx2, ct_integrate_cpu_avx512;
