@@ -25,12 +25,11 @@ kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 
     static const guint architectures[] = {80, 90, 100, 120};
     const GPtrArray *variants = ct_registry_variants(test->registry, test->node.stage->name);
     const CtFootprint *footprint = &test->node.footprint;
-    const CtBinding inputs = {&test->in, variant_test_layout(test->in.type, order[0]),
-                              (n_outputs - 1) * footprint->hop + footprint->window};
-    const CtBinding outputs = {&test->out, variant_test_layout(test->out.type, order[1]),
-                               n_outputs};
+    const gint64 samples[2] = {(n_outputs - 1) * footprint->hop + footprint->window, n_outputs};
+    CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
     guint n_compiled = 0;
 
+    variant_test_bind(test, order, samples, inputs, outputs);
     for (guint i = 0; i < variants->len * G_N_ELEMENTS(architectures); i++) {
         const CtVariant *variant = variants->pdata[i / G_N_ELEMENTS(architectures)];
         if (variant->backend != CT_CUDA || variant->covers[1] != NULL ||
@@ -41,10 +40,10 @@ kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 
         CtPrepare prepare = {
             .nodes = &test->node,
             .n_nodes = 1,
-            .n_inputs = 1,
-            .inputs = &inputs,
-            .n_outputs = 1,
-            .outputs = &outputs,
+            .n_inputs = test->node.n_inputs,
+            .inputs = inputs,
+            .n_outputs = test->node.n_outputs,
+            .outputs = outputs,
             .n_workers = 1,
             .device = device,
         };

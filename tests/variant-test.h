@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs variants of a stage of one input and one output on blocks made here, without planner and
- * scheduler: any strides, any cuts. Included by the test programs of plugins. */
+/* Runs variants of a stage on blocks made here, without planner and scheduler: any strides, any
+ * cuts. What the first input is given is compared at the first output; nothing is connected to
+ * further inputs, and nobody reads further outputs. Included by the test programs of plugins. */
 #pragma once
 
 #include "../core/graph.h"
@@ -14,17 +15,26 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Ports on either side, and what a stage counts, at most. */
+#define VARIANT_TEST_PORTS    2
+#define VARIANT_TEST_COUNTERS 16
+
 typedef struct {
     CtRegistry *registry;
     CtParams *params;
-    CtStream in, out;
+    union {
+        CtStream in;
+        CtStream inputs[VARIANT_TEST_PORTS];
+    };
+    union {
+        CtStream out;
+        CtStream outputs[VARIANT_TEST_PORTS];
+    };
     CtNode node;
     gdouble cut_difference; /* that short firings may make, where a compiler rounds vectors
                                otherwise than what is left of a run */
     guint64 *counters; /* [VARIANT_TEST_COUNTERS] what a run counted is left there; NULL: nowhere */
 } VariantTest;
-
-#define VARIANT_TEST_COUNTERS 16
 
 /* The stage with parameters (YAML) behind a stream of `type` and axes "time:100 station:3", in any
  * order, to which `describe` (unless NULL) may add; fails the test where the stage refuses. */
@@ -46,7 +56,10 @@ variant_test_new_described(const char *stage, const char *parameters, CtType typ
     test->params = ct_params_new("test", test->node.stage, &place, values, &error);
     g_assert_no_error(error);
 
-    ct_stream_init(&test->in);
+    for (guint i = 0; i < VARIANT_TEST_PORTS; i++) {
+        ct_stream_init(&test->inputs[i]);
+        ct_stream_init(&test->outputs[i]);
+    }
     test->in.type = type;
     test->in.rate_num = 1000;
     test->in.rate_den = test->in.ticks_per_sample = 1;
@@ -56,14 +69,17 @@ variant_test_new_described(const char *stage, const char *parameters, CtType typ
     }
     if (describe)
         describe(&test->in);
-    ct_stream_init(&test->out);
     test->node.name = "test";
     test->node.params = test->params;
-    test->node.n_inputs = test->node.n_outputs = 1;
-    test->node.inputs = &test->in;
-    test->node.outputs = &test->out;
-    test->node.input_layouts = g_new0(CtLayout, 1);
-    test->node.output_layouts = g_new0(CtLayout, 1);
+    while (test->node.stage->inputs[test->node.n_inputs].name)
+        test->node.n_inputs++;
+    while (test->node.stage->outputs[test->node.n_outputs].name)
+        test->node.n_outputs++;
+    g_assert_cmpuint(MAX(test->node.n_inputs, test->node.n_outputs), <=, VARIANT_TEST_PORTS);
+    test->node.inputs = test->inputs;
+    test->node.outputs = test->outputs;
+    test->node.input_layouts = g_new0(CtLayout, VARIANT_TEST_PORTS);
+    test->node.output_layouts = g_new0(CtLayout, VARIANT_TEST_PORTS);
     test->node.footprint = (CtFootprint){.window = 1, .hop = 1};
     ct_node_infer(&test->node, &error);
     g_assert_no_error(error);
@@ -79,8 +95,10 @@ variant_test_new(const char *stage, const char *parameters, CtType type, const c
 static inline void
 variant_test_free(VariantTest *test)
 {
-    ct_stream_clear(&test->in);
-    ct_stream_clear(&test->out);
+    for (guint i = 0; i < VARIANT_TEST_PORTS; i++) {
+        ct_stream_clear(&test->inputs[i]);
+        ct_stream_clear(&test->outputs[i]);
+    }
     ct_params_free(test->params);
     ct_registry_free(test->registry);
     g_free(test->node.input_layouts);
@@ -188,20 +206,41 @@ variant_test_fits(const VariantTest *test, const CtVariant *variant, const char 
 {
     const CtLayout wishes[2] = {variant_test_layout(test->in.type, order[0]),
                                 variant_test_layout(test->out.type, order[1])};
-    const CtRowPort ports[2] = {{"in", &test->in, &wishes[0]}, {"out", &test->out, &wishes[1]}};
-    const CtRowPorts all = {1, 1, ports};
+    CtRowPort ports[2 * VARIANT_TEST_PORTS] = {{0}};
+    const guint n_inputs = test->node.n_inputs, n_outputs = test->node.n_outputs;
+    const CtRowPorts all = {n_inputs, n_outputs, ports};
     g_autofree char *reason = NULL;
     gboolean fits = variant->backend != CT_CUDA;
 
+    for (guint i = 0; i < n_inputs + n_outputs; i++)
+        ports[i] = i < n_inputs ? (CtRowPort){"in", &test->inputs[i], NULL}
+                                : (CtRowPort){"out", &test->outputs[i - n_inputs], NULL};
+    ports[0].wish = &wishes[0];
+    ports[n_inputs].wish = &wishes[1];
     if (variant->fits && !variant->fits(&test->node, &reason))
         return FALSE;
     for (const CtRow *row = variant->rows; row->layouts && !fits; row++) {
         CtRowPatterns patterns;
-        CtLayout layouts[2];
+        CtLayout layouts[2 * VARIANT_TEST_PORTS];
         fits = ct_row_parse(&patterns, row->layouts, NULL) &&
                ct_row_bind(&patterns, &all, 0, NULL, NULL, layouts, NULL);
     }
     return fits;
+}
+
+/* Ports in these orders, further ones in canonical order; `samples`: of the first ones, at most. */
+static inline void
+variant_test_bind(const VariantTest *test, const char *const order[2], const gint64 samples[2],
+                  CtBinding inputs[VARIANT_TEST_PORTS], CtBinding outputs[VARIANT_TEST_PORTS])
+{
+    for (guint i = 0; i < VARIANT_TEST_PORTS; i++) {
+        inputs[i] = (CtBinding){&test->inputs[i], {0}, samples[0]};
+        outputs[i] = (CtBinding){&test->outputs[i], {0}, samples[1]};
+        ct_layout_canonical(&inputs[i].layout, &test->inputs[i]);
+        ct_layout_canonical(&outputs[i].layout, &test->outputs[i]);
+    }
+    inputs[0].layout = variant_test_layout(test->in.type, order[0]);
+    outputs[0].layout = variant_test_layout(test->out.type, order[1]);
 }
 
 /* Fills `out` from `in`, in firings of `n_firings` outputs each in turn (over and over), work split
@@ -212,18 +251,18 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
                  const CtBlock *in, const char *out_axes, const CtBlock *out, guint n_workers,
                  const gint64 *firings, guint n_firings)
 {
-    const CtBinding inputs = {&test->in, variant_test_layout(test->in.type, in_axes),
-                              in->n_samples};
-    const CtBinding outputs = {&test->out, variant_test_layout(test->out.type, out_axes),
-                               out->n_samples};
+    const char *const order[2] = {in_axes, out_axes};
+    const gint64 samples[2] = {in->n_samples, out->n_samples};
+    CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
+    variant_test_bind(test, order, samples, inputs, outputs);
     const gboolean on_device = variant->backend == CT_CUDA;
     CtPrepare prepare = {
         .nodes = &test->node,
         .n_nodes = 1,
-        .n_inputs = 1,
-        .inputs = &inputs,
-        .n_outputs = 1,
-        .outputs = &outputs,
+        .n_inputs = test->node.n_inputs,
+        .inputs = inputs,
+        .n_outputs = test->node.n_outputs,
+        .outputs = outputs,
         .n_workers = on_device ? 1 : n_workers,
         .device = on_device ? device_test_device() : NULL,
     };
@@ -249,9 +288,11 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
     gint64 n;
     for (gint64 t = 0, firing = 0; t < out->n_samples; t += n, firing++) {
         n = MIN(firings[firing % n_firings], out->n_samples - t);
-        CtBlock used =
-            variant_test_slice(&device_in.there, &inputs.layout, t * hop, (n - 1) * hop + window);
-        CtBlock made = variant_test_slice(&device_out.there, &outputs.layout, t, n);
+        CtBlock used = variant_test_slice(&device_in.there, &inputs[0].layout, t * hop,
+                                          (n - 1) * hop + window);
+        CtBlock made = variant_test_slice(&device_out.there, &outputs[0].layout, t, n);
+        used.index = t * hop;
+        made.index = t;
         used.start = test->in.start + t * hop * test->in.ticks_per_sample;
         made.start = test->out.start + t * test->out.ticks_per_sample;
         gint64 n_items = 1;
@@ -264,8 +305,8 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
         for (gint64 item = 0, end; item < n_items; item = end) {
             end = MIN(n_items, item + 1 + n_items / (gint64)(n_workers + 1));
             const CtWork work = {
-                .inputs = &used,
-                .outputs = &made,
+                .inputs = (const CtBlock[VARIANT_TEST_PORTS]){used},
+                .outputs = (const CtBlock[VARIANT_TEST_PORTS]){made},
                 .begin = item,
                 .end = end,
                 .ended = t + n == out->n_samples,
