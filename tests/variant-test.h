@@ -386,6 +386,18 @@ variant_test_difference(const CtBlock *block, const CtBlock *wanted, gdouble *la
     return self.difference;
 }
 
+/* Whether this machine has what the variant runs on, and the run is not for others alone: where the
+ * environment names a backend, it is for that and the reference. */
+static inline gboolean
+variant_test_is_wanted(const CtVariant *variant)
+{
+    const char *only = g_getenv("CORNERTURN_TEST_BACKEND");
+
+    if (variant->backend == CT_CUDA)
+        return ct_devices(NULL, NULL) > 0;
+    return only == NULL || variant->backend == CT_REFERENCE;
+}
+
 /* Runs every variant of this machine on `in` and compares: with the reference, from which it may
  * differ by `absolute` + `relative` times the largest value, and with itself in short firings,
  * where it must give the same bits unless the test says otherwise. `order`: the axes of input and
@@ -401,8 +413,7 @@ variant_test_compare(const VariantTest *test, const char *const order[2], const 
     /* The reference is the last. */
     for (guint i = variants->len; i-- > 0;) {
         const CtVariant *variant = g_ptr_array_index(variants, i);
-        if (variant->covers[1] != NULL ||
-            (variant->backend == CT_CUDA && ct_devices(NULL, NULL) == 0) ||
+        if (variant->covers[1] != NULL || !variant_test_is_wanted(variant) ||
             !ct_registry_allows_isa(test->registry, variant->isa) ||
             !variant_test_fits(test, variant, order))
             continue;
@@ -486,8 +497,7 @@ variant_test_same(const VariantTest *test, const char *const order[2], const CtB
     /* The reference is the last. */
     for (guint i = variants->len; i-- > 0;) {
         const CtVariant *variant = g_ptr_array_index(variants, i);
-        if (variant->covers[1] != NULL ||
-            (variant->backend == CT_CUDA && ct_devices(NULL, NULL) == 0) ||
+        if (variant->covers[1] != NULL || !variant_test_is_wanted(variant) ||
             !ct_registry_allows_isa(test->registry, variant->isa) ||
             !variant_test_fits(test, variant, order))
             continue;
