@@ -67,6 +67,7 @@ check(CtType type, const char *const order[2], gint64 length, gboolean along_tim
 
     describe(length, along_time, inverse, shift, n_samples, n_stations, n_pols, &parameters, &axes);
     VariantTest *test = variant_test_new("fft", parameters, type, axes);
+    test->packed_on_device = TRUE;
 
     CtBlock in = variant_test_block(&test->in, order[0], n_samples, padding, 0);
     variant_test_visit(&in, fill_part, (gpointer[]){random, wide ? random : NULL});
@@ -74,6 +75,8 @@ check(CtType type, const char *const order[2], gint64 length, gboolean along_tim
     /* Each of log2 n levels of sums rounds, by a few ulps of the norm √n · 0.5 at most; the largest
      * output is above the norm. A prime length goes through two longer transforms. */
     const gdouble level = 4 * (wide ? 0x1p-53 : 0x1p-24);
+    const gdouble largest = inverse ? 0.5 : 0.5 * (gdouble)length;
+    test->device_cut_difference = 2 * level * (2 + 2 * log2((gdouble)length)) * largest;
     g_autofree char *what = g_strdup_printf("%s, %s", parameters, axes);
     variant_test_compare(test, order, &in, n_times, padding, 9, 0,
                          level * (2 + 2 * log2((gdouble)length)), what, random);

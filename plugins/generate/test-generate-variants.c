@@ -216,7 +216,7 @@ check(const char *parameters, const char *order)
         const CtVariant *variant = variants->pdata[i];
         static const gint64 firings[] = {N_SAMPLES, 1, 7, 64};
         Numbers numbers = {&wanted, values, bound_of(type), 0, 0, FALSE};
-        if ((variant->backend == CT_CUDA && ct_devices(NULL, NULL) == 0) ||
+        if (!variant_test_is_wanted(variant) ||
             !ct_registry_allows_isa(sky.base.registry, variant->isa))
             continue;
         if (variant->backend == CT_REFERENCE) {
