@@ -108,20 +108,40 @@ variant_test_free(VariantTest *test)
     g_free(test);
 }
 
-/* A block of the stream in the order of `axes` ("time station"), with `padding` elements behind
- * each row of each axis; freed with g_aligned_free. Every byte of it is `fill`. */
+static inline CtLayout
+variant_test_layout(CtType type, const char *axes)
+{
+    const CtTypeInfo *info = ct_type_info(type);
+    const char *name = strstr(axes, "complex") ? ct_type_info(info->part)->name : info->name;
+    g_autofree char *text = g_strdup_printf("%s[%s]", name, axes);
+    g_autoptr(GError) error = NULL;
+    CtLayout layout;
+
+    ct_layout_parse(&layout, text, &error);
+    g_assert_no_error(error);
+    return layout;
+}
+
+/* A block of the stream in the order of `axes` ("time station pol time:16", or with "complex"),
+ * with `padding` elements behind each row of each axis; freed with g_aligned_free. Every byte of it
+ * is `fill`. */
 static inline CtBlock
 variant_test_block(const CtStream *stream, const char *axes, gint64 n_samples, gsize padding,
                    guint8 fill)
 {
-    g_auto(GStrv) words = g_strsplit(axes, " ", 0);
-    CtBlock block = {.type = stream->type, .n_axes = g_strv_length(words), .n_samples = n_samples};
-    gint64 step = (gint64)ct_type_info(stream->type)->bytes, element = step;
+    const CtLayout layout = variant_test_layout(stream->type, axes);
+    CtBlock block = {
+        .type = ct_layout_type(&layout), .n_axes = layout.n_axes, .n_samples = n_samples};
+    gint64 step = (gint64)ct_type_info(block.type)->bytes, element = step;
 
-    g_assert_cmpuint(block.n_axes, ==, stream->n_axes);
     for (guint i = block.n_axes; i-- > 0;) {
-        block.length[i] =
-            strcmp(words[i], "time") == 0 ? n_samples : ct_stream_length(stream, words[i]);
+        const char *name = layout.axes[i].name;
+        const gint inner = ct_layout_block_axis(&layout, name);
+        const gint64 count = inner < 0 ? 1 : layout.axes[inner].count;
+        const gint64 whole = strcmp(name, "time") == 0      ? n_samples
+                             : strcmp(name, "complex") == 0 ? 2
+                                                            : ct_stream_length(stream, name);
+        block.length[i] = (gint)i == inner ? count : (whole + count - 1) / count;
         block.stride[i] = step;
         step = step * block.length[i] + (gint64)padding * element;
     }
@@ -151,28 +171,18 @@ variant_test_visit(const CtBlock *block, void (*each)(guint8 *part, gsize count,
     }
 }
 
-static inline CtLayout
-variant_test_layout(CtType type, const char *axes)
-{
-    g_autofree char *text = g_strdup_printf("%s[%s]", ct_type_info(type)->name, axes);
-    g_autoptr(GError) error = NULL;
-    CtLayout layout;
-
-    ct_layout_parse(&layout, text, &error);
-    g_assert_no_error(error);
-    return layout;
-}
-
-/* Samples `first` to `first` + n of a block. */
+/* Samples `first` to `first` + n of a block; where time is blocked, from where a block begins. */
 static inline CtBlock
 variant_test_slice(const CtBlock *block, const CtLayout *layout, gint64 first, gint64 n)
 {
     const gint time = ct_layout_axis(layout, "time");
+    const gint inner = ct_layout_block_axis(layout, "time");
+    const gint64 count = inner < 0 ? 1 : layout->axes[inner].count;
     CtBlock slice = *block;
 
     if (time >= 0) {
-        slice.data += first * block->stride[time];
-        slice.length[time] = n;
+        slice.data += first / count * block->stride[time];
+        slice.length[time] = (n + count - 1) / count;
     }
     slice.n_samples = n;
     return slice;
@@ -507,8 +517,9 @@ variant_test_same(const VariantTest *test, const char *const order[2], const CtB
             !ct_registry_allows_isa(test->registry, variant->isa) ||
             !variant_test_fits(test, variant, order))
             continue;
-        const gint64 firings[] = {1 + g_rand_int_range(random, 0, longest_firing), 1,
-                                  1 + g_rand_int_range(random, 0, longest_firing)};
+        const gint32 longest = MAX(longest_firing, 1);
+        const gint64 firings[] = {1 + g_rand_int_range(random, 0, longest), 1,
+                                  1 + g_rand_int_range(random, 0, longest)};
         for (guint n_firings = 0; n_firings < (longest_firing > 0 ? 2 : 1); n_firings++) {
             memcpy(out->data, before, bytes);
             variant_test_run(test, variant, order[0], in, order[1], out, 1 + n_firings,

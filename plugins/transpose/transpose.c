@@ -52,6 +52,7 @@ static const CtStage transpose = {
 
 CT_PLUGIN("transpose", ((const CtStage *const[]){&transpose, NULL}),
           ((const CtVariant *const[]){
+              &ct_transpose_cuda,
 #ifdef __x86_64__
               &ct_transpose_cpu_avx512,
               &ct_transpose_cpu_avx2,

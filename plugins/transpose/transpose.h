@@ -4,5 +4,5 @@
 
 #include <cornerturn/stage.h>
 
-extern const CtVariant ct_transpose_reference;
+extern const CtVariant ct_transpose_cuda, ct_transpose_reference;
 extern const CtVariant ct_transpose_cpu_baseline, ct_transpose_cpu_avx2, ct_transpose_cpu_avx512;
