@@ -40,6 +40,7 @@ static constexpr int unit_times = unit_columns / N_POLS;
 static constexpr int voltage_row = TILE_COLUMNS + 2, weight_row = TILE_BEAMS + 2;
 
 static_assert(unit_columns % N_POLS == 0, "polarisations in the columns lie side by side");
+static_assert(TILE_COLUMNS / unit_columns * DEPTH % n_threads == 0, "threads have units alike");
 static_assert(n_threads % 32 == 0 && THREAD_BEAMS % 2 == 0 && THREAD_COLUMNS % 2 == 0, "pairs");
 
 struct Slab {
@@ -98,27 +99,35 @@ struct Weights {
         return beam_of(i) * beam + station_of(i) * station + pol_of(i) * pol;
     }
 
-    /* Sends those of stations from `s`; the counts are powers of two, so that places add up. */
-    template <bool full>
+    /* Sends those of stations from `s`. */
     __device__ void
     send(Slab &slab, int s) const
     {
         const int thread = (int)threadIdx.x;
-        const uint8 *w = from + s * station + place(thread);
-        ct_cf32 *to =
-            &slab.weights[pol_of(thread)][station_of(thread)][weight_place(beam_of(thread))];
+        /* Threads that send nothing are given a place, too. */
+        const int own = thread % (n < n_threads ? n : n_threads);
+        const uint8 *w = from + s * station + place(own);
+        ct_cf32 *to = &slab.weights[pol_of(own)][station_of(own)][weight_place(beam_of(own))];
 #pragma unroll
         for (int e = 0; e < n_each; e++) {
-            const int step = e * n_threads, i = step + thread;
-            if (n % n_threads != 0 && i >= n)
-                break;
-            const bool there = full || (beam_of(i) < n_beams && s + station_of(i) < N_STATIONS);
-            ct_cf32 *slot = to + (pol_of(step) * DEPTH + station_of(step)) * weight_row +
-                            weight_place(beam_of(step));
-            if (full)
-                ct_cp_async8(slot, w + place(step));
-            else
-                ct_cp_async8_zfill(slot, w + place(step), there ? 8 : 0);
+            /* The counts are powers of two, so that places add up. */
+            const int step = e * n_threads;
+            if (n % n_threads == 0 || step + thread < n)
+                ct_cp_async8(to + (pol_of(step) * DEPTH + station_of(step)) * weight_row +
+                                 weight_place(beam_of(step)),
+                             w + place(step));
+        }
+    }
+
+    /* … where some are not there. */
+    __device__ void
+    send_some(Slab &slab, int s) const
+    {
+#pragma unroll 1
+        for (int i = (int)threadIdx.x; i < n; i += n_threads) {
+            const bool there = beam_of(i) < n_beams && s + station_of(i) < N_STATIONS;
+            ct_cp_async8_zfill(&slab.weights[pol_of(i)][station_of(i)][weight_place(beam_of(i))],
+                               from + s * station + place(i), there ? 8 : 0);
         }
     }
 };
@@ -184,99 +193,95 @@ struct Columns {
     }
 
     /* Sends those of stations from `s` as they are. */
-    template <bool full>
     __device__ void
     send(Slab &slab, int s) const
     {
         const int thread = (int)threadIdx.x;
-        const uint8 *first = from + s * station + place(thread);
-        ct_cf32 *slot = &slab.voltages[station_of(thread)][unit_of(thread) * unit_columns];
+        const uint8 *x = from + s * station + place(thread);
+        ct_cf32 *to = &slab.voltages[station_of(thread)][unit_of(thread) * unit_columns];
 #pragma unroll
         for (int e = 0; e < n_each; e++) {
-            const int step = e * n_threads, i = step + thread;
-            if (n % n_threads != 0 && i >= n)
-                break;
-            const uint8 *x = first + place(step);
-            ct_cf32 *to = slot + station_of(step) * voltage_row + unit_of(step) * unit_columns;
-            if (full) {
-                if (unit_columns == 2)
-                    ct_cp_async16(to, x);
-                else
-                    ct_cp_async8(to, x);
-                continue;
-            }
-            const int there = count(i, s);
-            ct_cp_async8_zfill(to, x, there > 0 ? 8 : 0);
+            const int step = e * n_threads;
+            ct_cf32 *slot = to + station_of(step) * voltage_row + unit_of(step) * unit_columns;
             if (unit_columns == 2)
-                ct_cp_async8_zfill(to + 1, x + 8, there > 1 ? 8 : 0);
+                ct_cp_async16(slot, x + place(step));
+            else
+                ct_cp_async8(slot, x + place(step));
         }
     }
 
-    /* Reads them, for convert. */
-    template <bool full>
+    /* Reads them, for `convert`. */
     __device__ void
     read(Voltages (&raw)[n_each], int s) const
     {
-        const int thread = (int)threadIdx.x;
-        const uint8 *first = from + s * station + place(thread);
+        const uint8 *x = from + s * station + place((int)threadIdx.x);
 #pragma unroll
-        for (int e = 0; e < n_each; e++) {
-            const int step = e * n_threads, i = step + thread;
-            const uint8 *x = first + place(step);
-            raw[e].all = Unit{};
-            if (n % n_threads != 0 && i >= n)
-                break;
-            if (full) {
-                raw[e].all = *(const Unit *)x;
-                continue;
-            }
-            const int there = count(i, s);
-            if (there > 0)
-                raw[e].ones[0] = *(const One *)x;
-            if (unit_columns == 2 && there > 1)
-                raw[e].ones[unit_columns - 1] = *(const One *)(x + VOLTAGE_BYTES);
-        }
+        for (int e = 0; e < n_each; e++)
+            raw[e].all = *(const Unit *)(x + place(e * n_threads));
     }
-
     __device__ static void
     convert(Slab &slab, const Voltages (&raw)[n_each])
     {
         const int thread = (int)threadIdx.x;
-        ct_cf32 *slot = &slab.voltages[station_of(thread)][unit_of(thread) * unit_columns];
+        ct_cf32 *to = &slab.voltages[station_of(thread)][unit_of(thread) * unit_columns];
 #pragma unroll
         for (int e = 0; e < n_each; e++) {
             const int step = e * n_threads;
-            if (n % n_threads != 0 && step + thread >= n)
-                break;
-            ct_cf32 *to = slot + station_of(step) * voltage_row + unit_of(step) * unit_columns;
-            const ct_complex<float> a = ct_load<float>(raw[e].values[0]);
-            const ct_complex<float> b = ct_load<float>(raw[e].values[unit_columns - 1]);
-            if (unit_columns == 2)
-                *(Pair *)to = {{a.re, a.im}, {b.re, b.im}};
-            else
-                *to = {a.re, a.im};
+            put(to + station_of(step) * voltage_row + unit_of(step) * unit_columns, raw[e]);
+        }
+    }
+    __device__ static void
+    put(ct_cf32 *to, const Voltages &raw)
+    {
+        const ct_complex<float> a = ct_load<float>(raw.values[0]);
+        const ct_complex<float> b = ct_load<float>(raw.values[unit_columns - 1]);
+        if (unit_columns == 2)
+            *(Pair *)to = {{a.re, a.im}, {b.re, b.im}};
+        else
+            *to = {a.re, a.im};
+    }
+
+    /* Sends or converts them where some are not there or not aligned. */
+    __device__ void
+    fetch_some(Slab &slab, int s) const
+    {
+#pragma unroll 1
+        for (int i = (int)threadIdx.x; i < n; i += n_threads) {
+            const int there = count(i, s);
+            const uint8 *x = from + s * station + place(i);
+            ct_cf32 *to = &slab.voltages[station_of(i)][unit_of(i) * unit_columns];
+            if (IS_FLOAT) {
+                ct_cp_async8_zfill(to, x, there > 0 ? 8 : 0);
+                if (unit_columns == 2)
+                    ct_cp_async8_zfill(to + 1, x + 8, there > 1 ? 8 : 0);
+                continue;
+            }
+            Voltages raw;
+            raw.all = Unit{};
+            if (there > 0)
+                raw.ones[0] = *(const One *)x;
+            if (unit_columns == 2 && there > 1)
+                raw.ones[unit_columns - 1] = *(const One *)(x + VOLTAGE_BYTES);
+            put(to, raw);
         }
     }
 };
 
-/* Sends a slab on its way, or reads what must be converted first. */
+/* Sends a slab on its way; full slabs of integers are read only, and must be converted. */
 __device__ inline void
 fetch(const Weights &weights, const Columns &columns, Slab &slab, Voltages (&raw)[Columns::n_each],
       int s, bool full)
 {
-    if (full) {
-        weights.send<true>(slab, s);
-        if (IS_FLOAT)
-            columns.send<true>(slab, s);
-        else
-            columns.read<true>(raw, s);
-    } else {
-        weights.send<false>(slab, s);
-        if (IS_FLOAT)
-            columns.send<false>(slab, s);
-        else
-            columns.read<false>(raw, s);
+    if (!full) {
+        weights.send_some(slab, s);
+        columns.fetch_some(slab, s);
+        return;
     }
+    weights.send(slab, s);
+    if (IS_FLOAT)
+        columns.send(slab, s);
+    else
+        columns.read(raw, s);
 }
 
 /* What a thread works on, and which part of the tile is its own. */
@@ -437,12 +442,11 @@ __launch_bounds__(n_threads, N_BLOCKS) beamform(const uint8 *x, const uint8 *w, 
     Voltages raw[Columns::n_each];
 #pragma unroll
     for (int d = 0; d < N_SLABS - 1; d++) {
-        if (d < n_depths) {
-            fetch(weights, columns, slabs[d], raw, d * DEPTH,
-                  full && (d + 1) * DEPTH <= N_STATIONS);
-            if (!IS_FLOAT)
-                Columns::convert(slabs[d], raw);
-        }
+        const bool is_full = full && (d + 1) * DEPTH <= N_STATIONS;
+        if (d < n_depths)
+            fetch(weights, columns, slabs[d], raw, d * DEPTH, is_full);
+        if (!IS_FLOAT && is_full)
+            Columns::convert(slabs[d], raw);
         ct_cp_async_commit();
     }
     int here = 0, next = N_SLABS - 1;
@@ -451,11 +455,12 @@ __launch_bounds__(n_threads, N_BLOCKS) beamform(const uint8 *x, const uint8 *w, 
         ct_cp_async_wait<N_SLABS - 2>();
         __syncthreads();
         const int s = (d + N_SLABS - 1) * DEPTH;
+        const bool is_full = full && s + DEPTH <= N_STATIONS;
         if (s < N_STATIONS)
-            fetch(weights, columns, slabs[next], raw, s, full && s + DEPTH <= N_STATIONS);
+            fetch(weights, columns, slabs[next], raw, s, is_full);
         ct_cp_async_commit();
         sums.add(slabs[here]);
-        if (!IS_FLOAT && s < N_STATIONS)
+        if (!IS_FLOAT && is_full)
             Columns::convert(slabs[next], raw);
         here = here + 1 == N_SLABS ? 0 : here + 1;
         next = next + 1 == N_SLABS ? 0 : next + 1;

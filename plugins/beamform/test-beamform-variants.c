@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the beamformer's variants against the reference, and of its kernels. */
+#include "../../tests/kernel-test.h"
+
+#include <glib/gstdio.h>
+
+typedef struct {
+    CtType type;
+    GRand *random;
+} Fill;
+
+/* Any integer; floating point within 1. */
+static void
+fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
+{
+    const Fill *fill = data;
+    const guint32 bits = g_rand_int(fill->random);
+
+    if (fill->type == CT_CF32)
+        *(gfloat *)part = (gfloat)g_rand_double_range(fill->random, -1, 1);
+    else
+        memcpy(part, &bits, MAX(ct_type_info(fill->type)->part_bits, 8) / 8);
+}
+
+/* How large a part of a voltage may be. */
+static gdouble
+largest(CtType type)
+{
+    return type == CT_CF32 ? 1 : (gdouble)(1 << (ct_type_info(type)->part_bits - 1));
+}
+
+/* 0 channels or polarisations: no such axis. */
+typedef struct {
+    gint64 n_channels, n_stations, n_pols, n_beams;
+    gboolean pol_weights;
+} Shape;
+
+/* A file of random weights within 1, and a node that takes it. */
+static VariantTest *
+beamformer(const Shape *shape, CtType type, gint64 n, char **path, GRand *random)
+{
+    guint64 lengths[4];
+    guint n_axes = 0;
+    if (shape->n_channels > 0)
+        lengths[n_axes++] = (guint64)shape->n_channels;
+    lengths[n_axes++] = (guint64)shape->n_beams;
+    lengths[n_axes++] = (guint64)shape->n_stations;
+    if (shape->pol_weights)
+        lengths[n_axes++] = (guint64)shape->n_pols;
+    gsize n_weights = 2;
+    for (guint a = 0; a < n_axes; a++)
+        n_weights *= lengths[a];
+    g_autofree gdouble *weights = g_new(gdouble, n_weights);
+    for (gsize i = 0; i < n_weights; i++)
+        weights[i] = g_rand_double_range(random, -1, 1);
+    *path = variant_test_npy(weights, 'c', n_axes, lengths);
+
+    g_autofree char *parameters = g_strdup_printf("{ weights: %s }", *path);
+    g_autoptr(GString) axes = g_string_new(NULL);
+    g_string_append_printf(axes, "time:%" G_GINT64_FORMAT, n);
+    if (shape->n_channels > 0)
+        g_string_append_printf(axes, " channel:%" G_GINT64_FORMAT, shape->n_channels);
+    g_string_append_printf(axes, " station:%" G_GINT64_FORMAT, shape->n_stations);
+    if (shape->n_pols > 0)
+        g_string_append_printf(axes, " pol:%" G_GINT64_FORMAT, shape->n_pols);
+    return variant_test_new("beamform", parameters, type, axes->str);
+}
+
+/* `n` times from `first` on. */
+static void
+check(const Shape *shape, CtType type, const char *const order[2], gint64 first, gint64 n,
+      gsize padding, GRand *random)
+{
+    g_autofree char *path = NULL;
+    VariantTest *test = beamformer(shape, type, first + n, &path, random);
+    const CtLayout layout = variant_test_layout(type, order[0]);
+    const CtBlock whole = variant_test_block(&test->in, order[0], first + n, padding, 0);
+    variant_test_visit(&whole, fill_part, &(Fill){type, random});
+    const CtBlock in = variant_test_slice(&whole, &layout, first, n);
+    const gdouble sum = 2 * (gdouble)shape->n_stations * largest(type);
+    variant_test_compare(test, order, &in, n, padding, 80,
+                         (2 * (gdouble)shape->n_stations + 1) * 0x1p-24 * sum, 0, "random weights",
+                         random);
+    g_aligned_free(whole.data);
+    variant_test_free(test);
+    g_unlink(path);
+}
+
+/* Voltages and beams with polarisations in the columns, and with those that pass through; what
+ * neither side has next to one another. */
+static const char *const orders[][2] = {
+    {"channel time station pol", "channel time beam pol"},
+    {"time channel station pol", "channel beam time pol"},
+    {"channel station time pol", "channel beam time pol"},
+    {"channel station time pol", "time channel beam pol"},
+    {"channel station pol time", "channel beam pol time"},
+    {"channel pol time station", "channel pol time beam"},
+    {"pol channel station time", "channel beam pol time"},
+    {"station pol time channel", "beam pol time channel"},
+};
+
+static void
+test_layouts(void)
+{
+    static const CtType types[] = {CT_CF32, CT_CI8, CT_CI4, CT_CI16};
+    g_autoptr(GRand) random = g_rand_new_with_seed(1);
+
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(orders); i++) {
+        const Shape shape = {3, 11, 2, 18, i % 2};
+        const CtType type = types[(i + i / G_N_ELEMENTS(types)) % G_N_ELEMENTS(types)];
+        check(&shape, type, orders[i / 2], i % 3, 133, i % 5 == 4 ? 2 : 0, random);
+    }
+}
+
+/* Every tile, whole and in part; one station, one beam, one time. */
+static void
+test_sizes(void)
+{
+    static const struct {
+        Shape shape;
+        gint64 n;
+    } cases[] = {
+        {{1, 1, 2, 1, FALSE}, 1},   {{2, 3, 2, 2, FALSE}, 65},  {{1, 17, 2, 8, FALSE}, 128},
+        {{2, 8, 2, 17, TRUE}, 64},  {{1, 16, 2, 33, FALSE}, 7}, {{2, 24, 2, 64, TRUE}, 130},
+        {{1, 9, 2, 130, TRUE}, 70}, {{1, 40, 2, 3, TRUE}, 129}, {{4, 5, 1, 16, FALSE}, 200},
+        {{3, 7, 3, 5, TRUE}, 20},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(2);
+
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+        for (guint k = 0; k < 3; k += 2)
+            check(&cases[i].shape, i % 2 ? CT_CI8 : CT_CF32, orders[k], 0, cases[i].n, 0, random);
+}
+
+/* Without channels, and without polarisations. */
+static void
+test_few_axes(void)
+{
+    static const char *const few[][2] = {
+        {"time station", "time beam"},
+        {"station time", "beam time"},
+        {"time station", "beam time"},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(3);
+
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(few); i++) {
+        const Shape shape = {0, 13, 0, i % 2 ? 20 : 7, FALSE};
+        check(&shape, i % 2 ? CT_CI16 : CT_CF32, few[i / 2], 1, 150, 0, random);
+    }
+}
+
+/* A kernel for each tile; with wide and narrow columns, with weights of either polarisation. */
+static void
+test_kernels(void)
+{
+    static const gint64 n_beams[] = {1, 8, 16, 32, 512};
+    static const CtType types[] = {CT_CF32, CT_CI8, CT_CI4, CT_CI16};
+    g_autoptr(GRand) random = g_rand_new_with_seed(4);
+
+    for (guint i = 0; i < 3 * G_N_ELEMENTS(n_beams) && kernel_test_can(); i++) {
+        const Shape shape = {16, 250, 2, n_beams[i / 3], i % 3 == 1};
+        const CtType type = i % 3 == 2 ? types[1 + i / 3 % 3] : CT_CF32;
+        g_autofree char *path = NULL;
+        VariantTest *test = beamformer(&shape, type, 1024, &path, random);
+        kernel_test_compile(test, orders[i % G_N_ELEMENTS(orders)], 1024);
+        variant_test_free(test);
+        g_unlink(path);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/beamform/layouts", test_layouts);
+    g_test_add_func("/beamform/sizes", test_sizes);
+    g_test_add_func("/beamform/few-axes", test_few_axes);
+    g_test_add_func("/beamform/kernels", test_kernels);
+    return g_test_run();
+}
