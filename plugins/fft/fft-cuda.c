@@ -238,9 +238,12 @@ make_mover(const Fft *self, Mover *mover, CtDevice *device, const char *name, Ct
            const FftBatch *batch, const Side *side, GError **error)
 {
     const FftDesign *design = &self->design;
-    const gint64 length = mover == &self->pack ? design->length : design->out_length;
+    const gboolean packs = mover == &self->pack;
+    const gint64 length = packs ? design->length : design->out_length;
     const gint nearest = nearest_axis(side, batch);
-    const gboolean scales = design->inverse && !(mover == &self->unpack && self->way.pack);
+    /* The spectrum is what is rotated; the first kernel of an inverse transform divides. */
+    const gboolean rotates = design->shift && packs == design->inverse;
+    const gboolean scales = design->inverse && (packs || !self->way.pack);
     g_autoptr(GString) lengths = g_string_new("LENGTHS=");
     guint n = 0;
 
@@ -261,8 +264,7 @@ make_mover(const Fft *self, Mover *mover, CtDevice *device, const char *name, Ct
 
     g_autofree char *element = g_strdup_printf("ELEMENT=%s", ct_kernel_type(type));
     g_autofree char *samples = g_strdup_printf("LENGTH=%" G_GINT64_FORMAT, length);
-    g_autofree char *rotate =
-        g_strdup_printf("ROTATE=%" G_GINT64_FORMAT, design->shift ? length / 2 : 0);
+    g_autofree char *rotate = g_strdup_printf("ROTATE=%" G_GINT64_FORMAT, rotates ? length / 2 : 0);
     g_autofree char *scale =
         g_strdup_printf("SCALE=(1.0/%" G_GINT64_FORMAT ")", scales ? length : 1);
     g_autofree char *axes = g_strdup_printf("N_AXES=%u", n);
