@@ -483,11 +483,12 @@ finish(gpointer state)
 }
 
 /* cuFFT alone is at the memory's roof, 96 to 99 %; beyond 8192 points it goes over memory twice. A
- * side that goes through scratch is read and written once more, as a transpose would be. */
+ * side that goes through scratch is read and written once more, as by a transpose. With axes
+ * outside time, either that, or an execution for each of their series. */
 #define ROWS(in, out)                                                                              \
     {in "[time ... phase] -> " out "[time ... channel]", 0.95},                                    \
-        {in "[... phase] -> " out "[... channel]", 0.8},                                           \
-        {in "[... time] -> " out "[... time channel]", 0.8},                                       \
+        {in "[... phase] -> " out "[... channel]", 0.4},                                           \
+        {in "[... time] -> " out "[... time channel]", 0.4},                                       \
         {in "[time ... channel] -> " out "[time ... phase]", 0.48},                                \
         {in "[time ... phase] -> " out "[time channel ...]", 0.45},                                \
         {in "[time ... phase] -> " out "[channel time ...]", 0.45},                                \
