@@ -448,17 +448,8 @@ run_threads(void *data)
 }
 
 static void
-add_lane(Runner *runner)
+add_lane(Runner *runner, guint8 *stack)
 {
-    guint8 *room = mmap(NULL, 2 * CT_STACK_BYTES, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED)
-        emulator_fatal("no memory for the stacks of a block");
-    const size_t before = -(guintptr)room % CT_STACK_BYTES;
-    guint8 *stack = room + before;
-    if (before)
-        munmap(room, before);
-    munmap(stack + CT_STACK_BYTES, CT_STACK_BYTES - before);
     mprotect(stack + PAGE, PAGE, PROT_NONE);
     Lane *lane = (Lane *)stack;
     lane->runner = runner;
@@ -468,25 +459,52 @@ add_lane(Runner *runner)
                          run_threads, lane);
 }
 
+static void
+add_lanes(Runner *runner)
+{
+    const size_t bytes = CT_WARP * CT_STACK_BYTES;
+    guint8 *room = mmap(NULL, bytes + CT_STACK_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        emulator_fatal("no memory for the stacks of a block");
+    const size_t before = -(guintptr)room % CT_STACK_BYTES;
+    if (before)
+        munmap(room, before);
+    munmap(room + before + bytes, CT_STACK_BYTES - before);
+    for (size_t at = before; at < before + bytes; at += CT_STACK_BYTES)
+        add_lane(runner, room + at);
+}
+
+/* Those that no stream has: stacks are dear. */
+static struct {
+    pthread_mutex_t lock;
+    GPtrArray *runners;
+} spare = {PTHREAD_MUTEX_INITIALIZER, NULL};
+
 Runner *
 emulator_runner_new(void)
 {
-    Runner *runner = g_new0(Runner, 1);
-    runner->shared = g_array_new(FALSE, FALSE, sizeof(Shared));
-    runner->random = emulator_settings()->seed;
+    pthread_mutex_lock(&spare.lock);
+    Runner *runner = spare.runners && spare.runners->len > 0
+                         ? g_ptr_array_steal_index_fast(spare.runners, spare.runners->len - 1)
+                         : NULL;
+    pthread_mutex_unlock(&spare.lock);
+    if (!runner) {
+        runner = g_new0(Runner, 1);
+        runner->shared = g_array_new(FALSE, FALSE, sizeof(Shared));
+        runner->random = emulator_settings()->seed;
+    }
     return runner;
 }
 
 void
 emulator_runner_free(Runner *runner)
 {
-    for (unsigned i = 0; i < runner->n_lanes; i++) {
-        emulator_fiber_end(&runner->lanes[i]->fiber);
-        munmap(runner->lanes[i], CT_STACK_BYTES);
-        g_free(runner->copies[i].copies);
-    }
-    g_array_unref(runner->shared);
-    g_free(runner);
+    pthread_mutex_lock(&spare.lock);
+    if (!spare.runners)
+        spare.runners = g_ptr_array_new();
+    g_ptr_array_add(spare.runners, runner);
+    pthread_mutex_unlock(&spare.lock);
 }
 
 /* ---- blocks ---- */
@@ -604,7 +622,7 @@ emulator_run(Runner *runner, const Launch *launch)
     runner->static_bytes = 0;
     emulator_fiber_own(&runner->own);
     while (runner->n_lanes < runner->n_threads)
-        add_lane(runner);
+        add_lanes(runner);
     add_shared(runner, NULL, launch->shared_bytes, 1024);
     const guint64 plane = (guint64)launch->grid[0] * launch->grid[1];
     const guint64 n = plane * launch->grid[2];

@@ -192,14 +192,11 @@ add_text(GChecksum *checksum, const char *text)
     g_checksum_update(checksum, (const guchar *)text, (gssize)strlen(text) + 1);
 }
 
-/* The file of the cache where this program's image belongs; NULL where there is no cache. */
-static char *
-cache_path(CtNvrtcProgram program, const GPtrArray *defined)
+/* What makes the image of one and the same source another: the emulator's own. */
+static GChecksum *
+own_checksum(void)
 {
-    const char *folder = g_getenv("CORNERTURN_EMULATOR_CACHE");
-    if (!folder || !*folder || g_mkdir_with_parents(folder, 0700) != 0)
-        return NULL;
-    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    GChecksum *checksum = g_checksum_new(G_CHECKSUM_SHA256);
     add_text(checksum, EMULATOR_COMPILER " " EMULATOR_VERSION);
     for (guint o = 0; o < G_N_ELEMENTS(fixed_options); o++)
         add_text(checksum, fixed_options[o]);
@@ -207,6 +204,17 @@ cache_path(CtNvrtcProgram program, const GPtrArray *defined)
         g_autofree char *text = read_file(EMULATOR_HEADERS, own_headers[h], NULL);
         add_text(checksum, text ?: "");
     }
+    return checksum;
+}
+
+/* The file of the cache where this program's image belongs; NULL where there is no cache. */
+static char *
+cache_path(CtNvrtcProgram program, const GPtrArray *defined)
+{
+    const char *folder = g_getenv("CORNERTURN_EMULATOR_CACHE");
+    if (!folder || !*folder || g_mkdir_with_parents(folder, 0700) != 0)
+        return NULL;
+    g_autoptr(GChecksum) checksum = own_checksum();
     for (guint d = 0; d < defined->len; d++)
         add_text(checksum, defined->pdata[d]);
     for (guint h = 0; h < program->headers->len; h++) {
@@ -218,11 +226,16 @@ cache_path(CtNvrtcProgram program, const GPtrArray *defined)
     return g_build_filename(folder, g_checksum_get_string(checksum), NULL);
 }
 
+/* A minor version that no compiler of NVIDIA's has, and no other build of the emulator: a program
+ * that keeps images by version does not take one for another. */
 int
 nvrtcVersion(int *major, int *minor)
 {
+    g_autoptr(GChecksum) checksum = own_checksum();
+    char digits[8] = "";
+    memcpy(digits, g_checksum_get_string(checksum), 6);
     *major = 13;
-    *minor = 0;
+    *minor = 1000 + (int)g_ascii_strtoull(digits, NULL, 16);
     return emulator_injected(__func__, NVRTC_INTERNAL);
 }
 

@@ -105,12 +105,3 @@ emulator_fiber_begin(Fiber *fiber, Fiber *own, void *stack, size_t bytes, void (
         setcontext(&context);
     arrive(own);
 }
-
-void
-emulator_fiber_end(Fiber *fiber)
-{
-    (void)fiber;
-#ifdef EMULATOR_TSAN
-    __tsan_destroy_fiber(fiber->thread);
-#endif
-}

@@ -23,6 +23,4 @@ void emulator_fiber_own(Fiber *own);
  * time; `own` is the calling thread's. */
 void emulator_fiber_begin(Fiber *fiber, Fiber *own, void *stack, size_t bytes, void (*run)(void *),
                           void *data);
-/* Gives back what the sanitizer keeps of it; it never runs again. */
-void emulator_fiber_end(Fiber *fiber);
 void emulator_fiber_switch(Fiber *from, Fiber *to);
