@@ -255,9 +255,34 @@ variant_test_bind(const VariantTest *test, const char *const order[2], const gin
     outputs[0].layout = variant_test_layout(test->out.type, order[1]);
 }
 
+/* What a firing works on: of a window, `n` outputs from `t`; of a sum, `n` inputs from `t`. */
+static inline void
+variant_test_cut(const VariantTest *test, const CtBinding *in, const CtBinding *out, gint64 t,
+                 gint64 n, gboolean ends, CtBlock *used, CtBlock *made)
+{
+    const gint64 hop = test->node.footprint.hop, window = test->node.footprint.window;
+    const gboolean is_sum = test->node.footprint.kind == CT_FOOTPRINT_SUM;
+    const gint64 first = is_sum ? t : t * hop, sum = is_sum ? t / hop : t;
+    const gint64 last = is_sum ? (t + n + (ends ? hop - 1 : 0)) / hop : t + n;
+
+    *used = variant_test_slice(used, &in->layout, first, is_sum ? n : (n - 1) * hop + window);
+    *made = variant_test_slice(made, &out->layout, sum, last - sum);
+    used->index = first;
+    made->index = sum;
+    used->start = test->in.start + first * test->in.ticks_per_sample;
+    made->start = test->out.start + sum * test->out.ticks_per_sample;
+}
+
+/* Samples that firings are counted in: a sum's inputs, else outputs. */
+static inline const gint64 *
+variant_test_total(const VariantTest *test, const CtBlock *in, const CtBlock *out)
+{
+    return test->node.footprint.kind == CT_FOOTPRINT_SUM ? &in->n_samples : &out->n_samples;
+}
+
 /* Fills `out` from `in`, in firings of `n_firings` outputs each in turn (over and over), work split
- * into items for `n_workers`. The footprint is a window. Of a cuda variant the blocks are copied to
- * the device and back. */
+ * into items for `n_workers`. Of a sum, they are firings of so many inputs. Of a cuda variant the
+ * blocks are copied to the device and back. */
 static inline void
 variant_test_run(const VariantTest *test, const CtVariant *variant, const char *in_axes,
                  const CtBlock *in, const char *out_axes, const CtBlock *out, guint n_workers,
@@ -278,7 +303,7 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
         .n_workers = on_device ? 1 : n_workers,
         .device = on_device ? device_test_device() : NULL,
     };
-    const gint64 hop = test->node.footprint.hop, window = test->node.footprint.window;
+    const gint64 total = *variant_test_total(test, in, out);
     g_autoptr(GError) error = NULL;
     gpointer state = NULL;
 
@@ -298,20 +323,15 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
         memset(scratch, 0xff, prepare.scratch_bytes); /* a NaN, whatever it is read as */
     }
     gint64 n;
-    for (gint64 t = 0, firing = 0; t < out->n_samples; t += n, firing++) {
-        n = MIN(firings[firing % n_firings], out->n_samples - t);
-        CtBlock used = variant_test_slice(&device_in.there, &inputs[0].layout, t * hop,
-                                          (n - 1) * hop + window);
-        CtBlock made = variant_test_slice(&device_out.there, &outputs[0].layout, t, n);
-        used.index = t * hop;
-        made.index = t;
-        used.start = test->in.start + t * hop * test->in.ticks_per_sample;
-        made.start = test->out.start + t * test->out.ticks_per_sample;
+    for (gint64 t = 0, firing = 0; t < total; t += n, firing++) {
+        CtBlock used = device_in.there, made = device_out.there;
+        n = MIN(firings[firing % n_firings], total - t);
+        variant_test_cut(test, &inputs[0], &outputs[0], t, n, t + n == total, &used, &made);
         gint64 n_items = 1;
         if (variant->split != NULL && strcmp(variant->split, "*") == 0)
             n_items = prepare.n_items;
         else if (variant->split != NULL && strcmp(variant->split, "time") == 0)
-            n_items = n;
+            n_items = made.n_samples;
         else if (variant->split != NULL)
             n_items = ct_stream_length(&test->out, variant->split);
         for (gint64 item = 0, end; item < n_items; item = end) {
@@ -321,7 +341,7 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
                 .outputs = (const CtBlock[VARIANT_TEST_PORTS]){made},
                 .begin = item,
                 .end = end,
-                .ended = t + n == out->n_samples,
+                .ended = t + n == total,
                 .scratch = scratch,
                 .counters = on_device ? device.counters : counters,
                 .queue = device.queue,
@@ -432,14 +452,16 @@ variant_test_compare(const VariantTest *test, const char *const order[2], const 
             !variant_test_fits(test, variant, order))
             continue;
         if (variant->backend == CT_REFERENCE) {
-            variant_test_run(test, variant, order[0], in, order[1], &wanted, 1, &n_outputs, 1);
+            variant_test_run(test, variant, order[0], in, order[1], &wanted, 1,
+                             variant_test_total(test, in, &wanted), 1);
             continue;
         }
         CtBlock whole = variant_test_block(&test->out, order[1], n_outputs, padding, 0xff);
         CtBlock cut = variant_test_block(&test->out, order[1], n_outputs, padding, 0xff);
         const gint64 firings[] = {1 + g_rand_int_range(random, 0, longest_firing), 1,
                                   1 + g_rand_int_range(random, 0, longest_firing)};
-        variant_test_run(test, variant, order[0], in, order[1], &whole, 1, &n_outputs, 1);
+        variant_test_run(test, variant, order[0], in, order[1], &whole, 1,
+                         variant_test_total(test, in, &whole), 1);
         variant_test_run(test, variant, order[0], in, order[1], &cut, 2, firings, 3);
 
         gdouble largest, same;
@@ -523,7 +545,8 @@ variant_test_same(const VariantTest *test, const char *const order[2], const CtB
         for (guint n_firings = 0; n_firings < (longest_firing > 0 ? 2 : 1); n_firings++) {
             memcpy(out->data, before, bytes);
             variant_test_run(test, variant, order[0], in, order[1], out, 1 + n_firings,
-                             n_firings == 0 ? &out->n_samples : firings, n_firings == 0 ? 1 : 3);
+                             n_firings == 0 ? variant_test_total(test, in, out) : firings,
+                             n_firings == 0 ? 1 : 3);
             if (test->counters && !wanted)
                 memcpy(counted, test->counters, sizeof counted);
             if (test->counters)
