@@ -299,17 +299,20 @@ set_walk(TurnWalk *walk, const Plan *plan, Side side)
     const guint n = walk_bits(plan, side, bits), n_thread_bits = MIN(n, TURN_THREAD_BITS);
     walk->n_threads = 1u << n_thread_bits;
     walk->n_rounds = 1u << (n - n_thread_bits);
-    for (guint b = 0; b < n_thread_bits; b++) {
-        walk->thread_bits[b] = bit_stride(plan, side, bits[b]);
-        walk->thread_bits_shared[b] = bit_shared(plan, bits[b]);
-    }
-    for (guint b = 0; b < n - n_thread_bits; b++)
-        for (guint round = 0; round < 1u << b; round++) {
-            const Bit bit = bits[n_thread_bits + b];
-            walk->rounds[round | 1u << b] = walk->rounds[round] + bit_stride(plan, side, bit);
-            walk->rounds_shared[round | 1u << b] =
-                walk->rounds_shared[round] ^ bit_shared(plan, bit);
+    for (guint b = 0; b < n; b++) {
+        const gint64 stride = bit_stride(plan, side, bits[b]);
+        const guint shared = bit_shared(plan, bits[b]);
+        if (b < n_thread_bits) {
+            walk->thread_bits[b] = stride;
+            walk->thread_bits_shared[b] = shared;
+            continue;
         }
+        const guint first = 1u << (b - n_thread_bits);
+        for (guint round = 0; round < first; round++) {
+            walk->rounds[first | round] = walk->rounds[round] + stride;
+            walk->rounds_shared[first | round] = walk->rounds_shared[round] ^ shared;
+        }
+    }
     for (guint a = 0; a < plan->n_axes; a++) {
         const Axis *axis = &plan->axes[a];
         const gboolean in_words = axis->group_bits[IN] > 0;
