@@ -7,6 +7,19 @@
  * output's bytes of input in each. */
 static const gint64 input_to_sum = 4;
 
+/* Strides of axes outside time are multiples of this on a device. */
+static const gint64 device_alignment = 16;
+
+/* Laps are so many times longer than the history that is moved in front of each. */
+static const gint64 laps_to_history = 4;
+
+/* What sizes are made of. */
+typedef struct {
+    CtPlan *plan;
+    gsize cache_bytes; /* that a firing on the host stays near */
+    gint64 *spans;     /* [node] ticks that a firing on a device covers; 0: on the host */
+} Sizes;
+
 static gboolean
 has_time(const CtStream *stream)
 {
@@ -54,19 +67,35 @@ round_up(gint64 n, gint64 granule)
     return n > G_MAXINT64 - granule ? n : (n + granule - 1) / granule * granule;
 }
 
+/* No more than the whole stream. */
+static gint64
+at_most_all(const CtPlanLink *link, gint64 samples)
+{
+    const gint64 length = link->stream->axes[ct_stream_axis(link->stream, "time")].length;
+    return length < 0 ? samples : MIN(samples, round_up(MAX(1, length), link->granule));
+}
+
 /* Samples of a link that come next to `bytes`, at least one granule, at most the whole stream. */
 static gint64
 samples_in(const CtPlanLink *link, gsize bytes)
 {
     const gsize of_granule = MAX(1, bytes_of(link, link->granule));
-    const gint64 length = link->stream->axes[ct_stream_axis(link->stream, "time")].length;
-    const gint64 samples = (gint64)MAX(1, bytes / of_granule) * link->granule;
-    return length < 0 ? samples : MIN(samples, round_up(MAX(1, length), link->granule));
+    return at_most_all(link, (gint64)MAX(1, bytes / of_granule) * link->granule);
 }
 
-/* Whether input `port` flows along time. */
-static gboolean
-flows(const CtPlan *plan, const CtPlanNode *node, guint port)
+/* Samples of a link that a firing over so many ticks makes. */
+static gint64
+samples_over(const CtPlanLink *link, gint64 ticks)
+{
+    if (!has_time(link->stream))
+        return 1;
+    const gint64 of_sample = MAX(1, link->stream->ticks_per_sample);
+    return at_most_all(link,
+                       round_up(MAX(1, round_up(ticks, of_sample) / of_sample), link->granule));
+}
+
+gboolean
+ct_plan_flows(const CtPlan *plan, const CtPlanNode *node, guint port)
 {
     return node->inputs[port] >= 0 && has_time(link_at(plan, node->inputs[port])->stream) &&
            !(ct_node_input_port(&node->nodes[0], port)->flags & CT_PORT_STATIC);
@@ -76,7 +105,7 @@ static gboolean
 is_source(const CtPlan *plan, const CtPlanNode *node)
 {
     for (guint i = 0; i < node->n_inputs; i++) {
-        if (flows(plan, node, i))
+        if (ct_plan_flows(plan, node, i))
             return FALSE;
     }
     return TRUE;
@@ -92,10 +121,8 @@ set_granules(CtPlan *plan)
     }
 }
 
-/* Every firing goes through these as a whole, however few its samples: the sums that it carries on,
- * and static inputs. */
-static gsize
-bytes_of_sums(const CtPlan *plan, const CtPlanNode *node)
+gsize
+ct_plan_bytes_of_sums(const CtPlan *plan, const CtPlanNode *node)
 {
     gsize bytes = 0;
     for (guint i = 0; node->footprint.kind == CT_FOOTPRINT_SUM && i < node->n_outputs; i++)
@@ -103,8 +130,8 @@ bytes_of_sums(const CtPlan *plan, const CtPlanNode *node)
     return bytes;
 }
 
-static gsize
-bytes_of_statics(const CtPlan *plan, const CtPlanNode *node)
+gsize
+ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node)
 {
     gsize bytes = 0;
     for (guint i = 0; i < node->n_inputs; i++)
@@ -117,27 +144,37 @@ bytes_of_statics(const CtPlan *plan, const CtPlanNode *node)
 static gint64
 input_in_cache(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cache_bytes)
 {
-    const gsize whole = MAX(input_to_sum * bytes_of_sums(plan, node), bytes_of_statics(plan, node));
+    const gsize whole =
+        MAX(input_to_sum * ct_plan_bytes_of_sums(plan, node), ct_plan_bytes_of_statics(plan, node));
     return samples_in(link_at(plan, node->inputs[port]), MAX(cache_bytes, whole));
 }
 
-/* A firing of few samples would spend its time on what it goes through as a whole: it is worth to
- * wait for as many bytes of input, of those that it is to see. */
+/* Where a device takes in blocks what a node on the host makes: fewer samples than `samples`, of
+ * which a whole number makes a block, unless they would be much fewer. */
 static gint64
-batch_of(const CtPlan *plan, const CtPlanNode *node, guint port, gint64 seen)
+fit_to_blocks(const Sizes *sizes, const CtPlanLink *link, gint64 samples)
 {
-    const gsize whole = bytes_of_sums(plan, node) + bytes_of_statics(plan, node);
-    if (whole == 0 || !flows(plan, node, port))
-        return 0;
-    return MIN(seen, samples_in(link_at(plan, node->inputs[port]), whole));
+    for (guint r = 0; r < link->readers->len; r++) {
+        const gint64 span = sizes->spans[g_array_index(link->readers, CtPlanReader, r).node];
+        if (span == 0)
+            continue;
+        const gint64 block = samples_over(link, span);
+        const gint64 least = (block + samples - 1) / samples;
+        for (gint64 n = least; n <= 2 * least; n++) {
+            if (block % n == 0 && block / n % link->granule == 0)
+                return MIN(samples, block / n);
+        }
+    }
+    return samples;
 }
 
 /* What a firing makes, so that neither what it makes nor what it sees leaves the cache: at least
  * one sample. A history that alone fills the cache is read again in every firing, which then has as
  * much that is new. A source's `block` is taken at its word. */
 static void
-size_outputs(CtPlan *plan, const CtPlanNode *node, gsize cache_bytes)
+size_on_host(const Sizes *sizes, const CtPlanNode *node)
 {
+    const CtPlan *plan = sizes->plan;
     const CtFootprint *footprint = &node->footprint;
     const gboolean fixed = is_source(plan, node) && node->nodes[0].block > 0;
     gint64 samples = fixed ? node->nodes[0].block : G_MAXINT64, granule = 1;
@@ -147,16 +184,20 @@ size_outputs(CtPlan *plan, const CtPlanNode *node, gsize cache_bytes)
         const CtPlanLink *link = link_at(plan, node->outputs[i]);
         granule = MAX(granule, link->granule);
         if (!fixed)
-            samples =
-                MIN(samples, samples_in(link, MAX(cache_bytes, bytes_of_statics(plan, node))));
+            samples = MIN(samples, samples_in(link, MAX(sizes->cache_bytes,
+                                                        ct_plan_bytes_of_statics(plan, node))));
     }
     for (guint i = 0; i < node->n_inputs; i++) {
-        if (!flows(plan, node, i))
+        if (!ct_plan_flows(plan, node, i))
             continue;
-        const gint64 seen = input_in_cache(plan, node, i, cache_bytes);
+        const gint64 seen = input_in_cache(plan, node, i, sizes->cache_bytes);
         const gint64 extra =
             footprint->kind == CT_FOOTPRINT_WINDOW ? footprint->window - footprint->hop : 0;
         samples = MIN(samples, MAX(1, MAX(seen - extra, extra) / footprint->hop));
+    }
+    for (guint i = 0; i < node->n_outputs && !fixed; i++) {
+        if (node->outputs[i] >= 0 && has_time(link_at(plan, node->outputs[i])->stream))
+            samples = fit_to_blocks(sizes, link_at(plan, node->outputs[i]), samples);
     }
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] < 0)
@@ -166,16 +207,28 @@ size_outputs(CtPlan *plan, const CtPlanNode *node, gsize cache_bytes)
     }
 }
 
-/* What a full firing of `node` wants to see of an input: *least of them before it can fire at all.
- */
-static gint64
-full_firing(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cache_bytes,
-            gint64 *least)
+static void
+size_on_device(const Sizes *sizes, const CtPlanNode *node, gint64 span)
 {
+    for (guint i = 0; i < node->n_outputs; i++) {
+        if (node->outputs[i] < 0)
+            continue;
+        CtPlanLink *link = link_at(sizes->plan, node->outputs[i]);
+        link->max_samples = samples_over(link, span);
+    }
+}
+
+/* What a full firing of node `n` wants to see of an input: *least of them before it can fire at
+ * all. */
+static gint64
+full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
+{
+    const CtPlan *plan = sizes->plan;
+    const CtPlanNode *node = node_at(plan, n);
     const CtPlanLink *link = link_at(plan, node->inputs[port]);
     const CtFootprint *footprint = &node->footprint;
     *least = 1;
-    if (!flows(plan, node, port))
+    if (!ct_plan_flows(plan, node, port))
         return 1;
     gint64 made = 0, granule = 1;
     for (guint i = 0; i < node->n_outputs; i++) {
@@ -192,27 +245,117 @@ full_firing(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cache_
     *least = add(multiply(granule - 1, footprint->hop), one);
     if (!is_sum)
         return round_up(add(multiply(made - 1, footprint->hop), one), link->granule);
-    const gint64 seen = input_in_cache(plan, node, port, cache_bytes);
+    if (sizes->spans[n] > 0)
+        return round_up(MAX(*least, link->max_samples), link->granule);
+    const gint64 seen = input_in_cache(plan, node, port, sizes->cache_bytes);
     return round_up(MAX(*least, MIN(seen, multiply(made, footprint->hop))), link->granule);
 }
 
-static void
-size_link(CtPlan *plan, CtPlanLink *link, gsize cache_bytes)
+/* Samples of input for which a firing waits while others are at work. */
+static gint64
+batch_of(const Sizes *sizes, guint n, guint port, gint64 wanted)
 {
-    gint64 largest = 1, history = 0;
+    const CtPlan *plan = sizes->plan;
+    const CtPlanNode *node = node_at(plan, n);
+    if (!ct_plan_flows(plan, node, port))
+        return 0;
+    /* A device takes whole blocks, which then pass through it undivided. */
+    if (sizes->spans[n] > 0)
+        return link_at(plan, node->inputs[port])->place == CT_HOST && wanted > 1 ? wanted : 0;
+    /* A firing of few samples would spend its time on what it goes through as a whole: it is worth
+     * to wait for as many bytes of input, of those that it is to see. */
+    const gsize whole = ct_plan_bytes_of_sums(plan, node) + ct_plan_bytes_of_statics(plan, node);
+    return whole == 0 ? 0 : MIN(wanted, samples_in(link_at(plan, node->inputs[port]), whole));
+}
+
+/* ---- links ---- */
+
+/* What the readers of a link ask of it. */
+typedef struct {
+    gint64 wanted;    /* that a firing sees, at most */
+    gint64 fresh;     /* the same on devices, without what a firing may leave */
+    gboolean is_held; /* one is held up by more than the link: by others at work on the host, by
+                         further inputs; or it keeps a block while the next comes */
+    gboolean crosses; /* it is written on one queue, or by the program, and read on another */
+} Demand;
+
+/* Whether the node has no other input. */
+static gboolean
+reads_one(const CtPlan *plan, const CtPlanNode *node, guint port)
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (i != port && ct_plan_flows(plan, node, i))
+            return FALSE;
+    }
+    return ct_plan_flows(plan, node, port);
+}
+
+static void
+ask_readers(const Sizes *sizes, CtPlanLink *link, Demand *demand)
+{
+    const CtPlanNode *writer = node_at(sizes->plan, link->writer);
+    gint64 history = 0;
+    *demand = (Demand){.wanted = 1, .crosses = link->place != CT_HOST && !writer->variant->work};
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-        CtPlanNode *node = g_ptr_array_index(plan->nodes, reader->node);
+        CtPlanNode *node = g_ptr_array_index(sizes->plan->nodes, reader->node);
         gint64 least;
-        const gint64 wanted = full_firing(plan, node, reader->port, cache_bytes, &least);
-        node->batch = MAX(node->batch, batch_of(plan, node, reader->port, wanted));
+        const gint64 wanted = full_firing(sizes, reader->node, reader->port, &least);
+        node->batch = MAX(node->batch, batch_of(sizes, reader->node, reader->port, wanted));
         node->input_bindings[reader->port].max_samples = wanted;
-        largest = MAX(largest, wanted);
         history = MAX(history, least - 1);
+        demand->wanted = MAX(demand->wanted, wanted);
+        if (node->place != CT_HOST)
+            demand->fresh = MAX(demand->fresh, wanted - (least - 1));
+        demand->is_held |= node->place == CT_HOST || !reads_one(sizes->plan, node, reader->port);
+        demand->crosses |=
+            node->queue != writer->queue || (node->place != CT_HOST && !node->variant->work);
     }
     link->history = round_up(history, link->granule);
+}
+
+/* On a device, so many samples more that the strides of axes outside time are aligned. */
+static gint64
+padding(const CtPlanLink *link)
+{
+    const gint time = ct_layout_axis(&link->layout, "time");
+    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
+    if (link->place == CT_HOST || time <= 0)
+        return 0;
+    ct_layout_strides(&link->layout, link->stream, link->granule, length, stride);
+    gint64 step = device_alignment;
+    while (step > 1 && stride[time] * (step / 2) % device_alignment == 0)
+        step /= 2;
+    const gint64 total = add(link->history, link->capacity);
+    return round_up(total, multiply(step, link->granule)) - total;
+}
+
+/* Samples of the ring, beside its history. */
+static gint64
+capacity_of(const Sizes *sizes, const CtPlanLink *link, const Demand *demand)
+{
+    const gint64 made = link->max_samples;
+    const gint64 roomy = add(multiply(2, made), demand->wanted);
+    if (link->place == CT_HOST && !demand->crosses)
+        return roomy;
+    gint64 firings = demand->crosses ? sizes->plan->n_in_flight : 1;
+    /* What a reader is left with lies behind where the next lap begins. */
+    if (link->history > 0)
+        firings = MAX(firings, 2);
+    gint64 capacity = multiply(firings, MAX(made, demand->crosses ? demand->fresh : 0));
+    /* The history is moved in front of every lap: it shall be worth the while. */
+    capacity = MAX(add(capacity, link->history), multiply(laps_to_history, link->history));
+    return demand->is_held ? MAX(capacity, roomy) : capacity;
+}
+
+static void
+size_link(const Sizes *sizes, CtPlanLink *link)
+{
+    Demand demand;
+    ask_readers(sizes, link, &demand);
     if (has_time(link->stream)) {
-        link->capacity = round_up(add(multiply(2, link->max_samples), largest), link->granule);
+        link->capacity = round_up(capacity_of(sizes, link, &demand), link->granule);
+        link->capacity = add(link->capacity, padding(link));
         link->bytes = bytes_of(link, add(link->history, link->capacity));
     } else {
         /* The block that holds, and the next. */
@@ -221,63 +364,26 @@ size_link(CtPlan *plan, CtPlanLink *link, gsize cache_bytes)
     }
 }
 
-char *
-ct_format_bytes(gsize bytes)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    guint unit = 0;
-    gdouble value = bytes;
-    while (value >= 1024 && unit + 1 < G_N_ELEMENTS(units)) {
-        value /= 1024;
-        unit++;
-    }
-    return g_strdup_printf(unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
-static gboolean
-check_memory(const CtPlan *plan, const CtMachine *machine, GError **error)
-{
-    if (machine->memory_bytes == 0 || plan->bytes <= machine->memory_bytes)
-        return TRUE;
-    const CtPlanLink *largest = link_at(plan, 0);
-    for (guint i = 1; i < plan->links->len; i++) {
-        if (link_at(plan, i)->bytes > largest->bytes)
-            largest = link_at(plan, i);
-    }
-    const CtPlanNode *writer = node_at(plan, largest->writer);
-    g_autofree char *total = ct_format_bytes(plan->bytes);
-    g_autofree char *there_is = ct_format_bytes(machine->memory_bytes);
-    g_autofree char *of_largest = ct_format_bytes(largest->bytes);
-    g_autofree char *layout = ct_layout_to_string(&largest->layout);
-    g_autofree char *axes = ct_stream_describe(largest->stream);
-    g_autofree char *message = g_strdup_printf(
-        "the rings of this graph want %s, but this machine has %s; the largest is that behind "
-        "'%s': %s of %s, %" G_GINT64_FORMAT " samples (2 × %" G_GINT64_FORMAT
-        " of a firing, %" G_GINT64_FORMAT " that a reader sees, %" G_GINT64_FORMAT
-        " of history) of %" G_GSIZE_FORMAT " bytes are %s; a smaller `block` needs less",
-        total, there_is, writer->name, layout, axes, add(largest->capacity, largest->history),
-        largest->max_samples, largest->capacity - 2 * largest->max_samples, largest->history,
-        bytes_of(largest, largest->granule) / (gsize)largest->granule, of_largest);
-    if (writer->graph_node)
-        return ct_graph_error(writer->graph_node, NULL, CT_ERROR_MEMORY, error, "%s", message);
-    g_set_error_literal(error, CT_ERROR, CT_ERROR_MEMORY, message);
-    return FALSE;
-}
-
-gboolean
-ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes, GError **error)
+void
+ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes)
 {
     if (cache_bytes == 0)
         cache_bytes = machine->cache_bytes / 2 * machine->n_workers;
     set_granules(plan);
-    for (guint n = 0; n < plan->nodes->len; n++)
-        size_outputs(plan, node_at(plan, n), cache_bytes);
+    g_autofree gint64 *spans = ct_plan_spans(plan, machine);
+    const Sizes sizes = {plan, cache_bytes, spans};
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        if (spans[n] > 0)
+            size_on_device(&sizes, node_at(plan, n), spans[n]);
+        else
+            size_on_host(&sizes, node_at(plan, n));
+    }
     for (guint i = 0; i < plan->links->len; i++) {
         CtPlanLink *link = link_at(plan, i);
-        size_link(plan, link, cache_bytes);
-        gsize sum;
-        plan->bytes = __builtin_add_overflow(plan->bytes, link->bytes, &sum) ? G_MAXSIZE : sum;
+        size_link(&sizes, link);
         node_at(plan, link->writer)->output_bindings[link->port].max_samples = link->max_samples;
+        gsize sum;
+        if (link->place == CT_HOST)
+            plan->bytes = __builtin_add_overflow(plan->bytes, link->bytes, &sum) ? G_MAXSIZE : sum;
     }
-    return check_memory(plan, machine, error);
 }

@@ -67,15 +67,19 @@ typedef struct {
     gint64 history;     /* the most samples that a reader may be left with, too few for it to fire,
                            in granules: (granule of its output − 1) · hop + one − 1, where `one`,
                            what a first output needs, is max(window, hop) of a WINDOW, 1 of a SUM */
-    gint64 capacity;    /* samples that the ring holds beside the history in front of it: room for
-                           two firings of the writer and one of the reader that wants most */
-    gsize bytes;        /* of the ring */
-    gsize offset;       /* on a device: where it lies in the arena, a multiple of 256 */
-    gboolean transient; /* on a device: every firing of the readers drains it, so that it may share
-                           memory with links that never live at the same time; written and read on
-                           one queue. It lives from the firing of its writer to that of the last of
-                           its readers, in the order of the plan's nodes */
-    GArray *readers;    /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
+    gint64 capacity; /* samples that the ring holds beside the history in front of it. On the host
+                        room for two firings of the writer and one of the reader that wants most;
+                        between queues for as many firings as are in flight; on one queue of a
+                        device for one, or for two and the history */
+    gsize bytes;     /* of the ring */
+    gsize offset;    /* on a device: where it lies in the arena, a multiple of 256 */
+    gboolean transient; /* on a device: every firing of the readers drains it, so that it shares
+                           memory with others of its group; written and read on one queue */
+    gint group;      /* of a transient link. It lives from the firing of its writer to that of the
+                        last of its readers, in the order of the plan's nodes: who writes one of
+                        the group fires only while those that are not empty were written by
+                        nodes before it, and await no reader before it */
+    GArray *readers; /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
 } CtPlanLink;
 
 typedef struct {
@@ -101,10 +105,11 @@ typedef struct {
     guint n_in_flight;   /* firings of a device's node that may be enqueued and not have run */
     guint n_devices;     /* one more than the highest number of a device in the plan */
     gsize *device_bytes; /* [n_devices] of the arena in which its links lie */
-    gsize bytes;         /* of all rings in host memory */
-    gdouble seconds;     /* predicted for a second of stream, all nodes together */
-    gboolean exact;      /* no other choice is predicted to cost less */
-    GPtrArray *inserted; /* of CtGraphNode: what the inserted nodes point to */
+    const CtDeviceInfo *devices; /* [n_devices] borrowed from the options, or of the process */
+    gsize bytes;                 /* of all rings in host memory */
+    gdouble seconds;             /* predicted for a second of stream, all nodes together */
+    gboolean exact;              /* no other choice is predicted to cost less */
+    GPtrArray *inserted;         /* of CtGraphNode: what the inserted nodes point to */
 } CtPlan;
 
 /* Chooses variants and layouts, inserts what is missing, sizes the rings. */

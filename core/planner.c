@@ -409,6 +409,7 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
     plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
     plan->links = g_ptr_array_new_with_free_func(plan_link_free);
     plan->inserted = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
+    plan->devices = planner.machine.devices;
     plan->queues = g_array_new(FALSE, FALSE, sizeof(CtPlanQueue));
     plan->n_in_flight = options->n_in_flight ? options->n_in_flight : usual_in_flight;
 
@@ -419,8 +420,12 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
     g_autofree const CtArrangement **chosen = g_new0(const CtArrangement *, graph->nodes->len + 1);
     if (!ct_planner_choose(&planner, candidates, outlets, chosen, &plan->exact, &plan->seconds,
                            error) ||
-        !build_plan(&planner, plan, outlets, chosen, error) ||
-        !ct_plan_size_rings(plan, &planner.machine, options->cache_bytes, error))
+        !build_plan(&planner, plan, outlets, chosen, error))
+        return NULL;
+    ct_plan_set_queues(plan);
+    ct_plan_size_rings(plan, &planner.machine, options->cache_bytes);
+    ct_plan_place_links(plan);
+    if (!ct_plan_check_memory(plan, &planner.machine, error))
         return NULL;
     /* What is shared may be more than what an inexact choice counted on. */
     plan->seconds = 0;

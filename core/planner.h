@@ -125,11 +125,33 @@ gboolean ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates,
                            const GPtrArray *outlets, const CtArrangement **chosen, gboolean *exact,
                            gdouble *seconds, GError **error);
 
-/* ---- memory: plan-rings.c ---- */
+/* ---- queues: plan-queues.c ---- */
 
+/* Which nodes of a device data flows between without leaving it, or (`over_peers`) without passing
+ * through the host: [node] one of them that stands for all. Allocated. */
+guint *ct_plan_components(const CtPlan *plan, gboolean over_peers);
+/* Whether the node was inserted to copy from place to place. */
+gboolean ct_plan_is_copy(const CtPlan *plan, const CtPlanNode *node);
+/* Sets the queues, those of the nodes, and the number of devices. */
+void ct_plan_set_queues(CtPlan *plan);
+
+/* ---- memory: plan-spans.c, plan-rings.c, plan-memory.c ---- */
+
+/* Whether input `port` flows along time. */
+gboolean ct_plan_flows(const CtPlan *plan, const CtPlanNode *node, guint port);
+/* Every firing goes through these as a whole, however few its samples: the sums that it carries on,
+ * and static inputs. */
+gsize ct_plan_bytes_of_sums(const CtPlan *plan, const CtPlanNode *node);
+gsize ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node);
+/* [node] ticks of stream that a firing on a device covers, 0 of nodes on the host; allocated. Wants
+ * granules. */
+gint64 *ct_plan_spans(const CtPlan *plan, const CtMachine *machine);
 /* Sets samples, granules, histories, capacities and bytes of all links, and the bindings' samples.
- */
-gboolean ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes,
-                            GError **error);
+ * Wants queues. */
+void ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes);
+/* Finds the transient links, and a place in their device's arena for all there. Wants sizes. */
+void ct_plan_place_links(CtPlan *plan);
+/* Whether all rings fit, the host's and those of each device. */
+gboolean ct_plan_check_memory(const CtPlan *plan, const CtMachine *machine, GError **error);
 /* "1.5 MiB", whatever the locale. */
 char *ct_format_bytes(gsize bytes);

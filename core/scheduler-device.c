@@ -86,17 +86,30 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
 
 /* ---- transient links ----
  *
- * They share memory by the order of the plan's nodes: were each to fire in turn, every link would
- * live from the turn of its writer to that of its last reader. So a node fires only while nothing
- * stands in links that do not live at its turn, and one node at a time. */
+ * Those of a group share memory by the order of the plan's nodes: were each to fire in turn, every
+ * link would live from the turn of its writer to that of its last reader. So a node that writes one
+ * of them fires only while those in which something stands were written before its turn and are
+ * next read at its turn or later. */
 
+/* The first node that has not read all of the ring. */
 static guint
-last_reader(const CtRing *ring)
+next_reader(const CtRing *ring)
 {
-    guint last = 0;
+    guint next = G_MAXUINT;
     for (guint k = 0; k < ring->n_readers; k++)
-        last = MAX(last, g_array_index(ring->link->readers, CtPlanReader, k).node);
-    return last;
+        if (ring->readers[k].position < ring->written)
+            next = MIN(next, g_array_index(ring->link->readers, CtPlanReader, k).node);
+    return next;
+}
+
+/* The group in which the node writes; −1: none. */
+static gint
+group_of(const CtRunNode *node)
+{
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring && node->outputs[o].ring->link->transient)
+            return node->outputs[o].ring->link->group;
+    return -1;
 }
 
 gboolean
@@ -108,31 +121,20 @@ ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
     if (node->flights->n == node->flights->limit)
         return FALSE;
     const guint turn = (guint)(node - scheduler->nodes);
+    const gint group = group_of(node);
     const CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
-    node->barred = watcher->busy;
-    for (guint k = 0; k < watcher->transients->len && !node->barred; k++) {
+    for (guint k = 0; group >= 0 && k < watcher->transients->len && !node->barred; k++) {
         const CtRing *ring = scheduler->rings[g_array_index(watcher->transients, guint, k)];
-        const gboolean lives = ring->link->writer < turn && turn <= last_reader(ring);
-        node->barred = !lives && ct_ring_fill(ring) > 0;
+        node->barred = ring->link->group == group && ct_ring_fill(ring) > 0 &&
+                       (ring->link->writer >= turn || next_reader(ring) < turn);
     }
     return !node->barred;
 }
 
-void
-ct_scheduler_claims(CtScheduler *scheduler, CtRunNode *node)
-{
-    if (!node->flights)
-        return;
-    ct_flight_claim(node);
-    CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
-    watcher->busy = watcher->transients->len > 0;
-}
-
-/* The node's firing has taken off: others may follow. */
+/* A firing has drained links that others wait for. */
 static void
-let_others_fire(CtScheduler *scheduler, CtWatcher *watcher)
+wake_barred(CtScheduler *scheduler, const CtWatcher *watcher)
 {
-    watcher->busy = FALSE;
     for (guint i = 0; watcher->transients->len > 0 && i < scheduler->n_nodes; i++)
         if (scheduler->nodes[i].barred && queue_of(scheduler, i) == (gint)watcher->index)
             ct_scheduler_wake(scheduler, i);
@@ -192,7 +194,8 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
     for (guint i = 0; i < node->n_inputs; i++)
         moved |= node->arrivals[i].consumed > 0;
     release_inputs(scheduler, node);
-    let_others_fire(scheduler, watcher);
+    if (moved)
+        wake_barred(scheduler, watcher);
     node->totals.firings += moved;
     node->totals.invalid += invalid;
     if (node->n_outputs > 0)

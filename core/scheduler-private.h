@@ -28,7 +28,6 @@ typedef struct {
     guint first;
     guint n;
     GArray *transients; /* of guint: rings of the queue's transient links */
-    gboolean busy;      /* a node that goes by them begins a firing */
 } CtWatcher;
 
 /* The device's part of a node whose work is the program's. */
@@ -110,8 +109,6 @@ void ct_scheduler_stop_watchers(CtScheduler *scheduler);
 /* With the lock. Whether the node may fire as far as its device goes: firings in flight, and memory
  * that links share. Where it may not, it is woken when that may have changed. */
 gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. A firing of the node begins. */
-void ct_scheduler_claims(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock, which it lets go in between: what work has enqueued is in flight. */
 void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);
 

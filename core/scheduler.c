@@ -216,7 +216,8 @@ begin(CtScheduler *scheduler, CtRunNode *node)
     if (!ready)
         return FALSE;
     node->status = CT_NODE_STARTING;
-    ct_scheduler_claims(scheduler, node);
+    if (node->flights)
+        ct_flight_claim(node);
     pthread_mutex_unlock(&scheduler->lock);
 
     const gint64 from = now();

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory of links: which of a device's share bytes, where each lies, and whether all fits.
+ *
+ * A link is *transient* where each firing of its readers drains what a firing of its writer made.
+ * Those form groups: trees of nodes, each fed by one transient link, below one that is fed by
+ * rings. Within a group, nodes fire in the order of the plan, so that a link lives from its
+ * writer's turn to that of its last reader, and links that never live together share bytes. A
+ * reader that could stop half-way (a window with history, further inputs, weights that change, a
+ * sum that others of the group wait for) would bar all others, and has a ring of its own instead.
+ */
+#include "planner.h"
+
+#include <string.h>
+
+/* Where links begin. */
+static const gsize alignment = 256;
+
+static const CtPlanNode *
+node_at(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->nodes, i);
+}
+
+static CtPlanLink *
+link_at(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->links, i);
+}
+
+static gsize
+add(gsize a, gsize b)
+{
+    gsize sum;
+    return __builtin_add_overflow(a, b, &sum) ? G_MAXSIZE : sum;
+}
+
+static gsize
+align(gsize bytes)
+{
+    return bytes > G_MAXSIZE - alignment ? bytes : (bytes + alignment - 1) / alignment * alignment;
+}
+
+/* ---- transient links ---- */
+
+/* Whether every firing of the node takes all that stands at the port. */
+static gboolean
+drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
+{
+    const CtPlanNode *node = node_at(plan, reader->node);
+    const CtFootprint *footprint = &node->footprint;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i] >= 0 && i != reader->port)
+            return FALSE;
+    }
+    /* A sum may stop for want of room, but nobody who would make room waits for it to go on. */
+    const gboolean is_sum = footprint->kind == CT_FOOTPRINT_SUM;
+    for (guint o = 0; o < node->n_outputs && !is_sum; o++) {
+        if (node->outputs[o] >= 0 &&
+            link_at(plan, node->outputs[o])->max_samples < link->max_samples)
+            return FALSE;
+    }
+    return ct_plan_flows(plan, node, reader->port) && node->variant->work &&
+           !node->variant->advance &&
+           (is_sum || (footprint->kind == CT_FOOTPRINT_WINDOW && footprint->window == 1 &&
+                       footprint->hop == 1)) &&
+           node->input_bindings[reader->port].max_samples >= link->max_samples;
+}
+
+static gboolean
+is_transient(const CtPlan *plan, const CtPlanLink *link)
+{
+    const CtPlanNode *writer = node_at(plan, link->writer);
+    /* At the end, a sum may give one sample more than there is room for, and fire again. */
+    if (link->place == CT_HOST || link->history > 0 || !writer->variant->work ||
+        writer->footprint.kind == CT_FOOTPRINT_SUM)
+        return FALSE;
+    for (guint r = 0; r < link->readers->len; r++) {
+        const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
+        if (node_at(plan, reader->node)->queue != writer->queue || !drains(plan, link, reader))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The links of a tree have the number of the first of them. */
+static void
+set_groups(CtPlan *plan)
+{
+    for (guint l = 0; l < plan->links->len; l++) {
+        CtPlanLink *link = link_at(plan, l);
+        const CtPlanNode *writer = node_at(plan, link->writer);
+        link->transient = is_transient(plan, link);
+        link->group = link->transient ? (gint)l : -1;
+        /* Of the link that feeds the writer, or of a sister: links stand in the order of writers.
+         */
+        for (guint i = 0; i < writer->n_inputs && link->transient; i++) {
+            if (writer->inputs[i] >= 0 && link_at(plan, writer->inputs[i])->transient)
+                link->group = link_at(plan, writer->inputs[i])->group;
+        }
+        for (guint o = 0; o < link->port && link->transient; o++) {
+            if (writer->outputs[o] >= 0 && link_at(plan, writer->outputs[o])->transient)
+                link->group = link_at(plan, writer->outputs[o])->group;
+        }
+    }
+}
+
+/* ---- the arena ---- */
+
+static guint
+last_reader(const CtPlanLink *link)
+{
+    guint last = link->writer;
+    for (guint r = 0; r < link->readers->len; r++)
+        last = MAX(last, g_array_index(link->readers, CtPlanReader, r).node);
+    return last;
+}
+
+static gboolean
+live_together(const CtPlanLink *a, const CtPlanLink *b)
+{
+    return a->writer <= last_reader(b) && b->writer <= last_reader(a);
+}
+
+static gint
+compare_bytes(gconstpointer a, gconstpointer b)
+{
+    const CtPlanLink *x = *(CtPlanLink *const *)a, *y = *(CtPlanLink *const *)b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return (x->writer > y->writer) - (x->writer < y->writer);
+}
+
+static gint
+compare_offset(gconstpointer a, gconstpointer b)
+{
+    const CtPlanLink *x = *(CtPlanLink *const *)a, *y = *(CtPlanLink *const *)b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Places the links of a group from `begin` on, the largest first, each at the lowest offset that is
+ * free while it lives. Returns where they end. */
+static gsize
+place_group(GPtrArray *links, gsize begin)
+{
+    g_autoptr(GPtrArray) others = g_ptr_array_new();
+    gsize end = begin;
+    g_ptr_array_sort(links, compare_bytes);
+    for (guint l = 0; l < links->len; l++) {
+        CtPlanLink *link = g_ptr_array_index(links, l);
+        g_ptr_array_set_size(others, 0);
+        for (guint k = 0; k < l; k++) {
+            if (live_together(link, g_ptr_array_index(links, k)))
+                g_ptr_array_add(others, g_ptr_array_index(links, k));
+        }
+        g_ptr_array_sort(others, compare_offset);
+        link->offset = begin;
+        for (guint k = 0; k < others->len; k++) {
+            const CtPlanLink *other = g_ptr_array_index(others, k);
+            if (add(link->offset, link->bytes) <= other->offset)
+                break;
+            link->offset = MAX(link->offset, align(add(other->offset, other->bytes)));
+        }
+        end = MAX(end, align(add(link->offset, link->bytes)));
+    }
+    return end;
+}
+
+void
+ct_plan_place_links(CtPlan *plan)
+{
+    set_groups(plan);
+    plan->device_bytes = g_new0(gsize, plan->n_devices + 1);
+    g_autoptr(GPtrArray) group = g_ptr_array_new();
+    for (guint l = 0; l < plan->links->len; l++) {
+        CtPlanLink *link = link_at(plan, l);
+        /* What the program feeds lies in its own memory. */
+        if (link->place == CT_HOST || !node_at(plan, link->writer)->variant->work)
+            continue;
+        gsize *end = &plan->device_bytes[link->place];
+        if (!link->transient) {
+            link->offset = *end;
+            *end = align(add(*end, link->bytes));
+            continue;
+        }
+        if (link->group != (gint)l)
+            continue;
+        g_ptr_array_set_size(group, 0);
+        for (guint k = l; k < plan->links->len; k++) {
+            if (link_at(plan, k)->group == link->group)
+                g_ptr_array_add(group, link_at(plan, k));
+        }
+        *end = place_group(group, *end);
+    }
+}
+
+/* ---- whether it fits ---- */
+
+char *
+ct_format_bytes(gsize bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    guint unit = 0;
+    gdouble value = bytes;
+    while (value >= 1024 && unit + 1 < G_N_ELEMENTS(units)) {
+        value /= 1024;
+        unit++;
+    }
+    return g_strdup_printf(unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+/* "2 × 2048 of a firing, 2048 that a reader sees, 15 of history" */
+static char *
+explain_samples(const CtPlan *plan, const CtPlanLink *link)
+{
+    const gint64 rest = link->capacity - 2 * link->max_samples;
+    const gint64 firings = link->capacity / MAX(1, link->max_samples);
+    gboolean on_host = link->place == CT_HOST && node_at(plan, link->writer)->place == CT_HOST;
+    for (guint r = 0; r < link->readers->len; r++)
+        on_host &=
+            node_at(plan, g_array_index(link->readers, CtPlanReader, r).node)->place == CT_HOST;
+    if (on_host)
+        return g_strdup_printf("2 × %" G_GINT64_FORMAT " of a firing, %" G_GINT64_FORMAT
+                               " that a reader sees, %" G_GINT64_FORMAT " of history",
+                               link->max_samples, rest, link->history);
+    return g_strdup_printf(
+        "%" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " of a firing, %" G_GINT64_FORMAT
+        " more, %" G_GINT64_FORMAT " of history",
+        firings, link->max_samples, link->capacity - firings * link->max_samples, link->history);
+}
+
+/* Refuses what a place has no room for; `whose` is its name. */
+static gboolean
+refuse(const CtPlan *plan, gint place, gsize wanted, gsize there, const char *whose, GError **error)
+{
+    const CtPlanLink *largest = NULL;
+    for (guint l = 0; l < plan->links->len; l++) {
+        const CtPlanLink *link = link_at(plan, l);
+        if (link->place == place && (!largest || link->bytes > largest->bytes))
+            largest = link;
+    }
+    const CtPlanNode *writer = node_at(plan, largest->writer);
+    g_autofree char *total = ct_format_bytes(wanted);
+    g_autofree char *there_is = ct_format_bytes(there);
+    g_autofree char *of_largest = ct_format_bytes(largest->bytes);
+    g_autofree char *layout = ct_layout_to_string(&largest->layout);
+    g_autofree char *axes = ct_stream_describe(largest->stream);
+    g_autofree char *samples = explain_samples(plan, largest);
+    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
+    const gsize of_granule =
+        ct_layout_strides(&largest->layout, largest->stream, largest->granule, length, stride);
+    gint64 n_samples;
+    if (__builtin_add_overflow(largest->capacity, largest->history, &n_samples))
+        n_samples = G_MAXINT64;
+    g_autofree char *message = g_strdup_printf(
+        "the rings of this graph want %s%s%s, but %s has %s; the largest is that behind '%s': %s "
+        "of %s, %" G_GINT64_FORMAT " samples (%s) of %" G_GSIZE_FORMAT
+        " bytes are %s; a smaller `block`%s needs less",
+        total, place == CT_HOST ? "" : " of ", place == CT_HOST ? "" : "device memory", whose,
+        there_is, writer->name, layout, axes, n_samples, samples,
+        of_granule / (gsize)largest->granule, of_largest,
+        place == CT_HOST ? "" : ", or a smaller --in-flight,");
+    if (writer->graph_node)
+        return ct_graph_error(writer->graph_node, NULL, CT_ERROR_MEMORY, error, "%s", message);
+    g_set_error_literal(error, CT_ERROR, CT_ERROR_MEMORY, message);
+    return FALSE;
+}
+
+gboolean
+ct_plan_check_memory(const CtPlan *plan, const CtMachine *machine, GError **error)
+{
+    if (machine->memory_bytes > 0 && plan->bytes > machine->memory_bytes)
+        return refuse(plan, CT_HOST, plan->bytes, machine->memory_bytes, "this machine", error);
+    for (guint d = 0; d < plan->n_devices; d++) {
+        const CtDeviceInfo *device = &machine->devices[d];
+        if (plan->device_bytes[d] <= device->memory_bytes)
+            continue;
+        g_autofree char *whose = g_strdup_printf("cuda:%u (%s)", d, device->name);
+        return refuse(plan, (gint)d, plan->device_bytes[d], device->memory_bytes, whose, error);
+    }
+    return TRUE;
+}

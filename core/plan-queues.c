@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Queues of devices: nodes of a device that data flows between share one for their work, and one
+ * for copies in each direction. */
+#include "planner.h"
+
+static CtPlanNode *
+node_at(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->nodes, i);
+}
+
+static guint
+root_of(guint *parents, guint i)
+{
+    while (parents[i] != i)
+        i = parents[i] = parents[parents[i]];
+    return i;
+}
+
+guint *
+ct_plan_components(const CtPlan *plan, gboolean over_peers)
+{
+    const guint n = plan->nodes->len;
+    guint *parents = g_new(guint, n + 1);
+    for (guint i = 0; i < n; i++)
+        parents[i] = i;
+    for (guint l = 0; l < plan->links->len; l++) {
+        const CtPlanLink *link = g_ptr_array_index(plan->links, l);
+        gint first = -1;
+        for (guint r = 0; link->place != CT_HOST && r <= link->readers->len; r++) {
+            const guint i = r < link->readers->len
+                                ? g_array_index(link->readers, CtPlanReader, r).node
+                                : link->writer;
+            /* A copy from one device to another belongs to where it comes from. */
+            if (node_at(plan, i)->place != link->place && !over_peers)
+                continue;
+            if (first < 0)
+                first = (gint)i;
+            parents[root_of(parents, i)] = root_of(parents, (guint)first);
+        }
+    }
+    for (guint i = 0; i < n; i++)
+        parents[i] = root_of(parents, i);
+    return parents;
+}
+
+static CtQueueKind
+kind_of(const CtPlan *plan, const CtPlanNode *node)
+{
+    if (!ct_plan_is_copy(plan, node))
+        return CT_QUEUE_COMPUTE;
+    const CtPlanLink *from = g_ptr_array_index(plan->links, node->inputs[0]);
+    const CtPlanLink *to = g_ptr_array_index(plan->links, node->outputs[0]);
+    return from->place == CT_HOST ? CT_QUEUE_TO_DEVICE
+           : to->place == CT_HOST ? CT_QUEUE_TO_HOST
+                                  : CT_QUEUE_TO_PEER;
+}
+
+gboolean
+ct_plan_is_copy(const CtPlan *plan, const CtPlanNode *node)
+{
+    if (!node->inserted)
+        return FALSE;
+    const CtPlanLink *from = g_ptr_array_index(plan->links, node->inputs[0]);
+    const CtPlanLink *to = g_ptr_array_index(plan->links, node->outputs[0]);
+    return from->place != to->place;
+}
+
+void
+ct_plan_set_queues(CtPlan *plan)
+{
+    g_autofree guint *components = ct_plan_components(plan, FALSE);
+    g_autofree gint *queues = g_new(gint, plan->nodes->len * CT_N_QUEUE_KINDS + 1);
+    for (guint i = 0; i < plan->nodes->len * CT_N_QUEUE_KINDS; i++)
+        queues[i] = -1;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        CtPlanNode *node = node_at(plan, i);
+        if (node->place == CT_HOST)
+            continue;
+        const CtPlanQueue queue = {node->place, kind_of(plan, node)};
+        gint *known = &queues[components[i] * CT_N_QUEUE_KINDS + queue.kind];
+        if (*known < 0) {
+            *known = (gint)plan->queues->len;
+            g_array_append_val(plan->queues, queue);
+        }
+        node->queue = *known;
+    }
+    for (guint l = 0; l < plan->links->len; l++) {
+        const CtPlanLink *link = g_ptr_array_index(plan->links, l);
+        plan->n_devices = MAX(plan->n_devices, (guint)(link->place + 1));
+    }
+    for (guint i = 0; i < plan->nodes->len; i++)
+        plan->n_devices = MAX(plan->n_devices, (guint)(node_at(plan, i)->place + 1));
+}

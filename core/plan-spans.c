@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How much of the stream a firing on a device covers.
+ *
+ * All nodes of devices that data flows between, without the host in between, fire over the same
+ * *span* of ticks, so that each fires once for a block. It is as long as makes their largest link
+ * a block of the size aimed at, and a multiple of every sample's ticks up to the sums, so that
+ * windows that follow one another leave no remainder. */
+#include "planner.h"
+
+#include <math.h>
+
+/* A firing that goes through sums or weights as a whole is longer, so that these are a small part
+ * of what it reads and writes; but no link is to take more than this share of a device's memory. */
+static const gdouble input_to_whole = 4;
+static const gdouble largest_share = 1.0 / 64;
+
+/* To be such a multiple, a firing may be so many times longer than is aimed at. */
+static const gdouble most_to_round = 4;
+
+/* What is asked of one set of connected nodes. */
+typedef struct {
+    gdouble aimed;  /* ticks that make the largest link what is aimed at */
+    gdouble least;  /* for what is gone through as a whole */
+    gdouble most;   /* that memory allows */
+    gint64 unit;    /* ticks of which it should be a multiple; 0: too many */
+    gint64 by_user; /* ticks of a source's `block`; 0: none says */
+} Wish;
+
+static const CtPlanNode *
+node_at(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->nodes, i);
+}
+
+static const CtPlanLink *
+link_at(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->links, i);
+}
+
+static gint64
+greatest_divisor(gint64 a, gint64 b)
+{
+    while (b != 0) {
+        const gint64 rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static gint64
+least_multiple(gint64 a, gint64 b)
+{
+    gint64 product;
+    if (a == 0 || b == 0 || __builtin_mul_overflow(a / greatest_divisor(a, b), b, &product))
+        return 0;
+    return product;
+}
+
+static gint64
+ticks_of(const CtPlanLink *link)
+{
+    return MAX(1, link->stream->ticks_per_sample);
+}
+
+static gdouble
+bytes_per_tick(const CtPlanLink *link)
+{
+    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
+    const gsize bytes =
+        ct_layout_strides(&link->layout, link->stream, link->granule, length, stride);
+    return (gdouble)bytes / (gdouble)link->granule / (gdouble)ticks_of(link);
+}
+
+/* Whether data flow in time along the link, on a device. */
+static gboolean
+flows(const CtPlan *plan, const CtPlanLink *link)
+{
+    gboolean any = FALSE;
+    for (guint r = 0; link->place != CT_HOST && r < link->readers->len; r++) {
+        const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
+        any |= ct_plan_flows(plan, node_at(plan, reader->node), reader->port);
+    }
+    return any;
+}
+
+static void
+add_link(const CtPlan *plan, const CtMachine *machine, const CtPlanLink *link, Wish *wish)
+{
+    const gdouble bytes = MAX(bytes_per_tick(link), 1e-300);
+    const gdouble memory = (gdouble)machine->devices[link->place].memory_bytes;
+    wish->aimed = MIN(wish->aimed, (gdouble)machine->device_bytes / bytes);
+    wish->most = MIN(wish->most, memory * largest_share / bytes);
+    wish->unit = least_multiple(wish->unit, least_multiple(link->granule, ticks_of(link)));
+    for (guint r = 0; r < link->readers->len; r++) {
+        const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
+        const CtPlanNode *node = node_at(plan, reader->node);
+        const gsize whole =
+            ct_plan_bytes_of_sums(plan, node) + ct_plan_bytes_of_statics(plan, node);
+        if (ct_plan_flows(plan, node, reader->port))
+            wish->least = MAX(wish->least, input_to_whole * (gdouble)whole / bytes);
+    }
+}
+
+/* Nodes that sum on a device, and those behind them there: a sample of theirs comes once in many
+ * firings, however long these are. */
+static gboolean *
+find_summed(const CtPlan *plan)
+{
+    gboolean *is_summed = g_new0(gboolean, plan->nodes->len + 1);
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        const CtPlanNode *node = node_at(plan, n);
+        is_summed[n] = node->place != CT_HOST && node->footprint.kind == CT_FOOTPRINT_SUM;
+        for (guint i = 0; i < node->n_inputs; i++) {
+            const CtPlanLink *link = node->inputs[i] < 0 ? NULL : link_at(plan, node->inputs[i]);
+            if (link && link->place != CT_HOST && ct_plan_flows(plan, node, i))
+                is_summed[n] |= is_summed[link->writer];
+        }
+    }
+    return is_summed;
+}
+
+/* Ticks of the `block` of the sources that feed each node, the longest; 0 where none says. */
+static gint64 *
+find_blocks(const CtPlan *plan)
+{
+    gint64 *blocks = g_new0(gint64, plan->nodes->len + 1);
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        const CtPlanNode *node = node_at(plan, n);
+        gboolean is_source = TRUE;
+        for (guint i = 0; i < node->n_inputs; i++) {
+            if (!ct_plan_flows(plan, node, i))
+                continue;
+            is_source = FALSE;
+            blocks[n] = MAX(blocks[n], blocks[link_at(plan, node->inputs[i])->writer]);
+        }
+        gint64 ticks;
+        if (is_source && node->nodes[0].block > 0 && node->n_outputs > 0 &&
+            !__builtin_mul_overflow(node->nodes[0].block,
+                                    MAX(1, node->output_bindings[0].stream->ticks_per_sample),
+                                    &ticks))
+            blocks[n] = ticks;
+    }
+    return blocks;
+}
+
+/* Where nothing bounds it: the stream does. */
+static const gdouble longest = 0x1p60;
+
+static gint64
+choose(const Wish *wish)
+{
+    if (wish->by_user > 0)
+        return wish->by_user;
+    const gdouble wanted = MAX(wish->aimed, MIN(wish->least, wish->most));
+    const gint64 ticks = wanted < 1 ? 1 : wanted > longest ? (gint64)longest : (gint64)wanted;
+    if (wish->unit > 0 && ticks >= wish->unit)
+        return ticks / wish->unit * wish->unit;
+    return wish->unit > 0 && (gdouble)wish->unit <= most_to_round * wanted ? wish->unit : ticks;
+}
+
+gint64 *
+ct_plan_spans(const CtPlan *plan, const CtMachine *machine)
+{
+    const guint n = plan->nodes->len;
+    gint64 *spans = g_new0(gint64, n + 1);
+    g_autofree guint *components = ct_plan_components(plan, TRUE);
+    g_autofree gint64 *blocks = find_blocks(plan);
+    g_autofree gboolean *is_summed = find_summed(plan);
+    g_autofree Wish *wishes = g_new(Wish, n + 1);
+    for (guint i = 0; i < n; i++)
+        wishes[i] = (Wish){.aimed = HUGE_VAL, .most = HUGE_VAL, .unit = 1};
+    for (guint i = 0; i < n; i++) {
+        if (node_at(plan, i)->place != CT_HOST)
+            wishes[components[i]].by_user = MAX(wishes[components[i]].by_user, blocks[i]);
+    }
+    g_autofree gboolean *is_set = g_new0(gboolean, n + 1);
+    for (guint l = 0; l < plan->links->len; l++) {
+        const CtPlanLink *link = link_at(plan, l);
+        if (!flows(plan, link) || is_summed[link->writer])
+            continue;
+        add_link(plan, machine, link, &wishes[components[link->writer]]);
+        is_set[components[link->writer]] = TRUE;
+    }
+    for (guint l = 0; l < plan->links->len; l++) {
+        const CtPlanLink *link = link_at(plan, l);
+        if (flows(plan, link) && !is_set[components[link->writer]])
+            add_link(plan, machine, link, &wishes[components[link->writer]]);
+    }
+    for (guint i = 0; i < n; i++) {
+        if (node_at(plan, i)->place != CT_HOST)
+            spans[i] = choose(&wishes[components[i]]);
+    }
+    return spans;
+}
