@@ -70,5 +70,5 @@ void ct_correlate_count(const Correlate *self, const guint8 *validity, gint64 va
                         gint64 n, guint32 *counts, gpointer scratch);
 gsize ct_correlate_count_scratch(const Correlate *self);
 
-extern const CtVariant ct_correlate_reference;
+extern const CtVariant ct_correlate_reference, ct_correlate_cuda;
 extern const CtVariant ct_correlate_cpu_baseline, ct_correlate_cpu_avx2, ct_correlate_cpu_avx512;

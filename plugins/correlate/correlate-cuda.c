@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The correlator on a device: which kernel and tile, how a firing is cut into pieces, the launches.
+ *
+ * Where integrations are enough work side by side, each tile of each is summed by one block;
+ * otherwise integrations are parted along time, and what the parts come to is added up after. */
+#include "correlate-piece.h"
+#include "correlate.h"
+
+/* Spectra whose sum in floating point is added to a running sum. */
+#define CHUNK 128
+/* Whole numbers: so many products of ci8 fit 32 bits, of ci16 the 53 of double precision. */
+#define MOST_IN_32_BITS (1 << 15)
+#define MOST_IN_DOUBLE  (1 << 20)
+/* Memory for parts, at most. */
+#define PARTS_BYTES ((gsize)256 << 20)
+/* Threads of a block of the kernels that have an element each. */
+#define ELEMENT_THREADS 256
+/* Baselines are counted in 32 bits. */
+#define MOST_STATIONS 32768
+/* Items that a thread writes weights of. */
+#define ALIKE 32
+
+/* How a block sums a tile; see the kernels. */
+typedef struct {
+    guint tile; /* inputs */
+    guint rows, columns;
+    guint lanes_i, lanes_j;
+    guint unit_i, unit_j;
+    guint n_units;
+    guint depth;
+    guint n_blocks;
+    gdouble diagonal; /* share of the work that is done of a tile on the diagonal */
+    gdouble share;    /* of the rate of the best tile; for choosing, as is `diagonal` */
+} Tile;
+
+static const Tile float_tiles[] = {
+    {64, 8, 4, 4, 8, 2, 2, 1, 8, 4, 0.75, 1}, {32, 8, 4, 4, 8, 1, 1, 1, 8, 12, 1, 0.8},
+    {16, 4, 4, 4, 4, 1, 1, 8, 8, 4, 1, 0.5},  {8, 4, 4, 2, 2, 1, 1, 32, 8, 4, 1, 0.4},
+    {4, 4, 4, 1, 1, 1, 1, 64, 8, 8, 1, 0.3},
+};
+
+static const Tile double_tiles[] = {
+    {64, 4, 4, 4, 8, 4, 2, 1, 8, 1, 0.75, 1}, {32, 4, 4, 4, 8, 2, 1, 1, 4, 4, 1, 0.9},
+    {16, 4, 4, 4, 4, 1, 1, 8, 4, 2, 1, 0.7},  {8, 4, 4, 2, 2, 1, 1, 16, 2, 4, 1, 0.5},
+    {4, 4, 4, 1, 1, 1, 1, 32, 1, 4, 1, 0.4},
+};
+
+/* Rows and columns of a warp. */
+static const Tile mma_tiles[] = {
+    {128, 64, 32, 0, 0, 2, 4, 1, 32, 1, 1, 1},
+    {64, 32, 32, 0, 0, 2, 2, 1, 32, 4, 0.75, 0.7},
+    {32, 32, 32, 0, 0, 1, 1, 4, 32, 4, 1, 0.5},
+    {16, 16, 16, 0, 0, 1, 1, 8, 32, 4, 1, 0.25},
+};
+
+typedef enum { F32, F64, EXACT, MMA, N_ARITHMETICS } Arithmetic;
+
+/* What is done in an arithmetic. */
+static const struct {
+    const Tile *tiles;
+    guint n_tiles;
+    const char *kernel, *source;
+    const char *real, *voltage, *sum, *part; /* types; `voltage`, of shared memory */
+    guint voltage_bytes, kept_bytes, part_bytes;
+    guint n_stages;
+    gint64 most;       /* spectra of a range; 0: any */
+    gdouble part_cost; /* of writing and adding up a part, in spectra */
+} arithmetics[N_ARITHMETICS] = {
+    [F32] = {float_tiles, G_N_ELEMENTS(float_tiles), "correlate_tiles", "tiles", "float", "ct_cf32",
+             "float", "ct_cf32", 8, 8, 8, 3, 0, 25},
+    [F64] = {double_tiles, G_N_ELEMENTS(double_tiles), "correlate_tiles", "tiles", "double",
+             "ct_cf64", "double", "ct_cf64", 16, 16, 16, 2, 0, 25},
+    [EXACT] = {double_tiles, G_N_ELEMENTS(double_tiles), "correlate_tiles", "tiles", "double",
+               "ct_cf64", "int64", "ct_cf64", 16, 16, 16, 2, MOST_IN_DOUBLE, 25},
+    [MMA] = {mma_tiles, G_N_ELEMENTS(mma_tiles), "correlate_mma", "mma", "int", "ct_ci8", "int64",
+             "ct_ci32", 2, 16, 8, 3, MOST_IN_32_BITS, 200},
+};
+
+typedef struct {
+    Correlate *correlate;
+    CtDevice *device;
+    Arithmetic arithmetic;
+    Tile tile;
+    gint64 n_inputs, n_tiles, n_elements; /* n_elements: of a matrix */
+    guint n_threads;
+    gsize shared_bytes;
+    CtKernel *products, *fold, *weights;
+    gint chunk;         /* of a part; 0: integrations are not parted */
+    gint64 most_ranges; /* of a piece */
+    gpointer sums, open;
+    /* Weights. */
+    gint64 n_lanes, n_groups, n_alike, n_pairs;
+    gpointer counts[2]; /* before and after a firing, in turn */
+    guint turn;
+    guint32 *bits; /* [lane][word], on the host */
+} State;
+
+/* ---- the choice of a tile ---- */
+
+static gint64
+divide_up(gint64 n, gint64 by)
+{
+    return (n + by - 1) / by;
+}
+
+static gint64
+triangle(gint64 n)
+{
+    return n * (n + 1) / 2;
+}
+
+/* The least work, that on products which nobody wants included. */
+static const Tile *
+choose_tile(Arithmetic arithmetic, gint64 n_inputs)
+{
+    const Tile *best = NULL;
+    gdouble least = G_MAXDOUBLE;
+    for (guint k = 0; k < arithmetics[arithmetic].n_tiles; k++) {
+        const Tile *tile = &arithmetics[arithmetic].tiles[k];
+        const gdouble n = (gdouble)divide_up(n_inputs, tile->tile);
+        const gdouble cost =
+            (n * tile->diagonal + n * (n - 1) / 2) * tile->tile * tile->tile / tile->share;
+        if (cost < least) {
+            least = cost;
+            best = tile;
+        }
+    }
+    return best;
+}
+
+/* What goes through registers on its way to shared memory is one stage ahead. */
+static guint
+count_stages(const State *self)
+{
+    return self->correlate->input == CT_CI4 ? 2 : arithmetics[self->arithmetic].n_stages;
+}
+
+/* Bytes of dynamic shared memory, as the kernels lay it out. */
+static gsize
+shared_bytes(const State *self)
+{
+    const Tile *tile = &self->tile;
+    const gsize n_sides = self->n_tiles > 1 ? 2 : 1;
+    const gsize n_stages = count_stages(self);
+    if (self->arithmetic == MMA) {
+        const gsize row = tile->tile == 16 ? 32 : (2 * tile->tile + 95) / 128 * 128 + 32;
+        const gsize stages = n_stages * tile->n_units * n_sides * tile->depth * row;
+        const gsize results = self->n_threads / 32 * 16 * (8 * tile->columns + 16);
+        return MAX(stages, results);
+    }
+    const gsize voltage = arithmetics[self->arithmetic].voltage_bytes;
+    const gsize unit = n_sides * tile->depth * tile->tile * voltage + (tile->n_units > 1 ? 16 : 0);
+    return n_stages * tile->n_units * unit + self->n_threads * tile->rows * tile->columns * voltage;
+}
+
+/* ---- kernels ---- */
+
+static void
+define(GPtrArray *defines, const char *name, gint64 value)
+{
+    g_ptr_array_add(defines, g_strdup_printf("%s=%" G_GINT64_FORMAT, name, value));
+}
+
+static void
+define_type(GPtrArray *defines, const char *name, const char *type)
+{
+    g_ptr_array_add(defines, g_strdup_printf("%s=%s", name, type));
+}
+
+static CtKernel *
+compile(const State *self, const char *name, const char *source, GPtrArray *defines, GError **error)
+{
+    static const char *const headers[] = {"/cornerturn/plugins/correlate/correlate-device.h",
+                                          "/cornerturn/plugins/correlate/correlate-piece.h", NULL};
+    g_autofree char *resource =
+        g_strdup_printf("/cornerturn/plugins/correlate/correlate-%s.cu", source);
+    g_ptr_array_add(defines, NULL);
+    return ct_kernel_new(self->device,
+                         &(CtKernelSpec){
+                             .name = name,
+                             .source = resource,
+                             .headers = headers,
+                             .defines = (const char *const *)defines->pdata,
+                             .shared_bytes = self->shared_bytes,
+                         },
+                         error);
+}
+
+/* What the kernels have in common. */
+static GPtrArray *
+common_defines(const State *self)
+{
+    const Correlate *correlate = self->correlate;
+    GPtrArray *defines = g_ptr_array_new_with_free_func(g_free);
+    define(defines, "N_STATIONS", correlate->n_stations);
+    define(defines, "N_POLS", correlate->n_pols);
+    define(defines, "N_ITEMS", correlate->n_items);
+    define(defines, "TILE", self->tile.tile);
+    define(defines, "CHUNK", CHUNK);
+    define(defines, "SCALE_BITS", correlate->input == CT_CI4 ? 8 : 0);
+    define(defines, "EXACT", self->arithmetic == EXACT || self->arithmetic == MMA);
+    define_type(defines, "INPUT", ct_kernel_type((gint)correlate->input));
+    define_type(defines, "OUTPUT", ct_kernel_type((gint)correlate->output));
+    define_type(defines, "SUM", arithmetics[self->arithmetic].sum);
+    return defines;
+}
+
+static CtKernel *
+compile_products(const State *self, GError **error)
+{
+    const Tile *tile = &self->tile;
+    const gboolean is_mma = self->arithmetic == MMA;
+    g_autoptr(GPtrArray) defines = common_defines(self);
+    define(defines, is_mma ? "WARP_I" : "ROWS", tile->rows);
+    define(defines, is_mma ? "WARP_J" : "COLUMNS", tile->columns);
+    define(defines, "UNIT_I", tile->unit_i);
+    define(defines, "UNIT_J", tile->unit_j);
+    define(defines, "N_UNITS", tile->n_units);
+    define(defines, "DEPTH", tile->depth);
+    define(defines, "STAGES", count_stages(self));
+    define(defines, "BLOCKS", tile->n_blocks);
+    if (is_mma) {
+        define(defines, "IS_NIBBLES", self->correlate->input == CT_CI4);
+    } else {
+        define(defines, "LANES_I", tile->lanes_i);
+        define(defines, "LANES_J", tile->lanes_j);
+        define(defines, "DIRECT", self->arithmetic == F32);
+        define_type(defines, "REAL", arithmetics[self->arithmetic].real);
+        define_type(defines, "VOLTAGE", arithmetics[self->arithmetic].voltage);
+    }
+    return compile(self, arithmetics[self->arithmetic].kernel, arithmetics[self->arithmetic].source,
+                   defines, error);
+}
+
+static CtKernel *
+compile_fold(const State *self, GError **error)
+{
+    g_autoptr(GPtrArray) defines = common_defines(self);
+    define_type(defines, "PART", arithmetics[self->arithmetic].part);
+    return compile(self, "correlate_fold", "fold", defines, error);
+}
+
+static CtKernel *
+compile_weights(const State *self, GError **error)
+{
+    g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
+    define(defines, "N_STATIONS", self->correlate->n_stations);
+    define(defines, "N_POLS", self->correlate->weights_have_pol ? self->correlate->n_pols : 1);
+    define(defines, "ALIKE", ALIKE);
+    return compile(self, "correlate_weights", "weights", defines, error);
+}
+
+/* ---- prepare ---- */
+
+/* How well the device is used by blocks that take equally long: by how full the last round of its
+ * multiprocessors is, and whether these have enough to change between. */
+static gdouble
+use_of_device(gdouble n_blocks, guint n_multiprocessors, guint n_at_once)
+{
+    const gdouble each = n_blocks / n_multiprocessors;
+    const gdouble rounds = (gdouble)(gint64)(each + 0.999999);
+    return each / rounds * MIN(1, 2 * rounds / n_at_once);
+}
+
+/* Whether integrations are parted, and how finely: what promises the most. */
+static void
+choose_chunk(State *self, gint64 max_samples)
+{
+    const Correlate *correlate = self->correlate;
+    const CtDeviceInfo *info = ct_device_info(self->device);
+    const guint n_at_once =
+        ct_kernel_occupancy(self->products, self->n_threads, self->shared_bytes);
+    const gint64 longest = MIN(max_samples, correlate->integration);
+    const gdouble n_blocks = (gdouble)self->n_tiles * (gdouble)correlate->n_items *
+                             (gdouble)MAX(1, max_samples / correlate->integration) /
+                             self->tile.n_units;
+    const gboolean is_exact = arithmetics[self->arithmetic].most > 0;
+    const gint64 most_parts = is_exact ? divide_up(longest, 2 * CHUNK) : divide_up(longest, CHUNK);
+    gdouble best = use_of_device(n_blocks, info->n_multiprocessors, n_at_once);
+
+    self->chunk = 0;
+    self->most_ranges = (gint64)(PARTS_BYTES / ((gsize)self->n_elements *
+                                                arithmetics[self->arithmetic].part_bytes));
+    if (self->most_ranges < 2)
+        return;
+    /* Chunks of floating-point sums are what they are. */
+    for (gint64 n = is_exact ? 2 : most_parts; n > 1 && n <= most_parts; n += 1 + n / 8) {
+        const gdouble use =
+            use_of_device(n_blocks * (gdouble)n, info->n_multiprocessors, n_at_once) /
+            (1 + (gdouble)n * arithmetics[self->arithmetic].part_cost / (gdouble)longest);
+        if (use <= best)
+            continue;
+        best = use;
+        self->chunk =
+            is_exact ? (gint)(divide_up(longest, n * self->tile.depth) * self->tile.depth) : CHUNK;
+    }
+    if (is_exact)
+        self->chunk = (gint)MIN(self->chunk, arithmetics[self->arithmetic].most);
+}
+
+/* Groups of items whose validity differs; one group's are alike. */
+static gboolean
+prepare_weights(State *self, CtPrepare *prepare, GError **error)
+{
+    const Correlate *correlate = self->correlate;
+    const gint64 n_pols = correlate->weights_have_pol ? correlate->n_pols : 1;
+    if (!correlate->has_weights)
+        return TRUE;
+    self->n_lanes = ct_stream_n_lanes(prepare->inputs[0].stream);
+    self->n_pairs = correlate->n_baselines * n_pols * n_pols;
+    self->n_groups = self->n_alike = 1;
+    for (guint a = 0; a < correlate->n_axes; a++)
+        *(correlate->axes[a].lane > 0 ? &self->n_groups : &self->n_alike) *=
+            correlate->axes[a].length;
+    const gsize bytes = (gsize)(self->n_lanes * divide_up(prepare->inputs[0].max_samples, 32)) * 4;
+    self->bits = g_malloc(bytes);
+    prepare->upload_bytes = (bytes + 255) / 256 * 256;
+    self->weights = compile_weights(self, error);
+    for (guint k = 0; k < 2 && self->weights; k++) {
+        self->counts[k] = ct_device_alloc(self->device, (gsize)(self->n_groups * self->n_pairs) * 4,
+                                          "the counts of weights", error);
+        if (!self->counts[k])
+            return FALSE;
+    }
+    return self->weights != NULL;
+}
+
+static Arithmetic
+find_arithmetic(CtType input, CtType output)
+{
+    if (input == CT_CI4 || input == CT_CI8)
+        return MMA;
+    if (input == CT_CI16)
+        return EXACT;
+    return input == CT_CF32 && output == CT_CF32 ? F32 : F64;
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    State *self = *state = g_new0(State, 1);
+    Correlate *correlate = self->correlate = ct_correlate_new(prepare);
+    self->device = prepare->device;
+    self->arithmetic = find_arithmetic(correlate->input, correlate->output);
+    self->n_inputs = correlate->n_stations * correlate->n_pols;
+    const Tile *tile = choose_tile(self->arithmetic, self->n_inputs);
+    self->tile = *tile;
+    self->n_tiles = triangle(divide_up(self->n_inputs, tile->tile));
+    self->n_threads = tile->unit_i * tile->unit_j * tile->n_units *
+                      (self->arithmetic == MMA ? 32 : tile->lanes_i * tile->lanes_j);
+    self->shared_bytes = shared_bytes(self);
+
+    const gdouble n_elements =
+        (gdouble)self->n_tiles * (gdouble)correlate->n_items * tile->tile * tile->tile;
+    const gdouble most = G_MAXINT * (gdouble)MIN(ELEMENT_THREADS, tile->tile * tile->tile);
+    if (correlate->n_stations > MOST_STATIONS || n_elements > most) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "wants at most %d stations and %.0f sums, but is given %" G_GINT64_FORMAT
+                    " and %.0f",
+                    MOST_STATIONS, most, correlate->n_stations, n_elements);
+        return FALSE;
+    }
+    self->n_elements = self->n_tiles * correlate->n_items * tile->tile * tile->tile;
+    self->products = compile_products(self, error);
+    if (!self->products)
+        return FALSE;
+    choose_chunk(self, prepare->inputs[0].max_samples);
+    if (self->chunk > 0) {
+        self->fold = compile_fold(self, error);
+        if (!self->fold)
+            return FALSE;
+        /* An integration has one part more than is whole where a piece begins within a chunk. */
+        const gint64 n_ranges = divide_up(prepare->inputs[0].max_samples, self->chunk) + 1 +
+                                prepare->inputs[0].max_samples / correlate->integration;
+        self->most_ranges = MIN(self->most_ranges, n_ranges);
+        prepare->scratch_bytes = (gsize)(self->most_ranges * self->n_elements) *
+                                 arithmetics[self->arithmetic].part_bytes;
+    }
+    const gsize kept = (gsize)self->n_elements * arithmetics[self->arithmetic].kept_bytes;
+    self->sums = ct_device_alloc(self->device, kept, "the sums of visibilities", error);
+    if (!self->sums)
+        return FALSE;
+    if (arithmetics[self->arithmetic].most == 0) {
+        self->open = ct_device_alloc(self->device, kept, "the open sums of visibilities", error);
+        if (!self->open)
+            return FALSE;
+    }
+    return prepare_weights(self, prepare, error);
+}
+
+/* ---- work ---- */
+
+static gint64
+stride(const CtBlock *block, gint axis)
+{
+    return axis < 0 ? 0 : block->stride[axis];
+}
+
+/* All of the piece but time: strides, and what is aligned to what. */
+static void
+describe(const State *self, const CtWork *work, CorrelatePiece *piece)
+{
+    const Correlate *correlate = self->correlate;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    const gint64 in_bytes = (gint64)ct_type_info(correlate->input)->bytes;
+    const gint64 out_bytes = (gint64)ct_type_info(correlate->output)->bytes;
+    *piece = (CorrelatePiece){
+        .from_time = stride(in, correlate->from_time),
+        .from_station = stride(in, correlate->from_station),
+        .from_pol = stride(in, correlate->from_pol),
+        .to_time = stride(out, correlate->to_time),
+        .to_baseline = stride(out, correlate->to_baseline),
+        .to_p = stride(out, correlate->to_p),
+        .to_q = stride(out, correlate->to_q),
+        .n_axes = (int)correlate->n_axes,
+        .integration = correlate->integration,
+        .sums = self->sums,
+        .open = self->open,
+    };
+    gint64 from = (gint64)GPOINTER_TO_SIZE(in->data) | piece->from_time | self->n_inputs * in_bytes;
+    gint64 to = (gint64)GPOINTER_TO_SIZE(out->data) | piece->to_time | piece->to_baseline;
+    for (guint a = 0; a < correlate->n_axes; a++) {
+        const CorrelateAxis *axis = &correlate->axes[a];
+        piece->axes[a] =
+            (CorrelatePieceAxis){axis->length, in->stride[axis->from], out->stride[axis->to]};
+        if (axis->length > 1) {
+            from |= in->stride[axis->from];
+            to |= out->stride[axis->to];
+        }
+    }
+    const gboolean is_contiguous =
+        (correlate->n_pols == 1 || piece->from_pol == in_bytes) &&
+        (correlate->n_stations == 1 || piece->from_station == correlate->n_pols * in_bytes);
+    for (int width = 16; is_contiguous && piece->width == 0 && width >= 4; width /= 2)
+        piece->width = from % width == 0 ? width : 0;
+    piece->are_packed = correlate->n_pols == 2 && piece->to_q == out_bytes &&
+                        piece->to_p == 2 * out_bytes && to % 16 == 0;
+}
+
+/* Ranges of `n` spectra, of which the first integration has had `done`. */
+static gint64
+count_ranges(const State *self, gint64 done, gint64 n)
+{
+    const gint64 integration = self->correlate->integration;
+    if (self->chunk == 0)
+        return divide_up(done + n, integration);
+    const gint64 whole = (done + n) / integration, rest = (done + n) % integration;
+    return whole * divide_up(integration, self->chunk) + divide_up(rest, self->chunk) -
+           done / self->chunk;
+}
+
+/* How many of `n` spectra a piece may have. */
+static gint64
+limit_piece(const State *self, gint64 done, gint64 n)
+{
+    const gint64 integration = self->correlate->integration;
+    const gint64 most = arithmetics[self->arithmetic].most;
+    n = MIN(n, 1 << 30);
+    /* What was begun before is a piece of its own. */
+    if (done > 0)
+        n = MIN(n, integration - done);
+    if (self->chunk == 0) {
+        if (most > 0 && integration > most)
+            n = MIN(n, most);
+        /* A launch has so many blocks at most. */
+        const gint64 most_ranges = G_MAXINT / self->n_tiles / self->correlate->n_items;
+        return n / integration < most_ranges ? n : most_ranges * integration;
+    }
+    if (count_ranges(self, done, n) <= self->most_ranges)
+        return n;
+    const gint64 n_chunks = divide_up(integration, self->chunk);
+    if (done == 0 && n_chunks <= self->most_ranges)
+        return self->most_ranges / n_chunks * integration;
+    return self->most_ranges * self->chunk - done % self->chunk;
+}
+
+static gboolean
+launch(const CtWork *work, const CtKernel *kernel, gint64 n_blocks, guint n_threads, gsize shared,
+       gpointer *arguments, GError **error)
+{
+    const CtLaunch launch = {
+        .grid = {(guint)n_blocks, 1, 1}, .block = {n_threads, 1, 1}, .shared_bytes = shared};
+    return ct_queue_launch(work->queue, kernel, &launch, arguments, error);
+}
+
+static gboolean
+correlate_piece(const State *self, const CtWork *work, CorrelatePiece *piece, GError **error)
+{
+    const gint64 n_integrations = divide_up(piece->done + piece->n_spectra, piece->integration);
+    /* Where each integration has one part, it needs none. */
+    piece->chunk = self->chunk;
+    piece->n_ranges = (int)count_ranges(self, piece->done, piece->n_spectra);
+    piece->parts = NULL;
+    if (self->chunk > 0 && piece->n_ranges > n_integrations)
+        piece->parts = work->scratch;
+    else
+        piece->n_ranges = (int)n_integrations;
+    const gint64 n_units = self->n_tiles * self->correlate->n_items * piece->n_ranges;
+    if (!launch(work, self->products, divide_up(n_units, self->tile.n_units), self->n_threads,
+                self->shared_bytes, (gpointer[]){piece}, error))
+        return FALSE;
+    int n = (int)n_integrations;
+    return !piece->parts ||
+           launch(work, self->fold, divide_up(self->n_elements * n_integrations, ELEMENT_THREADS),
+                  ELEMENT_THREADS, 0, (gpointer[]){piece, &n}, error);
+}
+
+static gboolean
+correlate(const State *self, const CtWork *work, GError **error)
+{
+    const CtBlock *in = &work->inputs[0];
+    const guint8 *voltages = in->data;
+    guint8 *visibilities = work->outputs[0].data;
+    gint64 done = in->index % self->correlate->integration;
+    CorrelatePiece piece;
+
+    describe(self, work, &piece);
+    gint64 t = 0, n;
+    do {
+        n = limit_piece(self, done, in->n_samples - t);
+        piece.voltages = voltages + t * piece.from_time;
+        piece.visibilities = visibilities;
+        piece.n_spectra = (int)n;
+        piece.done = done;
+        piece.ended = work->ended && t + n == in->n_samples;
+        if (!correlate_piece(self, work, &piece, error))
+            return FALSE;
+        visibilities += (done + n) / piece.integration * piece.to_time;
+        done = (done + n) % piece.integration;
+        t += n;
+    } while (t < in->n_samples);
+    return TRUE;
+}
+
+/* Bit t of a lane's words is set where spectrum t is valid. */
+static void
+pack_bits(const State *self, const CtBlock *in, gint64 n_words)
+{
+    for (gint64 lane = 0; lane < self->n_lanes; lane++) {
+        const guint8 *valid = in->validity + lane * in->validity_stride;
+        guint32 *words = self->bits + lane * n_words;
+        for (gint64 w = 0; w < n_words; w++) {
+            const gint64 n = MIN(32, in->n_samples - 32 * w);
+            words[w] = 0;
+            for (gint64 t = 0; t < n; t++)
+                words[w] |= (guint32)(valid[32 * w + t] != 0) << t;
+        }
+    }
+}
+
+static gboolean
+count(State *self, const CtWork *work, GError **error)
+{
+    const Correlate *correlate = self->correlate;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[1];
+    CorrelateCounting counting = {
+        .words = divide_up(in->n_samples, 32),
+        .n_spectra = (int)in->n_samples,
+        .ended = work->ended,
+        .integration = correlate->integration,
+        .done = in->index % correlate->integration,
+        .before = self->counts[self->turn],
+        .after = self->counts[!self->turn],
+        .station_lane = correlate->station_lane,
+        .pol_lane = correlate->pol_lane,
+        .weights = out->data,
+        .to_time = stride(out, correlate->weights_time),
+        .to_baseline = stride(out, correlate->weights_baseline),
+        .to_p = stride(out, correlate->weights_p),
+        .to_q = stride(out, correlate->weights_q),
+        .n_groups = self->n_groups,
+        .n_alike = self->n_alike,
+        .n_axes = (int)correlate->n_axes,
+    };
+    for (guint a = 0; a < correlate->n_axes; a++)
+        counting.n_group_axes += correlate->axes[a].lane > 0;
+    int of_groups = 0, others = counting.n_group_axes;
+    for (guint a = 0; a < correlate->n_axes; a++) {
+        const CorrelateAxis *axis = &correlate->axes[a];
+        counting.axes[axis->lane > 0 ? of_groups++ : others++] =
+            (CorrelatePieceAxis){axis->length, axis->lane, stride(out, axis->weights)};
+    }
+    if (in->validity) {
+        pack_bits(self, in, counting.words);
+        counting.valid = ct_queue_upload(work->queue, self->bits,
+                                         (gsize)(self->n_lanes * counting.words) * 4, error);
+        if (!counting.valid)
+            return FALSE;
+    }
+    self->turn = !self->turn;
+    const gint64 n = self->n_pairs * self->n_groups * divide_up(self->n_alike, ALIKE);
+    return launch(work, self->weights, divide_up(n, ELEMENT_THREADS), ELEMENT_THREADS, 0,
+                  (gpointer[]){&counting}, error);
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, GError **error)
+{
+    State *self = state;
+    const CtBlock *in = &work->inputs[0];
+    /* At the end of the stream there may be no more than a sum that is due. */
+    if (in->n_samples == 0 && (!work->ended || in->index % self->correlate->integration == 0))
+        return TRUE;
+    return (!work->outputs[0].data || correlate(self, work, error)) &&
+           (!work->outputs[1].data || count(self, work, error));
+}
+
+static void
+finish(gpointer state)
+{
+    State *self = state;
+    if (!self)
+        return;
+    ct_kernel_free(self->products);
+    ct_kernel_free(self->fold);
+    ct_kernel_free(self->weights);
+    ct_device_free(self->device, self->sums);
+    ct_device_free(self->device, self->open);
+    for (guint k = 0; k < 2; k++)
+        ct_device_free(self->device, self->counts[k]);
+    g_free(self->bits);
+    ct_correlate_finish(self->correlate);
+    g_free(self);
+}
+
+#define ROW(types, voltages, efficiency)                                                           \
+    {                                                                                              \
+        "any: " types voltages " -> cf32|cf64|ci64{time baseline ...}, u32{time baseline ...}",    \
+            efficiency                                                                             \
+    }
+
+/* Tensor cores exceed the peak that the model counts with. */
+#define ROWS(voltages)                                                                             \
+    ROW("ci4|ci8", voltages, 1), ROW("cf32", voltages, 0.7), ROW("ci16|cf64", voltages, 0.3)
+
+const CtVariant ct_correlate_cuda = {
+    .name = "cuda",
+    .backend = CT_CUDA,
+    .covers = (const char *const[]){"correlate", NULL},
+    .rows =
+        (const CtRow[]){
+            ROWS("[... time station pol]"),
+            ROWS("[time ... station pol]"),
+            ROWS("[... time station]"),
+            ROWS("[time ... station]"),
+            ROWS("[... time beam pol]"),
+            ROWS("[time ... beam pol]"),
+            ROWS("[... time beam]"),
+            ROWS("[time ... beam]"),
+            {NULL},
+        },
+    .prepare = prepare,
+    .work = work,
+    .finish = finish,
+};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the kernels of the correlator share: where tiles, items and integrations lie, and how a
+ * visibility is written.
+ *
+ * Constants of the compilation: N_STATIONS, N_POLS, N_ITEMS, TILE (inputs), INPUT, SUM (float,
+ * double, int64), OUTPUT (element types), SCALE_BITS (by which sums are too large), CHUNK. */
+#pragma once
+
+#include "cornerturn/kernel.h"
+#include "correlate-piece.h"
+
+constexpr int n_inputs = N_STATIONS * N_POLS;
+constexpr int n_tile_rows = (n_inputs + TILE - 1) / TILE;
+constexpr int n_tiles = n_tile_rows * (n_tile_rows + 1) / 2;
+constexpr int64 tile_elements = (int64)TILE * TILE;
+
+__device__ inline int
+smaller(int64 a, int64 b)
+{
+    return (int)(a < b ? a : b);
+}
+
+/* ---- tiles and items ---- */
+
+struct Tile {
+    int i, j; /* first row and first column, inputs */
+};
+
+__device__ inline Tile
+find_tile(int index)
+{
+    int row = 0;
+    for (; index > row; row++)
+        index -= row + 1;
+    return {row * TILE, index * TILE};
+}
+
+struct Place {
+    int64 from, to; /* bytes */
+};
+
+__device__ inline Place
+find_item(const CorrelatePiece &piece, int item)
+{
+    Place place = {0, 0};
+    for (int a = piece.n_axes; a-- > 0;) {
+        const int length = (int)piece.axes[a].length;
+        const int i = item % length;
+        item /= length;
+        place.from += i * piece.axes[a].from;
+        place.to += i * piece.axes[a].to;
+    }
+    return place;
+}
+
+/* ---- time ---- */
+
+/* Spectra of a piece that belong together: those of an integration, or of a chunk of one. */
+struct Range {
+    int begin, end;  /* in the piece */
+    int integration; /* counted from the piece's first */
+    int64 position;  /* of the first in its integration */
+};
+
+__device__ inline Range
+find_integration(const CorrelatePiece &piece, int k)
+{
+    const int64 first = k * piece.integration - piece.done;
+    Range range;
+    range.begin = first < 0 ? 0 : (int)first;
+    range.end = smaller(first + piece.integration, piece.n_spectra);
+    range.integration = k;
+    range.position = range.begin - first;
+    return range;
+}
+
+__device__ inline int64
+chunks_of_integration(const CorrelatePiece &piece)
+{
+    return (piece.integration + piece.chunk - 1) / piece.chunk;
+}
+
+__device__ inline Range
+find_chunk(const CorrelatePiece &piece, int k)
+{
+    const int64 n_chunks = chunks_of_integration(piece);
+    const int64 chunk = piece.done / piece.chunk + k;
+    Range range = find_integration(piece, (int)(chunk / n_chunks));
+    const int64 start = range.integration * piece.integration - piece.done;
+    const int64 first = start + chunk % n_chunks * piece.chunk;
+    range.end = smaller(first + piece.chunk, range.end);
+    if (first > range.begin)
+        range.begin = (int)first;
+    range.position = range.begin - start;
+    return range;
+}
+
+/* What may be looked up for the range of a block. */
+__device__ inline Range
+find_range(const CorrelatePiece &piece, int k)
+{
+    return piece.parts ? find_chunk(piece, k) : find_integration(piece, k);
+}
+
+/* The most that a range of this piece has. */
+__device__ inline int
+longest_range(const CorrelatePiece &piece)
+{
+    const int n = smaller(piece.integration, piece.n_spectra);
+    return piece.parts ? smaller(piece.chunk, n) : n;
+}
+
+/* Whether an integration, the range being its last one here, is due. */
+__device__ inline bool
+is_due(const CorrelatePiece &piece, const Range &range)
+{
+    return piece.ended || range.position + (range.end - range.begin) == piece.integration;
+}
+
+/* ---- visibilities ---- */
+
+__device__ inline ct_cf32
+element(ct_cf32, float re, float im)
+{
+    return {re, im};
+}
+
+__device__ inline ct_cf32
+element(ct_cf32, double re, double im)
+{
+    return {(float)re, (float)im};
+}
+
+__device__ inline ct_cf64
+element(ct_cf64, double re, double im)
+{
+    return {re, im};
+}
+
+/* Integers are rounded once. */
+__device__ inline ct_cf32
+element(ct_cf32, int64 re, int64 im)
+{
+    return {(float)(re >> SCALE_BITS), (float)(im >> SCALE_BITS)};
+}
+
+__device__ inline ct_cf64
+element(ct_cf64, int64 re, int64 im)
+{
+    return {(double)(re >> SCALE_BITS), (double)(im >> SCALE_BITS)};
+}
+
+__device__ inline ct_ci64
+element(ct_ci64, int64 re, int64 im)
+{
+    return {re >> SCALE_BITS, im >> SCALE_BITS};
+}
+
+/* Writes the product of input m and conj(input c), where m ≥ c and both are there; that of one
+ * station's polarisations in the other order, too. `to`: of the item and the integration. */
+__device__ inline void
+write_product(const CorrelatePiece &piece, char *to, int m, int c, SUM re, SUM im)
+{
+    if (m < c || m >= n_inputs)
+        return;
+    const int i = m / N_POLS, p = m % N_POLS, j = c / N_POLS, q = c % N_POLS;
+    to += (int64)(i * (i + 1) / 2 + j) * piece.to_baseline;
+    *(OUTPUT *)(to + p * piece.to_p + q * piece.to_q) = element(OUTPUT(), re, m == c ? (SUM)0 : im);
+    if (i == j && p != q)
+        *(OUTPUT *)(to + q * piece.to_p + p * piece.to_q) = element(OUTPUT(), re, -im);
+}

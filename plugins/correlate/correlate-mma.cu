@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Products of all pairs of inputs of 8 and 4 bits on tensor cores, exact.
+ *
+ * With time and parts together as the depth, a row of A is (re_i, im_i, re_i', im_i', …) and
+ *
+ *     Σ re V = A · (re_j, im_j, …),   Σ im V = A · (~im_j, re_j, …) + Σ re_i,
+ *
+ * since ~x = −x − 1: a negative −128 would have no place in 8 bits. Sums take 32 bits; the host
+ * gives a range so few spectra (65535 at most) that they fit, and kept sums have 64.
+ *
+ * A unit of UNIT_I × UNIT_J warps sums a tile over a range of time, a warp WARP_I rows and WARP_J
+ * columns of it; where tiles are small, a block has several units. Spectra come through shared
+ * memory as they are, [spectrum][input]. The order of inputs in a fragment is free, and the order
+ * of the depth too if it is that of both: a lane takes neighbouring inputs of the spectra t, t + 4,
+ * t + 8 and t + 12, and pairs of spectra become its registers by exchanging halves.
+ *
+ * ci4 is made of 8 bits on the way: nibbles stay high, so that values are 16 times as large.
+ *
+ * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage), BLOCKS (of a multiprocessor).
+ */
+#include "correlate-device.h"
+
+constexpr int unit_warps = UNIT_I * UNIT_J;
+constexpr int unit_threads = 32 * unit_warps;
+constexpr int n_threads = unit_threads * N_UNITS;
+constexpr int n_sides = n_tiles > 1 ? 2 : 1;
+/* Rows that follow each other begin 8 banks apart, so that the lanes of a quarter warp (a half, all
+ * of it), which read a vector each of 4 rows, meet in no bank. */
+constexpr int row_bytes = TILE == 16 ? 32 : (2 * TILE + 95) / 128 * 128 + 32;
+constexpr int side_bytes = DEPTH * row_bytes;
+constexpr int unit_bytes = n_sides * side_bytes;
+constexpr int stage_bytes = N_UNITS * unit_bytes;
+/* Inputs that are loaded at once, 16 bytes. */
+constexpr int vector = 8;
+constexpr int n_vectors = TILE / vector;
+constexpr int n_loads = (N_UNITS * n_sides * DEPTH * n_vectors + n_threads - 1) / n_threads;
+/* Inputs of a lane, and fragments. */
+constexpr int lane_rows = WARP_I / 8, lane_columns = WARP_J / 8;
+constexpr int n_a = WARP_I / 16, n_b = WARP_J / 8;
+
+static_assert(UNIT_I * WARP_I == TILE && UNIT_J * WARP_J == TILE, "square");
+static_assert(DEPTH % 16 == 0 && row_bytes >= 2 * TILE && row_bytes % 128 == 32, "in steps");
+
+/* The work of a unit; where there is none, `end` is negative. */
+struct Unit {
+    const char *voltages; /* of the item, at the first spectrum */
+    int i, j;
+    int end;
+    int part;
+    Range range;
+    int64 tile; /* index in matrices */
+    char *visibilities;
+};
+
+/* Products [A fragment][B fragment] and, of a lane's rows, its share of Σ re_i. */
+struct Products {
+    int re[n_a][n_b][4], im[n_a][n_b][4];
+    int rows[n_a][2];
+};
+
+/* ---- what the machine has instructions for ---- */
+
+#ifdef CT_EMULATED
+__device__ inline unsigned
+pick_bytes(unsigned low, unsigned high, unsigned which)
+{
+    const uint64 bytes = (uint64)high << 32 | low;
+    unsigned result = 0;
+    for (int k = 0; k < 4; k++)
+        result |= (unsigned)(bytes >> 8 * (which >> 4 * k & 7) & 0xff) << 8 * k;
+    return result;
+}
+
+/* sum + a₀ + a₂, of four signed bytes */
+__device__ inline int
+add_even_bytes(unsigned a, int sum)
+{
+    return sum + (int8)a + (int8)(a >> 16);
+}
+#else
+__device__ inline unsigned
+pick_bytes(unsigned low, unsigned high, unsigned which)
+{
+    return __byte_perm(low, high, which);
+}
+
+__device__ inline int
+add_even_bytes(unsigned a, int sum)
+{
+    return __dp4a((int)a, 0x00010001, sum);
+}
+#endif
+
+/* ---- loading ---- */
+
+/* Vector `index` of a stage. */
+struct Source {
+    int u, side, row, m; /* m: its first input in the tile */
+    bool is_there;
+};
+
+__device__ inline Source
+find_source(const Unit *units, int index)
+{
+    Source source;
+    source.m = index % n_vectors * vector;
+    source.row = index / n_vectors % DEPTH;
+    source.side = index / (n_vectors * DEPTH) % n_sides;
+    source.u = N_UNITS == 1 ? 0 : index / (n_vectors * DEPTH * n_sides);
+    source.is_there = index < N_UNITS * n_sides * DEPTH * n_vectors &&
+                      (source.side == 0 || units[source.u].i != units[source.u].j);
+    return source;
+}
+
+__device__ inline int
+stage_offset(const Source &source)
+{
+    return source.u * unit_bytes + source.side * side_bytes + source.row * row_bytes + 2 * source.m;
+}
+
+__device__ inline const INPUT *
+input_at(const CorrelatePiece &piece, const char *spectrum, int m)
+{
+    return (const INPUT *)(spectrum + m / N_POLS * piece.from_station +
+                           m % N_POLS * piece.from_pol);
+}
+
+#if IS_NIBBLES
+/* Elements on their way through registers, 8 of them a vector. */
+struct Fetched {
+    uint64 at[n_loads];
+};
+
+__device__ inline void
+fetch(const CorrelatePiece &piece, const Unit *units, Fetched &fetched, int t)
+{
+#pragma unroll
+    for (int k = 0; k < n_loads; k++) {
+        const Source source = find_source(units, k * n_threads + threadIdx.x);
+        const Unit &unit = units[source.u];
+        const int m = (source.side == 0 ? unit.i : unit.j) + source.m;
+        const char *from = unit.voltages + (t + source.row) * piece.from_time;
+        fetched.at[k] = 0;
+        if (!source.is_there || t + source.row >= unit.end)
+            continue;
+        if (piece.width >= 8 && m + vector <= n_inputs)
+            fetched.at[k] = *(const uint64 *)(from + m);
+        else
+            for (int e = 0; e < vector && m + e < n_inputs; e++)
+                fetched.at[k] |= (uint64)input_at(piece, from, m + e)->nibbles << 8 * e;
+    }
+}
+
+__device__ inline void
+store(const Unit *units, const Fetched &fetched, char *stage)
+{
+#pragma unroll
+    for (int k = 0; k < n_loads; k++) {
+        const Source source = find_source(units, k * n_threads + threadIdx.x);
+        uint4 bytes;
+        const unsigned low = (unsigned)fetched.at[k], high = (unsigned)(fetched.at[k] >> 32);
+        bytes.x = pick_bytes(low & 0xf0f0f0f0, low << 4 & 0xf0f0f0f0, 0x5140);
+        bytes.y = pick_bytes(low & 0xf0f0f0f0, low << 4 & 0xf0f0f0f0, 0x7362);
+        bytes.z = pick_bytes(high & 0xf0f0f0f0, high << 4 & 0xf0f0f0f0, 0x5140);
+        bytes.w = pick_bytes(high & 0xf0f0f0f0, high << 4 & 0xf0f0f0f0, 0x7362);
+        if (source.is_there)
+            *(uint4 *)(stage + stage_offset(source)) = bytes;
+    }
+}
+#else
+/* Spectrum t of 8 inputs from m on, none beyond the last. */
+__device__ inline void
+copy(const CorrelatePiece &piece, const Unit &unit, char *to, int m, int t)
+{
+    const char *from = unit.voltages + t * piece.from_time;
+    const int n = t < unit.end ? smaller(vector, n_inputs - m) : 0;
+    if (piece.width == 16) {
+        ct_cp_async16_zfill(to, n > 0 ? from + 2 * m : unit.voltages, n > 0 ? 16 : 0);
+    } else if (piece.width == 8) {
+#pragma unroll
+        for (int k = 0; k < vector; k += 4)
+            ct_cp_async8_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : unit.voltages,
+                               n > k ? 8 : 0);
+    } else if (piece.width == 4) {
+#pragma unroll
+        for (int k = 0; k < vector; k += 2)
+            ct_cp_async4_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : unit.voltages,
+                               n > k ? 4 : 0);
+    } else {
+        for (int k = 0; k < vector; k++)
+            ((INPUT *)to)[k] = n > k ? *input_at(piece, from, m + k) : INPUT();
+    }
+}
+
+/* What a thread copies of each DEPTH spectra, where a block has one unit and voltages are aligned:
+ * the same inputs of every `row_step`th spectrum, from both sides. */
+constexpr int row_step = n_threads / n_vectors;
+
+struct Loader {
+    const char *from[2]; /* the first, of the next spectra to be loaded */
+    unsigned bytes[2];   /* 0: no such input */
+};
+
+__device__ inline Loader
+make_loader(const CorrelatePiece &piece, const Unit &unit)
+{
+    Loader loader;
+    const int m = threadIdx.x % n_vectors * vector;
+    for (int side = 0; side < 2; side++) {
+        const int first = side == 0 ? unit.i : unit.j;
+        loader.bytes[side] = first + m < n_inputs ? 16 : 0;
+        loader.from[side] = unit.voltages;
+        if (loader.bytes[side])
+            loader.from[side] += 2 * (first + m) + threadIdx.x / n_vectors * piece.from_time;
+    }
+    return loader;
+}
+
+/* The DEPTH spectra from t on, on their way to a stage; called for one after the other. */
+__device__ inline void
+load(const CorrelatePiece &piece, const Unit *units, Loader &loader, char *stage, int t)
+{
+    if (N_UNITS == 1 && piece.width == 16 && t + DEPTH <= units[0].end) {
+        static_assert(N_UNITS > 1 || DEPTH % row_step == 0, "whole rows");
+        char *to = stage + threadIdx.x / n_vectors * row_bytes + threadIdx.x % n_vectors * 16;
+#pragma unroll
+        for (int side = 0; side < n_sides; side++) {
+            if (side == 1 && units[0].i == units[0].j)
+                continue;
+#pragma unroll
+            for (int r = 0; r < DEPTH; r += row_step)
+                ct_cp_async16_zfill(to + side * side_bytes + r * row_bytes,
+                                    loader.from[side] + r * piece.from_time, loader.bytes[side]);
+            loader.from[side] += DEPTH * piece.from_time;
+        }
+        return;
+    }
+#pragma unroll 1
+    for (int k = 0; k < n_loads; k++) {
+        const Source source = find_source(units, k * n_threads + threadIdx.x);
+        const Unit &unit = units[source.u];
+        if (source.is_there)
+            copy(piece, unit, stage + stage_offset(source),
+                 (source.side == 0 ? unit.i : unit.j) + source.m, t + source.row);
+    }
+}
+#endif
+
+/* ---- multiplying ---- */
+
+/* n neighbouring inputs, 2, 4 or 8, as words of two. */
+template <int n>
+__device__ inline void
+read_inputs(unsigned *words, const char *from)
+{
+    if constexpr (n == 8) {
+        const uint4 all = *(const uint4 *)from;
+        words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
+    } else if constexpr (n == 4) {
+        const uint2 all = *(const uint2 *)from;
+        words[0] = all.x, words[1] = all.y;
+    } else {
+        words[0] = *(const unsigned *)from;
+    }
+}
+
+/* 16 spectra; `rows` and `columns` are those of the lane. */
+__device__ inline void
+multiply(const char *rows, const char *columns, Products &products)
+{
+    unsigned x[4][n_a], y[4][n_b / 2];
+#pragma unroll
+    for (int t = 0; t < 4; t++) {
+        read_inputs<lane_rows>(x[t], rows + 4 * t * row_bytes);
+        read_inputs<lane_columns>(y[t], columns + 4 * t * row_bytes);
+    }
+    /* Row g of fragment f is input 2 f of the lanes of group g, row g + 8 the next. */
+    unsigned a[n_a][4];
+#pragma unroll
+    for (int f = 0; f < n_a; f++) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            a[f][2 * half] = pick_bytes(x[2 * half][f], x[2 * half + 1][f], 0x5410);
+            a[f][2 * half + 1] = pick_bytes(x[2 * half][f], x[2 * half + 1][f], 0x7632);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            products.rows[f][k % 2] = add_even_bytes(a[f][k], products.rows[f][k % 2]);
+    }
+#pragma unroll
+    for (int f = 0; f < n_b; f++) {
+        unsigned b[2], turned[2];
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const unsigned first = y[2 * half][f / 2], second = y[2 * half + 1][f / 2];
+            b[half] = pick_bytes(first, second, f % 2 ? 0x7632 : 0x5410);
+            turned[half] = pick_bytes(first, second, f % 2 ? 0x6723 : 0x4501) ^ 0x00ff00ff;
+        }
+#pragma unroll
+        for (int e = 0; e < n_a; e++) {
+            ct_mma_s8(products.re[e][f], a[e], b);
+            ct_mma_s8(products.im[e][f], a[e], turned);
+        }
+    }
+}
+
+/* ---- sums ---- */
+
+/* Σ re_i of all the lanes that share rows. */
+__device__ inline void
+share_rows(Products &products)
+{
+#pragma unroll
+    for (int e = 0; e < n_a; e++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            products.rows[e][half] += __shfl_xor_sync(~0u, products.rows[e][half], 1);
+            products.rows[e][half] += __shfl_xor_sync(~0u, products.rows[e][half], 2);
+        }
+}
+
+/* The products of A fragment e, into 16 rows that a warp has to itself in shared memory: rows 2 g
+ * and 2 g + 1 are those that the lanes of group g took from its inputs. */
+constexpr int shared_row_bytes = 8 * WARP_J + 16;
+constexpr int shared_rows_bytes = 16 * shared_row_bytes;
+
+__device__ inline void
+share_fragment(const Products &products, int e, char *rows)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+#pragma unroll
+        for (int next = 0; next < 2; next++) {
+            const int k = 2 * half + next;
+            char *to = rows + (lane / 4 * 2 + half) * shared_row_bytes +
+                       (lane % 4 * 2 + next) * lane_columns * 8;
+#pragma unroll
+            for (int f = 0; f < n_b; f += 2)
+                *(int4 *)(to + f * 8) = {
+                    products.re[e][f][k], products.im[e][f][k] + products.rows[e][half],
+                    products.re[e][f + 1][k], products.im[e][f + 1][k] + products.rows[e][half]};
+        }
+}
+
+/* Two rows of two neighbours. */
+struct Square {
+    ct_ci64 at[2][2];
+};
+
+__device__ inline void
+add_kept(Square &square, const ct_ci64 *kept)
+{
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        square.at[k / 2][k % 2].re += kept[k / 2 * TILE + k % 2].re;
+        square.at[k / 2][k % 2].im += kept[k / 2 * TILE + k % 2].im;
+    }
+}
+
+/* Writes inputs m, m + 1 times c, c + 1. */
+__device__ inline void
+write_square(const CorrelatePiece &piece, char *to, int m, int c, const Square &square)
+{
+    struct alignas(16) Block {
+        OUTPUT at[2][2];
+    };
+    if (N_POLS == 2 && piece.are_packed) {
+        /* A baseline with all its polarisations. */
+        const int i = m / 2, j = c / 2;
+        if (i < j || i >= N_STATIONS)
+            return;
+        Block block;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            block.at[k / 2][k % 2] =
+                element(OUTPUT(), square.at[k / 2][k % 2].re, square.at[k / 2][k % 2].im);
+        /* Above the diagonal nothing is kept. */
+        if (i == j)
+            block.at[0][1] = element(OUTPUT(), square.at[1][0].re, -square.at[1][0].im);
+        *(Block *)(to + (int64)(i * (i + 1) / 2 + j) * piece.to_baseline) = block;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        write_product(piece, to, m + k / 2, c + k % 2, square.at[k / 2][k % 2].re,
+                      square.at[k / 2][k % 2].im);
+}
+
+/* Ends a range for a fragment; its rows are 2 e and 2 e + 1 of each lane_rows of the warp. */
+__device__ inline void
+finish_fragment(const CorrelatePiece &piece, const Unit &unit, int first_row, int first_column,
+                int e, const char *rows)
+{
+    const int64 tile = unit.tile * tile_elements;
+    const bool is_begun = unit.range.position > 0, due = is_due(piece, unit.range);
+#pragma unroll 1
+    for (int k = threadIdx.x % 32; k < 8 * (WARP_J / 2); k += 32) {
+        const int g = k / (WARP_J / 2), column = k % (WARP_J / 2) * 2;
+        const char *from = rows + 2 * g * shared_row_bytes + column * 8;
+        const int4 upper = *(const int4 *)from, lower = *(const int4 *)(from + shared_row_bytes);
+        const int i = first_row + g * lane_rows + 2 * e, j = first_column + column;
+        const int element = i * TILE + j;
+        if (piece.parts) {
+            int4 *part =
+                (int4 *)((ct_ci32 *)piece.parts +
+                         (int64)unit.part * N_ITEMS * n_tiles * tile_elements + tile + element);
+            part[0] = upper;
+            part[TILE / 2] = lower;
+            continue;
+        }
+        ct_ci64 *kept = (ct_ci64 *)piece.sums + tile + element;
+        Square square = {
+            {{{upper.x, upper.y}, {upper.z, upper.w}}, {{lower.x, lower.y}, {lower.z, lower.w}}}};
+        if (is_begun)
+            add_kept(square, kept);
+        if (due) {
+            write_square(piece, unit.visibilities, unit.i + i, unit.j + j, square);
+        } else {
+#pragma unroll
+            for (int n = 0; n < 4; n++)
+                kept[n / 2 * TILE + n % 2] = square.at[n / 2][n % 2];
+        }
+    }
+}
+
+/* ---- the kernel ---- */
+
+__device__ inline void
+find_unit(const CorrelatePiece &piece, int64 index, Unit &unit)
+{
+    const bool is_used = index < (int64)n_tiles * N_ITEMS * piece.n_ranges;
+    const int item = is_used ? (int)(index / n_tiles % N_ITEMS) : 0;
+    const int k = is_used ? (int)(index / n_tiles / N_ITEMS) : 0;
+    const int tile_index = is_used ? (int)(index % n_tiles) : 0;
+    const Tile tile = find_tile(tile_index);
+    const Place place = find_item(piece, item);
+    unit.i = tile.i;
+    unit.j = tile.j;
+    unit.range = find_range(piece, k);
+    unit.end = is_used ? unit.range.end - unit.range.begin : -1;
+    unit.voltages = (const char *)piece.voltages + place.from + unit.range.begin * piece.from_time;
+    unit.part = k;
+    unit.tile = (int64)item * n_tiles + tile_index;
+    unit.visibilities =
+        (char *)piece.visibilities + place.to + unit.range.integration * piece.to_time;
+}
+
+extern "C" __global__ void
+__launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
+{
+    extern __shared__ uint4 shared_vectors[];
+    __shared__ Unit units[N_UNITS];
+
+    char *shared = (char *)shared_vectors;
+    const int u = N_UNITS == 1 ? 0 : threadIdx.x / unit_threads;
+    const int warp = threadIdx.x % unit_threads / 32, lane = threadIdx.x % 32;
+    const int first_row = warp / UNIT_J * WARP_I, first_column = warp % UNIT_J * WARP_J;
+    const Unit &unit = units[u];
+    if (threadIdx.x % unit_threads == 0)
+        find_unit(piece, (int64)blockIdx.x * N_UNITS + u, units[u]);
+    __syncthreads();
+
+    /* Whether any of the warp's products is wanted; the units of a block go in step. */
+    const bool is_busy = unit.end >= 0 && unit.i + first_row < n_inputs &&
+                         unit.j + first_column < unit.i + first_row + WARP_I;
+    const int n_steps = ((N_UNITS == 1 ? unit.end : longest_range(piece)) + DEPTH - 1) / DEPTH;
+    const int row_offset =
+        u * unit_bytes + lane % 4 * row_bytes + 2 * (first_row + lane / 4 * lane_rows);
+    const int column_offset = u * unit_bytes + (unit.i == unit.j ? 0 : side_bytes) +
+                              lane % 4 * row_bytes + 2 * (first_column + lane / 4 * lane_columns);
+    Products products = {};
+
+#if IS_NIBBLES
+    Fetched fetched;
+    fetch(piece, units, fetched, 0);
+    store(units, fetched, shared);
+#else
+    Loader loader = make_loader(piece, unit);
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; s++) {
+        if (s < n_steps)
+            load(piece, units, loader, shared + s * stage_bytes, s * DEPTH);
+        ct_cp_async_commit();
+    }
+#endif
+    int reading = 0, writing = (STAGES - 1) * stage_bytes;
+    for (int step = 0; step < n_steps; step++) {
+#if !IS_NIBBLES
+        ct_cp_async_wait<STAGES - 2>();
+#endif
+        __syncthreads();
+#if IS_NIBBLES
+        if (step + 1 < n_steps)
+            fetch(piece, units, fetched, (step + 1) * DEPTH);
+#else
+        if (step + STAGES - 1 < n_steps)
+            load(piece, units, loader, shared + writing, (step + STAGES - 1) * DEPTH);
+        ct_cp_async_commit();
+#endif
+        if (is_busy) {
+#pragma unroll
+            for (int t = 0; t < DEPTH; t += 16)
+                multiply(shared + reading + row_offset + t * row_bytes,
+                         shared + reading + column_offset + t * row_bytes, products);
+        }
+#if IS_NIBBLES
+        if (step + 1 < n_steps)
+            store(units, fetched, shared + writing);
+#endif
+        writing = reading;
+        reading = reading + stage_bytes < STAGES * stage_bytes ? reading + stage_bytes : 0;
+    }
+    __syncthreads();
+    if (!is_busy)
+        return;
+
+    share_rows(products);
+    char *rows = shared + threadIdx.x / 32 * shared_rows_bytes;
+#pragma unroll
+    for (int e = 0; e < n_a; e++) {
+        share_fragment(products, e, rows);
+        __syncwarp();
+        finish_fragment(piece, unit, first_row, first_column, e, rows);
+        __syncwarp();
+    }
+}

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Products of all pairs of inputs with fused multiply-adds, in tiles held in registers.
+ *
+ * A unit of threads sums a tile over a range of time: an integration, or a chunk of one. Spectra
+ * come through shared memory, DEPTH at a time, counted from the start of the integration. A unit is
+ * UNIT_I × UNIT_J groups of LANES_I × LANES_J threads, a thread has ROWS × COLUMNS products; where
+ * tiles are small, a block has several units.
+ *
+ * In floating point, sums of CHUNK spectra are added to a running sum; what the stream's cuts leave
+ * unfinished of both is kept, so that the order of additions does not depend on them. Integers are
+ * summed in double precision, exactly, as a range has few enough spectra, and kept in 64 bits.
+ *
+ * Further constants: REAL (of registers), VOLTAGE (of shared memory), DIRECT (voltages are copied
+ * there as they are, asynchronously), EXACT, STAGES, BLOCKS (of a multiprocessor). */
+#include "correlate-device.h"
+
+constexpr int group_threads = LANES_I * LANES_J;
+constexpr int unit_threads = group_threads * UNIT_I * UNIT_J;
+constexpr int n_threads = unit_threads * N_UNITS;
+/* Neighbouring inputs that a thread reads at once. */
+constexpr int vector = 16 / sizeof(VOLTAGE);
+/* Where there is one tile only, it is its own partner. */
+constexpr int n_sides = n_tiles > 1 ? 2 : 1;
+constexpr int side_bytes = DEPTH * TILE * sizeof(VOLTAGE);
+/* Units begin in different banks. */
+constexpr int unit_bytes = n_sides * side_bytes + (N_UNITS > 1 ? 16 : 0);
+constexpr int stage_bytes = N_UNITS * unit_bytes;
+
+static_assert(UNIT_I * LANES_I * ROWS == TILE && UNIT_J * LANES_J * COLUMNS == TILE, "square");
+static_assert(ROWS % vector == 0 && COLUMNS % vector == 0, "whole vectors");
+
+struct alignas(16) Vector {
+    VOLTAGE at[vector];
+};
+
+/* The work of a unit, in shared memory: registers are for products. Where there is none, `end` is
+ * negative; where a sum is due that no spectrum is added to, `end` is `skip`. */
+struct Unit {
+    const char *voltages; /* of the item, at the first of the range's DEPTH spectra */
+    int i, j;             /* first row, first column */
+    int skip, end;        /* spectra to be read are skip … end − 1 of those from there */
+    int phase;            /* of the first of those, in its chunk */
+    Range range;
+    int part;
+    int64 tile; /* index in matrices */
+    char *visibilities;
+};
+
+/* What a thread holds of a tile: row r is tile row row(r). */
+struct Products {
+    ct_complex<REAL> at[ROWS][COLUMNS];
+};
+
+__device__ inline int
+spread(int lane, int n_lanes, int index)
+{
+    return vector * (lane + n_lanes * (index / vector)) + index % vector;
+}
+
+__device__ inline void
+clear(Products &products)
+{
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++)
+            products.at[r][c] = {0, 0};
+}
+
+/* ---- loading ---- */
+
+__device__ inline int64
+input_offset(const CorrelatePiece &piece, int m)
+{
+    return m / N_POLS * piece.from_station + m % N_POLS * piece.from_pol;
+}
+
+__device__ inline bool
+is_read(const Unit &unit, int t)
+{
+    return t >= unit.skip && t < unit.end;
+}
+
+#if DIRECT
+/* Spectrum t of inputs m and the next, none beyond the last. */
+__device__ inline void
+copy(const CorrelatePiece &piece, char *to, const char *from, int m, bool is_there)
+{
+    if (piece.width == 16) {
+        const unsigned bytes = is_there && m < n_inputs ? 16 : 0;
+        ct_cp_async16_zfill(
+            to, bytes ? from + m * (int)sizeof(INPUT) : (const char *)piece.voltages, bytes);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < vector; k++) {
+        const unsigned bytes = is_there && m + k < n_inputs ? sizeof(INPUT) : 0;
+        ct_cp_async8_zfill(to + k * sizeof(INPUT),
+                           bytes ? from + input_offset(piece, m + k) : (const char *)piece.voltages,
+                           bytes);
+    }
+}
+
+/* What a thread copies of each DEPTH spectra, where a block has one unit: the same inputs of every
+ * `row_step`th spectrum, from both sides. */
+constexpr int n_vectors = TILE / vector;
+constexpr int row_step = n_threads / n_vectors;
+
+struct Loader {
+    const char *from[2]; /* the first, of the next spectra to be loaded */
+    unsigned bytes[2];   /* 0: no such input */
+};
+
+__device__ inline Loader
+make_loader(const CorrelatePiece &piece, const Unit &unit)
+{
+    Loader loader;
+    const int m = threadIdx.x % n_vectors * vector;
+    for (int side = 0; side < 2; side++) {
+        const int first = side == 0 ? unit.i : unit.j;
+        loader.bytes[side] = first + m < n_inputs ? 16 : 0;
+        loader.from[side] = (const char *)piece.voltages;
+        if (loader.bytes[side])
+            loader.from[side] = unit.voltages + (first + m) * (int)sizeof(INPUT) +
+                                threadIdx.x / n_vectors * piece.from_time;
+    }
+    return loader;
+}
+
+/* The DEPTH spectra from t on, on their way to a stage; called for one after the other. */
+__device__ inline void
+load_next(const CorrelatePiece &piece, const Unit &unit, Loader &loader, char *stage, int t)
+{
+    static_assert(N_UNITS > 1 || DEPTH % row_step == 0, "whole rows");
+    char *to = stage + threadIdx.x * 16;
+#pragma unroll
+    for (int side = 0; side < n_sides; side++) {
+        if (side == 1 && unit.i == unit.j)
+            continue;
+        if (piece.width == 16 && t >= unit.skip && t + DEPTH <= unit.end) {
+#pragma unroll
+            for (int r = 0; r < DEPTH; r += row_step)
+                ct_cp_async16_zfill(to + side * side_bytes + r * TILE * sizeof(INPUT),
+                                    loader.from[side] + r * piece.from_time, loader.bytes[side]);
+        } else {
+            const int m = (side == 0 ? unit.i : unit.j) + threadIdx.x % n_vectors * vector;
+#pragma unroll 1
+            for (int r = 0; r < DEPTH; r += row_step) {
+                const int row = t + r + threadIdx.x / n_vectors;
+                copy(piece, to + side * side_bytes + r * TILE * sizeof(INPUT),
+                     unit.voltages + row * piece.from_time, m, is_read(unit, row));
+            }
+        }
+        loader.from[side] += DEPTH * piece.from_time;
+    }
+}
+
+/* The same, of several units. */
+__device__ inline void
+load_all(const CorrelatePiece &piece, const Unit *units, char *stage, int t)
+{
+    constexpr int n = N_UNITS * n_sides * DEPTH * n_vectors;
+#pragma unroll 2
+    for (int first = 0; first < n; first += n_threads) {
+        const int k = first + threadIdx.x;
+        const int v = k % n_vectors * vector, row = k / n_vectors % DEPTH;
+        const int side = k / (n_vectors * DEPTH) % n_sides;
+        const int u = k / (n_vectors * DEPTH * n_sides);
+        const Unit &unit = units[u];
+        if ((n % n_threads == 0 || k < n) && !(side == 1 && unit.i == unit.j))
+            copy(piece,
+                 stage + u * unit_bytes + side * side_bytes + (row * TILE + v) * sizeof(INPUT),
+                 unit.voltages + (t + row) * piece.from_time, (side == 0 ? unit.i : unit.j) + v,
+                 is_read(unit, t + row));
+    }
+}
+#else
+/* Voltages on their way through registers. */
+constexpr int n_fetched = (N_UNITS * n_sides * DEPTH * TILE + n_threads - 1) / n_threads;
+
+struct Fetched {
+    INPUT at[n_fetched];
+};
+
+/* Element k of a stage. */
+struct Source {
+    int u, side, row, column;
+    bool is_there;
+};
+
+__device__ inline Source
+find_source(const Unit *units, int k)
+{
+    Source source;
+    source.column = k % TILE;
+    source.row = k / TILE % DEPTH;
+    source.side = k / (TILE * DEPTH) % n_sides;
+    source.u = N_UNITS == 1 ? 0 : k / (TILE * DEPTH * n_sides);
+    source.is_there = k < N_UNITS * n_sides * DEPTH * TILE &&
+                      (source.side == 0 || units[source.u].i != units[source.u].j);
+    return source;
+}
+
+__device__ inline void
+fetch(const CorrelatePiece &piece, const Unit *units, Fetched &fetched, int t)
+{
+#pragma unroll
+    for (int k = 0; k < n_fetched; k++) {
+        const Source source = find_source(units, k * n_threads + threadIdx.x);
+        const Unit &unit = units[source.u];
+        const int m = (source.side == 0 ? unit.i : unit.j) + source.column;
+        fetched.at[k] = INPUT();
+        if (source.is_there && m < n_inputs && is_read(unit, t + source.row))
+            fetched.at[k] = *(const INPUT *)(unit.voltages + (t + source.row) * piece.from_time +
+                                             input_offset(piece, m));
+    }
+}
+
+__device__ inline void
+store(const Unit *units, const Fetched &fetched, char *stage)
+{
+#pragma unroll
+    for (int k = 0; k < n_fetched; k++) {
+        const Source source = find_source(units, k * n_threads + threadIdx.x);
+        if (!source.is_there)
+            continue;
+        const ct_complex<REAL> x = ct_load<REAL>(fetched.at[k]);
+        *(VOLTAGE *)(stage + source.u * unit_bytes + source.side * side_bytes +
+                     (source.row * TILE + source.column) * sizeof(VOLTAGE)) = {x.re, x.im};
+    }
+}
+#endif
+
+/* ---- multiplying ---- */
+
+__device__ inline void
+multiply(const char *rows, const char *columns, Products &products)
+{
+#pragma unroll
+    for (int t = 0; t < DEPTH; t++) {
+        Vector a[ROWS / vector], b[COLUMNS / vector];
+#pragma unroll
+        for (int r = 0; r < ROWS / vector; r++)
+            a[r] =
+                *(const Vector *)(rows + t * TILE * sizeof(VOLTAGE) + r * LANES_I * sizeof(Vector));
+#pragma unroll
+        for (int c = 0; c < COLUMNS / vector; c++)
+            b[c] = *(const Vector *)(columns + t * TILE * sizeof(VOLTAGE) +
+                                     c * LANES_J * sizeof(Vector));
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) {
+                const VOLTAGE x = a[r / vector].at[r % vector], y = b[c / vector].at[c % vector];
+                ct_complex<REAL> &sum = products.at[r][c];
+                sum.re += x.re * y.re;
+                sum.re += x.im * y.im;
+                sum.im += x.im * y.re;
+                sum.im -= x.re * y.im;
+            }
+    }
+}
+
+/* ---- sums ---- */
+
+/* A thread's place in a tile. */
+struct Thread {
+    int row, column; /* the first of its group */
+    int i, j;        /* in the group */
+};
+
+/* Calls each(r, c, element) for the products that are neighbours in memory; `element` of a tile. */
+template <typename Each>
+__device__ inline void
+for_vectors(const Thread &thread, Each each)
+{
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c += vector)
+            each(r, c,
+                 (thread.row + spread(thread.i, LANES_I, r)) * TILE + thread.column +
+                     spread(thread.j, LANES_J, c));
+}
+
+__device__ inline Vector
+get(const Products &products, int r, int c)
+{
+    Vector result;
+#pragma unroll
+    for (int v = 0; v < vector; v++)
+        result.at[v] = {products.at[r][c + v].re, products.at[r][c + v].im};
+    return result;
+}
+
+__device__ inline void
+put(Products &products, int r, int c, Vector from)
+{
+#pragma unroll
+    for (int v = 0; v < vector; v++)
+        products.at[r][c + v] = {from.at[v].re, from.at[v].im};
+}
+
+/* The sums of a thread beside its registers, [vector][thread]. */
+__device__ inline void
+set_running(Vector *running, const Products &products)
+{
+    int k = 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c += vector, k++)
+            running[k * n_threads] = get(products, r, c);
+}
+
+#if EXACT
+__device__ inline void
+resume(const CorrelatePiece &, const Unit &, const Thread &, Products &products, Vector *)
+{
+    clear(products);
+}
+
+/* Ends a range of whole numbers. */
+__device__ inline void
+finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Products &products,
+       Vector *running)
+{
+    ct_ci64 *sums = (ct_ci64 *)piece.sums + unit.tile * tile_elements;
+    const bool due = is_due(piece, unit.range);
+    set_running(running, products);
+#pragma unroll 1
+    for (int k = 0; k < ROWS * COLUMNS; k++) {
+        const int row = thread.row + spread(thread.i, LANES_I, k / COLUMNS);
+        const int column = thread.column + spread(thread.j, LANES_J, k % COLUMNS);
+        const VOLTAGE product = running[k * n_threads].at[0];
+        ct_ci64 sum = {(int64)product.re, (int64)product.im};
+        if (unit.range.position > 0) {
+            sum.re += sums[row * TILE + column].re;
+            sum.im += sums[row * TILE + column].im;
+        }
+        if (due)
+            write_product(piece, unit.visibilities, unit.i + row, unit.j + column, sum.re, sum.im);
+        else
+            sums[row * TILE + column] = sum;
+    }
+}
+#else
+__device__ inline void
+add_running(Products &products, const Vector *running)
+{
+    int k = 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c += vector, k++) {
+            const Vector sum = running[k * n_threads];
+#pragma unroll
+            for (int v = 0; v < vector; v++) {
+                products.at[r][c + v].re += sum.at[v].re;
+                products.at[r][c + v].im += sum.at[v].im;
+            }
+        }
+}
+
+/* Begins a range with what the last piece left of it. */
+__device__ inline void
+resume(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Products &products,
+       Vector *running)
+{
+    clear(products);
+    if (!piece.parts)
+        set_running(running, products);
+    if (unit.range.position >= CHUNK && !piece.parts) {
+        const VOLTAGE *sums = (const VOLTAGE *)piece.sums + unit.tile * tile_elements;
+        int k = 0;
+        for_vectors(thread, [&](int, int, int element) {
+            running[k++ * n_threads] = *(const Vector *)(sums + element);
+        });
+    }
+    if (unit.range.position % CHUNK != 0) {
+        const VOLTAGE *open = (const VOLTAGE *)piece.open + unit.tile * tile_elements;
+        for_vectors(thread, [&](int r, int c, int element) {
+            put(products, r, c, *(const Vector *)(open + element));
+        });
+    }
+}
+
+/* Ends a range: `products` are of the chunk that it ends in. */
+__device__ inline void
+finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Products &products,
+       Vector *running)
+{
+    const int64 end = unit.range.position + (unit.range.end - unit.range.begin);
+    VOLTAGE *sums = (VOLTAGE *)piece.sums + unit.tile * tile_elements;
+    VOLTAGE *open = (VOLTAGE *)piece.open + unit.tile * tile_elements;
+    const bool due = is_due(piece, unit.range);
+    if (!due && end % CHUNK != 0) {
+        for_vectors(thread, [&](int r, int c, int element) {
+            *(Vector *)(open + element) = get(products, r, c);
+        });
+        clear(products);
+    }
+    add_running(products, running);
+    set_running(running, products);
+#pragma unroll 1
+    for (int k = 0; k < ROWS * COLUMNS / vector; k++) {
+        const Vector sum = running[k * n_threads];
+        const int row = thread.row + spread(thread.i, LANES_I, k / (COLUMNS / vector));
+        const int column =
+            thread.column + spread(thread.j, LANES_J, k % (COLUMNS / vector) * vector);
+        if (!due && end >= CHUNK)
+            *(Vector *)(sums + row * TILE + column) = sum;
+        for (int v = 0; due && v < vector; v++)
+            write_product(piece, unit.visibilities, unit.i + row, unit.j + column + v, sum.at[v].re,
+                          sum.at[v].im);
+    }
+}
+#endif
+
+/* ---- the kernel ---- */
+
+__device__ inline void
+find_unit(const CorrelatePiece &piece, int64 index, Unit &unit)
+{
+    const bool is_used = index < (int64)n_tiles * N_ITEMS * piece.n_ranges;
+    const int item = is_used ? (int)(index / n_tiles % N_ITEMS) : 0;
+    const int k = is_used ? (int)(index / n_tiles / N_ITEMS) : 0;
+    const int tile_index = is_used ? (int)(index % n_tiles) : 0;
+    const Tile tile = find_tile(tile_index);
+    const Place place = find_item(piece, item);
+    unit.i = tile.i;
+    unit.j = tile.j;
+    unit.range = find_range(piece, k);
+    /* Spectra are read from a multiple of DEPTH of the integration on. */
+    unit.skip = (int)(unit.range.position % DEPTH);
+    unit.phase = (int)(unit.range.position % CHUNK) - unit.skip;
+    unit.end = is_used ? unit.skip + unit.range.end - unit.range.begin : -1;
+    unit.voltages = (const char *)piece.voltages + place.from +
+                    (unit.range.begin - unit.skip) * piece.from_time;
+    unit.part = k;
+    unit.tile = (int64)item * n_tiles + tile_index;
+    unit.visibilities =
+        (char *)piece.visibilities + place.to + unit.range.integration * piece.to_time;
+}
+
+extern "C" __global__ void
+__launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
+{
+    extern __shared__ Vector shared_vectors[];
+    __shared__ Unit units[N_UNITS];
+
+    char *shared = (char *)shared_vectors;
+    const int u = N_UNITS == 1 ? 0 : threadIdx.x / unit_threads;
+    const int id = threadIdx.x % unit_threads;
+    const int group = id / group_threads, lane = id % group_threads;
+    const Thread thread = {group / UNIT_J * LANES_I * ROWS, group % UNIT_J * LANES_J * COLUMNS,
+                           lane / LANES_J, lane % LANES_J};
+    const Unit &unit = units[u];
+    if (id == 0)
+        find_unit(piece, (int64)blockIdx.x * N_UNITS + u, units[u]);
+    __syncthreads();
+
+    /* Whether any of the thread's products is wanted; the units of a block go in step. */
+    const bool is_busy = unit.end >= 0 && unit.i + thread.row < n_inputs &&
+                         unit.j + thread.column < unit.i + thread.row + LANES_I * ROWS;
+    const int n_steps =
+        ((N_UNITS == 1 ? unit.end : longest_range(piece) + DEPTH - 1) + DEPTH - 1) / DEPTH;
+    Vector *running = (Vector *)(shared + STAGES * stage_bytes) + threadIdx.x;
+    Products products;
+    if (is_busy)
+        resume(piece, unit, thread, products, running);
+
+    const int row_offset = u * unit_bytes + (thread.row + vector * thread.i) * sizeof(VOLTAGE);
+    const int column_offset = u * unit_bytes + (unit.i == unit.j ? 0 : side_bytes) +
+                              (thread.column + vector * thread.j) * sizeof(VOLTAGE);
+#if DIRECT
+    Loader loader = make_loader(piece, units[0]);
+    const auto load = [&](char *stage, int t) {
+        if constexpr (N_UNITS == 1)
+            load_next(piece, units[0], loader, stage, t);
+        else
+            load_all(piece, units, stage, t);
+    };
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; s++) {
+        if (s < n_steps)
+            load(shared + s * stage_bytes, s * DEPTH);
+        ct_cp_async_commit();
+    }
+    int reading = 0, writing = (STAGES - 1) * stage_bytes;
+#else
+    Fetched fetched;
+    fetch(piece, units, fetched, 0);
+    store(units, fetched, shared);
+#endif
+    for (int step = 0; step < n_steps; step++) {
+#if DIRECT
+        ct_cp_async_wait<STAGES - 2>();
+        __syncthreads();
+        if (step + STAGES - 1 < n_steps)
+            load(shared + writing, (step + STAGES - 1) * DEPTH);
+        ct_cp_async_commit();
+        const char *stage = shared + reading;
+        writing = reading;
+        reading = reading + stage_bytes < STAGES * stage_bytes ? reading + stage_bytes : 0;
+#else
+        __syncthreads();
+        const char *stage = shared + step % 2 * stage_bytes;
+        if (step + 1 < n_steps)
+            fetch(piece, units, fetched, (step + 1) * DEPTH);
+#endif
+        if (is_busy)
+            multiply(stage + row_offset, stage + column_offset, products);
+#if !DIRECT
+        if (step + 1 < n_steps)
+            store(units, fetched, shared + (step + 1) % 2 * stage_bytes);
+#endif
+#if !EXACT
+        const int n_done = (step + 1) * DEPTH;
+        if ((unit.phase + n_done) % CHUNK == 0 && n_done <= unit.end && is_busy && !piece.parts) {
+            add_running(products, running);
+            set_running(running, products);
+            clear(products);
+        }
+#endif
+    }
+    if (!is_busy)
+        return;
+    if (piece.parts) {
+        VOLTAGE *part = (VOLTAGE *)piece.parts +
+                        ((int64)unit.part * N_ITEMS * n_tiles + unit.tile) * tile_elements;
+        for_vectors(thread, [&](int r, int c, int element) {
+            *(Vector *)(part + element) = get(products, r, c);
+        });
+    } else {
+        finish(piece, unit, thread, products, running);
+    }
+}

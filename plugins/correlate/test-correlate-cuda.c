@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the correlator on a device against the reference, and of its kernels. */
+#include "../../tests/kernel-test.h"
+
+/* Spectra after which the sums of floating-point numbers go to a running one; see README.md. */
+#define CHUNK 128
+
+/* What is correlated, how it is cut. Channels pass through; 0 polarisations: no such axis. */
+typedef struct {
+    CtType type, output;
+    gint64 n_spectra, integration;
+    gint64 n_channels, n_stations, n_pols;
+    const char *axes, *to; /* orders of voltages and visibilities, all axes */
+    const char *over;
+    const char *loses[4];   /* axes that lose data separately */
+    gboolean extreme;       /* all at the most negative value */
+    gint64 most_per_firing; /* for prepare; 0: as many as there are */
+} Case;
+
+typedef struct {
+    const Case *one;
+    CtRegistry *registry;
+    CtParams *params;
+    CtStream in, out[2];
+    CtNode node;
+    CtLayout layouts[3];
+    CtBlock voltages;
+    guint8 *validity; /* [lane][spectrum]; NULL: all valid */
+    gint64 n_lanes, n_results;
+} Correlation;
+
+/* "time channel station pol" without those axes that the case does not have. */
+static char *
+order_of(const Case *one, const char *axes)
+{
+    g_auto(GStrv) words = g_strsplit(axes, " ", 0);
+    GString *kept = g_string_new(NULL);
+    for (guint i = 0; words[i]; i++)
+        if (one->n_pols > 0 || !g_str_has_prefix(words[i], "pol"))
+            g_string_append_printf(kept, "%s%s", kept->len ? " " : "", words[i]);
+    return g_string_free(kept, FALSE);
+}
+
+static void
+describe(Correlation *self)
+{
+    const Case *one = self->one;
+    const char *over = one->over ? one->over : "station";
+    const CtPlace place = {"test", 1, 1};
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text =
+        g_strdup_printf("{ integration: %" G_GINT64_FORMAT ", output: %s, over: %s }",
+                        one->integration, ct_type_info(one->output)->name, over);
+    g_autoptr(CtValue) values = ct_value_parse(text, -1, "test", &error);
+    g_assert_no_error(error);
+
+    self->registry = ct_registry_new(&error);
+    g_assert_no_error(error);
+    self->node.stage = ct_registry_stage(self->registry, "correlate", &error);
+    g_assert_no_error(error);
+    self->params = ct_params_new("test", self->node.stage, &place, values, &error);
+    g_assert_no_error(error);
+    ct_stream_init(&self->in);
+    self->in.type = one->type;
+    self->in.rate_num = 1000;
+    self->in.rate_den = self->in.ticks_per_sample = 1;
+    ct_stream_add_axis(&self->in, "time", one->n_spectra);
+    ct_stream_add_axis(&self->in, "channel", one->n_channels);
+    ct_stream_add_axis(&self->in, over, one->n_stations);
+    if (one->n_pols > 0)
+        ct_stream_add_axis(&self->in, "pol", one->n_pols);
+    for (guint i = 0; one->loses[i]; i++)
+        self->in.axes[ct_stream_axis(&self->in, one->loses[i])].loses = TRUE;
+    for (guint o = 0; o < 2; o++)
+        ct_stream_init(&self->out[o]);
+    self->node.name = "test";
+    self->node.params = self->params;
+    self->node.n_inputs = 1;
+    self->node.n_outputs = 2;
+    self->node.inputs = &self->in;
+    self->node.outputs = self->out;
+    self->node.input_layouts = g_new0(CtLayout, 1);
+    self->node.output_layouts = g_new0(CtLayout, 2);
+    self->node.footprint = (CtFootprint){.window = 1, .hop = 1};
+    ct_node_infer(&self->node, &error);
+    g_assert_no_error(error);
+}
+
+static void
+fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
+{
+    *part = (guint8)g_rand_int((GRand *)data);
+}
+
+/* Every byte at random; floating-point parts from −1 to 1. */
+static void
+fill(Correlation *self, GRand *random)
+{
+    const CtTypeInfo *info = ct_type_info(self->one->type);
+    const CtBlock *block = &self->voltages;
+    gint64 n = 1;
+    for (guint a = 0; a < block->n_axes; a++)
+        n *= block->length[a];
+    for (gint64 element = 0; element < n; element++) {
+        guint8 *at = block->data;
+        gint64 left = element;
+        for (guint a = block->n_axes; a-- > 0; left /= block->length[a])
+            at += left % block->length[a] * block->stride[a];
+        for (guint k = 0; k < info->bytes; k++)
+            fill_part(at + k, 0, random);
+        for (guint part = 0; part < 2 && info->is_float; part++) {
+            const gdouble x = g_rand_double_range(random, -1, 1);
+            if (info->part_bits == 32)
+                ((gfloat *)at)[part] = (gfloat)x;
+            else
+                ((gdouble *)at)[part] = x;
+        }
+        for (guint part = 0; part < 2 && self->one->extreme; part++) {
+            if (self->one->type == CT_CI16)
+                ((gint16 *)at)[part] = G_MININT16;
+            else if (self->one->type == CT_CI8)
+                ((gint8 *)at)[part] = G_MININT8;
+            else
+                *at = 0x88;
+        }
+    }
+}
+
+/* A block whose axes outside time are multiples of 16 bytes apart, as those of rings are. */
+static CtBlock
+new_block(const CtStream *stream, const char *axes, gint64 n_samples, guint8 fill)
+{
+    g_auto(GStrv) words = g_strsplit(axes, " ", 0);
+    CtBlock block = {.type = stream->type, .n_axes = g_strv_length(words), .n_samples = n_samples};
+    gint64 step = (gint64)ct_type_info(stream->type)->bytes;
+    gboolean is_outside = FALSE;
+
+    for (guint a = block.n_axes; a-- > 0;) {
+        const gboolean is_time = strcmp(words[a], "time") == 0;
+        block.length[a] = is_time ? n_samples : ct_stream_length(stream, words[a]);
+        if (is_outside)
+            step = (step + 15) / 16 * 16 + 16;
+        block.stride[a] = step;
+        step *= block.length[a];
+        is_outside = is_outside || is_time;
+    }
+    block.data = g_aligned_alloc((gsize)step + 64, 1, 256);
+    memset(block.data, fill, (gsize)step + 64);
+    return block;
+}
+
+static void
+make_valid(Correlation *self, GRand *random)
+{
+    const gsize n = (gsize)self->one->n_spectra;
+    self->n_lanes = ct_stream_n_lanes(&self->in);
+    if (!self->one->loses[0])
+        return;
+    self->validity = g_malloc(n * (gsize)self->n_lanes);
+    for (gsize k = 0; k < n * (gsize)self->n_lanes; k++)
+        self->validity[k] = g_rand_int_range(random, 0, 10) > 0;
+    memset(self->validity, 1, n);
+}
+
+static Correlation *
+correlation_new(const Case *one, GRand *random)
+{
+    Correlation *self = g_new0(Correlation, 1);
+    self->one = one;
+    describe(self);
+    g_autofree char *axes = order_of(one, one->axes);
+    g_autofree char *to = order_of(one, one->to);
+    g_autofree char *weights = g_strdup(self->out[1].n_axes == self->out[0].n_axes ? to : NULL);
+    if (!weights) {
+        const Case none = {.n_pols = 0};
+        weights = order_of(&none, one->to);
+    }
+    self->layouts[0] = variant_test_layout(one->type, axes);
+    self->layouts[1] = variant_test_layout(one->output, to);
+    self->layouts[2] = variant_test_layout(CT_U32, weights);
+    self->n_results = (one->n_spectra + one->integration - 1) / one->integration;
+    self->voltages = new_block(&self->in, axes, one->n_spectra, 0);
+    fill(self, random);
+    make_valid(self, random);
+    return self;
+}
+
+static void
+correlation_free(Correlation *self)
+{
+    ct_stream_clear(&self->in);
+    for (guint o = 0; o < 2; o++)
+        ct_stream_clear(&self->out[o]);
+    ct_params_free(self->params);
+    ct_registry_free(self->registry);
+    g_free(self->node.input_layouts);
+    g_free(self->node.output_layouts);
+    g_free(self->validity);
+    g_aligned_free(self->voltages.data);
+    g_free(self);
+}
+
+static CtBlock
+new_result(const Correlation *self, guint o)
+{
+    GString *axes = g_string_new(NULL);
+    for (guint a = 0; a < self->layouts[1 + o].n_axes; a++)
+        g_string_append_printf(axes, "%s%s", a ? " " : "", self->layouts[1 + o].axes[a].name);
+    const CtBlock block = new_block(&self->out[o], axes->str, self->n_results, 0xff);
+    g_string_free(axes, TRUE);
+    return block;
+}
+
+static CtPrepare
+make_prepare(const Correlation *self, CtBinding bindings[3], CtDevice *device)
+{
+    const Case *one = self->one;
+    bindings[0] = (CtBinding){&self->in, self->layouts[0],
+                              one->most_per_firing > 0 ? one->most_per_firing : one->n_spectra};
+    for (guint o = 0; o < 2; o++)
+        bindings[1 + o] = (CtBinding){&self->out[o], self->layouts[1 + o], self->n_results};
+    return (CtPrepare){
+        .nodes = &self->node,
+        .n_nodes = 1,
+        .n_inputs = 1,
+        .inputs = bindings,
+        .n_outputs = 2,
+        .outputs = bindings + 1,
+        .n_workers = 1,
+        .device = device,
+    };
+}
+
+/* Runs a variant on all, in firings of `cuts` spectra in turn; a last one has nothing but the end
+ * of the stream. */
+static void
+run(const Correlation *self, const CtVariant *variant, const CtBlock results[2], const gint64 *cuts,
+    guint n_cuts)
+{
+    const gboolean on_device = variant->backend == CT_CUDA;
+    const gint64 integration = self->one->integration;
+    CtBinding bindings[3];
+    CtPrepare prepare = make_prepare(self, bindings, on_device ? device_test_device() : NULL);
+    g_autoptr(GError) error = NULL;
+    gpointer state = NULL;
+    variant->prepare(&prepare, &state, &error);
+    g_assert_no_error(error);
+
+    DeviceTest device = {0};
+    DeviceTestBlock in = {.there = self->voltages}, out[2] = {{results[0]}, {results[1]}};
+    guint8 *scratch = NULL;
+    if (on_device) {
+        device_test_begin(&device, &prepare);
+        device_test_send(&in, &self->voltages);
+        for (guint o = 0; o < 2; o++)
+            device_test_send(&out[o], &results[o]);
+        scratch = device.scratch;
+    } else {
+        scratch = g_aligned_alloc(prepare.scratch_bytes + 1, 1, 64);
+    }
+    gint64 t = 0, n, n_made = 0;
+    for (guint firing = 0; n_made < self->n_results; firing++, t += n) {
+        n = MIN(cuts[firing % n_cuts], self->one->n_spectra - t);
+        const gboolean ended = n == 0;
+        const gint64 next = ended ? self->n_results : (t + n) / integration;
+        CtBlock used = variant_test_slice(&in.there, &self->layouts[0], t, n), made[2];
+        used.index = t;
+        used.validity = self->validity ? self->validity + t : NULL;
+        used.validity_stride = self->one->n_spectra;
+        for (guint o = 0; o < 2; o++)
+            made[o] =
+                variant_test_slice(&out[o].there, &self->layouts[1 + o], n_made, next - n_made);
+        n_made = next;
+        const CtWork work = {
+            .inputs = &used,
+            .outputs = made,
+            .begin = 0,
+            .end = on_device ? 1 : prepare.n_items,
+            .ended = ended,
+            .scratch = scratch,
+            .queue = device.queue,
+        };
+        if (on_device)
+            ct_queue_begin(device.queue);
+        variant->work(state, &work, &error);
+        g_assert_no_error(error);
+        /* Memory of what was uploaded is used again. */
+        if (on_device)
+            device_test_wait(&device);
+    }
+    if (on_device) {
+        device_test_fetch(&in, &self->voltages);
+        for (guint o = 0; o < 2; o++)
+            device_test_fetch(&out[o], &results[o]);
+        device_test_end(&device);
+    } else {
+        g_aligned_free(scratch);
+    }
+    variant->finish(state);
+}
+
+static const CtVariant *
+find_variant(const Correlation *self, CtBackend backend)
+{
+    const GPtrArray *variants = ct_registry_variants(self->registry, "correlate");
+    for (guint i = 0; i < variants->len; i++)
+        if (((const CtVariant *)variants->pdata[i])->backend == backend)
+            return variants->pdata[i];
+    g_assert_not_reached();
+}
+
+/* ---- comparison ---- */
+
+typedef struct {
+    const CtBlock *wanted;
+    const guint8 *begin; /* of the other block */
+    gdouble bound;
+    const char *what;
+} Comparison;
+
+static void
+compare_part(guint8 *part, gsize count, gpointer data)
+{
+    const Comparison *self = data;
+    const guint8 *other = self->wanted->data + (part - self->begin);
+    const CtTypeInfo *info = ct_type_info(self->wanted->type);
+    if (self->bound == 0) {
+        if (memcmp(part, other, info->part_bits / 8) != 0)
+            g_error("%s: part %" G_GSIZE_FORMAT " differs", self->what, count);
+        return;
+    }
+    const gdouble difference = variant_test_value(self->wanted->type, part) -
+                               variant_test_value(self->wanted->type, other);
+    if (!(ABS(difference) <= self->bound))
+        g_error("%s: part %" G_GSIZE_FORMAT " is off by %g, more than %g", self->what, count,
+                difference, self->bound);
+}
+
+static void
+compare(const CtBlock *block, const CtBlock *wanted, gdouble bound, const char *what)
+{
+    Comparison comparison = {wanted, block->data, bound, what};
+    variant_test_visit(block, compare_part, &comparison);
+}
+
+/* Of a part of a visibility; |x| is at most √2. */
+static gdouble
+bound_of(const Case *one)
+{
+    if (!ct_type_info(one->type)->is_float)
+        return 0;
+    const gdouble n = (gdouble)MIN(one->integration, one->n_spectra);
+    const gboolean is_single = one->type == CT_CF32 && one->output == CT_CF32;
+    const gdouble growth = (2 * CHUNK + n / CHUNK + 1) * (is_single ? 0x1p-24 : 0x1p-53);
+    const gdouble rounding = one->output == CT_CF32 ? 0x1p-24 : 0;
+    return (growth + rounding + 2 * n * 0x1p-53) * 2 * n;
+}
+
+/* On the device in one firing and in many: as the reference has it, and the same to the bit. */
+static void
+check(const Case *one, GRand *random)
+{
+    if (ct_devices(NULL, NULL) == 0) {
+        g_test_skip("there is no device");
+        return;
+    }
+    Correlation *self = correlation_new(one, random);
+    g_autofree char *what = g_strdup_printf(
+        "%s to %s, %" G_GINT64_FORMAT " spectra in %" G_GINT64_FORMAT "s, %" G_GINT64_FORMAT
+        " × %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " [%s] -> [%s]",
+        ct_type_info(one->type)->name, ct_type_info(one->output)->name, one->n_spectra,
+        one->integration, one->n_channels, one->n_stations, one->n_pols, one->axes, one->to);
+    const gint64 most = one->most_per_firing > 0 ? one->most_per_firing : one->n_spectra;
+    const gint64 cuts[] = {1 + g_rand_int_range(random, 0, (gint32)most), 1,
+                           1 + g_rand_int_range(random, 0, (gint32)MIN(most, 150)), most};
+    CtBlock wanted[2], whole[2], cut[2];
+    for (guint o = 0; o < 2; o++) {
+        wanted[o] = new_result(self, o);
+        whole[o] = new_result(self, o);
+        cut[o] = new_result(self, o);
+    }
+    run(self, find_variant(self, CT_REFERENCE), wanted, &one->n_spectra, 1);
+    run(self, find_variant(self, CT_CUDA), whole, &most, 1);
+    run(self, find_variant(self, CT_CUDA), cut, cuts, G_N_ELEMENTS(cuts));
+    compare(&whole[0], &wanted[0], bound_of(one), what);
+    compare(&whole[1], &wanted[1], 0, what);
+    for (guint o = 0; o < 2; o++) {
+        compare(&cut[o], &whole[o], 0, what);
+        g_aligned_free(wanted[o].data);
+        g_aligned_free(whole[o].data);
+        g_aligned_free(cut[o].data);
+    }
+    correlation_free(self);
+}
+
+/* ---- tests ---- */
+
+#define IN  "channel time station pol"
+#define OUT "time channel baseline pol pol'"
+
+static const CtType types[] = {CT_CI4, CT_CI8, CT_CI16, CT_CF32, CT_CF64};
+static const CtType outputs[] = {CT_CF32, CT_CF64, CT_CI64};
+
+static void
+test_types(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(1);
+    for (guint i = 0; i < G_N_ELEMENTS(types) * G_N_ELEMENTS(outputs); i++) {
+        const Case one = {types[i / 3], outputs[i % 3], 300, 170, 2, 5, 2, IN, OUT};
+        if (one.output != CT_CI64 || !ct_type_info(one.type)->is_float)
+            check(&one, random);
+    }
+}
+
+/* Tiles of every size, full and not, and inputs of any alignment. */
+static void
+test_sizes(void)
+{
+    static const gint64 sizes[][3] = {
+        {1, 1, 0}, {3, 1, 2}, {1, 2, 2},  {2, 3, 0},  {1, 3, 3},  {2, 4, 2},
+        {1, 9, 0}, {1, 8, 2}, {1, 17, 2}, {1, 33, 0}, {1, 65, 0}, {1, 50, 3},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(2);
+    for (guint i = 0; i < G_N_ELEMENTS(types) * G_N_ELEMENTS(sizes); i++) {
+        const gint64 *size = sizes[i % G_N_ELEMENTS(sizes)];
+        const CtType type = types[i / G_N_ELEMENTS(sizes)];
+        /* What the arithmetic of others goes through as well, only every other time. */
+        if (type != CT_CI8 && type != CT_CF32 && (i + type) % 2 == 0)
+            continue;
+        const Case one = {type,
+                          CT_CF32,
+                          150 + g_rand_int_range(random, 0, 80),
+                          g_rand_int_range(random, 1, 300),
+                          size[0],
+                          size[1],
+                          size[2],
+                          IN,
+                          OUT};
+        check(&one, random);
+    }
+}
+
+/* Several tiles on tensor cores, with fewer polarisations than are written at once, and with
+ * visibilities that are not. */
+static void
+test_large(void)
+{
+    static const Case cases[] = {
+        {CT_CI8, CT_CF32, 130, 100, 1, 130, 2, IN, OUT},
+        {CT_CI8, CT_CI64, 70, 70, 1, 131, 0, IN, OUT},
+        {CT_CI8, CT_CF64, 40, 33, 1, 66, 2, IN, "time channel pol' pol baseline"},
+        {CT_CI4, CT_CF32, 70, 64, 1, 72, 2, IN, OUT},
+        {CT_CF32, CT_CF32, 140, 130, 1, 66, 2, IN, OUT},
+        {CT_CF32, CT_CF64, 60, 50, 1, 40, 2, IN, OUT},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(3);
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+        check(&cases[i], random);
+}
+
+static void
+test_layouts(void)
+{
+    static const char *const axes[] = {"channel time station pol", "time channel station pol"};
+    static const char *const to[] = {
+        "time channel baseline pol pol'",
+        "channel time baseline pol pol'",
+        "time pol pol' baseline channel",
+        "baseline channel pol' time pol",
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(4);
+    for (guint i = 0; i < 3 * G_N_ELEMENTS(axes) * G_N_ELEMENTS(to); i++) {
+        const CtType type = (const CtType[]){CT_CI8, CT_CF32, CT_CI16}[i / 8];
+        const Case one = {type, CT_CF32, 90, 20, 3, 6, 2, axes[i % 2], to[i / 2 % 4]};
+        check(&one, random);
+    }
+}
+
+static void
+test_beams(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(5);
+    const Case one = {CT_CF32, CT_CF32, 100, 40, 2, 5, 2, "time channel beam pol", OUT, "beam"};
+    check(&one, random);
+}
+
+/* Sums beyond 32 bits, and all that cannot be negated. */
+static void
+test_extreme(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(6);
+    for (guint i = 0; i < 3; i++) {
+        const Case one = {.type = types[i],
+                          .output = CT_CI64,
+                          .n_spectra = types[i] == CT_CI16 ? 3000 : 200000,
+                          .integration = 170000,
+                          .n_channels = 1,
+                          .n_stations = 2,
+                          .n_pols = 2,
+                          .axes = IN,
+                          .to = OUT,
+                          .extreme = TRUE};
+        check(&one, random);
+    }
+}
+
+/* Integrations longer and shorter than chunks, parted and not. */
+static void
+test_integrations(void)
+{
+    static const gint64 integrations[] = {1, 7, 127, 128, 129, 400, 2000};
+    g_autoptr(GRand) random = g_rand_new_with_seed(7);
+    for (guint i = 0; i < 4 * G_N_ELEMENTS(integrations); i++) {
+        const CtType type =
+            (const CtType[]){CT_CF32, CT_CF64, CT_CI8, CT_CI16}[i / G_N_ELEMENTS(integrations)];
+        Case one = {type, CT_CF32, 1500, integrations[i % G_N_ELEMENTS(integrations)], 2, 3,
+                    2,    IN,      OUT};
+        check(&one, random);
+        one.most_per_firing = 200;
+        one.n_stations = 9;
+        check(&one, random);
+    }
+    /* Enough items that integrations need no parts. */
+    const Case many = {CT_CF32, CT_CF32, 300, 280, 3000, 1, 2, IN, OUT};
+    check(&many, random);
+}
+
+static void
+test_weights(void)
+{
+    static const char *const loses[][4] = {
+        {NULL}, {"station"}, {"channel", "station"}, {"station", "pol"}, {"pol"}, {"channel"},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(8);
+    for (guint i = 0; i < G_N_ELEMENTS(loses) * 3; i++) {
+        Case one = {CT_CI8, CT_CF32, 500, (const gint64[]){7, 64, 1000}[i % 3], 2, 5, 2, IN, OUT};
+        memcpy(one.loses, loses[i / 3], sizeof one.loses);
+        check(&one, random);
+    }
+    /* More items than a thread writes. */
+    const Case many = {CT_CI8, CT_CF32, 50, 20, 70, 2, 2, IN, OUT, NULL, {"station"}};
+    check(&many, random);
+}
+
+/* Every tile of every arithmetic, with a partner and without, for all architectures. */
+static void
+test_kernels(void)
+{
+    static const guint architectures[] = {80, 90, 100, 120};
+    static const struct {
+        CtType type, output;
+        gint64 n_inputs[8];
+    } cases[] = {
+        {CT_CF32, CT_CF32, {2, 8, 16, 32, 80, 512}},
+        {CT_CF32, CT_CF64, {2, 8, 16, 128}},
+        {CT_CF64, CT_CF32, {32}},
+        {CT_CI16, CT_CI64, {2, 128}},
+        {CT_CI8, CT_CF32, {2, 32, 128, 512}},
+        {CT_CI4, CT_CF32, {2, 512}},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(9);
+    if (!kernel_test_can())
+        return;
+    if (g_getenv("CORNERTURN_TEST_BACKEND")) {
+        g_test_skip("compiles for devices that are not here");
+        return;
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+        for (guint k = 0; cases[i].n_inputs[k] > 0; k++) {
+            const gint64 n_inputs = cases[i].n_inputs[k];
+            /* Few channels have integrations parted. */
+            const Case one = {cases[i].type,
+                              cases[i].output,
+                              2048,
+                              1024,
+                              1 + k % 2,
+                              n_inputs / 2,
+                              2,
+                              IN,
+                              OUT,
+                              NULL,
+                              {"station"},
+                              .most_per_firing = 2048};
+            Correlation *self = correlation_new(&one, random);
+            /* The weights' kernel is the same for all. */
+            if (i + k > 0)
+                self->out[1].type = CT_TYPE_NONE;
+            for (guint a = 0; a < G_N_ELEMENTS(architectures); a++) {
+                g_autoptr(CtDevice) device = ct_device_new_dry(architectures[a]);
+                CtBinding bindings[3];
+                CtPrepare prepare = make_prepare(self, bindings, device);
+                const CtVariant *variant = find_variant(self, CT_CUDA);
+                g_autoptr(GError) error = NULL;
+                gpointer state = NULL;
+                variant->prepare(&prepare, &state, &error);
+                variant->finish(state);
+                g_assert_no_error(error);
+                g_assert_cmpuint(ct_device_allocated(device), ==, 0);
+            }
+            correlation_free(self);
+        }
+}
+
+int
+main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/correlate/cuda/types", test_types);
+    g_test_add_func("/correlate/cuda/sizes", test_sizes);
+    g_test_add_func("/correlate/cuda/large", test_large);
+    g_test_add_func("/correlate/cuda/layouts", test_layouts);
+    g_test_add_func("/correlate/cuda/beams", test_beams);
+    g_test_add_func("/correlate/cuda/extreme", test_extreme);
+    g_test_add_func("/correlate/cuda/integrations", test_integrations);
+    g_test_add_func("/correlate/cuda/weights", test_weights);
+    g_test_add_func("/correlate/cuda/kernels", test_kernels);
+    return g_test_run();
+}
