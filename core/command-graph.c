@@ -13,6 +13,7 @@ typedef struct {
     int workers;
     char *duration;
     char *cache;
+    int in_flight;
 } Given;
 
 static void
@@ -115,6 +116,8 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         {"cache", 0, 0, G_OPTION_ARG_STRING, &given.cache,
          "Keep what a firing reads and writes near so many bytes; half of L2 where left out",
          "SIZE"},
+        {"in-flight", 0, 0, G_OPTION_ARG_INT, &given.in_flight,
+         "Blocks that a node of a device works on, or waits to, at once; 3 where left out", "N"},
         {NULL},
     };
     g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
@@ -128,6 +131,12 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
     if (given.workers < 0 || given.workers > 4096) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "--workers wants 1 to 4096, but is given %d", given.workers);
+        return NULL;
+    }
+    if (given.in_flight < 0 || given.in_flight > CT_PIPELINE_MAX_IN_FLIGHT) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "--in-flight wants 1 to %d, but is given %d", CT_PIPELINE_MAX_IN_FLIGHT,
+                    given.in_flight);
         return NULL;
     }
     options->file = argv[1];
@@ -146,6 +155,7 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         !apply_variants(pipeline, given.variants, error))
         return NULL;
     ct_pipeline_set_workers(pipeline, (guint)given.workers);
+    ct_pipeline_set_in_flight(pipeline, (guint)given.in_flight);
     ct_pipeline_set_duration(pipeline, options->duration);
     return g_steal_pointer(&pipeline);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cornerturn inspect`: the stages that there are, from the tables that the loader reads. */
 #include "command.h"
+#include "device.h"
 #include "params.h"
 #include "registry.h"
 
@@ -60,7 +61,8 @@ print_variant(const CtRegistry *registry, const CtStage *stage, const CtVariant 
         g_autofree char *covers = g_strjoinv(" + ", (char **)variant->covers);
         g_print(", %s in one", covers);
     }
-    if (!ct_registry_allows_isa(registry, variant->isa))
+    if (!ct_registry_allows_isa(registry, variant->isa) ||
+        (variant->backend == CT_CUDA && ct_devices(NULL, NULL) == 0))
         g_print(", not on this machine");
     const char *file = ct_registry_variant_file(registry, variant);
     if (!g_str_equal(file, ct_registry_stage_file(registry, stage)))
@@ -133,6 +135,7 @@ run(int argc, char **argv, GError **error)
         return FALSE;
     if (argc < 2) {
         print_list(registry);
+        ct_command_print_devices();
         return TRUE;
     }
     const CtStage *stage = ct_registry_stage(registry, argv[1], error);
@@ -145,6 +148,6 @@ run(int argc, char **argv, GError **error)
 const CtCommand ct_command_inspect = {
     .name = "inspect",
     .arguments = "[STAGE]",
-    .summary = "List the stages, or show one: parameters, ports, variants",
+    .summary = "List the stages and the devices, or show a stage: parameters, ports, variants",
     .run = run,
 };

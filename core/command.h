@@ -22,3 +22,6 @@ extern const CtCommand ct_command_run;
  * `least` to `most`. Prints the help and exits where it is asked for. */
 gboolean ct_command_parse(const CtCommand *command, const GOptionEntry *entries, int *argc,
                           char ***argv, int least, int most, GError **error);
+
+/* The devices of this machine, or why there are none, in lines of their own after an empty one. */
+void ct_command_print_devices(void);

@@ -159,6 +159,13 @@ ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes)
 }
 
 void
+ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks)
+{
+    g_return_if_fail(n_blocks <= CT_PIPELINE_MAX_IN_FLIGHT);
+    pipeline->plan_options.n_in_flight = n_blocks;
+}
+
+void
 ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds)
 {
     pipeline->run_options.duration = seconds;

@@ -41,6 +41,13 @@ check_names(const CtPlanner *planner, GHashTable *table, const char *option, GEr
     return TRUE;
 }
 
+/* Whether the variant does nothing of its own: the program feeds or takes the blocks. */
+static gboolean
+is_endpoint(const CtVariant *variant)
+{
+    return !variant->work;
+}
+
 /* Whether the stage has variants for the backend at all, fused ones left aside. */
 static gboolean
 knows_backend(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
@@ -71,8 +78,17 @@ ct_planner_backend(const CtPlanner *planner)
     return common_backend(planner).backend;
 }
 
-/* Of this node: the command line's, the stage's, or the one for all, which a stage that knows no
- * such backend does not heed: files are read and written by the host. *place, unless it is NULL, is
+/* Whether the backend for all is one for this stage. It does not heed what it has no variant for:
+ * files are read and written by the host. Where the program has its blocks is for itself to say. */
+static gboolean
+heeds(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
+{
+    const GPtrArray *variants = ct_registry_variants(planner->registry, stage->name);
+    const gboolean is_program = variants->len > 0 && is_endpoint(g_ptr_array_index(variants, 0));
+    return knows_backend(planner, stage, backend) && !(is_program && backend == CT_CUDA);
+}
+
+/* Of this node: the command line's, the stage's, or the one for all. *place, unless it is NULL, is
  * where that stands. */
 static CtConfigBackend
 backend_of(const CtPlanner *planner, const CtGraphNode *node, CtPlace *place)
@@ -85,8 +101,7 @@ backend_of(const CtPlanner *planner, const CtGraphNode *node, CtPlace *place)
     if (given && ct_config_backend_parse(&backend, given, NULL))
         where = (CtPlace){.file = "--backend"};
     const CtConfigBackend common = common_backend(planner);
-    if (backend.backend == CT_N_BACKENDS &&
-        knows_backend(planner, node->node.stage, common.backend)) {
+    if (backend.backend == CT_N_BACKENDS && heeds(planner, node->node.stage, common.backend)) {
         backend = common;
         where = planner->graph->config->backend_place;
     }
@@ -141,7 +156,7 @@ check_common(const CtPlanner *planner, GError **error)
     gboolean any = FALSE;
     for (guint i = 0; i < planner->graph->nodes->len; i++) {
         const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
-        any |= knows_backend(planner, node->node.stage, CT_CUDA);
+        any |= heeds(planner, node->node.stage, CT_CUDA);
     }
     if (!any)
         return ct_place_error(place, CT_ERROR_DEVICE, error,
@@ -227,5 +242,7 @@ ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node, const CtVar
     const CtBackend backend = backend_of(planner, node, NULL).backend;
     if (!wanted && backend != CT_N_BACKENDS && backend != variant->backend)
         return refuse(reason, "backend '%s' is asked for", backend_names[backend]);
+    if (!wanted && backend != CT_CUDA && variant->backend == CT_CUDA && is_endpoint(variant))
+        return refuse(reason, "no device is asked for");
     return ct_planner_can_run(planner, variant, reason);
 }

@@ -15,7 +15,7 @@
 #include <cornerturn/pipeline.h>
 
 /* Firings of a node in flight, at most. */
-#define CT_MAX_IN_FLIGHT 16
+#define CT_MAX_IN_FLIGHT CT_PIPELINE_MAX_IN_FLIGHT
 
 /* The position of a reader that has ended. */
 #define CT_RING_GONE (G_MAXINT64 / 4)

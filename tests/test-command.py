@@ -73,6 +73,7 @@ class Command(unittest.TestCase):
         self.check_usage("wants one of --dot and --json, but is given both",
                          "plan", "--dot", "--json", graph)
         self.check_usage("--workers wants 1 to 4096, but is given -1", "plan", "--workers=-1", graph)
+        self.check_usage("--in-flight wants 1 to 16, but is given 17", "run", "--in-flight=17", graph)
         self.check_usage("Cannot parse integer value “many”", "plan", "--workers=many", graph)
         self.check_usage("--variant wants NODE=NAME, but is given 'x'", "plan", "--variant=x", graph)
         self.check_usage("--stats wants text, json or none, but is given 'xml'",
@@ -84,18 +85,31 @@ class Command(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
 
 
+def listed_stages():
+    return [line.split()[0] for line in run("inspect").stdout.split("\n\n")[0].splitlines()]
+
+
 class Inspect(unittest.TestCase):
     def test_list(self):
         result = run("inspect")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        names = [line.split()[0] for line in result.stdout.splitlines()]
+        names = listed_stages()
         self.assertEqual(names, sorted(names))
         self.assertIn("fir", names)
 
+    def test_devices(self):
+        graph = str(MANUAL.parent.parent / "pipelines" / "fx-correlator.yaml")
+        for arguments in [["inspect"], ["check", graph]]:
+            text = run(*arguments, CORNERTURN_CUDA="off").stdout
+            self.assertTrue(text.endswith("\n\ncuda is not available: CORNERTURN_CUDA=off forbids it\n"))
+        self.assertEqual(run("check", "-q", graph, CORNERTURN_CUDA="off").stdout, "")
+        self.assertIn("cuda  cuda, not on this machine",
+                      run("inspect", "generate", CORNERTURN_CUDA="off").stdout)
+
     def test_every_stage(self):
-        for line in run("inspect").stdout.splitlines():
-            with self.subTest(line.split()[0]):
-                result = run("inspect", line.split()[0])
+        for name in listed_stages():
+            with self.subTest(name):
+                result = run("inspect", name)
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 self.assertIn("Variants\n", result.stdout)
 

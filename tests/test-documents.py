@@ -20,6 +20,11 @@ def inspect(*stage):
                           check=True).stdout
 
 
+def listed_stages():
+    """Lines of name and summary; behind them stand devices."""
+    return inspect().split("\n\n")[0].splitlines()
+
+
 def parameters(stage):
     table = inspect(stage).partition("\nParameters\n")[2].partition("\n\n")[0]
     return re.findall(r"^  (\w+)  ", table, re.M)
@@ -91,7 +96,7 @@ class Documents(unittest.TestCase):
         readme = (SOURCE / "README.md").read_text(encoding="utf-8")
         listed = dict(re.findall(r"^\| \[`([a-z.]+)`\]\((?:plugins/|#).*?\) \| (.*) \|$", readme,
                                  re.M))
-        stages = dict(line.split(maxsplit=1) for line in inspect().splitlines())
+        stages = dict(line.split(maxsplit=1) for line in listed_stages())
         if "fft" not in stages:  # built without FFTW
             del listed["fft"]
         self.assertEqual(listed, stages)
@@ -99,7 +104,7 @@ class Documents(unittest.TestCase):
                          {f"pipelines/{path.name}" for path in SOURCE.glob("pipelines/*.yaml")})
 
     def test_pages_name_all_parameters(self):
-        for stage in (line.split()[0] for line in inspect().splitlines()):
+        for stage in (line.split()[0] for line in listed_stages()):
             page = SOURCE / "plugins" / stage.partition(".")[0] / "README.md"
             if stage not in ("input", "output"):
                 text = page.read_text(encoding="utf-8")

@@ -176,6 +176,22 @@ static const Case cases[] = {
      "  o: {stage: test.sink, from: b}\n"
      "backend: cuda:1\n",
      "s@1 a@1 a>copycf32@1→0 b@0 b>copycf32@0→host o"},
+    {"what-the-program-feeds", 1, FALSE,
+     "  s: {stage: input, layout: 'cf32[time station]', shape: [-1, 4]}\n"
+     "  a: {stage: test.pass, from: s}\n"
+     "  o: {stage: output, from: a}\n"
+     "backend: cuda\n",
+     "s s>copycf32@0→0 a@0 a>copycf32@0→host o"},
+    {"what-the-program-feeds-at-its-best", 1, FALSE,
+     "  s: {stage: input, layout: 'cf32[time station]', shape: [-1, 4]}\n"
+     "  o: {stage: output, from: s}\n",
+     "s o"},
+    {"what-the-program-feeds-on-a-device", 1, FALSE,
+     "  s: {stage: input, layout: 'cf32[time station]', shape: [-1, 4], backend: cuda}\n"
+     "  a: {stage: test.pass, from: s}\n"
+     "  o: {stage: output, from: a, backend: 'cuda:0'}\n"
+     "backend: cuda\n",
+     "s@0 a@0 o@0"},
     {"what-is-best", 1, FALSE,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s}\n"

@@ -40,6 +40,10 @@ CT_EXPORT gboolean ct_pipeline_set_variant(CtPipeline *pipeline, const char *nod
 CT_EXPORT void ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers);
 /* The plan keeps what a firing reads and writes near so many bytes; 0: half of the workers' L2. */
 CT_EXPORT void ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes);
+/* Blocks that a node of a device works on, or waits to, at once, at most CT_PIPELINE_MAX_IN_FLIGHT:
+ * more of them hide what the host is late by, and want more memory. 0: three. */
+CT_EXPORT void ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks);
+#define CT_PIPELINE_MAX_IN_FLIGHT 16
 /* Sources end after so many seconds of stream; 0: at their own end. */
 CT_EXPORT void ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds);
 /* Fill every block with NaN before it is written, so that what a stage forgets shows. */
