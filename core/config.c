@@ -50,6 +50,56 @@ ct_config_find(const CtConfig *config, const char *name)
     return NULL;
 }
 
+CtConfig *
+ct_config_new(const CtConfig *config)
+{
+    CtConfig *made = g_memdup2(config, sizeof *config);
+    made->stages = g_ptr_array_new_with_free_func(stage_free);
+    return made;
+}
+
+CtConfigStage *
+ct_config_add(CtConfig *config, const char *name, const char *stage, const CtPlace *place)
+{
+    CtConfigStage *made = g_new0(CtConfigStage, 1);
+    g_ptr_array_add(config->stages, made);
+    made->name = g_strdup(name);
+    made->stage = g_strdup(stage);
+    made->place = made->stage_place = *place;
+    made->backend_place = made->variant_place = made->block_place = *place;
+    made->backend = (CtConfigBackend){CT_N_BACKENDS, -1};
+    made->links = g_array_new(FALSE, FALSE, sizeof(CtConfigLink));
+    g_array_set_clear_func(made->links, link_clear);
+    made->params = ct_value_new_mapping(place);
+    return made;
+}
+
+CtConfigStage *
+ct_config_add_copy(CtConfig *config, const CtConfigStage *stage, const char *name)
+{
+    CtConfigStage *made = ct_config_add(config, name, stage->stage, &stage->place);
+    ct_value_free(made->params);
+    made->params = ct_value_copy(stage->params);
+    made->stage_place = stage->stage_place;
+    made->backend = stage->backend;
+    made->backend_place = stage->backend_place;
+    made->variant = g_strdup(stage->variant);
+    made->variant_place = stage->variant_place;
+    made->block = stage->block;
+    made->block_place = stage->block_place;
+    for (guint i = 0; i < stage->links->len; i++) {
+        const CtConfigLink *link = &g_array_index(stage->links, CtConfigLink, i);
+        const CtConfigLink copy = {
+            .port = g_strdup(link->port),
+            .node = g_strdup(link->node),
+            .output = g_strdup(link->output),
+            .place = link->place,
+        };
+        g_array_append_val(made->links, copy);
+    }
+    return made;
+}
+
 /* ---- pieces ---- */
 
 /* "FILE:LINE:COLUMN: node 'filter': "; at the top of the file without the node. */
@@ -253,15 +303,8 @@ read_stage(CtConfig *config, const CtValue *key, const CtValue *value, GError **
         return blame(&value->place, key->text, error, "wants { stage: NAME, … }, but is given %s",
                      given);
     }
-    CtConfigStage *stage = g_new0(CtConfigStage, 1);
-    g_ptr_array_add(config->stages, stage);
-    stage->name = g_strdup(key->text);
-    stage->place = stage->stage_place = key->place;
-    stage->backend = (CtConfigBackend){CT_N_BACKENDS, -1};
-    stage->backend_place = stage->variant_place = stage->block_place = key->place;
-    stage->links = g_array_new(FALSE, FALSE, sizeof(CtConfigLink));
-    g_array_set_clear_func(stage->links, link_clear);
-    stage->params = ct_value_new_mapping(&value->place);
+    CtConfigStage *stage = ct_config_add(config, key->text, NULL, &key->place);
+    stage->params->place = value->place;
     for (guint i = 0; i < value->keys->len; i++)
         if (!read_key(stage, value->keys->pdata[i], value->items->pdata[i], error))
             return FALSE;

@@ -57,3 +57,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtConfig, ct_config_free)
 
 /* NULL where there is none. */
 const CtConfigStage *ct_config_find(const CtConfig *config, const char *name);
+
+/* A graph without stages that otherwise is like `config`. */
+CtConfig *ct_config_new(const CtConfig *config);
+/* Adds a stage without links, whose parameters are an empty mapping. */
+CtConfigStage *ct_config_add(CtConfig *config, const char *name, const char *stage,
+                             const CtPlace *place);
+/* Adds a copy of `stage` under another name. */
+CtConfigStage *ct_config_add_copy(CtConfig *config, const CtConfigStage *stage, const char *name);

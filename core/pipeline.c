@@ -3,6 +3,7 @@
 #include "pipeline-private.h"
 #include "scheduler.h"
 #include "stats.h"
+#include "verify.h"
 
 #include <cornerturn/pipeline.h>
 #include <string.h>
@@ -241,6 +242,27 @@ ct_pipeline_stream(CtPipeline *pipeline, const char *name, const char *output, G
     g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no output '%s%s%s'", pipeline->name, name,
                 output ? "." : "", output ? output : "");
     return NULL;
+}
+
+/* ---- proving ---- */
+
+char *
+ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, gboolean *agrees,
+                   GError **error)
+{
+    CtConfigBackend backend;
+    if (!ct_config_backend_parse(&backend, against, error) || !ct_pipeline_check(pipeline, error))
+        return NULL;
+    const CtVerifyOptions options = {
+        .graph = pipeline->graph,
+        .registry = pipeline->registry,
+        .plan = &pipeline->plan_options,
+        .run = &pipeline->run_options,
+        .against = backend.backend,
+        .node = node,
+    };
+    g_autoptr(GPtrArray) rows = ct_verify(&options, error);
+    return rows ? ct_verify_to_text(rows, agrees) : NULL;
 }
 
 /* ---- running ---- */

@@ -2,6 +2,7 @@
 /* The stage beamform: y[c][b][t][p] = Σ_s w[c][b][s] · x[c][s][t][p]. */
 #include "beamform.h"
 
+#include <math.h>
 #include <string.h>
 
 static const CtParam params[] = {
@@ -117,6 +118,33 @@ operations(const CtNode *node)
            (gdouble)ct_stream_length(&node->inputs[VOLTAGES], "station");
 }
 
+/* The largest modulus of the weights. */
+static gdouble
+largest_weight(const CtNode *node, const CtAccuracy *inputs)
+{
+    CtLayout layout;
+    if (node->inputs[WEIGHTS].type != CT_TYPE_NONE)
+        return inputs[WEIGHTS].largest;
+    g_autoptr(CtNpyArray) array = ct_beamform_load(node, &layout, NULL);
+    gdouble largest = 0;
+    for (gsize i = 0; array && i < array->n_items; i++) {
+        const gfloat *weight = (const gfloat *)array->data + 2 * i;
+        largest = MAX(largest, hypot((gdouble)weight[0], (gdouble)weight[1]));
+    }
+    return largest;
+}
+
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    const gdouble n = (gdouble)ct_stream_length(&node->inputs[VOLTAGES], "station");
+    const gdouble weights = n * largest_weight(node, inputs);
+    const gdouble relative = 2 * n * 0x1p-24 * weights;
+    outputs[0].error = relative * inputs[VOLTAGES].largest;
+    outputs[0].rms_error = relative * inputs[VOLTAGES].rms + weights * inputs[VOLTAGES].rms_error +
+                           n * inputs[VOLTAGES].rms * inputs[WEIGHTS].rms_error;
+}
+
 static const CtStage beamform = {
     .name = "beamform",
     .summary = "beams: weighted sums over the stations",
@@ -126,6 +154,8 @@ static const CtStage beamform = {
     .params = params,
     .infer = infer,
     .operations = operations,
+    .accuracy = accuracy,
+    .accuracy_rule = "2 S u Σ|w||x| of S stations, u = 2⁻²⁴",
 };
 
 CT_PLUGIN("beamform", ((const CtStage *const[]){&beamform, NULL}),

@@ -2,6 +2,8 @@
 /* The stage convert: the same values in another type. */
 #include "convert.h"
 
+#include <math.h>
+
 static const CtParam params[] = {
     {"type", CT_PARAM_TYPE, CT_PARAM_REQUIRED, .help = "the type of the output"},
     {NULL},
@@ -32,6 +34,16 @@ infer(CtNode *node, GError **error)
     return TRUE;
 }
 
+/* Exact. Of inputs that are off by e, a share of e becomes another integer. */
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    const gdouble error = inputs[0].rms_error;
+    const gboolean rounds = ct_type_info(node->inputs[0].type)->is_float &&
+                            !ct_type_info(node->outputs[0].type)->is_float;
+    outputs[0].rms_error = rounds ? sqrt(error) + error : error;
+}
+
 static const CtStage convert = {
     .name = "convert",
     .summary = "the same values in another type",
@@ -40,6 +52,8 @@ static const CtStage convert = {
     .outputs = outputs,
     .params = params,
     .infer = infer,
+    .accuracy = accuracy,
+    .accuracy_rule = "nothing: numbers are rounded once",
 };
 
 CT_PLUGIN("convert", ((const CtStage *const[]){&convert, NULL}),

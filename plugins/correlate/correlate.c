@@ -101,6 +101,22 @@ operations(const CtNode *node)
     return 8 * n * (n + 1) / 2 * (gdouble)ct_stream_width(in) / n * (gdouble)node->footprint.hop;
 }
 
+/* By the sums of 128 that are added to a running sum; of integers nothing is lost. Inputs that are
+ * off by e are off together at worst. */
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    const gboolean is_wide = node->inputs[0].type == CT_CF64 || node->outputs[0].type == CT_CF64;
+    const gdouble n = (gdouble)node->footprint.hop;
+    gdouble relative = 0;
+    if (ct_type_info(node->inputs[0].type)->is_float)
+        relative = (2 * 128 + n / 128) * (is_wide ? 0x1p-53 : 0x1p-24) +
+                   (node->outputs[0].type == CT_CF32 ? 0x1p-24 : 0);
+    outputs[0].error = relative * outputs[0].largest;
+    outputs[0].rms_error =
+        relative * outputs[0].largest + 2 * n * inputs[0].rms * inputs[0].rms_error;
+}
+
 static const CtStage correlate = {
     .name = "correlate",
     .summary = "visibilities: products of all pairs of stations, summed over time",
@@ -110,6 +126,10 @@ static const CtStage correlate = {
     .params = params,
     .infer = infer,
     .operations = operations,
+    .accuracy = accuracy,
+    .accuracy_rule =
+        "(2·128 + T/128) u Σ|x||y|, of the largest, an auto's, u = 2⁻²⁴ (2⁻⁵³ of double "
+        "precision); of integers nothing; weights are exact",
 };
 
 CT_PLUGIN("correlate", ((const CtStage *const[]){&correlate, NULL}),

@@ -274,6 +274,38 @@ static const CtPort delay_outputs[] = {
     {NULL},
 };
 
+/* The largest of the frequencies that turn the samples, times the largest delay. */
+static gdouble
+largest_turns(const CtNode *node)
+{
+    const CtStream *stream = &node->inputs[0];
+    const gint subband = ct_stream_axis(stream, "subband");
+    const gint channel = ct_stream_axis(stream, "channel");
+    const gint axis = channel >= 0 ? channel : is_hertz(stream, subband) ? subband : -1;
+    gdouble frequency = axis < 0 ? fabs(stream->frequency) : 0, seconds = 0;
+    for (gint64 b = 0; b < ct_stream_length(stream, "subband") && axis >= 0; b++)
+        for (gint64 c = 0; c < (axis == channel ? stream->axes[channel].length : 1); c++)
+            frequency =
+                MAX(frequency, fabs(axis == channel ? ct_stream_coordinate(stream, channel, c, b)
+                                                    : ct_stream_coordinate(stream, subband, b, 0)));
+    g_autoptr(DelayTable) table = delay_table_new(node->params, stream, NULL);
+    for (gint64 i = 0; table && i < table->n_rows * table->n_stations * table->n_pols; i++)
+        seconds = MAX(seconds, fabs(table->seconds[i]));
+    return frequency * seconds;
+}
+
+/* A phase of double precision in turns, what is left of whole ones rounded to single precision;
+ * sine, cosine and the product. */
+static void
+delay_accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    gdouble relative = 0;
+    if (ct_type_info(node->inputs[0].type)->is_complex)
+        relative = 2 * G_PI * (0x1p-25 + 0x1p-50 * largest_turns(node)) + 8 * 0x1p-24;
+    outputs[0].error = relative * inputs[0].largest;
+    outputs[0].rms_error = relative * inputs[0].rms + inputs[0].rms_error;
+}
+
 static const CtStage delay = {
     .name = "delay",
     .summary = "delays the stations' signals by seconds, constant or changing with time",
@@ -283,6 +315,8 @@ static const CtStage delay = {
     .params = delay_params,
     .infer = delay_infer,
     .operations = delay_operations,
+    .accuracy = delay_accuracy,
+    .accuracy_rule = "(2π (2⁻²⁵ + 2⁻⁵⁰ f τ) + 8 u) |x|, u = 2⁻²⁴; real samples are only moved",
 };
 
 CT_PLUGIN("delay", ((const CtStage *const[]){&delay, NULL}),

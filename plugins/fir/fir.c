@@ -3,6 +3,8 @@
  * bank; one channel makes it an ordinary filter. */
 #include "fir.h"
 
+#include <math.h>
+
 /* In the order of the design's windows. */
 static const char *const windows[] = {"rectangular", "hanning", "hamming",
                                       "blackman",    "kaiser",  NULL};
@@ -73,6 +75,27 @@ operations(const CtNode *node)
     return 2 * parts * (gdouble)n_taps * (gdouble)ct_stream_width(&node->outputs[0]);
 }
 
+/* Every tap is a product and a sum of single precision, integers are rounded to it. */
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    FirDesign design;
+    gdouble gain = 0;
+
+    if (!ct_fir_design_init(&design, node->params, NULL))
+        return;
+    for (gint64 p = 0; p < design.n_channels; p++) {
+        gdouble sum = 0;
+        for (gint64 k = 0; k < design.n_taps; k++)
+            sum += fabs((gdouble)design.taps[k * design.n_channels + p]);
+        gain = MAX(gain, sum);
+    }
+    const gdouble relative = (gdouble)(design.n_taps + 2) * 0x1p-24 * gain;
+    outputs[0].error = relative * inputs[0].largest;
+    outputs[0].rms_error = relative * inputs[0].rms + gain * inputs[0].rms_error;
+    ct_fir_design_clear(&design);
+}
+
 static const CtStage fir = {
     .name = "fir",
     .summary = "polyphase filter: time becomes time and phase",
@@ -82,6 +105,8 @@ static const CtStage fir = {
     .params = params,
     .infer = infer,
     .operations = operations,
+    .accuracy = accuracy,
+    .accuracy_rule = "(n_taps + 2) u Σ|h| |x|, u = 2⁻²⁴",
 };
 
 CT_PLUGIN("fir", ((const CtStage *const[]){&fir, NULL}),

@@ -2,6 +2,8 @@
 /* The stage gains: y = g[station pol channel] · x. */
 #include "gains.h"
 
+#include <math.h>
+
 static const CtParam params[] = {
     {"gains", CT_PARAM_PATH, .help = "complex factors as .npy [station pol channel]"},
     {"gain", CT_PARAM_REAL, CT_PARAM_LIST,
@@ -53,6 +55,37 @@ operations(const CtNode *node)
     return 6 * (gdouble)ct_stream_width(&node->inputs[0]);
 }
 
+/* The most by which anything is multiplied. */
+static gdouble
+largest_gain(const CtNode *node)
+{
+    const gboolean inverts = ct_params_bool(node->params, "inverse");
+    const char *axes[CT_MAX_AXES];
+    if (!ct_params_has(node->params, "gains")) {
+        const gdouble re = ct_params_real_at(node->params, "gain", 0);
+        const gdouble im = ct_params_count(node->params, "gain") == 2
+                               ? ct_params_real_at(node->params, "gain", 1)
+                               : 0;
+        return !inverts ? hypot(re, im) : re == 0 && im == 0 ? 0 : 1 / hypot(re, im);
+    }
+    g_autoptr(CtNpyArray) array = ct_gains_load(node, axes, NULL);
+    gdouble largest = 0;
+    for (gsize i = 0; array && i < array->n_items; i++) {
+        const gdouble *gain = (const gdouble *)array->data + 2 * i;
+        const gdouble modulus = hypot(gain[0], gain[1]);
+        largest = MAX(largest, !inverts ? modulus : modulus == 0 ? 0 : 1 / modulus);
+    }
+    return largest;
+}
+
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    const gdouble relative = 4 * (node->inputs[0].type == CT_CF64 ? 0x1p-53 : 0x1p-24);
+    outputs[0].error = relative * outputs[0].largest;
+    outputs[0].rms_error = relative * outputs[0].rms + largest_gain(node) * inputs[0].rms_error;
+}
+
 static const CtStage gains = {
     .name = "gains",
     .summary = "complex factors per station, polarisation and channel",
@@ -62,6 +95,8 @@ static const CtStage gains = {
     .params = params,
     .infer = infer,
     .operations = operations,
+    .accuracy = accuracy,
+    .accuracy_rule = "4 u |g| |x|, u = 2⁻²⁴ (2⁻⁵³ of double precision)",
 };
 
 CT_PLUGIN("gains", ((const CtStage *const[]){&gains, NULL}),

@@ -5,6 +5,8 @@
 #include "generate-model.h"
 #include "geometry.h"
 
+#include <math.h>
+
 static const CtParam generate_params[] = {
     {"type", CT_PARAM_TYPE, .fallback = "cf32",
      .help = "of the samples; u8 and u32 have their zero in the middle"},
@@ -211,6 +213,20 @@ static const CtPort generate_outputs[] = {
 
 static const CtPort generate_inputs[] = {{NULL}};
 
+/* About 10⁻⁶ of the amplitude in single precision; integers then fall on one or the other side of
+ * an edge between two levels, half precision is rounded once more. */
+static void
+generate_accuracy(const CtNode *node, G_GNUC_UNUSED const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    const CtTypeInfo *type = ct_type_info(node->outputs[0].type);
+    const gdouble error = 4e-6 * outputs[0].largest, rms_error = 4e-6 * outputs[0].rms;
+    const gdouble half = type->is_float && type->part_bits == 16 ? 0x1p-11 : 0;
+    const gdouble level = type->is_float ? 0 : type->is_complex ? G_SQRT2 / 2 : 0.5;
+    outputs[0].error = error + half * outputs[0].largest + level;
+    outputs[0].rms_error =
+        rms_error + half * outputs[0].rms + (type->is_float ? 0 : sqrt(rms_error));
+}
+
 static const CtStage generate = {
     .name = "generate",
     .summary = "a simulated sky: noise sources and tones as stations see them, receiver noise",
@@ -221,6 +237,8 @@ static const CtStage generate = {
     .counters = (const char *const[]){"clipped", NULL},
     .infer = generate_infer,
     .operations = generate_operations,
+    .accuracy = generate_accuracy,
+    .accuracy_rule = "4·10⁻⁶ of the amplitude; integers half a level more in each part",
 };
 
 CT_PLUGIN("generate", ((const CtStage *const[]){&generate, NULL}), ((const CtVariant *const[]) {

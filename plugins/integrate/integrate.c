@@ -50,6 +50,19 @@ operations(const CtNode *node)
            (gdouble)node->footprint.hop;
 }
 
+/* Sums of double precision, rounded once to the output's type. */
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    const gboolean is_double = ct_type_info(node->outputs[0].type)->part_bits == 64;
+    const gboolean averages = ct_params_bool(node->params, "average");
+    const gdouble length = (gdouble)node->footprint.hop, gain = averages ? 1 : length;
+    const gdouble unit = is_double ? 0x1p-53 : 0x1p-24;
+    outputs[0].error = unit * outputs[0].largest + length * 0x1p-53 * gain * inputs[0].largest;
+    outputs[0].rms_error = unit * outputs[0].rms + length * 0x1p-53 * gain * inputs[0].rms +
+                           gain * inputs[0].rms_error;
+}
+
 static const CtStage integrate = {
     .name = "integrate",
     .summary = "sums of consecutive samples along time",
@@ -59,6 +72,9 @@ static const CtStage integrate = {
     .params = params,
     .infer = infer,
     .operations = operations,
+    .accuracy = accuracy,
+    .accuracy_rule =
+        "u |y| + length 2⁻⁵³ Σ|x|, u = 2⁻²⁴ (2⁻⁵³ of double precision); weights are exact",
 };
 
 CT_PLUGIN("integrate", ((const CtStage *const[]){&integrate, NULL}),

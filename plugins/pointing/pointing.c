@@ -285,6 +285,15 @@ static const CtPort pointing_outputs[] = {
     {NULL},
 };
 
+/* Of double precision, rounded once. */
+static void
+pointing_accuracy(G_GNUC_UNUSED const CtNode *node, G_GNUC_UNUSED const CtAccuracy *inputs,
+                  CtAccuracy *outputs)
+{
+    outputs[0].error = 0x1p-24 * outputs[0].largest;
+    outputs[0].rms_error = 0x1p-24 * outputs[0].rms;
+}
+
 static const CtStage pointing = {
     .name = "pointing",
     .summary = "weights that add up a plane wave from each beam's direction",
@@ -293,6 +302,8 @@ static const CtStage pointing = {
     .outputs = pointing_outputs,
     .params = pointing_params,
     .infer = pointing_infer,
+    .accuracy = pointing_accuracy,
+    .accuracy_rule = "u |w|, u = 2⁻²⁴",
 };
 
 CT_PLUGIN("pointing", ((const CtStage *const[]){&pointing, NULL}),

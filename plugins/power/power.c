@@ -83,6 +83,16 @@ ct_power_new(CtPrepare *prepare, guint n_workers)
     return self;
 }
 
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    const gboolean has_stokes = ct_params_choice(node->params, "stokes") != POWER_NONE;
+    const gdouble relative = 8 * (node->outputs[0].type == CT_F64 ? 0x1p-53 : 0x1p-24);
+    outputs[0].error = relative * outputs[0].largest;
+    outputs[0].rms_error =
+        relative * outputs[0].rms + (has_stokes ? 4 : 2) * inputs[0].largest * inputs[0].rms_error;
+}
+
 static const CtStage power = {
     .name = "power",
     .summary = "squared modulus, or Stokes parameters",
@@ -92,6 +102,8 @@ static const CtStage power = {
     .params = params,
     .infer = infer,
     .operations = operations,
+    .accuracy = accuracy,
+    .accuracy_rule = "8 u I, u = 2⁻²⁴ (2⁻⁵³ of double precision)",
 };
 
 CT_PLUGIN("power", ((const CtStage *const[]){&power, NULL}),

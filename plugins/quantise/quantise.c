@@ -2,6 +2,8 @@
 /* The stage quantise: floating point to few bits, times a scale. */
 #include "quantise.h"
 
+#include <math.h>
+
 static const char *const types[] = {"ci4", "ci8", "ci16", "i8", "i16", NULL};
 
 static const CtParam params[] = {
@@ -47,6 +49,14 @@ operations(const CtNode *node)
     return (gdouble)ct_stream_width(in) * (ct_type_info(in->type)->is_complex ? 2 : 1);
 }
 
+/* Exact. Of inputs that are off by e levels, a share of e falls on the other side of an edge. */
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    const gdouble levels = ct_params_real(node->params, "scale") * inputs[0].rms_error;
+    outputs[0].rms_error = sqrt(levels) + levels;
+}
+
 static const CtStage quantise = {
     .name = "quantise",
     .summary = "floating point to few bits: scale, round half to even, clip",
@@ -57,6 +67,8 @@ static const CtStage quantise = {
     .counters = counters,
     .infer = infer,
     .operations = operations,
+    .accuracy = accuracy,
+    .accuracy_rule = "nothing: the product is rounded once, to the level",
 };
 
 CT_PLUGIN("quantise", ((const CtStage *const[]){&quantise, NULL}),

@@ -62,6 +62,15 @@ CT_EXPORT char *ct_pipeline_describe(CtPipeline *pipeline, const char *format, G
 CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *node,
                                              const char *output, GError **error);
 
+/* ---- proving ---- */
+
+/* Runs the graph, without its sinks, as it would run and on the backend `against`, and compares
+ * what the nodes give: each by itself, on one input, then all together; or `node` (unless NULL) by
+ * itself. Returns a report for people, allocated; *agrees: whether all differences are within the
+ * bounds that the stages give. Waits for the end of the streams, or the duration. */
+CT_EXPORT char *ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node,
+                                   gboolean *agrees, GError **error);
+
 /* ---- running ---- */
 
 /* Prepares every stage, allocates every ring, and starts the threads. Plans where that has not been

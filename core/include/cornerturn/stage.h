@@ -106,6 +106,14 @@ typedef struct {
     gint64 block;             /* a source's `block: {time: …}`; 0: the planner chooses */
 } CtNode;
 
+/* The elements of a stream, moduli of complex ones, and how far they may be from exact arithmetic.
+ */
+typedef struct {
+    gdouble largest, rms;
+    gdouble error;     /* the most that one is off, where the inputs are exact */
+    gdouble rms_error; /* in the mean square, with what comes of the inputs' rms_error */
+} CtAccuracy;
+
 /* A stage. */
 struct CtStage {
     const char *name;    /* "fir", "file.source" */
@@ -126,6 +134,12 @@ struct CtStage {
     /* Useful operations per sample (along time) of the first output, of the first input for a sink;
      * NULL: none to speak of. For plans, statistics and benchmarks. */
     gdouble (*operations)(const CtNode *node);
+
+    /* How well a variant of the stage, any of them, computes: sets the errors of the outputs, from
+     * what the elements are like (those of inputs without data are 0). By this `cornerturn verify`
+     * judges. NULL: elements are only moved, and as good as they come. */
+    void (*accuracy)(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs);
+    const char *accuracy_rule; /* `error` in a formula: "(n_taps + 1) u Σ|h| |x|, u = 2⁻²⁴" */
 };
 
 /* ---- variants ---- */

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A graph with every node twice: as is looked into, and for comparison. */
+#include "verify-private.h"
+
+#include <string.h>
+
+static void
+pair_free(gpointer item)
+{
+    CtVerifyPair *pair = item;
+    for (guint k = 0; k < 2; k++) {
+        g_free(pair->taps[k]);
+        g_free(pair->nodes[k]);
+        g_free(pair->variants[k]);
+    }
+    g_free(pair->problem);
+    g_free(pair);
+}
+
+static char *
+twin_name(const char *name)
+{
+    return g_strconcat(name, "'", NULL);
+}
+
+/* Whether the graph's node `i` is `node` or feeds it. */
+static gboolean
+leads_to(const CtGraph *graph, guint i, guint node)
+{
+    if (i == node)
+        return TRUE;
+    const CtGraphNode *reader = graph->nodes->pdata[node];
+    for (guint k = 0; k < reader->node.n_inputs; k++)
+        if (reader->from[k].node >= 0 && leads_to(graph, i, (guint)reader->from[k].node))
+            return TRUE;
+    return FALSE;
+}
+
+/* The nodes that are run: all but sinks, or what leads to the one that is asked for. */
+static gboolean *
+find_nodes(const CtVerifyOptions *options)
+{
+    const GPtrArray *nodes = options->graph->nodes;
+    gboolean *is_run = g_new0(gboolean, nodes->len);
+    for (guint i = 0; i < nodes->len; i++) {
+        const CtGraphNode *node = nodes->pdata[i];
+        is_run[i] = node->node.n_outputs > 0 && !options->node;
+        for (guint k = 0; k < nodes->len && options->node; k++)
+            is_run[i] |=
+                g_str_equal(((const CtGraphNode *)nodes->pdata[k])->node.name, options->node) &&
+                leads_to(options->graph, i, k);
+    }
+    return is_run;
+}
+
+/* Whether a node that is run, other than one that only wants its description, reads the output. */
+static gboolean
+is_read(const CtGraph *graph, const gboolean *is_run, guint node, guint port)
+{
+    for (guint i = 0; i < graph->nodes->len; i++) {
+        const CtGraphNode *reader = graph->nodes->pdata[i];
+        for (guint k = 0; k < reader->node.n_inputs && is_run[i]; k++)
+            if (reader->from[k].node == (gint)node && reader->from[k].port == port &&
+                ct_node_input_flows(&reader->node, k))
+                return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean
+has_backend(CtRegistry *registry, const CtStage *stage, CtBackend backend)
+{
+    const GPtrArray *variants = ct_registry_variants(registry, stage->name);
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *variant = variants->pdata[i];
+        if (variant->backend == backend && !variant->covers[1])
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The way in which the node is to be looked into, for its twin of this name. */
+static void
+copy_way(CtVerifyTwins *twins, const CtVerifyOptions *options, const char *name, const char *twin)
+{
+    const char *backend =
+        options->plan->backends ? g_hash_table_lookup(options->plan->backends, name) : NULL;
+    const char *variant =
+        options->plan->variants ? g_hash_table_lookup(options->plan->variants, name) : NULL;
+    if (backend)
+        g_hash_table_insert(twins->backends, g_strdup(twin), g_strdup(backend));
+    if (variant)
+        g_hash_table_insert(twins->variants, g_strdup(twin), g_strdup(variant));
+}
+
+static void
+add_nodes(CtVerifyTwins *twins, const CtVerifyOptions *options, const CtGraphNode *node,
+          gboolean together)
+{
+    const char *name = node->node.name;
+    g_autofree char *twin = twin_name(name);
+    CtConfigStage *other = ct_config_add_copy(twins->config, node->config, name);
+    g_clear_pointer(&other->variant, g_free);
+    other->backend = (CtConfigBackend){CT_N_BACKENDS, -1};
+    if (has_backend(options->registry, node->node.stage, options->against))
+        other->backend.backend = options->against;
+    CtConfigStage *looked_into = ct_config_add_copy(twins->config, node->config, twin);
+    copy_way(twins, options, name, twin);
+    for (guint i = 0; i < looked_into->links->len && together; i++) {
+        CtConfigLink *link = &g_array_index(looked_into->links, CtConfigLink, i);
+        char *from = twin_name(link->node);
+        g_free(link->node);
+        link->node = from;
+    }
+}
+
+/* A node of stage `output` that takes an output; returns its name. */
+static char *
+add_tap(CtVerifyTwins *twins, const CtGraphNode *node, guint port, const char *from)
+{
+    const char *output = node->node.stage->outputs[port].name;
+    char *name = g_strdup_printf("%s.%s", from, output);
+    CtConfigStage *tap = ct_config_add(twins->config, name, "output", &node->config->place);
+    const CtConfigLink link = {
+        .node = g_strdup(from),
+        .output = g_strdup(output),
+        .place = node->config->place,
+    };
+    g_array_append_val(tap->links, link);
+    tap->backend.backend = CT_CPU;
+    /* whole axes, in any order */
+    ct_value_set(tap->params, "layout", ct_value_parse_short("'{...}'", "layout", NULL));
+    return name;
+}
+
+void
+ct_verify_twins_init(CtVerifyTwins *twins, const CtVerifyOptions *options, gboolean together)
+{
+    const CtGraph *graph = options->graph;
+    g_autofree gboolean *is_run = find_nodes(options);
+    *twins = (CtVerifyTwins){
+        .together = together,
+        .config = ct_config_new(graph->config),
+        .backends = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+        .variants = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+        .pairs = g_ptr_array_new_with_free_func(pair_free),
+    };
+    for (guint i = 0; i < graph->nodes->len; i++) {
+        const CtGraphNode *node = graph->nodes->pdata[i];
+        if (!is_run[i])
+            continue;
+        add_nodes(twins, options, node, together);
+        for (guint port = 0; port < node->node.n_outputs; port++) {
+            if (node->node.outputs[port].type == CT_TYPE_NONE ||
+                (together && is_read(graph, is_run, i, port)))
+                continue;
+            CtVerifyPair *pair = g_new0(CtVerifyPair, 1);
+            pair->node = i;
+            pair->port = port;
+            pair->nodes[0] = twin_name(node->node.name);
+            pair->nodes[1] = g_strdup(node->node.name);
+            for (guint k = 0; k < 2; k++)
+                pair->taps[k] = add_tap(twins, node, port, pair->nodes[k]);
+            g_ptr_array_add(twins->pairs, pair);
+        }
+    }
+}
+
+void
+ct_verify_twins_clear(CtVerifyTwins *twins)
+{
+    g_clear_pointer(&twins->config, ct_config_free);
+    g_clear_pointer(&twins->backends, g_hash_table_unref);
+    g_clear_pointer(&twins->variants, g_hash_table_unref);
+    g_clear_pointer(&twins->pairs, g_ptr_array_unref);
+}

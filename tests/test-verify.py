@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`cornerturn verify`: right variants agree, wrong ones are found, and how that is said."""
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+import graphs
+import tap
+
+WRONG = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-wrong.so"
+SKY = {"stage": "generate", "sample_rate": "1 MHz", "samples": 3000, "n_stations": 3, "n_pols": 2}
+
+
+class Verify(graphs.GraphTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "plugins").mkdir()
+        (self.folder / "plugins" / WRONG.name).symlink_to(WRONG)
+
+    def verify(self, graph, *arguments):
+        return subprocess.run([graphs.COMMAND, "verify", graph, *arguments], cwd=self.folder,
+                              capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "CORNERTURN_PLUGIN_PATH": os.environ[
+                                  "CORNERTURN_PLUGIN_PATH"] + f":{self.folder}/plugins"})
+
+    def agree(self, graph, *arguments):
+        done = self.verify(graph, *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertNotIn("WRONG", done.stdout)
+        return done.stdout
+
+    def differ(self, stages, *arguments):
+        done = self.verify(self.write(stages), *arguments)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(done.stderr.strip(), "graph.yaml does not agree with 'reference'")
+        return done.stdout
+
+    def refuse(self, stages, *arguments):
+        done = self.verify(self.write(stages), *arguments)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        return done.stderr.strip()
+
+    def test_chain(self):
+        """Each node by itself, then the ends of the graph; sinks write nothing."""
+        report = self.agree(self.write({
+            "sky": {**SKY, "invalid": [[1, 100, 30]]},
+            "filter": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": 4},
+            "spectra": {"stage": "fft", "from": "filter"},
+            "delayed": {"stage": "gains", "from": "spectra", "gain": [0.5, 2]},
+            "bits": {"stage": "quantise", "from": "delayed", "type": "ci8", "scale": 4},
+            "visibilities": {"stage": "correlate", "from": "bits", "integration": 50},
+            "power": {"stage": "power", "from": "spectra", "stokes": "IQUV"},
+            "out": {"stage": "file.sink", "from": "visibilities", "path": "v.npy"},
+            "dropped": {"stage": "discard", "from": "power"},
+        }), "--backend", "cpu")
+        self.assertFalse((self.folder / "v.npy").exists())
+        alone, together = report.split("all nodes together")
+        for node in ("sky", "filter", "spectra", "delayed", "bits", "visibilities",
+                     "visibilities.weights", "power"):
+            self.assertRegex(alone, rf"(?m)^{re.escape(node)} +cpu\S* +reference ")
+        self.assertEqual(re.findall(r"(?m)^(\S+) +cpu", together),
+                         ["visibilities", "visibilities.weights", "power"])
+        self.assertIn("filter: (n_taps + 2) u Σ|h| |x|", report)
+        self.assertIn("bits: nothing", report)
+
+    def test_types(self):
+        """Whole streams of every type, in orders that differ."""
+        for type_ in ("ci4", "ci8", "ci16", "ci32", "ci64", "cf16", "cf64", "u8", "i16", "f32"):
+            self.agree(self.write({
+                "sky": {**SKY, "samples": 500, "type": type_},
+                "turned": {"stage": "transpose", "from": "sky", "layout": "[pol station time]"},
+            }), "--backend", "cpu")
+
+    def test_node(self):
+        stages = {"sky": SKY, "filter": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": 4},
+                  "power": {"stage": "power", "from": "filter"}}
+        report = self.agree(self.write(stages), "--node", "filter")
+        self.assertIn("filter ", report)
+        self.assertNotIn("together", report)
+        self.assertNotRegex(report, r"(?m)^(sky|power) ")
+
+    def test_one_variant(self):
+        stages = {"sky": SKY, "filter": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": 4}}
+        report = self.agree(self.write(stages), "--backend", "reference", "--node", "filter")
+        self.assertRegex(report, r"(?m)^filter +reference +runs both ways$")
+        self.agree(self.write(stages), "--against", "cpu", "--variant", "filter=cpu-baseline")
+
+    def test_wrong_elements(self):
+        report = self.differ({"sky": {**SKY, "type": "ci8", "n_stations": 1},
+                              "wrong": {"stage": "wrong.off", "from": "sky"}}, "--backend", "cpu")
+        self.assertRegex(report, r"(?m)^wrong: off by 1, where 0 is allowed, at .*sample \d+$")
+        self.assertNotRegex(report, r"(?m)^sky: off")
+
+    def test_wrong_validity(self):
+        report = self.differ({"sky": {**SKY, "type": "ci8", "n_stations": 1},
+                              "wrong": {"stage": "wrong.invalid", "from": "sky"}},
+                             "--backend", "cpu")
+        self.assertRegex(report, r"(?m)^wrong: \d+ samples are valid on one side alone$")
+
+    def test_too_short(self):
+        report = self.differ({"sky": {**SKY, "samples": 20},
+                              "filter": {"stage": "fir", "from": "sky", "n_channels": 8,
+                                         "n_taps": 4}}, "--backend", "cpu")
+        self.assertIn("filter: gives nothing to compare: the stream is too short", report)
+
+    def test_errors(self):
+        endless = {key: value for key, value in SKY.items() if key != "samples"}
+        fed = {"stage": "input", "layout": "cf32[time pol]", "shape": [-1, 2]}
+        stages = {"sky": SKY, "out": {"stage": "discard", "from": "sky"}}
+        self.assertIn("node 'sky': has no end: say with --duration", self.refuse({"sky": endless}))
+        self.assertIn("node 'x': wants blocks of a program", self.refuse({"x": fed}))
+        self.assertIn("the graph has no node 'nobody'", self.refuse(stages, "--node", "nobody"))
+        self.assertIn("node 'out': has no output", self.refuse(stages, "--node", "out"))
+        self.assertIn("wants auto, reference, cpu", self.refuse(stages, "--against", "gpu"))
+        self.agree(self.write({"sky": endless}), "--duration", "1 ms", "--backend", "cpu")
+
+
+if __name__ == "__main__":
+    tap.main()
