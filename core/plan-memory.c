@@ -49,7 +49,8 @@ drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
     const CtPlanNode *node = node_at(plan, reader->node);
     const CtFootprint *footprint = &node->footprint;
     for (guint i = 0; i < node->n_inputs; i++) {
-        if (node->inputs[i] >= 0 && i != reader->port)
+        if (node->inputs[i] >= 0 && i != reader->port &&
+            ct_stream_axis(link_at(plan, node->inputs[i])->stream, "time") >= 0)
             return FALSE;
     }
     /* A sum may stop for want of room, but nobody who would make room waits for it to go on. */
@@ -60,7 +61,6 @@ drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
             return FALSE;
     }
     return ct_plan_flows(plan, node, reader->port) && node->variant->work &&
-           !node->variant->advance &&
            (is_sum || (footprint->kind == CT_FOOTPRINT_WINDOW && footprint->window == 1 &&
                        footprint->hop == 1)) &&
            node->input_bindings[reader->port].max_samples >= link->max_samples;

@@ -42,89 +42,181 @@ samples_per_firing(const CtPlanNode *node)
     return node->n_inputs > 0 ? node->input_bindings[0].max_samples : 0;
 }
 
-static gsize
-ring_bytes(const CtPlan *plan, const CtPlanNode *node)
+/* "host", "cuda:1" */
+static char *
+describe_place(gint place)
 {
-    gsize bytes = 0;
-    for (guint i = 0; i < node->n_outputs; i++) {
-        if (node->outputs[i] >= 0)
-            bytes += link_at(plan, node->outputs[i])->bytes;
-    }
-    return bytes;
+    return place == CT_HOST ? g_strdup("host") : g_strdup_printf("cuda:%d", place);
+}
+
+/* What the program feeds lies in its own memory. */
+static gboolean
+is_fed(const CtPlan *plan, const CtPlanLink *link)
+{
+    return !node_at(plan, link->writer)->variant->work;
 }
 
 static const gdouble mebi = 1024.0 * 1024.0;
 
+/* ---- tables ---- */
+
+typedef struct {
+    const char *title;
+    gboolean is_number; /* stands on the right */
+} Column;
+
+/* Rows of cells (char **), under the titles. */
+static void
+print_table(GString *text, const Column *columns, guint n, const GPtrArray *rows)
+{
+    g_autofree glong *widths = g_new(glong, n);
+    for (guint c = 0; c < n; c++) {
+        widths[c] = g_utf8_strlen(columns[c].title, -1);
+        for (guint r = 0; r < rows->len; r++)
+            widths[c] = MAX(widths[c], g_utf8_strlen(((char **)g_ptr_array_index(rows, r))[c], -1));
+    }
+    for (guint r = 0; r <= rows->len; r++) {
+        for (guint c = 0; c < n; c++) {
+            const char *cell =
+                r == 0 ? columns[c].title : ((char **)g_ptr_array_index(rows, r - 1))[c];
+            const gint padding = (gint)(widths[c] - g_utf8_strlen(cell, -1));
+            const gboolean right = columns[c].is_number;
+            const gboolean is_last = c + 1 == n;
+            g_string_append_printf(text, "%s%*s%s", c ? "  " : "", right ? padding : 0, "", cell);
+            g_string_append_printf(text, "%*s", right || is_last ? 0 : padding, "");
+        }
+        g_string_append_c(text, '\n');
+    }
+}
+
 /* ---- text ---- */
 
-enum { N_COLUMNS = 7, LAYOUTS = 2 };
-
-static const char *const titles[N_COLUMNS] = {
-    "node", "variant", "layouts", "samples", "ring MiB", "operations", "share",
+static const Column node_columns[] = {
+    {"node", FALSE},   {"variant", FALSE},   {"place", FALSE}, {"layouts", FALSE},
+    {"samples", TRUE}, {"operations", TRUE}, {"share", TRUE},
 };
 
 static char **
-table_row(const CtPlan *plan, const CtPlanNode *node)
+node_row(const CtPlan *plan, const CtPlanNode *node)
 {
-    char **cells = g_new0(char *, N_COLUMNS + 1);
     g_autofree char *inputs = describe_ports(node->n_inputs, node->input_bindings, node->inputs);
     g_autofree char *outputs =
         describe_ports(node->n_outputs, node->output_bindings, node->outputs);
-    cells[0] = g_strdup_printf("%s%s", node->inserted ? "+ " : "", node->name);
-    cells[1] = g_strdup(node->variant->name);
-    cells[LAYOUTS] = *inputs && *outputs ? g_strdup_printf("%s -> %s", inputs, outputs)
-                     : *outputs          ? g_strdup_printf("-> %s", outputs)
-                                         : g_strdup_printf("%s ->", inputs);
-    cells[3] = g_strdup_printf("%" G_GINT64_FORMAT, samples_per_firing(node));
-    cells[4] = g_strdup_printf("%.1f", ring_bytes(plan, node) / mebi);
-    cells[5] = node->operations > 0 ? g_strdup_printf("%.3g", node->operations) : g_strdup("");
-    cells[6] =
-        g_strdup_printf("%.1f%%", plan->seconds > 0 ? 100 * node->seconds / plan->seconds : 0.0);
-    return cells;
+    char *const cells[] = {
+        g_strdup_printf("%s%s", node->inserted ? "+ " : "", node->name),
+        g_strdup(node->variant->name),
+        describe_place(node->place),
+        *inputs && *outputs ? g_strdup_printf("%s -> %s", inputs, outputs)
+        : *outputs          ? g_strdup_printf("-> %s", outputs)
+                            : g_strdup_printf("%s ->", inputs),
+        g_strdup_printf("%" G_GINT64_FORMAT, samples_per_firing(node)),
+        node->operations > 0 ? g_strdup_printf("%.3g", node->operations) : g_strdup(""),
+        g_strdup_printf("%.1f%%", plan->seconds > 0 ? 100 * node->seconds / plan->seconds : 0.0),
+        NULL,
+    };
+    return g_memdup2(cells, sizeof(cells));
 }
 
-static void
-print_row(GString *text, const char *const *cells, const glong *widths)
+static const Column buffer_columns[] = {
+    {"buffer", FALSE}, {"read by", FALSE}, {"place", FALSE}, {"layout", FALSE}, {"firing", TRUE},
+    {"holds", TRUE},   {"MiB", TRUE},      {"at", TRUE},     {"kind", FALSE},
+};
+
+/* "filter", of a further port "filter.weights" */
+static char *
+buffer_name(const CtPlan *plan, const CtPlanLink *link)
 {
-    for (guint c = 0; c < N_COLUMNS; c++) {
-        const guint padding = widths[c] - g_utf8_strlen(cells[c], -1);
-        const gboolean right = c > LAYOUTS;
-        g_string_append_printf(text, "%s%*s%s", c ? "  " : "", right ? padding : 0, "", cells[c]);
-        if (!right)
-            g_string_append_printf(text, "%*s", padding, "");
+    const CtPlanNode *writer = node_at(plan, link->writer);
+    if (link->port == 0)
+        return g_strdup(writer->name);
+    const CtStage *stage = writer->nodes[writer->n_nodes - 1].stage;
+    return g_strdup_printf("%s.%s", writer->name, stage->outputs[link->port].name);
+}
+
+static char **
+buffer_row(const CtPlan *plan, const CtPlanLink *link)
+{
+    g_autoptr(GString) readers = g_string_new(NULL);
+    for (guint r = 0; r < link->readers->len; r++)
+        g_string_append_printf(
+            readers, "%s%s", r ? ", " : "",
+            node_at(plan, g_array_index(link->readers, CtPlanReader, r).node)->name);
+    const gboolean has_place = link->place != CT_HOST && !is_fed(plan, link);
+    char *const cells[] = {
+        buffer_name(plan, link),
+        g_strdup(readers->str),
+        describe_place(link->place),
+        ct_layout_to_string(&link->layout),
+        g_strdup_printf("%" G_GINT64_FORMAT, link->max_samples),
+        g_strdup_printf("%" G_GINT64_FORMAT, link->history + link->capacity),
+        is_fed(plan, link) ? g_strdup("") : g_strdup_printf("%.1f", (gdouble)link->bytes / mebi),
+        has_place ? g_strdup_printf("%" G_GSIZE_FORMAT, link->offset) : g_strdup(""),
+        g_strdup(is_fed(plan, link) ? "the program's"
+                 : link->transient  ? "transient"
+                                    : "ring"),
+        NULL,
+    };
+    return g_memdup2(cells, sizeof(cells));
+}
+
+/* "cuda:0 (NVIDIA H200): 96.0 MiB of 140 GiB, 128 MiB if no buffers shared bytes" */
+static void
+print_totals(GString *text, const CtPlan *plan)
+{
+    g_autofree char *on_host = ct_format_bytes(plan->bytes);
+    g_string_append_printf(text, "host: %s\n", on_host);
+    for (guint d = 0; d < plan->n_devices; d++) {
+        gsize apart = 0;
+        guint n = 0;
+        for (guint l = 0; l < plan->links->len; l++) {
+            const CtPlanLink *link = link_at(plan, l);
+            if (link->place != (gint)d || is_fed(plan, link))
+                continue;
+            apart += link->bytes;
+            n += link->transient;
+        }
+        if (plan->device_bytes[d] == 0)
+            continue;
+        g_autofree char *arena = ct_format_bytes(plan->device_bytes[d]);
+        g_autofree char *memory = ct_format_bytes(plan->devices[d].memory_bytes);
+        g_autofree char *otherwise = ct_format_bytes(apart);
+        g_string_append_printf(text, "cuda:%u (%s): %s of %s", d, plan->devices[d].name, arena,
+                               memory);
+        if (n > 1)
+            g_string_append_printf(text, "; %u transient buffers share bytes, else %s", n,
+                                   otherwise);
+        g_string_append_c(text, '\n');
     }
-    g_string_append_c(text, '\n');
 }
 
 char *
 ct_plan_to_text(const CtPlan *plan)
 {
-    g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-    glong widths[N_COLUMNS];
+    g_autoptr(GPtrArray) nodes = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+    g_autoptr(GPtrArray) buffers = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     guint n_inserted = 0;
-    for (guint c = 0; c < N_COLUMNS; c++)
-        widths[c] = g_utf8_strlen(titles[c], -1);
     for (guint n = 0; n < plan->nodes->len; n++) {
-        char **cells = table_row(plan, node_at(plan, n));
-        g_ptr_array_add(rows, cells);
+        g_ptr_array_add(nodes, node_row(plan, node_at(plan, n)));
         n_inserted += node_at(plan, n)->inserted;
-        for (guint c = 0; c < N_COLUMNS; c++)
-            widths[c] = MAX(widths[c], g_utf8_strlen(cells[c], -1));
     }
+    for (guint l = 0; l < plan->links->len; l++)
+        g_ptr_array_add(buffers, buffer_row(plan, link_at(plan, l)));
     g_autoptr(GString) text = g_string_new(NULL);
-    print_row(text, titles, widths);
-    for (guint r = 0; r < rows->len; r++)
-        print_row(text, g_ptr_array_index(rows, r), widths);
-    g_autofree char *memory = ct_format_bytes(plan->bytes);
-    g_string_append_printf(
-        text,
-        "\n%u nodes, %u of them inserted (+), %u worker%s; %s of rings; predicted "
-        "%.3g s for a second of stream%s\n",
-        plan->nodes->len, n_inserted, plan->n_workers, plan->n_workers == 1 ? "" : "s", memory,
-        plan->seconds,
-        plan->exact ? ""
-                    : "; the graph is too entangled to be sure that no plan "
-                      "is better");
+    print_table(text, node_columns, G_N_ELEMENTS(node_columns), nodes);
+    g_string_append_c(text, '\n');
+    print_table(text, buffer_columns, G_N_ELEMENTS(buffer_columns), buffers);
+    g_string_append_c(text, '\n');
+    print_totals(text, plan);
+    g_string_append_printf(text, "%u nodes, %u of them inserted (+), %u worker%s", plan->nodes->len,
+                           n_inserted, plan->n_workers, plan->n_workers == 1 ? "" : "s");
+    if (plan->queues->len > 0)
+        g_string_append_printf(text, ", %u queue%s of devices, %u block%s in flight",
+                               plan->queues->len, plan->queues->len == 1 ? "" : "s",
+                               plan->n_in_flight, plan->n_in_flight == 1 ? "" : "s");
+    g_string_append_printf(text, "; predicted %.3g s for a second of stream%s\n", plan->seconds,
+                           plan->exact ? ""
+                                       : "; the graph is too entangled to be sure that no plan "
+                                         "is better");
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
@@ -146,18 +238,42 @@ append_quoted(GString *text, const char *string)
     g_string_append_c(text, '"');
 }
 
+static void
+append_dot_node(GString *text, const CtPlan *plan, guint n, const char *indent)
+{
+    const CtPlanNode *node = node_at(plan, n);
+    g_autofree char *label = g_strdup_printf("%s\n%s", node->name, node->variant->name);
+    g_string_append_printf(text, "%sn%u [label=", indent, n);
+    append_quoted(text, label);
+    g_string_append(text, node->inserted ? ", style=dashed];\n" : "];\n");
+}
+
+/* The nodes of a device, in a box of their own. */
+static void
+append_cluster(GString *text, const CtPlan *plan, guint device)
+{
+    g_autofree char *label = g_strdup_printf("cuda:%u\n%s", device, plan->devices[device].name);
+    g_string_append_printf(text, "    subgraph cluster_%u {\n        label=", device);
+    append_quoted(text, label);
+    g_string_append(text, ";\n");
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        if (node_at(plan, n)->place == (gint)device)
+            append_dot_node(text, plan, n, "        ");
+    }
+    g_string_append(text, "    }\n");
+}
+
 char *
 ct_plan_to_dot(const CtPlan *plan)
 {
     g_autoptr(GString) text = g_string_new("digraph plan {\n    rankdir=LR;\n    node "
                                            "[shape=box];\n");
     for (guint n = 0; n < plan->nodes->len; n++) {
-        const CtPlanNode *node = node_at(plan, n);
-        g_autofree char *label = g_strdup_printf("%s\n%s", node->name, node->variant->name);
-        g_string_append_printf(text, "    n%u [label=", n);
-        append_quoted(text, label);
-        g_string_append(text, node->inserted ? ", style=dashed];\n" : "];\n");
+        if (node_at(plan, n)->place == CT_HOST)
+            append_dot_node(text, plan, n, "    ");
     }
+    for (guint d = 0; d < plan->n_devices; d++)
+        append_cluster(text, plan, d);
     for (guint l = 0; l < plan->links->len; l++) {
         const CtPlanLink *link = link_at(plan, l);
         g_autofree char *layout = ct_layout_to_string(&link->layout);
@@ -199,6 +315,23 @@ append_links(GString *text, const char *key, guint n, const gint *links)
 }
 
 static void
+append_place(GString *text, gint place)
+{
+    g_autofree char *name = describe_place(place);
+    g_string_append_printf(text, ", \"place\": \"%s\"", name);
+}
+
+/* null where there is none. */
+static void
+append_index(GString *text, const char *key, gint index)
+{
+    if (index < 0)
+        g_string_append_printf(text, ", \"%s\": null", key);
+    else
+        g_string_append_printf(text, ", \"%s\": %d", key, index);
+}
+
+static void
 append_node(GString *text, const CtPlanNode *node)
 {
     g_string_append(text, "    {\"name\": ");
@@ -211,6 +344,8 @@ append_node(GString *text, const CtPlanNode *node)
     g_string_append(text, "], \"variant\": ");
     ct_json_append_string(text, node->variant->name);
     g_string_append_printf(text, ", \"inserted\": %s", node->inserted ? "true" : "false");
+    append_place(text, node->place);
+    append_index(text, "queue", node->queue);
     append_links(text, "inputs", node->n_inputs, node->inputs);
     append_links(text, "outputs", node->n_outputs, node->outputs);
     g_string_append(text, ", \"input_layouts\": [");
@@ -231,7 +366,7 @@ append_node(GString *text, const CtPlanNode *node)
 }
 
 static void
-append_link(GString *text, const CtPlanLink *link)
+append_link(GString *text, const CtPlan *plan, const CtPlanLink *link)
 {
     g_autofree char *layout = ct_layout_to_string(&link->layout);
     g_autofree char *axes = ct_stream_describe(link->stream);
@@ -251,7 +386,38 @@ append_link(GString *text, const CtPlanLink *link)
         g_string_append_printf(text, "%s{\"node\": %u, \"port\": %u}", r ? ", " : "", reader->node,
                                reader->port);
     }
-    g_string_append(text, "]}");
+    g_string_append_c(text, ']');
+    append_place(text, link->place);
+    if (link->place != CT_HOST && !is_fed(plan, link))
+        g_string_append_printf(text, ", \"offset\": %" G_GSIZE_FORMAT, link->offset);
+    append_index(text, "group", link->transient ? link->group : -1);
+    g_string_append_c(text, '}');
+}
+
+static void
+append_devices(GString *text, const CtPlan *plan)
+{
+    static const char *const kinds[CT_N_QUEUE_KINDS] = {
+        [CT_QUEUE_COMPUTE] = "compute",
+        [CT_QUEUE_TO_DEVICE] = "to device",
+        [CT_QUEUE_TO_HOST] = "to host",
+        [CT_QUEUE_TO_PEER] = "to peer",
+    };
+    g_string_append(text, ",\n  \"queues\": [");
+    for (guint q = 0; q < plan->queues->len; q++) {
+        const CtPlanQueue *queue = &g_array_index(plan->queues, CtPlanQueue, q);
+        g_string_append_printf(text, "%s{\"device\": %d, \"kind\": \"%s\"}", q ? ", " : "",
+                               queue->device, kinds[queue->kind]);
+    }
+    g_string_append(text, "],\n  \"devices\": [");
+    for (guint d = 0; d < plan->n_devices; d++) {
+        g_string_append_printf(text, "%s{\"name\": ", d ? ", " : "");
+        ct_json_append_string(text, plan->devices[d].name);
+        g_string_append_printf(text,
+                               ", \"bytes\": %" G_GSIZE_FORMAT ", \"memory\": %" G_GSIZE_FORMAT "}",
+                               plan->device_bytes[d], plan->devices[d].memory_bytes);
+    }
+    g_string_append_c(text, ']');
 }
 
 char *
@@ -262,6 +428,8 @@ ct_plan_to_json(const CtPlan *plan)
                            "{\n  \"workers\": %u, \"bytes\": %" G_GSIZE_FORMAT ", \"exact\": %s",
                            plan->n_workers, plan->bytes, plan->exact ? "true" : "false");
     append_number(text, "seconds", plan->seconds);
+    append_index(text, "in_flight", (gint)plan->n_in_flight);
+    append_devices(text, plan);
     g_string_append(text, ",\n  \"nodes\": [\n");
     for (guint n = 0; n < plan->nodes->len; n++) {
         append_node(text, node_at(plan, n));
@@ -269,7 +437,7 @@ ct_plan_to_json(const CtPlan *plan)
     }
     g_string_append(text, "  ],\n  \"links\": [\n");
     for (guint l = 0; l < plan->links->len; l++) {
-        append_link(text, link_at(plan, l));
+        append_link(text, plan, link_at(plan, l));
         g_string_append(text, l + 1 < plan->links->len ? ",\n" : "\n");
     }
     g_string_append(text, "  ]\n}\n");

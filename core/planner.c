@@ -134,12 +134,13 @@ plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *r
     return node;
 }
 
-/* The memory of output `port` of the last node, at `place`; returns the link. */
+/* The memory of output `port` of node `n` of the plan, at `place`; returns the link. */
 static guint
-add_link(Build *build, CtPlanNode *writer, guint port, gint place)
+add_link(Build *build, guint n, guint port, gint place)
 {
+    CtPlanNode *writer = g_ptr_array_index(build->plan->nodes, n);
     CtPlanLink *link = g_new0(CtPlanLink, 1);
-    link->writer = build->plan->nodes->len - 1;
+    link->writer = n;
     link->port = port;
     link->stream = writer->output_bindings[port].stream;
     link->layout = writer->output_bindings[port].layout;
@@ -232,7 +233,7 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
     node->operations = step->load.operations;
     node->bytes = step->load.bytes;
     read_link(build, node, 0, link);
-    *made = add_link(build, node, 0, step->to.place);
+    *made = add_link(build, build->plan->nodes->len - 1, 0, step->to.place);
     return TRUE;
 }
 
@@ -257,16 +258,16 @@ find_made(const GArray *made, const CtSpot *spot, const CtStream *stream)
     return -1;
 }
 
-/* Makes every spot at which somebody wants to read the outlet. */
+/* Makes every spot at which somebody wants to read the outlet of node `n` of the plan. */
 static gboolean
-make_spots(Build *build, guint o, const CtArrangement *const *chosen, CtPlanNode *writer,
-           GError **error)
+make_spots(Build *build, guint o, const CtArrangement *const *chosen, guint n, GError **error)
 {
+    const CtPlanNode *writer = g_ptr_array_index(build->plan->nodes, n);
     const CtOutlet *outlet = g_ptr_array_index(build->outlets, o);
     GArray *made = build->made[o];
     const CtStream *stream = writer->output_bindings[outlet->port].stream;
     const Made first = {{writer->output_bindings[outlet->port].layout, writer->place},
-                        add_link(build, writer, outlet->port, writer->place)};
+                        add_link(build, n, outlet->port, writer->place)};
     g_array_append_val(made, first);
     for (guint i = 0; i < outlet->readers->len; i++) {
         const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
@@ -321,8 +322,9 @@ build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **e
         g_assert(link >= 0);
         read_link(build, node, i, link);
     }
+    const guint index = build->plan->nodes->len - 1;
     for (guint o = build->first[n]; o < build->first[n + 1]; o++) {
-        if (!make_spots(build, o, chosen, node, error))
+        if (!make_spots(build, o, chosen, index, error))
             return FALSE;
     }
     return TRUE;

@@ -121,6 +121,13 @@ summarise(const CtPlan *plan)
             g_string_append(text, layout);
         }
         seconds += node->seconds;
+        for (guint i = 0; i < node->n_outputs; i++) {
+            if (node->outputs[i] < 0)
+                continue;
+            const CtPlanLink *link = g_ptr_array_index(plan->links, node->outputs[i]);
+            g_assert_cmpuint(link->writer, ==, n);
+            g_assert_cmpuint(link->port, ==, i);
+        }
         for (guint i = 0; i < node->n_inputs; i++) {
             if (node->inputs[i] < 0)
                 continue;

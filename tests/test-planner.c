@@ -148,6 +148,13 @@ static const Mismatch mismatches[] = {
      "  r: {stage: test.channel-first, from: t.counts}\n",
      "s w t t.counts>transposeu32[channel station pol time] o p q r"
      "|s w t t.counts>transposeu32[channel time station pol] o p q r"},
+    {"both-ports",
+     "  s: {stage: test.source}\n"
+     "  w: {stage: test.weights, from: s}\n"
+     "  t: {stage: test.two, from: [s, w]}\n"
+     "  o: {stage: test.sink, from: t, layout: '[time channel station pol]'}\n"
+     "  p: {stage: test.sink, from: t.counts}\n",
+     "s w t t>transposecf32[time channel station pol] o p"},
     {"blocked",
      "  s: {stage: test.source}\n"
      "  a: {stage: test.blocked, from: s}\n"
@@ -351,14 +358,20 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
          &usual);
     g_autofree char *text = ct_plan_to_text(fixture->plan);
     const char *const wanted =
-        "node *variant *layouts *samples *ring MiB *operations *share\n"
-        "s * cpu * -> cf32?time channel station pol? * 2048 * 3.0 *%\n"
-        "+ s>transpose  cpu * cf32?time channel station pol? -> cf32?channel time station pol? *%\n"
+        "node *variant *place *layouts *samples *operations *share\n"
+        "s * cpu *host * -> cf32?time channel station pol? * 2048 *%\n"
+        "+ s>transpose *cpu *host *cf32?time channel station pol? -> cf32?channel time station "
+        "pol? *2048 *%\n"
         "a *%\n"
-        "o * cf32?channel time station pol? -> * 2048 * 0.0 *%\n"
+        "o *cpu *host *cf32?channel time station pol? -> * 2048 *%\n"
         "\n"
-        "4 nodes, 1 of them inserted (+), 2 workers; 9.0 MiB of rings; predicted * s for a second "
-        "of stream\n";
+        "buffer *read by *place *layout *firing *holds *MiB *at *kind\n"
+        "s *s>transpose *host *cf32?time channel station pol? *2048 *6144 *3.0 *ring\n"
+        "s>transpose *a *host *cf32?channel time station pol? *2048 *6144 *3.0 *ring\n"
+        "a *o *host *cf32?channel time station pol? *2048 *6144 *3.0 *ring\n"
+        "\n"
+        "host: 9.0 MiB\n"
+        "4 nodes, 1 of them inserted (+), 2 workers; predicted * s for a second of stream\n";
     if (!g_pattern_match_simple(wanted, text))
         g_error("wanted: %s\ngiven:  %s", wanted, text);
     g_autofree char *dot = ct_plan_to_dot(fixture->plan);
