@@ -140,7 +140,6 @@ make_defines(Cuda *cuda)
     const gint64 lengths[GENERATE_N_AXES] = {0, model->n_subbands, model->n_stations,
                                              model->n_pols};
     const gint *place = cuda->base.place;
-    g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
     g_autoptr(GString) text = g_string_new(NULL);
 
     cuda->n_inner = cuda->n_outer = 1;
