@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the filter's variants against the reference: types, orders, hops, strides and cuts. */
-#include "../../tests/variant-test.h"
+#include "../../tests/kernel-test.h"
 
 #include <math.h>
 
@@ -14,7 +14,8 @@ static const char *const orders[][2] = {
     {"station time pol", "station time phase pol"}, {"station time pol", "time station pol phase"},
     {"pol station time", "time pol station phase"}, {"time station pol", "phase time station pol"},
     {"time station pol", "time station phase pol"}, {"station pol time", "station pol phase time"},
-    {"time pol station", "phase station time pol"},
+    {"time pol station", "phase station time pol"}, {"station pol time", "time phase station pol"},
+    {"station pol time", "time station phase pol"},
 };
 
 typedef struct {
@@ -96,7 +97,11 @@ test_variants(void)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(1);
 
-    for (guint i = 0; i < 3 * G_N_ELEMENTS(types) * G_N_ELEMENTS(orders); i++) {
+    /* Every problem is a kernel of its own, which takes long to compile where a device is played.
+     */
+    const guint rounds = g_getenv("CORNERTURN_TEST_BACKEND") ? 1 : 3;
+
+    for (guint i = 0; i < rounds * G_N_ELEMENTS(types) * G_N_ELEMENTS(orders); i++) {
         const gint64 n_channels = PICK(random, 1, 1, 2, 3, 4, 7, 13, 16, 32, 64, 100);
         const gint64 n_taps = PICK(random, 1, 2, 3, 8, 9, 16, 17, 33, 64);
         const gint64 hop = PICK(random, n_channels, n_channels, 2 * n_channels,
@@ -105,7 +110,7 @@ test_variants(void)
         const gint64 n_pols = PICK(random, 1, 2);
         const gint64 most = 200000 / (n_channels * n_stations * n_pols * n_taps);
         const gint64 n_outputs = 1 + g_rand_int_range(random, 0, CLAMP(most, 2, 300));
-        check(types[i % G_N_ELEMENTS(types)], orders[i / 3 % G_N_ELEMENTS(orders)], n_channels,
+        check(types[i % G_N_ELEMENTS(types)], orders[i / rounds % G_N_ELEMENTS(orders)], n_channels,
               n_taps, hop, n_outputs, n_stations, n_pols, PICK(random, 0, 0, 0, 1, 5), FALSE,
               random);
     }
@@ -120,11 +125,44 @@ test_extremes(void)
         check(types[i], orders[i % 3], 16, 8, 16, 21, 3, 2, 0, TRUE, random);
 }
 
+/* Kernels of all types, and of what else decides on them: orders, taps, widths, hops. */
+static void
+test_kernels(void)
+{
+    static const struct {
+        gint64 n_channels, n_taps, hop, n_stations;
+        guint order;
+    } cases[] = {
+        {256, 8, 256, 64, 3}, {256, 16, 256, 64, 3}, {256, 8, 256, 64, 0},  {256, 16, 256, 64, 0},
+        {256, 8, 256, 64, 2}, {256, 16, 256, 64, 1}, {256, 64, 256, 8, 3},  {64, 64, 64, 16, 2},
+        {16, 32, 16, 1, 3},   {64, 24, 48, 2, 3},    {1, 64, 4, 1, 3},      {1, 32, 1, 32, 0},
+        {13, 3, 13, 3, 6},    {32, 40, 16, 4, 0},    {4096, 4, 4096, 4, 3}, {256, 1, 256, 64, 2},
+    };
+
+    if (!kernel_test_can())
+        return;
+    for (guint i = 0; i < G_N_ELEMENTS(types); i++)
+        for (guint k = 0; k < G_N_ELEMENTS(cases); k++) {
+            if ((i + k) % 4 != 0)
+                continue;
+            g_autofree char *parameters =
+                g_strdup_printf("{ n_channels: %" G_GINT64_FORMAT ", n_taps: %" G_GINT64_FORMAT
+                                ", hop: %" G_GINT64_FORMAT " }",
+                                cases[k].n_channels, cases[k].n_taps, cases[k].hop);
+            g_autofree char *axes =
+                g_strdup_printf("time:-1 station:%" G_GINT64_FORMAT " pol:2", cases[k].n_stations);
+            VariantTest *test = variant_test_new("fir", parameters, types[i], axes);
+            kernel_test_compile(test, orders[cases[k].order], 1024);
+            variant_test_free(test);
+        }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/fir/variants", test_variants);
     g_test_add_func("/fir/extremes", test_extremes);
+    g_test_add_func("/fir/kernels", test_kernels);
     return g_test_run();
 }

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the filter's kernels share: where threads are, vectors of samples, and the sums of windows
+ * that slide.
+ *
+ * A thread makes VECTOR neighbouring series of outputs over a chunk of time. Its sums run over
+ * k = 0, 1, … by fused multiply-adds, wherever the stream was cut. Constants of the compilation:
+ *   IN, OUT        types of samples and outputs
+ *   N_TAPS, N_CHANNELS, HOP
+ *   N_TIMES        outputs that are made side by side by different threads
+ *   VECTOR         elements of a thread along the last axis, dense in the output
+ *   PHASES_APART   whether that axis is phase: then each of them has coefficients of its own
+ *   TAPS_SHARED    whether coefficients are in shared memory; VECTOR is 1 then
+ *   THREADS        of a block
+ *   MIN_BLOCKS     blocks that shall fit a multiprocessor */
+#pragma once
+
+#include "cornerturn/kernel.h"
+#include "fir-axes.h"
+
+#define N_SETS (PHASES_APART ? VECTOR : 1)
+/* Rows that are read before they are needed, and then filtered together. */
+#define AHEAD 4
+
+/* Elements side by side in memory, read and written at once where they are aligned to that. */
+template <typename T> struct alignas(VECTOR * sizeof(T)) Vector {
+    T item[VECTOR];
+};
+typedef Vector<OUT> Outputs;
+
+/* Samples as they are read, in whole registers: unpacked where they are used. */
+template <int bytes> struct alignas(bytes) Words {
+    uint32 word[bytes / 4];
+};
+template <> struct Words<2> {
+    uint16 word;
+};
+template <> struct Words<1> {
+    uint8 word;
+};
+union Samples {
+    Words<VECTOR * sizeof(IN)> words;
+    Vector<IN> vector;
+};
+
+__device__ inline void
+load(Samples &samples, const uint8 *from)
+{
+    samples.words = *(const Words<VECTOR * sizeof(IN)> *)from;
+}
+
+/* Samples that lie `apart` bytes apart. */
+__device__ inline void
+gather(Samples &samples, const uint8 *from, int64 apart)
+{
+#pragma unroll
+    for (int i = 0; i < VECTOR; i++)
+        samples.vector.item[i] = *(const IN *)(from + i * apart);
+}
+
+/* `dense`: side by side and aligned; otherwise they go `apart` bytes apart. */
+__device__ inline void
+store(uint8 *to, const Outputs &outputs, bool dense, int64 apart)
+{
+    if (dense) {
+        *(Outputs *)to = outputs;
+    } else {
+#pragma unroll
+        for (int i = 0; i < VECTOR; i++)
+            *(OUT *)(to + i * apart) = outputs.item[i];
+    }
+}
+
+/* h · x + sum, rounded once. */
+__device__ inline ct_cf32
+multiply_add(float h, ct_complex<float> x, ct_cf32 sum)
+{
+    return {fmaf(h, x.re, sum.re), fmaf(h, x.im, sum.im)};
+}
+
+__device__ inline ct_f32
+multiply_add(float h, ct_complex<float> x, ct_f32 sum)
+{
+    return fmaf(h, x.re, sum);
+}
+
+/* Where a thread is. */
+struct Place {
+    const uint8 *in;
+    uint8 *out;
+    uint32 phase, time;
+
+    __device__ void
+    move(const FirAxes &axes, uint32 axis, uint32 index)
+    {
+        in += index * axes.in[axis];
+        out += index * axes.out[axis];
+        phase = axis == axes.phase ? index : phase;
+        time = axis == axes.time ? index : time;
+    }
+
+    /* Along all axes but the last `n_left`, by what is left of the index; returns the chunk. */
+    __device__ uint32
+    move_outside(const FirAxes &axes, uint32 n_left, uint32 left)
+    {
+        for (uint32 axis = axes.n_axes - n_left; axis-- > 0; left /= axes.length[axis])
+            move(axes, axis, left % axes.length[axis]);
+        in += left * axes.chunk * HOP * axes.sample;
+        out += left * axes.chunk * axes.output;
+        return left;
+    }
+};
+
+/* Outputs of a thread in a chunk. */
+__device__ inline int
+count_outputs(const FirAxes &axes, uint32 chunk, uint32 time)
+{
+    const int64 left = axes.n_outputs - chunk * axes.chunk;
+    const int64 n = (left < axes.chunk ? left : axes.chunk) - time;
+
+    return n <= 0 ? 0 : (int)((n + N_TIMES - 1) / N_TIMES);
+}
+
+/* Coefficients of a thread: in registers or, where there are many, in shared memory. */
+#if TAPS_SHARED
+#define TAP_GROUPS ((N_TAPS + 3) / 4)
+struct alignas(16) TapGroup {
+    float tap[4];
+};
+
+struct Taps {
+    TapGroup *own; /* [TAP_GROUPS][THREADS], of which a thread uses its column alone */
+
+    __device__
+    Taps(const float *taps, uint32 phase)
+    {
+        __shared__ TapGroup groups[TAP_GROUPS][THREADS];
+        own = &groups[0][threadIdx.x];
+        for (int k = 0; k < N_TAPS; k++)
+            own[k / 4 * THREADS].tap[k % 4] = taps[(int64)k * N_CHANNELS + phase];
+    }
+
+    __device__ float
+    get(int k, int) const
+    {
+        return own[k / 4 * THREADS].tap[k % 4];
+    }
+
+    /* Those that are read on may not be kept in registers from before. */
+    __device__ void
+    forget() const
+    {
+        asm volatile("" ::: "memory");
+    }
+};
+#else
+struct Taps {
+    float tap[N_TAPS][N_SETS];
+
+    __device__
+    Taps(const float *taps, uint32 phase)
+    {
+#pragma unroll
+        for (int k = 0; k < N_TAPS; k++)
+#pragma unroll
+            for (int i = 0; i < N_SETS; i++)
+                tap[k][i] = taps[(int64)k * N_CHANNELS + phase + i];
+    }
+
+    __device__ float
+    get(int k, int i) const
+    {
+        return tap[k][i % N_SETS];
+    }
+
+    __device__ void
+    forget() const
+    {
+    }
+};
+#endif
+
+/* The outputs under way where windows N_TIMES apart share all rows of N_CHANNELS samples but one:
+ * item[j] is the sum of the jth output from here on, over the rows that have been. */
+struct Sums {
+    OUT item[N_TAPS - 1 + (N_TAPS == 1)][VECTOR] = {};
+
+    /* AHEAD more rows complete as many outputs: a row is the last of the first one's window, the
+     * one before the last of the next one's, … */
+    __device__ void
+    add(Outputs (&made)[AHEAD], const Samples (&samples)[AHEAD], const Taps &taps)
+    {
+        taps.forget();
+#pragma unroll
+        for (int i = 0; i < VECTOR; i++) {
+            ct_complex<float> x[AHEAD];
+#pragma unroll
+            for (int row = 0; row < AHEAD; row++)
+                x[row] = ct_load<float>(samples[row].vector.item[i]);
+#pragma unroll
+            for (int j = 0; j < AHEAD + N_TAPS - 1; j++) {
+                OUT sum = {};
+                if (j < N_TAPS - 1)
+                    sum = item[j][i];
+#pragma unroll
+                for (int row = 0; row < AHEAD; row++)
+                    if (row <= j && j < row + N_TAPS)
+                        sum = multiply_add(taps.get(N_TAPS - 1 - j + row, i), x[row], sum);
+                if (j < AHEAD)
+                    made[j].item[i] = sum;
+                else
+                    item[j - AHEAD][i] = sum;
+            }
+        }
+    }
+};
