@@ -7,10 +7,15 @@ import re
 import subprocess
 import unittest
 
+import numpy
+
 import graphs
 import tap
 
 WRONG = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-wrong.so"
+# Where the environment names a backend, the run is for that.
+GIVEN = os.environ.get("CORNERTURN_TEST_BACKEND")
+BACKEND = GIVEN or "cpu"
 SKY = {"stage": "generate", "sample_rate": "1 MHz", "samples": 3000, "n_stations": 3, "n_pols": 2}
 
 
@@ -55,13 +60,13 @@ class Verify(graphs.GraphTest):
             "power": {"stage": "power", "from": "spectra", "stokes": "IQUV"},
             "out": {"stage": "file.sink", "from": "visibilities", "path": "v.npy"},
             "dropped": {"stage": "discard", "from": "power"},
-        }), "--backend", "cpu")
+        }), "--backend", BACKEND)
         self.assertFalse((self.folder / "v.npy").exists())
         alone, together = report.split("all nodes together")
         for node in ("sky", "filter", "spectra", "delayed", "bits", "visibilities",
                      "visibilities.weights", "power"):
-            self.assertRegex(alone, rf"(?m)^{re.escape(node)} +cpu\S* +reference ")
-        self.assertEqual(re.findall(r"(?m)^(\S+) +cpu", together),
+            self.assertRegex(alone, rf"(?m)^{re.escape(node)} +c\S* +reference ")
+        self.assertEqual(re.findall(rf"(?m)^(\S+) +{BACKEND}", together),
                          ["visibilities", "visibilities.weights", "power"])
         self.assertIn("filter: (n_taps + 2) u Σ|h| |x|", report)
         self.assertIn("bits: nothing", report)
@@ -72,7 +77,30 @@ class Verify(graphs.GraphTest):
             self.agree(self.write({
                 "sky": {**SKY, "samples": 500, "type": type_},
                 "turned": {"stage": "transpose", "from": "sky", "layout": "[pol station time]"},
-            }), "--backend", "cpu")
+            }), "--backend", BACKEND)
+
+    def test_ranges(self):
+        """Streams of different ranges side by side, in all places of the axis that joins them, shifted
+        by a number of samples that changes, and down to few bits."""
+        delays = numpy.array([[0, 3.4, -5, 0, 2, 7], [1, 2.7, -9, 0, 4, 4]]) * 1e-6
+        numpy.save(self.folder / "delays.npy", delays)
+        ranges = [(0, 4001, 3), (130, 3000, 1), (-60, 600, 2)]
+        for layout in ("[time station pol]", "[time pol station]", "[station time pol]",
+                       "[pol station time]"):
+            sources = {f"s{i}": {**SKY, "type": "ci16", "centre_frequency": "50 MHz", "seed": i,
+                                 "layout": layout, "start": start, "samples": n,
+                                 "n_stations": stations}
+                       for i, (start, n, stations) in enumerate(ranges)}
+            self.agree(self.write({
+                **sources,
+                "all": {"stage": "stack", "from": list(sources), "axis": "station"},
+                "beams": {"stage": "stack", "from": ["s0", "s0"], "axis": "beam"},
+                "floats": {"stage": "convert", "from": "all", "type": "cf32"},
+                "lined": {"stage": "delay", "from": "floats", "delays": "delays.npy",
+                          "step": "5 ms"},
+                "scaled": {"stage": "gains", "from": "lined", "gain": [0.1, 0.2], "inverse": True},
+                "bits": {"stage": "quantise", "from": "scaled", "type": "ci4", "scale": 1e-4},
+            }), "--backend", BACKEND)
 
     def test_node(self):
         stages = {"sky": SKY, "filter": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": 4},
@@ -82,18 +110,21 @@ class Verify(graphs.GraphTest):
         self.assertNotIn("together", report)
         self.assertNotRegex(report, r"(?m)^(sky|power) ")
 
+    @unittest.skipIf(GIVEN, f"for backends other than {GIVEN}")
     def test_one_variant(self):
         stages = {"sky": SKY, "filter": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": 4}}
         report = self.agree(self.write(stages), "--backend", "reference", "--node", "filter")
         self.assertRegex(report, r"(?m)^filter +reference +runs both ways$")
         self.agree(self.write(stages), "--against", "cpu", "--variant", "filter=cpu-baseline")
 
+    @unittest.skipIf(GIVEN, f"for backends other than {GIVEN}")
     def test_wrong_elements(self):
         report = self.differ({"sky": {**SKY, "type": "ci8", "n_stations": 1},
                               "wrong": {"stage": "wrong.off", "from": "sky"}}, "--backend", "cpu")
         self.assertRegex(report, r"(?m)^wrong: off by 1, where 0 is allowed, at .*sample \d+$")
         self.assertNotRegex(report, r"(?m)^sky: off")
 
+    @unittest.skipIf(GIVEN, f"for backends other than {GIVEN}")
     def test_wrong_validity(self):
         report = self.differ({"sky": {**SKY, "type": "ci8", "n_stations": 1},
                               "wrong": {"stage": "wrong.invalid", "from": "sky"}},
@@ -116,6 +147,23 @@ class Verify(graphs.GraphTest):
         self.assertIn("node 'out': has no output", self.refuse(stages, "--node", "out"))
         self.assertIn("wants auto, reference, cpu", self.refuse(stages, "--against", "gpu"))
         self.agree(self.write({"sky": endless}), "--duration", "1 ms", "--backend", "cpu")
+
+    def test_pipelines(self):
+        """Those of pipelines/, small."""
+        spiral = ["sky.samples=4000", "sky.n_stations=5"]
+        beams = spiral + ["pointing.n_beams=3"]
+        for name, settings in {
+                "spectrometer": ["sky.duration='1 ms'", "average.length=5"],
+                "fx-correlator": ["sky.duration='0.4 ms'", "sky.n_stations=5",
+                                  "visibilities.integration=4"],
+                "beamformer": ["sky.duration='0.5 ms'", "sky.n_stations=5", "average.length=7"],
+                "lofar-imaging": [*spiral, "sky.samples=6400", "visibilities.integration=4"],
+                "lofar-1": beams,
+                "lofar-2": [*beams, "visibilities.integration=3"]}.items():
+            assignments = [word for setting in settings for word in ("--set", setting)]
+            with self.subTest(name):
+                self.agree(graphs.SOURCE_ROOT / "pipelines" / f"{name}.yaml", *assignments,
+                           "--backend", BACKEND)
 
 
 if __name__ == "__main__":
