@@ -24,7 +24,12 @@ static const gdouble peer_copy_rate = 200e9;
 /* What enqueuing a firing's kernels costs. */
 static const gdouble launch_seconds = 5e-6;
 
+/* What a firing on a device aims at: long enough for launches and the bus to count little. */
 static const gsize usual_device_bytes = 32 << 20;
+
+/* Of a device that does not tell its clocks. */
+static const gdouble usual_device_bandwidth = 1e12;
+static const gdouble usual_device_peak = 1e13;
 
 /* Single-precision operations per clock: two units of fused multiply-adds, lanes of the vector. */
 static const gdouble operations_per_clock[CT_N_ISAS] = {
@@ -117,6 +122,12 @@ ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *i
         load->bytes += sample_bytes(&last->outputs[i], &outputs[i]);
 }
 
+static gdouble
+told(gdouble given, gdouble usual)
+{
+    return given > 0 ? given : usual;
+}
+
 /* Seconds that a second of stream costs by the firings that it takes. */
 static gdouble
 launches(const CtMachine *machine, const CtLoad *load)
@@ -129,8 +140,11 @@ ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow 
                 const CtLoad *load, gint place)
 {
     const gboolean on_host = place == CT_HOST;
-    const gdouble bandwidth = on_host ? machine->bandwidth : machine->devices[place].bandwidth;
-    const gdouble peak = on_host ? machine->peak[variant->isa] : machine->devices[place].peak;
+    const gdouble bandwidth = on_host
+                                  ? machine->bandwidth
+                                  : told(machine->devices[place].bandwidth, usual_device_bandwidth);
+    const gdouble peak = on_host ? machine->peak[variant->isa]
+                                 : told(machine->devices[place].peak, usual_device_peak);
     const gdouble efficiency = CLAMP(row->efficiency, 1e-4, 1);
     const gdouble seconds =
         load->rate * MAX(load->bytes / bandwidth, load->operations / peak) / efficiency;

@@ -251,14 +251,14 @@ refuse(const CtPlan *plan, gint place, gsize wanted, gsize there, const char *wh
     gint64 n_samples;
     if (__builtin_add_overflow(largest->capacity, largest->history, &n_samples))
         n_samples = G_MAXINT64;
+    const gboolean on_host = place == CT_HOST;
     g_autofree char *message = g_strdup_printf(
-        "the rings of this graph want %s%s%s, but %s has %s; the largest is that behind '%s': %s "
+        "the rings of this graph want %s%s, but %s has %s; the largest is that behind '%s': %s "
         "of %s, %" G_GINT64_FORMAT " samples (%s) of %" G_GSIZE_FORMAT
         " bytes are %s; a smaller `block`%s needs less",
-        total, place == CT_HOST ? "" : " of ", place == CT_HOST ? "" : "device memory", whose,
-        there_is, writer->name, layout, axes, n_samples, samples,
-        of_granule / (gsize)largest->granule, of_largest,
-        place == CT_HOST ? "" : ", or a smaller --in-flight,");
+        total, on_host ? "" : " of device memory", whose, there_is, writer->name, layout, axes,
+        n_samples, samples, of_granule / (gsize)largest->granule, of_largest,
+        on_host ? "" : " or --in-flight");
     if (writer->graph_node)
         return ct_graph_error(writer->graph_node, NULL, CT_ERROR_MEMORY, error, "%s", message);
     g_set_error_literal(error, CT_ERROR, CT_ERROR_MEMORY, message);

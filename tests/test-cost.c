@@ -2,6 +2,8 @@
 /* Tests of the model: what nodes ask of the machine, and how long that takes. */
 #include "cost.h"
 
+#include <math.h>
+
 static gdouble
 ten_per_sample(G_GNUC_UNUSED const CtNode *node)
 {
@@ -108,6 +110,51 @@ test_seconds(void)
                       3.75);
 }
 
+static gboolean
+next_are_peers(guint from, guint to)
+{
+    return from + 1 == to;
+}
+
+/* A device has roofs of its own, whatever the workers, and launches. */
+static void
+test_device(void)
+{
+    const CtDeviceInfo devices[] = {{.bandwidth = 100, .peak = 10},
+                                    {.bandwidth = 1000, .peak = 100},
+                                    {.bandwidth = 0, .peak = 0}};
+    CtMachine machine;
+    ct_machine_init(&machine, 4);
+    g_assert_cmpuint(machine.n_devices, ==, 0);
+    machine.devices = devices;
+    machine.n_devices = G_N_ELEMENTS(devices);
+    machine.device_bytes = 1 << 30;
+    const CtVariant variant = {.name = "cuda", .backend = CT_CUDA};
+    const CtRow row = {"[...] -> [...]", 0.5};
+    const CtLoad load = {.operations = 10, .bytes = 200, .rate = 3};
+    g_assert_cmpfloat_with_epsilon(ct_cost_seconds(&machine, &variant, &row, &load, 0), 12, 1e-6);
+    g_assert_cmpfloat_with_epsilon(ct_cost_seconds(&machine, &variant, &row, &load, 1), 1.2, 1e-6);
+    /* One that does not tell. */
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &load, 2), <, 1e-3);
+    /* In and out, 3 GB each, over a bus of some 10 to 100 GB/s; a peer is nearer. */
+    const CtLoad copy = {.bytes = 2e9, .rate = 3};
+    machine.are_peers = next_are_peers;
+    const gdouble to_device = ct_cost_copy_seconds(&machine, &copy, CT_HOST, 0);
+    g_assert_cmpfloat(to_device, >, 0.03);
+    g_assert_cmpfloat(to_device, <, 0.3);
+    g_assert_cmpfloat(ct_cost_copy_seconds(&machine, &copy, 1, CT_HOST), ==, to_device);
+    g_assert_cmpfloat(ct_cost_copy_seconds(&machine, &copy, 0, 1), <, to_device);
+    g_assert_cmpfloat(ct_cost_copy_seconds(&machine, &copy, 1, 0), ==, HUGE_VAL);
+    machine.are_peers = NULL;
+    g_assert_cmpfloat(ct_cost_copy_seconds(&machine, &copy, 0, 1), ==, HUGE_VAL);
+    /* Firings of a tenth the size are ten times as many. */
+    machine.device_bytes = 1 << 10;
+    const gdouble many = ct_cost_copy_seconds(&machine, &copy, CT_HOST, 0);
+    machine.device_bytes = 10 << 10;
+    const gdouble few = ct_cost_copy_seconds(&machine, &copy, CT_HOST, 0);
+    g_assert_cmpfloat_with_epsilon((many - to_device) / (few - to_device), 10, 1e-2);
+}
+
 static void
 test_machine(void)
 {
@@ -127,6 +174,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cost/load", test_load);
     g_test_add_func("/cost/seconds", test_seconds);
+    g_test_add_func("/cost/device", test_device);
     g_test_add_func("/cost/machine", test_machine);
     return g_test_run();
 }

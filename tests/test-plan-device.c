@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of plans with devices: how large firings are there, queues, what is refused and printed. */
+#include "planning.h"
+
+#include <string.h>
+
+/* Blocks of 1 MiB: 2048 samples of 8 channels, 4 stations, 2 pols, cf32. */
+static const CtPlanOptions with_device = {
+    .n_workers = 2,
+    .backend = CT_N_BACKENDS,
+    .cache_bytes = 1 << 20,
+    .device_bytes = 1 << 20,
+    .n_devices = 2,
+    .devices = devices,
+};
+
+static const CtPlanNode *
+node_at(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->nodes, i);
+}
+
+static void
+check_link(const CtPlanLink *link, gint place, gint64 max_samples, gint64 history, gint64 capacity)
+{
+    g_assert_cmpint(link->place, ==, place);
+    g_assert_cmpint(link->max_samples, ==, max_samples);
+    g_assert_cmpint(link->history, ==, history);
+    g_assert_cmpint(link->capacity, ==, capacity);
+    if (ct_stream_axis(link->stream, "time") < 0)
+        return;
+    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
+    g_assert_cmpuint(
+        link->bytes, ==,
+        ct_layout_strides(&link->layout, link->stream, history + capacity, length, stride));
+}
+
+/* ---- sizes ---- */
+
+static const char chain[] =
+    "  s: {stage: test.source, samples: -1, backend: cpu}\n"
+    "  a: {stage: test.pass, from: s, backend: cuda}\n"
+    "  w: {stage: test.window, from: a, window: 16, hop: 4, backend: cuda}\n"
+    "  v: {stage: test.window, from: w, hop: 100, sum: true, backend: cuda}\n"
+    "  o: {stage: test.sink, from: v}\n";
+
+static void
+test_chain(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    plan(fixture, chain, &with_device);
+    /* Three blocks between queues. */
+    check_link(link_of(fixture, "s", 0), CT_HOST, 2048, 0, 3 * 2048);
+    g_assert_cmpint(node_named(fixture, "s>copy")->batch, ==, 2048);
+    check_link(link_of(fixture, "s>copy", 0), 0, 2048, 0, 3 * 2048);
+    /* On one queue a block, or two with a history. */
+    check_link(link_of(fixture, "a", 0), 0, 2048, 15, 2 * 2048 + 15);
+    g_assert_cmpint(node_named(fixture, "w")->input_bindings[0].max_samples, ==, 511 * 4 + 16);
+    check_link(link_of(fixture, "w", 0), 0, 512, 0, 512);
+    g_assert_cmpint(node_named(fixture, "v")->input_bindings[0].max_samples, ==, 512);
+    check_link(link_of(fixture, "v", 0), 0, 6, 0, 3 * 6);
+    check_link(link_of(fixture, "v>copy", 0), CT_HOST, 6, 0, 3 * 6);
+    for (guint n = 0; n < fixture->plan->nodes->len; n++)
+        g_assert_true(node_at(fixture->plan, n)->batch == 0 ||
+                      node_at(fixture->plan, n) == node_named(fixture, "s>copy"));
+
+    /* As many as are asked for; what the host reads from has room for it at work. */
+    CtPlanOptions options = with_device;
+    options.n_in_flight = 1;
+    plan(fixture, chain, &options);
+    check_link(link_of(fixture, "s>copy", 0), 0, 2048, 0, 2048);
+    check_link(link_of(fixture, "v", 0), 0, 6, 0, 6);
+    check_link(link_of(fixture, "v>copy", 0), CT_HOST, 6, 0, 3 * 6);
+    options.n_in_flight = 7;
+    plan(fixture, chain, &options);
+    g_assert_cmpuint(fixture->plan->n_in_flight, ==, 7);
+    check_link(link_of(fixture, "s>copy", 0), 0, 2048, 0, 7 * 2048);
+    check_link(link_of(fixture, "v>copy", 0), CT_HOST, 6, 0, 7 * 6);
+}
+
+/* Firings of the host stay in its cache, and a whole number of them makes a block. */
+static void
+test_host_firings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    CtPlanOptions options = with_device;
+    options.cache_bytes = 100 << 10;
+    plan(fixture, chain, &options);
+    check_link(link_of(fixture, "s", 0), CT_HOST, 128, 0, 3 * 2048);
+    g_assert_cmpint(node_named(fixture, "s>copy")->batch, ==, 2048);
+    check_link(link_of(fixture, "s>copy", 0), 0, 2048, 0, 3 * 2048);
+    /* No more than a block at once. */
+    options.cache_bytes = 64 << 20;
+    plan(fixture, chain, &options);
+    check_link(link_of(fixture, "s", 0), CT_HOST, 2048, 0, 3 * 2048);
+}
+
+/* Blocks are of so many samples that windows leave no remainder, and as long as the source says. */
+static void
+test_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1, backend: cuda}\n"
+         "  w: {stage: test.window, from: s, window: 30, hop: 10, backend: cuda}\n"
+         "  x: {stage: test.window, from: w, window: 3, hop: 3, backend: cuda}\n"
+         "  o: {stage: test.sink, from: x}\n",
+         &with_device);
+    g_assert_cmpint(link_of(fixture, "s", 0)->max_samples, ==, 2040);
+    g_assert_cmpint(link_of(fixture, "w", 0)->max_samples, ==, 204);
+    g_assert_cmpint(link_of(fixture, "x", 0)->max_samples, ==, 68);
+    /* A little longer rather than with a remainder, but not much. */
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1, backend: cuda}\n"
+         "  w: {stage: test.window, from: s, window: 3000, hop: 3000, backend: cuda}\n"
+         "  x: {stage: test.window, from: w, window: 3, hop: 3, backend: cpu}\n",
+         &with_device);
+    g_assert_cmpint(link_of(fixture, "s", 0)->max_samples, ==, 3000);
+    g_assert_cmpint(link_of(fixture, "w", 0)->max_samples, ==, 1);
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1, backend: cuda}\n"
+         "  w: {stage: test.window, from: s, window: 30000, hop: 30000, backend: cuda}\n"
+         "  x: {stage: test.sink, from: w}\n",
+         &with_device);
+    g_assert_cmpint(link_of(fixture, "s", 0)->max_samples, ==, 2048);
+    g_assert_cmpint(link_of(fixture, "w", 0)->max_samples, ==, 1);
+    /* The graph's word. */
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1, backend: cpu, block: {time: 500}}\n"
+         "  a: {stage: test.pass, from: s, backend: cuda}\n"
+         "  o: {stage: test.sink, from: a}\n",
+         &with_device);
+    check_link(link_of(fixture, "s", 0), CT_HOST, 500, 0, 1500);
+    check_link(link_of(fixture, "s>copy", 0), 0, 500, 0, 1500);
+    /* A short stream wants no more than itself. */
+    plan(fixture,
+         "  s: {stage: test.source, samples: 10, backend: cpu}\n"
+         "  a: {stage: test.pass, from: s, backend: cuda}\n",
+         &with_device);
+    check_link(link_of(fixture, "s>copy", 0), 0, 10, 0, 30);
+}
+
+/* What every firing goes through as a whole makes it longer; sums themselves do not count. */
+static void
+test_wholes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    /* Weights of 1 MiB, samples of 2. */
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1, channels: 32768, backend: cpu}\n"
+         "  w: {stage: test.weights, from: s}\n"
+         "  t: {stage: test.two, from: [s, w], backend: cuda}\n",
+         &with_device);
+    g_assert_cmpint(link_of(fixture, "s>copy", 0)->max_samples, ==, 2);
+    check_link(link_of(fixture, "w>copy", 0), 0, 1, 0, 2);
+    /* A sum of 64 KiB, samples of 64 KiB: four of them each. */
+    CtPlanOptions options = with_device;
+    options.device_bytes = 64 << 10;
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1, channels: 1024, backend: cpu}\n"
+         "  v: {stage: test.window, from: s, hop: 1000, sum: true, backend: cuda}\n"
+         "  o: {stage: test.sink, from: v}\n",
+         &options);
+    g_assert_cmpint(link_of(fixture, "s>copy", 0)->max_samples, ==, 4);
+    g_assert_cmpint(link_of(fixture, "v", 0)->max_samples, ==, 1);
+    /* Behind a sum of the host, it is what there is. */
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1}\n"
+         "  v: {stage: test.window, from: s, hop: 1000, sum: true, backend: cpu}\n"
+         "  a: {stage: test.pass, from: v, backend: cuda}\n"
+         "  x: {stage: test.window, from: a, hop: 10, sum: true, backend: cuda}\n",
+         &with_device);
+    g_assert_cmpint(link_of(fixture, "a", 0)->max_samples, ==, 2048);
+}
+
+/* Strides of axes outside time are multiples of 16 bytes. */
+static void
+test_padding(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    CtPlanOptions options = with_device;
+    options.device_bytes = 1001 * 16;
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1, type: ci8, channels: 4, stations: 1,\n"
+         "      layout: '[channel time station pol]', backend: cuda}\n"
+         "  a: {stage: test.window, from: s, window: 3, backend: cuda}\n"
+         "  o: {stage: test.sink, from: a}\n",
+         &options);
+    const CtPlanLink *link = link_of(fixture, "s", 0);
+    g_assert_cmpint(link->max_samples, ==, 1001);
+    g_assert_cmpint(link->history, ==, 2);
+    g_assert_cmpint(link->capacity, ==, 2 * 1001 + 2 + 2);
+    g_assert_cmpuint(link->bytes, ==, 4 * 2008 * 4);
+}
+
+/* ---- queues ---- */
+
+static void
+check_queue(const Fixture *fixture, const char *name, gint device, CtQueueKind kind, gint queue)
+{
+    const CtPlanNode *node = node_named(fixture, name);
+    g_assert_cmpint(node->queue, ==, queue);
+    const CtPlanQueue *given = &g_array_index(fixture->plan->queues, CtPlanQueue, queue);
+    g_assert_cmpint(given->device, ==, device);
+    g_assert_cmpint(given->kind, ==, kind);
+}
+
+static void
+test_queues(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    plan(fixture,
+         "  s: {stage: test.source, backend: cpu}\n"
+         "  a: {stage: test.pass, from: s, backend: cuda}\n"
+         "  b: {stage: test.pass, from: a, backend: cuda}\n"
+         "  c: {stage: test.pass, from: b, backend: 'cuda:1'}\n"
+         "  d: {stage: test.any, from: c}\n"
+         "  e: {stage: test.pass, from: d, backend: 'cuda:1'}\n",
+         &with_device);
+    g_assert_cmpuint(fixture->plan->n_devices, ==, 2);
+    g_assert_cmpuint(fixture->plan->queues->len, ==, 7);
+    g_assert_cmpint(node_named(fixture, "s")->queue, ==, -1);
+    check_queue(fixture, "s>copy", 0, CT_QUEUE_TO_DEVICE, 0);
+    check_queue(fixture, "a", 0, CT_QUEUE_COMPUTE, 1);
+    check_queue(fixture, "b", 0, CT_QUEUE_COMPUTE, 1);
+    check_queue(fixture, "b>copy", 0, CT_QUEUE_TO_PEER, 2);
+    check_queue(fixture, "c", 1, CT_QUEUE_COMPUTE, 3);
+    check_queue(fixture, "c>copy", 1, CT_QUEUE_TO_HOST, 4);
+    check_queue(fixture, "d>copy", 1, CT_QUEUE_TO_DEVICE, 5);
+    check_queue(fixture, "e", 1, CT_QUEUE_COMPUTE, 6);
+    /* What one device makes is what the other takes. */
+    g_assert_cmpint(link_of(fixture, "b>copy", 0)->max_samples, ==,
+                    link_of(fixture, "b", 0)->max_samples);
+    /* A copy in the graph is work like any other. */
+    plan(fixture,
+         "  s: {stage: test.source, backend: cuda}\n"
+         "  a: {stage: copy, from: s, backend: cuda}\n",
+         &with_device);
+    check_queue(fixture, "a", 0, CT_QUEUE_COMPUTE, 0);
+}
+
+/* ---- what does not fit ---- */
+
+static void
+test_memory(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    load(fixture, "  s: {stage: test.source, samples: -1, block: {time: 1000000}, backend: cuda}\n"
+                  "  w: {stage: test.window, from: s, window: 16, backend: cuda}\n"
+                  "  v: {stage: test.window, from: w, hop: 1000000, sum: true, backend: cuda}\n"
+                  "  o: {stage: test.sink, from: v}\n");
+    g_autoptr(GError) error = NULL;
+    fixture->plan = ct_plan_new(fixture->graph, fixture->registry, &with_device, &error);
+    g_assert_error(error, CT_ERROR, CT_ERROR_MEMORY);
+    g_assert_cmpstr(
+        error->message, ==,
+        "g.yaml:2:3: node 's': the rings of this graph want 1.4 GiB of device memory, but cuda:0 "
+        "(first) has 1.0 GiB; the largest is that behind 's': cf32[time channel station pol] of "
+        "time (length unknown), channel 8, station 4, pol 2, 2000030 samples (2 × 1000000 of a "
+        "firing, 15 more, 15 of history) of 512 bytes are 977 MiB; a smaller `block` or "
+        "--in-flight needs less");
+}
+
+/* ---- printing ---- */
+
+static void
+test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1, backend: cpu}\n"
+         "  a: {stage: test.pass, from: s, backend: cuda}\n"
+         "  b: {stage: test.pass, from: a, backend: cuda}\n"
+         "  o: {stage: test.sink, from: b}\n",
+         &with_device);
+    g_autofree char *text = ct_plan_to_text(fixture->plan);
+    const char *const wanted =
+        "*\n+ s>copy *cuda *cuda:0 *\na *cuda *cuda:0 *\n"
+        "*\ns *s>copy *host *2048 *6144 *3.0 *ring\n"
+        "s>copy *a *cuda:0 *2048 *6144 *3.0 *0 *ring\n"
+        "a *b *cuda:0 *2048 *2048 *1.0 *3145728 *transient\n"
+        "b *b>copy *cuda:0 *2048 *6144 *3.0 *4194304 *ring\n"
+        "b>copy *o *host *2048 *6144 *3.0 *ring\n"
+        "\n"
+        "host: 6.0 MiB\n"
+        "cuda:0 (first): 7.0 MiB of 1.0 GiB\n"
+        "6 nodes, 2 of them inserted (+), 2 workers, 3 queues of devices, 3 blocks in flight; "
+        "predicted * s for a second of stream\n";
+    if (!g_pattern_match_simple(wanted, text))
+        g_error("wanted: %s\ngiven:  %s", wanted, text);
+    g_autofree char *dot = ct_plan_to_dot(fixture->plan);
+    g_assert_nonnull(strstr(dot, "    subgraph cluster_0 {\n        label=\"cuda:0\\nfirst\";\n"
+                                 "        n1 [label=\"s>copy\\ncuda\", style=dashed];\n"));
+    g_autofree char *json = ct_plan_to_json(fixture->plan);
+    g_assert_nonnull(strstr(json, "\"queues\": [{\"device\": 0, \"kind\": \"to device\"}, "
+                                  "{\"device\": 0, \"kind\": \"compute\"}, "
+                                  "{\"device\": 0, \"kind\": \"to host\"}]"));
+    g_assert_nonnull(strstr(json, "\"devices\": [{\"name\": \"first\", \"bytes\": 7340032, "
+                                  "\"memory\": 1073741824}]"));
+    g_assert_nonnull(strstr(json, "\"place\": \"cuda:0\", \"offset\": 3145728, \"group\": 2}"));
+    g_assert_nonnull(strstr(json, "\"place\": \"host\", \"queue\": null"));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    static const struct {
+        const char *path;
+        void (*test)(Fixture *fixture, gconstpointer data);
+    } tests[] = {
+        {"/plan-device/chain", test_chain},     {"/plan-device/host-firings", test_host_firings},
+        {"/plan-device/blocks", test_blocks},   {"/plan-device/wholes", test_wholes},
+        {"/plan-device/padding", test_padding}, {"/plan-device/queues", test_queues},
+        {"/plan-device/memory", test_memory},   {"/plan-device/printing", test_printing},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(tests); i++)
+        g_test_add(tests[i].path, Fixture, NULL, set_up, tests[i].test, tear_down);
+    return g_test_run();
+}
