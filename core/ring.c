@@ -404,9 +404,10 @@ ct_ring_writer_landed(CtRing *ring)
 void
 ct_ring_read_after(const CtRing *ring, const CtBlock *block, GPtrArray *events)
 {
+    if (ring->feed)
+        return; /* Nothing enqueued has written it. */
     const gint64 begin = place_of(ring, block->data);
-    if (!ring->feed)
-        add_event(ring, &ring->in_flight, begin, begin + block->n_samples, events);
+    add_event(ring, &ring->in_flight, begin, begin + block->n_samples, events);
 }
 
 void

@@ -61,15 +61,22 @@ ct_run_devices_new(const CtPlan *plan, GError **error)
 }
 
 void
-ct_run_devices_free(CtRunDevices *self)
+ct_run_devices_unpin(CtRunDevices *self)
 {
-    if (!self)
-        return;
     ct_run_devices_synchronize(self);
     for (guint i = 0; i < self->pinned->len; i++) {
         const CtPinned *pinned = &g_array_index(self->pinned, CtPinned, i);
         pinned->driver->host_unregister(pinned->memory);
     }
+    g_array_set_size(self->pinned, 0);
+}
+
+void
+ct_run_devices_free(CtRunDevices *self)
+{
+    if (!self)
+        return;
+    ct_run_devices_unpin(self);
     for (guint i = 0; i < self->n_queues; i++) {
         CtRunQueue *queue = &self->queues[i];
         ct_device_free(queue->device, queue->scratch);

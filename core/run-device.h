@@ -39,6 +39,8 @@ guint8 *ct_run_devices_memory(const CtRunDevices *self, const CtPlanLink *link);
 /* Pins host memory, so that copies run beside the processor's work. Memory that cannot be pinned is
  * copied all the same, only slower. */
 void ct_run_devices_pin(CtRunDevices *self, gpointer memory, gsize bytes);
+/* Waits until nothing runs, and lets go of what was pinned: it may be freed. */
+void ct_run_devices_unpin(CtRunDevices *self);
 /* Waits until nothing runs: before memory that is in use may go. */
 void ct_run_devices_synchronize(const CtRunDevices *self);
 /* Allocates the scratch of every queue, as large as its nodes have asked for. */

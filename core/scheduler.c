@@ -713,9 +713,11 @@ ct_scheduler_free(CtScheduler *scheduler)
         ct_firing_clear(&scheduler->nodes[i]);
         ct_endpoint_free(scheduler->endpoints[i]);
     }
-    ct_run_devices_free(scheduler->devices);
+    if (scheduler->devices)
+        ct_run_devices_unpin(scheduler->devices);
     for (guint r = 0; r < scheduler->n_rings; r++)
         ct_ring_free(scheduler->rings[r]);
+    ct_run_devices_free(scheduler->devices);
     g_free(scheduler->runners);
     g_free(scheduler->own);
     g_free(scheduler->endpoints);

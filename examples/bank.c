@@ -35,10 +35,11 @@ static const char graph[] =
     "backend: cuda\n"
     "stages:\n"
     "  receiver: { stage: input, layout: 'f32[time]', shape: [-1], sample_rate: 2 GHz,\n"
-    "              first_frequency: 0 Hz }\n"
+    "              first_frequency: 0 Hz, backend: cuda }\n"
     "  filter:   { stage: fir, from: receiver, n_channels: %d, n_taps: %d }\n"
     "  spectra:  { stage: fft, from: filter }\n"
-    "  program:  { stage: output, from: spectra, layout: 'cf32[time channel]' }\n";
+    "  program:  { stage: output, from: spectra, layout: 'cf32[time channel]',\n"
+    "              backend: cuda }\n";
 
 static gboolean
 open_driver(Driver *driver)

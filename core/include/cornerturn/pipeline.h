@@ -121,10 +121,10 @@ CT_EXPORT gboolean ct_pipeline_take(CtPipeline *pipeline, const char *node, gdou
 CT_EXPORT void ct_pipeline_give_back(CtPipeline *pipeline, const char *node);
 /* ---- blocks in a device's memory ----
  *
- * Where an `input` or an `output` has `backend: cuda`, `data` above is an address on that device
- * and nothing is copied to or from the host. Without a stream of the program's, what it feeds must
- * be complete, what it takes is, and what it gives back it has done with; `released` is called when
- * the device has read the block. */
+ * Where an `input` or an `output` itself has `backend: cuda`, `data` above is an address on that
+ * device and nothing is copied to or from the host. Without a stream of the program's, what it
+ * feeds must be complete, what it takes is, and what it gives back it has done with; `released` is
+ * called when the device has read the block. */
 
 /* After the start: the program's work on `node`, an `input` or `output` on a device, is enqueued on
  * its CUstream `stream` (of the device's primary context), so that neither waits on the host: the
