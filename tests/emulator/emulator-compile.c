@@ -38,6 +38,9 @@ static const char *const fixed_options[] = {
     "-fvisibility=hidden",
     "-ftrivial-auto-var-init=pattern",
     EMULATOR_SANITIZE,
+#ifndef EMULATOR_CHECKS
+    "-fno-sanitize-recover=undefined",
+#endif
 };
 static const char *const include_options[] = {
     "-DCT_EMULATED",

@@ -114,7 +114,7 @@ enter(const char *symbol)
 }
 
 int
-emulator_enter(const char *symbol, Context **context)
+emulator_enter_anyway(const char *symbol, Context **context)
 {
     const int failure = enter(symbol);
     if (failure)
@@ -122,7 +122,13 @@ emulator_enter(const char *symbol, Context **context)
     if (!current || !current->uses)
         return INVALID_CONTEXT;
     *context = current;
-    return current->fault;
+    return 0;
+}
+
+int
+emulator_enter(const char *symbol, Context **context)
+{
+    return emulator_enter_anyway(symbol, context) ?: (*context)->fault;
 }
 
 Context *

@@ -200,11 +200,11 @@ cuMemAlloc_v2(CtCuAddress *address, size_t bytes)
 int
 cuMemFree_v2(CtCuAddress address)
 {
-    ENTER(context);
+    ENTER_ANYWAY(context);
     if (!address)
         return 0;
     emulator_context_wait(context);
-    return release(address, PLACE_DEVICE, TRUE, INVALID_VALUE);
+    return release(address, PLACE_DEVICE, TRUE, INVALID_VALUE) ?: context->fault;
 }
 
 int
@@ -222,9 +222,9 @@ cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
 int
 cuMemFreeHost(void *memory)
 {
-    ENTER(context);
+    ENTER_ANYWAY(context);
     emulator_context_wait(context);
-    return release((CtCuAddress)memory, PLACE_PINNED, TRUE, INVALID_VALUE);
+    return release((CtCuAddress)memory, PLACE_PINNED, TRUE, INVALID_VALUE) ?: context->fault;
 }
 
 int
@@ -250,7 +250,9 @@ cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
 int
 cuMemHostUnregister(void *memory)
 {
-    ENTER(context);
+    ENTER_ANYWAY(context);
     emulator_context_wait(context);
-    return release((CtCuAddress)memory, PLACE_PINNED, FALSE, HOST_MEMORY_NOT_REGISTERED);
+    const int failure =
+        release((CtCuAddress)memory, PLACE_PINNED, FALSE, HOST_MEMORY_NOT_REGISTERED);
+    return failure ?: context->fault;
 }

@@ -89,12 +89,12 @@ cuModuleLoadData(CtCuModule *result, const void *image)
 int
 cuModuleUnload(CtCuModule module)
 {
-    ENTER(context);
+    ENTER_ANYWAY(context);
     if (!module || module->context != context)
         return INVALID_HANDLE;
     emulator_context_wait(context);
     module_free(module);
-    return 0;
+    return context->fault;
 }
 
 int

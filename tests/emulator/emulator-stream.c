@@ -303,14 +303,14 @@ cuStreamCreate(CtCuStream *stream, unsigned flags)
 int
 cuStreamDestroy_v2(CtCuStream stream)
 {
-    ENTER(context);
+    ENTER_ANYWAY(context);
     pthread_mutex_lock(&context->lock);
     const gboolean found = stream && g_ptr_array_remove(context->streams, stream);
     pthread_mutex_unlock(&context->lock);
     if (!found)
         return INVALID_HANDLE;
     stream_free(stream);
-    return 0;
+    return context->fault;
 }
 
 int
@@ -351,14 +351,13 @@ cuEventCreate(CtCuEvent *event, unsigned flags)
 int
 cuEventDestroy_v2(CtCuEvent event)
 {
-    ENTER(context);
-    (void)context;
+    ENTER_ANYWAY(context);
     if (!event)
         return INVALID_HANDLE;
     recording_release(event->recording);
     pthread_mutex_destroy(&event->lock);
     g_free(event);
-    return 0;
+    return context->fault;
 }
 
 int

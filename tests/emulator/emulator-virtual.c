@@ -176,8 +176,7 @@ cuMemAddressReserve(CtCuAddress *address, size_t bytes, size_t alignment, CtCuAd
 int
 cuMemAddressFree(CtCuAddress address, size_t bytes)
 {
-    ENTER(context);
-    (void)context;
+    ENTER_ANYWAY(context);
     lock_table();
     Reservation *reservation = reservation_of(address);
     const gboolean fits = reservation && reservation->address == address &&
@@ -189,7 +188,7 @@ cuMemAddressFree(CtCuAddress address, size_t bytes)
         g_free(reservation);
     }
     unlock_table();
-    return fits ? 0 : INVALID_VALUE;
+    return fits ? context->fault : INVALID_VALUE;
 }
 
 int
@@ -231,8 +230,7 @@ cuMemCreate(CtCuAllocation *allocation, size_t bytes, const CtCuMemAllocationPro
 int
 cuMemRelease(CtCuAllocation allocation)
 {
-    ENTER(context);
-    (void)context;
+    ENTER_ANYWAY(context);
     Physical *physical = (Physical *)(guintptr)allocation;
     lock_table();
     const gboolean found = g_ptr_array_find(table.physical, physical, NULL) && !physical->released;
@@ -241,7 +239,7 @@ cuMemRelease(CtCuAllocation allocation)
         physical_drop(physical);
     }
     unlock_table();
-    return found ? 0 : INVALID_VALUE;
+    return found ? context->fault : INVALID_VALUE;
 }
 
 int
@@ -273,8 +271,7 @@ cuMemMap(CtCuAddress address, size_t bytes, size_t offset, CtCuAllocation alloca
 int
 cuMemUnmap(CtCuAddress address, size_t bytes)
 {
-    ENTER(context);
-    (void)context;
+    ENTER_ANYWAY(context);
     lock_table();
     Reservation *reservation = reservation_of(address);
     guint end = 0;
@@ -292,7 +289,7 @@ cuMemUnmap(CtCuAddress address, size_t bytes)
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     }
     unlock_table();
-    return fits ? 0 : INVALID_VALUE;
+    return fits ? context->fault : INVALID_VALUE;
 }
 
 int

@@ -72,15 +72,20 @@ const Settings *emulator_settings(void);
 int emulator_injected(const char *symbol, int failure);
 /* What every call with a context begins with: the thread's context, or the error to return. */
 int emulator_enter(const char *symbol, Context **context);
+/* The same for calls that give something back: that they do even after a fault, which they return.
+ */
+int emulator_enter_anyway(const char *symbol, Context **context);
 Context *emulator_context(int device);
 
-#define ENTER(context)                                                                             \
+#define ENTER_BY(enter, context)                                                                   \
     Context *context;                                                                              \
     do {                                                                                           \
-        const int entered = emulator_enter(__func__, &context);                                    \
+        const int entered = enter(__func__, &context);                                             \
         if (entered)                                                                               \
             return entered;                                                                        \
     } while (0)
+#define ENTER(context)        ENTER_BY(emulator_enter, context)
+#define ENTER_ANYWAY(context) ENTER_BY(emulator_enter_anyway, context)
 
 /* Says what a program or a kernel did wrong, and ends the process. */
 void emulator_fatal(const char *format, ...) G_GNUC_PRINTF(1, 2) G_GNUC_NORETURN;

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The emulator tells what a program or a kernel does wrong, and fails where it is told to. */
+#include "emulator-test.h"
+
+enum { N = EMULATOR_THREADS };
+
+static gboolean
+is_sanitized(const char *kind)
+{
+    return strstr(g_getenv("CORNERTURN_SANITIZER") ?: "", kind) != NULL;
+}
+
+/* ---- kernels that end the process ---- */
+
+static const struct {
+    const char *name;
+    const char *source; /* the kernel's body */
+    const char *words;  /* on standard error */
+    const char *kind;   /* the sanitizer that has other words for it */
+} mistakes[] = {
+    {"divergent",
+     "if (threadIdx.x < 32)\n __syncthreads();\nelse {\n x[threadIdx.x] = 1;\n __syncthreads();\n}",
+     "*wait at different barriers: test.cu:4: k, block (0 0 0), thread (0 0 0); test.cu:7*", NULL},
+    {"stuck", "if (threadIdx.x % 2)\n __syncwarp();\nelse\n __syncthreads();",
+     "*test.cu:4*__syncwarp waits for threads of its warp (mask ffffffff) that never come*", NULL},
+    {"mismatch",
+     "if (threadIdx.x % 2)\n __syncwarp();\nelse\n x[threadIdx.x] = __ballot_sync(0xffffffff, 1);",
+     "*threads of a warp do different things together*", NULL},
+    {"mask", "__syncwarp(1);", "*a mask that leaves it out*", NULL},
+    {"misaligned", "*(float2 *)(x + 1 + 2 * threadIdx.x / 1000) = {1, 2};",
+     "*test.cu:3: k*not aligned to its type*", "undefined"},
+    {"unaligned-shared", "__shared__ int s[64];\n*(int4 *)s = {};",
+     "*test.cu:4: k*not aligned to its type*", "undefined"},
+    {"bounds", "int y[4] = {};\ny[n + 4] = 1;\nx[threadIdx.x] = y[threadIdx.x % 4];",
+     "*test.cu:4: k*an index is out of bounds*", "undefined"},
+    {"shared", "__shared__ char s[63];\nchar *p = s;\np[threadIdx.x] = 1;",
+     "*k writes beside an array of 63 bytes of shared memory*", "address"},
+    {"too-much-shared", "__shared__ char s[49153];\ns[0] = 1;", "*more than 48 KiB*", NULL},
+    {"beside", "x[threadIdx.x + 1] = 0;", "*wrote beside an allocation of 256 bytes*", "address"},
+    {"copy", "__shared__ alignas(16) int s[8];\nct(s + 1, x);",
+     "*an asynchronous copy is not aligned*", NULL},
+    {"assert", "assert(n > 0);", "*test.cu:3: k*the assertion `n > 0' fails*", NULL},
+};
+
+/* Launches k with N ints of memory and n = 0, and frees the memory. */
+static void
+run_body(const char *body)
+{
+    g_autofree char *source =
+        g_strdup_printf("inline void ct(void *to, const void *from) { ct_cp_async16(to, from); }\n"
+                        "extern \"C\" __global__ void k(int *x, int n) {\n%s\n}\n",
+                        body);
+    CtCuModule module;
+    CtCuAddress x;
+    const CtCuFunction function = emulator_test_kernel(source, &module);
+    succeed(cu->alloc(&x, 4 * N));
+    succeed(emulator_test_launch(function, NULL, x, 0));
+    succeed(cu->free(x));
+    succeed(cu->module_unload(module));
+}
+
+static void
+test_mistake(gconstpointer data)
+{
+    const guint m = GPOINTER_TO_UINT(data);
+    if (g_test_subprocess()) {
+        if (emulator_test_begin())
+            run_body(mistakes[m].source);
+        return;
+    }
+    if (!emulator_test_begin())
+        return;
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_test_trap_assert_failed();
+    if (!mistakes[m].kind || !is_sanitized(mistakes[m].kind))
+        g_test_trap_assert_stderr(mistakes[m].words);
+}
+
+/* ---- orders ---- */
+
+/* A race, which the order of the threads decides: two orders, two answers. */
+static void
+test_order(void)
+{
+    static const char body[] = "__shared__ int s[64];\n"
+                               "s[threadIdx.x] = n;\n"
+                               "__syncthreads();\n"
+                               "s[threadIdx.x] = (int)threadIdx.x;\n"
+                               "x[threadIdx.x] = s[63 - threadIdx.x];\n"
+                               "if (threadIdx.x == 0 && x[0] != 0) __trap();\n";
+    if (is_sanitized("thread")) {
+        g_test_skip("the thread sanitizer tells at once");
+        return;
+    }
+    if (g_test_subprocess()) {
+        g_setenv("CORNERTURN_EMULATOR_ORDER", g_getenv("ORDER"), TRUE);
+        if (emulator_test_begin())
+            run_body(body);
+        return;
+    }
+    if (!emulator_test_begin())
+        return;
+    g_setenv("ORDER", "", TRUE);
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_test_trap_assert_passed();
+    g_setenv("ORDER", "reverse", TRUE);
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_test_trap_assert_failed();
+}
+
+/* ---- failures to order ---- */
+
+static void
+fail_to_allocate(void)
+{
+    CtCuAddress x;
+    gpointer pinned;
+    succeed(cu->alloc(&x, 64));
+    fail_with(CT_CUDA_ERROR_OUT_OF_MEMORY, cu->alloc(&x, 64));
+    succeed(cu->alloc(&x, 64));
+    fail_with(CT_CUDA_ERROR_OUT_OF_MEMORY, cu->host_alloc(&pinned, 64, 0));
+    fail_with(719, cu->context_synchronize());
+    succeed(cu->context_synchronize());
+}
+
+/* An asynchronous fault stays. */
+static void
+fail_to_run(void)
+{
+    CtCuModule module;
+    CtCuAddress x, y;
+    CtCuStream stream;
+    CtCuEvent event;
+    const CtCuFunction function = emulator_test_kernel(
+        "extern \"C\" __global__ void k(int *x, int n) { x[threadIdx.x] = n; }", &module);
+    succeed(cu->alloc(&x, 4 * N));
+    succeed(cu->stream_create(&stream, CT_CU_STREAM_NON_BLOCKING));
+    succeed(cu->event_create(&event, 0));
+    succeed(emulator_test_launch(function, stream, x, 1));
+    succeed(cu->stream_synchronize(stream));
+    succeed(emulator_test_launch(function, stream, x, 2));
+    succeed(cu->event_record(event, stream));
+    fail_with(700, cu->event_synchronize(event));
+    fail_with(700, cu->stream_synchronize(stream));
+    fail_with(700, cu->alloc(&y, 4));
+    fail_with(700, cu->context_synchronize());
+    /* What is given back is so all the same. */
+    fail_with(700, cu->free(x));
+    fail_with(700, cu->event_destroy(event));
+    fail_with(700, cu->stream_destroy(stream));
+    fail_with(700, cu->module_unload(module));
+    emulator_test_end();
+    succeed(cu->init(0));
+    g_assert_true(emulator_test_begin());
+    succeed(cu->alloc(&x, EMULATOR_MEMORY));
+    succeed(cu->free(x));
+    emulator_test_end();
+}
+
+static const struct {
+    const char *name, *failures;
+    void (*run)(void);
+} orders[] = {
+    {"allocations", "cuMemAlloc_v2:2,cuMemHostAlloc:1,cuCtxSynchronize:1", fail_to_allocate},
+    {"launch", "launch:2", fail_to_run},
+};
+
+static void
+test_failure(gconstpointer data)
+{
+    const guint o = GPOINTER_TO_UINT(data);
+    if (g_test_subprocess()) {
+        g_setenv("CORNERTURN_EMULATOR_FAIL", orders[o].failures, TRUE);
+        if (emulator_test_begin())
+            orders[o].run();
+        return;
+    }
+    if (!emulator_test_begin())
+        return;
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_test_trap_assert_passed();
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (guint m = 0; m < G_N_ELEMENTS(mistakes); m++) {
+        g_autofree char *path = g_strconcat("/emulator-faults/mistake/", mistakes[m].name, NULL);
+        g_test_add_data_func(path, GUINT_TO_POINTER(m), test_mistake);
+    }
+    g_test_add_func("/emulator-faults/order", test_order);
+    for (guint o = 0; o < G_N_ELEMENTS(orders); o++) {
+        g_autofree char *path = g_strconcat("/emulator-faults/failure/", orders[o].name, NULL);
+        g_test_add_data_func(path, GUINT_TO_POINTER(o), test_failure);
+    }
+    return g_test_run();
+}
