@@ -37,7 +37,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     const Power *power = self->power = ct_power_new(prepare, 1);
     self->in_bytes = ct_type_info(power->boxes.in_type)->bytes;
     self->out_bytes = ct_type_info(power->boxes.out_type)->bytes;
-    self->n_parameters = power->stokes == POWER_IQUV ? 4 : 1;
+    self->n_parameters = power->stokes == POWER_NONE ? 0 : power->stokes == POWER_I ? 1 : 4;
     if (power->stokes == POWER_NONE) {
         self->square = compile(self, prepare->device, "power_square", error);
         return self->square != NULL;

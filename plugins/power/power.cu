@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Powers: squared moduli, or Stokes parameters of two polarisations.
  *
- * IN, OUT: types of elements; N_PARAMETERS: 1 (I) or 4; IS_CIRCULAR: 1 where pol is R, L. */
+ * IN, OUT: types of elements; N_PARAMETERS: 0 (squared moduli), 1 (I) or 4; IS_CIRCULAR: 1 where
+ * pol is R, L. */
 #include "device-map-kernel.h"
 
+__device__ inline OUT
+square(const ct_complex<OUT> &x)
+{
+    return x.re * x.re + x.im * x.im;
+}
+
+#if N_PARAMETERS == 0
+extern "C" __global__ void
+__launch_bounds__(DEVICE_MAP_THREADS) power_square(const DeviceMap map)
+{
+    map_each<IN, OUT>(map, [](const IN &x) { return square(ct_load<OUT>(x)); });
+}
+
+#else
 /* I Q U V; see README.md for the signs. */
 struct Parameters {
     OUT parameters[N_PARAMETERS];
@@ -17,12 +32,6 @@ struct Pair {
 template <> struct alignas(16) MapWord<32> {
     uint32 x, y, z, w, a, b, c, d;
 };
-
-__device__ inline OUT
-square(const ct_complex<OUT> &x)
-{
-    return x.re * x.re + x.im * x.im;
-}
 
 __device__ inline Parameters
 find_parameters(const IN &first, const IN &second)
@@ -38,12 +47,6 @@ find_parameters(const IN &first, const IN &second)
         found.parameters[3] = IS_CIRCULAR ? difference : im;
     }
     return found;
-}
-
-extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS) power_square(const DeviceMap map)
-{
-    map_each<IN, OUT>(map, [](const IN &x) { return square(ct_load<OUT>(x)); });
 }
 
 /* Polarisations and parameters innermost. */
@@ -119,3 +122,4 @@ __launch_bounds__(DEVICE_MAP_THREADS) power_planes(const DeviceMap map, int64 po
     else
         find_planes<width>(map, pol, stokes);
 }
+#endif

@@ -97,7 +97,7 @@ test_kernels(void)
         variant_test_free(test);
         if (!ct_type_info(types[i])->is_complex)
             continue;
-        for (guint all = 0; all < 2; all++) {
+        for (guint all = i < 2 ? 0 : 1; all < 2; all++) {
             test = variant_test_new("power", all ? "{ stokes: IQUV }" : "{ stokes: I }", types[i],
                                     "time:64 station:7 pol:2");
             kernel_test_compile(test, pairs, 64);
