@@ -182,7 +182,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (self->n_cells > 1)
         prepare->scratch_bytes = (gsize)(n_cells * self->n_numbers) * sizeof(gdouble);
     prepare->upload_bytes =
-        (gsize)((prepare->outputs[0].max_samples + 1) * self->integrate->n_lanes) * sizeof(guint32);
+        (gsize)(self->integrate->max_sums * self->integrate->n_lanes) * sizeof(guint32);
     prepare->n_items = 1;
     return compile_all(self, error) && allocate(self, error);
 }
@@ -306,10 +306,12 @@ work(gpointer state, const CtWork *work, GError **error)
     State *self = state;
     const CtBlock *out = &work->outputs[0], *weights = &work->outputs[1];
     const gboolean averages = self->integrate->averages && out->data;
-    const gsize count_bytes = (gsize)(out->n_samples * self->integrate->n_lanes) * sizeof(guint32);
+    const gsize n_counts =
+        (gsize)(MAX(out->n_samples, weights->n_samples) * self->integrate->n_lanes);
     gpointer counts = NULL;
-    if (count_bytes > 0 && (weights->data || averages)) {
-        counts = ct_queue_upload(work->queue, self->integrate->counts, count_bytes, error);
+    if (n_counts > 0 && (weights->data || averages)) {
+        counts = ct_queue_upload(work->queue, self->integrate->counts, n_counts * sizeof(guint32),
+                                 error);
         if (!counts)
             return FALSE;
     }

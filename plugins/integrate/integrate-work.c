@@ -63,7 +63,9 @@ ct_integrate_new(CtPrepare *prepare, const IntegrateMethod *method, GError **err
     self->in_lanes =
         self->method.lanes && numbers <= INTEGRATE_LANES && INTEGRATE_LANES % numbers == 0;
     const gsize n_sums = (gsize)(self->n_groups * (self->in_lanes ? INTEGRATE_LANES : numbers));
-    const gsize n_counts = (gsize)((prepare->outputs[0].max_samples + 2) * self->n_lanes);
+    /* Either port may be one that nobody reads. */
+    self->max_sums = MAX(prepare->outputs[0].max_samples, prepare->outputs[1].max_samples);
+    const gsize n_counts = (gsize)((self->max_sums + 2) * self->n_lanes);
     self->sums = method ? g_try_new0(double, n_sums) : NULL;
     self->counts = g_try_new0(guint32, n_counts);
     if ((method && !self->sums) || !self->counts) {

@@ -39,6 +39,7 @@ typedef struct {
     gboolean in_lanes; /* sums are [group][INTEGRATE_LANES], else [group][fast][part] */
     gint in_time, out_time, weights_time;
     gint64 n_lanes;
+    gint64 max_sums; /* of a firing */
     guint32 *counts; /* [sum of the firing][lane]: valid samples; one sum more is in the making */
     gint64 making;   /* index of that one */
     double *sums;
