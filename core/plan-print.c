@@ -167,13 +167,9 @@ print_totals(GString *text, const CtPlan *plan)
     g_string_append_printf(text, "host: %s\n", on_host);
     for (guint d = 0; d < plan->n_devices; d++) {
         gsize apart = 0;
-        guint n = 0;
         for (guint l = 0; l < plan->links->len; l++) {
             const CtPlanLink *link = link_at(plan, l);
-            if (link->place != (gint)d || is_fed(plan, link))
-                continue;
-            apart += link->bytes;
-            n += link->transient;
+            apart += link->place == (gint)d && !is_fed(plan, link) ? link->bytes : 0;
         }
         if (plan->device_bytes[d] == 0)
             continue;
@@ -182,9 +178,8 @@ print_totals(GString *text, const CtPlan *plan)
         g_autofree char *otherwise = ct_format_bytes(apart);
         g_string_append_printf(text, "cuda:%u (%s): %s of %s", d, plan->devices[d].name, arena,
                                memory);
-        if (n > 1)
-            g_string_append_printf(text, "; %u transient buffers share bytes, else %s", n,
-                                   otherwise);
+        if (apart > plan->device_bytes[d])
+            g_string_append_printf(text, ", %s if no buffers shared bytes", otherwise);
         g_string_append_c(text, '\n');
     }
 }

@@ -259,9 +259,11 @@ batch_of(const Sizes *sizes, guint n, guint port, gint64 wanted)
     const CtPlanNode *node = node_at(plan, n);
     if (!ct_plan_flows(plan, node, port))
         return 0;
-    /* A device takes whole blocks, which then pass through it undivided. */
+    /* A device takes whole blocks, which then pass through it undivided. Other devices, and the
+     * program, have blocks of their own. */
+    const CtPlanNode *writer = node_at(plan, link_at(plan, node->inputs[port])->writer);
     if (sizes->spans[n] > 0)
-        return link_at(plan, node->inputs[port])->place == CT_HOST && wanted > 1 ? wanted : 0;
+        return writer->place == CT_HOST && writer->variant->work && wanted > 1 ? wanted : 0;
     /* A firing of few samples would spend its time on what it goes through as a whole: it is worth
      * to wait for as many bytes of input, of those that it is to see. */
     const gsize whole = ct_plan_bytes_of_sums(plan, node) + ct_plan_bytes_of_statics(plan, node);
@@ -339,10 +341,12 @@ capacity_of(const Sizes *sizes, const CtPlanLink *link, const Demand *demand)
     if (link->place == CT_HOST && !demand->crosses)
         return roomy;
     gint64 firings = demand->crosses ? sizes->plan->n_in_flight : 1;
-    /* What a reader is left with lies behind where the next lap begins. */
-    if (link->history > 0)
+    /* What a reader is left with lies behind where the next lap begins; a block that the host
+     * fills, beside one that is copied. */
+    if (link->history > 0 || (link->place == CT_HOST && made < demand->fresh))
         firings = MAX(firings, 2);
-    gint64 capacity = multiply(firings, MAX(made, demand->crosses ? demand->fresh : 0));
+    const gint64 block = demand->crosses ? MAX(made, demand->fresh) : made;
+    gint64 capacity = multiply(firings, multiply((block + made - 1) / made, made));
     /* The history is moved in front of every lap: it shall be worth the while. */
     capacity = MAX(add(capacity, link->history), multiply(laps_to_history, link->history));
     return demand->is_held ? MAX(capacity, roomy) : capacity;
@@ -381,9 +385,11 @@ ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes)
     for (guint i = 0; i < plan->links->len; i++) {
         CtPlanLink *link = link_at(plan, i);
         size_link(&sizes, link);
-        node_at(plan, link->writer)->output_bindings[link->port].max_samples = link->max_samples;
+        const CtPlanNode *writer = node_at(plan, link->writer);
+        writer->output_bindings[link->port].max_samples = link->max_samples;
         gsize sum;
-        if (link->place == CT_HOST)
+        /* What the program feeds lies in its own memory. */
+        if (link->place == CT_HOST && writer->variant->work)
             plan->bytes = __builtin_add_overflow(plan->bytes, link->bytes, &sum) ? G_MAXSIZE : sum;
     }
 }

@@ -87,6 +87,11 @@ test_host_firings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_link(link_of(fixture, "s", 0), CT_HOST, 128, 0, 3 * 2048);
     g_assert_cmpint(node_named(fixture, "s>copy")->batch, ==, 2048);
     check_link(link_of(fixture, "s>copy", 0), 0, 2048, 0, 3 * 2048);
+    /* One block is filled while the other is copied. */
+    options.n_in_flight = 1;
+    plan(fixture, chain, &options);
+    check_link(link_of(fixture, "s", 0), CT_HOST, 128, 0, 2 * 2048);
+    options.n_in_flight = 3;
     /* No more than a block at once. */
     options.cache_bytes = 64 << 20;
     plan(fixture, chain, &options);

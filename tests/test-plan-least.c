@@ -163,8 +163,11 @@ test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 /* ---- size ---- */
 
 static void
-test_200_nodes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+test_200_nodes(Fixture *fixture, gconstpointer data)
 {
+    CtPlanOptions options = usual;
+    options.n_devices = GPOINTER_TO_UINT(data);
+    options.device_bytes = 1 << 18;
     static const char *const passes[] = {
         "test.pass",   "test.time-last", "test.channel-first", "test.either",
         "test.either", "test.float",     "test.writes-both",   "test.window",
@@ -184,7 +187,7 @@ test_200_nodes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         load(fixture, text->str);
         g_autoptr(GError) error = NULL;
         const gint64 begin = g_get_monotonic_time();
-        fixture->plan = ct_plan_new(fixture->graph, fixture->registry, &usual, &error);
+        fixture->plan = ct_plan_new(fixture->graph, fixture->registry, &options, &error);
         best = MIN(best, (g_get_monotonic_time() - begin) * 1e-6);
         g_assert_no_error(error);
     }
@@ -255,6 +258,8 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add("/plan-least/least", Fixture, NULL, set_up, test_least, tear_down);
     g_test_add("/plan-least/200-nodes", Fixture, NULL, set_up, test_200_nodes, tear_down);
+    g_test_add("/plan-least/200-nodes-and-a-device", Fixture, GUINT_TO_POINTER(1), set_up,
+               test_200_nodes, tear_down);
     g_test_add("/plan-least/stars", Fixture, NULL, set_up, test_stars, tear_down);
     return g_test_run();
 }
