@@ -14,6 +14,7 @@ bytes."""
 import ctypes
 import os
 import pathlib
+import subprocess
 import threading
 
 import sanitized
@@ -228,3 +229,19 @@ def instruction_sets():
     if "avx2" in flags and "fma" in flags:
         found.append("avx2")
     return found + ["baseline"]
+
+
+def has_device():
+    """Whether there is a device for cuda variants."""
+    listed = subprocess.run([os.environ["CORNERTURN"], "inspect"], capture_output=True, text=True,
+                            check=True)
+    return any(line.startswith("cuda:0") for line in listed.stdout.splitlines())
+
+
+def variants():
+    """Names of the variants that this machine can run, the reference first. Where the environment
+    names a backend, they are its own and the reference."""
+    found = ["reference"]
+    if "CORNERTURN_TEST_BACKEND" not in os.environ:
+        found += ["cpu-" + name for name in instruction_sets()]
+    return found + (["cuda"] if has_device() else [])

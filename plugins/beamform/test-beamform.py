@@ -11,7 +11,7 @@ import numpy
 import pipeline
 import tap
 
-VARIANTS = ["reference"] + ["cpu-" + isa for isa in pipeline.instruction_sets()]
+VARIANTS = pipeline.variants()
 ORDER = ["time", "channel", "station", "pol"]
 rng = numpy.random.default_rng(7)
 

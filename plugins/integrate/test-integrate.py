@@ -9,7 +9,7 @@ import numpy
 import pipeline
 import tap
 
-VARIANTS = ["reference"] + ["cpu-" + name for name in pipeline.instruction_sets()]
+VARIANTS = pipeline.variants()
 AXES = ("time", "channel", "station", "pol")
 LENGTHS = {"time": -1, "channel": 5, "station": 3, "pol": 2}
 rng = numpy.random.default_rng(8)

@@ -8,7 +8,7 @@ import numpy
 import pipeline
 import tap
 
-VARIANTS = ["reference"] + ["cpu-" + name for name in pipeline.instruction_sets()]
+VARIANTS = pipeline.variants()
 rng = numpy.random.default_rng(3)
 ORDERS = ["time channel station pol", "channel station pol time", "pol time channel station",
           "time channel pol station", "station pol time channel"]
