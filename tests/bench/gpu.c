@@ -8,11 +8,14 @@
  * on the device give, rates of a whole graph those of the clock on the wall. */
 #include "device-ceilings.h"
 
+#include <cornerturn/npy.h>
 #include <cornerturn/pipeline.h>
+#include <glib/gstdio.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Runs of a case, of which the median counts. */
 #define N_RUNS 5
@@ -23,9 +26,10 @@ typedef struct {
     const char *name;
     const char *stages; /* between `source` and the sinks, which read what they name */
     const char *type;
-    const char *layout; /* axes of the source */
-    gint64 shape[8];    /* in their order; −1: time */
-    gint64 n_samples;   /* of a block */
+    const char *layout;  /* axes of the source */
+    gint64 shape[8];     /* in their order; −1: time */
+    const char *options; /* further keys of the source; NULL: none */
+    gint64 n_samples;    /* of a block */
     guint n_blocks;
     const char *node; /* whose time is told; NULL: none's */
     gboolean from_host;
@@ -102,9 +106,9 @@ graph_text(const Case *one)
         g_string_append_printf(shape, "%s%" G_GINT64_FORMAT, a ? ", " : "", one->shape[a]);
     char *text = g_strdup_printf("backend: cuda\nstages:\n"
                                  "  source: { stage: input, backend: %s, layout: \"%s[%s]\", "
-                                 "shape: [%s] }\n%s",
+                                 "shape: [%s]%s }\n%s",
                                  one->from_host ? "cpu" : "cuda", one->type, one->layout,
-                                 shape->str, one->stages);
+                                 shape->str, one->options ? one->options : "", one->stages);
     g_string_free(shape, TRUE);
     return text;
 }
@@ -420,6 +424,179 @@ check_correlator(Bench *bench, gboolean quantised, gboolean from_host, gdouble f
         note(bench, name, figures.wall * 1e-9, TRUE, floor, "Gsamples/s");
 }
 
+/* Stages that are bound by memory: bytes in and out of an element of the source. */
+static void
+check_elementwise(Bench *bench)
+{
+    static const struct {
+        const char *name, *stage, *type, *layout;
+        gint64 shape[8];
+        gint64 n_samples;
+        gdouble bytes;
+    } cases[] = {
+        {"quantise cf32 to ci8",
+         "quantise, from: source, type: ci8, scale: 30",
+         "cf32",
+         "time channel station pol",
+         {-1, 256, 64, 2},
+         4096,
+         10},
+        {"quantise cf32 to ci4, rows outside of time",
+         "quantise, from: source, type: ci4, scale: 3",
+         "cf32",
+         "channel station time pol",
+         {256, 64, -1, 2},
+         4096,
+         9},
+        {"convert ci8 to cf32",
+         "convert, from: source, type: cf32",
+         "ci8",
+         "time channel station pol",
+         {-1, 256, 64, 2},
+         4096,
+         10},
+        {"power of cf32",
+         "power, from: source",
+         "cf32",
+         "time channel station pol",
+         {-1, 256, 64, 2},
+         4096,
+         12},
+        {"gains [time channel station pol]",
+         "gains, from: source, gain: [0.5, 1]",
+         "cf32",
+         "time channel station pol",
+         {-1, 256, 64, 2},
+         4096,
+         16},
+        {"gains [channel time station pol]",
+         "gains, from: source, gain: [0.5, 1]",
+         "cf32",
+         "channel time station pol",
+         {256, -1, 64, 2},
+         4096,
+         16},
+        {"gains [channel station pol time]",
+         "gains, from: source, gain: [0.5, 1]",
+         "cf32",
+         "channel station pol time",
+         {256, 64, 2, -1},
+         4096,
+         16},
+        {"stack of runs of 256 bytes",
+         "stack, from: [source, source], axis: beam",
+         "ci8",
+         "time station pol",
+         {-1, 64, 2},
+         1 << 21,
+         8},
+        {"stack of runs of 2 bytes",
+         "stack, from: [source, source], axis: beam",
+         "ci8",
+         "station pol time",
+         {64, 2, -1},
+         1 << 21,
+         8},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *stages = g_strdup_printf("  y: { stage: %s }\n"
+                                                  "  sink: { stage: discard, from: y }\n",
+                                                  cases[i].stage);
+        Case one = {
+            .name = cases[i].name,
+            .stages = stages,
+            .type = cases[i].type,
+            .layout = cases[i].layout,
+            .n_samples = cases[i].n_samples,
+            .n_blocks = 12,
+            .node = "y",
+        };
+        memcpy(one.shape, cases[i].shape, sizeof one.shape);
+        Figures figures;
+        if (is_wanted(bench, one.name) && run_case(bench, &one, &figures))
+            print(bench, &one, &figures, cases[i].bytes);
+    }
+}
+
+/* Delays of spectra, which a Fourier transform gives their channels, and of voltages. */
+static void
+check_delays(Bench *bench)
+{
+    static const struct {
+        const char *name, *delays, *layout;
+        gint64 shape[8];
+        gboolean spectra;
+    } cases[] = {
+        {"delay, constant, voltages",
+         "spiral: 150 m, direction: [[0.2, 0.1]]",
+         "time station pol",
+         {-1, 64, 2},
+         FALSE},
+        {"delay, constant, voltages along time",
+         "spiral: 150 m, direction: [[0.2, 0.1]]",
+         "station pol time",
+         {64, 2, -1},
+         FALSE},
+        {"delay, changing, voltages",
+         "delays: %s, step: 1 s",
+         "time station pol",
+         {-1, 64, 2},
+         FALSE},
+        {"delay, changing, voltages along time",
+         "delays: %s, step: 1 s",
+         "station pol time",
+         {64, 2, -1},
+         FALSE},
+        {"delay, constant, spectra",
+         "spiral: 150 m, direction: [[0.2, 0.1]]",
+         "time station pol",
+         {-1, 64, 2},
+         TRUE},
+        {"delay, changing, spectra",
+         "delays: %s, step: 1 s",
+         "time station pol",
+         {-1, 64, 2},
+         TRUE},
+    };
+    CtNpyHeader header = {.kind = 'f', .item_bytes = 8, .n_axes = 2, .shape = {1000, 64}};
+    g_autoptr(GBytes) head = ct_npy_header_format(&header);
+    g_autoptr(GByteArray) file = g_byte_array_new();
+    g_byte_array_append(file, g_bytes_get_data(head, NULL), (guint)g_bytes_get_size(head));
+    for (guint i = 0; i < 1000 * 64; i++) {
+        const gdouble seconds = 1e-6 * sin(0.001 * i);
+        g_byte_array_append(file, (const guint8 *)&seconds, sizeof seconds);
+    }
+    g_autofree char *path =
+        g_strdup_printf("%s/cornerturn-bench-%d.npy", g_get_tmp_dir(), getpid());
+    if (!g_file_set_contents(path, (const char *)file->data, file->len, NULL))
+        return;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *named = g_strdup_printf("delays: %s, step: 1 s", path);
+        const char *delays = strchr(cases[i].delays, '%') ? named : cases[i].delays;
+        g_autofree char *stages = g_strdup_printf(
+            "%s  y: { stage: delay, from: %s, %s }\n  sink: { stage: discard, from: y }\n",
+            cases[i].spectra
+                ? "  spectra: { stage: fft, from: source, axis: time, to: channel, length: 256 }\n"
+                : "",
+            cases[i].spectra ? "spectra" : "source", delays);
+        Case one = {
+            .name = cases[i].name,
+            .stages = stages,
+            .type = "cf32",
+            .layout = cases[i].layout,
+            .options = ", sample_rate: 10 MHz, centre_frequency: 150 MHz",
+            .n_samples = 1 << 20,
+            .n_blocks = 12,
+            .node = "y",
+        };
+        memcpy(one.shape, cases[i].shape, sizeof one.shape);
+        Figures figures;
+        if (is_wanted(bench, one.name) && run_case(bench, &one, &figures))
+            print(bench, &one, &figures, 16);
+    }
+    g_remove(path);
+}
+
 #define N_EMPTY 10
 
 static void
@@ -521,6 +698,8 @@ main(int argc, char **argv)
     check_transposes(&bench, "cf32", 0.6);
     check_transposes(&bench, "ci8", 0.45);
     check_real_banks(&bench);
+    check_elementwise(&bench);
+    check_delays(&bench);
     check_empty(&bench);
     printf("%s", bench.summary->str);
     g_string_free(bench.summary, TRUE);
