@@ -80,7 +80,7 @@ static inline void
 device_test_begin(DeviceTest *test, const CtPrepare *prepare)
 {
     const CtCudaDriver *driver = ct_device_driver(device_test_device());
-    g_autofree guint8 *nothing = g_malloc(prepare->scratch_bytes);
+    g_autofree guint8 *nothing = g_malloc(prepare->scratch_bytes + 1);
     g_autoptr(GError) error = NULL;
 
     ct_device_enter(device_test_device(), &error);
