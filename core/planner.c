@@ -6,6 +6,12 @@
 #include "device.h"
 #include "params.h"
 
+/* What a firing on a device aims at, of its largest link: so long that launches count little beside
+ * what the device does meanwhile, and a small part of its memory. */
+static const gsize parts_of_device = 1024;
+static const gsize least_device_bytes = 1 << 20;
+static const gsize most_device_bytes = 128 << 20;
+
 /* Firings of a device's node in flight where nobody says how many: one that runs, one to come, and
  * one that is copied. */
 static const guint usual_in_flight = 3;
@@ -372,6 +378,9 @@ set_devices(CtMachine *machine, const CtPlanOptions *options)
     }
     if (options->device_bytes > 0)
         machine->device_bytes = options->device_bytes;
+    else if (machine->n_devices > 0)
+        machine->device_bytes = CLAMP(machine->devices[0].memory_bytes / parts_of_device,
+                                      least_device_bytes, most_device_bytes);
 }
 
 void

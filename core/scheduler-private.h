@@ -10,9 +10,13 @@
 typedef struct {
     CtScheduler *scheduler;
     guint index;
-    CtRunNode *node; /* a thread of its own; NULL: a worker */
+    CtRunNode *node; /* a thread of its own, for this one; NULL: of several nodes */
+    gboolean serves; /* those that own[] says: of a device; otherwise a worker */
     GThread *thread;
-    pthread_cond_t wake; /* of its own where `node` is set */
+    guint *generation;    /* atomic: raised when it might find something to do */
+    guint own_generation; /* … unless it shares that of the workers */
+    gboolean sleeps;
+    pthread_cond_t wake; /* of its own where it is no worker */
     gpointer scratch;
     guint64 *counters;
 } CtRunner;
@@ -49,7 +53,7 @@ struct CtScheduler {
     guint n_workers;
     guint n_runners; /* workers first */
     CtRunner *runners;
-    CtRunner **own;         /* [node] its thread; NULL: the workers' */
+    CtRunner **own; /* [node] its thread: of a node that waits, of a device; NULL: the workers' */
     CtRunDevices *devices;  /* NULL: the plan has none */
     CtWatcher *watchers;    /* [queue] */
     CtEndpoint **endpoints; /* [node] NULL: it is not the program's, or on the host */

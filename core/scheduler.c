@@ -90,6 +90,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
         scheduler->n_external += node->status == CT_NODE_EXTERNAL;
         n_waiting += node->plan->variant->waits;
     }
+    const guint n_devices = plan->queues->len > 0 ? plan->n_devices : 0;
     ct_scheduler_connect_devices(scheduler);
     const gint64 from = now();
     for (guint i = 0; i < plan->nodes->len; i++)
@@ -99,19 +100,25 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     if (scheduler->devices && !ct_run_devices_allocate_scratch(scheduler->devices, error))
         return NULL;
 
-    scheduler->n_runners = scheduler->n_workers + n_waiting;
+    scheduler->n_runners = scheduler->n_workers + n_devices + n_waiting;
     scheduler->runners = g_new0(CtRunner, scheduler->n_runners);
-    guint next = scheduler->n_workers;
+    guint next = scheduler->n_workers + n_devices;
     for (guint i = 0; i < plan->nodes->len; i++) {
-        if (!scheduler->nodes[i].plan->variant->waits)
-            continue;
-        scheduler->runners[next].node = &scheduler->nodes[i];
-        scheduler->own[i] = &scheduler->runners[next++];
+        CtRunNode *node = &scheduler->nodes[i];
+        if (node->flights) {
+            const guint device = (guint)node->plan->place;
+            scheduler->own[i] = &scheduler->runners[scheduler->n_workers + device];
+        } else if (node->plan->variant->waits) {
+            scheduler->runners[next].node = node;
+            scheduler->own[i] = &scheduler->runners[next++];
+        }
     }
     for (guint r = 0; r < scheduler->n_runners; r++) {
         CtRunner *runner = &scheduler->runners[r];
         runner->scheduler = scheduler;
         runner->index = r;
+        runner->serves = r >= scheduler->n_workers;
+        runner->generation = runner->serves ? &runner->own_generation : &scheduler->generation;
         runner->scratch = scratch ? g_aligned_alloc(scratch, 1, 64) : NULL;
         runner->counters = g_new0(guint64, n_counters + 1);
         pthread_cond_init(&runner->wake, NULL);
@@ -130,8 +137,11 @@ ct_scheduler_wake(CtScheduler *scheduler, guint node)
         pthread_cond_broadcast(&scheduler->program);
         return;
     }
-    if (scheduler->own[node]) {
-        pthread_cond_signal(&scheduler->own[node]->wake);
+    CtRunner *own = scheduler->own[node];
+    if (own) {
+        g_atomic_int_inc((gint *)own->generation);
+        if (own->sleeps)
+            pthread_cond_signal(&own->wake);
         return;
     }
     g_atomic_int_inc((gint *)&scheduler->generation);
@@ -370,13 +380,14 @@ settle(CtScheduler *scheduler, CtRunNode *node)
 
 /* ---- threads ---- */
 
-/* The node nearest to the sinks with something to do. */
+/* The node nearest to the sinks with something to do, of those that the runner serves. */
 static CtRunNode *
-pick(CtScheduler *scheduler)
+pick(CtScheduler *scheduler, const CtRunner *runner)
 {
+    const CtRunner *own = runner->serves ? runner : NULL;
     for (guint i = scheduler->n_nodes; i-- > 0;) {
         CtRunNode *node = &scheduler->nodes[i];
-        if (scheduler->own[i])
+        if (scheduler->own[i] != own)
             continue;
         if (node->status == CT_NODE_RUNNING && node->claimed < node->n_items)
             return node;
@@ -440,8 +451,10 @@ sleep_until_changed(CtScheduler *scheduler, CtRunner *runner)
     ct_scheduler_check_stall(scheduler);
     if (scheduler->stop || (hurried && !runner->node)) {
         /* Found to stand still, or to go on at once. */
-    } else if (runner->node) {
+    } else if (runner->serves) {
+        runner->sleeps = TRUE;
         pthread_cond_wait(&runner->wake, &scheduler->lock);
+        runner->sleeps = FALSE;
     } else {
         scheduler->sleeping_workers++;
         pthread_cond_wait(&scheduler->work, &scheduler->lock);
@@ -450,15 +463,15 @@ sleep_until_changed(CtScheduler *scheduler, CtRunner *runner)
     scheduler->sleeping--;
 }
 
-/* A worker without work looks for a change a while before it sleeps: blocks follow closely. */
+/* Who has no work looks for a change a while before it sleeps: blocks follow closely. */
 static gboolean
-spin(CtScheduler *scheduler)
+spin(CtScheduler *scheduler, const CtRunner *runner)
 {
-    const guint seen = (guint)g_atomic_int_get((gint *)&scheduler->generation);
+    const guint seen = (guint)g_atomic_int_get((gint *)runner->generation);
     gboolean changed = FALSE;
     pthread_mutex_unlock(&scheduler->lock);
     for (guint i = 0; i < SPINS && !changed; i++) {
-        changed = (guint)g_atomic_int_get((gint *)&scheduler->generation) != seen;
+        changed = (guint)g_atomic_int_get((gint *)runner->generation) != seen;
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #endif
@@ -472,10 +485,10 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
 {
     gboolean spun = FALSE;
     while (!scheduler->stop) {
-        CtRunNode *node = pick(scheduler);
+        CtRunNode *node = pick(scheduler, runner);
         if (!node) {
             if (!spun)
-                spin(scheduler);
+                spin(scheduler, runner);
             else
                 sleep_until_changed(scheduler, runner);
             spun = !spun;
@@ -532,7 +545,7 @@ run(gpointer data)
 {
     CtRunner *runner = data;
     CtScheduler *scheduler = runner->scheduler;
-    if (!runner->node && scheduler->options.pin)
+    if (!runner->serves && scheduler->options.pin)
         pin(runner->index);
     pthread_mutex_lock(&scheduler->lock);
     if (runner->node)
@@ -559,8 +572,8 @@ ct_scheduler_start(CtScheduler *scheduler)
     scheduler->alive = scheduler->n_runners;
     for (guint r = 0; r < scheduler->n_runners; r++) {
         CtRunner *runner = &scheduler->runners[r];
-        runner->thread =
-            g_thread_new(runner->node ? runner->node->plan->name : "worker", run, runner);
+        const char *name = runner->serves ? "device" : "worker";
+        runner->thread = g_thread_new(runner->node ? runner->node->plan->name : name, run, runner);
     }
     ct_scheduler_start_watchers(scheduler);
     pthread_mutex_unlock(&scheduler->lock);

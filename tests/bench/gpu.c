@@ -42,7 +42,7 @@ typedef struct {
     gdouble per_firing;   /* seconds of the wall per block */
     gdouble node_seconds; /* of the node per element */
     gdouble operations;   /* of the node per element */
-    char *failure;
+    char *nodes;          /* "filter 120.1, spectra 200.3": elements per second of each, in 10⁹ */
 } Figures;
 
 typedef struct {
@@ -104,11 +104,12 @@ graph_text(const Case *one)
     GString *shape = g_string_new(NULL);
     for (guint a = 0; one->shape[a] != 0; a++)
         g_string_append_printf(shape, "%s%" G_GINT64_FORMAT, a ? ", " : "", one->shape[a]);
-    char *text = g_strdup_printf("backend: cuda\nstages:\n"
-                                 "  source: { stage: input, backend: %s, layout: \"%s[%s]\", "
-                                 "shape: [%s]%s }\n%s",
-                                 one->from_host ? "cpu" : "cuda", one->type, one->layout,
-                                 shape->str, one->options ? one->options : "", one->stages);
+    char *text =
+        g_strdup_printf("backend: cuda\nstages:\n"
+                        "  source: { stage: input, backend: %s, layout: \"%s[%s]\", "
+                        "shape: [%s], block: { time: %" G_GINT64_FORMAT " }%s }\n%s",
+                        one->from_host ? "cpu" : "cuda", one->type, one->layout, shape->str,
+                        one->n_samples, one->options ? one->options : "", one->stages);
     g_string_free(shape, TRUE);
     return text;
 }
@@ -123,6 +124,22 @@ read_number(const char *json, const char *name, const char *key)
     const char *end = line ? strchr(line, '\n') : NULL;
     const char *at = line ? g_strstr_len(line, end ? end - line : -1, quoted) : NULL;
     return at ? g_ascii_strtod(at + strlen(quoted), NULL) : NAN;
+}
+
+/* What each node of the statistics does while it runs. */
+static char *
+describe_nodes(const char *json, gdouble elements)
+{
+    GString *text = g_string_new(NULL);
+    for (const char *line = strstr(json, "{\"name\""); line; line = strstr(line + 1, "{\"name\"")) {
+        const char *begin = line + strlen("{\"name\": \"");
+        g_autofree char *name = g_strndup(begin, strcspn(begin, "\""));
+        const gdouble seconds = read_number(json, name, "work_seconds");
+        if (seconds > 0)
+            g_string_append_printf(text, "%s%s %.0f", text->len ? ", " : "", name,
+                                   elements / seconds * 1e-9);
+    }
+    return g_string_free(text, FALSE);
 }
 
 static gdouble
@@ -161,9 +178,11 @@ run_once(const Case *one, gpointer data, Figures *figures, gboolean *described, 
     const gdouble elements = (gdouble)one->n_samples * (gdouble)width_of(one);
     figures->wall = elements * one->n_blocks / seconds;
     figures->per_firing = seconds / one->n_blocks;
-    if (!one->node)
-        return TRUE;
     const gdouble all = elements * (one->n_blocks + N_SKIPPED);
+    if (!one->node) {
+        figures->nodes = describe_nodes(json, all);
+        return TRUE;
+    }
     figures->node_seconds = read_number(json, one->node, "work_seconds") / all;
     figures->operations = read_number(json, one->node, "operations") / all;
     figures->node = 1 / figures->node_seconds;
@@ -250,7 +269,7 @@ print(const Bench *bench, const Case *one, const Figures *figures, gdouble bytes
             printf(" %7.2f Top/s %5.2f of FMA", figures->operations * figures->node * 1e-12,
                    figures->operations * figures->node / bench->ceilings.fma);
     }
-    printf("\n");
+    printf("%s%s\n", figures->nodes ? "  each " : "", figures->nodes ? figures->nodes : "");
     fflush(stdout);
 }
 
@@ -365,7 +384,7 @@ check_beamform(Bench *bench, guint n_beams, guint n_stations, gdouble floor)
 {
     g_autofree char *name = g_strdup_printf("beamform cf32 %u x %u", n_beams, n_stations);
     g_autofree char *stages = g_strdup_printf(
-        "  pointing: { stage: pointing, from: source, spiral: 150 m, disk: 0.05, n_beams: %u, "
+        "  pointing: { stage: pointing, spiral: 150 m, disk: 0.05, n_beams: %u, "
         "first_frequency: 100 MHz, channel_width: 200 kHz, n_channels: 256 }\n"
         "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"
         "  sink: { stage: discard, from: stage }\n",
