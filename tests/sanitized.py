@@ -4,20 +4,22 @@ import os
 import subprocess
 import sys
 
-RUNTIMES = {"address": "libasan.so", "thread": "libtsan.so"}
+# The last is there for kernels that the emulator compiles.
+RUNTIMES = {"address": "libasan.so", "thread": "libtsan.so", "undefined": "libubsan.so"}
 OPTIONS = "ASAN_OPTIONS"
 KEPT = "CORNERTURN_ASAN_OPTIONS"
 
 
 def restart():
-    """Starts this program again with the sanitizer's runtime, which wants to be loaded first; what
+    """Starts this program again with the sanitizers' runtimes, which want to be loaded first; what
     the interpreter leaks is not looked at. Programs that are started from here are as before."""
     kinds = os.environ.get("CORNERTURN_SANITIZER", "").split(",")
     names = [RUNTIMES[kind] for kind in kinds if kind in RUNTIMES]
     if not names:
         return
-    runtime = subprocess.run(["gcc", f"-print-file-name={names[0]}"], check=True,
-                             capture_output=True, text=True).stdout.strip()
+    runtime = ":".join(
+        subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True,
+                       text=True).stdout.strip() for name in names)
     if os.environ.get("LD_PRELOAD") == runtime:
         del os.environ["LD_PRELOAD"]
         os.environ[OPTIONS] = os.environ.pop(KEPT)
