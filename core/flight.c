@@ -283,6 +283,21 @@ ct_flight_takes_off(CtRunNode *node)
 
 /* ---- landing ---- */
 
+/* Firings follow closely, and to be woken by a device takes its time: so long, the event is looked
+ * at again and again. */
+#define LOOKING_US 60
+
+static CtCuResult
+wait_for(const CtCudaDriver *driver, CtCuEvent event)
+{
+    const gint64 until = g_get_monotonic_time() + LOOKING_US;
+    CtCuResult result;
+    do
+        result = driver->event_query(event);
+    while (result == CT_CUDA_ERROR_NOT_READY && g_get_monotonic_time() < until);
+    return result == CT_CUDA_ERROR_NOT_READY ? driver->event_synchronize(event) : result;
+}
+
 gboolean
 ct_flight_wait(const CtRunNode *node, gint64 *ns, GError **error)
 {
@@ -292,8 +307,7 @@ ct_flight_wait(const CtRunNode *node, gint64 *ns, GError **error)
     const CtCudaDriver *driver = ct_device_driver(device);
     float milliseconds = 0;
     if (!ct_device_enter(device, error) ||
-        !ct_device_check(device, driver->event_synchronize(flight->ran), error,
-                         "the work of a firing") ||
+        !ct_device_check(device, wait_for(driver, flight->ran), error, "the work of a firing") ||
         !ct_device_check(device, driver->event_elapsed(&milliseconds, flight->begun, flight->ran),
                          error, "the time of a firing"))
         return FALSE;

@@ -384,11 +384,11 @@ check_beamform(Bench *bench, guint n_beams, guint n_stations, gdouble floor)
 {
     g_autofree char *name = g_strdup_printf("beamform cf32 %u x %u", n_beams, n_stations);
     g_autofree char *stages = g_strdup_printf(
-        "  pointing: { stage: pointing, spiral: 150 m, disk: 0.05, n_beams: %u, "
+        "  pointing: { stage: pointing, n_stations: %u, spiral: 150 m, disk: 0.05, n_beams: %u, "
         "first_frequency: 100 MHz, channel_width: 200 kHz, n_channels: 256 }\n"
         "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"
         "  sink: { stage: discard, from: stage }\n",
-        n_beams);
+        n_stations, n_beams);
     const Case one = {
         .name = name,
         .stages = stages,
