@@ -41,7 +41,7 @@ class Install(unittest.TestCase):
         return result.stdout
 
     def test_own_plugins(self):
-        for line in self.output(self.command, "inspect").splitlines():
+        for line in self.output(self.command, "inspect").split("\n\n")[0].splitlines():
             name = line.split()[0]
             text = self.output(self.command, "inspect", name)
             if name not in ("input", "output"):
