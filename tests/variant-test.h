@@ -31,6 +31,9 @@ typedef struct {
         CtStream outputs[VARIANT_TEST_PORTS];
     };
     CtNode node;
+    const CtNode *nodes; /* the chain that a variant covers, from the first input to the first
+                            output; NULL: the node alone */
+    guint n_nodes;
     gdouble cut_difference;        /* that short firings may make, where a compiler rounds vectors
                                       otherwise than what is left of a run */
     gdouble device_cut_difference; /* the same, of a device whose library chooses by the length */
@@ -294,8 +297,8 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
     variant_test_bind(test, order, samples, inputs, outputs);
     const gboolean on_device = variant->backend == CT_CUDA;
     CtPrepare prepare = {
-        .nodes = &test->node,
-        .n_nodes = 1,
+        .nodes = test->nodes ? test->nodes : &test->node,
+        .n_nodes = test->nodes ? test->n_nodes : 1,
         .n_inputs = test->node.n_inputs,
         .inputs = inputs,
         .n_outputs = test->node.n_outputs,

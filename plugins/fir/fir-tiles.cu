@@ -5,8 +5,8 @@
  *
  * A block takes a tile of TILE_READ elements of the axis before the last, dense in the input, by
  * TILE_WRITE of the last one, dense in the output. Hops divide N_CHANNELS, and windows slide as in
- * fir.cu. The other constants are in fir-device.h. */
-#include "fir-device.h"
+ * fir.cu. The other constants are in fir-window.h. */
+#include "fir-window.h"
 
 #define TILE_COLUMNS (TILE_WRITE / VECTOR)
 /* Keeps vectors aligned, and neighbours along the axis that is read in different banks. */

@@ -4,8 +4,8 @@
  *
  * Where H divides P, N_TIMES = P / H (SLIDING): a thread reads each sample once and adds it to the
  * sums under way. Elsewhere it reads all samples of every output, out of the caches. The other
- * constants are in fir-device.h. */
-#include "fir-device.h"
+ * constants are in fir-window.h. */
+#include "fir-window.h"
 
 /* Vectors are dense and aligned in the input, or gathered. */
 template <bool dense>

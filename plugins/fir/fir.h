@@ -18,5 +18,5 @@ typedef struct {
 gboolean ct_fir_design_init(FirDesign *design, const CtParams *params, GError **error);
 void ct_fir_design_clear(FirDesign *design);
 
-extern const CtVariant ct_fir_cuda, ct_fir_reference;
+extern const CtVariant ct_fir_fft_cuda, ct_fir_cuda, ct_fir_reference;
 extern const CtVariant ct_fir_cpu_baseline, ct_fir_cpu_avx2, ct_fir_cpu_avx512;

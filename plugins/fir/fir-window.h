@@ -9,6 +9,7 @@
  *   N_TIMES        outputs that are made side by side by different threads
  *   VECTOR         elements of a thread along the last axis, dense in the output
  *   PHASES_APART   whether that axis is phase: then each of them has coefficients of its own
+ *   AHEAD          rows that are read before they are needed, and then filtered together
  *   TAPS_SHARED    whether coefficients are in shared memory; VECTOR is 1 then
  *   THREADS        of a block
  *   MIN_BLOCKS     blocks that shall fit a multiprocessor */
@@ -18,8 +19,6 @@
 #include "fir-axes.h"
 
 #define N_SETS (PHASES_APART ? VECTOR : 1)
-/* Rows that are read before they are needed, and then filtered together. */
-#define AHEAD 4
 
 /* Elements side by side in memory, read and written at once where they are aligned to that. */
 template <typename T> struct alignas(VECTOR * sizeof(T)) Vector {

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fir and fft in one on a device, for powers of two that a block of threads can hold: filtered
+ * samples never leave the multiprocessor. */
+#include "fir-spread.h"
+#include "fir.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Threads of a block at least. */
+#define THREADS 128
+
+/* How a group of threads works, by its longest filter and transform: how many phases a thread
+ * filters, of how many spectra at a time. Sums and coefficients of long filters leave room for few
+ * phases; many threads leave room for few registers. */
+typedef struct {
+    gint64 n_taps, n_channels; /* at most */
+    guint vector, ahead;
+} Way;
+
+static const Way ways[] = {
+    {8, 512, 2, 8},
+    {8, 1024, 4, 4},
+    {16, 512, 2, 8},
+    {32, 256, 1, 8},
+};
+
+typedef struct {
+    FirSpread spread;
+    CtKernel *kernel;
+    const Way *way;
+    gpointer table;                /* of the device, exp(−2πi m / P) */
+    guint group_threads, n_groups; /* threads of a group; groups of a block */
+    gsize shared_bytes;
+} FirFft;
+
+static const Way *
+find_way(gint64 n_channels, gint64 n_taps)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(ways); i++)
+        if (n_taps <= ways[i].n_taps && n_channels <= ways[i].n_channels)
+            return &ways[i];
+    return NULL;
+}
+
+static guint
+log2_of(gint64 n)
+{
+    return (guint)g_bit_nth_msf((gulong)n, -1);
+}
+
+/* Registers of a thread for numbers: what it filters, what it transforms, and by what the passes
+ * behind the first multiply. */
+static guint
+count_registers(const FirFft *self)
+{
+    const guint n_taps = (guint)self->spread.n_taps, vector = self->way->vector;
+    const guint n_values = vector * self->way->ahead, n_bits = log2_of(self->spread.n_channels);
+    const guint n_passes = (n_bits - 1) / log2_of(n_values) + 1;
+    guint registers = n_taps * vector + 2 * (n_taps - 1) * vector + 2 * n_values +
+                      n_values * (guint)MAX(ct_type_info(self->spread.in_type)->bytes, 2) / 4;
+
+    /* Only bytes become numbers on the fly; places differ from pass to pass. */
+    registers += (self->spread.in_type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
+    for (guint pass = 1; pass < n_passes; pass++) {
+        const guint radix = 1u << (n_bits / n_passes + (pass < n_bits % n_passes));
+        registers += 2 * (MIN(radix, 4) + MAX(radix / 4, 1) - 2);
+    }
+    return registers;
+}
+
+static gboolean
+send_table(FirFft *self, GError **error)
+{
+    const gint64 n = self->spread.n_channels;
+    const gsize bytes = (gsize)n * 2 * sizeof(float);
+    g_autofree float *table = g_new(float, 2 * n);
+
+    for (gint64 m = 0; m < n; m++) {
+        table[2 * m] = (float)cos(2 * G_PI * (gdouble)m / (gdouble)n);
+        table[2 * m + 1] = (float)-sin(2 * G_PI * (gdouble)m / (gdouble)n);
+    }
+    self->table = ct_device_alloc(self->spread.device, bytes, "a transform's factors", error);
+    return self->table && ct_device_upload(self->spread.device, self->table, table, bytes, error);
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    FirFft *self = *state = g_new0(FirFft, 1);
+    g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
+
+    if (!ct_fir_spread_init(&self->spread, prepare, error) || !send_table(self, error))
+        return FALSE;
+    const gint64 n_channels = self->spread.n_channels;
+    self->way = find_way(n_channels, self->spread.n_taps);
+    self->spread.n_times = (guint)(n_channels / self->spread.hop);
+    self->group_threads = (guint)n_channels / self->way->vector;
+    self->n_groups = MAX(1, THREADS / self->group_threads);
+    const guint threads = self->group_threads * self->n_groups;
+    const gsize pitch = (gsize)(n_channels + n_channels / 16);
+    self->shared_bytes = self->n_groups * self->way->ahead * pitch * 2 * sizeof(float);
+
+    ct_fir_define(defines, "VECTOR", self->way->vector);
+    ct_fir_define(defines, "AHEAD", self->way->ahead);
+    ct_fir_define(defines, "PHASES_APART", self->way->vector > 1);
+    ct_fir_define(defines, "TAPS_SHARED", FALSE);
+    ct_fir_define(defines, "N_BITS", log2_of(n_channels));
+    ct_fir_define(defines, "RADIX_BITS", log2_of(self->way->vector * self->way->ahead));
+    ct_fir_define(defines, "GROUPS", self->n_groups);
+    ct_fir_define(defines, "SHIFT", ct_params_bool(prepare->nodes[1].params, "shift"));
+    ct_fir_define(defines, "MIN_BLOCKS",
+                  ct_fir_spread_blocks(&self->spread, threads, count_registers(self), FALSE));
+    self->kernel = ct_fir_spread_compile(&self->spread, "fir_fft", "fir-fft.cu", defines, threads,
+                                         self->shared_bytes, error);
+    return self->kernel != NULL;
+}
+
+/* Whether vectors of samples begin at multiples of their bytes. */
+static gboolean
+is_aligned(const FirFft *self, const FirAxes *axes, const guint8 *in)
+{
+    const gsize bytes = ct_type_info(self->spread.in_type)->bytes;
+    gsize bits = GPOINTER_TO_SIZE(in) | (gsize)(axes->sample * self->spread.hop);
+
+    for (guint a = 0; a < axes->n_axes; a++)
+        bits |= (gsize)axes->in[a];
+    return axes->sample == (gint64)bytes && bits % (bytes * self->way->vector) == 0;
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, GError **error)
+{
+    const FirFft *self = state;
+    const CtBlock *in_block = &work->inputs[0], *out_block = &work->outputs[0];
+    const guint8 *in = in_block->data, *out = out_block->data;
+    gint64 n_groups = 1;
+    FirAxes axes;
+
+    if (out_block->n_samples == 0)
+        return TRUE;
+    ct_fir_spread_axes(&self->spread, &axes, in_block, out_block, FALSE);
+    for (guint a = 0; a < axes.n_axes; a++)
+        n_groups *= axes.length[a];
+    n_groups *= ct_fir_spread_cut(&self->spread, &axes, (gdouble)n_groups / self->n_groups,
+                                  G_MAXINT32 / n_groups);
+    guint32 n_all = (guint32)n_groups;
+    gint32 dense = is_aligned(self, &axes, in);
+    gpointer arguments[] = {
+        &in, &out, (gpointer)&self->spread.taps, (gpointer)&self->table, &axes, &n_all, &dense};
+    const CtLaunch launch = {
+        {(n_all - 1) / self->n_groups + 1, 1, 1},
+        {self->group_threads * self->n_groups, 1, 1},
+        self->shared_bytes,
+    };
+    return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
+}
+
+static void
+finish(gpointer state)
+{
+    FirFft *self = state;
+
+    if (self == NULL)
+        return;
+    ct_kernel_free(self->kernel);
+    ct_device_free(self->spread.device, self->table);
+    ct_fir_spread_clear(&self->spread);
+    g_free(self);
+}
+
+/* Whether a parameter that names an axis leaves it at its default. */
+static gboolean
+is_axis(const CtParams *params, const char *name, const char *fallback)
+{
+    return !ct_params_has(params, name) || strcmp(ct_params_string(params, name), fallback) == 0;
+}
+
+static gboolean
+fits(const CtNode *nodes, char **reason)
+{
+    const CtParams *fft = nodes[1].params;
+    const CtFootprint *footprint = &nodes[0].footprint;
+    const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
+    const gint64 n_taps = footprint->window / n_channels;
+
+    if (!is_axis(fft, "axis", "phase") || !is_axis(fft, "to", "channel") ||
+        ct_params_choice(fft, "direction") != 0)
+        *reason = g_strdup("it makes channels of phases alone, forward");
+    else if (n_channels < 2 || (n_channels & (n_channels - 1)) != 0 ||
+             find_way(n_channels, n_taps) == NULL)
+        *reason = g_strdup_printf("it wants a power of two of at most 1024 channels (8 taps), 512 "
+                                  "(16 taps) or 256 (32 taps), but is given %" G_GINT64_FORMAT
+                                  " channels of %" G_GINT64_FORMAT " taps",
+                                  n_channels, n_taps);
+    else if (n_channels % footprint->hop != 0)
+        *reason = g_strdup_printf(
+            "it wants a hop that divides the channels, but is given %" G_GINT64_FORMAT
+            " of %" G_GINT64_FORMAT,
+            footprint->hop, n_channels);
+    return *reason == NULL;
+}
+
+#define TYPES "ci4|ci8|ci16|cf16|cf32"
+
+const CtVariant ct_fir_fft_cuda = {
+    .name = "fused-cuda",
+    .backend = CT_CUDA,
+    .covers = (const char *const[]){"fir", "fft", NULL},
+    .rows =
+        (const CtRow[]){
+            {TYPES "[... time] -> cf32[... time channel]", 0.6},
+            {TYPES "[... time] -> cf32[time ... channel]", 0.6},
+            {NULL, 0},
+        },
+    .fits = fits,
+    .prepare = prepare,
+    .work = work,
+    .finish = finish,
+};

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Polyphase filter and Fourier transform in one on the GPU, X[t][c] = Σ_p y[t][p] exp(−2πi pc / P)
+ * of y[t][p] = Σ_k h[k][p] · x[t·H + k·P + p], for P a power of two, H a divisor of it: filtered
+ * samples never leave the multiprocessor.
+ *
+ * A group of P / VECTOR threads takes a series in a chunk of time. Its threads filter VECTOR phases
+ * each, AHEAD spectra at a time, by windows that slide (fir-window.h); then the group transforms
+ * these spectra, every thread N_VALUES values in each pass, which change hands through shared
+ * memory. Passes are those of Stockham: of radix q behind passes of radices whose product is s, the
+ * values j + i·P/q of a spectrum become those at j % s + i·s + j / s·s·q.
+ *
+ * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, log2
+ * N_VALUES; GROUPS of a block;
+ * SHIFT, whether channel 0 stands in the middle. Threads are spread over series, by groups. */
+#include "fir-window.h"
+
+#define GROUP_THREADS (N_CHANNELS / VECTOR)
+#define N_VALUES      (VECTOR * AHEAD)
+#define N_PASSES      ((N_BITS + RADIX_BITS - 1) / RADIX_BITS)
+/* Values of a spectrum in shared memory, between passes: one is left free behind every 16, so that
+ * neighbours that write far apart do so to different banks. */
+#define PITCH (N_CHANNELS + N_CHANNELS / 16)
+
+static_assert(N_CHANNELS == 1 << N_BITS, "a power of two");
+
+/* The largest radices come first, where there are no factors. */
+__device__ constexpr int
+radix_bits(int pass)
+{
+    return N_BITS / N_PASSES + (pass < N_BITS % N_PASSES);
+}
+
+/* Product of the radices before `pass`. */
+__device__ constexpr int
+span_bits(int pass)
+{
+    return pass == 0 ? 0 : span_bits(pass - 1) + radix_bits(pass - 1);
+}
+
+__device__ inline ct_cf32
+add(ct_cf32 a, ct_cf32 b)
+{
+    return {a.re + b.re, a.im + b.im};
+}
+
+__device__ inline ct_cf32
+subtract(ct_cf32 a, ct_cf32 b)
+{
+    return {a.re - b.re, a.im - b.im};
+}
+
+__device__ inline ct_cf32
+multiply(ct_cf32 a, ct_cf32 b)
+{
+    return {fmaf(a.re, b.re, -(a.im * b.im)), fmaf(a.re, b.im, a.im * b.re)};
+}
+
+/* a · exp(−2πi m / 16), m known to the compiler. */
+__device__ inline ct_cf32
+rotate(ct_cf32 a, int m)
+{
+    const float cosine = 0.92387953251128675613f, sine = 0.38268343236508977173f;
+    const float half = 0.70710678118654752440f;
+
+    if (m % 4 == 1)
+        a = multiply(a, {cosine, -sine});
+    else if (m % 4 == 2)
+        a = {half * (a.re + a.im), half * (a.im - a.re)};
+    else if (m % 4 == 3)
+        a = multiply(a, {sine, -cosine});
+    if (m & 8)
+        a = {-a.re, -a.im};
+    if (m & 4)
+        a = {a.im, -a.re};
+    return a;
+}
+
+/* Transforms of 2 and 4 values `apart`. */
+__device__ inline void
+transform2(ct_cf32 *v, int apart)
+{
+    const ct_cf32 a = v[0], b = v[apart];
+
+    v[0] = add(a, b);
+    v[apart] = subtract(a, b);
+}
+
+__device__ inline void
+transform4(ct_cf32 *v, int apart)
+{
+    const ct_cf32 a = add(v[0], v[2 * apart]), b = subtract(v[0], v[2 * apart]);
+    const ct_cf32 c = add(v[apart], v[3 * apart]), d = rotate(subtract(v[apart], v[3 * apart]), 4);
+
+    v[0] = add(a, c);
+    v[apart] = add(b, d);
+    v[2 * apart] = subtract(a, c);
+    v[3 * apart] = subtract(b, d);
+}
+
+/* What the values of a butterfly of `inner` by `outer` are multiplied with on their way in: value
+ * inner·a + b with w^(inner·a) · w^b. */
+template <int pass> struct Factors {
+    static constexpr int radix = 1 << radix_bits(pass), span = 1 << span_bits(pass);
+    static constexpr int inner = radix < 4 ? radix : 4, outer = radix / inner;
+    ct_cf32 low[inner], high[outer];
+
+    /* table: exp(−2πi m / P) */
+    __device__ void
+    init(const ct_cf32 *table, int index)
+    {
+        const int step = index % span * (N_CHANNELS / (span * radix));
+#pragma unroll
+        for (int b = 1; b < inner; b++)
+            low[b] = table[b * step];
+#pragma unroll
+        for (int a = 1; a < outer; a++)
+            high[a] = table[a * inner * step];
+    }
+
+    /* Value i of the transform comes to stand at place(i). */
+    static __device__ constexpr int
+    place(int i)
+    {
+        return i % outer * inner + i / outer;
+    }
+
+    __device__ void
+    transform(ct_cf32 *v) const
+    {
+#pragma unroll
+        for (int b = 0; b < inner; b++) {
+            if (pass > 0)
+#pragma unroll
+                for (int a = 1; a < outer; a++)
+                    v[a * inner + b] = multiply(v[a * inner + b], high[a]);
+            if (outer == 2)
+                transform2(v + b, inner);
+            else if (outer == 4)
+                transform4(v + b, inner);
+#pragma unroll
+            for (int a = 0; a < outer && b > 0; a++) {
+                if (pass > 0)
+                    v[a * inner + b] = multiply(v[a * inner + b], low[b]);
+                v[a * inner + b] = rotate(v[a * inner + b], a * b * (16 / radix));
+            }
+        }
+#pragma unroll
+        for (int a = 0; a < outer; a++)
+            if (inner == 2)
+                transform2(v + a * inner, 1);
+            else
+                transform4(v + a * inner, 1);
+    }
+};
+
+/* Waits for the threads of the group. */
+__device__ inline void
+wait()
+{
+    if constexpr (GROUP_THREADS <= 32)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+/* Passes from `pass` on. `memory` has AHEAD spectra: as they are before the first pass, PITCH apart
+ * afterwards. */
+template <int pass> struct Passes {
+    typedef Factors<pass> Own;
+    static constexpr int radix = Own::radix, span = Own::span, apart = N_CHANNELS / radix;
+    Own factors;
+    Passes<pass + 1> next;
+
+    __device__ void
+    init(const ct_cf32 *table, int thread)
+    {
+        if (pass > 0)
+            factors.init(table, thread % apart);
+        next.init(table, thread);
+    }
+
+    /* Leaves the values as those of the last pass left them. */
+    __device__ void
+    run(ct_cf32 (&v)[N_VALUES], ct_cf32 *memory, int thread) const
+    {
+        const int first = thread % apart;
+
+#pragma unroll
+        for (int i = 0; i < N_VALUES; i++) {
+            const int spectrum = (thread + i / radix * GROUP_THREADS) / apart;
+            const int at = first + i % radix * apart;
+            v[i] = memory[pass == 0 ? spectrum * N_CHANNELS + at : spectrum * PITCH + at + at / 16];
+        }
+#pragma unroll
+        for (int i = 0; i < N_VALUES; i += radix)
+            factors.transform(v + i);
+        if constexpr (pass + 1 < N_PASSES) {
+            wait();
+#pragma unroll
+            for (int i = 0; i < N_VALUES; i++) {
+                const int spectrum = (thread + i / radix * GROUP_THREADS) / apart;
+                const int at = first % span + i % radix * span + first / span * span * radix;
+                memory[spectrum * PITCH + at + at / 16] =
+                    v[i / radix * radix + Own::place(i % radix)];
+            }
+            wait();
+            next.run(v, memory, thread);
+        }
+    }
+};
+
+template <> struct Passes<N_PASSES> {
+    __device__ void
+    init(const ct_cf32 *, int)
+    {
+    }
+};
+
+/* `table`: exp(−2πi m / P), m < P. `dense`: vectors are aligned in the input. */
+extern "C" __global__ void
+__launch_bounds__(THREADS, MIN_BLOCKS)
+    fir_fft(const uint8 *__restrict__ in, uint8 *__restrict__ out, const float *__restrict__ taps,
+            const ct_cf32 *__restrict__ table, FirAxes axes, uint32 n_groups, int32 dense)
+{
+    typedef Factors<N_PASSES - 1> Last;
+    constexpr int apart = N_CHANNELS / Last::radix;
+    extern __shared__ Outputs groups[];
+    ct_cf32 *memory = (ct_cf32 *)groups + threadIdx.x / GROUP_THREADS * (AHEAD * PITCH);
+    const int thread = threadIdx.x % GROUP_THREADS;
+    const uint32 group = blockIdx.x * GROUPS + threadIdx.x / GROUP_THREADS;
+    const bool is_used = group < n_groups;
+    Place place = {in, out, 0, 0};
+
+    const uint32 chunk = place.move_outside(axes, 0, is_used ? group : 0);
+    const int n_outputs = is_used ? count_outputs(axes, chunk, place.time) : 0;
+    const int n_rows = n_outputs > 0 ? n_outputs + N_TAPS - 1 : 0;
+    /* All groups of a block go on as long. */
+    const int n_most = (int)(axes.chunk / N_TIMES) + N_TAPS - 1;
+    const int64 step_in = axes.sample * N_CHANNELS, step_out = axes.output * N_TIMES;
+    const uint8 *from = place.in + thread * VECTOR * axes.sample;
+    uint8 *to = place.out - (N_TAPS - 1) * step_out + thread % apart * sizeof(ct_cf32);
+    const Taps own(taps, thread * VECTOR);
+    Samples ahead[AHEAD] = {};
+    Passes<0> passes;
+    Sums sums;
+
+    passes.init(table, thread);
+    for (int row = -AHEAD; row < n_most; row += AHEAD, to += AHEAD * step_out) {
+        Samples samples[AHEAD];
+        Outputs made[AHEAD];
+        ct_cf32 v[N_VALUES];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++, from += step_in) {
+            samples[i] = ahead[i];
+            if (row + AHEAD + i >= n_rows)
+                continue;
+            if (dense)
+                load(ahead[i], from);
+            else
+                gather(ahead[i], from, axes.sample);
+        }
+        if (row < 0) {
+            to -= AHEAD * step_out;
+            continue;
+        }
+        sums.add(made, samples, own);
+        if (row + AHEAD < N_TAPS)
+            continue;
+        wait();
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            *(Outputs *)&memory[i * N_CHANNELS + thread * VECTOR] = made[i];
+        wait();
+        passes.run(v, memory, thread);
+#pragma unroll
+        for (int i = 0; i < N_VALUES; i++) {
+            const int spectrum = (thread + i / Last::radix * GROUP_THREADS) / apart;
+            const int value = (i + (SHIFT ? Last::radix / 2 : 0)) % Last::radix;
+            if (row + spectrum >= N_TAPS - 1 && row + spectrum < n_rows)
+                *(ct_cf32 *)(to + spectrum * step_out + value * (apart * sizeof(ct_cf32))) =
+                    v[i / Last::radix * Last::radix + Last::place(i % Last::radix)];
+        }
+    }
+}

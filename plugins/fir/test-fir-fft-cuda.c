@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of filter and transform in one kernel against the references of the two in a row. */
+#include "../../tests/kernel-test.h"
+
+#include <math.h>
+
+/* fir and fft, one behind the other. */
+typedef struct {
+    VariantTest *fir, *fft, both;
+    CtNode nodes[2];
+    const CtVariant *fused;
+} Chain;
+
+typedef struct {
+    CtType type;
+    gint64 n_channels, n_taps, hop, n_outputs, n_stations, n_pols;
+    guint order;
+    gboolean shift;
+} Problem;
+
+/* Input, filtered, transformed. */
+static const char *const orders[][3] = {
+    {"station pol time", "station pol time phase", "station pol time channel"},
+    {"station pol time", "time station pol phase", "time station pol channel"},
+};
+
+static const CtType types[] = {CT_CI8, CT_CI4, CT_CI16, CT_CF16, CT_CF32};
+
+static const CtVariant *
+find_variant(const VariantTest *test, CtBackend backend, guint n_stages)
+{
+    const GPtrArray *variants = ct_registry_variants(test->registry, test->node.stage->name);
+
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *variant = variants->pdata[i];
+        if (variant->backend == backend && g_strv_length((char **)variant->covers) == n_stages)
+            return variant;
+    }
+    g_assert_not_reached();
+}
+
+static Chain *
+chain_new(const Problem *problem)
+{
+    Chain *chain = g_new0(Chain, 1);
+    g_autofree char *fir =
+        g_strdup_printf("{ n_channels: %" G_GINT64_FORMAT ", n_taps: %" G_GINT64_FORMAT
+                        ", hop: %" G_GINT64_FORMAT " }",
+                        problem->n_channels, problem->n_taps, problem->hop);
+    g_autofree char *others = g_strdup_printf("station:%" G_GINT64_FORMAT " pol:%" G_GINT64_FORMAT,
+                                              problem->n_stations, problem->n_pols);
+    g_autofree char *before = g_strdup_printf(
+        "time:%" G_GINT64_FORMAT " %s",
+        (problem->n_outputs - 1) * problem->hop + problem->n_channels * problem->n_taps, others);
+    g_autofree char *between =
+        g_strdup_printf("time:%" G_GINT64_FORMAT " phase:%" G_GINT64_FORMAT " %s",
+                        problem->n_outputs, problem->n_channels, others);
+
+    chain->fir = variant_test_new("fir", fir, problem->type, before);
+    chain->fft =
+        variant_test_new("fft", problem->shift ? "{ shift: true }" : "{ }", CT_CF32, between);
+    chain->nodes[0] = chain->fir->node;
+    chain->nodes[1] = chain->fft->node;
+    chain->both = *chain->fir;
+    chain->both.out = chain->fft->out;
+    chain->both.nodes = chain->nodes;
+    chain->both.n_nodes = 2;
+    chain->fused = find_variant(chain->fir, CT_CUDA, 2);
+    return chain;
+}
+
+static void
+chain_free(Chain *chain)
+{
+    variant_test_free(chain->fir);
+    variant_test_free(chain->fft);
+    g_free(chain);
+}
+
+static void
+fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer random)
+{
+    *part = (guint8)g_rand_int(random);
+}
+
+/* Halves and floats from −1 to 1. */
+static void
+fill_half(guint8 *part, G_GNUC_UNUSED gsize count, gpointer random)
+{
+    *(guint16 *)part = g_rand_int(random) & 0xbbff;
+}
+
+static void
+fill_float(guint8 *part, G_GNUC_UNUSED gsize count, gpointer random)
+{
+    *(float *)part = (float)g_rand_double_range(random, -1, 1);
+}
+
+static void
+check(const Problem *problem, gsize padding, GRand *random)
+{
+    const char *const *order = orders[problem->order];
+    Chain *chain = chain_new(problem);
+    const gint64 n = problem->n_outputs;
+    CtBlock in =
+        variant_test_block(&chain->fir->in, order[0], chain->fir->in.axes[0].length, padding, 0);
+    CtBlock between = variant_test_block(&chain->fir->out, order[1], n, 0, 0);
+    CtBlock wanted = variant_test_block(&chain->fft->out, order[2], n, 0, 0);
+    CtBlock whole = variant_test_block(&chain->fft->out, order[2], n, 0, 0xff);
+    CtBlock cut = variant_test_block(&chain->fft->out, order[2], n, 0, 0xff);
+    const gint64 firings[] = {1 + g_rand_int_range(random, 0, 40), 1,
+                              1 + g_rand_int_range(random, 0, 40)};
+    gdouble largest, same;
+
+    variant_test_visit(&in,
+                       problem->type == CT_CF16   ? fill_half
+                       : problem->type == CT_CF32 ? fill_float
+                                                  : fill_part,
+                       random);
+    variant_test_run(chain->fir, find_variant(chain->fir, CT_REFERENCE, 1), order[0], &in, order[1],
+                     &between, 1, &n, 1);
+    variant_test_run(chain->fft, find_variant(chain->fft, CT_REFERENCE, 1), order[1], &between,
+                     order[2], &wanted, 1, &n, 1);
+    variant_test_run(&chain->both, chain->fused, order[0], &in, order[2], &whole, 1, &n, 1);
+    variant_test_run(&chain->both, chain->fused, order[0], &in, order[2], &cut, 1, firings, 3);
+
+    /* Sums over taps, and log2 P levels, which each round by a few ulps of the norm. */
+    const gdouble difference = variant_test_difference(&whole, &wanted, &largest);
+    const gdouble bound =
+        0x1p-24 * (2 * (gdouble)problem->n_taps + 8 + 8 * log2((gdouble)problem->n_channels));
+    if (!(difference <= bound * largest))
+        g_error("%s, %" G_GINT64_FORMAT " channels, %" G_GINT64_FORMAT
+                " taps, hop %" G_GINT64_FORMAT ", %" G_GINT64_FORMAT " outputs: off by %g of %g",
+                ct_type_info(problem->type)->name, problem->n_channels, problem->n_taps,
+                problem->hop, n, difference, largest);
+    g_assert_cmpfloat(variant_test_difference(&cut, &whole, &same), ==, 0);
+    g_aligned_free(in.data);
+    g_aligned_free(between.data);
+    g_aligned_free(wanted.data);
+    g_aligned_free(whole.data);
+    g_aligned_free(cut.data);
+    chain_free(chain);
+}
+
+/* Every power of two, taps up to what its kernel takes, and hops. */
+static void
+test_chain(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(3);
+
+    if (ct_devices(NULL, NULL) == 0) {
+        g_test_skip("there is no device");
+        return;
+    }
+    for (guint i = 0; i < 24; i++) {
+        const guint bits = 1 + i % 10, most = bits == 10 ? 8 : bits == 9 ? 16 : 32;
+        const gint64 n_channels = (gint64)1 << bits;
+        const Problem problem = {
+            .type = types[i % G_N_ELEMENTS(types)],
+            .n_channels = n_channels,
+            .n_taps = i % 3 == 0   ? 8
+                      : i % 7 == 1 ? 1
+                                   : g_rand_int_range(random, 1, (gint32)most + 1),
+            .hop = i % 4 == 3 ? n_channels / 2 : n_channels,
+            .n_outputs = g_rand_int_range(random, 1, bits > 7 ? 30 : 100),
+            .n_stations = g_rand_int_range(random, 1, 4),
+            .n_pols = 1 + i % 2,
+            .order = i / 2 % 2,
+            .shift = i % 3 == 1,
+        };
+        check(&problem, i % 5 == 4 ? 3 : 0, random);
+    }
+}
+
+/* Kernels for devices that are not here. */
+static void
+test_kernels(void)
+{
+    static const guint architectures[] = {80, 90, 100, 120};
+    static const gint64 sizes[][2] = {{2, 4},    {8, 16},   {64, 8},  {128, 32}, {256, 8},
+                                      {256, 16}, {256, 32}, {512, 8}, {512, 16}, {1024, 8}};
+
+    if (!kernel_test_can())
+        return;
+    for (guint i = 0; i < G_N_ELEMENTS(sizes) * G_N_ELEMENTS(types); i += 3) {
+        const gint64 *size = sizes[i % G_N_ELEMENTS(sizes)];
+        const Problem problem = {
+            .type = types[i / G_N_ELEMENTS(sizes)],
+            .n_channels = size[0],
+            .n_taps = size[1],
+            .hop = size[0],
+            .n_outputs = 64,
+            .n_stations = 4,
+            .n_pols = 2,
+        };
+        Chain *chain = chain_new(&problem);
+        const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
+        CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
+        const char *const order[2] = {orders[0][0], orders[0][2]};
+        variant_test_bind(&chain->both, order, samples, inputs, outputs);
+        for (guint a = 0; a < G_N_ELEMENTS(architectures); a++) {
+            g_autoptr(CtDevice) device = ct_device_new_dry(architectures[a]);
+            g_autoptr(GError) error = NULL;
+            gpointer state = NULL;
+            CtPrepare prepare = {
+                .nodes = chain->nodes,
+                .n_nodes = 2,
+                .n_inputs = 1,
+                .inputs = inputs,
+                .n_outputs = 1,
+                .outputs = outputs,
+                .n_workers = 1,
+                .device = device,
+            };
+            chain->fused->prepare(&prepare, &state, &error);
+            chain->fused->finish(state);
+            g_assert_no_error(error);
+            g_assert_cmpuint(ct_device_allocated(device), ==, 0);
+        }
+        chain_free(chain);
+    }
+}
+
+/* What it says of chains that it leaves to others. */
+static void
+test_refusals(void)
+{
+    static const struct {
+        gint64 n_channels, n_taps, hop;
+        const char *reason;
+    } cases[] = {
+        {2048, 4, 2048,
+         "it wants a power of two of at most 1024 channels (8 taps), 512 (16 taps) "
+         "or 256 (32 taps), but is given 2048 channels of 4 taps"},
+        {1024, 9, 1024,
+         "it wants a power of two of at most 1024 channels (8 taps), 512 (16 taps) "
+         "or 256 (32 taps), but is given 1024 channels of 9 taps"},
+        {48, 4, 48,
+         "it wants a power of two of at most 1024 channels (8 taps), 512 (16 taps) "
+         "or 256 (32 taps), but is given 48 channels of 4 taps"},
+        {64, 4, 48, "it wants a hop that divides the channels, but is given 48 of 64"},
+        {64, 4, 32, NULL},
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const Problem problem = {
+            CT_CI8, cases[i].n_channels, cases[i].n_taps, cases[i].hop, 4, 1, 1, 0, FALSE};
+        g_autofree char *reason = NULL;
+        Chain *chain = chain_new(&problem);
+        g_assert_cmpint(chain->fused->fits(chain->nodes, &reason), ==, cases[i].reason == NULL);
+        g_assert_cmpstr(reason, ==, cases[i].reason);
+        chain_free(chain);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/fir-fft/chain", test_chain);
+    g_test_add_func("/fir-fft/kernels", test_kernels);
+    g_test_add_func("/fir-fft/refusals", test_refusals);
+    return g_test_run();
+}
