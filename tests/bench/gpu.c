@@ -380,9 +380,11 @@ check_correlate(Bench *bench, const char *type, guint n_stations, gdouble floor)
 }
 
 static void
-check_beamform(Bench *bench, guint n_beams, guint n_stations, gdouble floor)
+check_beamform(Bench *bench, const char *type, gboolean by_time, guint n_beams, guint n_stations,
+               gdouble floor)
 {
-    g_autofree char *name = g_strdup_printf("beamform cf32 %u x %u", n_beams, n_stations);
+    g_autofree char *name = g_strdup_printf("beamform %s %u x %u%s", type, n_beams, n_stations,
+                                            by_time ? ", stations outside time" : "");
     g_autofree char *stages = g_strdup_printf(
         "  pointing: { stage: pointing, n_stations: %u, spiral: 150 m, disk: 0.05, n_beams: %u, "
         "first_frequency: 100 MHz, channel_width: 200 kHz, n_channels: 256 }\n"
@@ -392,9 +394,9 @@ check_beamform(Bench *bench, guint n_beams, guint n_stations, gdouble floor)
     const Case one = {
         .name = name,
         .stages = stages,
-        .type = "cf32",
-        .layout = "channel time station pol",
-        .shape = {256, -1, n_stations, 2},
+        .type = type,
+        .layout = by_time ? "channel station time pol" : "channel time station pol",
+        .shape = {256, by_time ? (gint64)n_stations : -1, by_time ? -1 : (gint64)n_stations, 2},
         .n_samples = 1024,
         .n_blocks = 12,
         .node = "stage",
@@ -760,9 +762,12 @@ main(int argc, char **argv)
     check_correlate(&bench, "ci8", 64, 0);
     check_correlate(&bench, "ci8", 128, 0);
     check_correlate(&bench, "ci8", 256, 100);
-    check_beamform(&bench, 128, 64, 0);
-    check_beamform(&bench, 256, 128, 0);
-    check_beamform(&bench, 512, 256, 0.6);
+    check_beamform(&bench, "cf32", FALSE, 128, 64, 0);
+    check_beamform(&bench, "cf32", FALSE, 256, 128, 0);
+    check_beamform(&bench, "cf32", FALSE, 512, 256, 0.6);
+    check_beamform(&bench, "cf32", TRUE, 512, 256, 0.6);
+    check_beamform(&bench, "ci8", FALSE, 512, 256, 0);
+    check_beamform(&bench, "ci8", FALSE, 8, 256, 0);
     check_transposes(&bench, "cf32", 0.6);
     check_transposes(&bench, "ci8", 0.45);
     check_real_banks(&bench);
