@@ -273,14 +273,21 @@ print(const Bench *bench, const Case *one, const Figures *figures, gdouble bytes
     fflush(stdout);
 }
 
+/* Of one variant or, where it is NULL, as the planner would have it. */
 static void
-check_bank(Bench *bench)
+check_bank(Bench *bench, const char *variant, guint n_channels, guint n_taps, gdouble floor)
 {
+    g_autofree char *by = variant ? g_strdup_printf(", variant: %s", variant) : g_strdup("");
+    g_autofree char *name = g_strdup_printf("PFB ci8 %u channels, %u taps%s%s", n_channels, n_taps,
+                                            variant ? ", " : "", variant ? variant : "");
+    g_autofree char *stages =
+        g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u%s }\n"
+                        "  spectra: { stage: fft, from: filter%s }\n"
+                        "  sink: { stage: discard, from: spectra }\n",
+                        n_channels, n_taps, by, by);
     const Case one = {
-        .name = "PFB ci8 256 channels, 8 taps",
-        .stages = "  filter: { stage: fir, from: source, n_channels: 256, n_taps: 8 }\n"
-                  "  spectra: { stage: fft, from: filter }\n"
-                  "  sink: { stage: discard, from: spectra }\n",
+        .name = name,
+        .stages = stages,
         .type = "ci8",
         .layout = "station pol time",
         .shape = {64, 2, -1},
@@ -291,7 +298,55 @@ check_bank(Bench *bench)
     if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
         return;
     print(bench, &one, &figures, 0);
-    note(bench, one.name, figures.wall * 1e-9, TRUE, 115, "Gsamples/s");
+    if (floor > 0)
+        note(bench, one.name, figures.wall * 1e-9, TRUE, floor, "Gsamples/s");
+}
+
+/* The filter alone: a sample's bytes are its own and those of what becomes of it. */
+static void
+check_filter(Bench *bench, const char *type, const char *layout, guint n_channels, guint n_taps,
+             gdouble floor)
+{
+    const CtTypeInfo *info = ct_type_info(ct_type_from_name(type));
+    const gboolean time_first = g_str_has_prefix(layout, "time ");
+    g_autofree char *name =
+        g_strdup_printf("fir %s[%s] %u channels, %u taps", type, layout, n_channels, n_taps);
+    g_autofree char *stages =
+        g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
+                        "  sink: { stage: discard, from: filter }\n",
+                        n_channels, n_taps);
+    const Case one = {
+        .name = name,
+        .stages = stages,
+        .type = type,
+        .layout = layout,
+        .shape = {time_first ? -1 : 64, time_first ? 64 : 2, time_first ? 2 : -1},
+        .n_samples = 1 << 18,
+        .n_blocks = 60,
+        .node = "filter",
+    };
+    const gdouble bytes = (gdouble)info->bytes + (info->is_complex ? 8 : 4);
+    Figures figures;
+    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+        return;
+    print(bench, &one, &figures, bytes);
+    if (floor > 0)
+        note(bench, name, bytes * figures.node / bench->ceilings.copy, TRUE, floor, "of copy");
+}
+
+static void
+check_filters(Bench *bench)
+{
+    check_filter(bench, "ci8", "station pol time", 256, 4, 0.75);
+    check_filter(bench, "ci8", "station pol time", 256, 8, 0.75);
+    check_filter(bench, "ci8", "station pol time", 256, 16, 0.75);
+    check_filter(bench, "ci8", "station pol time", 256, 32, 0);
+    check_filter(bench, "ci8", "station pol time", 256, 64, 0);
+    check_filter(bench, "ci8", "station pol time", 16, 8, 0);
+    check_filter(bench, "ci8", "time station pol", 256, 8, 0.75);
+    check_filter(bench, "cf32", "station pol time", 256, 8, 0);
+    check_filter(bench, "f32", "station pol time", 16, 32, 0);
+    check_filter(bench, "f32", "station pol time", 2048, 8, 0);
 }
 
 #define N_AXES 4
@@ -752,7 +807,13 @@ main(int argc, char **argv)
            "%.1f and %.1f; beside them copy has %.2f of its speed, FMA %.2f)\n",
            ct_device_info(device)->name, c->fma * 1e-12, c->copy * 1e-9, c->to * 1e-9,
            c->from * 1e-9, c->both[0] * 1e-9, c->both[1] * 1e-9, c->copying, c->fma_left);
-    check_bank(&bench);
+    check_bank(&bench, NULL, 256, 8, 115);
+    check_bank(&bench, "cuda", 256, 8, 0);
+    check_bank(&bench, "fused-cuda", 64, 8, 0);
+    check_bank(&bench, "fused-cuda", 256, 8, 0);
+    check_bank(&bench, "fused-cuda", 256, 16, 0);
+    check_bank(&bench, "fused-cuda", 1024, 8, 0);
+    check_filters(&bench);
     check_correlator(&bench, FALSE, FALSE, 28);
     check_correlator(&bench, TRUE, FALSE, 40);
     check_correlator(&bench, TRUE, TRUE, 0.9);
