@@ -4,10 +4,10 @@
  * A link is *transient* where each firing of its readers drains what a firing of its writer made.
  * Those form groups: trees of nodes, each fed by one transient link, below one that is fed by
  * rings. Within a group, nodes fire in the order of the plan, so that a link lives from its
- * writer's turn to that of its last reader, and links that never live together share bytes. A
- * reader that could stop half-way (a window with history, further inputs, weights that change, a
- * sum that others of the group wait for) would bar all others, and has a ring of its own instead.
- */
+ * writer's turn to that of its last reader, and links that never live together share bytes. What
+ * would bar the others has rings instead: the input of a reader that leaves samples behind, or
+ * waits for further inputs; the output of one that may drain its input in two goes, with the first
+ * half of what it makes in the way of the second. */
 #include "planner.h"
 
 #include <string.h>
@@ -42,18 +42,27 @@ align(gsize bytes)
 
 /* ---- transient links ---- */
 
-/* Whether every firing of the node takes all that stands at the port. */
+/* Whether the node may stop half-way through what stands: weights change, or a sum makes a sample
+ * more at the end of the stream than there is room for. */
+static gboolean
+may_stop(const CtPlanNode *node)
+{
+    guint n = 0;
+    for (guint i = 0; i < node->n_inputs; i++)
+        n += node->inputs[i] >= 0;
+    return n > 1 || node->footprint.kind == CT_FOOTPRINT_SUM;
+}
+
+/* Whether firings of the node take all that stands at the port, and wait for no other. */
 static gboolean
 drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
 {
     const CtPlanNode *node = node_at(plan, reader->node);
     const CtFootprint *footprint = &node->footprint;
     for (guint i = 0; i < node->n_inputs; i++) {
-        if (node->inputs[i] >= 0 && i != reader->port &&
-            ct_stream_axis(link_at(plan, node->inputs[i])->stream, "time") >= 0)
+        if (i != reader->port && ct_plan_flows(plan, node, i))
             return FALSE;
     }
-    /* A sum may stop for want of room, but nobody who would make room waits for it to go on. */
     const gboolean is_sum = footprint->kind == CT_FOOTPRINT_SUM;
     for (guint o = 0; o < node->n_outputs && !is_sum; o++) {
         if (node->outputs[o] >= 0 &&
@@ -66,14 +75,18 @@ drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
            node->input_bindings[reader->port].max_samples >= link->max_samples;
 }
 
+/* The links that feed its writer are known. */
 static gboolean
 is_transient(const CtPlan *plan, const CtPlanLink *link)
 {
     const CtPlanNode *writer = node_at(plan, link->writer);
-    /* At the end, a sum may give one sample more than there is room for, and fire again. */
-    if (link->place == CT_HOST || link->history > 0 || !writer->variant->work ||
-        writer->footprint.kind == CT_FOOTPRINT_SUM)
+    if (link->place == CT_HOST || link->history > 0 || !writer->variant->work)
         return FALSE;
+    for (guint i = 0; i < writer->n_inputs; i++) {
+        if (writer->inputs[i] >= 0 && link_at(plan, writer->inputs[i])->transient &&
+            may_stop(writer))
+            return FALSE;
+    }
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
         if (node_at(plan, reader->node)->queue != writer->queue || !drains(plan, link, reader))

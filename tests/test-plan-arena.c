@@ -128,12 +128,23 @@ typedef struct {
     gint64 **read;   /* [link][reader] */
 } Count;
 
+/* Whether a reader of the link still wants what stands there; who has ended wants nothing. */
+static gboolean
+wants(const Count *count, guint l, guint r)
+{
+    const CtPlanLink *link = link_at(count->plan, l);
+    const guint node = g_array_index(link->readers, CtPlanReader, r).node;
+    return !count->ended[node] && count->read[l][r] < count->written[l];
+}
+
 static gint64
 slowest(const Count *count, guint l)
 {
     gint64 least = count->written[l];
-    for (guint r = 0; r < link_at(count->plan, l)->readers->len; r++)
-        least = MIN(least, count->read[l][r]);
+    for (guint r = 0; r < link_at(count->plan, l)->readers->len; r++) {
+        if (wants(count, l, r))
+            least = MIN(least, count->read[l][r]);
+    }
     return least;
 }
 
@@ -143,7 +154,7 @@ next_reader(const Count *count, guint l)
     const CtPlanLink *link = link_at(count->plan, l);
     guint next = G_MAXUINT;
     for (guint r = 0; r < link->readers->len; r++) {
-        if (count->read[l][r] < count->written[l])
+        if (wants(count, l, r))
             next = MIN(next, g_array_index(link->readers, CtPlanReader, r).node);
     }
     return next;
@@ -278,6 +289,14 @@ fire(Count *count, guint n, GRand *random)
         write(count, n, 1);
         count->ended[n] = TRUE;
         return TRUE;
+    }
+    /* Weights may change anywhere. */
+    gboolean has_weights = FALSE;
+    for (guint i = 0; i < node->n_inputs; i++)
+        has_weights |= node->inputs[i] >= 0 && !ct_plan_flows(count->plan, node, i);
+    if (has_weights && stands > 1 && g_rand_boolean(random)) {
+        stands = g_rand_int_range(random, 1, (gint32)stands);
+        over = FALSE;
     }
     const CtFootprint *rule = &node->footprint;
     gint64 made = 0, taken = stands;
