@@ -29,6 +29,15 @@ static const CtPort outputs[] = {
     {NULL},
 };
 
+/* Sums of integers are exact because they are of integers: no conversion comes before. */
+static gboolean
+keep_integers(CtNode *node, GError **error)
+{
+    const CtTypeInfo *type = ct_type_info(node->inputs[0].type);
+    g_autofree char *wish = g_strdup_printf("%s{...}", type->name);
+    return type->is_float || ct_layout_parse(&node->input_layouts[0], wish, error);
+}
+
 static gboolean
 infer(CtNode *node, GError **error)
 {
@@ -87,7 +96,7 @@ infer(CtNode *node, GError **error)
         .hop = integration,
         .lanes = CT_LANES_ANY,
     };
-    return TRUE;
+    return keep_integers(node, error);
 }
 
 /* Four multiplications and four additions for each pair of inputs and spectrum, the redundant

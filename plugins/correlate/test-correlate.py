@@ -9,7 +9,7 @@ import numpy
 import pipeline
 import tap
 
-VARIANTS = ["reference"] + ["cpu-" + isa for isa in pipeline.instruction_sets()]
+VARIANTS = pipeline.variants()
 CHUNK = 128
 LENGTHS = {"channel": 3, "subband": 2, "station": 5, "beam": 5, "pol": 2}
 rng = numpy.random.default_rng(5)
@@ -132,6 +132,9 @@ class Correlate(unittest.TestCase):
                  (1, 9, 1), (1, 13, 3), (1, 16, 1), (1, 17, 0), (1, 17, 2), (1, 37, 2)]
         for variant, kind, shape in itertools.product(VARIANTS, ["ci8", "cf32", "cf64", "ci16"],
                                                       sizes):
+            # test-correlate-cuda.c goes over the sizes of its tiles.
+            if variant == "cuda" and shape not in sizes[::4]:
+                continue
             with self.subTest(variant=variant, kind=kind, shape=shape):
                 n = int(rng.integers(1, 200))
                 self.check(kind, n, shape, int(rng.integers(1, 150)), variant)
