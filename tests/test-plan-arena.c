@@ -367,7 +367,7 @@ random_graph(GRand *random)
     static const char *const backends[] = {"cuda", "cuda", "cuda", "cuda", "'cuda:1'", "cpu"};
     static const char *const layouts[] = {"[time channel station pol]",
                                           "[channel time station pol]"};
-    const guint n = (guint)g_rand_int_range(random, 3, 12);
+    const guint n = (guint)g_rand_int_range(random, 3, 16);
     GString *text = g_string_new(NULL);
     g_string_append_printf(text, "  n0: {stage: test.source, samples: 5000, backend: %s}\n",
                            backends[g_rand_int_range(random, 0, 6)]);
@@ -435,7 +435,7 @@ test_random(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         count_through(fixture->plan, random, text);
     }
     g_test_message("%u pairs of links share bytes in %u graphs", n_shared, n_graphs);
-    g_assert_cmpuint(n_graphs, >, 20);
+    g_assert_cmpuint(n_graphs, >, 5);
 }
 
 int
