@@ -92,7 +92,7 @@ test_memory(void)
     g_assert_cmpuint(free, ==, EMULATOR_MEMORY / 2 - 4096);
     succeed(cu->copy((CtCuAddress)bytes, y, sizeof bytes, NULL));
     for (guint i = 0; i < sizeof bytes; i++)
-        g_assert_cmphex(bytes[i], ==, 0xa5);
+        g_assert_cmphex(bytes[i], ==, 0xff);
 
     fail_with(1, cu->copy(y, x, 4097, NULL));
     fail_with(1, cu->copy(y + 4000, x, 100, NULL));

@@ -3,115 +3,19 @@
  * or to what its warp does together.
  *
  * To the thread sanitizer every fiber is a thread, and nothing but barriers, warps' operations and
- * the ends of a block order them: it finds the races in shared memory. This file itself is built
- * without sanitizers: fibers and the thread that switches between them share what stands here. */
+ * the ends of a block order them: it finds the races in shared memory. */
+#include "emulator-block.h"
+
 #include "emulator-abi.h"
 #include "emulator-fiber.h"
-#include "emulator.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#ifdef EMULATOR_TSAN
-#include <sanitizer/tsan_interface.h>
-#define ORDER_AFTER(what)  __tsan_acquire(what)
-#define ORDER_BEFORE(what) __tsan_release(what)
-/* What comes between is nobody's access. */
-void AnnotateIgnoreWritesBegin(const char *file, int line);
-void AnnotateIgnoreWritesEnd(const char *file, int line);
-#define UNSEEN_BEGIN() AnnotateIgnoreWritesBegin(__FILE__, __LINE__)
-#define UNSEEN_END()   AnnotateIgnoreWritesEnd(__FILE__, __LINE__)
-#else
-#define ORDER_AFTER(what)  ((void)(what))
-#define ORDER_BEFORE(what) ((void)(what))
-#define UNSEEN_BEGIN()     ((void)0)
-#define UNSEEN_END()       ((void)0)
-#endif
-
-enum {
-    MAX_THREADS = 1024,
-    PAGE = 4096,
-    POISON = 0xa5,
-    STATIC_SHARED = 48 * 1024,
-    SHARED = 227 * 1024,
-#ifdef EMULATOR_ASAN
-    GUARD = 0,
-#else
-    GUARD = 64,
-#endif
-    GUARD_BYTE = 0x5a,
-};
-
-typedef enum { READY, AT_BARRIER, AT_COLLECTIVE, ENDED } State;
-
-typedef struct Warp Warp;
-
-/* A thread of a block; at the foot of its stack. */
-typedef struct {
-    CtLane visible;
-    Fiber fiber;
-    Runner *runner;
-    Warp *warp;
-    State state;
-    /* where it waits */
-    const char *file;
-    int line;
-    CtBarrier kind;
-    int predicate, result;
-    unsigned n_barriers;
-    const char *what;
-    unsigned mask;
-    CtCollective run;
-    void *arguments;
-    char *woken_by; /* what orders it after what its warp did */
-} Lane;
-
-struct Warp {
-    Lane *lanes[CT_WARP];
-    unsigned live;         /* bit l: lane l has not ended */
-    char arrived[CT_WARP]; /* addresses that stand for orders */
-    char finished[CT_WARP];
-};
-
-/* A copy to shared memory that its thread has not waited for. */
-typedef struct {
-    void *to;
-    const void *from;
-    unsigned size, bytes;
-    unsigned group;
-} Pending;
-
-typedef struct {
-    Pending *copies;
-    unsigned n, room;
-    unsigned first_group, group; /* groups below the first have been waited for */
-} Copies;
-
-/* A piece of shared memory, between guards. */
-typedef struct {
-    const void *key;
-    size_t bytes, reserved;
-    guint8 *memory, *data;
-} Shared;
-
-struct Runner {
-    Fiber own;
-    Lane *lanes[MAX_THREADS];
-    unsigned n_lanes; /* that there are fibers for */
-    Copies copies[MAX_THREADS];
-    Warp warps[MAX_THREADS / CT_WARP];
-    GArray *shared; /* of Shared; the first is the launch's */
-    size_t static_bytes;
-    unsigned random;
-
-    /* the block's */
-    const Launch *launch;
-    unsigned n_threads, n_live, n_at_barrier;
-    unsigned order[MAX_THREADS];
-    char begun, ended, barrier[2]; /* addresses that stand for orders */
-};
+enum { PAGE = 4096 };
 
 static Lane *
 own(CtLane *lane)
@@ -119,21 +23,21 @@ own(CtLane *lane)
     return (Lane *)lane;
 }
 
-static const char *
-place(const Lane *lane, char *buffer, size_t bytes)
+const char *
+emulator_lane_place(const Lane *lane, char buffer[EMULATOR_PLACE_LENGTH])
 {
     const CtLane *at = &lane->visible;
-    snprintf(buffer, bytes, "%s, block (%u %u %u), thread (%u %u %u)",
+    snprintf(buffer, EMULATOR_PLACE_LENGTH, "%s, block (%u %u %u), thread (%u %u %u)",
              lane->runner->launch->kernel->name, at->block.x, at->block.y, at->block.z,
              at->thread.x, at->thread.y, at->thread.z);
     return buffer;
 }
 
-static void G_GNUC_NORETURN
-fail(const CtLane *lane, const char *file, int line, const char *what)
+void
+emulator_lane_fail(const CtLane *lane, const char *file, int line, const char *what)
 {
-    char buffer[256];
-    emulator_fatal("%s:%d: %s: %s", file, line, place((const Lane *)lane, buffer, sizeof buffer),
+    char buffer[EMULATOR_PLACE_LENGTH];
+    emulator_fatal("%s:%d: %s: %s", file, line, emulator_lane_place((const Lane *)lane, buffer),
                    what);
 }
 
@@ -177,11 +81,11 @@ release_barrier(Runner *runner)
         first = first ?: lane;
         if (lane->line != first->line || lane->kind != first->kind ||
             strcmp(lane->file, first->file) != 0) {
-            char one[256], other[256];
+            char one[EMULATOR_PLACE_LENGTH], other[EMULATOR_PLACE_LENGTH];
             emulator_fatal("the threads of a block wait at different barriers: %s:%d: %s; "
                            "%s:%d: %s",
-                           first->file, first->line, place(first, one, sizeof one), lane->file,
-                           lane->line, place(lane, other, sizeof other));
+                           first->file, first->line, emulator_lane_place(first, one), lane->file,
+                           lane->line, emulator_lane_place(lane, other));
         }
     }
     for (unsigned i = 0; i < runner->n_threads; i++) {
@@ -213,11 +117,11 @@ try_collective(Warp *warp, unsigned mask, char *finished)
             return;
         first = first ?: lane;
         if (lane->run != first->run || strcmp(lane->what, first->what) != 0) {
-            char one[256], other[256];
+            char one[EMULATOR_PLACE_LENGTH], other[EMULATOR_PLACE_LENGTH];
             emulator_fatal("threads of a warp do different things together: %s:%d: %s: %s; "
                            "%s:%d: %s: %s",
-                           first->file, first->line, first->what, place(first, one, sizeof one),
-                           lane->file, lane->line, lane->what, place(lane, other, sizeof other));
+                           first->file, first->line, first->what, emulator_lane_place(first, one),
+                           lane->file, lane->line, lane->what, emulator_lane_place(lane, other));
         }
         arguments[l] = lane->arguments;
     }
@@ -243,7 +147,7 @@ collective(CtLane *visible, unsigned mask, const char *what, CtCollective run, v
     Lane *lane = own(visible);
     Warp *warp = lane->warp;
     if (!(mask >> visible->lane & 1))
-        fail(visible, file, line, "a thread calls with a mask that leaves it out");
+        emulator_lane_fail(visible, file, line, "a thread calls with a mask that leaves it out");
     lane->what = what;
     lane->mask = mask;
     lane->run = run;
@@ -264,166 +168,25 @@ active(CtLane *lane)
     return own(lane)->warp->live;
 }
 
-/* ---- shared memory ---- */
-
-static void
-poison(Shared *shared)
-{
-    memset(shared->memory, GUARD_BYTE, shared->reserved);
-    memset(shared->data, POISON, shared->bytes);
-}
-
-static void
-check_guards(const Runner *runner, const Shared *shared)
-{
-    const guint8 *end = shared->memory + shared->reserved;
-    for (const guint8 *p = shared->memory; p < end; p++) {
-        if (p == shared->data)
-            p += shared->bytes;
-        if (p < end && *p != GUARD_BYTE)
-            emulator_fatal("%s writes beside an array of %zu bytes of shared memory",
-                           runner->launch->kernel->name, shared->bytes);
-    }
-}
-
-/* Aligned to as much as its type and no more, as a kernel may find it on a device. */
-static Shared *
-add_shared(Runner *runner, const void *key, size_t bytes, size_t alignment)
-{
-    const size_t shift = alignment < 16 ? alignment : 0;
-    Shared shared = {.key = key, .bytes = bytes, .reserved = GUARD + shift + bytes + GUARD};
-    void *memory = NULL;
-    UNSEEN_BEGIN();
-    if (posix_memalign(&memory, MAX(MAX(alignment, 16), (size_t)GUARD), shared.reserved) != 0)
-        emulator_fatal("no memory for shared memory");
-    shared.memory = memory;
-    shared.data = shared.memory + GUARD + shift;
-    poison(&shared);
-    UNSEEN_END();
-    g_array_append_val(runner->shared, shared);
-    return &g_array_index(runner->shared, Shared, runner->shared->len - 1);
-}
-
-static void *
-static_shared(CtLane *visible, const void *key, size_t bytes, size_t alignment)
-{
-    Runner *runner = own(visible)->runner;
-    for (unsigned s = 1; s < runner->shared->len; s++) {
-        Shared *shared = &g_array_index(runner->shared, Shared, s);
-        if (shared->key == key)
-            return shared->data;
-    }
-    runner->static_bytes += bytes;
-    if (runner->static_bytes > STATIC_SHARED)
-        emulator_fatal("%s has %zu bytes of static shared memory: more than 48 KiB",
-                       runner->launch->kernel->name, runner->static_bytes);
-    if (runner->static_bytes + runner->launch->shared_bytes > SHARED)
-        emulator_fatal("%s is launched with %zu and has %zu bytes of shared memory: more than "
-                       "227 KiB",
-                       runner->launch->kernel->name, runner->launch->shared_bytes,
-                       runner->static_bytes);
-    return add_shared(runner, key, bytes, alignment)->data;
-}
-
-static void *
-dynamic_shared(CtLane *visible)
-{
-    return g_array_index(own(visible)->runner->shared, Shared, 0).data;
-}
-
-/* ---- copies to shared memory that are not waited for ----
- *
- * They are done when they must be, so that to read without a wait finds what was there before; in
- * reverse order of threads, at once, so that to write what others still read shows as well; in
- * random order, either. */
-
-static Copies *
-copies_of(CtLane *visible)
-{
-    const CtIndex t = visible->thread, n = visible->block_length;
-    return &own(visible)->runner->copies[(t.z * n.y + t.y) * n.x + t.x];
-}
-
-static void
-copy_now(const Pending *copy)
-{
-    memcpy(copy->to, copy->from, copy->bytes);
-    memset((guint8 *)copy->to + copy->bytes, 0, copy->size - copy->bytes);
-}
-
-static gboolean
-copies_at_once(Runner *runner)
-{
-    const int order = emulator_settings()->order;
-    return order == ORDER_REVERSE || (order == ORDER_RANDOM && rand_r(&runner->random) % 2);
-}
-
-static void
-copy_async(CtLane *visible, void *shared, const void *global, unsigned size, unsigned bytes,
-           const char *file, int line)
-{
-    if ((guintptr)shared % size || (bytes && (guintptr)global % size))
-        fail(visible, file, line, "an asynchronous copy is not aligned to its size");
-    if (bytes > size)
-        fail(visible, file, line, "an asynchronous copy wants more bytes than its size");
-    Copies *copies = copies_of(visible);
-    const Pending copy = {shared, global, size, bytes, copies->group};
-    if (copies_at_once(own(visible)->runner)) {
-        copy_now(&copy);
-        return;
-    }
-    if (copies->n == copies->room) {
-        copies->room = MAX(2 * copies->room, 16);
-        copies->copies = g_renew(Pending, copies->copies, copies->room);
-    }
-    copies->copies[copies->n++] = copy;
-}
-
-static void
-copy_commit(CtLane *visible)
-{
-    copies_of(visible)->group++;
-}
-
-static void
-finish_copies(Copies *copies, unsigned end)
-{
-    unsigned kept = 0;
-    for (unsigned c = 0; c < copies->n; c++)
-        if (copies->copies[c].group < end)
-            copy_now(&copies->copies[c]);
-        else
-            copies->copies[kept++] = copies->copies[c];
-    copies->n = kept;
-}
-
-static void
-copy_wait(CtLane *visible, unsigned groups)
-{
-    Copies *copies = copies_of(visible);
-    finish_copies(copies, copies->group - MIN(groups, copies->group));
-}
-
 /* ---- threads ---- */
 
 static const CtServices services = {
     .barrier = barrier,
     .collective = collective,
-    .shared = static_shared,
-    .dynamic = dynamic_shared,
-    .copy_async = copy_async,
-    .copy_commit = copy_commit,
-    .copy_wait = copy_wait,
+    .shared = emulator_shared_static,
+    .dynamic = emulator_shared_dynamic,
+    .copy_async = emulator_copy_async,
+    .copy_commit = emulator_copy_commit,
+    .copy_wait = emulator_copy_wait,
     .active = active,
-    .fail = fail,
+    .fail = emulator_lane_fail,
 };
 
 static void
 end_thread(Lane *lane)
 {
     Warp *warp = lane->warp;
-    Copies *copies = copies_of(&lane->visible);
-    finish_copies(copies, copies->group + 1);
+    emulator_shared_end_thread(&lane->visible);
     lane->state = ENDED;
     lane->runner->n_live--;
     warp->live &= ~(1U << lane->visible.lane);
@@ -530,10 +293,8 @@ begin_block(Runner *runner, CtIndex block)
         lane->n_barriers = 0;
         warp->lanes[i % CT_WARP] = lane;
         warp->live |= 1U << i % CT_WARP;
-        runner->copies[i].n = runner->copies[i].group = 0;
     }
-    for (unsigned s = 0; s < runner->shared->len; s++)
-        poison(&g_array_index(runner->shared, Shared, s));
+    emulator_shared_begin_block(runner);
     runner->n_live = runner->n_threads;
     runner->n_at_barrier = 0;
 }
@@ -552,6 +313,46 @@ shuffle(Runner *runner, unsigned *order, unsigned n)
     }
 }
 
+/* ---- signals ---- */
+
+/* That runs on this thread of the process, or NULL. */
+static __thread const Lane *running;
+
+/* Says which kernel it was; the signal then comes again, and does what it does. */
+static void
+report_signal(int signal, siginfo_t *info, G_GNUC_UNUSED void *context)
+{
+    const guint8 *stack = (const guint8 *)running, *at = info->si_addr;
+    char buffer[EMULATOR_PLACE_LENGTH];
+    sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    if (!running)
+        return;
+    emulator_lane_place(running, buffer);
+    if (signal == SIGFPE)
+        fprintf(stderr, "cornerturn-emulator: %s: an integer is divided by zero\n", buffer);
+    else if (at >= stack && at < stack + 2 * PAGE)
+        fprintf(stderr, "cornerturn-emulator: %s: its stack of %lu bytes is full\n", buffer,
+                CT_STACK_BYTES);
+    else
+        fprintf(stderr, "cornerturn-emulator: %s: nothing can be accessed at %p\n", buffer,
+                info->si_addr);
+}
+
+/* Where nobody else looks out for them. */
+static void
+catch_signals(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE};
+    for (unsigned s = 0; s < G_N_ELEMENTS(signals); s++) {
+        struct sigaction before;
+        if (sigaction(signals[s], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(signals[s],
+                      &(struct sigaction){.sa_sigaction = report_signal,
+                                          .sa_flags = SA_SIGINFO | SA_ONSTACK},
+                      NULL);
+    }
+}
+
 /* Runs the threads of a warp until each waits or has ended; whether any ran. */
 static gboolean
 run_warp(Runner *runner, const Warp *warp)
@@ -565,10 +366,12 @@ run_warp(Runner *runner, const Warp *warp)
             Lane *lane = warp->lanes[order[l]];
             if (!lane || lane->state != READY)
                 continue;
+            running = lane;
             emulator_fiber_switch(&runner->own, &lane->fiber);
             again = ran = TRUE;
         }
     } while (again);
+    running = NULL;
     return ran;
 }
 
@@ -583,12 +386,13 @@ report_stuck(const Runner *runner)
         if (lane->state == AT_BARRIER && !other)
             other = lane;
     }
-    char one[256], two[256] = "no thread waits at a barrier";
-    place(waiting, one, sizeof one);
+    char one[EMULATOR_PLACE_LENGTH],
+        two[2 * EMULATOR_PLACE_LENGTH] = "no thread waits at a barrier";
+    emulator_lane_place(waiting, one);
     if (other) {
-        char buffer[160];
+        char buffer[EMULATOR_PLACE_LENGTH];
         snprintf(two, sizeof two, "%s waits at the barrier %s:%d",
-                 place(other, buffer, sizeof buffer), other->file, other->line);
+                 emulator_lane_place(other, buffer), other->file, other->line);
     }
     emulator_fatal("%s:%d: %s: %s waits for threads of its warp (mask %08x) that never come; %s",
                    waiting->file, waiting->line, one, waiting->what, waiting->mask, two);
@@ -610,8 +414,7 @@ run_block(Runner *runner)
             report_stuck(runner);
     }
     ORDER_AFTER(&runner->ended);
-    for (unsigned s = 0; s < runner->shared->len; s++)
-        check_guards(runner, &g_array_index(runner->shared, Shared, s));
+    emulator_shared_end_block(runner);
 }
 
 void
@@ -619,11 +422,16 @@ emulator_run(Runner *runner, const Launch *launch)
 {
     runner->launch = launch;
     runner->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
-    runner->static_bytes = 0;
+    const stack_t signal_stack = {.ss_sp = runner->signal_stack,
+                                  .ss_size = sizeof runner->signal_stack};
+    stack_t before;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, catch_signals);
+    sigaltstack(&signal_stack, &before);
     emulator_fiber_own(&runner->own);
     while (runner->n_lanes < runner->n_threads)
         add_lanes(runner);
-    add_shared(runner, NULL, launch->shared_bytes, 1024);
+    emulator_shared_begin_launch(runner);
     const guint64 plane = (guint64)launch->grid[0] * launch->grid[1];
     const guint64 n = plane * launch->grid[2];
     const int order = emulator_settings()->order;
@@ -636,7 +444,6 @@ emulator_run(Runner *runner, const Launch *launch)
         begin_block(runner, block);
         run_block(runner);
     }
-    for (unsigned s = 0; s < runner->shared->len; s++)
-        free(g_array_index(runner->shared, Shared, s).memory);
-    g_array_set_size(runner->shared, 0);
+    emulator_shared_end_launch(runner);
+    sigaltstack(&before, NULL);
 }

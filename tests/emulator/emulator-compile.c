@@ -36,6 +36,7 @@ static const char *const fixed_options[] = {
     "-fno-strict-aliasing",
     "-ffp-contract=off",
     "-fvisibility=hidden",
+    "-fstack-clash-protection",
     "-ftrivial-auto-var-init=pattern",
     EMULATOR_SANITIZE,
 #ifndef EMULATOR_CHECKS

@@ -11,7 +11,7 @@ enum { GUARD = 0 }; /* the sanitizer's own are better */
 enum { GUARD = 256 };
 #endif
 
-enum { POISON = 0xa5, GUARD_BYTE = 0x5a, ALIGNMENT = 256 };
+enum { POISON = 0xff, GUARD_BYTE = 0x5a, ALIGNMENT = 256 };
 
 typedef struct {
     CtCuAddress address;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { GRANULARITY = 2 << 20, POISON = 0xa5 };
+enum { GRANULARITY = 2 << 20, POISON = 0xff };
 
 /* What cuMemCreate makes; lasts until it is released and no more mapped. */
 typedef struct {

@@ -52,7 +52,7 @@ ct_shuffle(void *const *arguments, unsigned mask)
         if (mask >> mine.from & 1)
             mine.result = ct_of_lane<CtShuffle<T>>(arguments, mine.from).value;
         else
-            memset(&mine.result, 0xa5, sizeof(T));
+            memset(&mine.result, 0xff, sizeof(T));
     }
 }
 

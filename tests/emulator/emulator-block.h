@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What runs a launch's blocks and what holds their shared memory know of each other. Both are built
+ * without sanitizers: the fibers and the thread that switches between them share what stands here.
+ */
+#pragma once
+
+#include "emulator-abi.h"
+#include "emulator-fiber.h"
+#include "emulator.h"
+
+/* To the thread sanitizer every fiber is a thread, ordered by nothing but these. */
+#ifdef EMULATOR_TSAN
+#include <sanitizer/tsan_interface.h>
+#define ORDER_AFTER(what)  __tsan_acquire(what)
+#define ORDER_BEFORE(what) __tsan_release(what)
+/* What comes between is nobody's access. */
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+#define UNSEEN_BEGIN() AnnotateIgnoreWritesBegin(__FILE__, __LINE__)
+#define UNSEEN_END()   AnnotateIgnoreWritesEnd(__FILE__, __LINE__)
+#else
+#define ORDER_AFTER(what)  ((void)(what))
+#define ORDER_BEFORE(what) ((void)(what))
+#define UNSEEN_BEGIN()     ((void)0)
+#define UNSEEN_END()       ((void)0)
+#endif
+
+enum { MAX_THREADS = 1024 };
+
+typedef enum { READY, AT_BARRIER, AT_COLLECTIVE, ENDED } State;
+
+typedef struct Warp Warp;
+
+/* A thread of a block; at the foot of its stack. */
+typedef struct {
+    CtLane visible;
+    Fiber fiber;
+    Runner *runner;
+    Warp *warp;
+    State state;
+    /* where it waits */
+    const char *file;
+    int line;
+    CtBarrier kind;
+    int predicate, result;
+    unsigned n_barriers;
+    const char *what;
+    unsigned mask;
+    CtCollective run;
+    void *arguments;
+    char *woken_by; /* what orders it after what its warp did */
+} Lane;
+
+struct Warp {
+    Lane *lanes[CT_WARP];
+    unsigned live;         /* bit l: lane l has not ended */
+    char arrived[CT_WARP]; /* addresses that stand for orders */
+    char finished[CT_WARP];
+};
+
+/* A copy to shared memory that its thread has not waited for. */
+typedef struct {
+    void *to;
+    const void *from;
+    unsigned size, bytes;
+    unsigned group;
+} Pending;
+
+typedef struct {
+    Pending *copies;
+    unsigned n, room;
+    unsigned group; /* that the next copy belongs to */
+} Copies;
+
+/* A piece of shared memory, between guards. */
+typedef struct {
+    const void *key;
+    size_t bytes, reserved;
+    guint8 *memory, *data;
+} Shared;
+
+struct Runner {
+    Fiber own;
+    Lane *lanes[MAX_THREADS];
+    unsigned n_lanes; /* that there are fibers for */
+    Copies copies[MAX_THREADS];
+    Warp warps[MAX_THREADS / CT_WARP];
+    GArray *shared; /* of Shared; the first is the launch's */
+    size_t static_bytes;
+    unsigned random;
+    guint8 signal_stack[4 * 16384];
+
+    /* the block's */
+    const Launch *launch;
+    unsigned n_threads, n_live, n_at_barrier;
+    unsigned order[MAX_THREADS];
+    char begun, ended, barrier[2]; /* addresses that stand for orders */
+};
+
+#define EMULATOR_PLACE_LENGTH 256
+
+/* "k, block (0 0 0), thread (1 0 0)" */
+const char *emulator_lane_place(const Lane *lane, char buffer[EMULATOR_PLACE_LENGTH]);
+void emulator_lane_fail(const CtLane *lane, const char *file, int line,
+                        const char *what) G_GNUC_NORETURN;
+
+/* ---- emulator-shared.c ---- */
+
+/* The services of these names. */
+void *emulator_shared_static(CtLane *lane, const void *key, size_t bytes, size_t alignment);
+void *emulator_shared_dynamic(CtLane *lane);
+void emulator_copy_async(CtLane *lane, void *shared, const void *global, unsigned size,
+                         unsigned bytes, const char *file, int line);
+void emulator_copy_commit(CtLane *lane);
+void emulator_copy_wait(CtLane *lane, unsigned groups);
+
+/* For a launch, for each of its blocks, and for a thread that ends. */
+void emulator_shared_begin_launch(Runner *runner);
+void emulator_shared_begin_block(Runner *runner);
+void emulator_shared_end_thread(CtLane *lane);
+void emulator_shared_end_block(const Runner *runner);
+void emulator_shared_end_launch(Runner *runner);
