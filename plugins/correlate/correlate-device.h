@@ -117,6 +117,49 @@ is_due(const CorrelatePiece &piece, const Range &range)
     return piece.ended || range.position + (range.end - range.begin) == piece.integration;
 }
 
+/* ---- the work of a unit of threads ---- */
+
+struct Job {
+    bool is_there;
+    int n;      /* spectra of its range; none where it is not there */
+    int i, j;   /* first row and first column of its tile, inputs */
+    int number; /* of its range */
+    Range range;
+    int64 tile;           /* index in matrices */
+    const char *voltages; /* of the item, at the range's first spectrum */
+    char *visibilities;   /* of the item and the integration */
+};
+
+/* Tiles of an item follow one another, then items, then ranges. */
+__device__ inline Job
+find_job(const CorrelatePiece &piece, unsigned index)
+{
+    Job job;
+    job.is_there = index < (unsigned)n_tiles * N_ITEMS * piece.n_ranges;
+    if (!job.is_there)
+        index = 0;
+    const int item = (int)(index / n_tiles % N_ITEMS);
+    const Tile tile = find_tile((int)(index % n_tiles));
+    const Place place = find_item(piece, item);
+    job.i = tile.i;
+    job.j = tile.j;
+    job.number = (int)(index / n_tiles / N_ITEMS);
+    job.range = find_range(piece, job.number);
+    job.n = job.is_there ? job.range.end - job.range.begin : 0;
+    job.tile = (int64)item * n_tiles + index % n_tiles;
+    job.voltages = (const char *)piece.voltages + place.from + job.range.begin * piece.from_time;
+    job.visibilities =
+        (char *)piece.visibilities + place.to + job.range.integration * piece.to_time;
+    return job;
+}
+
+/* The place of a unit's part, where integrations are parted. */
+__device__ inline int64
+part_of(const Job &job)
+{
+    return ((int64)job.number * N_ITEMS * n_tiles + job.tile) * tile_elements;
+}
+
 /* ---- visibilities ---- */
 
 __device__ inline ct_cf32

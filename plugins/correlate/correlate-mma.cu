@@ -41,17 +41,6 @@ constexpr int n_a = WARP_I / 16, n_b = WARP_J / 8;
 static_assert(UNIT_I * WARP_I == TILE && UNIT_J * WARP_J == TILE, "square");
 static_assert(DEPTH % 16 == 0 && row_bytes >= 2 * TILE && row_bytes % 128 == 32, "in steps");
 
-/* The work of a unit; where there is none, `end` is negative. */
-struct Unit {
-    const char *voltages; /* of the item, at the first spectrum */
-    int i, j;
-    int end;
-    int part;
-    Range range;
-    int64 tile; /* index in matrices */
-    char *visibilities;
-};
-
 /* Products [A fragment][B fragment] and, of a lane's rows, its share of Σ re_i. */
 struct Products {
     int re[n_a][n_b][4], im[n_a][n_b][4];
@@ -100,7 +89,7 @@ struct Source {
 };
 
 __device__ inline Source
-find_source(const Unit *units, int index)
+find_source(const Job *jobs, int index)
 {
     Source source;
     source.m = index % n_vectors * vector;
@@ -108,7 +97,7 @@ find_source(const Unit *units, int index)
     source.side = index / (n_vectors * DEPTH) % n_sides;
     source.u = N_UNITS == 1 ? 0 : index / (n_vectors * DEPTH * n_sides);
     source.is_there = index < N_UNITS * n_sides * DEPTH * n_vectors &&
-                      (source.side == 0 || units[source.u].i != units[source.u].j);
+                      (source.side == 0 || jobs[source.u].i != jobs[source.u].j);
     return source;
 }
 
@@ -132,16 +121,16 @@ struct Fetched {
 };
 
 __device__ inline void
-fetch(const CorrelatePiece &piece, const Unit *units, Fetched &fetched, int t)
+fetch(const CorrelatePiece &piece, const Job *jobs, Fetched &fetched, int t)
 {
 #pragma unroll
     for (int k = 0; k < n_loads; k++) {
-        const Source source = find_source(units, k * n_threads + threadIdx.x);
-        const Unit &unit = units[source.u];
-        const int m = (source.side == 0 ? unit.i : unit.j) + source.m;
-        const char *from = unit.voltages + (t + source.row) * piece.from_time;
+        const Source source = find_source(jobs, k * n_threads + threadIdx.x);
+        const Job &job = jobs[source.u];
+        const int m = (source.side == 0 ? job.i : job.j) + source.m;
+        const char *from = job.voltages + (t + source.row) * piece.from_time;
         fetched.at[k] = 0;
-        if (!source.is_there || t + source.row >= unit.end)
+        if (!source.is_there || t + source.row >= job.n)
             continue;
         if (piece.width >= 8 && m + vector <= n_inputs)
             fetched.at[k] = *(const uint64 *)(from + m);
@@ -152,11 +141,11 @@ fetch(const CorrelatePiece &piece, const Unit *units, Fetched &fetched, int t)
 }
 
 __device__ inline void
-store(const Unit *units, const Fetched &fetched, char *stage)
+store(const Job *jobs, const Fetched &fetched, char *stage)
 {
 #pragma unroll
     for (int k = 0; k < n_loads; k++) {
-        const Source source = find_source(units, k * n_threads + threadIdx.x);
+        const Source source = find_source(jobs, k * n_threads + threadIdx.x);
         uint4 bytes;
         const unsigned low = (unsigned)fetched.at[k], high = (unsigned)(fetched.at[k] >> 32);
         bytes.x = pick_bytes(low & 0xf0f0f0f0, low << 4 & 0xf0f0f0f0, 0x5140);
@@ -170,21 +159,21 @@ store(const Unit *units, const Fetched &fetched, char *stage)
 #else
 /* Spectrum t of 8 inputs from m on, none beyond the last. */
 __device__ inline void
-copy(const CorrelatePiece &piece, const Unit &unit, char *to, int m, int t)
+copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
 {
-    const char *from = unit.voltages + t * piece.from_time;
-    const int n = t < unit.end ? smaller(vector, n_inputs - m) : 0;
+    const char *from = job.voltages + t * piece.from_time;
+    const int n = t < job.n ? smaller(vector, n_inputs - m) : 0;
     if (piece.width == 16) {
-        ct_cp_async16_zfill(to, n > 0 ? from + 2 * m : unit.voltages, n > 0 ? 16 : 0);
+        ct_cp_async16_zfill(to, n > 0 ? from + 2 * m : job.voltages, n > 0 ? 16 : 0);
     } else if (piece.width == 8) {
 #pragma unroll
         for (int k = 0; k < vector; k += 4)
-            ct_cp_async8_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : unit.voltages,
+            ct_cp_async8_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : job.voltages,
                                n > k ? 8 : 0);
     } else if (piece.width == 4) {
 #pragma unroll
         for (int k = 0; k < vector; k += 2)
-            ct_cp_async4_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : unit.voltages,
+            ct_cp_async4_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : job.voltages,
                                n > k ? 4 : 0);
     } else {
         for (int k = 0; k < vector; k++)
@@ -202,14 +191,14 @@ struct Loader {
 };
 
 __device__ inline Loader
-make_loader(const CorrelatePiece &piece, const Unit &unit)
+make_loader(const CorrelatePiece &piece, const Job &job)
 {
     Loader loader;
     const int m = threadIdx.x % n_vectors * vector;
     for (int side = 0; side < 2; side++) {
-        const int first = side == 0 ? unit.i : unit.j;
+        const int first = side == 0 ? job.i : job.j;
         loader.bytes[side] = first + m < n_inputs ? 16 : 0;
-        loader.from[side] = unit.voltages;
+        loader.from[side] = job.voltages;
         if (loader.bytes[side])
             loader.from[side] += 2 * (first + m) + threadIdx.x / n_vectors * piece.from_time;
     }
@@ -218,14 +207,14 @@ make_loader(const CorrelatePiece &piece, const Unit &unit)
 
 /* The DEPTH spectra from t on, on their way to a stage; called for one after the other. */
 __device__ inline void
-load(const CorrelatePiece &piece, const Unit *units, Loader &loader, char *stage, int t)
+load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, int t)
 {
-    if (N_UNITS == 1 && piece.width == 16 && t + DEPTH <= units[0].end) {
+    if (N_UNITS == 1 && piece.width == 16 && t + DEPTH <= jobs[0].n) {
         static_assert(N_UNITS > 1 || DEPTH % row_step == 0, "whole rows");
         char *to = stage + threadIdx.x / n_vectors * row_bytes + threadIdx.x % n_vectors * 16;
 #pragma unroll
         for (int side = 0; side < n_sides; side++) {
-            if (side == 1 && units[0].i == units[0].j)
+            if (side == 1 && jobs[0].i == jobs[0].j)
                 continue;
 #pragma unroll
             for (int r = 0; r < DEPTH; r += row_step)
@@ -237,11 +226,11 @@ load(const CorrelatePiece &piece, const Unit *units, Loader &loader, char *stage
     }
 #pragma unroll 1
     for (int k = 0; k < n_loads; k++) {
-        const Source source = find_source(units, k * n_threads + threadIdx.x);
-        const Unit &unit = units[source.u];
+        const Source source = find_source(jobs, k * n_threads + threadIdx.x);
+        const Job &job = jobs[source.u];
         if (source.is_there)
-            copy(piece, unit, stage + stage_offset(source),
-                 (source.side == 0 ? unit.i : unit.j) + source.m, t + source.row);
+            copy(piece, job, stage + stage_offset(source),
+                 (source.side == 0 ? job.i : job.j) + source.m, t + source.row);
     }
 }
 #endif
@@ -389,11 +378,11 @@ write_square(const CorrelatePiece &piece, char *to, int m, int c, const Square &
 
 /* Ends a range for a fragment; its rows are 2 e and 2 e + 1 of each lane_rows of the warp. */
 __device__ inline void
-finish_fragment(const CorrelatePiece &piece, const Unit &unit, int first_row, int first_column,
-                int e, const char *rows)
+finish_fragment(const CorrelatePiece &piece, const Job &job, int first_row, int first_column, int e,
+                const char *rows)
 {
-    const int64 tile = unit.tile * tile_elements;
-    const bool is_begun = unit.range.position > 0, due = is_due(piece, unit.range);
+    const int64 tile = job.tile * tile_elements;
+    const bool is_begun = job.range.position > 0, due = is_due(piece, job.range);
 #pragma unroll 1
     for (int k = threadIdx.x % 32; k < 8 * (WARP_J / 2); k += 32) {
         const int g = k / (WARP_J / 2), column = k % (WARP_J / 2) * 2;
@@ -402,9 +391,7 @@ finish_fragment(const CorrelatePiece &piece, const Unit &unit, int first_row, in
         const int i = first_row + g * lane_rows + 2 * e, j = first_column + column;
         const int element = i * TILE + j;
         if (piece.parts) {
-            int4 *part =
-                (int4 *)((ct_ci32 *)piece.parts +
-                         (int64)unit.part * N_ITEMS * n_tiles * tile_elements + tile + element);
+            int4 *part = (int4 *)((ct_ci32 *)piece.parts + part_of(job) + element);
             part[0] = upper;
             part[TILE / 2] = lower;
             continue;
@@ -415,7 +402,7 @@ finish_fragment(const CorrelatePiece &piece, const Unit &unit, int first_row, in
         if (is_begun)
             add_kept(square, kept);
         if (due) {
-            write_square(piece, unit.visibilities, unit.i + i, unit.j + j, square);
+            write_square(piece, job.visibilities, job.i + i, job.j + j, square);
         } else {
 #pragma unroll
             for (int n = 0; n < 4; n++)
@@ -426,61 +413,41 @@ finish_fragment(const CorrelatePiece &piece, const Unit &unit, int first_row, in
 
 /* ---- the kernel ---- */
 
-__device__ inline void
-find_unit(const CorrelatePiece &piece, int64 index, Unit &unit)
-{
-    const bool is_used = index < (int64)n_tiles * N_ITEMS * piece.n_ranges;
-    const int item = is_used ? (int)(index / n_tiles % N_ITEMS) : 0;
-    const int k = is_used ? (int)(index / n_tiles / N_ITEMS) : 0;
-    const int tile_index = is_used ? (int)(index % n_tiles) : 0;
-    const Tile tile = find_tile(tile_index);
-    const Place place = find_item(piece, item);
-    unit.i = tile.i;
-    unit.j = tile.j;
-    unit.range = find_range(piece, k);
-    unit.end = is_used ? unit.range.end - unit.range.begin : -1;
-    unit.voltages = (const char *)piece.voltages + place.from + unit.range.begin * piece.from_time;
-    unit.part = k;
-    unit.tile = (int64)item * n_tiles + tile_index;
-    unit.visibilities =
-        (char *)piece.visibilities + place.to + unit.range.integration * piece.to_time;
-}
-
 extern "C" __global__ void
 __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
 {
     extern __shared__ uint4 shared_vectors[];
-    __shared__ Unit units[N_UNITS];
+    __shared__ Job jobs[N_UNITS];
 
     char *shared = (char *)shared_vectors;
     const int u = N_UNITS == 1 ? 0 : threadIdx.x / unit_threads;
     const int warp = threadIdx.x % unit_threads / 32, lane = threadIdx.x % 32;
     const int first_row = warp / UNIT_J * WARP_I, first_column = warp % UNIT_J * WARP_J;
-    const Unit &unit = units[u];
+    const Job &job = jobs[u];
     if (threadIdx.x % unit_threads == 0)
-        find_unit(piece, (int64)blockIdx.x * N_UNITS + u, units[u]);
+        jobs[u] = find_job(piece, blockIdx.x * N_UNITS + u);
     __syncthreads();
 
     /* Whether any of the warp's products is wanted; the units of a block go in step. */
-    const bool is_busy = unit.end >= 0 && unit.i + first_row < n_inputs &&
-                         unit.j + first_column < unit.i + first_row + WARP_I;
-    const int n_steps = ((N_UNITS == 1 ? unit.end : longest_range(piece)) + DEPTH - 1) / DEPTH;
+    const bool is_busy = job.is_there && job.i + first_row < n_inputs &&
+                         job.j + first_column < job.i + first_row + WARP_I;
+    const int n_steps = ((N_UNITS == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
     const int row_offset =
         u * unit_bytes + lane % 4 * row_bytes + 2 * (first_row + lane / 4 * lane_rows);
-    const int column_offset = u * unit_bytes + (unit.i == unit.j ? 0 : side_bytes) +
+    const int column_offset = u * unit_bytes + (job.i == job.j ? 0 : side_bytes) +
                               lane % 4 * row_bytes + 2 * (first_column + lane / 4 * lane_columns);
     Products products = {};
 
 #if IS_NIBBLES
     Fetched fetched;
-    fetch(piece, units, fetched, 0);
-    store(units, fetched, shared);
+    fetch(piece, jobs, fetched, 0);
+    store(jobs, fetched, shared);
 #else
-    Loader loader = make_loader(piece, unit);
+    Loader loader = make_loader(piece, job);
 #pragma unroll
     for (int s = 0; s < STAGES - 1; s++) {
         if (s < n_steps)
-            load(piece, units, loader, shared + s * stage_bytes, s * DEPTH);
+            load(piece, jobs, loader, shared + s * stage_bytes, s * DEPTH);
         ct_cp_async_commit();
     }
 #endif
@@ -492,10 +459,10 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
         __syncthreads();
 #if IS_NIBBLES
         if (step + 1 < n_steps)
-            fetch(piece, units, fetched, (step + 1) * DEPTH);
+            fetch(piece, jobs, fetched, (step + 1) * DEPTH);
 #else
         if (step + STAGES - 1 < n_steps)
-            load(piece, units, loader, shared + writing, (step + STAGES - 1) * DEPTH);
+            load(piece, jobs, loader, shared + writing, (step + STAGES - 1) * DEPTH);
         ct_cp_async_commit();
 #endif
         if (is_busy) {
@@ -506,7 +473,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
         }
 #if IS_NIBBLES
         if (step + 1 < n_steps)
-            store(units, fetched, shared + writing);
+            store(jobs, fetched, shared + writing);
 #endif
         writing = reading;
         reading = reading + stage_bytes < STAGES * stage_bytes ? reading + stage_bytes : 0;
@@ -521,7 +488,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
     for (int e = 0; e < n_a; e++) {
         share_fragment(products, e, rows);
         __syncwarp();
-        finish_fragment(piece, unit, first_row, first_column, e, rows);
+        finish_fragment(piece, job, first_row, first_column, e, rows);
         __syncwarp();
     }
 }

@@ -33,17 +33,14 @@ struct alignas(16) Vector {
     VOLTAGE at[vector];
 };
 
-/* The work of a unit, in shared memory: registers are for products. Where there is none, `end` is
- * negative; where a sum is due that no spectrum is added to, `end` is `skip`. */
+/* The work of a unit, in shared memory: registers are for products. */
 struct Unit {
-    const char *voltages; /* of the item, at the first of the range's DEPTH spectra */
-    int i, j;             /* first row, first column */
-    int skip, end;        /* spectra to be read are skip … end − 1 of those from there */
-    int phase;            /* of the first of those, in its chunk */
-    Range range;
-    int part;
-    int64 tile; /* index in matrices */
-    char *visibilities;
+    Job job;
+    const char *voltages; /* at the first of the range's DEPTH spectra */
+    int skip, end; /* those to be read are skip … end − 1 from there; end is negative where there
+                      is no work, and `skip` where a sum is due that nothing is added to */
+    int phase;     /* of the first, in its chunk */
+    bool is_added; /* the range ends a chunk or an integration */
 };
 
 /* What a thread holds of a tile: row r is tile row row(r). */
@@ -117,7 +114,7 @@ make_loader(const CorrelatePiece &piece, const Unit &unit)
     Loader loader;
     const int m = threadIdx.x % n_vectors * vector;
     for (int side = 0; side < 2; side++) {
-        const int first = side == 0 ? unit.i : unit.j;
+        const int first = side == 0 ? unit.job.i : unit.job.j;
         loader.bytes[side] = first + m < n_inputs ? 16 : 0;
         loader.from[side] = (const char *)piece.voltages;
         if (loader.bytes[side])
@@ -135,7 +132,7 @@ load_next(const CorrelatePiece &piece, const Unit &unit, Loader &loader, char *s
     char *to = stage + threadIdx.x * 16;
 #pragma unroll
     for (int side = 0; side < n_sides; side++) {
-        if (side == 1 && unit.i == unit.j)
+        if (side == 1 && unit.job.i == unit.job.j)
             continue;
         if (piece.width == 16 && t >= unit.skip && t + DEPTH <= unit.end) {
 #pragma unroll
@@ -143,7 +140,7 @@ load_next(const CorrelatePiece &piece, const Unit &unit, Loader &loader, char *s
                 ct_cp_async16_zfill(to + side * side_bytes + r * TILE * sizeof(INPUT),
                                     loader.from[side] + r * piece.from_time, loader.bytes[side]);
         } else {
-            const int m = (side == 0 ? unit.i : unit.j) + threadIdx.x % n_vectors * vector;
+            const int m = (side == 0 ? unit.job.i : unit.job.j) + threadIdx.x % n_vectors * vector;
 #pragma unroll 1
             for (int r = 0; r < DEPTH; r += row_step) {
                 const int row = t + r + threadIdx.x / n_vectors;
@@ -167,11 +164,11 @@ load_all(const CorrelatePiece &piece, const Unit *units, char *stage, int t)
         const int side = k / (n_vectors * DEPTH) % n_sides;
         const int u = k / (n_vectors * DEPTH * n_sides);
         const Unit &unit = units[u];
-        if ((n % n_threads == 0 || k < n) && !(side == 1 && unit.i == unit.j))
+        if ((n % n_threads == 0 || k < n) && !(side == 1 && unit.job.i == unit.job.j))
             copy(piece,
                  stage + u * unit_bytes + side * side_bytes + (row * TILE + v) * sizeof(INPUT),
-                 unit.voltages + (t + row) * piece.from_time, (side == 0 ? unit.i : unit.j) + v,
-                 is_read(unit, t + row));
+                 unit.voltages + (t + row) * piece.from_time,
+                 (side == 0 ? unit.job.i : unit.job.j) + v, is_read(unit, t + row));
     }
 }
 #else
@@ -197,7 +194,7 @@ find_source(const Unit *units, int k)
     source.side = k / (TILE * DEPTH) % n_sides;
     source.u = N_UNITS == 1 ? 0 : k / (TILE * DEPTH * n_sides);
     source.is_there = k < N_UNITS * n_sides * DEPTH * TILE &&
-                      (source.side == 0 || units[source.u].i != units[source.u].j);
+                      (source.side == 0 || units[source.u].job.i != units[source.u].job.j);
     return source;
 }
 
@@ -208,7 +205,7 @@ fetch(const CorrelatePiece &piece, const Unit *units, Fetched &fetched, int t)
     for (int k = 0; k < n_fetched; k++) {
         const Source source = find_source(units, k * n_threads + threadIdx.x);
         const Unit &unit = units[source.u];
-        const int m = (source.side == 0 ? unit.i : unit.j) + source.column;
+        const int m = (source.side == 0 ? unit.job.i : unit.job.j) + source.column;
         fetched.at[k] = INPUT();
         if (source.is_there && m < n_inputs && is_read(unit, t + source.row))
             fetched.at[k] = *(const INPUT *)(unit.voltages + (t + source.row) * piece.from_time +
@@ -325,8 +322,8 @@ __device__ inline void
 finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Products &products,
        Vector *running)
 {
-    ct_ci64 *sums = (ct_ci64 *)piece.sums + unit.tile * tile_elements;
-    const bool due = is_due(piece, unit.range);
+    ct_ci64 *sums = (ct_ci64 *)piece.sums + unit.job.tile * tile_elements;
+    const bool due = is_due(piece, unit.job.range);
     set_running(running, products);
 #pragma unroll 1
     for (int k = 0; k < ROWS * COLUMNS; k++) {
@@ -334,12 +331,13 @@ finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Prod
         const int column = thread.column + spread(thread.j, LANES_J, k % COLUMNS);
         const VOLTAGE product = running[k * n_threads].at[0];
         ct_ci64 sum = {(int64)product.re, (int64)product.im};
-        if (unit.range.position > 0) {
+        if (unit.job.range.position > 0) {
             sum.re += sums[row * TILE + column].re;
             sum.im += sums[row * TILE + column].im;
         }
         if (due)
-            write_product(piece, unit.visibilities, unit.i + row, unit.j + column, sum.re, sum.im);
+            write_product(piece, unit.job.visibilities, unit.job.i + row, unit.job.j + column,
+                          sum.re, sum.im);
         else
             sums[row * TILE + column] = sum;
     }
@@ -368,17 +366,17 @@ resume(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Prod
        Vector *running)
 {
     clear(products);
-    if (!piece.parts)
+    if (unit.is_added)
         set_running(running, products);
-    if (unit.range.position >= CHUNK && !piece.parts) {
-        const VOLTAGE *sums = (const VOLTAGE *)piece.sums + unit.tile * tile_elements;
+    if (unit.is_added && unit.job.range.position >= CHUNK) {
+        const VOLTAGE *sums = (const VOLTAGE *)piece.sums + unit.job.tile * tile_elements;
         int k = 0;
         for_vectors(thread, [&](int, int, int element) {
             running[k++ * n_threads] = *(const Vector *)(sums + element);
         });
     }
-    if (unit.range.position % CHUNK != 0) {
-        const VOLTAGE *open = (const VOLTAGE *)piece.open + unit.tile * tile_elements;
+    if (unit.job.range.position % CHUNK != 0) {
+        const VOLTAGE *open = (const VOLTAGE *)piece.open + unit.job.tile * tile_elements;
         for_vectors(thread, [&](int r, int c, int element) {
             put(products, r, c, *(const Vector *)(open + element));
         });
@@ -390,16 +388,18 @@ __device__ inline void
 finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Products &products,
        Vector *running)
 {
-    const int64 end = unit.range.position + (unit.range.end - unit.range.begin);
-    VOLTAGE *sums = (VOLTAGE *)piece.sums + unit.tile * tile_elements;
-    VOLTAGE *open = (VOLTAGE *)piece.open + unit.tile * tile_elements;
-    const bool due = is_due(piece, unit.range);
+    const int64 end = unit.job.range.position + unit.job.n;
+    VOLTAGE *sums = (VOLTAGE *)piece.sums + unit.job.tile * tile_elements;
+    VOLTAGE *open = (VOLTAGE *)piece.open + unit.job.tile * tile_elements;
+    const bool due = is_due(piece, unit.job.range);
     if (!due && end % CHUNK != 0) {
         for_vectors(thread, [&](int r, int c, int element) {
             *(Vector *)(open + element) = get(products, r, c);
         });
         clear(products);
     }
+    if (!unit.is_added)
+        return;
     add_running(products, running);
     set_running(running, products);
 #pragma unroll 1
@@ -411,8 +411,8 @@ finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Prod
         if (!due && end >= CHUNK)
             *(Vector *)(sums + row * TILE + column) = sum;
         for (int v = 0; due && v < vector; v++)
-            write_product(piece, unit.visibilities, unit.i + row, unit.j + column + v, sum.at[v].re,
-                          sum.at[v].im);
+            write_product(piece, unit.job.visibilities, unit.job.i + row, unit.job.j + column + v,
+                          sum.at[v].re, sum.at[v].im);
     }
 }
 #endif
@@ -420,27 +420,17 @@ finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Prod
 /* ---- the kernel ---- */
 
 __device__ inline void
-find_unit(const CorrelatePiece &piece, int64 index, Unit &unit)
+find_unit(const CorrelatePiece &piece, unsigned index, Unit &unit)
 {
-    const bool is_used = index < (int64)n_tiles * N_ITEMS * piece.n_ranges;
-    const int item = is_used ? (int)(index / n_tiles % N_ITEMS) : 0;
-    const int k = is_used ? (int)(index / n_tiles / N_ITEMS) : 0;
-    const int tile_index = is_used ? (int)(index % n_tiles) : 0;
-    const Tile tile = find_tile(tile_index);
-    const Place place = find_item(piece, item);
-    unit.i = tile.i;
-    unit.j = tile.j;
-    unit.range = find_range(piece, k);
+    const Job job = find_job(piece, index);
+    const int phase = (int)(job.range.position % CHUNK);
     /* Spectra are read from a multiple of DEPTH of the integration on. */
-    unit.skip = (int)(unit.range.position % DEPTH);
-    unit.phase = (int)(unit.range.position % CHUNK) - unit.skip;
-    unit.end = is_used ? unit.skip + unit.range.end - unit.range.begin : -1;
-    unit.voltages = (const char *)piece.voltages + place.from +
-                    (unit.range.begin - unit.skip) * piece.from_time;
-    unit.part = k;
-    unit.tile = (int64)item * n_tiles + tile_index;
-    unit.visibilities =
-        (char *)piece.visibilities + place.to + unit.range.integration * piece.to_time;
+    unit.skip = (int)(job.range.position % DEPTH);
+    unit.phase = phase - unit.skip;
+    unit.end = job.is_there ? unit.skip + job.n : -1;
+    unit.voltages = job.voltages - unit.skip * piece.from_time;
+    unit.is_added = !piece.parts && (phase + job.n >= CHUNK || is_due(piece, job.range));
+    unit.job = job;
 }
 
 extern "C" __global__ void
@@ -457,12 +447,12 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
                            lane / LANES_J, lane % LANES_J};
     const Unit &unit = units[u];
     if (id == 0)
-        find_unit(piece, (int64)blockIdx.x * N_UNITS + u, units[u]);
+        find_unit(piece, blockIdx.x * N_UNITS + u, units[u]);
     __syncthreads();
 
     /* Whether any of the thread's products is wanted; the units of a block go in step. */
-    const bool is_busy = unit.end >= 0 && unit.i + thread.row < n_inputs &&
-                         unit.j + thread.column < unit.i + thread.row + LANES_I * ROWS;
+    const bool is_busy = unit.end >= 0 && unit.job.i + thread.row < n_inputs &&
+                         unit.job.j + thread.column < unit.job.i + thread.row + LANES_I * ROWS;
     const int n_steps =
         ((N_UNITS == 1 ? unit.end : longest_range(piece) + DEPTH - 1) + DEPTH - 1) / DEPTH;
     Vector *running = (Vector *)(shared + STAGES * stage_bytes) + threadIdx.x;
@@ -471,7 +461,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
         resume(piece, unit, thread, products, running);
 
     const int row_offset = u * unit_bytes + (thread.row + vector * thread.i) * sizeof(VOLTAGE);
-    const int column_offset = u * unit_bytes + (unit.i == unit.j ? 0 : side_bytes) +
+    const int column_offset = u * unit_bytes + (unit.job.i == unit.job.j ? 0 : side_bytes) +
                               (thread.column + vector * thread.j) * sizeof(VOLTAGE);
 #if DIRECT
     Loader loader = make_loader(piece, units[0]);
@@ -527,8 +517,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
     if (!is_busy)
         return;
     if (piece.parts) {
-        VOLTAGE *part = (VOLTAGE *)piece.parts +
-                        ((int64)unit.part * N_ITEMS * n_tiles + unit.tile) * tile_elements;
+        VOLTAGE *part = (VOLTAGE *)piece.parts + part_of(unit.job);
         for_vectors(thread, [&](int r, int c, int element) {
             *(Vector *)(part + element) = get(products, r, c);
         });
