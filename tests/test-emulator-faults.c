@@ -168,12 +168,44 @@ fail_to_run(void)
     emulator_test_end();
 }
 
+/* So does a device that is lost, whatever is called. */
+static void
+lose_device(void)
+{
+    CtCuAddress x;
+    CtCuStream stream;
+    succeed(cu->alloc(&x, 64));
+    fail_with(999, cu->stream_create(&stream, CT_CU_STREAM_NON_BLOCKING));
+    fail_with(999, cu->fill(x, 0, 64, NULL));
+    fail_with(999, cu->free(x));
+}
+
+/* What is taken counts until it is given back, or for good where its context goes first. */
+static void
+leave_things(void)
+{
+    CtCuAddress x, y;
+    CtCuEvent event;
+    succeed(cu->alloc(&x, 64));
+    succeed(cu->alloc(&y, 64));
+    succeed(cu->event_create(&event, 0));
+    succeed(cu->free(y));
+    fail_with(719, cu->free(x));
+    emulator_test_end();
+    /* What the program's end says. */
+    g_setenv("CORNERTURN_EMULATOR_LEAKS", "1", TRUE);
+}
+
 static const struct {
     const char *name, *failures;
     void (*run)(void);
+    const char *words; /* on standard error; NULL: any */
 } orders[] = {
     {"allocations", "cuMemAlloc_v2:2,cuMemHostAlloc:1,cuCtxSynchronize:1", fail_to_allocate},
     {"launch", "launch:2", fail_to_run},
+    {"lost", "lost:2", lose_device},
+    {"leaks", "cuMemFree_v2:2", leave_things,
+     "cornerturn-emulator: not given back: 1 allocation, 1 event*"},
 };
 
 static void
@@ -190,6 +222,8 @@ test_failure(gconstpointer data)
         return;
     g_test_trap_subprocess(NULL, 0, 0);
     g_test_trap_assert_passed();
+    if (orders[o].words)
+        g_test_trap_assert_stderr(orders[o].words);
 }
 
 int

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs whose blocks are on a device: fed and taken there, cut anywhere, for a long time. */
 #include "device.h"
+#include "leak-test.h"
 
 #include <cornerturn/pipeline.h>
 #include <math.h>
@@ -241,5 +242,6 @@ main(int argc, char **argv)
     g_test_add_data_func("/pipeline-device/cuts", GINT_TO_POINTER(FALSE), test_cuts);
     g_test_add_data_func("/pipeline-device/stream", GINT_TO_POINTER(TRUE), test_cuts);
     g_test_add_func("/pipeline-device/growth", test_growth);
+    g_test_add_func("/pipeline-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();
 }

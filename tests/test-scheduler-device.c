@@ -3,6 +3,7 @@
  * flight as you like, give one answer. */
 #include "chains.h"
 #include "device.h"
+#include "leak-test.h"
 #include "planner.h"
 
 #define SOURCE "/cornerturn/tests/chains.cu"
@@ -299,5 +300,6 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/scheduler-device/random", test_random);
+    g_test_add_func("/scheduler-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();
 }

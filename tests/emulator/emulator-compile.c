@@ -261,6 +261,7 @@ nvrtcCreateProgram(CtNvrtcProgram *result, const char *source, const char *name,
     add_all(program->names, include_names, (guint)n_headers);
     program->log = g_string_new(NULL);
     *result = program;
+    emulator_count(EMULATOR_PROGRAM, 1);
     return 0;
 }
 
@@ -276,6 +277,7 @@ nvrtcDestroyProgram(CtNvrtcProgram *program)
     g_clear_pointer(&(*program)->image, g_bytes_unref);
     g_string_free((*program)->log, TRUE);
     g_clear_pointer(program, g_free);
+    emulator_count(EMULATOR_PROGRAM, -1);
     return 0;
 }
 

@@ -258,6 +258,7 @@ cufftCreate(CufftHandle *handle)
     g_ptr_array_add(table.plans, plan);
     *handle = (CufftHandle)table.plans->len;
     pthread_mutex_unlock(&table.lock);
+    emulator_count(EMULATOR_PLAN, 1);
     return 0;
 }
 
@@ -276,6 +277,7 @@ cufftDestroy(CufftHandle handle)
     emulator_fourier_free(plan->fourier);
     g_free(plan->own_work);
     g_free(plan);
+    emulator_count(EMULATOR_PLAN, -1);
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 enum { MAX_DEVICES = 16, MAX_RULES = 8 };
 
-/* CORNERTURN_EMULATOR_FAIL="cuMemAlloc_v2:3,launch:1" */
+/* CORNERTURN_EMULATOR_FAIL="cuMemAlloc_v2:3,launch:1,lost:40" */
 typedef struct {
     char *symbol;
     atomic_int left;
@@ -122,6 +122,8 @@ emulator_enter_anyway(const char *symbol, Context **context)
     if (!current || !current->uses)
         return INVALID_CONTEXT;
     *context = current;
+    if (emulator_injected("lost", TRUE))
+        current->fault = DEVICE_LOST;
     return 0;
 }
 
@@ -187,6 +189,7 @@ static const struct {
     {HOST_MEMORY_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
      "pointer does not correspond to a registered memory region"},
     {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {DEVICE_LOST, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
 int
@@ -315,6 +318,7 @@ cuDevicePrimaryCtxRetain(CtCuContext *context, CtCuDevice device)
     if (!is_device(device))
         return INVALID_DEVICE;
     atomic_fetch_add(&emulator.contexts[device].uses, 1);
+    emulator_count(EMULATOR_CONTEXT, 1);
     *context = &emulator.contexts[device];
     return 0;
 }
@@ -330,6 +334,7 @@ cuDevicePrimaryCtxRelease_v2(CtCuDevice device)
     Context *context = &emulator.contexts[device];
     if (!context->uses)
         return INVALID_CONTEXT;
+    emulator_count(EMULATOR_CONTEXT, -1);
     if (atomic_fetch_sub(&context->uses, 1) == 1) {
         emulator_context_wait(context);
         emulator_streams_reset(context);

@@ -85,6 +85,24 @@ emulator_charge(Context *context, size_t bytes)
     return TRUE;
 }
 
+static EmulatorResource
+kind_of(const Region *region)
+{
+    return region->place == PLACE_DEVICE ? EMULATOR_ALLOCATION
+           : region->memory              ? EMULATOR_PINNED
+                                         : EMULATOR_REGISTRATION;
+}
+
+static void
+keep_region(Region *region)
+{
+    pthread_mutex_lock(&table.lock);
+    region_from(0);
+    g_tree_insert(table.regions, &region->address, region);
+    pthread_mutex_unlock(&table.lock);
+    emulator_count(kind_of(region), 1);
+}
+
 static int
 allocate(Context *context, size_t bytes, Place place, CtCuAddress *address)
 {
@@ -110,10 +128,7 @@ allocate(Context *context, size_t bytes, Place place, CtCuAddress *address)
         .memory = memory,
     };
     *address = region->address;
-    pthread_mutex_lock(&table.lock);
-    region_from(0);
-    g_tree_insert(table.regions, &region->address, region);
-    pthread_mutex_unlock(&table.lock);
+    keep_region(region);
     return 0;
 }
 
@@ -145,8 +160,10 @@ release(CtCuAddress address, Place place, gboolean ours, int otherwise)
     pthread_mutex_lock(&table.lock);
     Region *region = region_at(address);
     const gboolean found = region && region->place == place && (region->memory != NULL) == ours;
-    if (found)
+    if (found) {
+        emulator_count(kind_of(region), -1);
         remove_region(region);
+    }
     pthread_mutex_unlock(&table.lock);
     return found ? 0 : otherwise;
 }
@@ -240,10 +257,7 @@ cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
     Region *region = g_new(Region, 1);
     *region =
         (Region){.address = address, .bytes = bytes, .place = PLACE_PINNED, .context = context};
-    pthread_mutex_lock(&table.lock);
-    region_from(0);
-    g_tree_insert(table.regions, &region->address, region);
-    pthread_mutex_unlock(&table.lock);
+    keep_region(region);
     return 0;
 }
 

@@ -83,6 +83,7 @@ cuModuleLoadData(CtCuModule *result, const void *image)
         module->functions[f] = (struct CtCuFunctionOpaque){
             .context = context, .kernel = &description->kernels[f], .shared_limit = UNASKED_SHARED};
     *result = module;
+    emulator_count(EMULATOR_MODULE, 1);
     return 0;
 }
 
@@ -94,6 +95,7 @@ cuModuleUnload(CtCuModule module)
         return INVALID_HANDLE;
     emulator_context_wait(context);
     module_free(module);
+    emulator_count(EMULATOR_MODULE, -1);
     return context->fault;
 }
 

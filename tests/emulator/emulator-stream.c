@@ -297,6 +297,7 @@ cuStreamCreate(CtCuStream *stream, unsigned flags)
     *stream = stream_new(context);
     g_ptr_array_add(context->streams, *stream);
     pthread_mutex_unlock(&context->lock);
+    emulator_count(EMULATOR_STREAM, 1);
     return 0;
 }
 
@@ -310,6 +311,7 @@ cuStreamDestroy_v2(CtCuStream stream)
     if (!found)
         return INVALID_HANDLE;
     stream_free(stream);
+    emulator_count(EMULATOR_STREAM, -1);
     return context->fault;
 }
 
@@ -345,6 +347,7 @@ cuEventCreate(CtCuEvent *event, unsigned flags)
     (*event)->context = context;
     (*event)->timed = !(flags & CT_CU_EVENT_DISABLE_TIMING);
     pthread_mutex_init(&(*event)->lock, NULL);
+    emulator_count(EMULATOR_EVENT, 1);
     return 0;
 }
 
@@ -357,6 +360,7 @@ cuEventDestroy_v2(CtCuEvent event)
     recording_release(event->recording);
     pthread_mutex_destroy(&event->lock);
     g_free(event);
+    emulator_count(EMULATOR_EVENT, -1);
     return context->fault;
 }
 

@@ -169,6 +169,7 @@ cuMemAddressReserve(CtCuAddress *address, size_t bytes, size_t alignment, CtCuAd
     lock_table();
     g_ptr_array_add(table.reservations, reservation);
     unlock_table();
+    emulator_count(EMULATOR_RESERVATION, 1);
     *address = reservation->address;
     return 0;
 }
@@ -185,6 +186,7 @@ cuMemAddressFree(CtCuAddress address, size_t bytes)
         g_ptr_array_remove(table.reservations, reservation);
         munmap((void *)address, bytes);
         g_array_unref(reservation->mappings);
+        emulator_count(EMULATOR_RESERVATION, -1);
         g_free(reservation);
     }
     unlock_table();
@@ -223,6 +225,7 @@ cuMemCreate(CtCuAllocation *allocation, size_t bytes, const CtCuMemAllocationPro
     lock_table();
     g_ptr_array_add(table.physical, physical);
     unlock_table();
+    emulator_count(EMULATOR_PHYSICAL, 1);
     *allocation = (CtCuAllocation)(guintptr)physical;
     return 0;
 }
@@ -236,6 +239,7 @@ cuMemRelease(CtCuAllocation allocation)
     const gboolean found = g_ptr_array_find(table.physical, physical, NULL) && !physical->released;
     if (found) {
         physical->released = TRUE;
+        emulator_count(EMULATOR_PHYSICAL, -1);
         physical_drop(physical);
     }
     unlock_table();
@@ -263,6 +267,7 @@ cuMemMap(CtCuAddress address, size_t bytes, size_t offset, CtCuAllocation alloca
         const Mapping mapping = {address, bytes, physical, FALSE};
         g_array_insert_val(reservation->mappings, m, mapping);
         physical->uses++;
+        emulator_count(EMULATOR_MAPPING, 1);
     }
     unlock_table();
     return fits ? 0 : INVALID_VALUE;
@@ -282,6 +287,7 @@ cuMemUnmap(CtCuAddress address, size_t bytes)
         for (guint i = m; i < end; i++) {
             Physical *physical = g_array_index(reservation->mappings, Mapping, i).physical;
             physical->uses--;
+            emulator_count(EMULATOR_MAPPING, -1);
             physical_drop(physical);
         }
         g_array_remove_range(reservation->mappings, m, end - m);

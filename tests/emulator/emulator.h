@@ -37,6 +37,7 @@ enum {
     HOST_MEMORY_ALREADY_REGISTERED = 712,
     HOST_MEMORY_NOT_REGISTERED = 713,
     LAUNCH_FAILED = 719,
+    DEVICE_LOST = 999,
 };
 
 typedef struct CtCuContextOpaque Context;
@@ -89,6 +90,30 @@ Context *emulator_context(int device);
 
 /* Says what a program or a kernel did wrong, and ends the process. */
 void emulator_fatal(const char *format, ...) G_GNUC_PRINTF(1, 2) G_GNUC_NORETURN;
+
+/* ---- emulator-counts.c ---- */
+
+typedef enum {
+    EMULATOR_CONTEXT,
+    EMULATOR_ALLOCATION,
+    EMULATOR_PINNED,
+    EMULATOR_REGISTRATION,
+    EMULATOR_RESERVATION,
+    EMULATOR_PHYSICAL,
+    EMULATOR_MAPPING,
+    EMULATOR_STREAM,
+    EMULATOR_EVENT,
+    EMULATOR_MODULE,
+    EMULATOR_PROGRAM,
+    EMULATOR_PLAN,
+    EMULATOR_N_RESOURCES,
+} EmulatorResource;
+
+/* What the program takes, and gives back. */
+void emulator_count(EmulatorResource resource, int change);
+/* What it has not given back, "2 events, 1 module", allocated; NULL: nothing. Tests look this up in
+ * the library. */
+EMULATOR_EXPORT char *cornerturn_emulator_leaks(void);
 
 /* ---- emulator-memory.c ---- */
 

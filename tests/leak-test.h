@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether what a program took of the devices has been given back; the emulator can tell. */
+#pragma once
+
+#include <gmodule.h>
+
+/* A test of its own, to come last: everything that the others have opened is closed. */
+static inline void
+leak_test_nothing_is_left(void)
+{
+    const char *path = g_getenv("CORNERTURN_CUDA");
+    gpointer symbol = NULL;
+    GModule *library =
+        path && *path ? g_module_open(path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL) : NULL;
+
+    if (!library || !g_module_symbol(library, "cornerturn_emulator_leaks", &symbol)) {
+        g_test_skip("CORNERTURN_CUDA does not name the emulator");
+        return;
+    }
+    char *(*leaks)(void) = (char *(*)(void))symbol;
+    g_autofree char *left = leaks();
+    g_assert_cmpstr(left, ==, NULL);
+    g_module_close(library);
+}
