@@ -171,15 +171,34 @@ publish_outputs(CtScheduler *scheduler, CtRunNode *node)
         if (output->ring->shows_late)
             continue;
         output->ring->ended |= node->is_last;
-        ct_scheduler_wake_readers(scheduler, output->ring);
+        if (departure->produced > 0 || node->is_last)
+            ct_scheduler_wake_readers(scheduler, output->ring);
     }
     return any;
+}
+
+/* Nothing was enqueued: what stands is too little. */
+static void
+stay(CtScheduler *scheduler, CtRunNode *node)
+{
+    gboolean moved = ct_firing_is_source(node);
+    for (guint i = 0; i < node->n_inputs; i++)
+        moved |= node->arrivals[i].consumed > 0;
+    release_inputs(scheduler, node);
+    if (moved)
+        wake_barred(scheduler, &scheduler->watchers[node->plan->queue]);
+    node->status = CT_NODE_IDLE;
+    node->pending |= moved;
 }
 
 void
 ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
 {
     CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
+    if (node->n_items == 0 && !node->is_last) {
+        stay(scheduler, node);
+        return;
+    }
     pthread_mutex_unlock(&scheduler->lock);
     gint64 invalid = 0;
     GError *cause = NULL;
