@@ -25,8 +25,10 @@
 /* What is read in pieces smaller than this is turned in tiles. */
 #define PIECE_BYTES 8
 
-/* Threads of a launch are counted in 32 bits. */
+/* Threads of a launch are counted in 32 bits. Of outputs that overlap more often than MAX_SHARED
+ * times, there may be too few for threads of their own. */
 #define MAX_THREADS ((gint64)1 << 31)
+#define MAX_SHARED  64
 
 typedef struct {
     FirSpread spread;
@@ -101,25 +103,29 @@ sum_registers(const Cuda *self, guint vector, gboolean phases_apart)
     const guint coefficients = self->shares_taps ? 0 : n_taps * (phases_apart ? vector : 1);
 
     return coefficients + vector * (self->slides
-                                        ? n_parts * (n_taps + FIR_AHEAD - 1)
+                                        ? n_parts * (n_taps + self->spread.ahead - 1)
                                         : n_taps * ct_fir_spread_sample_registers(&self->spread));
 }
 
 /* How many outputs stand side by side in time: those that share windows' rows, or as many as make a
- * narrow output wide. `axes` are those of one output. */
+ * narrow output wide. `axes` are those of one output of `all` elements. */
 static void
-choose_times(Cuda *self, const FirAxes *axes)
+choose_times(Cuda *self, const FirAxes *axes, gint64 all)
 {
-    const gint64 bytes = (gint64)ct_type_info(self->spread.out_type)->bytes;
+    const FirSpread *spread = &self->spread;
+    const gint64 bytes = (gint64)ct_type_info(spread->out_type)->bytes;
+    const gint64 n_shared =
+        spread->n_channels % spread->hop == 0 ? spread->n_channels / spread->hop : G_MAXINT64;
     gint64 width = 1;
 
     for (guint a = axes->n_axes; a-- > 0 && axes->out[a] == width * bytes;)
         width *= axes->length[a];
     const gboolean is_narrow = width * bytes < DENSE_BYTES;
-    self->slides = self->spread.n_channels % self->spread.hop == 0 && !is_narrow;
-    self->spread.n_times = self->slides ? (guint)(self->spread.n_channels / self->spread.hop)
-                           : is_narrow  ? power_above(THREADS / width)
-                                        : 1;
+    self->slides = !is_narrow && n_shared <= MAX_SHARED && n_shared * all <= MAX_THREADS;
+    if (self->slides)
+        self->spread.n_times = (guint)n_shared;
+    else if (is_narrow && THREADS * all <= MAX_THREADS)
+        self->spread.n_times = power_above(THREADS / width);
 }
 
 /* `axes`: none of them merged. */
@@ -159,13 +165,13 @@ compile(Cuda *self, GError **error)
 {
     const gboolean tiles = self->tile_read > 0;
     const guint threads = block_threads(self);
-    const guint samples = FIR_AHEAD * self->vector * ct_fir_spread_sample_registers(&self->spread);
+    const guint samples =
+        self->spread.ahead * self->vector * ct_fir_spread_sample_registers(&self->spread);
     const guint registers = sum_registers(self, self->vector, self->phases_apart) +
                             (guint)self->spread.n_taps / 2 + samples * (tiles ? 2 : 1);
     g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
 
     ct_fir_define(defines, "VECTOR", self->vector);
-    ct_fir_define(defines, "AHEAD", FIR_AHEAD);
     ct_fir_define(defines, "PHASES_APART", self->phases_apart);
     ct_fir_define(defines, "TAPS_SHARED", self->shares_taps);
     ct_fir_define(defines, "MIN_BLOCKS",
@@ -199,7 +205,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     }
     self->shares_taps = self->spread.n_taps > REGISTER_TAPS;
     ct_fir_spread_axes(&self->spread, &axes, &in, &out, FALSE);
-    choose_times(self, &axes);
+    choose_times(self, &axes, ct_stream_width(output->stream));
     ct_fir_spread_axes(&self->spread, &axes, &in, &out, TRUE);
     choose_vector(self, &axes);
     ct_fir_spread_axes(&self->spread, &axes, &in, &out, FALSE);

@@ -95,6 +95,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     const gint64 n_channels = self->spread.n_channels;
     self->way = find_way(n_channels, self->spread.n_taps);
     self->spread.n_times = (guint)(n_channels / self->spread.hop);
+    self->spread.ahead = self->way->ahead;
     self->group_threads = (guint)n_channels / self->way->vector;
     self->n_groups = MAX(1, THREADS / self->group_threads);
     const guint threads = self->group_threads * self->n_groups;
@@ -102,7 +103,6 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->shared_bytes = self->n_groups * self->way->ahead * pitch * 2 * sizeof(float);
 
     ct_fir_define(defines, "VECTOR", self->way->vector);
-    ct_fir_define(defines, "AHEAD", self->way->ahead);
     ct_fir_define(defines, "PHASES_APART", self->way->vector > 1);
     ct_fir_define(defines, "TAPS_SHARED", FALSE);
     ct_fir_define(defines, "N_BITS", log2_of(n_channels));

@@ -53,6 +53,7 @@ ct_fir_spread_init(FirSpread *spread, const CtPrepare *prepare, GError **error)
         .time_out = (guint)ct_layout_axis(out, "time"),
         .over_phases = prepare->n_nodes == 1,
         .n_times = 1,
+        .ahead = 4,
     };
     for (guint a = 0; a < out->n_axes; a++)
         spread->series_in[a] = a == spread->time_out ? -1 : ct_layout_axis(in, out->axes[a].name);
@@ -156,6 +157,7 @@ ct_fir_spread_compile(FirSpread *spread, const char *name, const char *source, G
     ct_fir_define(defines, "N_CHANNELS", spread->n_channels);
     ct_fir_define(defines, "HOP", spread->hop);
     ct_fir_define(defines, "N_TIMES", spread->n_times);
+    ct_fir_define(defines, "AHEAD", spread->ahead);
     ct_fir_define(defines, "THREADS", threads);
     g_ptr_array_add(defines, NULL);
     CtKernel *kernel =
@@ -179,13 +181,15 @@ gint64
 ct_fir_spread_cut(const FirSpread *spread, FirAxes *axes, gdouble blocks, gint64 most)
 {
     const gint64 n = (axes->n_outputs - 1) / spread->n_times + 1;
+    const gint64 history = spread->n_taps - 1, ahead = spread->ahead;
     const gdouble start = START_OUTPUTS + (gdouble)spread->n_taps;
     gdouble least = G_MAXDOUBLE;
     gint64 best = n;
 
     for (gint wave = 1; wave <= MAX_WAVES; wave++) {
         const gint64 wanted = (gint64)(wave * spread->wave / blocks);
-        const gint64 rows = (n - 1) / CLAMP(wanted, 1, MIN(n, most)) + 1;
+        const gint64 least_rows = (n - 1) / CLAMP(wanted, 1, MIN(n, most)) + 1;
+        const gint64 rows = ((least_rows + history - 1) / ahead + 1) * ahead - history;
         const gint64 n_chunks = (n - 1) / rows + 1;
         const gdouble waves = ceil((gdouble)n_chunks * blocks / spread->wave);
         const gdouble cost = (waves + LOST_WAVE) * ((gdouble)rows + start);

@@ -7,9 +7,6 @@
 
 #include <cornerturn/stage.h>
 
-/* Rows that kernels read ahead and filter together, except where the author of one says other. */
-#define FIR_AHEAD 4
-
 typedef struct {
     CtDevice *device;
     gpointer taps; /* of the device, [tap phase] */
@@ -18,7 +15,8 @@ typedef struct {
     guint time_in, time_out;
     gint series_in[CT_MAX_AXES]; /* by axis of the output; −1: time, phase */
     gboolean over_phases;        /* threads are spread over phases, too */
-    guint n_times;               /* outputs side by side; set by the variant */
+    guint n_times;               /* outputs side by side: the variant's to set */
+    guint ahead;                 /* rows that are read ahead and filtered together; its, too */
     gdouble wave;                /* blocks that the device holds at once */
 } FirSpread;
 
