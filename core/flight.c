@@ -217,7 +217,6 @@ ct_flight_begin(CtRunNode *node, GError **error)
                              error, "waiting for another queue"))
             return FALSE;
     g_ptr_array_set_size(self->after, 0);
-    ct_queue_begin(self->own);
     return ct_device_check(device,
                            driver->event_record(next_flight(node)->begun, self->queue->stream),
                            error, "recording an event");
@@ -234,6 +233,8 @@ ct_flight_work(CtRunNode *node, GError **error)
     work.queue = node->flights->own;
     if (!ct_device_enter(node->flights->queue->device, error))
         return FALSE;
+    /* Only now, so that uploads of as many firings as are in flight have a place of their own. */
+    ct_queue_begin(node->flights->own);
     for (guint o = 0; node->options->poison && o < node->n_outputs; o++)
         if (node->outputs[o].ring && node->departures[o].produced > 0 &&
             !fill_output(node, o, 0xff, NULL, error))
