@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 enum { PAGE = 4096 };
 
@@ -315,19 +316,31 @@ shuffle(Runner *runner, unsigned *order, unsigned n)
 
 /* ---- signals ---- */
 
-/* That runs on this thread of the process, or NULL. */
-static __thread const Lane *running;
+/* Where the stack pointer was. */
+static guintptr
+interrupted_stack(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (guintptr)context->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    return (guintptr)context->uc_mcontext.sp;
+#else
+    return 0;
+#endif
+}
 
 /* Says which kernel it was; the signal then comes again, and does what it does. */
 static void
-report_signal(int signal, siginfo_t *info, G_GNUC_UNUSED void *context)
+report_signal(int signal, siginfo_t *info, void *context)
 {
-    const guint8 *stack = (const guint8 *)running, *at = info->si_addr;
+    const guint8 *stack = (const guint8 *)(interrupted_stack(context) & ~(CT_STACK_BYTES - 1));
+    const guint8 *at = info->si_addr;
+    const Lane *lane = (const Lane *)stack;
     char buffer[EMULATOR_PLACE_LENGTH];
     sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-    if (!running)
+    if (!lane || lane->visible.services != &services)
         return;
-    emulator_lane_place(running, buffer);
+    emulator_lane_place(lane, buffer);
     if (signal == SIGFPE)
         fprintf(stderr, "cornerturn-emulator: %s: an integer is divided by zero\n", buffer);
     else if (at >= stack && at < stack + 2 * PAGE)
@@ -366,12 +379,10 @@ run_warp(Runner *runner, const Warp *warp)
             Lane *lane = warp->lanes[order[l]];
             if (!lane || lane->state != READY)
                 continue;
-            running = lane;
             emulator_fiber_switch(&runner->own, &lane->fiber);
             again = ran = TRUE;
         }
     } while (again);
-    running = NULL;
     return ran;
 }
 
@@ -422,12 +433,15 @@ emulator_run(Runner *runner, const Launch *launch)
 {
     runner->launch = launch;
     runner->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
-    const stack_t signal_stack = {.ss_sp = runner->signal_stack,
-                                  .ss_size = sizeof runner->signal_stack};
-    stack_t before;
+    const stack_t own_stack = {.ss_sp = runner->signal_stack,
+                               .ss_size = sizeof runner->signal_stack};
+    stack_t signal_stack;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, catch_signals);
-    sigaltstack(&signal_stack, &before);
+    /* A sanitizer gives its threads one. */
+    sigaltstack(NULL, &signal_stack);
+    if (signal_stack.ss_flags & SS_DISABLE)
+        sigaltstack(&own_stack, NULL);
     emulator_fiber_own(&runner->own);
     while (runner->n_lanes < runner->n_threads)
         add_lanes(runner);
@@ -445,5 +459,6 @@ emulator_run(Runner *runner, const Launch *launch)
         run_block(runner);
     }
     emulator_shared_end_launch(runner);
-    sigaltstack(&before, NULL);
+    if (signal_stack.ss_flags & SS_DISABLE)
+        sigaltstack(&signal_stack, NULL);
 }

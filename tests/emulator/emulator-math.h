@@ -355,7 +355,9 @@ CT_NUMBER(unsigned, __umulhi, (unsigned x, unsigned y), (unsigned)((unsigned lon
 CT_NUMBER(long long, __mul64hi, (long long x, long long y), (long long)((__int128)x *y >> 64))
 CT_NUMBER(unsigned long long, __umul64hi, (unsigned long long x, unsigned long long y),
           (unsigned long long)((unsigned __int128)x *y >> 64))
-CT_NUMBER(int, __mul24, (int x, int y), (int)((unsigned)(x << 8 >> 8) * (unsigned)(y << 8 >> 8)))
+/* With the sign of bit 23. */
+CT_NUMBER(int, ct_low24, (int x), (int)((unsigned)x << 8) >> 8)
+CT_NUMBER(int, __mul24, (int x, int y), (int)((unsigned)ct_low24(x) * (unsigned)ct_low24(y)))
 CT_NUMBER(unsigned, __umul24, (unsigned x, unsigned y), (x & 0xffffff) * (y & 0xffffff))
 CT_NUMBER(unsigned, __sad, (int x, int y, unsigned z),
           z + (x > y ? (unsigned)x - (unsigned)y : (unsigned)y - (unsigned)x))
