@@ -47,13 +47,13 @@ send(Run *run, gconstpointer data, gsize bytes)
 }
 
 static void
-launch(Run *run, const char *name, const char *const *defines, const CtLaunch *wanted,
-       gpointer *arguments)
+launch_of(Run *run, const char *source, const char *name, const char *const *defines,
+          const CtLaunch *wanted, gpointer *arguments)
 {
     g_autoptr(GError) error = NULL;
     const CtKernelSpec spec = {
         .name = name,
-        .source = SOURCE,
+        .source = source,
         .defines = defines,
         .shared_bytes = wanted->shared_bytes,
     };
@@ -63,6 +63,13 @@ launch(Run *run, const char *name, const char *const *defines, const CtLaunch *w
     g_assert_no_error(error);
     device_test_wait(&run->test);
     ct_kernel_free(kernel);
+}
+
+static void
+launch(Run *run, const char *name, const char *const *defines, const CtLaunch *wanted,
+       gpointer *arguments)
+{
+    launch_of(run, SOURCE, name, defines, wanted, arguments);
 }
 
 static gboolean
@@ -589,6 +596,29 @@ test_turns(void)
     }
 }
 
+static void
+test_declarations(void)
+{
+    if (!can())
+        return;
+    enum { N = 64 };
+    static const char *const kernels[] = {"declarations", "in_block"};
+    for (guint k = 0; k < G_N_ELEMENTS(kernels); k++) {
+        g_autoptr(Run) run = run_new();
+        float x[N], y[N];
+        for (guint t = 0; t < N; t++)
+            x[t] = (float)t;
+        gpointer there[] = {send(run, y, sizeof y), send(run, x, sizeof x)};
+        gpointer arguments[] = {&there[0], &there[1]};
+        const CtLaunch wanted = {{1, 1, 1}, {N, 1, 1}, sizeof x};
+        launch_of(run, "/cornerturn/tests/declarations.cu", kernels[k], no_defines, &wanted,
+                  arguments);
+        device_test_copy(y, there[0], sizeof y);
+        for (guint t = 0; t < N; t++)
+            g_assert_cmpfloat(y[t], ==, k == 0 ? x[t ^ 1] + 21 : x[t]);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -605,5 +635,6 @@ main(int argc, char **argv)
     g_test_add_func("/device-language/integers", test_integers);
     g_test_add_func("/device-language/conversions", test_conversions);
     g_test_add_func("/device-language/turns", test_turns);
+    g_test_add_func("/device-language/declarations", test_declarations);
     return g_test_run();
 }

@@ -22,13 +22,15 @@ typedef struct {
     char *max_threads;
 } Kernel;
 
+typedef enum { LOCAL, NAMESPACE, LINKAGE /* extern "C" */, N_BRACES } Brace;
+
 typedef struct {
     GArray *tokens;
     GString *out;
     GPtrArray *kernels;
     GHashTable *shared; /* names at file scope, and what stands for them */
-    GArray *braces;     /* gboolean: of a namespace or of extern "C" */
-    unsigned n_local;   /* braces that are neither */
+    GArray *braces;     /* of Brace: those that are open */
+    unsigned n_open[N_BRACES];
     unsigned n_shared;
 } Rewrite;
 
@@ -215,7 +217,7 @@ put_launch_memory(Rewrite *rewrite, guint begin, guint end)
     while (type_end > begin && !is(token_at(rewrite, type_end), name))
         type_end--;
     g_autofree char *type = declaration(rewrite, begin, type_end, TRUE);
-    if (rewrite->n_local > 0)
+    if (rewrite->n_open[LOCAL] > 0)
         g_string_append_printf(rewrite->out, "%s *%s = (%s *)ct_emulated_dynamic();", type, name,
                                type);
     else
@@ -284,7 +286,7 @@ add_kernel(Rewrite *rewrite, const Token *name, char *max_threads)
 static guint
 put_kernel(Rewrite *rewrite, guint begin, guint end)
 {
-    gboolean named_in_c = FALSE;
+    gboolean named_in_c = rewrite->n_open[LINKAGE] > 0;
     char *max_threads = NULL;
     const Token *name = NULL;
     guint i = begin;
@@ -381,11 +383,14 @@ open_brace(Rewrite *rewrite, guint i)
         word--;
     const Token *before = solid_before(rewrite, i);
     const Token *earlier = word > 0 ? solid_before(rewrite, word - 1) : NULL;
-    const gboolean transparent =
-        before && (is(before, "\"C\"") || is(before, "namespace") ||
-                   (earlier && before->kind == WORD && is(earlier, "namespace")));
-    g_array_append_val(rewrite->braces, transparent);
-    rewrite->n_local += !transparent;
+    Brace brace = LOCAL;
+    if (before && is(before, "\"C\""))
+        brace = LINKAGE;
+    else if (before && (is(before, "namespace") ||
+                        (earlier && before->kind == WORD && is(earlier, "namespace"))))
+        brace = NAMESPACE;
+    g_array_append_val(rewrite->braces, brace);
+    rewrite->n_open[brace]++;
 }
 
 static void
@@ -394,7 +399,7 @@ close_brace(Rewrite *rewrite)
     const guint n = rewrite->braces->len;
     if (n == 0)
         return;
-    rewrite->n_local -= !g_array_index(rewrite->braces, gboolean, n - 1);
+    rewrite->n_open[g_array_index(rewrite->braces, Brace, n - 1)]--;
     g_array_set_size(rewrite->braces, n - 1);
 }
 
@@ -416,7 +421,7 @@ emulator_rewrite(const char *source)
     g_autoptr(GArray) tokens = tokenise(source);
     g_autoptr(GPtrArray) kernels = g_ptr_array_new_with_free_func(kernel_free);
     g_autoptr(GHashTable) shared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    g_autoptr(GArray) braces = g_array_new(FALSE, FALSE, sizeof(gboolean));
+    g_autoptr(GArray) braces = g_array_new(FALSE, FALSE, sizeof(Brace));
     Rewrite rewrite = {
         .tokens = tokens,
         .out = g_string_new(NULL),
