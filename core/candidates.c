@@ -293,10 +293,21 @@ drop_hopeless(Search *search, guint n, gint place)
     }
 }
 
-/* All options that begin with node `n`. What does not fit is told in `reasons`. */
+static gboolean
+is_left_to(const Search *search, const CtVariant *variant, const guint *nodes, guint n_nodes)
+{
+    for (guint k = 0; k < n_nodes; k++)
+        if (!ct_planner_leaves(search->planner, node_at(search, nodes[k]), variant, NULL))
+            return FALSE;
+    return TRUE;
+}
+
+/* All options that begin with node `n`. What does not fit is told in `reasons`; of variants that
+ * nobody wants, only where that is all there is to tell. */
 static gboolean
 find_options(Search *search, guint n, GString *reasons, GError **error)
 {
+    g_autoptr(GString) unwanted = g_string_new(NULL);
     const CtGraphNode *node = node_at(search, n);
     const GPtrArray *variants =
         ct_registry_variants(search->planner->registry, node->node.stage->name);
@@ -309,7 +320,8 @@ find_options(Search *search, guint n, GString *reasons, GError **error)
         if (!nodes)
             continue;
         if (!may_run(search, variant, nodes, n_nodes, &reason)) {
-            g_string_append_printf(reasons, "%s%s: %s", reasons->len ? "; " : "", variant->name,
+            GString *told = is_left_to(search, variant, nodes, n_nodes) ? reasons : unwanted;
+            g_string_append_printf(told, "%s%s: %s", told->len ? "; " : "", variant->name,
                                    reason ? reason : "it does not take these parameters");
             continue;
         }
@@ -320,6 +332,8 @@ find_options(Search *search, guint n, GString *reasons, GError **error)
             add_option(search, variant, row, patterns, nodes, n_nodes, reasons);
         }
     }
+    if (reasons->len == 0)
+        g_string_append(reasons, unwanted->str);
     for (gint place = CT_HOST; place < (gint)search->planner->machine.n_devices; place++)
         drop_hopeless(search, n, place);
     return TRUE;

@@ -3,6 +3,7 @@
 #include "cuda-driver.h"
 
 #include <gmodule.h>
+#include <string.h>
 
 /* Where the environment says that CUDA is: "off", or a library that has all of it. */
 #define VARIABLE "CORNERTURN_CUDA"
@@ -25,30 +26,71 @@ typedef struct {
     };
 } Opened;
 
+/* Libraries as people know them, and who has them. */
+static const struct {
+    const char *name, *title, *advice;
+} libraries[] = {
+    {"cuda", "NVIDIA's driver", ""},
+    {"nvrtc", "NVRTC", "; install the CUDA toolkit, or of it cuda-nvrtc"},
+    {"cufft", "cuFFT", "; install the CUDA toolkit, or of it libcufft"},
+};
+
+/* Opens a file. What it was that did not go is kept in *problem, unless there is just no such
+ * file. */
 static GModule *
-open_in(const char *folder, const char *file)
+open_in(const char *folder, const char *file, char **problem)
 {
     g_autofree char *path = folder ? g_build_filename(folder, file, NULL) : g_strdup(file);
-    return g_module_open(path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    GModule *module = g_module_open(path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    if (module || *problem)
+        return module;
+    const char *said = g_module_error();
+    g_autofree char *absent = g_strdup_printf("%s: cannot open shared object file: No such", path);
+    if (!g_str_has_prefix(said, absent))
+        *problem = g_strdup(said);
+    return NULL;
 }
 
-/* "nvrtc" as libnvrtc.so.13 …: where the loader looks, then where the toolkit usually is. */
+/* "nvrtc" as libnvrtc.so.13 …: where the toolkit is said to be, where the loader looks, and where
+ * it usually is. */
 static GModule *
-open_versioned(const char *name)
+open_versioned(const char *name, char **problem)
 {
-    const char *home = g_getenv("CUDA_HOME");
-    g_autofree char *of_home = home ? g_build_filename(home, "lib64", NULL) : NULL;
-    const char *const folders[] = {NULL, "/usr/local/cuda/lib64", of_home};
+    const char *given = g_getenv("CUDA_HOME"), *home = given && *given ? given : NULL;
+    g_autofree char *folder = g_build_filename(home ? home : "/usr/local/cuda", "lib64", NULL);
+    const char *const folders[] = {home ? folder : NULL, home ? NULL : folder};
     GModule *module = NULL;
     for (guint f = 0; f < G_N_ELEMENTS(folders) && !module; f++) {
-        if (f > 0 && !folders[f])
-            continue;
         for (guint v = 0; v < G_N_ELEMENTS(versions) && !module; v++) {
             g_autofree char *file = g_strdup_printf("lib%s.so.%u", name, versions[v]);
-            module = open_in(folders[f], file);
+            module = open_in(folders[f], file, problem);
         }
     }
     return module;
+}
+
+/* Why a library is not there, for *reason. `problem` NULL: no such file. */
+static const char *
+say_why(const char *name, const char *given, const char *problem)
+{
+    const char *title = name, *advice = "";
+    for (guint i = 0; i < G_N_ELEMENTS(libraries); i++) {
+        if (!g_str_equal(libraries[i].name, name))
+            continue;
+        title = libraries[i].title;
+        advice = libraries[i].advice;
+    }
+    g_autofree char *text = NULL;
+    g_autofree char *prefix = given ? g_strconcat(given, ": ", NULL) : NULL;
+    if (given && problem && g_str_has_prefix(problem, prefix))
+        problem += strlen(prefix);
+    if (given)
+        text = g_strdup_printf(VARIABLE "=%s: %s", given, problem ? problem : "no such file");
+    else if (problem)
+        text = g_strdup_printf("%s cannot be used: %s%s", title, problem, advice);
+    else
+        text = g_strdup_printf("%s is not installed%s", title, advice);
+    return g_intern_string(text);
 }
 
 /* Opens library `name` ("cuda", "nvrtc", "cufft") and finds its symbols; otherwise *reason, which
@@ -62,31 +104,24 @@ open_library(const char *name, const char *const *symbols, guint n, gpointer *fu
         *reason = VARIABLE "=off forbids it";
         return FALSE;
     }
-    GModule *module = NULL;
-    g_autofree char *file = NULL;
-    if (given && *given) {
-        file = g_strdup(given);
-        module = open_in(NULL, given);
-    } else if (g_str_equal(name, "cuda")) {
-        file = g_strdup("libcuda.so.1");
-        module = open_in(NULL, file);
-    } else {
-        file = g_strdup_printf("lib%s.so", name);
-        module = open_versioned(name);
-    }
+    if (given && !*given)
+        given = NULL;
+    g_autofree char *problem = NULL;
+    GModule *module = given                       ? open_in(NULL, given, &problem)
+                      : g_str_equal(name, "cuda") ? open_in(NULL, "libcuda.so.1", &problem)
+                                                  : open_versioned(name, &problem);
     if (!module) {
-        g_autofree char *text = g_strdup_printf("%s cannot be opened: %s", file, g_module_error());
-        *reason = g_intern_string(text);
+        *reason = say_why(name, given, problem);
         return FALSE;
     }
     /* What hangs on it lives until the process ends. */
     g_module_make_resident(module);
     for (guint i = 0; i < n; i++) {
-        if (!g_module_symbol(module, symbols[i], &functions[i])) {
-            g_autofree char *text = g_strdup_printf("%s lacks %s", file, symbols[i]);
-            *reason = g_intern_string(text);
-            return FALSE;
-        }
+        if (g_module_symbol(module, symbols[i], &functions[i]))
+            continue;
+        g_autofree char *lack = g_strdup_printf("it lacks %s", symbols[i]);
+        *reason = say_why(name, given, lack);
+        return FALSE;
     }
     return TRUE;
 }

@@ -94,6 +94,9 @@ find_devices(G_GNUC_UNUSED gpointer data)
         found->n += describe(driver, i, &found->info[found->n]);
     if (found->n == 0)
         found->reason = "the driver does not describe the one it has";
+    /* Without a compiler of kernels they are of no use. */
+    else if (!ct_cuda_nvrtc(&found->reason))
+        found->n = 0;
     found->seconds = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
     return found;
 }
@@ -138,7 +141,7 @@ ct_device_open(guint index, GError **error)
     const guint n = ct_devices(&info, &reason);
     if (index >= n) {
         if (n == 0)
-            g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "there is no CUDA device: %s", reason);
+            g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "cuda is not available: %s", reason);
         else
             g_set_error(error, CT_ERROR, CT_ERROR_DEVICE,
                         "there is no CUDA device %u, only 0 to %u", index, n - 1);
@@ -245,6 +248,16 @@ ct_device_enter(CtDevice *device, GError **error)
 {
     return !device->driver || ct_device_check(device, device->driver->context_set(device->context),
                                               error, "making it current");
+}
+
+gboolean
+ct_device_has_library(const char *name, char **reason)
+{
+    const char *lack;
+    const gboolean there = ct_cuda_library(name, NULL, 0, NULL, &lack);
+    if (!there)
+        *reason = g_strdup(lack);
+    return there;
 }
 
 gboolean

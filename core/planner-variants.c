@@ -130,7 +130,7 @@ lacks_device(const CtPlanner *planner, const CtConfigBackend *backend)
 {
     const guint n = planner->machine.n_devices;
     if (n == 0)
-        return g_strdup_printf("backend 'cuda' is asked for, but there is no CUDA device: %s",
+        return g_strdup_printf("backend 'cuda' is asked for, but cuda is not available: %s",
                                planner->machine.no_device);
     if (backend->device < (gint)n)
         return NULL;
@@ -221,7 +221,7 @@ gboolean
 ct_planner_can_run(const CtPlanner *planner, const CtVariant *variant, char **reason)
 {
     if (variant->backend == CT_CUDA && planner->machine.n_devices == 0)
-        return refuse(reason, "there is no CUDA device: %s", planner->machine.no_device);
+        return refuse(reason, "not available: %s", planner->machine.no_device);
     if (!ct_registry_allows_isa(planner->registry, variant->isa))
         return refuse(reason, "wants %s, which this processor lacks or CORNERTURN_ISA forbids",
                       isa_names[variant->isa]);
@@ -229,7 +229,7 @@ ct_planner_can_run(const CtPlanner *planner, const CtVariant *variant, char **re
 }
 
 gboolean
-ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant,
+ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant,
                   char **reason)
 {
     const char *wanted = planner->options->variants
@@ -244,5 +244,13 @@ ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node, const CtVar
         return refuse(reason, "backend '%s' is asked for", backend_names[backend]);
     if (!wanted && backend != CT_CUDA && variant->backend == CT_CUDA && is_endpoint(variant))
         return refuse(reason, "no device is asked for");
-    return ct_planner_can_run(planner, variant, reason);
+    return TRUE;
+}
+
+gboolean
+ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant,
+                  char **reason)
+{
+    return ct_planner_leaves(planner, node, variant, reason) &&
+           ct_planner_can_run(planner, variant, reason);
 }

@@ -40,7 +40,10 @@ gboolean ct_planner_check_options(const CtPlanner *planner, GError **error);
 /* Whether `variant` can run on this machine, as inserted node or any other; otherwise *reason says
  * why not, allocated, unless `reason` is NULL. */
 gboolean ct_planner_can_run(const CtPlanner *planner, const CtVariant *variant, char **reason);
-/* Whether the graph and the options let it run this node. */
+/* Whether graph and options leave this node to `variant`, or to any. */
+gboolean ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node,
+                           const CtVariant *variant, char **reason);
+/* Whether they do, and it can run here. */
 gboolean ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node,
                            const CtVariant *variant, char **reason);
 /* The backend for all that names none; CT_N_BACKENDS: the best. */

@@ -193,11 +193,11 @@ GRAPHS = {
         "for)"),
     "a device that is not there": (
         "backend: cuda\n" + graph("x: { stage: fail.work, from: sky }"),
-        "1:10: backend 'cuda' is asked for, but there is no CUDA device: CORNERTURN_CUDA=off "
+        "1:10: backend 'cuda' is asked for, but cuda is not available: CORNERTURN_CUDA=off "
         "forbids it"),
     "a device that is not there, for one stage": (
         "stages:\n  sky: { stage: generate, sample_rate: 1 MHz, samples: 9, backend: 'cuda:1' }\n",
-        "2:68: node 'sky': backend 'cuda' is asked for, but there is no CUDA device: "
+        "2:68: node 'sky': backend 'cuda' is asked for, but cuda is not available: "
         "CORNERTURN_CUDA=off forbids it"),
     "a variant that is not there": (
         graph("x: { stage: fail.work, from: sky, variant: fast }"),

@@ -404,14 +404,14 @@ static const Mistake mistakes[] = {
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s, backend: cuda}\n",
      NULL, NULL, NULL,
-     "g.yaml:3:43: node 'a': backend 'cuda' is asked for, but there is no CUDA device: none is "
+     "g.yaml:3:43: node 'a': backend 'cuda' is asked for, but cuda is not available: none is "
      "given"},
     {"no-device-for-all", CT_ERROR_DEVICE, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s}\n"
      "backend: cuda\n",
      NULL, NULL, NULL,
-     "g.yaml:4:10: backend 'cuda' is asked for, but there is no CUDA device: none is given"},
+     "g.yaml:4:10: backend 'cuda' is asked for, but cuda is not available: none is given"},
     {"no-stage-for-the-device", CT_ERROR_DEVICE, NULL,
      "  s: {stage: test.host-source}\n"
      "  a: {stage: test.any, from: s}\n"
@@ -422,14 +422,14 @@ static const Mistake mistakes[] = {
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s}\n",
      "backend", "a", "cuda",
-     "--backend: node 'a': backend 'cuda' is asked for, but there is no CUDA device: none is "
+     "--backend: node 'a': backend 'cuda' is asked for, but cuda is not available: none is "
      "given"},
     {"no-device-by-variant", CT_ERROR_LAYOUT, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s, variant: cuda}\n",
      NULL, NULL, NULL,
-     "g.yaml:3:3: node 'a': no variant of 'test.pass' can run here (cpu: 'cuda' is asked for; "
-     "reference: 'cuda' is asked for; cuda: there is no CUDA device: none is given)"},
+     "g.yaml:3:3: node 'a': no variant of 'test.pass' can run here (cuda: not "
+     "available: none is given)"},
     {"stage-without-cuda", CT_ERROR_LAYOUT, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.any, from: s, backend: cuda}\n",

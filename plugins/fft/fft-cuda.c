@@ -305,6 +305,12 @@ round_up(gsize bytes)
 }
 
 static gboolean
+fits(G_GNUC_UNUSED const CtNode *nodes, char **reason)
+{
+    return ct_device_has_library("cufft", reason);
+}
+
+static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
     const CtBinding *const bindings[2] = {&prepare->inputs[0], &prepare->outputs[0]};
@@ -501,6 +507,7 @@ const CtVariant ct_fft_cuda = {
     .backend = CT_CUDA,
     .covers = (const char *const[]){"fft", NULL},
     .rows = (const CtRow[]){ROWS("cf32|f32", "cf32"), ROWS("cf64|f64", "cf64"), {NULL, 0}},
+    .fits = fits,
     .prepare = prepare,
     .work = work,
     .finish = finish,
