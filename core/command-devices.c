@@ -2,7 +2,7 @@
 /* The devices of this machine, for `cornerturn inspect` and `cornerturn check`. */
 #include "command.h"
 #include "device.h"
-#include "planner.h"
+#include "quantity.h"
 
 void
 ct_command_print_devices(void)

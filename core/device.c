@@ -2,6 +2,8 @@
 /* Devices: what there is, their contexts and their memory. */
 #include "device.h"
 
+#include "quantity.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,10 +290,12 @@ say_memory(CtDevice *device, gsize bytes, const char *what, GError **error)
 {
     size_t free = 0, total = 0;
     device->driver->memory_info(&free, &total);
+    g_autofree char *wanted = ct_format_bytes(bytes);
+    g_autofree char *left = ct_format_bytes(free);
+    g_autofree char *all = ct_format_bytes(total);
     g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                "%s wants %.1f MiB of device %u (%s), which has %.1f MiB free of %.1f MiB", what,
-                (gdouble)bytes / (1 << 20), device->info.index, device->info.name,
-                (gdouble)free / (1 << 20), (gdouble)total / (1 << 20));
+                "device %u (%s): memory for %s: wants %s, but %s of %s are free",
+                device->info.index, device->info.name, what, wanted, left, all);
 }
 
 gpointer

@@ -9,6 +9,7 @@
  * waits for further inputs; the output of one that may drain its input in two goes, with the first
  * half of what it makes in the way of the second. */
 #include "planner.h"
+#include "quantity.h"
 
 #include <string.h>
 
@@ -207,19 +208,6 @@ ct_plan_place_links(CtPlan *plan)
 }
 
 /* ---- whether it fits ---- */
-
-char *
-ct_format_bytes(gsize bytes)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    guint unit = 0;
-    gdouble value = bytes;
-    while (value >= 1024 && unit + 1 < G_N_ELEMENTS(units)) {
-        value /= 1024;
-        unit++;
-    }
-    return g_strdup_printf(unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
 
 /* "2 × 2048 of a firing, 2048 that a reader sees, 15 of history" */
 static char *

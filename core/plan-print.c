@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan in words: a table for people, a drawing for Graphviz, JSON for programs. */
 #include "planner.h"
+#include "quantity.h"
 
 #include <cornerturn/json.h>
 #include <string.h>

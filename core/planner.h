@@ -156,5 +156,3 @@ void ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_byte
 void ct_plan_place_links(CtPlan *plan);
 /* Whether all rings fit, the host's and those of each device. */
 gboolean ct_plan_check_memory(const CtPlan *plan, const CtMachine *machine, GError **error);
-/* "1.5 MiB", whatever the locale. */
-char *ct_format_bytes(gsize bytes);

@@ -349,3 +349,16 @@ ct_quantity_format(gdouble value, const char *unit)
         value *= 1000;
     return g_strdup_printf("%.6g %s%s", value, small[i], unit);
 }
+
+char *
+ct_format_bytes(gsize bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    guint unit = 0;
+    gdouble value = bytes;
+    while (value >= 1024 && unit + 1 < G_N_ELEMENTS(units)) {
+        value /= 1024;
+        unit++;
+    }
+    return g_strdup_printf(unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}

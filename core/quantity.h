@@ -23,3 +23,5 @@ char *ct_quantity_describe(const char *unit);
 void ct_quantity_approximate(gdouble value, gint64 *numerator, gint64 *denominator);
 /* "200 MHz": the shortest that reads well, for people. */
 char *ct_quantity_format(gdouble value, const char *unit);
+/* "1.5 MiB", whatever the locale. */
+char *ct_format_bytes(gsize bytes);

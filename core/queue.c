@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues: what a node's firings enqueue on a stream of its device. */
 #include "device.h"
+#include "memory.h"
 
 #include <string.h>
 
@@ -14,9 +15,29 @@ struct CtQueue {
     guint n_slots;
     guint slot;
     gsize used;       /* of the slot */
-    guint8 *staging;  /* pinned, [n_slots][slot_bytes] */
+    guint8 *staging;  /* [n_slots][slot_bytes] */
+    gboolean pinned;  /* staging */
     guint8 *uploaded; /* on the device, the same */
 };
+
+/* Pinned where that can be had; from other memory the driver takes a copy as it enqueues. */
+static gboolean
+allocate_staging(CtQueue *queue, gsize bytes, GError **error)
+{
+    void *staging = NULL;
+    if (!ct_device_enter(queue->device, error))
+        return FALSE;
+    const CtCuResult result =
+        ct_device_driver(queue->device)->host_alloc(&staging, bytes, CT_CU_MEMHOSTALLOC_PORTABLE);
+    queue->pinned = result == CT_CUDA_SUCCESS;
+    if (queue->pinned)
+        queue->staging = staging;
+    else if (result == CT_CUDA_ERROR_OUT_OF_MEMORY)
+        queue->staging = ct_memory_new(bytes, "uploads", error);
+    else
+        ct_device_check(queue->device, result, error, "pinned memory for uploads");
+    return queue->staging != NULL;
+}
 
 CtQueue *
 ct_queue_new(CtDevice *device, CtCuStream stream, gsize upload_bytes, guint n_slots, GError **error)
@@ -29,14 +50,8 @@ ct_queue_new(CtDevice *device, CtCuStream stream, gsize upload_bytes, guint n_sl
     if (upload_bytes == 0)
         return g_steal_pointer(&queue);
     const gsize bytes = queue->n_slots * queue->slot_bytes;
-    void *staging = NULL;
-    if (!ct_device_enter(device, error) ||
-        !ct_device_check(
-            device,
-            ct_device_driver(device)->host_alloc(&staging, bytes, CT_CU_MEMHOSTALLOC_PORTABLE),
-            error, "%" G_GSIZE_FORMAT " bytes of pinned memory for uploads", bytes))
+    if (!allocate_staging(queue, bytes, error))
         return NULL;
-    queue->staging = staging;
     queue->uploaded = ct_device_alloc(device, bytes, "uploads", error);
     return queue->uploaded ? g_steal_pointer(&queue) : NULL;
 }
@@ -46,7 +61,9 @@ ct_queue_free(CtQueue *queue)
 {
     if (!queue)
         return;
-    if (queue->staging && ct_device_enter(queue->device, NULL))
+    if (!queue->pinned)
+        ct_memory_free(queue->staging, queue->n_slots * queue->slot_bytes);
+    else if (ct_device_enter(queue->device, NULL))
         ct_device_driver(queue->device)->host_free(queue->staging);
     ct_device_free(queue->device, queue->uploaded);
     g_free(queue);
