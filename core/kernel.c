@@ -3,7 +3,6 @@
 #include "device.h"
 
 #include <gio/gio.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What every kernel may include, and under which name. */
@@ -11,7 +10,7 @@
 #define COMMON_INCLUDE  "cornerturn/kernel.h"
 
 /* Part of the key of a compiled kernel: raised when anything else about its compilation changes. */
-#define CACHE_VERSION "1"
+#define CACHE_VERSION "2"
 
 /* Beyond this, dynamic shared memory is had on request only. */
 #define USUAL_SHARED_BYTES (48 << 10)
@@ -110,19 +109,25 @@ cache_path(const Unit *unit, const CtNvrtc *nvrtc)
     return g_build_filename(g_get_user_cache_dir(), "cornerturn", "kernels", file, NULL);
 }
 
+/* An image's files: what the driver loads, and a text, which begins with a line that has the
+ * image's checksum. The driver is told no length: it must get no image that was cut short. */
 static GBytes *
 read_cache(const char *path, char **log)
 {
     g_autofree char *image = NULL;
     g_autofree char *log_path = g_strconcat(path, ".log", NULL);
     g_autofree char *image_path = g_strconcat(path, ".cubin", NULL);
-    g_autofree char *words = NULL;
+    g_autofree char *text = NULL;
     gsize bytes;
     if (!g_file_get_contents(image_path, &image, &bytes, NULL) ||
-        !g_file_get_contents(log_path, &words, NULL, NULL))
+        !g_file_get_contents(log_path, &text, NULL, NULL))
         return NULL;
-    if (log)
-        *log = g_steal_pointer(&words);
+    g_autofree char *sum =
+        g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)image, bytes);
+    const gsize length = strlen(sum);
+    if (!g_str_has_prefix(text, sum) || text[length] != '\n')
+        return NULL;
+    *log = g_strdup(text + length + 1);
     return g_bytes_new_take(g_steal_pointer(&image), bytes);
 }
 
@@ -133,18 +138,13 @@ write_cache(const char *path, GBytes *image, const char *log)
     g_autofree char *folder = g_path_get_dirname(path);
     g_autofree char *log_path = g_strconcat(path, ".log", NULL);
     g_autofree char *image_path = g_strconcat(path, ".cubin", NULL);
+    g_autofree char *sum = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, image);
+    g_autofree char *text = g_strconcat(sum, "\n", log, NULL);
     gsize bytes;
     const char *data = g_bytes_get_data(image, &bytes);
-    if (g_mkdir_with_parents(folder, 0777) != 0 || !g_file_set_contents(log_path, log, -1, NULL) ||
+    if (g_mkdir_with_parents(folder, 0777) != 0 || !g_file_set_contents(log_path, text, -1, NULL) ||
         !g_file_set_contents(image_path, data, (gssize)bytes, NULL))
         g_debug("compiled kernels cannot be kept in %s", folder);
-}
-
-static void
-drop_cache(const char *path)
-{
-    g_autofree char *image_path = g_strconcat(path, ".cubin", NULL);
-    remove(image_path);
 }
 
 /* ---- compiling ---- */
@@ -196,10 +196,10 @@ compile(const Unit *unit, const CtNvrtc *nvrtc, char **log, GError **error)
     return g_bytes_new_take(g_steal_pointer(&image), bytes);
 }
 
-/* *path, unless it is NULL: where the cache has it; *compiled: whether it did not. */
+/* *compiled, unless it is NULL: whether the cache did not have it. */
 static GBytes *
-find_image(const CtKernelSpec *spec, guint architecture, char **log, char **path,
-           gboolean *compiled, GError **error)
+find_image(const CtKernelSpec *spec, guint architecture, char **log, gboolean *compiled,
+           GError **error)
 {
     const char *reason;
     const CtNvrtc *nvrtc = ct_cuda_nvrtc(&reason);
@@ -226,15 +226,13 @@ find_image(const CtKernelSpec *spec, guint architecture, char **log, char **path
     }
     if (log)
         *log = g_steal_pointer(&words);
-    if (path)
-        *path = g_steal_pointer(&kept);
     return image;
 }
 
 GBytes *
 ct_kernel_compile(const CtKernelSpec *spec, guint architecture, char **log, GError **error)
 {
-    return find_image(spec, architecture, log, NULL, NULL, error);
+    return find_image(spec, architecture, log, NULL, error);
 }
 
 /* ---- loading ---- */
@@ -283,23 +281,14 @@ load(CtKernel *self, const CtKernelSpec *spec, GBytes *image, GError **error)
                            spec->shared_bytes, spec->name);
 }
 
-static void
-unload(CtKernel *self)
-{
-    if (self->module && ct_device_enter(self->device, NULL))
-        ct_device_driver(self->device)->module_unload(self->module);
-    self->module = NULL;
-}
-
 CtKernel *
 ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
 {
     const guint architecture = ct_device_info(device)->architecture;
     g_autofree char *log = NULL;
-    g_autofree char *path = NULL;
     gboolean compiled;
     const gint64 from = g_get_monotonic_time();
-    g_autoptr(GBytes) image = find_image(spec, architecture, &log, &path, &compiled, error);
+    g_autoptr(GBytes) image = find_image(spec, architecture, &log, &compiled, error);
     if (!image)
         return NULL;
     const gint64 found = g_get_monotonic_time();
@@ -308,7 +297,7 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
     CtKernel *self = g_new0(CtKernel, 1);
     self->device = device;
     self->name = g_strdup(spec->name);
-    const gboolean loaded = ct_device_is_dry(device) || load(self, spec, image, NULL);
+    const gboolean loaded = ct_device_is_dry(device) || load(self, spec, image, error);
     const gdouble to_find = (gdouble)(found - from) * 1e-6;
     const CtDeviceCosts costs = {
         .compile = compiled ? to_find : 0,
@@ -319,13 +308,6 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
     ct_device_add_costs(device, &costs);
     if (loaded)
         return self;
-    /* What was kept may have been cut short. */
-    unload(self);
-    drop_cache(path);
-    g_bytes_unref(image);
-    image = find_image(spec, architecture, NULL, NULL, NULL, error);
-    if (image && load(self, spec, image, error))
-        return self;
     ct_kernel_free(self);
     return NULL;
 }
@@ -335,7 +317,8 @@ ct_kernel_free(CtKernel *kernel)
 {
     if (!kernel)
         return;
-    unload(kernel);
+    if (kernel->module && ct_device_enter(kernel->device, NULL))
+        ct_device_driver(kernel->device)->module_unload(kernel->module);
     g_free(kernel->name);
     g_free(kernel);
 }
