@@ -417,9 +417,7 @@ permuted(guint32 x, guint32 y, guint32 selector)
     guint32 result = 0;
     for (guint b = 0; b < 4; b++) {
         const guint s = selector >> 4 * b & 15;
-        guint32 byte = (s & 7) < 4 ? x >> 8 * (s & 3) & 0xff : y >> 8 * (s & 3) & 0xff;
-        if (s & 8)
-            byte = byte >> 7 ? 0xff : 0;
+        const guint32 byte = (s & 7) < 4 ? x >> 8 * (s & 3) & 0xff : y >> 8 * (s & 3) & 0xff;
         result |= byte << 8 * b;
     }
     return result;

@@ -28,7 +28,10 @@ class Install(unittest.TestCase):
         cls.environment = {
             name: value for name, value in os.environ.items()
             if name not in ("CORNERTURN_PLUGIN_PATH", "CORNERTURN", "LD_LIBRARY_PATH")}
-        cls.environment["LD_LIBRARY_PATH"] = str(cls.library)
+        # The build's own library must not be found, but others may stand apart on this machine.
+        others = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":")
+                  if folder and not folder.startswith(str(BUILD))]
+        cls.environment["LD_LIBRARY_PATH"] = ":".join([str(cls.library), *others])
 
     @classmethod
     def tearDownClass(cls):

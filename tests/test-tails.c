@@ -174,6 +174,7 @@ new_pipeline(const Case *test, gint64 block, guint n_workers)
     CtPipeline *pipeline = ct_pipeline_parse(graph, -1, test->name, &error);
     g_assert_no_error(error);
     ct_pipeline_set_workers(pipeline, n_workers);
+    ct_pipeline_set_backend(pipeline, NULL, "cpu", NULL);
     return pipeline;
 }
 

@@ -42,7 +42,7 @@ class Weights(unittest.TestCase):
         for variant in VARIANTS:
             for name, modulus in (("mean", 1 / 4), ("power", 1 / 2), ("sum", 1)):
                 got = weights(f"{self.fixed}\n    positions: {positions}\n    directions: "
-                              f"{[list(sky.unit(d)) for d in DIRECTIONS]}\n    "
+                              f"{[[float(x) for x in sky.unit(d)] for d in DIRECTIONS]}\n    "
                               f"normalisation: {name}", variant)
                 want = expected(120e6 + 1e6 * numpy.arange(7), DIRECTIONS,
                                 numpy.array(positions), modulus)

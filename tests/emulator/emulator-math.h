@@ -382,11 +382,9 @@ __byte_perm(unsigned x, unsigned y, unsigned selector)
     const unsigned long long bytes = (unsigned long long)y << 32 | x;
     unsigned result = 0;
     for (int b = 0; b < 4; b++) {
-        const unsigned s = selector >> 4 * b;
-        unsigned byte = (unsigned)(bytes >> 8 * (s & 7)) & 0xff;
-        if (s & 8)
-            byte = byte & 0x80 ? 0xff : 0;
-        result |= byte << 8 * b;
+        /* Of a nibble, the device looks at three bits. */
+        const unsigned s = selector >> 4 * b & 7;
+        result |= ((unsigned)(bytes >> 8 * s) & 0xff) << 8 * b;
     }
     return result;
 }
