@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A firing: what a node finds in its inputs and outputs, and what it decides to do with it. */
 #include "flight.h"
+#include "params.h"
 #include "strided.h"
 
 #include <string.h>
@@ -86,13 +87,19 @@ allocate(CtRunNode *node)
     node->pending = TRUE;
 }
 
-/* Says where in the graph the node stands that failed. */
+/* Says where in the graph the node stands that failed, if it has come from one. */
 gboolean
 ct_firing_blame(const CtRunNode *node, GError **error, GError *cause)
 {
-    if (node->plan->graph_node)
-        return ct_graph_blame(node->plan->graph_node, error, cause);
-    g_propagate_prefixed_error(error, cause, "node '%s': ", node->plan->name);
+    const CtPlanNode *plan = node->plan;
+    g_propagate_prefixed_error(error, cause, "node '%s': ", plan->name);
+    if (!plan->graph_node)
+        return FALSE;
+    CtPlace place = plan->graph_node->config->place;
+    for (guint k = 0; k < plan->n_nodes; k++)
+        ct_params_take_blame(plan->nodes[k].params, &place);
+    g_autofree char *where = ct_place_to_string(&place);
+    g_prefix_error(error, "%s: ", where);
     return FALSE;
 }
 

@@ -260,10 +260,7 @@ refuse(const CtPlan *plan, gint place, gsize wanted, gsize there, const char *wh
         total, on_host ? "" : " of device memory", whose, there_is, writer->name, layout, axes,
         n_samples, samples, of_granule / (gsize)largest->granule, of_largest,
         on_host ? "" : " or --in-flight");
-    if (writer->graph_node)
-        return ct_graph_error(writer->graph_node, NULL, CT_ERROR_MEMORY, error, "%s", message);
-    g_set_error_literal(error, CT_ERROR, CT_ERROR_MEMORY, message);
-    return FALSE;
+    return ct_graph_error(writer->graph_node, NULL, CT_ERROR_MEMORY, error, "%s", message);
 }
 
 gboolean

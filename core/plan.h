@@ -29,7 +29,8 @@ typedef struct {
     CtNode *nodes;    /* [n_nodes] what the variant covers; shallow copies, the first
                          with `streams` as inputs */
     guint n_nodes;
-    const CtGraphNode *graph_node; /* of the last covered; NULL: inserted */
+    const CtGraphNode *graph_node; /* of the last covered; of an inserted one, whose output it
+                                      carries */
     gboolean inserted;
     gint place; /* where it runs: CT_HOST, or the device on which it enqueues. Its outputs lie there
                    too, and its inputs; those of an inserted copy where their links say */

@@ -235,6 +235,7 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
     CtPlanNode *node = plan_node_new(build, g_steal_pointer(&name), step->variant, step->row,
                                      step->place, &own->node, 1, &before->layout, &step->to.layout);
     node->inserted = TRUE;
+    node->graph_node = writer;
     node->seconds = step->seconds;
     node->operations = step->load.operations;
     node->bytes = step->load.bytes;

@@ -265,7 +265,8 @@ test_bindings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     const CtPlanNode *convert = node_named(fixture, "s>convert");
     g_assert_cmpint(convert->nodes[0].inputs[0].type, ==, CT_CI8);
     g_assert_cmpint(convert->nodes[0].outputs[0].type, ==, CT_CF32);
-    g_assert_null(convert->graph_node);
+    g_assert_true(convert->inserted);
+    g_assert_cmpstr(convert->graph_node->node.name, ==, "s");
     const CtPlanNode *two = node_named(fixture, "t");
     g_assert_cmpuint(two->n_inputs, ==, 3);
     g_assert_cmpint(two->inputs[2], ==, -1);
