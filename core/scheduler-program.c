@@ -14,6 +14,14 @@ set_over(CtScheduler *scheduler, guint i, GError **error)
     return FALSE;
 }
 
+/* With the lock. What the program wanted of node `i` failed, and with it the graph. */
+static void
+fail(CtScheduler *scheduler, guint i, GError *cause, GError **error)
+{
+    ct_scheduler_fail_node(scheduler, &scheduler->nodes[i], cause);
+    set_over(scheduler, i, error);
+}
+
 gboolean
 ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtReleased released,
                   gpointer user_data, GError **error)
@@ -40,10 +48,15 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
     }
     CtEndpoint *endpoint = scheduler->endpoints[i];
     const CtRingMover mover = endpoint ? ct_flight_mover(endpoint->own) : (CtRingMover){0};
-    if ((endpoint && !ct_endpoint_follow(endpoint, error)) ||
-        !ct_ring_bridge(ring, &last, block, endpoint ? &mover : NULL, error))
-        return FALSE;
+    GError *cause = NULL;
+    const gboolean enqueued = (!endpoint || ct_endpoint_follow(endpoint, &cause)) &&
+                              ct_ring_bridge(ring, &last, block, endpoint ? &mover : NULL, &cause);
     pthread_mutex_lock(&scheduler->lock);
+    if (!enqueued) {
+        fail(scheduler, i, cause, error);
+        pthread_mutex_unlock(&scheduler->lock);
+        return FALSE;
+    }
     ct_ring_feed(ring, block, released, user_data);
     /* Short blocks before it may stand whole in its bridge. */
     ct_ring_reclaim(ring);
@@ -106,9 +119,15 @@ ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *blo
     if (block->n_samples > 0)
         ct_scheduler_reached_sink(scheduler);
     pthread_mutex_unlock(&scheduler->lock);
-    if (endpoint && block->n_samples > 0 && !failed && !ct_endpoint_lead(endpoint, error))
-        return FALSE;
-    return in_time && !failed;
+    if (failed || !endpoint || block->n_samples == 0)
+        return in_time && !failed;
+    GError *cause = NULL;
+    if (ct_endpoint_lead(endpoint, &cause))
+        return in_time;
+    pthread_mutex_lock(&scheduler->lock);
+    fail(scheduler, i, cause, error);
+    pthread_mutex_unlock(&scheduler->lock);
+    return FALSE;
 }
 
 gboolean
