@@ -325,6 +325,17 @@ ct_flight_wait(const CtRunNode *node, gint64 *ns, GError **error)
 }
 
 gboolean
+ct_flight_has_fault(const CtRunNode *node)
+{
+    const CtFlights *self = node->flights;
+    const CtCudaDriver *driver = ct_device_driver(self->queue->device);
+    if (!ct_device_enter(self->queue->device, NULL))
+        return TRUE;
+    const CtCuResult result = driver->event_query(self->flights[0].ran);
+    return result != CT_CUDA_SUCCESS && result != CT_CUDA_ERROR_NOT_READY;
+}
+
+gboolean
 ct_flight_lands(CtRunNode *node)
 {
     CtFlights *self = node->flights;

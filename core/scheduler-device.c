@@ -70,13 +70,13 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
     if (q < 0)
         return ct_firing_prepare(node, NULL, scratch, &upload, error);
     CtRunQueue *queue = &scheduler->devices->queues[q];
+    GError *cause = NULL;
     if (node->status == CT_NODE_EXTERNAL) {
-        scheduler->endpoints[i] = ct_endpoint_new(queue, error);
-        return scheduler->endpoints[i] != NULL;
+        scheduler->endpoints[i] = ct_endpoint_new(queue, &cause);
+        return scheduler->endpoints[i] || ct_firing_blame(node, error, cause);
     }
     if (!ct_firing_prepare(node, queue->device, &queue->scratch_bytes, &upload, error))
         return FALSE;
-    GError *cause = NULL;
     if (!ct_flights_new(node, queue, scheduler->plan->n_in_flight, upload, &cause))
         return ct_firing_blame(node, error, cause);
     GArray *flying = scheduler->watchers[q].flying;
@@ -229,6 +229,34 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
     node->status = node->is_last ? CT_NODE_LANDING : CT_NODE_IDLE;
     if (!node->is_last && (moved || ct_firing_is_source(node)))
         node->pending = TRUE;
+}
+
+/* ---- failing ---- */
+
+/* A fault of the device shows in whatever is called next, for whichever node. Adds whose it may be:
+ * that of all who have enqueued what has not landed. */
+void
+ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
+{
+    if (!node->flights || !ct_flight_has_fault(node))
+        return;
+    g_autoptr(GString) names = g_string_new(NULL);
+    guint n = 0;
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        const CtRunNode *other = &scheduler->nodes[i];
+        const gboolean enqueues =
+            other->status == CT_NODE_STARTING || other->status == CT_NODE_RUNNING;
+        if (!other->flights || other->plan->place != node->plan->place ||
+            (other->flights->n == 0 && !enqueues))
+            continue;
+        n += other != node;
+        g_string_append_printf(names, "%s'%s'", names->len ? ", " : "", other->plan->name);
+    }
+    if (n == 0)
+        return;
+    char *message = g_strdup_printf("%s; in flight there: %s", cause->message, names->str);
+    g_free(cause->message);
+    cause->message = message;
 }
 
 /* ---- landing ---- */

@@ -110,6 +110,8 @@ gboolean ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scrat
 void ct_scheduler_start_watchers(CtScheduler *scheduler);
 /* Joins the watchers and waits until nothing runs on any device. */
 void ct_scheduler_stop_watchers(CtScheduler *scheduler);
+/* With the lock. Adds to what a node failed of which others of its device may be the cause. */
+void ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *cause);
 /* With the lock. Whether the node may fire as far as its device goes: firings in flight, and memory
  * that links share. Where it may not, it is woken when that may have changed. */
 gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);

@@ -193,6 +193,7 @@ void
 ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
 {
     GError *error = NULL;
+    ct_scheduler_widen_blame(scheduler, node, cause);
     ct_firing_blame(node, &error, cause);
     ct_scheduler_fail(scheduler, error);
 }
