@@ -57,8 +57,8 @@ CT_EXPORT void ct_device_free(CtDevice *device, gpointer memory);
 CT_EXPORT gboolean ct_device_upload(CtDevice *device, gpointer to, gconstpointer from, gsize bytes,
                                     GError **error);
 
-/* Whether there is a further library of the CUDA toolkit; for `fits` of variants that need it. Where
- * there is none, *reason says why, allocated. */
+/* Whether there is a further library of the CUDA toolkit; for `fits` of variants that need it.
+ * Where there is none, *reason says why, allocated. */
 CT_EXPORT gboolean ct_device_has_library(const char *name, char **reason);
 /* Opens a further library of the CUDA toolkit by its name ("cufft") and looks up `n` of its
  * symbols; for `prepare`. The library then finds the device current. */
