@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The devices of this machine, for `cornerturn inspect` and `cornerturn check`. */
+/* The devices of this machine, for `cornerturn inspect`, `check` and `plan`. */
 #include "command.h"
 #include "device.h"
 #include "quantity.h"
 
 void
+ct_command_print_lack(void)
+{
+    const char *reason;
+    if (ct_devices(NULL, &reason) == 0)
+        g_print("cuda is not available: %s\n", reason);
+}
+
+void
 ct_command_print_devices(void)
 {
     const CtDeviceInfo *devices;
-    const char *reason;
-    const guint n = ct_devices(&devices, &reason);
-    if (n == 0)
-        g_print("\ncuda is not available: %s\n", reason);
-    else
-        g_print("\n");
+    const guint n = ct_devices(&devices, NULL);
+    g_print("\n");
+    ct_command_print_lack();
     for (guint i = 0; i < n; i++) {
         const CtDeviceInfo *device = &devices[i];
         g_autofree char *memory = ct_format_bytes(device->memory_bytes);

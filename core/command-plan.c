@@ -30,6 +30,8 @@ run(int argc, char **argv, GError **error)
     if (!plan)
         return FALSE;
     g_print("%s", plan);
+    if (!dot && !json)
+        ct_command_print_lack();
     return TRUE;
 }
 

@@ -26,3 +26,5 @@ gboolean ct_command_parse(const CtCommand *command, const GOptionEntry *entries,
 
 /* The devices of this machine, or why there are none, in lines of their own after an empty one. */
 void ct_command_print_devices(void);
+/* A line that says why there are none, where there are none. */
+void ct_command_print_lack(void);
