@@ -189,7 +189,7 @@ compile(const Unit *unit, const CtNvrtc *nvrtc, char **log, GError **error)
         g_autofree char *options = g_strjoinv(" ", (char **)unit->options->pdata);
         g_set_error(error, CT_ERROR, CT_ERROR_DEVICE,
                     "kernel '%s' of %s does not compile (%s):\n%s", unit->spec->name,
-                    unit->spec->source, options, *log);
+                    unit->spec->source, options, g_strchomp(*log));
         g_clear_pointer(log, g_free);
         return NULL;
     }
@@ -263,6 +263,14 @@ static gboolean
 load(CtKernel *self, const CtKernelSpec *spec, GBytes *image, GError **error)
 {
     const CtCudaDriver *driver = ct_device_driver(self->device);
+    const CtDeviceInfo *info = ct_device_info(self->device);
+    if (spec->shared_bytes > info->shared_bytes) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE,
+                    "device %u (%s): kernel '%s' wants %" G_GSIZE_FORMAT
+                    " bytes of shared memory, but a block has at most %" G_GSIZE_FORMAT,
+                    info->index, info->name, spec->name, spec->shared_bytes, info->shared_bytes);
+        return FALSE;
+    }
     if (!ct_device_enter(self->device, error) ||
         !ct_device_check(self->device,
                          driver->module_load(&self->module, g_bytes_get_data(image, NULL)), error,

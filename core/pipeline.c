@@ -251,7 +251,7 @@ ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, 
                    GError **error)
 {
     CtConfigBackend backend;
-    if (!ct_config_backend_parse(&backend, against, error) || !ct_pipeline_check(pipeline, error))
+    if (!ct_config_backend_parse(&backend, against, error) || !ct_pipeline_plan(pipeline, error))
         return NULL;
     const CtVerifyOptions options = {
         .graph = pipeline->graph,

@@ -8,10 +8,11 @@
 
 enum { MAX_DEVICES = 16, MAX_RULES = 8 };
 
-/* CORNERTURN_EMULATOR_FAIL="cuMemAlloc_v2:3,launch:1,lost:40" */
+/* CORNERTURN_EMULATOR_FAIL="cuMemAlloc_v2:3,cuMemHostAlloc:1+,launch:1,lost:40" */
 typedef struct {
     char *symbol;
     atomic_int left;
+    gboolean stays; /* all later calls fail, too */
 } Rule;
 
 static struct {
@@ -43,6 +44,7 @@ read_rules(void)
         Rule *rule = &emulator.rules[emulator.n_rules++];
         rule->symbol = g_strdup(parts[0]);
         rule->left = atoi(parts[1]);
+        rule->stays = g_str_has_suffix(parts[1], "+");
     }
 }
 
@@ -78,10 +80,14 @@ int
 emulator_injected(const char *symbol, int failure)
 {
     emulator_settings();
-    for (unsigned r = 0; r < emulator.n_rules; r++)
-        if (strcmp(emulator.rules[r].symbol, symbol) == 0 &&
-            atomic_fetch_sub(&emulator.rules[r].left, 1) == 1)
+    for (unsigned r = 0; r < emulator.n_rules; r++) {
+        Rule *rule = &emulator.rules[r];
+        if (strcmp(rule->symbol, symbol) != 0)
+            continue;
+        const int left = atomic_fetch_sub(&rule->left, 1);
+        if (left == 1 || (left < 1 && rule->stays))
             return failure;
+    }
     return 0;
 }
 
