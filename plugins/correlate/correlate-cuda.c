@@ -67,7 +67,7 @@ static const struct {
     gdouble part_cost; /* of writing and adding up a part, in spectra */
 } arithmetics[N_ARITHMETICS] = {
     [F32] = {float_tiles, G_N_ELEMENTS(float_tiles), "correlate_tiles", "tiles", "float", "ct_cf32",
-             "float", "ct_cf32", 8, 8, 8, 2, 0, 25},
+             "float", "ct_cf32", 8, 8, 8, 3, 0, 25},
     [F64] = {double_tiles, G_N_ELEMENTS(double_tiles), "correlate_tiles", "tiles", "double",
              "ct_cf64", "double", "ct_cf64", 16, 16, 16, 2, 0, 25},
     [EXACT] = {double_tiles, G_N_ELEMENTS(double_tiles), "correlate_tiles", "tiles", "double",
