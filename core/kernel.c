@@ -12,9 +12,6 @@
 /* Part of the key of a compiled kernel: raised when anything else about its compilation changes. */
 #define CACHE_VERSION "2"
 
-/* Beyond this, dynamic shared memory is had on request only. */
-#define USUAL_SHARED_BYTES (48 << 10)
-
 struct CtKernel {
     CtDevice *device;
     CtCuModule module;
@@ -280,7 +277,8 @@ load(CtKernel *self, const CtKernelSpec *spec, GBytes *image, GError **error)
                          driver->module_function(&self->function, self->module, spec->name), error,
                          "finding kernel '%s'", spec->name))
         return FALSE;
-    return spec->shared_bytes <= USUAL_SHARED_BYTES ||
+    /* Beyond 48 KiB, what the kernel has by itself included, it is had on request only. */
+    return spec->shared_bytes == 0 ||
            ct_device_check(self->device,
                            driver->function_set(self->function,
                                                 CT_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
