@@ -4,6 +4,7 @@
 
 #include "quantity.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct CtDevice {
     const CtCudaDriver *driver; /* NULL: dry */
     CtCuDevice handle;
     CtCuContext context;
-    GMutex lock;
+    pthread_mutex_t lock;
     GHashTable *sizes; /* address → bytes */
     gsize allocated;
     CtDeviceCosts costs;
@@ -151,7 +152,7 @@ ct_device_open(guint index, GError **error)
     }
     const gint64 from = g_get_monotonic_time();
     g_autoptr(CtDevice) device = g_new0(CtDevice, 1);
-    g_mutex_init(&device->lock);
+    pthread_mutex_init(&device->lock, NULL);
     device->sizes = g_hash_table_new(NULL, NULL);
     device->info = info[index];
     device->info.name = g_strdup(info[index].name);
@@ -173,7 +174,7 @@ CtDevice *
 ct_device_new_dry(guint architecture)
 {
     CtDevice *device = g_new0(CtDevice, 1);
-    g_mutex_init(&device->lock);
+    pthread_mutex_init(&device->lock, NULL);
     device->sizes = g_hash_table_new(NULL, NULL);
     /* That of 9.0, which 8.6, 8.9 and 12.0 have less of. */
     const gboolean is_large = architecture == 80 || (architecture >= 90 && architecture < 120);
@@ -203,7 +204,7 @@ ct_device_close(CtDevice *device)
     if (device->context)
         device->driver->context_release(device->handle);
     g_hash_table_unref(device->sizes);
-    g_mutex_clear(&device->lock);
+    pthread_mutex_destroy(&device->lock);
     g_free(device->info.name);
     g_free(device);
 }
@@ -279,10 +280,10 @@ ct_device_library(CtDevice *device, const char *name, const char *const *symbols
 static void
 keep_size(CtDevice *device, gpointer memory, gsize bytes)
 {
-    g_mutex_lock(&device->lock);
+    pthread_mutex_lock(&device->lock);
     g_hash_table_insert(device->sizes, memory, GSIZE_TO_POINTER(bytes));
     device->allocated += bytes;
-    g_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&device->lock);
 }
 
 static void
@@ -336,10 +337,10 @@ ct_device_free(CtDevice *device, gpointer memory)
 {
     if (!memory)
         return;
-    g_mutex_lock(&device->lock);
+    pthread_mutex_lock(&device->lock);
     device->allocated -= GPOINTER_TO_SIZE(g_hash_table_lookup(device->sizes, memory));
     g_hash_table_remove(device->sizes, memory);
-    g_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&device->lock);
     if (!device->driver)
         g_aligned_free(memory);
     else if (ct_device_enter(device, NULL))
