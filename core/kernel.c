@@ -77,7 +77,7 @@ unit_init(Unit *unit, const CtKernelSpec *spec, guint architecture, GError **err
 
 /* ---- the cache on disk ---- */
 
-/* The file that holds what this unit compiles to. */
+/* The file that holds what this unit compiles to, which is all kernels of its source. */
 static char *
 cache_path(const Unit *unit, const CtNvrtc *nvrtc)
 {
@@ -101,8 +101,8 @@ cache_path(const Unit *unit, const CtNvrtc *nvrtc)
         g_checksum_update(sum, data, (gssize)bytes);
         g_checksum_update(sum, (const guchar *)"", 1);
     }
-    g_autofree char *file =
-        g_strdup_printf("%s-%.24s", unit->spec->name, g_checksum_get_string(sum));
+    g_autofree char *source = g_path_get_basename(unit->spec->source);
+    g_autofree char *file = g_strdup_printf("%s-%.24s", source, g_checksum_get_string(sum));
     return g_build_filename(g_get_user_cache_dir(), "cornerturn", "kernels", file, NULL);
 }
 

@@ -9,12 +9,28 @@
 static inline gboolean
 kernel_test_can(void)
 {
-    const char *reason = "one device is as good as another for what runs the kernels here";
+    const char *sanitizer = g_getenv("CORNERTURN_SANITIZER");
+    const char *reason = NULL;
 
-    if (g_getenv("CORNERTURN_TEST_BACKEND") == NULL && ct_cuda_nvrtc(&reason))
+    if (g_getenv("CORNERTURN_TEST_BACKEND"))
+        reason = "one device is as good as another for what runs the kernels here";
+    else if (sanitizer && strcmp(sanitizer, "none") != 0)
+        reason = "the compiler is NVIDIA's: it is the same without the sanitizers";
+    else if (ct_cuda_nvrtc(&reason))
         return TRUE;
     g_test_skip(reason);
     return FALSE;
+}
+
+/* The architectures to compile for: all with `-m thorough`; else one, the next at each call. */
+static inline guint
+kernel_test_architectures(const guint **architectures)
+{
+    static const guint all[] = {80, 90, 100, 120};
+    static guint n_calls;
+
+    *architectures = g_test_thorough() ? all : &all[n_calls++ % G_N_ELEMENTS(all)];
+    return g_test_thorough() ? G_N_ELEMENTS(all) : 1;
 }
 
 /* Those of all cuda variants that take the node in these orders, for firings of at most `n_outputs`
@@ -22,21 +38,21 @@ kernel_test_can(void)
 static inline void
 kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 n_outputs)
 {
-    static const guint architectures[] = {80, 90, 100, 120};
     const GPtrArray *variants = ct_registry_variants(test->registry, test->node.stage->name);
     const CtFootprint *footprint = &test->node.footprint;
     const gint64 samples[2] = {(n_outputs - 1) * footprint->hop + footprint->window, n_outputs};
     CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
+    const guint *architectures;
+    const guint n_architectures = kernel_test_architectures(&architectures);
     guint n_compiled = 0;
 
     variant_test_bind(test, order, samples, inputs, outputs);
-    for (guint i = 0; i < variants->len * G_N_ELEMENTS(architectures); i++) {
-        const CtVariant *variant = variants->pdata[i / G_N_ELEMENTS(architectures)];
+    for (guint i = 0; i < variants->len * n_architectures; i++) {
+        const CtVariant *variant = variants->pdata[i / n_architectures];
         if (variant->backend != CT_CUDA || variant->covers[1] != NULL ||
             !variant_test_fits(test, variant, order))
             continue;
-        g_autoptr(CtDevice) device =
-            ct_device_new_dry(architectures[i % G_N_ELEMENTS(architectures)]);
+        g_autoptr(CtDevice) device = ct_device_new_dry(architectures[i % n_architectures]);
         CtPrepare prepare = {
             .nodes = &test->node,
             .n_nodes = 1,

@@ -176,7 +176,6 @@ test_chain(void)
 static void
 test_kernels(void)
 {
-    static const guint architectures[] = {80, 90, 100, 120};
     static const gint64 sizes[][2] = {{2, 4},    {8, 16},   {64, 8},  {128, 32}, {256, 8},
                                       {256, 16}, {256, 32}, {512, 8}, {512, 16}, {1024, 8}};
 
@@ -198,7 +197,9 @@ test_kernels(void)
         CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
         const char *const order[2] = {orders[0][0], orders[0][2]};
         variant_test_bind(&chain->both, order, samples, inputs, outputs);
-        for (guint a = 0; a < G_N_ELEMENTS(architectures); a++) {
+        const guint *architectures;
+        const guint n_architectures = kernel_test_architectures(&architectures);
+        for (guint a = 0; a < n_architectures; a++) {
             g_autoptr(CtDevice) device = ct_device_new_dry(architectures[a]);
             g_autoptr(GError) error = NULL;
             gpointer state = NULL;
