@@ -12,14 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const ct_packet_counters[CT_PACKETS_N_COUNTS + 1] = {
-    [CT_PACKETS_READ] = "packets",        [CT_PACKETS_REORDERED] = "reordered",
-    [CT_PACKETS_RESTAMPED] = "restamped", [CT_PACKETS_MISSING] = "missing",
-    [CT_PACKETS_DUPLICATE] = "duplicate", [CT_PACKETS_FLAGGED] = "flagged",
-    [CT_PACKETS_CORRUPT] = "corrupt",     [CT_PACKETS_TRUNCATED] = "truncated",
-    [CT_PACKETS_STRAY] = "stray",         [CT_PACKETS_MISTIMED] = "mistimed",
-};
-
 /* ---- files ---- */
 
 static gboolean
@@ -409,13 +401,13 @@ ct_packets_validity(const CtPackets *packets, guint lane, gint64 begin, gint64 n
 char *
 ct_packets_describe(const CtPackets *packets)
 {
+    const char *const *names = CT_PACKET_COUNTERS;
     GString *text = g_string_new(NULL);
     g_string_append_printf(text, "%" G_GUINT64_FORMAT " packets", packets->counts[0]);
     for (guint i = 1; i < CT_PACKETS_N_COUNTS; i++) {
         if (packets->counts[i] == 0)
             continue;
-        g_string_append_printf(text, ", %" G_GUINT64_FORMAT " %s", packets->counts[i],
-                               ct_packet_counters[i]);
+        g_string_append_printf(text, ", %" G_GUINT64_FORMAT " %s", packets->counts[i], names[i]);
     }
     return g_string_free(text, FALSE);
 }

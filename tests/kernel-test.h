@@ -3,18 +3,18 @@
  * here; registers that spill fail the test. */
 #pragma once
 
+#include "sanitized.h"
 #include "variant-test.h"
 
 /* FALSE, with the test skipped, where there is no compiler, or one for the device at hand alone. */
 static inline gboolean
 kernel_test_can(void)
 {
-    const char *sanitizer = g_getenv("CORNERTURN_SANITIZER");
     const char *reason = NULL;
 
     if (g_getenv("CORNERTURN_TEST_BACKEND"))
         reason = "one device is as good as another for what runs the kernels here";
-    else if (sanitizer && strcmp(sanitizer, "none") != 0)
+    else if (is_sanitized(NULL))
         reason = "the compiler is NVIDIA's: it is the same without the sanitizers";
     else if (ct_cuda_nvrtc(&reason))
         return TRUE;

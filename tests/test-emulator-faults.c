@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The emulator tells what a program or a kernel does wrong, and fails where it is told to. */
 #include "emulator-test.h"
+#include "sanitized.h"
 
 enum { N = EMULATOR_THREADS };
-
-static gboolean
-is_sanitized(const char *kind)
-{
-    return strstr(g_getenv("CORNERTURN_SANITIZER") ?: "", kind) != NULL;
-}
 
 /* ---- kernels that end the process ---- */
 

@@ -354,7 +354,7 @@ static const CtStage lofar_source = {
     .inputs = no_inputs,
     .outputs = outputs,
     .params = params,
-    .counters = ct_packet_counters,
+    .counters = CT_PACKET_COUNTERS,
     .infer = infer,
 };
 

@@ -270,7 +270,7 @@ static const CtStage vdif_source = {
     .inputs = no_inputs,
     .outputs = outputs,
     .params = params,
-    .counters = ct_packet_counters,
+    .counters = CT_PACKET_COUNTERS,
     .infer = infer,
 };
 

@@ -296,7 +296,7 @@ nvrtcCompileProgram(CtNvrtcProgram program, int n_options, const char *const *op
         program->image = g_bytes_new_take(image, bytes);
         return 0;
     }
-    g_autofree char *folder = g_dir_make_tmp("cornerturn-kernel-XXXXXX", NULL);
+    g_autofree char *folder = emulator_folder("cornerturn-kernel");
     if (!folder)
         return NVRTC_INTERNAL;
     const gboolean built = build_in(program, folder, defined);

@@ -24,7 +24,9 @@ static struct {
     Context contexts[MAX_DEVICES];
 } emulator = {.once = PTHREAD_ONCE_INIT};
 
-static __thread Context *current;
+/* In memory that threads begin with: the address sanitizer of gcc 12 may take what the loader
+ * allocates for something else, and fails when it looks for leaks. */
+static __thread Context *current __attribute__((tls_model("initial-exec")));
 
 static guint64
 number(const char *name, guint64 fallback)

@@ -42,11 +42,25 @@ emulator_image_object(const void *image, gsize *bytes)
 }
 
 char *
+emulator_folder(const char *prefix)
+{
+    const char *cache = g_getenv("CORNERTURN_EMULATOR_CACHE");
+    const char *parent = cache && *cache ? cache : g_get_tmp_dir();
+    g_autofree char *name = g_strconcat(prefix, "-XXXXXX", NULL);
+    char *path = g_build_filename(parent, name, NULL);
+
+    if (g_mkdir_with_parents(parent, 0700) == 0 && g_mkdtemp(path))
+        return path;
+    g_free(path);
+    return NULL;
+}
+
+char *
 emulator_image_path(void)
 {
     pthread_mutex_lock(&folder.lock);
     if (!folder.path)
-        folder.path = g_dir_make_tmp("cornerturn-emulator-XXXXXX", NULL);
+        folder.path = emulator_folder("cornerturn-emulator");
     char *path = g_strdup_printf("%s/%u.so", folder.path, folder.n_files++);
     pthread_mutex_unlock(&folder.lock);
     return path;

@@ -11,6 +11,9 @@ GBytes *emulator_image_new(const void *object, gsize bytes);
 const void *emulator_image_object(const void *image, gsize *bytes);
 /* A new name for a file that lasts as long as the process at most. */
 char *emulator_image_path(void);
+/* A new folder: in that of the cache, else where temporary files belong; NULL if there can be
+ * none. */
+char *emulator_folder(const char *prefix);
 
 /* What g++ makes of a kernel's preprocessed source: shared memory becomes requests to the emulator,
  * and a table of the kernels follows. Lines stay where they were. */

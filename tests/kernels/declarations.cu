@@ -58,8 +58,8 @@ __global__ void __launch_bounds__(32 * 2, 4) in_block(float *y, const float *x)
 }
 
 /* y[t] = x[t ^ 1] + 21; one block of 64 threads with 256 bytes. */
-extern "C" __global__ __launch_bounds__(64) void
-declarations(float *__restrict__ y, const float *__restrict__ x)
+extern "C" __global__ __launch_bounds__(64) void declarations(float *__restrict__ y,
+                                                              const float *__restrict__ x)
 {
     SHARED_ROW(float, row, 64);
     __shared__ inner::Two<float, Row<int, 3>> pairs[4], single;
@@ -81,8 +81,8 @@ declarations(float *__restrict__ y, const float *__restrict__ x)
     fill(local, load(x + threadIdx.x));
     float *floats = reinterpret_cast<float *>(memory);
     floats[threadIdx.x] = local[2];
-    row[threadIdx.x] = both.f[0] + table[1] + primes[2] + flag + single.first +
-                       pairs[1].second.sum();
+    row[threadIdx.x] =
+        both.f[0] + table[1] + primes[2] + flag + single.first + pairs[1].second.sum();
     __syncthreads();
     const auto add = [=](float a) { return a + row[0]; };
     y[threadIdx.x] = add(floats[threadIdx.x ^ 1]);

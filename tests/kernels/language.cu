@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kernels are written with, one kernel each: tests/test-device-language.c has what must come of
- * it. One block, unless said otherwise. */
+/* What kernels are written with, one kernel each: tests/test-device-language.c has what must come
+ * of it. One block, unless said otherwise. */
 #include "cornerturn/kernel.h"
 
-/* d[16][8] += a[16][DEPTH] b[DEPTH][8], elements of BITS bits, by the places that kernel.h gives; one
- * warp. */
+/* d[16][8] += a[16][DEPTH] b[DEPTH][8], elements of BITS bits, by the places that kernel.h gives;
+ * one warp. */
 #ifdef PRODUCT
 extern "C" __global__ void
 product(SUM *d, const ELEMENT *a, const ELEMENT *b)
@@ -146,8 +146,7 @@ neighbour(int t, int x)
     return row[(t + 1) % n];
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-blocks(int *out, const int *in)
+extern "C" __global__ void __launch_bounds__(256) blocks(int *out, const int *in)
 {
     extern __shared__ int dynamic[];
     const int n = blockDim.x * blockDim.y * blockDim.z;

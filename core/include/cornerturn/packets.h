@@ -47,7 +47,16 @@ typedef enum {
 } CtPacketCount;
 
 /* Their names, for `counters` of a stage; NULL-terminated. */
-CT_EXPORT extern const char *const ct_packet_counters[CT_PACKETS_N_COUNTS + 1];
+#define CT_PACKET_COUNTERS                                                                         \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        [CT_PACKETS_READ] = "packets", [CT_PACKETS_REORDERED] = "reordered",                       \
+        [CT_PACKETS_RESTAMPED] = "restamped", [CT_PACKETS_MISSING] = "missing",                    \
+        [CT_PACKETS_DUPLICATE] = "duplicate", [CT_PACKETS_FLAGGED] = "flagged",                    \
+        [CT_PACKETS_CORRUPT] = "corrupt", [CT_PACKETS_TRUNCATED] = "truncated",                    \
+        [CT_PACKETS_STRAY] = "stray", [CT_PACKETS_MISTIMED] = "mistimed",                          \
+        [CT_PACKETS_N_COUNTS] = NULL,                                                              \
+    }
 
 typedef struct {
     GArray *packets; /* CtPacket; by lane and stamp once arranged */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which sanitizers the build has. */
+#pragma once
+
+#include <glib.h>
+#include <string.h>
+
+/* `kind`: "address", "thread" or "undefined"; NULL: any. */
+static inline gboolean
+is_sanitized(const char *kind)
+{
+    const char *kinds = g_getenv("CORNERTURN_SANITIZER");
+
+    return kinds && (kind ? strstr(kinds, kind) != NULL : strcmp(kinds, "none") != 0);
+}
