@@ -301,7 +301,7 @@ class Cache(DeviceTest):
                 ("an empty log", "log", lambda path: path.write_text("")),
                 ("a folder", "cubin", lambda path: (path.unlink(), path.mkdir()))]:
             with self.subTest(name):
-                damaged = list(self.cache.glob(f"lame-*.{suffix}"))
+                damaged = list(self.cache.glob(f"lame.cu-*.{suffix}"))
                 self.assertEqual(len(damaged), 1)
                 damage(damaged[0])
                 self.assertEqual(self.compiled(), (1, n - 1))
@@ -426,12 +426,14 @@ class Failures(DeviceTest):
                     self.assertEqual(self.result(), wanted)
 
     def test_faults_late(self):
-        """What the sink had by then stays."""
+        """What the sink had by then stays: the failure comes after more blocks than all queues and
+        rings together hold."""
+        text = TURN.replace("samples: 8192", "samples: 65536")
+        wanted = self.right_result(text)
         for flying in ("1", "4"):
-            for failure in ("launch:15", "cuLaunchKernel:15", "cuMemcpyAsync:15"):
+            for failure in ("launch:100", "cuLaunchKernel:100", "cuMemcpyAsync:100"):
                 with self.subTest(f"{failure}, {flying} in flight"):
-                    wanted = self.right_result(TURN)
-                    done = self.run_command("run", "-q", "--in-flight", flying, "g.yaml", text=TURN,
+                    done = self.run_command("run", "-q", "--in-flight", flying, "g.yaml", text=text,
                                             CORNERTURN_EMULATOR_FAIL=failure)
                     self.check_failure(done, r"g.yaml:.*device 0 \(Cornerturn Emulator\): .*")
                     self.assertGreater(len(self.partial()), 0)
