@@ -138,18 +138,26 @@ find_step(CtBridgeStep *step, CtPlanner *planner, CtBridgeKind kind, const CtStr
         if (!may_insert(planner, step->stage, variant, step->place))
             continue;
         for (const CtRow *row = variant->rows; row && row->layouts; row++) {
-            const gdouble seconds =
-                is_copy
-                    ? ct_cost_copy_seconds(&planner->machine, &step->load, from->place, to->place)
-                    : ct_cost_seconds(&planner->machine, variant, row, &step->load, step->place);
+            const CtPriced what = {.variant = variant,
+                                   .row = row,
+                                   .nodes = &node,
+                                   .n_nodes = 1,
+                                   .inputs = &from->layout,
+                                   .outputs = &to->layout,
+                                   .load = &step->load,
+                                   .from = from->place,
+                                   .to = to->place};
+            CtPrice price;
+            ct_price_find(planner->prices, &what, &price);
             const CtRowPatterns *patterns = ct_planner_row(planner, variant, row, NULL);
             /* To a copy between places, all layouts are bytes. */
-            if (seconds >= step->seconds || !patterns ||
+            if (price.seconds >= step->seconds || !patterns ||
                 (!is_copy && !leads(patterns, &row_ports, &from->layout, &to->layout)))
                 continue;
             step->variant = variant;
             step->row = row;
-            step->seconds = seconds;
+            step->price = price;
+            step->seconds = price.seconds;
         }
     }
 }

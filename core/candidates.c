@@ -19,20 +19,20 @@ static const gdouble hopeless = 4;
 
 enum { FROM_WRITERS, FROM_READERS, N_SIDES };
 
-/* A row of layouts over a row of nodes, with the cheapest of the variants that have it. */
+/* A row of layouts over a row of nodes, with the variants that have it. */
 typedef struct {
-    const CtVariant *variant;
-    const CtRow *row;
+    GArray *offers; /* of CtOffer, without prices */
     const CtRowPatterns *patterns;
     gint place;
     guint n_nodes;
     guint *nodes;
+    CtNode *covered; /* [n_nodes] shallow copies */
     guint n_ports;
     CtRowPort *ports; /* inputs of the first node, outputs of the last */
     CtRowPorts row_ports;
     CtLayout *canonical; /* [n_ports] bound to no order of the neighbours' */
     CtLoad load;
-    gdouble seconds;
+    gdouble seconds;        /* of the cheapest, so bound */
     guint n_tried[N_SIDES]; /* orders that it was bound to */
 } Option;
 
@@ -49,7 +49,9 @@ static void
 option_free(gpointer data)
 {
     Option *option = data;
+    g_array_unref(option->offers);
     g_free(option->nodes);
+    g_free(option->covered);
     g_free(option->canonical);
     g_free(option->ports);
     g_free(option);
@@ -59,6 +61,7 @@ static void
 arrangement_free(gpointer data)
 {
     CtArrangement *arrangement = data;
+    g_array_unref(arrangement->offers);
     g_free(arrangement->nodes);
     g_free(arrangement->inputs);
     g_free(arrangement->outputs);
@@ -192,21 +195,30 @@ option_new(const Search *search, const CtRowPatterns *patterns, gint place, cons
     option->place = place;
     option->n_nodes = n_nodes;
     option->nodes = g_memdup2(nodes, n_nodes * sizeof(*nodes));
+    option->covered = g_new(CtNode, n_nodes);
+    for (guint k = 0; k < n_nodes; k++)
+        option->covered[k] = node_at(search, nodes[k])->node;
+    option->offers = g_array_new(FALSE, FALSE, sizeof(CtOffer));
     set_ports(search, option);
     option->canonical = g_new0(CtLayout, option->n_ports + 1);
     return option;
 }
 
-/* What the option asks of the machine, whatever the orders. */
+/* What a variant costs in these layouts of all ports. */
 static void
-set_load(const Search *search, Option *option)
+find_price(const Search *search, const Option *option, CtOffer *offer, const CtLayout *inputs,
+           const CtLayout *outputs)
 {
-    g_autofree CtNode *covered = g_new(CtNode, option->n_nodes);
-    for (guint k = 0; k < option->n_nodes; k++)
-        covered[k] = node_at(search, option->nodes[k])->node;
-    ct_load_init(&option->load, covered, option->n_nodes, option->canonical,
-                 &option->canonical[option->row_ports.n_inputs]);
-    option->seconds = HUGE_VAL;
+    const CtPriced what = {.variant = offer->variant,
+                           .row = offer->row,
+                           .nodes = option->covered,
+                           .n_nodes = option->n_nodes,
+                           .inputs = inputs,
+                           .outputs = outputs,
+                           .load = &option->load,
+                           .from = option->place,
+                           .to = option->place};
+    ct_price_find(search->planner->prices, &what, &offer->price);
 }
 
 /* Adds the variant's row to the options, where it can be bound to the streams. Preferences never
@@ -236,16 +248,17 @@ add_option(Search *search, const CtVariant *variant, const CtRow *row,
             option_free(option);
             return;
         }
-        set_load(search, option);
+        /* What it asks of the machine, whatever the orders. */
+        ct_load_init(&option->load, option->covered, n_nodes, option->canonical,
+                     &option->canonical[option->row_ports.n_inputs]);
+        option->seconds = HUGE_VAL;
         g_ptr_array_add(options, option);
     }
-    const gdouble seconds =
-        ct_cost_seconds(&search->planner->machine, variant, row, &option->load, place);
-    if (seconds < option->seconds) {
-        option->variant = variant;
-        option->row = row;
-        option->seconds = seconds;
-    }
+    CtOffer offer = {.variant = variant, .row = row};
+    find_price(search, option, &offer, option->canonical,
+               &option->canonical[option->row_ports.n_inputs]);
+    option->seconds = MIN(option->seconds, offer.price.seconds);
+    g_array_append_val(option->offers, offer);
 }
 
 /* Seconds of transposes at all ports. */
@@ -388,58 +401,88 @@ spread_orders(Search *search, const CtArrangement *arrangement)
 /* ---- arrangements ---- */
 
 static gboolean
-same_layouts(const CtArrangement *a, const CtArrangement *b, guint n_inputs, guint n_outputs)
+has_layouts(const CtArrangement *arrangement, const Option *option, const CtLayout *inputs,
+            const CtLayout *outputs)
 {
-    if (a->n_nodes != b->n_nodes || a->place != b->place)
+    if (arrangement->nodes[0] != option->nodes[0] || arrangement->n_nodes != option->n_nodes ||
+        arrangement->place != option->place)
         return FALSE;
-    for (guint i = 0; i < n_inputs; i++) {
-        if (!ct_layout_equal(&a->inputs[i], &b->inputs[i]))
+    for (guint i = 0; i < option->row_ports.n_inputs; i++) {
+        if (!ct_layout_equal(&arrangement->inputs[i], &inputs[i]))
             return FALSE;
     }
-    for (guint i = 0; i < n_outputs; i++) {
-        if (!ct_layout_equal(&a->outputs[i], &b->outputs[i]))
+    for (guint i = 0; i < option->row_ports.n_outputs; i++) {
+        if (!ct_layout_equal(&arrangement->outputs[i], &outputs[i]))
             return FALSE;
     }
     return TRUE;
 }
 
-/* Keeps it, or lets it take the place of one of the same layouts that costs more. */
+static gint
+compare_offers(gconstpointer a, gconstpointer b)
+{
+    const gdouble x = ((const CtOffer *)a)->price.seconds, y = ((const CtOffer *)b)->price.seconds;
+    return x < y ? -1 : x > y;
+}
+
+static gboolean
+has_offer(const CtArrangement *arrangement, const CtOffer *offer)
+{
+    for (guint i = 0; i < arrangement->offers->len; i++) {
+        const CtOffer *other = &g_array_index(arrangement->offers, CtOffer, i);
+        if (other->variant == offer->variant && other->row == offer->row)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Adds the option's variants, unless they are among the offers already. The cheapest of all is
+ * taken, of equal ones that which came first. */
+static void
+take_offers(const Search *search, const Option *option, CtArrangement *arrangement)
+{
+    if (has_offer(arrangement, &g_array_index(option->offers, CtOffer, 0)))
+        return;
+    for (guint i = 0; i < option->offers->len; i++) {
+        CtOffer offer = g_array_index(option->offers, CtOffer, i);
+        find_price(search, option, &offer, arrangement->inputs, arrangement->outputs);
+        g_array_append_val(arrangement->offers, offer);
+    }
+    g_array_sort(arrangement->offers, compare_offers);
+    const CtOffer *best = &g_array_index(arrangement->offers, CtOffer, 0);
+    arrangement->variant = best->variant;
+    arrangement->row = best->row;
+    arrangement->price = best->price;
+    arrangement->seconds = best->price.seconds;
+}
+
+/* Keeps it, or adds its variants to what has the same layouts. */
 static void
 keep_arrangement(Search *search, const Option *option, const CtLayout *inputs,
                  const CtLayout *outputs)
 {
     const guint n_inputs = option->row_ports.n_inputs, n_outputs = option->row_ports.n_outputs;
+    GPtrArray *own = search->candidates->nodes[option->nodes[0]];
+    guint n_here = 0;
+    for (guint i = 0; i < own->len; i++) {
+        CtArrangement *other = g_ptr_array_index(own, i);
+        n_here += other->place == option->place;
+        if (has_layouts(other, option, inputs, outputs)) {
+            take_offers(search, option, other);
+            return;
+        }
+    }
+    if (n_here >= MAX_OF_NODE)
+        return;
     CtArrangement *arrangement = g_new0(CtArrangement, 1);
-    arrangement->variant = option->variant;
-    arrangement->row = option->row;
+    arrangement->offers = g_array_new(FALSE, FALSE, sizeof(CtOffer));
     arrangement->place = option->place;
     arrangement->n_nodes = option->n_nodes;
     arrangement->nodes = g_memdup2(option->nodes, option->n_nodes * sizeof(guint));
     arrangement->inputs = g_memdup2(inputs, (n_inputs + 1) * sizeof(*inputs));
     arrangement->outputs = g_memdup2(outputs, (n_outputs + 1) * sizeof(*outputs));
     arrangement->load = option->load;
-    arrangement->seconds = option->seconds;
-
-    GPtrArray *own = search->candidates->nodes[option->nodes[0]];
-    guint n_here = 0;
-    for (guint i = 0; i < own->len; i++) {
-        CtArrangement *other = g_ptr_array_index(own, i);
-        n_here += other->place == option->place;
-        if (other->nodes[0] != option->nodes[0] ||
-            !same_layouts(arrangement, other, n_inputs, n_outputs))
-            continue;
-        if (arrangement->seconds < other->seconds) {
-            other->variant = arrangement->variant;
-            other->row = arrangement->row;
-            other->seconds = arrangement->seconds;
-        }
-        arrangement_free(arrangement);
-        return;
-    }
-    if (n_here >= MAX_OF_NODE) {
-        arrangement_free(arrangement);
-        return;
-    }
+    take_offers(search, option, arrangement);
     g_ptr_array_add(search->candidates->all, arrangement);
     for (guint k = 0; k < option->n_nodes; k++)
         g_ptr_array_add(search->candidates->nodes[option->nodes[k]], arrangement);

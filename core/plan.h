@@ -4,6 +4,7 @@
 
 #include "cost.h"
 #include "graph.h"
+#include "price.h"
 
 /* A stream of a device, on which its nodes enqueue: what is enqueued on one runs in order. */
 typedef enum {
@@ -46,6 +47,7 @@ typedef struct {
     CtFootprint footprint;      /* of the covered nodes in a row */
     gint64 batch;               /* input samples for which a firing waits while others are at work;
                                    0: it takes what stands */
+    CtPrice price;              /* of this arrangement by itself */
     gdouble seconds;            /* predicted, per second of stream (per sample without clock) */
     gdouble operations;         /* useful, per sample of the first output (first input of a sink) */
     gdouble bytes;              /* in and out, each once, per the same */

@@ -236,6 +236,7 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
                                      step->place, &own->node, 1, &before->layout, &step->to.layout);
     node->inserted = TRUE;
     node->graph_node = writer;
+    node->price = step->price;
     node->seconds = step->seconds;
     node->operations = step->load.operations;
     node->bytes = step->load.bytes;
@@ -315,6 +316,7 @@ build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **e
         build, g_strdup(name->str), arrangement->variant, arrangement->row, arrangement->place,
         nodes, arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
     node->graph_node = g_ptr_array_index(graph_nodes, n);
+    node->price = arrangement->price;
     node->seconds = arrangement->seconds;
     node->operations = arrangement->load.operations;
     node->bytes = arrangement->load.bytes;
@@ -399,12 +401,14 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
         planner->bridges[kind] = ct_registry_stage(registry, bridges[kind], NULL);
     ct_machine_init(&planner->machine, options->n_workers);
     set_devices(&planner->machine, options);
+    planner->prices = ct_prices_new(&planner->machine);
 }
 
 void
 ct_planner_clear(CtPlanner *planner)
 {
     g_clear_pointer(&planner->patterns, g_hash_table_unref);
+    g_clear_pointer(&planner->prices, ct_prices_free);
 }
 
 CtPlan *

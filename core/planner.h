@@ -4,6 +4,7 @@
 
 #include "cost.h"
 #include "plan.h"
+#include "price.h"
 #include "row.h"
 
 typedef enum { CT_BRIDGE_TRANSPOSE, CT_BRIDGE_CONVERT, CT_BRIDGE_COPY, CT_N_BRIDGES } CtBridgeKind;
@@ -20,6 +21,7 @@ typedef struct {
     CtRegistry *registry;
     const CtPlanOptions *options;
     CtMachine machine;
+    CtPrices *prices;
     GHashTable *patterns;                 /* text of a row → CtRowPatterns, parsed once */
     const CtStage *bridges[CT_N_BRIDGES]; /* the stages that may be inserted; NULL: not installed */
 } CtPlanner;
@@ -53,17 +55,25 @@ gint ct_planner_place(const CtPlanner *planner, const CtGraphNode *node, const C
 
 /* ---- candidates: candidates.c ---- */
 
+typedef struct {
+    const CtVariant *variant;
+    const CtRow *row;
+    CtPrice price;
+} CtOffer;
+
 /* One way of running a node, or a row of them: a variant with all its layouts. */
 typedef struct {
     const CtVariant *variant;
     const CtRow *row;
+    CtPrice price;
+    GArray *offers; /* of CtOffer: of all variants that do it, the cheapest first, as above */
     guint n_nodes;
     guint *nodes;      /* in the graph; each feeds the next */
     gint place;        /* where it runs, and its ports lie */
     CtLayout *inputs;  /* [inputs of the first] empty where no data flows */
     CtLayout *outputs; /* [outputs of the last] */
     CtLoad load;
-    gdouble seconds; /* per second of stream */
+    gdouble seconds; /* per second of stream: the price's */
 } CtArrangement;
 
 typedef struct {
@@ -88,7 +98,8 @@ typedef struct {
                    device, comes from */
     CtSpot to;
     CtLoad load;
-    gdouble seconds;
+    CtPrice price;
+    gdouble seconds; /* the price's */
 } CtBridgeStep;
 
 /* What must stand between a writer and a reader: at most a transpose, a conversion, and two copies

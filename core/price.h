@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an arrangement costs, and how that is known: measured, taken over from the measurement that
+ * is nearest to it, or modelled. */
+#pragma once
+
+#include "cost.h"
+
+enum { CT_MAX_TUNABLES = 16 };
+
+typedef enum {
+    CT_ORIGIN_MODEL,
+    CT_ORIGIN_NEAREST,  /* another one was measured: its share of the roof */
+    CT_ORIGIN_SHIPPED,  /* this very one, elsewhere, on a machine of the same kind */
+    CT_ORIGIN_MEASURED, /* this very one, here */
+    CT_N_ORIGINS
+} CtOrigin;
+
+/* "model", "nearest", "shipped", "measured" */
+extern const char *const ct_origin_names[CT_N_ORIGINS];
+
+typedef struct {
+    gdouble seconds; /* for a second of stream: of all workers where the variant splits its work, of
+                        one where not; of the device's queue. Where it failed, far more than any
+                        other takes: a plan must not fail because of the store */
+    CtOrigin origin;
+    gdouble spread; /* of what was measured, see CtMeasurement */
+    guint n_tunables;
+    gint64 tuning[CT_MAX_TUNABLES]; /* the best known value of each of the variant's tunables */
+    const char *failure; /* why it could not be measured, the prices' own; NULL: nothing is known
+                            against it */
+} CtPrice;
+
+/* What is priced. */
+typedef struct {
+    const CtVariant *variant;
+    const CtRow *row;
+    const CtNode *nodes; /* [n_nodes] that the variant covers */
+    guint n_nodes;
+    const CtLayout *inputs;  /* at the ports of the first; empty where nothing is connected */
+    const CtLayout *outputs; /* at those of the last */
+    const CtLoad *load;
+    gint from, to; /* where the inputs and the outputs lie: different places of a copy alone */
+} CtPriced;
+
+typedef struct CtPrices CtPrices;
+
+/* `machine` is borrowed. */
+CtPrices *ct_prices_new(const CtMachine *machine);
+void ct_prices_free(CtPrices *prices);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPrices, ct_prices_free)
+
+/* HUGE_VAL seconds only for a copy between places that no way joins. */
+void ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price);
