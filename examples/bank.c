@@ -138,15 +138,18 @@ main(int argc, char **argv)
 {
     Driver driver;
     g_autoptr(GError) error = NULL;
-    if (argc < 3) {
-        fprintf(stderr, "bank CHANNELS TAPS [SAMPLES [BLOCKS]]\n");
-        return 2;
-    }
-    const int n_channels = atoi(argv[1]);
+    const int n_channels = argc > 1 ? atoi(argv[1]) : 0, n_taps = argc > 2 ? atoi(argv[2]) : 0;
     Receiver receiver = {
-        .n_samples = argc > 3 ? atoll(argv[3]) / n_channels * n_channels : 250000000,
+        .n_samples = argc > 3 ? atoll(argv[3]) : 250000000,
         .n_blocks = argc > 4 ? atoi(argv[4]) : 16,
     };
+    if (argc > 5 || n_channels < 8 || n_channels % 8 > 0 || n_taps < 1 ||
+        receiver.n_samples < n_channels || receiver.n_blocks < 1) {
+        fprintf(stderr, "bank CHANNELS TAPS [SAMPLES [BLOCKS]]\n"
+                        "CHANNELS are a multiple of 8, and at most SAMPLES\n");
+        return 2;
+    }
+    receiver.n_samples -= receiver.n_samples % n_channels;
     if (!open_driver(&driver)) {
         fprintf(stderr, "bank: there is no GPU\n");
         return 77;
@@ -155,7 +158,7 @@ main(int argc, char **argv)
         fprintf(stderr, "bank: no memory for two blocks\n");
         return 1;
     }
-    g_autofree char *text = g_strdup_printf(graph, n_channels, atoi(argv[2]));
+    g_autofree char *text = g_strdup_printf(graph, n_channels, n_taps);
     g_autoptr(CtPipeline) pipeline = receiver.pipeline =
         ct_pipeline_parse(text, -1, "bank", &error);
     gboolean good = pipeline && ct_pipeline_start(pipeline, &error);

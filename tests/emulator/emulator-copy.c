@@ -93,6 +93,29 @@ cuMemcpyAsync(CtCuAddress to, CtCuAddress from, size_t bytes, CtCuStream stream)
     return enqueue_copy(context, &copy, stream);
 }
 
+/* Behind all that the default stream has to do, and when it returns, done. */
+static int
+copy_now(Context *context, void *to, const void *from, size_t bytes)
+{
+    const Copy copy = {.to = to, .from = from, .bytes = bytes, .rows = 1};
+    const int failure = enqueue_copy(context, &copy, NULL);
+    return failure ? failure : cuStreamSynchronize(NULL);
+}
+
+int
+cuMemcpyHtoD_v2(CtCuAddress to, const void *from, size_t bytes)
+{
+    ENTER(context);
+    return copy_now(context, (void *)to, from, bytes);
+}
+
+int
+cuMemcpyDtoH_v2(void *to, CtCuAddress from, size_t bytes)
+{
+    ENTER(context);
+    return copy_now(context, to, (const void *)from, bytes);
+}
+
 static guint8 *
 corner(int type, const void *host, CtCuAddress device, size_t x, size_t y, size_t pitch)
 {

@@ -20,6 +20,9 @@
 #define EMULATOR_DECLARE(name, symbol, arguments) EMULATOR_EXPORT int symbol arguments;
 CT_CUDA_DRIVER_FUNCTIONS(EMULATOR_DECLARE)
 CT_NVRTC_FUNCTIONS(EMULATOR_DECLARE)
+/* What programs call that have data of their own on the device. */
+EMULATOR_EXPORT int cuMemcpyHtoD_v2(CtCuAddress to, const void *from, size_t bytes);
+EMULATOR_EXPORT int cuMemcpyDtoH_v2(void *to, CtCuAddress from, size_t bytes);
 
 /* CUresult */
 enum {
