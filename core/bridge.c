@@ -113,7 +113,7 @@ find_step(CtBridgeStep *step, CtPlanner *planner, CtBridgeKind kind, const CtStr
           const CtSpot *from, const CtSpot *to)
 {
     const gboolean is_copy = kind == CT_BRIDGE_COPY;
-    *step = (CtBridgeStep){.to = *to, .seconds = HUGE_VAL};
+    *step = (CtBridgeStep){.to = *to, .price = {.seconds = HUGE_VAL}};
     step->stage = planner->bridges[kind];
     step->place = is_copy && from->place == CT_HOST ? to->place : from->place;
     if (!step->stage)
@@ -151,13 +151,16 @@ find_step(CtBridgeStep *step, CtPlanner *planner, CtBridgeKind kind, const CtStr
             ct_price_find(planner->prices, &what, &price);
             const CtRowPatterns *patterns = ct_planner_row(planner, variant, row, NULL);
             /* To a copy between places, all layouts are bytes. */
-            if (price.seconds >= step->seconds || !patterns ||
+            if (price.seconds >= step->price.seconds || !patterns ||
                 (!is_copy && !leads(patterns, &row_ports, &from->layout, &to->layout)))
                 continue;
             step->variant = variant;
             step->row = row;
             step->price = price;
-            step->seconds = price.seconds;
+            if (is_copy)
+                ct_cost_init_copy(&step->cost, from->place, to->place, price.seconds);
+            else
+                ct_cost_init(&step->cost, &planner->machine, variant, step->place, price.seconds);
         }
     }
 }
@@ -216,9 +219,9 @@ go_on(Ways *ways, CtBridgeKind kind, State from, State to)
     const CtSpot here = spot_of(ways, from), there = spot_of(ways, to);
     CtBridgeStep step;
     find_step(&step, ways->planner, kind, ways->stream, &here, &there);
-    if (ways->seconds[a] + step.seconds >= ways->seconds[b])
+    if (ways->seconds[a] + step.price.seconds >= ways->seconds[b])
         return;
-    ways->seconds[b] = ways->seconds[a] + step.seconds;
+    ways->seconds[b] = ways->seconds[a] + step.price.seconds;
     ways->n_steps[b] = ways->n_steps[a] + 1;
     ways->before[b] = a;
     ways->steps[b] = step;

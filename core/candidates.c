@@ -453,7 +453,8 @@ take_offers(const Search *search, const Option *option, CtArrangement *arrangeme
     arrangement->variant = best->variant;
     arrangement->row = best->row;
     arrangement->price = best->price;
-    arrangement->seconds = best->price.seconds;
+    ct_cost_init(&arrangement->cost, &search->planner->machine, best->variant, option->place,
+                 best->price.seconds);
 }
 
 /* Keeps it, or adds its variants to what has the same layouts. */

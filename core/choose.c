@@ -267,7 +267,7 @@ cost_of_set(const CtBridge *bridges, const Steps *steps, guint n, guint64 set)
             return HUGE_VAL;
         for (guint k = 0; k < bridges[r].n_steps; k++) {
             const guint made = steps->makes[MAX_STEPS * r + k];
-            sum += is_made[made] ? 0 : bridges[r].steps[k].seconds;
+            sum += is_made[made] ? 0 : ct_cost_longest(&bridges[r].steps[k].cost);
             is_made[made] = TRUE;
         }
     }
@@ -349,7 +349,7 @@ add_nodes(Choice *choice)
         g_autofree gdouble *costs = g_new(gdouble, n_arrangements(choice, n) + 1);
         for (guint i = 0; i < n_arrangements(choice, n); i++) {
             const CtArrangement *arrangement = arrangement_at(choice, n, i);
-            costs[i] = arrangement->nodes[0] == n ? arrangement->seconds : 0;
+            costs[i] = arrangement->nodes[0] == n ? ct_cost_longest(&arrangement->cost) : 0;
         }
         ct_solver_add_variable(choice->solver, n_arrangements(choice, n), costs);
     }

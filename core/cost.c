@@ -27,6 +27,9 @@ static const gdouble launch_seconds = 5e-6;
 /* What a firing on a device aims at: long enough for launches and the bus to count little. */
 static const gsize usual_device_bytes = 32 << 20;
 
+/* Of the seconds of a copy, those that kernels beside it lose of the device's memory. */
+static const gdouble share_of_copies = 0.03;
+
 /* Of a device that does not tell its clocks. */
 static const gdouble usual_device_bandwidth = 1e12;
 static const gdouble usual_device_peak = 1e13;
@@ -162,4 +165,80 @@ ct_cost_copy_seconds(const CtMachine *machine, const CtLoad *load, gint from, gi
     /* In and out are the same bytes. */
     return load->rate * load->bytes / 2 / (is_peer ? peer_copy_rate : host_copy_rate) +
            launches(machine, load);
+}
+
+/* ---- what is kept busy ---- */
+
+guint
+ct_resource(gint place, CtQueueKind kind)
+{
+    return place == CT_HOST ? 0 : 1 + (guint)place * CT_N_QUEUE_KINDS + kind;
+}
+
+guint
+ct_n_resources(const CtMachine *machine)
+{
+    return 1 + machine->n_devices * CT_N_QUEUE_KINDS;
+}
+
+static void
+add_part(CtCost *cost, gint place, CtQueueKind kind, gdouble seconds)
+{
+    const guint p = cost->n_parts++;
+    cost->parts[p].resource = ct_resource(place, kind);
+    cost->parts[p].seconds = seconds;
+}
+
+void
+ct_cost_init(CtCost *cost, const CtMachine *machine, const CtVariant *variant, gint place,
+             gdouble seconds)
+{
+    *cost = (CtCost){0};
+    if (place != CT_HOST || (variant->split && !variant->waits)) {
+        add_part(cost, place, CT_QUEUE_COMPUTE, seconds);
+    } else {
+        cost->alone = variant->split ? seconds * machine->n_workers : seconds;
+        add_part(cost, CT_HOST, CT_QUEUE_COMPUTE, cost->alone / machine->n_workers);
+    }
+}
+
+void
+ct_cost_init_copy(CtCost *cost, gint from, gint to, gdouble seconds)
+{
+    *cost = (CtCost){0};
+    if (from == CT_HOST)
+        add_part(cost, to, CT_QUEUE_TO_DEVICE, seconds);
+    else
+        add_part(cost, from, to == CT_HOST ? CT_QUEUE_TO_HOST : CT_QUEUE_TO_PEER, seconds);
+    if (from != CT_HOST)
+        add_part(cost, from, CT_QUEUE_COMPUTE, share_of_copies * seconds);
+    if (to != CT_HOST)
+        add_part(cost, to, CT_QUEUE_COMPUTE, share_of_copies * seconds);
+}
+
+gdouble
+ct_cost_longest(const CtCost *cost)
+{
+    gdouble longest = cost->alone;
+    for (guint p = 0; p < cost->n_parts; p++)
+        longest = MAX(longest, cost->parts[p].seconds);
+    return longest;
+}
+
+static gdouble
+seconds_of(const CtCost *cost, guint resource)
+{
+    for (guint p = 0; p < cost->n_parts; p++)
+        if (cost->parts[p].resource == resource)
+            return cost->parts[p].seconds;
+    return 0;
+}
+
+gboolean
+ct_cost_within(const CtCost *cost, const CtCost *other)
+{
+    for (guint p = 0; p < cost->n_parts; p++)
+        if (cost->parts[p].seconds > seconds_of(other, cost->parts[p].resource))
+            return FALSE;
+    return cost->alone <= other->alone;
 }

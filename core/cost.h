@@ -7,6 +7,15 @@
 /* Where memory is: the host's, or that of the device with this number. */
 #define CT_HOST (-1)
 
+/* A stream of a device, on which nodes enqueue: what is enqueued on one runs in order. */
+typedef enum {
+    CT_QUEUE_COMPUTE,
+    CT_QUEUE_TO_DEVICE, /* copies from the host */
+    CT_QUEUE_TO_HOST,
+    CT_QUEUE_TO_PEER, /* copies to another device */
+    CT_N_QUEUE_KINDS
+} CtQueueKind;
+
 /* The roofs of one worker, and of each device. */
 typedef struct {
     guint n_workers;
@@ -49,3 +58,35 @@ gdouble ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, cons
                         const CtLoad *load, gint place);
 /* Of a copy from place to place; HUGE_VAL where there is no way but through the host. */
 gdouble ct_cost_copy_seconds(const CtMachine *machine, const CtLoad *load, gint from, gint to);
+
+/* ---- what is kept busy ---- */
+
+/* What a plan keeps busy has a number: the host's workers, all together, and of each device the
+ * queues of each kind. */
+guint ct_resource(gint place, CtQueueKind kind);
+guint ct_n_resources(const CtMachine *machine);
+
+/* What a thing that runs asks of them, in seconds for a second of stream. Those of all that runs
+ * add up, for each resource by itself; the plan takes as long as the busiest, or as the longest of
+ * what one thread has to do by itself. */
+enum { CT_COST_PARTS = 3 };
+
+typedef struct {
+    guint n_parts;
+    struct {
+        guint resource;
+        gdouble seconds;
+    } parts[CT_COST_PARTS];
+    gdouble alone; /* of what no other worker can help with; these do not add up */
+} CtCost;
+
+/* Of what takes `seconds` by itself: of all workers where the variant splits its work, of one where
+ * not; of a device's queue. */
+void ct_cost_init(CtCost *cost, const CtMachine *machine, const CtVariant *variant, gint place,
+                  gdouble seconds);
+/* Of a copy from place to place. It takes memory bandwidth from the kernels of its devices. */
+void ct_cost_init_copy(CtCost *cost, gint from, gint to, gdouble seconds);
+/* Seconds that it would take if nothing else ran. */
+gdouble ct_cost_longest(const CtCost *cost);
+/* Whether `cost` asks nowhere for more than `other`. */
+gboolean ct_cost_within(const CtCost *cost, const CtCost *other);

@@ -112,7 +112,7 @@ node_row(const CtPlan *plan, const CtPlanNode *node)
                             : g_strdup_printf("%s ->", inputs),
         g_strdup_printf("%" G_GINT64_FORMAT, samples_per_firing(node)),
         node->operations > 0 ? g_strdup_printf("%.3g", node->operations) : g_strdup(""),
-        g_strdup_printf("%.1f%%", plan->seconds > 0 ? 100 * node->seconds / plan->seconds : 0.0),
+        g_strdup_printf("%.1f%%", 100 * ct_cost_longest(&node->cost) / MAX(plan->seconds, 1e-300)),
         NULL,
     };
     return g_memdup2(cells, sizeof(cells));
@@ -355,7 +355,7 @@ append_node(GString *text, const CtPlanNode *node)
     }
     g_string_append_printf(text, "], \"window\": %" G_GINT64_FORMAT ", \"hop\": %" G_GINT64_FORMAT,
                            node->footprint.window, node->footprint.hop);
-    append_number(text, "seconds", node->seconds);
+    append_number(text, "seconds", ct_cost_longest(&node->cost));
     append_number(text, "operations", node->operations);
     append_number(text, "bytes", node->bytes);
     g_string_append_c(text, '}');

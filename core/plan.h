@@ -6,15 +6,6 @@
 #include "graph.h"
 #include "price.h"
 
-/* A stream of a device, on which its nodes enqueue: what is enqueued on one runs in order. */
-typedef enum {
-    CT_QUEUE_COMPUTE,
-    CT_QUEUE_TO_DEVICE, /* copies from the host */
-    CT_QUEUE_TO_HOST,
-    CT_QUEUE_TO_PEER, /* copies to another device */
-    CT_N_QUEUE_KINDS
-} CtQueueKind;
-
 /* Nodes of a device that data flows between share a queue of each kind that they need. */
 typedef struct {
     gint device;
@@ -48,7 +39,7 @@ typedef struct {
     gint64 batch;               /* input samples for which a firing waits while others are at work;
                                    0: it takes what stands */
     CtPrice price;              /* of this arrangement by itself */
-    gdouble seconds;            /* predicted, per second of stream (per sample without clock) */
+    CtCost cost;                /* predicted, per second of stream (per sample without clock) */
     gdouble operations;         /* useful, per sample of the first output (first input of a sink) */
     gdouble bytes;              /* in and out, each once, per the same */
 } CtPlanNode;

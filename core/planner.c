@@ -237,7 +237,7 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
     node->inserted = TRUE;
     node->graph_node = writer;
     node->price = step->price;
-    node->seconds = step->seconds;
+    node->cost = step->cost;
     node->operations = step->load.operations;
     node->bytes = step->load.bytes;
     read_link(build, node, 0, link);
@@ -317,7 +317,7 @@ build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **e
         nodes, arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
     node->graph_node = g_ptr_array_index(graph_nodes, n);
     node->price = arrangement->price;
-    node->seconds = arrangement->seconds;
+    node->cost = arrangement->cost;
     node->operations = arrangement->load.operations;
     node->bytes = arrangement->load.bytes;
 
@@ -446,6 +446,7 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
     /* What is shared may be more than what an inexact choice counted on. */
     plan->seconds = 0;
     for (guint n = 0; n < plan->nodes->len; n++)
-        plan->seconds += ((const CtPlanNode *)g_ptr_array_index(plan->nodes, n))->seconds;
+        plan->seconds +=
+            ct_cost_longest(&((const CtPlanNode *)g_ptr_array_index(plan->nodes, n))->cost);
     return g_steal_pointer(&plan);
 }

@@ -73,7 +73,7 @@ typedef struct {
     CtLayout *inputs;  /* [inputs of the first] empty where no data flows */
     CtLayout *outputs; /* [outputs of the last] */
     CtLoad load;
-    gdouble seconds; /* per second of stream: the price's */
+    CtCost cost; /* by the price */
 } CtArrangement;
 
 typedef struct {
@@ -99,7 +99,7 @@ typedef struct {
     CtSpot to;
     CtLoad load;
     CtPrice price;
-    gdouble seconds; /* the price's */
+    CtCost cost; /* by the price */
 } CtBridgeStep;
 
 /* What must stand between a writer and a reader: at most a transpose, a conversion, and two copies

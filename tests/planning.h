@@ -120,7 +120,7 @@ summarise(const CtPlan *plan)
             g_autofree char *layout = ct_layout_to_string(&node->output_bindings[0].layout);
             g_string_append(text, layout);
         }
-        seconds += node->seconds;
+        seconds += ct_cost_longest(&node->cost);
         for (guint i = 0; i < node->n_outputs; i++) {
             if (node->outputs[i] < 0)
                 continue;

@@ -110,6 +110,51 @@ test_seconds(void)
                       3.75);
 }
 
+/* What keeps one thread busy is a share of the workers, and no less than itself. */
+static void
+test_busy(void)
+{
+    const CtMachine machine = {.n_workers = 4, .n_devices = 2};
+    g_assert_cmpuint(ct_n_resources(&machine), ==, 9);
+    CtVariant variant = {.name = "cpu", .split = "time"};
+    CtCost shared, alone, waits;
+    ct_cost_init(&shared, &machine, &variant, CT_HOST, 3);
+    g_assert_cmpuint(shared.n_parts, ==, 1);
+    g_assert_cmpuint(shared.parts[0].resource, ==, ct_resource(CT_HOST, CT_QUEUE_COMPUTE));
+    g_assert_cmpfloat(shared.parts[0].seconds, ==, 3);
+    g_assert_cmpfloat(ct_cost_longest(&shared), ==, 3);
+    variant.split = NULL;
+    ct_cost_init(&alone, &machine, &variant, CT_HOST, 12);
+    g_assert_cmpfloat(alone.parts[0].seconds, ==, 3);
+    g_assert_cmpfloat(ct_cost_longest(&alone), ==, 12);
+    g_assert_true(ct_cost_within(&shared, &alone));
+    g_assert_false(ct_cost_within(&alone, &shared));
+    variant.split = "time";
+    variant.waits = TRUE;
+    ct_cost_init(&waits, &machine, &variant, CT_HOST, 3);
+    g_assert_true(ct_cost_within(&waits, &alone) && ct_cost_within(&alone, &waits));
+
+    CtCost kernels, copy;
+    variant.waits = FALSE;
+    ct_cost_init(&kernels, &machine, &variant, 1, 12);
+    g_assert_cmpfloat(ct_cost_longest(&kernels), ==, 12);
+    g_assert_cmpuint(kernels.parts[0].resource, ==, ct_resource(1, CT_QUEUE_COMPUTE));
+    g_assert_false(ct_cost_within(&kernels, &alone));
+    /* Kernels beside a copy are slower. */
+    ct_cost_init_copy(&copy, 0, 1, 12);
+    g_assert_cmpuint(copy.n_parts, ==, 3);
+    g_assert_cmpuint(copy.parts[0].resource, ==, ct_resource(0, CT_QUEUE_TO_PEER));
+    g_assert_cmpuint(copy.parts[2].resource, ==, ct_resource(1, CT_QUEUE_COMPUTE));
+    g_assert_cmpfloat(copy.parts[2].seconds, >, 0);
+    g_assert_cmpfloat(copy.parts[2].seconds, <, 1.2);
+    g_assert_cmpfloat(ct_cost_longest(&copy), ==, 12);
+    ct_cost_init_copy(&copy, CT_HOST, 1, 12);
+    g_assert_cmpuint(copy.n_parts, ==, 2);
+    g_assert_cmpuint(copy.parts[0].resource, ==, ct_resource(1, CT_QUEUE_TO_DEVICE));
+    ct_cost_init_copy(&copy, 1, CT_HOST, 12);
+    g_assert_cmpuint(copy.parts[0].resource, ==, ct_resource(1, CT_QUEUE_TO_HOST));
+}
+
 static gboolean
 next_are_peers(guint from, guint to)
 {
@@ -174,6 +219,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cost/load", test_load);
     g_test_add_func("/cost/seconds", test_seconds);
+    g_test_add_func("/cost/busy", test_busy);
     g_test_add_func("/cost/device", test_device);
     g_test_add_func("/cost/machine", test_machine);
     return g_test_run();

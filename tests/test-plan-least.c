@@ -35,7 +35,7 @@ cost_of_outlet(const Fixture *fixture, CtPlanner *planner, const CtOutlet *outle
                                             stream);
             if (!made) {
                 g_array_append_val(steps, bridge.steps[s].to);
-                sum += bridge.steps[s].seconds;
+                sum += ct_cost_longest(&bridge.steps[s].cost);
             }
         }
     }
@@ -54,7 +54,7 @@ least_cost(const Fixture *fixture, CtPlanner *planner, const CtCandidates *candi
         gdouble sum = 0;
         for (guint i = 0; i < n; i++) {
             chosen[i] = g_ptr_array_index(candidates->nodes[i], digits[i]);
-            sum += chosen[i]->nodes[0] == i ? chosen[i]->seconds : 0;
+            sum += chosen[i]->nodes[0] == i ? ct_cost_longest(&chosen[i]->cost) : 0;
         }
         for (guint o = 0; o < outlets->len && sum < least; o++)
             sum += cost_of_outlet(fixture, planner, g_ptr_array_index(outlets, o), chosen);
