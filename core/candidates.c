@@ -209,8 +209,12 @@ static void
 find_price(const Search *search, const Option *option, CtOffer *offer, const CtLayout *inputs,
            const CtLayout *outputs)
 {
+    gint64 tuning[CT_MAX_TUNABLES];
+    const gboolean is_asked =
+        ct_planner_tuning(search->planner, offer->variant, option->nodes, option->n_nodes, tuning);
     const CtPriced what = {.variant = offer->variant,
                            .row = offer->row,
+                           .tuning = is_asked ? tuning : NULL,
                            .nodes = option->covered,
                            .n_nodes = option->n_nodes,
                            .inputs = inputs,

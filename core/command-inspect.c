@@ -4,6 +4,9 @@
 #include "device.h"
 #include "params.h"
 #include "registry.h"
+#include "tuning.h"
+
+#include <string.h>
 
 static const char *const backend_names[CT_N_BACKENDS] = {"reference", "cpu", "cuda"};
 static const char *const isa_names[CT_N_ISAS] = {"baseline", "avx2", "avx512"};
@@ -81,7 +84,35 @@ have_same_rows(const CtVariant *a, const CtVariant *b)
     return !x->layouts && !y->layouts;
 }
 
-/* Rows stand once under the last of the variants in a row that share them. */
+static gboolean
+have_same_tunables(const CtVariant *a, const CtVariant *b)
+{
+    const guint n = ct_tuning_count(a);
+    if (ct_tuning_count(b) != n)
+        return FALSE;
+    for (guint i = 0; i < n; i++) {
+        const CtTunable *x = &a->tunables[i], *y = &b->tunables[i];
+        if (!g_str_equal(x->name, y->name) || !g_str_equal(x->help, y->help) ||
+            x->fallback != y->fallback || x->n_values != y->n_values ||
+            memcmp(x->values, y->values, x->n_values * sizeof(*x->values)) != 0)
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+print_tunables(const CtVariant *variant)
+{
+    for (guint i = 0; i < ct_tuning_count(variant); i++) {
+        const CtTunable *tunable = &variant->tunables[i];
+        g_print("      %s: ", tunable->name);
+        for (guint v = 0; v < tunable->n_values; v++)
+            g_print("%s%" G_GINT64_FORMAT, v ? ", " : "", tunable->values[v]);
+        g_print("; default %" G_GINT64_FORMAT "; %s\n", tunable->fallback, tunable->help);
+    }
+}
+
+/* Rows and tunables stand once under the last of the variants in a row that share them. */
 static void
 print_variants(const CtRegistry *registry, const CtStage *stage)
 {
@@ -90,10 +121,12 @@ print_variants(const CtRegistry *registry, const CtStage *stage)
     for (guint i = 0; i < variants->len; i++) {
         const CtVariant *variant = variants->pdata[i];
         print_variant(registry, stage, variant);
-        if (i + 1 < variants->len && have_same_rows(variant, variants->pdata[i + 1]))
+        if (i + 1 < variants->len && have_same_rows(variant, variants->pdata[i + 1]) &&
+            have_same_tunables(variant, variants->pdata[i + 1]))
             continue;
         for (const CtRow *row = variant->rows; row->layouts; row++)
             g_print("      %s\n", row->layouts);
+        print_tunables(variant);
     }
 }
 

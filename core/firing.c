@@ -127,6 +127,7 @@ ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *uplo
         .n_outputs = plan->n_outputs,
         .outputs = plan->output_bindings,
         .n_workers = node->n_workers,
+        .tuning = plan->tuning,
         .device = device,
         .n_items = 1,
     };

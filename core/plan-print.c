@@ -105,7 +105,7 @@ node_row(const CtPlan *plan, const CtPlanNode *node)
         describe_ports(node->n_outputs, node->output_bindings, node->outputs);
     char *const cells[] = {
         g_strdup_printf("%s%s", node->inserted ? "+ " : "", node->name),
-        g_strdup(node->variant->name),
+        ct_tuning_name(node->variant, node->tuning),
         describe_place(node->place),
         *inputs && *outputs ? g_strdup_printf("%s -> %s", inputs, outputs)
         : *outputs          ? g_strdup_printf("-> %s", outputs)
@@ -238,7 +238,8 @@ static void
 append_dot_node(GString *text, const CtPlan *plan, guint n, const char *indent)
 {
     const CtPlanNode *node = node_at(plan, n);
-    g_autofree char *label = g_strdup_printf("%s\n%s", node->name, node->variant->name);
+    g_autofree char *variant = ct_tuning_name(node->variant, node->tuning);
+    g_autofree char *label = g_strdup_printf("%s\n%s", node->name, variant);
     g_string_append_printf(text, "%sn%u [label=", indent, n);
     append_quoted(text, label);
     g_string_append(text, node->inserted ? ", style=dashed];\n" : "];\n");
@@ -327,6 +328,17 @@ append_index(GString *text, const char *key, gint index)
         g_string_append_printf(text, ", \"%s\": %d", key, index);
 }
 
+/* All tunables, those with their default too. */
+static void
+append_tuning(GString *text, const CtPlanNode *node)
+{
+    g_string_append(text, ", \"tuning\": {");
+    for (guint i = 0; i < ct_tuning_count(node->variant); i++)
+        g_string_append_printf(text, "%s\"%s\": %" G_GINT64_FORMAT, i ? ", " : "",
+                               node->variant->tunables[i].name, node->tuning[i]);
+    g_string_append_c(text, '}');
+}
+
 static void
 append_node(GString *text, const CtPlanNode *node)
 {
@@ -340,6 +352,7 @@ append_node(GString *text, const CtPlanNode *node)
     g_string_append(text, "], \"variant\": ");
     ct_json_append_string(text, node->variant->name);
     g_string_append_printf(text, ", \"inserted\": %s", node->inserted ? "true" : "false");
+    append_tuning(text, node);
     append_place(text, node->place);
     append_index(text, "queue", node->queue);
     append_links(text, "inputs", node->n_inputs, node->inputs);

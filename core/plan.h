@@ -17,9 +17,10 @@ typedef struct {
 typedef struct {
     char *name; /* "filter"; of a fused one "filter+spectra"; of an inserted one "spectra>turn" … */
     const CtVariant *variant;
-    const CtRow *row; /* of the variant's rows, the one chosen */
-    CtNode *nodes;    /* [n_nodes] what the variant covers; shallow copies, the first
-                         with `streams` as inputs */
+    const CtRow *row;               /* of the variant's rows, the one chosen */
+    gint64 tuning[CT_MAX_TUNABLES]; /* of the variant's tunables */
+    CtNode *nodes;                  /* [n_nodes] what the variant covers; shallow copies, the first
+                                       with `streams` as inputs */
     guint n_nodes;
     const CtGraphNode *graph_node; /* of the last covered; of an inserted one, whose output it
                                       carries */
@@ -80,7 +81,7 @@ typedef struct {
     guint n_workers;
     CtBackend backend;    /* for all nodes that the graph leaves open; CT_N_BACKENDS: the best */
     GHashTable *backends; /* node name → "reference" …: --backend; NULL: none */
-    GHashTable *variants; /* node name → variant name: --variant; NULL: none */
+    GHashTable *variants; /* node name → "NAME" or "NAME:tile=4,…": --variant; NULL: none */
     gint device;          /* with `backend` cuda; −1: any */
     guint n_in_flight;    /* firings of a device's node; 0: three */
     gsize cache_bytes;    /* aim for the bytes of a link between workers; 0: from the machine */

@@ -3,6 +3,8 @@
 #include "planner.h"
 #include "suggest.h"
 
+#include <string.h>
+
 static const char *const backend_names[CT_N_BACKENDS + 1] = {
     [CT_REFERENCE] = "reference",
     [CT_CPU] = "cpu",
@@ -182,6 +184,97 @@ check_nodes(const CtPlanner *planner, GError **error)
     return TRUE;
 }
 
+/* ---- tunings that are asked for ---- */
+
+/* "NAME" or "NAME:tile=4,…" as graph and options ask for it, NULL: nothing. */
+static const char *
+wanted_variant(const CtPlanner *planner, const CtGraphNode *node)
+{
+    const char *wanted = planner->options->variants
+                             ? g_hash_table_lookup(planner->options->variants, node->config->name)
+                             : NULL;
+    return wanted ? wanted : node->config->variant;
+}
+
+static gboolean
+is_named(const CtVariant *variant, const char *wanted)
+{
+    const gsize length = strcspn(wanted, ":");
+    return strlen(variant->name) == length && strncmp(variant->name, wanted, length) == 0;
+}
+
+/* Writes the tuning that `wanted` says, if any, over `tuning`. */
+static gboolean
+apply_tuning(const CtVariant *variant, const char *wanted, gint64 tuning[CT_MAX_TUNABLES],
+             GError **error)
+{
+    const char *colon = strchr(wanted, ':');
+    return !colon || ct_tuning_parse(variant, colon + 1, tuning, error);
+}
+
+/* Whether a variant of the name that is asked for, alone or over several stages, takes the tuning.
+ * *is_known: there is such a variant; otherwise what is wrong is for others to say. */
+static gboolean
+find_tunable_variant(const CtPlanner *planner, const char *stage, const char *wanted,
+                     gboolean *is_known, GError **error)
+{
+    const GPtrArray *stages = ct_registry_stages(planner->registry);
+    g_autoptr(GError) cause = NULL;
+    *is_known = FALSE;
+    for (guint i = 0; i < stages->len; i++) {
+        const CtStage *first = g_ptr_array_index(stages, i);
+        const GPtrArray *variants = ct_registry_variants(planner->registry, first->name);
+        for (guint v = 0; v < variants->len; v++) {
+            const CtVariant *variant = g_ptr_array_index(variants, v);
+            gint64 tuning[CT_MAX_TUNABLES] = {0};
+            if (!g_strv_contains(variant->covers, stage) || !is_named(variant, wanted))
+                continue;
+            *is_known = TRUE;
+            if (apply_tuning(variant, wanted, tuning, cause ? NULL : &cause))
+                return TRUE;
+        }
+    }
+    if (cause)
+        g_propagate_error(error, g_steal_pointer(&cause));
+    return FALSE;
+}
+
+static gboolean
+check_tunings(const CtPlanner *planner, GError **error)
+{
+    for (guint i = 0; i < planner->graph->nodes->len; i++) {
+        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
+        const char *wanted = wanted_variant(planner, node);
+        g_autoptr(GError) cause = NULL;
+        gboolean is_known;
+        if (!wanted || !strchr(wanted, ':') ||
+            find_tunable_variant(planner, node->node.stage->name, wanted, &is_known, &cause) ||
+            !is_known)
+            continue;
+        if (wanted == node->config->variant)
+            return ct_graph_error(node, &node->config->variant_place, CT_ERROR_CONFIG, error, "%s",
+                                  cause->message);
+        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "--variant %s=%s: %s", node->config->name,
+                    wanted, cause->message);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+gboolean
+ct_planner_tuning(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
+                  guint n_nodes, gint64 tuning[CT_MAX_TUNABLES])
+{
+    gboolean is_asked = FALSE;
+    ct_tuning_defaults(variant, tuning);
+    for (guint k = 0; k < n_nodes; k++) {
+        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, nodes[k]);
+        const char *wanted = wanted_variant(planner, node);
+        is_asked |= wanted && strchr(wanted, ':') && apply_tuning(variant, wanted, tuning, NULL);
+    }
+    return is_asked;
+}
+
 gboolean
 ct_planner_check_options(const CtPlanner *planner, GError **error)
 {
@@ -200,7 +293,8 @@ ct_planner_check_options(const CtPlanner *planner, GError **error)
             return FALSE;
         }
     }
-    return check_common(planner, error) && check_nodes(planner, error);
+    return check_tunings(planner, error) && check_common(planner, error) &&
+           check_nodes(planner, error);
 }
 
 static gboolean refuse(char **reason, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -232,12 +326,9 @@ gboolean
 ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant,
                   char **reason)
 {
-    const char *wanted = planner->options->variants
-                             ? g_hash_table_lookup(planner->options->variants, node->config->name)
-                             : NULL;
-    if (!wanted)
-        wanted = node->config->variant;
-    if (wanted && !g_str_equal(wanted, variant->name))
+    const char *wanted = wanted_variant(planner, node);
+    gint64 tuning[CT_MAX_TUNABLES] = {0};
+    if (wanted && (!is_named(variant, wanted) || !apply_tuning(variant, wanted, tuning, NULL)))
         return refuse(reason, "'%s' is asked for", wanted);
     const CtBackend backend = backend_of(planner, node, NULL).backend;
     if (!wanted && backend != CT_N_BACKENDS && backend != variant->backend)

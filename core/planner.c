@@ -6,6 +6,8 @@
 #include "device.h"
 #include "params.h"
 
+#include <string.h>
+
 /* What a firing on a device aims at, of its largest link: so long that launches count little beside
  * what the device does meanwhile, and a small part of its memory. */
 static const gsize parts_of_device = 1024;
@@ -234,6 +236,7 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
     }
     CtPlanNode *node = plan_node_new(build, g_steal_pointer(&name), step->variant, step->row,
                                      step->place, &own->node, 1, &before->layout, &step->to.layout);
+    memcpy(node->tuning, step->price.tuning, sizeof(node->tuning));
     node->inserted = TRUE;
     node->graph_node = writer;
     node->price = step->price;
@@ -315,6 +318,7 @@ build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **e
     CtPlanNode *node = plan_node_new(
         build, g_strdup(name->str), arrangement->variant, arrangement->row, arrangement->place,
         nodes, arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
+    memcpy(node->tuning, arrangement->price.tuning, sizeof(node->tuning));
     node->graph_node = g_ptr_array_index(graph_nodes, n);
     node->price = arrangement->price;
     node->cost = arrangement->cost;

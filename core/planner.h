@@ -6,6 +6,7 @@
 #include "plan.h"
 #include "price.h"
 #include "row.h"
+#include "tuning.h"
 
 typedef enum { CT_BRIDGE_TRANSPOSE, CT_BRIDGE_CONVERT, CT_BRIDGE_COPY, CT_N_BRIDGES } CtBridgeKind;
 
@@ -48,6 +49,10 @@ gboolean ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node,
 /* Whether they do, and it can run here. */
 gboolean ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node,
                            const CtVariant *variant, char **reason);
+/* The tuning that graph and options ask for where `variant` runs these nodes, the rest by default;
+ * returns whether they ask for any. */
+gboolean ct_planner_tuning(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
+                           guint n_nodes, gint64 tuning[CT_MAX_TUNABLES]);
 /* The backend for all that names none; CT_N_BACKENDS: the best. */
 CtBackend ct_planner_backend(const CtPlanner *planner);
 /* Where `variant` runs this node: the host, or the device that the graph and the options name. */

@@ -2,6 +2,10 @@
 /* What an arrangement costs: what the store knows of it, else the model. */
 #include "price.h"
 
+#include "tuning.h"
+
+#include <string.h>
+
 const char *const ct_origin_names[CT_N_ORIGINS] = {
     [CT_ORIGIN_MODEL] = "model",
     [CT_ORIGIN_NEAREST] = "nearest",
@@ -32,6 +36,9 @@ ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price)
 {
     const CtMachine *machine = prices->machine;
     *price = (CtPrice){.origin = CT_ORIGIN_MODEL};
+    ct_tuning_defaults(what->variant, price->tuning);
+    if (what->tuning)
+        memcpy(price->tuning, what->tuning, sizeof(price->tuning));
     if (what->from != what->to)
         price->seconds = ct_cost_copy_seconds(machine, what->load, what->from, what->to);
     else

@@ -5,8 +5,6 @@
 
 #include "cost.h"
 
-enum { CT_MAX_TUNABLES = 16 };
-
 typedef enum {
     CT_ORIGIN_MODEL,
     CT_ORIGIN_NEAREST,  /* another one was measured: its share of the roof */
@@ -24,8 +22,7 @@ typedef struct {
                         other takes: a plan must not fail because of the store */
     CtOrigin origin;
     gdouble spread; /* of what was measured, see CtMeasurement */
-    guint n_tunables;
-    gint64 tuning[CT_MAX_TUNABLES]; /* the best known value of each of the variant's tunables */
+    gint64 tuning[CT_MAX_TUNABLES]; /* the one that is asked for, else the best known */
     const char *failure; /* why it could not be measured, the prices' own; NULL: nothing is known
                             against it */
 } CtPrice;
@@ -39,6 +36,7 @@ typedef struct {
     const CtLayout *inputs;  /* at the ports of the first; empty where nothing is connected */
     const CtLayout *outputs; /* at those of the last */
     const CtLoad *load;
+    const gint64 *tuning; /* of the variant's tunables, where one is asked for; NULL: the best */
     gint from, to; /* where the inputs and the outputs lie: different places of a copy alone */
 } CtPriced;
 

@@ -5,6 +5,7 @@
 
 #include "endpoints.h"
 #include "suggest.h"
+#include "tuning.h"
 
 #include <dlfcn.h>
 #include <gmodule.h>
@@ -108,6 +109,9 @@ find_fault(const CtPlugin *plugin)
             !variant->work)
             return g_strdup_printf("has a variant '%s' without covers, rows or work",
                                    variant->name ? variant->name : "");
+        char *fault = ct_tuning_find_fault(variant);
+        if (fault)
+            return fault;
     }
     return NULL;
 }

@@ -53,6 +53,7 @@ kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 
             !variant_test_fits(test, variant, order))
             continue;
         g_autoptr(CtDevice) device = ct_device_new_dry(architectures[i % n_architectures]);
+        gint64 tuning[CT_MAX_TUNABLES];
         CtPrepare prepare = {
             .nodes = &test->node,
             .n_nodes = 1,
@@ -61,10 +62,12 @@ kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 
             .n_outputs = test->node.n_outputs,
             .outputs = outputs,
             .n_workers = 1,
+            .tuning = tuning,
             .device = device,
         };
         g_autoptr(GError) error = NULL;
         gpointer state = NULL;
+        ct_tuning_defaults(variant, tuning);
         variant->prepare(&prepare, &state, &error);
         if (variant->finish)
             variant->finish(state);

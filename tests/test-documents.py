@@ -30,6 +30,11 @@ def parameters(stage):
     return re.findall(r"^  (\w+)  ", table, re.M)
 
 
+def tunables(stage):
+    table = inspect(stage).partition("\nVariants\n")[2]
+    return set(re.findall(r"^      (\w+): .*; default ", table, re.M))
+
+
 class Documents(unittest.TestCase):
     def test_graphs_are_files(self):
         files = [path.read_text(encoding="utf-8") for path in SOURCE.glob("pipelines/*.yaml")]
@@ -103,14 +108,14 @@ class Documents(unittest.TestCase):
         self.assertEqual(set(re.findall(r"^\| \[`[a-z0-9-]+\.yaml`\]\((.*?)\)", readme, re.M)),
                          {f"pipelines/{path.name}" for path in SOURCE.glob("pipelines/*.yaml")})
 
-    def test_pages_name_all_parameters(self):
+    def test_pages_name_all_parameters_and_tunables(self):
         for stage in (line.split()[0] for line in listed_stages()):
             page = SOURCE / "plugins" / stage.partition(".")[0] / "README.md"
             if stage not in ("input", "output"):
                 text = page.read_text(encoding="utf-8")
                 with self.subTest(stage):
-                    self.assertEqual([name for name in parameters(stage) if f"`{name}`" not in text],
-                                     [])
+                    self.assertEqual([name for name in [*parameters(stage), *tunables(stage)]
+                                      if f"`{name}`" not in text], [])
 
     def test_every_plugin_has_a_page(self):
         for folder in SOURCE.glob("plugins/*/meson.build"):

@@ -347,6 +347,48 @@ test_variants(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpstr(node_named(fixture, "s>transpose")->variant->name, ==, "reference");
 }
 
+/* ---- tunings ---- */
+
+static void
+check_tuning(const Fixture *fixture, const char *node, const char *wanted)
+{
+    const CtPlanNode *given = node_named(fixture, node);
+    g_autofree char *name = ct_tuning_name(given->variant, given->tuning);
+    g_assert_cmpstr(name, ==, wanted);
+}
+
+static void
+test_tunings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    static const char stages[] = "  s: {stage: test.source}\n"
+                                 "  a: {stage: test.picky, from: s}\n"
+                                 "  b: {stage: test.picky, from: a, variant: cpu:tile=2}\n"
+                                 "  c: {stage: test.picky, from: b, variant: 'cpu:tile=4'}\n"
+                                 "  d: {stage: test.picky, from: c, variant: cpu}\n";
+    plan(fixture, stages, &usual);
+    check_tuning(fixture, "a", "cpu");
+    check_tuning(fixture, "b", "cpu:tile=2");
+    check_tuning(fixture, "c", "cpu");
+    check_tuning(fixture, "d", "cpu");
+    g_assert_cmpint(node_named(fixture, "b")->tuning[0], ==, 2);
+    g_assert_cmpint(node_named(fixture, "b")->tuning[1], ==, 128);
+
+    CtPlanOptions options = usual;
+    options.variants = g_hash_table_new(g_str_hash, g_str_equal);
+    g_hash_table_insert(options.variants, "a", "cpu:threads=64,tile=8");
+    g_hash_table_insert(options.variants, "b", "cpu:threads=64");
+    plan(fixture, stages, &options);
+    check_tuning(fixture, "a", "cpu:tile=8,threads=64");
+    check_tuning(fixture, "b", "cpu:threads=64");
+    g_hash_table_unref(options.variants);
+
+    g_autofree char *text = ct_plan_to_text(fixture->plan);
+    g_autofree char *json = ct_plan_to_json(fixture->plan);
+    g_assert_nonnull(strstr(text, "a     cpu:tile=8,threads=64  host"));
+    g_assert_nonnull(strstr(json, "\"tuning\": {\"tile\": 8, \"threads\": 64}"));
+    g_assert_nonnull(strstr(json, "\"tuning\": {}"));
+}
+
 /* ---- printing ---- */
 
 static void
@@ -401,6 +443,32 @@ static const Mistake mistakes[] = {
      "  s: {stage: test.source}\n"
      "  a: {stage: test.lonely, from: s}\n",
      NULL, NULL, NULL, "g.yaml:3:3: node 'a': stage 'test.lonely' has no variant"},
+    {"tunable", CT_ERROR_CONFIG, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.picky, from: s, variant: cpu:tiles=2}\n",
+     NULL, NULL, NULL,
+     "g.yaml:3:44: node 'a': variant 'cpu' has no tunable 'tiles'; did you mean 'tile'?"},
+    {"no-tunables", CT_ERROR_CONFIG, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.pass, from: s, variant: 'cpu:tile=2'}\n",
+     NULL, NULL, NULL, "g.yaml:3:43: node 'a': variant 'cpu' has no tunable 'tile'"},
+    {"tunable-value", CT_ERROR_CONFIG, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.picky, from: s, variant: cpu:tile=3}\n",
+     NULL, NULL, NULL,
+     "g.yaml:3:44: node 'a': 'tile' of variant 'cpu' wants 2, 4 or 8, but is given '3'"},
+    {"tunable-given", CT_ERROR_CONFIG, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.picky, from: s}\n",
+     "variant", "a", "cpu:threads=many",
+     "--variant a=cpu:threads=many: 'threads' of variant 'cpu' wants 64 or 128, but is given "
+     "'many'"},
+    {"tuning-of-no-variant", CT_ERROR_LAYOUT, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.picky, from: s}\n",
+     "variant", "a", "fast:threads=64",
+     "g.yaml:3:3: node 'a': no variant of 'test.picky' can run here (cpu: 'fast:threads=64' is "
+     "asked for)"},
     {"no-device", CT_ERROR_DEVICE, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s, backend: cuda}\n",
@@ -511,6 +579,7 @@ main(int argc, char **argv)
     g_test_add("/planner/bindings", Fixture, NULL, set_up, test_bindings, tear_down);
     g_test_add("/planner/fused", Fixture, NULL, set_up, test_fused, tear_down);
     g_test_add("/planner/variants", Fixture, NULL, set_up, test_variants, tear_down);
+    g_test_add("/planner/tunings", Fixture, NULL, set_up, test_tunings, tear_down);
     g_test_add("/planner/printing", Fixture, NULL, set_up, test_printing, tear_down);
     for (guint i = 0; i < G_N_ELEMENTS(mistakes); i++) {
         g_autofree char *path = g_strdup_printf("/planner/mistake/%s", mistakes[i].name);

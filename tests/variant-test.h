@@ -8,6 +8,7 @@
 #include "../core/params.h"
 #include "../core/registry.h"
 #include "../core/row.h"
+#include "../core/tuning.h"
 #include "device-test.h"
 
 #include <cornerturn/npy.h>
@@ -39,6 +40,7 @@ typedef struct {
     gdouble device_cut_difference; /* the same, of a device whose library chooses by the length */
     gboolean packed_on_device; /* devices get no padded blocks, as the scheduler gives them none */
     guint64 *counters; /* [VARIANT_TEST_COUNTERS] what a run counted is left there; NULL: nowhere */
+    const gint64 *tuning; /* of the variant that is run next; NULL: by default */
 } VariantTest;
 
 /* The stage with parameters (YAML) behind a stream of `type` and axes "time:100 station:3", in any
@@ -258,6 +260,43 @@ variant_test_bind(const VariantTest *test, const char *const order[2], const gin
     outputs[0].layout = variant_test_layout(test->out.type, order[1]);
 }
 
+/* All combinations of the values of the variant's tunables. */
+static inline guint
+variant_test_n_tunings(const CtVariant *variant)
+{
+    guint n = 1;
+    for (guint i = 0; i < ct_tuning_count(variant); i++)
+        n *= variant->tunables[i].n_values;
+    return n;
+}
+
+/* The k-th of them; different ones, and in the end all, for as many k in turn as there are. */
+static inline void
+variant_test_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNABLES])
+{
+    /* A prime number as step goes through all, and changes every value at once. */
+    guint64 left = (guint64)k * 7919 % variant_test_n_tunings(variant);
+    for (guint i = 0; i < ct_tuning_count(variant); i++) {
+        const CtTunable *tunable = &variant->tunables[i];
+        tuning[i] = tunable->values[left % tunable->n_values];
+        left /= tunable->n_values;
+    }
+}
+
+/* Another combination at each call for this variant. */
+static inline void
+variant_test_next_tuning(const CtVariant *variant, gint64 tuning[CT_MAX_TUNABLES])
+{
+    static GHashTable *calls;
+    if (!calls)
+        calls = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autofree char *covers = g_strjoinv("+", (char **)variant->covers);
+    char *name = g_strconcat(covers, "/", variant->name, NULL);
+    const guint k = GPOINTER_TO_UINT(g_hash_table_lookup(calls, name));
+    g_hash_table_insert(calls, name, GUINT_TO_POINTER(k + 1));
+    variant_test_tuning(variant, k, tuning);
+}
+
 /* What a firing works on: of a window, `n` outputs from `t`; of a sum, `n` inputs from `t`. */
 static inline void
 variant_test_cut(const VariantTest *test, const CtBinding *in, const CtBinding *out, gint64 t,
@@ -296,6 +335,8 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
     CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
     variant_test_bind(test, order, samples, inputs, outputs);
     const gboolean on_device = variant->backend == CT_CUDA;
+    gint64 tuning[CT_MAX_TUNABLES];
+    ct_tuning_defaults(variant, tuning);
     CtPrepare prepare = {
         .nodes = test->nodes ? test->nodes : &test->node,
         .n_nodes = test->nodes ? test->n_nodes : 1,
@@ -304,6 +345,7 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
         .n_outputs = test->node.n_outputs,
         .outputs = outputs,
         .n_workers = on_device ? 1 : n_workers,
+        .tuning = test->tuning ? test->tuning : tuning,
         .device = on_device ? device_test_device() : NULL,
     };
     const gint64 total = *variant_test_total(test, in, out);

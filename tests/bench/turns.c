@@ -116,6 +116,8 @@ measure(const Clock *clock, const CtVariant *variant, CtType type, const Shape *
     const CtBinding in = {&test->in, variant_test_layout(type, "time channel station pol"),
                           shape->n};
     const CtBinding out = {&test->out, variant_test_layout(type, order), shape->n};
+    gint64 tuning[CT_MAX_TUNABLES];
+    ct_tuning_defaults(variant, tuning);
     CtPrepare prepare = {
         .nodes = &test->node,
         .n_nodes = 1,
@@ -124,6 +126,7 @@ measure(const Clock *clock, const CtVariant *variant, CtType type, const Shape *
         .n_outputs = 1,
         .outputs = &out,
         .n_workers = 1,
+        .tuning = tuning,
         .device = clock->device,
     };
     const CtBlock blocks[2] = {ring_block(&test->in, &in.layout, shape->n, memory[0]),

@@ -34,6 +34,7 @@ CT_EXPORT gboolean ct_pipeline_set(CtPipeline *pipeline, const char *assignment,
 /* "auto", "reference", "cpu", "cuda", "cuda:1"; `node` NULL: for all that the graph leaves open. */
 CT_EXPORT gboolean ct_pipeline_set_backend(CtPipeline *pipeline, const char *node,
                                            const char *backend, GError **error);
+/* `variant`: "cuda", or with values of its tunables "cuda:tile=4,threads=64". */
 CT_EXPORT gboolean ct_pipeline_set_variant(CtPipeline *pipeline, const char *node,
                                            const char *variant, GError **error);
 /* 0: one for each processor that the process may use. */

@@ -22,7 +22,7 @@
 G_BEGIN_DECLS
 
 /* Raised whenever a struct of this header changes; plugins of another version are refused. */
-#define CT_ABI_VERSION 2
+#define CT_ABI_VERSION 3
 
 typedef struct CtStage CtStage;
 typedef struct CtVariant CtVariant;
@@ -177,6 +177,23 @@ typedef struct {
                            larger) that this row reaches in the model: 0 to 1 */
 } CtRow;
 
+/* What changes a variant's speed and nothing else: the size of a tile, samples per thread. A row of
+ * a variant's table; the table ends with a row without name. */
+typedef struct {
+    const char *name;     /* "tile": letters, digits and _, as those of parameters */
+    const gint64 *values; /* rising; with their number by CT_VALUES */
+    guint n_values;
+    gint64 fallback; /* one of them: the value where none is asked for, and none measured */
+    const char *help;
+} CtTunable;
+
+/* {"tile", CT_VALUES(2, 4, 8), 4, "stations along a side"} */
+#define CT_VALUES(...)                                                                             \
+    (const gint64[]){__VA_ARGS__}, (guint)(sizeof((const gint64[]){__VA_ARGS__}) / sizeof(gint64))
+
+/* The most that a variant may have. */
+#define CT_MAX_TUNABLES 8
+
 /* A port as the plan has bound it, for prepare. */
 typedef struct {
     const CtStream *stream; /* type CT_TYPE_NONE: not connected */
@@ -194,7 +211,8 @@ typedef struct {
     guint n_outputs; /* of the last node */
     const CtBinding *outputs;
     guint n_workers;
-    CtDevice *device;    /* of a cuda variant; NULL: of another */
+    const gint64 *tuning; /* a value of each of the variant's tunables, in the order of its table */
+    CtDevice *device;     /* of a cuda variant; NULL: of another */
     gsize scratch_bytes; /* set: bytes of scratch that each worker needs, 64-byte aligned; of a cuda
                             variant, of device memory that each firing needs, 256-byte aligned */
     gsize upload_bytes;  /* set by a cuda variant: bytes that a firing uploads, see cuda.h */
@@ -247,6 +265,10 @@ struct CtVariant {
     const char *const
         *covers; /* stages, NULL-terminated: {"fir", NULL}; a fused one {"fir", "fft", NULL} */
     const CtRow *rows; /* in order of preference, ends with a row without layouts */
+
+    /* Any combination of their values gives the same answer, to rounding; where one cannot be (it
+     * takes too many registers, say), prepare fails, and the planner takes another. NULL: none. */
+    const CtTunable *tunables;
 
     /* The axis of the first output (of the first input for a sink) along which work may be split;
      * "time": items are the output's samples (a sink's: the input's); "*": prepare sets n_items;

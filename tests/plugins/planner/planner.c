@@ -477,6 +477,12 @@ static const CtVariant picky_cpu = {
     .backend = CT_CPU,
     .covers = (const char *const[]){"test.picky", NULL},
     .rows = picky_cpu_rows,
+    .tunables =
+        (const CtTunable[]){
+            {"tile", CT_VALUES(2, 4, 8), 4, "along a side"},
+            {"threads", CT_VALUES(64, 128), 128, "of a block"},
+            {NULL},
+        },
     .fits = picky_fits,
     .prepare = prepare,
     .work = work,
