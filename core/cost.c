@@ -146,8 +146,9 @@ ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow 
     const gdouble bandwidth = on_host
                                   ? machine->bandwidth
                                   : told(machine->devices[place].bandwidth, usual_device_bandwidth);
-    const gdouble peak = on_host ? machine->peak[variant->isa]
-                                 : told(machine->devices[place].peak, usual_device_peak);
+    const gdouble single = on_host ? machine->peak[variant->isa]
+                                   : told(machine->devices[place].peak, usual_device_peak);
+    const gdouble peak = single * told(row->peak, 1);
     const gdouble efficiency = CLAMP(row->efficiency, 1e-4, 1);
     const gdouble seconds =
         load->rate * MAX(load->bytes / bandwidth, load->operations / peak) / efficiency;

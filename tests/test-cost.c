@@ -108,6 +108,10 @@ test_seconds(void)
     variant.isa = CT_ISA_AVX512;
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations, CT_HOST), ==,
                       3.75);
+    /* Units of four times the peak leave it to the memory. */
+    const CtRow tensor = {"[...] -> [...]", 0.5, 4};
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &tensor, &bound_by_operations, CT_HOST),
+                      ==, 3);
 }
 
 /* What keeps one thread busy is a share of the workers, and no less than itself. */

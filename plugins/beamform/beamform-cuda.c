@@ -257,11 +257,11 @@ finish(gpointer state)
 
 /* A row for each order that beams may leave in. */
 #define ROWS(voltages)                                                                             \
-    ROW(voltages " pol]", "[... time beam pol]", 0.75),                                            \
-        ROW(voltages " pol]", "[time ... beam pol]", 0.75),                                        \
-        ROW(voltages " pol]", "[... beam time pol]", 0.75),                                        \
-        ROW(voltages "]", "[... time beam]", 0.75), ROW(voltages "]", "[time ... beam]", 0.75),    \
-        ROW(voltages "]", "[... beam time]", 0.75)
+    ROW(voltages " pol]", "[... time beam pol]", 0.65),                                            \
+        ROW(voltages " pol]", "[time ... beam pol]", 0.65),                                        \
+        ROW(voltages " pol]", "[... beam time pol]", 0.65),                                        \
+        ROW(voltages "]", "[... time beam]", 0.65), ROW(voltages "]", "[time ... beam]", 0.65),    \
+        ROW(voltages "]", "[... beam time]", 0.65)
 
 const CtVariant ct_beamform_cuda = {
     .name = "cuda",
@@ -272,7 +272,7 @@ const CtVariant ct_beamform_cuda = {
             ROWS("[... time station"),
             ROWS("[time ... station"),
             ROWS("[... station time"),
-            ROW("[... station pol time]", "[... beam pol time]", 0.75),
+            ROW("[... station pol time]", "[... beam pol time]", 0.7),
             ROW("{time station ...}", "{time beam ...}", 0.1),
             {NULL},
         },

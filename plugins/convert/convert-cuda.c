@@ -59,7 +59,7 @@ const CtVariant ct_convert_cuda = {
     .covers = (const char *const[]){"convert", NULL},
     .rows =
         (const CtRow[]){
-            {"{...} -> {...}", 0.9},
+            {"{...} -> {...}", 0.92},
             {"any: [...] -> [...]", 0.1},
             {NULL},
         },

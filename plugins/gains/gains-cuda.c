@@ -72,7 +72,7 @@ const CtVariant ct_gains_cuda = {
     .covers = (const char *const[]){"gains", NULL},
     .rows =
         (const CtRow[]){
-            {"cf32|cf64{...} -> cf32|cf64{...}", 0.9},
+            {"cf32|cf64{...} -> cf32|cf64{...}", 0.98},
             {NULL},
         },
     .prepare = prepare,

@@ -56,7 +56,7 @@ const CtVariant ct_quantise_cuda = {
     .covers = (const char *const[]){"quantise", NULL},
     .rows =
         (const CtRow[]){
-            {"f32|cf32{...} -> ci4|ci8|ci16|i8|i16{...}", 0.9},
+            {"f32|cf32{...} -> ci4|ci8|ci16|i8|i16{...}", 1},
             {NULL},
         },
     .prepare = prepare,

@@ -183,7 +183,7 @@ const CtVariant ct_transpose_cuda = {
     .covers = (const char *const[]){"transpose", NULL},
     .rows =
         (const CtRow[]){
-            {"any: [...] -> [...]", 0.8},
+            {"any: [...] -> [...]", 0.9},
             {NULL},
         },
     .prepare = prepare,

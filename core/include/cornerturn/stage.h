@@ -175,6 +175,8 @@ typedef struct {
     const char *layouts;
     gdouble efficiency; /* share of the roof (bytes over bandwidth, operations over peak, the
                            larger) that this row reaches in the model: 0 to 1 */
+    gdouble peak;       /* of the units that it computes on, beside that of single-precision
+                           multiply-adds; 0: 1. Tensor cores have some 30 for 8-bit integers */
 } CtRow;
 
 /* What changes a variant's speed and nothing else: the size of a tile, samples per thread. A row of
