@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the store of costs: what is put comes back, whoever else writes, and whatever became of
+ * the file. */
+#include "store.h"
+
+#include <cornerturn/stage.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct {
+    char *folder;
+    char *path;
+} Fixture;
+
+static void
+set_up(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    fixture->folder = g_dir_make_tmp("store-XXXXXX", &error);
+    g_assert_no_error(error);
+    fixture->path = g_build_filename(fixture->folder, "further", "costs.db", NULL);
+}
+
+static void
+tear_down(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autofree char *further = g_path_get_dirname(fixture->path);
+    g_autofree char *journal = g_strconcat(fixture->path, "-journal", NULL);
+    g_unlink(fixture->path);
+    g_unlink(journal);
+    g_rmdir(further);
+    g_rmdir(fixture->folder);
+    g_free(fixture->path);
+    g_free(fixture->folder);
+}
+
+static const CtMeasurement sample = {
+    .stages = "fir",
+    .variant = "cpu-avx2",
+    .row = "ci8|cf32[... time] -> cf32[... time phase]",
+    .way = "",
+    .layouts = "ci8[station pol time] -> cf32[station pol time phase]",
+    .lengths = "64 2 0 -> 64 2 0 256",
+    .parameters = "window=4096 hop=256 taper=\"1\"",
+    .tuning = "",
+    .machine = "a \\ machine, 2 µs",
+    .n_workers = 2,
+    .aim = 1 << 20,
+    .code = "0123456789abcdef",
+    .operations = 1e6 / 3,
+    .bytes = 12345,
+    .seconds = 1.0 / 3e9,
+    .spread = 0.0123,
+    .n_repetitions = 7,
+    .time = 1700000000,
+};
+
+static void
+assert_same(const CtMeasurement *a, const CtMeasurement *b)
+{
+    g_autofree char *x = ct_measurement_to_json(a);
+    g_autofree char *y = ct_measurement_to_json(b);
+    g_assert_cmpstr(x, ==, y);
+}
+
+static CtStore *
+open_store(const Fixture *fixture, gboolean writes)
+{
+    g_autoptr(GError) error = NULL;
+    CtStore *store = ct_store_open(fixture->path, writes, &error);
+    g_assert_no_error(error);
+    return store;
+}
+
+static void
+put(CtStore *store, const CtMeasurement *measurement)
+{
+    g_autoptr(GError) error = NULL;
+    ct_store_put(store, measurement, &error);
+    g_assert_no_error(error);
+}
+
+static guint
+count(const Fixture *fixture, const char *const *stages)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtStore) store = open_store(fixture, FALSE);
+    g_autoptr(GPtrArray) list = ct_store_list(store, stages, &error);
+    g_assert_no_error(error);
+    return list->len;
+}
+
+static void
+test_round_trip(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    g_assert_cmpuint(count(fixture, NULL), ==, 0);
+    g_assert_false(g_file_test(fixture->path, G_FILE_TEST_EXISTS));
+
+    g_autoptr(CtStore) store = open_store(fixture, TRUE);
+    g_assert_null(ct_store_get(store, &sample, &error));
+    g_assert_no_error(error);
+    put(store, &sample);
+    CtMeasurement failed = sample;
+    failed.stages = "fir+fft";
+    failed.failure = "out of \"memory\"";
+    put(store, &failed);
+    CtMeasurement again = sample;
+    again.seconds = 1;
+    put(store, &again);
+
+    g_autoptr(CtMeasurement) found = ct_store_get(store, &sample, &error);
+    g_assert_no_error(error);
+    assert_same(found, &again);
+    static const char *const fused[] = {"fft", "fir+fft", NULL};
+    g_assert_cmpuint(count(fixture, NULL), ==, 2);
+    g_assert_cmpuint(count(fixture, fused), ==, 1);
+    g_autoptr(GPtrArray) list = ct_store_list(store, fused, &error);
+    assert_same(g_ptr_array_index(list, 0), &failed);
+
+    guint n;
+    g_assert_true(ct_store_forget(store, fused, &n, &error));
+    g_assert_cmpuint(n, ==, 1);
+    g_assert_cmpuint(count(fixture, NULL), ==, 1);
+}
+
+static void
+test_roofs(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    CtRoof roof = {"machine", "bandwidth", 1e10, 12};
+    g_autoptr(CtStore) store = open_store(fixture, TRUE);
+    g_assert_true(ct_store_put_roof(store, &roof, &error));
+    roof.value = 2e10;
+    g_assert_true(ct_store_put_roof(store, &roof, &error));
+    g_autoptr(GPtrArray) roofs = ct_store_list_roofs(store, &error);
+    g_assert_cmpuint(roofs->len, ==, 1);
+    const CtRoof *found = g_ptr_array_index(roofs, 0);
+    g_assert_cmpfloat(found->value, ==, 2e10);
+
+    g_autofree char *text = ct_roof_to_json(found);
+    g_autoptr(GPtrArray) read = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
+    g_assert_true(ct_store_parse(text, strlen(text), "x.json", NULL, NULL, read, &error));
+    g_autofree char *same = ct_roof_to_json(g_ptr_array_index(read, 0));
+    g_assert_cmpstr(text, ==, same);
+}
+
+static void
+test_text(void)
+{
+    g_autoptr(GError) error = NULL;
+    CtMeasurement failed = sample;
+    failed.stages = "fir+fft";
+    failed.failure = "line\nand \"quote\"";
+    g_autofree char *one = ct_measurement_to_json(&sample);
+    g_autofree char *two = ct_measurement_to_json(&failed);
+    g_autofree char *text = g_strconcat("\n", one, "\n", two, NULL);
+    g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
+    g_assert_true(ct_store_parse(text, strlen(text), "x.json", NULL, list, NULL, &error));
+    g_assert_no_error(error);
+    g_assert_cmpuint(list->len, ==, 2);
+    assert_same(g_ptr_array_index(list, 0), &sample);
+    assert_same(g_ptr_array_index(list, 1), &failed);
+
+    static const char *const fir[] = {"fir", NULL};
+    g_ptr_array_set_size(list, 0);
+    g_assert_true(ct_store_parse(text, strlen(text), "x.json", fir, list, NULL, &error));
+    g_assert_cmpuint(list->len, ==, 1);
+}
+
+static void
+test_text_errors(void)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"\n[1]", "x.json:2 wants a measurement or a roof, {\"stages\": …} or {\"machine\": …, "
+                  "\"roof\": …}"},
+        {"{\"machine\": \"m\", \"roof\": \"r\", \"value\": -1, \"time\": 0}",
+         "x.json:1: 'value' wants a number, 0 or more, but is given '-1'"},
+        {"{\"machine\": \"m\", \"roof\": \"r\", \"value\": 1, \"time\": 0.5}",
+         "x.json:1: 'time' wants an integer, 0 or more, but is given '0.5'"},
+        {"{\"stages\": \"fir\", \"variant\": []}",
+         "x.json:1: 'variant' wants a text, but is given nothing"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GPtrArray) list =
+            g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
+        g_autoptr(GPtrArray) roofs = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
+        g_assert_false(ct_store_parse(cases[i].text, strlen(cases[i].text), "x.json", NULL, list,
+                                      roofs, &error));
+        g_assert_cmpstr(error->message, ==, cases[i].message);
+    }
+    g_autoptr(GError) error = NULL;
+    g_assert_false(ct_store_parse("{", 1, "x.json", NULL, NULL, NULL, &error));
+    g_assert_nonnull(strstr(error->message, "x.json:1"));
+}
+
+/* ---- several processes ---- */
+
+enum { N_WRITERS = 3, N_EACH = 40 };
+
+static void
+write_many(const Fixture *fixture, gint64 writer)
+{
+    g_autoptr(CtStore) store = open_store(fixture, TRUE);
+    for (gint64 i = 0; i < N_EACH; i++) {
+        CtMeasurement measurement = sample;
+        measurement.n_workers = writer;
+        measurement.aim = i;
+        put(store, &measurement);
+    }
+}
+
+static void
+test_processes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    pid_t writers[N_WRITERS];
+    for (gint64 w = 0; w < N_WRITERS; w++) {
+        writers[w] = fork();
+        g_assert_cmpint(writers[w], >=, 0);
+        if (writers[w] == 0) {
+            write_many(fixture, w);
+            _exit(0);
+        }
+    }
+    guint seen = 0;
+    for (guint w = 0; w < N_WRITERS;) {
+        const guint n = count(fixture, NULL);
+        g_assert_cmpuint(n, >=, seen);
+        seen = n;
+        int status;
+        const pid_t ended = waitpid(writers[w], &status, WNOHANG);
+        g_assert_cmpint(ended, >=, 0);
+        if (ended == 0)
+            continue;
+        g_assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        w++;
+    }
+    g_assert_cmpuint(count(fixture, NULL), ==, N_WRITERS * N_EACH);
+}
+
+/* What a process had put stays when it is killed. */
+static void
+test_killed(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    int ends[2];
+    g_assert_cmpint(pipe(ends), ==, 0);
+    const pid_t writer = fork();
+    if (writer == 0) {
+        g_autoptr(CtStore) store = open_store(fixture, TRUE);
+        for (gint64 i = 0;; i++) {
+            CtMeasurement measurement = sample;
+            measurement.aim = i;
+            put(store, &measurement);
+            if (write(ends[1], "", 1) < 0)
+                _exit(1);
+        }
+    }
+    char written[20];
+    for (guint n = 0; n < 20;) {
+        const gssize more = read(ends[0], written, sizeof written - n);
+        g_assert_cmpint(more, >, 0);
+        n += (guint)more;
+    }
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    close(ends[0]);
+    close(ends[1]);
+    g_assert_cmpuint(count(fixture, NULL), >=, 20);
+    g_autoptr(CtStore) store = open_store(fixture, TRUE);
+    put(store, &sample);
+}
+
+/* ---- what may have become of the file ---- */
+
+static void
+assert_no_store(const Fixture *fixture, gboolean writes, const char *words)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtStore) store = ct_store_open(fixture->path, writes, &error);
+    g_autoptr(GPtrArray) list = store ? ct_store_list(store, NULL, &error) : NULL;
+    g_assert_null(list);
+    g_assert_error(error, CT_ERROR, CT_ERROR_IO);
+    if (!strstr(error->message, words) || !strstr(error->message, fixture->folder))
+        g_error("the error is: %s", error->message);
+}
+
+static void
+make_folder(const Fixture *fixture)
+{
+    g_autofree char *further = g_path_get_dirname(fixture->path);
+    g_assert_cmpint(g_mkdir(further, 0777), ==, 0);
+}
+
+static void
+test_garbage(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    make_folder(fixture);
+    g_autofree char *noise = g_strnfill(5000, 'x');
+    g_assert_true(g_file_set_contents(fixture->path, noise, -1, NULL));
+    assert_no_store(fixture, FALSE, "cannot be read: file is not a database");
+    assert_no_store(fixture, TRUE, "cannot be read: file is not a database");
+}
+
+static void
+test_damaged(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    write_many(fixture, 0);
+    g_autofree char *bytes = NULL;
+    gsize n;
+    g_assert_true(g_file_get_contents(fixture->path, &bytes, &n, NULL));
+    memset(bytes + n / 2, 0xff, n / 2);
+    g_assert_true(g_file_set_contents(fixture->path, bytes, (gssize)n, NULL));
+    assert_no_store(fixture, FALSE, "cannot be read: database disk image is malformed; remove");
+    g_assert_true(g_file_set_contents(fixture->path, bytes, (gssize)n / 3, NULL));
+    assert_no_store(fixture, FALSE, "cannot be read: database disk image is malformed; remove");
+}
+
+static void
+execute(const Fixture *fixture, const char *sql)
+{
+    sqlite3 *database;
+    g_assert_cmpint(sqlite3_open(fixture->path, &database), ==, SQLITE_OK);
+    g_assert_cmpint(sqlite3_exec(database, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+    sqlite3_close(database);
+}
+
+static void
+test_foreign(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    make_folder(fixture);
+    execute(fixture, "CREATE TABLE costs (stages TEXT)");
+    assert_no_store(fixture, FALSE, "is a database, but no store of costs");
+    assert_no_store(fixture, TRUE, "is a database, but no store of costs");
+}
+
+static void
+test_version(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    ct_store_close(open_store(fixture, TRUE));
+    execute(fixture, "PRAGMA user_version = 99");
+    assert_no_store(fixture, FALSE, "(its form is 99, wanted is 1)");
+}
+
+static void
+test_no_folder(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autofree char *further = g_path_get_dirname(fixture->path);
+    g_assert_true(g_file_set_contents(further, "", 0, NULL));
+    assert_no_store(fixture, TRUE, "cannot be made: folder");
+    g_assert_cmpint(g_unlink(further), ==, 0);
+    make_folder(fixture);
+    g_assert_cmpint(g_mkdir(fixture->path, 0777), ==, 0);
+    assert_no_store(fixture, FALSE, "unable to open database file");
+    assert_no_store(fixture, TRUE, "unable to open database file");
+    g_assert_cmpint(g_rmdir(fixture->path), ==, 0);
+}
+
+static void
+test_busy(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    ct_store_close(open_store(fixture, TRUE));
+    sqlite3 *other;
+    g_assert_cmpint(sqlite3_open(fixture->path, &other), ==, SQLITE_OK);
+    g_assert_cmpint(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), ==, SQLITE_OK);
+    assert_no_store(fixture, FALSE, "database is locked by another process");
+    sqlite3_close(other);
+    g_assert_cmpuint(count(fixture, NULL), ==, 0);
+}
+
+/* A disk that takes no more: the put fails, what was there stays. */
+static void
+test_full(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtStore) store = open_store(fixture, TRUE);
+    put(store, &sample);
+    struct rlimit before;
+    g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, before.rlim_max});
+    CtMeasurement other = sample;
+    other.stages = "fft";
+    const gboolean good = ct_store_put(store, &other, &error);
+    setrlimit(RLIMIT_FSIZE, &before);
+    g_assert_false(good);
+    g_assert_error(error, CT_ERROR, CT_ERROR_IO);
+    g_assert_nonnull(strstr(error->message, "cannot be written: "));
+    g_assert_cmpuint(count(fixture, NULL), ==, 1);
+    put(store, &other);
+}
+
+static void
+test_path(void)
+{
+    g_autofree char *given = ct_store_path("here.db");
+    g_assert_cmpstr(given, ==, "here.db");
+    g_assert_null(ct_store_path("off"));
+    g_setenv("CORNERTURN_COSTS", "there.db", TRUE);
+    g_autofree char *named = ct_store_path(NULL);
+    g_assert_cmpstr(named, ==, "there.db");
+    g_setenv("CORNERTURN_COSTS", "off", TRUE);
+    g_assert_null(ct_store_path(NULL));
+    g_unsetenv("CORNERTURN_COSTS");
+    g_autofree char *usual = ct_store_path(NULL);
+    g_assert_true(g_str_has_suffix(usual, "/cornerturn/costs.db"));
+    g_setenv("CORNERTURN_COSTS", "off", TRUE);
+}
+
+#define ADD(name, test) g_test_add(name, Fixture, NULL, set_up, test, tear_down)
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/store/path", test_path);
+    ADD("/store/round-trip", test_round_trip);
+    ADD("/store/roofs", test_roofs);
+    g_test_add_func("/store/text", test_text);
+    g_test_add_func("/store/text-errors", test_text_errors);
+    ADD("/store/processes", test_processes);
+    ADD("/store/killed", test_killed);
+    ADD("/store/garbage", test_garbage);
+    ADD("/store/damaged", test_damaged);
+    ADD("/store/foreign", test_foreign);
+    ADD("/store/version", test_version);
+    ADD("/store/no-folder", test_no_folder);
+    ADD("/store/busy", test_busy);
+    ADD("/store/full", test_full);
+    return g_test_run();
+}
