@@ -12,8 +12,11 @@ stages are given, through the library's own interface for programs.
 Arrays have the axes of the layout in its order. Complex integers have a last axis of 2 more, ci4 are
 bytes."""
 import ctypes
+import functools
+import itertools
 import os
 import pathlib
+import re
 import subprocess
 import threading
 
@@ -245,3 +248,16 @@ def variants():
     if "CORNERTURN_TEST_BACKEND" not in os.environ:
         found += ["cpu-" + name for name in instruction_sets()]
     return found + (["cuda"] if has_device() else [])
+
+
+@functools.lru_cache
+def tunings(stage, variant):
+    """The variant with every combination of values of its tunables, as texts that force it. What
+    inspect prints stands under the last of the variants that share it."""
+    listed = subprocess.run([os.environ["CORNERTURN"], "inspect", stage], capture_output=True,
+                            text=True, check=True).stdout.partition("\nVariants\n")[2]
+    below = listed[re.search(rf"^  {variant}  ", listed, re.M).start():]
+    table = re.search(r"^      .*\n(?:      .*\n)*", below, re.M)[0]
+    found = re.findall(r"^      (\w+): ([-\d, ]+); default", table, re.M)
+    choices = [[f"{name}={value}" for value in values.split(", ")] for name, values in found]
+    return [f"{variant}:{','.join(one)}" for one in itertools.product(*choices)] if found else []

@@ -3,6 +3,21 @@
 #include "correlate-kernels.h"
 #include "correlate.h"
 
+/* 32 vector registers carry eight rows of sums, 16 carry four. */
+#define USUAL_ROWS (CT_VECTOR_BYTES == 64 ? 8 : 4)
+
+enum { ROWS, COLUMNS, SPECTRA, FEW };
+static const CtTunable tunables[] = {
+    [ROWS] = {"rows", CT_VALUES(2, 4, 8), USUAL_ROWS,
+              "inputs along one side of the cells that are summed in registers"},
+    [COLUMNS] = {"columns", CT_VALUES(1, 2), 1, "vectors of inputs along the other side"},
+    [SPECTRA] = {"spectra", CT_VALUES(32, 64, 128, 256), 128,
+                 "spectra that go through the cells at once; 128 at most in floating point"},
+    [FEW] = {"few", CT_VALUES(0, 4, 8, 16), 8,
+             "inputs up to which a vector's lanes are times, not inputs"},
+    {NULL},
+};
+
 static void
 accumulate(const Correlate *self, const guint8 *voltages, const CorrelateFrom *from, gint64 n,
            gint64 done, gpointer sums, gpointer scratch)
@@ -25,8 +40,14 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
     Correlate *self = *state = ct_correlate_new(prepare);
     CorrelateShape *shape = self->own = g_new0(CorrelateShape, 1);
+    const CorrelateTuning tuning = {
+        .rows = (gsize)prepare->tuning[ROWS],
+        .columns = (gsize)prepare->tuning[COLUMNS],
+        .spectra = (gsize)prepare->tuning[SPECTRA],
+        .few = (gsize)prepare->tuning[FEW],
+    };
     if (!CT_ISA(correlate_shape)(shape, self->input, self->output, (gsize)self->n_stations,
-                                 (gsize)self->n_pols)) {
+                                 (gsize)self->n_pols, &tuning)) {
         g_set_error(error, CT_ERROR, CT_ERROR_LAYOUT, "wants other types than %s to %s",
                     ct_type_info(self->input)->name, ct_type_info(self->output)->name);
         return FALSE;
@@ -65,6 +86,7 @@ const CtVariant CT_ISA(ct_correlate_cpu) = {
             ROW("[time ... beam]", 0.7),
             {NULL},
         },
+    .tunables = tunables,
     .split = "*",
     .prepare = prepare,
     .work = ct_correlate_work,

@@ -12,9 +12,6 @@
 #define LANES   (CT_VECTOR_BYTES / 4)
 #define N_STEPS (CORRELATE_CHUNK / LANES)
 
-/* From there on the tiles are better filled than the loads of this way are fast. */
-#define MOST_INPUTS 8
-
 typedef gfloat Vector __attribute__((vector_size(CT_VECTOR_BYTES)));
 
 /* Sums of a channel: running ones [pair] and those of the chunk in the making. */
@@ -38,7 +35,7 @@ CT_ISA(correlate_few_shape)(CorrelateShape *shape)
 {
     const gboolean reads = shape->input == CT_CI4 || shape->input == CT_CI8 ||
                            (shape->input == CT_CF32 && shape->output == CT_CF32);
-    shape->is_few = reads && shape->n_inputs <= MOST_INPUTS;
+    shape->is_few = reads && shape->n_inputs <= shape->tuning.few;
     if (shape->is_few) {
         shape->sums_bytes = shape->n_inputs * (shape->n_inputs + 1) / 2 * sizeof(Pair);
         shape->scratch_bytes = shape->n_inputs * N_STEPS * 2 * CT_VECTOR_BYTES;

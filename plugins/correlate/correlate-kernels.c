@@ -69,12 +69,9 @@ locate(const Tiles *tiles, gsize m, gsize c)
 #define ODDS_8    1, 3, 5, 7, 9, 11, 13, 15
 #define ODDS_16   1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
 
-/* 32 vector registers carry eight rows of sums, 16 carry four. */
 #if CT_VECTOR_BYTES == 64
 #define LANES_32  16
 #define LANES_64  8
-#define ROWS_32   8
-#define ROWS_64   8
 #define ROTATE_32 ROTATE_16
 #define ROTATE_64 ROTATE_8
 #define EVENS_32  EVENS_16
@@ -84,8 +81,6 @@ locate(const Tiles *tiles, gsize m, gsize c)
 #elif CT_VECTOR_BYTES == 32
 #define LANES_32  8
 #define LANES_64  4
-#define ROWS_32   4
-#define ROWS_64   4
 #define ROTATE_32 ROTATE_8
 #define ROTATE_64 ROTATE_4
 #define EVENS_32  EVENS_8
@@ -95,8 +90,6 @@ locate(const Tiles *tiles, gsize m, gsize c)
 #else
 #define LANES_32  4
 #define LANES_64  2
-#define ROWS_32   4
-#define ROWS_64   2
 #define ROTATE_32 ROTATE_4
 #define ROTATE_64 ROTATE_2
 #define EVENS_32  EVENS_4
@@ -105,9 +98,13 @@ locate(const Tiles *tiles, gsize m, gsize c)
 #define ODDS_64   ODDS_2
 #endif
 
+/* Cells that are summed in registers: rows, and vectors of columns. */
+#define CORRELATE_HIGHEST     8
+#define CORRELATE_WIDEST      2
+#define CORRELATE_CELLS(each) each(2, 1) each(4, 1) each(8, 1) each(2, 2) each(4, 2) each(8, 2)
+
 #define REAL    float
 #define LANES   LANES_32
-#define ROWS    ROWS_32
 #define ROTATE  ROTATE_32
 #define EVENS   EVENS_32
 #define ODDS    ODDS_32
@@ -116,7 +113,6 @@ locate(const Tiles *tiles, gsize m, gsize c)
 
 #define REAL    double
 #define LANES   LANES_64
-#define ROWS    ROWS_64
 #define ROTATE  ROTATE_64
 #define EVENS   EVENS_64
 #define ODDS    ODDS_64
@@ -124,7 +120,6 @@ locate(const Tiles *tiles, gsize m, gsize c)
 #include "correlate-real.h"
 
 #define LANES  LANES_32
-#define ROWS   ROWS_32
 #define ROTATE ROTATE_32
 #include "correlate-pairs.h"
 
@@ -158,6 +153,20 @@ fold_exact(gsize n_rows, const void *chunk, void *running, gboolean first)
         to[k] = (first ? 0 : to[k]) + (gint64)from[k];
 }
 
+/* Sums rows of one panel times the lanes of others, each `panel_bytes` further, into a tile each.
+ */
+typedef void (*Square)(gsize n_steps, const void *rows, const void *lanes, gsize panel_bytes,
+                       gsize n_rows, void *const *sums, gboolean keep);
+
+/* [height][width] of a cell. */
+#define SQUARES(name)                                                                              \
+    {                                                                                              \
+        {square_2x1_##name, square_2x2_##name}, {square_4x1_##name, square_4x2_##name},            \
+        {                                                                                          \
+            square_8x1_##name, square_8x2_##name                                                   \
+        }                                                                                          \
+    }
+
 /* What an arithmetic is made of. A step is what the tiles take at once: one spectrum, or a pair. */
 typedef struct {
     gsize lanes;
@@ -169,8 +178,7 @@ typedef struct {
     gboolean continues;   /* an unfinished chunk is kept from call to call */
     void (*pack)(const void *first, const void *second, gsize n_blocks, void *panel,
                  gsize panel_bytes);
-    void (*square)(gsize n_steps, const void *rows, const void *lanes, gsize n_rows, void *sum,
-                   gboolean keep);
+    Square squares[3][CORRELATE_WIDEST];
     void (*diagonal)(gsize n_steps, const void *panel, void *sum, gboolean keep);
     void (*fold)(gsize n_rows, const void *chunk, void *running, gboolean first);
     void (*row)(gsize n_blocks, const void *sums, const void *open, gsize m, gsize n_columns,
@@ -179,13 +187,13 @@ typedef struct {
 
 static const Arithmetic arithmetics[] = {
     [CORRELATE_F32] = {LANES_32, 8, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 4, TRUE, pack_f32,
-                       square_f32, diagonal_f32, fold_f32, row_f32},
+                       SQUARES(f32), diagonal_f32, fold_f32, row_f32},
     [CORRELATE_F64] = {LANES_64, 16, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 8, TRUE, pack_f64,
-                       square_f64, diagonal_f64, fold_f64, row_f64},
+                       SQUARES(f64), diagonal_f64, fold_f64, row_f64},
     [CORRELATE_PAIRS] = {LANES_32, 4, 2, 4 * CT_VECTOR_BYTES, 3 * CT_VECTOR_BYTES, 8, FALSE,
-                         pack_pairs, square_pairs, diagonal_pairs, fold_pairs, row_pairs},
+                         pack_pairs, SQUARES(pairs), diagonal_pairs, fold_pairs, row_pairs},
     [CORRELATE_EXACT] = {LANES_64, 16, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 8, FALSE,
-                         pack_f64, square_f64, diagonal_f64, fold_exact, row_exact},
+                         pack_f64, SQUARES(f64), diagonal_f64, fold_exact, row_exact},
 };
 
 /* ---- types ---- */
@@ -293,10 +301,26 @@ running_bytes(const CorrelateShape *shape)
                     arithmetic->sum_bytes);
 }
 
+/* Spectra that are summed at once: of a chunk that goes on, no more than it has. */
 static gsize
-panel_bytes(const Arithmetic *arithmetic)
+pass_spectra(const CorrelateShape *shape)
 {
-    return CORRELATE_CHUNK / arithmetic->step_spectra * arithmetic->step_bytes;
+    const gsize n = shape->tuning.spectra;
+    return arithmetics[shape->arithmetic].continues ? MIN(n, CORRELATE_CHUNK) : n;
+}
+
+static gsize
+panel_bytes(const CorrelateShape *shape)
+{
+    const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
+    return pass_spectra(shape) / arithmetic->step_spectra * arithmetic->step_bytes;
+}
+
+/* Of a chunk's. */
+static gsize
+tile_bytes(const Arithmetic *arithmetic)
+{
+    return round_up(arithmetic->lanes * arithmetic->tile_row_bytes);
 }
 
 /* Two lines: one per spectrum of a step while packing; a row's values and its output at the end.
@@ -309,7 +333,7 @@ line_bytes(const CorrelateShape *shape)
 
 gboolean
 CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output, gsize n_stations,
-                        gsize n_pols)
+                        gsize n_pols, const CorrelateTuning *tuning)
 {
     const Choice *choice = find_choice(input, output);
     if (!choice)
@@ -317,6 +341,7 @@ CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output, gsiz
     const Arithmetic *arithmetic = &arithmetics[choice->arithmetic];
     *shape = (CorrelateShape){
         .arithmetic = choice->arithmetic,
+        .tuning = *tuning,
         .input = input,
         .output = output,
         .n_stations = n_stations,
@@ -327,9 +352,8 @@ CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output, gsiz
     if (CT_ISA(correlate_few_shape)(shape))
         return TRUE;
     shape->sums_bytes = running_bytes(shape) * (arithmetic->continues ? 2 : 1);
-    shape->scratch_bytes = 3 * line_bytes(shape) +
-                           round_up(arithmetic->lanes * arithmetic->tile_row_bytes) +
-                           shape->n_blocks * panel_bytes(arithmetic);
+    shape->scratch_bytes = 3 * line_bytes(shape) + CORRELATE_WIDEST * tile_bytes(arithmetic) +
+                           shape->n_blocks * panel_bytes(shape);
     return TRUE;
 }
 
@@ -403,6 +427,65 @@ read_spectrum(const Reader *reader, const guint8 *spectrum, void *line)
     return line;
 }
 
+/* Spectra in the panels, and the sums that they go to. */
+typedef struct {
+    const CorrelateShape *shape;
+    const Arithmetic *arithmetic;
+    Tiles tiles;
+    gsize n_steps;
+    const guint8 *panels;
+    gsize panel_bytes;
+    guint8 *running;
+    guint8 *chunk; /* of the pass alone, a tile for each block of a cell's width; NULL: `open` */
+    guint8 *open;
+    gboolean keeps; /* the chunk is begun */
+    gboolean whole; /* … and ends */
+    gboolean first; /* of the integration */
+} Pass;
+
+/* Of block I with J … J + width − 1: on the diagonal one, elsewhere as many as a cell is wide. */
+static void
+sum_tiles(const Pass *pass, gsize i, gsize j, gsize width)
+{
+    const CorrelateShape *shape = pass->shape;
+    const Arithmetic *arithmetic = pass->arithmetic;
+    const gsize lanes = pass->tiles.lanes;
+    const gsize sum_row_bytes = 2 * lanes * arithmetic->sum_bytes;
+    const guint8 *rows = pass->panels + i * pass->panel_bytes;
+    const guint8 *columns = pass->panels + j * pass->panel_bytes;
+    gsize n_rows = lanes / 2 + 1, at[CORRELATE_WIDEST];
+    void *sums[CORRELATE_WIDEST];
+    for (gsize c = 0; c < width; c++) {
+        at[c] = tile_row(&pass->tiles, i, j + c) * sum_row_bytes;
+        sums[c] = pass->chunk ? pass->chunk + c * tile_bytes(arithmetic) : pass->open + at[c];
+    }
+    if (i == j) {
+        arithmetic->diagonal(pass->n_steps, rows, sums[0], pass->keeps);
+    } else {
+        const gsize height = shape->tuning.rows;
+        const guint h = height >= 8 ? 2 : height >= 4 ? 1 : 0;
+        n_rows = MIN(lanes, shape->n_inputs - i * lanes);
+        arithmetic->squares[h][width - 1](pass->n_steps, rows, columns, pass->panel_bytes, n_rows,
+                                          sums, pass->keeps);
+    }
+    for (gsize c = 0; pass->whole && c < width; c++)
+        arithmetic->fold(n_rows, sums[c], pass->running + at[c], pass->first);
+}
+
+static void
+sum_triangle(const Pass *pass)
+{
+    const gsize n_blocks = pass->shape->n_blocks;
+    for (gsize j = 0, width; j < n_blocks; j += width) {
+        width = MIN(pass->shape->tuning.columns, n_blocks - j);
+        for (gsize i = j; i < j + width; i++)
+            for (gsize c = j; c <= i; c++)
+                sum_tiles(pass, i, c, 1);
+        for (gsize i = j + width; i < n_blocks; i++)
+            sum_tiles(pass, i, j, width);
+    }
+}
+
 void
 CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages,
                              gint64 time_stride, gint64 station_stride, gint64 pol_stride, gsize n,
@@ -414,13 +497,11 @@ CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages
         return;
     }
     const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
-    const Tiles tiles = {arithmetic->lanes, shape->n_blocks};
-    const gsize sum_row_bytes = 2 * arithmetic->lanes * arithmetic->sum_bytes;
-    const gsize panel = panel_bytes(arithmetic);
+    const gsize panel = panel_bytes(shape);
     const gint64 bytes = ct_type_info(shape->input)->bytes;
     guint8 *lines[2] = {scratch, (guint8 *)scratch + line_bytes(shape)};
     guint8 *chunk_tile = lines[1] + 2 * line_bytes(shape);
-    guint8 *panels = chunk_tile + round_up(arithmetic->lanes * arithmetic->tile_row_bytes);
+    guint8 *panels = chunk_tile + CORRELATE_WIDEST * tile_bytes(arithmetic);
     guint8 *open = (guint8 *)sums + running_bytes(shape);
     const Reader reader = {
         .shape = shape,
@@ -437,7 +518,8 @@ CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages
 
     while (n > 0) {
         const gsize begun = arithmetic->continues ? done % CORRELATE_CHUNK : 0;
-        const gsize length = MIN(n, CORRELATE_CHUNK - begun);
+        const gsize left = arithmetic->continues ? CORRELATE_CHUNK - begun : n;
+        const gsize length = MIN(MIN(n, left), pass_spectra(shape));
         const gsize step = arithmetic->step_spectra;
         for (gsize t = 0; t < length; t += step) {
             const guint8 *spectrum = voltages + (gint64)t * time_stride;
@@ -454,24 +536,22 @@ CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages
                              panels + t / step * arithmetic->step_bytes, panel);
         }
 
-        const gsize n_steps = (length + step - 1) / step;
         const gboolean whole = !arithmetic->continues || begun + length == CORRELATE_CHUNK;
-        for (gsize j = 0; j < shape->n_blocks; j++)
-            for (gsize i = j; i < shape->n_blocks; i++) {
-                const gsize at = tile_row(&tiles, i, j) * sum_row_bytes;
-                guint8 *tile = begun > 0 || !whole ? open + at : chunk_tile;
-                gsize n_rows;
-                if (i == j) {
-                    n_rows = tiles.lanes / 2 + 1;
-                    arithmetic->diagonal(n_steps, panels + i * panel, tile, begun > 0);
-                } else {
-                    n_rows = MIN(tiles.lanes, shape->n_inputs - i * tiles.lanes);
-                    arithmetic->square(n_steps, panels + i * panel, panels + j * panel, n_rows,
-                                       tile, begun > 0);
-                }
-                if (whole)
-                    arithmetic->fold(n_rows, tile, (guint8 *)sums + at, done == begun);
-            }
+        const Pass pass = {
+            .shape = shape,
+            .arithmetic = arithmetic,
+            .tiles = {arithmetic->lanes, shape->n_blocks},
+            .n_steps = (length + step - 1) / step,
+            .panels = panels,
+            .panel_bytes = panel,
+            .running = sums,
+            .chunk = begun == 0 && whole ? chunk_tile : NULL,
+            .open = open,
+            .keeps = begun > 0,
+            .whole = whole,
+            .first = done == begun,
+        };
+        sum_triangle(&pass);
         n -= length;
         done += length;
         voltages += (gint64)length * time_stride;

@@ -32,8 +32,17 @@ typedef enum {
                         numbers below 2^31·CORRELATE_CHUNK and so exact; running sums in 64 bits */
 } CorrelateArithmetic;
 
+/* What is left to tuning. */
+typedef struct {
+    gsize rows;    /* of a cell that is summed in registers: 2, 4, 8; at most a vector's lanes */
+    gsize columns; /* … in vectors: 1, 2 */
+    gsize spectra; /* that go through the cells at once, even */
+    gsize few;     /* inputs up to which lanes are times */
+} CorrelateTuning;
+
 typedef struct {
     CorrelateArithmetic arithmetic;
+    CorrelateTuning tuning;
     CtType input;
     CtType output; /* cf32, cf64, ci64 */
     gsize n_stations;
@@ -47,7 +56,7 @@ typedef struct {
 
 /* Works out arithmetic and sizes. FALSE where no kernel goes from input to output type. */
 gboolean CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output,
-                                 gsize n_stations, gsize n_pols);
+                                 gsize n_stations, gsize n_pols, const CorrelateTuning *tuning);
 
 /* Adds `n` spectra of one channel to its sums, `done` spectra of the integration being in them
  * already (0 begins anew: sums need not be cleared). Strides in bytes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tiles in 16-bit integers, two spectra at a time, exact. With LANES, ROWS, ROTATE as in
+/* The tiles in 16-bit integers, two spectra at a time, exact. With LANES, ROTATE as in
  * correlate-real.h.
  *
  * Three products instead of four: of a·conj(b), with
@@ -29,40 +29,55 @@ add_products(Lanes sum, Lanes a, Lanes b)
 #endif
 }
 
-static void
-square_rows_pairs(gsize n, const gint32 *restrict rows, const gint32 *restrict lanes,
-                  gint32 *restrict sum)
+static inline __attribute__((always_inline)) void
+sum_cell_pairs(gsize n, const gint32 *restrict rows, const gint32 *restrict lanes,
+               gsize panel_bytes, void *const *sums, gsize first_row, const gsize height,
+               const gsize width)
 {
-    Lanes k0[ROWS], k1[ROWS], k2[ROWS];
-    Lanes *tile = (Lanes *)sum;
+    const gsize panel = panel_bytes / sizeof(gint32);
+    Lanes k0[CORRELATE_WIDEST][CORRELATE_HIGHEST], k1[CORRELATE_WIDEST][CORRELATE_HIGHEST],
+        k2[CORRELATE_WIDEST][CORRELATE_HIGHEST];
 #pragma GCC unroll 16
-    for (gsize r = 0; r < ROWS; r++)
-        k0[r] = k1[r] = k2[r] = (Lanes){0};
+    for (gsize c = 0; c < width; c++)
+#pragma GCC unroll 16
+        for (gsize r = 0; r < height; r++)
+            k0[c][r] = k1[c][r] = k2[c][r] = (Lanes){0};
+    rows += first_row;
     for (gsize t = 0; t < n; t++, rows += 4 * LANES, lanes += 4 * LANES) {
-        const Lanes *b = (const Lanes *)lanes;
-        const Lanes b0 = b[0], b1 = b[1], b3 = b[3];
 #pragma GCC unroll 16
-        for (gsize r = 0; r < ROWS; r++) {
-            k0[r] = add_products(k0[r], (Lanes){0} + rows[r], b0);
-            k1[r] = add_products(k1[r], (Lanes){0} + rows[LANES + r], b1);
-            k2[r] = add_products(k2[r], (Lanes){0} + rows[2 * LANES + r], b3);
+        for (gsize c = 0; c < width; c++) {
+            const Lanes *b = (const Lanes *)(lanes + c * panel);
+            const Lanes b0 = b[0], b1 = b[1], b3 = b[3];
+#pragma GCC unroll 16
+            for (gsize r = 0; r < height; r++) {
+                k0[c][r] = add_products(k0[c][r], (Lanes){0} + rows[r], b0);
+                k1[c][r] = add_products(k1[c][r], (Lanes){0} + rows[LANES + r], b1);
+                k2[c][r] = add_products(k2[c][r], (Lanes){0} + rows[2 * LANES + r], b3);
+            }
         }
     }
 #pragma GCC unroll 16
-    for (gsize r = 0; r < ROWS; r++) {
-        tile[3 * r] = k0[r];
-        tile[3 * r + 1] = k1[r];
-        tile[3 * r + 2] = k2[r];
+    for (gsize c = 0; c < width; c++) {
+        Lanes *tile = (Lanes *)sums[c] + 3 * first_row;
+#pragma GCC unroll 16
+        for (gsize r = 0; r < height; r++) {
+            tile[3 * r] = k0[c][r];
+            tile[3 * r + 1] = k1[c][r];
+            tile[3 * r + 2] = k2[c][r];
+        }
     }
 }
 
-static void
-square_pairs(gsize n, const void *rows, const void *lanes, gsize n_rows, void *sum, gboolean keep)
-{
-    (void)keep;
-    for (gsize r = 0; r < n_rows; r += ROWS)
-        square_rows_pairs(n, (const gint32 *)rows + r, lanes, (gint32 *)sum + 3 * r * LANES);
-}
+#define SQUARE(height, width)                                                                      \
+    static void square_##height##x##width##_pairs(gsize n, const void *rows, const void *lanes,    \
+                                                  gsize panel_bytes, gsize n_rows,                 \
+                                                  void *const *sums, G_GNUC_UNUSED gboolean keep)  \
+    {                                                                                              \
+        for (gsize r = 0; r < n_rows; r += MIN(height, LANES))                                     \
+            sum_cell_pairs(n, rows, lanes, panel_bytes, sums, r, MIN(height, LANES), width);       \
+    }
+CORRELATE_CELLS(SQUARE)
+#undef SQUARE
 
 static void
 diagonal_pairs(gsize n, const void *panel, void *sum, gboolean keep)

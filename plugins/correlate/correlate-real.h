@@ -3,7 +3,6 @@
  *
  *     REAL    float, double
  *     LANES   of a vector
- *     ROWS    of a square tile that are summed in registers at once
  *     ROTATE  lane numbers that move every lane up by one
  *     EVENS, ODDS  lane numbers that part real and imaginary of two vectors
  *     NAME(x) the name of x in this precision
@@ -14,44 +13,62 @@ typedef REAL NAME(Vector) __attribute__((vector_size(LANES * sizeof(REAL))));
 typedef REAL NAME(Unaligned)
     __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
 
-/* sum[r][re, im][lane] over n spectra of row r0 + r of one panel and the lanes of another. */
-static void
-NAME(square_rows)(gsize n, const REAL *restrict rows, const REAL *restrict lanes,
-                  REAL *restrict sum, gboolean keep)
+/* sum[r][re, im][lane] over n spectra of row r0 + r of one panel and the lanes of others, `height`
+ * rows and `width` panels in registers at once. */
+static inline __attribute__((always_inline)) void
+NAME(sum_cell)(gsize n, const REAL *restrict rows, const REAL *restrict lanes, gsize panel_bytes,
+               void *const *sums, gsize first_row, gboolean keep, const gsize height,
+               const gsize width)
 {
-    NAME(Vector) re[ROWS], im[ROWS];
-    NAME(Vector) *tile = (NAME(Vector) *)sum;
+    const gsize panel = panel_bytes / sizeof(REAL);
+    NAME(Vector) re[CORRELATE_WIDEST][CORRELATE_HIGHEST], im[CORRELATE_WIDEST][CORRELATE_HIGHEST];
 #pragma GCC unroll 16
-    for (gsize r = 0; r < ROWS; r++) {
-        re[r] = keep ? tile[2 * r] : (NAME(Vector)){0};
-        im[r] = keep ? tile[2 * r + 1] : (NAME(Vector)){0};
+    for (gsize c = 0; c < width; c++) {
+        const NAME(Vector) *tile = (const NAME(Vector) *)sums[c] + 2 * first_row;
+#pragma GCC unroll 16
+        for (gsize r = 0; r < height; r++) {
+            re[c][r] = keep ? tile[2 * r] : (NAME(Vector)){0};
+            im[c][r] = keep ? tile[2 * r + 1] : (NAME(Vector)){0};
+        }
     }
+    rows += first_row;
     for (gsize t = 0; t < n; t++, rows += 2 * LANES, lanes += 2 * LANES) {
-        const NAME(Vector) b_re = *(const NAME(Vector) *)lanes;
-        const NAME(Vector) b_im = *(const NAME(Vector) *)(lanes + LANES);
 #pragma GCC unroll 16
-        for (gsize r = 0; r < ROWS; r++) {
-            const REAL a_re = rows[r];
-            const REAL a_im = rows[LANES + r];
-            re[r] += a_re * b_re;
-            im[r] += a_im * b_re;
-            re[r] += a_im * b_im;
-            im[r] -= a_re * b_im;
+        for (gsize c = 0; c < width; c++) {
+            const NAME(Vector) b_re = *(const NAME(Vector) *)(lanes + c * panel);
+            const NAME(Vector) b_im = *(const NAME(Vector) *)(lanes + c * panel + LANES);
+#pragma GCC unroll 16
+            for (gsize r = 0; r < height; r++) {
+                const REAL a_re = rows[r];
+                const REAL a_im = rows[LANES + r];
+                re[c][r] += a_re * b_re;
+                im[c][r] += a_im * b_re;
+                re[c][r] += a_im * b_im;
+                im[c][r] -= a_re * b_im;
+            }
         }
     }
 #pragma GCC unroll 16
-    for (gsize r = 0; r < ROWS; r++) {
-        tile[2 * r] = re[r];
-        tile[2 * r + 1] = im[r];
+    for (gsize c = 0; c < width; c++) {
+        NAME(Vector) *tile = (NAME(Vector) *)sums[c] + 2 * first_row;
+#pragma GCC unroll 16
+        for (gsize r = 0; r < height; r++) {
+            tile[2 * r] = re[c][r];
+            tile[2 * r + 1] = im[c][r];
+        }
     }
 }
 
-static void
-NAME(square)(gsize n, const void *rows, const void *lanes, gsize n_rows, void *sum, gboolean keep)
-{
-    for (gsize r = 0; r < n_rows; r += ROWS)
-        NAME(square_rows)(n, (const REAL *)rows + r, lanes, (REAL *)sum + 2 * r * LANES, keep);
-}
+#define SQUARE(height, width)                                                                      \
+    static void NAME(square_##height##x##width)(gsize n, const void *rows, const void *lanes,      \
+                                                gsize panel_bytes, gsize n_rows,                   \
+                                                void *const *sums, gboolean keep)                  \
+    {                                                                                              \
+        for (gsize r = 0; r < n_rows; r += MIN(height, LANES))                                     \
+            NAME(sum_cell)(n, rows, lanes, panel_bytes, sums, r, keep, MIN(height, LANES), width); \
+    }
+CORRELATE_CELLS(SQUARE)
+#undef SQUARE
 
 static void
 NAME(diagonal)(gsize n, const void *panel, void *sum, gboolean keep)
@@ -111,7 +128,6 @@ NAME(fold)(gsize n_rows, const void *chunk, void *running, gboolean first)
 
 #undef REAL
 #undef LANES
-#undef ROWS
 #undef ROTATE
 #undef EVENS
 #undef ODDS

@@ -127,6 +127,20 @@ class Correlate(unittest.TestCase):
             with self.subTest(variant=variant, kind=kind, output=output):
                 self.check(kind, 150, (3, 5, 2), 64, variant, output)
 
+    def test_tunings(self):
+        """Every combination of every host variant, each with a type and a size; those of a device
+        are test-correlate-cuda.c's."""
+        kinds = ["ci8", "cf32", "cf64", "ci4", "ci16"]
+        sizes = [(2, 17, 2), (1, 1, 2), (2, 5, 2), (1, 9, 0), (1, 37, 2), (1, 13, 3), (1, 2, 2)]
+        for variant in VARIANTS:
+            if variant == "cuda":
+                continue
+            for k, tuned in enumerate(pipeline.tunings("correlate", variant)):
+                kind, shape = kinds[k % 5], sizes[(k + k // 5) % 7]
+                with self.subTest(variant=tuned, kind=kind, shape=shape):
+                    self.check(kind, 330, shape, int(rng.integers(100, 400)), tuned,
+                               cuts=[50, 200, 1])
+
     def test_sizes(self):
         sizes = [(1, 1, 1), (1, 1, 2), (2, 1, 0), (1, 2, 0), (1, 3, 3), (1, 7, 2), (2, 8, 1),
                  (1, 9, 1), (1, 13, 3), (1, 16, 1), (1, 17, 0), (1, 17, 2), (1, 37, 2)]
