@@ -38,10 +38,11 @@ typedef struct {
 
 typedef struct {
     guint64 firings;
-    gint64 samples; /* of the first output, of a sink's first input */
-    gint64 invalid; /* lanes × samples of it that are invalid */
-    gint64 work_ns; /* over all workers */
-    gint64 core_ns; /* advance, histories, validity */
+    gint64 samples;  /* of the first output, of a sink's first input */
+    gint64 consumed; /* of the first input that flows */
+    gint64 invalid;  /* lanes × samples of it that are invalid */
+    gint64 work_ns;  /* over all workers */
+    gint64 core_ns;  /* advance, histories, validity */
 } CtRunTotals;
 
 /* What a node has that runs on a device; see flight.h. */

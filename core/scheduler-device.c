@@ -184,6 +184,7 @@ stay(CtScheduler *scheduler, CtRunNode *node)
     gboolean moved = ct_firing_is_source(node);
     for (guint i = 0; i < node->n_inputs; i++)
         moved |= node->arrivals[i].consumed > 0;
+    ct_scheduler_count(scheduler, node);
     release_inputs(scheduler, node);
     if (moved)
         wake_barred(scheduler, &scheduler->watchers[node->plan->queue]);
@@ -217,10 +218,7 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
         wake_barred(scheduler, watcher);
     node->totals.firings += moved;
     node->totals.invalid += invalid;
-    if (node->n_outputs > 0)
-        node->totals.samples += node->departures[0].produced;
-    else if (node->n_inputs > 0)
-        node->totals.samples += node->arrivals[0].consumed;
+    ct_scheduler_count(scheduler, node);
 
     const guint last = (watcher->first + watcher->n++) % watcher->flying->len;
     g_array_index(watcher->flying, guint, last) = (guint)(node - scheduler->nodes);

@@ -73,6 +73,9 @@ struct CtScheduler {
     gboolean interrupted;
     gboolean stop;
     gboolean started;
+    gboolean rests;   /* no firing begins */
+    guint stepper;    /* the node that brings this about … */
+    gint64 step_end;  /* … when it has got so far */
     gint64 begun;     /* now() at the beginning of ct_scheduler_new … */
     gint64 ready;     /* … at its end */
     gint64 first;     /* … and when a sink was first given something; 0: none was */
@@ -92,6 +95,8 @@ void ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GErro
 gboolean ct_scheduler_hurry(CtScheduler *scheduler);
 /* With the lock. Fails where nothing runs and nothing can. */
 void ct_scheduler_check_stall(CtScheduler *scheduler);
+/* With the lock. Counts what a firing of the node consumes and makes. */
+void ct_scheduler_count(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock. Sinks that were given something. */
 void ct_scheduler_reached_sink(CtScheduler *scheduler);
 /* With the lock. A reader has let go of samples of `ring`. */

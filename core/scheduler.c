@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "scheduler-private.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +22,17 @@ now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
+    return (gint64)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* By which work is measured. */
+static gint64
+work_time(const CtScheduler *scheduler)
+{
+    struct timespec t;
+    if (!scheduler->options.processor_time)
+        return now();
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (gint64)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
@@ -231,10 +243,10 @@ begin(CtScheduler *scheduler, CtRunNode *node)
         ct_flight_claim(node);
     pthread_mutex_unlock(&scheduler->lock);
 
-    const gint64 from = now();
+    const gint64 from = work_time(scheduler);
     const gboolean good =
         ends ? ct_firing_decide_to_end(node, &cause) : ct_firing_decide(node, &cause);
-    const gint64 spent = now() - from;
+    const gint64 spent = work_time(scheduler) - from;
 
     pthread_mutex_lock(&scheduler->lock);
     node->totals.core_ns += spent;
@@ -266,10 +278,10 @@ work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
 
     memset(runner->counters, 0, node->n_counters * sizeof *runner->counters);
     GError *cause = NULL;
-    const gint64 from = now();
+    const gint64 from = work_time(scheduler);
     const gboolean good = node->flights ? ct_flight_work(node, &cause)
                                         : node->plan->variant->work(node->state, &part, &cause);
-    const gint64 spent = now() - from;
+    const gint64 spent = work_time(scheduler) - from;
 
     pthread_mutex_lock(&scheduler->lock);
     *(node->flights ? &node->totals.core_ns : &node->totals.work_ns) += spent;
@@ -317,6 +329,31 @@ ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node)
     }
 }
 
+/* How far a node has got, for steps. */
+static gint64
+progress(const CtRunNode *node)
+{
+    return ct_firing_is_source(node) ? node->totals.samples : node->totals.consumed;
+}
+
+void
+ct_scheduler_count(CtScheduler *scheduler, CtRunNode *node)
+{
+    CtRunTotals *totals = &node->totals;
+    if (node->n_outputs > 0)
+        totals->samples += node->departures[0].produced;
+    else if (node->n_inputs > 0)
+        totals->samples += node->arrivals[0].consumed;
+    guint flows = 0;
+    while (flows < node->n_inputs && (!node->inputs[flows].ring || node->inputs[flows].is_static))
+        flows++;
+    if (flows < node->n_inputs)
+        totals->consumed += node->arrivals[flows].consumed;
+    if (scheduler->options.steps && node == &scheduler->nodes[scheduler->stepper] &&
+        progress(node) >= scheduler->step_end)
+        scheduler->rests = TRUE;
+}
+
 /* With the lock, which it lets go in between: what the firing made becomes visible, what it
  * consumed is released. */
 static void
@@ -327,12 +364,12 @@ settle(CtScheduler *scheduler, CtRunNode *node)
         return;
     }
     pthread_mutex_unlock(&scheduler->lock);
-    const gint64 from = now();
+    const gint64 from = work_time(scheduler);
     const gint64 invalid = ct_firing_zero_invalid(node);
     GError *cause = NULL;
     const gboolean good = !node->is_last || !node->plan->variant->complete ||
                           node->plan->variant->complete(node->state, &cause);
-    const gint64 spent = now() - from;
+    const gint64 spent = work_time(scheduler) - from;
     pthread_mutex_lock(&scheduler->lock);
     node->totals.core_ns += spent;
     if (!good) {
@@ -363,10 +400,7 @@ settle(CtScheduler *scheduler, CtRunNode *node)
     }
     node->totals.firings += moved > 0;
     node->totals.invalid += invalid;
-    if (node->n_outputs > 0)
-        node->totals.samples += node->departures[0].produced;
-    else if (node->n_inputs > 0)
-        node->totals.samples += node->arrivals[0].consumed;
+    ct_scheduler_count(scheduler, node);
     if (moved > 0 && node->n_outputs == 0)
         ct_scheduler_reached_sink(scheduler);
     if (node->is_last) {
@@ -392,7 +426,7 @@ pick(CtScheduler *scheduler, const CtRunner *runner)
             continue;
         if (node->status == CT_NODE_RUNNING && node->claimed < node->n_items)
             return node;
-        if (node->status == CT_NODE_IDLE && node->pending)
+        if (node->status == CT_NODE_IDLE && node->pending && !scheduler->rests)
             return node;
     }
     return NULL;
@@ -407,12 +441,23 @@ is_anything_pending(const CtScheduler *scheduler)
     return FALSE;
 }
 
+/* Between steps: everything that was begun is done. */
+static gboolean
+is_at_rest(const CtScheduler *scheduler)
+{
+    return scheduler->rests && scheduler->sleeping == scheduler->alive &&
+           scheduler->n_in_flight == 0;
+}
+
 /* Nothing runs, nothing can: a plan or a stage is wrong. Names who is stuck. */
 void
 ct_scheduler_check_stall(CtScheduler *scheduler)
 {
-    if (scheduler->stop || scheduler->n_external > 0 || scheduler->n_in_flight > 0 ||
-        scheduler->sleeping < scheduler->alive || is_anything_pending(scheduler))
+    if (is_at_rest(scheduler))
+        pthread_cond_broadcast(&scheduler->over);
+    if (scheduler->stop || scheduler->rests || scheduler->n_external > 0 ||
+        scheduler->n_in_flight > 0 || scheduler->sleeping < scheduler->alive ||
+        is_anything_pending(scheduler))
         return;
     g_autoptr(GString) names = g_string_new(NULL);
     for (guint i = 0; i < scheduler->n_nodes; i++)
@@ -431,7 +476,7 @@ gboolean
 ct_scheduler_hurry(CtScheduler *scheduler)
 {
     gboolean any = FALSE;
-    if (scheduler->sleeping < scheduler->alive || scheduler->n_in_flight > 0 ||
+    if (scheduler->rests || scheduler->sleeping < scheduler->alive || scheduler->n_in_flight > 0 ||
         is_anything_pending(scheduler))
         return FALSE;
     for (guint i = 0; i < scheduler->n_nodes; i++) {
@@ -514,7 +559,7 @@ own_loop(CtScheduler *scheduler, CtRunner *runner)
 {
     CtRunNode *node = runner->node;
     while (!scheduler->stop && node->status != CT_NODE_ENDED) {
-        if (!node->pending) {
+        if (!node->pending || scheduler->rests) {
             sleep_until_changed(scheduler, runner);
             continue;
         }
@@ -570,6 +615,7 @@ ct_scheduler_start(CtScheduler *scheduler)
     pthread_mutex_lock(&scheduler->lock);
     scheduler->started = TRUE;
     scheduler->stop = scheduler->unfinished == 0;
+    scheduler->rests = scheduler->options.steps;
     scheduler->alive = scheduler->n_runners;
     for (guint r = 0; r < scheduler->n_runners; r++) {
         CtRunner *runner = &scheduler->runners[r];
@@ -623,6 +669,27 @@ ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds)
 }
 
 gboolean
+ct_scheduler_step(CtScheduler *scheduler, guint i, gint64 n, gdouble seconds)
+{
+    struct timespec until;
+    ct_scheduler_deadline(&until, seconds);
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->stepper = i;
+    scheduler->step_end = progress(&scheduler->nodes[i]) + n;
+    scheduler->rests = FALSE;
+    wake_all(scheduler);
+    while (!scheduler->stop && !is_at_rest(scheduler)) {
+        if (scheduler->rests)
+            pthread_cond_wait(&scheduler->over, &scheduler->lock);
+        else if (pthread_cond_timedwait(&scheduler->over, &scheduler->lock, &until) == ETIMEDOUT)
+            scheduler->rests = TRUE;
+    }
+    const gboolean goes_on = !scheduler->stop;
+    pthread_mutex_unlock(&scheduler->lock);
+    return goes_on;
+}
+
+gboolean
 ct_scheduler_result(CtScheduler *scheduler, GError **error)
 {
     pthread_mutex_lock(&scheduler->lock);
@@ -642,6 +709,7 @@ ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats)
         .node = node->plan,
         .firings = node->totals.firings,
         .samples = node->totals.samples,
+        .consumed = node->totals.consumed,
         .invalid = node->totals.invalid,
         .work_seconds = (gdouble)node->totals.work_ns * 1e-9,
         .core_seconds = (gdouble)node->totals.core_ns * 1e-9,

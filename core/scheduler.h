@@ -13,6 +13,9 @@ typedef struct {
     gboolean poison;       /* fill every output with NaN before work, to find what is not written */
     gboolean pin;          /* workers to processors */
     guint8 *const *memory; /* [link] of the caller's for its ring, link->bytes each; NULL: none */
+    gboolean steps;        /* go on only as ct_scheduler_step says */
+    gboolean processor_time; /* nodes' seconds on the host are those of the processor: what others
+                                take of it meanwhile does not count */
 } CtRunOptions;
 
 /* What a node has done so far. */
@@ -20,6 +23,7 @@ typedef struct {
     const CtPlanNode *node;
     guint64 firings;
     gint64 samples;       /* of the first output; of a sink's first input */
+    gint64 consumed;      /* samples of the first input that flows; 0: there is none */
     gint64 invalid;       /* of those, lanes × samples */
     gdouble work_seconds; /* over all workers */
     gdouble core_seconds; /* advance, histories, validity */
@@ -50,6 +54,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtScheduler, ct_scheduler_free)
 
 /* Starts the threads. */
 void ct_scheduler_start(CtScheduler *scheduler);
+/* With `steps`: goes on until node `i` has consumed `n` samples more (a source: has produced them),
+ * and waits until everything that was begun by then is done, so that statistics are of whole
+ * firings. After so many `seconds` nothing more is begun. FALSE: the run has ended. */
+gboolean ct_scheduler_step(CtScheduler *scheduler, guint i, gint64 n, gdouble seconds);
 /* Sources end now; what they gave flows to the sinks. From any thread (not from a signal handler).
  */
 void ct_scheduler_interrupt(CtScheduler *scheduler);
