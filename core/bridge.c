@@ -55,6 +55,26 @@ ct_spot_same_memory(const CtSpot *a, const CtSpot *b, const CtStream *stream)
     return a->place == b->place && ct_layout_same_memory(&a->layout, &b->layout, stream);
 }
 
+const char *const ct_bridge_stages[CT_N_BRIDGES] = {"transpose", "convert", "copy"};
+
+CtValue *
+ct_bridge_values(const CtStage *stage, const CtLayout *to)
+{
+    CtLayout layout = *to;
+    g_autofree char *text = NULL;
+    if (g_str_equal(stage->name, ct_bridge_stages[CT_BRIDGE_COPY])) {
+        text = g_strdup("{}");
+    } else if (g_str_equal(stage->name, ct_bridge_stages[CT_BRIDGE_TRANSPOSE])) {
+        if (ct_layout_axis(&layout, "complex") < 0)
+            layout.types = 0;
+        g_autofree char *wanted = ct_layout_to_string(&layout);
+        text = g_strdup_printf("layout: \"%s\"", wanted);
+    } else {
+        text = g_strdup_printf("type: %s", ct_type_info(ct_layout_stream_type(&layout))->name);
+    }
+    return ct_value_parse(text, -1, "inserted by the planner", NULL);
+}
+
 /* The layout with elements of another type of stream; FALSE where parts would have to stand apart
  * and cannot. */
 static gboolean

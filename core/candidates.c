@@ -34,6 +34,7 @@ typedef struct {
     CtLoad load;
     gdouble seconds;        /* of the cheapest, so bound */
     guint n_tried[N_SIDES]; /* orders that it was bound to */
+    const CtFixed *fixed;   /* bound to no others than these; NULL: it is free */
 } Option;
 
 typedef struct {
@@ -43,6 +44,8 @@ typedef struct {
     GArray *(*orders)[N_SIDES]; /* [node] of CtLayout: at its links */
     GPtrArray *outlets;
     GPtrArray *failed; /* patterns that do not fit the node at hand; borrowed */
+    gint *
+        fixed_from; /* [node] that begins the row of nodes which is fixed with it; −1: it is free */
 } Search;
 
 static void
@@ -148,6 +151,10 @@ may_run(const Search *search, const CtVariant *variant, const guint *nodes, guin
         char **reason)
 {
     for (guint k = 0; k < n_nodes; k++) {
+        if (search->fixed_from[nodes[k]] >= 0) {
+            *reason = g_strdup("another way is fixed");
+            return FALSE;
+        }
         if (!ct_planner_allows(search->planner, node_at(search, nodes[k]), variant, reason))
             return FALSE;
         if (place_of(search, variant, nodes[k]) != place_of(search, variant, nodes[0])) {
@@ -211,10 +218,13 @@ find_price(const Search *search, const Option *option, CtOffer *offer, const CtL
 {
     gint64 tuning[CT_MAX_TUNABLES];
     const gboolean is_asked =
+        !option->fixed &&
         ct_planner_tuning(search->planner, offer->variant, option->nodes, option->n_nodes, tuning);
     const CtPriced what = {.variant = offer->variant,
                            .row = offer->row,
-                           .tuning = is_asked ? tuning : NULL,
+                           .tuning = option->fixed ? option->fixed->tuning
+                                     : is_asked    ? tuning
+                                                   : NULL,
                            .nodes = option->covered,
                            .n_nodes = option->n_nodes,
                            .inputs = inputs,
@@ -319,6 +329,66 @@ is_left_to(const Search *search, const CtVariant *variant, const guint *nodes, g
     return TRUE;
 }
 
+/* ---- what is fixed ---- */
+
+static const CtFixed *
+fixed_at(const Search *search, guint n)
+{
+    GHashTable *fixed = search->planner->options->fixed;
+    return fixed ? g_hash_table_lookup(fixed, node_at(search, n)->config->name) : NULL;
+}
+
+/* Finds the nodes that are fixed with others. */
+static gboolean
+claim_fixed(Search *search, GError **error)
+{
+    for (guint n = 0; n < search->candidates->n_nodes; n++)
+        search->fixed_from[n] = -1;
+    for (guint n = 0; n < search->candidates->n_nodes; n++) {
+        const CtFixed *fixed = fixed_at(search, n);
+        guint n_nodes = 0;
+        if (!fixed)
+            continue;
+        g_autofree guint *nodes = covered_nodes(search, n, fixed->variant, &n_nodes);
+        g_autofree char *reason = NULL;
+        if (!nodes || search->fixed_from[n] >= 0)
+            return ct_graph_error(node_at(search, n), NULL, CT_ERROR_LAYOUT, error,
+                                  "is fixed to variant '%s', which does not cover it here",
+                                  fixed->variant->name);
+        if (!ct_planner_can_run(search->planner, fixed->variant, &reason))
+            return ct_graph_error(node_at(search, n), NULL, CT_ERROR_LAYOUT, error,
+                                  "is fixed to variant '%s': %s", fixed->variant->name, reason);
+        for (guint k = 0; k < n_nodes; k++)
+            search->fixed_from[nodes[k]] = (gint)n;
+    }
+    return TRUE;
+}
+
+static gboolean
+add_fixed(Search *search, guint n, const CtFixed *fixed, GError **error)
+{
+    const CtRowPatterns *patterns =
+        ct_planner_row(search->planner, fixed->variant, fixed->row, error);
+    guint n_nodes;
+    g_autofree guint *nodes = covered_nodes(search, n, fixed->variant, &n_nodes);
+    if (!patterns)
+        return FALSE;
+    Option *option = option_new(search, patterns, fixed->place, nodes, n_nodes);
+    g_assert(option->row_ports.n_inputs == fixed->n_inputs &&
+             option->row_ports.n_outputs == fixed->n_outputs);
+    const CtOffer offer = {.variant = fixed->variant, .row = fixed->row};
+    option->fixed = fixed;
+    for (guint i = 0; i < fixed->n_inputs; i++)
+        option->canonical[i] = fixed->inputs[i];
+    for (guint o = 0; o < fixed->n_outputs; o++)
+        option->canonical[fixed->n_inputs + o] = fixed->outputs[o];
+    ct_load_init(&option->load, option->covered, n_nodes, option->canonical,
+                 &option->canonical[fixed->n_inputs]);
+    g_array_append_val(option->offers, offer);
+    g_ptr_array_add(search->options[n], option);
+    return TRUE;
+}
+
 /* All options that begin with node `n`. What does not fit is told in `reasons`; of variants that
  * nobody wants, only where that is all there is to tell. */
 static gboolean
@@ -328,6 +398,8 @@ find_options(Search *search, guint n, GString *reasons, GError **error)
     const CtGraphNode *node = node_at(search, n);
     const GPtrArray *variants =
         ct_registry_variants(search->planner->registry, node->node.stage->name);
+    if (search->fixed_from[n] >= 0)
+        return search->fixed_from[n] != (gint)n || add_fixed(search, n, fixed_at(search, n), error);
     g_ptr_array_set_size(search->failed, 0);
     for (guint v = 0; v < variants->len; v++) {
         const CtVariant *variant = g_ptr_array_index(variants, v);
@@ -567,6 +639,8 @@ bind_options(Search *search, guint n, gboolean first)
         if (first)
             keep_arrangement(search, option, option->canonical,
                              &option->canonical[option->row_ports.n_inputs]);
+        if (option->fixed)
+            continue;
         if (option->patterns->any) {
             bind_freely(search, option);
             continue;
@@ -605,6 +679,7 @@ search_clear(Search *search, guint n)
     g_free(search->orders);
     g_ptr_array_unref(search->outlets);
     g_ptr_array_unref(search->failed);
+    g_free(search->fixed_from);
 }
 
 static gboolean
@@ -615,7 +690,7 @@ run_search(Search *search, guint n, GError **error)
         GString *text = g_string_new(NULL);
         g_ptr_array_add(reasons, text);
     }
-    gboolean fine = TRUE;
+    gboolean fine = claim_fixed(search, error);
     for (guint i = 0; i < n && fine; i++)
         fine = find_options(search, i, g_ptr_array_index(reasons, i), error);
     gboolean changed = fine;
@@ -648,6 +723,7 @@ ct_candidates_new(CtPlanner *planner, GError **error)
         .orders = g_malloc_n(n + 1, sizeof(GArray *[N_SIDES])),
         .outlets = ct_outlets_new(planner->graph),
         .failed = g_ptr_array_new(),
+        .fixed_from = g_new(gint, n + 1),
     };
     for (guint i = 0; i < n; i++) {
         candidates->nodes[i] = g_ptr_array_new();

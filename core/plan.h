@@ -77,11 +77,32 @@ typedef struct {
     GArray *readers; /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
 } CtPlanLink;
 
+/* How a node is to run, or a row of nodes that one variant covers, and no other way. */
+typedef struct {
+    const CtVariant *variant;
+    const CtRow *row;               /* of the variant's */
+    gint64 tuning[CT_MAX_TUNABLES]; /* of the variant's tunables */
+    gint place;
+    guint n_inputs;   /* of the first node */
+    CtLayout *inputs; /* concrete; empty where no data flows */
+    guint n_outputs;  /* of the last node */
+    CtLayout *outputs;
+} CtFixed;
+
+/* With the variant's usual tuning where `tuning` is NULL. */
+CtFixed *ct_fixed_new(const CtVariant *variant, const CtRow *row, const gint64 *tuning, gint place,
+                      guint n_inputs, const CtLayout *inputs, guint n_outputs,
+                      const CtLayout *outputs);
+void ct_fixed_free(CtFixed *fixed);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtFixed, ct_fixed_free)
+
 typedef struct {
     guint n_workers;
     CtBackend backend;    /* for all nodes that the graph leaves open; CT_N_BACKENDS: the best */
     GHashTable *backends; /* node name → "reference" …: --backend; NULL: none */
     GHashTable *variants; /* node name → "NAME" or "NAME:tile=4,…": --variant; NULL: none */
+    GHashTable *fixed;    /* node name → CtFixed, of a row of nodes the first: whatever else these
+                             options and the graph say of it; NULL: none is */
     gint device;          /* with `backend` cuda; −1: any */
     guint n_in_flight;    /* firings of a device's node; 0: three */
     gsize cache_bytes;    /* aim for the bytes of a link between workers; 0: from the machine */

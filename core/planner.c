@@ -49,6 +49,35 @@ typedef struct {
     GHashTable *names; /* of inserted nodes, how often each was wanted */
 } Build;
 
+CtFixed *
+ct_fixed_new(const CtVariant *variant, const CtRow *row, const gint64 *tuning, gint place,
+             guint n_inputs, const CtLayout *inputs, guint n_outputs, const CtLayout *outputs)
+{
+    CtFixed *fixed = g_new0(CtFixed, 1);
+    fixed->variant = variant;
+    fixed->row = row;
+    if (tuning)
+        memcpy(fixed->tuning, tuning, sizeof(fixed->tuning));
+    else
+        ct_tuning_defaults(variant, fixed->tuning);
+    fixed->place = place;
+    fixed->n_inputs = n_inputs;
+    fixed->inputs = g_memdup2(inputs, n_inputs * sizeof(*inputs));
+    fixed->n_outputs = n_outputs;
+    fixed->outputs = g_memdup2(outputs, n_outputs * sizeof(*outputs));
+    return fixed;
+}
+
+void
+ct_fixed_free(CtFixed *fixed)
+{
+    if (!fixed)
+        return;
+    g_free(fixed->inputs);
+    g_free(fixed->outputs);
+    g_free(fixed);
+}
+
 /* ---- nodes ---- */
 
 static void
@@ -184,25 +213,6 @@ inserted_name(Build *build, const CtOutlet *outlet, const char *stage)
     return n == 1 ? g_steal_pointer(&name) : g_strdup_printf("%s%u", name, n);
 }
 
-/* What an inserted stage is told: where it leads. */
-static CtValue *
-inserted_values(const Build *build, const CtBridgeStep *step)
-{
-    CtLayout layout = step->to.layout;
-    g_autofree char *text = NULL;
-    if (step->stage == build->planner->bridges[CT_BRIDGE_COPY]) {
-        text = g_strdup("{}");
-    } else if (step->stage == build->planner->bridges[CT_BRIDGE_TRANSPOSE]) {
-        if (ct_layout_axis(&layout, "complex") < 0)
-            layout.types = 0;
-        g_autofree char *wanted = ct_layout_to_string(&layout);
-        text = g_strdup_printf("layout: \"%s\"", wanted);
-    } else {
-        text = g_strdup_printf("type: %s", ct_type_info(ct_layout_stream_type(&layout))->name);
-    }
-    return ct_value_parse(text, -1, "inserted by the planner", NULL);
-}
-
 /* Puts the step behind `link`; *made becomes its output's. */
 static gboolean
 insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guint link, guint *made,
@@ -211,7 +221,7 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
     const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, outlet->node);
     const CtPlanLink *before = g_ptr_array_index(build->plan->links, link);
     g_autofree char *name = inserted_name(build, outlet, step->stage->name);
-    g_autoptr(CtValue) values = inserted_values(build, step);
+    g_autoptr(CtValue) values = ct_bridge_values(step->stage, &step->to.layout);
 
     CtGraphNode *own = g_new0(CtGraphNode, 1);
     g_ptr_array_add(build->plan->inserted, own);
@@ -394,7 +404,6 @@ void
 ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
                 const CtPlanOptions *options)
 {
-    static const char *const bridges[CT_N_BRIDGES] = {"transpose", "convert", "copy"};
     *planner = (CtPlanner){
         .graph = graph,
         .registry = registry,
@@ -402,7 +411,7 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
         .patterns = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free),
     };
     for (guint kind = 0; kind < CT_N_BRIDGES; kind++)
-        planner->bridges[kind] = ct_registry_stage(registry, bridges[kind], NULL);
+        planner->bridges[kind] = ct_registry_stage(registry, ct_bridge_stages[kind], NULL);
     ct_machine_init(&planner->machine, options->n_workers);
     set_devices(&planner->machine, options);
     planner->prices = ct_prices_new(&planner->machine);

@@ -107,6 +107,11 @@ typedef struct {
     CtCost cost; /* by the price */
 } CtBridgeStep;
 
+/* The stages that may be inserted, by kind. */
+extern const char *const ct_bridge_stages[CT_N_BRIDGES];
+/* What one of them is told that leads to this layout. */
+CtValue *ct_bridge_values(const CtStage *stage, const CtLayout *to);
+
 /* What must stand between a writer and a reader: at most a transpose, a conversion, and two copies
  * through the host. */
 typedef struct {
