@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of trials: every kind of node alone, in every way in which the planner would have it; and
+ * of what is fixed in a plan. */
+#include "device.h"
+#include "planner.h"
+#include "trial.h"
+
+#include <string.h>
+
+/* Long enough for a firing, and short. */
+static const gdouble slice = 0.001;
+
+typedef struct {
+    CtRegistry *registry;
+    CtConfig *config;
+    CtGraph *graph;
+    CtPlanOptions options;
+    CtPlanner planner;
+    CtCandidates *candidates;
+} Fixture;
+
+static gboolean
+on_device(void)
+{
+    return g_strcmp0(g_getenv("CORNERTURN_TEST_BACKEND"), "cuda") == 0;
+}
+
+static void
+set_up(Fixture *fixture, const char *stages)
+{
+    g_autoptr(GError) error = NULL;
+    /* Each line an entry. */
+    g_auto(GStrv) entries = g_strsplit(stages, "\n", -1);
+    g_autofree char *indented = g_strjoinv("\n  ", entries);
+    g_autofree char *text = g_strdup_printf("stages:\n  %s", indented);
+    fixture->registry = ct_registry_new(&error);
+    g_assert_no_error(error);
+    fixture->config = ct_config_parse(text, -1, "g.yaml", NULL, &error);
+    g_assert_no_error(error);
+    fixture->graph = ct_graph_new(fixture->config, fixture->registry, &error);
+    g_assert_no_error(error);
+    fixture->options = (CtPlanOptions){
+        .n_workers = 2,
+        .backend = on_device() ? CT_CUDA : CT_N_BACKENDS,
+        .device = -1,
+        .cache_bytes = 1 << 16,
+        .device_bytes = 1 << 16,
+    };
+    ct_planner_init(&fixture->planner, fixture->graph, fixture->registry, &fixture->options);
+    fixture->candidates = ct_candidates_new(&fixture->planner, &error);
+    g_assert_no_error(error);
+}
+
+static void
+tear_down(Fixture *fixture)
+{
+    ct_candidates_free(fixture->candidates);
+    ct_planner_clear(&fixture->planner);
+    ct_graph_free(fixture->graph);
+    ct_config_free(fixture->config);
+    ct_registry_free(fixture->registry);
+}
+
+static guint
+find(const Fixture *fixture, const char *name)
+{
+    for (guint i = 0; i < fixture->graph->nodes->len; i++) {
+        const CtGraphNode *node = g_ptr_array_index(fixture->graph->nodes, i);
+        if (g_str_equal(node->node.name, name))
+            return i;
+    }
+    g_error("no node '%s'", name);
+}
+
+/* ---- every kind of node ---- */
+
+static void
+try_offer(const Fixture *fixture, const CtArrangement *arrangement, const CtOffer *offer)
+{
+    g_autoptr(GError) error = NULL;
+    CtNode nodes[4];
+    for (guint k = 0; k < arrangement->n_nodes; k++) {
+        const CtGraphNode *node = g_ptr_array_index(fixture->graph->nodes, arrangement->nodes[k]);
+        nodes[k] = node->node;
+    }
+    const CtPriced what = {
+        .variant = offer->variant,
+        .row = offer->row,
+        .tuning = offer->price.tuning,
+        .nodes = nodes,
+        .n_nodes = arrangement->n_nodes,
+        .inputs = arrangement->inputs,
+        .outputs = arrangement->outputs,
+        .load = &arrangement->load,
+        .from = arrangement->place,
+        .to = arrangement->place,
+    };
+    g_autoptr(CtTrial) trial = ct_trial_new(&what, 1, fixture->registry, &fixture->options, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(ct_trial_bytes(trial), >, 0);
+    for (guint k = 0; k < 2; k++) {
+        CtTrialResult result;
+        ct_trial_run(trial, slice, &result, &error);
+        g_assert_no_error(error);
+        g_assert_cmpfloat(result.samples, >, 0);
+        g_assert_cmpfloat(result.seconds, >, 0);
+    }
+}
+
+typedef struct {
+    const char *name;
+    const char *stages;
+    gboolean on_host_alone;
+} Case;
+
+#define SKY                                                                                        \
+    "sky: {stage: generate, type: ci8, sample_rate: 1 MHz, centre_frequency: 150 MHz, "            \
+    "n_stations: 4, n_pols: 2, spiral: 100 m}\n"
+#define SPECTRA                                                                                    \
+    SKY "filter: {stage: fir, from: sky, n_channels: 16, n_taps: 4}\n"                             \
+        "spectra: {stage: fft, from: filter}\n"
+
+/* The node `tried` of each. */
+static const Case cases[] = {
+    {"window", SKY "tried: {stage: fir, from: sky, n_channels: 16, n_taps: 4}\n"
+                   "out: {stage: discard, from: tried}\n"},
+    {"decimating", SKY "tried: {stage: fir, from: sky, n_channels: 1, n_taps: 32, hop: 8}\n"
+                       "out: {stage: discard, from: tried}\n"},
+    {"fused", SKY "tried: {stage: fir, from: sky, n_channels: 16, n_taps: 4}\n"
+                  "spectra: {stage: fft, from: tried}\n"
+                  "out: {stage: discard, from: spectra}\n"},
+    {"static", SPECTRA "weights: {stage: pointing, from: spectra, spiral: 100 m, disk: 0.05, "
+                       "n_beams: 3}\n"
+                       "tried: {stage: beamform, from: {voltages: spectra, weights: weights}}\n"
+                       "out: {stage: discard, from: tried}\n"},
+    {"sum", SPECTRA "tried: {stage: correlate, from: spectra, integration: 8}\n"
+                    "out: {stage: discard, from: tried}\n"},
+    {"long sum", SPECTRA "tried: {stage: correlate, from: spectra, integration: 1000000000}\n"
+                         "out: {stage: discard, from: tried}\n"},
+    {"any order", SKY "tried: {stage: transpose, from: sky, layout: '[pol station time]'}\n"
+                      "out: {stage: discard, from: tried}\n"},
+    {"own footprint", SKY "tried: {stage: delay, from: turned, spiral: 100 m, direction: [[0.1, "
+                          "0.2]]}\n"
+                          "turned: {stage: convert, from: sky, type: cf32}\n"
+                          "out: {stage: discard, from: tried}\n"},
+    {"many inputs", SKY "tried: {stage: stack, from: [sky, sky], axis: station}\n"
+                        "out: {stage: discard, from: tried}\n"},
+    {"source",
+     "tried: {stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 4, n_pols: 2}\n"
+     "out: {stage: discard, from: tried}\n",
+     .on_host_alone = TRUE},
+    {"sink", SKY "tried: {stage: discard, from: sky}\n"},
+};
+
+static void
+test_kind(gconstpointer data)
+{
+    const Case *one = data;
+    Fixture fixture;
+    guint n_tried = 0;
+    if (on_device() && one->on_host_alone) {
+        g_test_skip("it runs on the host alone");
+        return;
+    }
+    set_up(&fixture, one->stages);
+    const GPtrArray *all = fixture.candidates->nodes[find(&fixture, "tried")];
+    /* Kernels are compiled for each way. */
+    for (guint i = 0; i < (on_device() ? MIN(all->len, 3) : all->len); i++) {
+        const CtArrangement *arrangement = g_ptr_array_index(all, i);
+        for (guint o = 0; o < arrangement->offers->len; o++) {
+            const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, o);
+            if (offer->variant->backend == CT_REFERENCE)
+                continue;
+            try_offer(&fixture, arrangement, offer);
+            n_tried++;
+        }
+    }
+    g_assert_cmpuint(n_tried, >, 0);
+    tear_down(&fixture);
+}
+
+/* ---- what cannot be tried ---- */
+
+static gboolean
+refuse(G_GNUC_UNUSED CtPrepare *prepare, G_GNUC_UNUSED gpointer *state, GError **error)
+{
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "wants another machine");
+    return FALSE;
+}
+
+static gboolean
+break_down(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work, GError **error)
+{
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA, "wants other data");
+    return FALSE;
+}
+
+static void
+test_failures(void)
+{
+    static const CtRow rows[] = {{"any: [...] -> [...]", 1}, {NULL}};
+    static const char *const covers[] = {"transpose", NULL};
+    static const CtVariant refusing = {
+        .name = "refusing",
+        .backend = CT_CPU,
+        .covers = covers,
+        .rows = rows,
+        .prepare = refuse,
+        .work = break_down,
+    };
+    static const CtVariant breaking = {
+        .name = "breaking",
+        .backend = CT_CPU,
+        .covers = covers,
+        .rows = rows,
+        .work = break_down,
+    };
+    Fixture fixture;
+    set_up(&fixture, SKY "tried: {stage: transpose, from: sky, layout: '[pol station time]'}\n"
+                         "out: {stage: discard, from: tried}\n");
+    const CtGraphNode *node = g_ptr_array_index(fixture.graph->nodes, find(&fixture, "tried"));
+    const CtArrangement *arrangement =
+        g_ptr_array_index(fixture.candidates->nodes[find(&fixture, "tried")], 0);
+    CtPriced what = {
+        .variant = &refusing,
+        .row = rows,
+        .nodes = &node->node,
+        .n_nodes = 1,
+        .inputs = arrangement->inputs,
+        .outputs = arrangement->outputs,
+        .from = CT_HOST,
+        .to = CT_HOST,
+    };
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtTrial) trial = ct_trial_new(&what, 1, fixture.registry, &fixture.options, &error);
+    g_assert_no_error(error);
+    CtTrialResult result;
+    g_assert_false(ct_trial_run(trial, slice, &result, &error));
+    g_assert_nonnull(strstr(error->message, "wants another machine"));
+    g_clear_error(&error);
+    g_clear_pointer(&trial, ct_trial_free);
+
+    what.variant = &breaking;
+    trial = ct_trial_new(&what, 1, fixture.registry, &fixture.options, &error);
+    g_assert_no_error(error);
+    g_assert_false(ct_trial_run(trial, slice, &result, &error));
+    g_assert_nonnull(strstr(error->message, "wants other data"));
+    tear_down(&fixture);
+}
+
+/* ---- what is fixed ---- */
+
+static char *
+plan_layouts(const CtPlan *plan, const char *name)
+{
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        if (g_str_has_prefix(node->name, name))
+            return g_strdup_printf("%s %s", node->name, node->variant->name);
+    }
+    return g_strdup("nothing");
+}
+
+/* Every arrangement of a node can be fixed, and is then what the plan has. */
+static void
+test_fixed(void)
+{
+    Fixture fixture;
+    set_up(&fixture, SPECTRA "out: {stage: discard, from: spectra}\n");
+    const guint filter = find(&fixture, "filter"), spectra = find(&fixture, "spectra");
+    const GPtrArray *all = fixture.candidates->nodes[filter];
+    guint n_fused = 0;
+    for (guint i = 0; i < all->len; i++) {
+        const CtArrangement *arrangement = g_ptr_array_index(all, i);
+        const gboolean is_fused = arrangement->n_nodes > 1;
+        g_autoptr(GHashTable) fixed =
+            g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)ct_fixed_free);
+        CtPlanOptions options = fixture.options;
+        g_autoptr(GError) error = NULL;
+        options.fixed = fixed;
+        g_hash_table_insert(fixed, "filter",
+                            ct_fixed_new(arrangement->variant, arrangement->row,
+                                         arrangement->price.tuning, arrangement->place, 1,
+                                         arrangement->inputs, 1, arrangement->outputs));
+        g_autoptr(CtPlan) plan = ct_plan_new(fixture.graph, fixture.registry, &options, &error);
+        g_assert_no_error(error);
+        g_autofree char *got = plan_layouts(plan, "filter");
+        g_autofree char *wanted =
+            g_strdup_printf("filter%s %s", is_fused ? "+spectra" : "", arrangement->variant->name);
+        g_assert_cmpstr(got, ==, wanted);
+        n_fused += is_fused;
+
+        /* Two that are at odds. */
+        const CtArrangement *other = g_ptr_array_index(fixture.candidates->nodes[spectra], 0);
+        if (!is_fused || other->n_nodes > 1)
+            continue;
+        g_hash_table_insert(fixed, "spectra",
+                            ct_fixed_new(other->variant, other->row, other->price.tuning,
+                                         other->place, 1, other->inputs, 1, other->outputs));
+        g_autoptr(CtPlan) none = ct_plan_new(fixture.graph, fixture.registry, &options, &error);
+        g_assert_null(none);
+        g_assert_nonnull(strstr(error->message, "does not cover it here"));
+    }
+    g_assert_cmpuint(n_fused, >, 0);
+    tear_down(&fixture);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (on_device()) {
+        const CtDeviceInfo *infos;
+        const char *reason;
+        if (ct_devices(&infos, &reason) == 0) {
+            g_print("1..0 # SKIP no device: %s\n", reason);
+            return 0;
+        }
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *path = g_strdup_printf("/trial/%s", cases[i].name);
+        g_test_add_data_func(path, &cases[i], test_kind);
+    }
+    if (!on_device()) {
+        g_test_add_func("/trial/failures", test_failures);
+        g_test_add_func("/trial/fixed", test_fixed);
+    }
+    return g_test_run();
+}
