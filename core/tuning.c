@@ -29,6 +29,15 @@ ct_tuning_equal(const CtVariant *variant, const gint64 *a, const gint64 *b)
     return memcmp(a, b, ct_tuning_count(variant) * sizeof(*a)) == 0;
 }
 
+gboolean
+ct_tuning_differs(const CtVariant *variant, const CtNode *nodes, const gint64 *tuning)
+{
+    gint64 usual[CT_MAX_TUNABLES];
+    ct_tuning_defaults(variant, usual);
+    return !variant->differs || ct_tuning_equal(variant, tuning, usual) ||
+           variant->differs(nodes, tuning);
+}
+
 static gboolean
 has_value(const CtTunable *tunable, gint64 value)
 {

@@ -8,6 +8,8 @@ guint ct_tuning_count(const CtVariant *variant);
 void ct_tuning_defaults(const CtVariant *variant, gint64 tuning[CT_MAX_TUNABLES]);
 /* Whether the two are the same, for this variant. */
 gboolean ct_tuning_equal(const CtVariant *variant, const gint64 *a, const gint64 *b);
+/* Whether it is one of its own for these nodes, see CtVariant.differs. */
+gboolean ct_tuning_differs(const CtVariant *variant, const CtNode *nodes, const gint64 *tuning);
 /* "tile=4,threads=64" onto `tuning`: what the text does not name stays. On failure untouched. */
 gboolean ct_tuning_parse(const CtVariant *variant, const char *text, gint64 tuning[CT_MAX_TUNABLES],
                          GError **error);

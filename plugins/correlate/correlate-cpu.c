@@ -3,6 +3,8 @@
 #include "correlate-kernels.h"
 #include "correlate.h"
 
+#include <string.h>
+
 /* 32 vector registers carry eight rows of sums, 16 carry four. */
 #define USUAL_ROWS (CT_VECTOR_BYTES == 64 ? 8 : 4)
 
@@ -35,17 +37,31 @@ flush(const Correlate *self, gconstpointer sums, gint64 done, guint8 *visibiliti
     (self->own, sums, (gsize)done, visibilities, to->baseline, to->p, to->q, scratch);
 }
 
+static CorrelateTuning
+tuning_of(const gint64 *values)
+{
+    return (CorrelateTuning){(gsize)values[ROWS], (gsize)values[COLUMNS], (gsize)values[SPECTRA],
+                             (gsize)values[FEW]};
+}
+
+static gboolean
+differs(const CtNode *nodes, const gint64 *values)
+{
+    const gint64 defaults[] = {tunables[ROWS].fallback, tunables[COLUMNS].fallback,
+                               tunables[SPECTRA].fallback, tunables[FEW].fallback};
+    const CorrelateTuning tuning = tuning_of(values), usual = tuning_of(defaults);
+    const CorrelateTuning effect =
+        CT_ISA(correlate_effect)(&tuning, &usual, nodes[0].inputs[0].type, nodes[0].outputs[0].type,
+                                 (gsize)ct_correlate_n_inputs(nodes));
+    return memcmp(&effect, &tuning, sizeof effect) == 0;
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
     Correlate *self = *state = ct_correlate_new(prepare);
     CorrelateShape *shape = self->own = g_new0(CorrelateShape, 1);
-    const CorrelateTuning tuning = {
-        .rows = (gsize)prepare->tuning[ROWS],
-        .columns = (gsize)prepare->tuning[COLUMNS],
-        .spectra = (gsize)prepare->tuning[SPECTRA],
-        .few = (gsize)prepare->tuning[FEW],
-    };
+    const CorrelateTuning tuning = tuning_of(prepare->tuning);
     if (!CT_ISA(correlate_shape)(shape, self->input, self->output, (gsize)self->n_stations,
                                  (gsize)self->n_pols, &tuning)) {
         g_set_error(error, CT_ERROR, CT_ERROR_LAYOUT, "wants other types than %s to %s",
@@ -87,6 +103,7 @@ const CtVariant CT_ISA(ct_correlate_cpu) = {
             {NULL},
         },
     .tunables = tunables,
+    .differs = differs,
     .split = "*",
     .prepare = prepare,
     .work = ct_correlate_work,

@@ -357,6 +357,35 @@ CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output, gsiz
     return TRUE;
 }
 
+CorrelateTuning
+CT_ISA(correlate_effect)(const CorrelateTuning *tuning, const CorrelateTuning *usual, CtType input,
+                         CtType output, gsize n_inputs)
+{
+    const Choice *choice = find_choice(input, output);
+    CorrelateTuning effect = *tuning;
+    if (!choice)
+        return effect;
+    const Arithmetic *arithmetic = &arithmetics[choice->arithmetic];
+    CorrelateShape shape = {
+        .input = input, .output = output, .n_inputs = n_inputs, .tuning = *tuning};
+    const gboolean is_few = CT_ISA(correlate_few_shape)(&shape);
+    shape.tuning = *usual;
+    if (is_few == CT_ISA(correlate_few_shape)(&shape))
+        effect.few = usual->few;
+    else
+        effect.few = is_few ? 16 : 0;
+    if (is_few)
+        return (CorrelateTuning){usual->rows, usual->columns, usual->spectra, effect.few};
+    effect.rows = MIN(effect.rows, arithmetic->lanes);
+    if (n_inputs <= 2 * arithmetic->lanes)
+        effect.columns = usual->columns;
+    if (n_inputs <= arithmetic->lanes)
+        effect.rows = usual->rows;
+    if (arithmetic->continues)
+        effect.spectra = MIN(effect.spectra, CORRELATE_CHUNK);
+    return effect;
+}
+
 /* ---- accumulate ---- */
 
 /* Elements of 1, 2, 4, 8 or 16 bytes from anywhere to one after another. */

@@ -54,6 +54,12 @@ typedef struct {
     gsize scratch_bytes; /* of one worker; 64-byte aligned */
 } CorrelateShape;
 
+/* The tuning that comes to the same and is written the same way for all that do: what has no effect
+ * on this shape is as by `usual`. */
+CorrelateTuning CT_ISA(correlate_effect)(const CorrelateTuning *tuning,
+                                         const CorrelateTuning *usual, CtType input, CtType output,
+                                         gsize n_inputs);
+
 /* Works out arithmetic and sizes. FALSE where no kernel goes from input to output type. */
 gboolean CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output,
                                  gsize n_stations, gsize n_pols, const CorrelateTuning *tuning);

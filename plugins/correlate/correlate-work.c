@@ -26,6 +26,13 @@ lane_step(const CtStream *stream, const char *name)
     return 0;
 }
 
+gint64
+ct_correlate_n_inputs(const CtNode *node)
+{
+    return ct_stream_length(&node->inputs[0], over(node)) *
+           ct_stream_length(&node->inputs[0], "pol");
+}
+
 Correlate *
 ct_correlate_new(const CtPrepare *prepare)
 {

@@ -58,6 +58,9 @@ struct Correlate {
     gpointer own; /* the variant's, freed by g_free */
 };
 
+/* Stations (or beams) times polarisations. */
+gint64 ct_correlate_n_inputs(const CtNode *node);
+
 /* The parts of a variant: `prepare` first makes it, then sets `method`, then has it allocate. */
 Correlate *ct_correlate_new(const CtPrepare *prepare);
 gboolean ct_correlate_allocate(Correlate *self, CtPrepare *prepare, GError **error);

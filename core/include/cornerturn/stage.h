@@ -268,9 +268,13 @@ struct CtVariant {
         *covers; /* stages, NULL-terminated: {"fir", NULL}; a fused one {"fir", "fft", NULL} */
     const CtRow *rows; /* in order of preference, ends with a row without layouts */
 
-    /* Any combination of their values gives the same answer, to rounding; where one cannot be (it
-     * takes too many registers, say), prepare fails, and the planner takes another. NULL: none. */
+    /* Any combination of their values gives the same answer, to rounding: where one cannot be (a
+     * tile is larger than all that there is), prepare takes what is nearest to it. NULL: none. */
     const CtTunable *tunables;
+
+    /* Whether a tuning is worth a trial for these nodes: FALSE where it comes to the same as
+     * another. The default always is. NULL: every one is. */
+    gboolean (*differs)(const CtNode *nodes, const gint64 *tuning);
 
     /* The axis of the first output (of the first input for a sink) along which work may be split;
      * "time": items are the output's samples (a sink's: the input's); "*": prepare sets n_items;
