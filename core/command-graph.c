@@ -14,6 +14,8 @@ typedef struct {
     char *duration;
     char *cache;
     int in_flight;
+    char *costs;
+    gboolean no_tuning;
 } Given;
 
 static void
@@ -24,6 +26,7 @@ given_clear(Given *given)
     g_strfreev(given->variants);
     g_free(given->duration);
     g_free(given->cache);
+    g_free(given->costs);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
@@ -119,6 +122,11 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
          "SIZE"},
         {"in-flight", 0, 0, G_OPTION_ARG_INT, &given.in_flight,
          "Blocks that a node of a device works on, or waits to, at once; 3 where left out", "N"},
+        {"costs", 0, 0, G_OPTION_ARG_FILENAME, &given.costs,
+         "Plan by the measured costs in this file; the one in the user's cache where left out",
+         "FILE"},
+        {"no-tuning", 0, 0, G_OPTION_ARG_NONE, &given.no_tuning,
+         "Plan without measured costs and tunings, by the model alone", NULL},
         {NULL},
     };
     g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
@@ -140,6 +148,11 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
                     given.in_flight);
         return NULL;
     }
+    if (given.costs && given.no_tuning) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "wants one of --costs and --no-tuning, but is given both");
+        return NULL;
+    }
     options->file = argv[1];
     if (given.duration && !read_duration(given.duration, &options->duration, error))
         return NULL;
@@ -157,6 +170,15 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         return NULL;
     ct_pipeline_set_workers(pipeline, (guint)given.workers);
     ct_pipeline_set_in_flight(pipeline, (guint)given.in_flight);
+    ct_pipeline_set_costs(pipeline, given.no_tuning ? "off" : given.costs);
     ct_pipeline_set_duration(pipeline, options->duration);
     return g_steal_pointer(&pipeline);
+}
+
+void
+ct_graph_print_warning(const CtCommand *command, const CtPipeline *pipeline)
+{
+    const char *warning = ct_pipeline_warning(pipeline);
+    if (warning)
+        g_printerr("cornerturn %s: %s\n", command->name, warning);
 }

@@ -16,3 +16,6 @@ typedef struct {
 CtPipeline *ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
                                   const GOptionEntry *further, int argc, char **argv,
                                   GError **error);
+
+/* What the plan has to say that did not keep it from being made, on standard error. */
+void ct_graph_print_warning(const CtCommand *command, const CtPipeline *pipeline);

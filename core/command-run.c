@@ -94,6 +94,7 @@ run(int argc, char **argv, GError **error)
     catch_signals();
     if (!ct_pipeline_start(pipeline, error))
         return FALSE;
+    ct_graph_print_warning(&ct_command_run, pipeline);
     if (!follow(pipeline, options.duration, quiet)) {
         g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED,
                     "interrupted twice: what the sinks had not completed stays partial");

@@ -62,6 +62,7 @@ ct_machine_init(CtMachine *machine, guint n_workers)
     const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     *machine = (CtMachine){
+        .name = ct_machine_host(),
         .n_workers = n_workers ? n_workers : g_get_num_processors(),
         .cache_bytes = cache > 0 ? (gsize)cache : usual_cache,
         .memory_bytes = pages > 0 && page > 0 ? (gsize)pages * (gsize)page : 0,
@@ -139,8 +140,8 @@ launches(const CtMachine *machine, const CtLoad *load)
 }
 
 gdouble
-ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
-                const CtLoad *load, gint place)
+ct_cost_roof_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
+                     const CtLoad *load, gint place)
 {
     const gboolean on_host = place == CT_HOST;
     const gdouble bandwidth = on_host
@@ -149,10 +150,16 @@ ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow 
     const gdouble single = on_host ? machine->peak[variant->isa]
                                    : told(machine->devices[place].peak, usual_device_peak);
     const gdouble peak = single * told(row->peak, 1);
+    return load->rate * MAX(load->bytes / bandwidth, load->operations / peak);
+}
+
+gdouble
+ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
+                const CtLoad *load, gint place)
+{
     const gdouble efficiency = CLAMP(row->efficiency, 1e-4, 1);
-    const gdouble seconds =
-        load->rate * MAX(load->bytes / bandwidth, load->operations / peak) / efficiency;
-    if (on_host)
+    const gdouble seconds = ct_cost_roof_seconds(machine, variant, row, load, place) / efficiency;
+    if (place == CT_HOST)
         return seconds / (variant->split ? machine->n_workers : 1);
     return seconds + launches(machine, load);
 }

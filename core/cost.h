@@ -18,6 +18,7 @@ typedef enum {
 
 /* The roofs of one worker, and of each device. */
 typedef struct {
+    const char *name; /* of the host, by ct_machine_host */
     guint n_workers;
     gsize cache_bytes;       /* of a core's own cache (L2) */
     gsize memory_bytes;      /* of the machine; 0: not known */
@@ -25,6 +26,7 @@ typedef struct {
     gdouble peak[CT_N_ISAS]; /* single-precision operations per second */
     guint n_devices;
     const CtDeviceInfo *devices; /* borrowed */
+    int driver_version;          /* of the devices, 13000 for 13.0; 0: not known */
     const char *no_device;       /* why there is none */
     gsize device_bytes;          /* that a firing on a device aims at, of its largest link */
     /* Whether one device copies to another without the host; NULL: none does. */
@@ -35,6 +37,14 @@ typedef struct {
  * graph has the same plan every time. It has no devices. `n_workers` 0: one for each processor that
  * this process may use. */
 void ct_machine_init(CtMachine *machine, guint n_workers);
+/* What makes hosts alike to the store: processor, caches and instruction sets, "AMD EPYC 9354, 1024
+ * KiB L2, 32768 KiB L3, avx512"; and what machines do at a place: "NVIDIA H200, driver 13.0".
+ * Interned. */
+const char *ct_machine_host(void);
+const char *ct_machine_name(const CtMachine *machine, gint place);
+/* What a firing on the host stays near: the bytes that are given or, where these are 0, half of the
+ * caches of all workers. */
+gsize ct_machine_aim(const CtMachine *machine, gsize given);
 
 /* What nodes ask of the machine, per sample of the first output of the last (of the first input of
  * a sink), and how many of these a second of stream has. Where the stream has no clock, a tick
@@ -56,6 +66,9 @@ void ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayo
  * the variant splits its work; on a device with the launches of its firings. */
 gdouble ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
                         const CtLoad *load, gint place);
+/* Seconds for a second of stream that no row can be quicker than: of one worker on the host. */
+gdouble ct_cost_roof_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
+                             const CtLoad *load, gint place);
 /* Of a copy from place to place; HUGE_VAL where there is no way but through the host. */
 gdouble ct_cost_copy_seconds(const CtMachine *machine, const CtLoad *load, gint from, gint to);
 

@@ -14,6 +14,7 @@ struct CtPipeline {
     gsize length;
     char *name;
     GPtrArray *overrides; /* of char, NULL-terminated */
+    char *costs;          /* that the options point to */
     CtPlanOptions plan_options;
     CtRunOptions run_options;
     GHashTable *offers; /* node name → guint8 * */
@@ -91,6 +92,7 @@ ct_pipeline_free(CtPipeline *pipeline)
     g_hash_table_unref(pipeline->offers);
     g_ptr_array_unref(pipeline->overrides);
     g_free(pipeline->memory);
+    g_free(pipeline->costs);
     g_free(pipeline->path);
     g_free(pipeline->text);
     g_free(pipeline->name);
@@ -167,6 +169,14 @@ ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks)
 }
 
 void
+ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs)
+{
+    g_free(pipeline->costs);
+    pipeline->costs = g_strdup(costs);
+    pipeline->plan_options.costs = pipeline->costs;
+}
+
+void
 ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds)
 {
     pipeline->run_options.duration = seconds;
@@ -197,6 +207,12 @@ ct_pipeline_plan(CtPipeline *pipeline, GError **error)
         pipeline->plan =
             ct_plan_new(pipeline->graph, pipeline->registry, &pipeline->plan_options, error);
     return pipeline->plan != NULL;
+}
+
+const char *
+ct_pipeline_warning(const CtPipeline *pipeline)
+{
+    return pipeline->plan ? pipeline->plan->warning : NULL;
 }
 
 char *

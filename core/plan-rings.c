@@ -371,8 +371,7 @@ size_link(const Sizes *sizes, CtPlanLink *link)
 void
 ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes)
 {
-    if (cache_bytes == 0)
-        cache_bytes = machine->cache_bytes / 2 * machine->n_workers;
+    cache_bytes = ct_machine_aim(machine, cache_bytes);
     set_granules(plan);
     g_autofree gint64 *spans = ct_plan_spans(plan, machine);
     const Sizes sizes = {plan, cache_bytes, spans};

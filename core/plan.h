@@ -110,6 +110,7 @@ typedef struct {
     guint n_devices;      /* with `devices` */
     const CtDeviceInfo *devices; /* as if the machine had these; NULL: its own */
     gboolean no_peers;           /* with `devices`: each copies to the host alone */
+    const char *costs;           /* the store of measured costs, as ct_store_path has it */
 } CtPlanOptions;
 
 typedef struct {
@@ -125,6 +126,7 @@ typedef struct {
     gsize bytes;                 /* of all rings in host memory */
     gdouble seconds;             /* predicted for a second of stream, all nodes together */
     gboolean exact;              /* no other choice is predicted to cost less */
+    char *warning;               /* of what was planned nevertheless; NULL: none */
     GPtrArray *inserted;         /* of CtGraphNode: what the inserted nodes point to */
 } CtPlan;
 

@@ -114,6 +114,7 @@ ct_plan_free(CtPlan *plan)
     g_ptr_array_unref(plan->inserted);
     g_array_unref(plan->queues);
     g_free(plan->device_bytes);
+    g_free(plan->warning);
     g_free(plan);
 }
 
@@ -392,6 +393,8 @@ set_devices(CtMachine *machine, const CtPlanOptions *options)
     } else {
         machine->n_devices = ct_devices(&machine->devices, &machine->no_device);
         machine->are_peers = ct_device_are_peers;
+        if (machine->n_devices > 0)
+            ct_cuda_driver(NULL)->driver_version(&machine->driver_version);
     }
     if (options->device_bytes > 0)
         machine->device_bytes = options->device_bytes;
@@ -414,7 +417,8 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
         planner->bridges[kind] = ct_registry_stage(registry, ct_bridge_stages[kind], NULL);
     ct_machine_init(&planner->machine, options->n_workers);
     set_devices(&planner->machine, options);
-    planner->prices = ct_prices_new(&planner->machine);
+    const gsize aim = ct_machine_aim(&planner->machine, options->cache_bytes);
+    planner->prices = ct_prices_new(&planner->machine, graph, registry, options->costs, aim);
 }
 
 void
@@ -434,6 +438,7 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
         return NULL;
     g_autoptr(CtPlan) plan = g_new0(CtPlan, 1);
     plan->graph = graph;
+    plan->warning = g_strdup(ct_prices_warning(planner.prices));
     plan->n_workers = planner.machine.n_workers;
     plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
     plan->links = g_ptr_array_new_with_free_func(plan_link_free);

@@ -4,11 +4,14 @@
 #pragma once
 
 #include "cost.h"
+#include "graph.h"
+#include "registry.h"
+#include "store.h"
 
 typedef enum {
     CT_ORIGIN_MODEL,
     CT_ORIGIN_NEAREST,  /* another one was measured: its share of the roof */
-    CT_ORIGIN_SHIPPED,  /* this very one, elsewhere, on a machine of the same kind */
+    CT_ORIGIN_SHIPPED,  /* this very one, on another machine of this kind */
     CT_ORIGIN_MEASURED, /* this very one, here */
     CT_N_ORIGINS
 } CtOrigin;
@@ -21,10 +24,10 @@ typedef struct {
                         one where not; of the device's queue. Where it failed, far more than any
                         other takes: a plan must not fail because of the store */
     CtOrigin origin;
-    gdouble spread; /* of what was measured, see CtMeasurement */
+    gdouble spread;                 /* of what was measured, see CtMeasurement */
     gint64 tuning[CT_MAX_TUNABLES]; /* the one that is asked for, else the best known */
-    const char *failure; /* why it could not be measured, the prices' own; NULL: nothing is known
-                            against it */
+    const char *failure; /* why it could not be measured, interned; NULL: nothing is known against
+                            it */
 } CtPrice;
 
 /* What is priced. */
@@ -42,10 +45,21 @@ typedef struct {
 
 typedef struct CtPrices CtPrices;
 
-/* `machine` is borrowed. */
-CtPrices *ct_prices_new(const CtMachine *machine);
+/* Reads the store once, for the stages of the graph and those that may be inserted. `costs` says
+ * which, as ct_store_path has it; `aim` is what firings on the host aim at. What goes wrong is told
+ * by ct_prices_warning, and all prices are then the model's. The machine takes over the roofs that
+ * were measured; it, the graph and the registry must outlive the prices. */
+CtPrices *ct_prices_new(CtMachine *machine, const CtGraph *graph, const CtRegistry *registry,
+                        const char *costs, gsize aim);
 void ct_prices_free(CtPrices *prices);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPrices, ct_prices_free)
 
+/* What went wrong with the store, for the user; NULL: nothing. */
+const char *ct_prices_warning(const CtPrices *prices);
+
 /* HUGE_VAL seconds only for a copy between places that no way joins. */
 void ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price);
+
+/* Fills in what ct_store_put wants beside what was measured: the key, with this tuning, operations
+ * and bytes. `key` must be clear. */
+void ct_price_key(CtPrices *prices, const CtPriced *what, const gint64 *tuning, CtMeasurement *key);

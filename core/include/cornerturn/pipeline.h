@@ -45,6 +45,9 @@ CT_EXPORT void ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes);
  * more of them hide what the host is late by, and want more memory. 0: three. */
 CT_EXPORT void ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks);
 #define CT_PIPELINE_MAX_IN_FLIGHT 16
+/* The store of measured costs that the plan goes by: a file, or "off": the plan follows the model
+ * alone. NULL: the one in CORNERTURN_COSTS, or the user's cache. */
+CT_EXPORT void ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs);
 /* Sources end after so many seconds of stream; 0: at their own end. */
 CT_EXPORT void ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds);
 /* Fill every block with NaN before it is written, so that what a stage forgets shows. */
@@ -56,6 +59,8 @@ CT_EXPORT void ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison);
 CT_EXPORT gboolean ct_pipeline_check(CtPipeline *pipeline, GError **error);
 /* Chooses variants and layouts. Checks where that has not been done. */
 CT_EXPORT gboolean ct_pipeline_plan(CtPipeline *pipeline, GError **error);
+/* What did not keep the plan from being made, but should be known; NULL: nothing, or no plan yet. */
+CT_EXPORT const char *ct_pipeline_warning(const CtPipeline *pipeline);
 /* The plan as "text", "dot" or "json", allocated; plans where that has not been done. */
 CT_EXPORT char *ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error);
 /* The stream that leaves `output` of `node` (NULL: its first), owned by the pipeline; checks where

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The words in which the store keeps what is priced. */
+#include "params-private.h"
+#include "price-private.h"
+
+#include <math.h>
+#include <string.h>
+
+char *
+ct_price_stages(const CtVariant *variant)
+{
+    return g_strjoinv("+", (char **)variant->covers);
+}
+
+const char *
+ct_price_way(gint from, gint to)
+{
+    return from == to ? "" : from == CT_HOST ? "to device" : to == CT_HOST ? "to host" : "to peer";
+}
+
+gint
+ct_price_place(const CtPriced *what)
+{
+    return what->from == CT_HOST ? what->to : what->from;
+}
+
+gint64
+ct_price_length(const CtStream *stream, const CtLayoutAxis *axis)
+{
+    if (g_str_equal(axis->name, "complex"))
+        return 2;
+    return g_str_equal(axis->name, "time") ? 0 : ct_stream_length(stream, axis->name);
+}
+
+/* ---- ports ---- */
+
+typedef void (*AppendPort)(GString *text, const CtStream *stream, const CtLayout *layout);
+
+static void
+append_layout(GString *text, G_GNUC_UNUSED const CtStream *stream, const CtLayout *layout)
+{
+    g_autofree char *string = ct_layout_to_string(layout);
+    g_string_append(text, string);
+}
+
+static void
+append_lengths(GString *text, const CtStream *stream, const CtLayout *layout)
+{
+    for (guint a = 0; a < layout->n_axes; a++)
+        g_string_append_printf(text, "%s%" G_GINT64_FORMAT, a ? " " : "",
+                               ct_price_length(stream, &layout->axes[a]));
+}
+
+static void
+append_side(GString *text, const CtStream *streams, const CtLayout *layouts, guint n,
+            AppendPort append)
+{
+    for (guint i = 0; i < n; i++) {
+        g_string_append(text, i ? ", " : "");
+        if (layouts[i].n_axes > 0)
+            append(text, &streams[i], &layouts[i]);
+        else
+            g_string_append_c(text, '-');
+    }
+}
+
+static char *
+describe_ports(const CtPriced *what, AppendPort append)
+{
+    const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
+    g_autoptr(GString) text = g_string_new(NULL);
+    append_side(text, first->inputs, what->inputs, first->n_inputs, append);
+    g_string_append(text, " -> ");
+    append_side(text, last->outputs, what->outputs, last->n_outputs, append);
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+char *
+ct_price_layouts(const CtPriced *what)
+{
+    return describe_ports(what, append_layout);
+}
+
+char *
+ct_price_lengths(const CtPriced *what)
+{
+    return describe_ports(what, append_lengths);
+}
+
+/* ---- parameters ---- */
+
+static void
+append_number(GString *text, const char *prefix, const char *name, gint64 value)
+{
+    g_string_append_printf(text, "%s%s%s=%" G_GINT64_FORMAT, text->len ? " " : "", prefix, name,
+                           value);
+}
+
+static void
+append_node(GString *text, const CtNode *node, const char *prefix)
+{
+    const CtFootprint *footprint = &node->footprint;
+    if (footprint->kind != CT_FOOTPRINT_OWN && (footprint->window != 1 || footprint->hop != 1)) {
+        append_number(text, prefix, "window", footprint->window);
+        append_number(text, prefix, "hop", footprint->hop);
+    }
+    for (guint i = 0; node->params && i < node->params->n; i++) {
+        const Entry *entry = &node->params->entries[i];
+        if (!entry->has || entry->n_rows != 1 || entry->n_columns != 1)
+            continue;
+        const Cell *cell = &g_array_index(entry->cells, Cell, 0);
+        if (entry->param->kind == CT_PARAM_INT)
+            append_number(text, prefix, entry->param->name, cell->integer);
+        else if (entry->param->kind == CT_PARAM_BOOL)
+            append_number(text, prefix, entry->param->name, cell->truth);
+        else if (entry->param->kind == CT_PARAM_CHOICE)
+            g_string_append_printf(text, "%s%s%s=%s", text->len ? " " : "", prefix,
+                                   entry->param->name, entry->param->choices[cell->choice]);
+    }
+}
+
+char *
+ct_price_parameters(const CtPriced *what)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint k = 0; k < what->n_nodes; k++) {
+        g_autofree char *prefix =
+            what->n_nodes > 1 ? g_strconcat(what->nodes[k].stage->name, ".", NULL) : g_strdup("");
+        append_node(text, &what->nodes[k], prefix);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* The value of `name` ("n_taps=", `length` bytes) among "name=value" of `text`; NULL: none. */
+static const char *
+find_value(const char *text, const char *name, gsize length)
+{
+    for (const char *at = text; at && *at; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, name, length) == 0)
+            return at + length;
+    }
+    return NULL;
+}
+
+static gdouble
+values_distance(const char *a, const char *b)
+{
+    const gsize n = strcspn(a, " "), m = b ? strcspn(b, " ") : 0;
+    if (b && n == m && strncmp(a, b, n) == 0)
+        return 0;
+    const gdouble x = g_ascii_strtod(a, NULL), y = b ? g_ascii_strtod(b, NULL) : 0;
+    return x > 0 && y > 0 ? fabs(log(x / y)) : 1;
+}
+
+/* Of all that `a` has; what it has not, where `b` does, is counted the other way round. */
+static gdouble
+one_way(const char *a, const char *b, gboolean missing_alone)
+{
+    gdouble sum = 0;
+    for (const char *at = a; at && *at; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        const gsize length = strcspn(at, "=") + 1;
+        const char *other = find_value(b, at, length);
+        if (!missing_alone || !other)
+            sum += values_distance(at + length, other);
+    }
+    return sum;
+}
+
+gdouble
+ct_price_parameters_distance(const char *a, const char *b)
+{
+    return g_str_equal(a, b) ? 0 : one_way(a, b, FALSE) + one_way(b, a, TRUE);
+}
