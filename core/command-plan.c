@@ -3,13 +3,19 @@
 #include "command-graph.h"
 #include "command.h"
 
+/* So many samples that no sum of them and a window can overflow. */
+static const gint64 most_missing = G_GINT64_CONSTANT(1) << 48;
+
 static gboolean
 run(int argc, char **argv, GError **error)
 {
     gboolean dot = FALSE, json = FALSE;
+    gint64 missing = 1;
     const GOptionEntry entries[] = {
         {"dot", 0, 0, G_OPTION_ARG_NONE, &dot, "As a drawing for Graphviz", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &json, "As JSON", NULL},
+        {"missing", 0, 0, G_OPTION_ARG_INT64, &missing,
+         "Tell what the loss of so many samples in a row touches; of one where left out", "N"},
         {NULL},
     };
     CtGraphOptions options = {0};
@@ -22,6 +28,14 @@ run(int argc, char **argv, GError **error)
                     "wants one of --dot and --json, but is given both");
         return FALSE;
     }
+    if (missing < 1 || missing > most_missing) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "--missing wants 1 to %" G_GINT64_FORMAT " samples, but is given "
+                    "%" G_GINT64_FORMAT,
+                    most_missing, missing);
+        return FALSE;
+    }
+    ct_pipeline_set_missing(pipeline, missing);
     g_autofree char *plan = ct_pipeline_describe(pipeline,
                                                  dot    ? "dot"
                                                  : json ? "json"

@@ -177,6 +177,13 @@ ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs)
 }
 
 void
+ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples)
+{
+    g_return_if_fail(n_samples > 0);
+    pipeline->plan_options.n_missing = n_samples;
+}
+
+void
 ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds)
 {
     pipeline->run_options.duration = seconds;

@@ -2,6 +2,7 @@
 /* A plan in words: a table for people, a drawing for Graphviz, JSON for programs. */
 #include "planner.h"
 #include "quantity.h"
+#include "table.h"
 
 #include <cornerturn/json.h>
 #include <string.h>
@@ -59,40 +60,9 @@ is_fed(const CtPlan *plan, const CtPlanLink *link)
 
 static const gdouble mebi = 1024.0 * 1024.0;
 
-/* ---- tables ---- */
-
-typedef struct {
-    const char *title;
-    gboolean is_number; /* stands on the right */
-} Column;
-
-/* Rows of cells (char **), under the titles. */
-static void
-print_table(GString *text, const Column *columns, guint n, const GPtrArray *rows)
-{
-    g_autofree glong *widths = g_new(glong, n);
-    for (guint c = 0; c < n; c++) {
-        widths[c] = g_utf8_strlen(columns[c].title, -1);
-        for (guint r = 0; r < rows->len; r++)
-            widths[c] = MAX(widths[c], g_utf8_strlen(((char **)g_ptr_array_index(rows, r))[c], -1));
-    }
-    for (guint r = 0; r <= rows->len; r++) {
-        for (guint c = 0; c < n; c++) {
-            const char *cell =
-                r == 0 ? columns[c].title : ((char **)g_ptr_array_index(rows, r - 1))[c];
-            const gint padding = (gint)(widths[c] - g_utf8_strlen(cell, -1));
-            const gboolean right = columns[c].is_number;
-            const gboolean is_last = c + 1 == n;
-            g_string_append_printf(text, "%s%*s%s", c ? "  " : "", right ? padding : 0, "", cell);
-            g_string_append_printf(text, "%*s", right || is_last ? 0 : padding, "");
-        }
-        g_string_append_c(text, '\n');
-    }
-}
-
 /* ---- text ---- */
 
-static const Column node_columns[] = {
+static const CtColumn node_columns[] = {
     {"node", FALSE},   {"variant", FALSE},   {"place", FALSE}, {"layouts", FALSE},
     {"samples", TRUE}, {"operations", TRUE}, {"share", TRUE},
 };
@@ -118,7 +88,7 @@ node_row(const CtPlan *plan, const CtPlanNode *node)
     return g_memdup2(cells, sizeof(cells));
 }
 
-static const Column buffer_columns[] = {
+static const CtColumn buffer_columns[] = {
     {"buffer", FALSE}, {"read by", FALSE}, {"place", FALSE}, {"layout", FALSE}, {"firing", TRUE},
     {"holds", TRUE},   {"MiB", TRUE},      {"at", TRUE},     {"kind", FALSE},
 };
@@ -188,8 +158,8 @@ print_totals(GString *text, const CtPlan *plan)
 char *
 ct_plan_to_text(const CtPlan *plan)
 {
-    g_autoptr(GPtrArray) nodes = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-    g_autoptr(GPtrArray) buffers = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+    g_autoptr(GPtrArray) nodes = ct_table_rows_new();
+    g_autoptr(GPtrArray) buffers = ct_table_rows_new();
     guint n_inserted = 0;
     for (guint n = 0; n < plan->nodes->len; n++) {
         g_ptr_array_add(nodes, node_row(plan, node_at(plan, n)));
@@ -198,10 +168,11 @@ ct_plan_to_text(const CtPlan *plan)
     for (guint l = 0; l < plan->links->len; l++)
         g_ptr_array_add(buffers, buffer_row(plan, link_at(plan, l)));
     g_autoptr(GString) text = g_string_new(NULL);
-    print_table(text, node_columns, G_N_ELEMENTS(node_columns), nodes);
+    ct_table_print(text, node_columns, G_N_ELEMENTS(node_columns), nodes);
     g_string_append_c(text, '\n');
-    print_table(text, buffer_columns, G_N_ELEMENTS(buffer_columns), buffers);
+    ct_table_print(text, buffer_columns, G_N_ELEMENTS(buffer_columns), buffers);
     g_string_append_c(text, '\n');
+    ct_plan_print_footprints(text, plan);
     print_totals(text, plan);
     g_string_append_printf(text, "%u nodes, %u of them inserted (+), %u worker%s", plan->nodes->len,
                            n_inserted, plan->n_workers, plan->n_workers == 1 ? "" : "s");
@@ -439,6 +410,7 @@ ct_plan_to_json(const CtPlan *plan)
     append_number(text, "seconds", plan->seconds);
     append_index(text, "in_flight", (gint)plan->n_in_flight);
     append_devices(text, plan);
+    ct_plan_append_footprints(text, plan);
     g_string_append(text, ",\n  \"nodes\": [\n");
     for (guint n = 0; n < plan->nodes->len; n++) {
         append_node(text, node_at(plan, n));

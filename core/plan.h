@@ -111,11 +111,13 @@ typedef struct {
     const CtDeviceInfo *devices; /* as if the machine had these; NULL: its own */
     gboolean no_peers;           /* with `devices`: each copies to the host alone */
     const char *costs;           /* the store of measured costs, as ct_store_path has it */
+    gint64 n_missing; /* samples in a row whose loss the plan tells the footprint of; 0: one */
 } CtPlanOptions;
 
 typedef struct {
     const CtGraph *graph;
     guint n_workers;
+    gint64 n_missing;    /* as in the options */
     GPtrArray *nodes;    /* of CtPlanNode, every node after those that feed it */
     GPtrArray *links;    /* of CtPlanLink */
     GArray *queues;      /* of CtPlanQueue */

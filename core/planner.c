@@ -440,6 +440,7 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
     plan->graph = graph;
     plan->warning = g_strdup(ct_prices_warning(planner.prices));
     plan->n_workers = planner.machine.n_workers;
+    plan->n_missing = MAX(options->n_missing, 1);
     plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
     plan->links = g_ptr_array_new_with_free_func(plan_link_free);
     plan->inserted = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);

@@ -177,3 +177,10 @@ void ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_byte
 void ct_plan_place_links(CtPlan *plan);
 /* Whether all rings fit, the host's and those of each device. */
 gboolean ct_plan_check_memory(const CtPlan *plan, const CtMachine *machine, GError **error);
+
+/* ---- footprints: plan-footprint.c ---- */
+
+/* The table of latencies and gaps, and an empty line; nothing where data flows along no time. */
+void ct_plan_print_footprints(GString *text, const CtPlan *plan);
+/* The key `footprints` of an object, a comma in front of it. */
+void ct_plan_append_footprints(GString *text, const CtPlan *plan);

@@ -14,6 +14,7 @@ bytes."""
 import ctypes
 import functools
 import itertools
+import json
 import os
 import pathlib
 import re
@@ -90,6 +91,7 @@ def _load():
             ("set_backend", integer, [pointer, text, text, error]),
             ("set_workers", None, [pointer, ctypes.c_uint]),
             ("set_poison", None, [pointer, integer]),
+            ("set_missing", None, [pointer, ctypes.c_int64]),
             ("describe", pointer, [pointer, text, error]),
             ("start", integer, [pointer, error]),
             ("wait", integer, [pointer, ctypes.c_double]),
@@ -113,6 +115,20 @@ def _call(name, *arguments):
     if error:
         raise Failure(error.contents.message.decode())
     return result
+
+
+def plan(graph, variants=None, missing=1):
+    """The plan of the text of a graph, as `cornerturn plan --json` prints it."""
+    text = graph.encode()
+    pipeline = _call("parse", text, len(text), b"test")
+    try:
+        for node, variant in (variants or {}).items():
+            _call("set_variant", pipeline, node.encode(), variant.encode())
+        _library.ct_pipeline_set_missing(pipeline, missing)
+        described = _call("describe", pipeline, b"json")
+        return json.loads(ctypes.string_at(described))
+    finally:
+        _library.ct_pipeline_free(pipeline)
 
 
 class Feed:

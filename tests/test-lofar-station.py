@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """pipelines/lofar-station.yaml on a real capture, whole and damaged, against NumPy in double
 precision."""
+import json
 import subprocess
 
 import numpy as np
@@ -83,6 +84,18 @@ class Station(graphs.GraphTest):
         self.assertEqual(visibilities.shape[3:], (1, 2, 2))
         return visibilities[:, :, :, 0], weights[..., 0]
 
+    def predicted_terms(self, missing):
+        """Spectra that lack so many samples in a row, by the plan."""
+        result = subprocess.run(
+            [graphs.COMMAND, "plan", "--json", "--missing", str(missing),
+             str(graphs.SOURCE_ROOT / "pipelines" / "lofar-station.yaml"),
+             "--set", f"station.paths=[{FILES[0]}]"],
+            cwd=self.folder, capture_output=True, text=True, check=True)
+        paths = json.loads(result.stdout)["footprints"]
+        path = next(path for path in paths if path["sink"] == "counts")
+        self.assertEqual(path["apart"], ["subband"])
+        return path["terms"]
+
     def test_numpy(self):
         samples, valid = align([read_capture(path) for path in FILES])
         kept = valid_spectra(valid)
@@ -142,6 +155,13 @@ class Station(graphs.GraphTest):
         np.testing.assert_array_equal(weights, np.broadcast_to(kept[..., None], weights.shape))
         np.testing.assert_array_equal(given[kept], clean[kept])
         self.assertFalse(given[~kept].any())
+
+        # As the plan says beforehand: of one packet, and of two in a row.
+        runs = [kept[a:b, 0] for a, b in ((0, 60), (90, 150), (150, len(kept)))]
+        for n_packets, windows in ((1, runs[1:]), (2, runs[:1])):
+            least, most = self.predicted_terms(SLOTS * n_packets)
+            for window in windows:
+                self.assertIn((~window).sum(), (least, most))
 
         _, weights = self.run_station(["damaged"], 31)
         np.testing.assert_array_equal(

@@ -413,6 +413,9 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         "s>transpose *a *host *cf32?channel time station pol? *2048 *6144 *3.0 *ring\n"
         "a *o *host *cf32?channel time station pol? *2048 *6144 *3.0 *ring\n"
         "\n"
+        "from *to *latency *in blocks *history *start-up *a missing sample touches\n"
+        "s *o *1 us *2.05 ms *0 *0 *1 sample\n"
+        "\n"
         "host: 9.0 MiB\n"
         "4 nodes, 1 of them inserted (+), 2 workers; predicted * s for a second of stream\n";
     if (!g_pattern_match_simple(wanted, text))

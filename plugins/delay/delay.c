@@ -38,6 +38,17 @@ whole_range(const DelayTable *table, gdouble samples_per_second, gint64 *least, 
     }
 }
 
+/* Samples that an output sample is made of: one of each station and pol whose validity is one, a
+ * further one where delays change. */
+static gint64
+samples_needed(const DelayTable *table, const CtStream *stream, gint64 window)
+{
+    const gint station = ct_stream_axis(stream, "station"), pol = ct_stream_axis(stream, "pol");
+    const gboolean apart = (table->n_stations == 1 || stream->axes[station].loses) &&
+                           (table->n_pols == 1 || stream->axes[pol].loses);
+    return MIN(window, apart ? table->n_rows == 1 ? 1 : 2 : window);
+}
+
 static gboolean
 is_hertz(const CtStream *stream, gint axis)
 {
@@ -95,6 +106,7 @@ delay_infer(CtNode *node, GError **error)
     whole_range(table, rate, &least, &most);
     node->footprint.window = most - least + 1;
     node->footprint.offset = most;
+    node->footprint.needs = samples_needed(table, input, node->footprint.window);
     return TRUE;
 }
 

@@ -48,6 +48,8 @@ CT_EXPORT void ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks);
 /* The store of measured costs that the plan goes by: a file, or "off": the plan follows the model
  * alone. NULL: the one in CORNERTURN_COSTS, or the user's cache. */
 CT_EXPORT void ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs);
+/* The plan's description says what the loss of so many samples in a row touches; else of one. */
+CT_EXPORT void ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples);
 /* Sources end after so many seconds of stream; 0: at their own end. */
 CT_EXPORT void ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds);
 /* Fill every block with NaN before it is written, so that what a stage forgets shows. */

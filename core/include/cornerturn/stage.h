@@ -71,7 +71,8 @@ typedef enum {
     CT_FOOTPRINT_SUM, /* output sample i sums input samples i·hop … (i + 1)·hop − 1; the variant
                          carries the partial sum from block to block; the last may be short */
     CT_FOOTPRINT_OWN /* no fixed ratio: infer itself sets the outputs' clock, start and time length
-                        (a copy of an input has them), and every variant has an `advance` */
+                        (a copy of an input has them), and every variant has an `advance`; plans
+                        take an output sample to be made of a WINDOW at its own ticks */
 } CtFootprintKind;
 
 typedef enum {
@@ -87,6 +88,8 @@ typedef struct {
     gint64 hop;
     gint64 offset; /* the output's start: its window's first sample plus this many samples */
     CtLanes lanes; /* how lanes of validity merge whose axis the output has no more */
+    gint64 needs;  /* samples of the window that an output sample is really made of, the most of any
+                      lane, where each lane has its own (delays); 0: all. It serves predictions */
 } CtFootprint;
 
 /* One node of a graph as a stage sees it. Inputs and outputs are in the order of the stage's tables

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Footprints over the graph.
+ *
+ * A run of missing samples stays a run: through a window of W samples and a hop of H, n samples in
+ * a row touch (W + n − 1)/H in a row, rounded down or up by where the run begins; a sum is a window
+ * of its hop, and is lost where all of it is. Since every place modulo the hops is as good as any
+ * other, bounds that go on from node to node are reached. */
+#include "footprint.h"
+
+#include <string.h>
+
+/* What leaves a node, of one source's samples. Ticks count from the start of one of its samples. */
+typedef struct {
+    gboolean is_reached;
+    gint64 behind; /* ticks from the first of the source's samples to there */
+    gint64 ahead;  /* from there to the end of the last */
+    gint64 wait;   /* from there to the end of the last that must have come */
+    CtCount touched, lost, terms;
+    gboolean sums;
+    gboolean exact;
+    guint n_apart;
+    const char *apart[CT_MAX_AXES];
+} Flow;
+
+static const CtGraphNode *
+node_at(const CtGraph *graph, guint i)
+{
+    return g_ptr_array_index(graph->nodes, i);
+}
+
+static gboolean
+flows_along_time(const CtNode *node, guint i)
+{
+    return ct_node_input_flows(node, i) && !(ct_node_input_port(node, i)->flags & CT_PORT_STATIC) &&
+           ct_stream_axis(&node->inputs[i], "time") >= 0;
+}
+
+/* The first output along time of a node that nothing flows into; −1 of all others. */
+static gint
+source_output(const CtNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (flows_along_time(node, i))
+            return -1;
+    }
+    for (guint o = 0; o < node->n_outputs; o++) {
+        if (node->outputs[o].type != CT_TYPE_NONE && ct_stream_axis(&node->outputs[o], "time") >= 0)
+            return (gint)o;
+    }
+    return -1;
+}
+
+/* Keeps those of the axes that `stream` loses data along. */
+static void
+keep_apart(Flow *flow, const CtStream *stream)
+{
+    guint n = 0;
+    for (guint k = 0; k < flow->n_apart; k++) {
+        const gint axis = ct_stream_axis(stream, flow->apart[k]);
+        if (axis >= 0 && stream->axes[axis].loses)
+            flow->apart[n++] = flow->apart[k];
+    }
+    flow->n_apart = n;
+}
+
+static gint64
+ceiling(gint64 a, gint64 b)
+{
+    return a > 0 ? (a - 1) / b + 1 : 0;
+}
+
+/* Multiples of `hop` among (run + more) in a row, wherever they begin, for a run of `runs`. */
+static CtCount
+multiples(CtCount runs, gint64 more, gint64 hop)
+{
+    return (CtCount){
+        .least = runs.least > 0 ? MAX(runs.least + more, 0) / hop : 0,
+        .most = runs.most > 0 ? ceiling(runs.most + more, hop) : 0,
+    };
+}
+
+static void
+pass_window(Flow *flow, const CtFootprint *footprint)
+{
+    if (footprint->needs == 0) {
+        flow->touched = multiples(flow->touched, footprint->window - 1, footprint->hop);
+        flow->lost = multiples(flow->lost, footprint->window - 1, footprint->hop);
+        return;
+    }
+    /* In each lane by itself; what all lanes lose lies apart by less than the window. */
+    const gint64 more = footprint->needs - 1;
+    flow->touched.least = MAX(flow->touched.least - more, 0) / footprint->hop;
+    flow->touched.most = multiples(flow->touched, more, footprint->hop).most;
+    flow->lost.least = MAX(flow->lost.least - more - (footprint->window - 1), 0) / footprint->hop;
+    flow->lost.most = multiples(flow->lost, more, footprint->hop).most;
+    flow->exact &= footprint->needs == 1;
+}
+
+static void
+pass_sum(Flow *flow, gint64 hop)
+{
+    if (!flow->sums)
+        flow->terms = flow->touched;
+    flow->sums = TRUE;
+    flow->touched = multiples(flow->touched, hop - 1, hop);
+    flow->lost = (CtCount){
+        .least = MAX(flow->lost.least - (hop - 1), 0) / hop,
+        .most = ceiling(flow->lost.most - (hop - 1), hop),
+    };
+}
+
+/* From what flows in to what flows out. `ticks` are those of an input sample. */
+static void
+pass_node(Flow *flow, const CtFootprint *footprint, gint64 ticks)
+{
+    const gint64 offset = footprint->offset * ticks;
+    const gboolean is_sum = footprint->kind == CT_FOOTPRINT_SUM;
+    const gint64 window = is_sum ? footprint->hop : footprint->window;
+    flow->behind += offset;
+    flow->ahead += (window - 1) * ticks - offset;
+    flow->wait += (MAX(window, footprint->hop) - 1) * ticks - offset;
+    if (is_sum)
+        pass_sum(flow, footprint->hop);
+    else
+        pass_window(flow, footprint);
+}
+
+static gboolean
+same_count(CtCount a, CtCount b)
+{
+    return a.least == b.least && a.most == b.most;
+}
+
+/* What came by one input, with what came by those before it. */
+static void
+join(Flow *flow, const Flow *other)
+{
+    if (!flow->is_reached) {
+        *flow = *other;
+        return;
+    }
+    const gboolean same = flow->behind == other->behind && flow->ahead == other->ahead &&
+                          same_count(flow->touched, other->touched) &&
+                          same_count(flow->lost, other->lost);
+    flow->exact &= other->exact && same;
+    flow->behind = MAX(flow->behind, other->behind);
+    flow->ahead = MAX(flow->ahead, other->ahead);
+    flow->wait = MAX(flow->wait, other->wait);
+    if (!same) {
+        flow->touched.least = MAX(flow->touched.least, other->touched.least);
+        flow->touched.most += other->touched.most;
+        flow->lost.least = MAX(flow->lost.least, other->lost.least);
+        flow->lost.most += other->lost.most;
+    }
+    flow->terms.least = MAX(flow->terms.least, other->terms.least);
+    flow->terms.most = MAX(flow->terms.most, other->terms.most);
+    flow->sums |= other->sums;
+    guint n = 0;
+    for (guint k = 0; k < flow->n_apart; k++) {
+        for (guint i = 0; i < other->n_apart; i++) {
+            if (g_str_equal(flow->apart[k], other->apart[i]))
+                flow->apart[n++] = flow->apart[k];
+        }
+    }
+    flow->n_apart = n;
+}
+
+/* What flows into the node, and *stream, over which. */
+static Flow
+flow_in(const CtGraph *graph, const Flow *flows, guint n, const CtStream **stream)
+{
+    const CtGraphNode *node = node_at(graph, n);
+    Flow joined = {0};
+    for (guint i = 0; i < node->node.n_inputs; i++) {
+        if (!flows_along_time(&node->node, i) || !flows[node->from[i].node].is_reached)
+            continue;
+        Flow one = flows[node->from[i].node];
+        keep_apart(&one, &node->node.inputs[i]);
+        join(&joined, &one);
+        *stream = &node->node.inputs[i];
+    }
+    return joined;
+}
+
+static void
+add_path(GArray *paths, const CtStream *first, const CtStream *last, const Flow *flow, guint source,
+         guint sink, gint64 n_missing)
+{
+    const gint64 ticks = MAX(first->ticks_per_sample, 1);
+    CtPathFootprint path = {
+        .source = source,
+        .sink = sink,
+        .rate = ct_stream_sample_rate(first),
+        .step = last->ticks_per_sample / ticks,
+        .reach = (flow->behind + flow->ahead) / ticks,
+        .wait = (flow->behind + flow->wait) / ticks,
+        .n_missing = n_missing,
+        .touched = flow->touched,
+        .lost = flow->lost,
+        .sums = flow->sums,
+        .terms = flow->terms,
+        .exact = flow->exact,
+        .n_apart = flow->n_apart,
+    };
+    memcpy(path.apart, flow->apart, sizeof(path.apart));
+    path.history = MAX(path.reach - path.step, 0);
+    path.start_up = MAX((last->start + flow->ahead - first->start) / ticks - path.step, 0);
+    g_array_append_val(paths, path);
+}
+
+/* Follows the samples of one source to all sinks. */
+static void
+follow(GArray *paths, const CtGraph *graph, guint source, const CtStream *first, gint64 n_missing)
+{
+    g_autofree Flow *flows = g_new0(Flow, graph->nodes->len);
+    Flow begin = {
+        .is_reached = TRUE,
+        .ahead = MAX(first->ticks_per_sample, 1),
+        .wait = MAX(first->ticks_per_sample, 1),
+        .touched = {n_missing, n_missing},
+        .lost = {n_missing, n_missing},
+        .exact = TRUE,
+    };
+    for (guint a = 0; a < first->n_axes; a++) {
+        if (first->axes[a].loses)
+            begin.apart[begin.n_apart++] = first->axes[a].name;
+    }
+    flows[source] = begin;
+    for (guint n = source + 1; n < graph->nodes->len; n++) {
+        const CtNode *node = &node_at(graph, n)->node;
+        const CtStream *stream = NULL;
+        flows[n] = flow_in(graph, flows, n, &stream);
+        if (!flows[n].is_reached)
+            continue;
+        if (node->n_outputs == 0)
+            add_path(paths, first, stream, &flows[n], source, n, n_missing);
+        else
+            pass_node(&flows[n], &node->footprint, MAX(stream->ticks_per_sample, 1));
+    }
+}
+
+GArray *
+ct_footprints_new(const CtGraph *graph, gint64 n_missing)
+{
+    GArray *paths = g_array_new(FALSE, FALSE, sizeof(CtPathFootprint));
+    for (guint n = 0; n < graph->nodes->len; n++) {
+        const CtNode *node = &node_at(graph, n)->node;
+        const gint output = source_output(node);
+        if (output >= 0)
+            follow(paths, graph, n, &node->outputs[output], n_missing);
+    }
+    return paths;
+}

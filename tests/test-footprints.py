@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a plan says of latency, start-up and gaps, against what runs with gaps everywhere show."""
+import ctypes
+import pathlib
+import tempfile
+import unittest
+
+import numpy
+
+import pipeline
+import tap
+
+STATIONS = 3
+LANE = 1  # the station that misses samples
+folder = tempfile.TemporaryDirectory()
+DELAYS = pathlib.Path(folder.name) / "delays.npy"
+# Rows every 0.4 s of samples at 1 kHz, a shift of a sample every 40 ms or slower.
+numpy.save(DELAYS, numpy.cumsum(numpy.random.default_rng(5).integers(-10, 11, (400, STATIONS)),
+                                0) * 1e-3)
+
+FILTER_BANK = "f: {stage: fir, from: x, n_channels: 8, n_taps: 4}, s: {stage: fft, from: f}"
+# Of each graph, the nodes between the input x and y, and what of them counts what went into a sum.
+CHAINS = {
+    "window": ("y: {stage: fir, from: x, n_channels: 1, n_taps: 7}", None),
+    "decimation": ("y: {stage: fir, from: x, n_channels: 1, n_taps: 5, hop: 3}", None),
+    "hop beyond the window": ("y: {stage: fir, from: x, n_channels: 1, n_taps: 2, hop: 5}", None),
+    "oversampled": ("y: {stage: fir, from: x, n_channels: 8, n_taps: 4, hop: 4}", None),
+    "filter bank": (FILTER_BANK + ", y: {stage: power, from: s}", None),
+    "windows of windows": (
+        "f: {stage: fir, from: x, n_channels: 1, n_taps: 2, hop: 5}, "
+        "e: {stage: fft, from: f}, g: {stage: fir, from: e, n_channels: 1, n_taps: 3, hop: 2}, "
+        "y: {stage: fft, from: g, axis: time, length: 2, to: slow}", None),
+    "sum": ("y: {stage: integrate, from: x, length: 7}", "y.weights"),
+    "sum of every sample": ("y: {stage: integrate, from: x, length: 1}", "y.weights"),
+    "sum of powers": (
+        FILTER_BANK + ", p: {stage: power, from: s}, y: {stage: integrate, from: p, length: 5}",
+        "y.weights"),
+    "visibilities": (FILTER_BANK + ", y: {stage: correlate, from: s, integration: 4}",
+                     "y.weights"),
+    "constant delays": (
+        "d: {stage: delay, from: x, constant: [0 ms, 3 ms, -2 ms]}, "
+        "f: {stage: fir, from: d, n_channels: 4, n_taps: 2}, s: {stage: fft, from: f}, "
+        "y: {stage: power, from: s}", None),
+    "changing delays": (f"y: {{stage: delay, from: x, delays: {DELAYS}, step: 400 ms}}", None),
+    "two ways": (
+        "f: {stage: fir, from: x, n_channels: 1, n_taps: 3}, "
+        "g: {stage: fir, from: x, n_channels: 1, n_taps: 5}, "
+        "y: {stage: stack, from: [f, g], axis: way}", None),
+    "sums in a window": (
+        "f: {stage: integrate, from: x, length: 3}, "
+        "y: {stage: fir, from: f, n_channels: 1, n_taps: 4}", None),
+}
+
+
+def graph(chain, apart=True):
+    nodes, weights = CHAINS[chain]
+    loses = "loses: [station], " if apart else ""
+    counts = f", w: {{stage: output, from: {weights}}}" if weights else ""
+    return (f"stages: {{x: {{stage: input, layout: 'cf32[time station]', shape: [-1, {STATIONS}], "
+            f"{loses}sample_rate: 1 kHz, centre_frequency: 1 MHz}}, {nodes}, "
+            f"z: {{stage: output, from: y}}{counts}}}")
+
+
+def outputs(chain, apart=True):
+    """What pipeline.run takes: the axis of time, and the lanes."""
+    lanes = STATIONS if apart and chain != "visibilities" else 1
+    lanes *= 2 if chain == "two ways" else 1
+    return {name: (0, lanes) for name in ("z", "w")[:2 if CHAINS[chain][1] else 1]}
+
+
+def footprint(text, missing=1, variants=None):
+    paths = pipeline.plan(text, variants, missing)["footprints"]
+    return next(path for path in paths if path["sink"] == "z")
+
+
+class Gaps:
+    """A stream with gaps so far apart that each acts by itself, at every place modulo the hops."""
+
+    def __init__(self, said, length, everywhere):
+        reach = said["reach"] + said["step"] + length
+        spacing = -(-5 * reach // said["step"]) * said["step"] + 1
+        self.said = said
+        self.begins = spacing + spacing * numpy.arange(said["step"])
+        n = int(self.begins[-1] + 2 * spacing)
+        self.array = numpy.ones((n, STATIONS), numpy.complex64)
+        self.validity = numpy.ones((STATIONS, n), bool)
+        for begin in self.begins:
+            lanes = slice(None) if everywhere else LANE
+            self.validity[lanes, begin:begin + length] = False
+
+    def sum_of(self, values, start):
+        """What of [time] lies by each gap."""
+        ticks = start + numpy.arange(len(values)) * self.said["step"]
+        nearest = abs(ticks[:, None] - self.begins[None, :]).argmin(1)
+        return numpy.bincount(nearest, values, len(self.begins)).astype(int)
+
+
+class Footprints(unittest.TestCase):
+    def run_gaps(self, chain, length, everywhere=False, apart=True, variants=None):
+        """The prediction; invalid samples by each gap; of sums, those that lack terms, and the
+        terms."""
+        text = graph(chain, apart)
+        said = footprint(text, length, variants)
+        gaps = Gaps(said, length, everywhere or not apart)
+        takes = outputs(chain, apart)
+        lanes = takes["z"][1]
+        validity = gaps.validity if apart else gaps.validity[:1]
+        taken = pipeline.run(text, {"x": pipeline.Feed(gaps.array, 0, (997,), validity)}, takes,
+                             variants)
+        own = slice(LANE, None, STATIONS) if lanes > 1 else slice(None)
+        invalid = gaps.sum_of((~taken["z"].validity[own]).any(0), taken["z"].start)
+        if "w" not in takes:
+            return said, invalid, None, None
+        weights = taken["w"].array.reshape(len(taken["w"].array), -1).astype(int)
+        lack = (weights.max() - weights).max(1)[:-1]  # the last sum may be short
+        start = taken["w"].start
+        return said, invalid, gaps.sum_of(lack > 0, start), gaps.sum_of(lack, start)
+
+    def check(self, said, key, found, sharp=True):
+        least, most = said[key]
+        self.assertGreaterEqual(found.min(), least, key)
+        self.assertLessEqual(found.max(), most, key)
+        if said["exact"] and sharp:
+            self.assertEqual((found.min(), found.max()), (least, most), key)
+
+    def check_chain(self, chain, length, variants=None):
+        said, invalid, short, terms = self.run_gaps(chain, length, variants=variants)
+        if short is None and "terms" not in said:
+            self.check(said, "touched", invalid)
+        elif short is not None:
+            self.check(said, "touched", short)
+            self.check(said, "terms", terms)
+        said, invalid, _, _ = self.run_gaps(chain, length, True, variants=variants)
+        self.check(said, "lost", invalid, "delays" not in chain)
+
+    def test_chains(self):
+        inexact = {"changing delays", "two ways"}
+        for chain in CHAINS:
+            for length in (1, 2, 16, 40):
+                with self.subTest(chain, length=length):
+                    self.check_chain(chain, length)
+                    self.assertEqual(footprint(graph(chain))["exact"], chain not in inexact)
+
+    def test_fused(self):
+        """A variant over two nodes has the footprint of both."""
+        fused = "fused-" + pipeline.instruction_sets()[0]
+        for variants in {"f": fused, "s": fused}, {"f": "reference", "s": "reference"}:
+            for chain in "filter bank", "sum of powers", "visibilities":
+                with self.subTest(chain, variants=variants):
+                    self.check_chain(chain, 5, variants)
+
+    def test_lanes_that_delays_merge(self):
+        """Where the stations share their validity, a gap is moved by each one's delay."""
+        text = graph("constant delays", False)
+        self.assertFalse(footprint(text)["exact"])
+        said, invalid, _, _ = self.run_gaps("constant delays", 1, apart=False)
+        self.check(said, "touched", invalid)
+        self.check(said, "lost", invalid)
+
+    def test_lanes(self):
+        self.assertEqual(footprint(graph("filter bank"))["apart"], ["station"])
+        self.assertEqual(footprint(graph("filter bank", False))["apart"], [])
+        self.assertEqual(footprint(graph("visibilities"))["apart"], [])
+
+    def test_start_up(self):
+        """So many samples come before the first that counts; then one comes out for each step."""
+        for chain in CHAINS:
+            if chain == "two ways":
+                continue  # a stack has what one of the two gives, and calls the rest invalid
+            text = graph(chain)
+            said = footprint(text)
+            for wanted in 0, 1, 3:
+                n = said["start_up"] + wanted * said["step"]
+                if n == 0:
+                    continue
+                with self.subTest(chain, wanted=wanted):
+                    array = numpy.ones((n, STATIONS), numpy.complex64)
+                    taken = pipeline.run(text, {"x": pipeline.Feed(array)}, outputs(chain))
+                    got = taken["z"].array
+                    self.assertEqual(0 if got is None else len(got), wanted)
+
+    def test_latency(self):
+        """Sample by sample, the first output comes with the sample that the plan says."""
+        for chain in CHAINS:
+            with self.subTest(chain):
+                wait = footprint(graph(chain))["wait"]
+                self.assertEqual([self.first_output(chain, n) for n in (wait - 1, wait)],
+                                 [False, True])
+
+    def first_output(self, chain, n):
+        """Whether anything comes out after `n` samples."""
+        call, library = pipeline._call, pipeline._library
+        text = graph(chain).encode()
+        run = call("parse", text, len(text), b"test")
+        array = numpy.ones((n, STATIONS), numpy.complex64)
+        block = pipeline.Block()
+        try:
+            library.ct_pipeline_set_workers(run, 1)
+            call("start", run)
+            if n > 0:
+                call("feed", run, b"x", array.ctypes.data, n, None, None, None)
+            return bool(call("take", run, b"z", 0.3,
+                             ctypes.byref(block)))
+        finally:
+            library.ct_pipeline_free(run)
+
+    def test_figures(self):
+        said = pipeline.plan(graph("sum of powers"), missing=16)["footprints"][0]
+        self.assertEqual((said["source"], said["sink"], said["missing"]), ("x", "z", 16))
+        self.assertEqual((said["step"], said["reach"], said["history"]), (40, 64, 24))
+        self.assertEqual((said["touched"], said["terms"]), ([1, 2], [5, 6]))
+
+
+if __name__ == "__main__":
+    tap.main()
