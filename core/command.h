@@ -13,6 +13,7 @@ typedef struct {
 } CtCommand;
 
 extern const CtCommand ct_command_check;
+extern const CtCommand ct_command_costs;
 extern const CtCommand ct_command_inspect;
 extern const CtCommand ct_command_new_stage;
 extern const CtCommand ct_command_plan;

@@ -67,6 +67,8 @@ ct_machine_init(CtMachine *machine, guint n_workers)
         .cache_bytes = cache > 0 ? (gsize)cache : usual_cache,
         .memory_bytes = pages > 0 && page > 0 ? (gsize)pages * (gsize)page : 0,
         .bandwidth = usual_bandwidth,
+        .copy_to_device = host_copy_rate,
+        .copy_to_host = host_copy_rate,
         .no_device = "nobody has looked for any",
         .device_bytes = usual_device_bytes,
     };
@@ -170,9 +172,11 @@ ct_cost_copy_seconds(const CtMachine *machine, const CtLoad *load, gint from, gi
     const gboolean is_peer = from != CT_HOST && to != CT_HOST;
     if (is_peer && !(machine->are_peers && machine->are_peers((guint)from, (guint)to)))
         return HUGE_VAL;
+    const gdouble rate = is_peer           ? peer_copy_rate
+                         : from == CT_HOST ? told(machine->copy_to_device, host_copy_rate)
+                                           : told(machine->copy_to_host, host_copy_rate);
     /* In and out are the same bytes. */
-    return load->rate * load->bytes / 2 / (is_peer ? peer_copy_rate : host_copy_rate) +
-           launches(machine, load);
+    return load->rate * load->bytes / 2 / rate + launches(machine, load);
 }
 
 /* ---- what is kept busy ---- */

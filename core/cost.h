@@ -28,7 +28,9 @@ typedef struct {
     const CtDeviceInfo *devices; /* borrowed */
     int driver_version;          /* of the devices, 13000 for 13.0; 0: not known */
     const char *no_device;       /* why there is none */
-    gsize device_bytes;          /* that a firing on a device aims at, of its largest link */
+    gdouble copy_to_device;      /* bytes per second from the host */
+    gdouble copy_to_host;
+    gsize device_bytes; /* that a firing on a device aims at, of its largest link */
     /* Whether one device copies to another without the host; NULL: none does. */
     gboolean (*are_peers)(guint from, guint to);
 } CtMachine;
@@ -37,6 +39,8 @@ typedef struct {
  * graph has the same plan every time. It has no devices. `n_workers` 0: one for each processor that
  * this process may use. */
 void ct_machine_init(CtMachine *machine, guint n_workers);
+/* Those that are there; opens none. */
+void ct_machine_find_devices(CtMachine *machine);
 /* What makes hosts alike to the store: processor, caches and instruction sets, "AMD EPYC 9354, 1024
  * KiB L2, 32768 KiB L3, avx512"; and what machines do at a place: "NVIDIA H200, driver 13.0".
  * Interned. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What makes machines alike to the store of costs. */
+/* The machine's devices, and what makes machines alike to the store of costs. */
 #include "cost.h"
+#include "device.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,15 @@ ct_machine_host(void)
     append_cache(text, sysconf(_SC_LEVEL3_CACHE_SIZE), "L3");
     g_string_append(text, instruction_set());
     return g_intern_string(text->str);
+}
+
+void
+ct_machine_find_devices(CtMachine *machine)
+{
+    machine->n_devices = ct_devices(&machine->devices, &machine->no_device);
+    machine->are_peers = ct_device_are_peers;
+    if (machine->n_devices > 0)
+        ct_cuda_driver(NULL)->driver_version(&machine->driver_version);
 }
 
 const char *

@@ -9,8 +9,8 @@
 enum { EXIT_USAGE = 2 };
 
 static const CtCommand *const commands[] = {
-    &ct_command_run,    &ct_command_check,   &ct_command_plan,
-    &ct_command_verify, &ct_command_inspect, &ct_command_new_stage,
+    &ct_command_run,     &ct_command_check,     &ct_command_plan,  &ct_command_verify,
+    &ct_command_inspect, &ct_command_new_stage, &ct_command_costs,
 };
 
 static const CtCommand *
@@ -60,7 +60,8 @@ ct_command_parse(const CtCommand *command, const GOptionEntry *entries, int *arg
     if (n >= least && n <= most)
         return TRUE;
     g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "wants %s, but is given %d %s",
-                command->arguments, n, n == 1 ? "argument" : "arguments");
+                most > 0 ? command->arguments : "no argument", n,
+                n == 1 ? "argument" : "arguments");
     return FALSE;
 }
 

@@ -391,10 +391,7 @@ set_devices(CtMachine *machine, const CtPlanOptions *options)
         machine->no_device = "none is given";
         machine->are_peers = options->no_peers ? NULL : always_peers;
     } else {
-        machine->n_devices = ct_devices(&machine->devices, &machine->no_device);
-        machine->are_peers = ct_device_are_peers;
-        if (machine->n_devices > 0)
-            ct_cuda_driver(NULL)->driver_version(&machine->driver_version);
+        ct_machine_find_devices(machine);
     }
     if (options->device_bytes > 0)
         machine->device_bytes = options->device_bytes;

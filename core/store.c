@@ -405,3 +405,29 @@ ct_store_list_roofs(CtStore *store, GError **error)
     }
     return g_steal_pointer(&list);
 }
+
+/* ---- many at once ---- */
+
+static gboolean
+put_each(CtStore *store, const GPtrArray *measurements, const GPtrArray *roofs, GError **error)
+{
+    for (guint i = 0; measurements && i < measurements->len; i++)
+        if (!ct_store_put(store, g_ptr_array_index(measurements, i), error))
+            return FALSE;
+    for (guint i = 0; roofs && i < roofs->len; i++)
+        if (!ct_store_put_roof(store, g_ptr_array_index(roofs, i), error))
+            return FALSE;
+    return TRUE;
+}
+
+gboolean
+ct_store_put_all(CtStore *store, const GPtrArray *measurements, const GPtrArray *roofs,
+                 GError **error)
+{
+    if (!execute(store, "BEGIN IMMEDIATE", "written", error))
+        return FALSE;
+    if (put_each(store, measurements, roofs, error) && execute(store, "COMMIT", "written", error))
+        return TRUE;
+    execute(store, "ROLLBACK", "written", NULL);
+    return FALSE;
+}

@@ -73,6 +73,9 @@ GPtrArray *ct_store_list(CtStore *store, const char *const *stages, GError **err
 /* Forgets the measurements of these stages (NULL: all), and how many they were. */
 gboolean ct_store_forget(CtStore *store, const char *const *stages, guint *n, GError **error);
 
+/* Puts all of CtMeasurement and CtRoof (NULL: none), or none of them. */
+gboolean ct_store_put_all(CtStore *store, const GPtrArray *measurements, const GPtrArray *roofs,
+                          GError **error);
 gboolean ct_store_put_roof(CtStore *store, const CtRoof *roof, GError **error);
 /* Of CtRoof; NULL with an error. */
 GPtrArray *ct_store_list_roofs(CtStore *store, GError **error);

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The store of costs from the outside: the command that keeps it, and graphs that are planned by it."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import tap
+
+COMMAND = os.environ["CORNERTURN"]
+GRAPH = str(pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"]) / "pipelines" / "fx-correlator.yaml")
+
+
+def measurement(**changes):
+    return {"stages": "fir", "variant": "cpu", "row": "[...] -> [...]", "way": "",
+            "layouts": "cf32[time pol] -> cf32[time pol]", "lengths": "0 2 -> 0 2",
+            "parameters": "n_taps=16", "tuning": "", "machine": "abacus", "n_workers": 2,
+            "aim": 1048576, "code": "0123456789abcdef", "operations": 12.5, "bytes": 32,
+            "seconds": 1.5e-9, "spread": 0.02, "n_repetitions": 9, "time": 1700000000, **changes}
+
+
+class Costs(unittest.TestCase):
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.lines = os.path.join(self.folder.name, "costs.json")
+        self.store = os.path.join(self.folder.name, "cache", "costs.db")
+
+    def run_command(self, *arguments, **environment):
+        return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False,
+                              env={**os.environ, "CORNERTURN_COSTS": self.store, **environment})
+
+    def printed(self, *arguments, **environment):
+        result = self.run_command(*arguments, **environment)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def write_lines(self, *values):
+        pathlib.Path(self.lines).write_text("".join(json.dumps(value) + "\n" for value in values),
+                                            encoding="utf-8")
+
+    def test_list(self):
+        self.assertIn("0 measurements", self.printed("costs"))
+        self.assertFalse(os.path.exists(self.store))
+        self.write_lines(measurement(),
+                         measurement(tuning="tile=4", failure="too many\nregisters"),
+                         measurement(stages="fft", n_workers=0))
+        self.assertEqual(self.printed("costs", "--import", self.lines),
+                         "3 measurements and 0 roofs imported\n")
+        text = self.printed("costs")
+        self.assertIn("3 measurements, 1 of them failed", text)
+        self.assertIn("fir cpu\n    cf32[time pol] -> cf32[time pol]; 0 2 -> 0 2; n_taps=16\n", text)
+        self.assertIn("2 workers  1.5 ns a sample ±2.0%, 9 times  2023-11-1", text)
+        self.assertIn("failed: too many registers\n", text)
+        self.assertNotIn("fir", self.printed("costs", "--stage", "fft"))
+
+    def test_round_trip(self):
+        values = [measurement(), measurement(stages="fir+fft", failure="a \"quote\""),
+                  {"machine": "abacus", "roof": "bandwidth", "value": 0.5, "time": 12}]
+        self.write_lines(*values)
+        self.printed("costs", "--import", self.lines)
+        self.printed("costs", "--import", self.lines)
+        again = [json.loads(line) for line in self.printed("costs", "--export", "-").splitlines()]
+        self.assertCountEqual(again, values)
+        other = os.path.join(self.folder.name, "other.json")
+        self.printed("costs", "--stage", "fir", "--export", other)
+        self.assertEqual(len(pathlib.Path(other).read_text(encoding="utf-8").splitlines()), 2)
+        self.assertEqual(self.printed("costs", "--stage", "fir", "--forget"),
+                         "1 measurements forgotten\n")
+        self.assertIn("\n", self.printed("costs", "--forget"))
+        self.assertIn("0 measurements", self.printed("costs"))
+
+    def test_wrong_line_imports_nothing(self):
+        self.write_lines(measurement(), measurement(stages="fft", seconds="soon"))
+        result = self.run_command("costs", "--import", self.lines)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(f"{self.lines}:2: 'seconds' wants a number, 0 or more, but is given 'soon'",
+                      result.stderr)
+        self.assertIn("0 measurements", self.printed("costs"))
+
+    def test_roofs(self):
+        text = self.printed("costs", "--measure-roofs")
+        self.assertIn("bandwidth", text)
+        self.assertIn("peak baseline", text)
+        self.assertLessEqual(set(text.splitlines()), set(self.printed("costs").splitlines()))
+
+    def test_off(self):
+        result = self.run_command("costs", CORNERTURN_COSTS="off")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the store of costs is off", result.stderr)
+        self.assertIn("0 measurements", self.printed("costs", "--costs", self.store,
+                                                     CORNERTURN_COSTS="off"))
+
+    def test_several(self):
+        result = self.run_command("costs", "--forget", "--measure-roofs")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("wants one of --export, --import, --forget and --measure-roofs", result.stderr)
+
+    def test_damaged_store_keeps_no_graph_from_its_plan(self):
+        modelled = self.printed("plan", "--json", "--no-tuning", GRAPH)
+        os.makedirs(os.path.dirname(self.store))
+        pathlib.Path(self.store).write_text("no database\n" * 100, encoding="utf-8")
+        result = self.run_command("plan", "--json", GRAPH)
+        self.assertEqual((result.returncode, result.stdout), (0, modelled))
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertIn("cornerturn plan: the store of costs ", result.stderr)
+        self.assertIn("file is not a database", result.stderr)
+        self.assertIn("; costs are modelled", result.stderr)
+        self.assertEqual(self.printed("plan", "--json", "--no-tuning", GRAPH), modelled)
+
+
+if __name__ == "__main__":
+    tap.main()
