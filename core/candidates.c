@@ -693,6 +693,9 @@ run_search(Search *search, guint n, GError **error)
     gboolean fine = claim_fixed(search, error);
     for (guint i = 0; i < n && fine; i++)
         fine = find_options(search, i, g_ptr_array_index(reasons, i), error);
+    for (guint i = 0; i < n && fine && search->planner->options->default_layouts; i++)
+        fine = ct_default_orders(&node_at(search, i)->node, search->orders[i][FROM_WRITERS],
+                                 search->orders[i][FROM_READERS], error);
     gboolean changed = fine;
     for (guint sweep = 0; sweep < MAX_SWEEPS && changed; sweep++) {
         changed = FALSE;
@@ -731,7 +734,9 @@ ct_candidates_new(CtPlanner *planner, GError **error)
         for (guint side = 0; side < N_SIDES; side++)
             search.orders[i][side] = g_array_new(FALSE, FALSE, sizeof(CtLayout));
     }
-    const gboolean fine = run_search(&search, n, error);
+    const gboolean fine =
+        run_search(&search, n, error) &&
+        (!planner->options->default_layouts || ct_default_keep(candidates, planner->graph, error));
     search_clear(&search, n);
     return fine ? g_steal_pointer(&candidates) : NULL;
 }

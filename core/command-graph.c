@@ -14,6 +14,7 @@ typedef struct {
     char *duration;
     char *cache;
     int in_flight;
+    gboolean default_layouts;
     char *costs;
     gboolean no_tuning;
 } Given;
@@ -120,6 +121,8 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         {"cache", 0, 0, G_OPTION_ARG_STRING, &given.cache,
          "Keep what a firing reads and writes near so many bytes; half of L2 where left out",
          "SIZE"},
+        {"default-layouts", 0, 0, G_OPTION_ARG_NONE, &given.default_layouts,
+         "Plan each stage in the layouts of the published codes, for comparison", NULL},
         {"in-flight", 0, 0, G_OPTION_ARG_INT, &given.in_flight,
          "Blocks that a node of a device works on, or waits to, at once; 3 where left out", "N"},
         {"costs", 0, 0, G_OPTION_ARG_FILENAME, &given.costs,
@@ -169,6 +172,7 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         !apply_variants(pipeline, given.variants, error))
         return NULL;
     ct_pipeline_set_workers(pipeline, (guint)given.workers);
+    ct_pipeline_set_default_layouts(pipeline, given.default_layouts);
     ct_pipeline_set_in_flight(pipeline, (guint)given.in_flight);
     ct_pipeline_set_costs(pipeline, given.no_tuning ? "off" : given.costs);
     ct_pipeline_set_duration(pipeline, options->duration);

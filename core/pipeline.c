@@ -177,6 +177,12 @@ ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs)
 }
 
 void
+ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean default_layouts)
+{
+    pipeline->plan_options.default_layouts = default_layouts;
+}
+
+void
 ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples)
 {
     g_return_if_fail(n_samples > 0);

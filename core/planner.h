@@ -93,6 +93,14 @@ CtCandidates *ct_candidates_new(CtPlanner *planner, GError **error);
 void ct_candidates_free(CtCandidates *candidates);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtCandidates, ct_candidates_free)
 
+/* ---- the naive choice: default-layouts.c ---- */
+
+/* Adds the orders of the stage's default layouts, patterns of its inputs and outputs. */
+gboolean ct_default_orders(const CtNode *node, GArray *inputs, GArray *outputs, GError **error);
+/* Leaves, of each node whose stage has default layouts, the arrangements nearest to them at each
+ * place: those that turn round the fewest pairs of axes. Fused ones go. */
+gboolean ct_default_keep(CtCandidates *candidates, const CtGraph *graph, GError **error);
+
 /* ---- from layout to layout: bridge.c ---- */
 
 typedef struct {

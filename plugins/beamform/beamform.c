@@ -155,6 +155,8 @@ static const CtStage beamform = {
     .infer = infer,
     .operations = operations,
     .accuracy = accuracy,
+    .default_layouts = "any: [channel station time pol], [channel beam station] -> "
+                       "[beam channel time pol]",
     .accuracy_rule = "2 S u Σ|w||x| of S stations, u = 2⁻²⁴",
 };
 

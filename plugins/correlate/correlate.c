@@ -136,6 +136,8 @@ static const CtStage correlate = {
     .infer = infer,
     .operations = operations,
     .accuracy = accuracy,
+    .default_layouts = "any: [channel station time pol] -> [time baseline channel pol pol'], "
+                       "[time baseline channel pol pol']",
     .accuracy_rule =
         "(2·128 + T/128) u Σ|x||y|, of the largest, an auto's, u = 2⁻²⁴ (2⁻⁵³ of double "
         "precision); of integers nothing; weights are exact",

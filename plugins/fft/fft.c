@@ -273,6 +273,7 @@ static const CtStage fft = {
     .infer = infer,
     .operations = operations,
     .accuracy = accuracy,
+    .default_layouts = "[time pol station phase] -> [time pol station channel]",
     .accuracy_rule = "7 log2(n) u |y|, of the largest |y|, u = 2⁻²⁴ (2⁻⁵³ of double precision)",
 };
 

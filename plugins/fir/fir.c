@@ -106,6 +106,7 @@ static const CtStage fir = {
     .infer = infer,
     .operations = operations,
     .accuracy = accuracy,
+    .default_layouts = "any: [time station pol] -> [time pol station phase]",
     .accuracy_rule = "(n_taps + 2) u Σ|h| |x|, u = 2⁻²⁴",
 };
 

@@ -48,6 +48,9 @@ CT_EXPORT void ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks);
 /* The store of measured costs that the plan goes by: a file, or "off": the plan follows the model
  * alone. NULL: the one in CORNERTURN_COSTS, or the user's cache. */
 CT_EXPORT void ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs);
+/* Plan each stage in the layouts that published codes have for it, as near as its variants come to
+ * them, and none fused: what a tuned plan is compared with. */
+CT_EXPORT void ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean default_layouts);
 /* The plan's description says what the loss of so many samples in a row touches; else of one. */
 CT_EXPORT void ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples);
 /* Sources end after so many seconds of stream; 0: at their own end. */

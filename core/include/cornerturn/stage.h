@@ -143,6 +143,10 @@ struct CtStage {
      * judges. NULL: elements are only moved, and as good as they come. */
     void (*accuracy)(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs);
     const char *accuracy_rule; /* `error` in a formula: "(n_taps + 1) u Σ|h| |x|, u = 2⁻²⁴" */
+
+    /* The layouts that the field's published codes have for it, as a row of a variant has them
+     * (CtRow); NULL: none that is known. For --default-layouts, which compares with them. */
+    const char *default_layouts;
 };
 
 /* ---- variants ---- */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --default-layouts: every stage in the layouts that the published codes have for it, each by
+ * itself, so that a plan can be compared with the naive one. */
+#include "planner.h"
+
+/* The layouts of the node's stage; none, where it has none. */
+static gboolean
+default_row(const CtNode *node, CtRowPatterns *row, GError **error)
+{
+    *row = (CtRowPatterns){0};
+    if (!node->stage->default_layouts || ct_row_parse(row, node->stage->default_layouts, error))
+        return TRUE;
+    g_prefix_error(error, "the plugin of stage '%s' is at fault: ", node->stage->name);
+    return FALSE;
+}
+
+/* The pattern of a port: a CT_PORT_MANY input has one for all. */
+static const CtLayout *
+pattern_at(const CtLayout *patterns, guint n, guint port)
+{
+    return n > 0 ? &patterns[MIN(port, n - 1)] : NULL;
+}
+
+gboolean
+ct_default_orders(const CtNode *node, GArray *inputs, GArray *outputs, GError **error)
+{
+    CtRowPatterns row;
+    if (!default_row(node, &row, error))
+        return FALSE;
+    g_array_append_vals(inputs, row.inputs, row.n_inputs);
+    g_array_append_vals(outputs, row.outputs, row.n_outputs);
+    return TRUE;
+}
+
+/* Pairs of axes that stand the other way round than in the pattern, and what is cut out of axes. */
+static guint
+distance_at_port(const CtLayout *layout, const CtLayout *pattern)
+{
+    guint distance = 0;
+    for (guint a = 0; a < layout->n_axes; a++) {
+        if (layout->axes[a].count > 0) {
+            distance++;
+            continue;
+        }
+        const gint first = ct_layout_axis(pattern, layout->axes[a].name);
+        for (guint b = a + 1; b < layout->n_axes; b++) {
+            const gint second = ct_layout_axis(pattern, layout->axes[b].name);
+            distance += layout->axes[b].count == 0 && first >= 0 && second >= 0 && second < first;
+        }
+    }
+    return distance;
+}
+
+static guint
+distance_of(const CtArrangement *arrangement, const CtNode *node, const CtRowPatterns *row)
+{
+    guint distance = 0;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtLayout *pattern = pattern_at(row->inputs, row->n_inputs, i);
+        distance += pattern ? distance_at_port(&arrangement->inputs[i], pattern) : 0;
+    }
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtLayout *pattern = pattern_at(row->outputs, row->n_outputs, o);
+        distance += pattern ? distance_at_port(&arrangement->outputs[o], pattern) : 0;
+    }
+    return distance;
+}
+
+/* What is slow but obviously right comes only where there is nothing else. */
+static gboolean
+is_reference(const CtArrangement *arrangement)
+{
+    return arrangement->variant->backend == CT_REFERENCE;
+}
+
+/* Whether `other` would be taken at the same place in the stead of `arrangement`. */
+static gboolean
+is_nearer(const CtArrangement *other, const CtArrangement *arrangement, const CtNode *node,
+          const CtRowPatterns *row)
+{
+    if (other->n_nodes > 1 || other->place != arrangement->place)
+        return FALSE;
+    if (is_reference(other) != is_reference(arrangement))
+        return is_reference(arrangement);
+    return distance_of(other, node, row) < distance_of(arrangement, node, row);
+}
+
+static void
+drop(CtCandidates *candidates, const CtArrangement *arrangement)
+{
+    for (guint k = 0; k < arrangement->n_nodes; k++)
+        g_ptr_array_remove(candidates->nodes[arrangement->nodes[k]], (gpointer)arrangement);
+}
+
+gboolean
+ct_default_keep(CtCandidates *candidates, const CtGraph *graph, GError **error)
+{
+    for (guint n = 0; n < candidates->n_nodes; n++) {
+        const CtNode *node = &((const CtGraphNode *)g_ptr_array_index(graph->nodes, n))->node;
+        CtRowPatterns row;
+        if (!default_row(node, &row, error))
+            return FALSE;
+        if (!node->stage->default_layouts)
+            continue;
+        GPtrArray *own = candidates->nodes[n];
+        g_autoptr(GPtrArray) far = g_ptr_array_new();
+        for (guint i = 0; i < own->len; i++) {
+            const CtArrangement *arrangement = g_ptr_array_index(own, i);
+            gboolean keeps = arrangement->n_nodes == 1;
+            for (guint k = 0; k < own->len && keeps; k++)
+                keeps = !is_nearer(g_ptr_array_index(own, k), arrangement, node, &row);
+            if (!keeps)
+                g_ptr_array_add(far, (gpointer)arrangement);
+        }
+        for (guint i = 0; i < far->len; i++)
+            drop(candidates, g_ptr_array_index(far, i));
+    }
+    return TRUE;
+}
