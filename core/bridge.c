@@ -127,22 +127,26 @@ may_insert(const CtPlanner *planner, const CtStage *stage, const CtVariant *vari
     return TRUE;
 }
 
-/* One stage from `from` to `to` by its cheapest variant; HUGE_VAL where it has none for it. */
-static void
-find_step(CtBridgeStep *step, CtPlanner *planner, CtBridgeKind kind, const CtStream *stream,
-          const CtSpot *from, const CtSpot *to)
+/* Ways from somewhere to somewhere that are kept, none within another. */
+enum { MAX_WAYS = 6 };
+
+/* One stage from `from` to `to`, by each of its variants that another is not within; returns how
+ * many. */
+static guint
+find_steps(CtBridgeStep steps[MAX_WAYS], CtPlanner *planner, CtBridgeKind kind,
+           const CtStream *stream, const CtSpot *from, const CtSpot *to)
 {
     const gboolean is_copy = kind == CT_BRIDGE_COPY;
-    *step = (CtBridgeStep){.to = *to, .price = {.seconds = HUGE_VAL}};
-    step->stage = planner->bridges[kind];
-    step->place = is_copy && from->place == CT_HOST ? to->place : from->place;
-    if (!step->stage)
-        return;
+    CtBridgeStep step = {.stage = planner->bridges[kind],
+                         .place = is_copy && from->place == CT_HOST ? to->place : from->place,
+                         .to = *to};
+    if (!step.stage)
+        return 0;
     CtStream before = *stream, after = *stream;
     before.type = ct_layout_stream_type(&from->layout);
     after.type = ct_layout_stream_type(&to->layout);
-    const CtNode node = {.name = step->stage->name,
-                         .stage = step->stage,
+    const CtNode node = {.name = step.stage->name,
+                         .stage = step.stage,
                          .n_inputs = 1,
                          .inputs = &before,
                          .n_outputs = 1,
@@ -150,39 +154,51 @@ find_step(CtBridgeStep *step, CtPlanner *planner, CtBridgeKind kind, const CtStr
                          .footprint = {CT_FOOTPRINT_WINDOW, 1, 1, 0, CT_LANES_ALL}};
     const CtRowPort ports[] = {{"in", &before, NULL}, {"out", &after, &to->layout}};
     const CtRowPorts row_ports = {1, 1, ports};
-    ct_load_init(&step->load, &node, 1, &from->layout, &to->layout);
+    ct_load_init(&step.load, &node, 1, &from->layout, &to->layout);
 
-    const GPtrArray *variants = ct_registry_variants(planner->registry, step->stage->name);
+    guint n = 0;
+    const GPtrArray *variants = ct_registry_variants(planner->registry, step.stage->name);
     for (guint i = 0; i < variants->len; i++) {
-        const CtVariant *variant = g_ptr_array_index(variants, i);
-        if (!may_insert(planner, step->stage, variant, step->place))
+        step.variant = g_ptr_array_index(variants, i);
+        if (!may_insert(planner, step.stage, step.variant, step.place))
             continue;
-        for (const CtRow *row = variant->rows; row && row->layouts; row++) {
-            const CtPriced what = {.variant = variant,
-                                   .row = row,
+        for (step.row = step.variant->rows; step.row && step.row->layouts; step.row++) {
+            const CtPriced what = {.variant = step.variant,
+                                   .row = step.row,
                                    .nodes = &node,
                                    .n_nodes = 1,
                                    .inputs = &from->layout,
                                    .outputs = &to->layout,
-                                   .load = &step->load,
+                                   .load = &step.load,
                                    .from = from->place,
                                    .to = to->place};
-            CtPrice price;
-            ct_price_find(planner->prices, &what, &price);
-            const CtRowPatterns *patterns = ct_planner_row(planner, variant, row, NULL);
+            const CtRowPatterns *patterns = ct_planner_row(planner, step.variant, step.row, NULL);
             /* To a copy between places, all layouts are bytes. */
-            if (price.seconds >= step->price.seconds || !patterns ||
-                (!is_copy && !leads(patterns, &row_ports, &from->layout, &to->layout)))
+            if (!patterns || (!is_copy && !leads(patterns, &row_ports, &from->layout, &to->layout)))
                 continue;
-            step->variant = variant;
-            step->row = row;
-            step->price = price;
+            ct_price_find(planner->prices, &what, &step.price);
+            if (step.price.seconds == HUGE_VAL)
+                continue;
             if (is_copy)
-                ct_cost_init_copy(&step->cost, from->place, to->place, price.seconds);
+                ct_cost_init_copy(&step.cost, from->place, to->place, step.price.seconds);
             else
-                ct_cost_init(&step->cost, &planner->machine, variant, step->place, price.seconds);
+                ct_cost_init(&step.cost, &planner->machine, step.variant, step.place,
+                             step.price.seconds);
+            guint n_kept = 0;
+            gboolean is_needed = n < MAX_WAYS;
+            for (guint k = 0; k < n && is_needed; k++)
+                is_needed = !ct_cost_within(&steps[k].cost, &step.cost);
+            for (guint k = 0; k < n && is_needed; k++) {
+                if (!ct_cost_within(&step.cost, &steps[k].cost))
+                    steps[n_kept++] = steps[k];
+            }
+            if (is_needed) {
+                steps[n_kept++] = step;
+                n = n_kept;
+            }
         }
     }
+    return n;
 }
 
 /* ---- all orders of the steps ---- */
@@ -203,11 +219,7 @@ typedef struct {
     gint places[N_PLACES];
     CtLayout layouts[2][2]; /* [is_turned][is_converted] */
     gboolean exists[2][2];
-    /* Of each state, the cheapest way there. */
-    gdouble seconds[N_STATES];
-    guint n_steps[N_STATES];
-    guint before[N_STATES];
-    CtBridgeStep steps[N_STATES]; /* the last one */
+    GArray *bridges[N_STATES]; /* of CtBridge: the ways there, none within another; NULL: none */
 } Ways;
 
 /* No step leads to a smaller number. */
@@ -229,7 +241,26 @@ spot_of(const Ways *ways, State state)
     return (CtSpot){ways->layouts[state.is_turned][state.is_converted], ways->places[state.at]};
 }
 
-/* Goes on from one state to another where that is cheaper than what leads there. */
+/* Keeps it, unless another is within it; of equal ones the first. */
+static void
+keep_bridge(Ways *ways, guint state, const CtBridge *bridge)
+{
+    if (!ways->bridges[state])
+        ways->bridges[state] = g_array_new(FALSE, FALSE, sizeof(CtBridge));
+    GArray *bridges = ways->bridges[state];
+    for (guint i = 0; i < bridges->len; i++) {
+        if (ct_cost_within(&g_array_index(bridges, CtBridge, i).cost, &bridge->cost))
+            return;
+    }
+    for (guint i = bridges->len; i-- > 0;) {
+        if (ct_cost_within(&bridge->cost, &g_array_index(bridges, CtBridge, i).cost))
+            g_array_remove_index(bridges, i);
+    }
+    if (bridges->len < MAX_WAYS)
+        g_array_append_vals(bridges, bridge, 1);
+}
+
+/* Goes on from one state to another, by all ways to the first. */
 static void
 go_on(Ways *ways, CtBridgeKind kind, State from, State to)
 {
@@ -237,24 +268,26 @@ go_on(Ways *ways, CtBridgeKind kind, State from, State to)
     if (!ways->exists[to.is_turned][to.is_converted])
         return;
     const CtSpot here = spot_of(ways, from), there = spot_of(ways, to);
-    CtBridgeStep step;
-    find_step(&step, ways->planner, kind, ways->stream, &here, &there);
-    if (ways->seconds[a] + step.price.seconds >= ways->seconds[b])
-        return;
-    ways->seconds[b] = ways->seconds[a] + step.price.seconds;
-    ways->n_steps[b] = ways->n_steps[a] + 1;
-    ways->before[b] = a;
-    ways->steps[b] = step;
+    CtBridgeStep steps[MAX_WAYS];
+    const guint n_steps = find_steps(steps, ways->planner, kind, ways->stream, &here, &there);
+    for (guint i = 0; i < ways->bridges[a]->len; i++) {
+        for (guint s = 0; s < n_steps; s++) {
+            CtBridge bridge = g_array_index(ways->bridges[a], CtBridge, i);
+            bridge.steps[bridge.n_steps++] = steps[s];
+            ct_cost_add(&bridge.cost, &steps[s].cost);
+            keep_bridge(ways, b, &bridge);
+        }
+    }
 }
 
 static void
 find_ways(Ways *ways, State end)
 {
-    for (guint s = 0; s < N_STATES; s++)
-        ways->seconds[s] = s == 0 ? 0 : HUGE_VAL;
+    const CtBridge none = {0};
+    keep_bridge(ways, 0, &none);
     for (guint s = 0; s < number_of(end); s++) {
         const State here = state_of(s);
-        if (ways->seconds[s] == HUGE_VAL)
+        if (!ways->bridges[s])
             continue;
         if (end.is_converted && !here.is_converted)
             go_on(ways, CT_BRIDGE_CONVERT, here, (State){here.at, here.is_turned, TRUE});
@@ -280,13 +313,14 @@ set_places(Ways *ways, gint from, gint to)
     ways->places[ways->n_places++] = to;
 }
 
-void
-ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, const CtSpot *from,
-               const CtSpot *to)
+GArray *
+ct_bridges_new(CtPlanner *planner, const CtStream *stream, const CtSpot *from, const CtSpot *to)
 {
-    *bridge = (CtBridge){0};
-    if (ct_spot_same_memory(from, to, stream))
-        return;
+    GArray *bridges = g_array_new(FALSE, FALSE, sizeof(CtBridge));
+    if (ct_spot_same_memory(from, to, stream)) {
+        const CtBridge none = {0};
+        return g_array_append_val(bridges, none);
+    }
     const CtType before = ct_layout_stream_type(&from->layout);
     const CtType after = ct_layout_stream_type(&to->layout);
     Ways ways = {.planner = planner, .stream = stream};
@@ -300,12 +334,12 @@ ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream, con
                            !ct_layout_same_memory(&ways.layouts[FALSE][TRUE], &to->layout, stream);
     const State end = {ways.n_places - 1, turns, before != after};
     find_ways(&ways, end);
-
-    bridge->seconds = ways.seconds[number_of(end)];
-    if (bridge->seconds == HUGE_VAL)
-        return;
-    bridge->n_steps = ways.n_steps[number_of(end)];
-    guint at = number_of(end);
-    for (guint s = bridge->n_steps; s-- > 0; at = ways.before[at])
-        bridge->steps[s] = ways.steps[at];
+    const GArray *found = ways.bridges[number_of(end)];
+    if (found)
+        g_array_append_vals(bridges, found->data, found->len);
+    for (guint s = 0; s < N_STATES; s++) {
+        if (ways.bridges[s])
+            g_array_unref(ways.bridges[s]);
+    }
+    return bridges;
 }

@@ -233,6 +233,8 @@ find_price(const Search *search, const Option *option, CtOffer *offer, const CtL
                            .from = option->place,
                            .to = option->place};
     ct_price_find(search->planner->prices, &what, &offer->price);
+    ct_cost_init(&offer->cost, &search->planner->machine, offer->variant, option->place,
+                 offer->price.seconds);
 }
 
 /* Adds the variant's row to the options, where it can be bound to the streams. Preferences never
@@ -286,11 +288,14 @@ surroundings(const Search *search, const Option *option)
         CtSpot turned = here;
         for (guint a = 0; a < layout->n_axes; a++)
             turned.layout.axes[a] = layout->axes[layout->n_axes - 1 - a];
-        CtBridge bridge;
-        if (layout->n_axes > 0) {
-            ct_bridge_find(&bridge, search->planner, option->ports[p].stream, &here, &turned);
-            sum += bridge.seconds;
-        }
+        if (layout->n_axes == 0)
+            continue;
+        g_autoptr(GArray) bridges =
+            ct_bridges_new(search->planner, option->ports[p].stream, &here, &turned);
+        gdouble least = HUGE_VAL;
+        for (guint i = 0; i < bridges->len; i++)
+            least = MIN(least, ct_cost_longest(&g_array_index(bridges, CtBridge, i).cost));
+        sum += least;
     }
     return sum;
 }
@@ -529,8 +534,7 @@ take_offers(const Search *search, const Option *option, CtArrangement *arrangeme
     arrangement->variant = best->variant;
     arrangement->row = best->row;
     arrangement->price = best->price;
-    ct_cost_init(&arrangement->cost, &search->planner->machine, best->variant, option->place,
-                 best->price.seconds);
+    arrangement->cost = best->cost;
 }
 
 /* Keeps it, or adds its variants to what has the same layouts. */

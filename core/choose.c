@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The choice of an arrangement for every node, so that all of them and what must stand between them
- * cost the least.
+ * keep nothing busy longer than they must.
  *
- * Each node is a variable whose choices are its arrangements; an arrangement over several nodes is
- * a choice of each of them, and its pairs forbid that it be chosen for some only. A link with one
- * reader is a pair, at the cost of the bridge between the two spots: layouts and places. Readers of
- * one output share what is inserted: the outlet becomes a variable of its own, whose choices are
- * the sets of spots that are made. The writer pays for the set, and a reader may only have a spot
- * that is in it. */
-#include "planner.h"
-#include "solve.h"
+ * Each node is a variable whose choices are its arrangements, and the variants that offer one are
+ * the ways to have it; an arrangement over several nodes is a choice of each of them, and its pairs
+ * forbid that it be chosen for some only. A link with one reader is a pair, at the cost of the
+ * bridges between the two spots: layouts and places. Outlets with several readers are in
+ * choose-fan.c. */
+#include "choose-private.h"
 
 #include <math.h>
-
-/* Of an outlet: beyond so many sets of spots, larger ones are left out; beyond so many spots, its
- * readers are looked at one by one. */
-enum { MAX_SETS = 512, MAX_SPOTS = 64 };
 
 static void
 outlet_free(gpointer data)
@@ -61,29 +55,124 @@ ct_outlets_new(const CtGraph *graph)
     return outlets;
 }
 
-typedef struct {
-    CtPlanner *planner;
-    const CtCandidates *candidates;
-    CtSolver *solver; /* its first variables are the graph's nodes */
-} Choice;
-
 static const CtGraphNode *
-node_at(const Choice *choice, guint i)
+node_at(const CtProblem *problem, guint i)
 {
-    return g_ptr_array_index(choice->planner->graph->nodes, i);
+    return g_ptr_array_index(problem->planner->graph->nodes, i);
 }
 
-static guint
-n_arrangements(const Choice *choice, guint node)
+guint
+ct_problem_n_choices(const CtProblem *problem, guint node)
 {
-    return choice->candidates->nodes[node]->len;
+    return problem->candidates->nodes[node]->len;
 }
 
 static const CtArrangement *
-arrangement_at(const Choice *choice, guint node, guint i)
+arrangement_at(const CtProblem *problem, guint node, guint i)
 {
-    return g_ptr_array_index(choice->candidates->nodes[node], i);
+    return g_ptr_array_index(problem->candidates->nodes[node], i);
 }
+
+/* ---- costs ---- */
+
+/* Finds what may be kept busy: of devices that nothing can run on, nothing is. */
+static void
+find_components(CtProblem *problem)
+{
+    const CtMachine *machine = &problem->planner->machine;
+    problem->components = g_new(gint, ct_n_resources(machine));
+    for (guint r = 0; r < ct_n_resources(machine); r++)
+        problem->components[r] = -1;
+    guint n_devices = 0;
+    for (guint i = 0; i < problem->candidates->all->len; i++) {
+        const CtArrangement *arrangement = g_ptr_array_index(problem->candidates->all, i);
+        gint *first = &problem->components[ct_resource(arrangement->place, CT_QUEUE_COMPUTE)];
+        n_devices += arrangement->place != CT_HOST && *first < 0;
+        *first = 0;
+    }
+    for (gint d = 0; d < (gint)machine->n_devices; d++) {
+        gint *of_device = &problem->components[ct_resource(d, CT_QUEUE_COMPUTE)];
+        if (*of_device < 0)
+            continue;
+        for (guint kind = 0; kind < CT_N_QUEUE_KINDS; kind++)
+            of_device[kind] = kind == CT_QUEUE_TO_PEER && n_devices < 2 ? -1 : 0;
+    }
+    problem->components[ct_resource(CT_HOST, CT_QUEUE_COMPUTE)] = 0;
+    for (guint r = 0; r < ct_n_resources(machine); r++) {
+        if (problem->components[r] >= 0)
+            problem->components[r] = (gint)problem->n_sums++;
+    }
+}
+
+void
+ct_problem_add(const CtProblem *problem, gdouble *vector, const CtCost *cost)
+{
+    for (guint p = 0; p < cost->n_parts; p++) {
+        const gint component = problem->components[cost->parts[p].resource];
+        g_assert(component >= 0);
+        vector[component] += cost->parts[p].seconds;
+    }
+    vector[problem->n_sums] = MAX(vector[problem->n_sums], cost->alone);
+}
+
+static void
+add_cost(CtProblem *problem, const CtCost *cost)
+{
+    g_autofree gdouble *vector = g_new0(gdouble, problem->n_sums + 1);
+    ct_problem_add(problem, vector, cost);
+    ct_solver_add_vector(problem->solver, vector);
+}
+
+/* ---- nodes ---- */
+
+/* Whether none of the offers before the `i`th, which are cheaper, is within it. */
+static gboolean
+is_offered(const CtArrangement *arrangement, guint i)
+{
+    const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, i);
+    for (guint k = 0; k < i; k++) {
+        if (ct_cost_within(&g_array_index(arrangement->offers, CtOffer, k).cost, &offer->cost))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static guint
+add_offers(CtProblem *problem, const CtArrangement *arrangement)
+{
+    const guint cell = ct_solver_add_cell(problem->solver);
+    for (guint i = 0; i < arrangement->offers->len; i++) {
+        if (is_offered(arrangement, i))
+            add_cost(problem, &g_array_index(arrangement->offers, CtOffer, i).cost);
+    }
+    return cell;
+}
+
+/* The offer that is the `way`th of the cell. */
+static const CtOffer *
+offer_of(const CtArrangement *arrangement, guint way)
+{
+    guint i = 0;
+    for (guint n = 0; !is_offered(arrangement, i) || n++ < way; i++)
+        ;
+    return &g_array_index(arrangement->offers, CtOffer, i);
+}
+
+static void
+add_nodes(CtProblem *problem)
+{
+    for (guint n = 0; n < problem->candidates->n_nodes; n++) {
+        const guint n_choices = ct_problem_n_choices(problem, n);
+        g_autofree guint *cells = g_new(guint, n_choices + 1);
+        for (guint i = 0; i < n_choices; i++) {
+            const CtArrangement *arrangement = arrangement_at(problem, n, i);
+            cells[i] = arrangement->nodes[0] == n ? add_offers(problem, arrangement) : CT_CELL_FREE;
+        }
+        ct_solver_add_variable(problem->solver, n_choices, cells);
+    }
+}
+
+/* ---- links ---- */
 
 /* What node `node` writes, FALSE where the output stays inside the arrangement. */
 static gboolean
@@ -125,11 +214,11 @@ spot_index(GArray *spots, const CtSpot *spot)
 
 /* Indices in `spots` of what each arrangement of a node has at a port; −1: nothing there. */
 static gint *
-port_indices(const Choice *choice, guint node, guint port, gboolean writes, GArray *spots)
+port_indices(const CtProblem *problem, guint node, guint port, gboolean writes, GArray *spots)
 {
-    gint *indices = g_new(gint, n_arrangements(choice, node) + 1);
-    for (guint i = 0; i < n_arrangements(choice, node); i++) {
-        const CtArrangement *arrangement = arrangement_at(choice, node, i);
+    gint *indices = g_new(gint, ct_problem_n_choices(problem, node) + 1);
+    for (guint i = 0; i < ct_problem_n_choices(problem, node); i++) {
+        const CtArrangement *arrangement = arrangement_at(problem, node, i);
         CtSpot spot;
         const gboolean there = writes ? written(arrangement, node, port, &spot)
                                       : wanted(arrangement, node, port, &spot);
@@ -138,251 +227,149 @@ port_indices(const Choice *choice, guint node, guint port, gboolean writes, GArr
     return indices;
 }
 
-/* Bridges [written][wanted]. */
-static CtBridge *
-find_bridges(const Choice *choice, const CtStream *stream, const GArray *from, const GArray *to)
-{
-    CtBridge *bridges = g_new(CtBridge, (gsize)from->len * to->len + 1);
-    for (guint w = 0; w < from->len; w++) {
-        for (guint r = 0; r < to->len; r++)
-            ct_bridge_find(&bridges[w * to->len + r], choice->planner, stream, spot_at(from, w),
-                           spot_at(to, r));
-    }
-    return bridges;
-}
-
-/* A reader by itself: the bridge, or nothing inside an arrangement of both nodes. */
 static void
-add_link(Choice *choice, const CtOutlet *outlet, const CtPlanReader *reader)
+junction_free(gpointer data)
 {
-    const CtStream *stream = &node_at(choice, outlet->node)->node.outputs[outlet->port];
-    g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtSpot));
-    g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtSpot));
-    g_autofree gint *writes = port_indices(choice, outlet->node, outlet->port, TRUE, from);
-    g_autofree gint *reads = port_indices(choice, reader->node, reader->port, FALSE, to);
-    g_autofree CtBridge *bridges = find_bridges(choice, stream, from, to);
-
-    const guint n_writes = n_arrangements(choice, outlet->node);
-    const guint n_reads = n_arrangements(choice, reader->node);
-    gdouble *costs = g_new(gdouble, (gsize)n_writes * n_reads);
-    for (guint w = 0; w < n_writes; w++) {
-        for (guint r = 0; r < n_reads; r++) {
-            gdouble *cost = &costs[w * n_reads + r];
-            if (writes[w] >= 0 && reads[r] >= 0)
-                *cost = bridges[writes[w] * to->len + reads[r]].seconds;
-            else
-                *cost = arrangement_at(choice, outlet->node, w) ==
-                                arrangement_at(choice, reader->node, r)
-                            ? 0
-                            : HUGE_VAL;
-        }
-    }
-    ct_solver_add_pair(choice->solver, outlet->node, reader->node, costs);
+    CtJunction *junction = data;
+    for (guint b = 0; b < junction->from->len * junction->to->len; b++)
+        g_array_unref(junction->bridges[b]);
+    g_free(junction->bridges);
+    g_array_unref(junction->from);
+    g_array_unref(junction->to);
+    g_free(junction->writes);
+    g_ptr_array_unref(junction->reads);
+    if (junction->sets)
+        g_array_unref(junction->sets);
+    g_free(junction);
 }
 
-/* The sets of spots, as bits, that an outlet may be had in: those that some reader cannot do
- * without, and with them any of the others, the fewest first, and all. *complete tells whether
- * there are no further sets. */
-static GArray *
-list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
+static CtJunction *
+junction_new(const CtProblem *problem, const CtOutlet *outlet)
 {
-    guint others[MAX_SPOTS];
-    guint n_others = 0;
-    for (guint i = 0; i < n; i++) {
-        if (!(needed >> i & 1))
-            others[n_others++] = i;
+    CtJunction *junction = g_new0(CtJunction, 1);
+    junction->outlet = outlet;
+    junction->stream = &node_at(problem, outlet->node)->node.outputs[outlet->port];
+    junction->from = g_array_new(FALSE, FALSE, sizeof(CtSpot));
+    junction->to = g_array_new(FALSE, FALSE, sizeof(CtSpot));
+    junction->writes = port_indices(problem, outlet->node, outlet->port, TRUE, junction->from);
+    junction->reads = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < outlet->readers->len; i++) {
+        const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
+        g_ptr_array_add(junction->reads,
+                        port_indices(problem, reader->node, reader->port, FALSE, junction->to));
     }
-    GArray *sets = g_array_new(FALSE, FALSE, sizeof(guint64));
-    *complete = TRUE;
-    for (guint size = needed ? 0 : 1; size <= MIN(n_others, largest); size++) {
-        gdouble count = 1;
-        for (guint k = 0; k < size; k++)
-            count = count * (n_others - k) / (k + 1);
-        if (sets->len + count > MAX_SETS) {
-            const guint64 all = n < 64 ? (G_GUINT64_CONSTANT(1) << n) - 1 : G_MAXUINT64;
-            g_array_append_val(sets, all);
-            *complete = FALSE;
-            break;
-        }
-        guint chosen[MAX_SPOTS];
-        for (guint k = 0; k < size; k++)
-            chosen[k] = k;
-        for (gboolean more = TRUE; more;) {
-            guint64 set = needed;
-            for (guint k = 0; k < size; k++)
-                set |= G_GUINT64_CONSTANT(1) << others[chosen[k]];
-            g_array_append_val(sets, set);
-            guint k = size;
-            while (k > 0 && chosen[k - 1] == n_others - size + k - 1)
-                k--;
-            more = k > 0;
-            if (more) {
-                chosen[k - 1]++;
-                for (; k < size; k++)
-                    chosen[k] = chosen[k - 1] + 1;
-            }
-        }
-    }
-    return sets;
+    const guint n_from = junction->from->len, n_to = junction->to->len;
+    junction->bridges = g_new(GArray *, (gsize)n_from * n_to + 1);
+    for (guint b = 0; b < n_from * n_to; b++)
+        junction->bridges[b] =
+            ct_bridges_new(problem->planner, junction->stream, spot_at(junction->from, b / n_to),
+                           spot_at(junction->to, b % n_to));
+    junction->is_whole = TRUE;
+    return junction;
 }
 
-/* The steps of the bridges from one spot, each known by what it makes: a step that several bridges
- * have is made once. */
-typedef struct {
-    guint n_made;
-    guint *makes; /* [bridge][step] below n_made */
-} Steps;
-
-enum { MAX_STEPS = G_N_ELEMENTS(((CtBridge *)NULL)->steps) };
-
+/* Readers by themselves: the bridges, or nothing inside an arrangement of both nodes. With `free`,
+ * bridges cost nothing. */
 static void
-find_steps(Steps *steps, const CtBridge *bridges, const CtStream *stream, guint n)
+add_links(CtProblem *problem, CtJunction *junction, gboolean free)
 {
-    g_autoptr(GArray) made = g_array_new(FALSE, FALSE, sizeof(CtSpot));
-    steps->makes = g_new(guint, (gsize)MAX_STEPS * n + 1);
-    for (guint r = 0; r < n; r++) {
-        for (guint k = 0; k < bridges[r].n_steps; k++) {
-            const CtSpot *to = &bridges[r].steps[k].to;
-            guint i = 0;
-            while (i < made->len && !ct_spot_same_memory(spot_at(made, i), to, stream))
-                i++;
-            if (i == made->len)
-                g_array_append_val(made, *to);
-            steps->makes[MAX_STEPS * r + k] = i;
-        }
-    }
-    steps->n_made = made->len;
-}
-
-/* What it costs to make all spots of `set` from one. */
-static gdouble
-cost_of_set(const CtBridge *bridges, const Steps *steps, guint n, guint64 set)
-{
-    g_autofree gboolean *is_made = g_new0(gboolean, steps->n_made + 1);
-    gdouble sum = 0;
-    for (guint r = 0; r < n; r++) {
-        if (!(set >> r & 1))
+    const CtOutlet *outlet = junction->outlet;
+    const guint n_to = junction->to->len;
+    g_autofree guint *of_spots = g_new(guint, (gsize)junction->from->len * n_to + 1);
+    for (guint b = 0; b < junction->from->len * n_to; b++) {
+        const GArray *bridges = junction->bridges[b];
+        if (free && bridges->len > 0) {
+            of_spots[b] = CT_CELL_FREE;
             continue;
-        if (bridges[r].seconds == HUGE_VAL)
-            return HUGE_VAL;
-        for (guint k = 0; k < bridges[r].n_steps; k++) {
-            const guint made = steps->makes[MAX_STEPS * r + k];
-            sum += is_made[made] ? 0 : ct_cost_longest(&bridges[r].steps[k].cost);
-            is_made[made] = TRUE;
         }
+        of_spots[b] = ct_solver_add_cell(problem->solver);
+        for (guint i = 0; i < bridges->len; i++)
+            add_cost(problem, &g_array_index(bridges, CtBridge, i).cost);
     }
-    return sum;
-}
-
-/* An outlet with several readers. Returns whether all sets that could be the best are looked at. */
-static gboolean
-add_fan(Choice *choice, const CtOutlet *outlet)
-{
-    const CtStream *stream = &node_at(choice, outlet->node)->node.outputs[outlet->port];
-    const guint n_readers = outlet->readers->len;
-    g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtSpot));
-    g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtSpot));
-    g_autofree gint *writes = port_indices(choice, outlet->node, outlet->port, TRUE, from);
-    g_autoptr(GPtrArray) reads = g_ptr_array_new_with_free_func(g_free);
-    for (guint i = 0; i < n_readers; i++) {
-        const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
-        g_ptr_array_add(reads, port_indices(choice, reader->node, reader->port, FALSE, to));
-    }
-    if (to->len > MAX_SPOTS) {
-        for (guint i = 0; i < n_readers; i++)
-            add_link(choice, outlet, &g_array_index(outlet->readers, CtPlanReader, i));
-        return FALSE;
-    }
-    guint64 needed = 0;
-    for (guint i = 0; i < n_readers; i++) {
-        const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
-        const gint *indices = g_ptr_array_index(reads, i);
-        gboolean only = indices[0] >= 0;
-        for (guint r = 1; r < n_arrangements(choice, reader->node); r++)
-            only &= indices[r] == indices[0];
-        needed |= only ? G_GUINT64_CONSTANT(1) << indices[0] : 0;
-    }
-    g_autofree CtBridge *bridges = find_bridges(choice, stream, from, to);
-    gboolean complete;
-    g_autoptr(GArray) sets = list_sets(to->len, needed, n_readers, &complete);
-
-    g_autofree gdouble *free_of_charge = g_new0(gdouble, sets->len);
-    const guint variable = ct_solver_add_variable(choice->solver, sets->len, free_of_charge);
-    const guint n_writes = n_arrangements(choice, outlet->node);
-    g_autofree gdouble *of_spot = g_new(gdouble, (gsize)from->len * sets->len + 1);
-    for (guint w = 0; w < from->len; w++) {
-        Steps steps;
-        find_steps(&steps, &bridges[w * to->len], stream, to->len);
-        for (guint s = 0; s < sets->len; s++)
-            of_spot[w * sets->len + s] = cost_of_set(&bridges[w * to->len], &steps, to->len,
-                                                     g_array_index(sets, guint64, s));
-        g_free(steps.makes);
-    }
-    gdouble *costs = g_new(gdouble, (gsize)n_writes * sets->len);
-    for (guint w = 0; w < n_writes; w++) {
-        for (guint s = 0; s < sets->len; s++)
-            costs[w * sets->len + s] =
-                writes[w] >= 0 ? of_spot[writes[w] * sets->len + s] : HUGE_VAL;
-    }
-    ct_solver_add_pair(choice->solver, outlet->node, variable, costs);
-
-    for (guint i = 0; i < n_readers; i++) {
-        const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
-        const gint *indices = g_ptr_array_index(reads, i);
-        const guint n_reads = n_arrangements(choice, reader->node);
-        costs = g_new(gdouble, (gsize)n_reads * sets->len);
-        for (guint r = 0; r < n_reads; r++) {
-            for (guint s = 0; s < sets->len; s++) {
-                const guint64 set = g_array_index(sets, guint64, s);
-                costs[r * sets->len + s] = indices[r] >= 0 && set >> indices[r] & 1 ? 0 : HUGE_VAL;
+    const guint n_writes = ct_problem_n_choices(problem, outlet->node);
+    for (guint i = 0; i < outlet->readers->len; i++) {
+        const guint node = g_array_index(outlet->readers, CtPlanReader, i).node;
+        const gint *reads = g_ptr_array_index(junction->reads, i);
+        const guint n_reads = ct_problem_n_choices(problem, node);
+        guint *cells = g_new(guint, (gsize)n_writes * n_reads);
+        for (guint w = 0; w < n_writes; w++) {
+            for (guint r = 0; r < n_reads; r++) {
+                const gboolean is_same =
+                    arrangement_at(problem, outlet->node, w) == arrangement_at(problem, node, r);
+                cells[w * n_reads + r] =
+                    junction->writes[w] >= 0 && reads[r] >= 0
+                        ? of_spots[(guint)junction->writes[w] * n_to + (guint)reads[r]]
+                    : is_same ? CT_CELL_FREE
+                              : CT_CELL_FORBIDDEN;
             }
         }
-        ct_solver_add_pair(choice->solver, reader->node, variable, costs);
+        const guint pair = ct_solver_add_pair(problem->solver, outlet->node, node, cells);
+        if (i == 0)
+            junction->first_pair = pair;
     }
-    return complete;
 }
 
 static void
-add_nodes(Choice *choice)
+add_junction(CtProblem *problem, const CtOutlet *outlet)
 {
-    for (guint n = 0; n < choice->candidates->n_nodes; n++) {
-        g_autofree gdouble *costs = g_new(gdouble, n_arrangements(choice, n) + 1);
-        for (guint i = 0; i < n_arrangements(choice, n); i++) {
-            const CtArrangement *arrangement = arrangement_at(choice, n, i);
-            costs[i] = arrangement->nodes[0] == n ? ct_cost_longest(&arrangement->cost) : 0;
-        }
-        ct_solver_add_variable(choice->solver, n_arrangements(choice, n), costs);
+    CtJunction *junction = junction_new(problem, outlet);
+    g_ptr_array_add(problem->junctions, junction);
+    if (outlet->readers->len > 1 && junction->to->len <= CT_MAX_SPOTS) {
+        ct_problem_add_fan(problem, junction);
+    } else {
+        add_links(problem, junction, FALSE);
+        junction->is_whole = outlet->readers->len == 1;
     }
 }
+
+/* Where not all sets of an outlet's spots were looked at: what no choice is below, whatever they
+ * cost. */
+static gdouble
+least_without_fans(const CtProblem *problem)
+{
+    g_autoptr(CtSolver) solver = ct_solver_new(problem->n_sums);
+    CtProblem other = *problem;
+    other.solver = solver;
+    add_nodes(&other);
+    for (guint o = 0; o < problem->junctions->len; o++) {
+        CtJunction junction = *(const CtJunction *)g_ptr_array_index(problem->junctions, o);
+        add_links(&other, &junction, junction.outlet->readers->len > 1);
+    }
+    g_autoptr(CtSolution) solution = ct_solver_run(solver, CT_SOLVER_LIMITS);
+    return solution->least;
+}
+
+/* ---- the choice ---- */
 
 /* Names a link over which no two arrangements meet. */
 static gboolean
-report_stuck(Choice *choice, const GPtrArray *outlets, GError **error)
+report_stuck(const CtProblem *problem, GError **error)
 {
-    for (guint o = 0; o < outlets->len; o++) {
-        const CtOutlet *outlet = g_ptr_array_index(outlets, o);
-        const CtGraphNode *writer = node_at(choice, outlet->node);
+    for (guint o = 0; o < problem->junctions->len; o++) {
+        const CtJunction *junction = g_ptr_array_index(problem->junctions, o);
+        const CtOutlet *outlet = junction->outlet;
+        const CtGraphNode *writer = node_at(problem, outlet->node);
         for (guint i = 0; i < outlet->readers->len; i++) {
             const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
-            const CtGraphNode *node = node_at(choice, reader->node);
-            g_autoptr(GArray) from = g_array_new(FALSE, FALSE, sizeof(CtSpot));
-            g_autoptr(GArray) to = g_array_new(FALSE, FALSE, sizeof(CtSpot));
-            g_free(port_indices(choice, outlet->node, outlet->port, TRUE, from));
-            g_free(port_indices(choice, reader->node, reader->port, FALSE, to));
-            g_autofree CtBridge *bridges =
-                find_bridges(choice, &writer->node.outputs[outlet->port], from, to);
-            gboolean meets = FALSE;
-            for (guint b = 0; b < from->len * to->len; b++)
-                meets |= bridges[b].seconds < HUGE_VAL;
-            if (meets || from->len == 0 || to->len == 0)
+            const CtGraphNode *node = node_at(problem, reader->node);
+            const gint *reads = g_ptr_array_index(junction->reads, i);
+            gint wants = -1;
+            gboolean meets = junction->from->len == 0;
+            for (guint r = 0; r < ct_problem_n_choices(problem, reader->node); r++) {
+                wants = wants < 0 ? reads[r] : wants;
+                for (guint w = 0; w < junction->from->len && reads[r] >= 0; w++)
+                    meets |= junction->bridges[w * junction->to->len + (guint)reads[r]]->len > 0;
+            }
+            if (meets || wants < 0)
                 continue;
-            g_autofree char *given = ct_layout_to_string(&spot_at(from, 0)->layout);
-            g_autofree char *wants = ct_layout_to_string(&spot_at(to, 0)->layout);
+            g_autofree char *given = ct_layout_to_string(&spot_at(junction->from, 0)->layout);
+            g_autofree char *layout =
+                ct_layout_to_string(&spot_at(junction->to, (guint)wants)->layout);
             return ct_graph_error(node, &node->from[reader->port].place, CT_ERROR_LAYOUT, error,
                                   "port '%s' wants %s, but is given %s by '%s', and no transpose "
                                   "or conversion that is installed leads there",
-                                  ct_node_input_port(&node->node, reader->port)->name, wants, given,
-                                  writer->config->name);
+                                  ct_node_input_port(&node->node, reader->port)->name, layout,
+                                  given, writer->config->name);
         }
     }
     g_set_error(error, CT_ERROR, CT_ERROR_LAYOUT,
@@ -390,29 +377,94 @@ report_stuck(Choice *choice, const GPtrArray *outlets, GError **error)
     return FALSE;
 }
 
-gboolean
-ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates, const GPtrArray *outlets,
-                  const CtArrangement **chosen, gboolean *exact, gdouble *seconds, GError **error)
+/* The bridges [reader] of an outlet that the solution takes. */
+static CtBridge *
+bridges_of(const CtProblem *problem, const CtJunction *junction, const CtSolution *solution)
 {
-    g_autoptr(CtSolver) solver = ct_solver_new();
-    Choice choice = {planner, candidates, solver};
-    add_nodes(&choice);
-    gboolean complete = TRUE;
-    for (guint o = 0; o < outlets->len; o++) {
-        const CtOutlet *outlet = g_ptr_array_index(outlets, o);
-        if (outlet->readers->len == 1) {
-            add_link(&choice, outlet, &g_array_index(outlet->readers, CtPlanReader, 0));
-        } else {
-            complete &= add_fan(&choice, outlet);
-        }
+    const guint n_readers = junction->outlet->readers->len, n_to = junction->to->len;
+    CtBridge *bridges = g_new0(CtBridge, n_readers + 1);
+    const gint from = junction->writes[solution->choices[junction->outlet->node]];
+    const CtBridge *of_set[CT_MAX_SPOTS] = {NULL};
+    if (from >= 0 && junction->sets) {
+        const guint64 set =
+            g_array_index(junction->sets, guint64, solution->choices[junction->variable]);
+        ct_problem_bridges_of_set(problem, junction, (guint)from, set,
+                                  solution->pair_ways[junction->first_pair], of_set);
     }
-    g_autofree guint *choices = g_new0(guint, candidates->n_nodes + outlets->len + 1);
-    const gdouble sum = ct_solver_run(solver, CT_SOLVER_ENTRIES, choices, exact);
-    if (sum == HUGE_VAL)
-        return report_stuck(&choice, outlets, error);
-    *exact &= complete;
-    *seconds = sum;
-    for (guint n = 0; n < candidates->n_nodes; n++)
-        chosen[n] = arrangement_at(&choice, n, choices[n]);
-    return TRUE;
+    for (guint i = 0; i < n_readers && from >= 0; i++) {
+        const guint node = g_array_index(junction->outlet->readers, CtPlanReader, i).node;
+        const gint *reads = g_ptr_array_index(junction->reads, i);
+        const gint to = reads[solution->choices[node]];
+        if (to >= 0 && junction->sets)
+            bridges[i] = *of_set[to];
+        else if (to >= 0)
+            bridges[i] = g_array_index(junction->bridges[(guint)from * n_to + (guint)to], CtBridge,
+                                       solution->pair_ways[junction->first_pair + i]);
+    }
+    return bridges;
+}
+
+static CtChoice *
+choice_new(const CtProblem *problem, const CtSolution *solution)
+{
+    CtChoice *choice = g_new0(CtChoice, 1);
+    choice->n_nodes = problem->candidates->n_nodes;
+    choice->n_outlets = problem->junctions->len;
+    choice->arrangements = g_new0(const CtArrangement *, choice->n_nodes + 1);
+    choice->offers = g_new0(const CtOffer *, choice->n_nodes + 1);
+    choice->bridges = g_new0(CtBridge *, choice->n_outlets + 1);
+    for (guint n = 0; n < choice->n_nodes; n++) {
+        const CtArrangement *arrangement = arrangement_at(problem, n, solution->choices[n]);
+        choice->arrangements[n] = arrangement;
+        /* Of several nodes, the first one's variable has the offers. */
+        choice->offers[n] = arrangement->nodes[0] == n ? offer_of(arrangement, solution->ways[n])
+                                                       : choice->offers[arrangement->nodes[0]];
+    }
+    for (guint o = 0; o < choice->n_outlets; o++)
+        choice->bridges[o] =
+            bridges_of(problem, g_ptr_array_index(problem->junctions, o), solution);
+    choice->seconds = solution->busiest;
+    choice->least = solution->least;
+    return choice;
+}
+
+void
+ct_choice_free(CtChoice *choice)
+{
+    if (!choice)
+        return;
+    for (guint o = 0; o < choice->n_outlets; o++)
+        g_free(choice->bridges[o]);
+    g_free(choice->bridges);
+    g_free(choice->offers);
+    g_free(choice->arrangements);
+    g_free(choice);
+}
+
+CtChoice *
+ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates, const GPtrArray *outlets,
+                  GError **error)
+{
+    CtProblem problem = {.planner = planner, .candidates = candidates};
+    find_components(&problem);
+    g_autoptr(CtSolver) solver = ct_solver_new(problem.n_sums);
+    g_autoptr(GPtrArray) junctions = g_ptr_array_new_with_free_func(junction_free);
+    g_autofree gint *components = problem.components;
+    problem.solver = solver;
+    problem.junctions = junctions;
+    add_nodes(&problem);
+    gboolean is_whole = TRUE;
+    for (guint o = 0; o < outlets->len; o++) {
+        add_junction(&problem, g_ptr_array_index(outlets, o));
+        is_whole &= ((const CtJunction *)g_ptr_array_index(junctions, o))->is_whole;
+    }
+    g_autoptr(CtSolution) solution = ct_solver_run(solver, CT_SOLVER_LIMITS);
+    if (solution->busiest == HUGE_VAL) {
+        report_stuck(&problem, error);
+        return NULL;
+    }
+    CtChoice *choice = choice_new(&problem, solution);
+    if (!is_whole)
+        choice->least = MIN(choice->least, least_without_fans(&problem));
+    return choice;
 }

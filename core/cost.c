@@ -193,6 +193,21 @@ ct_n_resources(const CtMachine *machine)
     return 1 + machine->n_devices * CT_N_QUEUE_KINDS;
 }
 
+char *
+ct_resource_name(guint resource)
+{
+    static const char *const kinds[CT_N_QUEUE_KINDS] = {
+        [CT_QUEUE_COMPUTE] = "kernels",
+        [CT_QUEUE_TO_DEVICE] = "to device",
+        [CT_QUEUE_TO_HOST] = "to host",
+        [CT_QUEUE_TO_PEER] = "to peer",
+    };
+    if (resource == ct_resource(CT_HOST, CT_QUEUE_COMPUTE))
+        return g_strdup("workers");
+    return g_strdup_printf("cuda:%u %s", (resource - 1) / CT_N_QUEUE_KINDS,
+                           kinds[(resource - 1) % CT_N_QUEUE_KINDS]);
+}
+
 static void
 add_part(CtCost *cost, gint place, CtQueueKind kind, gdouble seconds)
 {
@@ -226,6 +241,22 @@ ct_cost_init_copy(CtCost *cost, gint from, gint to, gdouble seconds)
         add_part(cost, from, CT_QUEUE_COMPUTE, share_of_copies * seconds);
     if (to != CT_HOST)
         add_part(cost, to, CT_QUEUE_COMPUTE, share_of_copies * seconds);
+}
+
+void
+ct_cost_add(CtCost *cost, const CtCost *other)
+{
+    for (guint i = 0; i < other->n_parts; i++) {
+        guint p = 0;
+        while (p < cost->n_parts && cost->parts[p].resource != other->parts[i].resource)
+            p++;
+        g_assert(p < CT_COST_PARTS);
+        if (p == cost->n_parts)
+            cost->parts[cost->n_parts++] = other->parts[i];
+        else
+            cost->parts[p].seconds += other->parts[i].seconds;
+    }
+    cost->alone = MAX(cost->alone, other->alone);
 }
 
 gdouble

@@ -82,11 +82,13 @@ gdouble ct_cost_copy_seconds(const CtMachine *machine, const CtLoad *load, gint 
  * queues of each kind. */
 guint ct_resource(gint place, CtQueueKind kind);
 guint ct_n_resources(const CtMachine *machine);
+/* "workers", "cuda:0 kernels", "cuda:0 to host"; allocated. */
+char *ct_resource_name(guint resource);
 
 /* What a thing that runs asks of them, in seconds for a second of stream. Those of all that runs
  * add up, for each resource by itself; the plan takes as long as the busiest, or as the longest of
  * what one thread has to do by itself. */
-enum { CT_COST_PARTS = 3 };
+enum { CT_COST_PARTS = 6 };
 
 typedef struct {
     guint n_parts;
@@ -103,6 +105,8 @@ void ct_cost_init(CtCost *cost, const CtMachine *machine, const CtVariant *varia
                   gdouble seconds);
 /* Of a copy from place to place. It takes memory bandwidth from the kernels of its devices. */
 void ct_cost_init_copy(CtCost *cost, gint from, gint to, gdouble seconds);
+/* Adds what else runs. */
+void ct_cost_add(CtCost *cost, const CtCost *other);
 /* Seconds that it would take if nothing else ran. */
 gdouble ct_cost_longest(const CtCost *cost);
 /* Whether `cost` asks nowhere for more than `other`. */

@@ -155,6 +155,39 @@ print_totals(GString *text, const CtPlan *plan)
     }
 }
 
+static const CtColumn busy_columns[] = {{"kept busy", FALSE}, {"seconds", TRUE}, {"share", TRUE}};
+
+static void
+add_busy(GPtrArray *rows, const CtPlan *plan, const char *name, gdouble seconds)
+{
+    char *const cells[] = {
+        g_strdup(name),
+        g_strdup_printf("%.3g", seconds),
+        g_strdup_printf("%.1f%%", 100 * seconds / MAX(plan->seconds, 1e-300)),
+        NULL,
+    };
+    g_ptr_array_add(rows, g_memdup2(cells, sizeof(cells)));
+}
+
+/* What the plan keeps busy, of a second of stream; the one thread that has most to do by itself. */
+static void
+print_busy(GString *text, const CtPlan *plan)
+{
+    g_autoptr(GPtrArray) rows = ct_table_rows_new();
+    for (guint r = 0; r < plan->n_resources; r++) {
+        g_autofree char *name = ct_resource_name(r);
+        if (r == 0 || plan->busy[r] > 0)
+            add_busy(rows, plan, name, plan->busy[r]);
+    }
+    const CtPlanNode *longest = ct_plan_longest_alone(plan);
+    if (longest) {
+        g_autofree char *name = g_strdup_printf("one thread, for '%s'", longest->name);
+        add_busy(rows, plan, name, plan->alone);
+    }
+    ct_table_print(text, busy_columns, G_N_ELEMENTS(busy_columns), rows);
+    g_string_append_c(text, '\n');
+}
+
 char *
 ct_plan_to_text(const CtPlan *plan)
 {
@@ -174,16 +207,20 @@ ct_plan_to_text(const CtPlan *plan)
     g_string_append_c(text, '\n');
     ct_plan_print_footprints(text, plan);
     print_totals(text, plan);
+    g_string_append_c(text, '\n');
+    print_busy(text, plan);
     g_string_append_printf(text, "%u nodes, %u of them inserted (+), %u worker%s", plan->nodes->len,
                            n_inserted, plan->n_workers, plan->n_workers == 1 ? "" : "s");
     if (plan->queues->len > 0)
         g_string_append_printf(text, ", %u queue%s of devices, %u block%s in flight",
                                plan->queues->len, plan->queues->len == 1 ? "" : "s",
                                plan->n_in_flight, plan->n_in_flight == 1 ? "" : "s");
-    g_string_append_printf(text, "; predicted %.3g s for a second of stream%s\n", plan->seconds,
-                           plan->exact ? ""
-                                       : "; the graph is too entangled to be sure that no plan "
-                                         "is better");
+    g_string_append_printf(text, "; predicted %.3g s for a second of stream", plan->seconds);
+    if (plan->least < plan->seconds && plan->least > 0)
+        g_string_append_printf(text, ", at most %.3g times the least", plan->seconds / plan->least);
+    else if (plan->least < plan->seconds)
+        g_string_append(text, "; the graph is too entangled to tell the least");
+    g_string_append_c(text, '\n');
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
@@ -310,6 +347,40 @@ append_tuning(GString *text, const CtPlanNode *node)
     g_string_append_c(text, '}');
 }
 
+/* What is kept busy, by name. */
+static void
+append_busy(GString *text, const CtPlan *plan)
+{
+    g_string_append(text, ", \"busy\": {");
+    for (guint r = 0; r < plan->n_resources; r++) {
+        g_autofree char *name = ct_resource_name(r);
+        g_string_append_printf(text, "%s\"%s\": ", r ? ", " : "", name);
+        ct_json_append_real(text, plan->busy[r]);
+    }
+    const CtPlanNode *longest = ct_plan_longest_alone(plan);
+    g_string_append(text, "}, \"alone\": {\"node\": ");
+    if (longest)
+        ct_json_append_string(text, longest->name);
+    else
+        g_string_append(text, "null");
+    append_number(text, "seconds", plan->alone);
+    g_string_append_c(text, '}');
+}
+
+static void
+append_cost(GString *text, const CtCost *cost)
+{
+    append_number(text, "seconds", ct_cost_longest(cost));
+    g_string_append(text, ", \"busy\": {");
+    for (guint p = 0; p < cost->n_parts; p++) {
+        g_autofree char *name = ct_resource_name(cost->parts[p].resource);
+        g_string_append_printf(text, "%s\"%s\": ", p ? ", " : "", name);
+        ct_json_append_real(text, cost->parts[p].seconds);
+    }
+    g_string_append_c(text, '}');
+    append_number(text, "alone", cost->alone);
+}
+
 static void
 append_node(GString *text, const CtPlanNode *node)
 {
@@ -339,7 +410,7 @@ append_node(GString *text, const CtPlanNode *node)
     }
     g_string_append_printf(text, "], \"window\": %" G_GINT64_FORMAT ", \"hop\": %" G_GINT64_FORMAT,
                            node->footprint.window, node->footprint.hop);
-    append_number(text, "seconds", ct_cost_longest(&node->cost));
+    append_cost(text, &node->cost);
     append_number(text, "operations", node->operations);
     append_number(text, "bytes", node->bytes);
     g_string_append_c(text, '}');
@@ -404,10 +475,12 @@ char *
 ct_plan_to_json(const CtPlan *plan)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    g_string_append_printf(text,
-                           "{\n  \"workers\": %u, \"bytes\": %" G_GSIZE_FORMAT ", \"exact\": %s",
-                           plan->n_workers, plan->bytes, plan->exact ? "true" : "false");
+    g_string_append_printf(
+        text, "{\n  \"workers\": %u, \"bytes\": %" G_GSIZE_FORMAT ", \"exact\": %s",
+        plan->n_workers, plan->bytes, plan->least >= plan->seconds ? "true" : "false");
     append_number(text, "seconds", plan->seconds);
+    append_number(text, "least", plan->least);
+    append_busy(text, plan);
     append_index(text, "in_flight", (gint)plan->n_in_flight);
     append_devices(text, plan);
     ct_plan_append_footprints(text, plan);

@@ -127,10 +127,15 @@ typedef struct {
     gsize *device_bytes; /* [n_devices] of the arena in which its links lie */
     const CtDeviceInfo *devices; /* [n_devices] borrowed from the options, or of the process */
     gsize bytes;                 /* of all rings in host memory */
-    gdouble seconds;             /* predicted for a second of stream, all nodes together */
-    gboolean exact;              /* no other choice is predicted to cost less */
-    char *warning;               /* of what was planned nevertheless; NULL: none */
-    GPtrArray *inserted;         /* of CtGraphNode: what the inserted nodes point to */
+    guint n_resources;
+    gdouble *busy;   /* [n_resources] seconds for a second of stream that each is kept busy, as
+                        predicted: see ct_resource() */
+    gdouble alone;   /* those of the longest node that no other worker can help with */
+    gdouble seconds; /* the largest of these: what a second of stream takes */
+    gdouble least;   /* no other choice takes less: `seconds`, unless the graph is too entangled to
+                        tell */
+    char *warning;   /* of what was planned nevertheless; NULL: none */
+    GPtrArray *inserted; /* of CtGraphNode: what the inserted nodes point to */
 } CtPlan;
 
 /* Chooses variants and layouts, inserts what is missing, sizes the rings. */
@@ -138,6 +143,9 @@ CtPlan *ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOpti
                     GError **error);
 void ct_plan_free(CtPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPlan, ct_plan_free)
+
+/* The node that keeps one thread busy the longest, alone; NULL: none does. */
+const CtPlanNode *ct_plan_longest_alone(const CtPlan *plan);
 
 /* What `cornerturn plan` prints. */
 char *ct_plan_to_text(const CtPlan *plan);

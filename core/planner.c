@@ -44,6 +44,7 @@ typedef struct {
     CtPlanner *planner;
     CtPlan *plan;
     const GPtrArray *outlets;
+    const CtChoice *choice;
     GArray **made;     /* [outlet] of Made */
     guint *first;      /* [graph nodes] outlets of the nodes before it */
     GHashTable *names; /* of inserted nodes, how often each was wanted */
@@ -115,6 +116,7 @@ ct_plan_free(CtPlan *plan)
     g_array_unref(plan->queues);
     g_free(plan->device_bytes);
     g_free(plan->warning);
+    g_free(plan->busy);
     g_free(plan);
 }
 
@@ -282,7 +284,7 @@ find_made(const GArray *made, const CtSpot *spot, const CtStream *stream)
 
 /* Makes every spot at which somebody wants to read the outlet of node `n` of the plan. */
 static gboolean
-make_spots(Build *build, guint o, const CtArrangement *const *chosen, guint n, GError **error)
+make_spots(Build *build, guint o, guint n, GError **error)
 {
     const CtPlanNode *writer = g_ptr_array_index(build->plan->nodes, n);
     const CtOutlet *outlet = g_ptr_array_index(build->outlets, o);
@@ -292,17 +294,13 @@ make_spots(Build *build, guint o, const CtArrangement *const *chosen, guint n, G
                         add_link(build, n, outlet->port, writer->place)};
     g_array_append_val(made, first);
     for (guint i = 0; i < outlet->readers->len; i++) {
-        const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
-        const CtArrangement *to = chosen[reader->node];
-        const CtSpot wanted = {to->inputs[reader->port], to->place};
-        CtBridge bridge;
-        ct_bridge_find(&bridge, build->planner, stream, &first.spot, &wanted);
+        const CtBridge *bridge = &build->choice->bridges[o][i];
         guint link = first.link;
-        for (guint s = 0; s < bridge.n_steps; s++) {
-            const gint known = find_made(made, &bridge.steps[s].to, stream);
-            Made next = {bridge.steps[s].to, known};
+        for (guint s = 0; s < bridge->n_steps; s++) {
+            const gint known = find_made(made, &bridge->steps[s].to, stream);
+            Made next = {bridge->steps[s].to, known};
             if (known < 0) {
-                if (!insert_step(build, outlet, &bridge.steps[s], link, &next.link, error))
+                if (!insert_step(build, outlet, &bridge->steps[s], link, &next.link, error))
                     return FALSE;
                 g_array_append_val(made, next);
             }
@@ -313,9 +311,10 @@ make_spots(Build *build, guint o, const CtArrangement *const *chosen, guint n, G
 }
 
 static gboolean
-build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **error)
+build_node(Build *build, guint n, GError **error)
 {
-    const CtArrangement *arrangement = chosen[n];
+    const CtArrangement *arrangement = build->choice->arrangements[n];
+    const CtOffer *offer = build->choice->offers[n];
     if (arrangement->nodes[arrangement->n_nodes - 1] != n)
         return TRUE;
     const GPtrArray *graph_nodes = build->planner->graph->nodes;
@@ -326,13 +325,13 @@ build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **e
         nodes[k] = covered->node;
         g_string_append_printf(name, "%s%s", k ? "+" : "", covered->config->name);
     }
-    CtPlanNode *node = plan_node_new(
-        build, g_strdup(name->str), arrangement->variant, arrangement->row, arrangement->place,
-        nodes, arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
-    memcpy(node->tuning, arrangement->price.tuning, sizeof(node->tuning));
+    CtPlanNode *node =
+        plan_node_new(build, g_strdup(name->str), offer->variant, offer->row, arrangement->place,
+                      nodes, arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
+    memcpy(node->tuning, offer->price.tuning, sizeof(node->tuning));
     node->graph_node = g_ptr_array_index(graph_nodes, n);
-    node->price = arrangement->price;
-    node->cost = arrangement->cost;
+    node->price = offer->price;
+    node->cost = offer->cost;
     node->operations = arrangement->load.operations;
     node->bytes = arrangement->load.bytes;
 
@@ -348,15 +347,15 @@ build_node(Build *build, guint n, const CtArrangement *const *chosen, GError **e
     }
     const guint index = build->plan->nodes->len - 1;
     for (guint o = build->first[n]; o < build->first[n + 1]; o++) {
-        if (!make_spots(build, o, chosen, index, error))
+        if (!make_spots(build, o, index, error))
             return FALSE;
     }
     return TRUE;
 }
 
 static gboolean
-build_plan(CtPlanner *planner, CtPlan *plan, const GPtrArray *outlets,
-           const CtArrangement *const *chosen, GError **error)
+build_plan(CtPlanner *planner, CtPlan *plan, const GPtrArray *outlets, const CtChoice *choice,
+           GError **error)
 {
     const guint n = planner->graph->nodes->len;
     g_autoptr(GPtrArray) made = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
@@ -368,9 +367,9 @@ build_plan(CtPlanner *planner, CtPlan *plan, const GPtrArray *outlets,
     for (guint i = 0; i < n; i++)
         first[i + 1] += first[i];
     g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    Build build = {planner, plan, outlets, (GArray **)made->pdata, first, names};
+    Build build = {planner, plan, outlets, choice, (GArray **)made->pdata, first, names};
     for (guint i = 0; i < n; i++) {
-        if (!build_node(&build, i, chosen, error))
+        if (!build_node(&build, i, error))
             return FALSE;
     }
     return TRUE;
@@ -425,6 +424,36 @@ ct_planner_clear(CtPlanner *planner)
     g_clear_pointer(&planner->prices, ct_prices_free);
 }
 
+/* What the nodes of the plan keep busy: what is shared may be more than what a choice that is not
+ * the least counted on. */
+static void
+add_up(const CtMachine *machine, CtPlan *plan)
+{
+    plan->n_resources = ct_n_resources(machine);
+    plan->busy = g_new0(gdouble, plan->n_resources);
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        const CtCost *cost = &((const CtPlanNode *)g_ptr_array_index(plan->nodes, n))->cost;
+        for (guint p = 0; p < cost->n_parts; p++)
+            plan->busy[cost->parts[p].resource] += cost->parts[p].seconds;
+        plan->alone = MAX(plan->alone, cost->alone);
+    }
+    plan->seconds = plan->alone;
+    for (guint r = 0; r < plan->n_resources; r++)
+        plan->seconds = MAX(plan->seconds, plan->busy[r]);
+}
+
+const CtPlanNode *
+ct_plan_longest_alone(const CtPlan *plan)
+{
+    const CtPlanNode *longest = NULL;
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        const CtPlanNode *node = g_ptr_array_index(plan->nodes, n);
+        if (node->cost.alone > (longest ? longest->cost.alone : 0))
+            longest = node;
+    }
+    return longest;
+}
+
 CtPlan *
 ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *options,
             GError **error)
@@ -449,20 +478,16 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
     if (!candidates)
         return NULL;
     g_autoptr(GPtrArray) outlets = ct_outlets_new(graph);
-    g_autofree const CtArrangement **chosen = g_new0(const CtArrangement *, graph->nodes->len + 1);
-    if (!ct_planner_choose(&planner, candidates, outlets, chosen, &plan->exact, &plan->seconds,
-                           error) ||
-        !build_plan(&planner, plan, outlets, chosen, error))
+    g_autoptr(CtChoice) choice = ct_planner_choose(&planner, candidates, outlets, error);
+    if (!choice || !build_plan(&planner, plan, outlets, choice, error))
         return NULL;
+    add_up(&planner.machine, plan);
+    plan->least =
+        choice->least < choice->seconds ? MIN(choice->least, plan->seconds) : plan->seconds;
     ct_plan_set_queues(plan);
     ct_plan_size_rings(plan, &planner.machine, options->cache_bytes);
     ct_plan_place_links(plan);
     if (!ct_plan_check_memory(plan, &planner.machine, error))
         return NULL;
-    /* What is shared may be more than what an inexact choice counted on. */
-    plan->seconds = 0;
-    for (guint n = 0; n < plan->nodes->len; n++)
-        plan->seconds +=
-            ct_cost_longest(&((const CtPlanNode *)g_ptr_array_index(plan->nodes, n))->cost);
     return g_steal_pointer(&plan);
 }

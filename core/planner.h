@@ -64,6 +64,7 @@ typedef struct {
     const CtVariant *variant;
     const CtRow *row;
     CtPrice price;
+    CtCost cost; /* by the price */
 } CtOffer;
 
 /* One way of running a node, or a row of them: a variant with all its layouts. */
@@ -125,7 +126,7 @@ CtValue *ct_bridge_values(const CtStage *stage, const CtLayout *to);
 typedef struct {
     guint n_steps;
     CtBridgeStep steps[4];
-    gdouble seconds; /* HUGE_VAL: there is no way */
+    CtCost cost; /* of all steps */
 } CtBridge;
 
 /* Whether the memory of the stream is the same in both concrete layouts: axes of length 1 stand
@@ -133,9 +134,10 @@ typedef struct {
 gboolean ct_layout_same_memory(const CtLayout *a, const CtLayout *b, const CtStream *stream);
 /* The same at the same place. */
 gboolean ct_spot_same_memory(const CtSpot *a, const CtSpot *b, const CtStream *stream);
-/* The cheapest way for `stream` from one spot to the memory of another; types may widen. */
-void ct_bridge_find(CtBridge *bridge, CtPlanner *planner, const CtStream *stream,
-                    const CtSpot *from, const CtSpot *to);
+/* The ways (CtBridge) for `stream` from one spot to the memory of another, of which none asks for
+ * more than another everywhere; types may widen. */
+GArray *ct_bridges_new(CtPlanner *planner, const CtStream *stream, const CtSpot *from,
+                       const CtSpot *to);
 /* The type of the stream's elements in this layout: complex, where parts stand apart. */
 CtType ct_layout_stream_type(const CtLayout *layout);
 
@@ -151,11 +153,21 @@ typedef struct {
 /* The outlets of all nodes that anybody reads, by node and port; free with g_ptr_array_unref. */
 GPtrArray *ct_outlets_new(const CtGraph *graph);
 
-/* Writes the arrangement of each node of the graph, and whether their cost is sure to be the least.
- */
-gboolean ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates,
-                           const GPtrArray *outlets, const CtArrangement **chosen, gboolean *exact,
-                           gdouble *seconds, GError **error);
+/* What was chosen, for all nodes and outlets together. */
+typedef struct {
+    guint n_nodes, n_outlets;
+    const CtArrangement **arrangements; /* [node] */
+    const CtOffer **offers;             /* [node] which of the arrangement's */
+    CtBridge **bridges; /* [outlet][reader] from the writer's spot to the reader's; without steps
+                           inside an arrangement */
+    gdouble seconds;    /* that keep the busiest resource busy, for a second of stream */
+    gdouble least;      /* no choice takes less: `seconds`, unless the graph is too entangled */
+} CtChoice;
+
+CtChoice *ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates,
+                            const GPtrArray *outlets, GError **error);
+void ct_choice_free(CtChoice *choice);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtChoice, ct_choice_free)
 
 /* ---- queues: plan-queues.c ---- */
 

@@ -1,65 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The least sum of costs over choices, by eliminating one variable after another.
+/* The least that keeps anything busy, over choices.
  *
- * A *factor* is a table of costs over the choices of a few variables. Eliminating a variable
- * replaces all factors that know it by one over its neighbours, which holds for each of their
- * choices the best that the variable can do, and remembers which choice that was. The order is
- * greedy: the variable whose table is the smallest comes next. On chains and trees no table is
- * larger than that of a pair; a diamond needs one over two variables. Where the smallest table
- * would be too large, the variable that most factors know is fixed at the choice that looks best,
- * and when all are chosen, single choices are improved as long as the sum falls. */
-#include "solve.h"
+ * Sums under weights are what elimination of variables finds (solve-pass.c); under weights that sum
+ * to one, the least sum bounds from below what the largest component can be, and the combination
+ * that has it is a good one to begin with. So the weights are moved towards the components that are
+ * the largest, until best combination and bound meet; what can be proven so, is done. Else sets of
+ * undominated vectors (solve-labels.c) are eliminated instead of sums, without what the bounds rule
+ * out; first with few for each entry, which makes a better combination known, then with more. This
+ * is exact, unless the work is more than allowed: then the bound stays below what was found.
+ *
+ * Variables that had to be fixed, because too many branches meet, are tried at each of their
+ * choices, one at a time, as long as that helps; the bound then lets each table have its own best
+ * of them. */
+#include "solve-private.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct {
-    guint n; /* variables, in ascending order */
-    guint *variables;
-    gsize *strides; /* of a variable's choice in `table`; the last is 1 */
-    gdouble *table;
-} Factor;
+/* Moves of the weights, how far they go at first, and what is left of that when one does not help.
+ */
+enum { MAX_MOVES = 60 };
+static const gdouble first_move = 1;
+static const gdouble shorter = 0.75;
 
-typedef struct {
-    guint n_choices;
-    gboolean gone;
-    GPtrArray *factors; /* those that know it and are not yet absorbed; borrowed */
-    Factor *rest;       /* over the neighbours, at elimination; borrowed */
-    guint *best;        /* of each entry of `rest`, this variable's choice */
-} Variable;
+/* Labels of an entry: first, and so many times more each time. */
+enum { FIRST_LABELS = 4, MORE_LABELS = 4 };
 
-struct CtSolver {
-    GPtrArray *variables; /* of Variable */
-    GPtrArray *factors;   /* of Factor, all ever made */
-    GPtrArray *given;     /* those that were added, borrowed */
-};
+/* Rounds over fixed variables, and choices that are tried. */
+enum { MAX_ROUNDS = 4, MAX_TRIES = 400 };
 
-static void
-factor_free(gpointer data)
-{
-    Factor *factor = data;
-    g_free(factor->variables);
-    g_free(factor->strides);
-    g_free(factor->table);
-    g_free(factor);
-}
-
-static void
-variable_free(gpointer data)
-{
-    Variable *variable = data;
-    g_ptr_array_unref(variable->factors);
-    g_free(variable->best);
-    g_free(variable);
-}
+static const gdouble rounding = 1e-12;
 
 CtSolver *
-ct_solver_new(void)
+ct_solver_new(guint n_sums)
 {
     CtSolver *solver = g_new0(CtSolver, 1);
-    solver->variables = g_ptr_array_new_with_free_func(variable_free);
-    solver->factors = g_ptr_array_new_with_free_func(factor_free);
-    solver->given = g_ptr_array_new();
+    solver->n_sums = n_sums;
+    solver->vectors = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    solver->starts = g_array_new(FALSE, FALSE, sizeof(guint));
+    solver->variables = g_array_new(FALSE, FALSE, sizeof(CtVariable));
+    solver->given = g_ptr_array_new_with_free_func(ct_factor_free);
+    solver->pairs = g_array_new(FALSE, FALSE, sizeof(guint));
+    solver->messages = g_ptr_array_new_with_free_func(ct_factor_free);
+    solver->buckets = g_ptr_array_new_with_free_func(ct_bucket_free);
+    ct_solver_add_cell(solver);
+    ct_solver_add_cell(solver);
+    g_autofree gdouble *nothing = g_new0(gdouble, n_sums + 1);
+    ct_solver_add_vector(solver, nothing);
     return solver;
 }
 
@@ -68,360 +55,380 @@ ct_solver_free(CtSolver *solver)
 {
     if (!solver)
         return;
-    g_ptr_array_unref(solver->variables);
-    g_ptr_array_unref(solver->factors);
+    g_ptr_array_unref(solver->buckets);
+    g_ptr_array_unref(solver->messages);
+    g_array_unref(solver->pairs);
     g_ptr_array_unref(solver->given);
+    g_array_unref(solver->variables);
+    g_array_unref(solver->starts);
+    g_array_unref(solver->vectors);
     g_free(solver);
 }
 
-static Variable *
-variable_at(const CtSolver *solver, guint i)
+void
+ct_solution_free(CtSolution *solution)
 {
-    return g_ptr_array_index(solver->variables, i);
+    if (!solution)
+        return;
+    g_free(solution->vector);
+    g_free(solution->choices);
+    g_free(solution->ways);
+    g_free(solution->pair_ways);
+    g_free(solution);
 }
 
-/* A factor over `variables`, taking both arrays, known to all of them. */
-static Factor *
-factor_new(CtSolver *solver, guint n, guint *variables, gdouble *table)
+/* ---- what is given ---- */
+
+guint
+ct_solver_add_cell(CtSolver *solver)
 {
-    Factor *factor = g_new0(Factor, 1);
+    const guint begin = ct_solver_n_vectors(solver);
+    g_array_append_val(solver->starts, begin);
+    return solver->starts->len - 1;
+}
+
+void
+ct_solver_add_vector(CtSolver *solver, const gdouble *vector)
+{
+    g_array_append_vals(solver->vectors, vector, solver->n_sums + 1);
+}
+
+/* Takes `cells`; the strides follow the order of `variables`. */
+static CtFactor *
+add_factor(CtSolver *solver, guint n, const guint *variables, guint *cells)
+{
+    CtFactor *factor = g_new0(CtFactor, 1);
     factor->n = n;
-    factor->variables = variables;
-    factor->strides = g_new(gsize, n + 1);
-    factor->table = table;
-    gsize stride = 1;
+    factor->variables = g_memdup2(variables, n * sizeof(*variables));
+    factor->strides = g_new(gsize, n);
+    factor->cells = cells;
+    factor->n_entries = 1;
+    factor->bucket = -1;
+    factor->index = solver->given->len;
     for (guint i = n; i-- > 0;) {
-        factor->strides[i] = stride;
-        stride *= variable_at(solver, variables[i])->n_choices;
-        g_ptr_array_add(variable_at(solver, variables[i])->factors, factor);
+        factor->strides[i] = factor->n_entries;
+        factor->n_entries *= ct_solver_variable(solver, variables[i])->n_choices;
     }
-    g_ptr_array_add(solver->factors, factor);
+    g_ptr_array_add(solver->given, factor);
     return factor;
 }
 
 guint
-ct_solver_add_variable(CtSolver *solver, guint n_choices, const gdouble *costs)
+ct_solver_add_variable(CtSolver *solver, guint n_choices, const guint *cells)
 {
     g_assert(n_choices > 0);
     const guint index = solver->variables->len;
-    Variable *variable = g_new0(Variable, 1);
-    variable->n_choices = n_choices;
-    variable->factors = g_ptr_array_new();
-    g_ptr_array_add(solver->variables, variable);
-    Factor *factor = factor_new(solver, 1, g_memdup2(&index, sizeof(index)),
-                                g_memdup2(costs, n_choices * sizeof(*costs)));
-    g_ptr_array_add(solver->given, factor);
+    const CtVariable variable = {.n_choices = n_choices, .factor = solver->given->len, .fixed = -1};
+    g_array_append_val(solver->variables, variable);
+    add_factor(solver, 1, &index, g_memdup2(cells, n_choices * sizeof(*cells)));
     return index;
 }
 
-void
-ct_solver_add_pair(CtSolver *solver, guint a, guint b, gdouble *costs)
+guint
+ct_solver_add_pair(CtSolver *solver, guint a, guint b, guint *cells)
 {
     g_assert(a != b && MAX(a, b) < solver->variables->len);
     const guint pair[2] = {a, b};
-    Factor *factor = factor_new(solver, 2, g_memdup2(pair, sizeof(pair)), costs);
-    if (a > b) {
-        factor->variables[0] = b;
-        factor->variables[1] = a;
-        const gsize stride = factor->strides[0];
-        factor->strides[0] = factor->strides[1];
-        factor->strides[1] = stride;
-    }
-    g_ptr_array_add(solver->given, factor);
+    const CtFactor *factor = add_factor(solver, 2, pair, cells);
+    g_array_append_val(solver->pairs, factor->index);
+    return solver->pairs->len - 1;
 }
 
-/* Stride of variable `v` in `factor`, 0 where it does not know it. */
-static gsize
-stride_of(const Factor *factor, guint v)
-{
-    for (guint i = 0; i < factor->n; i++) {
-        if (factor->variables[i] == v)
-            return factor->strides[i];
-    }
-    return 0;
-}
+/* ---- the search ---- */
 
-static int
-compare_index(const void *a, const void *b)
-{
-    const guint x = *(const guint *)a, y = *(const guint *)b;
-    return (x > y) - (x < y);
-}
-
-/* The other variables in the factors of `v`, ascending, once each. */
-static GArray *
-neighbours_of(const CtSolver *solver, guint v)
-{
-    const Variable *variable = variable_at(solver, v);
-    GArray *neighbours = g_array_new(FALSE, FALSE, sizeof(guint));
-    for (guint f = 0; f < variable->factors->len; f++) {
-        const Factor *factor = g_ptr_array_index(variable->factors, f);
-        for (guint i = 0; i < factor->n; i++) {
-            if (factor->variables[i] != v)
-                g_array_append_val(neighbours, factor->variables[i]);
-        }
-    }
-    if (neighbours->len > 0)
-        qsort(neighbours->data, neighbours->len, sizeof(guint), compare_index);
-    guint n = 0;
-    for (guint i = 0; i < neighbours->len; i++) {
-        const guint neighbour = g_array_index(neighbours, guint, i);
-        if (n == 0 || g_array_index(neighbours, guint, n - 1) != neighbour)
-            g_array_index(neighbours, guint, n++) = neighbour;
-    }
-    return g_array_set_size(neighbours, n);
-}
-
-/* Combinations that eliminating `v` looks at, and (of those) entries of the table that it leaves.
- */
-static gdouble
-entries_without(const CtSolver *solver, guint v)
-{
-    g_autoptr(GArray) neighbours = neighbours_of(solver, v);
-    gdouble entries = 1;
-    for (guint i = 0; i < neighbours->len; i++)
-        entries *= variable_at(solver, g_array_index(neighbours, guint, i))->n_choices;
-    return entries;
-}
-
-/* Takes the factors of `v` out of the other variables' lists. */
-static void
-absorb_factors(CtSolver *solver, guint v)
-{
-    Variable *variable = variable_at(solver, v);
-    for (guint f = 0; f < variable->factors->len; f++) {
-        const Factor *factor = g_ptr_array_index(variable->factors, f);
-        for (guint i = 0; i < factor->n; i++) {
-            if (factor->variables[i] != v)
-                g_ptr_array_remove_fast(variable_at(solver, factor->variables[i])->factors,
-                                        (gpointer)factor);
-        }
-    }
-    variable->gone = TRUE;
-}
-
-/* Where an entry's combination stands in each factor: an odometer over the choices of `others`. */
 typedef struct {
-    const CtSolver *solver;
-    const GArray *others;
-    guint *choice; /* [others] */
-    guint n_factors;
-    gsize *offsets; /* [factor] */
-    gsize *strides; /* [factor][others] */
-} Odometer;
+    CtSolver *solver;
+    CtIncumbent best;
+    gdouble least;    /* no combination's largest component is less */
+    gdouble *weights; /* [n_sums] that prove it, or nearly */
+    guint *choices;   /* of the combination at hand, and its ways */
+    guint *ways;
+    gdouble *vector;
+    gboolean any_fixed;
+} Search;
 
 static void
-odometer_step(Odometer *odometer)
+vector_of(const CtSolver *solver, const guint *choices, const guint *ways, gdouble *vector)
 {
-    const guint n = odometer->others->len;
-    for (guint i = n; i-- > 0;) {
-        const guint n_choices =
-            variable_at(odometer->solver, g_array_index(odometer->others, guint, i))->n_choices;
-        const gboolean wraps = ++odometer->choice[i] == n_choices;
-        for (guint f = 0; f < odometer->n_factors; f++) {
-            const gsize stride = odometer->strides[f * n + i];
-            odometer->offsets[f] += wraps ? -stride * (n_choices - 1) : stride;
-        }
-        if (!wraps)
-            return;
-        odometer->choice[i] = 0;
-    }
-}
-
-/* Replaces what `v` knows by a factor over its neighbours. With `fixed` ≥ 0 only that choice
- * counts.
- */
-static void
-eliminate(CtSolver *solver, guint v)
-{
-    Variable *variable = variable_at(solver, v);
-    g_autoptr(GArray) others = neighbours_of(solver, v);
-    const guint n = others->len, n_factors = variable->factors->len;
-    g_autofree guint *choice = g_new0(guint, n + 1);
-    g_autofree gsize *offsets = g_new0(gsize, n_factors + 1);
-    g_autofree gsize *strides = g_new(gsize, (gsize)n_factors * n + 1);
-    g_autofree gsize *own = g_new(gsize, n_factors + 1);
-    for (guint f = 0; f < n_factors; f++) {
-        const Factor *factor = g_ptr_array_index(variable->factors, f);
-        own[f] = stride_of(factor, v);
-        for (guint i = 0; i < n; i++)
-            strides[f * n + i] = stride_of(factor, g_array_index(others, guint, i));
-    }
-    Odometer odometer = {solver, others, choice, n_factors, offsets, strides};
-
-    const gsize n_entries = (gsize)entries_without(solver, v);
-    gdouble *table = g_new(gdouble, n_entries);
-    variable->best = g_new(guint, n_entries);
-    g_autofree gdouble *sums = g_new(gdouble, variable->n_choices);
-    for (gsize e = 0; e < n_entries; e++) {
-        memset(sums, 0, variable->n_choices * sizeof(*sums));
-        for (guint f = 0; f < n_factors; f++) {
-            const Factor *factor = g_ptr_array_index(variable->factors, f);
-            const gdouble *costs = factor->table + offsets[f];
-            for (guint k = 0; k < variable->n_choices; k++)
-                sums[k] += costs[k * own[f]];
-        }
-        guint best = 0;
-        for (guint k = 1; k < variable->n_choices; k++) {
-            if (sums[k] < sums[best])
-                best = k;
-        }
-        table[e] = sums[best];
-        variable->best[e] = best;
-        odometer_step(&odometer);
-    }
-    absorb_factors(solver, v);
-    variable->rest = factor_new(solver, n, g_memdup2(others->data, n * sizeof(guint)), table);
-}
-
-/* The choice of `v` for which its factors, each at its own best, sum to the least. */
-static guint
-likely_choice(const CtSolver *solver, guint v)
-{
-    const Variable *variable = variable_at(solver, v);
-    g_autofree gdouble *sums = g_new0(gdouble, variable->n_choices);
-    g_autofree gdouble *least = g_new(gdouble, variable->n_choices);
-    for (guint f = 0; f < variable->factors->len; f++) {
-        const Factor *factor = g_ptr_array_index(variable->factors, f);
-        const gsize stride = stride_of(factor, v);
-        gsize n_entries = 1;
-        for (guint i = 0; i < factor->n; i++)
-            n_entries *= variable_at(solver, factor->variables[i])->n_choices;
-        for (guint k = 0; k < variable->n_choices; k++)
-            least[k] = HUGE_VAL;
-        for (gsize e = 0; e < n_entries; e++) {
-            const guint k = e / stride % variable->n_choices;
-            least[k] = MIN(least[k], factor->table[e]);
-        }
-        for (guint k = 0; k < variable->n_choices; k++)
-            sums[k] += least[k];
-    }
-    guint best = 0;
-    for (guint k = 1; k < variable->n_choices; k++) {
-        if (sums[k] < sums[best])
-            best = k;
-    }
-    return best;
-}
-
-/* Fixes `v` at one choice: its factors shrink to those of its neighbours alone. */
-static void
-fix(CtSolver *solver, guint v, guint choice)
-{
-    Variable *variable = variable_at(solver, v);
-    g_autoptr(GPtrArray) factors = g_ptr_array_copy(variable->factors, NULL, NULL);
-    absorb_factors(solver, v);
-    for (guint f = 0; f < factors->len; f++) {
-        const Factor *factor = g_ptr_array_index(factors, f);
-        guint *others = g_new(guint, factor->n);
-        guint n = 0;
-        gsize n_entries = 1;
-        for (guint i = 0; i < factor->n; i++) {
-            if (factor->variables[i] == v)
-                continue;
-            others[n++] = factor->variables[i];
-            n_entries *= variable_at(solver, factor->variables[i])->n_choices;
-        }
-        gdouble *table = g_new(gdouble, n_entries);
-        for (gsize e = 0; e < n_entries; e++) {
-            gsize rest = e, offset = choice * stride_of(factor, v);
-            for (guint i = n; i-- > 0;) {
-                const guint n_choices = variable_at(solver, others[i])->n_choices;
-                offset += rest % n_choices * stride_of(factor, others[i]);
-                rest /= n_choices;
-            }
-            table[e] = factor->table[offset];
-        }
-        factor_new(solver, n, others, table);
-    }
-    variable->best = g_memdup2(&choice, sizeof(choice));
-}
-
-/* The sum of what was given, at these choices. */
-static gdouble
-sum_at(const CtSolver *solver, const guint *choices)
-{
-    gdouble sum = 0;
+    const guint n = solver->n_sums;
+    memset(vector, 0, (n + 1) * sizeof(*vector));
     for (guint f = 0; f < solver->given->len; f++) {
-        const Factor *factor = g_ptr_array_index(solver->given, f);
+        const CtFactor *factor = g_ptr_array_index(solver->given, f);
         gsize offset = 0;
         for (guint i = 0; i < factor->n; i++)
             offset += factor->strides[i] * choices[factor->variables[i]];
-        sum += factor->table[offset];
+        guint begin, end;
+        ct_solver_cell(solver, factor->cells[offset], &begin, &end);
+        const gdouble *own = ct_solver_vector(solver, begin + ways[f]);
+        for (guint c = 0; c < n; c++)
+            vector[c] += own[c];
+        vector[n] = MAX(vector[n], own[n]);
     }
-    return sum;
 }
 
-/* Changes one choice at a time while that lowers the sum. */
-static gdouble
-improve(const CtSolver *solver, guint *choices)
+/* Makes what a pass found the best, if it is. */
+static gboolean
+consider(Search *search, const CtPass *pass)
 {
-    gdouble least = sum_at(solver, choices);
-    for (gboolean improved = TRUE; improved;) {
+    const CtSolver *solver = search->solver;
+    if (pass->least == HUGE_VAL)
+        return FALSE;
+    ct_pass_choices(pass, search->choices, search->ways);
+    vector_of(solver, search->choices, search->ways, search->vector);
+    gdouble busiest = search->vector[solver->n_sums], sum = 0;
+    for (guint c = 0; c < solver->n_sums; c++) {
+        busiest = MAX(busiest, search->vector[c]);
+        sum += search->vector[c];
+    }
+    if (!ct_incumbent_beaten(&search->best, busiest, sum))
+        return FALSE;
+    search->best.busiest = busiest;
+    search->best.sum = sum;
+    memcpy(search->best.choices, search->choices, solver->variables->len * sizeof(guint));
+    memcpy(search->best.ways, search->ways, solver->given->len * sizeof(guint));
+    return TRUE;
+}
+
+/* The least sum under weights, and what has it. What has a vector above the limit is no
+ * combination. */
+static gdouble
+least_sum(Search *search, const gdouble *weights, gdouble limit)
+{
+    g_autoptr(CtPass) pass = ct_pass_new(search->solver, weights, limit, CT_NONE_FREE);
+    consider(search, pass);
+    if (!search->any_fixed)
+        return pass->least;
+    g_autoptr(CtPass) relaxed = ct_pass_new(search->solver, weights, limit, 0);
+    return relaxed->least;
+}
+
+static gboolean
+is_proven(const Search *search)
+{
+    return search->least >= search->best.busiest * (1 - rounding);
+}
+
+/* Moves the weights to where the least sum under them is the largest. */
+static void
+move_weights(Search *search)
+{
+    const guint n = search->solver->n_sums;
+    g_autofree gdouble *weights = g_memdup2(search->weights, n * sizeof(gdouble));
+    gdouble highest = 0, move = first_move;
+    for (guint m = 0; m < MAX_MOVES && !is_proven(search); m++) {
+        const gdouble least = least_sum(search, weights, search->best.busiest);
+        if (least > highest) {
+            highest = least;
+            memcpy(search->weights, weights, n * sizeof(gdouble));
+        } else {
+            move *= shorter;
+        }
+        search->least = MAX(search->least, MIN(least, search->best.busiest));
+        gdouble largest = 0, total = 0;
+        for (guint c = 0; c < n; c++)
+            largest = MAX(largest, search->vector[c]);
+        if (n == 1 || largest <= 0)
+            return;
+        for (guint c = 0; c < n; c++) {
+            weights[c] *= exp(move * (search->vector[c] - least) / largest);
+            total += weights[c];
+        }
+        for (guint c = 0; c < n; c++)
+            weights[c] /= total;
+    }
+}
+
+static int
+compare_reals(const void *a, const void *b)
+{
+    const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+    return (x > y) - (x < y);
+}
+
+/* Where the last component is the largest, less of it means more of the others: the least of the
+ * larger of the two lies where they cross, at one of the values that there are. */
+static void
+cross_limits(Search *search)
+{
+    const CtSolver *solver = search->solver;
+    g_autoptr(GArray) limits = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    for (guint v = 0; v < ct_solver_n_vectors(solver); v++) {
+        const gdouble last = ct_solver_vector(solver, v)[solver->n_sums];
+        if (last < search->best.busiest)
+            g_array_append_val(limits, last);
+    }
+    qsort(limits->data, limits->len, sizeof(gdouble), compare_reals);
+    guint n = 0;
+    for (guint i = 0; i < limits->len; i++) {
+        const gdouble limit = g_array_index(limits, gdouble, i);
+        if (n == 0 || limit > g_array_index(limits, gdouble, n - 1))
+            g_array_index(limits, gdouble, n++) = limit;
+    }
+    guint from = 0, to = n;
+    gdouble below = HUGE_VAL; /* the least sum just under the crossing */
+    gdouble above = search->best.busiest;
+    while (from < to) {
+        const guint middle = from + (to - from) / 2;
+        const gdouble limit = g_array_index(limits, gdouble, middle);
+        const gdouble least = least_sum(search, search->weights, limit);
+        if (limit >= least) {
+            to = middle;
+            above = limit;
+        } else {
+            from = middle + 1;
+            below = least;
+        }
+    }
+    search->least = MAX(search->least, MIN(MIN(above, below), search->best.busiest));
+}
+
+/* Sets fixed variables one by one to the choice that promises most while later ones are free. */
+static void
+dive(const Search *search)
+{
+    const CtSolver *solver = search->solver;
+    for (guint v = 0; v < solver->variables->len; v++) {
+        CtVariable *variable = ct_solver_variable(solver, v);
+        const guint n_choices = variable->fixed >= 0 ? variable->n_choices : 0;
+        guint best = 0;
+        gdouble least = HUGE_VAL;
+        for (guint k = 0; k < n_choices; k++) {
+            variable->fixed = (gint)k;
+            g_autoptr(CtPass) pass = ct_pass_new(solver, search->weights, HUGE_VAL, v + 1);
+            if (pass->least < least) {
+                least = pass->least;
+                best = k;
+            }
+        }
+        if (n_choices > 0)
+            variable->fixed = (gint)best;
+    }
+}
+
+/* Tries the choices of fixed variables, one at a time, and leaves them at the best. */
+static void
+try_fixed(Search *search)
+{
+    const CtSolver *solver = search->solver;
+    guint n_tries = 0;
+    gboolean improved = TRUE;
+    for (guint round = 0; round < MAX_ROUNDS && improved; round++) {
         improved = FALSE;
         for (guint v = 0; v < solver->variables->len; v++) {
-            guint best = choices[v];
-            for (guint k = 0; k < variable_at(solver, v)->n_choices; k++) {
-                choices[v] = k;
-                const gdouble sum = sum_at(solver, choices);
-                if (sum < least) {
-                    least = sum;
-                    best = k;
-                    improved = TRUE;
-                }
+            CtVariable *variable = ct_solver_variable(solver, v);
+            const guint n_choices = variable->fixed >= 0 ? variable->n_choices : 0;
+            for (guint k = 0; k < n_choices && n_tries < MAX_TRIES; k++, n_tries++) {
+                variable->fixed = (gint)k;
+                g_autoptr(CtPass) pass =
+                    ct_pass_new(solver, search->weights, search->best.busiest, CT_NONE_FREE);
+                improved |= consider(search, pass);
             }
-            choices[v] = best;
+            if (n_choices > 0 && search->best.busiest < HUGE_VAL)
+                variable->fixed = (gint)search->best.choices[v];
         }
     }
-    return least;
 }
 
-gdouble
-ct_solver_run(CtSolver *solver, guint max_entries, guint *choices, gboolean *exact)
+/* Passes for the bounds of labels: the sum, the weights that prove most, and each component by
+ * itself. */
+static GPtrArray *
+bounding_passes(const Search *search)
+{
+    const guint n = search->solver->n_sums;
+    GPtrArray *passes = g_ptr_array_new_with_free_func((GDestroyNotify)ct_pass_free);
+    g_autofree gdouble *weights = g_new(gdouble, n);
+    for (guint c = 0; c < n; c++)
+        weights[c] = 1;
+    const gdouble limit = search->best.busiest;
+    g_ptr_array_add(passes, ct_pass_new(search->solver, weights, limit, CT_NONE_FREE));
+    g_ptr_array_add(passes, ct_pass_new(search->solver, search->weights, limit, CT_NONE_FREE));
+    for (guint c = 0; c < n && n > 1; c++) {
+        memset(weights, 0, n * sizeof(*weights));
+        weights[c] = 1;
+        g_ptr_array_add(passes, ct_pass_new(search->solver, weights, limit, CT_NONE_FREE));
+    }
+    for (guint p = 0; p < passes->len; p++)
+        ct_pass_complete(g_ptr_array_index(passes, p));
+    return passes;
+}
+
+static void
+label(Search *search, gsize comparisons)
+{
+    gboolean is_all = FALSE;
+    for (guint most = FIRST_LABELS; !is_all && comparisons > 0; most *= MORE_LABELS) {
+        g_autoptr(GPtrArray) passes = bounding_passes(search);
+        const gdouble proven =
+            ct_solver_label(search->solver, (CtPass *const *)passes->pdata, passes->len,
+                            search->least, most, &search->best, &comparisons, &is_all);
+        if (!search->any_fixed)
+            search->least = MAX(search->least, MIN(proven, search->best.busiest));
+    }
+}
+
+static void
+search_all(Search *search, gsize comparisons)
+{
+    const guint n = search->solver->n_sums;
+    g_autofree gdouble *equal = g_new(gdouble, n);
+    for (guint c = 0; c < n; c++)
+        equal[c] = 1.0 / n;
+    memcpy(search->weights, equal, n * sizeof(gdouble));
+    if (search->any_fixed)
+        dive(search);
+    search->least = least_sum(search, equal, HUGE_VAL);
+    if (search->any_fixed)
+        try_fixed(search);
+    if (search->best.busiest == HUGE_VAL)
+        return;
+    if (!is_proven(search))
+        move_weights(search);
+    if (search->any_fixed)
+        try_fixed(search);
+    if (!is_proven(search))
+        cross_limits(search);
+    /* Of all that are as good, that of the least sum. */
+    const gdouble sum = n * least_sum(search, equal, search->best.busiest);
+    if (!is_proven(search) || search->best.sum > sum * (1 + rounding))
+        label(search, comparisons);
+}
+
+CtSolution *
+ct_solver_run(CtSolver *solver, CtSolverLimits limits)
 {
     const guint n = solver->variables->len;
-    g_autofree guint *order = g_new(guint, n + 1);
-    g_autofree gdouble *entries = g_new(gdouble, n + 1);
+    ct_solver_order(solver, limits.max_entries);
+    gboolean any_fixed = FALSE;
     for (guint v = 0; v < n; v++)
-        entries[v] = entries_without(solver, v);
-    *exact = TRUE;
-    for (guint step = 0; step < n; step++) {
-        guint next = n, widest = n;
-        for (guint v = 0; v < n; v++) {
-            const Variable *variable = variable_at(solver, v);
-            if (variable->gone)
-                continue;
-            if (next == n || entries[v] < entries[next])
-                next = v;
-            if (widest == n || variable->factors->len > variable_at(solver, widest)->factors->len)
-                widest = v;
-        }
-        const gboolean fits = entries[next] <= max_entries;
-        const guint v = fits ? next : widest;
-        g_autoptr(GArray) neighbours = neighbours_of(solver, v);
-        if (fits) {
-            eliminate(solver, v);
-        } else {
-            fix(solver, v, likely_choice(solver, v));
-            *exact = FALSE;
-        }
-        order[step] = v;
-        for (guint i = 0; i < neighbours->len; i++) {
-            const guint neighbour = g_array_index(neighbours, guint, i);
-            entries[neighbour] = entries_without(solver, neighbour);
-        }
-    }
-
-    g_autofree guint *found = g_new0(guint, n + 1);
-    for (guint step = n; step-- > 0;) {
-        const Variable *variable = variable_at(solver, order[step]);
-        gsize offset = 0;
-        for (guint i = 0; variable->rest && i < variable->rest->n; i++)
-            offset += variable->rest->strides[i] * found[variable->rest->variables[i]];
-        found[order[step]] = variable->best[offset];
-    }
-    const gdouble sum = *exact ? sum_at(solver, found) : improve(solver, found);
-    if (sum < HUGE_VAL)
-        memcpy(choices, found, n * sizeof(*choices));
-    return sum;
+        any_fixed |= ct_solver_variable(solver, v)->fixed >= 0;
+    g_autofree gdouble *weights = g_new0(gdouble, solver->n_sums + 1);
+    g_autofree guint *choices = g_new0(guint, n + 1);
+    g_autofree guint *ways = g_new0(guint, solver->given->len + 1);
+    g_autofree guint *best_ways = g_new0(guint, solver->given->len + 1);
+    CtSolution *solution = g_new0(CtSolution, 1);
+    solution->vector = g_new0(gdouble, solver->n_sums + 1);
+    solution->choices = g_new0(guint, n + 1);
+    solution->ways = g_new0(guint, n + 1);
+    solution->pair_ways = g_new0(guint, solver->pairs->len + 1);
+    Search search = {
+        .solver = solver,
+        .best = {HUGE_VAL, HUGE_VAL, solution->choices, best_ways},
+        .weights = weights,
+        .choices = choices,
+        .ways = ways,
+        .vector = solution->vector,
+        .any_fixed = any_fixed,
+    };
+    search_all(&search, limits.max_comparisons);
+    solution->busiest = search.best.busiest;
+    solution->sum = search.best.sum;
+    if (solution->busiest == HUGE_VAL)
+        return solution;
+    solution->least = is_proven(&search) ? solution->busiest : search.least;
+    vector_of(solver, solution->choices, best_ways, solution->vector);
+    for (guint v = 0; v < n; v++)
+        solution->ways[v] = best_ways[ct_solver_variable(solver, v)->factor];
+    for (guint p = 0; p < solver->pairs->len; p++)
+        solution->pair_ways[p] = best_ways[g_array_index(solver->pairs, guint, p)];
+    return solution;
 }

@@ -1,25 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The least sum of costs over choices: variables with a cost per choice, and costs of pairs. */
+/* The least that keeps anything busy, over choices: variables with costs per choice, and costs of
+ * pairs. */
 #pragma once
 
 #include <glib.h>
 
 typedef struct CtSolver CtSolver;
 
-CtSolver *ct_solver_new(void);
+/* A cost is a vector [n_sums + 1]: `n_sums` components, each of which adds up over all that is
+ * chosen, and one more of which the largest counts. None is negative. */
+CtSolver *ct_solver_new(guint n_sums);
 void ct_solver_free(CtSolver *solver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtSolver, ct_solver_free)
 
-/* Adds a variable and returns its index; `costs` [n_choices] are copied. A cost of HUGE_VAL forbids
- * a choice. */
-guint ct_solver_add_variable(CtSolver *solver, guint n_choices, const gdouble *costs);
-/* Adds the costs [choices of a][choices of b] of a pair of different variables; takes `costs`. */
-void ct_solver_add_pair(CtSolver *solver, guint a, guint b, gdouble *costs);
+/* What a choice, or a pair of choices, may cost is a *cell*: any one of its vectors will do; there
+ * may be ways to have something that keep different things busy. Without any, it is forbidden. */
+enum { CT_CELL_FORBIDDEN, CT_CELL_FREE };
+guint ct_solver_add_cell(CtSolver *solver);
+/* To the cell that was added last; copied. */
+void ct_solver_add_vector(CtSolver *solver, const gdouble *vector);
 
-/* No table made on the way has more entries than this; beyond, the answer may miss the minimum. */
-#define CT_SOLVER_ENTRIES (1u << 20)
+/* Adds a variable and returns its index; `cells` [n_choices] are copied. */
+guint ct_solver_add_variable(CtSolver *solver, guint n_choices, const guint *cells);
+/* Adds the cells [choices of a][choices of b] of a pair of different variables, and returns the
+ * pair's index; takes `cells`. */
+guint ct_solver_add_pair(CtSolver *solver, guint a, guint b, guint *cells);
 
-/* Writes the choice of every variable and returns the sum, HUGE_VAL where every combination is
- * forbidden (the choices are then not set). *exact tells whether it is the minimum: it is, unless
- * so many branches meet that a table would exceed `max_entries`. Runs once. */
-gdouble ct_solver_run(CtSolver *solver, guint max_entries, guint *choices, gboolean *exact);
+/* How far the search goes: no table made on the way has more entries, and no more labels are
+ * compared with each other. */
+typedef struct {
+    guint max_entries;
+    gsize max_comparisons;
+} CtSolverLimits;
+
+#define CT_SOLVER_LIMITS ((CtSolverLimits){1u << 20, 10 * 1000 * 1000})
+
+typedef struct {
+    gdouble busiest;  /* the largest component; HUGE_VAL: every combination is forbidden, and
+                         nothing else is set */
+    gdouble sum;      /* of the components that add up */
+    gdouble least;    /* no combination's largest component is less: `busiest`, unless a limit was
+                         met */
+    gdouble *vector;  /* [n_sums + 1] */
+    guint *choices;   /* [variable] */
+    guint *ways;      /* [variable] which of its cell's vectors */
+    guint *pair_ways; /* [pair] the same */
+} CtSolution;
+
+/* The combination whose largest component is the least and, of several, that whose components sum
+ * to the least. Runs once. */
+CtSolution *ct_solver_run(CtSolver *solver, CtSolverLimits limits);
+void ct_solution_free(CtSolution *solution);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtSolution, ct_solution_free)

@@ -278,9 +278,16 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         "a *b *cuda:0 *2048 *2048 *1.0 *3145728 *transient\n"
         "b *b>copy *cuda:0 *2048 *6144 *3.0 *4194304 *ring\n"
         "b>copy *o *host *2048 *6144 *3.0 *ring\n"
-        "\n"
+        "\n*\n"
         "host: 6.0 MiB\n"
         "cuda:0 (first): 7.0 MiB of 1.0 GiB\n"
+        "\n"
+        "kept busy * seconds * share\n"
+        "workers *%\n"
+        "cuda:0 kernels *%\n"
+        "cuda:0 to device *%\n"
+        "cuda:0 to host *%\n"
+        "\n"
         "6 nodes, 2 of them inserted (+), 2 workers, 3 queues of devices, 3 blocks in flight; "
         "predicted * s for a second of stream\n";
     if (!g_pattern_match_simple(wanted, text))
@@ -289,6 +296,9 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_nonnull(strstr(dot, "    subgraph cluster_0 {\n        label=\"cuda:0\\nfirst\";\n"
                                  "        n1 [label=\"s>copy\\ncuda\", style=dashed];\n"));
     g_autofree char *json = ct_plan_to_json(fixture->plan);
+    g_assert_true(g_pattern_match_simple("*\"busy\": {\"workers\": *, \"cuda:0 kernels\": *, "
+                                         "\"cuda:0 to device\": *, \"cuda:0 to host\": *}*",
+                                         json));
     g_assert_nonnull(strstr(json, "\"queues\": [{\"device\": 0, \"kind\": \"to device\"}, "
                                   "{\"device\": 0, \"kind\": \"compute\"}, "
                                   "{\"device\": 0, \"kind\": \"to host\"}]"));

@@ -236,7 +236,7 @@ test_mismatch(Fixture *fixture, gconstpointer data)
 {
     const Mismatch *mismatch = data;
     plan(fixture, mismatch->stages, &usual);
-    g_assert_true(fixture->plan->exact);
+    g_assert_true(is_exact(fixture->plan));
     g_autofree char *given = summarise(fixture->plan);
     g_auto(GStrv) wanted = g_strsplit(mismatch->wanted, "|", -1);
     if (!g_strv_contains((const char *const *)wanted, given))
@@ -417,6 +417,10 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         "s *o *1 us *2.05 ms *0 *0 *1 sample\n"
         "\n"
         "host: 9.0 MiB\n"
+        "\n"
+        "kept busy * seconds * share\n"
+        "workers * 100.0%\n"
+        "\n"
         "4 nodes, 1 of them inserted (+), 2 workers; predicted * s for a second of stream\n";
     if (!g_pattern_match_simple(wanted, text))
         g_error("wanted: %s\ngiven:  %s", wanted, text);
@@ -426,6 +430,9 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_nonnull(strstr(dot, "n0 -> n1 [label=\"cf32[time channel station pol]\\n"));
     g_autofree char *json = ct_plan_to_json(fixture->plan);
     g_assert_nonnull(strstr(json, "\"layout\": \"cf32[channel time station pol]\""));
+    g_assert_true(g_pattern_match_simple("*\"exact\": true*\"least\": *\"busy\": {\"workers\": *}, "
+                                         "\"alone\": {\"node\": null, \"seconds\": 0}*",
+                                         json));
     g_assert_nonnull(strstr(json, "{\"name\": \"s>transpose\", \"stages\": [\"transpose\"], "
                                   "\"variant\": \"cpu\", \"inserted\": true"));
 }
