@@ -49,8 +49,6 @@ gdouble median(GArray *values);
 Contender *graph_contender_new(const char *group, const char *name, guint n_workers,
                                const char *text, const char *source, const char *timed,
                                const char *node);
-/* The bytes that a firing is kept near: more than the caches hold, to measure memory. */
-void graph_contender_set_cache(Contender *contender, gsize bytes);
 
 /* ---- what there is to measure: appended to `contenders` ---- */
 

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 typedef struct {
     CeilingMeter *meter;
@@ -156,74 +155,6 @@ check_framework(Floors *floors)
     note_most(floors, "empty stages: time per node and block", most, 5, "us");
 }
 
-/* ---- transposes ---- */
-
-#define N_AXES 4
-static const char *const axes[N_AXES] = {"time", "channel", "station", "pol"};
-
-static char *
-order_text(const guint order[N_AXES])
-{
-    return g_strdup_printf("[%s %s %s %s]", axes[order[0]], axes[order[1]], axes[order[2]],
-                           axes[order[3]]);
-}
-
-/* The next order of the alphabet; FALSE behind the last. */
-static gboolean
-next_order(guint order[N_AXES])
-{
-    gint i = N_AXES - 2, k = N_AXES - 1;
-    while (i >= 0 && order[i] > order[i + 1])
-        i--;
-    if (i < 0)
-        return FALSE;
-    while (order[k] < order[i])
-        k--;
-    guint held = order[i];
-    order[i] = order[k];
-    order[k] = held;
-    for (gint a = i + 1, b = N_AXES - 1; a < b; a++, b--) {
-        held = order[a];
-        order[a] = order[b];
-        order[b] = held;
-    }
-    return TRUE;
-}
-
-/* Blocks of 64 MiB, from memory to memory, beside memcpy of as many bytes. */
-#define BLOCK_BYTES (64u << 20)
-
-static void
-check_transposes(Floors *floors)
-{
-    guint order[N_AXES] = {0, 1, 2, 3};
-    g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    gdouble least = NAN;
-    while (next_order(order)) {
-        g_autofree char *to = order_text(order);
-        g_autofree char *name = g_strdup_printf("to %s", to);
-        g_autofree char *text = g_strdup_printf(
-            "stages:\n"
-            "  source: { stage: bench.source, type: cf32, axes: [channel, station, pol], "
-            "lengths: [256, 64, 2], layout: \"[time channel station pol]\", "
-            "block: { time: 256 } }\n"
-            "  sink: { stage: bench.sink, from: source, layout: \"%s\" }\n",
-            to);
-        Contender *one = graph_contender_new("transpose", name, 1, text, "source", "source", NULL);
-        graph_contender_set_cache(one, BLOCK_BYTES);
-        Contender *all[] = {one, peer_memcpy_new(BLOCK_BYTES)};
-        measure(floors, all, 2);
-        const gdouble share = ratio(all[0], all[1]);
-        if (!isnan(share)) {
-            g_array_append_val(shares, share);
-            least = isnan(least) ? share : MIN(least, share);
-        }
-        free_all(all, 2);
-    }
-    note(floors, "transposes of 8 bytes: the slowest order", least, 0.3, "of memcpy");
-    note(floors, "transposes of 8 bytes: the median", median(shares), 0.4, "of memcpy");
-}
-
 gboolean
 floors_measure(CeilingMeter *meter, guint n_slices, char *const *patterns)
 {
@@ -231,8 +162,9 @@ floors_measure(CeilingMeter *meter, guint n_slices, char *const *patterns)
         const char *name;
         void (*check)(Floors *floors);
     } checks[] = {
-        {"correlate", check_correlate},  {"pfb", check_bank},
-        {"transpose", check_transposes}, {"fx-correlator", check_correlator},
+        {"correlate", check_correlate},
+        {"pfb", check_bank},
+        {"fx-correlator", check_correlator},
         {"framework", check_framework},
     };
     Floors floors = {

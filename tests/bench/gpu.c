@@ -346,62 +346,6 @@ check_filters(Bench *bench)
     check_filter(bench, "f32", "station pol time", 2048, 8);
 }
 
-#define N_AXES 4
-
-/* Puts the `k`-th of the 24 orders of four things into `order`. */
-static void
-find_order(guint k, guint order[N_AXES])
-{
-    guint left[N_AXES] = {0, 1, 2, 3}, n = N_AXES;
-    for (guint i = 0; i < N_AXES; i++) {
-        guint below = 1;
-        for (guint f = 2; f < n; f++)
-            below *= f;
-        const guint which = k / below % n;
-        order[i] = left[which];
-        for (guint j = which; j + 1 < n; j++)
-            left[j] = left[j + 1];
-        n--;
-    }
-}
-
-static void
-check_transposes(Bench *bench, const char *type, gdouble floor)
-{
-    static const char *const axes[N_AXES] = {"time", "channel", "station", "pol"};
-    const gdouble bytes = 2.0 * ct_type_info(ct_type_from_name(type))->bytes;
-    gdouble worst = INFINITY;
-    for (guint k = 1; k < 24; k++) {
-        guint order[N_AXES];
-        find_order(k, order);
-        g_autofree char *to = g_strdup_printf("%s %s %s %s", axes[order[0]], axes[order[1]],
-                                              axes[order[2]], axes[order[3]]);
-        g_autofree char *name = g_strdup_printf("transpose %s to [%s]", type, to);
-        g_autofree char *stages =
-            g_strdup_printf("  turn: { stage: transpose, from: source, layout: \"[%s]\" }\n"
-                            "  sink: { stage: discard, from: turn }\n",
-                            to);
-        const Case one = {
-            .name = name,
-            .stages = stages,
-            .type = type,
-            .layout = "time channel station pol",
-            .shape = {-1, 256, 64, 2},
-            .n_samples = 4096,
-            .n_blocks = 12,
-            .node = "turn",
-        };
-        Figures figures;
-        if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
-            continue;
-        print(bench, &one, &figures, bytes);
-        worst = fmin(worst, bytes * figures.node / bench->ceilings.copy);
-    }
-    g_autofree char *name = g_strdup_printf("transpose %s, the worst of the orders", type);
-    if (isfinite(worst))
-        note(bench, name, worst, TRUE, floor, "of copy");
-}
-
 static void
 check_correlate(Bench *bench, const char *type, guint n_stations, gdouble floor)
 {
@@ -826,8 +770,6 @@ main(int argc, char **argv)
     check_beamform(&bench, "cf32", TRUE, 512, 256, 0.6);
     check_beamform(&bench, "ci8", FALSE, 512, 256, 0);
     check_beamform(&bench, "ci8", FALSE, 8, 256, 0);
-    check_transposes(&bench, "cf32", 0.6);
-    check_transposes(&bench, "ci8", 0.45);
     check_real_banks(&bench);
     check_elementwise(&bench);
     check_delays(&bench);

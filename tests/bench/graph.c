@@ -21,7 +21,6 @@ typedef struct {
     char *source;
     char *timed;    /* the node that times it */
     gint64 samples; /* of a run; 0: not known yet */
-    gsize cache;    /* of ct_pipeline_set_cache */
 } Graph;
 
 /* What a run has shown. */
@@ -124,7 +123,6 @@ run_once(Graph *graph, gint64 samples, Run *run, GError **error)
     if (!pipeline)
         return FALSE;
     ct_pipeline_set_workers(pipeline, graph->base.n_threads);
-    ct_pipeline_set_cache(pipeline, graph->cache);
     g_autofree char *set_samples =
         g_strdup_printf("%s.samples=%" G_GINT64_FORMAT, graph->source, samples);
     g_autofree char *set_skip = g_strdup_printf("%s.skip=%" G_GINT64_FORMAT, graph->timed,
@@ -203,10 +201,4 @@ graph_contender_new(const char *group, const char *name, guint n_workers, const 
     graph->source = g_strdup(source);
     graph->timed = g_strdup(timed);
     return &graph->base;
-}
-
-void
-graph_contender_set_cache(Contender *contender, gsize bytes)
-{
-    ((Graph *)contender)->cache = bytes;
 }

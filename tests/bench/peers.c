@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #ifdef HAVE_LIQUID
 #include <complex.h>
@@ -108,66 +107,6 @@ peer_cherk_new(G_GNUC_UNUSED guint n_stations, G_GNUC_UNUSED guint n_channels,
 }
 
 #endif
-
-/* ---- memcpy ---- */
-
-#define HUGE_PAGE (2u << 20)
-
-typedef struct {
-    Contender base;
-    gsize bytes;
-    guint8 *from, *to;
-} Memcpy;
-
-static gboolean
-run_memcpy(Contender *contender, Rates *rates, G_GNUC_UNUSED GError **error)
-{
-    Memcpy *peer = (Memcpy *)contender;
-    guint64 n_done = 0;
-    const Moment from = moment_of_process();
-    Moment to = from;
-    for (; to.wall - from.wall < SLICE_NS; to = moment_of_process(), n_done++)
-        memcpy(peer->to, peer->from, peer->bytes);
-    const gdouble seconds = (gdouble)moments_between(&from, &to, 1) * 1e-9;
-    const gdouble bytes = (gdouble)n_done * (gdouble)peer->bytes;
-    *rates = (Rates){
-        .samples = bytes / 8 / seconds,
-        .bytes = 2 * bytes / seconds,
-        .processors = (gdouble)(to.processor - from.processor) * 1e-9 / seconds,
-    };
-    return TRUE;
-}
-
-static void
-clear_memcpy(Contender *contender)
-{
-    Memcpy *peer = (Memcpy *)contender;
-    g_aligned_free(peer->from);
-    g_aligned_free(peer->to);
-}
-
-static guint8 *
-new_block(gsize bytes)
-{
-    guint8 *block = g_aligned_alloc(bytes, 1, HUGE_PAGE);
-    madvise(block, bytes, MADV_HUGEPAGE);
-    for (gsize i = 0; i < bytes; i++)
-        block[i] = (guint8)(i * 2654435761u >> 7);
-    return block;
-}
-
-Contender *
-peer_memcpy_new(gsize bytes)
-{
-    Memcpy *peer = g_new0(Memcpy, 1);
-    contender_init(&peer->base, "peer", "memcpy", 1);
-    peer->base.run = run_memcpy;
-    peer->base.clear = clear_memcpy;
-    peer->bytes = bytes;
-    peer->from = new_block(bytes);
-    peer->to = new_block(bytes);
-    return &peer->base;
-}
 
 /* ---- liquid ---- */
 

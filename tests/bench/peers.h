@@ -10,5 +10,3 @@ Contender *peer_cherk_new(guint n_stations, guint n_channels, guint integration,
 Contender *peer_firpfbch_new(guint n_channels, guint n_taps);
 /* numpy_fx.py, on as many threads as numpy and scipy will use of `n_threads`. */
 Contender *peer_numpy_new(guint n_threads);
-/* memcpy of whole blocks of cf32 of so many bytes, in huge pages, as rings are. */
-Contender *peer_memcpy_new(gsize bytes);

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The correlator's rate over its variant's own tunables: each of them alone, those that matter
+ * together, and the best beside the default.
+ *
+ * Operations are the useful ones that the stage states, each pair once. */
+#include "ceilings.h"
+#include "choices.h"
+#include "device-ceilings.h"
+#include "tuning.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A tunable matters where its values differ by so much. */
+#define MATTERS 1.03
+/* What is so much slower than the best is measured no more. */
+#define HOPELESS 1.25
+/* Combinations that are tried, at most: of the number of stations that stands for all, and else. */
+#define MANY 64
+#define FEW  24
+#define BEST 3 /* that go into the last rounds */
+
+typedef struct {
+    const Choices *choices;
+    const char *type;
+    guint n_stations;
+    GPtrArray *cells;         /* of Lone; the first with all defaults */
+    CeilingMeter *host_meter; /* NULL: on a device */
+    gdouble device_peak;      /* operations per second; 0: not measured */
+} Cells;
+
+/* ---- one by one ---- */
+
+static Lone *
+cell_new(const Cells *cells, GError **error)
+{
+    const gboolean on_device = cells->choices->device != NULL;
+    const gboolean brief = cells->choices->brief;
+    const guint n_channels = brief ? 2 : on_device ? 256 : MAX(1, 1024 / cells->n_stations);
+    g_autofree char *stages = g_strdup_printf(
+        "  source: { stage: input, backend: %s, layout: \"%s[channel time station pol]\", "
+        "shape: [%u, -1, %u, 2] }\n"
+        "  stage: { stage: correlate, from: source, integration: %u }\n"
+        "  sink: { stage: discard, from: stage }\n"
+        "  counts: { stage: discard, from: stage.weights }\n",
+        cells->choices->backend, cells->type, n_channels, cells->n_stations, brief ? 32 : 1024);
+    return lone_new(cells->choices, "correlate", stages, "stage", error);
+}
+
+static const CtVariant *
+variant_of(const Cells *cells)
+{
+    return ((const Lone *)cells->cells->pdata[0])->what.variant;
+}
+
+static Lone *
+find_cell(const Cells *cells, const gint64 *tuning)
+{
+    for (guint i = 0; i < cells->cells->len; i++) {
+        Lone *cell = cells->cells->pdata[i];
+        if (ct_tuning_equal(variant_of(cells), cell->tuning, tuning))
+            return cell;
+    }
+    return NULL;
+}
+
+/* The one with these values; made where there is none yet. */
+static Lone *
+add_cell(Cells *cells, const gint64 *tuning, GError **error)
+{
+    Lone *cell = find_cell(cells, tuning);
+    if (cell)
+        return cell;
+    cell = cell_new(cells, error);
+    if (!cell)
+        return NULL;
+    memcpy(cell->tuning, tuning, sizeof cell->tuning);
+    g_free(cell->name);
+    cell->name = ct_tuning_to_string(variant_of(cells), tuning, FALSE);
+    g_ptr_array_add(cells->cells, cell);
+    return cell;
+}
+
+static gdouble
+rate_of(const Lone *cell)
+{
+    return cell->load.operations / choices_median(cell->seconds);
+}
+
+/* Of the peak in the same moment; NaN where that or the cell was not measured. */
+static gdouble
+share_of(const Lone *cell)
+{
+    return cell->load.operations * choices_share(cell->seconds, cell->beside);
+}
+
+static gdouble
+best_rate(const GPtrArray *cells)
+{
+    gdouble best = 0;
+    for (guint i = 0; i < cells->len; i++)
+        best = fmax(best, rate_of(cells->pdata[i]));
+    return best;
+}
+
+static void
+measure_cell(const Cells *cells, Lone *cell)
+{
+    gdouble seconds;
+    Ceilings ceilings = {.fma = cells->device_peak};
+    if (cells->host_meter)
+        ceiling_meter_measure(cells->host_meter, 1, &ceilings);
+    if (lone_measure(cell, cells->choices, &seconds) && ceilings.fma > 0)
+        g_array_append_val(cell->beside, ceilings.fma);
+}
+
+/* By turns; those that cannot win rest. */
+static void
+measure_rounds(const Cells *cells, const GPtrArray *all, guint n_rounds)
+{
+    for (guint round = 0; round < n_rounds; round++) {
+        const gdouble best = best_rate(all);
+        for (guint i = 0; i < all->len; i++) {
+            Lone *cell = all->pdata[i];
+            if (i > 0 && cell->seconds->len > 0 && rate_of(cell) < best / HOPELESS)
+                lone_rest(cell);
+            else
+                measure_cell(cells, cell);
+        }
+    }
+}
+
+static void
+print_cell(const Cells *cells, const Lone *cell)
+{
+    const Lone *usual = cells->cells->pdata[0];
+    printf("  %-44s ", cell->name);
+    if (cell->failure) {
+        printf("not run: %s\n", cell->failure);
+        return;
+    }
+    printf("%9.1f Gop/s", rate_of(cell) * 1e-9);
+    if (cell->beside->len > 0)
+        printf(" %5.2f of FMA", share_of(cell));
+    printf(" %6.2f of the default%s\n", rate_of(cell) / rate_of(usual),
+           cell == usual ? "  (default)" : "");
+}
+
+/* ---- the tables ---- */
+
+/* Each tunable alone, by how much its values differ: *spreads of them. */
+static gboolean
+measure_alone(Cells *cells, gdouble spreads[CT_MAX_TUNABLES], GError **error)
+{
+    const CtVariant *variant = variant_of(cells);
+    const Lone *usual = cells->cells->pdata[0];
+    for (guint t = 0; t < ct_tuning_count(variant); t++)
+        for (guint v = 0; v < variant->tunables[t].n_values; v++) {
+            gint64 tuning[CT_MAX_TUNABLES];
+            memcpy(tuning, usual->tuning, sizeof tuning);
+            tuning[t] = variant->tunables[t].values[v];
+            if (!add_cell(cells, tuning, error))
+                return FALSE;
+        }
+    measure_rounds(cells, cells->cells, cells->choices->n_rounds);
+    for (guint t = 0; t < ct_tuning_count(variant); t++) {
+        gdouble least = INFINITY, most = 0;
+        printf(" %s: %s\n", variant->tunables[t].name, variant->tunables[t].help);
+        for (guint v = 0; v < variant->tunables[t].n_values; v++) {
+            gint64 tuning[CT_MAX_TUNABLES];
+            memcpy(tuning, usual->tuning, sizeof tuning);
+            tuning[t] = variant->tunables[t].values[v];
+            const Lone *cell = find_cell(cells, tuning);
+            print_cell(cells, cell);
+            least = fmin(least, rate_of(cell));
+            most = fmax(most, rate_of(cell));
+        }
+        spreads[t] = most > 0 ? most / least : 1;
+    }
+    fflush(stdout);
+    return TRUE;
+}
+
+/* The combinations of those that matter, of the widest spreads first, as many as `most` allows. */
+static gboolean
+measure_together(Cells *cells, const gdouble *spreads, guint most, GError **error)
+{
+    const CtVariant *variant = variant_of(cells);
+    const Lone *usual = cells->cells->pdata[0];
+    const guint n_tunables = ct_tuning_count(variant);
+    guint chosen[CT_MAX_TUNABLES], n_chosen = 0, n_all = 1;
+    gboolean taken[CT_MAX_TUNABLES] = {FALSE};
+    for (guint k = 0; k < n_tunables; k++) {
+        gint widest = -1;
+        for (guint t = 0; t < n_tunables; t++)
+            if (!taken[t] && (widest < 0 || spreads[t] > spreads[widest]))
+                widest = (gint)t;
+        taken[widest] = TRUE;
+        if (spreads[widest] >= MATTERS && n_all * variant->tunables[widest].n_values <= most) {
+            chosen[n_chosen++] = (guint)widest;
+            n_all *= variant->tunables[widest].n_values;
+        }
+    }
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    for (guint k = 0; k < n_all; k++) {
+        gint64 tuning[CT_MAX_TUNABLES];
+        guint left = k;
+        memcpy(tuning, usual->tuning, sizeof tuning);
+        for (guint c = n_chosen; c-- > 0;) {
+            const CtTunable *tunable = &variant->tunables[chosen[c]];
+            tuning[chosen[c]] = tunable->values[left % tunable->n_values];
+            left /= tunable->n_values;
+        }
+        Lone *cell = add_cell(cells, tuning, error);
+        if (!cell)
+            return FALSE;
+        g_ptr_array_add(all, cell);
+    }
+    measure_rounds(cells, all, cells->choices->n_rounds);
+    printf(" together:");
+    for (guint c = 0; c < n_chosen; c++)
+        printf(" %s", variant->tunables[chosen[c]].name);
+    printf("%s\n", n_chosen ? "" : " nothing matters by itself");
+    for (guint i = 0; i < all->len && n_chosen > 0; i++)
+        print_cell(cells, all->pdata[i]);
+    fflush(stdout);
+    return TRUE;
+}
+
+static gint
+compare_rates(gconstpointer a, gconstpointer b)
+{
+    const gdouble x = rate_of(*(Lone *const *)a), y = rate_of(*(Lone *const *)b);
+    return isnan(x) ? !isnan(y) : isnan(y) ? -1 : (x < y) - (x > y);
+}
+
+/* The best few beside the default, once more by turns: what the first rounds flattered is not
+ * taken. */
+static void
+measure_best(const Cells *cells, GString *summary)
+{
+    Lone *usual = cells->cells->pdata[0], *best = usual;
+    g_autoptr(GPtrArray) ranked = g_ptr_array_new(), last = g_ptr_array_new();
+    for (guint i = 0; i < cells->cells->len; i++)
+        g_ptr_array_add(ranked, cells->cells->pdata[i]);
+    g_ptr_array_sort(ranked, compare_rates);
+    g_ptr_array_add(last, usual);
+    for (guint i = 0; i < ranked->len; i++)
+        if (i >= BEST)
+            lone_rest(ranked->pdata[i]);
+        else if (ranked->pdata[i] != usual)
+            g_ptr_array_add(last, ranked->pdata[i]);
+    for (guint i = 0; i < last->len; i++) {
+        Lone *cell = last->pdata[i];
+        g_array_set_size(cell->seconds, 0);
+        g_array_set_size(cell->beside, 0);
+    }
+    measure_rounds(cells, last, 2 * cells->choices->n_rounds + 1);
+    for (guint i = 0; i < last->len; i++)
+        if (rate_of(last->pdata[i]) > rate_of(best))
+            best = last->pdata[i];
+    g_string_append_printf(summary, "%-5s %8u %14.1f %14.1f", cells->type, cells->n_stations,
+                           rate_of(usual) * 1e-9, rate_of(best) * 1e-9);
+    if (best->beside->len > 0)
+        g_string_append_printf(summary, " %8.2f %8.2f", share_of(usual), share_of(best));
+    else
+        g_string_append_printf(summary, " %8s %8s", "", "");
+    g_autofree char *name = ct_tuning_name(variant_of(cells), best->tuning);
+    g_string_append_printf(summary, " %6.3f  %s\n", rate_of(best) / rate_of(usual), name);
+}
+
+static gboolean
+measure_stations(Cells *cells, guint most, GString *summary, GError **error)
+{
+    gdouble spreads[CT_MAX_TUNABLES] = {0};
+    cells->cells = g_ptr_array_new_with_free_func((GDestroyNotify)lone_free);
+    Lone *usual = cell_new(cells, error);
+    gboolean good = usual != NULL;
+    if (usual) {
+        g_ptr_array_add(cells->cells, usual);
+        ct_tuning_defaults(usual->what.variant, usual->tuning);
+        g_free(usual->name);
+        usual->name = ct_tuning_to_string(usual->what.variant, usual->tuning, FALSE);
+        printf("%s %u stations, %s, %s\n", cells->type, cells->n_stations,
+               usual->what.variant->name, usual->what.row->layouts);
+        good =
+            measure_alone(cells, spreads, error) && measure_together(cells, spreads, most, error);
+    }
+    if (good)
+        measure_best(cells, summary);
+    g_ptr_array_unref(cells->cells);
+    return good;
+}
+
+static gboolean
+measure_device_peak(Cells *cells, GError **error)
+{
+    DeviceCeilings ceilings;
+    g_autoptr(DeviceMeter) meter = device_meter_new(cells->choices->device, error);
+    if (!meter || !device_meter_measure(meter, &ceilings, error))
+        return FALSE;
+    cells->device_peak = ceilings.fma;
+    return TRUE;
+}
+
+gboolean
+cells_measure(Choices *choices)
+{
+    static const char *const types[] = {"cf32", "ci8"};
+    static const guint stations[] = {64, 32, 128, 256};
+    g_autoptr(GError) error = NULL;
+    Cells cells = {.choices = choices};
+    GString *summary = g_string_new(NULL);
+    gboolean good = TRUE;
+    if (!choices->device)
+        cells.host_meter = ceiling_meter_new(1);
+    else if (!choices->brief)
+        good = measure_device_peak(&cells, &error);
+    for (guint t = 0; t < G_N_ELEMENTS(types) && good; t++)
+        for (guint s = 0; s < (choices->brief ? 1 : G_N_ELEMENTS(stations)) && good; s++) {
+            cells.type = types[t];
+            cells.n_stations = choices->brief ? 8 : stations[s];
+            g_autofree char *name = g_strdup_printf("%s %u stations", types[t], cells.n_stations);
+            const guint most = choices->brief ? 4 : s == 0 ? MANY : FEW;
+            if (choices_want(choices, name))
+                good = measure_stations(&cells, most, summary, &error);
+        }
+    printf("%-5s %8s %14s %14s %8s %8s %6s  %s\n%s", "", "stations", "default, Gop/s",
+           "tuned, Gop/s", "of FMA", "of FMA", "gain", "tuning", summary->str);
+    if (error)
+        printf("cells: %s\n", error->message);
+    g_string_free(summary, TRUE);
+    ceiling_meter_free(cells.host_meter);
+    return good;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transposes from all orders of four axes to one of them, beside copies of as many bytes by turns.
+ *
+ * The distance of an order: axes that follow one another in both orders count as one; of what is
+ * left, the pairs that stand the other way round (Kendall's tau). */
+#include "choices.h"
+#include "copies.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_AXES   4
+#define N_ORDERS 24
+
+/* The blocks that are turned, in and out each. */
+#define HOST_BYTES   ((gsize)64 << 20)
+#define DEVICE_BYTES ((gsize)1 << 30)
+#define BRIEF_BYTES  ((gsize)1 << 16)
+
+static const struct {
+    const char *name;
+    gint64 length; /* −1: time */
+} axes[N_AXES] = {{"time", -1}, {"channel", 256}, {"station", 64}, {"pol", 2}};
+
+/* The order that all are turned to is that of the table. */
+typedef struct {
+    guint axes[N_AXES];
+    guint n_parts; /* axes, those that stay together counted as one */
+    guint distance;
+} Order;
+
+static void
+find_distance(Order *order)
+{
+    guint parts[N_AXES];
+    order->n_parts = order->distance = 0;
+    for (guint i = 0; i < N_AXES; i++)
+        if (i == 0 || order->axes[i] != order->axes[i - 1] + 1)
+            parts[order->n_parts++] = order->axes[i];
+    for (guint i = 0; i < order->n_parts; i++)
+        for (guint k = i + 1; k < order->n_parts; k++)
+            order->distance += parts[i] > parts[k];
+}
+
+static gint
+compare_orders(gconstpointer a, gconstpointer b)
+{
+    const Order *x = a, *y = b;
+    return x->distance != y->distance ? (gint)x->distance - (gint)y->distance
+                                      : memcmp(x->axes, y->axes, sizeof x->axes);
+}
+
+/* All of them, the nearest first. */
+static void
+list_orders(Order orders[N_ORDERS])
+{
+    for (guint k = 0; k < N_ORDERS; k++) {
+        guint left[N_AXES] = {0, 1, 2, 3}, below = k;
+        for (guint i = 0, n = N_AXES; i < N_AXES; below /= n--, i++) {
+            const guint which = below % n;
+            orders[k].axes[i] = left[which];
+            for (guint j = which; j + 1 < n; j++)
+                left[j] = left[j + 1];
+        }
+        find_distance(&orders[k]);
+    }
+    qsort(orders, N_ORDERS, sizeof orders[0], compare_orders);
+}
+
+static gint64
+length_of(const Choices *choices, guint axis)
+{
+    return choices->brief && axis < N_AXES - 1 ? 8 : axes[axis].length;
+}
+
+static Lone *
+turn_new(const Choices *choices, const char *type, const Order *order, GError **error)
+{
+    GString *names = g_string_new(NULL), *lengths = g_string_new(NULL);
+    for (guint i = 0; i < N_AXES; i++) {
+        const guint axis = order->axes[i];
+        g_string_append_printf(names, "%s%s", i ? " " : "", axes[axis].name);
+        g_string_append_printf(lengths, "%s%" G_GINT64_FORMAT, i ? ", " : "",
+                               axis == 0 ? -1 : length_of(choices, axis));
+    }
+    g_autofree char *stages = g_strdup_printf(
+        "  source: { stage: input, backend: %s, layout: \"%s[%s]\", shape: [%s] }\n"
+        "  turn: { stage: transpose, from: source, layout: \"[time channel station pol]\" }\n"
+        "  sink: { stage: discard, from: turn }\n",
+        choices->backend, type, names->str, lengths->str);
+    Lone *lone = lone_new(choices, names->str, stages, "turn", error);
+    g_string_free(names, TRUE);
+    g_string_free(lengths, TRUE);
+    return lone;
+}
+
+/* Prints the line of an order; its share of a copy, NaN where it was not measured. */
+static gdouble
+measure_order(const Choices *choices, CopyMeter *copies, gsize block_bytes, const char *type,
+              const Order *order, GError **error)
+{
+    g_autoptr(Lone) turn = turn_new(choices, type, order, error);
+    g_autoptr(GArray) copy_rates = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    g_autoptr(GArray) turn_rates = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    if (!turn)
+        return NAN;
+    for (guint round = 0; round < choices->n_rounds; round++) {
+        gdouble seconds, rate;
+        if (!copy_meter_run(copies, choices->seconds, &rate, error))
+            return NAN;
+        if (!lone_measure(turn, choices, &seconds)) {
+            printf("%-5s [%-24s] not run: %s\n", type, turn->name, turn->failure);
+            return NAN;
+        }
+        g_array_append_val(copy_rates, rate);
+        rate = turn->load.bytes / seconds;
+        g_array_append_val(turn_rates, rate);
+    }
+    const gdouble rate = choices_median(turn_rates), share = choices_ratio(turn_rates, copy_rates);
+    printf("%-5s [%-24s] %8u %5u %9.3f %9.1f %9.1f %8.2f  %s\n", type, turn->name, order->distance,
+           order->n_parts, 2e3 * (gdouble)block_bytes / rate, rate * 1e-9,
+           choices_median(copy_rates) * 1e-9, share, turn->what.variant->name);
+    fflush(stdout);
+    return share;
+}
+
+/* The least that the slowest order and the median may have; 0: no floor. */
+typedef struct {
+    const char *type;
+    gdouble least, median;
+} Floor;
+
+static gboolean
+check(const char *type, const char *which, gdouble share, gdouble floor)
+{
+    printf("%-5s %-20s %5.2f of copy", type, which, share);
+    if (floor > 0)
+        printf(", at least %.2f: %s", floor, share >= floor ? "pass" : "FALL SHORT");
+    printf("\n");
+    return !(share < floor);
+}
+
+static gboolean
+measure_type(const Choices *choices, CopyMeter *copies, gsize block_bytes, const Floor *floor,
+             GError **error)
+{
+    Order orders[N_ORDERS];
+    gdouble least = INFINITY;
+    GArray *by_distance[N_AXES * (N_AXES - 1) / 2 + 1];
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    for (guint d = 0; d < G_N_ELEMENTS(by_distance); d++)
+        by_distance[d] = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    list_orders(orders);
+    printf("%-5s %-26s %8s %5s %9s %9s %9s %8s\n", "", "from", "distance", "parts", "ms", "GB/s",
+           "copy GB/s", "of copy");
+    for (guint k = 0; k < N_ORDERS; k++) {
+        const gdouble share =
+            measure_order(choices, copies, block_bytes, floor->type, &orders[k], error);
+        if (*error)
+            break;
+        if (isnan(share) || orders[k].distance == 0)
+            continue;
+        g_array_append_val(by_distance[orders[k].distance], share);
+        g_array_append_val(all, share);
+        least = MIN(least, share);
+    }
+    for (guint d = 1; d < G_N_ELEMENTS(by_distance) && !*error; d++)
+        if (by_distance[d]->len > 0)
+            printf("%-5s distance %u: %5.2f of copy, the median of %u\n", floor->type, d,
+                   choices_median(by_distance[d]), by_distance[d]->len);
+    for (guint d = 0; d < G_N_ELEMENTS(by_distance); d++)
+        g_array_unref(by_distance[d]);
+    if (*error)
+        return FALSE;
+    const gboolean slowest = check(floor->type, "the slowest order", least, floor->least);
+    return check(floor->type, "the median", choices_median(all), floor->median) && slowest;
+}
+
+gboolean
+orders_measure(Choices *choices)
+{
+    static const Floor floors[2][2] = {
+        {{"cf32", 0.3, 0.4}, {"ci8", 0, 0}},
+        {{"cf32", 0.6, 0}, {"ci8", 0.45, 0}},
+    };
+    const gboolean on_device = choices->device != NULL;
+    const gsize bytes = choices->brief ? BRIEF_BYTES : on_device ? DEVICE_BYTES : HOST_BYTES;
+    g_autoptr(GError) error = NULL;
+    choices->options.cache_bytes = choices->options.device_bytes = bytes;
+    g_autoptr(CopyMeter) copies = copy_meter_new(choices->device, bytes, &error);
+    gboolean good = copies != NULL;
+    printf(
+        "orders: from each order to [time channel station pol], channel %d, station %d, pol %d, "
+        "blocks of %.3g MiB in and out, %s\n"
+        "distance: axes that follow one another in both orders count as one part; pairs of parts "
+        "that change sides\n",
+        (gint)length_of(choices, 1), (gint)length_of(choices, 2), (gint)length_of(choices, 3),
+        (gdouble)bytes / (1 << 20), on_device ? "one device" : "per worker");
+    for (guint i = 0; i < G_N_ELEMENTS(floors[0]) && !error; i++) {
+        Floor floor = floors[on_device ? 1 : 0][i];
+        if (choices->brief)
+            floor.least = floor.median = 0;
+        if (choices_want(choices, floor.type))
+            good &= measure_type(choices, copies, bytes, &floor, &error);
+    }
+    if (error)
+        printf("orders: %s\n", error->message);
+    return good && !error;
+}
