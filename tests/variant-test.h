@@ -283,6 +283,23 @@ variant_test_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNA
     }
 }
 
+/* The k-th of the tunings that have one value that is not the default; FALSE: there is none. */
+static inline gboolean
+variant_test_single_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNABLES])
+{
+    ct_tuning_defaults(variant, tuning);
+    for (guint i = 0; i < ct_tuning_count(variant); i++) {
+        const CtTunable *tunable = &variant->tunables[i];
+        for (guint v = 0; v < tunable->n_values; v++) {
+            if (tunable->values[v] == tunable->fallback || k-- > 0)
+                continue;
+            tuning[i] = tunable->values[v];
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 /* Another combination at each call for this variant. */
 static inline void
 variant_test_next_tuning(const CtVariant *variant, gint64 tuning[CT_MAX_TUNABLES])

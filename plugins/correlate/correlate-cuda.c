@@ -4,13 +4,9 @@
  * Where integrations are enough work side by side, each tile of each is summed by one block;
  * otherwise integrations are parted along time, and what the parts come to is added up after. */
 #include "correlate-piece.h"
+#include "correlate-tile.h"
 #include "correlate.h"
 
-/* Spectra whose sum in floating point is added to a running sum. */
-#define CHUNK 128
-/* Whole numbers: so many products of ci8 fit 32 bits, of ci16 the 53 of double precision. */
-#define MOST_IN_32_BITS (1 << 15)
-#define MOST_IN_DOUBLE  (1 << 20)
 /* Memory for parts, at most. */
 #define PARTS_BYTES ((gsize)256 << 20)
 /* Threads of a block of the kernels that have an element each. */
@@ -20,70 +16,12 @@
 /* Items that a thread writes weights of. */
 #define ALIKE 32
 
-/* How a block sums a tile; see the kernels. */
-typedef struct {
-    guint tile; /* inputs */
-    guint rows, columns;
-    guint lanes_i, lanes_j;
-    guint unit_i, unit_j;
-    guint n_units;
-    guint depth;
-    guint n_blocks;
-    gdouble diagonal; /* share of the work that is done of a tile on the diagonal */
-    gdouble share;    /* of the rate of the best tile; for choosing, as is `diagonal` */
-} Tile;
-
-static const Tile float_tiles[] = {
-    {64, 8, 4, 4, 8, 2, 2, 1, 8, 4, 0.75, 1}, {32, 8, 4, 4, 8, 1, 1, 1, 8, 12, 1, 0.8},
-    {16, 4, 4, 4, 4, 1, 1, 8, 8, 4, 1, 0.5},  {8, 4, 4, 2, 2, 1, 1, 32, 8, 4, 1, 0.4},
-    {4, 4, 4, 1, 1, 1, 1, 64, 8, 8, 1, 0.3},
-};
-
-static const Tile double_tiles[] = {
-    {64, 4, 4, 4, 8, 4, 2, 1, 8, 1, 0.75, 1}, {32, 4, 4, 4, 8, 2, 1, 1, 4, 4, 1, 0.9},
-    {16, 4, 4, 4, 4, 1, 1, 8, 4, 2, 1, 0.7},  {8, 4, 4, 2, 2, 1, 1, 16, 2, 4, 1, 0.5},
-    {4, 4, 4, 1, 1, 1, 1, 32, 1, 4, 1, 0.4},
-};
-
-/* Rows and columns of a warp. */
-static const Tile mma_tiles[] = {
-    {128, 64, 32, 0, 0, 2, 4, 1, 32, 1, 1, 1},
-    {64, 32, 32, 0, 0, 2, 2, 1, 32, 4, 0.75, 0.7},
-    {32, 32, 32, 0, 0, 1, 1, 4, 32, 4, 1, 0.5},
-    {16, 16, 16, 0, 0, 1, 1, 8, 32, 4, 1, 0.25},
-};
-
-typedef enum { F32, F64, EXACT, MMA, N_ARITHMETICS } Arithmetic;
-
-/* What is done in an arithmetic. */
-static const struct {
-    const Tile *tiles;
-    guint n_tiles;
-    const char *kernel, *source;
-    const char *real, *voltage, *sum, *part; /* types; `voltage`, of shared memory */
-    guint voltage_bytes, kept_bytes, part_bytes;
-    guint n_stages;
-    gint64 most;       /* spectra of a range; 0: any */
-    gdouble part_cost; /* of writing and adding up a part, in spectra */
-} arithmetics[N_ARITHMETICS] = {
-    [F32] = {float_tiles, G_N_ELEMENTS(float_tiles), "correlate_tiles", "tiles", "float", "ct_cf32",
-             "float", "ct_cf32", 8, 8, 8, 3, 0, 25},
-    [F64] = {double_tiles, G_N_ELEMENTS(double_tiles), "correlate_tiles", "tiles", "double",
-             "ct_cf64", "double", "ct_cf64", 16, 16, 16, 2, 0, 25},
-    [EXACT] = {double_tiles, G_N_ELEMENTS(double_tiles), "correlate_tiles", "tiles", "double",
-               "ct_cf64", "int64", "ct_cf64", 16, 16, 16, 2, MOST_IN_DOUBLE, 25},
-    [MMA] = {mma_tiles, G_N_ELEMENTS(mma_tiles), "correlate_mma", "mma", "int", "ct_ci8", "int64",
-             "ct_ci32", 2, 16, 8, 3, MOST_IN_32_BITS, 200},
-};
-
 typedef struct {
     Correlate *correlate;
     CtDevice *device;
     Arithmetic arithmetic;
-    Tile tile;
+    CorrelateTile tile;
     gint64 n_inputs, n_tiles, n_elements; /* n_elements: of a matrix */
-    guint n_threads;
-    gsize shared_bytes;
     CtKernel *products, *fold, *weights;
     gint chunk;         /* of a part; 0: integrations are not parted */
     gint64 most_ranges; /* of a piece */
@@ -95,8 +33,6 @@ typedef struct {
     guint32 *bits; /* [lane][word], on the host */
 } State;
 
-/* ---- the choice of a tile ---- */
-
 static gint64
 divide_up(gint64 n, gint64 by)
 {
@@ -107,50 +43,6 @@ static gint64
 triangle(gint64 n)
 {
     return n * (n + 1) / 2;
-}
-
-/* The least work, that on products which nobody wants included. */
-static const Tile *
-choose_tile(Arithmetic arithmetic, gint64 n_inputs)
-{
-    const Tile *best = NULL;
-    gdouble least = G_MAXDOUBLE;
-    for (guint k = 0; k < arithmetics[arithmetic].n_tiles; k++) {
-        const Tile *tile = &arithmetics[arithmetic].tiles[k];
-        const gdouble n = (gdouble)divide_up(n_inputs, tile->tile);
-        const gdouble cost =
-            (n * tile->diagonal + n * (n - 1) / 2) * tile->tile * tile->tile / tile->share;
-        if (cost < least) {
-            least = cost;
-            best = tile;
-        }
-    }
-    return best;
-}
-
-/* What goes through registers on its way to shared memory is one stage ahead. */
-static guint
-count_stages(const State *self)
-{
-    return self->correlate->input == CT_CI4 ? 2 : arithmetics[self->arithmetic].n_stages;
-}
-
-/* Bytes of dynamic shared memory, as the kernels lay it out. */
-static gsize
-shared_bytes(const State *self)
-{
-    const Tile *tile = &self->tile;
-    const gsize n_sides = self->n_tiles > 1 ? 2 : 1;
-    const gsize n_stages = count_stages(self);
-    if (self->arithmetic == MMA) {
-        const gsize row = tile->tile == 16 ? 32 : (2 * tile->tile + 95) / 128 * 128 + 32;
-        const gsize stages = n_stages * tile->n_units * n_sides * tile->depth * row;
-        const gsize results = self->n_threads / 32 * 16 * (8 * tile->columns + 16);
-        return MAX(stages, results);
-    }
-    const gsize voltage = arithmetics[self->arithmetic].voltage_bytes;
-    const gsize unit = n_sides * tile->depth * tile->tile * voltage + (tile->n_units > 1 ? 16 : 0);
-    return n_stages * tile->n_units * unit + self->n_threads * tile->rows * tile->columns * voltage;
 }
 
 /* ---- kernels ---- */
@@ -181,7 +73,7 @@ compile(const State *self, const char *name, const char *source, GPtrArray *defi
                              .source = resource,
                              .headers = headers,
                              .defines = (const char *const *)defines->pdata,
-                             .shared_bytes = self->shared_bytes,
+                             .shared_bytes = self->tile.shared_bytes,
                          },
                          error);
 }
@@ -201,14 +93,14 @@ common_defines(const State *self)
     define(defines, "EXACT", self->arithmetic == EXACT || self->arithmetic == MMA);
     define_type(defines, "INPUT", ct_kernel_type((gint)correlate->input));
     define_type(defines, "OUTPUT", ct_kernel_type((gint)correlate->output));
-    define_type(defines, "SUM", arithmetics[self->arithmetic].sum);
+    define_type(defines, "SUM", ct_correlate_arithmetics[self->arithmetic].sum);
     return defines;
 }
 
 static CtKernel *
 compile_products(const State *self, GError **error)
 {
-    const Tile *tile = &self->tile;
+    const CorrelateTile *tile = &self->tile;
     const gboolean is_mma = self->arithmetic == MMA;
     g_autoptr(GPtrArray) defines = common_defines(self);
     define(defines, is_mma ? "WARP_I" : "ROWS", tile->rows);
@@ -217,7 +109,7 @@ compile_products(const State *self, GError **error)
     define(defines, "UNIT_J", tile->unit_j);
     define(defines, "N_UNITS", tile->n_units);
     define(defines, "DEPTH", tile->depth);
-    define(defines, "STAGES", count_stages(self));
+    define(defines, "STAGES", tile->n_stages);
     define(defines, "BLOCKS", tile->n_blocks);
     if (is_mma) {
         define(defines, "IS_NIBBLES", self->correlate->input == CT_CI4);
@@ -225,18 +117,18 @@ compile_products(const State *self, GError **error)
         define(defines, "LANES_I", tile->lanes_i);
         define(defines, "LANES_J", tile->lanes_j);
         define(defines, "DIRECT", self->arithmetic == F32);
-        define_type(defines, "REAL", arithmetics[self->arithmetic].real);
-        define_type(defines, "VOLTAGE", arithmetics[self->arithmetic].voltage);
+        define_type(defines, "REAL", ct_correlate_arithmetics[self->arithmetic].real);
+        define_type(defines, "VOLTAGE", ct_correlate_arithmetics[self->arithmetic].voltage);
     }
-    return compile(self, arithmetics[self->arithmetic].kernel, arithmetics[self->arithmetic].source,
-                   defines, error);
+    return compile(self, ct_correlate_arithmetics[self->arithmetic].kernel,
+                   ct_correlate_arithmetics[self->arithmetic].source, defines, error);
 }
 
 static CtKernel *
 compile_fold(const State *self, GError **error)
 {
     g_autoptr(GPtrArray) defines = common_defines(self);
-    define_type(defines, "PART", arithmetics[self->arithmetic].part);
+    define_type(defines, "PART", ct_correlate_arithmetics[self->arithmetic].part);
     return compile(self, "correlate_fold", "fold", defines, error);
 }
 
@@ -269,25 +161,27 @@ choose_chunk(State *self, gint64 max_samples)
     const Correlate *correlate = self->correlate;
     const CtDeviceInfo *info = ct_device_info(self->device);
     const guint n_at_once =
-        ct_kernel_occupancy(self->products, self->n_threads, self->shared_bytes);
+        ct_kernel_occupancy(self->products, self->tile.n_threads, self->tile.shared_bytes);
     const gint64 longest = MIN(max_samples, correlate->integration);
     const gdouble n_blocks = (gdouble)self->n_tiles * (gdouble)correlate->n_items *
                              (gdouble)MAX(1, max_samples / correlate->integration) /
                              self->tile.n_units;
-    const gboolean is_exact = arithmetics[self->arithmetic].most > 0;
+    const gboolean is_exact = ct_correlate_arithmetics[self->arithmetic].most > 0;
     const gint64 most_parts = is_exact ? divide_up(longest, 2 * CHUNK) : divide_up(longest, CHUNK);
     gdouble best = use_of_device(n_blocks, info->n_multiprocessors, n_at_once);
 
     self->chunk = 0;
-    self->most_ranges = (gint64)(PARTS_BYTES / ((gsize)self->n_elements *
-                                                arithmetics[self->arithmetic].part_bytes));
+    self->most_ranges =
+        (gint64)(PARTS_BYTES /
+                 ((gsize)self->n_elements * ct_correlate_arithmetics[self->arithmetic].part_bytes));
     if (self->most_ranges < 2)
         return;
     /* Chunks of floating-point sums are what they are. */
     for (gint64 n = is_exact ? 2 : most_parts; n > 1 && n <= most_parts; n += 1 + n / 8) {
         const gdouble use =
             use_of_device(n_blocks * (gdouble)n, info->n_multiprocessors, n_at_once) /
-            (1 + (gdouble)n * arithmetics[self->arithmetic].part_cost / (gdouble)longest);
+            (1 +
+             (gdouble)n * ct_correlate_arithmetics[self->arithmetic].part_cost / (gdouble)longest);
         if (use <= best)
             continue;
         best = use;
@@ -295,7 +189,7 @@ choose_chunk(State *self, gint64 max_samples)
             is_exact ? (gint)(divide_up(longest, n * self->tile.depth) * self->tile.depth) : CHUNK;
     }
     if (is_exact)
-        self->chunk = (gint)MIN(self->chunk, arithmetics[self->arithmetic].most);
+        self->chunk = (gint)MIN(self->chunk, ct_correlate_arithmetics[self->arithmetic].most);
 }
 
 /* Groups of items whose validity differs; one group's are alike. */
@@ -325,14 +219,11 @@ prepare_weights(State *self, CtPrepare *prepare, GError **error)
     return self->weights != NULL;
 }
 
-static Arithmetic
-find_arithmetic(CtType input, CtType output)
+static gboolean
+differs(const CtNode *nodes, const gint64 *tuning)
 {
-    if (input == CT_CI4 || input == CT_CI8)
-        return MMA;
-    if (input == CT_CI16)
-        return EXACT;
-    return input == CT_CF32 && output == CT_CF32 ? F32 : F64;
+    return ct_correlate_tile_differs(nodes[0].inputs[0].type, nodes[0].outputs[0].type,
+                                     ct_correlate_n_inputs(nodes), tuning);
 }
 
 static gboolean
@@ -341,14 +232,12 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     State *self = *state = g_new0(State, 1);
     Correlate *correlate = self->correlate = ct_correlate_new(prepare);
     self->device = prepare->device;
-    self->arithmetic = find_arithmetic(correlate->input, correlate->output);
+    self->arithmetic = ct_correlate_arithmetic(correlate->input, correlate->output);
     self->n_inputs = correlate->n_stations * correlate->n_pols;
-    const Tile *tile = choose_tile(self->arithmetic, self->n_inputs);
-    self->tile = *tile;
+    ct_correlate_tile(&self->tile, correlate->input, correlate->output, self->n_inputs,
+                      prepare->tuning);
+    const CorrelateTile *tile = &self->tile;
     self->n_tiles = triangle(divide_up(self->n_inputs, tile->tile));
-    self->n_threads = tile->unit_i * tile->unit_j * tile->n_units *
-                      (self->arithmetic == MMA ? 32 : tile->lanes_i * tile->lanes_j);
-    self->shared_bytes = shared_bytes(self);
 
     const gdouble n_elements =
         (gdouble)self->n_tiles * (gdouble)correlate->n_items * tile->tile * tile->tile;
@@ -374,13 +263,14 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                                 prepare->inputs[0].max_samples / correlate->integration;
         self->most_ranges = MIN(self->most_ranges, n_ranges);
         prepare->scratch_bytes = (gsize)(self->most_ranges * self->n_elements) *
-                                 arithmetics[self->arithmetic].part_bytes;
+                                 ct_correlate_arithmetics[self->arithmetic].part_bytes;
     }
-    const gsize kept = (gsize)self->n_elements * arithmetics[self->arithmetic].kept_bytes;
+    const gsize kept =
+        (gsize)self->n_elements * ct_correlate_arithmetics[self->arithmetic].kept_bytes;
     self->sums = ct_device_alloc(self->device, kept, "the sums of visibilities", error);
     if (!self->sums)
         return FALSE;
-    if (arithmetics[self->arithmetic].most == 0) {
+    if (ct_correlate_arithmetics[self->arithmetic].most == 0) {
         self->open = ct_device_alloc(self->device, kept, "the open sums of visibilities", error);
         if (!self->open)
             return FALSE;
@@ -454,7 +344,7 @@ static gint64
 limit_piece(const State *self, gint64 done, gint64 n)
 {
     const gint64 integration = self->correlate->integration;
-    const gint64 most = arithmetics[self->arithmetic].most;
+    const gint64 most = ct_correlate_arithmetics[self->arithmetic].most;
     n = MIN(n, 1 << 30);
     /* What was begun before is a piece of its own. */
     if (done > 0)
@@ -496,8 +386,8 @@ correlate_piece(const State *self, const CtWork *work, CorrelatePiece *piece, GE
     else
         piece->n_ranges = (int)n_integrations;
     const gint64 n_units = self->n_tiles * self->correlate->n_items * piece->n_ranges;
-    if (!launch(work, self->products, divide_up(n_units, self->tile.n_units), self->n_threads,
-                self->shared_bytes, (gpointer[]){piece}, error))
+    if (!launch(work, self->products, divide_up(n_units, self->tile.n_units), self->tile.n_threads,
+                self->tile.shared_bytes, (gpointer[]){piece}, error))
         return FALSE;
     int n = (int)n_integrations;
     return !piece->parts ||
@@ -650,6 +540,8 @@ const CtVariant ct_correlate_cuda = {
             ROWS("[time ... beam]"),
             {NULL},
         },
+    .tunables = ct_correlate_tunables,
+    .differs = differs,
     .prepare = prepare,
     .work = work,
     .finish = finish,

@@ -27,6 +27,7 @@ typedef struct {
     CtBlock voltages;
     guint8 *validity; /* [lane][spectrum]; NULL: all valid */
     gint64 n_lanes, n_results;
+    gint64 tuning[CT_MAX_TUNABLES]; /* of the variant on the device; 0: defaults */
 } Correlation;
 
 /* "time channel station pol" without those axes that the case does not have. */
@@ -227,6 +228,7 @@ make_prepare(const Correlation *self, CtBinding bindings[3], CtDevice *device)
         .n_outputs = 2,
         .outputs = bindings + 1,
         .n_workers = 1,
+        .tuning = self->tuning,
         .device = device,
     };
 }
@@ -356,41 +358,59 @@ bound_of(const Case *one)
     return (growth + rounding + 2 * n * 0x1p-53) * 2 * n;
 }
 
-/* On the device in one firing and in many: as the reference has it, and the same to the bit. */
+/* On the device in one firing and in many: as the reference has it, and the same to the bit. With
+ * `tunings`, then with every other one that has one value off the default, if that differs. */
 static void
-check(const Case *one, GRand *random)
+check_tunings(const Case *one, guint n_tunings, GRand *random)
 {
     if (ct_devices(NULL, NULL) == 0) {
         g_test_skip("there is no device");
         return;
     }
     Correlation *self = correlation_new(one, random);
-    g_autofree char *what = g_strdup_printf(
-        "%s to %s, %" G_GINT64_FORMAT " spectra in %" G_GINT64_FORMAT "s, %" G_GINT64_FORMAT
-        " × %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " [%s] -> [%s]",
-        ct_type_info(one->type)->name, ct_type_info(one->output)->name, one->n_spectra,
-        one->integration, one->n_channels, one->n_stations, one->n_pols, one->axes, one->to);
+    const CtVariant *variant = find_variant(self, CT_CUDA);
     const gint64 most = one->most_per_firing > 0 ? one->most_per_firing : one->n_spectra;
     const gint64 cuts[] = {1 + g_rand_int_range(random, 0, (gint32)most), 1,
                            1 + g_rand_int_range(random, 0, (gint32)MIN(most, 150)), most};
-    CtBlock wanted[2], whole[2], cut[2];
-    for (guint o = 0; o < 2; o++) {
+    CtBlock wanted[2];
+    for (guint o = 0; o < 2; o++)
         wanted[o] = new_result(self, o);
-        whole[o] = new_result(self, o);
-        cut[o] = new_result(self, o);
-    }
     run(self, find_variant(self, CT_REFERENCE), wanted, &one->n_spectra, 1);
-    run(self, find_variant(self, CT_CUDA), whole, &most, 1);
-    run(self, find_variant(self, CT_CUDA), cut, cuts, G_N_ELEMENTS(cuts));
-    compare(&whole[0], &wanted[0], bound_of(one), what);
-    compare(&whole[1], &wanted[1], 0, what);
-    for (guint o = 0; o < 2; o++) {
-        compare(&cut[o], &whole[o], 0, what);
-        g_aligned_free(wanted[o].data);
-        g_aligned_free(whole[o].data);
-        g_aligned_free(cut[o].data);
+    for (guint k = 0; k < n_tunings; k++) {
+        if (k > 0 && !variant_test_single_tuning(variant, k - 1, self->tuning))
+            break;
+        if (!ct_tuning_differs(variant, &self->node, self->tuning))
+            continue;
+        g_autofree char *name = ct_tuning_name(variant, self->tuning);
+        g_autofree char *what = g_strdup_printf(
+            "%s, %s to %s, %" G_GINT64_FORMAT " spectra in %" G_GINT64_FORMAT "s, %" G_GINT64_FORMAT
+            " × %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " [%s] -> [%s]",
+            name, ct_type_info(one->type)->name, ct_type_info(one->output)->name, one->n_spectra,
+            one->integration, one->n_channels, one->n_stations, one->n_pols, one->axes, one->to);
+        CtBlock whole[2], cut[2];
+        for (guint o = 0; o < 2; o++) {
+            whole[o] = new_result(self, o);
+            cut[o] = new_result(self, o);
+        }
+        run(self, variant, whole, &most, 1);
+        run(self, variant, cut, cuts, G_N_ELEMENTS(cuts));
+        compare(&whole[0], &wanted[0], bound_of(one), what);
+        compare(&whole[1], &wanted[1], 0, what);
+        for (guint o = 0; o < 2; o++) {
+            compare(&cut[o], &whole[o], 0, what);
+            g_aligned_free(whole[o].data);
+            g_aligned_free(cut[o].data);
+        }
     }
+    for (guint o = 0; o < 2; o++)
+        g_aligned_free(wanted[o].data);
     correlation_free(self);
+}
+
+static void
+check(const Case *one, GRand *random)
+{
+    check_tunings(one, 1, random);
 }
 
 /* ---- tests ---- */
@@ -542,6 +562,41 @@ test_weights(void)
     check(&many, random);
 }
 
+/* Every value of the tunables, of every arithmetic. */
+static void
+test_tunings(void)
+{
+    static const Case cases[] = {
+        {CT_CF32, CT_CF32, 140, 130, 1, 33, 2, IN, OUT},
+        {CT_CF64, CT_CF64, 140, 70, 1, 33, 2, IN, OUT},
+        {CT_CI16, CT_CF32, 70, 50, 1, 17, 2, IN, OUT},
+        {CT_CI8, CT_CF32, 130, 100, 1, 66, 2, IN, OUT},
+        {CT_CI4, CT_CF32, 130, 100, 1, 65, 2, IN, OUT},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(10);
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+        check_tunings(&cases[i], G_MAXUINT, random);
+}
+
+static void
+compile(const Correlation *self)
+{
+    const guint *architectures;
+    const guint n_architectures = kernel_test_architectures(&architectures);
+    for (guint a = 0; a < n_architectures; a++) {
+        g_autoptr(CtDevice) device = ct_device_new_dry(architectures[a]);
+        CtBinding bindings[3];
+        CtPrepare prepare = make_prepare(self, bindings, device);
+        const CtVariant *variant = find_variant(self, CT_CUDA);
+        g_autoptr(GError) error = NULL;
+        gpointer state = NULL;
+        variant->prepare(&prepare, &state, &error);
+        variant->finish(state);
+        g_assert_no_error(error);
+        g_assert_cmpuint(ct_device_allocated(device), ==, 0);
+    }
+}
+
 /* Every tile of every arithmetic, with a partner and without. */
 static void
 test_kernels(void)
@@ -552,8 +607,8 @@ test_kernels(void)
     } cases[] = {
         {CT_CF32, CT_CF32, {2, 8, 16, 32, 80, 512}},
         {CT_CF32, CT_CF64, {2, 8, 16, 128}},
-        {CT_CF64, CT_CF32, {32}},
-        {CT_CI16, CT_CI64, {2, 128}},
+        {CT_CF64, CT_CF32, {32, 512}},
+        {CT_CI16, CT_CI64, {2, 128, 512}},
         {CT_CI8, CT_CF32, {2, 32, 128, 512}},
         {CT_CI4, CT_CF32, {2, 512}},
     };
@@ -580,20 +635,13 @@ test_kernels(void)
             /* The weights' kernel is the same for all. */
             if (i + k > 0)
                 self->out[1].type = CT_TYPE_NONE;
-            const guint *architectures;
-            const guint n_architectures = kernel_test_architectures(&architectures);
-            for (guint a = 0; a < n_architectures; a++) {
-                g_autoptr(CtDevice) device = ct_device_new_dry(architectures[a]);
-                CtBinding bindings[3];
-                CtPrepare prepare = make_prepare(self, bindings, device);
-                const CtVariant *variant = find_variant(self, CT_CUDA);
-                g_autoptr(GError) error = NULL;
-                gpointer state = NULL;
-                variant->prepare(&prepare, &state, &error);
-                variant->finish(state);
-                g_assert_no_error(error);
-                g_assert_cmpuint(ct_device_allocated(device), ==, 0);
-            }
+            compile(self);
+            /* The largest has all the values, too. */
+            const CtVariant *variant = find_variant(self, CT_CUDA);
+            for (guint t = 0;
+                 n_inputs == 512 && variant_test_single_tuning(variant, t, self->tuning); t++)
+                if (ct_tuning_differs(variant, &self->node, self->tuning))
+                    compile(self);
             correlation_free(self);
         }
 }
@@ -610,6 +658,7 @@ main(int argc, char *argv[])
     g_test_add_func("/correlate/cuda/extreme", test_extreme);
     g_test_add_func("/correlate/cuda/integrations", test_integrations);
     g_test_add_func("/correlate/cuda/weights", test_weights);
+    g_test_add_func("/correlate/cuda/tunings", test_tunings);
     g_test_add_func("/correlate/cuda/kernels", test_kernels);
     return g_test_run();
 }

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How a block of a device sums a tile: the tiles that serve best where nothing was measured, and
+ * what becomes of them by tuning. */
+#include "correlate-tile.h"
+
+#include <string.h>
+
+/* Whole numbers: so many products of ci8 fit 32 bits, of ci16 the 53 of double precision. */
+#define MOST_IN_32_BITS (1 << 15)
+#define MOST_IN_DOUBLE  (1 << 20)
+
+/* Of what every device has: registers of a multiprocessor, shared memory of a block, of which a
+ * unit takes some for its job. */
+#define REGISTERS    65536
+#define SHARED_BYTES ((gsize)99 << 10)
+#define JOB_BYTES    ((gsize)128)
+/* Of a unit of threads; of elements that a thread has on their way to shared memory. */
+#define MOST_THREADS 256
+#define MOST_FETCHED 8
+
+enum { TILE, HEIGHT, WIDTH, THREADS, DEPTH, STAGES, N_TUNABLES };
+const CtTunable ct_correlate_tunables[] = {
+    [TILE] = {"tile", CT_VALUES(0, 4, 8, 16, 32, 64, 128), 0,
+              "inputs along a side of a tile, on tensor cores 16 to 128, else 4 to 64; 0: by the "
+              "number of inputs"},
+    [HEIGHT] = {"height", CT_VALUES(0, 2, 4, 8, 16, 32, 64), 0,
+                "inputs along one side of a thread's products, 2 to 8, on tensor cores of a "
+                "warp's, 16 to 64; 0: by the tile"},
+    [WIDTH] = {"width", CT_VALUES(0, 2, 4, 8, 16, 32, 64), 0, "the same along the other side"},
+    [THREADS] = {"threads", CT_VALUES(0, 32, 64, 128, 256), 0,
+                 "of a block, which has several small tiles; 0: by the tile"},
+    [DEPTH] = {"depth", CT_VALUES(0, 4, 8, 16, 32, 64), 0,
+               "spectra of a stage in shared memory, on tensor cores 16 to 64, else 4 to 16; 0: by "
+               "the tile"},
+    [STAGES] = {"stages", CT_VALUES(0, 2, 3, 4), 0,
+                "stages in shared memory, where voltages go there as they are; 0: 3"},
+    {NULL},
+};
+
+const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS] = {
+    [F32] = {"correlate_tiles", "tiles", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, 0, 25},
+    [F64] = {"correlate_tiles", "tiles", "double", "ct_cf64", "double", "ct_cf64", 16, 16, 16, 0,
+             25},
+    [EXACT] = {"correlate_tiles", "tiles", "double", "ct_cf64", "int64", "ct_cf64", 16, 16, 16,
+               MOST_IN_DOUBLE, 25},
+    [MMA] = {"correlate_mma", "mma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, MOST_IN_32_BITS,
+             200},
+};
+
+/* ---- without tuning ---- */
+
+typedef struct {
+    guint tile;
+    guint rows, columns;
+    guint n_threads;
+    guint depth;
+    guint n_blocks;
+    gdouble diagonal; /* share of the work that is done of a tile on the diagonal */
+    gdouble share;    /* of the rate of the best tile; for choosing, as is `diagonal` */
+} Usual;
+
+static const Usual float_tiles[] = {
+    {64, 8, 4, 128, 8, 4, 0.75, 1}, {32, 8, 4, 32, 8, 12, 1, 0.8}, {16, 4, 4, 128, 8, 4, 1, 0.5},
+    {8, 4, 4, 128, 8, 4, 1, 0.4},   {4, 4, 4, 64, 8, 8, 1, 0.3},   {0},
+};
+
+static const Usual double_tiles[] = {
+    {64, 4, 4, 256, 8, 1, 0.75, 1}, {32, 4, 4, 64, 4, 4, 1, 0.9}, {16, 4, 4, 128, 4, 2, 1, 0.7},
+    {8, 4, 4, 64, 2, 4, 1, 0.5},    {4, 4, 4, 32, 1, 4, 1, 0.4},  {0},
+};
+
+static const Usual mma_tiles[] = {
+    {128, 64, 32, 256, 32, 1, 1, 1},
+    {64, 32, 32, 128, 32, 4, 0.75, 0.7},
+    {32, 32, 32, 128, 32, 4, 1, 0.5},
+    {16, 16, 16, 256, 32, 4, 1, 0.25},
+    {0},
+};
+
+static const Usual *const usual_tiles[N_ARITHMETICS] = {float_tiles, double_tiles, double_tiles,
+                                                        mma_tiles};
+
+Arithmetic
+ct_correlate_arithmetic(CtType input, CtType output)
+{
+    if (input == CT_CI4 || input == CT_CI8)
+        return MMA;
+    if (input == CT_CI16)
+        return EXACT;
+    return input == CT_CF32 && output == CT_CF32 ? F32 : F64;
+}
+
+/* The least work, that on products which nobody wants included. */
+static const Usual *
+choose_tile(Arithmetic arithmetic, gint64 n_inputs)
+{
+    const Usual *best = NULL;
+    gdouble least = G_MAXDOUBLE;
+    for (const Usual *tile = usual_tiles[arithmetic]; tile->tile; tile++) {
+        const gdouble n = (gdouble)((n_inputs + tile->tile - 1) / tile->tile);
+        const gdouble cost =
+            (n * tile->diagonal + n * (n - 1) / 2) * tile->tile * tile->tile / tile->share;
+        if (cost < least) {
+            least = cost;
+            best = tile;
+        }
+    }
+    return best;
+}
+
+/* The tile of this size, or the nearest. */
+static const Usual *
+find_tile(Arithmetic arithmetic, gint64 size)
+{
+    const Usual *tile = usual_tiles[arithmetic];
+    while (tile->tile > size && tile[1].tile)
+        tile++;
+    return tile;
+}
+
+/* ---- what tuning makes of it ---- */
+
+/* The most products of a thread or warp, for which there are registers; what there can be of a
+ * side. */
+static const struct {
+    guint products, least, most;
+} cells[N_ARITHMETICS] = {{64, 2, 8}, {16, 2, 8}, {16, 2, 8}, {2048, 16, 64}};
+
+static guint
+count_unit_threads(const CorrelateTile *tile, Arithmetic arithmetic)
+{
+    return tile->tile / tile->rows * (tile->tile / tile->columns) * (arithmetic == MMA ? 32 : 1);
+}
+
+/* Both sides within their limits, and no more threads than a block has. */
+static void
+set_cell(CorrelateTile *tile, Arithmetic arithmetic)
+{
+    const guint most = MIN(cells[arithmetic].most, tile->tile);
+    tile->rows = CLAMP(tile->rows, cells[arithmetic].least, most);
+    tile->columns = CLAMP(tile->columns, cells[arithmetic].least, most);
+    while (tile->rows * tile->columns > cells[arithmetic].products)
+        *(tile->rows > tile->columns ? &tile->rows : &tile->columns) /= 2;
+    while (count_unit_threads(tile, arithmetic) > MOST_THREADS)
+        *(tile->rows < tile->columns ? &tile->rows : &tile->columns) *= 2;
+    const guint n_i = tile->tile / tile->rows, n_j = tile->tile / tile->columns;
+    tile->lanes_i = arithmetic == MMA ? 1 : MIN(n_i, 4);
+    tile->lanes_j = arithmetic == MMA ? 1 : MIN(n_j, 8);
+    tile->unit_i = n_i / tile->lanes_i;
+    tile->unit_j = n_j / tile->lanes_j;
+}
+
+/* Voltages are copied to shared memory as they are, by themselves. */
+static gboolean
+is_direct(CtType input, CtType output)
+{
+    return input == CT_CI8 || (input == CT_CF32 && output == CT_CF32);
+}
+
+/* Bytes of dynamic shared memory, as the kernels lay it out. */
+static gsize
+count_shared(const CorrelateTile *tile, Arithmetic arithmetic, guint n_sides)
+{
+    const gsize n_threads = tile->n_units * count_unit_threads(tile, arithmetic);
+    if (arithmetic == MMA) {
+        const gsize row = tile->tile == 16 ? 32 : (2 * tile->tile + 95) / 128 * 128 + 32;
+        const gsize stages = (gsize)tile->n_stages * tile->n_units * n_sides * tile->depth * row;
+        const gsize results = n_threads / 32 * 16 * (8 * tile->columns + 16);
+        return MAX(stages, results);
+    }
+    const gsize voltage = ct_correlate_arithmetics[arithmetic].voltage_bytes;
+    const gsize unit = n_sides * tile->depth * tile->tile * voltage + (tile->n_units > 1 ? 16 : 0);
+    return tile->n_stages * tile->n_units * unit + n_threads * tile->rows * tile->columns * voltage;
+}
+
+/* The fewest spectra of a stage: a block of one unit loads whole rows of it. */
+static guint
+least_depth(const CorrelateTile *tile, Arithmetic arithmetic, gboolean direct)
+{
+    const guint vector = arithmetic == MMA ? 8 : 2;
+    const guint least = arithmetic == MMA ? 16 : 1;
+    const guint step = count_unit_threads(tile, arithmetic) * vector / tile->tile;
+    return direct && tile->n_units == 1 ? MAX(least, step) : least;
+}
+
+/* Elements, or vectors of 8 of them, that a thread fetches for a stage. */
+static guint
+count_fetched(const CorrelateTile *tile, Arithmetic arithmetic)
+{
+    const guint vector = arithmetic == MMA ? 8 : 1;
+    return 2 * tile->depth * tile->tile / vector / count_unit_threads(tile, arithmetic);
+}
+
+/* What a thread takes, cautiously: products, what is multiplied, what is fetched, and the rest; on
+ * tensor cores by fragments of 16 rows and 8 columns. */
+static guint
+count_registers(const CorrelateTile *tile, Arithmetic arithmetic, gboolean direct)
+{
+    const guint rows = tile->rows, columns = tile->columns;
+    const guint fetched = direct ? 0 : count_fetched(tile, arithmetic);
+    const guint rest = tile->n_units > 1 ? 64 : 48;
+    if (arithmetic == MMA)
+        return rows * columns / 16 + rows / 2 + columns / 4 + 2 * fetched + rest + 16;
+    if (arithmetic == F32)
+        return 2 * rows * columns + 2 * (rows + columns) + rest;
+    return 4 * rows * columns + 4 * (rows + columns) + 4 * fetched + rest;
+}
+
+/* Blocks of a multiprocessor whose registers do: each quarter of it has those of whole warps. */
+static guint
+count_blocks(const CorrelateTile *tile, Arithmetic arithmetic, gboolean direct)
+{
+    const guint warps = REGISTERS / 4 / 32 / count_registers(tile, arithmetic, direct);
+    return CLAMP(4 * warps / (tile->n_threads / 32), 1, 16);
+}
+
+static void
+fit_shared(CorrelateTile *tile, Arithmetic arithmetic, guint n_sides, gboolean direct)
+{
+    while (count_shared(tile, arithmetic, n_sides) + tile->n_units * JOB_BYTES > SHARED_BYTES) {
+        if (tile->n_stages > 2)
+            tile->n_stages--;
+        else if (tile->n_units > 1 && tile->n_units * count_unit_threads(tile, arithmetic) > 32)
+            tile->n_units /= 2;
+        else if (tile->depth > least_depth(tile, arithmetic, direct))
+            tile->depth /= 2;
+        else
+            break;
+    }
+}
+
+void
+ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
+                  const gint64 *tuning)
+{
+    const Arithmetic arithmetic = ct_correlate_arithmetic(input, output);
+    const gboolean is_mma = arithmetic == MMA, direct = is_direct(input, output);
+    const Usual *usual =
+        tuning[TILE] ? find_tile(arithmetic, tuning[TILE]) : choose_tile(arithmetic, n_inputs);
+    const guint n_sides = n_inputs > usual->tile ? 2 : 1;
+    *tile = (CorrelateTile){
+        .tile = usual->tile,
+        .rows = tuning[HEIGHT] ? (guint)tuning[HEIGHT] : usual->rows,
+        .columns = tuning[WIDTH] ? (guint)tuning[WIDTH] : usual->columns,
+        .n_stages = !direct          ? 2
+                    : tuning[STAGES] ? (guint)tuning[STAGES]
+                                     : 3,
+    };
+    set_cell(tile, arithmetic);
+    const guint n_threads = tuning[THREADS] ? (guint)tuning[THREADS] : usual->n_threads;
+    tile->n_units = MAX(1, n_threads / count_unit_threads(tile, arithmetic));
+    tile->depth = usual->depth;
+    if (tuning[DEPTH])
+        tile->depth = CLAMP((guint)tuning[DEPTH], is_mma ? 16 : 4, is_mma ? 64 : 16);
+    const guint least = least_depth(tile, arithmetic, direct);
+    while (!direct && tile->depth > least && count_fetched(tile, arithmetic) > MOST_FETCHED)
+        tile->depth /= 2;
+    tile->depth = MAX(tile->depth, least);
+    fit_shared(tile, arithmetic, n_sides, direct);
+
+    tile->n_threads = tile->n_units * count_unit_threads(tile, arithmetic);
+    tile->shared_bytes = count_shared(tile, arithmetic, n_sides);
+    tile->n_blocks = usual->n_blocks;
+    if (tile->rows != usual->rows || tile->columns != usual->columns ||
+        tile->n_threads != usual->n_threads ||
+        (!direct && (tuning[TILE] || tile->depth > usual->depth)))
+        tile->n_blocks = count_blocks(tile, arithmetic, direct);
+}
+
+gboolean
+ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning)
+{
+    CorrelateTile tile, simpler;
+    ct_correlate_tile(&tile, input, output, n_inputs, tuning);
+    const gint64 effect[N_TUNABLES] = {tile.tile,      tile.rows,  tile.columns,
+                                       tile.n_threads, tile.depth, tile.n_stages};
+    for (guint k = 0; k < N_TUNABLES; k++) {
+        gint64 without[N_TUNABLES];
+        if (tuning[k] == 0)
+            continue;
+        memcpy(without, tuning, sizeof without);
+        without[k] = 0;
+        ct_correlate_tile(&simpler, input, output, n_inputs, without);
+        if (effect[k] != tuning[k] || memcmp(&tile, &simpler, sizeof tile) == 0)
+            return FALSE;
+    }
+    /* Of a tile that is more than half empty along each side, nothing is to be hoped. */
+    return tuning[TILE] == 0 || tile.tile < 2 * n_inputs || tile.tile == 4;
+}
