@@ -12,10 +12,22 @@ ct_price_stages(const CtVariant *variant)
     return g_strjoinv("+", (char **)variant->covers);
 }
 
+static const char *const ways[] = {"", "to device", "to host", "to peer"};
+
 const char *
 ct_price_way(gint from, gint to)
 {
-    return from == to ? "" : from == CT_HOST ? "to device" : to == CT_HOST ? "to host" : "to peer";
+    return ways[from == to ? 0 : from == CT_HOST ? 1 : to == CT_HOST ? 2 : 3];
+}
+
+const char *
+ct_price_way_from_string(const char *text)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(ways); i++) {
+        if (g_str_equal(ways[i], text))
+            return ways[i];
+    }
+    return NULL;
 }
 
 gint

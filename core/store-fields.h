@@ -18,7 +18,7 @@ typedef struct {
 #name, CT_FIELD_##kind, is_key, G_STRUCT_OFFSET(CtMeasurement, name)                       \
     }
 
-/* The keys first. */
+/* The keys first, of these the tuning last: all tunings of one thing follow one another. */
 static const CtField ct_measurement_fields[] = {
     CT_FIELD(stages, TEXT, TRUE),
     CT_FIELD(variant, TEXT, TRUE),
@@ -27,11 +27,11 @@ static const CtField ct_measurement_fields[] = {
     CT_FIELD(layouts, TEXT, TRUE),
     CT_FIELD(lengths, TEXT, TRUE),
     CT_FIELD(parameters, TEXT, TRUE),
-    CT_FIELD(tuning, TEXT, TRUE),
     CT_FIELD(machine, TEXT, TRUE),
     CT_FIELD(n_workers, INTEGER, TRUE),
     CT_FIELD(aim, INTEGER, TRUE),
     CT_FIELD(code, TEXT, TRUE),
+    CT_FIELD(tuning, TEXT, TRUE),
     CT_FIELD(operations, REAL, FALSE),
     CT_FIELD(bytes, REAL, FALSE),
     CT_FIELD(seconds, REAL, FALSE),

@@ -268,11 +268,21 @@ read_row(Statement *statement)
     return measurement;
 }
 
+/* "\"stages\", \"variant\", …": the order of columns in the file is its own. */
+static void
+append_columns(GString *sql)
+{
+    for (guint f = 0; f < CT_N_FIELDS; f++)
+        g_string_append_printf(sql, "%s\"%s\"", f ? ", " : "", ct_measurement_fields[f].name);
+}
+
 gboolean
 ct_store_put(CtStore *store, const CtMeasurement *measurement, GError **error)
 {
     if (!store->put) {
-        g_autoptr(GString) sql = g_string_new("INSERT OR REPLACE INTO costs VALUES (?");
+        g_autoptr(GString) sql = g_string_new("INSERT OR REPLACE INTO costs (");
+        append_columns(sql);
+        g_string_append(sql, ") VALUES (?");
         for (guint f = 1; f < CT_N_FIELDS; f++)
             g_string_append(sql, ", ?");
         g_string_append(sql, ")");
@@ -293,7 +303,9 @@ ct_store_get(CtStore *store, const CtMeasurement *key, GError **error)
 {
     if (!store->database)
         return NULL;
-    g_autoptr(GString) sql = g_string_new("SELECT * FROM costs WHERE ");
+    g_autoptr(GString) sql = g_string_new("SELECT ");
+    append_columns(sql);
+    g_string_append(sql, " FROM costs WHERE ");
     for (guint f = 0; f < CT_N_KEYS; f++)
         g_string_append_printf(sql, "%s\"%s\" = ?", f ? " AND " : "",
                                ct_measurement_fields[f].name);
@@ -310,23 +322,24 @@ ct_store_get(CtStore *store, const CtMeasurement *key, GError **error)
     return NULL;
 }
 
-/* A statement that is about these stages, or all. */
-static Statement *
-prepare_of_stages(CtStore *store, const char *begin, const char *const *stages, const char *doing,
-                  GError **error)
+/* Binds what append_stages has left open. */
+static void
+bind_stages(Statement *statement, const char *const *stages)
 {
-    g_autoptr(GString) sql = g_string_new(begin);
-    const guint n = stages ? g_strv_length((char **)stages) : 0;
-    if (stages)
-        g_string_append(sql, " WHERE stages IN (");
-    for (guint i = 0; i < n; i++)
+    for (int i = 0; stages && stages[i]; i++)
+        sqlite3_bind_text(statement, i + 1, stages[i], -1, SQLITE_STATIC);
+}
+
+/* Of these stages alone; NULL: of all. */
+static void
+append_stages(GString *sql, const char *const *stages)
+{
+    if (!stages)
+        return;
+    g_string_append(sql, " WHERE stages IN (");
+    for (guint i = 0; stages[i]; i++)
         g_string_append(sql, i ? ", ?" : "?");
-    if (stages)
-        g_string_append(sql, ")");
-    Statement *statement = prepare(store, sql->str, doing, error);
-    for (guint i = 0; statement && i < n; i++)
-        sqlite3_bind_text(statement, (int)i + 1, stages[i], -1, SQLITE_STATIC);
-    return statement;
+    g_string_append(sql, ")");
 }
 
 GPtrArray *
@@ -335,10 +348,17 @@ ct_store_list(CtStore *store, const char *const *stages, GError **error)
     g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
     if (!store->database)
         return g_steal_pointer(&list);
-    g_autoptr(Statement) statement =
-        prepare_of_stages(store, "SELECT * FROM costs", stages, "read", error);
+    g_autoptr(GString) sql = g_string_new("SELECT ");
+    append_columns(sql);
+    g_string_append(sql, " FROM costs");
+    append_stages(sql, stages);
+    g_string_append(sql, " ORDER BY ");
+    for (guint f = 0; f < CT_N_KEYS; f++)
+        g_string_append_printf(sql, "%s\"%s\"", f ? ", " : "", ct_measurement_fields[f].name);
+    g_autoptr(Statement) statement = prepare(store, sql->str, "read", error);
     if (!statement)
         return NULL;
+    bind_stages(statement, stages);
     int result;
     while ((result = sqlite3_step(statement)) == SQLITE_ROW)
         g_ptr_array_add(list, read_row(statement));
@@ -352,10 +372,12 @@ ct_store_list(CtStore *store, const char *const *stages, GError **error)
 gboolean
 ct_store_forget(CtStore *store, const char *const *stages, guint *n, GError **error)
 {
-    g_autoptr(Statement) statement =
-        prepare_of_stages(store, "DELETE FROM costs", stages, "written", error);
+    g_autoptr(GString) sql = g_string_new("DELETE FROM costs");
+    append_stages(sql, stages);
+    g_autoptr(Statement) statement = prepare(store, sql->str, "written", error);
     if (!statement)
         return FALSE;
+    bind_stages(statement, stages);
     const int result = sqlite3_step(statement);
     if (result != SQLITE_DONE)
         return report(store, result, "written", error);

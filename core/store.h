@@ -16,11 +16,11 @@ typedef struct {
     char *layouts;    /* "ci8[time station pol] -> cf32[station pol time phase]" */
     char *lengths;    /* of the layouts' axes, 0 of time: "0 64 2 -> 64 2 0 256" */
     char *parameters; /* what else decides: "window=4096 hop=256 n_taps=16" */
-    char *tuning;     /* "tile=4,threads=2"; "" where the variant has no tunables */
     char *machine;    /* "AMD EPYC 9354, 1 MiB L2, 32 MiB L3, avx512"; "NVIDIA H200, driver 13.0" */
     gint64 n_workers; /* of the host; 0: of a device */
     gint64 aim;       /* bytes that a firing aimed at of its links */
     char *code;       /* checksum of the plugin's file */
+    char *tuning;     /* "tile=4,threads=2"; "" where the variant has no tunables */
 
     /* Per sample of the first output, of a sink's first input. */
     gdouble operations;
@@ -62,13 +62,13 @@ CtStore *ct_store_open(const char *path, gboolean writes, GError **error);
 void ct_store_close(CtStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtStore, ct_store_close)
 
-/* Adds the measurement, in the place of one with the same key (all up to `code`). It stays,
+/* Adds the measurement, in the place of one with the same key (all up to `tuning`). It stays,
  * whatever becomes of the process. */
 gboolean ct_store_put(CtStore *store, const CtMeasurement *measurement, GError **error);
 /* The measurement of this key; NULL without error: there is none. */
 CtMeasurement *ct_store_get(CtStore *store, const CtMeasurement *key, GError **error);
-/* Of CtMeasurement, those of these stages ("fir", "fir+fft"; NULL-terminated; NULL: of all); NULL
- * with an error. Free with g_ptr_array_unref. */
+/* Of CtMeasurement, by their keys, those of these stages ("fir", "fir+fft"; NULL-terminated; NULL:
+ * of all); NULL with an error. Free with g_ptr_array_unref. */
 GPtrArray *ct_store_list(CtStore *store, const char *const *stages, GError **error);
 /* Forgets the measurements of these stages (NULL: all), and how many they were. */
 gboolean ct_store_forget(CtStore *store, const char *const *stages, guint *n, GError **error);
