@@ -31,6 +31,7 @@ typedef struct {
     gdouble copy_to_device;      /* bytes per second from the host */
     gdouble copy_to_host;
     gsize device_bytes; /* that a firing on a device aims at, of its largest link */
+    guint n_halvings;   /* of the firings on devices, for want of memory, this aim's among them */
     /* Whether one device copies to another without the host; NULL: none does. */
     gboolean (*are_peers)(guint from, guint to);
 } CtMachine;

@@ -16,6 +16,9 @@
 /* Where links begin. */
 static const gsize alignment = 256;
 
+/* Of so many parts of a device's memory, one is not for rings. */
+static const gsize kept_from_rings = 16;
+
 static const CtPlanNode *
 node_at(const CtPlan *plan, guint i)
 {
@@ -229,10 +232,59 @@ explain_samples(const CtPlan *plan, const CtPlanLink *link)
         firings, link->max_samples, link->capacity - firings * link->max_samples, link->history);
 }
 
-/* Refuses what a place has no room for; `whose` is its name. */
-static gboolean
-refuse(const CtPlan *plan, gint place, gsize wanted, gsize there, const char *whose, GError **error)
+/* Bytes for rings at a place. A device's kernels have tables and sums of their own. */
+static gsize
+room_at(const CtMachine *machine, gint place)
 {
+    if (place == CT_HOST)
+        return machine->memory_bytes > 0 ? machine->memory_bytes : G_MAXSIZE;
+    const gsize bytes = machine->devices[place].memory_bytes;
+    return bytes - bytes / kept_from_rings;
+}
+
+static gsize
+wanted_at(const CtPlan *plan, gint place)
+{
+    return place == CT_HOST ? plan->bytes : plan->device_bytes[place];
+}
+
+/* The first place whose rings do not fit; the number of devices where all do. */
+static gint
+crowded_place(const CtPlan *plan, const CtMachine *machine)
+{
+    gint place = CT_HOST;
+    while (place < (gint)plan->n_devices && wanted_at(plan, place) <= room_at(machine, place))
+        place++;
+    return place;
+}
+
+/* "cuda:0 (NVIDIA H200)" */
+static char *
+place_name(const CtMachine *machine, gint place)
+{
+    return place == CT_HOST ? g_strdup("this machine")
+                            : g_strdup_printf("cuda:%d (%s)", place, machine->devices[place].name);
+}
+
+gboolean
+ct_plan_fits(const CtPlan *plan, const CtMachine *machine, char **whose)
+{
+    const gint place = crowded_place(plan, machine);
+    if (place == (gint)plan->n_devices)
+        return TRUE;
+    if (whose) {
+        g_autofree char *name = place_name(machine, place);
+        g_autofree char *wanted = ct_format_bytes(wanted_at(plan, place));
+        g_autofree char *there = ct_format_bytes(room_at(machine, place));
+        *whose = g_strdup_printf("the rings on %s want %s of %s", name, wanted, there);
+    }
+    return FALSE;
+}
+
+gboolean
+ct_plan_refuse(const CtPlan *plan, const CtMachine *machine, const char *advice, GError **error)
+{
+    const gint place = crowded_place(plan, machine);
     const CtPlanLink *largest = NULL;
     for (guint l = 0; l < plan->links->len; l++) {
         const CtPlanLink *link = link_at(plan, l);
@@ -240,8 +292,9 @@ refuse(const CtPlan *plan, gint place, gsize wanted, gsize there, const char *wh
             largest = link;
     }
     const CtPlanNode *writer = node_at(plan, largest->writer);
-    g_autofree char *total = ct_format_bytes(wanted);
-    g_autofree char *there_is = ct_format_bytes(there);
+    g_autofree char *total = ct_format_bytes(wanted_at(plan, place));
+    g_autofree char *whose = place_name(machine, place);
+    g_autofree char *there_is = ct_format_bytes(room_at(machine, place));
     g_autofree char *of_largest = ct_format_bytes(largest->bytes);
     g_autofree char *layout = ct_layout_to_string(&largest->layout);
     g_autofree char *axes = ct_stream_describe(largest->stream);
@@ -254,26 +307,10 @@ refuse(const CtPlan *plan, gint place, gsize wanted, gsize there, const char *wh
         n_samples = G_MAXINT64;
     const gboolean on_host = place == CT_HOST;
     g_autofree char *message = g_strdup_printf(
-        "the rings of this graph want %s%s, but %s has %s; the largest is that behind '%s': %s "
-        "of %s, %" G_GINT64_FORMAT " samples (%s) of %" G_GSIZE_FORMAT
-        " bytes are %s; a smaller `block`%s needs less",
-        total, on_host ? "" : " of device memory", whose, there_is, writer->name, layout, axes,
-        n_samples, samples, of_granule / (gsize)largest->granule, of_largest,
-        on_host ? "" : " or --in-flight");
+        "the rings of this graph want %s%s, but %s has %s%s; the largest is that behind '%s': %s "
+        "of %s, %" G_GINT64_FORMAT " samples (%s) of %" G_GSIZE_FORMAT " bytes are %s; %s%s",
+        total, on_host ? "" : " of device memory", whose, there_is, on_host ? "" : " for them",
+        writer->name, layout, axes, n_samples, samples, of_granule / (gsize)largest->granule,
+        of_largest, advice ? advice : "no smaller blocks help", advice ? " needs less" : "");
     return ct_graph_error(writer->graph_node, NULL, CT_ERROR_MEMORY, error, "%s", message);
-}
-
-gboolean
-ct_plan_check_memory(const CtPlan *plan, const CtMachine *machine, GError **error)
-{
-    if (machine->memory_bytes > 0 && plan->bytes > machine->memory_bytes)
-        return refuse(plan, CT_HOST, plan->bytes, machine->memory_bytes, "this machine", error);
-    for (guint d = 0; d < plan->n_devices; d++) {
-        const CtDeviceInfo *device = &machine->devices[d];
-        if (plan->device_bytes[d] <= device->memory_bytes)
-            continue;
-        g_autofree char *whose = g_strdup_printf("cuda:%u (%s)", d, device->name);
-        return refuse(plan, (gint)d, plan->device_bytes[d], device->memory_bytes, whose, error);
-    }
-    return TRUE;
 }

@@ -153,6 +153,8 @@ print_totals(GString *text, const CtPlan *plan)
             g_string_append_printf(text, ", %s if no buffers shared bytes", otherwise);
         g_string_append_c(text, '\n');
     }
+    if (plan->shrunk)
+        g_string_append_printf(text, "%s\n", plan->shrunk);
 }
 
 static const CtColumn busy_columns[] = {{"kept busy", FALSE}, {"seconds", TRUE}, {"share", TRUE}};
@@ -480,6 +482,11 @@ ct_plan_to_json(const CtPlan *plan)
         plan->n_workers, plan->bytes, plan->least >= plan->seconds ? "true" : "false");
     append_number(text, "seconds", plan->seconds);
     append_number(text, "least", plan->least);
+    g_string_append(text, ", \"shrunk\": ");
+    if (plan->shrunk)
+        ct_json_append_string(text, plan->shrunk);
+    else
+        g_string_append(text, "null");
     append_busy(text, plan);
     append_index(text, "in_flight", (gint)plan->n_in_flight);
     append_devices(text, plan);

@@ -145,15 +145,32 @@ find_blocks(const CtPlan *plan)
     return blocks;
 }
 
+const CtPlanNode *
+ct_plan_asked_block(const CtPlan *plan)
+{
+    g_autofree gint64 *blocks = find_blocks(plan);
+    gboolean any = FALSE;
+    for (guint n = 0; n < plan->nodes->len; n++)
+        any |= node_at(plan, n)->place != CT_HOST && blocks[n] > 0;
+    const CtPlanNode *longest = NULL;
+    for (guint n = 0; n < plan->nodes->len && any; n++) {
+        const CtPlanNode *node = node_at(plan, n);
+        if (node->nodes[0].block > (longest ? longest->nodes[0].block : 0))
+            longest = node;
+    }
+    return longest;
+}
+
 /* Where nothing bounds it: the stream does. */
 static const gdouble longest = 0x1p60;
 
 static gint64
-choose(const Wish *wish)
+choose(const Wish *wish, guint n_halvings)
 {
     if (wish->by_user > 0)
-        return wish->by_user;
-    const gdouble wanted = MAX(wish->aimed, MIN(wish->least, wish->most));
+        return MAX(1, n_halvings < 63 ? wish->by_user >> n_halvings : 0);
+    const gdouble least = ldexp(MIN(wish->least, wish->most), -(int)n_halvings);
+    const gdouble wanted = MAX(wish->aimed, least);
     const gint64 ticks = wanted < 1 ? 1 : wanted > longest ? (gint64)longest : (gint64)wanted;
     if (wish->unit > 0 && ticks >= wish->unit)
         return ticks / wish->unit * wish->unit;
@@ -190,7 +207,7 @@ ct_plan_spans(const CtPlan *plan, const CtMachine *machine)
     }
     for (guint i = 0; i < n; i++) {
         if (node_at(plan, i)->place != CT_HOST)
-            spans[i] = choose(&wishes[components[i]]);
+            spans[i] = choose(&wishes[components[i]], machine->n_halvings);
     }
     return spans;
 }

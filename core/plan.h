@@ -134,6 +134,7 @@ typedef struct {
     gdouble seconds; /* the largest of these: what a second of stream takes */
     gdouble least;   /* no other choice takes less: `seconds`, unless the graph is too entangled to
                         tell */
+    char *shrunk;    /* why firings on devices are smaller than is aimed at; NULL: they are not */
     char *warning;   /* of what was planned nevertheless; NULL: none */
     GPtrArray *inserted; /* of CtGraphNode: what the inserted nodes point to */
 } CtPlan;

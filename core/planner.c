@@ -18,6 +18,9 @@ static const gsize most_device_bytes = 128 << 20;
  * one that is copied. */
 static const guint usual_in_flight = 3;
 
+/* Times that firings are halved, at most, and that this may leave the rings as they are. */
+enum { MAX_HALVINGS = 40, MAX_SAME = 4 };
+
 const CtRowPatterns *
 ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row, GError **error)
 {
@@ -117,6 +120,7 @@ ct_plan_free(CtPlan *plan)
     g_free(plan->device_bytes);
     g_free(plan->warning);
     g_free(plan->busy);
+    g_free(plan->shrunk);
     g_free(plan);
 }
 
@@ -407,6 +411,7 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
         .graph = graph,
         .registry = registry,
         .options = options,
+        .n_in_flight = options->n_in_flight ? options->n_in_flight : usual_in_flight,
         .patterns = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free),
     };
     for (guint kind = 0; kind < CT_N_BRIDGES; kind++)
@@ -454,6 +459,107 @@ ct_plan_longest_alone(const CtPlan *plan)
     return longest;
 }
 
+/* The plan with firings of the size that the machine says, whether it fits or not. */
+static CtPlan *
+plan_once(CtPlanner *planner, GError **error)
+{
+    const CtPlanOptions *options = planner->options;
+    g_autoptr(CtPlan) plan = g_new0(CtPlan, 1);
+    plan->graph = planner->graph;
+    plan->warning = g_strdup(ct_prices_warning(planner->prices));
+    plan->n_workers = planner->machine.n_workers;
+    plan->n_missing = MAX(options->n_missing, 1);
+    plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
+    plan->links = g_ptr_array_new_with_free_func(plan_link_free);
+    plan->inserted = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
+    plan->devices = planner->machine.devices;
+    plan->queues = g_array_new(FALSE, FALSE, sizeof(CtPlanQueue));
+    plan->n_in_flight = planner->n_in_flight;
+
+    g_autoptr(CtCandidates) candidates = ct_candidates_new(planner, error);
+    if (!candidates)
+        return NULL;
+    g_autoptr(GPtrArray) outlets = ct_outlets_new(planner->graph);
+    g_autoptr(CtChoice) choice = ct_planner_choose(planner, candidates, outlets, error);
+    if (!choice || !build_plan(planner, plan, outlets, choice, error))
+        return NULL;
+    add_up(&planner->machine, plan);
+    plan->least =
+        choice->least < choice->seconds ? MIN(choice->least, plan->seconds) : plan->seconds;
+    ct_plan_set_queues(plan);
+    ct_plan_size_rings(plan, &planner->machine, options->cache_bytes);
+    ct_plan_place_links(plan);
+    return g_steal_pointer(&plan);
+}
+
+static gsize
+bytes_of(const CtPlan *plan)
+{
+    gsize bytes = plan->bytes;
+    for (guint d = 0; d < plan->n_devices; d++)
+        bytes += MIN(plan->device_bytes[d], G_MAXSIZE - bytes);
+    return bytes;
+}
+
+/* Why firings are smaller than they might be. */
+static void
+explain_smaller(CtPlan *smaller, const CtPlan *first, const CtMachine *machine)
+{
+    g_autofree char *whose = NULL;
+    ct_plan_fits(first, machine, &whose);
+    const CtPlanNode *source = ct_plan_asked_block(first);
+    g_autofree char *asked = source ? g_strdup_printf("the `block` of '%s'", source->name)
+                                    : g_strdup("what is aimed at");
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (machine->n_halvings > 0)
+        g_string_append_printf(text, "firings on devices cover 1/%" G_GINT64_FORMAT " of %s",
+                               (gint64)1 << machine->n_halvings, asked);
+    if (smaller->n_in_flight < first->n_in_flight)
+        g_string_append_printf(text, "%s%u blocks are in flight, not %u", text->len ? ", and " : "",
+                               smaller->n_in_flight, first->n_in_flight);
+    g_string_append_printf(text, ": else %s", whose);
+    smaller->shrunk = g_strdup(text->str);
+    /* Who asks for something else shall know. */
+    if (source) {
+        g_autofree char *before = smaller->warning;
+        smaller->warning =
+            g_strdup_printf("%s%s%s", before ? before : "", before ? "; " : "", smaller->shrunk);
+    }
+}
+
+/* The same graph with firings on devices of half the size, or half of that, and so on; where that
+ * does not help, with fewer of them in flight, unless somebody says how many. The choice is made
+ * again each time, since launches then cost more. NULL with an error where none fits. */
+static CtPlan *
+plan_smaller(CtPlanner *planner, const CtPlan *first, GError **error)
+{
+    CtMachine *machine = &planner->machine;
+    const gsize aim = machine->device_bytes;
+    const guint least_in_flight = planner->options->n_in_flight ? first->n_in_flight : 1;
+    g_autoptr(CtPlan) smaller = NULL;
+    for (; planner->n_in_flight >= least_in_flight; planner->n_in_flight--) {
+        gsize bytes = G_MAXSIZE;
+        machine->device_bytes = aim;
+        machine->n_halvings = 0;
+        for (guint n_same = 0; n_same < MAX_SAME && machine->n_halvings < MAX_HALVINGS;) {
+            g_clear_pointer(&smaller, ct_plan_free);
+            smaller = plan_once(planner, error);
+            if (!smaller)
+                return NULL;
+            if (ct_plan_fits(smaller, machine, NULL)) {
+                explain_smaller(smaller, first, machine);
+                return g_steal_pointer(&smaller);
+            }
+            n_same = bytes_of(smaller) < bytes ? 0 : n_same + 1;
+            bytes = MIN(bytes, bytes_of(smaller));
+            machine->device_bytes = MAX(1, machine->device_bytes / 2);
+            machine->n_halvings++;
+        }
+    }
+    ct_plan_refuse(smaller, machine, least_in_flight > 1 ? "a smaller --in-flight" : NULL, error);
+    return NULL;
+}
+
 CtPlan *
 ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *options,
             GError **error)
@@ -462,32 +568,11 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
     ct_planner_init(&planner, graph, registry, options);
     if (!ct_planner_check_options(&planner, error))
         return NULL;
-    g_autoptr(CtPlan) plan = g_new0(CtPlan, 1);
-    plan->graph = graph;
-    plan->warning = g_strdup(ct_prices_warning(planner.prices));
-    plan->n_workers = planner.machine.n_workers;
-    plan->n_missing = MAX(options->n_missing, 1);
-    plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
-    plan->links = g_ptr_array_new_with_free_func(plan_link_free);
-    plan->inserted = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
-    plan->devices = planner.machine.devices;
-    plan->queues = g_array_new(FALSE, FALSE, sizeof(CtPlanQueue));
-    plan->n_in_flight = options->n_in_flight ? options->n_in_flight : usual_in_flight;
-
-    g_autoptr(CtCandidates) candidates = ct_candidates_new(&planner, error);
-    if (!candidates)
-        return NULL;
-    g_autoptr(GPtrArray) outlets = ct_outlets_new(graph);
-    g_autoptr(CtChoice) choice = ct_planner_choose(&planner, candidates, outlets, error);
-    if (!choice || !build_plan(&planner, plan, outlets, choice, error))
-        return NULL;
-    add_up(&planner.machine, plan);
-    plan->least =
-        choice->least < choice->seconds ? MIN(choice->least, plan->seconds) : plan->seconds;
-    ct_plan_set_queues(plan);
-    ct_plan_size_rings(plan, &planner.machine, options->cache_bytes);
-    ct_plan_place_links(plan);
-    if (!ct_plan_check_memory(plan, &planner.machine, error))
-        return NULL;
-    return g_steal_pointer(&plan);
+    g_autoptr(CtPlan) plan = plan_once(&planner, error);
+    if (!plan || ct_plan_fits(plan, &planner.machine, NULL))
+        return g_steal_pointer(&plan);
+    if (plan->n_devices > 0)
+        return plan_smaller(&planner, plan, error);
+    ct_plan_refuse(plan, &planner.machine, "a smaller `block`", error);
+    return NULL;
 }

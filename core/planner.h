@@ -22,6 +22,7 @@ typedef struct {
     CtRegistry *registry;
     const CtPlanOptions *options;
     CtMachine machine;
+    guint n_in_flight; /* firings of a device's node */
     CtPrices *prices;
     GHashTable *patterns;                 /* text of a row → CtRowPatterns, parsed once */
     const CtStage *bridges[CT_N_BRIDGES]; /* the stages that may be inserted; NULL: not installed */
@@ -195,8 +196,15 @@ gint64 *ct_plan_spans(const CtPlan *plan, const CtMachine *machine);
 void ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes);
 /* Finds the transient links, and a place in their device's arena for all there. Wants sizes. */
 void ct_plan_place_links(CtPlan *plan);
-/* Whether all rings fit, the host's and those of each device. */
-gboolean ct_plan_check_memory(const CtPlan *plan, const CtMachine *machine, GError **error);
+/* The source whose `block` firings on a device follow, of several the longest; NULL: none says. */
+const CtPlanNode *ct_plan_asked_block(const CtPlan *plan);
+/* Whether all rings fit, the host's and those of each device; *whose, unless NULL, is where they do
+ * not, allocated: "the rings on cuda:0 (NVIDIA H200) want 200 GiB of 131 GiB". */
+gboolean ct_plan_fits(const CtPlan *plan, const CtMachine *machine, char **whose);
+/* Refuses a plan that does not fit. `advice` is what of it would have to be less; NULL: nothing
+ * helps. Returns FALSE. */
+gboolean ct_plan_refuse(const CtPlan *plan, const CtMachine *machine, const char *advice,
+                        GError **error);
 
 /* ---- footprints: plan-footprint.c ---- */
 
