@@ -9,11 +9,13 @@ static const gint64 most_missing = G_GINT64_CONSTANT(1) << 48;
 static gboolean
 run(int argc, char **argv, GError **error)
 {
-    gboolean dot = FALSE, json = FALSE;
+    gboolean dot = FALSE, json = FALSE, capacity = FALSE;
     gint64 missing = 1;
     const GOptionEntry entries[] = {
         {"dot", 0, 0, G_OPTION_ARG_NONE, &dot, "As a drawing for Graphviz", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &json, "As JSON", NULL},
+        {"capacity", 0, 0, G_OPTION_ARG_NONE, &capacity,
+         "How much bandwidth of every station this machine keeps up with", NULL},
         {"missing", 0, 0, G_OPTION_ARG_INT64, &missing,
          "Tell what the loss of so many samples in a row touches; of one where left out", "N"},
         {NULL},
@@ -23,9 +25,9 @@ run(int argc, char **argv, GError **error)
         ct_graph_options_load(&options, &ct_command_plan, entries, argc, argv, error);
     if (!pipeline)
         return FALSE;
-    if (dot && json) {
+    if (dot + json > 1 || dot + capacity > 1) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "wants one of --dot and --json, but is given both");
+                    "wants one of --dot and %s, but is given both", json ? "--json" : "--capacity");
         return FALSE;
     }
     if (missing < 1 || missing > most_missing) {
@@ -36,11 +38,11 @@ run(int argc, char **argv, GError **error)
         return FALSE;
     }
     ct_pipeline_set_missing(pipeline, missing);
-    g_autofree char *plan = ct_pipeline_describe(pipeline,
-                                                 dot    ? "dot"
-                                                 : json ? "json"
-                                                        : "text",
-                                                 error);
+    const char *format = dot        ? "dot"
+                         : capacity ? json ? "capacity-json" : "capacity"
+                         : json     ? "json"
+                                    : "text";
+    g_autofree char *plan = ct_pipeline_describe(pipeline, format, error);
     if (!plan)
         return FALSE;
     g_print("%s", plan);

@@ -28,28 +28,6 @@ node_at(const CtGraph *graph, guint i)
     return g_ptr_array_index(graph->nodes, i);
 }
 
-static gboolean
-flows_along_time(const CtNode *node, guint i)
-{
-    return ct_node_input_flows(node, i) && !(ct_node_input_port(node, i)->flags & CT_PORT_STATIC) &&
-           ct_stream_axis(&node->inputs[i], "time") >= 0;
-}
-
-/* The first output along time of a node that nothing flows into; −1 of all others. */
-static gint
-source_output(const CtNode *node)
-{
-    for (guint i = 0; i < node->n_inputs; i++) {
-        if (flows_along_time(node, i))
-            return -1;
-    }
-    for (guint o = 0; o < node->n_outputs; o++) {
-        if (node->outputs[o].type != CT_TYPE_NONE && ct_stream_axis(&node->outputs[o], "time") >= 0)
-            return (gint)o;
-    }
-    return -1;
-}
-
 /* Keeps those of the axes that `stream` loses data along. */
 static void
 keep_apart(Flow *flow, const CtStream *stream)
@@ -172,7 +150,7 @@ flow_in(const CtGraph *graph, const Flow *flows, guint n, const CtStream **strea
     const CtGraphNode *node = node_at(graph, n);
     Flow joined = {0};
     for (guint i = 0; i < node->node.n_inputs; i++) {
-        if (!flows_along_time(&node->node, i) || !flows[node->from[i].node].is_reached)
+        if (!ct_node_input_streams(&node->node, i) || !flows[node->from[i].node].is_reached)
             continue;
         Flow one = flows[node->from[i].node];
         keep_apart(&one, &node->node.inputs[i]);
@@ -245,7 +223,7 @@ ct_footprints_new(const CtGraph *graph, gint64 n_missing)
     GArray *paths = g_array_new(FALSE, FALSE, sizeof(CtPathFootprint));
     for (guint n = 0; n < graph->nodes->len; n++) {
         const CtNode *node = &node_at(graph, n)->node;
-        const gint output = source_output(node);
+        const gint output = ct_node_source_output(node);
         if (output >= 0)
             follow(paths, graph, n, &node->outputs[output], n_missing);
     }

@@ -29,6 +29,27 @@ ct_node_input_flows(const CtNode *node, guint i)
 }
 
 gboolean
+ct_node_input_streams(const CtNode *node, guint i)
+{
+    return ct_node_input_flows(node, i) && !(ct_node_input_port(node, i)->flags & CT_PORT_STATIC) &&
+           ct_stream_axis(&node->inputs[i], "time") >= 0;
+}
+
+gint
+ct_node_source_output(const CtNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (ct_node_input_streams(node, i))
+            return -1;
+    }
+    for (guint o = 0; o < node->n_outputs; o++) {
+        if (node->outputs[o].type != CT_TYPE_NONE && ct_stream_axis(&node->outputs[o], "time") >= 0)
+            return (gint)o;
+    }
+    return -1;
+}
+
+gboolean
 ct_graph_error(const CtGraphNode *node, const CtPlace *place, int code, GError **error,
                const char *format, ...)
 {

@@ -41,6 +41,11 @@ const CtPort *ct_node_input_port(const CtNode *node, guint i);
 /* Whether data flows over input `i`: it is connected, and not for its description alone. */
 gboolean ct_node_input_flows(const CtNode *node, guint i);
 
+/* Whether it does along time, sample by sample. */
+gboolean ct_node_input_streams(const CtNode *node, guint i);
+/* The first output along time of a node that nothing flows into so; −1 of all others. */
+gint ct_node_source_output(const CtNode *node);
+
 /* Sets `error` to "FILE:LINE:COLUMN: node 'NAME': …" at `place` (NULL: the node's). Returns FALSE.
  */
 gboolean ct_graph_error(const CtGraphNode *node, const CtPlace *place, int code, GError **error,

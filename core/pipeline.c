@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph from its text to its end: configuration, graph, plan, run. */
+#include "describe.h"
 #include "pipeline-private.h"
 #include "scheduler.h"
 #include "stats.h"
@@ -231,22 +232,8 @@ ct_pipeline_warning(const CtPipeline *pipeline)
 char *
 ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error)
 {
-    static const struct {
-        const char *name;
-        char *(*print)(const CtPlan *plan);
-    } formats[] = {
-        {"text", ct_plan_to_text},
-        {"dot", ct_plan_to_dot},
-        {"json", ct_plan_to_json},
-    };
-    if (!ct_pipeline_plan(pipeline, error))
-        return NULL;
-    for (guint f = 0; f < G_N_ELEMENTS(formats); f++)
-        if (g_str_equal(format, formats[f].name))
-            return formats[f].print(pipeline->plan);
-    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                "a plan is described as text, dot or json, not as '%s'", format);
-    return NULL;
+    return ct_pipeline_plan(pipeline, error) ? ct_plan_describe(pipeline->plan, format, error)
+                                             : NULL;
 }
 
 const CtGraph *

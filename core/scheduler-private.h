@@ -79,6 +79,8 @@ struct CtScheduler {
     gint64 begun;     /* now() at the beginning of ct_scheduler_new … */
     gint64 ready;     /* … at its end */
     gint64 first;     /* … and when a sink was first given something; 0: none was */
+    gint64 running;   /* now() at the start … */
+    gint64 finished;  /* … and at the end of the last node; 0: it has not ended */
     gint64 preparing; /* nanoseconds of it that stages took */
     GError *error;
 };

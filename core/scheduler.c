@@ -324,6 +324,7 @@ ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node)
         ct_scheduler_released(scheduler, input->ring);
     }
     if (--scheduler->unfinished == 0) {
+        scheduler->finished = now();
         scheduler->stop = TRUE;
         wake_all(scheduler);
     }
@@ -614,6 +615,7 @@ ct_scheduler_start(CtScheduler *scheduler)
 {
     pthread_mutex_lock(&scheduler->lock);
     scheduler->started = TRUE;
+    scheduler->running = now();
     scheduler->stop = scheduler->unfinished == 0;
     scheduler->rests = scheduler->options.steps;
     scheduler->alive = scheduler->n_runners;
@@ -733,6 +735,15 @@ ct_scheduler_reached_sink(CtScheduler *scheduler)
         scheduler->first = now();
 }
 
+static gdouble
+seconds_running(const CtScheduler *scheduler)
+{
+    if (!scheduler->started)
+        return 0;
+    const gint64 end = scheduler->finished ? scheduler->finished : now();
+    return (gdouble)(end - scheduler->running) * 1e-9;
+}
+
 void
 ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup)
 {
@@ -741,6 +752,7 @@ ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup)
         .stages = (gdouble)scheduler->preparing * 1e-9,
         .all = (gdouble)(scheduler->ready - scheduler->begun) * 1e-9,
         .first = scheduler->first ? (gdouble)(scheduler->first - scheduler->begun) * 1e-9 : 0,
+        .running = seconds_running(scheduler),
     };
     for (guint n = 0; scheduler->devices && n < scheduler->devices->n_devices; n++) {
         if (!scheduler->devices->devices[n])

@@ -41,7 +41,8 @@ typedef struct {
     gdouble load;    /* of kernels */
     gdouble stages;  /* what else the stages prepared: tables, plans of libraries */
     gdouble all;
-    gdouble first; /* until the first sample reached a sink; 0: none has */
+    gdouble first;   /* until the first sample reached a sink; 0: none has */
+    gdouble running; /* from the start to the end, or until now */
     guint n_compiled;
     guint n_cached;
 } CtSetupStats;
