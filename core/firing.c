@@ -3,6 +3,7 @@
 #include "flight.h"
 #include "params.h"
 #include "strided.h"
+#include "tuning.h"
 
 #include <string.h>
 
@@ -115,11 +116,19 @@ ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *con
     allocate(node);
 }
 
+static gboolean
+prepare_with(CtRunNode *node, CtPrepare *prepare, const gint64 *tuning, GError **error)
+{
+    prepare->tuning = tuning;
+    return !node->plan->variant->prepare ||
+           node->plan->variant->prepare(prepare, &node->state, error);
+}
+
 gboolean
 ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *upload, GError **error)
 {
     const CtPlanNode *plan = node->plan;
-    CtPrepare prepare = {
+    const CtPrepare fresh = {
         .nodes = plan->nodes,
         .n_nodes = plan->n_nodes,
         .n_inputs = plan->n_inputs,
@@ -127,13 +136,25 @@ ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *uplo
         .n_outputs = plan->n_outputs,
         .outputs = plan->output_bindings,
         .n_workers = node->n_workers,
-        .tuning = plan->tuning,
         .device = device,
         .n_items = 1,
     };
+    CtPrepare prepare = fresh;
     GError *cause = NULL;
     node->prepared = TRUE;
-    if (plan->variant->prepare && !plan->variant->prepare(&prepare, &node->state, &cause))
+    gboolean is_prepared = prepare_with(node, &prepare, plan->tuning, &cause);
+    if (!is_prepared && plan->price.is_tuned) {
+        /* What did well elsewhere need not do here. */
+        gint64 defaults[CT_MAX_TUNABLES];
+        ct_tuning_defaults(plan->variant, defaults);
+        if (plan->variant->finish)
+            plan->variant->finish(node->state);
+        node->state = NULL;
+        g_clear_error(&cause);
+        prepare = fresh;
+        is_prepared = prepare_with(node, &prepare, defaults, &cause);
+    }
+    if (!is_prepared)
         return ct_firing_blame(node, error, cause);
     *scratch = MAX(*scratch, prepare.scratch_bytes);
     *upload = prepare.upload_bytes;

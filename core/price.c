@@ -250,8 +250,10 @@ ask_store(const CtPrices *prices, const CtPriced *what, CtPrice *price)
     price->origin = asked && distance == 0 ? CT_ORIGIN_MEASURED : CT_ORIGIN_NEAREST;
     if (asked && known->is_shipped && distance <= CT_DISTANCE_SHIPPED + CT_DISTANCE_CODE)
         price->origin = CT_ORIGIN_SHIPPED;
-    if (!what->tuning)
+    if (!what->tuning) {
+        price->is_tuned = !ct_tuning_equal(what->variant, price->tuning, tried->tuning);
         memcpy(price->tuning, tried->tuning, sizeof(price->tuning));
+    }
     return TRUE;
 }
 

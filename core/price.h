@@ -26,6 +26,7 @@ typedef struct {
     CtOrigin origin;
     gdouble spread;                 /* of what was measured, see CtMeasurement */
     gint64 tuning[CT_MAX_TUNABLES]; /* the one that is asked for, else the best known */
+    gboolean is_tuned;   /* the tuning is the store's, neither asked for nor the default */
     const char *failure; /* why it could not be measured, interned; NULL: nothing is known against
                             it */
 } CtPrice;

@@ -95,6 +95,31 @@ class Costs(unittest.TestCase):
         self.assertIn("0 measurements", self.printed("costs", "--costs", self.store,
                                                      CORNERTURN_COSTS="off"))
 
+    def test_tuning_that_does_not_do_here(self):
+        graph = os.path.join(self.folder.name, "graph.yaml")
+        pathlib.Path(graph).write_text(
+            "stages:\n"
+            "  sky: {stage: generate, type: cf32, sample_rate: 1 MHz, duration: 1 ms,\n"
+            "        n_stations: 2, n_pols: 2, layout: '[time station pol]'}\n"
+            "  size: {stage: fail.size, from: sky}\n"
+            "  end: {stage: discard, from: size}\n", encoding="utf-8")
+        plugin = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-fail.so"
+        os.symlink(plugin, os.path.join(self.folder.name, plugin.name))
+        folders = {"CORNERTURN_PLUGIN_PATH":
+                   os.environ["CORNERTURN_PLUGIN_PATH"] + ":" + self.folder.name}
+        machine = self.printed("costs", "--measure-roofs").splitlines()[0]
+        self.write_lines(measurement(
+            stages="fail.size", variant="reference", tuning="size=2", machine=machine,
+            layouts="cf32[time station pol] -> cf32[time station pol]", lengths="0 2 2 -> 0 2 2",
+            parameters=""))
+        self.printed("costs", "--import", self.lines)
+        self.assertIn("reference:size=2", self.printed("plan", graph, **folders))
+        result = self.run_command("run", "-q", graph, **folders)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        result = self.run_command("run", "-q", "--variant=size=reference:size=2", graph, **folders)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("wants size=1", result.stderr)
+
     def test_several(self):
         result = self.run_command("costs", "--forget", "--measure-roofs")
         self.assertEqual(result.returncode, 2)

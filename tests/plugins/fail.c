@@ -16,6 +16,16 @@ fail_prepare(G_GNUC_UNUSED CtPrepare *prepare, G_GNUC_UNUSED gpointer *state, GE
     return FALSE;
 }
 
+/* With one of the two sizes. */
+static gboolean
+fail_prepare_for_size(CtPrepare *prepare, G_GNUC_UNUSED gpointer *state, GError **error)
+{
+    if (prepare->tuning[0] == 1)
+        return TRUE;
+    g_set_error_literal(error, CT_ERROR, CT_ERROR_PARAMETER, "wants size=1");
+    return FALSE;
+}
+
 static gboolean
 fail_prepare_for_memory(G_GNUC_UNUSED CtPrepare *prepare, G_GNUC_UNUSED gpointer *state,
                         GError **error)
@@ -52,6 +62,8 @@ static const CtStage prepare_stage = {PASS_STAGE("fail.prepare", "Fails in prepa
                                       .infer = pass_infer};
 static const CtStage memory_stage = {PASS_STAGE("fail.memory", "Finds no memory in prepare"),
                                      .infer = pass_infer};
+static const CtStage size_stage = {PASS_STAGE("fail.size", "Fails in prepare with one tuning"),
+                                   .infer = pass_infer};
 static const CtStage advance_stage = {PASS_STAGE("fail.advance", "Fails in advance"),
                                       .infer = pass_infer};
 static const CtStage work_stage = {PASS_STAGE("fail.work", "Fails in the second firing"),
@@ -73,6 +85,15 @@ static const CtVariant prepare_variant = {
     .covers = (const char *const[]){"fail.prepare", NULL},
     .rows = pass_rows,
     .prepare = fail_prepare,
+    .work = pass_work,
+};
+static const CtVariant size_variant = {
+    .name = "reference",
+    .backend = CT_REFERENCE,
+    .covers = (const char *const[]){"fail.size", NULL},
+    .rows = pass_rows,
+    .tunables = (const CtTunable[]){{"size", CT_VALUES(1, 2), 1, "of nothing"}, {NULL}},
+    .prepare = fail_prepare_for_size,
     .work = pass_work,
 };
 static const CtVariant memory_variant = {
@@ -102,7 +123,7 @@ static const CtVariant work_variant = {
 };
 
 CT_PLUGIN("fail",
-          ((const CtStage *const[]){&infer_stage, &prepare_stage, &memory_stage, &advance_stage,
-                                    &work_stage, &no_variant_stage, NULL}),
-          ((const CtVariant *const[]){&infer_variant, &prepare_variant, &memory_variant,
-                                      &advance_variant, &work_variant, NULL}));
+          ((const CtStage *const[]){&infer_stage, &prepare_stage, &size_stage, &memory_stage,
+                                    &advance_stage, &work_stage, &no_variant_stage, NULL}),
+          ((const CtVariant *const[]){&infer_variant, &prepare_variant, &size_variant,
+                                      &memory_variant, &advance_variant, &work_variant, NULL}));
