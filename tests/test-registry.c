@@ -180,7 +180,7 @@ test_order(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_autoptr(CtRegistry) registry = ct_registry_new_from(folders, &error);
     g_assert_no_error(error);
     g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 7 + n_own);
-    g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 8);
+    g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 9);
 }
 
 static void
