@@ -515,8 +515,9 @@ explain_smaller(CtPlan *smaller, const CtPlan *first, const CtMachine *machine)
         g_string_append_printf(text, "firings on devices cover 1/%" G_GINT64_FORMAT " of %s",
                                (gint64)1 << machine->n_halvings, asked);
     if (smaller->n_in_flight < first->n_in_flight)
-        g_string_append_printf(text, "%s%u blocks are in flight, not %u", text->len ? ", and " : "",
-                               smaller->n_in_flight, first->n_in_flight);
+        g_string_append_printf(
+            text, "%s%u %s in flight, not %u", text->len ? ", and " : "", smaller->n_in_flight,
+            smaller->n_in_flight == 1 ? "block is" : "blocks are", first->n_in_flight);
     g_string_append_printf(text, ": else %s", whose);
     smaller->shrunk = g_strdup(text->str);
     /* Who asks for something else shall know. */
@@ -552,7 +553,9 @@ plan_smaller(CtPlanner *planner, const CtPlan *first, GError **error)
             }
             n_same = bytes_of(smaller) < bytes ? 0 : n_same + 1;
             bytes = MIN(bytes, bytes_of(smaller));
-            machine->device_bytes = MAX(1, machine->device_bytes / 2);
+            /* A block that is asked for is more than what is aimed at. */
+            if (!ct_plan_asked_block(first))
+                machine->device_bytes = MAX(1, machine->device_bytes / 2);
             machine->n_halvings++;
         }
     }

@@ -233,6 +233,49 @@ test_auto(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpstr(on_device, ==, "s@0 a@0 a>copycf32@0→host o");
 }
 
+/* The host and a device that is as fast work side by side: each has half of what is to be done, and
+ * the bus is crossed once each way. */
+static void
+test_side_by_side(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    static const CtDeviceInfo equal = {
+        .name = "equal", .memory_bytes = 1 << 30, .bandwidth = 24e9, .peak = 1e13};
+    CtPlanOptions options = with_devices(1);
+    options.devices = &equal;
+    g_autoptr(GString) graph = g_string_new("  s: {stage: test.source, backend: cpu}\n");
+    for (guint i = 0; i < 10; i++) {
+        g_autofree char *from = i > 0 ? g_strdup_printf("n%u", i - 1) : g_strdup("s");
+        g_string_append_printf(graph, "  n%u: {stage: test.pass, from: %s}\n", i, from);
+    }
+    g_string_append(graph, "  o: {stage: test.sink, from: n9}\n");
+    plan(fixture, graph->str, &options);
+    g_assert_true(is_exact(fixture->plan));
+    const CtPlan *both = fixture->plan;
+    guint n_there = 0, n_copies = 0;
+    for (guint n = 0; n < both->nodes->len; n++) {
+        const CtPlanNode *node = g_ptr_array_index(both->nodes, n);
+        n_copies += node->inserted;
+        n_there += node->place == 0 && !node->inserted;
+    }
+    g_assert_cmpuint(n_copies, ==, 2);
+    g_assert_cmpuint(n_there, >=, 5);
+    g_assert_cmpuint(n_there, <=, 6);
+    const gdouble seconds = both->seconds;
+    const guint workers = ct_resource(CT_HOST, CT_QUEUE_COMPUTE);
+    const guint kernels = ct_resource(0, CT_QUEUE_COMPUTE);
+    const guint copies = ct_resource(0, CT_QUEUE_TO_HOST);
+    g_assert_cmpfloat(both->busy[workers], >, 0.8 * seconds);
+    g_assert_cmpfloat(both->busy[kernels], >, 0.8 * seconds);
+    g_assert_cmpfloat(both->busy[copies], >, 0);
+    g_assert_cmpfloat(both->busy[copies], <, 0.3 * seconds);
+    options.backend = CT_CPU;
+    plan(fixture, graph->str, &options);
+    g_assert_cmpfloat(seconds, <, 0.6 * fixture->plan->seconds);
+    options.backend = CT_CUDA;
+    plan(fixture, graph->str, &options);
+    g_assert_cmpfloat(seconds, <, 0.65 * fixture->plan->seconds);
+}
+
 /* The command line's backends: for all, and of nodes. */
 static void
 test_options(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
@@ -297,6 +340,7 @@ main(int argc, char **argv)
         g_autofree char *path = g_strdup_printf("/plan-places/copies/%s", cases[i].name);
         g_test_add(path, Fixture, &cases[i], set_up, test_case, tear_down);
     }
+    g_test_add("/plan-places/side-by-side", Fixture, NULL, set_up, test_side_by_side, tear_down);
     g_test_add("/plan-places/auto", Fixture, NULL, set_up, test_auto, tear_down);
     g_test_add("/plan-places/options", Fixture, NULL, set_up, test_options, tear_down);
     g_test_add("/plan-places/no-such-device", Fixture, NULL, set_up, test_no_such_device,
