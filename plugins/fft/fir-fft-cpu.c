@@ -34,9 +34,24 @@ typedef struct {
     gint64 n_workers, n_items;
 } Pfb;
 
+/* Those of the filter, then its own. */
+enum { SPECTRA = FIR_N_TUNABLES };
+static const CtTunable tunables[] = {
+    FIR_TUNABLES(CT_VECTOR_BYTES == 64 ? 16 : 8),
+    [SPECTRA] = {"spectra", CT_VALUES(0, 8, 16, 32, 64, 128), 0,
+                 "spectra that are filtered, then transformed; 0: 16 to 64, as fit the cache"},
+    {NULL},
+};
+
+static gboolean
+differs(G_GNUC_UNUSED const CtNode *nodes, const gint64 *tuning)
+{
+    return tuning[FIR_BLOCK] <= tunables[FIR_BLOCK].fallback;
+}
+
 static gboolean
 prepare_part(Part *part, const CtVariant *variant, const CtPrepare *prepare, guint node,
-             const CtBinding *input, const CtBinding *output, GError **error)
+             const CtBinding *input, const CtBinding *output, const gint64 *tuning, GError **error)
 {
     CtPrepare own = {
         .nodes = &prepare->nodes[node],
@@ -46,6 +61,7 @@ prepare_part(Part *part, const CtVariant *variant, const CtPrepare *prepare, gui
         .n_outputs = 1,
         .outputs = output,
         .n_workers = 1,
+        .tuning = tuning,
         .n_items = 1,
     };
 
@@ -77,7 +93,10 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->hop = prepare->nodes[0].footprint.hop;
     self->time_in = (guint)ct_layout_axis(&input.layout, "time");
     self->time_out = (guint)ct_layout_axis(out, "time");
-    self->n_spectra = CLAMP(BETWEEN_BYTES / spectrum_bytes(middle), LEAST_SPECTRA, MOST_SPECTRA);
+    self->n_spectra = prepare->tuning[SPECTRA];
+    if (self->n_spectra == 0)
+        self->n_spectra =
+            CLAMP(BETWEEN_BYTES / spectrum_bytes(middle), LEAST_SPECTRA, MOST_SPECTRA);
     self->n_spectra = MIN(self->n_spectra, MAX(1, output.max_samples));
 
     /* In the output's layout, with the phases in the place of the channels. */
@@ -86,8 +105,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     between.layout.axes[ct_layout_axis(out, design.to)].name = design.axis;
     input.max_samples = (self->n_spectra - 1) * self->hop + self->window;
     output.max_samples = self->n_spectra;
-    if (!prepare_part(&self->fir, &CT_ISA(ct_fir_cpu), prepare, 0, &input, &between, error) ||
-        !prepare_part(&self->fft, &CT_ISA(ct_fft_cpu), prepare, 1, &between, &output, error))
+    if (!prepare_part(&self->fir, &CT_ISA(ct_fir_cpu), prepare, 0, &input, &between,
+                      prepare->tuning, error) ||
+        !prepare_part(&self->fft, &CT_ISA(ct_fft_cpu), prepare, 1, &between, &output, NULL, error))
         return FALSE;
 
     self->between = (CtBlock){.type = middle->type, .n_axes = between.layout.n_axes};
@@ -213,6 +233,8 @@ const CtVariant CT_ISA(ct_fir_fft_cpu) = {
                             ROWS("i16|f16", 0.34, 0.48),
                             ROWS("f32", 0.4, 0.55),
                             {NULL, 0}},
+    .tunables = tunables,
+    .differs = differs,
     .split = "*",
     .fits = fits,
     .prepare = prepare,

@@ -85,6 +85,17 @@ class FirFftTest(graphs.GraphTest):
                                int(rng.integers(1, 4))).array
                     numpy.testing.assert_array_equal(cut, got)
 
+    def test_tunings(self):
+        """Values of the tunables in many combinations, those of the filter among them."""
+        fir, fft = "n_channels: 64, n_taps: 8", "shift: false"
+        x = samples("ci8", (64 * 150, 3, 2))
+        wanted = bank("ci8", ORDERS[0], x, fir, fft, "reference").array
+        for isa in SETS:
+            for tuned in pipeline.tunings("fir", "fused-" + isa)[::29]:
+                with self.subTest(variant=tuned):
+                    got = bank("ci8", ORDERS[0], x, fir, fft, tuned, (1000, 17), 2).array
+                    self.near(got, wanted, 64, 8)
+
     def test_inverse(self):
         """Phases may also be turned back."""
         x = samples("ci8", (400, 3, 2))

@@ -10,10 +10,8 @@
 #include "fir-kernels.h"
 #include "fir.h"
 
-/* What a tile aims at: outputs, floats of a row, and floats of all rows (first-level cache). */
-#define TILE_OUTPUTS 64
-#define TILE_ROW     64
-#define TILE_FLOATS  8192
+/* Sums of so many outputs have registers. */
+#define MOST_BLOCK (CT_VECTOR_BYTES == 64 ? 16 : 8)
 /* Outputs of a tile whose windows share no rows. */
 #define TILE_WINDOWS 16
 /* Bytes of neighbouring series that are gathered together: a cache line. */
@@ -67,6 +65,8 @@ typedef struct {
     gint64 n_streams, row_step;
     gboolean apart;
 
+    gint64 aim_outputs, aim_row, aim_floats; /* of a tile */
+    gsize block;
     Cut packed, loose;
     gint64 n_items;
 } Fir;
@@ -152,10 +152,10 @@ cut_tiles(const Fir *self, Cut *cut, gint64 most)
     gint64 repeat = (gint64)cut->repeat, row = n_channels * repeat;
 
     /* Few outputs have few rows, which are then longer: every row costs a call. */
-    cut->tile_outputs = MIN(self->apart ? TILE_WINDOWS : TILE_OUTPUTS,
+    cut->tile_outputs = MIN(self->apart ? TILE_WINDOWS : self->aim_outputs,
                             MAX(1, (most + self->n_streams - 1) / self->n_streams));
     cut->n_rows = (cut->tile_outputs - 1) * self->row_step + n_taps;
-    gint64 aim = MAX(TILE_ROW, TILE_FLOATS / cut->n_rows);
+    gint64 aim = MAX(self->aim_row, self->aim_floats / cut->n_rows);
 
     cut->tiles_per_phase = MAX(1, (repeat + aim / 2) / aim);
     cut->tile_phases = 1;
@@ -174,10 +174,10 @@ cut_tiles(const Fir *self, Cut *cut, gint64 most)
     cut->merged = 1;
     if (cut->n_tiles == 1 && self->n_streams == 1 && self->row_step == 1 &&
         row < 3 * FIR_MAX_LANES && row % FIR_MAX_LANES != 0)
-        cut->merged = round_up(TILE_ROW, row) / row;
+        cut->merged = round_up(self->aim_row, row) / row;
     if (!self->apart && cut->n_tiles == 1) {
-        cut->tile_outputs =
-            MAX(TILE_OUTPUTS, (TILE_FLOATS / (gint64)cut->pitch - n_taps) / self->row_step);
+        cut->tile_outputs = MAX(self->aim_outputs,
+                                (self->aim_floats / (gint64)cut->pitch - n_taps) / self->row_step);
         cut->n_rows = (cut->tile_outputs - 1) * self->row_step + n_taps;
     }
 
@@ -209,6 +209,10 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         if (converters[i].type == input->stream->type)
             self->convert =
                 G_STRUCT_MEMBER(FirConvert, &CT_ISA(ct_fir_converters), converters[i].converter);
+    self->aim_outputs = prepare->tuning[FIR_OUTPUTS];
+    self->aim_row = prepare->tuning[FIR_ROW];
+    self->aim_floats = prepare->tuning[FIR_FLOATS];
+    self->block = (gsize)prepare->tuning[FIR_BLOCK];
     self->parts = type->is_complex ? 2 : 1;
     self->element_bytes = type->bytes;
     self->time_in = (guint)ct_layout_axis(&input->layout, "time");
@@ -316,6 +320,7 @@ tile_filter(const Tile *tile, guint8 *y, gsize pitch)
         .y_step = self->n_streams * tile->time_out / (gint64)sizeof(float),
         .n_floats = (gsize)row,
         .n_outputs = (gsize)tile->n_outputs,
+        .block = self->block,
     };
 
     if (flat && cut->merged > 1 && rows.y_step == row) {
@@ -480,6 +485,14 @@ finish(gpointer state)
     g_free(self);
 }
 
+static const CtTunable tunables[] = {FIR_TUNABLES(MOST_BLOCK), {NULL}};
+
+static gboolean
+differs(G_GNUC_UNUSED const CtNode *nodes, const gint64 *tuning)
+{
+    return tuning[FIR_BLOCK] <= MOST_BLOCK;
+}
+
 /* Rows with time first or last keep what belongs together together. */
 #define COMPLEX "ci4|ci8|ci16|cf16|cf32"
 #define REAL    "i8|i16|u8|f16|f32"
@@ -503,6 +516,8 @@ const CtVariant CT_ISA(ct_fir_cpu) = {
             {REAL "{time ...} -> f32{time phase ...}", 0.5},
             {NULL, 0},
         },
+    .tunables = tunables,
+    .differs = differs,
     .split = "*",
     .prepare = prepare,
     .work = work,

@@ -182,8 +182,8 @@ CT_ISA(ct_fir_gather)(void *raw, size_t raw_unit, const void *x, ptrdiff_t x_sam
 
 /* Filtering. */
 
-/* Outputs whose sums are in registers at the same time, and taps whose coefficients are beside
- * them. */
+/* Outputs whose sums are in registers at the same time, at most, and taps whose coefficients are
+ * beside them. */
 #if defined(__AVX512F__)
 #define BLOCK 16
 #define CHUNK 8
@@ -256,8 +256,10 @@ sum_lanes(const FirRows *rows, size_t e, size_t n_floats)
     size_t t = 0;
 
     load_taps(h, rows, e);
-    t = sum_blocks(rows, h, BLOCK, t, e, n_floats);
-    t = sum_blocks(rows, h, BLOCK / 2, t, e, n_floats);
+    if (rows->block >= BLOCK)
+        t = sum_blocks(rows, h, BLOCK, t, e, n_floats);
+    if (rows->block >= BLOCK / 2)
+        t = sum_blocks(rows, h, BLOCK / 2, t, e, n_floats);
     t = sum_blocks(rows, h, BLOCK / 4, t, e, n_floats);
     sum_blocks(rows, h, 1, t, e, n_floats);
 }

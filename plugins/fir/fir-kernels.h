@@ -40,6 +40,7 @@ typedef struct {
     float *y;
     ptrdiff_t y_step;
     size_t n_floats, n_outputs;
+    size_t block; /* outputs whose sums are in registers at the same time, at most: 4, 8, 16 */
 } FirRows;
 
 void CT_ISA(ct_fir_rows)(const FirRows *rows);

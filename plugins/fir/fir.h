@@ -18,5 +18,16 @@ typedef struct {
 gboolean ct_fir_design_init(FirDesign *design, const CtParams *params, GError **error);
 void ct_fir_design_clear(FirDesign *design);
 
+/* Tunables of the variants on the processor, for tables that begin with them; `block` is the
+ * default of the instruction set. */
+enum { FIR_OUTPUTS, FIR_ROW, FIR_FLOATS, FIR_BLOCK, FIR_N_TUNABLES };
+#define FIR_TUNABLES(block)                                                                        \
+    [FIR_OUTPUTS] = {"outputs", CT_VALUES(32, 64, 128, 256), 64, "outputs of a tile"},         \
+    [FIR_ROW] = {"row", CT_VALUES(32, 64, 128), 64, "floats of a tile's row, at least"},  \
+    [FIR_FLOATS] = {"floats", CT_VALUES(2048, 4096, 8192, 16384, 32768), 8192,              \
+                    "floats of all rows of a tile, which a cache should hold"},                    \
+    [FIR_BLOCK] = {"block", CT_VALUES(4, 8, 16), block,                                            \
+                   "outputs whose sums are in registers at the same time"}
+
 extern const CtVariant ct_fir_fft_cuda, ct_fir_cuda, ct_fir_reference;
 extern const CtVariant ct_fir_cpu_baseline, ct_fir_cpu_avx2, ct_fir_cpu_avx512;
