@@ -4,7 +4,8 @@
  *     bench-choices [--device] GROUP [WORD…]
  *
  * orders: transposes between all orders of four axes. cells: the correlator over its tunables.
- * crossings: a common layout against an inserted transpose, and where that runs. */
+ * crossings: a common layout against an inserted transpose, and where that runs. plans: one graph
+ * on machines that are made up, in several shapes. */
 #include "choices.h"
 
 #include <stdio.h>
@@ -22,6 +23,8 @@ static const struct {
 } groups[] = {
     {"orders", orders_measure, 1, 5, 0.05},
     {"cells", cells_measure, 1, 3, 0.03},
+    {"crossings", crossings_measure, 0, 5, 0.3},
+    {"plans", plans_measure, 0, 1, 0},
 };
 
 static gboolean
