@@ -517,8 +517,9 @@ has_offer(const CtArrangement *arrangement, const CtOffer *offer)
     return FALSE;
 }
 
-/* Adds the option's variants, unless they are among the offers already. The cheapest of all is
- * taken, of equal ones that which came first. */
+/* Adds the option's variants. A variant is never told its row: of several that come to the same
+ * layouts it keeps the first of its table. The cheapest of all is taken, of equal ones that which
+ * came first. */
 static void
 take_offers(const Search *search, const Option *option, CtArrangement *arrangement)
 {
@@ -526,6 +527,15 @@ take_offers(const Search *search, const Option *option, CtArrangement *arrangeme
         return;
     for (guint i = 0; i < option->offers->len; i++) {
         CtOffer offer = g_array_index(option->offers, CtOffer, i);
+        guint k = 0;
+        while (k < arrangement->offers->len &&
+               g_array_index(arrangement->offers, CtOffer, k).variant != offer.variant)
+            k++;
+        if (k < arrangement->offers->len) {
+            if (offer.row > g_array_index(arrangement->offers, CtOffer, k).row)
+                continue;
+            g_array_remove_index(arrangement->offers, k);
+        }
         find_price(search, option, &offer, arrangement->inputs, arrangement->outputs);
         g_array_append_val(arrangement->offers, offer);
     }

@@ -18,6 +18,7 @@ extern const CtCommand ct_command_inspect;
 extern const CtCommand ct_command_new_stage;
 extern const CtCommand ct_command_plan;
 extern const CtCommand ct_command_run;
+extern const CtCommand ct_command_tune;
 extern const CtCommand ct_command_verify;
 
 /* Parses the options of `command`; what is left in `argv` are its arguments, of which there must be

@@ -242,6 +242,18 @@ ct_pipeline_graph(const CtPipeline *pipeline)
     return pipeline->graph;
 }
 
+CtRegistry *
+ct_pipeline_registry(const CtPipeline *pipeline)
+{
+    return pipeline->registry;
+}
+
+const CtPlanOptions *
+ct_pipeline_plan_options(const CtPipeline *pipeline)
+{
+    return &pipeline->plan_options;
+}
+
 const CtStream *
 ct_pipeline_stream(CtPipeline *pipeline, const char *name, const char *output, GError **error)
 {

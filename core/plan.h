@@ -5,6 +5,7 @@
 #include "cost.h"
 #include "graph.h"
 #include "price.h"
+#include "price.h"
 
 /* Nodes of a device that data flows between share a queue of each kind that they need. */
 typedef struct {
@@ -113,6 +114,8 @@ typedef struct {
     const char *costs;           /* the store of measured costs, as ct_store_path has it */
     gboolean default_layouts;    /* each stage in those of the published codes, as near as may be */
     gint64 n_missing; /* samples in a row whose loss the plan tells the footprint of; 0: one */
+    CtPriceJudge judge;          /* of all prices; NULL: none */
+    gpointer judge_data;
 } CtPlanOptions;
 
 typedef struct {

@@ -420,6 +420,8 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
     set_devices(&planner->machine, options);
     const gsize aim = ct_machine_aim(&planner->machine, options->cache_bytes);
     planner->prices = ct_prices_new(&planner->machine, graph, registry, options->costs, aim);
+    if (options->judge)
+        ct_prices_set_judge(planner->prices, options->judge, options->judge_data);
 }
 
 void

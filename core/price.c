@@ -30,6 +30,8 @@ struct CtPrices {
     GHashTable *codes; /* file → its checksum */
     GHashTable *found; /* hash → CtPrice */
     char *warning;
+    CtPriceJudge judge; /* NULL: none */
+    gpointer judge_data;
 };
 
 static const char *
@@ -217,6 +219,13 @@ ct_prices_warning(const CtPrices *prices)
     return prices->warning;
 }
 
+void
+ct_prices_set_judge(CtPrices *prices, CtPriceJudge judge, gpointer data)
+{
+    prices->judge = judge;
+    prices->judge_data = data;
+}
+
 /* ---- one price ---- */
 
 /* What the store has to say; FALSE: nothing. */
@@ -321,7 +330,8 @@ void
 ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price)
 {
     ask_model(prices, what, price);
-    if (!ct_knowledge_has(prices->knowledge, what->variant) || price->seconds == HUGE_VAL)
+    const gboolean is_known = ct_knowledge_has(prices->knowledge, what->variant);
+    if ((!is_known && !prices->judge) || price->seconds == HUGE_VAL)
         return;
     const guint64 hash = hash_of(what);
     const CtPrice *known = g_hash_table_lookup(prices->found, &hash);
@@ -329,7 +339,10 @@ ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price)
         *price = *known;
         return;
     }
-    ask_store(prices, what, price);
+    if (is_known)
+        ask_store(prices, what, price);
+    if (prices->judge)
+        price->seconds = prices->judge(what, price, prices->judge_data);
     g_hash_table_insert(prices->found, g_memdup2(&hash, sizeof(hash)),
                         g_memdup2(price, sizeof(*price)));
 }

@@ -46,6 +46,9 @@ typedef struct {
 
 typedef struct CtPrices CtPrices;
 
+/* Seconds to plan with in place of the price's: for who measures, what could at best come out. */
+typedef gdouble (*CtPriceJudge)(const CtPriced *what, const CtPrice *price, gpointer data);
+
 /* Reads the store once, for the stages of the graph and those that may be inserted. `costs` says
  * which, as ct_store_path has it; `aim` is what firings on the host aim at. What goes wrong is told
  * by ct_prices_warning, and all prices are then the model's. The machine takes over the roofs that
@@ -57,6 +60,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPrices, ct_prices_free)
 
 /* What went wrong with the store, for the user; NULL: nothing. */
 const char *ct_prices_warning(const CtPrices *prices);
+
+/* Before the first price is found. */
+void ct_prices_set_judge(CtPrices *prices, CtPriceJudge judge, gpointer data);
 
 /* HUGE_VAL seconds only for a copy between places that no way joins. */
 void ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price);

@@ -25,13 +25,15 @@ struct CtTrial {
     CtPriced what;
     CtConfig config;
     GPtrArray *nodes;     /* of CtNode: those covered, with parameters */
-    CtParams *own_params; /* of a node that the planner would insert */
+    CtParams *own_params; /* of a node that the planner would insert … */
+    CtLayout *no_wishes;  /* … which asks for no layouts */
     CtGraph graph;
     GHashTable *fixed;
     CtPlanOptions options;
     CtPlan *plan;
     guint node;               /* of the plan: the one that is tried */
     CtScheduler *scheduler;   /* NULL: to be started */
+    gboolean is_short;        /* its streams end before it has settled: all of them is measured */
     gdouble seconds_per_step; /* of the clock, per sample by which steps go; 0: not known */
 };
 
@@ -188,6 +190,7 @@ complete_nodes(CtTrial *trial, GError **error)
     trial->own_params =
         ct_params_new(first->name, first->stage, &trial->config.place, values, error);
     first->params = trial->own_params;
+    first->input_layouts = first->output_layouts = trial->no_wishes = g_new0(CtLayout, 1);
     return first->params != NULL;
 }
 
@@ -236,6 +239,8 @@ ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
     trial->options.backend = CT_N_BACKENDS;
     trial->options.backends = trial->options.variants = NULL;
     trial->options.fixed = trial->fixed;
+    trial->options.costs = "off";
+    trial->options.judge = NULL;
     if (!complete_nodes(trial, error))
         return NULL;
     if (what->from != what->to)
@@ -260,6 +265,7 @@ ct_trial_free(CtTrial *trial)
     g_ptr_array_unref(trial->graph.nodes);
     g_ptr_array_unref(trial->nodes);
     ct_params_free(trial->own_params);
+    g_free(trial->no_wishes);
     g_free(trial);
 }
 
@@ -353,15 +359,23 @@ step(CtTrial *trial, gint64 n, gdouble seconds, Mark *from, Mark *to, gboolean *
     return *goes_on || ct_scheduler_result(trial->scheduler, error);
 }
 
+static gboolean
+start(CtTrial *trial, GError **error)
+{
+    const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
+    g_clear_pointer(&trial->scheduler, ct_scheduler_free);
+    trial->scheduler = ct_scheduler_new(trial->plan, &run, error);
+    if (trial->scheduler)
+        ct_scheduler_start(trial->scheduler);
+    return trial->scheduler != NULL;
+}
+
 /* Starts it, and runs until its memory is there and filled, and its pace is known. */
 static gboolean
 settle(CtTrial *trial, gdouble seconds, GError **error)
 {
-    const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
-    trial->scheduler = ct_scheduler_new(trial->plan, &run, error);
-    if (!trial->scheduler)
+    if (!start(trial, error))
         return FALSE;
-    ct_scheduler_start(trial->scheduler);
     const gint64 started = g_get_monotonic_time();
     gboolean goes_on = TRUE;
     for (guint k = 0; k < SETTLING_STEPS && goes_on; k++) {
@@ -374,7 +388,8 @@ settle(CtTrial *trial, gdouble seconds, GError **error)
         if (k > 0 && (written(trial) == before || is_late))
             break;
     }
-    return TRUE;
+    trial->is_short = !goes_on;
+    return goes_on || start(trial, error);
 }
 
 /* Samples of a measurement. */
@@ -403,11 +418,12 @@ counted(const CtTrial *trial, const Mark *from, const Mark *to)
     return (gdouble)(to->stats.consumed - from->stats.consumed) / (gdouble)node->footprint.hop;
 }
 
-gboolean
-ct_trial_run(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **error)
+static gboolean
+run_once(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **error)
 {
     *result = (CtTrialResult){0};
-    if (!trial->scheduler && !settle(trial, seconds, error))
+    if (!trial->scheduler &&
+        !(trial->is_short ? start(trial, error) : settle(trial, seconds, error)))
         return FALSE;
     Mark from, to;
     gboolean goes_on;
@@ -425,4 +441,13 @@ ct_trial_run(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **er
     if (!goes_on)
         g_clear_pointer(&trial->scheduler, ct_scheduler_free);
     return TRUE;
+}
+
+gboolean
+ct_trial_run(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **error)
+{
+    if (!run_once(trial, seconds, result, error))
+        return FALSE;
+    /* There was nothing left of what had begun before. */
+    return result->samples > 0 || !result->ended || run_once(trial, seconds, result, error);
 }

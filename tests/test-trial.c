@@ -149,6 +149,11 @@ static const Case cases[] = {
      "tried: {stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 4, n_pols: 2}\n"
      "out: {stage: discard, from: tried}\n",
      .on_host_alone = TRUE},
+    {"short source",
+     "tried: {stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 4, n_pols: 2, samples: "
+     "100}\n"
+     "out: {stage: discard, from: tried}\n",
+     .on_host_alone = TRUE},
     {"sink", SKY "tried: {stage: discard, from: sky}\n"},
 };
 

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cornerturn tune`: measures what decides a graph's plan, and shows what that gains. */
+#include "command-graph.h"
+#include "command.h"
+#include "pipeline-private.h"
+#include "quantity.h"
+#include "tune.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BAR_WIDTH = 24, NAME_WIDTH = 60 };
+
+/* Seconds between lines where no terminal shows a bar. */
+static const gdouble seconds_per_line = 10;
+
+static volatile sig_atomic_t interrupts;
+
+static void
+on_signal(int number G_GNUC_UNUSED)
+{
+    interrupts++;
+}
+
+static void
+catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static gboolean
+is_interrupted(G_GNUC_UNUSED gpointer data)
+{
+    return interrupts > 0;
+}
+
+/* ---- progress ---- */
+
+typedef struct {
+    gboolean is_terminal;
+    gboolean is_quiet;
+    gdouble last; /* when a line was printed */
+    gdouble done; /* share, which never shrinks */
+} Shown;
+
+/* "1 min 20 s" */
+static char *
+time_text(gdouble seconds)
+{
+    if (seconds < 60)
+        return g_strdup_printf("%.0f s", seconds);
+    return g_strdup_printf("%.0f min %.0f s", (gdouble)((gint)seconds / 60),
+                           (gdouble)((gint)seconds % 60));
+}
+
+static void
+show_bar(Shown *shown, const CtTuneProgress *progress, const char *left)
+{
+    const gdouble whole = progress->elapsed + progress->left;
+    shown->done = MAX(shown->done, whole > 0 ? progress->elapsed / whole : 0);
+    char bar[BAR_WIDTH + 1];
+    for (guint i = 0; i < BAR_WIDTH; i++)
+        bar[i] = i < shown->done * BAR_WIDTH ? '#' : '.';
+    bar[BAR_WIDTH] = '\0';
+    g_autofree char *name =
+        g_utf8_substring(progress->what, 0, MIN(NAME_WIDTH, g_utf8_strlen(progress->what, -1)));
+    g_printerr("\r\033[K[%s] %u measured, about %s left: %s", bar, progress->n_measured, left,
+               name);
+}
+
+static void
+show(const CtTuneProgress *progress, gpointer data)
+{
+    Shown *shown = data;
+    if (shown->is_quiet)
+        return;
+    g_autofree char *left = time_text(progress->left);
+    if (shown->is_terminal && !progress->what)
+        g_printerr("\r\033[K");
+    else if (shown->is_terminal)
+        show_bar(shown, progress, left);
+    else if (progress->what && progress->elapsed >= shown->last + seconds_per_line) {
+        g_autofree char *elapsed = time_text(progress->elapsed);
+        g_printerr("%s: %u measured, %u failed, about %s left\n", elapsed, progress->n_measured,
+                   progress->n_failed, left);
+        shown->last = progress->elapsed;
+    }
+}
+
+/* ---- the command ---- */
+
+static gboolean
+read_budget(const char *text, gdouble *seconds, GError **error)
+{
+    CtQuantity quantity;
+    if (!ct_quantity_parse(&quantity, text, "s", error)) {
+        g_prefix_error(error, "--budget: ");
+        return FALSE;
+    }
+    *seconds = quantity.value;
+    if (*seconds > 0)
+        return TRUE;
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "--budget wants more than nothing, but is given '%s'", text);
+    return FALSE;
+}
+
+static void
+print_report(const CtTuneReport *report)
+{
+    const CtTuneProgress *progress = &report->progress;
+    g_autofree char *elapsed = time_text(progress->elapsed);
+    g_print("%u ways of running the graph's stages measured, %u repetitions in %s; %u were known\n",
+            progress->n_measured, progress->n_repetitions, elapsed, progress->n_kept);
+    for (guint i = 0; i < report->failures->len; i++)
+        g_print("passed over: %s\n", (const char *)g_ptr_array_index(report->failures, i));
+    if (!report->is_settled)
+        g_print("ended before the plan was settled; the same command goes on from here\n");
+}
+
+static gboolean
+run(int argc, char **argv, GError **error)
+{
+    g_autofree char *budget = NULL;
+    gboolean is_quick = FALSE, is_quiet = FALSE;
+    const GOptionEntry entries[] = {
+        {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
+         "End after so much time; where left out, when the plan is settled", "TIME"},
+        {"quick", 0, 0, G_OPTION_ARG_NONE, &is_quick,
+         "Measure less, less often: a good plan rather than the best", NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &is_quiet, "Show no progress", NULL},
+        {NULL},
+    };
+    CtGraphOptions options = {0};
+    g_autoptr(CtPipeline) pipeline =
+        ct_graph_options_load(&options, &ct_command_tune, entries, argc, argv, error);
+    gdouble seconds = 0;
+    if (!pipeline || (budget && !read_budget(budget, &seconds, error)) ||
+        !ct_pipeline_check(pipeline, error))
+        return FALSE;
+    Shown shown = {.is_terminal = isatty(STDERR_FILENO), .is_quiet = is_quiet};
+    const CtTuneOptions tuning = {
+        .graph = ct_pipeline_graph(pipeline),
+        .registry = ct_pipeline_registry(pipeline),
+        .plan = ct_pipeline_plan_options(pipeline),
+        .budget = seconds,
+        .is_quick = is_quick,
+        .progress = show,
+        .is_over = is_interrupted,
+        .data = &shown,
+    };
+    catch_signals();
+    g_auto(CtTuneReport) report = {0};
+    if (!ct_tune(&tuning, &report, error))
+        return FALSE;
+    print_report(&report);
+    return TRUE;
+}
+
+const CtCommand ct_command_tune = {
+    .name = "tune",
+    .arguments = "FILE",
+    .summary = "Measure what decides how a graph is best run on this machine",
+    .run = run,
+};
