@@ -9,11 +9,13 @@ static const gint64 most_missing = G_GINT64_CONSTANT(1) << 48;
 static gboolean
 run(int argc, char **argv, GError **error)
 {
-    gboolean dot = FALSE, json = FALSE, capacity = FALSE;
+    gboolean dot = FALSE, json = FALSE, capacity = FALSE, explain = FALSE;
     gint64 missing = 1;
     const GOptionEntry entries[] = {
         {"dot", 0, 0, G_OPTION_ARG_NONE, &dot, "As a drawing for Graphviz", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &json, "As JSON", NULL},
+        {"explain", 0, 0, G_OPTION_ARG_NONE, &explain,
+         "What else there was for each node and link, and what the plan would cost with it", NULL},
         {"capacity", 0, 0, G_OPTION_ARG_NONE, &capacity,
          "How much bandwidth of every station this machine keeps up with", NULL},
         {"missing", 0, 0, G_OPTION_ARG_INT64, &missing,
@@ -25,9 +27,10 @@ run(int argc, char **argv, GError **error)
         ct_graph_options_load(&options, &ct_command_plan, entries, argc, argv, error);
     if (!pipeline)
         return FALSE;
-    if (dot + json > 1 || dot + capacity > 1) {
+    if (dot + explain + capacity > 1 || (dot && json)) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "wants one of --dot and %s, but is given both", json ? "--json" : "--capacity");
+                    "wants one of --dot, --explain and --capacity, and the last two with --json if "
+                    "any, but is given several");
         return FALSE;
     }
     if (missing < 1 || missing > most_missing) {
@@ -38,10 +41,12 @@ run(int argc, char **argv, GError **error)
         return FALSE;
     }
     ct_pipeline_set_missing(pipeline, missing);
-    const char *format = dot        ? "dot"
-                         : capacity ? json ? "capacity-json" : "capacity"
-                         : json     ? "json"
-                                    : "text";
+    const char *const formats[][2] = {
+        {dot ? "dot" : "text", "json"},
+        {"explain", "explain-json"},
+        {"capacity", "capacity-json"},
+    };
+    const char *format = formats[explain ? 1 : capacity ? 2 : 0][json];
     g_autofree char *plan = ct_pipeline_describe(pipeline, format, error);
     if (!plan)
         return FALSE;

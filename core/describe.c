@@ -3,6 +3,7 @@
 #include "describe.h"
 
 #include "capacity.h"
+#include "explain.h"
 
 static char *
 to_text(const CtPlan *plan, GError **error G_GNUC_UNUSED)
@@ -23,7 +24,8 @@ to_json(const CtPlan *plan, GError **error G_GNUC_UNUSED)
 }
 
 char *
-ct_plan_describe(const CtPlan *plan, const char *format, GError **error)
+ct_plan_describe(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
+                 const char *format, GError **error)
 {
     static const struct {
         const char *name;
@@ -39,8 +41,13 @@ ct_plan_describe(const CtPlan *plan, const char *format, GError **error)
         if (g_str_equal(format, formats[f].name))
             return formats[f].print(plan, error);
     }
+    if (g_str_equal(format, "explain"))
+        return ct_explain_to_text(plan, registry, options, error);
+    if (g_str_equal(format, "explain-json"))
+        return ct_explain_to_json(plan, registry, options, error);
     g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                "a plan is described as text, dot, json, capacity or capacity-json, not as '%s'",
+                "a plan is described as text, dot, json, explain, explain-json, capacity or "
+                "capacity-json, not as '%s'",
                 format);
     return NULL;
 }

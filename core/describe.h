@@ -4,5 +4,7 @@
 
 #include "plan.h"
 
-/* "text", "dot", "json", "capacity", "capacity-json"; allocated. */
-char *ct_plan_describe(const CtPlan *plan, const char *format, GError **error);
+/* "text", "dot", "json", "explain", "explain-json", "capacity", "capacity-json"; allocated. With
+ * the registry and the options that the plan was made of. */
+char *ct_plan_describe(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
+                       const char *format, GError **error);

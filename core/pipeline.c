@@ -232,8 +232,10 @@ ct_pipeline_warning(const CtPipeline *pipeline)
 char *
 ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error)
 {
-    return ct_pipeline_plan(pipeline, error) ? ct_plan_describe(pipeline->plan, format, error)
-                                             : NULL;
+    if (!ct_pipeline_plan(pipeline, error))
+        return NULL;
+    return ct_plan_describe(pipeline->plan, pipeline->registry, &pipeline->plan_options, format,
+                            error);
 }
 
 const CtGraph *

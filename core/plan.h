@@ -131,14 +131,16 @@ typedef struct {
     const CtDeviceInfo *devices; /* [n_devices] borrowed from the options, or of the process */
     gsize bytes;                 /* of all rings in host memory */
     guint n_resources;
-    gdouble *busy;   /* [n_resources] seconds for a second of stream that each is kept busy, as
-                        predicted: see ct_resource() */
-    gdouble alone;   /* those of the longest node that no other worker can help with */
-    gdouble seconds; /* the largest of these: what a second of stream takes */
-    gdouble least;   /* no other choice takes less: `seconds`, unless the graph is too entangled to
-                        tell */
-    char *shrunk;    /* why firings on devices are smaller than is aimed at; NULL: they are not */
-    char *warning;   /* of what was planned nevertheless; NULL: none */
+    gdouble *busy;    /* [n_resources] seconds for a second of stream that each is kept busy, as
+                         predicted: see ct_resource() */
+    gdouble alone;    /* those of the longest node that no other worker can help with */
+    gdouble seconds;  /* the largest of these: what a second of stream takes */
+    gdouble least;    /* no other choice takes less: `seconds`, unless the graph is too entangled to
+                         tell */
+    gsize device_aim; /* bytes that firings on devices aim at */
+    guint n_halvings; /* of that, for want of memory */
+    char *shrunk;     /* why firings on devices are smaller than is aimed at; NULL: they are not */
+    char *warning;    /* of what was planned nevertheless; NULL: none */
     GPtrArray *inserted; /* of CtGraphNode: what the inserted nodes point to */
 } CtPlan;
 

@@ -425,6 +425,14 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
 }
 
 void
+ct_planner_resume(CtPlanner *planner, const CtPlan *plan)
+{
+    planner->machine.device_bytes = plan->device_aim;
+    planner->machine.n_halvings = plan->n_halvings;
+    planner->n_in_flight = plan->n_in_flight;
+}
+
+void
 ct_planner_clear(CtPlanner *planner)
 {
     g_clear_pointer(&planner->patterns, g_hash_table_unref);
@@ -477,6 +485,8 @@ plan_once(CtPlanner *planner, GError **error)
     plan->devices = planner->machine.devices;
     plan->queues = g_array_new(FALSE, FALSE, sizeof(CtPlanQueue));
     plan->n_in_flight = planner->n_in_flight;
+    plan->device_aim = planner->machine.device_bytes;
+    plan->n_halvings = planner->machine.n_halvings;
 
     g_autoptr(CtCandidates) candidates = ct_candidates_new(planner, error);
     if (!candidates)

@@ -31,6 +31,8 @@ typedef struct {
 void ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
                      const CtPlanOptions *options);
 void ct_planner_clear(CtPlanner *planner);
+/* Goes by the firings that the plan has come to, for want of memory perhaps. */
+void ct_planner_resume(CtPlanner *planner, const CtPlan *plan);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtPlanner, ct_planner_clear)
 
 /* The row's patterns; NULL with an error where its text is malformed. */

@@ -66,8 +66,9 @@ CT_EXPORT gboolean ct_pipeline_check(CtPipeline *pipeline, GError **error);
 CT_EXPORT gboolean ct_pipeline_plan(CtPipeline *pipeline, GError **error);
 /* What did not keep the plan from being made, but should be known; NULL: nothing, or no plan yet. */
 CT_EXPORT const char *ct_pipeline_warning(const CtPipeline *pipeline);
-/* The plan as "text", "dot" or "json", or how much it could keep up with as "capacity" or
- * "capacity-json"; allocated; plans where that has not been done. */
+/* The plan as "text", "dot" or "json"; what else there was, and what it would cost, as "explain" or
+ * "explain-json"; how much it could keep up with as "capacity" or "capacity-json"; allocated. Plans
+ * where that has not been done. */
 CT_EXPORT char *ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error);
 /* The stream that leaves `output` of `node` (NULL: its first), owned by the pipeline; checks where
  * that has not been done. */

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What else there was. The whole plan is chosen again with one thing forced: a variant in certain
+ * layouts, or what is written and wanted on a link. */
+#include "explain.h"
+
+#include <math.h>
+
+/* Of the pairs of spots on a link, plans are made for so many: those that may be the best. */
+enum { MAX_CROSSINGS = 24 };
+
+/* ---- the plan with something forced ---- */
+
+/* Candidates of which some nodes have fewer. */
+typedef struct {
+    CtCandidates candidates;
+    GPtrArray **lists; /* [node] own ones; NULL: as they were */
+} Narrowed;
+
+static void
+narrowed_init(Narrowed *narrowed, const CtCandidates *all)
+{
+    narrowed->lists = g_new0(GPtrArray *, all->n_nodes + 1);
+    narrowed->candidates = *all;
+    narrowed->candidates.nodes = g_memdup2(all->nodes, (all->n_nodes + 1) * sizeof(GPtrArray *));
+}
+
+static void
+narrowed_clear(Narrowed *narrowed)
+{
+    for (guint n = 0; n < narrowed->candidates.n_nodes; n++) {
+        if (narrowed->lists[n])
+            g_ptr_array_unref(narrowed->lists[n]);
+    }
+    g_free(narrowed->lists);
+    g_free(narrowed->candidates.nodes);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Narrowed, narrowed_clear)
+
+/* Leaves node `n` nothing yet. */
+static GPtrArray *
+empty_list(Narrowed *narrowed, guint n)
+{
+    if (narrowed->lists[n])
+        g_ptr_array_unref(narrowed->lists[n]);
+    return narrowed->lists[n] = narrowed->candidates.nodes[n] = g_ptr_array_new();
+}
+
+static CtChoice *
+choose_among(CtExplanation *explanation, const Narrowed *narrowed)
+{
+    return ct_planner_choose(&explanation->planner, &narrowed->candidates, explanation->outlets,
+                             NULL);
+}
+
+/* Seconds of the best plan with this arrangement by this offer. */
+static gdouble
+seconds_with(CtExplanation *explanation, const CtArrangement *arrangement, const CtOffer *offer)
+{
+    g_auto(Narrowed) narrowed;
+    narrowed_init(&narrowed, explanation->candidates);
+    CtArrangement forced = *arrangement;
+    g_autoptr(GArray) offers = g_array_new(FALSE, FALSE, sizeof(CtOffer));
+    g_array_append_val(offers, *offer);
+    forced.offers = offers;
+    for (guint k = 0; k < forced.n_nodes; k++)
+        g_ptr_array_add(empty_list(&narrowed, forced.nodes[k]), &forced);
+    g_autoptr(CtChoice) choice = choose_among(explanation, &narrowed);
+    return choice ? choice->seconds : HUGE_VAL;
+}
+
+/* ---- nodes ---- */
+
+static gint
+compare_alternatives(gconstpointer a, gconstpointer b)
+{
+    const CtAlternative *x = a, *y = b;
+    if (x->is_chosen != y->is_chosen)
+        return x->is_chosen ? -1 : 1;
+    if (x->seconds != y->seconds)
+        return x->seconds < y->seconds ? -1 : 1;
+    return (x->offer->price.seconds > y->offer->price.seconds) -
+           (x->offer->price.seconds < y->offer->price.seconds);
+}
+
+static GArray *
+explain_node(CtExplanation *explanation, guint n)
+{
+    GArray *alternatives = g_array_new(FALSE, FALSE, sizeof(CtAlternative));
+    const GPtrArray *own = explanation->candidates->nodes[n];
+    for (guint i = 0; i < own->len; i++) {
+        const CtArrangement *arrangement = g_ptr_array_index(own, i);
+        if (arrangement->nodes[0] != n)
+            continue;
+        for (guint k = 0; k < arrangement->offers->len; k++) {
+            const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, k);
+            const gboolean is_chosen = explanation->choice->arrangements[n] == arrangement &&
+                                       explanation->choice->offers[n] == offer;
+            const CtAlternative alternative = {
+                .arrangement = arrangement,
+                .offer = offer,
+                .seconds = is_chosen ? explanation->choice->seconds
+                                     : seconds_with(explanation, arrangement, offer),
+                .is_chosen = is_chosen,
+            };
+            g_array_append_val(alternatives, alternative);
+        }
+    }
+    g_array_sort(alternatives, compare_alternatives);
+    return alternatives;
+}
+
+/* ---- links ---- */
+
+static gboolean
+same_spot(const CtSpot *a, const CtSpot *b)
+{
+    return a->place == b->place && ct_layout_equal(&a->layout, &b->layout);
+}
+
+/* What an arrangement has at the port, if that is one of its ends. */
+static gboolean
+spot_of(const CtArrangement *arrangement, guint node, guint port, gboolean writes, CtSpot *spot)
+{
+    const guint end = writes ? arrangement->nodes[arrangement->n_nodes - 1] : arrangement->nodes[0];
+    if (end != node)
+        return FALSE;
+    *spot = (CtSpot){writes ? arrangement->outputs[port] : arrangement->inputs[port],
+                     arrangement->place};
+    return TRUE;
+}
+
+/* A spot at one end of a link, and the best plan that has it there. */
+typedef struct {
+    CtSpot spot;
+    gdouble seconds;
+} End;
+
+/* The seconds of the best plan with this arrangement, by whatever variant. */
+static gdouble
+best_with(const CtExplanation *explanation, const CtArrangement *arrangement)
+{
+    const GArray *alternatives = explanation->nodes[arrangement->nodes[0]];
+    gdouble best = HUGE_VAL;
+    for (guint a = 0; a < alternatives->len; a++) {
+        const CtAlternative *one = &g_array_index(alternatives, CtAlternative, a);
+        best = one->arrangement == arrangement ? MIN(best, one->seconds) : best;
+    }
+    return best;
+}
+
+/* Of End, the different spots at a port. */
+static GArray *
+ends_new(const CtExplanation *explanation, guint node, guint port, gboolean writes)
+{
+    GArray *ends = g_array_new(FALSE, FALSE, sizeof(End));
+    const GPtrArray *own = explanation->candidates->nodes[node];
+    for (guint i = 0; i < own->len; i++) {
+        const CtArrangement *arrangement = g_ptr_array_index(own, i);
+        End end;
+        if (!spot_of(arrangement, node, port, writes, &end.spot))
+            continue;
+        end.seconds = best_with(explanation, arrangement);
+        End *known = NULL;
+        for (guint k = 0; k < ends->len && !known; k++) {
+            End *other = &g_array_index(ends, End, k);
+            known = same_spot(&other->spot, &end.spot) ? other : NULL;
+        }
+        if (known)
+            known->seconds = MIN(known->seconds, end.seconds);
+        else
+            g_array_append_val(ends, end);
+    }
+    return ends;
+}
+
+/* Leaves node `n` those that have the spot at the port. */
+static void
+narrow_to_spot(Narrowed *narrowed, const CtCandidates *all, guint n, guint port, gboolean writes,
+               const CtSpot *spot)
+{
+    GPtrArray *list = empty_list(narrowed, n);
+    for (guint i = 0; i < all->nodes[n]->len; i++) {
+        CtArrangement *arrangement = g_ptr_array_index(all->nodes[n], i);
+        CtSpot own;
+        if (spot_of(arrangement, n, port, writes, &own) && same_spot(&own, spot))
+            g_ptr_array_add(list, arrangement);
+    }
+}
+
+/* Makes the best plan that has both spots of the crossing. */
+static void
+cross(CtExplanation *explanation, guint outlet, guint r, CtCrossing *crossing)
+{
+    const CtOutlet *given = g_ptr_array_index(explanation->outlets, outlet);
+    const CtPlanReader *reader = &g_array_index(given->readers, CtPlanReader, r);
+    g_auto(Narrowed) narrowed;
+    narrowed_init(&narrowed, explanation->candidates);
+    narrow_to_spot(&narrowed, explanation->candidates, given->node, given->port, TRUE,
+                   &crossing->from);
+    narrow_to_spot(&narrowed, explanation->candidates, reader->node, reader->port, FALSE,
+                   &crossing->to);
+    g_autoptr(CtChoice) choice = choose_among(explanation, &narrowed);
+    crossing->seconds = choice ? choice->seconds : HUGE_VAL;
+    if (choice)
+        crossing->bridge = choice->bridges[outlet][r];
+}
+
+static gint
+compare_crossings(gconstpointer a, gconstpointer b)
+{
+    const CtCrossing *x = a, *y = b;
+    if (x->is_chosen != y->is_chosen)
+        return x->is_chosen ? -1 : 1;
+    return (x->seconds > y->seconds) - (x->seconds < y->seconds);
+}
+
+static void
+link_free(gpointer data)
+{
+    CtExplainedLink *link = data;
+    g_array_unref(link->crossings);
+    g_free(link);
+}
+
+static CtExplainedLink *
+explain_link(CtExplanation *explanation, guint outlet, guint r)
+{
+    const CtOutlet *given = g_ptr_array_index(explanation->outlets, outlet);
+    const CtPlanReader *reader = &g_array_index(given->readers, CtPlanReader, r);
+    const CtChoice *choice = explanation->choice;
+    CtSpot written, wanted;
+    const gboolean is_between =
+        spot_of(choice->arrangements[given->node], given->node, given->port, TRUE, &written) &&
+        spot_of(choice->arrangements[reader->node], reader->node, reader->port, FALSE, &wanted);
+    g_autoptr(GArray) from = ends_new(explanation, given->node, given->port, TRUE);
+    g_autoptr(GArray) to = ends_new(explanation, reader->node, reader->port, FALSE);
+
+    CtExplainedLink *link = g_new0(CtExplainedLink, 1);
+    *link = (CtExplainedLink){
+        .writer = given->node,
+        .port = given->port,
+        .reader = reader->node,
+        .input = reader->port,
+        .n_crossings = from->len * to->len,
+        .crossings = g_array_new(FALSE, FALSE, sizeof(CtCrossing)),
+    };
+    /* No plan with both is better than the best with either. */
+    for (guint f = 0; f < from->len; f++) {
+        for (guint t = 0; t < to->len; t++) {
+            const End *a = &g_array_index(from, End, f), *b = &g_array_index(to, End, t);
+            CtCrossing crossing = {
+                .from = a->spot, .to = b->spot, .seconds = MAX(a->seconds, b->seconds)};
+            crossing.is_chosen = is_between && same_spot(&crossing.from, &written) &&
+                                 same_spot(&crossing.to, &wanted);
+            g_array_append_val(link->crossings, crossing);
+        }
+    }
+    g_array_sort(link->crossings, compare_crossings);
+    g_array_set_size(link->crossings, MIN(link->crossings->len, MAX_CROSSINGS));
+    for (guint c = 0; c < link->crossings->len; c++) {
+        CtCrossing *crossing = &g_array_index(link->crossings, CtCrossing, c);
+        cross(explanation, outlet, r, crossing);
+        if (crossing->is_chosen) {
+            crossing->seconds = choice->seconds;
+            crossing->bridge = choice->bridges[outlet][r];
+        }
+    }
+    g_array_sort(link->crossings, compare_crossings);
+    return link;
+}
+
+/* ---- how many there are ---- */
+
+/* Ways to run all nodes; `each`: with every variant by itself. Arrangements over several nodes lie
+ * in rows of nodes, and each node of a row goes on from one. */
+static gdouble
+count(const CtCandidates *candidates, gboolean each)
+{
+    const guint n_nodes = candidates->n_nodes;
+    g_autofree gint *before = g_new(gint, n_nodes + 1);
+    g_autofree gboolean *goes_on = g_new0(gboolean, n_nodes + 1);
+    for (guint n = 0; n < n_nodes; n++)
+        before[n] = -1;
+    for (guint i = 0; i < candidates->all->len; i++) {
+        const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
+        for (guint k = 1; k < arrangement->n_nodes; k++) {
+            before[arrangement->nodes[k]] = (gint)arrangement->nodes[k - 1];
+            goes_on[arrangement->nodes[k - 1]] = TRUE;
+        }
+    }
+    /* Of the row of nodes up to this one. */
+    g_autofree gdouble *ways = g_new0(gdouble, n_nodes + 1);
+    gdouble all = 1;
+    for (guint n = 0; n < n_nodes; n++) {
+        for (guint i = 0; i < candidates->nodes[n]->len; i++) {
+            const CtArrangement *arrangement = g_ptr_array_index(candidates->nodes[n], i);
+            const gint from = before[arrangement->nodes[0]];
+            if (arrangement->nodes[arrangement->n_nodes - 1] == n)
+                ways[n] += (each ? arrangement->offers->len : 1) * (from >= 0 ? ways[from] : 1);
+        }
+        all *= goes_on[n] ? 1 : ways[n];
+    }
+    return all;
+}
+
+/* ---- all of it ---- */
+
+static gboolean
+explain(CtExplanation *explanation, GError **error)
+{
+    const guint n = explanation->planner.graph->nodes->len;
+    explanation->candidates = ct_candidates_new(&explanation->planner, error);
+    if (!explanation->candidates)
+        return FALSE;
+    explanation->outlets = ct_outlets_new(explanation->planner.graph);
+    explanation->choice = ct_planner_choose(&explanation->planner, explanation->candidates,
+                                            explanation->outlets, error);
+    if (!explanation->choice)
+        return FALSE;
+    explanation->nodes = g_new0(GArray *, n + 1);
+    for (guint i = 0; i < n; i++)
+        explanation->nodes[i] = explain_node(explanation, i);
+    for (guint o = 0; o < explanation->outlets->len; o++) {
+        const CtOutlet *outlet = g_ptr_array_index(explanation->outlets, o);
+        for (guint r = 0; r < outlet->readers->len; r++)
+            g_ptr_array_add(explanation->links, explain_link(explanation, o, r));
+    }
+    explanation->n_arrangements = count(explanation->candidates, FALSE);
+    explanation->n_variants = count(explanation->candidates, TRUE);
+    return TRUE;
+}
+
+CtExplanation *
+ct_explanation_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
+                   GError **error)
+{
+    g_autoptr(CtExplanation) explanation = g_new0(CtExplanation, 1);
+    ct_planner_init(&explanation->planner, plan->graph, registry, options);
+    ct_planner_resume(&explanation->planner, plan);
+    explanation->links = g_ptr_array_new_with_free_func(link_free);
+    return explain(explanation, error) ? g_steal_pointer(&explanation) : NULL;
+}
+
+void
+ct_explanation_free(CtExplanation *explanation)
+{
+    if (!explanation)
+        return;
+    for (guint i = 0; explanation->nodes && explanation->nodes[i]; i++)
+        g_array_unref(explanation->nodes[i]);
+    g_free(explanation->nodes);
+    g_ptr_array_unref(explanation->links);
+    g_clear_pointer(&explanation->choice, ct_choice_free);
+    g_clear_pointer(&explanation->outlets, g_ptr_array_unref);
+    g_clear_pointer(&explanation->candidates, ct_candidates_free);
+    ct_planner_clear(&explanation->planner);
+    g_free(explanation);
+}
