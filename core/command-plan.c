@@ -27,11 +27,18 @@ run(int argc, char **argv, GError **error)
         ct_graph_options_load(&options, &ct_command_plan, entries, argc, argv, error);
     if (!pipeline)
         return FALSE;
-    if (dot + explain + capacity > 1 || (dot && json)) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "wants one of --dot, --explain and --capacity, and the last two with --json if "
-                    "any, but is given several");
-        return FALSE;
+    const struct {
+        const char *name;
+        gboolean is_given;
+    } forms[] = {{"dot", dot}, {"explain", explain}, {"capacity", capacity}, {"json", dot && json}};
+    const char *first = NULL;
+    for (guint f = 0; f < G_N_ELEMENTS(forms); f++) {
+        if (first && forms[f].is_given) {
+            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                        "wants one of --%s and --%s, but is given both", first, forms[f].name);
+            return FALSE;
+        }
+        first = forms[f].is_given ? forms[f].name : first;
     }
     if (missing < 1 || missing > most_missing) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,

@@ -72,6 +72,10 @@ class Command(unittest.TestCase):
         self.check_usage("wants FILE, but is given 2 arguments", "check", "a", "b")
         self.check_usage("wants one of --dot and --json, but is given both",
                          "plan", "--dot", "--json", graph)
+        self.check_usage("wants one of --explain and --capacity, but is given both",
+                         "plan", "--capacity", "--explain", graph)
+        self.check_usage("--missing wants 1 to 281474976710656 samples, but is given 0",
+                         "plan", "--missing=0", graph)
         self.check_usage("--workers wants 1 to 4096, but is given -1", "plan", "--workers=-1", graph)
         self.check_usage("--in-flight wants 1 to 16, but is given 17", "run", "--in-flight=17", graph)
         self.check_usage("Cannot parse integer value “many”", "plan", "--workers=many", graph)
