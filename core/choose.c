@@ -80,7 +80,6 @@ static void
 find_components(CtProblem *problem)
 {
     const CtMachine *machine = &problem->planner->machine;
-    problem->components = g_new(gint, ct_n_resources(machine));
     for (guint r = 0; r < ct_n_resources(machine); r++)
         problem->components[r] = -1;
     guint n_devices = 0;
@@ -116,10 +115,12 @@ ct_problem_add(const CtProblem *problem, gdouble *vector, const CtCost *cost)
 }
 
 static void
-add_cost(CtProblem *problem, const CtCost *cost)
+add_cost(CtProblem *problem, const CtCost *cost, gdouble share)
 {
     g_autofree gdouble *vector = g_new0(gdouble, problem->n_sums + 1);
     ct_problem_add(problem, vector, cost);
+    for (guint c = 0; c < problem->n_sums; c++)
+        vector[c] *= share;
     ct_solver_add_vector(problem->solver, vector);
 }
 
@@ -143,7 +144,7 @@ add_offers(CtProblem *problem, const CtArrangement *arrangement)
     const guint cell = ct_solver_add_cell(problem->solver);
     for (guint i = 0; i < arrangement->offers->len; i++) {
         if (is_offered(arrangement, i))
-            add_cost(problem, &g_array_index(arrangement->offers, CtOffer, i).cost);
+            add_cost(problem, &g_array_index(arrangement->offers, CtOffer, i).cost, 1);
     }
     return cell;
 }
@@ -268,23 +269,19 @@ junction_new(const CtProblem *problem, const CtOutlet *outlet)
     return junction;
 }
 
-/* Readers by themselves: the bridges, or nothing inside an arrangement of both nodes. With `free`,
- * bridges cost nothing. */
+/* Readers by themselves: the bridges, at a share of what they cost, or nothing inside an
+ * arrangement of both nodes. */
 static void
-add_links(CtProblem *problem, CtJunction *junction, gboolean free)
+add_links(CtProblem *problem, CtJunction *junction, gdouble share)
 {
     const CtOutlet *outlet = junction->outlet;
     const guint n_to = junction->to->len;
     g_autofree guint *of_spots = g_new(guint, (gsize)junction->from->len * n_to + 1);
     for (guint b = 0; b < junction->from->len * n_to; b++) {
         const GArray *bridges = junction->bridges[b];
-        if (free && bridges->len > 0) {
-            of_spots[b] = CT_CELL_FREE;
-            continue;
-        }
         of_spots[b] = ct_solver_add_cell(problem->solver);
         for (guint i = 0; i < bridges->len; i++)
-            add_cost(problem, &g_array_index(bridges, CtBridge, i).cost);
+            add_cost(problem, &g_array_index(bridges, CtBridge, i).cost, share);
     }
     const guint n_writes = ct_problem_n_choices(problem, outlet->node);
     for (guint i = 0; i < outlet->readers->len; i++) {
@@ -317,15 +314,15 @@ add_junction(CtProblem *problem, const CtOutlet *outlet)
     if (outlet->readers->len > 1 && junction->to->len <= CT_MAX_SPOTS) {
         ct_problem_add_fan(problem, junction);
     } else {
-        add_links(problem, junction, FALSE);
+        add_links(problem, junction, 1);
         junction->is_whole = outlet->readers->len == 1;
     }
 }
 
-/* Where not all sets of an outlet's spots were looked at: what no choice is below, whatever they
- * cost. */
+/* Where not all sets of an outlet's spots were looked at: what no choice is below. To make a set
+ * costs no less than the bridge to any one spot of it, hence than their average. */
 static gdouble
-least_without_fans(const CtProblem *problem)
+least_by_shares(const CtProblem *problem)
 {
     g_autoptr(CtSolver) solver = ct_solver_new(problem->n_sums);
     CtProblem other = *problem;
@@ -333,7 +330,7 @@ least_without_fans(const CtProblem *problem)
     add_nodes(&other);
     for (guint o = 0; o < problem->junctions->len; o++) {
         CtJunction junction = *(const CtJunction *)g_ptr_array_index(problem->junctions, o);
-        add_links(&other, &junction, junction.outlet->readers->len > 1);
+        add_links(&other, &junction, 1.0 / junction.outlet->readers->len);
     }
     g_autoptr(CtSolution) solution = ct_solver_run(solver, CT_SOLVER_LIMITS);
     return solution->least;
@@ -445,11 +442,11 @@ CtChoice *
 ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates, const GPtrArray *outlets,
                   GError **error)
 {
-    CtProblem problem = {.planner = planner, .candidates = candidates};
+    g_autofree gint *components = g_new(gint, ct_n_resources(&planner->machine));
+    CtProblem problem = {.planner = planner, .candidates = candidates, .components = components};
     find_components(&problem);
     g_autoptr(CtSolver) solver = ct_solver_new(problem.n_sums);
     g_autoptr(GPtrArray) junctions = g_ptr_array_new_with_free_func(junction_free);
-    g_autofree gint *components = problem.components;
     problem.solver = solver;
     problem.junctions = junctions;
     add_nodes(&problem);
@@ -465,6 +462,6 @@ ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates, const GPtr
     }
     CtChoice *choice = choice_new(&problem, solution);
     if (!is_whole)
-        choice->least = MIN(choice->least, least_without_fans(&problem));
+        choice->least = MIN(choice->least, least_by_shares(&problem));
     return choice;
 }

@@ -150,6 +150,7 @@ make_rows(const Search *search, const CtBucket *bucket, const gsize *offsets, gu
             rest[p * n_passes + i] = rest[(p + 1) * n_passes + i] +
                                      ct_pass_part(search->passes[i], &bucket->parts[p], at);
     }
+    *search->comparisons -= MIN(*search->comparisons, n_parts);
     Rows *rows = &buffers[0], *next = &buffers[1];
     rows_clear(rows);
     g_array_set_size(rows->values, search->width);

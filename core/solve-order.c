@@ -6,6 +6,8 @@
  * large, the variable that most factors know is fixed, and the order begins again without it. */
 #include "solve-private.h"
 
+#include <math.h>
+
 void
 ct_factor_free(gpointer data)
 {
@@ -154,7 +156,7 @@ find_next(const CtSolver *solver, GPtrArray *const *known, const gboolean *gone,
 
 /* Returns the variable that is to be fixed; the number of variables where all went well. */
 static guint
-try_order(CtSolver *solver, GPtrArray **known, GPtrArray *rest, guint max_entries)
+try_order(CtSolver *solver, GPtrArray **known, GPtrArray *rest, gdouble max_entries)
 {
     const guint n = solver->variables->len;
     g_autofree gboolean *gone = g_new0(gboolean, n + 1);
@@ -190,10 +192,12 @@ try_order(CtSolver *solver, GPtrArray **known, GPtrArray *rest, guint max_entrie
     return n;
 }
 
-void
-ct_solver_order(CtSolver *solver, guint max_entries)
+static void
+order_within(CtSolver *solver, gdouble max_entries)
 {
     const guint n = solver->variables->len;
+    for (guint v = 0; v < n; v++)
+        ct_solver_variable(solver, v)->fixed = -1;
     for (gboolean is_done = FALSE; !is_done;) {
         g_ptr_array_set_size(solver->buckets, 0);
         g_ptr_array_set_size(solver->messages, 0);
@@ -211,6 +215,24 @@ ct_solver_order(CtSolver *solver, guint max_entries)
             ct_solver_variable(solver, to_fix)->fixed = 0;
         }
     }
+}
+
+gsize
+ct_solver_order(CtSolver *solver, gsize max_look_ups)
+{
+    gdouble look_ups = HUGE_VAL;
+    for (gdouble max_entries = (gdouble)max_look_ups; look_ups > (gdouble)max_look_ups;
+         max_entries /= 4) {
+        order_within(solver, max_entries);
+        look_ups = 0;
+        for (guint b = 0; b < solver->buckets->len; b++) {
+            const CtBucket *bucket = ct_solver_bucket(solver, b);
+            look_ups += (gdouble)bucket->n_entries * bucket->n_choices * bucket->n_parts;
+        }
+        if (max_entries < 1)
+            break;
+    }
+    return (gsize)look_ups;
 }
 
 /* ---- going through entries ---- */

@@ -89,9 +89,9 @@ ct_solver_vector(const CtSolver *solver, guint vector)
 
 /* ---- the order: solve-order.c ---- */
 
-/* Makes the buckets. Where a table would have more than `max_entries`, variables are fixed, at no
- * choice in particular. */
-void ct_solver_order(CtSolver *solver, guint max_entries);
+/* Makes the buckets, and returns how many costs an elimination looks up: no more than
+ * `max_look_ups`, else variables are fixed, at no choice in particular. */
+gsize ct_solver_order(CtSolver *solver, gsize max_look_ups);
 void ct_bucket_free(gpointer bucket);
 void ct_factor_free(gpointer factor);
 

@@ -26,8 +26,8 @@ static const gdouble shorter = 0.75;
 /* Labels of an entry: first, and so many times more each time. */
 enum { FIRST_LABELS = 4, MORE_LABELS = 4 };
 
-/* Rounds over fixed variables, and choices that are tried. */
-enum { MAX_ROUNDS = 4, MAX_TRIES = 400 };
+/* Rounds over fixed variables. */
+enum { MAX_ROUNDS = 4 };
 
 static const gdouble rounding = 1e-12;
 
@@ -145,6 +145,8 @@ typedef struct {
     guint *ways;
     gdouble *vector;
     gboolean any_fixed;
+    gsize look_ups; /* of an elimination */
+    gsize left;     /* of those that are not necessary */
 } Search;
 
 static void
@@ -189,6 +191,16 @@ consider(Search *search, const CtPass *pass)
     return TRUE;
 }
 
+/* Whether there may be another elimination, or two. */
+static gboolean
+may_go_on(Search *search)
+{
+    const gsize wanted = (search->any_fixed ? 2 : 1) * search->look_ups;
+    const gboolean may = search->left >= wanted;
+    search->left -= may ? wanted : 0;
+    return may;
+}
+
 /* The least sum under weights, and what has it. What has a vector above the limit is no
  * combination. */
 static gdouble
@@ -215,7 +227,7 @@ move_weights(Search *search)
     const guint n = search->solver->n_sums;
     g_autofree gdouble *weights = g_memdup2(search->weights, n * sizeof(gdouble));
     gdouble highest = 0, move = first_move;
-    for (guint m = 0; m < MAX_MOVES && !is_proven(search); m++) {
+    for (guint m = 0; m < MAX_MOVES && !is_proven(search) && may_go_on(search); m++) {
         const gdouble least = least_sum(search, weights, search->best.busiest);
         if (least > highest) {
             highest = least;
@@ -267,7 +279,7 @@ cross_limits(Search *search)
     guint from = 0, to = n;
     gdouble below = HUGE_VAL; /* the least sum just under the crossing */
     gdouble above = search->best.busiest;
-    while (from < to) {
+    while (from < to && may_go_on(search)) {
         const guint middle = from + (to - from) / 2;
         const gdouble limit = g_array_index(limits, gdouble, middle);
         const gdouble least = least_sum(search, search->weights, limit);
@@ -279,7 +291,8 @@ cross_limits(Search *search)
             below = least;
         }
     }
-    search->least = MAX(search->least, MIN(MIN(above, below), search->best.busiest));
+    if (from == to)
+        search->least = MAX(search->least, MIN(MIN(above, below), search->best.busiest));
 }
 
 /* Sets fixed variables one by one to the choice that promises most while later ones are free. */
@@ -310,14 +323,13 @@ static void
 try_fixed(Search *search)
 {
     const CtSolver *solver = search->solver;
-    guint n_tries = 0;
     gboolean improved = TRUE;
     for (guint round = 0; round < MAX_ROUNDS && improved; round++) {
         improved = FALSE;
         for (guint v = 0; v < solver->variables->len; v++) {
             CtVariable *variable = ct_solver_variable(solver, v);
             const guint n_choices = variable->fixed >= 0 ? variable->n_choices : 0;
-            for (guint k = 0; k < n_choices && n_tries < MAX_TRIES; k++, n_tries++) {
+            for (guint k = 0; k < n_choices && may_go_on(search); k++) {
                 variable->fixed = (gint)k;
                 g_autoptr(CtPass) pass =
                     ct_pass_new(solver, search->weights, search->best.busiest, CT_NONE_FREE);
@@ -397,7 +409,7 @@ CtSolution *
 ct_solver_run(CtSolver *solver, CtSolverLimits limits)
 {
     const guint n = solver->variables->len;
-    ct_solver_order(solver, limits.max_entries);
+    const gsize look_ups = ct_solver_order(solver, limits.max_look_ups);
     gboolean any_fixed = FALSE;
     for (guint v = 0; v < n; v++)
         any_fixed |= ct_solver_variable(solver, v)->fixed >= 0;
@@ -418,6 +430,8 @@ ct_solver_run(CtSolver *solver, CtSolverLimits limits)
         .ways = ways,
         .vector = solution->vector,
         .any_fixed = any_fixed,
+        .look_ups = look_ups,
+        .left = limits.max_look_ups_in_all,
     };
     search_all(&search, limits.max_comparisons);
     solution->busiest = search.best.busiest;

@@ -26,14 +26,15 @@ guint ct_solver_add_variable(CtSolver *solver, guint n_choices, const guint *cel
  * pair's index; takes `cells`. */
 guint ct_solver_add_pair(CtSolver *solver, guint a, guint b, guint *cells);
 
-/* How far the search goes: no table made on the way has more entries, and no more labels are
- * compared with each other. */
+/* How far the search goes: no elimination of all variables looks up more costs than this, all that
+ * are not necessary together not more than that; and labels are not compared more often. */
 typedef struct {
-    guint max_entries;
+    gsize max_look_ups;
+    gsize max_look_ups_in_all;
     gsize max_comparisons;
 } CtSolverLimits;
 
-#define CT_SOLVER_LIMITS ((CtSolverLimits){1u << 20, 10 * 1000 * 1000})
+#define CT_SOLVER_LIMITS ((CtSolverLimits){10 * 1000 * 1000, 300 * 1000 * 1000, 10 * 1000 * 1000})
 
 typedef struct {
     gdouble busiest;  /* the largest component; HUGE_VAL: every combination is forbidden, and

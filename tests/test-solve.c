@@ -289,7 +289,8 @@ test_graphs(void)
 static void
 test_cut_short(void)
 {
-    static const CtSolverLimits limits[] = {{4, 1000000}, {16, 1000000}, {1u << 20, 200}};
+    static const CtSolverLimits limits[] = {
+        {100, 100000, 1000000}, {500, 0, 1000000}, {10000000, 10000000, 200}};
     guint n_possible = 0, n_found = 0, n_best = 0, n_proven = 0;
     gdouble worst = 1;
     for (guint trial = 0; trial < 600; trial++) {
