@@ -130,11 +130,12 @@ import(CtStore *store, const char *file, const char *const *stages, GError **err
 {
     g_autofree char *text = NULL;
     gsize length;
+    const CtStoreFilter filter = {.stages = stages};
     g_autoptr(GPtrArray) measurements =
         g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
     g_autoptr(GPtrArray) roofs = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
     if (!g_file_get_contents(file, &text, &length, error) ||
-        !ct_store_parse(text, length, file, stages, measurements, roofs, error) ||
+        !ct_store_parse(text, length, file, &filter, measurements, roofs, error) ||
         !ct_store_put_all(store, measurements, roofs, error))
         return FALSE;
     g_print("%u measurements and %u roofs imported\n", measurements->len, roofs->len);

@@ -112,6 +112,7 @@ typedef struct {
     const CtDeviceInfo *devices; /* as if the machine had these; NULL: its own */
     gboolean no_peers;           /* with `devices`: each copies to the host alone */
     const char *costs;           /* the store of measured costs, as ct_store_path has it */
+    const char *shipped;         /* the folder of those that were shipped; NULL: the program's */
     gboolean default_layouts;    /* each stage in those of the published codes, as near as may be */
     gint64 n_missing; /* samples in a row whose loss the plan tells the footprint of; 0: one */
     CtPriceJudge judge;          /* of all prices; NULL: none */

@@ -419,7 +419,8 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
     ct_machine_init(&planner->machine, options->n_workers);
     set_devices(&planner->machine, options);
     const gsize aim = ct_machine_aim(&planner->machine, options->cache_bytes);
-    planner->prices = ct_prices_new(&planner->machine, graph, registry, options->costs, aim);
+    const CtPriceSources sources = {options->costs, options->shipped};
+    planner->prices = ct_prices_new(&planner->machine, graph, registry, &sources, aim);
     if (options->judge)
         ct_prices_set_judge(planner->prices, options->judge, options->judge_data);
 }

@@ -24,7 +24,7 @@ static const gdouble failed = 1e6;
 struct CtPrices {
     const CtMachine *machine;
     const CtRegistry *registry;
-    const char **machines; /* [1 + devices] their names, interned, the host's first */
+    const char **machines; /* their names, interned, the host's first; NULL-terminated */
     gint64 aim;
     CtKnowledge *knowledge;
     GHashTable *codes; /* file → its checksum */
@@ -107,15 +107,6 @@ is_of_same(const CtMeasurement *a, const CtMeasurement *b)
            a->n_workers == b->n_workers && g_str_equal(a->machine, b->machine);
 }
 
-static gboolean
-is_of_machine(const CtPrices *prices, const CtMeasurement *measurement)
-{
-    for (gint place = CT_HOST; place < (gint)prices->machine->n_devices; place++)
-        if (g_str_equal(machine_at(prices, place), measurement->machine))
-            return TRUE;
-    return FALSE;
-}
-
 /* All tunings of one arrangement follow one another. */
 static void
 add_measurements(CtPrices *prices, GHashTable *variants, const GPtrArray *measurements,
@@ -128,7 +119,7 @@ add_measurements(CtPrices *prices, GHashTable *variants, const GPtrArray *measur
                 break;
         g_autofree char *name = g_strconcat(first->stages, ":", first->variant, NULL);
         const CtVariant *variant = g_hash_table_lookup(variants, name);
-        if (!variant || !is_of_machine(prices, first))
+        if (!variant || !g_strv_contains(prices->machines, first->machine))
             continue;
         const gboolean is_code = g_str_equal(first->code, code_of(prices, variant));
         CtKnown *known = ct_known_new(variant, first, is_shipped, is_code);
@@ -164,39 +155,94 @@ find_variants(const CtGraph *graph, const CtRegistry *registry, GPtrArray *stage
     return variants;
 }
 
+/* What is read, and for what. */
+typedef struct {
+    CtPrices *prices;
+    GHashTable *variants;
+    const char *const *stages;   /* NULL-terminated */
+    const char *const *machines; /* NULL-terminated */
+} Reading;
+
 static gboolean
-read_store(CtPrices *prices, GHashTable *variants, const char *const *stages, const char *path,
-           GError **error)
+read_store(const Reading *reading, const char *path, GError **error)
 {
     g_autoptr(CtStore) store = ct_store_open(path, FALSE, error);
-    g_autoptr(GPtrArray) measurements = store ? ct_store_list(store, stages, error) : NULL;
+    g_autoptr(GPtrArray) measurements = store ? ct_store_list(store, reading->stages, error) : NULL;
     if (!measurements)
         return FALSE;
-    add_measurements(prices, variants, measurements, FALSE);
+    add_measurements(reading->prices, reading->variants, measurements, FALSE);
     return TRUE;
+}
+
+static gboolean
+read_shipped_file(const Reading *reading, const char *path, GError **error)
+{
+    g_autofree char *text = NULL;
+    gsize length;
+    const CtStoreFilter filter = {reading->stages, reading->machines};
+    g_autoptr(GPtrArray) measurements =
+        g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
+    if (!g_file_get_contents(path, &text, &length, error) ||
+        !ct_store_parse(text, length, path, &filter, measurements, NULL, error))
+        return FALSE;
+    add_measurements(reading->prices, reading->variants, measurements, TRUE);
+    return TRUE;
+}
+
+/* All files of the folder, which need not exist. */
+static gboolean
+read_shipped(const Reading *reading, const char *folder, GError **error)
+{
+    g_autofree char *own =
+        folder ? g_strdup(folder) : ct_registry_own_folder("costs", CT_COSTS_DIR_FROM_PREFIX);
+    g_autoptr(GDir) names = own ? g_dir_open(own, 0, NULL) : NULL;
+    for (const char *name = NULL; names && (name = g_dir_read_name(names));) {
+        g_autofree char *path = g_build_filename(own, name, NULL);
+        if (g_str_has_suffix(name, ".json") && !read_shipped_file(reading, path, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+warn(CtPrices *prices, const GError *error)
+{
+    if (error && !prices->warning)
+        prices->warning = g_strdup_printf("%s; costs are modelled", error->message);
+}
+
+static void
+read_all(CtPrices *prices, const CtGraph *graph, const CtPriceSources *sources)
+{
+    g_autofree char *path = ct_store_path(sources->costs);
+    if (!path)
+        return;
+    g_autoptr(GPtrArray) stages = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GHashTable) variants = find_variants(graph, prices->registry, stages);
+    const Reading reading = {prices, variants, (const char *const *)stages->pdata,
+                             prices->machines};
+    g_autoptr(GError) error = NULL, shipped_error = NULL;
+    read_store(&reading, path, &error);
+    read_shipped(&reading, sources->shipped, &shipped_error);
+    warn(prices, error);
+    warn(prices, shipped_error);
 }
 
 CtPrices *
 ct_prices_new(CtMachine *machine, const CtGraph *graph, const CtRegistry *registry,
-              const char *costs, gsize aim)
+              const CtPriceSources *sources, gsize aim)
 {
     CtPrices *prices = g_new0(CtPrices, 1);
     prices->machine = machine;
     prices->registry = registry;
     prices->aim = (gint64)aim;
-    prices->machines = g_new(const char *, machine->n_devices + 1);
+    prices->machines = g_new0(const char *, machine->n_devices + 2);
     for (gint place = CT_HOST; place < (gint)machine->n_devices; place++)
         prices->machines[place + 1] = ct_machine_name(machine, place);
     prices->knowledge = ct_knowledge_new();
     prices->codes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     prices->found = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-
-    g_autofree char *path = ct_store_path(costs);
-    g_autoptr(GPtrArray) stages = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GHashTable) variants = find_variants(graph, registry, stages);
-    g_autoptr(GError) error = NULL;
-    if (path && !read_store(prices, variants, (const char *const *)stages->pdata, path, &error))
-        prices->warning = g_strdup_printf("%s; costs are modelled", error->message);
+    read_all(prices, graph, sources);
     return prices;
 }
 

@@ -49,12 +49,18 @@ typedef struct CtPrices CtPrices;
 /* Seconds to plan with in place of the price's: for who measures, what could at best come out. */
 typedef gdouble (*CtPriceJudge)(const CtPriced *what, const CtPrice *price, gpointer data);
 
-/* Reads the store once, for the stages of the graph and those that may be inserted. `costs` says
- * which, as ct_store_path has it; `aim` is what firings on the host aim at. What goes wrong is told
- * by ct_prices_warning, and all prices are then the model's. The machine takes over the roofs that
- * were measured; it, the graph and the registry must outlive the prices. */
+/* Where measurements come from. */
+typedef struct {
+    const char *costs;   /* the store, as ct_store_path has it; "off": nothing at all */
+    const char *shipped; /* a folder of files of lines of JSON; NULL: the program's own */
+} CtPriceSources;
+
+/* Reads what there is once, for the stages of the graph and those that may be inserted; `aim` is
+ * what firings on the host aim at. What goes wrong is told by ct_prices_warning, and prices are
+ * then the model's. The machine takes over the roofs that were measured; it and the registry must
+ * outlive the prices. */
 CtPrices *ct_prices_new(CtMachine *machine, const CtGraph *graph, const CtRegistry *registry,
-                        const char *costs, gsize aim);
+                        const CtPriceSources *sources, gsize aim);
 void ct_prices_free(CtPrices *prices);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPrices, ct_prices_free)
 

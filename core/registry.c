@@ -253,9 +253,8 @@ find_own_folder(void)
     return folder;
 }
 
-/* Where the plugins of this very build lie; NULL where it stands in no known place. */
-static char *
-find_own_plugins(void)
+char *
+ct_registry_own_folder(const char *in_build, const char *from_prefix)
 {
     g_autofree char *folder = find_own_folder();
     if (!folder)
@@ -263,14 +262,14 @@ find_own_plugins(void)
     g_autofree char *above = g_path_get_dirname(folder);
     g_autofree char *mark = g_build_filename(above, "meson-private", NULL);
     if (g_file_test(mark, G_FILE_TEST_IS_DIR))
-        return g_build_filename(above, "plugins", NULL);
-    if (g_path_is_absolute(CT_PLUGIN_DIR_FROM_PREFIX))
-        return g_strdup(CT_PLUGIN_DIR_FROM_PREFIX);
+        return g_build_filename(above, in_build, NULL);
+    if (g_path_is_absolute(from_prefix))
+        return g_strdup(from_prefix);
     static const char *const places[] = {"/" CT_LIBDIR, "/" CT_BINDIR};
     for (guint i = 0; i < G_N_ELEMENTS(places); i++)
         if (g_str_has_suffix(folder, places[i])) {
             folder[strlen(folder) - strlen(places[i])] = '\0';
-            return g_build_filename(folder, "/", CT_PLUGIN_DIR_FROM_PREFIX, NULL);
+            return g_build_filename(folder, "/", from_prefix, NULL);
         }
     return NULL;
 }
@@ -319,7 +318,7 @@ ct_registry_new(GError **error)
     for (guint i = 0; given[i]; i++)
         if (*given[i] != '\0')
             g_strv_builder_add(folders, given[i]);
-    g_autofree char *own = find_own_plugins();
+    g_autofree char *own = ct_registry_own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
     if (own)
         g_strv_builder_add(folders, own);
     g_auto(GStrv) list = g_strv_builder_end(folders);

@@ -31,5 +31,9 @@ const char *ct_registry_variant_file(const CtRegistry *registry, const CtVariant
 /* What was left out and why, one message each. */
 const char *const *ct_registry_problems(const CtRegistry *registry);
 
+/* A folder of this very build, `in_build` under its root, or of the installation, `from_prefix`
+ * under its prefix (or absolute); allocated. NULL where this program stands in no known place. */
+char *ct_registry_own_folder(const char *in_build, const char *from_prefix);
+
 /* Whether this processor, and the cap of CORNERTURN_ISA, allow the instruction set. */
 gboolean ct_registry_allows_isa(const CtRegistry *registry, CtIsa isa);

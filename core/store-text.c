@@ -135,24 +135,32 @@ read_roof(const Line *line, GPtrArray *roofs, GError **error)
     return TRUE;
 }
 
-/* Whether the line, as this file writes them, is of one of the stages; reading all of a large file
- * takes its time. */
+/* Whether the filter wants what this line says under `key`. */
 static gboolean
-may_be_of(const char *line, const char *const *stages)
+is_wanted(const Line *line, const char *key, const char *const *wanted)
 {
-    static const char begin[] = "{\"stages\": \"";
-    if (!g_str_has_prefix(line, begin))
+    const char *given = wanted ? find_text(line, key) : NULL;
+    return !given || g_strv_contains(wanted, given);
+}
+
+/* Whether a line, as this file writes them, may be: reading all of a large file takes its time. */
+static gboolean
+may_be_wanted(const char *text, const char *key, const char *const *wanted)
+{
+    g_autofree char *begin = g_strdup_printf("\"%s\": \"", key);
+    const char *value = wanted ? strstr(text, begin) : NULL;
+    const char *end = value ? strchr(value + strlen(begin), '"') : NULL;
+    if (!end || memchr(value, '\\', (gsize)(end - value)))
         return TRUE;
-    for (; *stages; stages++) {
-        const char *end = line + strlen(begin) + strlen(*stages);
-        if (g_str_has_prefix(line + strlen(begin), *stages) && *end == '"')
+    const gsize length = (gsize)(end - value) - strlen(begin);
+    for (; *wanted; wanted++)
+        if (strlen(*wanted) == length && strncmp(value + strlen(begin), *wanted, length) == 0)
             return TRUE;
-    }
     return FALSE;
 }
 
 static gboolean
-read_line(const char *text, const char *name, guint number, const char *const *stages,
+read_line(const char *text, const char *name, guint number, const CtStoreFilter *filter,
           GPtrArray *measurements, GPtrArray *roofs, GError **error)
 {
     g_autofree char *place = g_strdup_printf("%s:%u", name, number);
@@ -167,16 +175,16 @@ read_line(const char *text, const char *name, guint number, const char *const *s
                     place);
         return FALSE;
     }
+    if (filter && (!is_wanted(&line, "machine", filter->machines) ||
+                   !is_wanted(&line, "stages", filter->stages)))
+        return TRUE;
     if (find_text(&line, "roof"))
         return !roofs || read_roof(&line, roofs, error);
-    const char *given = find_text(&line, "stages");
-    if (!measurements || (given && stages && !g_strv_contains(stages, given)))
-        return TRUE;
-    return read_measurement(&line, measurements, error);
+    return !measurements || read_measurement(&line, measurements, error);
 }
 
 gboolean
-ct_store_parse(const char *text, gsize length, const char *name, const char *const *stages,
+ct_store_parse(const char *text, gsize length, const char *name, const CtStoreFilter *filter,
                GPtrArray *measurements, GPtrArray *roofs, GError **error)
 {
     guint number = 0;
@@ -187,9 +195,10 @@ ct_store_parse(const char *text, gsize length, const char *name, const char *con
         number++;
         at += n + 1;
         g_strstrip(line);
-        if (!*line || (stages && !may_be_of(line, stages)))
+        if (!*line || (filter && (!may_be_wanted(line, "stages", filter->stages) ||
+                                  !may_be_wanted(line, "machine", filter->machines))))
             continue;
-        if (!read_line(line, name, number, stages, measurements, roofs, error))
+        if (!read_line(line, name, number, filter, measurements, roofs, error))
             return FALSE;
     }
     return TRUE;

@@ -85,8 +85,14 @@ GPtrArray *ct_store_list_roofs(CtStore *store, GError **error);
 /* A line of JSON, without its end. */
 char *ct_measurement_to_json(const CtMeasurement *measurement);
 char *ct_roof_to_json(const CtRoof *roof);
+/* Which lines are wanted; NULL: all. */
+typedef struct {
+    const char *const *stages;   /* NULL-terminated */
+    const char *const *machines; /* NULL-terminated */
+} CtStoreFilter;
+
 /* Adds what the lines of `text` hold to `measurements`, of CtMeasurement, and `roofs`, of CtRoof
- * (each may be NULL: not wanted). `name` stands for the file in errors. Of the stages `stages`
- * alone, unless that is NULL. */
-gboolean ct_store_parse(const char *text, gsize length, const char *name, const char *const *stages,
-                        GPtrArray *measurements, GPtrArray *roofs, GError **error);
+ * (each may be NULL: not wanted). `name` stands for the file in errors. */
+gboolean ct_store_parse(const char *text, gsize length, const char *name,
+                        const CtStoreFilter *filter, GPtrArray *measurements, GPtrArray *roofs,
+                        GError **error);

@@ -350,6 +350,37 @@ test_key(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     g_assert_nonnull(strstr(key.machine, "L2"));
 }
 
+/* What was shipped is of another build; what was measured here goes before it. */
+static void
+test_shipped(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+{
+    gint64 tuning[CT_MAX_TUNABLES];
+    g_auto(Asked) asked = {0};
+    g_auto(CtMeasurement) measurement = {0};
+    priced->options.shipped = priced->folder;
+    ask(&asked, priced, GRAPH, canonical);
+    ct_tuning_defaults(asked.what.variant, tuning);
+    ct_price_key(asked.planner.prices, &asked.what, tuning, &measurement);
+    measurement.seconds = 2e-8;
+    of_other_code(&measurement);
+    g_autofree char *line = ct_measurement_to_json(&measurement);
+    g_autofree char *file = g_build_filename(priced->folder, "any.json", NULL);
+    g_assert_true(g_file_set_contents(file, line, -1, NULL));
+    const CtPrice shipped = price_in(priced, GRAPH, canonical);
+    g_assert_cmpint(shipped.origin, ==, CT_ORIGIN_SHIPPED);
+    assert_near(shipped.seconds, 0.02);
+
+    put(&asked, priced, NULL, 3e-8, NULL, NULL);
+    const CtPrice measured = price_in(priced, GRAPH, canonical);
+    g_assert_cmpint(measured.origin, ==, CT_ORIGIN_MEASURED);
+    assert_near(measured.seconds, 0.03);
+
+    g_assert_true(g_file_set_contents(file, "{}", -1, NULL));
+    plan(&priced->graph, GRAPH, &priced->options);
+    g_assert_nonnull(strstr(priced->graph.plan->warning, "any.json:1: 'stages' wants a text"));
+    g_assert_cmpint(g_unlink(file), ==, 0);
+}
+
 static void
 test_damaged(Priced *priced, G_GNUC_UNUSED gconstpointer data)
 {
@@ -377,6 +408,7 @@ main(int argc, char **argv)
     ADD("/price/other-orders", test_other_orders);
     ADD("/price/failure", test_failure);
     ADD("/price/others", test_others);
+    ADD("/price/shipped", test_shipped);
     ADD("/price/damaged", test_damaged);
     return g_test_run();
 }

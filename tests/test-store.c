@@ -167,9 +167,13 @@ test_text(void)
     assert_same(g_ptr_array_index(list, 0), &sample);
     assert_same(g_ptr_array_index(list, 1), &failed);
 
-    static const char *const fir[] = {"fir", NULL};
+    static const char *const fir[] = {"fir", NULL}, *const other[] = {"another", NULL};
     g_ptr_array_set_size(list, 0);
-    g_assert_true(ct_store_parse(text, strlen(text), "x.json", fir, list, NULL, &error));
+    g_assert_true(ct_store_parse(text, strlen(text), "x.json", &(CtStoreFilter){fir, NULL}, list,
+                                 NULL, &error));
+    g_assert_cmpuint(list->len, ==, 1);
+    g_assert_true(ct_store_parse(text, strlen(text), "x.json", &(CtStoreFilter){fir, other}, list,
+                                 NULL, &error));
     g_assert_cmpuint(list->len, ==, 1);
 }
 
