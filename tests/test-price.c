@@ -370,7 +370,9 @@ test_shipped(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(shipped.origin, ==, CT_ORIGIN_SHIPPED);
     assert_near(shipped.seconds, 0.02);
 
-    put(&asked, priced, NULL, 3e-8, NULL, NULL);
+    g_auto(Asked) again = {0};
+    ask(&again, priced, GRAPH, canonical);
+    put(&again, priced, NULL, 3e-8, NULL, NULL);
     const CtPrice measured = price_in(priced, GRAPH, canonical);
     g_assert_cmpint(measured.origin, ==, CT_ORIGIN_MEASURED);
     assert_near(measured.seconds, 0.03);
