@@ -10,6 +10,12 @@
 /* Every row may take two lines more than it holds. */
 #define STAGE_BYTES (TRANSPOSE_TILE_BYTES + (TRANSPOSE_MAX_TILE + 1) * 2 * LINE)
 
+/* Rows of the stage that adjoin in the output. */
+typedef struct {
+    uint16_t first;
+    uint32_t bytes;
+} Run;
+
 /* Where the elements of a tile lie: (a, b) goes from in_a[a] + in_b[b] to out_a[a] + out_b[b]. */
 typedef struct {
     ptrdiff_t in_a[TRANSPOSE_MAX_TILE], in_b[TRANSPOSE_MAX_TILE];
@@ -18,8 +24,10 @@ typedef struct {
     uint16_t flush[TRANSPOSE_MAX_TILE]; /* side A in the order of the output */
     size_t full_a, full_b;              /* elements of a whole tile */
     bool in_order;                      /* … which is its own */
-    bool adjoin;    /* the rows of a segment follow one another in output and stage */
+    size_t adjoin;  /* so many rows, from every multiple, follow one another in output and stage */
     bool adjoin_in; /* the segments of a lane's worth of rows follow one another in the input */
+    Run runs[TRANSPOSE_MAX_TILE], short_runs[TRANSPOSE_MAX_TILE]; /* of a whole tile; of another */
+    size_t n_runs;
 } Offsets;
 
 typedef struct {
@@ -104,6 +112,17 @@ side_length(const TransposePlan *plan, const unsigned *axes, unsigned n, const s
     return rest < plan->tile[i] ? full / plan->tile[i] * rest : full;
 }
 
+static size_t
+greatest_divisor(size_t x, size_t y)
+{
+    while (y) {
+        const size_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+
 /* Lays out the stage: rows in the order of the output, those that follow one another there do so
  * here too; others are an odd number of lines apart, so that no few sets of the cache hold a
  * column. */
@@ -138,7 +157,7 @@ lay_out_stage(const TransposePlan *plan, Offsets *offsets, size_t n_a, size_t n_
     ptrdiff_t position = 0, start = 0;
     offsets->stage_a[0] = 0;
     offsets->in_order = true;
-    offsets->adjoin = whole && plan->segment;
+    offsets->adjoin = whole ? plan->segment : 0;
     for (size_t f = 1; f < n_a; f++) {
         const size_t a = offsets->flush[f], before = offsets->flush[f - 1];
         const bool adjoins = whole && offsets->out_a[a] - offsets->out_a[before] == run;
@@ -147,34 +166,44 @@ lay_out_stage(const TransposePlan *plan, Offsets *offsets, size_t n_a, size_t n_
             start = position = start + (((position - start + LINE - 1) / LINE) | 1) * LINE;
         offsets->stage_a[a] = position;
         offsets->in_order &= a == f;
-        if (plan->segment && a % plan->segment && !(adjoins && a == before + 1))
-            offsets->adjoin = false;
+        if (!(adjoins && a == before + 1))
+            offsets->adjoin = greatest_divisor(offsets->adjoin, a);
     }
     for (size_t b = 0; b < n_b; b++)
         offsets->stage_b[b] = (ptrdiff_t)(b * plan->element);
 }
 
-/* The rows of the stage go out, those that adjoin as one run. */
-static void
-flush_stage(const Tile *tile, const Offsets *offsets, const uint8_t *stage, uint8_t *out,
-            size_t run, size_t full_a, bool stream)
+/* The rows that adjoin, for the first n_a of `run` bytes each; returns how many runs they are. */
+static size_t
+find_runs(Run *runs, const Offsets *offsets, size_t n_a, size_t run)
 {
-    size_t f = 0;
-    while (f < full_a) {
+    size_t n = 0;
+    for (size_t f = 0; f < offsets->full_a;) {
         const size_t first = offsets->flush[f++];
-        if (first >= tile->n_a)
+        if (first >= n_a)
             continue;
         size_t last = first;
-        for (; f < full_a; f++) {
+        for (; f < offsets->full_a; f++) {
             const size_t a = offsets->flush[f];
-            if (a >= tile->n_a || offsets->out_a[a] - offsets->out_a[last] != (ptrdiff_t)run ||
+            if (a >= n_a || offsets->out_a[a] - offsets->out_a[last] != (ptrdiff_t)run ||
                 offsets->stage_a[a] - offsets->stage_a[last] != (ptrdiff_t)run)
                 break;
             last = a;
         }
         const size_t bytes = (size_t)(offsets->out_a[last] - offsets->out_a[first]) + run;
-        uint8_t *to = out + offsets->out_a[first];
-        const uint8_t *from = stage + offsets->stage_a[first];
+        runs[n++] = (Run){(uint16_t)first, (uint32_t)bytes};
+    }
+    return n;
+}
+
+static void
+flush_stage(const Run *runs, size_t n_runs, const Offsets *offsets, const uint8_t *stage,
+            uint8_t *out, bool stream)
+{
+    for (size_t i = 0; i < n_runs; i++) {
+        const size_t bytes = runs[i].bytes;
+        uint8_t *to = out + offsets->out_a[runs[i].first];
+        const uint8_t *from = stage + offsets->stage_a[runs[i].first];
         if (bytes < LINE)
             copy_run(to, from, bytes);
         else if (stream)
@@ -211,21 +240,21 @@ input_end(const TransposePlan *plan, const uint8_t *in)
 /* Fetches the lines of the output that the tile fills in part only: waiting for one would hold up
  * all the stores after it. */
 static void
-fetch_edges(const Tile *tile, const Offsets *offsets, const uint8_t *out, size_t run)
+fetch_edges(const Run *runs, size_t n_runs, const Offsets *offsets, const uint8_t *out)
 {
-    for (size_t a = 0; a < tile->n_a; a++) {
-        const uint8_t *to = out + offsets->out_a[a];
+    for (size_t i = 0; i < n_runs; i++) {
+        const uint8_t *to = out + offsets->out_a[runs[i].first], *end = to + runs[i].bytes;
         if ((uintptr_t)to % LINE)
             __builtin_prefetch(to, 1);
-        if ((uintptr_t)(to + run) % LINE)
-            __builtin_prefetch(to + run, 1);
+        if ((uintptr_t)end % LINE)
+            __builtin_prefetch(end, 1);
     }
 }
 
 /* Moves one tile, by way of the stage where the output is to be streamed or must not be overrun. */
 static void
-move_tile(const TransposePlan *plan, const Offsets *offsets, Tile *tile, const uint8_t *in,
-          uint8_t *out, const uint8_t *in_end, uint8_t *stage)
+move_tile(const TransposePlan *plan, Offsets *offsets, Tile *tile, const uint8_t *in, uint8_t *out,
+          const uint8_t *in_end, uint8_t *stage)
 {
     const size_t element = plan->element;
     tile->out_a = offsets->out_a;
@@ -241,14 +270,22 @@ move_tile(const TransposePlan *plan, const Offsets *offsets, Tile *tile, const u
         tile->out_b = offsets->stage_b;
     }
     uint8_t *to = staged ? stage : out;
-    if (staged && plan->stream && !offsets->adjoin)
-        fetch_edges(tile, offsets, out, tile->n_b * element);
+    const Run *runs = offsets->runs;
+    size_t n_runs = offsets->n_runs;
+    if (staged && (tile->n_a < offsets->full_a || tile->n_b < offsets->full_b)) {
+        runs = offsets->short_runs;
+        n_runs = find_runs(offsets->short_runs, offsets, tile->n_a, tile->n_b * element);
+    }
+    if (staged && plan->stream)
+        fetch_edges(runs, n_runs, offsets, out);
     const size_t columns = tile->n_a < tile->segment ? tile->n_a : tile->segment;
     const uint8_t *last = in + offsets->in_a[tile->n_a - 1] + offsets->in_b[tile->n_b - 1];
+    Tile adjoining = *tile;
+    adjoining.segment = offsets->adjoin;
     if (!columns)
         CT_ISA(transpose_copy)(tile, in, to, element);
     else if (!(offsets->adjoin_in && CT_ISA(transpose_unzip)(tile, in, to, element)) &&
-             !(offsets->adjoin && CT_ISA(transpose_zip)(tile, in, to, element))) {
+             !(offsets->adjoin && CT_ISA(transpose_zip)(&adjoining, in, to, element))) {
         if ((columns >= k || last + 16 <= in_end) &&
             (tile->n_b >= k || offsets->full_b >= k || offsets->in_order))
             CT_ISA(transpose_turn)(tile, in, to, element);
@@ -256,7 +293,7 @@ move_tile(const TransposePlan *plan, const Offsets *offsets, Tile *tile, const u
             CT_ISA(transpose_copy)(tile, in, to, element);
     }
     if (staged)
-        flush_stage(tile, offsets, stage, out, tile->n_b * element, offsets->full_a, plan->stream);
+        flush_stage(runs, n_runs, offsets, stage, out, plan->stream);
 }
 
 static void
@@ -265,6 +302,8 @@ fill_all_offsets(const TransposePlan *plan, Offsets *offsets)
     offsets->full_a = fill_offsets(plan, plan->a, plan->n_a, offsets->in_a, offsets->out_a);
     offsets->full_b = fill_offsets(plan, plan->b, plan->n_b, offsets->in_b, offsets->out_b);
     lay_out_stage(plan, offsets, offsets->full_a, offsets->full_b);
+    offsets->n_runs =
+        find_runs(offsets->runs, offsets, offsets->full_a, offsets->full_b * plan->element);
     const unsigned first = plan->b[0];
     const size_t segment = plan->segment * plan->element;
     offsets->adjoin_in =
