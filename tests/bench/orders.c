@@ -74,6 +74,15 @@ length_of(const Choices *choices, guint axis)
     return choices->brief && axis < N_AXES - 1 ? 8 : axes[axis].length;
 }
 
+/* "cf32 [time channel station pol]" */
+static char *
+order_name(const char *type, const Order *order)
+{
+    return g_strdup_printf("%s [%s %s %s %s]", type, axes[order->axes[0]].name,
+                           axes[order->axes[1]].name, axes[order->axes[2]].name,
+                           axes[order->axes[3]].name);
+}
+
 static Lone *
 turn_new(const Choices *choices, const char *type, const Order *order, GError **error)
 {
@@ -155,6 +164,9 @@ measure_type(const Choices *choices, CopyMeter *copies, gsize block_bytes, const
     printf("%-5s %-26s %8s %5s %9s %9s %9s %8s\n", "", "from", "distance", "parts", "ms", "GB/s",
            "copy GB/s", "of copy");
     for (guint k = 0; k < N_ORDERS; k++) {
+        g_autofree char *name = order_name(floor->type, &orders[k]);
+        if (!choices_want(choices, name))
+            continue;
         const gdouble share =
             measure_order(choices, copies, block_bytes, floor->type, &orders[k], error);
         if (*error)
@@ -201,8 +213,7 @@ orders_measure(Choices *choices)
         Floor floor = floors[on_device ? 1 : 0][i];
         if (choices->brief)
             floor.least = floor.median = 0;
-        if (choices_want(choices, floor.type))
-            good &= measure_type(choices, copies, bytes, &floor, &error);
+        good &= measure_type(choices, copies, bytes, &floor, &error);
     }
     if (error)
         printf("orders: %s\n", error->message);
