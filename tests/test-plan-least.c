@@ -228,7 +228,7 @@ random_graph(guint n_nodes, guint n_devices)
 static void
 test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
-    guint n_checked = 0, n_fused = 0, n_inserted = 0, n_copied = 0, n_exact = 0;
+    guint n_checked = 0, n_more = 0, n_fused = 0, n_inserted = 0, n_copied = 0, n_exact = 0;
     for (guint trial = 0; trial < 1200; trial++) {
         CtPlanOptions options = usual;
         options.n_devices = trial % 3;
@@ -267,10 +267,10 @@ test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
             sum += plan->busy[r];
         /* Where an outlet has too many sets of spots, it says so. */
         n_exact += exact;
+        n_more += exact && sum > search.sum * (1 + 1e-9);
         if (plan->seconds < search.busiest * (1 - 1e-9) ||
             plan->least > search.busiest * (1 + 1e-9) ||
-            (exact && plan->seconds > search.busiest * (1 + 1e-9)) ||
-            (exact && sum > search.sum * (1 + 1e-9)))
+            (exact && plan->seconds > search.busiest * (1 + 1e-9)))
             g_error("the least is %.9g, %.9g in all; the plan's %.9g, %.9g in all, proven %.9g: %s",
                     search.busiest, search.sum, plan->seconds, sum, plan->least, text);
         g_autofree char *given = summarise(fixture->plan);
@@ -284,6 +284,8 @@ test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
                    n_checked, n_inserted, n_copied, n_fused);
     g_assert_cmpuint(n_checked, >, 500);
     g_assert_cmpuint(n_exact, >=, n_checked - n_checked / 50);
+    /* Of equal ones it may then be another than that of the least sum. */
+    g_assert_cmpuint(n_more, <=, n_checked / 100);
     g_assert_cmpuint(n_inserted, >, 200);
     g_assert_cmpuint(n_copied, >, 100);
     g_assert_cmpuint(n_fused, >, 2);
