@@ -33,6 +33,58 @@ kernel_test_architectures(const guint **architectures)
     return g_test_thorough() ? G_N_ELEMENTS(all) : 1;
 }
 
+/* What `variant` compiles for a device that need not be here. */
+static inline void
+kernel_test_prepare(const VariantTest *test, const CtVariant *variant, const CtBinding *inputs,
+                    const CtBinding *outputs, const gint64 *tuning, guint architecture)
+{
+    g_autoptr(CtDevice) device = ct_device_new_dry(architecture);
+    CtPrepare prepare = {
+        .nodes = test->nodes ? test->nodes : &test->node,
+        .n_nodes = test->nodes ? test->n_nodes : 1,
+        .n_inputs = test->node.n_inputs,
+        .inputs = inputs,
+        .n_outputs = test->node.n_outputs,
+        .outputs = outputs,
+        .n_workers = 1,
+        .tuning = tuning,
+        .device = device,
+    };
+    g_autoptr(GError) error = NULL;
+    gpointer state = NULL;
+    variant->prepare(&prepare, &state, &error);
+    if (variant->finish)
+        variant->finish(state);
+    g_autofree char *name = ct_tuning_name(variant, tuning);
+    if (error)
+        g_error("%s: %s", name, error->message);
+    g_assert_cmpuint(ct_device_allocated(device), ==, 0);
+}
+
+/* Those of one variant, by its defaults and by one other value of a tunable, the next at each call;
+ * with `-m thorough` by all of them. */
+static inline void
+kernel_test_compile_variant(const VariantTest *test, const CtVariant *variant,
+                            const CtBinding *inputs, const CtBinding *outputs)
+{
+    const CtNode *nodes = test->nodes ? test->nodes : &test->node;
+    const guint *architectures;
+    const guint n_architectures = kernel_test_architectures(&architectures);
+    gint64 tuning[CT_MAX_TUNABLES], next[CT_MAX_TUNABLES];
+
+    ct_tuning_defaults(variant, tuning);
+    for (guint i = 0; i < n_architectures; i++)
+        kernel_test_prepare(test, variant, inputs, outputs, tuning, architectures[i]);
+    if (ct_tuning_count(variant) == 0)
+        return;
+    variant_test_next_tuning(variant, next);
+    for (guint k = 0; variant_test_single_tuning(variant, k, tuning); k++)
+        for (guint i = 0; i < n_architectures; i++)
+            if ((g_test_thorough() || ct_tuning_equal(variant, tuning, next)) &&
+                ct_tuning_differs(variant, nodes, tuning))
+                kernel_test_prepare(test, variant, inputs, outputs, tuning, architectures[i]);
+}
+
 /* Those of all cuda variants that take the node in these orders, for firings of at most `n_outputs`
  * samples; fails where none does. */
 static inline void
@@ -42,37 +94,15 @@ kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 
     const CtFootprint *footprint = &test->node.footprint;
     const gint64 samples[2] = {(n_outputs - 1) * footprint->hop + footprint->window, n_outputs};
     CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
-    const guint *architectures;
-    const guint n_architectures = kernel_test_architectures(&architectures);
     guint n_compiled = 0;
 
     variant_test_bind(test, order, samples, inputs, outputs);
-    for (guint i = 0; i < variants->len * n_architectures; i++) {
-        const CtVariant *variant = variants->pdata[i / n_architectures];
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *variant = variants->pdata[i];
         if (variant->backend != CT_CUDA || variant->covers[1] != NULL ||
             !variant_test_fits(test, variant, order))
             continue;
-        g_autoptr(CtDevice) device = ct_device_new_dry(architectures[i % n_architectures]);
-        gint64 tuning[CT_MAX_TUNABLES];
-        CtPrepare prepare = {
-            .nodes = &test->node,
-            .n_nodes = 1,
-            .n_inputs = test->node.n_inputs,
-            .inputs = inputs,
-            .n_outputs = test->node.n_outputs,
-            .outputs = outputs,
-            .n_workers = 1,
-            .tuning = tuning,
-            .device = device,
-        };
-        g_autoptr(GError) error = NULL;
-        gpointer state = NULL;
-        ct_tuning_defaults(variant, tuning);
-        variant->prepare(&prepare, &state, &error);
-        if (variant->finish)
-            variant->finish(state);
-        g_assert_no_error(error);
-        g_assert_cmpuint(ct_device_allocated(device), ==, 0);
+        kernel_test_compile_variant(test, variant, inputs, outputs);
         n_compiled++;
     }
     g_assert_cmpuint(n_compiled, >, 0);

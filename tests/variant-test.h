@@ -492,8 +492,8 @@ variant_test_is_wanted(const CtVariant *variant)
     return only == NULL || variant->backend == CT_REFERENCE;
 }
 
-/* Sets the test to another tuning of the variant than the last time, if there is one and it is
- * worth a run; on a device, where every one is compiled, at every third call. */
+/* Sets the test to another tuning of the variant than the last time, if there is one; on a device at
+ * every third call. */
 static inline gboolean
 variant_test_turn(VariantTest *test, const CtVariant *variant, gint64 tuning[CT_MAX_TUNABLES])
 {

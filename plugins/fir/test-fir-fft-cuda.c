@@ -197,27 +197,7 @@ test_kernels(void)
         CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
         const char *const order[2] = {orders[0][0], orders[0][2]};
         variant_test_bind(&chain->both, order, samples, inputs, outputs);
-        const guint *architectures;
-        const guint n_architectures = kernel_test_architectures(&architectures);
-        for (guint a = 0; a < n_architectures; a++) {
-            g_autoptr(CtDevice) device = ct_device_new_dry(architectures[a]);
-            g_autoptr(GError) error = NULL;
-            gpointer state = NULL;
-            CtPrepare prepare = {
-                .nodes = chain->nodes,
-                .n_nodes = 2,
-                .n_inputs = 1,
-                .inputs = inputs,
-                .n_outputs = 1,
-                .outputs = outputs,
-                .n_workers = 1,
-                .device = device,
-            };
-            chain->fused->prepare(&prepare, &state, &error);
-            chain->fused->finish(state);
-            g_assert_no_error(error);
-            g_assert_cmpuint(ct_device_allocated(device), ==, 0);
-        }
+        kernel_test_compile_variant(&chain->both, chain->fused, inputs, outputs);
         chain_free(chain);
     }
 }

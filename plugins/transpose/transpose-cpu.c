@@ -13,6 +13,7 @@ const CtVariant CT_ISA(ct_transpose_cpu) = {
             {"any: [...] -> [...]", 0.55},
             {NULL},
         },
+    .tunables = (const CtTunable[])TRANSPOSE_TUNABLES,
     .split = "*",
     .prepare = CT_ISA(transpose_prepare),
     .work = CT_ISA(transpose_work),

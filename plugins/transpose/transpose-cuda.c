@@ -11,16 +11,25 @@ typedef struct {
     CtKernel *copy;
     CtKernel *turns[TURN_UNITS_OF][TURN_GROUPS_OF];
     TurnForms forms; /* that have a kernel */
+    guint ahead;
 } Transpose;
 
 /* Words are of 8 bytes at most, unless units are larger. */
-static const TurnForms all_forms = {{
-    {TRUE, TRUE, TRUE},
-    {TRUE, TRUE, TRUE},
-    {TRUE, TRUE, FALSE},
-    {TRUE, FALSE, FALSE},
-    {TRUE, FALSE, FALSE},
-}};
+static const TurnForms all_forms = {.has = {
+                                        {TRUE, TRUE, TRUE},
+                                        {TRUE, TRUE, TRUE},
+                                        {TRUE, TRUE, FALSE},
+                                        {TRUE, FALSE, FALSE},
+                                        {TRUE, FALSE, FALSE},
+                                    }};
+
+enum { TILE, THREADS, AHEAD };
+static const CtTunable tunables[] = {
+    [TILE] = {"tile", CT_VALUES(8, 16, 32), 32, "KiB of a tile in shared memory, at most"},
+    [THREADS] = {"threads", CT_VALUES(128, 256, 512), 256, "of a block"},
+    [AHEAD] = {"ahead", CT_VALUES(4, 8, 16), 8, "words that a thread has under way"},
+    {NULL},
+};
 
 /* Rings have axes outside time begin at multiples of this many bytes. */
 #define RING_ALIGNMENT 16
@@ -60,14 +69,17 @@ note_form(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
 {
     Transpose *self = data;
     Box simple = *box;
+    TurnForms forms = all_forms;
     Turn turn;
     TurnForm form;
     guint n_tiles;
     const guint8 *in;
     guint8 *out;
+    forms.tile_bits = self->forms.tile_bits;
+    forms.thread_bits = self->forms.thread_bits;
     box_simplify(&simple);
     if (turn_plan(&turn, &form, &n_tiles, &in, &out, &simple,
-                  (gint64)ct_type_info(self->boxes.in_type)->bytes, &all_forms))
+                  (gint64)ct_type_info(self->boxes.in_type)->bytes, &forms))
         self->forms.has[form.unit_bits][form.group_bits] = TRUE;
 }
 
@@ -76,6 +88,9 @@ make_turn(Transpose *self, CtDevice *device, TurnForm form, GError **error)
 {
     g_autofree char *unit = g_strdup_printf("UNIT_BYTES=%u", 1u << form.unit_bits);
     g_autofree char *group = g_strdup_printf("GROUP=%u", 1u << form.group_bits);
+    g_autofree char *tile = g_strdup_printf("TILE_BYTES=%u", 1u << self->forms.tile_bits);
+    g_autofree char *threads = g_strdup_printf("THREADS=%u", 1u << self->forms.thread_bits);
+    g_autofree char *ahead = g_strdup_printf("AHEAD=%u", self->ahead);
     CtKernel *kernel =
         ct_kernel_new(device,
                       &(CtKernelSpec){
@@ -86,7 +101,7 @@ make_turn(Transpose *self, CtDevice *device, TurnForm form, GError **error)
                                   "/cornerturn/plugins/transpose/device-map-struct.h",
                                   "/cornerturn/plugins/transpose/device-map-kernel.h",
                                   "/cornerturn/plugins/transpose/transpose-turn-struct.h", NULL},
-                          .defines = (const char *const[]){unit, group, NULL},
+                          .defines = (const char *const[]){unit, group, tile, threads, ahead, NULL},
                       },
                       error);
     self->turns[form.unit_bits][form.group_bits] = kernel;
@@ -98,6 +113,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
     Transpose *self = *state = g_new0(Transpose, 1);
     const CtBinding *in = &prepare->inputs[0], *out = &prepare->outputs[0];
+    self->forms.tile_bits = (guint)g_bit_nth_msf((gulong)prepare->tuning[TILE] << 10, -1);
+    self->forms.thread_bits = (guint)g_bit_nth_msf((gulong)prepare->tuning[THREADS], -1);
+    self->ahead = (guint)prepare->tuning[AHEAD];
     boxes_init(&self->boxes, in, out, 1);
     const guint bytes = (guint)ct_type_info(self->boxes.in_type)->bytes;
     self->copy = device_map_copy_new(prepare->device, "transpose", bytes, error);
@@ -141,7 +159,8 @@ move_box(const Transpose *self, const Box *box, CtQueue *queue, GError **error)
     if (!box->in ||
         !turn_plan(&turn, &form, &n_tiles, &in, &out, &simple, (gint64)bytes, &self->forms))
         return device_map_box(&simple, bytes, bytes, queue, &copy, error);
-    const CtLaunch launch = {.grid = {n_tiles, 1, 1}, .block = {TURN_THREADS, 1, 1}};
+    const CtLaunch launch = {.grid = {n_tiles, 1, 1},
+                             .block = {1u << self->forms.thread_bits, 1, 1}};
     gpointer arguments[] = {&turn, &in, &out};
     return ct_queue_launch(queue, self->turns[form.unit_bits][form.group_bits], &launch, arguments,
                            error);
@@ -186,6 +205,7 @@ const CtVariant ct_transpose_cuda = {
             {"any: [...] -> [...]", 0.9},
             {NULL},
         },
+    .tunables = tunables,
     .prepare = prepare,
     .work = work,
     .finish = finish,

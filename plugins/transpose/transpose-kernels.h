@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 #define TRANSPOSE_MAX_AXES      40
-#define TRANSPOSE_MAX_TILE      512 /* elements along one side of a tile */
-#define TRANSPOSE_TILE_BYTES    (128 * 1024)
-#define TRANSPOSE_LONG_RUN      512 /* bytes from which a run is copied for itself */
+#define TRANSPOSE_MAX_TILE      512          /* elements along one side of a tile */
+#define TRANSPOSE_TILE_BYTES    (128 * 1024) /* at most */
+#define TRANSPOSE_LONG_RUN      512          /* bytes from which a run is copied for itself */
 #define TRANSPOSE_SCRATCH_BYTES (256 * 1024)
 
 /* One axis of a strided copy. Strides are bytes, of any sign; an input stride of 0 repeats. */
@@ -36,10 +36,16 @@ typedef struct {
     bool stream;    /* the output is better not kept in the caches */
 } TransposePlan;
 
+/* Bytes that a tile reads and writes from one place, if it can: a few lines, for the prefetchers
+ * and the memory's pages; more costs room in the caches. Bytes of a tile. */
+typedef struct {
+    size_t run_in, run_out, tile;
+} TransposeTuning;
+
 /* Plans a copy of elements of `element` bytes over `n_axes` axes, in any order. Cheap enough to be
  * done for every block. */
 void transpose_plan(TransposePlan *plan, size_t element, const TransposeAxis *axes, unsigned n_axes,
-                    bool stream);
+                    bool stream, const TransposeTuning *tuning);
 
 /* Does it; `scratch` is TRANSPOSE_SCRATCH_BYTES, aligned to 64. */
 typedef void (*TransposeWalk)(const TransposePlan *plan, const void *in, void *out, void *scratch);

@@ -2,11 +2,8 @@
 /* Brings a strided copy to its simplest form and cuts it into tiles. */
 #include "transpose-kernels.h"
 
-/* Bytes that a tile reads and writes from one place, if it can: a few lines, for the prefetchers
- * and the memory's pages. More costs room in the caches. */
-#define RUN_IN     512
-#define RUN_OUT    2048
-#define RUN_ENOUGH 512 /* … after which the output's next axis is not taken in */
+/* Bytes of the output that follow one another after which its next axis is not taken in. */
+#define RUN_ENOUGH 512
 /* Bytes of a tile below which its overhead counts. */
 #define LEAST_BYTES 16384
 #define LINE        64
@@ -131,12 +128,12 @@ leading_in(const TransposePlan *plan, size_t bytes)
 /* Side B: axes that follow one another in the output, up to those that side A needs for whole
  * vectors or, past a line, for long runs. Returns its elements. */
 static size_t
-choose_side_b(TransposePlan *plan)
+choose_side_b(TransposePlan *plan, const TransposeTuning *tuning)
 {
     const size_t element = plan->element;
     const size_t unit = maximum(LINE / element, 1);
-    const size_t room = minimum(maximum(RUN_OUT / element, 1), TRANSPOSE_MAX_TILE);
-    const unsigned long long vector = leading_in(plan, 16), run = leading_in(plan, RUN_IN);
+    const size_t room = minimum(maximum(tuning->run_out / element, 1), TRANSPOSE_MAX_TILE);
+    const unsigned long long vector = leading_in(plan, 16), run = leading_in(plan, tuning->run_in);
     size_t length = 1;
     for (unsigned i = plan->n_axes; i-- > 0 && length * element < RUN_ENOUGH;) {
         const bool first = plan->axis[i].in == (ptrdiff_t)element;
@@ -161,18 +158,17 @@ choose_side_b(TransposePlan *plan)
 }
 
 static void
-choose_sides(TransposePlan *plan)
+choose_sides(TransposePlan *plan, const TransposeTuning *tuning)
 {
     const size_t element = plan->element;
     const size_t unit = maximum(LINE / element, 1);
-    const size_t length = choose_side_b(plan);
+    const size_t length = choose_side_b(plan, tuning);
     /* Side A: the axes that follow one another in the input, less those that side B has already,
      * then any others until the tile is worth its overhead. */
     size_t span = 1, count = 1;
-    const size_t most =
-        minimum(maximum(TRANSPOSE_TILE_BYTES / element / length, 1), TRANSPOSE_MAX_TILE);
+    const size_t most = minimum(maximum(tuning->tile / element / length, 1), TRANSPOSE_MAX_TILE);
     const size_t least = minimum(maximum(LEAST_BYTES / element / length, 1), most);
-    const size_t run = maximum(RUN_IN / element, 1);
+    const size_t run = maximum(tuning->run_in / element, 1);
     unsigned long long seen = 0;
     bool unbroken = true, chained = true;
     plan->segment = 0;
@@ -228,7 +224,7 @@ can_turn(const TransposePlan *plan)
 
 void
 transpose_plan(TransposePlan *plan, size_t element, const TransposeAxis *axes, unsigned n_axes,
-               bool stream)
+               bool stream, const TransposeTuning *tuning)
 {
     *plan = (TransposePlan){.element = element, .stream = stream};
     for (unsigned i = 0; i < n_axes; i++)
@@ -242,7 +238,7 @@ transpose_plan(TransposePlan *plan, size_t element, const TransposeAxis *axes, u
         return;
     for (unsigned i = 0; i < plan->n_axes; i++)
         plan->tile[i] = 1;
-    choose_sides(plan);
+    choose_sides(plan, tuning);
     if (!can_turn(plan))
         plan->segment = 0;
     choose_order(plan);

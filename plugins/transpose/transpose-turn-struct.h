@@ -12,10 +12,8 @@
 #include "device-map-struct.h"
 
 enum {
-    TURN_THREADS = 256,
-    TURN_THREAD_BITS = 8,
-    TURN_TILE_BYTES = 32768,
-    TURN_ROUNDS = 32, /* words, or squares, of a tile for each thread at most */
+    TURN_THREAD_BITS = 9, /* of a block's threads at most */
+    TURN_ROUNDS = 32,     /* words, or squares, of a tile for each thread at most */
     TURN_AXES = 12,
     TURN_EDGES = 6,
     TURN_GROUP = 4, /* at most */

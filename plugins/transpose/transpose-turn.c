@@ -7,9 +7,9 @@
 /* Bytes of a run that both sides share from which there is nothing to turn. */
 #define LONG_RUN 256
 /* Bytes that memory moves at a time. */
-#define LINE      128
-#define MOST_BITS 13 /* of the words of a tile, log2(TURN_ROUNDS · TURN_THREADS) */
-G_STATIC_ASSERT(1 << MOST_BITS == TURN_ROUNDS * TURN_THREADS);
+#define LINE       128
+#define ROUND_BITS 5
+G_STATIC_ASSERT(1 << ROUND_BITS == TURN_ROUNDS);
 
 /* One side's view of an axis. */
 typedef enum { IN, OUT, N_SIDES } Side;
@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
     gint64 unit;
-    guint unit_bits, group_bits;
+    guint unit_bits, group_bits, thread_bits;
     guint n_axes;
     Axis axes[TURN_AXES];
     guint order[N_SIDES][TURN_AXES]; /* the fastest first */
@@ -296,7 +296,7 @@ static void
 set_walk(TurnWalk *walk, const Plan *plan, Side side)
 {
     Bit bits[32];
-    const guint n = walk_bits(plan, side, bits), n_thread_bits = MIN(n, TURN_THREAD_BITS);
+    const guint n = walk_bits(plan, side, bits), n_thread_bits = MIN(n, plan->thread_bits);
     walk->n_threads = 1u << n_thread_bits;
     walk->n_rounds = 1u << (n - n_thread_bits);
     for (guint b = 0; b < n; b++) {
@@ -392,7 +392,9 @@ choose_form(Plan *plan, const TurnForms *forms)
         plan->group_bits = group_bits;
         if (!forms->has[plan->unit_bits][group_bits])
             continue;
-        choose_tile(plan, MIN(log2_of(TURN_TILE_BYTES) - plan->unit_bits, MOST_BITS + group_bits));
+        plan->thread_bits = forms->thread_bits;
+        choose_tile(plan, MIN(forms->tile_bits - plan->unit_bits,
+                              ROUND_BITS + forms->thread_bits + group_bits));
         if (choose_words(plan))
             return TRUE;
     }

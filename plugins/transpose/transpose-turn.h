@@ -12,9 +12,10 @@ typedef struct {
     guint unit_bits, group_bits;
 } TurnForm;
 
-/* Which there are. */
+/* Which there are, and what is common to all. */
 typedef struct {
     gboolean has[TURN_UNITS_OF][TURN_GROUPS_OF];
+    guint tile_bits, thread_bits; /* log2 of a tile's bytes at most and of a block's threads */
 } TurnForms;
 
 /* Plans the turn of a simple box (box_simplify) of elements of `bytes` bytes in the widest of

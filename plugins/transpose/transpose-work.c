@@ -6,14 +6,28 @@
 #define STREAM_BYTES ((gsize)1 << 20)
 
 typedef struct {
-    const Boxes *boxes;
+    Boxes boxes;
+    TransposeTuning tuning;
+    gsize stream_bytes; /* of a firing that is streamed, less one */
+} Transpose;
+
+typedef struct {
+    const Transpose *self;
     gboolean stream;
 } Job;
 
 gboolean
 CT_ISA(transpose_prepare)(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
-    Boxes *boxes = *state = g_new0(Boxes, 1);
+    static const gsize stream_bytes[] = {G_MAXSIZE, STREAM_BYTES, 0};
+    Transpose *self = *state = g_new0(Transpose, 1);
+    Boxes *boxes = &self->boxes;
+    self->tuning = (TransposeTuning){
+        .run_in = (gsize)prepare->tuning[TRANSPOSE_RUN_IN],
+        .run_out = (gsize)prepare->tuning[TRANSPOSE_RUN_OUT],
+        .tile = (gsize)prepare->tuning[TRANSPOSE_TILE] << 10,
+    };
+    self->stream_bytes = stream_bytes[prepare->tuning[TRANSPOSE_STREAM]];
     boxes_init(boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_workers);
     prepare->n_items = boxes->n_items;
     prepare->scratch_bytes = TRANSPOSE_SCRATCH_BYTES;
@@ -28,15 +42,17 @@ walk(gpointer data, const Box *box, gpointer scratch)
     TransposePlan plan;
     for (guint a = 0; a < box->n_axes; a++)
         axes[a] = (TransposeAxis){(gsize)box->axes[a].length, box->axes[a].in, box->axes[a].out};
-    transpose_plan(&plan, ct_type_info(job->boxes->in_type)->bytes, axes, box->n_axes, job->stream);
+    transpose_plan(&plan, ct_type_info(job->self->boxes.in_type)->bytes, axes, box->n_axes,
+                   job->stream, &job->self->tuning);
     CT_ISA(transpose_walk)(&plan, box->in, box->out, scratch);
 }
 
 gboolean
 CT_ISA(transpose_work)(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
-    const Boxes *boxes = state;
-    Job job = {boxes, boxes_bytes(boxes, &work->outputs[0], boxes->out_type) > STREAM_BYTES};
+    const Transpose *self = state;
+    const Boxes *boxes = &self->boxes;
+    Job job = {self, boxes_bytes(boxes, &work->outputs[0], boxes->out_type) > self->stream_bytes};
     boxes_each(boxes, work, walk, &job);
     return TRUE;
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Turns tiles in shared memory.
  *
- * UNIT_BYTES: bytes that stay together, 1, 2, 4, 8 or 16; GROUP: units of a word, 1, 2 or 4. */
+ * UNIT_BYTES: bytes that stay together, 1, 2, 4, 8 or 16; GROUP: units of a word, 1, 2 or 4.
+ * TILE_BYTES: of a tile at most; THREADS; AHEAD: words that a thread has under way, at most. */
 #include "device-map-kernel.h"
 #include "transpose-turn-struct.h"
 
 typedef MapWord<UNIT_BYTES> Unit;
 typedef MapWord<UNIT_BYTES * GROUP> Word;
 
-/* Words that a thread has under way. */
-constexpr uint32 UNDER_WAY = 8;
-constexpr uint32 MOST_WORDS = TURN_ROUNDS * TURN_THREADS;
+constexpr uint32 MOST_WORDS = TURN_ROUNDS * THREADS;
 constexpr uint32 TILE_WORDS =
-    TURN_TILE_BYTES / sizeof(Word) < MOST_WORDS ? TURN_TILE_BYTES / sizeof(Word) : MOST_WORDS;
-constexpr uint32 ROUNDS = TILE_WORDS / TURN_THREADS;
+    TILE_BYTES / sizeof(Word) < MOST_WORDS ? TILE_BYTES / sizeof(Word) : MOST_WORDS;
+constexpr uint32 ROUNDS = TILE_WORDS < THREADS ? 1 : TILE_WORDS / THREADS;
+/* Words, and squares of them, that a thread has under way. */
+constexpr uint32 UNDER_WAY = AHEAD < ROUNDS ? AHEAD : ROUNDS;
+constexpr uint32 SQUARES = UNDER_WAY < GROUP ? 1 : UNDER_WAY / GROUP;
 
 /* The bounds of a tile along its edges, in units. */
 struct Bounds {
@@ -214,7 +216,7 @@ read_tile(const TurnWalk &walk, const uint8 *in, uint8 *tile, const Bounds *boun
         for (uint32 k = round; k < round + UNDER_WAY; k++)
             if (k < walk.n_rounds)
                 words[k - round] = read_word<WHOLE>(walk, in + offset + walk.rounds[k],
-                                                    threadIdx.x + k * TURN_THREADS, bounds);
+                                                    threadIdx.x + k * THREADS, bounds);
 #pragma unroll
         for (uint32 k = round; k < round + UNDER_WAY; k++)
             if (k < walk.n_rounds)
@@ -226,7 +228,6 @@ template <bool WHOLE>
 __device__ inline void
 write_tile(const Turn &turn, uint8 *out, const uint8 *tile, const Bounds *bounds)
 {
-    constexpr uint32 SQUARES = UNDER_WAY / GROUP; /* under way */
     const TurnWalk &walk = turn.written;
     int64 offset;
     uint32 shared;
@@ -247,7 +248,7 @@ write_tile(const Turn &turn, uint8 *out, const uint8 *tile, const Bounds *bounds
         for (uint32 k = round; k < round + SQUARES; k++)
             if (k < walk.n_rounds)
                 write_square<WHOLE>(turn, words[k - round], out + offset + walk.rounds[k],
-                                    threadIdx.x + k * TURN_THREADS, bounds);
+                                    threadIdx.x + k * THREADS, bounds);
     }
 }
 
@@ -263,7 +264,7 @@ turn_tile(const Turn &turn, const uint8 *in, uint8 *out, uint8 *tile, const Boun
 }
 
 extern "C" __global__ void
-__launch_bounds__(TURN_THREADS) transpose(const Turn turn, const uint8 *in, uint8 *out)
+__launch_bounds__(THREADS) transpose(const Turn turn, const uint8 *in, uint8 *out)
 {
     __shared__ Word tile[TILE_WORDS];
     __shared__ Bounds bounds[TURN_EDGES];
