@@ -151,7 +151,7 @@ ct_cost_roof_seconds(const CtMachine *machine, const CtVariant *variant, const C
                                   : told(machine->devices[place].bandwidth, usual_device_bandwidth);
     const gdouble single = on_host ? machine->peak[variant->isa]
                                    : told(machine->devices[place].peak, usual_device_peak);
-    const gdouble peak = single * told(row->peak, 1);
+    const gdouble peak = single * MAX(row->efficiency, 1);
     return load->rate * MAX(load->bytes / bandwidth, load->operations / peak);
 }
 

@@ -181,9 +181,8 @@ typedef enum { CT_ISA_BASELINE, CT_ISA_AVX2, CT_ISA_AVX512, CT_N_ISAS } CtIsa;
 typedef struct {
     const char *layouts;
     gdouble efficiency; /* share of the roof (bytes over bandwidth, operations over peak, the
-                           larger) that this row reaches in the model: 0 to 1 */
-    gdouble peak;       /* of the units that it computes on, beside that of single-precision
-                           multiply-adds; 0: 1. Tensor cores have some 30 for 8-bit integers */
+                           larger) that this row reaches in the model: 0 to 1; above that of the
+                           single-precision peak alone, where it computes on other units */
 } CtRow;
 
 /* What changes a variant's speed and nothing else: the size of a tile, samples per thread. A row of
