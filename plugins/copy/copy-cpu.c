@@ -3,15 +3,22 @@
 #include "../transpose/transpose-work.h"
 #include "copy.h"
 
-static const CtTunable tunables[] = TRANSPOSE_TUNABLES;
+static const CtTunable of_transpose[] = TRANSPOSE_TUNABLES;
+static const CtTunable tunables[] = {TRANSPOSE_STREAM_TUNABLE, {NULL}};
 
-/* Long runs are not turned. */
+/* Long runs are not turned: there is nothing to choose but whether they are streamed. */
 static gboolean
-differs(G_GNUC_UNUSED const CtNode *nodes, const gint64 *tuning)
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
-    return tuning[TRANSPOSE_RUN_IN] == tunables[TRANSPOSE_RUN_IN].fallback &&
-           tuning[TRANSPOSE_RUN_OUT] == tunables[TRANSPOSE_RUN_OUT].fallback &&
-           tuning[TRANSPOSE_TILE] == tunables[TRANSPOSE_TILE].fallback;
+    const gint64 *own = prepare->tuning;
+    gint64 tuning[G_N_ELEMENTS(of_transpose)];
+    for (guint i = 0; i < G_N_ELEMENTS(of_transpose); i++)
+        tuning[i] = of_transpose[i].fallback;
+    tuning[TRANSPOSE_STREAM] = own[0];
+    prepare->tuning = tuning;
+    const gboolean fine = CT_ISA(transpose_prepare)(prepare, state, error);
+    prepare->tuning = own;
+    return fine;
 }
 
 const CtVariant CT_ISA(ct_copy_cpu) = {
@@ -25,9 +32,8 @@ const CtVariant CT_ISA(ct_copy_cpu) = {
             {NULL},
         },
     .tunables = tunables,
-    .differs = differs,
     .split = "*",
-    .prepare = CT_ISA(transpose_prepare),
+    .prepare = prepare,
     .work = CT_ISA(transpose_work),
     .finish = g_free,
 };

@@ -7,6 +7,11 @@
 
 /* What the variants on the processor have for tunables. */
 enum { TRANSPOSE_RUN_IN, TRANSPOSE_RUN_OUT, TRANSPOSE_TILE, TRANSPOSE_STREAM };
+#define TRANSPOSE_STREAM_TUNABLE                                                                   \
+    {                                                                                              \
+        "stream", CT_VALUES(0, 1, 2), 1,                                                           \
+            "whether it writes past the caches: 0 never, 1 firings of more than 1 MiB, 2 always"   \
+    }
 #define TRANSPOSE_TUNABLES                                                                         \
     {                                                                                              \
         [TRANSPOSE_RUN_IN] = {"run_in", CT_VALUES(128, 256, 512, 1024, 2048), 512,                 \
@@ -14,10 +19,7 @@ enum { TRANSPOSE_RUN_IN, TRANSPOSE_RUN_OUT, TRANSPOSE_TILE, TRANSPOSE_STREAM };
         [TRANSPOSE_RUN_OUT] = {"run_out", CT_VALUES(512, 1024, 2048, 4096), 2048,                  \
                                "bytes that it writes to one place"},                               \
         [TRANSPOSE_TILE] = {"tile", CT_VALUES(16, 32, 64, 128), 128, "KiB of a tile, at most"},    \
-        [TRANSPOSE_STREAM] = {"stream", CT_VALUES(0, 1, 2), 1,                                     \
-                              "whether it writes past the caches: 0 never, 1 firings of more "     \
-                              "than 1 MiB, 2 always"},                                             \
-        {NULL},                                                                                    \
+        [TRANSPOSE_STREAM] = TRANSPOSE_STREAM_TUNABLE, {NULL},                                     \
     }
 
 gboolean CT_ISA(transpose_prepare)(CtPrepare *prepare, gpointer *state, GError **error);
