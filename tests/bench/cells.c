@@ -65,21 +65,23 @@ find_cell(const Cells *cells, const gint64 *tuning)
     return NULL;
 }
 
-/* The one with these values; made where there is none yet. */
-static Lone *
+/* One with these values, unless there is one, or it comes to the same as another. */
+static gboolean
 add_cell(Cells *cells, const gint64 *tuning, GError **error)
 {
-    Lone *cell = find_cell(cells, tuning);
-    if (cell)
-        return cell;
-    cell = cell_new(cells, error);
+    const Lone *usual = cells->cells->pdata[0];
+    const CtVariant *variant = variant_of(cells);
+    if (find_cell(cells, tuning) ||
+        (variant->differs && !variant->differs(usual->what.nodes, tuning)))
+        return TRUE;
+    Lone *cell = cell_new(cells, error);
     if (!cell)
-        return NULL;
+        return FALSE;
     memcpy(cell->tuning, tuning, sizeof cell->tuning);
     g_free(cell->name);
     cell->name = ct_tuning_to_string(variant_of(cells), tuning, FALSE);
     g_ptr_array_add(cells->cells, cell);
-    return cell;
+    return TRUE;
 }
 
 static gdouble
@@ -149,18 +151,34 @@ print_cell(const Cells *cells, const Lone *cell)
 
 /* ---- the tables ---- */
 
+/* The default with value `v` of tunable `t`. */
+static void
+set_alone(const Cells *cells, guint t, guint v, gint64 tuning[CT_MAX_TUNABLES])
+{
+    const Lone *usual = cells->cells->pdata[0];
+    memcpy(tuning, usual->tuning, sizeof usual->tuning);
+    tuning[t] = variant_of(cells)->tunables[t].values[v];
+}
+
+/* The cell of that; NULL: it was not worth a trial. */
+static Lone *
+find_alone(const Cells *cells, guint t, guint v)
+{
+    gint64 tuning[CT_MAX_TUNABLES];
+    set_alone(cells, t, v, tuning);
+    return find_cell(cells, tuning);
+}
+
 /* Each tunable alone, by how much its values differ: *spreads of them. */
 static gboolean
 measure_alone(Cells *cells, gdouble spreads[CT_MAX_TUNABLES], GError **error)
 {
     const CtVariant *variant = variant_of(cells);
-    const Lone *usual = cells->cells->pdata[0];
     for (guint t = 0; t < ct_tuning_count(variant); t++)
         for (guint v = 0; v < variant->tunables[t].n_values; v++) {
             gint64 tuning[CT_MAX_TUNABLES];
-            memcpy(tuning, usual->tuning, sizeof tuning);
-            tuning[t] = variant->tunables[t].values[v];
-            if (!add_cell(cells, tuning, error))
+            set_alone(cells, t, v, tuning);
+            if ((v < 2 || !cells->choices->brief) && !add_cell(cells, tuning, error))
                 return FALSE;
         }
     measure_rounds(cells, cells->cells, cells->choices->n_rounds);
@@ -168,10 +186,9 @@ measure_alone(Cells *cells, gdouble spreads[CT_MAX_TUNABLES], GError **error)
         gdouble least = INFINITY, most = 0;
         printf(" %s: %s\n", variant->tunables[t].name, variant->tunables[t].help);
         for (guint v = 0; v < variant->tunables[t].n_values; v++) {
-            gint64 tuning[CT_MAX_TUNABLES];
-            memcpy(tuning, usual->tuning, sizeof tuning);
-            tuning[t] = variant->tunables[t].values[v];
-            const Lone *cell = find_cell(cells, tuning);
+            const Lone *cell = find_alone(cells, t, v);
+            if (!cell)
+                continue;
             print_cell(cells, cell);
             least = fmin(least, rate_of(cell));
             most = fmax(most, rate_of(cell));
@@ -182,50 +199,105 @@ measure_alone(Cells *cells, gdouble spreads[CT_MAX_TUNABLES], GError **error)
     return TRUE;
 }
 
-/* The combinations of those that matter, of the widest spreads first, as many as `most` allows. */
-static gboolean
-measure_together(Cells *cells, const gdouble *spreads, guint most, GError **error)
+/* Values of tunables that are combined. */
+typedef struct {
+    guint n_tunables, n_all;
+    guint tunables[CT_MAX_TUNABLES];
+    GArray *values[CT_MAX_TUNABLES]; /* of guint: which of the tunable's */
+} Product;
+
+/* The values of tunable `t` that were measured alone, the best first, `most` of them. */
+static GArray *
+best_values(const Cells *cells, guint t, guint most)
 {
-    const CtVariant *variant = variant_of(cells);
-    const Lone *usual = cells->cells->pdata[0];
-    const guint n_tunables = ct_tuning_count(variant);
-    guint chosen[CT_MAX_TUNABLES], n_chosen = 0, n_all = 1;
+    GArray *values = g_array_new(FALSE, FALSE, sizeof(guint));
+    for (guint v = 0; v < variant_of(cells)->tunables[t].n_values; v++) {
+        const Lone *cell = find_alone(cells, t, v);
+        guint at = 0;
+        if (!cell || cell->failure)
+            continue;
+        while (at < values->len &&
+               rate_of(find_alone(cells, t, g_array_index(values, guint, at))) >= rate_of(cell))
+            at++;
+        g_array_insert_val(values, at, v);
+    }
+    g_array_set_size(values, MIN(values->len, most));
+    return values;
+}
+
+/* Of those that matter, of the widest spreads first, as many values as there is room for. */
+static void
+product_init(Product *product, const Cells *cells, const gdouble *spreads, guint most)
+{
+    const guint n_tunables = ct_tuning_count(variant_of(cells));
     gboolean taken[CT_MAX_TUNABLES] = {FALSE};
+    *product = (Product){.n_all = 1};
     for (guint k = 0; k < n_tunables; k++) {
         gint widest = -1;
         for (guint t = 0; t < n_tunables; t++)
             if (!taken[t] && (widest < 0 || spreads[t] > spreads[widest]))
                 widest = (gint)t;
         taken[widest] = TRUE;
-        if (spreads[widest] >= MATTERS && n_all * variant->tunables[widest].n_values <= most) {
-            chosen[n_chosen++] = (guint)widest;
-            n_all *= variant->tunables[widest].n_values;
-        }
+        if (spreads[widest] < MATTERS || most / product->n_all < 2)
+            continue;
+        GArray *values = best_values(cells, (guint)widest, most / product->n_all);
+        product->n_all *= values->len;
+        product->tunables[product->n_tunables] = (guint)widest;
+        product->values[product->n_tunables++] = values;
     }
-    g_autoptr(GPtrArray) all = g_ptr_array_new();
-    for (guint k = 0; k < n_all; k++) {
+}
+
+static void
+product_clear(Product *product)
+{
+    for (guint c = 0; c < product->n_tunables; c++)
+        g_array_unref(product->values[c]);
+}
+
+/* Adds the combinations to `all`. */
+static gboolean
+add_product(Cells *cells, const Product *product, GPtrArray *all, GError **error)
+{
+    const CtVariant *variant = variant_of(cells);
+    const Lone *usual = cells->cells->pdata[0];
+    for (guint k = 0; k < product->n_all; k++) {
         gint64 tuning[CT_MAX_TUNABLES];
         guint left = k;
         memcpy(tuning, usual->tuning, sizeof tuning);
-        for (guint c = n_chosen; c-- > 0;) {
-            const CtTunable *tunable = &variant->tunables[chosen[c]];
-            tuning[chosen[c]] = tunable->values[left % tunable->n_values];
-            left /= tunable->n_values;
+        for (guint c = product->n_tunables; c-- > 0;) {
+            const GArray *values = product->values[c];
+            const guint v = g_array_index(values, guint, left % values->len);
+            const guint t = product->tunables[c];
+            tuning[t] = variant->tunables[t].values[v];
+            left /= values->len;
         }
-        Lone *cell = add_cell(cells, tuning, error);
-        if (!cell)
+        if (!add_cell(cells, tuning, error))
             return FALSE;
-        g_ptr_array_add(all, cell);
+        Lone *cell = find_cell(cells, tuning);
+        if (cell)
+            g_ptr_array_add(all, cell);
     }
-    measure_rounds(cells, all, cells->choices->n_rounds);
+    return TRUE;
+}
+
+static gboolean
+measure_together(Cells *cells, const gdouble *spreads, guint most, GError **error)
+{
+    Product product;
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    product_init(&product, cells, spreads, most);
+    const gboolean good = add_product(cells, &product, all, error);
+    if (good)
+        measure_rounds(cells, all, cells->choices->n_rounds);
     printf(" together:");
-    for (guint c = 0; c < n_chosen; c++)
-        printf(" %s", variant->tunables[chosen[c]].name);
-    printf("%s\n", n_chosen ? "" : " nothing matters by itself");
-    for (guint i = 0; i < all->len && n_chosen > 0; i++)
+    for (guint c = 0; c < product.n_tunables; c++)
+        printf(" %s", variant_of(cells)->tunables[product.tunables[c]].name);
+    printf("%s\n", product.n_tunables ? "" : " nothing matters by itself");
+    for (guint i = 0; i < all->len && product.n_tunables > 0; i++)
         print_cell(cells, all->pdata[i]);
     fflush(stdout);
-    return TRUE;
+    product_clear(&product);
+    return good;
 }
 
 static gint

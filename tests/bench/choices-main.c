@@ -51,7 +51,8 @@ main(int n_arguments, char **arguments)
     gboolean on_device = FALSE;
     gint n_rounds = 0, n_workers = 0;
     gdouble seconds = 0;
-    Choices choices = {.backend = "cpu", .options = {.backend = CT_CPU}};
+    /* By the model, so that it is the same every time. */
+    Choices choices = {.backend = "cpu", .options = {.backend = CT_CPU, .costs = "off"}};
     g_auto(GStrv) words = NULL;
     const GOptionEntry options[] = {
         {"device", 'd', 0, G_OPTION_ARG_NONE, &on_device, "on the first device", NULL},

@@ -4,10 +4,15 @@
  *
  * All are whole graphs, of which some is fixed and the planner does the rest. */
 #include "runs.h"
+#include "tune.h"
 
+#include <glib/gstdio.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* For what the planner measures of one graph, at most. */
+static const gdouble tuning_seconds = 30;
 
 typedef struct {
     const Choices *choices;
@@ -234,15 +239,51 @@ measure_pairs(const Crossing *crossing, const char *text, const Ways *ways, GPtr
     return TRUE;
 }
 
-/* The best of either kind and the planner's own choice, by turns. */
+/* What the planner takes once it has measured what decides: in a store of its own. */
+static Run *
+tuned_run_new(const Crossing *crossing, const char *text, GError **error)
+{
+    Choices tuned = *crossing->choices;
+    g_autofree char *folder = g_dir_make_tmp("cornerturn-bench-XXXXXX", error);
+    g_autoptr(Sketch) sketch = folder ? sketch_new(&tuned, text, error) : NULL;
+    if (!sketch)
+        return NULL;
+    g_autofree char *costs = g_build_filename(folder, "costs.db", NULL);
+    tuned.options.costs = costs;
+    const CtTuneOptions options = {
+        .graph = sketch->graph,
+        .registry = tuned.registry,
+        .plan = &tuned.options,
+        .budget = tuned.brief ? 0.1 : tuning_seconds,
+        .is_quick = TRUE,
+    };
+    g_auto(CtTuneReport) report = {0};
+    Run *run = NULL;
+    if (ct_tune(&options, &report, error)) {
+        printf("  tuned in %.1f s: %u ways measured\n", report.progress.elapsed,
+               report.progress.n_measured);
+        run = run_new(&tuned, "tuned", text, NULL, "visibilities", block_samples(crossing), error);
+    }
+    g_autoptr(GDir) files = g_dir_open(folder, 0, NULL);
+    for (const char *name; files && (name = g_dir_read_name(files));) {
+        g_autofree char *path = g_build_filename(folder, name, NULL);
+        g_remove(path);
+    }
+    g_rmdir(folder);
+    return run;
+}
+
+/* The best of either kind and the planner's own choices, by the model alone and by measurements, by
+ * turns. */
 static gboolean
 compare_best(const Crossing *crossing, const char *text, const GPtrArray *runs, GError **error)
 {
     g_autoptr(Run) own = run_new(crossing->choices, "planner", text, NULL, "visibilities",
                                  block_samples(crossing), error);
-    if (!own)
+    g_autoptr(Run) tuned = own ? tuned_run_new(crossing, text, error) : NULL;
+    if (!tuned)
         return FALSE;
-    Run *const last[] = {find_best(runs, FALSE), find_best(runs, TRUE), own};
+    Run *const last[] = {find_best(runs, FALSE), find_best(runs, TRUE), own, tuned};
     rename_run(last[0], "common");
     rename_run(last[1], "transpose");
     measure_rounds(crossing, last, G_N_ELEMENTS(last));
@@ -255,9 +296,9 @@ compare_best(const Crossing *crossing, const char *text, const GPtrArray *runs, 
         return FALSE;
     printf(" the planner takes a %s",
            run_count_inserted(own, "transpose") ? "transpose" : "common layout");
-    for (guint i = 0; i < 2; i++)
-        if (last[i] && !last[i]->failure)
-            printf("; the best %s takes %.3f times as long", last[i]->name,
+    for (guint i = 0; i < G_N_ELEMENTS(last); i++)
+        if (last[i] && last[i] != own && !last[i]->failure)
+            printf("; %s takes %.3f times as long", last[i]->name,
                    choices_ratio(last[i]->costs, own->costs));
     printf("\n");
     return TRUE;

@@ -51,6 +51,7 @@ plan(const Choices *choices, guint machine, guint n_stations, GError **error)
     own.options = (CtPlanOptions){
         .n_workers = machines[machine].n_workers,
         .backend = CT_N_BACKENDS,
+        .costs = "off",
         .n_devices = machines[machine].device ? 1 : 0,
         .devices = machines[machine].device ? machines[machine].device : &small,
     };
