@@ -18,8 +18,9 @@ static const gint64 least_firings = 4;
 /* A sum is measured whole where that takes at most so many times what is asked for. */
 static const gdouble longest_sum = 8;
 
-/* A step that takes so many times what it should is given up. */
-static const gdouble patience = 20;
+/* A step that takes so many times what it should is given up, but not sooner than after so many
+ * seconds: others may have the processors. */
+static const gdouble patience = 20, least_patience = 2;
 
 struct CtTrial {
     CtPriced what;
@@ -351,7 +352,8 @@ step(CtTrial *trial, gint64 n, gdouble seconds, Mark *from, Mark *to, gboolean *
      GError **error)
 {
     mark(trial, from);
-    *goes_on = ct_scheduler_step(trial->scheduler, trial->node, n, seconds);
+    *goes_on = ct_scheduler_step(trial->scheduler, trial->node, n,
+                                 MAX(patience * seconds, least_patience));
     mark(trial, to);
     const gint64 done = progress(trial, &to->stats) - progress(trial, &from->stats);
     if (done > 0)
@@ -381,8 +383,7 @@ settle(CtTrial *trial, gdouble seconds, GError **error)
     for (guint k = 0; k < SETTLING_STEPS && goes_on; k++) {
         Mark from, to;
         const guint64 before = written(trial);
-        if (!step(trial, 2 * firing_samples(trial), patience * seconds, &from, &to, &goes_on,
-                  error))
+        if (!step(trial, 2 * firing_samples(trial), seconds, &from, &to, &goes_on, error))
             return FALSE;
         const gboolean is_late = (gdouble)(g_get_monotonic_time() - started) * 1e-6 > 2 * seconds;
         if (k > 0 && (written(trial) == before || is_late))
@@ -427,8 +428,7 @@ run_once(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **error)
         return FALSE;
     Mark from, to;
     gboolean goes_on;
-    if (!step(trial, measured_samples(trial, seconds), patience * seconds, &from, &to, &goes_on,
-              error))
+    if (!step(trial, measured_samples(trial, seconds), seconds, &from, &to, &goes_on, error))
         return FALSE;
     const gdouble core =
         tried(trial)->place == CT_HOST ? to.stats.core_seconds - from.stats.core_seconds : 0;
