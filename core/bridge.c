@@ -180,7 +180,8 @@ find_steps(CtBridgeStep steps[MAX_WAYS], CtPlanner *planner, CtBridgeKind kind,
             if (step.price.seconds == HUGE_VAL)
                 continue;
             if (is_copy)
-                ct_cost_init_copy(&step.cost, from->place, to->place, step.price.seconds);
+                ct_cost_init_copy(&step.cost, &planner->machine, from->place, to->place,
+                                  step.price.seconds);
             else
                 ct_cost_init(&step.cost, &planner->machine, step.variant, step.place,
                              step.price.seconds);

@@ -38,8 +38,11 @@ print_roofs(const GPtrArray *roofs)
             g_print("%s\n", roof->machine);
             machine = roof->machine;
         }
-        g_print("    %-16s %8.4g %s\n", roof->name, roof->value * 1e-9,
-                g_str_has_prefix(roof->name, "peak") ? "Gop/s" : "GB/s");
+        const gboolean is_share = g_str_has_prefix(roof->name, "share");
+        g_print("    %-16s %8.4g %s\n", roof->name, roof->value * (is_share ? 100 : 1e-9),
+                is_share                               ? "%"
+                : g_str_has_prefix(roof->name, "peak") ? "Gop/s"
+                                                       : "GB/s");
     }
     if (roofs->len)
         g_print("\n");

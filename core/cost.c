@@ -28,7 +28,7 @@ static const gdouble launch_seconds = 5e-6;
 static const gsize usual_device_bytes = 32 << 20;
 
 /* Of the seconds of a copy, those that kernels beside it lose of the device's memory. */
-static const gdouble share_of_copies = 0.03;
+static const gdouble usual_share_of_copies = 0.03;
 
 /* Of a device that does not tell its clocks. */
 static const gdouble usual_device_bandwidth = 1e12;
@@ -69,6 +69,7 @@ ct_machine_init(CtMachine *machine, guint n_workers)
         .bandwidth = usual_bandwidth,
         .copy_to_device = host_copy_rate,
         .copy_to_host = host_copy_rate,
+        .share_of_copies = usual_share_of_copies,
         .no_device = "nobody has looked for any",
         .device_bytes = usual_device_bytes,
     };
@@ -230,7 +231,7 @@ ct_cost_init(CtCost *cost, const CtMachine *machine, const CtVariant *variant, g
 }
 
 void
-ct_cost_init_copy(CtCost *cost, gint from, gint to, gdouble seconds)
+ct_cost_init_copy(CtCost *cost, const CtMachine *machine, gint from, gint to, gdouble seconds)
 {
     *cost = (CtCost){0};
     if (from == CT_HOST)
@@ -238,9 +239,9 @@ ct_cost_init_copy(CtCost *cost, gint from, gint to, gdouble seconds)
     else
         add_part(cost, from, to == CT_HOST ? CT_QUEUE_TO_HOST : CT_QUEUE_TO_PEER, seconds);
     if (from != CT_HOST)
-        add_part(cost, from, CT_QUEUE_COMPUTE, share_of_copies * seconds);
+        add_part(cost, from, CT_QUEUE_COMPUTE, machine->share_of_copies * seconds);
     if (to != CT_HOST)
-        add_part(cost, to, CT_QUEUE_COMPUTE, share_of_copies * seconds);
+        add_part(cost, to, CT_QUEUE_COMPUTE, machine->share_of_copies * seconds);
 }
 
 void

@@ -30,8 +30,9 @@ typedef struct {
     const char *no_device;       /* why there is none */
     gdouble copy_to_device;      /* bytes per second from the host */
     gdouble copy_to_host;
-    gsize device_bytes; /* that a firing on a device aims at, of its largest link */
-    guint n_halvings;   /* of the firings on devices, for want of memory, this aim's among them */
+    gdouble share_of_copies; /* of a copy's seconds, those that kernels beside it lose */
+    gsize device_bytes;      /* that a firing on a device aims at, of its largest link */
+    guint n_halvings; /* of the firings on devices, for want of memory, this aim's among them */
     /* Whether one device copies to another without the host; NULL: none does. */
     gboolean (*are_peers)(guint from, guint to);
 } CtMachine;
@@ -105,7 +106,7 @@ typedef struct {
 void ct_cost_init(CtCost *cost, const CtMachine *machine, const CtVariant *variant, gint place,
                   gdouble seconds);
 /* Of a copy from place to place. It takes memory bandwidth from the kernels of its devices. */
-void ct_cost_init_copy(CtCost *cost, gint from, gint to, gdouble seconds);
+void ct_cost_init_copy(CtCost *cost, const CtMachine *machine, gint from, gint to, gdouble seconds);
 /* Adds what else runs. */
 void ct_cost_add(CtCost *cost, const CtCost *other);
 /* Seconds that it would take if nothing else ran. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The roofs of this machine: copies through the caches and fused multiply-adds of each instruction
- * set, on all workers at once; copies between the host and its devices. */
+ * set, on all workers at once; copies between the host and its devices, and what these take from
+ * kernels beside them. */
 #include "roofs.h"
 
 #include "device.h"
@@ -182,6 +183,39 @@ time_copies(CtDevice *device, CtCuStream stream, gpointer to, gconstpointer from
     return TRUE;
 }
 
+/* Copies within the device, of what no cache of it holds, stand for kernels that its memory holds
+ * up: for how long they take by themselves, and beside copies from the host. */
+enum { N_INSIDE = 16, N_BESIDE = 4 };
+
+static gboolean
+time_inside(CtDevice *device, CtCuStream streams[2], guint8 *memory, gconstpointer host,
+            guint n_beside, gdouble *seconds, GError **error)
+{
+    const CtCudaDriver *driver = ct_device_driver(device);
+    *seconds = G_MAXDOUBLE;
+    for (guint repeat = 0; repeat < N_REPEATS; repeat++) {
+        const gdouble begin = now();
+        for (guint i = 0; i < n_beside + N_INSIDE; i++) {
+            const gboolean is_beside = i < n_beside;
+            const gsize to = (gsize)memory + (is_beside ? 0 : COPY_BYTES);
+            const gsize from = is_beside ? (gsize)host : (gsize)memory + 2 * (gsize)COPY_BYTES;
+            if (!ct_device_check(device,
+                                 driver->copy((CtCuAddress)to, (CtCuAddress)from, COPY_BYTES,
+                                              streams[is_beside]),
+                                 error, "a copy of %d bytes", COPY_BYTES))
+                return FALSE;
+        }
+        if (!ct_device_check(device, driver->stream_synchronize(streams[0]), error,
+                             "waiting for a copy"))
+            return FALSE;
+        *seconds = MIN(*seconds, now() - begin);
+        if (!ct_device_check(device, driver->stream_synchronize(streams[1]), error,
+                             "waiting for a copy"))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 static void
 add_roof(GPtrArray *roofs, const char *machine, const char *name, gdouble value)
 {
@@ -194,6 +228,10 @@ add_roof(GPtrArray *roofs, const char *machine, const char *name, gdouble value)
 }
 
 static const char copy_to_device[] = "copy to device", copy_to_host[] = "copy to host";
+static const char share_of_copies[] = "share of copies";
+
+/* What is measured beyond is noise. */
+static const gdouble least_share = 1e-3, most_share = 0.5;
 
 static gboolean
 measure_device(const CtMachine *machine, guint index, GPtrArray *roofs, GError **error)
@@ -203,19 +241,25 @@ measure_device(const CtMachine *machine, guint index, GPtrArray *roofs, GError *
         return FALSE;
     const CtCudaDriver *driver = ct_device_driver(device);
     void *host = NULL;
-    CtCuStream stream = NULL;
-    gdouble rates[2] = {0};
-    gpointer memory = ct_device_alloc(device, COPY_BYTES, "roofs", error);
+    CtCuStream streams[2] = {NULL, NULL};
+    gdouble rates[2] = {0}, alone = 0, beside = 0;
+    guint8 *memory = ct_device_alloc(device, 3 * (gsize)COPY_BYTES, "roofs", error);
     const gboolean good =
         memory &&
         ct_device_check(device, driver->host_alloc(&host, COPY_BYTES, 0), error, "pinning %d bytes",
                         COPY_BYTES) &&
-        ct_device_check(device, driver->stream_create(&stream, CT_CU_STREAM_NON_BLOCKING), error,
-                        "a stream") &&
-        time_copies(device, stream, memory, host, &rates[0], error) &&
-        time_copies(device, stream, host, memory, &rates[1], error);
-    if (stream)
-        driver->stream_destroy(stream);
+        ct_device_check(device, driver->stream_create(&streams[0], CT_CU_STREAM_NON_BLOCKING),
+                        error, "a stream") &&
+        ct_device_check(device, driver->stream_create(&streams[1], CT_CU_STREAM_NON_BLOCKING),
+                        error, "a stream") &&
+        time_copies(device, streams[0], memory, host, &rates[0], error) &&
+        time_copies(device, streams[0], host, memory, &rates[1], error) &&
+        time_inside(device, streams, memory, host, 0, &alone, error) &&
+        time_inside(device, streams, memory, host, N_BESIDE, &beside, error);
+    for (guint i = 0; i < G_N_ELEMENTS(streams); i++) {
+        if (streams[i])
+            driver->stream_destroy(streams[i]);
+    }
     if (host)
         driver->host_free(host);
     ct_device_free(device, memory);
@@ -223,6 +267,8 @@ measure_device(const CtMachine *machine, guint index, GPtrArray *roofs, GError *
         return FALSE;
     add_roof(roofs, ct_machine_name(machine, (gint)index), copy_to_device, rates[0]);
     add_roof(roofs, ct_machine_name(machine, (gint)index), copy_to_host, rates[1]);
+    add_roof(roofs, ct_machine_name(machine, (gint)index), share_of_copies,
+             CLAMP(1 - alone / MAX(beside, 1e-9), least_share, most_share));
     return TRUE;
 }
 
@@ -276,6 +322,8 @@ ct_roofs_apply(CtMachine *machine, const GPtrArray *roofs)
                 machine->copy_to_device = roof->value;
             else if (g_str_equal(roof->name, copy_to_host))
                 machine->copy_to_host = roof->value;
+            else if (g_str_equal(roof->name, share_of_copies))
+                machine->share_of_copies = roof->value;
         }
     }
     return is_known;
