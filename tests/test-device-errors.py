@@ -520,17 +520,26 @@ class Failures(DeviceTest):
         self.check_good(self.run_command("run", "-q", "g.yaml", text=CORRELATOR, **libraries))
 
     def test_memory_of_the_links(self):
-        """The plan refuses it, with the arithmetic."""
+        """Firings become smaller until it suffices; else the plan refuses it, with the arithmetic."""
         for command in ("plan", "check", "run"):
             with self.subTest(command):
                 done = self.run_command(command, "g.yaml", text=CORRELATOR,
-                                        CORNERTURN_EMULATOR_MEMORY="32768")
+                                        CORNERTURN_EMULATOR_MEMORY="2048")
                 self.check_failure(
                     done, r"g.yaml:\d:3: node '[a-z]+': the rings of this graph want [0-9.]+ KiB of "
-                          r"device memory, but cuda:0 \(Cornerturn Emulator\) has 32.0 KiB; the "
-                          r"largest is that behind '[a-z.>+]+': .*, \d+ samples \(\d+ × \d+ of a "
-                          r"firing, \d+ more, \d+ of history\) of \d+ bytes are [0-9.]+ KiB; a "
-                          r"smaller `block` or --in-flight needs less")
+                          r"device memory, but cuda:0 \(Cornerturn Emulator\) has 1\.[0-9]+ KiB for "
+                          r"them; the largest is that behind '[a-z.>+]+': .*, \d+ samples \(\d+ × "
+                          r"\d+ of a firing, \d+ more, \d+ of history\) of \d+ bytes are [0-9.]+ "
+                          r"KiB; no smaller blocks help")
+        wanted = self.right_result(CORRELATOR)
+        done = self.run_command("run", "-q", "g.yaml", text=CORRELATOR,
+                                CORNERTURN_EMULATOR_MEMORY="49152")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(
+            done.stderr, r"\Acornerturn run: firings on devices cover 1/2 of the `block` of 'sky': "
+                         r"else the rings on cuda:0 \(Cornerturn Emulator\) want [0-9.]+ KiB of "
+                         r"[0-9.]+ KiB\n\Z")
+        self.assertEqual(self.result(), wanted)
 
     def test_memory_that_others_have(self):
         done = self.run_command("run", "g.yaml", text=CORRELATOR,
