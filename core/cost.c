@@ -9,9 +9,9 @@
 static const gdouble usual_clock = 2.5e9;
 static const gsize usual_cache = 1 << 20;
 
-/* Of a worker that streams through its cache; a core's share of the memory bus is of this order
- * too, so one number serves both. */
-static const gdouble usual_bandwidth = 12e9;
+/* Bytes read and written per clock, of a worker that copies through its own cache, where firings
+ * keep what they pass on. */
+static const gdouble bytes_per_clock = 32;
 
 /* What is not repeated along time is done once; this spreads it over a long run. */
 static const gdouble once_per_second = 1e-3;
@@ -66,7 +66,7 @@ ct_machine_init(CtMachine *machine, guint n_workers)
         .n_workers = n_workers ? n_workers : g_get_num_processors(),
         .cache_bytes = cache > 0 ? (gsize)cache : usual_cache,
         .memory_bytes = pages > 0 && page > 0 ? (gsize)pages * (gsize)page : 0,
-        .bandwidth = usual_bandwidth,
+        .bandwidth = clock * bytes_per_clock,
         .copy_to_device = host_copy_rate,
         .copy_to_host = host_copy_rate,
         .share_of_copies = usual_share_of_copies,

@@ -5,7 +5,6 @@
 #include "cost.h"
 #include "graph.h"
 #include "price.h"
-#include "price.h"
 
 /* Nodes of a device that data flows between share a queue of each kind that they need. */
 typedef struct {
@@ -111,11 +110,12 @@ typedef struct {
     guint n_devices;      /* with `devices` */
     const CtDeviceInfo *devices; /* as if the machine had these; NULL: its own */
     gboolean no_peers;           /* with `devices`: each copies to the host alone */
+    gdouble bandwidth;           /* as if a worker had this one; 0: its own */
     const char *costs;           /* the store of measured costs, as ct_store_path has it */
     const char *shipped;         /* the folder of those that were shipped; NULL: the program's */
     gboolean default_layouts;    /* each stage in those of the published codes, as near as may be */
-    gint64 n_missing; /* samples in a row whose loss the plan tells the footprint of; 0: one */
-    CtPriceJudge judge;          /* of all prices; NULL: none */
+    gint64 n_missing;   /* samples in a row whose loss the plan tells the footprint of; 0: one */
+    CtPriceJudge judge; /* of all prices; NULL: none */
     gpointer judge_data;
 } CtPlanOptions;
 

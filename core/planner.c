@@ -417,6 +417,8 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
     for (guint kind = 0; kind < CT_N_BRIDGES; kind++)
         planner->bridges[kind] = ct_registry_stage(registry, ct_bridge_stages[kind], NULL);
     ct_machine_init(&planner->machine, options->n_workers);
+    if (options->bandwidth > 0)
+        planner->machine.bandwidth = options->bandwidth;
     set_devices(&planner->machine, options);
     const gsize aim = ct_machine_aim(&planner->machine, options->cache_bytes);
     const CtPriceSources sources = {options->costs, options->shipped};

@@ -11,6 +11,7 @@ static const gdouble farthest = 4;
 
 /* Beside the logarithms of the ratios of lengths. */
 static const gdouble distance_of_orders = 2;
+static const gdouble distance_of_variant = 1;
 static const gdouble share_of_workers = 0.2; /* of the logarithm */
 static const gdouble share_of_aim = 0.2;
 
@@ -223,13 +224,16 @@ ports_distance(const CtKnown *known, const CtQuestion *question)
 static gdouble
 distance_of(const CtKnown *known, const CtQuestion *question)
 {
-    if (known->row != question->what->row || known->way != question->way ||
-        known->machine != question->machine)
+    const CtPriced *what = question->what;
+    if (known->way != question->way || known->machine != question->machine ||
+        known->variant->backend != what->variant->backend ||
+        (known->row != what->row && !g_str_equal(known->row->layouts, what->row->layouts)))
         return HUGE_VAL;
     const gdouble ports = ports_distance(known, question);
     if (ports > farthest)
         return HUGE_VAL;
-    return ports + ct_price_parameters_distance(known->parameters, question->parameters) +
+    return ports + (known->variant != what->variant ? distance_of_variant : 0) +
+           ct_price_parameters_distance(known->parameters, question->parameters) +
            share_of_workers * ratio_distance(known->n_workers, question->n_workers) +
            share_of_aim * ratio_distance(known->aim, question->aim) +
            (known->is_code ? 0 : CT_DISTANCE_CODE) + (known->is_shipped ? CT_DISTANCE_SHIPPED : 0);
@@ -237,13 +241,13 @@ distance_of(const CtKnown *known, const CtQuestion *question)
 
 /* ---- all that is known ---- */
 
-/* By hashes of what must be the same in what is near: row, way, types and axes, in their order or
- * in any. A hash that two share by chance costs a look more. */
+/* By hashes of what must be the same in what is near: way, types and axes, and row and order, or
+ * the row's text alone. A hash that two share by chance costs a look more. */
 struct CtKnowledge {
-    GPtrArray *all;        /* of CtKnown */
-    GHashTable *variants;  /* that anything is known of */
-    GHashTable *in_order;  /* hash → GPtrArray of CtKnown, borrowed */
-    GHashTable *any_order; /* the same */
+    GPtrArray *all;       /* of CtKnown */
+    GHashTable *stages;   /* the first ones that anything is known of */
+    GHashTable *in_order; /* hash → GPtrArray of CtKnown, borrowed */
+    GHashTable *similar;  /* the same */
 };
 
 static GHashTable *
@@ -258,9 +262,9 @@ ct_knowledge_new(void)
 {
     CtKnowledge *knowledge = g_new(CtKnowledge, 1);
     knowledge->all = g_ptr_array_new_with_free_func((GDestroyNotify)ct_known_free);
-    knowledge->variants = g_hash_table_new(NULL, NULL);
+    knowledge->stages = g_hash_table_new(g_str_hash, g_str_equal);
     knowledge->in_order = index_new();
-    knowledge->any_order = index_new();
+    knowledge->similar = index_new();
     return knowledge;
 }
 
@@ -269,9 +273,9 @@ ct_knowledge_free(CtKnowledge *knowledge)
 {
     if (!knowledge)
         return;
-    g_hash_table_unref(knowledge->variants);
+    g_hash_table_unref(knowledge->stages);
     g_hash_table_unref(knowledge->in_order);
-    g_hash_table_unref(knowledge->any_order);
+    g_hash_table_unref(knowledge->similar);
     g_ptr_array_unref(knowledge->all);
     g_free(knowledge);
 }
@@ -294,9 +298,17 @@ hash_port(guint64 hash, const CtLayout *layout, gboolean in_order)
 }
 
 static guint64
+hash_row(const CtVariant *variant, const CtRow *row, gboolean in_order)
+{
+    return in_order ? ct_mix((guint64)(gsize)variant, (guint64)(gsize)row)
+                    : g_str_hash(row->layouts);
+}
+
+static guint64
 hash_known(const CtKnown *known, gboolean in_order)
 {
-    guint64 hash = ct_mix((guint64)(gsize)known->row, (guint64)(gsize)known->way);
+    guint64 hash =
+        ct_mix(hash_row(known->variant, known->row, in_order), (guint64)(gsize)known->way);
     for (guint p = 0; p < known->n_ports; p++)
         hash = hash_port(hash, &known->layouts[p], in_order);
     return hash;
@@ -305,7 +317,8 @@ hash_known(const CtKnown *known, gboolean in_order)
 static guint64
 hash_question(const CtQuestion *question, gboolean in_order)
 {
-    guint64 hash = ct_mix((guint64)(gsize)question->what->row, (guint64)(gsize)question->way);
+    guint64 hash = ct_mix(hash_row(question->what->variant, question->what->row, in_order),
+                          (guint64)(gsize)question->way);
     for (guint p = 0; p < question->n_ports; p++)
         hash = hash_port(hash, question->layouts[p], in_order);
     return hash;
@@ -326,15 +339,15 @@ void
 ct_knowledge_add(CtKnowledge *knowledge, CtKnown *known)
 {
     g_ptr_array_add(knowledge->all, known);
-    g_hash_table_add(knowledge->variants, (gpointer)known->variant);
+    g_hash_table_add(knowledge->stages, (gpointer)known->variant->covers[0]);
     add_to_index(knowledge->in_order, hash_known(known, TRUE), known);
-    add_to_index(knowledge->any_order, hash_known(known, FALSE), known);
+    add_to_index(knowledge->similar, hash_known(known, FALSE), known);
 }
 
 gboolean
 ct_knowledge_has(const CtKnowledge *knowledge, const CtVariant *variant)
 {
-    return g_hash_table_contains(knowledge->variants, variant);
+    return g_hash_table_contains(knowledge->stages, variant->covers[0]);
 }
 
 static const CtKnown *
@@ -369,9 +382,9 @@ ct_knowledge_nearest(const CtKnowledge *knowledge, const CtQuestion *question,
     const guint64 in_order = hash_question(question, TRUE);
     const CtKnown *best = find_nearest(g_hash_table_lookup(knowledge->in_order, &in_order),
                                        question, machine, distance);
-    if (best && *distance < distance_of_orders)
+    if (best && *distance < distance_of_variant)
         return best;
-    const guint64 any_order = hash_question(question, FALSE);
-    return find_nearest(g_hash_table_lookup(knowledge->any_order, &any_order), question, machine,
+    const guint64 similar = hash_question(question, FALSE);
+    return find_nearest(g_hash_table_lookup(knowledge->similar, &similar), question, machine,
                         distance);
 }

@@ -88,10 +88,12 @@ CtKnowledge *ct_knowledge_new(void);
 void ct_knowledge_free(CtKnowledge *knowledge);
 /* Takes `known`, complete. */
 void ct_knowledge_add(CtKnowledge *knowledge, CtKnown *known);
+/* Whether anything is known of the variants for the same stages. */
 gboolean ct_knowledge_has(const CtKnowledge *knowledge, const CtVariant *variant);
 /* The nearest that is not too far, NULL: there is none. *distance is 0 where it is the very same
- * (which may have failed). Of those that differ in their orders alike, the one that takes longest
- * by `machine`: what is not known must not look better than what is. */
+ * (which may have failed). It may be of another order, or of the same row of another variant, as
+ * for another instruction set; of those that are as near, the one that takes longest by `machine`:
+ * what is not known must not look better than what is. */
 const CtKnown *ct_knowledge_nearest(const CtKnowledge *knowledge, const CtQuestion *question,
                                     const CtMachine *machine, gdouble *distance);
 /* How many times what the roof says it takes; 0 where the roof says nothing. */

@@ -5,6 +5,7 @@
  * hash of all that decides it, for the same bridges are asked for many times. */
 #include "planner.h"
 #include "price-private.h"
+#include "roofs.h"
 #include "tuning.h"
 
 #include <math.h>
@@ -158,6 +159,7 @@ find_variants(const CtGraph *graph, const CtRegistry *registry, GPtrArray *stage
 /* What is read, and for what. */
 typedef struct {
     CtPrices *prices;
+    CtMachine *machine;
     GHashTable *variants;
     const char *const *stages;   /* NULL-terminated */
     const char *const *machines; /* NULL-terminated */
@@ -212,14 +214,14 @@ warn(CtPrices *prices, const GError *error)
 }
 
 static void
-read_all(CtPrices *prices, const CtGraph *graph, const CtPriceSources *sources)
+read_all(CtPrices *prices, CtMachine *machine, const CtGraph *graph, const CtPriceSources *sources)
 {
     g_autofree char *path = ct_store_path(sources->costs);
     if (!path)
         return;
     g_autoptr(GPtrArray) stages = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GHashTable) variants = find_variants(graph, prices->registry, stages);
-    const Reading reading = {prices, variants, (const char *const *)stages->pdata,
+    const Reading reading = {prices, machine, variants, (const char *const *)stages->pdata,
                              prices->machines};
     g_autoptr(GError) error = NULL, shipped_error = NULL;
     read_store(&reading, path, &error);
@@ -242,7 +244,7 @@ ct_prices_new(CtMachine *machine, const CtGraph *graph, const CtRegistry *regist
     prices->knowledge = ct_knowledge_new();
     prices->codes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     prices->found = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-    read_all(prices, graph, sources);
+    read_all(prices, machine, graph, sources);
     return prices;
 }
 
@@ -287,7 +289,8 @@ ask_store(const CtPrices *prices, const CtPriced *what, CtPrice *price)
     const CtKnown *known = ct_knowledge_nearest(prices->knowledge, &question, machine, &distance);
     if (!known)
         return FALSE;
-    const CtTried *asked = ct_known_find(known, what->tuning);
+    const gboolean is_own = known->variant == what->variant;
+    const CtTried *asked = is_own ? ct_known_find(known, what->tuning) : NULL;
     const CtTried *tried = asked ? asked : ct_known_find(known, NULL);
     if (!tried) {
         price->seconds *= failed;
@@ -305,7 +308,7 @@ ask_store(const CtPrices *prices, const CtPriced *what, CtPrice *price)
     price->origin = asked && distance == 0 ? CT_ORIGIN_MEASURED : CT_ORIGIN_NEAREST;
     if (asked && known->is_shipped && distance <= CT_DISTANCE_SHIPPED + CT_DISTANCE_CODE)
         price->origin = CT_ORIGIN_SHIPPED;
-    if (!what->tuning) {
+    if (is_own && !what->tuning) {
         price->is_tuned = !ct_tuning_equal(what->variant, price->tuning, tried->tuning);
         memcpy(price->tuning, tried->tuning, sizeof(price->tuning));
     }

@@ -32,6 +32,7 @@ G_GNUC_UNUSED static const CtPlanOptions usual = {
     .n_workers = 2,
     .backend = CT_N_BACKENDS,
     .cache_bytes = 1 << 20,
+    .bandwidth = 12e9,
     .devices = devices,
 };
 

@@ -54,8 +54,8 @@ const CtVariant CT_ISA(ct_convert_cpu) = {
     .covers = (const char *const[]){"convert", NULL},
     .rows =
         (const CtRow[]){
-            {"{...} -> {...}", 0.9},
-            {"any: [...] -> [...]", 0.15},
+            {"{...} -> {...}", 0.5},
+            {"any: [...] -> [...]", 0.06},
             {NULL},
         },
     .split = "*",

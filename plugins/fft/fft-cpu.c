@@ -279,13 +279,13 @@ finish(gpointer state)
 /* Transforms that lie one after another are copied nowhere, and of neighbouring series only complex
  * single ones go through lanes; with time first, what a transform needs is close together. */
 #define ROWS(types, to, lanes)                                                                     \
-    {types "[... phase] -> " to "[... channel]", 1},                                               \
-        {types "[... channel] -> " to "[... phase]", 1},                                           \
-        {types "[... time] -> " to "[... time channel]", 1},                                       \
+    {types "[... phase] -> " to "[... channel]", 0.31},                                            \
+        {types "[... channel] -> " to "[... phase]", 0.31},                                        \
+        {types "[... time] -> " to "[... time channel]", 0.2},                                     \
         {types "[time ...] -> " to "[time ...]", lanes},                                           \
-        {types "[time ... phase] -> " to "[time channel ...]", 0.8},                               \
+        {types "[time ... phase] -> " to "[time channel ...]", 0.27},                              \
     {                                                                                              \
-        types "{...} -> " to "{...}", 0.5                                                          \
+        types "{...} -> " to "{...}", 0.3                                                          \
     }
 
 const CtVariant CT_ISA(ct_fft_cpu) = {
@@ -293,9 +293,9 @@ const CtVariant CT_ISA(ct_fft_cpu) = {
     .backend = CT_CPU,
     .isa = CT_ISA_THIS,
     .covers = (const char *const[]){"fft", NULL},
-    .rows = (const CtRow[]){ROWS("cf32", "cf32", 1),
-                            ROWS("f32", "cf32", 0.5),
-                            ROWS("cf64|f64", "cf64", 0.5),
+    .rows = (const CtRow[]){ROWS("cf32", "cf32", 0.32),
+                            ROWS("f32", "cf32", 0.16),
+                            ROWS("cf64|f64", "cf64", 0.16),
                             {NULL, 0}},
     .split = "*",
     .prepare = prepare,

@@ -216,9 +216,9 @@ fits(const CtNode *nodes, char **reason)
 #define ROWS(types, lanes, packed)                                                                 \
     {types "[time ...] -> cf32[time channel ...]", lanes},                                         \
         {types "[... time] -> cf32[... time channel]", packed},                                    \
-        {types "[time ...] -> cf32[time ... channel]", 0.9 * packed},                              \
+        {types "[time ...] -> cf32[time ... channel]", 0.7 * packed},                              \
     {                                                                                              \
-        types "[time ...] -> cf32[... time channel]", 0.9 * packed                                 \
+        types "[time ...] -> cf32[... time channel]", 0.7 * packed                                 \
     }
 
 const CtVariant CT_ISA(ct_fir_fft_cpu) = {
@@ -226,12 +226,12 @@ const CtVariant CT_ISA(ct_fir_fft_cpu) = {
     .backend = CT_CPU,
     .isa = CT_ISA_THIS,
     .covers = (const char *const[]){"fir", "fft", NULL},
-    .rows = (const CtRow[]){ROWS("ci4|ci8", 0.42, 0.42),
-                            ROWS("ci16|cf16", 0.48, 0.48),
-                            ROWS("cf32", 0.55, 0.55),
-                            ROWS("i8|u8", 0.3, 0.42),
-                            ROWS("i16|f16", 0.34, 0.48),
-                            ROWS("f32", 0.4, 0.55),
+    .rows = (const CtRow[]){ROWS("ci4|ci8", 0.28, 0.46),
+                            ROWS("ci16|cf16", 0.28, 0.46),
+                            ROWS("cf32", 0.25, 0.46),
+                            ROWS("i8|u8", 0.2, 0.46),
+                            ROWS("i16|f16", 0.2, 0.46),
+                            ROWS("f32", 0.18, 0.46),
                             {NULL, 0}},
     .tunables = tunables,
     .differs = differs,
