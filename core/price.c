@@ -361,6 +361,7 @@ hash_of(const CtPriced *what)
     return mix_ports(hash, last->outputs, what->outputs, last->n_outputs);
 }
 
+/* What the embedding program feeds and takes is done in its own time. */
 static void
 ask_model(const CtPrices *prices, const CtPriced *what, CtPrice *price)
 {
@@ -371,7 +372,7 @@ ask_model(const CtPrices *prices, const CtPriced *what, CtPrice *price)
         memcpy(price->tuning, what->tuning, sizeof(price->tuning));
     if (what->from != what->to)
         price->seconds = ct_cost_copy_seconds(machine, what->load, what->from, what->to);
-    else
+    else if (what->variant->work)
         price->seconds = ct_cost_seconds(machine, what->variant, what->row, what->load, what->from);
 }
 

@@ -23,7 +23,7 @@ static const struct {
 } groups[] = {
     {"orders", orders_measure, 1, 5, 0.05},
     {"cells", cells_measure, 1, 3, 0.03},
-    {"crossings", crossings_measure, 0, 5, 0.3},
+    {"crossings", crossings_measure, 0, 5, 0.2},
     {"plans", plans_measure, 0, 1, 0},
 };
 

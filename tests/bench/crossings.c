@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* For what the planner measures of one graph, at most. */
-static const gdouble tuning_seconds = 30;
+static const gdouble tuning_seconds = 10;
 
 typedef struct {
     const Choices *choices;

@@ -60,7 +60,7 @@ plan(const Choices *choices, guint machine, guint n_stations, GError **error)
         "shape: [-1, %u, 2] }\n"
         "  filter: { stage: fir, from: source, n_channels: 300, n_taps: 8 }\n"
         "  visibilities: { stage: correlate, from: filter, integration: 768 }\n"
-        "  sink: { stage: discard, from: visibilities }\n",
+        "  sink: { stage: output, backend: cpu, from: visibilities }\n",
         n_stations);
     g_autofree char *name = g_strdup_printf("%s, %u stations", machines[machine].name, n_stations);
     return run_new(&own, name, text, NULL, "visibilities", 1, error);
