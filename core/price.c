@@ -342,11 +342,12 @@ mix_ports(guint64 hash, const CtStream *streams, const CtLayout *layouts, guint 
 
 /* Of all that the price depends on; nodes of one graph with the same parameters are one node. */
 static guint64
-hash_of(const CtPriced *what)
+hash_of(const CtPrices *prices, const CtPriced *what)
 {
     const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
     guint64 hash = ct_mix((guint64)(gsize)what->row, (guint64)(gsize)what->variant);
     hash = ct_mix(ct_mix(hash, (guint64)what->from), (guint64)what->to);
+    hash = ct_mix(hash, (guint64)aim_at(prices, ct_price_place(what)));
     hash = mix_real(hash, what->load->operations);
     hash = mix_real(hash, what->load->bytes);
     hash = mix_real(hash, what->load->rate);
@@ -383,7 +384,7 @@ ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price)
     const gboolean is_known = ct_knowledge_has(prices->knowledge, what->variant);
     if ((!is_known && !prices->judge) || price->seconds == HUGE_VAL)
         return;
-    const guint64 hash = hash_of(what);
+    const guint64 hash = hash_of(prices, what);
     const CtPrice *known = g_hash_table_lookup(prices->found, &hash);
     if (known) {
         *price = *known;
