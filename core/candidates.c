@@ -91,55 +91,6 @@ node_at(const Search *search, guint i)
 
 /* ---- options ---- */
 
-/* The one reader of the first output of `node`, when nobody reads another output: −1 otherwise. */
-static gint
-only_reader(const Search *search, guint node)
-{
-    gint reader = -1;
-    for (guint i = 0; i < search->outlets->len; i++) {
-        const CtOutlet *outlet = g_ptr_array_index(search->outlets, i);
-        if (outlet->node != node)
-            continue;
-        const CtPlanReader *first = &g_array_index(outlet->readers, CtPlanReader, 0);
-        if (outlet->port != 0 || outlet->readers->len != 1 || first->port != 0)
-            return -1;
-        reader = first->node;
-    }
-    return reader;
-}
-
-/* The nodes from `first` on that `variant` covers; NULL where they are not such a row. */
-static guint *
-covered_nodes(const Search *search, guint first, const CtVariant *variant, guint *n_nodes)
-{
-    guint n = 0;
-    while (variant->covers[n])
-        n++;
-    g_autofree guint *nodes = g_new(guint, n + 1);
-    for (guint k = 0; k < n; k++) {
-        if (k == 0) {
-            nodes[0] = first;
-        } else {
-            const gint reader = only_reader(search, nodes[k - 1]);
-            if (reader < 0)
-                return NULL;
-            /* Only the first of the row has inputs of its own. */
-            const CtNode *node = &node_at(search, reader)->node;
-            for (guint i = 1; i < node->n_inputs; i++) {
-                if (node->inputs[i].type != CT_TYPE_NONE)
-                    return NULL;
-            }
-            if (node->inputs[0].type != node_at(search, nodes[k - 1])->node.outputs[0].type)
-                return NULL;
-            nodes[k] = reader;
-        }
-        if (!g_str_equal(node_at(search, nodes[k])->node.stage->name, variant->covers[k]))
-            return NULL;
-    }
-    *n_nodes = n;
-    return g_steal_pointer(&nodes);
-}
-
 static gint
 place_of(const Search *search, const CtVariant *variant, guint node)
 {
@@ -155,19 +106,8 @@ may_run(const Search *search, const CtVariant *variant, const guint *nodes, guin
             *reason = g_strdup("another way is fixed");
             return FALSE;
         }
-        if (!ct_planner_allows(search->planner, node_at(search, nodes[k]), variant, reason))
-            return FALSE;
-        if (place_of(search, variant, nodes[k]) != place_of(search, variant, nodes[0])) {
-            *reason = g_strdup("its stages are to run on different devices");
-            return FALSE;
-        }
     }
-    if (!variant->fits)
-        return TRUE;
-    g_autofree CtNode *covered = g_new(CtNode, n_nodes);
-    for (guint k = 0; k < n_nodes; k++)
-        covered[k] = node_at(search, nodes[k])->node;
-    return variant->fits(covered, reason);
+    return ct_planner_fits(search->planner, variant, nodes, n_nodes, reason);
 }
 
 /* The ports at which layouts matter: an input for its description alone has none. */
@@ -354,7 +294,8 @@ claim_fixed(Search *search, GError **error)
         guint n_nodes = 0;
         if (!fixed)
             continue;
-        g_autofree guint *nodes = covered_nodes(search, n, fixed->variant, &n_nodes);
+        g_autofree guint *nodes =
+            ct_planner_covers(search->planner->graph, search->outlets, n, fixed->variant, &n_nodes);
         g_autofree char *reason = NULL;
         if (!nodes || search->fixed_from[n] >= 0)
             return ct_graph_error(node_at(search, n), NULL, CT_ERROR_LAYOUT, error,
@@ -375,7 +316,8 @@ add_fixed(Search *search, guint n, const CtFixed *fixed, GError **error)
     const CtRowPatterns *patterns =
         ct_planner_row(search->planner, fixed->variant, fixed->row, error);
     guint n_nodes;
-    g_autofree guint *nodes = covered_nodes(search, n, fixed->variant, &n_nodes);
+    g_autofree guint *nodes =
+        ct_planner_covers(search->planner->graph, search->outlets, n, fixed->variant, &n_nodes);
     if (!patterns)
         return FALSE;
     Option *option = option_new(search, patterns, fixed->place, nodes, n_nodes);
@@ -409,7 +351,8 @@ find_options(Search *search, guint n, GString *reasons, GError **error)
     for (guint v = 0; v < variants->len; v++) {
         const CtVariant *variant = g_ptr_array_index(variants, v);
         guint n_nodes;
-        g_autofree guint *nodes = covered_nodes(search, n, variant, &n_nodes);
+        g_autofree guint *nodes =
+            ct_planner_covers(search->planner->graph, search->outlets, n, variant, &n_nodes);
         g_autofree char *reason = NULL;
         if (!nodes)
             continue;

@@ -150,6 +150,14 @@ ct_explain_to_json(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
             g_string_append(text, a ? ",\n      " : "\n      ");
             append_alternative(text, explanation, &g_array_index(alternatives, CtAlternative, a));
         }
+        g_string_append(text, "],\n      \"left_out\": [");
+        for (guint i = 0; i < explanation->left_out[n]->len; i++) {
+            const CtLeftOut *one = &g_array_index(explanation->left_out[n], CtLeftOut, i);
+            g_string_append(text, i ? ", {\"variant\": " : "{\"variant\": ");
+            ct_json_append_string(text, one->variant->name);
+            append_string(text, "reason", one->reason);
+            g_string_append_c(text, '}');
+        }
         g_string_append(text, "]}");
     }
     g_string_append(text, "\n  ],\n  \"links\": [");

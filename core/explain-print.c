@@ -98,6 +98,15 @@ static const CtColumn node_columns[] = {
 };
 
 static void
+print_left_out(GString *text, const GArray *left_out)
+{
+    for (guint i = 0; i < left_out->len; i++) {
+        const CtLeftOut *one = &g_array_index(left_out, CtLeftOut, i);
+        g_string_append_printf(text, "   not %s: %s\n", one->variant->name, one->reason);
+    }
+}
+
+static void
 print_node(GString *text, const CtExplanation *explanation, guint n)
 {
     const GArray *alternatives = explanation->nodes[n];
@@ -133,6 +142,7 @@ print_node(GString *text, const CtExplanation *explanation, guint n)
     if (shown < alternatives->len)
         print_rest(text, alternatives->len - shown,
                    g_array_index(alternatives, CtAlternative, shown).seconds);
+    print_left_out(text, explanation->left_out[n]);
 }
 
 /* ---- links ---- */

@@ -110,6 +110,50 @@ explain_node(CtExplanation *explanation, guint n)
     return alternatives;
 }
 
+/* ---- variants that are left out ---- */
+
+static void
+left_out_clear(gpointer data)
+{
+    g_free(((CtLeftOut *)data)->reason);
+}
+
+static gboolean
+is_offered(const GArray *alternatives, const CtVariant *variant)
+{
+    for (guint a = 0; a < alternatives->len; a++) {
+        if (g_array_index(alternatives, CtAlternative, a).offer->variant == variant)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static GArray *
+find_left_out(const CtExplanation *explanation, guint n)
+{
+    const CtPlanner *planner = &explanation->planner;
+    const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, n);
+    const GPtrArray *variants = ct_registry_variants(planner->registry, node->node.stage->name);
+    GArray *left_out = g_array_new(FALSE, FALSE, sizeof(CtLeftOut));
+    g_array_set_clear_func(left_out, left_out_clear);
+    for (guint v = 0; v < variants->len; v++) {
+        const CtVariant *variant = g_ptr_array_index(variants, v);
+        guint n_nodes;
+        g_autofree guint *nodes =
+            ct_planner_covers(planner->graph, explanation->outlets, n, variant, &n_nodes);
+        CtLeftOut one = {.variant = variant};
+        if (!nodes || is_offered(explanation->nodes[n], variant) ||
+            !ct_planner_can_run(planner, variant, NULL))
+            continue;
+        if (ct_planner_fits(planner, variant, nodes, n_nodes, &one.reason))
+            one.reason = g_strdup("its layouts do not fit, or take far longer than others");
+        else if (!one.reason)
+            one.reason = g_strdup("it does not take these parameters");
+        g_array_append_val(left_out, one);
+    }
+    return left_out;
+}
+
 /* ---- links ---- */
 
 static gboolean
@@ -319,8 +363,11 @@ explain(CtExplanation *explanation, GError **error)
     if (!explanation->choice)
         return FALSE;
     explanation->nodes = g_new0(GArray *, n + 1);
-    for (guint i = 0; i < n; i++)
+    explanation->left_out = g_new0(GArray *, n + 1);
+    for (guint i = 0; i < n; i++) {
         explanation->nodes[i] = explain_node(explanation, i);
+        explanation->left_out[i] = find_left_out(explanation, i);
+    }
     for (guint o = 0; o < explanation->outlets->len; o++) {
         const CtOutlet *outlet = g_ptr_array_index(explanation->outlets, o);
         for (guint r = 0; r < outlet->readers->len; r++)
@@ -350,6 +397,9 @@ ct_explanation_free(CtExplanation *explanation)
     for (guint i = 0; explanation->nodes && explanation->nodes[i]; i++)
         g_array_unref(explanation->nodes[i]);
     g_free(explanation->nodes);
+    for (guint i = 0; explanation->left_out && explanation->left_out[i]; i++)
+        g_array_unref(explanation->left_out[i]);
+    g_free(explanation->left_out);
     g_ptr_array_unref(explanation->links);
     g_clear_pointer(&explanation->choice, ct_choice_free);
     g_clear_pointer(&explanation->outlets, g_ptr_array_unref);

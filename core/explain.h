@@ -28,13 +28,20 @@ typedef struct {
         *crossings; /* of CtCrossing, the best first; none chosen: both ends are in one variant */
 } CtExplainedLink;
 
+/* A variant that begins with a node, and is not among the ways to run it. */
+typedef struct {
+    const CtVariant *variant;
+    char *reason;
+} CtLeftOut;
+
 typedef struct {
     CtPlanner planner;
     CtCandidates *candidates;
     GPtrArray *outlets; /* of CtOutlet */
     CtChoice *choice;
-    GArray **nodes;         /* [graph nodes] of CtAlternative, the best first */
-    GPtrArray *links;       /* of CtExplainedLink */
+    GArray **nodes;    /* [graph nodes] of CtAlternative, the best first */
+    GArray **left_out; /* [graph nodes] of CtLeftOut, but for want of a device or instructions */
+    GPtrArray *links;  /* of CtExplainedLink */
     gdouble n_arrangements; /* of all nodes together: plans that exhaustion would run … */
     gdouble n_variants;     /* … with each variant by itself */
 } CtExplanation;

@@ -345,3 +345,83 @@ ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node, const CtVar
     return ct_planner_leaves(planner, node, variant, reason) &&
            ct_planner_can_run(planner, variant, reason);
 }
+
+/* ---- what a variant covers ---- */
+
+static const CtGraphNode *
+node_of(const CtGraph *graph, guint i)
+{
+    return g_ptr_array_index(graph->nodes, i);
+}
+
+/* The one reader of the first output of `node`, when nobody reads another output: −1 otherwise. */
+static gint
+only_reader(const GPtrArray *outlets, guint node)
+{
+    gint reader = -1;
+    for (guint i = 0; i < outlets->len; i++) {
+        const CtOutlet *outlet = g_ptr_array_index(outlets, i);
+        if (outlet->node != node)
+            continue;
+        const CtPlanReader *first = &g_array_index(outlet->readers, CtPlanReader, 0);
+        if (outlet->port != 0 || outlet->readers->len != 1 || first->port != 0)
+            return -1;
+        reader = first->node;
+    }
+    return reader;
+}
+
+guint *
+ct_planner_covers(const CtGraph *graph, const GPtrArray *outlets, guint first,
+                  const CtVariant *variant, guint *n_nodes)
+{
+    guint n = 0;
+    while (variant->covers[n])
+        n++;
+    g_autofree guint *nodes = g_new(guint, n + 1);
+    for (guint k = 0; k < n; k++) {
+        if (k == 0) {
+            nodes[0] = first;
+        } else {
+            const gint reader = only_reader(outlets, nodes[k - 1]);
+            if (reader < 0)
+                return NULL;
+            /* Only the first of the row has inputs of its own. */
+            const CtNode *node = &node_of(graph, reader)->node;
+            for (guint i = 1; i < node->n_inputs; i++) {
+                if (node->inputs[i].type != CT_TYPE_NONE)
+                    return NULL;
+            }
+            if (node->inputs[0].type != node_of(graph, nodes[k - 1])->node.outputs[0].type)
+                return NULL;
+            nodes[k] = reader;
+        }
+        if (!g_str_equal(node_of(graph, nodes[k])->node.stage->name, variant->covers[k]))
+            return NULL;
+    }
+    *n_nodes = n;
+    return g_steal_pointer(&nodes);
+}
+
+gboolean
+ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
+                guint n_nodes, char **reason)
+{
+    const CtGraph *graph = planner->graph;
+    const gint place = ct_planner_place(planner, node_of(graph, nodes[0]), variant);
+    for (guint k = 0; k < n_nodes; k++) {
+        const CtGraphNode *node = node_of(graph, nodes[k]);
+        if (!ct_planner_allows(planner, node, variant, reason))
+            return FALSE;
+        if (ct_planner_place(planner, node, variant) != place) {
+            *reason = g_strdup("its stages are to run on different devices");
+            return FALSE;
+        }
+    }
+    if (!variant->fits)
+        return TRUE;
+    g_autofree CtNode *covered = g_new(CtNode, n_nodes);
+    for (guint k = 0; k < n_nodes; k++)
+        covered[k] = node_of(graph, nodes[k])->node;
+    return variant->fits(covered, reason);
+}

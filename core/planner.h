@@ -56,6 +56,14 @@ gboolean ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node,
  * returns whether they ask for any. */
 gboolean ct_planner_tuning(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
                            guint n_nodes, gint64 tuning[CT_MAX_TUNABLES]);
+/* The nodes from `first` on that `variant` covers, allocated; NULL where they are not such a row.
+ * `outlets` are those of the graph. */
+guint *ct_planner_covers(const CtGraph *graph, const GPtrArray *outlets, guint first,
+                         const CtVariant *variant, guint *n_nodes);
+/* Whether the variant may run these nodes, which it covers, and can do what they ask; otherwise
+ * *reason says why not, allocated; NULL: the parameters do not suit it. */
+gboolean ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
+                         guint n_nodes, char **reason);
 /* The backend for all that names none; CT_N_BACKENDS: the best. */
 CtBackend ct_planner_backend(const CtPlanner *planner);
 /* Where `variant` runs this node: the host, or the device that the graph and the options name. */
