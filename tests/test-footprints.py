@@ -53,13 +53,16 @@ CHAINS = {
 }
 
 
+TIME_FIRST = "layout: '[time ...]'"
+
+
 def graph(chain, apart=True):
     nodes, weights = CHAINS[chain]
     loses = "loses: [station], " if apart else ""
-    counts = f", w: {{stage: output, from: {weights}}}" if weights else ""
+    counts = f", w: {{stage: output, from: {weights}, {TIME_FIRST}}}" if weights else ""
     return (f"stages: {{x: {{stage: input, layout: 'cf32[time station]', shape: [-1, {STATIONS}], "
             f"{loses}sample_rate: 1 kHz, centre_frequency: 1 MHz}}, {nodes}, "
-            f"z: {{stage: output, from: y}}{counts}}}")
+            f"z: {{stage: output, from: y, {TIME_FIRST}}}{counts}}}")
 
 
 def outputs(chain, apart=True):
