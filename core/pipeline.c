@@ -315,12 +315,41 @@ find_endpoint(CtPipeline *pipeline, const char *name, const char *stage, GError 
     return -1;
 }
 
-gboolean
-ct_pipeline_start(CtPipeline *pipeline, GError **error)
+/* Bytes of all rings. */
+static gsize
+bytes_of(const CtPlan *plan)
 {
-    g_return_val_if_fail(!pipeline->scheduler, FALSE);
-    if (!ct_pipeline_plan(pipeline, error))
+    gsize bytes = plan->bytes;
+    for (guint d = 0; d < plan->n_devices; d++)
+        bytes += plan->device_bytes[d];
+    return bytes;
+}
+
+/* Takes a plan of smaller firings on devices, because of `why`; FALSE where that makes no ring
+ * smaller, or the program has memory that is right for this one. */
+static gboolean
+plan_smaller(CtPipeline *pipeline, const GError *why)
+{
+    if (!g_error_matches(why, CT_ERROR, CT_ERROR_MEMORY) || pipeline->plan->n_devices == 0 ||
+        g_hash_table_size(pipeline->offers) > 0)
         return FALSE;
+    CtPlanOptions options = pipeline->plan_options;
+    options.n_halvings = pipeline->plan->n_halvings + 1;
+    options.why_smaller = why->message;
+    CtPlan *smaller = ct_plan_new(pipeline->graph, pipeline->registry, &options, NULL);
+    if (!smaller || bytes_of(smaller) >= bytes_of(pipeline->plan)) {
+        ct_plan_free(smaller);
+        return FALSE;
+    }
+    ct_plan_free(pipeline->plan);
+    pipeline->plan = smaller;
+    return TRUE;
+}
+
+static gboolean
+prepare_run(CtPipeline *pipeline, GError **error)
+{
+    g_free(pipeline->memory);
     pipeline->memory = g_new0(guint8 *, pipeline->plan->links->len + 1);
     GHashTableIter iterator;
     gpointer name, memory;
@@ -332,8 +361,24 @@ ct_pipeline_start(CtPipeline *pipeline, GError **error)
     }
     pipeline->run_options.memory = pipeline->memory;
     pipeline->scheduler = ct_scheduler_new(pipeline->plan, &pipeline->run_options, error);
-    if (!pipeline->scheduler)
+    return pipeline->scheduler != NULL;
+}
+
+/* How much memory stages want beside the rings, their scratch among it, is known when they are
+ * prepared; and others may use the device. */
+gboolean
+ct_pipeline_start(CtPipeline *pipeline, GError **error)
+{
+    g_return_val_if_fail(!pipeline->scheduler, FALSE);
+    if (!ct_pipeline_plan(pipeline, error))
         return FALSE;
+    g_autoptr(GError) first = NULL;
+    while (!prepare_run(pipeline, first ? NULL : &first)) {
+        if (!plan_smaller(pipeline, first)) {
+            g_propagate_error(error, g_steal_pointer(&first));
+            return FALSE;
+        }
+    }
     ct_scheduler_start(pipeline->scheduler);
     return TRUE;
 }

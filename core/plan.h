@@ -111,6 +111,8 @@ typedef struct {
     const CtDeviceInfo *devices; /* as if the machine had these; NULL: its own */
     gboolean no_peers;           /* with `devices`: each copies to the host alone */
     gdouble bandwidth;           /* as if a worker had this one; 0: its own */
+    guint n_halvings;            /* of firings on devices, at least, beside what the plan needs */
+    const char *why_smaller;     /* with `n_halvings`: what the plan says of them */
     const char *costs;           /* the store of measured costs, as ct_store_path has it */
     const char *shipped;         /* the folder of those that were shipped; NULL: the program's */
     gboolean default_layouts;    /* each stage in those of the published codes, as near as may be */

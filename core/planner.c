@@ -488,8 +488,8 @@ plan_once(CtPlanner *planner, GError **error)
     plan->devices = planner->machine.devices;
     plan->queues = g_array_new(FALSE, FALSE, sizeof(CtPlanQueue));
     plan->n_in_flight = planner->n_in_flight;
-    plan->device_aim = planner->machine.device_bytes;
     plan->n_halvings = planner->machine.n_halvings;
+    plan->device_aim = planner->machine.device_bytes;
 
     g_autoptr(CtCandidates) candidates = ct_candidates_new(planner, error);
     if (!candidates)
@@ -518,17 +518,18 @@ bytes_of(const CtPlan *plan)
 
 /* Why firings are smaller than they might be. */
 static void
-explain_smaller(CtPlan *smaller, const CtPlan *first, const CtMachine *machine)
+explain_smaller(CtPlan *smaller, const CtPlan *first, const CtPlanner *planner)
 {
     g_autofree char *whose = NULL;
-    ct_plan_fits(first, machine, &whose);
+    if (ct_plan_fits(first, &planner->machine, &whose))
+        whose = g_strdup(planner->options->why_smaller);
     const CtPlanNode *source = ct_plan_asked_block(first);
     g_autofree char *asked = source ? g_strdup_printf("the `block` of '%s'", source->name)
                                     : g_strdup("what is aimed at");
     g_autoptr(GString) text = g_string_new(NULL);
-    if (machine->n_halvings > 0)
+    if (smaller->n_halvings > 0)
         g_string_append_printf(text, "firings on devices cover 1/%" G_GINT64_FORMAT " of %s",
-                               (gint64)1 << machine->n_halvings, asked);
+                               (gint64)1 << smaller->n_halvings, asked);
     if (smaller->n_in_flight < first->n_in_flight)
         g_string_append_printf(
             text, "%s%u %s in flight, not %u", text->len ? ", and " : "", smaller->n_in_flight,
@@ -551,26 +552,25 @@ plan_smaller(CtPlanner *planner, const CtPlan *first, GError **error)
 {
     CtMachine *machine = &planner->machine;
     const gsize aim = machine->device_bytes;
+    const gboolean is_asked = ct_plan_asked_block(first) != NULL;
     const guint least_in_flight = planner->options->n_in_flight ? first->n_in_flight : 1;
     g_autoptr(CtPlan) smaller = NULL;
     for (; planner->n_in_flight >= least_in_flight; planner->n_in_flight--) {
         gsize bytes = G_MAXSIZE;
-        machine->device_bytes = aim;
-        machine->n_halvings = 0;
+        machine->n_halvings = planner->options->n_halvings;
         for (guint n_same = 0; n_same < MAX_SAME && machine->n_halvings < MAX_HALVINGS;) {
+            /* A block that is asked for is more than what is aimed at. */
+            machine->device_bytes = is_asked ? aim : MAX(1, aim >> machine->n_halvings);
             g_clear_pointer(&smaller, ct_plan_free);
             smaller = plan_once(planner, error);
             if (!smaller)
                 return NULL;
             if (ct_plan_fits(smaller, machine, NULL)) {
-                explain_smaller(smaller, first, machine);
+                explain_smaller(smaller, first, planner);
                 return g_steal_pointer(&smaller);
             }
             n_same = bytes_of(smaller) < bytes ? 0 : n_same + 1;
             bytes = MIN(bytes, bytes_of(smaller));
-            /* A block that is asked for is more than what is aimed at. */
-            if (!ct_plan_asked_block(first))
-                machine->device_bytes = MAX(1, machine->device_bytes / 2);
             machine->n_halvings++;
         }
     }
@@ -587,7 +587,7 @@ ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *opt
     if (!ct_planner_check_options(&planner, error))
         return NULL;
     g_autoptr(CtPlan) plan = plan_once(&planner, error);
-    if (!plan || ct_plan_fits(plan, &planner.machine, NULL))
+    if (!plan || (options->n_halvings == 0 && ct_plan_fits(plan, &planner.machine, NULL)))
         return g_steal_pointer(&plan);
     if (plan->n_devices > 0)
         return plan_smaller(&planner, plan, error);
