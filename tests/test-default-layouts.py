@@ -66,7 +66,7 @@ class DefaultLayouts(graphs.GraphTest):
         self.assertEqual(found["spectra"], (["[time pol station phase]"],
                                             ["[time pol station channel]"]))
         self.assertEqual(found["beams"], (["[channel station time pol]", "[channel beam station]"],
-                                          ["[beam channel time pol]"]))
+                                          ["[channel time beam pol]"]))
         found = self.layouts("fx-correlator", "--default-layouts")
         # The variants for the processor want stations inside of time.
         self.assertEqual(found["visibilities"][0], ["[channel time station pol]"])

@@ -156,7 +156,7 @@ static const CtStage beamform = {
     .operations = operations,
     .accuracy = accuracy,
     .default_layouts = "any: [channel station time pol], [channel beam station] -> "
-                       "[beam channel time pol]",
+                       "[channel time beam pol]",
     .accuracy_rule = "2 S u Σ|w||x| of S stations, u = 2⁻²⁴",
 };
 
