@@ -56,6 +56,34 @@ CHAINS = {
 TIME_FIRST = "layout: '[time ...]'"
 
 
+def random_chain(rng):
+    """A few windows and sums in a row, whose sample at the end stands for no more than 150."""
+    while True:
+        nodes, before, step, summed = [], "x", 1, False
+        n = rng.integers(2, 5)
+        for i in range(n):
+            name = "y" if i + 1 == n else f"n{i}"
+            kind = rng.choice(["filter", "transform", "sum"])
+            length = int(rng.integers(1, 7))
+            if kind == "filter":
+                hop = int(rng.integers(1, 7))
+                nodes += [f"f{i}: {{stage: fir, from: {before}, n_channels: 1, n_taps: {length}, "
+                          f"hop: {hop}}}", f"{name}: {{stage: fft, from: f{i}, to: c{i}}}"]
+            elif kind == "transform":
+                hop = length
+                nodes.append(f"{name}: {{stage: fft, from: {before}, axis: time, to: c{i}, "
+                             f"length: {length}}}")
+            else:
+                hop = length
+                nodes.append(f"{name}: {{stage: integrate, from: {before}, length: {length}}}")
+            # What a sum of sums lacks is not counted by its weights.
+            counted = "y.weights" if kind == "sum" and not summed else None
+            summed |= kind == "sum"
+            before, step = name, step * hop
+        if step <= 150 and (counted or not summed):
+            return ", ".join(nodes), counted
+
+
 def graph(chain, apart=True):
     nodes, weights = CHAINS[chain]
     loses = "loses: [station], " if apart else ""
@@ -144,6 +172,18 @@ class Footprints(unittest.TestCase):
                 with self.subTest(chain, length=length):
                     self.check_chain(chain, length)
                     self.assertEqual(footprint(graph(chain))["exact"], chain not in inexact)
+
+    def test_random_chains(self):
+        rng = numpy.random.default_rng(12)
+        for trial in range(25):
+            CHAINS["random"] = random_chain(rng)
+            length = int(rng.integers(1, 30))
+            with self.subTest(CHAINS["random"][0], trial=trial, length=length):
+                self.check_chain("random", length)
+                wait = footprint(graph("random"))["wait"]
+                self.assertEqual([self.first_output("random", n) for n in (wait - 1, wait)],
+                                 [False, True])
+        del CHAINS["random"]
 
     def test_fused(self):
         """A variant over two nodes has the footprint of both."""
