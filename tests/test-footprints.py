@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a plan says of latency, start-up and gaps, against what runs with gaps everywhere show."""
 import ctypes
+import os
 import pathlib
 import tempfile
 import unittest
@@ -127,7 +128,7 @@ class Gaps:
         return numpy.bincount(nearest, values, len(self.begins)).astype(int)
 
 
-class Footprints(unittest.TestCase):
+class GapTest(unittest.TestCase):
     def run_gaps(self, chain, length, everywhere=False, apart=True, variants=None):
         """The prediction; invalid samples by each gap; of sums, those that lack terms, and the
         terms."""
@@ -165,6 +166,9 @@ class Footprints(unittest.TestCase):
         said, invalid, _, _ = self.run_gaps(chain, length, True, variants=variants)
         self.check(said, "lost", invalid, "delays" not in chain)
 
+
+@unittest.skipIf("CORNERTURN_TEST_BACKEND" in os.environ, "it needs no device")
+class Footprints(GapTest):
     def test_chains(self):
         inexact = {"changing delays", "two ways"}
         for chain in CHAINS:
@@ -254,6 +258,15 @@ class Footprints(unittest.TestCase):
         self.assertEqual((said["source"], said["sink"], said["missing"]), ("x", "z", 16))
         self.assertEqual((said["step"], said["reach"], said["history"]), (40, 64, 24))
         self.assertEqual((said["touched"], said["terms"]), ([1, 2], [5, 6]))
+
+
+@unittest.skipUnless(pipeline.has_device(), "there is no device")
+class OnDevice(GapTest):
+    def test_chains(self):
+        for name in "cuda", "fused-cuda":
+            for chain in "filter bank", "sum of powers", "visibilities":
+                with self.subTest(chain, variant=name):
+                    self.check_chain(chain, 5, {"f": name, "s": name})
 
 
 if __name__ == "__main__":
