@@ -64,7 +64,8 @@ CT_EXPORT void ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison);
 CT_EXPORT gboolean ct_pipeline_check(CtPipeline *pipeline, GError **error);
 /* Chooses variants and layouts. Checks where that has not been done. */
 CT_EXPORT gboolean ct_pipeline_plan(CtPipeline *pipeline, GError **error);
-/* What did not keep the plan from being made, but should be known; NULL: nothing, or no plan yet. */
+/* What did not keep the plan from being made, but should be known; NULL: nothing, or no plan yet.
+ */
 CT_EXPORT const char *ct_pipeline_warning(const CtPipeline *pipeline);
 /* The plan as "text", "dot" or "json"; what else there was, and what it would cost, as "explain" or
  * "explain-json"; how much it could keep up with as "capacity" or "capacity-json"; allocated. Plans
