@@ -11,12 +11,38 @@
 #include "fir-spread.h"
 #include "fir.h"
 
-#define THREADS 128
+#include <string.h>
+
+enum { THREADS, VECTOR, AHEAD, TILE };
+static const CtTunable tunables[] = {
+    [THREADS] = {"threads", CT_VALUES(64, 128, 256), 128,
+                 "of a block, of one that turns samples twice as many"},
+    [VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4), 0,
+                "neighbouring outputs of a thread, if registers do; 0: those of 16 bytes"},
+    [AHEAD] = {"ahead", CT_VALUES(2, 4, 8), 4,
+               "rows that are read ahead, and filtered together, where windows slide"},
+    [TILE] = {"tile", CT_VALUES(0, 16, 32, 64), 0,
+              "samples that a tile reads side by side where it turns; 0: 16 or 32, by their bytes"},
+    {NULL},
+};
+
+/* Threads of a block at most where coefficients are in its shared memory; bytes of that, without
+ * asking for more. */
+#define TAP_THREADS  128
+#define SHARED_BYTES 49152
 
 /* With more taps, coefficients are in shared memory. */
 #define REGISTER_TAPS 32
 /* Registers of a thread that sums and coefficients may take. */
 #define SUM_REGISTERS 128
+/* What is counted for them is close to what assemblers need by default; otherwise less so. */
+#define UNUSUAL_REGISTERS 16
+
+/* Threads of a block that turns, at most: more have no registers. */
+#define TILE_THREADS 256
+
+/* Threads that stand side by side along narrow outputs and time. */
+#define NARROW_THREADS 128
 
 /* Bytes of outputs that a thread writes at once; bytes of neighbours that make a read or a write
  * worth its while. */
@@ -33,6 +59,8 @@
 typedef struct {
     FirSpread spread;
     CtKernel *kernel;
+    gint64 tuning[G_N_ELEMENTS(tunables) - 1];
+    guint n_threads; /* of a block that does not turn */
     gboolean slides;
     guint vector; /* neighbouring outputs of a thread */
     gboolean phases_apart, shares_taps;
@@ -80,7 +108,8 @@ move_axis(FirAxes *axes, guint from)
 static guint
 block_threads(const Cuda *self)
 {
-    return self->tile_read == 0 ? THREADS : self->tile_read * self->tile_write / self->vector;
+    return self->tile_read == 0 ? self->n_threads
+                                : self->tile_read * self->tile_write / self->vector;
 }
 
 static guint
@@ -124,8 +153,8 @@ choose_times(Cuda *self, const FirAxes *axes, gint64 all)
     self->slides = !is_narrow && n_shared <= MAX_SHARED && n_shared * all <= MAX_THREADS;
     if (self->slides)
         self->spread.n_times = (guint)n_shared;
-    else if (is_narrow && THREADS * all <= MAX_THREADS)
-        self->spread.n_times = power_above(THREADS / width);
+    else if (is_narrow && NARROW_THREADS * all <= MAX_THREADS)
+        self->spread.n_times = power_above(NARROW_THREADS / width);
 }
 
 /* `axes`: none of them merged. */
@@ -136,11 +165,25 @@ choose_vector(Cuda *self, const FirAxes *axes)
     const guint last = axes->n_axes - 1;
     const gboolean dense = axes->out[last] == (gint64)bytes && axes->time != last;
 
-    self->vector = dense && !self->shares_taps ? VECTOR_BYTES / (guint)bytes : 1;
+    self->vector = !dense || self->shares_taps ? 1
+                   : self->tuning[VECTOR]      ? (guint)self->tuning[VECTOR]
+                                               : VECTOR_BYTES / (guint)bytes;
     while (self->vector > 1 &&
            (axes->length[last] % self->vector != 0 ||
             sum_registers(self, self->vector, axes->phase == last) > SUM_REGISTERS))
         self->vector /= 2;
+}
+
+/* Bytes of shared memory that a block takes which turns, as fir-tiles.cu has it. */
+static guint
+tile_shared(const Cuda *self)
+{
+    const guint bytes = (guint)ct_type_info(self->spread.in_type)->bytes;
+    const guint padding = self->vector * bytes < 4 ? 4 / bytes : self->vector;
+    const guint taps = ((guint)self->spread.n_taps + 3) / 4 * 16;
+
+    return self->spread.ahead * self->tile_read * (self->tile_write + padding) * bytes +
+           (self->shares_taps ? taps * block_threads(self) : 0);
 }
 
 static void
@@ -152,12 +195,28 @@ choose_tiles(Cuda *self, const FirAxes *axes)
     if (!self->slides || read == write || read == axes->time || write == axes->time ||
         axes->in[read] != bytes || axes->in[write] <= PIECE_BYTES)
         return;
-    const guint most = (self->shares_taps ? THREADS : 2 * THREADS) * self->vector;
+    const guint threads = self->shares_taps ? self->n_threads : 2 * self->n_threads;
+    const guint most = MIN(threads, TILE_THREADS) * self->vector;
     const guint n_read = power_above(axes->length[read]),
                 n_write = power_above(axes->length[write]);
-    self->tile_read = MIN(n_read, CLAMP(DENSE_BYTES / (guint)bytes, 16, 32));
+    self->tile_read = MIN(n_read, self->tuning[TILE] ? (guint)self->tuning[TILE]
+                                                     : CLAMP(DENSE_BYTES / (guint)bytes, 16, 32));
     self->tile_write = MIN(n_write, most / self->tile_read);
     self->tile_read = MIN(MIN(n_read, 64), most / self->tile_write);
+    while (tile_shared(self) > SHARED_BYTES && self->spread.ahead > 2)
+        self->spread.ahead /= 2;
+    while (tile_shared(self) > SHARED_BYTES && self->tile_write > self->vector)
+        self->tile_write /= 2;
+}
+
+static gboolean
+is_usual(const Cuda *self)
+{
+    gboolean usual = TRUE;
+
+    for (guint i = 0; i < G_N_ELEMENTS(self->tuning); i++)
+        usual &= self->tuning[i] == tunables[i].fallback;
+    return usual;
 }
 
 static CtKernel *
@@ -168,7 +227,8 @@ compile(Cuda *self, GError **error)
     const guint samples =
         self->spread.ahead * self->vector * ct_fir_spread_sample_registers(&self->spread);
     const guint registers = sum_registers(self, self->vector, self->phases_apart) +
-                            (guint)self->spread.n_taps / 2 + samples * (tiles ? 2 : 1);
+                            (guint)self->spread.n_taps / 2 + samples * (tiles ? 2 : 1) +
+                            (is_usual(self) ? 0 : UNUSUAL_REGISTERS);
     g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
 
     ct_fir_define(defines, "VECTOR", self->vector);
@@ -203,7 +263,12 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                     MAX_THREADS, ct_stream_width(output->stream));
         return FALSE;
     }
+    memcpy(self->tuning, prepare->tuning, sizeof self->tuning);
     self->shares_taps = self->spread.n_taps > REGISTER_TAPS;
+    self->n_threads = (guint)self->tuning[THREADS];
+    if (self->shares_taps)
+        self->n_threads = MIN(self->n_threads, TAP_THREADS);
+    self->spread.ahead = (guint)self->tuning[AHEAD];
     ct_fir_spread_axes(&self->spread, &axes, &in, &out, FALSE);
     choose_times(self, &axes, ct_stream_width(output->stream));
     ct_fir_spread_axes(&self->spread, &axes, &in, &out, TRUE);
@@ -244,12 +309,12 @@ launch_rows(const Cuda *self, const CtWork *work, FirAxes *axes, gint32 dense_ou
     for (guint a = 0; a < axes->n_axes; a++)
         n_threads *= axes->length[a];
     n_threads /= self->vector;
-    const gint64 n_chunks = ct_fir_spread_cut(&self->spread, axes, (gdouble)n_threads / THREADS,
-                                              MAX_THREADS / n_threads);
+    const gint64 n_chunks = ct_fir_spread_cut(
+        &self->spread, axes, (gdouble)n_threads / self->n_threads, MAX_THREADS / n_threads);
     guint32 n_all = (guint32)(n_threads * n_chunks);
     gpointer arguments[] = {&in,    &out,      (gpointer)&self->spread.taps, axes, &n_all,
                             &dense, &dense_out};
-    const CtLaunch launch = {{(n_all - 1) / THREADS + 1, 1, 1}, {THREADS, 1, 1}, 0};
+    const CtLaunch launch = {{(n_all - 1) / self->n_threads + 1, 1, 1}, {self->n_threads, 1, 1}, 0};
     return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
 }
 
@@ -331,6 +396,7 @@ const CtVariant ct_fir_cuda = {
             {REAL "{time ...} -> f32{time phase ...}", 0.35},
             {NULL, 0},
         },
+    .tunables = tunables,
     .prepare = prepare,
     .work = work,
     .finish = finish,

@@ -7,9 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Threads of a block at least. */
-#define THREADS 128
-
 /* How a group of threads works, by its longest filter and transform: how many phases a thread
  * filters, of how many spectra at a time. Sums and coefficients of long filters leave room for few
  * phases; many threads leave room for few registers. */
@@ -25,10 +22,26 @@ static const Way ways[] = {
     {32, 256, 1, 8},
 };
 
+enum { THREADS, VECTOR, AHEAD };
+static const CtTunable tunables[] = {
+    [THREADS] = {"threads", CT_VALUES(64, 128, 256), 128, "of a block, at least"},
+    [VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4), 0, "phases of a thread; 0: by taps and channels"},
+    [AHEAD] = {"ahead", CT_VALUES(0, 2, 4, 8, 16), 0,
+               "spectra that are filtered, then transformed; 0: by taps and channels"},
+    {NULL},
+};
+
+/* The most values of a thread; registers of a multiprocessor. */
+#define MOST_VALUES    16
+#define REGISTERS      65536
+#define MOST_REGISTERS 255 /* of a thread */
+/* What a thread needs beside those for numbers, on any device. */
+#define OTHER_REGISTERS 52
+
 typedef struct {
     FirSpread spread;
     CtKernel *kernel;
-    const Way *way;
+    guint vector, ahead;
     gpointer table;                /* of the device, exp(−2πi m / P) */
     guint group_threads, n_groups; /* threads of a group; groups of a block */
     gsize shared_bytes;
@@ -52,21 +65,63 @@ log2_of(gint64 n)
 /* Registers of a thread for numbers: what it filters, what it transforms, and by what the passes
  * behind the first multiply. */
 static guint
-count_registers(const FirFft *self)
+count_registers(gint64 n_channels, gint64 taps, CtType type, guint vector, guint ahead)
 {
-    const guint n_taps = (guint)self->spread.n_taps, vector = self->way->vector;
-    const guint n_values = vector * self->way->ahead, n_bits = log2_of(self->spread.n_channels);
+    const guint n_taps = (guint)taps, n_values = vector * ahead, n_bits = log2_of(n_channels);
     const guint n_passes = (n_bits - 1) / log2_of(n_values) + 1;
     guint registers = n_taps * vector + 2 * (n_taps - 1) * vector + 2 * n_values +
-                      n_values * (guint)MAX(ct_type_info(self->spread.in_type)->bytes, 2) / 4;
+                      n_values * (guint)MAX(ct_type_info(type)->bytes, 2) / 4;
 
     /* Only bytes become numbers on the fly; places differ from pass to pass. */
-    registers += (self->spread.in_type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
+    registers += (type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
     for (guint pass = 1; pass < n_passes; pass++) {
         const guint radix = 1u << (n_bits / n_passes + (pass < n_bits % n_passes));
         registers += 2 * (MIN(radix, 4) + MAX(radix / 4, 1) - 2);
     }
     return registers;
+}
+
+/* How a group works with this tuning, where that fits a multiprocessor; else by the table. */
+static void
+choose_way(guint *vector, guint *ahead, const gint64 *tuning, gint64 n_channels, gint64 n_taps,
+           CtType type)
+{
+    const Way *way = find_way(n_channels, n_taps);
+    const guint wanted = tuning[VECTOR] ? (guint)tuning[VECTOR] : way->vector;
+    const guint spectra =
+        tuning[AHEAD] ? (guint)tuning[AHEAD] : MIN(way->ahead, MOST_VALUES / wanted);
+    const gint64 threads = MAX(tuning[THREADS], n_channels / wanted);
+
+    *vector = way->vector;
+    *ahead = way->ahead;
+    if ((tuning[VECTOR] == 0 && tuning[AHEAD] == 0) || wanted * spectra > MOST_VALUES ||
+        wanted * spectra < 4 || n_channels < wanted || n_channels / wanted > 512)
+        return;
+    const gint64 registers =
+        count_registers(n_channels, n_taps, type, wanted, spectra) + OTHER_REGISTERS;
+    if (registers > MOST_REGISTERS || registers * threads > REGISTERS)
+        return;
+    *vector = wanted;
+    *ahead = spectra;
+}
+
+static gboolean
+differs(const CtNode *nodes, const gint64 *tuning)
+{
+    const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
+    const gint64 n_taps = nodes[0].footprint.window / n_channels;
+    const Way *way = find_way(n_channels, n_taps);
+    guint vector, ahead;
+
+    if (!way)
+        return FALSE;
+    choose_way(&vector, &ahead, tuning, n_channels, n_taps, nodes[0].inputs[0].type);
+    const gint64 group = n_channels / vector;
+    return (tuning[VECTOR] == 0 || (tuning[VECTOR] == vector && vector != way->vector)) &&
+           (tuning[AHEAD] == 0 || (tuning[AHEAD] == ahead && ahead != way->ahead)) &&
+           MAX(1, tuning[THREADS] / group) != (tuning[THREADS] == tunables[THREADS].fallback
+                                                   ? 0
+                                                   : MAX(1, tunables[THREADS].fallback / group));
 }
 
 static gboolean
@@ -93,24 +148,33 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_fir_spread_init(&self->spread, prepare, error) || !send_table(self, error))
         return FALSE;
     const gint64 n_channels = self->spread.n_channels;
-    self->way = find_way(n_channels, self->spread.n_taps);
+    choose_way(&self->vector, &self->ahead, prepare->tuning, n_channels, self->spread.n_taps,
+               self->spread.in_type);
     self->spread.n_times = (guint)(n_channels / self->spread.hop);
-    self->spread.ahead = self->way->ahead;
-    self->group_threads = (guint)n_channels / self->way->vector;
-    self->n_groups = MAX(1, THREADS / self->group_threads);
+    self->spread.ahead = self->ahead;
+    self->group_threads = (guint)n_channels / self->vector;
+    self->n_groups = MAX(1, (guint)prepare->tuning[THREADS] / self->group_threads);
     const guint threads = self->group_threads * self->n_groups;
     const gsize pitch = (gsize)(n_channels + n_channels / 16);
-    self->shared_bytes = self->n_groups * self->way->ahead * pitch * 2 * sizeof(float);
+    self->shared_bytes = self->n_groups * self->ahead * pitch * 2 * sizeof(float);
 
-    ct_fir_define(defines, "VECTOR", self->way->vector);
-    ct_fir_define(defines, "PHASES_APART", self->way->vector > 1);
+    gboolean is_unusual = FALSE;
+    for (guint i = 0; tunables[i].name; i++)
+        is_unusual |= prepare->tuning[i] != tunables[i].fallback;
+
+    ct_fir_define(defines, "VECTOR", self->vector);
+    ct_fir_define(defines, "PHASES_APART", self->vector > 1);
     ct_fir_define(defines, "TAPS_SHARED", FALSE);
     ct_fir_define(defines, "N_BITS", log2_of(n_channels));
-    ct_fir_define(defines, "RADIX_BITS", log2_of(self->way->vector * self->way->ahead));
+    ct_fir_define(defines, "RADIX_BITS", log2_of(self->vector * self->ahead));
     ct_fir_define(defines, "GROUPS", self->n_groups);
     ct_fir_define(defines, "SHIFT", ct_params_bool(prepare->nodes[1].params, "shift"));
-    ct_fir_define(defines, "MIN_BLOCKS",
-                  ct_fir_spread_blocks(&self->spread, threads, count_registers(self), FALSE));
+    ct_fir_define(
+        defines, "MIN_BLOCKS",
+        ct_fir_spread_blocks(&self->spread, threads,
+                             count_registers(n_channels, self->spread.n_taps, self->spread.in_type,
+                                             self->vector, self->ahead),
+                             is_unusual));
     self->kernel = ct_fir_spread_compile(&self->spread, "fir_fft", "fir-fft.cu", defines, threads,
                                          self->shared_bytes, error);
     return self->kernel != NULL;
@@ -125,7 +189,7 @@ is_aligned(const FirFft *self, const FirAxes *axes, const guint8 *in)
 
     for (guint a = 0; a < axes->n_axes; a++)
         bits |= (gsize)axes->in[a];
-    return axes->sample == (gint64)bytes && bits % (bytes * self->way->vector) == 0;
+    return axes->sample == (gint64)bytes && bits % (bytes * self->vector) == 0;
 }
 
 static gboolean
@@ -213,6 +277,8 @@ const CtVariant ct_fir_fft_cuda = {
             {TYPES "[... time] -> cf32[time ... channel]", 0.6},
             {NULL, 0},
         },
+    .tunables = tunables,
+    .differs = differs,
     .fits = fits,
     .prepare = prepare,
     .work = work,

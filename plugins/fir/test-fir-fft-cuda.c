@@ -134,6 +134,16 @@ check(const Problem *problem, gsize padding, GRand *random)
                 ct_type_info(problem->type)->name, problem->n_channels, problem->n_taps,
                 problem->hop, n, difference, largest);
     g_assert_cmpfloat(variant_test_difference(&cut, &whole, &same), ==, 0);
+    gint64 tuning[CT_MAX_TUNABLES];
+    variant_test_next_tuning(chain->fused, tuning);
+    if (ct_tuning_differs(chain->fused, chain->nodes, tuning)) {
+        g_autofree char *name = ct_tuning_name(chain->fused, tuning);
+        chain->both.tuning = tuning;
+        variant_test_run(&chain->both, chain->fused, order[0], &in, order[2], &cut, 1, firings, 3);
+        const gdouble tuned = variant_test_difference(&cut, &wanted, &largest);
+        if (!(tuned <= bound * largest))
+            g_error("%s: off by %g of %g", name, tuned, largest);
+    }
     g_aligned_free(in.data);
     g_aligned_free(between.data);
     g_aligned_free(wanted.data);
