@@ -17,6 +17,17 @@ sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
     CT_ISA(beamform_sum)(self->own, sets, voltages, from, beams, to, (gsize)n, scratch);
 }
 
+/* 32 vector registers carry eight rows of sums, 16 carry four. */
+enum { ROWS, COLUMNS, CHUNK };
+static const CtTunable tunables[] = {
+    [ROWS] = {"rows", CT_VALUES(4, 8), CT_VECTOR_BYTES == 64 ? 8 : 4,
+              "times that are summed in registers at once"},
+    [COLUMNS] = {"columns", CT_VALUES(1, 2), 1, "… vectors of beams"},
+    [CHUNK] = {"chunk", CT_VALUES(8, 16, 32, 64), 16,
+               "KiB of voltages that some beams are made of before the next"},
+    {NULL},
+};
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -29,6 +40,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         .n_stations = (gsize)self->n_stations,
         .n_pols = (gsize)self->n_pols,
         .type = self->type,
+        .rows = (gsize)prepare->tuning[ROWS],
+        .columns = (gsize)prepare->tuning[COLUMNS],
+        .chunk_bytes = (gsize)prepare->tuning[CHUNK] << 10,
     };
     if (!CT_ISA(beamform_shape)(shape)) {
         g_set_error(error, CT_ERROR, CT_ERROR_LAYOUT, "wants voltages of another type than %s",
@@ -66,6 +80,7 @@ const CtVariant CT_ISA(ct_beamform_cpu) = {
             ROW("{time station ...}", "{time beam ...}", 0.2),
             {NULL},
         },
+    .tunables = tunables,
     .split = "*",
     .prepare = prepare,
     .advance = ct_beamform_advance,

@@ -6,16 +6,9 @@
 
 #define LANES (CT_VECTOR_BYTES / 4)
 
-/* Times that are summed in registers at once: 32 vector registers carry eight, 16 carry four. */
-#if CT_VECTOR_BYTES == 64
-#define ROWS 8
-#else
-#define ROWS 4
-#endif
-
-/* Bytes of voltages that are gone through with one block of beams before the next: they stay in the
- * first-level cache together with the block's weights. */
-#define CHUNK_BYTES 16384
+/* Times, and vectors of beams, that are summed in registers at once, at most. */
+#define MOST_ROWS    8
+#define MOST_COLUMNS 2
 
 /* LOW and HIGH put the halves of two vectors together, element by element; LOW_PAIRS and HIGH_PAIRS
  * do so with complex elements. */
@@ -96,12 +89,12 @@ spectrum_bytes(const BeamformShape *shape)
     return shape->n_stations * shape->n_pols * 8;
 }
 
-/* Times of a chunk, whole ROWS. */
+/* Times of a chunk, whole rows of cells. */
 static gsize
 chunk_times(const BeamformShape *shape)
 {
-    const gsize times = CHUNK_BYTES / spectrum_bytes(shape) / ROWS * ROWS;
-    return MAX(times, ROWS);
+    const gsize times = shape->chunk_bytes / spectrum_bytes(shape) / shape->rows * shape->rows;
+    return MAX(times, shape->rows);
 }
 
 static gsize
@@ -110,12 +103,13 @@ round_up(gsize bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* Sums of ROWS times and a block of beams, [time][pol][lane] complex, and rows that nobody reads.
+/* Sums of a cell's rows and a block of beams, [time][pol][lane] complex, and rows that nobody
+ * reads.
  */
 static gsize
 tile_bytes(const BeamformShape *shape)
 {
-    return (shape->n_pols + 1) * ROWS * 2 * CT_VECTOR_BYTES;
+    return (shape->n_pols + 1) * shape->rows * 2 * CT_VECTOR_BYTES;
 }
 
 gboolean
@@ -124,7 +118,7 @@ CT_ISA(beamform_shape)(BeamformShape *shape)
     if (shape->type != CT_CF32 && !readers[shape->type])
         return FALSE;
     shape->panels_bytes = n_blocks(shape) * panel_floats(shape) * sizeof(gfloat);
-    shape->scratch_bytes = tile_bytes(shape) + round_up(spectrum_bytes(shape)) +
+    shape->scratch_bytes = MOST_COLUMNS * tile_bytes(shape) + round_up(spectrum_bytes(shape)) +
                            round_up(chunk_times(shape) * spectrum_bytes(shape));
     return TRUE;
 }
@@ -147,81 +141,125 @@ CT_ISA(beamform_pack)(const BeamformShape *shape, const guint8 *weights, gint64 
 
 /* ---- sums ---- */
 
-/* Σ_s w[s] · x[r][s] for `n_rows` rows, a constant after inlining, and the lanes of a panel. Rows
- * of the tile that follow one another are tile_step floats apart. */
+/* Where the sums of a cell come from and go to: rows of voltages; panels of weights and tiles of
+ * sums, `n_columns` of them, so many floats from one to the next; rows of a tile that follow one
+ * another are row_step floats apart. */
+typedef struct {
+    gsize n_stations;
+    const guint8 *rows[MOST_ROWS];
+    gint64 station_stride;
+    const gfloat *panel;
+    gsize panel_step, n_columns;
+    gfloat *tile;
+    gsize tile_step, row_step;
+} Cell;
+
+/* Σ_s w[s] · x[r][s] for `n_rows` rows and the lanes of `n_columns` panels, constants after
+ * inlining. */
 static inline __attribute__((always_inline)) void
-sum_rows(gsize n_rows, gsize n_stations, const guint8 *const *rows, gint64 station_stride,
-         const gfloat *restrict panel, gfloat *restrict tile, gsize tile_step)
+sum_rows(const Cell *cell, const gsize n_rows, const gsize n_columns)
 {
-    Vector re[ROWS], im[ROWS];
-    const guint8 *x[ROWS];
+    Vector re[MOST_COLUMNS][MOST_ROWS], im[MOST_COLUMNS][MOST_ROWS];
+    const guint8 *x[MOST_ROWS];
+    const gfloat *restrict panel = cell->panel;
 #pragma GCC unroll 8
     for (gsize r = 0; r < n_rows; r++) {
-        re[r] = im[r] = (Vector){0};
-        x[r] = rows[r];
-    }
-    for (gsize s = 0; s < n_stations; s++, panel += 2 * LANES) {
-        const Vector w_re = *(const Vector *)panel;
-        const Vector w_im = *(const Vector *)(panel + LANES);
-        const gint64 at = (gint64)s * station_stride;
+        x[r] = cell->rows[r];
 #pragma GCC unroll 8
-        for (gsize r = 0; r < n_rows; r++) {
-            const gfloat x_re = ((const gfloat *)(x[r] + at))[0];
-            const gfloat x_im = ((const gfloat *)(x[r] + at))[1];
-            re[r] += x_re * w_re;
-            im[r] += x_re * w_im;
-            re[r] -= x_im * w_im;
-            im[r] += x_im * w_re;
+        for (gsize c = 0; c < n_columns; c++)
+            re[c][r] = im[c][r] = (Vector){0};
+    }
+    const gsize panel_step = cell->panel_step;
+    for (gsize s = 0; s < cell->n_stations; s++, panel += 2 * LANES) {
+        const gint64 at = (gint64)s * cell->station_stride;
+#pragma GCC unroll 8
+        for (gsize c = 0; c < n_columns; c++) {
+            const Vector w_re = *(const Vector *)(panel + c * panel_step);
+            const Vector w_im = *(const Vector *)(panel + c * panel_step + LANES);
+#pragma GCC unroll 8
+            for (gsize r = 0; r < n_rows; r++) {
+                const gfloat x_re = ((const gfloat *)(x[r] + at))[0];
+                const gfloat x_im = ((const gfloat *)(x[r] + at))[1];
+                re[c][r] += x_re * w_re;
+                im[c][r] += x_re * w_im;
+                re[c][r] -= x_im * w_im;
+                im[c][r] += x_im * w_re;
+            }
         }
     }
 #pragma GCC unroll 8
-    for (gsize r = 0; r < n_rows; r++) {
-        Vector *to = (Vector *)(tile + r * tile_step);
-        to[0] = __builtin_shufflevector(re[r], im[r], LOW);
-        to[1] = __builtin_shufflevector(re[r], im[r], HIGH);
+    for (gsize c = 0; c < n_columns; c++)
+#pragma GCC unroll 8
+        for (gsize r = 0; r < n_rows; r++) {
+            Vector *to = (Vector *)(cell->tile + c * cell->tile_step + r * cell->row_step);
+            to[0] = __builtin_shufflevector(re[c][r], im[c][r], LOW);
+            to[1] = __builtin_shufflevector(re[c][r], im[c][r], HIGH);
+        }
+}
+
+#define SUM(n_rows, n_columns)                                                                     \
+    static void sum_##n_rows##x##n_columns(const Cell *cell)                                       \
+    {                                                                                              \
+        sum_rows(cell, n_rows, n_columns);                                                         \
     }
+SUM(2, 1)
+SUM(4, 1)
+SUM(8, 1)
+SUM(2, 2)
+SUM(4, 2)
+SUM(8, 2)
+
+/* Any number of rows, up to those of a cell: those that lack repeat the last, and go where nobody
+ * looks. */
+static void
+sum_some(const BeamformShape *shape, gsize n, Cell *cell)
+{
+    /* [columns][rows: 2, 4, 8] */
+    static void (*const sums[MOST_COLUMNS][3])(const Cell *) = {{sum_2x1, sum_4x1, sum_8x1},
+                                                                {sum_2x2, sum_4x2, sum_8x2}};
+    const gsize n_rows = n > shape->rows / 2 ? shape->rows : shape->rows / 2;
+    for (gsize r = n; r < n_rows; r++)
+        cell->rows[r] = cell->rows[n - 1];
+    sums[cell->n_columns - 1][n_rows >= 8 ? 2 : n_rows >= 4 ? 1 : 0](cell);
 }
 
-/* Any number of rows, up to ROWS: those that lack repeat the last, and go where nobody looks. */
+/* Beams for `n` times, up to the rows of a cell, and all polarisations: [time][pol][lane] complex,
+ * for `n_columns` blocks of beams from `block` on. */
 static void
-sum_some(gsize n, gsize n_stations, const guint8 *rows[ROWS], gint64 station_stride,
-         const gfloat *panel, gfloat *tile, gsize tile_step)
+sum_tiles(const BeamformShape *shape, const void *const *panels, gsize block, gsize n_columns,
+          const guint8 *voltages, const BeamformStrides *from, gsize n, gfloat *tile)
 {
-    for (gsize r = n; r < ROWS; r++)
-        rows[r] = rows[n - 1];
-    if (n > ROWS / 2)
-        sum_rows(ROWS, n_stations, rows, station_stride, panel, tile, tile_step);
-    else
-        sum_rows(ROWS / 2, n_stations, rows, station_stride, panel, tile, tile_step);
-}
-
-/* Beams for `n` times, up to ROWS, and all polarisations: [time][pol][lane] complex. The block's
- * weights are `offset` floats from the panels' beginning. */
-static void
-sum_tile(const BeamformShape *shape, const void *const *panels, gsize offset,
-         const guint8 *voltages, const BeamformStrides *from, gsize n, gfloat *tile)
-{
-    const guint8 *rows[ROWS];
-    const gsize n_pols = shape->n_pols;
+    const gsize n_pols = shape->n_pols, offset = block * panel_floats(shape);
+    Cell cell = {
+        .n_stations = shape->n_stations,
+        .station_stride = from->across,
+        .panel = (const gfloat *)panels[0] + offset,
+        .panel_step = panel_floats(shape),
+        .n_columns = n_columns,
+        .tile = tile,
+        .tile_step = tile_bytes(shape) / sizeof(gfloat),
+        .row_step = 2 * LANES,
+    };
     if (panels[0] == panels[n_pols - 1]) { /* all alike: times and polarisations in one row */
         gsize n_rows = 0;
         for (gsize t = 0; t < n; t++)
             for (gsize p = 0; p < n_pols; p++) {
-                rows[n_rows++] = voltages + (gint64)t * from->time + (gint64)p * from->pol;
-                if (n_rows < ROWS && (t + 1 < n || p + 1 < n_pols))
+                cell.rows[n_rows++] = voltages + (gint64)t * from->time + (gint64)p * from->pol;
+                if (n_rows < shape->rows && (t + 1 < n || p + 1 < n_pols))
                     continue;
-                sum_some(n_rows, shape->n_stations, rows, from->across,
-                         (const gfloat *)panels[0] + offset, tile, 2 * LANES);
-                tile += n_rows * 2 * LANES;
+                sum_some(shape, n_rows, &cell);
+                cell.tile += n_rows * 2 * LANES;
                 n_rows = 0;
             }
         return;
     }
+    cell.row_step = n_pols * 2 * LANES;
     for (gsize p = 0; p < n_pols; p++) {
         for (gsize r = 0; r < n; r++)
-            rows[r] = voltages + (gint64)r * from->time + (gint64)p * from->pol;
-        sum_some(n, shape->n_stations, rows, from->across, (const gfloat *)panels[p] + offset,
-                 tile + p * 2 * LANES, n_pols * 2 * LANES);
+            cell.rows[r] = voltages + (gint64)r * from->time + (gint64)p * from->pol;
+        cell.panel = (const gfloat *)panels[p] + offset;
+        cell.tile = tile + p * 2 * LANES;
+        sum_some(shape, n, &cell);
     }
 }
 
@@ -285,7 +323,7 @@ CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, cons
                      void *scratch)
 {
     gfloat *tile = scratch;
-    guint8 *gathered = (guint8 *)scratch + tile_bytes(shape);
+    guint8 *gathered = (guint8 *)scratch + MOST_COLUMNS * tile_bytes(shape);
     guint8 *converted = gathered + round_up(spectrum_bytes(shape));
     const gsize chunk = chunk_times(shape);
     const BeamformStrides converted_strides = {
@@ -300,14 +338,19 @@ CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, cons
             x = converted;
             strides = &converted_strides;
         }
-        for (gsize block = 0; block < n_blocks(shape); block++) {
-            const gsize n_beams = MIN(LANES, shape->n_beams - block * LANES);
+        for (gsize block = 0, width; block < n_blocks(shape); block += width) {
+            width = MIN(shape->columns, n_blocks(shape) - block);
             guint8 *y = beams + (gint64)begin * to->time + (gint64)(block * LANES) * to->across;
-            for (gsize t = 0; t < length; t += ROWS) {
-                const gsize n_times = MIN(ROWS, length - t);
-                sum_tile(shape, panels, block * panel_floats(shape), x + (gint64)t * strides->time,
-                         strides, n_times, tile);
-                write_tile(shape, tile, n_times, n_beams, y + (gint64)t * to->time, to);
+            for (gsize t = 0; t < length; t += shape->rows) {
+                const gsize n_times = MIN(shape->rows, length - t);
+                sum_tiles(shape, panels, block, width, x + (gint64)t * strides->time, strides,
+                          n_times, tile);
+                for (gsize c = 0; c < width; c++) {
+                    const gsize n_beams = MIN(LANES, shape->n_beams - (block + c) * LANES);
+                    write_tile(shape, tile + c * tile_bytes(shape) / sizeof(gfloat), n_times,
+                               n_beams, y + (gint64)t * to->time + (gint64)(c * LANES) * to->across,
+                               to);
+                }
             }
         }
     }

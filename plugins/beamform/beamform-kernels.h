@@ -15,6 +15,10 @@ typedef struct {
     gsize n_stations;
     gsize n_pols;
     CtType type;         /* of the voltages */
+    gsize rows;          /* times that are summed in registers at once: 4, 8 */
+    gsize columns;       /* … vectors of beams: 1, 2 */
+    gsize chunk_bytes;   /* of voltages that are gone through with one cell's beams before the next:
+                            they stay in the first-level cache together with its weights */
     gsize panels_bytes;  /* weights of one channel and polarisation; 64-byte aligned */
     gsize scratch_bytes; /* of one worker */
 } BeamformShape;
