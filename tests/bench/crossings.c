@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* For what the planner measures of one graph, at most. */
-static const gdouble tuning_seconds = 10;
+static const gdouble tuning_seconds = 20;
 
 typedef struct {
     const Choices *choices;
@@ -260,8 +260,8 @@ tuned_run_new(const Crossing *crossing, const char *text, GError **error)
     g_auto(CtTuneReport) report = {0};
     Run *run = NULL;
     if (ct_tune(&options, &report, error)) {
-        printf("  tuned in %.1f s: %u ways measured\n", report.progress.elapsed,
-               report.progress.n_measured);
+        printf("  tuned in %.1f s: %u ways measured%s\n", report.progress.elapsed,
+               report.progress.n_measured, report.is_settled ? "" : ", not settled");
         run = run_new(&tuned, "tuned", text, NULL, "visibilities", block_samples(crossing), error);
     }
     g_autoptr(GDir) files = g_dir_open(folder, 0, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One graph on several machines and in several shapes: where the best plan is another one. Nothing
  * is run; devices are made up. */
+#include "explain.h"
 #include "runs.h"
 
 #include <stdio.h>
@@ -44,17 +45,23 @@ static const guint stations[] = {4, 64, 256};
 
 enum { N_MACHINES = G_N_ELEMENTS(machines), N_SHAPES = G_N_ELEMENTS(stations) };
 
-static Run *
-plan(const Choices *choices, guint machine, guint n_stations, GError **error)
+static CtPlanOptions
+options_of(guint machine)
 {
-    Choices own = *choices;
-    own.options = (CtPlanOptions){
+    return (CtPlanOptions){
         .n_workers = machines[machine].n_workers,
         .backend = CT_N_BACKENDS,
         .costs = "off",
         .n_devices = machines[machine].device ? 1 : 0,
         .devices = machines[machine].device ? machines[machine].device : &small,
     };
+}
+
+static Run *
+plan(const Choices *choices, guint machine, guint n_stations, GError **error)
+{
+    Choices own = *choices;
+    own.options = options_of(machine);
     g_autofree char *text = g_strdup_printf(
         "  source: { stage: input, backend: cpu, layout: \"ci8[time station pol]\", "
         "shape: [-1, %u, 2] }\n"
@@ -74,18 +81,21 @@ is_same(const Run *a, const Run *b)
     return strcmp(x, y) == 0;
 }
 
-/* Plans that are like none of those before them. */
+/* Plans that are like none of those before them, and why they are so. */
 static void
-print_different(Run *const *runs, guint n)
+print_different(const Choices *choices, Run *const *runs, GError **error)
 {
-    for (guint i = 0; i < n; i++) {
+    for (guint i = 0; i < N_MACHINES * N_SHAPES && !*error; i++) {
+        const CtPlanOptions options = options_of(i / N_SHAPES);
         gboolean is_known = FALSE;
         for (guint k = 0; k < i; k++)
             is_known |= is_same(runs[i], runs[k]);
         if (is_known)
             continue;
         g_autofree char *text = ct_plan_to_text(runs[i]->plan);
-        printf("\n%s:\n%s", runs[i]->name, text);
+        g_autofree char *why =
+            ct_explain_to_text(runs[i]->plan, choices->registry, &options, error);
+        printf("\n==== %s\n\n%s\n%s", runs[i]->name, text, why ? why : "");
     }
 }
 
@@ -105,10 +115,10 @@ plans_measure(Choices *choices)
         printf("  %-40s %9.2f | %s\n", runs[i]->name, 1e3 * runs[i]->plan->seconds * 300 * 768,
                how);
     }
+    if (!error)
+        print_different(choices, runs, &error);
     if (error)
         printf("plans: %s\n", error->message);
-    else
-        print_different(runs, G_N_ELEMENTS(runs));
     for (guint i = 0; i < G_N_ELEMENTS(runs); i++)
         run_free(runs[i]);
     const gboolean good = error == NULL;
