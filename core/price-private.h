@@ -86,6 +86,7 @@ typedef struct CtKnowledge CtKnowledge;
 
 CtKnowledge *ct_knowledge_new(void);
 void ct_knowledge_free(CtKnowledge *knowledge);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtKnowledge, ct_knowledge_free)
 /* Takes `known`, complete. */
 void ct_knowledge_add(CtKnowledge *knowledge, CtKnown *known);
 /* Whether anything is known of the variants for the same stages. */

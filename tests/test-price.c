@@ -2,6 +2,7 @@
 /* Tests of prices: what the store has, of the very same or of something near, and what the planner
  * makes of it. */
 #include "planning.h"
+#include "price-private.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -350,6 +351,174 @@ test_key(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     g_assert_nonnull(strstr(key.machine, "L2"));
 }
 
+/* A copy to a device says which way it goes, and by which machine. */
+static void
+test_copy(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+{
+    static const char graph[] = "  from: {stage: test.source, backend: cpu}\n"
+                                "  work: {stage: test.pass, from: from, backend: cuda}\n"
+                                "  to: {stage: test.sink, from: work}\n";
+    priced->options.n_devices = 1;
+    priced->options.device_bytes = 1 << 20;
+    for (guint round = 0; round < 2; round++) {
+        plan(&priced->graph, graph, &priced->options);
+        const CtPlanNode *copy = node_named(&priced->graph, "from>copy");
+        const CtOrigin origin = round == 0 ? CT_ORIGIN_MODEL : CT_ORIGIN_MEASURED;
+        g_assert_cmpint(copy->price.origin, ==, origin);
+        if (round > 0) {
+            assert_near(copy->price.seconds, 0.25);
+            break;
+        }
+        g_autoptr(GError) error = NULL;
+        const gint64 tuning[CT_MAX_TUNABLES] = {0};
+        g_auto(CtPlanner) planner = {0};
+        g_auto(CtMeasurement) measurement = {0};
+        ct_planner_init(&planner, priced->graph.graph, priced->graph.registry, &priced->options);
+        CtLoad load;
+        ct_load_init(&load, copy->nodes, 1, &copy->input_bindings[0].layout,
+                     &copy->output_bindings[0].layout);
+        const CtPriced what = {.variant = copy->variant,
+                               .row = copy->row,
+                               .nodes = copy->nodes,
+                               .n_nodes = 1,
+                               .inputs = &copy->input_bindings[0].layout,
+                               .outputs = &copy->output_bindings[0].layout,
+                               .load = &load,
+                               .from = CT_HOST,
+                               .to = 0};
+        ct_price_key(planner.prices, &what, tuning, &measurement);
+        g_assert_cmpstr(measurement.way, ==, "to device");
+        g_assert_cmpstr(measurement.machine, ==, "first");
+        g_assert_cmpint(measurement.n_workers, ==, 0);
+        g_assert_cmpint(measurement.aim, ==, 1 << 20);
+        measurement.seconds = 2.5e-7;
+        g_autoptr(CtStore) store = ct_store_open(priced->costs, TRUE, &error);
+        g_assert_true(ct_store_put(store, &measurement, &error));
+    }
+}
+
+/* ---- what is near, by itself ---- */
+
+static const CtStage any_stage = {.name = "any"};
+static const char *const any_covers[] = {"any", NULL};
+static const CtRow old_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
+static const CtRow new_rows[] = {{"[...] -> [...]", 0.5}, {NULL}};
+static const CtVariant old_variant = {.name = "cpu-avx2",
+                                      .backend = CT_CPU,
+                                      .isa = CT_ISA_AVX2,
+                                      .covers = any_covers,
+                                      .rows = old_rows,
+                                      .split = "time"};
+static const CtVariant new_variant = {.name = "cpu-avx512",
+                                      .backend = CT_CPU,
+                                      .isa = CT_ISA_AVX512,
+                                      .covers = any_covers,
+                                      .rows = new_rows,
+                                      .split = "time"};
+
+static const CtMeasurement any_measurement = {
+    .stages = "any",
+    .variant = "cpu-avx2",
+    .row = "[...] -> [...]",
+    .way = "",
+    .layouts = "cf32[time station] -> cf32[time station]",
+    .lengths = "0 64 -> 0 64",
+    .parameters = "",
+    .machine = "abacus",
+    .n_workers = 2,
+    .aim = 1 << 20,
+    .code = "",
+    .tuning = "",
+    .operations = 1,
+    .bytes = 1024,
+    .seconds = 1e-6,
+};
+
+static CtKnown *
+learn(CtKnowledge *knowledge, const CtVariant *variant, const CtMeasurement *measurement)
+{
+    CtKnown *known = ct_known_new(variant, measurement, FALSE, TRUE);
+    g_assert_nonnull(known);
+    ct_known_add(known, measurement);
+    ct_knowledge_add(knowledge, known);
+    return known;
+}
+
+/* Asks for cf32[time station] of so many stations, by so many workers. */
+static const CtKnown *
+nearest(const CtKnowledge *knowledge, const CtVariant *variant, const char *layout,
+        gint64 n_stations, gint64 n_workers, gdouble *distance)
+{
+    CtStream in = {0}, out = {0};
+    ct_stream_init(&in);
+    in.type = CT_CF32;
+    ct_stream_add_axis(&in, "time", 1000);
+    ct_stream_add_axis(&in, "station", n_stations);
+    ct_stream_copy(&out, &in);
+    const CtNode node = {.stage = &any_stage,
+                         .n_inputs = 1,
+                         .inputs = &in,
+                         .n_outputs = 1,
+                         .outputs = &out,
+                         .footprint = {CT_FOOTPRINT_WINDOW, 1, 1, 0, CT_LANES_ALL}};
+    CtLayout concrete;
+    g_assert_true(ct_layout_parse(&concrete, layout, NULL));
+    const CtLoad load = {1, 16 * (gdouble)n_stations, 1};
+    const CtPriced what = {.variant = variant,
+                           .row = variant->rows,
+                           .nodes = &node,
+                           .n_nodes = 1,
+                           .inputs = &concrete,
+                           .outputs = &concrete,
+                           .load = &load,
+                           .from = CT_HOST,
+                           .to = CT_HOST};
+    CtMachine machine;
+    ct_machine_init(&machine, 2);
+    g_auto(CtQuestion) question;
+    ct_question_init(&question, &what, g_intern_string("abacus"), n_workers, 1 << 20);
+    const CtKnown *known = ct_knowledge_nearest(knowledge, &question, &machine, distance);
+    ct_stream_clear(&in);
+    ct_stream_clear(&out);
+    return known;
+}
+
+static void
+test_distances(void)
+{
+    static const char order[] = "cf32[time station]", turned[] = "cf32[station time]";
+    g_autoptr(CtKnowledge) knowledge = ct_knowledge_new();
+    const CtKnown *known = learn(knowledge, &old_variant, &any_measurement);
+    gdouble same, longer, fewer, other_order, other_variant, none;
+    g_assert_true(nearest(knowledge, &old_variant, order, 64, 2, &same) == known);
+    g_assert_cmpfloat(same, ==, 0);
+    /* Twice as many stations, at both ports. */
+    g_assert_true(nearest(knowledge, &old_variant, order, 128, 2, &longer) == known);
+    g_assert_cmpfloat_with_epsilon(longer, 2 * log(2), 1e-12);
+    g_assert_true(nearest(knowledge, &old_variant, order, 64, 1, &fewer) == known);
+    g_assert_cmpfloat(fewer, >, 0);
+    g_assert_cmpfloat(fewer, <, longer);
+    g_assert_true(nearest(knowledge, &new_variant, order, 64, 2, &other_variant) == known);
+    g_assert_cmpfloat(other_variant, >, fewer);
+    g_assert_true(nearest(knowledge, &old_variant, turned, 64, 2, &other_order) == known);
+    g_assert_cmpfloat(other_order, >, other_variant);
+    g_assert_null(nearest(knowledge, &old_variant, order, 4096, 2, &none));
+    g_assert_null(nearest(knowledge, &old_variant, "cf32[time]", 64, 2, &none));
+
+    /* Of two that are as near, the slower; what failed tells of itself alone. */
+    CtMeasurement slower = any_measurement, other = any_measurement;
+    slower.layouts = "cf32[time station] -> cf32[station time]";
+    slower.lengths = "0 64 -> 64 0";
+    slower.seconds = 2e-6;
+    const CtKnown *slow = learn(knowledge, &old_variant, &slower);
+    g_assert_true(nearest(knowledge, &old_variant, turned, 64, 2, &other_order) == slow);
+    other.lengths = "0 65 -> 0 65";
+    other.failure = "no reason";
+    const CtKnown *failed = learn(knowledge, &old_variant, &other);
+    g_assert_true(nearest(knowledge, &old_variant, order, 65, 2, &same) == failed);
+    g_assert_true(nearest(knowledge, &old_variant, order, 66, 2, &longer) == known);
+}
+
 /* What was shipped is of another build; what was measured here goes before it. */
 static void
 test_shipped(Priced *priced, G_GNUC_UNUSED gconstpointer data)
@@ -410,6 +579,8 @@ main(int argc, char **argv)
     ADD("/price/other-orders", test_other_orders);
     ADD("/price/failure", test_failure);
     ADD("/price/others", test_others);
+    ADD("/price/copy", test_copy);
+    g_test_add_func("/price/distances", test_distances);
     ADD("/price/shipped", test_shipped);
     ADD("/price/damaged", test_damaged);
     return g_test_run();
