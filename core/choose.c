@@ -263,8 +263,8 @@ junction_new(const CtProblem *problem, const CtOutlet *outlet)
     junction->bridges = g_new(GArray *, (gsize)n_from * n_to + 1);
     for (guint b = 0; b < n_from * n_to; b++)
         junction->bridges[b] =
-            ct_bridges_new(problem->planner, junction->stream, spot_at(junction->from, b / n_to),
-                           spot_at(junction->to, b % n_to));
+            ct_bridges_known(problem->planner, junction->stream, spot_at(junction->from, b / n_to),
+                             spot_at(junction->to, b % n_to));
     junction->is_whole = TRUE;
     return junction;
 }

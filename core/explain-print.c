@@ -232,6 +232,19 @@ print_link(GString *text, const CtExplanation *explanation, const CtExplainedLin
 
 /* ---- all of it ---- */
 
+/* "31,104"; beyond what is exact, "1.2e+17" */
+static char *
+describe_count(gdouble count)
+{
+    if (count >= 1e15)
+        return g_strdup_printf("%.3g", count);
+    GString *text = g_string_new(NULL);
+    g_string_printf(text, "%.0f", count);
+    for (gssize at = (gssize)text->len - 3; at > 0; at -= 3)
+        g_string_insert_c(text, at, ',');
+    return g_string_free(text, FALSE);
+}
+
 char *
 ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
                    GError **error)
@@ -239,15 +252,16 @@ ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     g_autoptr(CtExplanation) explanation = ct_explanation_new(plan, registry, options, error);
     if (!explanation)
         return NULL;
+    g_autofree char *arrangements = describe_count(explanation->n_arrangements);
+    g_autofree char *variants = describe_count(explanation->n_variants);
     GString *text = g_string_new(NULL);
     g_string_append_printf(text,
                            "The plan takes %.3g s for a second of stream.\n"
-                           "Exhaustion would run %.10g combinations of layouts and places, %.10g "
+                           "Exhaustion would run %s combinations of layouts and places, %s "
                            "with each variant.\n"
                            "plan: what the whole plan would take with this; by itself: what this "
                            "takes where nothing else runs\n",
-                           explanation->choice->seconds, explanation->n_arrangements,
-                           explanation->n_variants);
+                           explanation->choice->seconds, arrangements, variants);
     for (guint n = 0; n < plan->graph->nodes->len; n++)
         print_node(text, explanation, n);
     for (guint l = 0; l < explanation->links->len; l++)

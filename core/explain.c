@@ -385,6 +385,7 @@ ct_explanation_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     g_autoptr(CtExplanation) explanation = g_new0(CtExplanation, 1);
     ct_planner_init(&explanation->planner, plan->graph, registry, options);
     ct_planner_resume(&explanation->planner, plan);
+    ct_planner_keep_bridges(&explanation->planner);
     explanation->links = g_ptr_array_new_with_free_func(link_free);
     return explain(explanation, error) ? g_steal_pointer(&explanation) : NULL;
 }

@@ -439,6 +439,7 @@ void
 ct_planner_clear(CtPlanner *planner)
 {
     g_clear_pointer(&planner->patterns, g_hash_table_unref);
+    g_clear_pointer(&planner->bridges_known, g_hash_table_unref);
     g_clear_pointer(&planner->prices, ct_prices_free);
 }
 

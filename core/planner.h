@@ -25,6 +25,7 @@ typedef struct {
     guint n_in_flight; /* firings of a device's node */
     CtPrices *prices;
     GHashTable *patterns;                 /* text of a row → CtRowPatterns, parsed once */
+    GHashTable *bridges_known;            /* see ct_planner_keep_bridges; NULL: none are kept */
     const CtStage *bridges[CT_N_BRIDGES]; /* the stages that may be inserted; NULL: not installed */
 } CtPlanner;
 
@@ -149,6 +150,11 @@ gboolean ct_spot_same_memory(const CtSpot *a, const CtSpot *b, const CtStream *s
  * more than another everywhere; types may widen. */
 GArray *ct_bridges_new(CtPlanner *planner, const CtStream *stream, const CtSpot *from,
                        const CtSpot *to);
+/* The same, of those that the planner keeps, if it keeps them: not to be written to. */
+GArray *ct_bridges_known(CtPlanner *planner, const CtStream *stream, const CtSpot *from,
+                         const CtSpot *to);
+/* From now on; the machine must stay as it is. */
+void ct_planner_keep_bridges(CtPlanner *planner);
 /* The type of the stream's elements in this layout: complex, where parts stand apart. */
 CtType ct_layout_stream_type(const CtLayout *layout);
 
