@@ -4,6 +4,7 @@
 #include "command.h"
 #include "pipeline-private.h"
 #include "quantity.h"
+#include "tune-compare.h"
 #include "tune.h"
 
 #include <signal.h>
@@ -123,15 +124,38 @@ print_report(const CtTuneReport *report)
 }
 
 static gboolean
+compare(CtPipeline *pipeline, gboolean is_quick, GError **error)
+{
+    const CtCompareOptions options = {
+        .graph = ct_pipeline_graph(pipeline),
+        .registry = ct_pipeline_registry(pipeline),
+        .plan = ct_pipeline_plan_options(pipeline),
+        .n_repetitions = is_quick ? 3 : 7,
+        .seconds = is_quick ? 0.3 : 1,
+        .is_over = is_interrupted,
+    };
+    g_autoptr(GError) cause = NULL;
+    g_autofree char *text = ct_compare(&options, &cause);
+    if (cause) {
+        g_propagate_error(error, g_steal_pointer(&cause));
+        return FALSE;
+    }
+    g_print("%s%s", text ? "\n" : "", text ? text : "");
+    return TRUE;
+}
+
+static gboolean
 run(int argc, char **argv, GError **error)
 {
     g_autofree char *budget = NULL;
-    gboolean is_quick = FALSE, is_quiet = FALSE;
+    gboolean is_quick = FALSE, is_quiet = FALSE, is_alone = FALSE;
     const GOptionEntry entries[] = {
         {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
          "End after so much time; where left out, when the plan is settled", "TIME"},
         {"quick", 0, 0, G_OPTION_ARG_NONE, &is_quick,
          "Measure less, less often: a good plan rather than the best", NULL},
+        {"no-comparison", 0, 0, G_OPTION_ARG_NONE, &is_alone,
+         "Do not run default, untuned and tuned plan side by side at the end", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &is_quiet, "Show no progress", NULL},
         {NULL},
     };
@@ -158,7 +182,7 @@ run(int argc, char **argv, GError **error)
     if (!ct_tune(&tuning, &report, error))
         return FALSE;
     print_report(&report);
-    return TRUE;
+    return is_alone || is_interrupted(NULL) || compare(pipeline, is_quick, error);
 }
 
 const CtCommand ct_command_tune = {

@@ -242,6 +242,7 @@ ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
     trial->options.fixed = trial->fixed;
     trial->options.costs = "off";
     trial->options.judge = NULL;
+    trial->options.default_layouts = FALSE;
     if (!complete_nodes(trial, error))
         return NULL;
     if (what->from != what->to)

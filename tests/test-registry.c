@@ -84,9 +84,9 @@ test_stages(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 
     const GPtrArray *stages = ct_registry_stages(registry);
     /* Those of the core, input and output, stand among them. */
-    g_assert_cmpuint(stages->len, ==, 9);
+    g_assert_cmpuint(stages->len, ==, 10);
     g_assert_cmpstr(((const CtStage *)stages->pdata[0])->name, ==, "fail.advance");
-    g_assert_cmpstr(((const CtStage *)stages->pdata[6])->name, ==, "fail.work");
+    g_assert_cmpstr(((const CtStage *)stages->pdata[7])->name, ==, "fail.work");
     const CtStage *stage = ct_registry_stage(registry, "fail.work", NULL);
     g_assert_true(g_str_has_suffix(ct_registry_stage_file(registry, stage), "/ct-fail.so"));
 
@@ -179,8 +179,8 @@ test_order(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_autoptr(GError) error = NULL;
     g_autoptr(CtRegistry) registry = ct_registry_new_from(folders, &error);
     g_assert_no_error(error);
-    g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 7 + n_own);
-    g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 9);
+    g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 8 + n_own);
+    g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 10);
 }
 
 static void

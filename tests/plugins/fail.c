@@ -68,6 +68,8 @@ static const CtStage advance_stage = {PASS_STAGE("fail.advance", "Fails in advan
                                       .infer = pass_infer};
 static const CtStage work_stage = {PASS_STAGE("fail.work", "Fails in the second firing"),
                                    .infer = pass_infer};
+static const CtStage choice_stage = {PASS_STAGE("fail.choice", "Has two ways, one of which fails"),
+                                     .infer = pass_infer};
 static const CtStage no_variant_stage = {PASS_STAGE("fail.variant", "Has no variant"),
                                          .infer = pass_infer};
 
@@ -122,8 +124,27 @@ static const CtVariant work_variant = {
     .work = fail_work,
 };
 
+static const CtVariant refusing_variant = {
+    .name = "refusing",
+    .backend = CT_CPU,
+    .covers = (const char *const[]){"fail.choice", NULL},
+    .rows = pass_rows,
+    .prepare = fail_prepare,
+    .work = pass_work,
+};
+static const CtVariant accepting_variant = {
+    .name = "accepting",
+    .backend = CT_CPU,
+    .covers = (const char *const[]){"fail.choice", NULL},
+    .rows = pass_rows,
+    .prepare = pass_prepare,
+    .work = pass_work,
+};
+
 CT_PLUGIN("fail",
           ((const CtStage *const[]){&infer_stage, &prepare_stage, &size_stage, &memory_stage,
-                                    &advance_stage, &work_stage, &no_variant_stage, NULL}),
+                                    &advance_stage, &work_stage, &choice_stage, &no_variant_stage,
+                                    NULL}),
           ((const CtVariant *const[]){&infer_variant, &prepare_variant, &size_variant,
-                                      &memory_variant, &advance_variant, &work_variant, NULL}));
+                                      &memory_variant, &advance_variant, &work_variant,
+                                      &refusing_variant, &accepting_variant, NULL}));

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tuning from the outside: what is measured, kept, passed over, gone on with and shown."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import tap
+
+COMMAND = os.environ["CORNERTURN"]
+ON_DEVICE = os.environ.get("CORNERTURN_TEST_BACKEND") == "cuda"
+BACKEND = ["--backend", "cuda"] if ON_DEVICE else []
+
+GRAPH = """
+stages:
+  sky: { stage: generate, type: ci8, sample_rate: 1 MHz, centre_frequency: 150 MHz, n_stations: 6,
+         n_pols: 2, spiral: 100 m, samples: 40000 }
+  filter: { stage: fir, from: sky, n_channels: 32, n_taps: 4 }
+  spectra: { stage: fft, from: filter }
+  visibilities: { stage: correlate, from: spectra, integration: 64 }
+  out: { stage: file.sink, from: visibilities, path: %s }
+"""
+
+
+class Tune(unittest.TestCase):
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        self.graph = self.path / "graph.yaml"
+        self.output = self.path / "out.npy"
+        self.graph.write_text(GRAPH % self.output, encoding="utf-8")
+        self.environment = {**os.environ, "CORNERTURN_COSTS": str(self.path / "costs.db")}
+
+    def run_command(self, *arguments, status=0):
+        result = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True,
+                                check=False, env=self.environment)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result
+
+    def tune(self, *arguments):
+        return self.run_command("tune", "--quick", "--quiet", "--workers", "2", *BACKEND,
+                                *arguments, self.graph).stdout
+
+    def measurements(self):
+        text = self.run_command("costs", "--export", "-").stdout
+        return [line for line in map(json.loads, text.splitlines()) if "stages" in line]
+
+    def counts(self, text):
+        found = re.match(r"(\d+) ways of running .* measured, (\d+) repetitions in .*; (\d+) were "
+                         r"known", text)
+        self.assertIsNotNone(found, text)
+        return [int(count) for count in found.groups()]
+
+    def test_plan_goes_by_what_was_measured(self):
+        measured, repetitions, known = self.counts(self.tune("--no-comparison"))
+        self.assertGreater(measured, 5)
+        self.assertGreaterEqual(repetitions, measured)
+        self.assertEqual(known, 0)
+        rows = self.measurements()
+        self.assertEqual(len(rows), measured)
+        for row in rows:
+            self.assertGreater(row["seconds"], 0, row)
+            self.assertGreater(row["spread"], 0, row)
+        self.assertLessEqual({"fir", "fft", "correlate"} - {row["stages"] for row in rows},
+                             {"fir", "fft"} if "fir+fft" in {row["stages"] for row in rows}
+                             else set())
+        if ON_DEVICE:
+            self.assertIn("to device", {row["way"] for row in rows})
+        # The files of the graph are left alone.
+        self.assertFalse(self.output.exists())
+        # What is settled is not measured again, but for what is even by now.
+        again, _, known = self.counts(self.tune("--no-comparison"))
+        self.assertLess(again, measured / 2)
+        self.assertGreater(known, 0)
+
+    def test_killed_and_gone_on(self):
+        arguments = [COMMAND, "tune", "--no-comparison", "--quiet", "--workers", "2", *BACKEND,
+                     str(self.graph)]
+        with subprocess.Popen(arguments, env=self.environment, stdout=subprocess.PIPE) as process:
+            deadline = time.monotonic() + 60
+            while not os.path.exists(self.environment["CORNERTURN_COSTS"]) or \
+                    len(self.measurements()) < 4:
+                self.assertLess(time.monotonic(), deadline)
+                self.assertIsNone(process.poll())
+                time.sleep(0.02)
+            process.kill()
+        kept = {json.dumps([row[key] for key in ("stages", "variant", "layouts", "tuning", "way")])
+                for row in self.measurements()}
+        measured, _, known = self.counts(self.tune("--no-comparison"))
+        self.assertGreater(known, 0)
+        everything = {json.dumps([row[key] for key in ("stages", "variant", "layouts", "tuning",
+                                                       "way")])
+                      for row in self.measurements()}
+        self.assertLessEqual(kept, everything)
+        # None of what was kept is counted as measured anew.
+        self.assertEqual(len(everything), len(kept) + measured)
+
+    def test_interrupt_ends_it_in_order(self):
+        arguments = [COMMAND, "tune", "--workers", "2", *BACKEND, str(self.graph)]
+        with subprocess.Popen(arguments, env=self.environment, stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.PIPE) as process:
+            deadline = time.monotonic() + 60
+            while not os.path.exists(self.environment["CORNERTURN_COSTS"]) or \
+                    not self.measurements():
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            text, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("ended before the plan was settled", text)
+        self.assertNotIn("by turns", text)
+
+    def test_budget(self):
+        started = time.monotonic()
+        text = self.run_command("tune", "--budget", "100 ms", "--no-comparison", *BACKEND,
+                                self.graph).stdout
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertIn("ended before the plan was settled", text)
+        self.assertIn("wants more than nothing",
+                      self.run_command("tune", "--budget", "0", self.graph, status=2).stderr)
+
+    @unittest.skipIf(ON_DEVICE, "the same on any place")
+    def test_failing_is_passed_over(self):
+        plugin = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-fail.so"
+        os.symlink(plugin, self.path / plugin.name)
+        self.environment["CORNERTURN_PLUGIN_PATH"] += ":" + str(self.path)
+        self.graph.write_text(
+            "stages:\n"
+            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, samples: 4000,\n"
+            "         n_stations: 2, n_pols: 2 }\n"
+            "  size: { stage: fail.choice, from: sky }\n"
+            "  end: { stage: discard, from: size }\n", encoding="utf-8")
+        text = self.tune("--no-comparison")
+        self.assertIn("passed over: size refusing ", text)
+        self.assertIn("wants to fail in prepare", text)
+        failed = [row for row in self.measurements() if row.get("failure")]
+        self.assertIn("refusing", {row["variant"] for row in failed})
+        self.assertIn(" accepting ", self.run_command("plan", self.graph).stdout)
+        # It is not tried again.
+        self.assertEqual(self.counts(self.tune("--no-comparison"))[0], 0)
+
+    def test_side_by_side(self):
+        text = self.tune()
+        table = text.split("\n\n")[2].splitlines()
+        self.assertEqual(table[0].split(),
+                         ["stage", "variant", "layouts", "default", "untuned", "tuned", "gain"])
+        stages = [line.split()[0] for line in table[1:]]
+        self.assertIn("visibilities", stages)
+        self.assertIn("busiest", stages)
+        self.assertRegex(text, r"default [\d.]+ ± [\d.]+ ms \(predicted [\d.]+\); untuned .*; tuned ")
+        self.assertFalse(self.output.exists())
+
+    def test_costs_that_are_off(self):
+        result = self.run_command("tune", "--no-tuning", self.graph, status=1)
+        self.assertEqual(result.stderr,
+                         "tuning wants a file for what it measures, but costs are off\n")
+
+
+if __name__ == "__main__":
+    tap.main()
