@@ -62,19 +62,29 @@ typedef struct {
     gdouble seconds[CT_N_ISAS];
 } CtTuneBest;
 
+/* How a variant did beside the model, with the innermost axes of a row's ports, or at all. */
+typedef struct {
+    guint n;
+    gdouble least; /* of the ratios of what was measured to what was modelled */
+} CtTuneRatio;
+
 typedef struct {
     const CtTuneOptions *options;
     CtStore *store;
-    CtPlanner planner; /* for keys and the model */
-    GHashTable *items; /* key → CtTuneItem */
-    GHashTable *bests; /* setting → CtTuneBest */
-    GHashTable *tuned; /* setting and variant, as text, whose tunings were all looked at */
-    GPtrArray *alive;  /* of CtTuneItem, that have a trial at hand */
-    guint64 clock;     /* of their use */
-    gdouble usual;     /* relative deviation of a repetition */
-    gdouble slice;     /* seconds of a repetition */
-    guint most;        /* repetitions */
-    gdouble optimism;  /* what is not measured may take so many times what is expected */
+    CtPlanner planner;  /* for keys and the model */
+    GHashTable *items;  /* key → CtTuneItem */
+    GHashTable *bests;  /* setting → CtTuneBest */
+    GHashTable *ratios; /* hash of what it is of → CtTuneRatio */
+    GHashTable *tuned;  /* setting and variant, as text, whose tunings were all looked at */
+    GPtrArray *alive;   /* of CtTuneItem, that have a trial at hand */
+    guint64 clock;      /* of their use */
+    gdouble usual;      /* relative deviation of a repetition */
+    gdouble slice;      /* seconds of a repetition */
+    guint most;         /* repetitions */
+    gdouble optimism;   /* what is not measured may take so many times what is expected … */
+    gdouble slack;      /* … and what is measured elsewhere, so many times what it did best */
+    gdouble total;      /* seconds of the last plan; 0: there is none */
+    gdouble small;      /* of that: what makes no difference */
     gdouble seconds_per_item;
     gint64 started;
     CtTuneReport *report;
@@ -86,11 +96,31 @@ CtTuneItem *ct_tune_retuned(CtTune *tune, const CtTuneItem *item, const gint64 *
 /* One repetition more; a failure of the trial is recorded, and none of the run. FALSE: the store
  * cannot be written. */
 gboolean ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error);
+/* Whether budget or user end it. */
+gboolean ct_tune_is_over(CtTune *tune);
+
+/* ---- what could at best come out: tune-expect.c ---- */
+
+/* Seconds for a second of stream, as prices have them, of so many a sample. */
+gdouble ct_tune_as_price(const CtTune *tune, const CtPriced *what, gdouble seconds);
+/* Whether it makes no difference to the whole by how much a price of such a spread may be off. */
+gboolean ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread);
 /* Whether the tunings of a variant with what is priced have been looked at; and that they have. */
 gboolean ct_tune_is_tuned(const CtTune *tune, const CtPriced *what);
 void ct_tune_set_tuned(CtTune *tune, const CtPriced *what);
-/* Whether budget or user end it. */
-gboolean ct_tune_is_over(CtTune *tune);
+/* Whether they have not, and would be seen in the whole. */
+gboolean ct_tune_is_worth_tuning(const CtTune *tune, const CtPriced *what, gdouble seconds);
+
+/* Remembers how fast a variant is, for those of fewer instructions. */
+void ct_tune_note_best(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement);
+/* Remembers how it did beside the model, the first time that it is known. */
+void ct_tune_note_ratio(CtTune *tune, const CtTuneItem *item);
+/* The same of what an earlier run measured. */
+void ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant,
+                               const CtMeasurement *measurement);
+
+/* A CtPriceJudge, of a CtTune. */
+gdouble ct_tune_judge(const CtPriced *what, const CtPrice *price, gpointer data);
 
 /* ---- tunables: tune-tunables.c ---- */
 

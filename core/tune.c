@@ -11,17 +11,6 @@
  * and at most. */
 static const gdouble first_usual = 0.06, least_usual = 0.01, most_usual = 0.2;
 
-/* What was measured may come out better by so many standard errors. */
-static const gdouble errors_of_luck = 2;
-
-/* A variant may gain so much by tunings that were not tried yet; one of fewer instructions is not
- * better than so many times one of more in the same layouts. */
-static const gdouble by_tuning = 0.85, by_fewer_instructions = 0.9;
-
-/* It is settled with so many repetitions if its standard error is below this. */
-static const guint enough = 5;
-static const gdouble sure = 0.005;
-
 /* Trials that stay at hand, with their threads and memory, and the bytes that they hold together.
  */
 enum { MAX_ALIVE = 24 };
@@ -68,27 +57,12 @@ is_measured(const CtTuneItem *item)
 static gboolean
 is_settled(const CtTune *tune, const CtTuneItem *item)
 {
+    const CtMeasurement *measurement = &item->measurement;
     const guint n = item->samples->len;
-    return item->refusal || item->measurement.failure || n >= tune->most ||
-           (n >= enough && item->measurement.spread < sure);
-}
-
-/* Remembers how fast a variant is, for those of fewer instructions. */
-static void
-note_best(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement)
-{
-    if (variant->backend != CT_CPU)
-        return;
-    g_autofree char *setting = ct_tune_setting_of(measurement);
-    CtTuneBest *best = g_hash_table_lookup(tune->bests, setting);
-    if (!best) {
-        best = g_new(CtTuneBest, 1);
-        for (guint isa = 0; isa < CT_N_ISAS; isa++)
-            best->seconds[isa] = HUGE_VAL;
-        g_hash_table_insert(tune->bests, g_steal_pointer(&setting), best);
-    }
-    gdouble *seconds = &best->seconds[variant->isa];
-    *seconds = MIN(*seconds, measurement->seconds);
+    return item->refusal || measurement->failure || n >= tune->most ||
+           (n >= 2 &&
+            ct_tune_is_sure(tune, ct_tune_as_price(tune, &item->what, measurement->seconds),
+                            measurement->spread));
 }
 
 /* Of the measurement's stages; NULL: there is no such one any more. */
@@ -134,8 +108,10 @@ note_known(CtTune *tune, GError **error)
     for (guint i = 0; all && i < all->len; i++) {
         const CtMeasurement *measurement = g_ptr_array_index(all, i);
         const CtVariant *variant = find_variant(tune, measurement);
-        if (variant && !measurement->failure)
-            note_best(tune, variant, measurement);
+        if (!variant || measurement->failure)
+            continue;
+        ct_tune_note_best(tune, variant, measurement);
+        ct_tune_note_stored_ratio(tune, variant, measurement);
     }
     return all != NULL;
 }
@@ -164,6 +140,8 @@ adopt(CtTune *tune, CtTuneItem *item)
         tune->report->progress.n_kept++;
         if (stored->failure)
             note_failure(tune, item);
+        else
+            ct_tune_note_ratio(tune, item);
     }
     g_hash_table_insert(tune->items, g_steal_pointer(&key), item);
     return item;
@@ -262,7 +240,9 @@ ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error)
     tell(tune, item->name);
     if (run(tune, item, &seconds, &cause)) {
         ct_tune_item_add(item, seconds, tune->usual);
-        note_best(tune, item->what.variant, &item->measurement);
+        ct_tune_note_best(tune, item->what.variant, &item->measurement);
+        if (is_new)
+            ct_tune_note_ratio(tune, item);
     } else {
         if (item->trial)
             let_go(tune, item);
@@ -280,73 +260,11 @@ ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error)
     return ct_store_put(tune->store, &item->measurement, error);
 }
 
-/* ---- what could at best come out ---- */
-
-/* The best of those variants that were measured in the same layouts and have more instructions. */
-static gdouble
-best_of_more(const CtTune *tune, const CtPriced *what)
-{
-    gdouble seconds = HUGE_VAL;
-    g_autofree char *setting = ct_tune_setting(tune->planner.prices, what);
-    const CtTuneBest *best = g_hash_table_lookup(tune->bests, setting);
-    for (guint isa = what->variant->isa + 1; best && isa < CT_N_ISAS; isa++)
-        seconds = MIN(seconds, best->seconds[isa]);
-    const gboolean is_split = what->from == CT_HOST && what->variant->split;
-    return seconds * what->load->rate / (is_split ? tune->planner.machine.n_workers : 1);
-}
-
-static char *
-tuned_key(const CtTune *tune, const CtPriced *what)
-{
-    g_autofree char *setting = ct_tune_setting(tune->planner.prices, what);
-    return g_strjoin("|", setting, what->variant->name, NULL);
-}
-
-gboolean
-ct_tune_is_tuned(const CtTune *tune, const CtPriced *what)
-{
-    if (ct_tuning_count(what->variant) == 0)
-        return TRUE;
-    g_autofree char *key = tuned_key(tune, what);
-    return g_hash_table_contains(tune->tuned, key);
-}
-
-void
-ct_tune_set_tuned(CtTune *tune, const CtPriced *what)
-{
-    g_hash_table_add(tune->tuned, tuned_key(tune, what));
-}
-
-static gdouble
-judge(const CtPriced *what, const CtPrice *price, gpointer data)
-{
-    const CtTune *tune = data;
-    const CtMachine *machine = &tune->planner.machine;
-    g_autofree char *refusal = ct_trial_refusal(what);
-    if (price->failure || refusal)
-        return price->seconds;
-    if (price->origin == CT_ORIGIN_MEASURED)
-        return price->seconds * MAX(0.3, 1 - errors_of_luck * price->spread) *
-               (ct_tune_is_tuned(tune, what) ? 1 : by_tuning);
-    /* What is obviously right is never the fastest. */
-    if (what->variant->backend == CT_REFERENCE)
-        return price->seconds;
-    const gdouble model =
-        what->from == what->to
-            ? ct_cost_seconds(machine, what->variant, what->row, what->load, what->from)
-            : ct_cost_copy_seconds(machine, what->load, what->from, what->to);
-    const gdouble expected = tune->optimism * MIN(model, price->seconds);
-    if (what->variant->isa == CT_N_ISAS - 1 || what->variant->backend != CT_CPU)
-        return expected;
-    const gdouble more = best_of_more(tune, what);
-    return more == HUGE_VAL ? expected : MAX(expected, by_fewer_instructions * more);
-}
-
 static CtPlan *
 plan_at_best(CtTune *tune, GError **error)
 {
     CtPlanOptions options = *tune->options->plan;
-    options.judge = judge;
+    options.judge = ct_tune_judge;
     options.judge_data = tune;
     return ct_plan_new(tune->options->graph, tune->options->registry, &options, error);
 }
@@ -357,7 +275,7 @@ static gdouble
 look_ahead(CtTune *tune, guint n_repetitions)
 {
     CtPlanOptions options = *tune->options->plan;
-    options.judge = judge;
+    options.judge = ct_tune_judge;
     options.judge_data = tune;
     g_auto(CtPlanner) planner;
     ct_planner_init(&planner, tune->options->graph, tune->options->registry, &options);
@@ -393,6 +311,7 @@ measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, G
 {
     g_autoptr(GPtrArray) items = g_ptr_array_new();
     *n = *n_repetitions = 0;
+    tune->total = plan->seconds;
     for (guint i = 0; i < plan->nodes->len; i++) {
         CtTuneItem *item = ct_tune_item(tune, plan, g_ptr_array_index(plan->nodes, i));
         if (!g_ptr_array_find(items, item, NULL))
@@ -400,14 +319,16 @@ measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, G
     }
     for (guint i = 0; i < items->len && !ct_tune_is_over(tune); i++) {
         CtTuneItem *item = g_ptr_array_index(items, i);
-        const gboolean wants_tuning = !item->refusal && !ct_tune_is_tuned(tune, &item->what);
-        if (is_settled(tune, item) && !wants_tuning)
-            continue;
-        (*n)++;
-        *n_repetitions += is_settled(tune, item) ? 0 : tune->most - item->samples->len;
-        if (!is_settled(tune, item) && !ct_tune_measure(tune, item, error))
+        const gboolean is_open = !is_settled(tune, item);
+        *n_repetitions += is_open ? tune->most - item->samples->len : 0;
+        *n += is_open;
+        if (is_open && !ct_tune_measure(tune, item, error))
             return FALSE;
-        if (wants_tuning && !ct_tune_tunables(tune, item, error))
+        const gdouble seconds = ct_tune_as_price(tune, &item->what, item->measurement.seconds);
+        if (item->refusal || !ct_tune_is_worth_tuning(tune, &item->what, seconds))
+            continue;
+        *n += !is_open;
+        if (!ct_tune_tunables(tune, item, error))
             return FALSE;
     }
     return TRUE;
@@ -437,6 +358,7 @@ static void
 clear(CtTune *tune)
 {
     g_clear_pointer(&tune->alive, g_ptr_array_unref);
+    g_clear_pointer(&tune->ratios, g_hash_table_unref);
     g_clear_pointer(&tune->tuned, g_hash_table_unref);
     g_clear_pointer(&tune->bests, g_hash_table_unref);
     g_clear_pointer(&tune->items, g_hash_table_unref);
@@ -463,12 +385,15 @@ ct_tune(const CtTuneOptions *options, CtTuneReport *report, GError **error)
         .items = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                        (GDestroyNotify)ct_tune_item_free),
         .bests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+        .ratios = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free),
         .tuned = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .alive = g_ptr_array_new(),
         .usual = first_usual,
         .slice = options->is_quick ? 0.01 : 0.025,
         .most = options->is_quick ? 3 : 9,
         .optimism = options->is_quick ? 0.6 : 0.4,
+        .small = options->is_quick ? 0.02 : 0.005,
+        .slack = options->is_quick ? 1 : 0.8,
         .started = g_get_monotonic_time(),
         .report = report,
     };

@@ -19,12 +19,11 @@ BACKEND = ["--backend", "cuda"] if ON_DEVICE else []
 
 GRAPH = """
 stages:
-  sky: { stage: generate, type: ci8, sample_rate: 1 MHz, centre_frequency: 150 MHz, n_stations: 6,
-         n_pols: 2, spiral: 100 m, samples: 40000 }
-  filter: { stage: fir, from: sky, n_channels: 32, n_taps: 4 }
-  spectra: { stage: fft, from: filter }
-  visibilities: { stage: correlate, from: spectra, integration: 64 }
-  out: { stage: file.sink, from: visibilities, path: %s }
+  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, n_stations: 6, n_pols: 2,
+         samples: 40000, layout: '[time station pol]' }
+  powers: { stage: power, from: sky }
+  sums: { stage: integrate, from: powers, length: 64 }
+  out: { stage: file.sink, from: sums, path: %s }
 """
 
 
@@ -60,8 +59,10 @@ class Tune(unittest.TestCase):
         return [int(count) for count in found.groups()]
 
     def test_plan_goes_by_what_was_measured(self):
-        measured, repetitions, known = self.counts(self.tune("--no-comparison"))
-        self.assertGreater(measured, 5)
+        # Kernels are compiled for each way of running something.
+        budget = ["--budget", "15 s"] if ON_DEVICE else []
+        measured, repetitions, known = self.counts(self.tune("--no-comparison", *budget))
+        self.assertGreater(measured, 2)
         self.assertGreaterEqual(repetitions, measured)
         self.assertEqual(known, 0)
         rows = self.measurements()
@@ -69,25 +70,25 @@ class Tune(unittest.TestCase):
         for row in rows:
             self.assertGreater(row["seconds"], 0, row)
             self.assertGreater(row["spread"], 0, row)
-        self.assertLessEqual({"fir", "fft", "correlate"} - {row["stages"] for row in rows},
-                             {"fir", "fft"} if "fir+fft" in {row["stages"] for row in rows}
-                             else set())
         if ON_DEVICE:
-            self.assertIn("to device", {row["way"] for row in rows})
+            self.assertTrue(any(row["n_workers"] == 0 for row in rows))
+            return
+        self.assertLessEqual({"generate", "power", "integrate"}, {row["stages"] for row in rows})
         # The files of the graph are left alone.
         self.assertFalse(self.output.exists())
-        # What is settled is not measured again, but for what is even by now.
+        # What is known is not measured again, though what else could win may still be looked at.
         again, _, known = self.counts(self.tune("--no-comparison"))
-        self.assertLess(again, measured / 2)
         self.assertGreater(known, 0)
+        self.assertEqual(len(self.measurements()), measured + again)
 
+    @unittest.skipIf(ON_DEVICE, "the same on any place")
     def test_killed_and_gone_on(self):
         arguments = [COMMAND, "tune", "--no-comparison", "--quiet", "--workers", "2", *BACKEND,
                      str(self.graph)]
         with subprocess.Popen(arguments, env=self.environment, stdout=subprocess.PIPE) as process:
             deadline = time.monotonic() + 60
             while not os.path.exists(self.environment["CORNERTURN_COSTS"]) or \
-                    len(self.measurements()) < 4:
+                    len(self.measurements()) < 2:
                 self.assertLess(time.monotonic(), deadline)
                 self.assertIsNone(process.poll())
                 time.sleep(0.02)
@@ -103,6 +104,7 @@ class Tune(unittest.TestCase):
         # None of what was kept is counted as measured anew.
         self.assertEqual(len(everything), len(kept) + measured)
 
+    @unittest.skipIf(ON_DEVICE, "the same on any place")
     def test_interrupt_ends_it_in_order(self):
         arguments = [COMMAND, "tune", "--workers", "2", *BACKEND, str(self.graph)]
         with subprocess.Popen(arguments, env=self.environment, stdout=subprocess.PIPE, text=True,
@@ -148,16 +150,17 @@ class Tune(unittest.TestCase):
         self.assertEqual(self.counts(self.tune("--no-comparison"))[0], 0)
 
     def test_side_by_side(self):
-        text = self.tune()
+        text = self.tune(*(["--budget", "5 s"] if ON_DEVICE else []))
         table = text.split("\n\n")[2].splitlines()
         self.assertEqual(table[0].split(),
                          ["stage", "variant", "layouts", "default", "untuned", "tuned", "gain"])
         stages = [line.split()[0] for line in table[1:]]
-        self.assertIn("visibilities", stages)
+        self.assertIn("sums", stages)
         self.assertIn("busiest", stages)
         self.assertRegex(text, r"default [\d.]+ ± [\d.]+ ms \(predicted [\d.]+\); untuned .*; tuned ")
         self.assertFalse(self.output.exists())
 
+    @unittest.skipIf(ON_DEVICE, "the same on any place")
     def test_costs_that_are_off(self):
         result = self.run_command("tune", "--no-tuning", self.graph, status=1)
         self.assertEqual(result.stderr,
