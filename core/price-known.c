@@ -283,7 +283,7 @@ ct_knowledge_free(CtKnowledge *knowledge)
 static guint64
 hash_axis(const CtLayoutAxis *axis)
 {
-    return ct_mix((guint64)(gsize)axis->name, (guint64)axis->count);
+    return ct_mix(ct_mix(0, (guint64)(gsize)axis->name), (guint64)axis->count);
 }
 
 static guint64
@@ -300,7 +300,7 @@ hash_port(guint64 hash, const CtLayout *layout, gboolean in_order)
 static guint64
 hash_row(const CtVariant *variant, const CtRow *row, gboolean in_order)
 {
-    return in_order ? ct_mix((guint64)(gsize)variant, (guint64)(gsize)row)
+    return in_order ? ct_mix(ct_mix(0, (guint64)(gsize)variant), (guint64)(gsize)row)
                     : g_str_hash(row->layouts);
 }
 

@@ -107,9 +107,11 @@ gdouble ct_known_over_roof(const CtKnown *known, const CtTried *tried, const CtM
 
 /* ---- hashes ---- */
 
+/* Not symmetric: pointers of things that lie alike in memory must not cancel each other. */
 static inline guint64
 ct_mix(guint64 hash, guint64 value)
 {
-    hash = (hash ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
+    value *= G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    value ^= value >> 32;
+    return ((hash << 27 | hash >> 37) ^ value) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
 }

@@ -345,7 +345,8 @@ static guint64
 hash_of(const CtPrices *prices, const CtPriced *what)
 {
     const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
-    guint64 hash = ct_mix((guint64)(gsize)what->row, (guint64)(gsize)what->variant);
+    guint64 hash = ct_mix(0, (guint64)(gsize)what->row);
+    hash = ct_mix(hash, (guint64)(gsize)what->variant);
     hash = ct_mix(ct_mix(hash, (guint64)what->from), (guint64)what->to);
     hash = ct_mix(hash, (guint64)aim_at(prices, ct_price_place(what)));
     hash = mix_real(hash, what->load->operations);

@@ -483,6 +483,19 @@ nearest(const CtKnowledge *knowledge, const CtVariant *variant, const char *layo
     return known;
 }
 
+/* Variants for several instruction sets lie in memory alike, rows and all. */
+static void
+test_mix(void)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    for (guint64 a = 0; a < 64; a++) {
+        for (guint64 b = 0; b < 64; b++) {
+            const guint64 hash = ct_mix(ct_mix(0, 0x55550000 + 16 * a), 0x55560000 + 16 * b);
+            g_assert_true(g_hash_table_add(seen, g_memdup2(&hash, sizeof(hash))));
+        }
+    }
+}
+
 static void
 test_distances(void)
 {
@@ -580,6 +593,7 @@ main(int argc, char **argv)
     ADD("/price/failure", test_failure);
     ADD("/price/others", test_others);
     ADD("/price/copy", test_copy);
+    g_test_add_func("/price/mix", test_mix);
     g_test_add_func("/price/distances", test_distances);
     ADD("/price/shipped", test_shipped);
     ADD("/price/damaged", test_damaged);
