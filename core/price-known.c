@@ -11,6 +11,7 @@ static const gdouble farthest = 4;
 
 /* Beside the logarithms of the ratios of lengths. */
 static const gdouble distance_of_orders = 2;
+static const gdouble distance_of_outer_orders = 1.25; /* with the same axes innermost */
 static const gdouble distance_of_variant = 1;
 static const gdouble share_of_workers = 0.2; /* of the logarithm */
 static const gdouble share_of_aim = 0.2;
@@ -214,7 +215,8 @@ ports_distance(const CtKnown *known, const CtQuestion *question)
             if (k < 0)
                 return HUGE_VAL;
             if (k != (gint)a)
-                orders = distance_of_orders;
+                orders = MAX(orders,
+                             a + 1 < here->n_axes ? distance_of_outer_orders : distance_of_orders);
             sum += ratio_distance(known->lengths[p][k], question->lengths[p][a]);
         }
     }
