@@ -18,6 +18,7 @@ boxes_init(Boxes *boxes, const CtBinding *in, const CtBinding *out, guint n_work
         .out_axes = to->n_axes,
         .in_type = ct_layout_type(from),
         .out_type = ct_layout_type(to),
+        .chunk = BOXES_CHUNK,
         .n_items = n_workers > 1 ? 4 * (gint64)n_workers : 1,
     };
     for (guint a = 0; a < in->stream->n_axes; a++) {
@@ -370,6 +371,7 @@ typedef struct {
     gint64 in_bytes, out_bytes; /* of an element */
     BoxesKernel kernel;
     gpointer data;
+    gsize chunk;
     guint8 *scratch;
 } Map;
 
@@ -378,17 +380,19 @@ map_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guin
         const BoxAxis *run)
 {
     const Map *map = data;
-    guint8 *const gathered = map->scratch, *const made = map->scratch + BOXES_CHUNK * 16;
+    const gint64 chunk = (gint64)map->chunk;
+    guint8 *const gathered = map->scratch, *const made = map->scratch + map->chunk * 16;
     const gboolean scattered = run->out != map->out_bytes;
-    for (gint64 i = 0; i < run->length; i += BOXES_CHUNK) {
-        const gsize n = (gsize)MIN(run->length - i, BOXES_CHUNK);
+    for (gint64 i = 0; i < run->length; i += chunk) {
+        const gsize n = (gsize)MIN(run->length - i, chunk);
         const guint8 *from = in + i * run->in;
         guint8 *to = out + i * run->out;
         if (run->in != map->in_bytes) {
             box_move(from, run->in, gathered, map->in_bytes, (gsize)map->in_bytes, n);
             from = gathered;
         }
-        map->kernel(map->data, from, scattered ? made : to, n, map->scratch + BOXES_SCRATCH_BYTES);
+        map->kernel(map->data, from, scattered ? made : to, n,
+                    map->scratch + BOXES_SCRATCH_OF(map->chunk));
         if (scattered)
             box_move(made, map->out_bytes, to, run->out, (gsize)map->out_bytes, n);
     }
@@ -413,6 +417,7 @@ boxes_map(const Boxes *boxes, const CtWork *work, BoxesKernel kernel, gpointer d
         .out_bytes = (gint64)ct_type_info(boxes->out_type)->bytes,
         .kernel = kernel,
         .data = data,
+        .chunk = boxes->chunk,
     };
     boxes_each(boxes, work, map_box, &map);
 }

@@ -35,6 +35,8 @@ typedef struct {
     guint out_axes;           /* of the output's layout */
     CtType in_type, out_type; /* of elements */
     gint64 n_items;
+    gsize chunk;         /* elements that boxes_map gives a kernel at a time: BOXES_CHUNK, or the
+                            caller's to set */
     const guint8 *table; /* the caller's to set */
 } Boxes;
 
@@ -68,11 +70,13 @@ void box_each_run(const Box *box, const BoxAxis *element, BoxRun function, gpoin
 void box_move(const guint8 *in, gint64 in_stride, guint8 *out, gint64 out_stride, gsize bytes,
               gsize n);
 
-/* Most elements that a kernel is given at a time, and the scratch that this takes. */
-#define BOXES_CHUNK         512
-#define BOXES_SCRATCH_BYTES (2 * BOXES_CHUNK * 16)
+/* The usual chunk, and the scratch that one takes. */
+#define BOXES_CHUNK             512
+#define BOXES_SCRATCH_OF(chunk) (2 * (gsize)(chunk)*16)
+#define BOXES_SCRATCH_BYTES     BOXES_SCRATCH_OF(BOXES_CHUNK)
 
-/* Contiguous elements to contiguous elements; `scratch` is what lies behind BOXES_SCRATCH_BYTES. */
+/* Contiguous elements to contiguous elements; `scratch` is what lies behind that of
+ * the chunk. */
 typedef void (*BoxesKernel)(gpointer data, const guint8 *in, guint8 *out, gsize n, guint8 *scratch);
 /* The work of a stage that takes element for element: gathers, computes, scatters. */
 void boxes_map(const Boxes *boxes, const CtWork *work, BoxesKernel kernel, gpointer data);

@@ -3,8 +3,15 @@
  * passes it by value, kernels run it (device-map-kernel.h). */
 #pragma once
 
-/* Blocks of so many threads, each of which takes so many units. */
-enum { DEVICE_MAP_THREADS = 256, DEVICE_MAP_UNROLL = 4, DEVICE_MAP_AXES = 12 };
+/* Blocks of so many threads, each of which takes so many units, unless a kernel is compiled for
+ * others. */
+#ifndef DEVICE_MAP_THREADS
+#define DEVICE_MAP_THREADS 256
+#endif
+#ifndef DEVICE_MAP_UNROLL
+#define DEVICE_MAP_UNROLL 4
+#endif
+enum { DEVICE_MAP_AXES = 12 };
 
 /* n / by is (n + (n · multiplier >> 32)) >> shift, for n < 2³¹. */
 typedef struct {

@@ -80,10 +80,11 @@ launch(const DeviceMap *map, CtQueue *queue, const DeviceMapCall *call, GError *
     gpointer arguments[G_N_ELEMENTS(call->arguments) + 1] = {(gpointer)map};
     for (guint i = 0; i < call->n_arguments; i++)
         arguments[1 + i] = call->arguments[i];
-    const guint tile = DEVICE_MAP_THREADS * DEVICE_MAP_UNROLL;
+    const guint threads = call->threads > 0 ? call->threads : DEVICE_MAP_THREADS;
+    const guint tile = threads * (call->unroll > 0 ? call->unroll : DEVICE_MAP_UNROLL);
     const CtLaunch launch = {
         .grid = {map->n_units / tile + (map->n_units % tile != 0), 1, 1},
-        .block = {DEVICE_MAP_THREADS, 1, 1},
+        .block = {threads, 1, 1},
     };
     return ct_queue_launch(queue, call->kernel, &launch, arguments, error);
 }

@@ -21,11 +21,21 @@
 CtKernel *device_map_copy_new(CtDevice *device, const char *plugin, gsize element_bytes,
                               GError **error);
 
+/* Tunables of a variant that runs a map: its table begins with them. Its kernel is compiled
+ * with DEVICE_MAP_THREADS and DEVICE_MAP_UNROLL, which the call has, too. */
+enum { DEVICE_MAP_TUNABLE_THREADS, DEVICE_MAP_TUNABLE_UNROLL, DEVICE_MAP_N_TUNABLES };
+#define DEVICE_MAP_TUNABLES                                                                        \
+    [DEVICE_MAP_TUNABLE_THREADS] = {"threads", CT_VALUES(128, 256, 512), DEVICE_MAP_THREADS,       \
+                                    "of a block"},                                                 \
+    [DEVICE_MAP_TUNABLE_UNROLL] = {"units", CT_VALUES(1, 2, 4, 8), DEVICE_MAP_UNROLL,              \
+                                   "of 16 bytes, or elements, of a thread"}
+
 /* A kernel and what it takes behind the map: pointers to arguments. */
 typedef struct {
     const CtKernel *kernel;
     gpointer arguments[8];
     guint n_arguments;
+    guint threads, unroll; /* that the kernel is compiled for; 0: as usual */
 } DeviceMapCall;
 
 /* Enqueues `call` for a box of elements of these sizes. */

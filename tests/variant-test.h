@@ -41,6 +41,7 @@ typedef struct {
     gboolean packed_on_device; /* devices get no padded blocks, as the scheduler gives them none */
     guint64 *counters; /* [VARIANT_TEST_COUNTERS] what a run counted is left there; NULL: nowhere */
     const gint64 *tuning; /* of the variant that is run next; NULL: by default */
+    gboolean all_values;  /* compare by every value of every tunable, not by the next ones alone */
 } VariantTest;
 
 /* The stage with parameters (YAML) behind a stream of `type` and axes "time:100 station:3", in any
@@ -492,22 +493,28 @@ variant_test_is_wanted(const CtVariant *variant)
     return only == NULL || variant->backend == CT_REFERENCE;
 }
 
-/* Sets the test to another tuning of the variant than the last time, if there is one; on a device at
- * every third call. */
+/* Sets the test to another tuning of the variant than the last time, if there is one; on a device,
+ * where each wants a compiler, at every third call, and less often when there have been many. */
 static inline gboolean
-variant_test_turn(VariantTest *test, const CtVariant *variant, gint64 tuning[CT_MAX_TUNABLES])
+variant_test_turn(VariantTest *test, const CtVariant *variant, guint turn,
+                  gint64 tuning[CT_MAX_TUNABLES])
 {
     static guint n_calls;
     const CtNode *nodes = test->nodes ? test->nodes : &test->node;
     const guint n_tunings = variant_test_n_tunings(variant);
 
-    if (n_tunings == 1 || (variant->backend == CT_CUDA && n_calls++ % 3 != 0))
+    test->tuning = tuning;
+    if (test->all_values)
+        return variant_test_single_tuning(variant, turn, tuning);
+    if (n_tunings == 1 || turn > 0)
+        return FALSE;
+    n_calls += variant->backend == CT_CUDA;
+    if (variant->backend == CT_CUDA && n_calls % (n_calls < 60 ? 3 : 20) != 0)
         return FALSE;
     guint tries = 0;
     do {
         variant_test_next_tuning(variant, tuning);
     } while (!ct_tuning_differs(variant, nodes, tuning) && ++tries < n_tunings);
-    test->tuning = tuning;
     return TRUE;
 }
 
@@ -553,8 +560,11 @@ variant_test_compare(const VariantTest *test, const char *const order[2], const 
                           on_device ? MAX(test->cut_difference, test->device_cut_difference)
                                     : test->cut_difference);
         VariantTest tuned = *test;
-        if (difference <= absolute + relative * largest &&
-            variant_test_turn(&tuned, variant, tuning)) {
+        for (guint turn = 0; difference <= absolute + relative * largest &&
+                             variant_test_turn(&tuned, variant, turn, tuning);
+             turn++) {
+            if (!ct_tuning_differs(variant, test->nodes ? test->nodes : &test->node, tuning))
+                continue;
             variant_test_run(&tuned, variant, order[0], in, order[1], &cut, 2, firings, 3);
             difference = variant_test_difference(&cut, &wanted, &largest);
         }
@@ -638,7 +648,7 @@ variant_test_same(const VariantTest *test, const char *const order[2], const CtB
         gint64 tuning[CT_MAX_TUNABLES];
         ct_tuning_defaults(variant, tuning);
         for (guint run = 0; run < n_runs + 1; run++) {
-            if (run == n_runs && !variant_test_turn(&tuned, variant, tuning))
+            if (run == n_runs && !variant_test_turn(&tuned, variant, 0, tuning))
                 break;
             const guint n_firings = MIN(run, n_runs - 1);
             memcpy(out->data, before, bytes);

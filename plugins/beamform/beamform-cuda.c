@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The beamformer on a device: which tile, what lies side by side, and the launch. */
+#include "beamform-tile.h"
 #include "beamform.h"
-
-/* Sums of a block of threads; see beamform.cu. */
-typedef struct {
-    guint beams, columns, thread_beams, thread_columns;
-    guint n_slabs, n_blocks;
-    gdouble share; /* of the rate of the best tile, for choosing */
-} Tile;
-
-static const Tile tiles[] = {
-    {64, 128, 8, 8, 2, 2, 1},  {32, 128, 8, 4, 2, 3, 0.85}, {16, 128, 4, 4, 3, 4, 0.7},
-    {8, 128, 4, 2, 3, 4, 0.5}, {2, 128, 2, 2, 3, 8, 0.2},
-};
 
 typedef struct {
     CtDevice *device;
     Beamform *beamform;
-    Tile tile;
+    BeamformTile tile;
     CtKernel *kernel;
     gpointer file;      /* weights on the device; NULL: they come over the port */
     gint64 column_pols; /* polarisations in the columns: 1 or 2 */
@@ -31,23 +20,6 @@ typedef struct {
 /* As in beamform.cu. */
 enum { X_TIME, X_STATION, Y_TIME, Y_BEAM, W_BEAM, W_STATION, W_POL, AXES };
 enum { X_WIDE = 1, Y_WIDE = 2 };
-
-/* The least work, what is done for beams that are not there included. */
-static const Tile *
-choose_tile(gint64 n_beams)
-{
-    const Tile *best = NULL;
-    gdouble least = G_MAXDOUBLE;
-    for (guint i = 0; i < G_N_ELEMENTS(tiles); i++) {
-        const gint64 n_tiles = (n_beams + tiles[i].beams - 1) / tiles[i].beams;
-        const gdouble cost = (gdouble)n_tiles * tiles[i].beams / tiles[i].share;
-        if (cost < least) {
-            least = cost;
-            best = &tiles[i];
-        }
-    }
-    return best;
-}
 
 /* Polarisations that are innermost on both sides are columns; others pass through. */
 static void
@@ -85,7 +57,7 @@ static CtKernel *
 compile(const State *self, GError **error)
 {
     const Beamform *beamform = self->beamform;
-    const Tile *tile = &self->tile;
+    const BeamformTile *tile = &self->tile;
     g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GString) lengths = g_string_new("LENGTHS=");
     for (guint a = 0; a < beamform->n_axes; a++)
@@ -109,8 +81,8 @@ compile(const State *self, GError **error)
     define(defines, "TILE_COLUMNS", tile->columns);
     define(defines, "THREAD_BEAMS", tile->thread_beams);
     define(defines, "THREAD_COLUMNS", tile->thread_columns);
-    define(defines, "DEPTH", 8);
-    define(defines, "STEPS", 2);
+    define(defines, "DEPTH", tile->depth);
+    define(defines, "STEPS", tile->n_steps);
     define(defines, "N_SLABS", tile->n_slabs);
     define(defines, "N_BLOCKS", tile->n_blocks);
     g_ptr_array_add(defines, NULL);
@@ -153,6 +125,17 @@ count_blocks(const State *self, gint64 n_times)
            count_tiles(n_times * self->column_pols, self->tile.columns);
 }
 
+/* Whether weights differ between polarisations is not known yet, and matters little. */
+static gboolean
+differs(const CtNode *nodes, const gint64 *tuning)
+{
+    const BeamformProblem problem = {
+        .n_beams = ct_stream_length(&nodes[0].outputs[0], "beam"),
+        .is_float = nodes[0].inputs[0].type == CT_CF32,
+    };
+    return ct_beamform_tile_differs(&problem, tuning);
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -162,7 +145,12 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (!self->beamform)
         return FALSE;
     find_columns(self, prepare);
-    self->tile = *choose_tile(self->beamform->n_beams);
+    const BeamformProblem problem = {
+        .n_beams = self->beamform->n_beams,
+        .has_pol_weights = self->column_pols == 2 && self->beamform->weights_have_pol,
+        .is_float = self->beamform->type == CT_CF32,
+    };
+    ct_beamform_tile(&self->tile, &problem, prepare->tuning);
     if (count_blocks(self, prepare->outputs[0].max_samples) > G_MAXINT) {
         g_set_error(
             error, CT_ERROR, CT_ERROR_SHAPE,
@@ -227,11 +215,9 @@ work(gpointer state, const CtWork *work, GError **error)
     int n_times = (int)out->n_samples;
     int n_tiles = (int)count_tiles(out->n_samples * self->column_pols, self->tile.columns);
     gconstpointer x = in->data, w = weights->data, y = out->data;
-    const guint threads = self->tile.beams / self->tile.thread_beams *
-                          (self->tile.columns / self->tile.thread_columns);
     const CtLaunch launch = {
         .grid = {(guint)count_blocks(self, out->n_samples), 1, 1},
-        .block = {threads, 1, 1},
+        .block = {self->tile.n_threads, 1, 1},
     };
     return ct_queue_launch(work->queue, self->kernel, &launch,
                            (gpointer[]){&x, &w, &y, &n_times, &n_tiles, &wide, self->strides},
@@ -276,6 +262,8 @@ const CtVariant ct_beamform_cuda = {
             ROW("{time station ...}", "{time beam ...}", 0.1),
             {NULL},
         },
+    .tunables = ct_beamform_tunables,
+    .differs = differs,
     .prepare = prepare,
     .work = work,
     .finish = finish,

@@ -69,10 +69,11 @@ beamformer(const Shape *shape, CtType type, gint64 n, char **path, GRand *random
 /* `n` times from `first` on. */
 static void
 check(const Shape *shape, CtType type, const char *const order[2], gint64 first, gint64 n,
-      gsize padding, GRand *random)
+      gsize padding, gboolean all_values, GRand *random)
 {
     g_autofree char *path = NULL;
     VariantTest *test = beamformer(shape, type, first + n, &path, random);
+    test->all_values = all_values;
     const CtLayout layout = variant_test_layout(type, order[0]);
     const CtBlock whole = variant_test_block(&test->in, order[0], first + n, padding, 0);
     variant_test_visit(&whole, fill_part, &(Fill){type, random});
@@ -108,7 +109,7 @@ test_layouts(void)
     for (guint i = 0; i < 2 * G_N_ELEMENTS(orders); i++) {
         const Shape shape = {3, 11, 2, 18, i % 2};
         const CtType type = types[(i + i / G_N_ELEMENTS(types)) % G_N_ELEMENTS(types)];
-        check(&shape, type, orders[i / 2], i % 3, 133, i % 5 == 4 ? 2 : 0, random);
+        check(&shape, type, orders[i / 2], i % 3, 133, i % 5 == 4 ? 2 : 0, FALSE, random);
     }
 }
 
@@ -129,7 +130,21 @@ test_sizes(void)
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
         for (guint k = 0; k < 3; k += 2)
-            check(&cases[i].shape, i % 2 ? CT_CI8 : CT_CF32, orders[k], 0, cases[i].n, 0, random);
+            check(&cases[i].shape, i % 2 ? CT_CI8 : CT_CF32, orders[k], 0, cases[i].n, 0, FALSE,
+                  random);
+}
+
+/* Every value of the tunables. */
+static void
+test_tunings(void)
+{
+    static const CtType types[] = {CT_CF32, CT_CI8};
+    g_autoptr(GRand) random = g_rand_new_with_seed(5);
+
+    for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
+        const Shape shape = {2, 21, 2, 70, i == 1};
+        check(&shape, types[i], orders[2 * i], 0, 150, 0, TRUE, random);
+    }
 }
 
 /* Without channels, and without polarisations. */
@@ -145,7 +160,7 @@ test_few_axes(void)
 
     for (guint i = 0; i < 2 * G_N_ELEMENTS(few); i++) {
         const Shape shape = {0, 13, 0, i % 2 ? 20 : 7, FALSE};
-        check(&shape, i % 2 ? CT_CI16 : CT_CF32, few[i / 2], 1, 150, 0, random);
+        check(&shape, i % 2 ? CT_CI16 : CT_CF32, few[i / 2], 1, 150, 0, FALSE, random);
     }
 }
 
@@ -174,6 +189,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/beamform/layouts", test_layouts);
     g_test_add_func("/beamform/sizes", test_sizes);
+    g_test_add_func("/beamform/tunings", test_tunings);
     g_test_add_func("/beamform/few-axes", test_few_axes);
     g_test_add_func("/beamform/kernels", test_kernels);
     return g_test_run();

@@ -11,6 +11,12 @@ typedef struct {
     gsize unpacked, packed; /* numbers that unpack and pack count for an element */
 } Convert;
 
+static const CtTunable tunables[] = {
+    {"chunk", CT_VALUES(128, 256, 512, 1024, 2048), BOXES_CHUNK,
+     "elements that each step takes at a time"},
+    {NULL},
+};
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
@@ -21,7 +27,8 @@ prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
     self->unpacked = self->boxes.in_type == CT_CI4 ? 1 : self->n_parts;
     self->packed = self->boxes.out_type == CT_CI4 ? 1 : self->n_parts;
     prepare->n_items = self->boxes.n_items;
-    prepare->scratch_bytes = BOXES_SCRATCH_BYTES + 2 * (gsize)BOXES_CHUNK * 16;
+    self->boxes.chunk = (gsize)prepare->tuning[0];
+    prepare->scratch_bytes = 2 * BOXES_SCRATCH_OF(self->boxes.chunk);
     return TRUE;
 }
 
@@ -29,7 +36,7 @@ static void
 convert(gpointer data, const guint8 *in, guint8 *out, gsize n, guint8 *scratch)
 {
     const Convert *self = data;
-    guint8 *const converted = self->steps.pack ? scratch + BOXES_CHUNK * 16 : out;
+    guint8 *const converted = self->steps.pack ? scratch + self->boxes.chunk * 16 : out;
     if (self->steps.unpack) {
         self->steps.unpack(in, scratch, n * self->unpacked);
         in = scratch;
@@ -58,6 +65,7 @@ const CtVariant CT_ISA(ct_convert_cpu) = {
             {"any: [...] -> [...]", 0.06},
             {NULL},
         },
+    .tunables = tunables,
     .split = "*",
     .prepare = prepare,
     .work = work,

@@ -6,7 +6,10 @@
 typedef struct {
     Boxes boxes;
     CtKernel *kernel, *zero;
+    guint threads, unroll;
 } Convert;
+
+static const CtTunable tunables[] = {DEVICE_MAP_TUNABLES, {NULL}};
 
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
@@ -15,14 +18,19 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
     g_autofree char *in = g_strdup_printf("IN=%s", ct_kernel_type(self->boxes.in_type));
     g_autofree char *out = g_strdup_printf("OUT=%s", ct_kernel_type(self->boxes.out_type));
-    self->kernel = ct_kernel_new(prepare->device,
-                                 &(CtKernelSpec){
-                                     .name = "convert",
-                                     .source = "/cornerturn/plugins/convert/convert.cu",
-                                     .headers = DEVICE_MAP_HEADERS("convert"),
-                                     .defines = (const char *const[]){in, out, NULL},
-                                 },
-                                 error);
+    self->threads = (guint)prepare->tuning[DEVICE_MAP_TUNABLE_THREADS];
+    self->unroll = (guint)prepare->tuning[DEVICE_MAP_TUNABLE_UNROLL];
+    g_autofree char *threads = g_strdup_printf("DEVICE_MAP_THREADS=%u", self->threads);
+    g_autofree char *unroll = g_strdup_printf("DEVICE_MAP_UNROLL=%u", self->unroll);
+    self->kernel =
+        ct_kernel_new(prepare->device,
+                      &(CtKernelSpec){
+                          .name = "convert",
+                          .source = "/cornerturn/plugins/convert/convert.cu",
+                          .headers = DEVICE_MAP_HEADERS("convert"),
+                          .defines = (const char *const[]){in, out, threads, unroll, NULL},
+                      },
+                      error);
     if (!self->kernel)
         return FALSE;
     gboolean is_filled_up = FALSE;
@@ -38,7 +46,8 @@ static gboolean
 work(gpointer state, const CtWork *work, GError **error)
 {
     const Convert *self = state;
-    const DeviceMapCall call = {.kernel = self->kernel};
+    const DeviceMapCall call = {
+        .kernel = self->kernel, .threads = self->threads, .unroll = self->unroll};
     return device_map_work(&self->boxes, work, &call, self->zero, error);
 }
 
@@ -63,6 +72,7 @@ const CtVariant ct_convert_cuda = {
             {"any: [...] -> [...]", 0.1},
             {NULL},
         },
+    .tunables = tunables,
     .prepare = prepare,
     .work = work,
     .finish = finish,
