@@ -4,7 +4,7 @@
 #include "command.h"
 #include "pipeline-private.h"
 #include "quantity.h"
-#include "tune-compare.h"
+#include "tune-exhaust.h"
 #include "tune.h"
 
 #include <signal.h>
@@ -123,8 +123,10 @@ print_report(const CtTuneReport *report)
         g_print("ended before the plan was settled; the same command goes on from here\n");
 }
 
+typedef char *(*Compare)(const CtCompareOptions *options, GError **error);
+
 static gboolean
-compare(CtPipeline *pipeline, gboolean is_quick, GError **error)
+show_comparison(CtPipeline *pipeline, Compare compare, gboolean is_quick, GError **error)
 {
     const CtCompareOptions options = {
         .graph = ct_pipeline_graph(pipeline),
@@ -135,7 +137,7 @@ compare(CtPipeline *pipeline, gboolean is_quick, GError **error)
         .is_over = is_interrupted,
     };
     g_autoptr(GError) cause = NULL;
-    g_autofree char *text = ct_compare(&options, &cause);
+    g_autofree char *text = compare(&options, &cause);
     if (cause) {
         g_propagate_error(error, g_steal_pointer(&cause));
         return FALSE;
@@ -148,7 +150,7 @@ static gboolean
 run(int argc, char **argv, GError **error)
 {
     g_autofree char *budget = NULL;
-    gboolean is_quick = FALSE, is_quiet = FALSE, is_alone = FALSE;
+    gboolean is_quick = FALSE, is_quiet = FALSE, is_alone = FALSE, is_exhaustive = FALSE;
     const GOptionEntry entries[] = {
         {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
          "End after so much time; where left out, when the plan is settled", "TIME"},
@@ -156,6 +158,8 @@ run(int argc, char **argv, GError **error)
          "Measure less, less often: a good plan rather than the best", NULL},
         {"no-comparison", 0, 0, G_OPTION_ARG_NONE, &is_alone,
          "Do not run default, untuned and tuned plan side by side at the end", NULL},
+        {"exhaustive", 0, 0, G_OPTION_ARG_NONE, &is_exhaustive,
+         "Then run every combination of layouts, to see whether the tuned plan is the best", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &is_quiet, "Show no progress", NULL},
         {NULL},
     };
@@ -182,7 +186,11 @@ run(int argc, char **argv, GError **error)
     if (!ct_tune(&tuning, &report, error))
         return FALSE;
     print_report(&report);
-    return is_alone || is_interrupted(NULL) || compare(pipeline, is_quick, error);
+    if (!is_alone && !is_interrupted(NULL) &&
+        !show_comparison(pipeline, ct_compare, is_quick, error))
+        return FALSE;
+    return !is_exhaustive || is_interrupted(NULL) ||
+           show_comparison(pipeline, ct_exhaust, is_quick, error);
 }
 
 const CtCommand ct_command_tune = {

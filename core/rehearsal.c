@@ -386,3 +386,19 @@ ct_rehearsal_run(CtRehearsal *rehearsal, gdouble stream_seconds, gdouble seconds
     }
     return good;
 }
+
+gdouble
+ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed)
+{
+    const CtPlan *plan = rehearsal->plan;
+    g_autofree gdouble *queues = g_new0(gdouble, plan->queues->len + 1);
+    gdouble most = rehearsed->processors / plan->n_workers;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const gint queue = ((const CtPlanNode *)g_ptr_array_index(plan->nodes, i))->queue;
+        if (queue < 0 || ct_rehearsal_is_end(rehearsal, i))
+            continue;
+        queues[queue] += rehearsed->seconds[i];
+        most = MAX(most, queues[queue]);
+    }
+    return most;
+}

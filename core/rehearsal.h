@@ -31,3 +31,6 @@ typedef struct {
  * clock. `rehearsed->seconds` is the caller's, of as many as there are nodes. */
 gboolean ct_rehearsal_run(CtRehearsal *rehearsal, gdouble stream_seconds, gdouble seconds,
                           CtRehearsed *rehearsed, GError **error);
+/* Seconds that the busiest is busy, for a second of stream: the workers, or a queue of a device.
+ * The ends are left out. */
+gdouble ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed);

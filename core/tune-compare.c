@@ -71,23 +71,6 @@ entry_init(Entry *entry, guint which, const CtCompareOptions *options, GError **
 
 /* ---- running ---- */
 
-/* Seconds that the busiest is busy, by what was measured: the workers, or a queue of a device. */
-static gdouble
-busiest(const Entry *entry, const CtRehearsed *rehearsed)
-{
-    const CtPlan *plan = ct_rehearsal_plan(entry->rehearsal);
-    g_autofree gdouble *queues = g_new0(gdouble, plan->queues->len + 1);
-    gdouble most = rehearsed->processors / plan->n_workers;
-    for (guint i = 0; i < entry->n_nodes; i++) {
-        const gint queue = node_at(entry, i)->queue;
-        if (queue < 0 || ct_rehearsal_is_end(entry->rehearsal, i))
-            continue;
-        queues[queue] += rehearsed->seconds[i];
-        most = MAX(most, queues[queue]);
-    }
-    return most;
-}
-
 static gboolean
 run_entry(Entry *entry, gdouble stream_seconds, gdouble seconds, GError **error)
 {
@@ -97,7 +80,7 @@ run_entry(Entry *entry, gdouble stream_seconds, gdouble seconds, GError **error)
         return FALSE;
     for (guint i = 0; i < entry->n_nodes; i++)
         g_array_append_val(entry->seconds[i], of_nodes[i]);
-    const gdouble most = busiest(entry, &rehearsed);
+    const gdouble most = ct_rehearsal_busiest(entry->rehearsal, &rehearsed);
     g_array_append_val(entry->all, most);
     g_array_append_val(entry->clock, rehearsed.clock);
     return TRUE;

@@ -161,6 +161,13 @@ class Tune(unittest.TestCase):
         self.assertFalse(self.output.exists())
 
     @unittest.skipIf(ON_DEVICE, "the same on any place")
+    def test_exhaustive(self):
+        text = self.tune("--no-comparison", "--exhaustive")
+        self.assertRegex(text, r"\d+ combinations of layouts that need no transposes")
+        self.assertRegex(text, "(?m)^tuned  ")
+        self.assertRegex(text, r"\ntuned takes [\d.]+ ± [\d.]+ of the best of all the others: ")
+
+    @unittest.skipIf(ON_DEVICE, "the same on any place")
     def test_costs_that_are_off(self):
         result = self.run_command("tune", "--no-tuning", self.graph, status=1)
         self.assertEqual(result.stderr,
