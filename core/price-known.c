@@ -10,9 +10,9 @@
 static const gdouble farthest = 4;
 
 /* Beside the logarithms of the ratios of lengths. */
-static const gdouble distance_of_orders = 2;
-static const gdouble distance_of_outer_orders = 1.25; /* with the same axes innermost */
-static const gdouble distance_of_variant = 1;
+#define DISTANCE_OF_VARIANT      1.0
+#define DISTANCE_OF_OUTER_ORDERS 1.25 /* the axes innermost are the same */
+#define DISTANCE_OF_ORDERS       2.0
 static const gdouble share_of_workers = 0.2; /* of the logarithm */
 static const gdouble share_of_aim = 0.2;
 
@@ -216,7 +216,7 @@ ports_distance(const CtKnown *known, const CtQuestion *question)
                 return HUGE_VAL;
             if (k != (gint)a)
                 orders = MAX(orders,
-                             a + 1 < here->n_axes ? distance_of_outer_orders : distance_of_orders);
+                             a + 1 < here->n_axes ? DISTANCE_OF_OUTER_ORDERS : DISTANCE_OF_ORDERS);
             sum += ratio_distance(known->lengths[p][k], question->lengths[p][a]);
         }
     }
@@ -234,7 +234,7 @@ distance_of(const CtKnown *known, const CtQuestion *question)
     const gdouble ports = ports_distance(known, question);
     if (ports > farthest)
         return HUGE_VAL;
-    return ports + (known->variant != what->variant ? distance_of_variant : 0) +
+    return ports + (known->variant != what->variant ? DISTANCE_OF_VARIANT : 0) +
            ct_price_parameters_distance(known->parameters, question->parameters) +
            share_of_workers * ratio_distance(known->n_workers, question->n_workers) +
            share_of_aim * ratio_distance(known->aim, question->aim) +
@@ -243,21 +243,24 @@ distance_of(const CtKnown *known, const CtQuestion *question)
 
 /* ---- all that is known ---- */
 
-/* By hashes of what must be the same in what is near: way, types and axes, and row and order, or
- * the row's text alone. A hash that two share by chance costs a look more. */
-struct CtKnowledge {
-    GPtrArray *all;       /* of CtKnown */
-    GHashTable *stages;   /* the first ones that anything is known of */
-    GHashTable *in_order; /* hash → GPtrArray of CtKnown, borrowed */
-    GHashTable *similar;  /* the same */
+/* What is known lies in circles around what is asked: of each of them, a hash of what all that is
+ * in it have in common, beside the way, the row's text, types and axes. A hash that two share by
+ * chance costs a look more. */
+typedef enum { OWN, SAME_ORDERS, SAME_INNERMOST, ANY_ORDERS, N_CIRCLES } Circle;
+
+/* Nothing in the circle, but for what is in one before it, is nearer. */
+static const gdouble least_distance[N_CIRCLES] = {
+    [OWN] = 0, /* of this variant, in these orders */
+    [SAME_ORDERS] = DISTANCE_OF_VARIANT,
+    [SAME_INNERMOST] = DISTANCE_OF_OUTER_ORDERS,
+    [ANY_ORDERS] = DISTANCE_OF_ORDERS,
 };
 
-static GHashTable *
-index_new(void)
-{
-    return g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
-                                 (GDestroyNotify)g_ptr_array_unref);
-}
+struct CtKnowledge {
+    GPtrArray *all;                 /* of CtKnown */
+    GHashTable *stages;             /* the first ones that anything is known of */
+    GHashTable *circles[N_CIRCLES]; /* hash → GPtrArray of CtKnown, borrowed */
+};
 
 CtKnowledge *
 ct_knowledge_new(void)
@@ -265,8 +268,9 @@ ct_knowledge_new(void)
     CtKnowledge *knowledge = g_new(CtKnowledge, 1);
     knowledge->all = g_ptr_array_new_with_free_func((GDestroyNotify)ct_known_free);
     knowledge->stages = g_hash_table_new(g_str_hash, g_str_equal);
-    knowledge->in_order = index_new();
-    knowledge->similar = index_new();
+    for (guint circle = 0; circle < N_CIRCLES; circle++)
+        knowledge->circles[circle] = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+                                                           (GDestroyNotify)g_ptr_array_unref);
     return knowledge;
 }
 
@@ -276,8 +280,8 @@ ct_knowledge_free(CtKnowledge *knowledge)
     if (!knowledge)
         return;
     g_hash_table_unref(knowledge->stages);
-    g_hash_table_unref(knowledge->in_order);
-    g_hash_table_unref(knowledge->similar);
+    for (guint circle = 0; circle < N_CIRCLES; circle++)
+        g_hash_table_unref(knowledge->circles[circle]);
     g_ptr_array_unref(knowledge->all);
     g_free(knowledge);
 }
@@ -289,52 +293,44 @@ hash_axis(const CtLayoutAxis *axis)
 }
 
 static guint64
-hash_port(guint64 hash, const CtLayout *layout, gboolean in_order)
+hash_port(guint64 hash, const CtLayout *layout, Circle circle)
 {
     guint64 axes = layout->types;
     for (guint a = 0; a < layout->n_axes; a++) {
         const guint64 axis = hash_axis(&layout->axes[a]);
-        axes = in_order ? ct_mix(axes, axis) : axes + axis;
+        axes = circle <= SAME_ORDERS ? ct_mix(axes, axis) : axes + axis;
+        if (circle == SAME_INNERMOST && a + 1 == layout->n_axes)
+            hash = ct_mix(hash, axis);
     }
     return ct_mix(hash, axes);
 }
 
 static guint64
-hash_row(const CtVariant *variant, const CtRow *row, gboolean in_order)
+hash_row(const CtVariant *variant, const CtRow *row, const char *way, Circle circle)
 {
-    return in_order ? ct_mix(ct_mix(0, (guint64)(gsize)variant), (guint64)(gsize)row)
-                    : g_str_hash(row->layouts);
+    const guint64 hash = circle == OWN
+                             ? ct_mix(ct_mix(0, (guint64)(gsize)variant), (guint64)(gsize)row)
+                             : g_str_hash(row->layouts);
+    return ct_mix(hash, (guint64)(gsize)way);
 }
 
 static guint64
-hash_known(const CtKnown *known, gboolean in_order)
+hash_known(const CtKnown *known, Circle circle)
 {
-    guint64 hash =
-        ct_mix(hash_row(known->variant, known->row, in_order), (guint64)(gsize)known->way);
+    guint64 hash = hash_row(known->variant, known->row, known->way, circle);
     for (guint p = 0; p < known->n_ports; p++)
-        hash = hash_port(hash, &known->layouts[p], in_order);
+        hash = hash_port(hash, &known->layouts[p], circle);
     return hash;
 }
 
 static guint64
-hash_question(const CtQuestion *question, gboolean in_order)
+hash_question(const CtQuestion *question, Circle circle)
 {
-    guint64 hash = ct_mix(hash_row(question->what->variant, question->what->row, in_order),
-                          (guint64)(gsize)question->way);
+    const CtPriced *what = question->what;
+    guint64 hash = hash_row(what->variant, what->row, question->way, circle);
     for (guint p = 0; p < question->n_ports; p++)
-        hash = hash_port(hash, question->layouts[p], in_order);
+        hash = hash_port(hash, question->layouts[p], circle);
     return hash;
-}
-
-static void
-add_to_index(GHashTable *index, guint64 hash, CtKnown *known)
-{
-    GPtrArray *list = g_hash_table_lookup(index, &hash);
-    if (!list) {
-        list = g_ptr_array_new();
-        g_hash_table_insert(index, g_memdup2(&hash, sizeof(hash)), list);
-    }
-    g_ptr_array_add(list, known);
 }
 
 void
@@ -342,8 +338,15 @@ ct_knowledge_add(CtKnowledge *knowledge, CtKnown *known)
 {
     g_ptr_array_add(knowledge->all, known);
     g_hash_table_add(knowledge->stages, (gpointer)known->variant->covers[0]);
-    add_to_index(knowledge->in_order, hash_known(known, TRUE), known);
-    add_to_index(knowledge->similar, hash_known(known, FALSE), known);
+    for (Circle circle = 0; circle < N_CIRCLES; circle++) {
+        const guint64 hash = hash_known(known, circle);
+        GPtrArray *list = g_hash_table_lookup(knowledge->circles[circle], &hash);
+        if (!list) {
+            list = g_ptr_array_new();
+            g_hash_table_insert(knowledge->circles[circle], g_memdup2(&hash, sizeof(hash)), list);
+        }
+        g_ptr_array_add(list, known);
+    }
 }
 
 gboolean
@@ -359,7 +362,7 @@ find_nearest(const GPtrArray *list, const CtQuestion *question, const CtMachine 
     const CtKnown *best = NULL;
     gdouble slowest = 0;
     *nearest = HUGE_VAL;
-    for (guint i = 0; list && i < list->len; i++) {
+    for (guint i = 0; i < list->len; i++) {
         const CtKnown *known = g_ptr_array_index(list, i);
         const gdouble distance = distance_of(known, question);
         const CtTried *tried = ct_known_find(known, NULL);
@@ -381,12 +384,14 @@ const CtKnown *
 ct_knowledge_nearest(const CtKnowledge *knowledge, const CtQuestion *question,
                      const CtMachine *machine, gdouble *distance)
 {
-    const guint64 in_order = hash_question(question, TRUE);
-    const CtKnown *best = find_nearest(g_hash_table_lookup(knowledge->in_order, &in_order),
-                                       question, machine, distance);
-    if (best && *distance < distance_of_variant)
-        return best;
-    const guint64 similar = hash_question(question, FALSE);
-    return find_nearest(g_hash_table_lookup(knowledge->similar, &similar), question, machine,
-                        distance);
+    const CtKnown *best = NULL;
+    *distance = HUGE_VAL;
+    for (Circle circle = 0; circle < N_CIRCLES && *distance >= least_distance[circle]; circle++) {
+        const guint64 hash = hash_question(question, circle);
+        const GPtrArray *list = g_hash_table_lookup(knowledge->circles[circle], &hash);
+        /* What is in this circle is in the next, too. */
+        const CtKnown *known = list ? find_nearest(list, question, machine, distance) : NULL;
+        best = known ? known : best;
+    }
+    return best;
 }
