@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `meson install` puts in place works from there: the command finds its plugins relative to
 itself, and a plugin builds against the installed headers."""
+import json
 import os
 import pathlib
 import subprocess
@@ -55,6 +56,31 @@ class Install(unittest.TestCase):
         installed = self.prefix / "share" / "cornerturn" / "pipelines"
         self.assertEqual({path.name for path in installed.iterdir()}, shipped)
         self.output(self.command, "check", str(installed / "fx-correlator.yaml"))
+
+    def test_shipped_costs(self):
+        folder = self.root / "costs"
+        folder.mkdir()
+        store = str(folder / "costs.db")
+        machine = self.output(self.command, "costs", "--costs", store, "--measure-roofs")
+        line = {"stages": "discard", "variant": "cpu", "row": "any: [...] ->", "way": "",
+                "layouts": "cf32[time station pol] -> ", "lengths": "0 2 2 -> ", "parameters": "",
+                "machine": machine.splitlines()[0], "n_workers": 2, "aim": 1 << 20, "code": "another",
+                "tuning": "", "operations": 0, "bytes": 32, "seconds": 1e-9, "spread": 0.01,
+                "n_repetitions": 9, "time": 0}
+        shipped = self.prefix / "share" / "cornerturn" / "costs"
+        shipped.mkdir(parents=True, exist_ok=True)
+        (shipped / "here.json").write_text(json.dumps(line) + "\n", encoding="utf-8")
+        graph = folder / "graph.yaml"
+        graph.write_text(
+            "stages:\n"
+            "  sky: {stage: generate, type: cf32, sample_rate: 1 MHz, duration: 1 ms,\n"
+            "        n_stations: 2, n_pols: 2, layout: '[time station pol]'}\n"
+            "  end: {stage: discard, from: sky}\n", encoding="utf-8")
+        self.assertIn(" shipped ±1.0% ", self.output(
+            self.command, "plan", "--explain", "--workers", "2", "--cache", "1 MiB", "--costs", store,
+            str(graph)))
+        self.assertNotIn("shipped", self.output(
+            self.command, "plan", "--explain", "--no-tuning", str(graph)))
 
     def test_manual(self):
         pages = {path.name for path in (SOURCE / "docs" / "man").glob("*.1")}
