@@ -22,9 +22,9 @@ void ct_fir_design_clear(FirDesign *design);
  * default of the instruction set. */
 enum { FIR_OUTPUTS, FIR_ROW, FIR_FLOATS, FIR_BLOCK, FIR_N_TUNABLES };
 #define FIR_TUNABLES(block)                                                                        \
-    [FIR_OUTPUTS] = {"outputs", CT_VALUES(32, 64, 128, 256), 64, "outputs of a tile"},         \
-    [FIR_ROW] = {"row", CT_VALUES(32, 64, 128), 64, "floats of a tile's row, at least"},  \
-    [FIR_FLOATS] = {"floats", CT_VALUES(2048, 4096, 8192, 16384, 32768), 8192,              \
+    [FIR_OUTPUTS] = {"outputs", CT_VALUES(32, 64, 128, 256), 64, "outputs of a tile"},             \
+    [FIR_ROW] = {"row", CT_VALUES(32, 64, 128), 64, "floats of a tile's row, at least"},           \
+    [FIR_FLOATS] = {"floats", CT_VALUES(2048, 4096, 8192, 16384, 32768), 8192,                     \
                     "floats of all rows of a tile, which a cache should hold"},                    \
     [FIR_BLOCK] = {"block", CT_VALUES(4, 8, 16), block,                                            \
                    "outputs whose sums are in registers at the same time"}
