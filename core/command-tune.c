@@ -119,6 +119,10 @@ print_report(const CtTuneReport *report)
             progress->n_measured, progress->n_repetitions, elapsed, progress->n_kept);
     for (guint i = 0; i < report->failures->len; i++)
         g_print("passed over: %s\n", (const char *)g_ptr_array_index(report->failures, i));
+    if (report->independence)
+        g_print("\n%s", *report->independence ? report->independence
+                                              : "no stage reads in one order and writes in any "
+                                                "other\n");
     if (!report->is_settled)
         g_print("ended before the plan was settled; the same command goes on from here\n");
 }
@@ -151,6 +155,7 @@ run(int argc, char **argv, GError **error)
 {
     g_autofree char *budget = NULL;
     gboolean is_quick = FALSE, is_quiet = FALSE, is_alone = FALSE, is_exhaustive = FALSE;
+    gboolean tests_independence = FALSE;
     const GOptionEntry entries[] = {
         {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
          "End after so much time; where left out, when the plan is settled", "TIME"},
@@ -160,6 +165,8 @@ run(int argc, char **argv, GError **error)
          "Do not run default, untuned and tuned plan side by side at the end", NULL},
         {"exhaustive", 0, 0, G_OPTION_ARG_NONE, &is_exhaustive,
          "Then run every combination of layouts, to see whether the tuned plan is the best", NULL},
+        {"independence", 0, 0, G_OPTION_ARG_NONE, &tests_independence,
+         "Measure whether stages read and write at costs that do not depend on each other", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &is_quiet, "Show no progress", NULL},
         {NULL},
     };
@@ -177,6 +184,7 @@ run(int argc, char **argv, GError **error)
         .plan = ct_pipeline_plan_options(pipeline),
         .budget = seconds,
         .is_quick = is_quick,
+        .tests_independence = tests_independence,
         .progress = show,
         .is_over = is_interrupted,
         .data = &shown,

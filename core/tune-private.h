@@ -85,6 +85,7 @@ typedef struct {
     gdouble slack;      /* … and what is measured elsewhere, so many times what it did best */
     gdouble total;      /* seconds of the last plan; 0: there is none */
     gdouble small;      /* of that: what makes no difference */
+    gdouble end;        /* seconds from the start at which it is about over */
     gdouble seconds_per_item;
     gint64 started;
     CtTuneReport *report;
@@ -126,3 +127,9 @@ gdouble ct_tune_judge(const CtPriced *what, const CtPrice *price, gpointer data)
 
 /* Tries tunings of the item's variant that are worth it. */
 gboolean ct_tune_tunables(CtTune *tune, CtTuneItem *item, GError **error);
+
+/* ---- reading and writing: tune-independence.c ---- */
+
+/* Measures all pairs of the nodes that read and write in any order, and reports whether their cost
+ * is that of reading and that of writing. */
+gboolean ct_tune_independence(CtTune *tune, GError **error);

@@ -23,6 +23,7 @@ void
 ct_tune_report_clear(CtTuneReport *report)
 {
     g_clear_pointer(&report->failures, g_ptr_array_unref);
+    g_clear_pointer(&report->independence, g_free);
 }
 
 gboolean
@@ -42,6 +43,9 @@ tell(CtTune *tune, const char *what)
     CtTuneProgress *progress = &tune->report->progress;
     progress->what = what;
     progress->elapsed = (gdouble)(g_get_monotonic_time() - tune->started) * 1e-6;
+    progress->left = MAX(tune->end - progress->elapsed, 0);
+    if (options->budget > 0)
+        progress->left = MIN(progress->left, MAX(options->budget - progress->elapsed, 0));
     if (options->progress)
         options->progress(progress, options->data);
 }
@@ -346,12 +350,15 @@ run_all(CtTune *tune, GError **error)
             tune->report->is_settled = TRUE;
             break;
         }
-        if (round % LOOK_AHEAD == 0)
-            tune->report->progress.left = look_ahead(tune, n_repetitions);
+        const CtTuneProgress *progress = &tune->report->progress;
+        if (round % LOOK_AHEAD == 0 || progress->elapsed > tune->end)
+            tune->end = progress->elapsed + look_ahead(tune, n_repetitions);
     }
-    tune->report->progress.left = 0;
+    tune->end = 0;
+    const gboolean good = !tune->options->tests_independence || ct_tune_is_over(tune) ||
+                          ct_tune_independence(tune, error);
     tell(tune, NULL);
-    return TRUE;
+    return good;
 }
 
 static void

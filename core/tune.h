@@ -23,9 +23,10 @@ typedef struct {
 typedef struct {
     const CtGraph *graph;
     CtRegistry *registry;
-    const CtPlanOptions *plan; /* `costs` says where results go */
-    gdouble budget;            /* seconds; 0: as many as it takes */
-    gboolean is_quick;         /* fewer and shorter repetitions, of less */
+    const CtPlanOptions *plan;   /* `costs` says where results go */
+    gdouble budget;              /* seconds; 0: as many as it takes */
+    gboolean is_quick;           /* fewer and shorter repetitions, of less */
+    gboolean tests_independence; /* then measure whether reading and writing cost independently */
     void (*progress)(const CtTuneProgress *progress, gpointer data); /* now and then; or NULL */
     gboolean (*is_over)(gpointer data); /* whether to end before the time; or NULL */
     gpointer data;
@@ -35,6 +36,7 @@ typedef struct {
     CtTuneProgress progress;
     gboolean is_settled; /* FALSE: ended by the budget, or by `is_over` */
     GPtrArray *failures; /* of char: what could not be measured, and why */
+    char *independence;  /* a line for each node that was tested; NULL: none was asked for */
 } CtTuneReport;
 
 void ct_tune_report_clear(CtTuneReport *report);

@@ -168,6 +168,21 @@ class Tune(unittest.TestCase):
         self.assertRegex(text, r"\ntuned takes [\d.]+ ± [\d.]+ of the best of all the others: ")
 
     @unittest.skipIf(ON_DEVICE, "the same on any place")
+    def test_independence(self):
+        self.graph.write_text(
+            "stages:\n"
+            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, centre_frequency: 150 MHz,\n"
+            "         n_stations: 4, n_pols: 2, spiral: 100 m, samples: 20000 }\n"
+            "  spectra: { stage: fft, from: sky, axis: time, length: 16 }\n"
+            "  weights: { stage: pointing, from: spectra, spiral: 100 m, disk: 0.1, n_beams: 3 }\n"
+            "  beams: { stage: beamform, from: { voltages: spectra, weights: weights } }\n"
+            "  end: { stage: discard, from: beams }\n", encoding="utf-8")
+        text = self.tune("--no-comparison", "--independence")
+        self.assertRegex(text, r"beams cpu\S*: \d+ pairs of \d+ ways to read and \d+ to write; "
+                               r"a\(in\) \+ b\(out\) is off by [\d.]+% in the mean square, by "
+                               r"[-+][\d.]+% at most .*: (fails for \d+ pairs|holds)\n")
+
+    @unittest.skipIf(ON_DEVICE, "the same on any place")
     def test_costs_that_are_off(self):
         result = self.run_command("tune", "--no-tuning", self.graph, status=1)
         self.assertEqual(result.stderr,
