@@ -157,7 +157,7 @@ replace(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *ma
                            : g_strdup_printf("%s.%u", original->node.name, i));
         CtGraphNode *own = g_ptr_array_index(rehearsal->graph.nodes, sink);
         own->from[0] = map_at(map, (guint)from->node)[from->port];
-        const CtVariant *variant = ct_trial_sink_variant(on_device);
+        const CtVariant *variant = ct_trial_sink_variant(on_device, FALSE);
         fix(rehearsal, sink,
             ct_fixed_new(variant, variant->rows, NULL, runner->place, 1, layout, 0, NULL));
     }
@@ -171,7 +171,7 @@ replace(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *ma
                                      o == 0 ? g_strdup(original->node.name)
                                             : g_strdup_printf("%s.%u", original->node.name, o));
         given[o] = (CtGraphFrom){.node = (gint)source};
-        const CtVariant *variant = ct_trial_source_variant(on_device, once);
+        const CtVariant *variant = ct_trial_source_variant(on_device, once, FALSE);
         fix(rehearsal, source,
             ct_fixed_new(variant, variant->rows, NULL, runner->place, 0, NULL, 1, layout));
     }

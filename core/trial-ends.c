@@ -230,6 +230,25 @@ source_work(gpointer state, const CtWork *work, GError **error)
     return TRUE;
 }
 
+/* Every block anew. */
+static gboolean
+source_write(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    Source *source = state;
+    const CtBlock *block = &work->outputs[0];
+    if (!block->data)
+        return TRUE;
+    const gint64 n = source->time < 0 ? 1 : block->length[source->time];
+    const guint8 *end = block->data + (source->time < 0 ? 1 : n * block->stride[source->time]);
+    /* It has settled when it comes by memory that it knows. */
+    if (end > source->high) {
+        source->written += (guint64)n;
+        source->high = (guint8 *)end;
+    }
+    fill_axes(&source->filler, block, 0, block->data);
+    return TRUE;
+}
+
 static void
 source_finish(gpointer state)
 {
@@ -248,6 +267,71 @@ sink_work(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work,
           G_GNUC_UNUSED GError **error)
 {
     return TRUE;
+}
+
+/* What a worker's cache holds, about; and a line of it. */
+#define OTHER_BYTES ((gsize)4 << 20)
+#define LINE_BYTES  64
+
+typedef struct {
+    guint8 *other;
+    volatile guint64 sum; /* so that what is read counts */
+} Sink;
+
+static gboolean
+sink_prepare(G_GNUC_UNUSED CtPrepare *prepare, gpointer *result, G_GNUC_UNUSED GError **error)
+{
+    Sink *sink = *result = g_new0(Sink, 1);
+    sink->other = g_malloc0(OTHER_BYTES);
+    return TRUE;
+}
+
+static guint64
+read_run(const guint8 *from, gsize bytes)
+{
+    guint64 sum = 0;
+    for (gsize i = 0; i < bytes; i += LINE_BYTES)
+        sum += from[i];
+    return sum;
+}
+
+/* The axes from `axis` on, as fill_axes goes. */
+static guint64
+read_axes(const CtBlock *block, guint axis, const guint8 *from)
+{
+    gint64 run = (gint64)ct_type_info(block->type)->bytes;
+    gboolean is_dense = TRUE;
+    for (guint a = block->n_axes; a-- > axis;) {
+        is_dense &= block->stride[a] == run || block->length[a] == 1;
+        run *= block->length[a];
+    }
+    if (is_dense)
+        return read_run(from, (gsize)run);
+    guint64 sum = 0;
+    for (gint64 i = 0; i < block->length[axis]; i++)
+        sum += read_axes(block, axis + 1, from + i * block->stride[axis]);
+    return sum;
+}
+
+static gboolean
+sink_read(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    Sink *sink = state;
+    const CtBlock *block = &work->inputs[0];
+    if (block->data)
+        sink->sum += read_axes(block, 0, block->data);
+    sink->sum += read_run(sink->other, OTHER_BYTES);
+    return TRUE;
+}
+
+static void
+sink_finish(gpointer state)
+{
+    Sink *sink = state;
+    if (!sink)
+        return;
+    g_free(sink->other);
+    g_free(sink);
 }
 
 static const CtPort no_ports[] = {{NULL}};
@@ -279,37 +363,38 @@ static const char *const covers_sink[] = {"trial.sink", NULL};
 static const CtRow source_rows[] = {{"-> {...}", 1}, {NULL}};
 static const CtRow sink_rows[] = {{"{...} ->", 1}, {NULL}};
 
-#define SOURCE(name_, backend_, advance_)                                                          \
+#define SOURCE(name_, backend_, advance_, work_)                                                   \
     {                                                                                              \
         .name = name_, .backend = backend_, .covers = covers_source, .rows = source_rows,          \
-        .prepare = source_prepare, .advance = advance_, .work = source_work,                       \
-        .finish = source_finish                                                                    \
+        .prepare = source_prepare, .advance = advance_, .work = work_, .finish = source_finish     \
     }
 
 const CtVariant *
-ct_trial_source_variant(gboolean on_device, gboolean once)
+ct_trial_source_variant(gboolean on_device, gboolean once, gboolean touches)
 {
-    static const CtVariant variants[2][2] = {
-        {SOURCE("cpu", CT_CPU, source_advance), SOURCE("cpu-once", CT_CPU, once_advance)},
-        {SOURCE("cuda", CT_CUDA, source_advance), SOURCE("cuda-once", CT_CUDA, once_advance)},
-    };
-    return &variants[on_device ? 1 : 0][once ? 1 : 0];
+    static const CtVariant ready = SOURCE("cpu", CT_CPU, source_advance, source_work);
+    static const CtVariant writing = SOURCE("cpu-writing", CT_CPU, source_advance, source_write);
+    static const CtVariant one = SOURCE("cpu-once", CT_CPU, once_advance, source_work);
+    static const CtVariant device = SOURCE("cuda", CT_CUDA, source_advance, source_work);
+    static const CtVariant device_one = SOURCE("cuda-once", CT_CUDA, once_advance, source_work);
+    if (on_device)
+        return once ? &device_one : &device;
+    return once ? &one : touches ? &writing : &ready;
 }
 
+#define SINK(name_, backend_)                                                                      \
+    .name = name_, .backend = backend_, .covers = covers_sink, .rows = sink_rows
+
 const CtVariant *
-ct_trial_sink_variant(gboolean on_device)
+ct_trial_sink_variant(gboolean on_device, gboolean touches)
 {
-    static const CtVariant variants[2] = {
-        {.name = "cpu",
-         .backend = CT_CPU,
-         .covers = covers_sink,
-         .rows = sink_rows,
-         .work = sink_work},
-        {.name = "cuda",
-         .backend = CT_CUDA,
-         .covers = covers_sink,
-         .rows = sink_rows,
-         .work = sink_work},
+    static const CtVariant dropping = {SINK("cpu", CT_CPU), .work = sink_work};
+    static const CtVariant reading = {
+        SINK("cpu-reading", CT_CPU),
+        .prepare = sink_prepare,
+        .work = sink_read,
+        .finish = sink_finish,
     };
-    return &variants[on_device ? 1 : 0];
+    static const CtVariant device = {SINK("cuda", CT_CUDA), .work = sink_work};
+    return on_device ? &device : touches ? &reading : &dropping;
 }

@@ -15,6 +15,8 @@ extern const CtStage ct_trial_sink;
 /* The source's counter of samples written. */
 enum { CT_TRIAL_WRITTEN };
 
-/* Without end, or (`once`) one sample. */
-const CtVariant *ct_trial_source_variant(gboolean on_device, gboolean once);
-const CtVariant *ct_trial_sink_variant(gboolean on_device);
+/* Without end, or (`once`) one sample. On the host, with `touches`, blocks are in the cache as a
+ * neighbour would have them there: the source writes each anew, the sink reads each, and as much
+ * else as a graph goes through before it comes back to the same memory. */
+const CtVariant *ct_trial_source_variant(gboolean on_device, gboolean once, gboolean touches);
+const CtVariant *ct_trial_sink_variant(gboolean on_device, gboolean touches);

@@ -120,7 +120,7 @@ add_source(CtTrial *trial, guint port, const CtStream *stream, const CtLayout *l
     const gint place = trial->what.from;
     const guint node = add_end(trial, &ct_trial_source, stream, layout,
                                g_strdup_printf("%s<%s%u", first->name, declared->name, port));
-    const CtVariant *variant = ct_trial_source_variant(place != CT_HOST, once);
+    const CtVariant *variant = ct_trial_source_variant(place != CT_HOST, once, TRUE);
     fix(trial, node, ct_fixed_new(variant, variant->rows, NULL, place, 0, NULL, 1, layout));
     return node;
 }
@@ -131,7 +131,7 @@ add_sink(CtTrial *trial, guint from, guint port, const CtStream *stream, const C
     const gint place = trial->what.to;
     const guint node = add_end(trial, &ct_trial_sink, stream, layout,
                                g_strdup_printf("%s>%u", trial->what.nodes[0].name, port));
-    const CtVariant *variant = ct_trial_sink_variant(place != CT_HOST);
+    const CtVariant *variant = ct_trial_sink_variant(place != CT_HOST, TRUE);
     graph_node(trial, node)->from[0] = (CtGraphFrom){.node = (gint)from, .port = port};
     fix(trial, node, ct_fixed_new(variant, variant->rows, NULL, place, 1, layout, 0, NULL));
 }
