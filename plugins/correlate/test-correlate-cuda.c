@@ -379,7 +379,9 @@ check_tunings(const Case *one, guint n_tunings, GRand *random)
     for (guint k = 0; k < n_tunings; k++) {
         if (k > 0 && !variant_test_single_tuning(variant, k - 1, self->tuning))
             break;
-        if (!ct_tuning_differs(variant, &self->node, self->tuning))
+        /* Sanitizers take their time to compile: there, each type has other values. */
+        if (!ct_tuning_differs(variant, &self->node, self->tuning) ||
+            (k > 0 && is_sanitized(NULL) && (k + one->type) % 3 != 0))
             continue;
         g_autofree char *name = ct_tuning_name(variant, self->tuning);
         g_autofree char *what = g_strdup_printf(
