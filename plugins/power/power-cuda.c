@@ -10,7 +10,10 @@ typedef struct {
     CtKernel *pairs;  /* both innermost; NULL where they are not */
     gsize in_bytes, out_bytes;
     guint n_parameters;
+    guint threads, unroll;
 } State;
+
+static const CtTunable tunables[] = {DEVICE_MAP_TUNABLES, {NULL}};
 
 static CtKernel *
 compile(const State *self, CtDevice *device, const char *name, GError **error)
@@ -19,15 +22,18 @@ compile(const State *self, CtDevice *device, const char *name, GError **error)
     g_autofree char *in = g_strdup_printf("IN=%s", ct_kernel_type(power->boxes.in_type));
     g_autofree char *out = g_strdup_printf("OUT=%s", ct_kernel_type(power->boxes.out_type));
     g_autofree char *parameters = g_strdup_printf("N_PARAMETERS=%u", self->n_parameters);
+    g_autofree char *threads = g_strdup_printf("DEVICE_MAP_THREADS=%u", self->threads);
+    g_autofree char *unroll = g_strdup_printf("DEVICE_MAP_UNROLL=%u", self->unroll);
     g_autofree char *feed = g_strdup_printf("IS_CIRCULAR=%d", power->feed == POWER_CIRCULAR);
-    return ct_kernel_new(device,
-                         &(CtKernelSpec){
-                             .name = name,
-                             .source = "/cornerturn/plugins/power/power.cu",
-                             .headers = DEVICE_MAP_HEADERS("power"),
-                             .defines = (const char *const[]){in, out, parameters, feed, NULL},
-                         },
-                         error);
+    return ct_kernel_new(
+        device,
+        &(CtKernelSpec){
+            .name = name,
+            .source = "/cornerturn/plugins/power/power.cu",
+            .headers = DEVICE_MAP_HEADERS("power"),
+            .defines = (const char *const[]){in, out, parameters, feed, threads, unroll, NULL},
+        },
+        error);
 }
 
 static gboolean
@@ -35,6 +41,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
     State *self = *state = g_new0(State, 1);
     const Power *power = self->power = ct_power_new(prepare, 1);
+    self->threads = (guint)prepare->tuning[DEVICE_MAP_TUNABLE_THREADS];
+    self->unroll = (guint)prepare->tuning[DEVICE_MAP_TUNABLE_UNROLL];
     self->in_bytes = ct_type_info(power->boxes.in_type)->bytes;
     self->out_bytes = ct_type_info(power->boxes.out_type)->bytes;
     self->n_parameters = power->stokes == POWER_NONE ? 0 : power->stokes == POWER_I ? 1 : 4;
@@ -87,7 +95,8 @@ work(gpointer state, const CtWork *work, GError **error)
     const Power *power = self->power;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
     if (self->square) {
-        const DeviceMapCall call = {.kernel = self->square};
+        const DeviceMapCall call = {
+            .kernel = self->square, .threads = self->threads, .unroll = self->unroll};
         return device_map_work(&power->boxes, work, &call, NULL, error);
     }
     if (!out->data)
@@ -95,7 +104,7 @@ work(gpointer state, const CtWork *work, GError **error)
     gint64 pol = in->stride[power->in_pol], stokes = out->stride[power->out_stokes];
     const gsize pair = 2 * self->in_bytes, parameters = self->n_parameters * self->out_bytes;
     Job job = {
-        .call = {self->planes, {&pol, &stokes}, 2},
+        .call = {self->planes, {&pol, &stokes}, 2, self->threads, self->unroll},
         .in_bytes = self->in_bytes,
         .out_bytes = self->out_bytes,
         .queue = work->queue,
@@ -110,7 +119,8 @@ work(gpointer state, const CtWork *work, GError **error)
     if (self->pairs && is_aligned(in, power->in_pol, pair) &&
         is_aligned(out, power->out_stokes, parameters)) {
         /* What is longer than 16 bytes goes one by one, too. */
-        job.call = (DeviceMapCall){.kernel = self->pairs};
+        job.call = (DeviceMapCall){
+            .kernel = self->pairs, .threads = self->threads, .unroll = self->unroll};
         job.in_bytes = MAX(pair, parameters) > 16 ? 16 : pair;
         job.out_bytes = MAX(pair, parameters) > 16 ? 16 : parameters;
     }
@@ -140,6 +150,7 @@ const CtVariant ct_power_cuda = {
             {"ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...} -> f32|f64{...}", 0.95},
             {NULL},
         },
+    .tunables = tunables,
     .prepare = prepare,
     .work = work,
     .finish = finish,

@@ -7,7 +7,10 @@ typedef struct {
     Boxes boxes;
     CtKernel *kernel;
     gfloat scale;
+    guint threads, unroll;
 } Quantise;
+
+static const CtTunable tunables[] = {DEVICE_MAP_TUNABLES, {NULL}};
 
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
@@ -19,13 +22,17 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     g_autofree char *in_type = g_strdup_printf("IN=%s", ct_kernel_type(self->boxes.in_type));
     g_autofree char *out_type = g_strdup_printf("OUT=%s", ct_kernel_type(self->boxes.out_type));
     g_autofree char *most = g_strdup_printf("MOST=%d", (1 << (out->part_bits - 1)) - 1);
+    self->threads = (guint)prepare->tuning[DEVICE_MAP_TUNABLE_THREADS];
+    self->unroll = (guint)prepare->tuning[DEVICE_MAP_TUNABLE_UNROLL];
+    g_autofree char *threads = g_strdup_printf("DEVICE_MAP_THREADS=%u", self->threads);
+    g_autofree char *unroll = g_strdup_printf("DEVICE_MAP_UNROLL=%u", self->unroll);
     self->kernel = ct_kernel_new(
         prepare->device,
         &(CtKernelSpec){
             .name = "quantise",
             .source = "/cornerturn/plugins/quantise/quantise.cu",
             .headers = DEVICE_MAP_HEADERS("quantise"),
-            .defines = (const char *const[]){in_type, out_type, most,
+            .defines = (const char *const[]){in_type, out_type, most, threads, unroll,
                                              out->is_complex ? "PARTS=2" : "PARTS=1", NULL},
         },
         error);
@@ -37,7 +44,8 @@ work(gpointer state, const CtWork *work, GError **error)
 {
     Quantise *self = state;
     guint64 *n_clipped = work->counters + QUANTISE_CLIPPED;
-    const DeviceMapCall call = {self->kernel, {&self->scale, &n_clipped}, 2};
+    const DeviceMapCall call = {
+        self->kernel, {&self->scale, &n_clipped}, 2, self->threads, self->unroll};
     return device_map_work(&self->boxes, work, &call, NULL, error);
 }
 
@@ -59,6 +67,7 @@ const CtVariant ct_quantise_cuda = {
             {"f32|cf32{...} -> ci4|ci8|ci16|i8|i16{...}", 1},
             {NULL},
         },
+    .tunables = tunables,
     .prepare = prepare,
     .work = work,
     .finish = finish,
