@@ -376,29 +376,39 @@ ct_rehearsal_run(CtRehearsal *rehearsal, gdouble stream_seconds, gdouble seconds
         g_clear_pointer(&rehearsal->scheduler, ct_scheduler_free);
     const gdouble given =
         (gdouble)(to.stats[rehearsal->source].samples - from.stats[rehearsal->source].samples);
-    rehearsed->processors = 0;
     rehearsed->clock = given > 0 ? (gdouble)(to.clock - from.clock) * 1e-6 * rate / given : 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
         rehearsed->seconds[i] = seconds_of(node, &from.stats[i], &to.stats[i]);
-        if (node->place == CT_HOST && !ct_rehearsal_is_end(rehearsal, i))
-            rehearsed->processors += rehearsed->seconds[i];
     }
     return good;
 }
 
+static gboolean
+flows_in(const CtPlan *plan, const CtPlanNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (ct_plan_flows(plan, node, i))
+            return TRUE;
+    return FALSE;
+}
+
 gdouble
-ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed)
+ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed, gboolean sources)
 {
     const CtPlan *plan = rehearsal->plan;
     g_autofree gdouble *queues = g_new0(gdouble, plan->queues->len + 1);
-    gdouble most = rehearsed->processors / plan->n_workers;
+    gdouble workers = 0, most = 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
-        const gint queue = ((const CtPlanNode *)g_ptr_array_index(plan->nodes, i))->queue;
-        if (queue < 0 || ct_rehearsal_is_end(rehearsal, i))
+        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        if (ct_rehearsal_is_end(rehearsal, i) || !(sources || flows_in(plan, node)))
             continue;
-        queues[queue] += rehearsed->seconds[i];
-        most = MAX(most, queues[queue]);
+        if (node->queue < 0)
+            workers += rehearsed->seconds[i];
+        else
+            queues[node->queue] += rehearsed->seconds[i];
     }
-    return most;
+    for (guint q = 0; q < plan->queues->len; q++)
+        most = MAX(most, queues[q]);
+    return MAX(most, workers / plan->n_workers);
 }

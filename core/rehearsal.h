@@ -21,16 +21,17 @@ gboolean ct_rehearsal_is_end(const CtRehearsal *rehearsal, guint i);
 
 /* What a run has shown. */
 typedef struct {
-    gdouble *seconds;   /* [nodes] for a second of stream: of processors, all added up, or of the
-                           device's queue; 0 of what does nothing along time */
-    gdouble processors; /* the same of all nodes on the host but the ends */
-    gdouble clock;      /* seconds that a second of stream took */
+    gdouble *seconds; /* [nodes] for a second of stream: of processors, all added up, or of the
+                         device's queue; 0 of what does nothing along time */
+    gdouble clock;    /* seconds that a second of stream took */
 } CtRehearsed;
 
-/* Runs so many seconds of stream, to its end if that is earlier, and at most `seconds` by the
- * clock. `rehearsed->seconds` is the caller's, of as many as there are nodes. */
+/* Runs on for so many seconds of stream, and at most `seconds` by the clock; the first time after
+ * it has warmed up. A stream that ends begins anew each time. `rehearsed->seconds` is the caller's,
+ * of as many as there are nodes. */
 gboolean ct_rehearsal_run(CtRehearsal *rehearsal, gdouble stream_seconds, gdouble seconds,
                           CtRehearsed *rehearsed, GError **error);
 /* Seconds that the busiest is busy, for a second of stream: the workers, or a queue of a device.
- * The ends are left out. */
-gdouble ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed);
+ * The ends are left out, and unless `sources` what else has no input along time. */
+gdouble ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed,
+                             gboolean sources);

@@ -115,7 +115,7 @@ run(const Search *search, Runner *runner, gdouble share, gdouble *seconds, GErro
     if (!ct_rehearsal_run(runner->rehearsal, share * search->stream_seconds,
                           patience * options->seconds, &rehearsed, error))
         return FALSE;
-    *seconds = ct_rehearsal_busiest(runner->rehearsal, &rehearsed);
+    *seconds = ct_rehearsal_busiest(runner->rehearsal, &rehearsed, TRUE);
     return TRUE;
 }
 
