@@ -206,6 +206,36 @@ find_tried(const CtTrial *trial)
     }
 }
 
+/* The sources give as much as there is room for. In a graph a node on the host fires as soon as its
+ * writer has made a block, or there is as much as it waits for: no more is to be seen here. */
+static void
+limit_firings(CtTrial *trial)
+{
+    CtPlanNode *node = g_ptr_array_index(trial->plan->nodes, trial->node);
+    const CtFootprint *rule = &node->footprint;
+    gint64 granule = 1;
+    if (node->place != CT_HOST)
+        return;
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o] >= 0)
+            granule =
+                MAX(granule,
+                    ((const CtPlanLink *)g_ptr_array_index(trial->plan->links, node->outputs[o]))
+                        ->granule);
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (!ct_plan_flows(trial->plan, node, i))
+            continue;
+        const CtPlanLink *link = g_ptr_array_index(trial->plan->links, node->inputs[i]);
+        const gboolean is_window = rule->kind == CT_FOOTPRINT_WINDOW;
+        const gint64 history = is_window ? MAX(0, rule->window - rule->hop) : 0;
+        const gint64 block = MAX(node->batch, link->max_samples);
+        const gint64 least = is_window ? granule * rule->hop : granule;
+        const gint64 seen = MAX(block, least) + history + link->granule - 1;
+        gint64 *most = &node->input_bindings[i].max_samples;
+        *most = MIN(*most, seen / link->granule * link->granule);
+    }
+}
+
 char *
 ct_trial_refusal(const CtPriced *what)
 {
@@ -253,6 +283,7 @@ ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
     if (!trial->plan)
         return NULL;
     trial->node = find_tried(trial);
+    limit_firings(trial);
     return g_steal_pointer(&trial);
 }
 
