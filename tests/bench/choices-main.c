@@ -50,7 +50,7 @@ main(int n_arguments, char **arguments)
 {
     gboolean on_device = FALSE;
     gint n_rounds = 0, n_workers = 0;
-    gdouble seconds = 0;
+    gdouble seconds = 0, tuning = 0;
     /* By the model, so that it is the same every time. */
     Choices choices = {.backend = "cpu", .options = {.backend = CT_CPU, .costs = "off"}};
     g_auto(GStrv) words = NULL;
@@ -59,6 +59,8 @@ main(int n_arguments, char **arguments)
         {"workers", 'w', 0, G_OPTION_ARG_INT, &n_workers, "of the host", "N"},
         {"rounds", 'r', 0, G_OPTION_ARG_INT, &n_rounds, "in which all are measured by turns", "N"},
         {"seconds", 's', 0, G_OPTION_ARG_DOUBLE, &seconds, "of a measurement in a round", "S"},
+        {"tuning", 't', 0, G_OPTION_ARG_DOUBLE, &tuning, "for what `tune` measures of a graph (20)",
+         "S"},
         {"brief", 'b', 0, G_OPTION_ARG_NONE, &choices.brief, "tiny sizes, to see that it runs",
          NULL},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &words, NULL, "GROUP [WORD…]"},
@@ -89,6 +91,7 @@ main(int n_arguments, char **arguments)
                                                           : g_get_num_processors();
     choices.n_rounds = n_rounds > 0 ? (guint)n_rounds : choices.brief ? 1 : groups[group].n_rounds;
     choices.seconds = seconds > 0 ? seconds : choices.brief ? 1e-3 : groups[group].seconds;
+    choices.tuning = tuning > 0 ? tuning : choices.brief ? 0.1 : 20;
     choices.words = words + 1;
     choices.registry = ct_registry_new(&error);
     if (!choices.registry) {

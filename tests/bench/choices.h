@@ -17,6 +17,7 @@ typedef struct {
     const char *backend;   /* "cpu", "cuda" */
     guint n_rounds;
     gdouble seconds; /* of a measurement in a round */
+    gdouble tuning;  /* seconds for what the planner measures of one graph, at most */
     gboolean brief;  /* small sizes, to see that it runs: the figures say nothing */
     char **words;    /* what is wanted; none: everything */
 } Choices;

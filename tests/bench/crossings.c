@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* For what the planner measures of one graph, at most. */
-static const gdouble tuning_seconds = 20;
-
 typedef struct {
     const Choices *choices;
     guint n_stations, n_channels, n_spectra;
@@ -254,7 +251,7 @@ tuned_run_new(const Crossing *crossing, const char *text, GError **error)
         .graph = sketch->graph,
         .registry = tuned.registry,
         .plan = &tuned.options,
-        .budget = tuned.brief ? 0.1 : tuning_seconds,
+        .budget = tuned.tuning,
         .is_quick = TRUE,
     };
     g_auto(CtTuneReport) report = {0};
