@@ -3,32 +3,10 @@
 #include "command-graph.h"
 #include "command.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 /* Looks at the run so often. */
 static const double tick_seconds = 0.1;
-
-/* Raised by SIGINT and SIGTERM. */
-static volatile sig_atomic_t interrupts;
-
-static void
-on_signal(int number G_GNUC_UNUSED)
-{
-    interrupts++;
-}
-
-static void
-catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    /* A reader that has gone, or a file past its limit, shows as an error of the write. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-}
 
 /* A line that overwrites itself: stream time, rate against real time, the fullest queue. */
 static void
@@ -51,18 +29,18 @@ follow(CtPipeline *pipeline, double duration, gboolean quiet)
     const gint64 started = g_get_monotonic_time();
     gboolean interrupted = FALSE;
     while (!ct_pipeline_wait(pipeline, tick_seconds)) {
-        if (interrupts > 0 && !interrupted) {
+        if (ct_command_n_interrupts() > 0 && !interrupted) {
             interrupted = TRUE;
             ct_pipeline_interrupt(pipeline);
         }
-        if (interrupts > 1)
+        if (ct_command_n_interrupts() > 1)
             break;
         if (shows)
             show_progress(pipeline, started, duration);
     }
     if (shows)
         g_printerr("\r\033[K");
-    return interrupts < 2;
+    return ct_command_n_interrupts() < 2;
 }
 
 static gboolean
@@ -91,7 +69,7 @@ run(int argc, char **argv, GError **error)
     }
     const char *format = stats ? stats : quiet ? "none" : "text";
     ct_pipeline_set_poison(pipeline, poison);
-    catch_signals();
+    ct_command_catch_signals();
     if (!ct_pipeline_start(pipeline, error))
         return FALSE;
     ct_graph_print_warning(&ct_command_run, pipeline);

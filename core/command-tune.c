@@ -7,7 +7,6 @@
 #include "tune-exhaust.h"
 #include "tune.h"
 
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,27 +15,10 @@ enum { BAR_WIDTH = 24, NAME_WIDTH = 60 };
 /* Seconds between lines where no terminal shows a bar. */
 static const gdouble seconds_per_line = 10;
 
-static volatile sig_atomic_t interrupts;
-
-static void
-on_signal(int number G_GNUC_UNUSED)
-{
-    interrupts++;
-}
-
-static void
-catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 static gboolean
 is_interrupted(G_GNUC_UNUSED gpointer data)
 {
-    return interrupts > 0;
+    return ct_command_n_interrupts() > 0;
 }
 
 /* ---- progress ---- */
@@ -189,7 +171,7 @@ run(int argc, char **argv, GError **error)
         .is_over = is_interrupted,
         .data = &shown,
     };
-    catch_signals();
+    ct_command_catch_signals();
     g_auto(CtTuneReport) report = {0};
     if (!ct_tune(&tuning, &report, error))
         return FALSE;

@@ -26,6 +26,10 @@ extern const CtCommand ct_command_verify;
 gboolean ct_command_parse(const CtCommand *command, const GOptionEntry *entries, int *argc,
                           char ***argv, int least, int most, GError **error);
 
+/* Counts SIGINT and SIGTERM from now on, in place of ending the process. */
+void ct_command_catch_signals(void);
+guint ct_command_n_interrupts(void);
+
 /* The devices of this machine, or why there are none, in lines of their own after an empty one. */
 void ct_command_print_devices(void);
 /* A line that says why there are none, where there are none. */

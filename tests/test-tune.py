@@ -88,7 +88,7 @@ class Tune(unittest.TestCase):
         with subprocess.Popen(arguments, env=self.environment, stdout=subprocess.PIPE) as process:
             deadline = time.monotonic() + 60
             while not os.path.exists(self.environment["CORNERTURN_COSTS"]) or \
-                    len(self.measurements()) < 2:
+                    len(self.measurements()) < 5:
                 self.assertLess(time.monotonic(), deadline)
                 self.assertIsNone(process.poll())
                 time.sleep(0.02)
