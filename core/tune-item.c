@@ -10,6 +10,10 @@
 static const gdouble error_of_median = 1.2533;
 static const gdouble of_absolute = 1.4826;
 
+/* What the machine shares with others changes: what is so many seconds old counts as one repetition
+ * beside those of today. */
+static const gint64 fresh = 3600;
+
 /* From so many repetitions on, an item knows its own deviation. */
 enum { ENOUGH_TO_DEVIATE = 4 };
 
@@ -73,7 +77,8 @@ void
 ct_tune_item_keep(CtTuneItem *item, const CtMeasurement *stored)
 {
     CtMeasurement *measurement = &item->measurement;
-    const gint64 n = CLAMP(stored->n_repetitions, 1, 64);
+    const gboolean is_old = g_get_real_time() / G_USEC_PER_SEC - stored->time > fresh;
+    const gint64 n = is_old ? 1 : CLAMP(stored->n_repetitions, 1, 64);
     const gdouble deviation = stored->spread * sqrt((gdouble)n) / error_of_median;
     item->is_kept = TRUE;
     g_free(measurement->failure);
