@@ -216,18 +216,6 @@ all_names(const Entry *entries, GHashTable *ends)
     return names;
 }
 
-static gdouble
-spread_of(const GArray *values)
-{
-    const gdouble middle = ct_tune_median(values);
-    g_autoptr(GArray) distances = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    for (guint i = 0; i < values->len; i++) {
-        const gdouble distance = fabs(g_array_index(values, gdouble, i) - middle);
-        g_array_append_val(distances, distance);
-    }
-    return 1.4826 * ct_tune_median(distances);
-}
-
 /* The median over the runs of the ratio of two plans' totals. */
 static gdouble
 ratio_of(const GArray *a, const GArray *b)
@@ -269,7 +257,7 @@ describe(const Entry *entries, gdouble stream_seconds)
     g_string_append_c(text, '\n');
     for (guint p = 0; p < N_PLANS; p++)
         g_string_append_printf(text, "%s%s %.2f ± %.2f ms (predicted %.2f)", p ? "; " : "",
-                               plan_names[p], totals[p], 1e3 * spread_of(entries[p].all),
+                               plan_names[p], totals[p], 1e3 * ct_tune_deviation(entries[p].all),
                                1e3 * entries[p].plan->seconds);
     g_string_append_printf(
         text, "\ntuned takes %.3f of default, and %.3f of untuned (medians of ratios)\n",

@@ -224,18 +224,6 @@ layouts_text(const Search *search, const Runner *runner)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-static gdouble
-deviation(const GArray *values)
-{
-    const gdouble middle = ct_tune_median(values);
-    g_autoptr(GArray) distances = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    for (guint i = 0; i < values->len; i++) {
-        const gdouble distance = fabs(g_array_index(values, gdouble, i) - middle);
-        g_array_append_val(distances, distance);
-    }
-    return 1.4826 * ct_tune_median(distances);
-}
-
 static gint
 compare_medians(gconstpointer a, gconstpointer b)
 {
@@ -274,7 +262,7 @@ describe(const Search *search, const GPtrArray *finalists, const Runner *tuned)
         char **cells = g_new0(char *, G_N_ELEMENTS(columns) + 1);
         cells[0] = runner == tuned ? g_strdup("tuned") : g_strdup_printf("%u", i + 1);
         cells[1] = g_strdup_printf("%.2f", 1e3 * ct_tune_median(runner->seconds));
-        cells[2] = g_strdup_printf("%.2f", 1e3 * deviation(runner->seconds));
+        cells[2] = g_strdup_printf("%.2f", 1e3 * ct_tune_deviation(runner->seconds));
         cells[3] = g_strdup_printf("%.3f", ct_tune_median(of));
         cells[4] = runner == tuned ? g_strdup("") : layouts_text(search, runner);
         g_ptr_array_add(rows, cells);
@@ -284,7 +272,7 @@ describe(const Search *search, const GPtrArray *finalists, const Runner *tuned)
         best = g_ptr_array_index(in_order, 1);
     g_autoptr(GArray) of = ratios(tuned, best);
     const gdouble ratio = ct_tune_median(of);
-    const gdouble noise = 1.2533 * deviation(of) / sqrt(MAX(of->len, 1));
+    const gdouble noise = 1.2533 * ct_tune_deviation(of) / sqrt(MAX(of->len, 1));
     g_string_append_printf(
         text,
         "%u combinations of layouts that need no transposes, the slowest at "

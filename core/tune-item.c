@@ -39,6 +39,18 @@ ct_tune_median(const GArray *values)
 }
 
 gdouble
+ct_tune_deviation(const GArray *values)
+{
+    const gdouble middle = ct_tune_median(values);
+    g_autoptr(GArray) distances = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    for (guint i = 0; i < values->len; i++) {
+        const gdouble distance = fabs(g_array_index(values, gdouble, i) - middle);
+        g_array_append_val(distances, distance);
+    }
+    return 1.4826 * ct_tune_median(distances);
+}
+
+gdouble
 ct_tune_item_deviation(const CtTuneItem *item)
 {
     const gdouble middle = ct_tune_median(item->samples);

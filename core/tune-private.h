@@ -54,6 +54,8 @@ void ct_tune_item_keep(CtTuneItem *item, const CtMeasurement *stored);
 gdouble ct_tune_item_deviation(const CtTuneItem *item);
 
 gdouble ct_tune_median(const GArray *values);
+/* Their standard deviation, by the median of the distances from the median. */
+gdouble ct_tune_deviation(const GArray *values);
 
 /* ---- the run: tune.c ---- */
 

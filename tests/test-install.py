@@ -25,14 +25,14 @@ class Install(unittest.TestCase):
                         "--destdir", str(cls.root)], check=True, capture_output=True)
         cls.command = next(cls.root.rglob("bin/cornerturn"))
         cls.prefix = cls.command.parent.parent
-        cls.library = next(cls.root.rglob("libcornerturn.so")).parent
+        cls.libraries = next(cls.root.rglob("libcornerturn.so")).parent
         cls.environment = {
             name: value for name, value in os.environ.items()
             if name not in ("CORNERTURN_PLUGIN_PATH", "CORNERTURN", "LD_LIBRARY_PATH")}
-        # The build's own library must not be found, but others may stand apart on this machine.
+        # The build's own library must not be found, but others may stand in folders of their own.
         others = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":")
                   if folder and not folder.startswith(str(BUILD))]
-        cls.environment["LD_LIBRARY_PATH"] = ":".join([str(cls.library), *others])
+        cls.environment["LD_LIBRARY_PATH"] = ":".join([str(cls.libraries), *others])
 
     @classmethod
     def tearDownClass(cls):
