@@ -97,16 +97,6 @@ ways_init(Ways *ways)
     ways->vectors = g_array_new(FALSE, FALSE, sizeof(gdouble));
 }
 
-static gboolean
-is_within(const gdouble *a, const gdouble *b, guint n)
-{
-    for (guint c = 0; c < n; c++) {
-        if (a[c] > b[c])
-            return FALSE;
-    }
-    return TRUE;
-}
-
 /* Keeps a way, unless one that has made as much or more is within it; returns whether there was
  * room. */
 static gboolean
@@ -117,7 +107,7 @@ keep_way(Ways *ways, const Way *way, const gdouble *vector, guint n)
         gboolean has_made = TRUE;
         for (guint k = 0; k < G_N_ELEMENTS(way->made); k++)
             has_made &= (way->made[k] & ~other->made[k]) == 0;
-        if (has_made && is_within(&g_array_index(ways->vectors, gdouble, i * n), vector, n))
+        if (has_made && ct_solver_within(&g_array_index(ways->vectors, gdouble, i * n), vector, n))
             return TRUE;
     }
     if (ways->ways->len == MAX_WAYS)

@@ -197,16 +197,6 @@ compare_bounds(const void *a, const void *b)
     return compare_sums(a, b);
 }
 
-static gboolean
-is_within(const gdouble *a, const gdouble *b, guint n)
-{
-    for (guint c = 0; c < n; c++) {
-        if (a[c] > b[c])
-            return FALSE;
-    }
-    return TRUE;
-}
-
 /* Keeps those of `all` that no other is within, and of these the most promising. */
 static void
 keep_rows(Search *search, const CtBucket *bucket, const gdouble *down, const Rows *all,
@@ -224,7 +214,7 @@ keep_rows(Search *search, const CtBucket *bucket, const gdouble *down, const Row
         const gdouble *values = values_at(all->values, width, ranked[r].row);
         gboolean is_needed = TRUE;
         for (guint k = 0; k < n_kept && is_needed; k++)
-            is_needed = !is_within(values_at(all->values, width, ranked[k].row), values, n);
+            is_needed = !ct_solver_within(values_at(all->values, width, ranked[k].row), values, n);
         *search->comparisons -= MIN(*search->comparisons, n_kept);
         if (is_needed)
             ranked[n_kept++] = ranked[r];

@@ -31,6 +31,16 @@ enum { MAX_ROUNDS = 4 };
 
 static const gdouble rounding = 1e-12;
 
+gboolean
+ct_solver_within(const gdouble *a, const gdouble *b, guint n_components)
+{
+    for (guint c = 0; c < n_components; c++) {
+        if (a[c] > b[c])
+            return FALSE;
+    }
+    return TRUE;
+}
+
 CtSolver *
 ct_solver_new(guint n_sums)
 {

@@ -13,6 +13,9 @@ CtSolver *ct_solver_new(guint n_sums);
 void ct_solver_free(CtSolver *solver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtSolver, ct_solver_free)
 
+/* Whether no component of cost `a` is above that of `b`. */
+gboolean ct_solver_within(const gdouble *a, const gdouble *b, guint n_components);
+
 /* What a choice, or a pair of choices, may cost is a *cell*: any one of its vectors will do; there
  * may be ways to have something that keep different things busy. Without any, it is forbidden. */
 enum { CT_CELL_FORBIDDEN, CT_CELL_FREE };

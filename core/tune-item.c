@@ -47,7 +47,7 @@ ct_tune_deviation(const GArray *values)
         const gdouble distance = fabs(g_array_index(values, gdouble, i) - middle);
         g_array_append_val(distances, distance);
     }
-    return 1.4826 * ct_tune_median(distances);
+    return of_absolute * ct_tune_median(distances);
 }
 
 gdouble
@@ -56,12 +56,7 @@ ct_tune_item_deviation(const CtTuneItem *item)
     const gdouble middle = ct_tune_median(item->samples);
     if (item->samples->len < ENOUGH_TO_DEVIATE || middle <= 0)
         return NAN;
-    g_autoptr(GArray) distances = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    for (guint i = 0; i < item->samples->len; i++) {
-        const gdouble distance = fabs(g_array_index(item->samples, gdouble, i) - middle);
-        g_array_append_val(distances, distance);
-    }
-    return of_absolute * ct_tune_median(distances) / middle;
+    return ct_tune_deviation(item->samples) / middle;
 }
 
 /* Brings the measurement up to date. */
