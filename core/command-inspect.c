@@ -22,6 +22,7 @@ print_ports(const char *title, const CtPort *ports)
         {CT_PORT_STATIC, "read before the stream starts"},
         {CT_PORT_SHAPE, "description only"},
         {CT_PORT_MANY, "takes a list"},
+        {CT_PORT_UNREAD, "its elements are not read"},
     };
     if (!ports->name)
         return;

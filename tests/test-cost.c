@@ -10,8 +10,11 @@ ten_per_sample(G_GNUC_UNUSED const CtNode *node)
     return 10;
 }
 
-static const CtStage stage = {.name = "test", .operations = ten_per_sample};
-static const CtStage idle = {.name = "idle"};
+static const CtPort read_port[] = {{.name = "in"}, {NULL}};
+static const CtPort unread_port[] = {{.name = "in", .flags = CT_PORT_UNREAD}, {NULL}};
+static const CtStage stage = {.name = "test", .inputs = read_port, .operations = ten_per_sample};
+static const CtStage idle = {.name = "idle", .inputs = read_port};
+static const CtStage dropping = {.name = "dropping", .inputs = unread_port};
 
 static void
 stream_init(CtStream *stream, CtType type, gint64 channels, gint64 ticks)
@@ -80,6 +83,12 @@ test_load(void)
     g_assert_cmpfloat(load.operations, ==, 0);
     g_assert_cmpfloat(load.bytes, ==, 4 * 2);
     g_assert_cmpfloat(load.rate, ==, 0.2);
+
+    /* What it never reads is no work, anywhere. */
+    node.stage = &dropping;
+    ct_load_init(&load, &node, 1, &from, NULL);
+    g_assert_cmpfloat(load.bytes, ==, 0);
+    node.stage = &idle;
 
     /* What does not flow costs next to nothing. */
     ct_stream_remove_axis(&in, "time");

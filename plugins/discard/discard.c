@@ -4,7 +4,7 @@
 
 static const CtParam params[] = {{NULL}};
 static const CtPort inputs[] = {
-    {"in", "{...}", 0, "any stream"},
+    {"in", "{...}", CT_PORT_UNREAD, "any stream"},
     {NULL},
 };
 static const CtPort outputs[] = {{NULL}};

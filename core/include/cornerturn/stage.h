@@ -51,7 +51,8 @@ typedef enum {
                                 where its tick stands */
     CT_PORT_SHAPE = 1 << 2,  /* an input of which only the description is used: no data flow, and
                                 it makes no cycle */
-    CT_PORT_MANY = 1 << 3    /* the stage's one input: takes a list of links */
+    CT_PORT_MANY = 1 << 3,   /* the stage's one input: takes a list of links */
+    CT_PORT_UNREAD = 1 << 4  /* an input that is counted, but whose elements nobody looks at */
 } CtPortFlags;
 
 /* A row of a stage's table of inputs or outputs; the table ends with a row without name. */
