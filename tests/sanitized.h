@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which sanitizers the build has. */
+/* Which sanitizers the build has, or a run is under. */
 #pragma once
 
 #include <glib.h>
 #include <string.h>
 
-/* `kind`: "address", "thread" or "undefined"; NULL: any. */
+/* `kind`: "address", "thread", "undefined" or "compute" (scripts/sanitize-device); NULL: any. */
 static inline gboolean
 is_sanitized(const char *kind)
 {
