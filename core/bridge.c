@@ -155,6 +155,7 @@ find_steps(CtBridgeStep steps[MAX_WAYS], CtPlanner *planner, CtBridgeKind kind,
     const CtRowPort ports[] = {{"in", &before, NULL}, {"out", &after, &to->layout}};
     const CtRowPorts row_ports = {1, 1, ports};
     ct_load_init(&step.load, &node, 1, &from->layout, &to->layout);
+    step.load.block = ct_planner_block(planner, stream, step.place);
 
     guint n = 0;
     const GPtrArray *variants = ct_registry_variants(planner->registry, step.stage->name);

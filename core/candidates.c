@@ -151,6 +151,20 @@ option_new(const Search *search, const CtRowPatterns *patterns, gint place, cons
     return option;
 }
 
+/* What the option asks of the machine, whatever the orders. */
+static void
+set_load(const Search *search, Option *option)
+{
+    const guint n_inputs = option->row_ports.n_inputs;
+    ct_load_init(&option->load, option->covered, option->n_nodes, option->canonical,
+                 &option->canonical[n_inputs]);
+    for (guint p = 0; p < MAX(n_inputs, MIN(option->n_ports, 1)); p++) {
+        const CtStream *stream = option->ports[p].stream;
+        const gint64 block = stream ? ct_planner_block(search->planner, stream, option->place) : 0;
+        option->load.block = MAX(option->load.block, block);
+    }
+}
+
 /* What a variant costs in these layouts of all ports. */
 static void
 find_price(const Search *search, const Option *option, CtOffer *offer, const CtLayout *inputs,
@@ -204,9 +218,7 @@ add_option(Search *search, const CtVariant *variant, const CtRow *row,
             option_free(option);
             return;
         }
-        /* What it asks of the machine, whatever the orders. */
-        ct_load_init(&option->load, option->covered, n_nodes, option->canonical,
-                     &option->canonical[option->row_ports.n_inputs]);
+        set_load(search, option);
         option->seconds = HUGE_VAL;
         g_ptr_array_add(options, option);
     }
@@ -329,8 +341,7 @@ add_fixed(Search *search, guint n, const CtFixed *fixed, GError **error)
         option->canonical[i] = fixed->inputs[i];
     for (guint o = 0; o < fixed->n_outputs; o++)
         option->canonical[fixed->n_inputs + o] = fixed->outputs[o];
-    ct_load_init(&option->load, option->covered, n_nodes, option->canonical,
-                 &option->canonical[fixed->n_inputs]);
+    set_load(search, option);
     g_array_append_val(option->offers, offer);
     g_ptr_array_add(search->options[n], option);
     return TRUE;

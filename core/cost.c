@@ -110,10 +110,13 @@ ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *i
 {
     const CtNode *first = &nodes[0], *last = &nodes[n_nodes - 1];
     *load = (CtLoad){.rate = once_per_second};
-    if (last->n_outputs > 0)
-        load->rate = samples_per_second(&last->outputs[0]);
-    else if (first->n_inputs > 0)
-        load->rate = samples_per_second(&first->inputs[0]);
+    const CtStream *counted = last->n_outputs > 0   ? &last->outputs[0]
+                              : first->n_inputs > 0 ? &first->inputs[0]
+                                                    : NULL;
+    if (counted) {
+        load->rate = samples_per_second(counted);
+        load->ticks = load->rate * (gdouble)MAX(1, counted->ticks_per_sample);
+    }
 
     /* Samples at each point for one at the end. */
     gdouble samples = 1;
@@ -131,6 +134,13 @@ ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *i
         load->bytes += sample_bytes(&last->outputs[i], &outputs[i]);
 }
 
+gint64
+ct_load_block_samples(const CtLoad *load, const CtStream *stream)
+{
+    const gint64 of_sample = MAX(1, stream->ticks_per_sample);
+    return load->block / of_sample + (load->block % of_sample > 0);
+}
+
 static gdouble
 told(gdouble given, gdouble usual)
 {
@@ -141,6 +151,8 @@ told(gdouble given, gdouble usual)
 static gdouble
 launches(const CtMachine *machine, const CtLoad *load)
 {
+    if (load->block > 0)
+        return launch_seconds * load->ticks / (gdouble)load->block;
     return launch_seconds * load->rate * load->bytes / (gdouble)machine->device_bytes;
 }
 

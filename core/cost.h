@@ -59,13 +59,19 @@ typedef struct {
     gdouble operations; /* useful ones */
     gdouble bytes;      /* in and out, each once */
     gdouble rate;
+    gdouble ticks; /* of the stream, in that second */
+    gint64 block;  /* ticks that a firing covers because a source's `block` says so; 0: as many as
+                      the planner aims at */
 } CtLoad;
 
 /* Of a row of `n_nodes` nodes, each but the first fed by the first output of the one before it.
  * `inputs` are the layouts at the ports of the first, `outputs` those of the last; empty where
- * nothing is connected. */
+ * nothing is connected. The block is left to the planner. */
 void ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *inputs,
                   const CtLayout *outputs);
+
+/* Samples of one of its streams that its block covers, at least one; 0: it has none. */
+gint64 ct_load_block_samples(const CtLoad *load, const CtStream *stream);
 
 /* Seconds for a second of stream, on the host (CT_HOST) or a device: the larger of bytes over
  * bandwidth and operations over peak, over the row's efficiency. On the host with all workers where

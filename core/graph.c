@@ -452,6 +452,26 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
     return g_steal_pointer(&graph);
 }
 
+gint64 *
+ct_graph_blocks(const CtGraph *graph)
+{
+    gint64 *blocks = g_new0(gint64, graph->nodes->len + 1);
+    for (guint n = 0; n < graph->nodes->len; n++) {
+        const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+        const gint output = ct_node_source_output(&node->node);
+        gint64 ticks;
+        for (guint i = 0; i < node->node.n_inputs; i++) {
+            if (node->from[i].node >= 0 && ct_node_input_streams(&node->node, i))
+                blocks[n] = MAX(blocks[n], blocks[node->from[i].node]);
+        }
+        if (output >= 0 && node->node.block > 0 &&
+            !__builtin_mul_overflow(node->node.block,
+                                    MAX(1, node->node.outputs[output].ticks_per_sample), &ticks))
+            blocks[n] = ticks;
+    }
+    return blocks;
+}
+
 void
 ct_graph_free(CtGraph *graph)
 {

@@ -46,6 +46,10 @@ gboolean ct_node_input_streams(const CtNode *node, guint i);
 /* The first output along time of a node that nothing flows into so; −1 of all others. */
 gint ct_node_source_output(const CtNode *node);
 
+/* [node] ticks of the `block` of the sources that feed each, or of its own, the longest; 0: none
+ * says. Allocated. */
+gint64 *ct_graph_blocks(const CtGraph *graph);
+
 /* Sets `error` to "FILE:LINE:COLUMN: node 'NAME': …" at `place` (NULL: the node's). Returns FALSE.
  */
 gboolean ct_graph_error(const CtGraphNode *node, const CtPlace *place, int code, GError **error,

@@ -121,26 +121,16 @@ find_summed(const CtPlan *plan)
     return is_summed;
 }
 
-/* Ticks of the `block` of the sources that feed each node, the longest; 0 where none says. */
+/* [node of the plan] as ct_graph_blocks has them. */
 static gint64 *
 find_blocks(const CtPlan *plan)
 {
+    g_autofree gint64 *of_graph = ct_graph_blocks(plan->graph);
     gint64 *blocks = g_new0(gint64, plan->nodes->len + 1);
     for (guint n = 0; n < plan->nodes->len; n++) {
-        const CtPlanNode *node = node_at(plan, n);
-        gboolean is_source = TRUE;
-        for (guint i = 0; i < node->n_inputs; i++) {
-            if (!ct_plan_flows(plan, node, i))
-                continue;
-            is_source = FALSE;
-            blocks[n] = MAX(blocks[n], blocks[link_at(plan, node->inputs[i])->writer]);
-        }
-        gint64 ticks;
-        if (is_source && node->nodes[0].block > 0 && node->n_outputs > 0 &&
-            !__builtin_mul_overflow(node->nodes[0].block,
-                                    MAX(1, node->output_bindings[0].stream->ticks_per_sample),
-                                    &ticks))
-            blocks[n] = ticks;
+        guint index;
+        if (g_ptr_array_find(plan->graph->nodes, node_at(plan, n)->graph_node, &index))
+            blocks[n] = of_graph[index];
     }
     return blocks;
 }

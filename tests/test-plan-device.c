@@ -142,6 +142,34 @@ test_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_link(link_of(fixture, "s>copy", 0), 0, 10, 0, 30);
 }
 
+/* Launches are counted by the block that a source asks for, not by what is aimed at; so are those
+ * of what is inserted, and those of halved blocks. */
+static void
+test_launches(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    static const char *const names[] = {"a", "s>copy", "a>copy"};
+    gdouble seconds[3][3];
+    for (guint k = 0; k < 3; k++) {
+        CtPlanOptions options = with_device;
+        options.n_halvings = k == 2 ? 1 : 0;
+        options.why_smaller = "so it is asked";
+        g_autofree char *stages =
+            g_strdup_printf("  s: {stage: test.source, samples: -1, backend: cpu, block: {time: "
+                            "%d}}\n"
+                            "  a: {stage: test.pass, from: s, backend: cuda}\n"
+                            "  o: {stage: test.sink, from: a}\n",
+                            k == 0 ? 100000 : 500);
+        plan(fixture, stages, &options);
+        for (guint i = 0; i < 3; i++)
+            seconds[k][i] = node_named(fixture, names[i])->cost.parts[0].seconds;
+    }
+    /* 5 us each; 1 MHz. */
+    for (guint i = 0; i < 3; i++) {
+        g_assert_cmpfloat_with_epsilon(seconds[1][i] - seconds[0][i], 1990 * 5e-6, 1e-6);
+        g_assert_cmpfloat_with_epsilon(seconds[2][i] - seconds[0][i], 3990 * 5e-6, 1e-6);
+    }
+}
+
 /* What every firing goes through as a whole makes it longer; sums themselves do not count. */
 static void
 test_wholes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
@@ -354,10 +382,10 @@ main(int argc, char **argv)
         void (*test)(Fixture *fixture, gconstpointer data);
     } tests[] = {
         {"/plan-device/chain", test_chain},       {"/plan-device/host-firings", test_host_firings},
-        {"/plan-device/blocks", test_blocks},     {"/plan-device/wholes", test_wholes},
-        {"/plan-device/padding", test_padding},   {"/plan-device/queues", test_queues},
-        {"/plan-device/smaller", test_smaller},   {"/plan-device/memory", test_memory},
-        {"/plan-device/printing", test_printing},
+        {"/plan-device/launches", test_launches}, {"/plan-device/blocks", test_blocks},
+        {"/plan-device/wholes", test_wholes},     {"/plan-device/padding", test_padding},
+        {"/plan-device/queues", test_queues},     {"/plan-device/smaller", test_smaller},
+        {"/plan-device/memory", test_memory},     {"/plan-device/printing", test_printing},
     };
     for (guint i = 0; i < G_N_ELEMENTS(tests); i++)
         g_test_add(tests[i].path, Fixture, NULL, set_up, tests[i].test, tear_down);
