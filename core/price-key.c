@@ -131,6 +131,19 @@ append_node(GString *text, const CtNode *node, const char *prefix)
     }
 }
 
+/* Of its first input along time (of its output, where there is none). */
+static gint64
+block_samples(const CtPriced *what)
+{
+    const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
+    const CtStream *stream = last->n_outputs > 0 ? &last->outputs[0] : &first->inputs[0];
+    for (guint i = first->n_inputs; i-- > 0;) {
+        if (ct_node_input_streams(first, i))
+            stream = &first->inputs[i];
+    }
+    return ct_load_block_samples(what->load, stream);
+}
+
 char *
 ct_price_parameters(const CtPriced *what)
 {
@@ -140,6 +153,8 @@ ct_price_parameters(const CtPriced *what)
             what->n_nodes > 1 ? g_strconcat(what->nodes[k].stage->name, ".", NULL) : g_strdup("");
         append_node(text, &what->nodes[k], prefix);
     }
+    if (what->load->block > 0)
+        append_number(text, "", "block", block_samples(what));
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
@@ -153,6 +168,22 @@ find_value(const char *text, const char *name, gsize length)
             return at + length;
     }
     return NULL;
+}
+
+/* Of the logarithm, and where only one side has it. */
+static const struct {
+    const char *name;
+    gdouble share;
+} lesser[] = {{"block=", 0.2}};
+
+static gdouble
+share_of(const char *name, gsize length)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(lesser); i++) {
+        if (strlen(lesser[i].name) == length && strncmp(name, lesser[i].name, length) == 0)
+            return lesser[i].share;
+    }
+    return 1;
 }
 
 static gdouble
@@ -175,7 +206,7 @@ one_way(const char *a, const char *b, gboolean missing_alone)
         const gsize length = strcspn(at, "=") + 1;
         const char *other = find_value(b, at, length);
         if (!missing_alone || !other)
-            sum += values_distance(at + length, other);
+            sum += share_of(at, length) * values_distance(at + length, other);
     }
     return sum;
 }

@@ -120,6 +120,8 @@ add_source(CtTrial *trial, guint port, const CtStream *stream, const CtLayout *l
     const gint place = trial->what.from;
     const guint node = add_end(trial, &ct_trial_source, stream, layout,
                                g_strdup_printf("%s<%s%u", first->name, declared->name, port));
+    if (!once)
+        graph_node(trial, node)->node.block = ct_load_block_samples(trial->what.load, stream);
     const CtVariant *variant = ct_trial_source_variant(place != CT_HOST, once, TRUE);
     fix(trial, node, ct_fixed_new(variant, variant->rows, NULL, place, 0, NULL, 1, layout));
     return node;

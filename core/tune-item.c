@@ -165,11 +165,12 @@ free_streams(CtStream *streams, guint n)
 
 /* Points `what` to the item's own, and asks whether it can be tried. */
 static void
-finish(CtTuneItem *item, const CtVariant *variant, const CtRow *row, guint n_nodes, gint from,
-       gint to, CtPrices *prices)
+finish(CtTuneItem *item, const CtVariant *variant, const CtRow *row, guint n_nodes, gint64 block,
+       gint from, gint to, CtPrices *prices)
 {
     const CtNode *first = &item->nodes[0];
     ct_load_init(&item->load, item->nodes, n_nodes, item->layouts, &item->layouts[first->n_inputs]);
+    item->load.block = block;
     item->what = (CtPriced){
         .variant = variant,
         .row = row,
@@ -238,7 +239,7 @@ ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtPrices *prices)
         from = place_of_link(plan, node->inputs[0], from);
         to = place_of_link(plan, node->outputs[0], to);
     }
-    finish(item, node->variant, node->row, node->n_nodes, from, to, prices);
+    finish(item, node->variant, node->row, node->n_nodes, node->block, from, to, prices);
     return item;
 }
 
@@ -259,7 +260,8 @@ ct_tune_item_retuned(const CtTuneItem *item, const gint64 *tuning, CtPrices *pri
     other->reads = item->reads;
     other->held = item->held;
     memcpy(other->tuning, tuning, sizeof(other->tuning));
-    finish(other, what->variant, what->row, what->n_nodes, what->from, what->to, prices);
+    finish(other, what->variant, what->row, what->n_nodes, what->load->block, what->from, what->to,
+           prices);
     return other;
 }
 

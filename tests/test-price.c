@@ -348,6 +348,17 @@ test_key(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(key.n_workers, ==, 2);
     g_assert_cmpint(key.aim, ==, 1 << 20);
     g_assert_cmpuint(strlen(key.code), ==, 16);
+
+    /* A block decides, too, where firings go by it. */
+    static const char blocks[] = "  from: {stage: test.source, block: {time: 100}}\n"
+                                 "  work: {stage: test.window, from: from, window: 5, hop: 2}\n"
+                                 "  to: {stage: test.sink, from: work}\n";
+    g_auto(Asked) of_block = {0};
+    g_auto(CtMeasurement) other = {0};
+    ask(&of_block, priced, blocks, canonical);
+    ct_price_key(of_block.planner.prices, &of_block.what, tuning, &other);
+    g_assert_cmpstr(other.parameters, ==, "window=5 hop=2 window=5 hop=2 sum=0 offset=0 block=100");
+    g_assert_cmpfloat(ct_price_parameters_distance(key.parameters, other.parameters), ==, 0.2);
     g_assert_nonnull(strstr(key.machine, "L2"));
 }
 

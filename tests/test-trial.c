@@ -226,7 +226,9 @@ test_failures(void)
     const CtGraphNode *node = g_ptr_array_index(fixture.graph->nodes, find(&fixture, "tried"));
     const CtArrangement *arrangement =
         g_ptr_array_index(fixture.candidates->nodes[find(&fixture, "tried")], 0);
+    const CtLoad load = {0};
     CtPriced what = {
+        .load = &load,
         .variant = &refusing,
         .row = rows,
         .nodes = &node->node,
@@ -251,6 +253,61 @@ test_failures(void)
     g_assert_false(ct_trial_run(trial, slice, &result, &error));
     g_assert_nonnull(strstr(error->message, "wants other data"));
     tear_down(&fixture);
+}
+
+/* ---- blocks ---- */
+
+/* Bytes of the rings of a trial of node `name`, in its first arrangement. */
+static gsize
+bytes_of_trial(const char *stages, const char *name)
+{
+    Fixture fixture;
+    g_autoptr(GError) error = NULL;
+    set_up(&fixture, stages);
+    const guint n = find(&fixture, name);
+    const CtGraphNode *node = g_ptr_array_index(fixture.graph->nodes, n);
+    const CtArrangement *arrangement = g_ptr_array_index(fixture.candidates->nodes[n], 0);
+    const CtPriced what = {
+        .variant = arrangement->variant,
+        .row = arrangement->row,
+        .nodes = &node->node,
+        .n_nodes = 1,
+        .inputs = arrangement->inputs,
+        .outputs = arrangement->outputs,
+        .load = &arrangement->load,
+        .from = arrangement->place,
+        .to = arrangement->place,
+    };
+    g_autoptr(CtTrial) trial = ct_trial_new(&what, 1, fixture.registry, &fixture.options, &error);
+    g_assert_no_error(error);
+    const gsize bytes = ct_trial_bytes(trial);
+    g_clear_pointer(&trial, ct_trial_free);
+    tear_down(&fixture);
+    return bytes;
+}
+
+#define BLOCKS(block_)                                                                             \
+    "sky: {stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 4, n_pols: 2" block_ "}\n"  \
+    "wide: {stage: convert, from: sky, type: cf32}\n"                                              \
+    "turned: {stage: transpose, from: wide, layout: '[pol station time]'}\n"                       \
+    "out: {stage: discard, from: turned}\n"
+
+/* A trial's blocks are as long as those that a source's `block` brings the node in the graph: on
+ * the host longer ones come no further than to who reads the source. */
+static void
+test_blocks(void)
+{
+    const gsize near = bytes_of_trial(BLOCKS(""), "wide");
+    const gsize far = bytes_of_trial(BLOCKS(""), "turned");
+    g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 100000}"), "wide"), >,
+                     MAX(near, (gsize)16 * 100000));
+    if (on_device())
+        g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 100000}"), "turned"), >,
+                         MAX(far, (gsize)64 * 100000));
+    else
+        g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 100000}"), "turned"), ==, far);
+    g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 8}"), "wide"), <, near);
+    g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 8}"), "turned"), <, far);
 }
 
 /* ---- what is fixed ---- */
@@ -326,6 +383,7 @@ main(int argc, char **argv)
         g_autofree char *path = g_strdup_printf("/trial/%s", cases[i].name);
         g_test_add_data_func(path, &cases[i], test_kind);
     }
+    g_test_add_func("/trial/blocks", test_blocks);
     if (!on_device()) {
         g_test_add_func("/trial/failures", test_failures);
         g_test_add_func("/trial/fixed", test_fixed);
