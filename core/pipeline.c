@@ -315,37 +315,6 @@ find_endpoint(CtPipeline *pipeline, const char *name, const char *stage, GError 
     return -1;
 }
 
-/* Bytes of all rings. */
-static gsize
-bytes_of(const CtPlan *plan)
-{
-    gsize bytes = plan->bytes;
-    for (guint d = 0; d < plan->n_devices; d++)
-        bytes += plan->device_bytes[d];
-    return bytes;
-}
-
-/* Takes a plan of smaller firings on devices, because of `why`; FALSE where that makes no ring
- * smaller, or the program has memory that is right for this one. */
-static gboolean
-plan_smaller(CtPipeline *pipeline, const GError *why)
-{
-    if (!g_error_matches(why, CT_ERROR, CT_ERROR_MEMORY) || pipeline->plan->n_devices == 0 ||
-        g_hash_table_size(pipeline->offers) > 0)
-        return FALSE;
-    CtPlanOptions options = pipeline->plan_options;
-    options.n_halvings = pipeline->plan->n_halvings + 1;
-    options.why_smaller = why->message;
-    CtPlan *smaller = ct_plan_new(pipeline->graph, pipeline->registry, &options, NULL);
-    if (!smaller || bytes_of(smaller) >= bytes_of(pipeline->plan)) {
-        ct_plan_free(smaller);
-        return FALSE;
-    }
-    ct_plan_free(pipeline->plan);
-    pipeline->plan = smaller;
-    return TRUE;
-}
-
 static gboolean
 prepare_run(CtPipeline *pipeline, GError **error)
 {
@@ -364,8 +333,14 @@ prepare_run(CtPipeline *pipeline, GError **error)
     return pipeline->scheduler != NULL;
 }
 
-/* How much memory stages want beside the rings, their scratch among it, is known when they are
- * prepared; and others may use the device. */
+/* What the program has offered is right for the first plan alone. */
+static gboolean
+plan_smaller(CtPipeline *pipeline, const GError *why)
+{
+    return g_hash_table_size(pipeline->offers) == 0 &&
+           ct_plan_take_smaller(&pipeline->plan, pipeline->registry, &pipeline->plan_options, why);
+}
+
 gboolean
 ct_pipeline_start(CtPipeline *pipeline, GError **error)
 {

@@ -151,6 +151,12 @@ typedef struct {
 /* Chooses variants and layouts, inserts what is missing, sizes the rings. */
 CtPlan *ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *options,
                     GError **error);
+/* Puts a plan of smaller firings on devices in the place of *plan, because of `why`, which is said
+ * where a run by it is prepared: how much memory stages want beside the rings, their scratch among
+ * it, is known then, and others may use the device. FALSE where it is about something else, or no
+ * ring becomes smaller. */
+gboolean ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanOptions *options,
+                              const GError *why);
 void ct_plan_free(CtPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPlan, ct_plan_free)
 

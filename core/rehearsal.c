@@ -12,6 +12,7 @@ struct CtRehearsal {
     CtGraph graph;
     GPtrArray *configs; /* of CtConfigStage: of the ends */
     GHashTable *fixed;
+    CtRegistry *registry;
     CtPlanOptions options;
     CtPlan *plan;
     guint source;           /* of the plan's nodes: the one that goes step by step */
@@ -241,6 +242,7 @@ ct_rehearsal_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *
         else
             keep(rehearsal, n, runner, map);
     }
+    rehearsal->registry = registry;
     rehearsal->options = *options;
     rehearsal->options.backend = CT_N_BACKENDS;
     rehearsal->options.backends = rehearsal->options.variants = NULL;
@@ -343,9 +345,21 @@ static gboolean
 start(CtRehearsal *rehearsal, gint64 n, gdouble seconds, GError **error)
 {
     const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
-    rehearsal->scheduler = ct_scheduler_new(rehearsal->plan, &run, error);
-    if (!rehearsal->scheduler)
-        return FALSE;
+    const guint n_nodes = rehearsal->plan->nodes->len;
+    g_autoptr(GError) first = NULL;
+    for (;;) {
+        rehearsal->scheduler = ct_scheduler_new(rehearsal->plan, &run, first ? NULL : &first);
+        if (rehearsal->scheduler)
+            break;
+        /* Who looks at it has counted its nodes. */
+        if (!ct_plan_take_smaller(&rehearsal->plan, rehearsal->registry, &rehearsal->options,
+                                  first) ||
+            rehearsal->plan->nodes->len != n_nodes) {
+            g_propagate_error(error, g_steal_pointer(&first));
+            return FALSE;
+        }
+        rehearsal->source = find_source(rehearsal->plan);
+    }
     ct_scheduler_start(rehearsal->scheduler);
     return ct_scheduler_step(rehearsal->scheduler, rehearsal->source, n, seconds) ||
            ct_scheduler_result(rehearsal->scheduler, error);

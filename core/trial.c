@@ -30,9 +30,11 @@ struct CtTrial {
     CtLayout *no_wishes;  /* … which asks for no layouts */
     CtGraph graph;
     GHashTable *fixed;
+    CtRegistry *registry;
     CtPlanOptions options;
     CtPlan *plan;
     guint node;               /* of the plan: the one that is tried */
+    gint64 held;              /* samples that its readers on the host wait for */
     CtScheduler *scheduler;   /* NULL: to be started */
     gboolean is_short;        /* its streams end before it has settled: all of them is measured */
     gdouble seconds_per_step; /* of the clock, per sample by which steps go; 0: not known */
@@ -238,6 +240,40 @@ limit_firings(CtTrial *trial)
     }
 }
 
+/* Lets readers wait. */
+static void
+hold_outputs(CtTrial *trial)
+{
+    const CtPlanNode *node = g_ptr_array_index(trial->plan->nodes, trial->node);
+    for (guint o = 0; o < node->n_outputs; o++) {
+        if (node->outputs[o] < 0)
+            continue;
+        CtPlanLink *link = g_ptr_array_index(trial->plan->links, node->outputs[o]);
+        const gint64 held = (trial->held + link->granule - 1) / link->granule * link->granule;
+        if (link->place != CT_HOST || held <= link->max_samples)
+            continue;
+        for (guint r = 0; r < link->readers->len; r++) {
+            const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
+            CtPlanNode *sink = g_ptr_array_index(trial->plan->nodes, reader->node);
+            sink->batch = held;
+            sink->input_bindings[reader->port].max_samples = held;
+        }
+        gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
+        link->capacity = MAX(link->capacity, 2 * link->max_samples + held);
+        link->bytes = ct_layout_strides(&link->layout, link->stream, link->history + link->capacity,
+                                        length, stride);
+    }
+}
+
+/* Makes of a plan that of a trial. */
+static void
+finish_plan(CtTrial *trial)
+{
+    trial->node = find_tried(trial);
+    limit_firings(trial);
+    hold_outputs(trial);
+}
+
 char *
 ct_trial_refusal(const CtPriced *what)
 {
@@ -268,6 +304,7 @@ ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
     trial->graph.nodes = g_ptr_array_new_with_free_func(graph_node_free);
     trial->fixed =
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)ct_fixed_free);
+    trial->registry = registry;
     trial->options = *options;
     trial->options.backend = CT_N_BACKENDS;
     trial->options.backends = trial->options.variants = NULL;
@@ -284,35 +321,16 @@ ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
     trial->plan = ct_plan_new(&trial->graph, registry, &trial->options, error);
     if (!trial->plan)
         return NULL;
-    trial->node = find_tried(trial);
-    limit_firings(trial);
+    finish_plan(trial);
     return g_steal_pointer(&trial);
 }
 
 void
 ct_trial_hold(CtTrial *trial, gint64 samples)
 {
-    const CtPlanNode *node = g_ptr_array_index(trial->plan->nodes, trial->node);
-    for (guint o = 0; o < node->n_outputs; o++) {
-        if (node->outputs[o] < 0)
-            continue;
-        CtPlanLink *link = g_ptr_array_index(trial->plan->links, node->outputs[o]);
-        const gint64 held = (samples + link->granule - 1) / link->granule * link->granule;
-        if (link->place != CT_HOST || held <= link->max_samples)
-            continue;
-        for (guint r = 0; r < link->readers->len; r++) {
-            const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-            CtPlanNode *sink = g_ptr_array_index(trial->plan->nodes, reader->node);
-            sink->batch = held;
-            sink->input_bindings[reader->port].max_samples = held;
-        }
-        gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
-        link->capacity = MAX(link->capacity, 2 * link->max_samples + held);
-        link->bytes = ct_layout_strides(&link->layout, link->stream, link->history + link->capacity,
-                                        length, stride);
-    }
+    trial->held = samples;
+    hold_outputs(trial);
 }
-
 void
 ct_trial_free(CtTrial *trial)
 {
@@ -423,11 +441,20 @@ static gboolean
 start(CtTrial *trial, GError **error)
 {
     const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
+    g_autoptr(GError) first = NULL;
     g_clear_pointer(&trial->scheduler, ct_scheduler_free);
-    trial->scheduler = ct_scheduler_new(trial->plan, &run, error);
-    if (trial->scheduler)
-        ct_scheduler_start(trial->scheduler);
-    return trial->scheduler != NULL;
+    for (;;) {
+        trial->scheduler = ct_scheduler_new(trial->plan, &run, first ? NULL : &first);
+        if (trial->scheduler)
+            break;
+        if (!ct_plan_take_smaller(&trial->plan, trial->registry, &trial->options, first)) {
+            g_propagate_error(error, g_steal_pointer(&first));
+            return FALSE;
+        }
+        finish_plan(trial);
+    }
+    ct_scheduler_start(trial->scheduler);
+    return TRUE;
 }
 
 /* Samples that fill its outputs' rings on the host. */

@@ -165,14 +165,8 @@ rate_of(CtScheduler *scheduler, const CtPlan *plan, const CtVerifyPair *pair, gu
 }
 
 static gboolean
-run_jobs(const CtVerifyTwins *twins, const CtPlan *plan, const CtVerifyOptions *options,
-         GError **error)
+run_jobs(const CtVerifyTwins *twins, const CtPlan *plan, CtScheduler *scheduler, GError **error)
 {
-    CtRunOptions run = *options->run;
-    run.memory = NULL;
-    g_autoptr(CtScheduler) scheduler = ct_scheduler_new(plan, &run, error);
-    if (!scheduler)
-        return FALSE;
     g_autofree Job *jobs = g_new0(Job, twins->pairs->len + 1);
     ct_scheduler_start(scheduler);
     for (guint i = 0; i < twins->pairs->len; i++) {
@@ -247,8 +241,21 @@ plan_and_run(const CtVerifyTwins *twins, const CtVerifyOptions *options, gboolea
     g_autoptr(CtPlan) plan = ct_plan_new(graph, options->registry, &how, error);
     if (!plan)
         return FALSE;
-    *any_same = find_variants(twins, plan);
-    return *any_same || run_jobs(twins, plan, options, error);
+    CtRunOptions run = *options->run;
+    run.memory = NULL;
+    g_autoptr(GError) first = NULL;
+    for (;;) {
+        *any_same = find_variants(twins, plan);
+        if (*any_same)
+            return TRUE;
+        g_autoptr(CtScheduler) scheduler = ct_scheduler_new(plan, &run, first ? NULL : &first);
+        if (scheduler)
+            return run_jobs(twins, plan, scheduler, error);
+        if (!ct_plan_take_smaller(&plan, options->registry, &how, first)) {
+            g_propagate_error(error, g_steal_pointer(&first));
+            return FALSE;
+        }
+    }
 }
 
 gboolean

@@ -575,12 +575,29 @@ class Failures(DeviceTest):
         self.check_failure(done, "g.yaml:3:76: node 'x': backend 'cuda:1' is asked for, but this "
                                  "machine has one CUDA device, cuda:0")
 
+    def test_tune(self):
+        """What is tried gets along with less memory, too."""
+        costs = {"CORNERTURN_COSTS": str(self.folder / "costs.db")}
+        arguments = ("tune", "-q", "--quick", "--no-comparison", "--backend", "cuda", "--budget")
+        # The roofs of the machine, alone.
+        self.check_good(self.run_command(*arguments, "1 ms", "g.yaml", text=CORRELATOR, **costs))
+        done = self.run_command(*arguments, "2 s", "g.yaml", text=CORRELATOR,
+                                CORNERTURN_EMULATOR_FAIL="cuMemAlloc_v2:1", **costs)
+        self.check_good(done)
+        self.assertNotIn("passed over", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^[1-9]\d* ways of running .* measured")
+
     def test_verify(self):
-        for failure in ("launch:3", "cuMemAlloc_v2:4", "lost:150"):
+        for failure in ("launch:3", "cuMemAlloc_v2:4+", "lost:150"):
             with self.subTest(failure):
                 done = self.run_command("verify", "--backend", "cuda", "g.yaml", text=CORRELATOR,
                                         CORNERTURN_EMULATOR_FAIL=failure)
                 self.check_failure(done, r".*device 0 \(Cornerturn Emulator\): .*")
+        # What is not free for the rings of the plan may do for smaller ones, as in a run.
+        for turn in (1, 4):
+            done = self.run_command("verify", "--backend", "cuda", "g.yaml", text=CORRELATOR,
+                                    CORNERTURN_EMULATOR_FAIL=f"cuMemAlloc_v2:{turn}")
+            self.check_good(done)
 
 
 if __name__ == "__main__":

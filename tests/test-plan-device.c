@@ -268,6 +268,26 @@ test_queues(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 
 /* ---- what does not fit ---- */
 
+/* What a run lacks makes firings smaller, even where the rings held a whole short stream. */
+static void
+test_taking_smaller(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    plan(fixture,
+         "  s: {stage: test.source, samples: 1000, backend: cpu}\n"
+         "  a: {stage: test.pass, from: s, backend: cuda}\n",
+         &with_device);
+    g_assert_cmpint(link_of(fixture, "s>copy", 0)->max_samples, ==, 1000);
+    g_autoptr(GError) of_memory = g_error_new(CT_ERROR, CT_ERROR_MEMORY, "others have it");
+    g_autoptr(GError) of_data = g_error_new(CT_ERROR, CT_ERROR_DATA, "it is no good");
+    g_assert_false(ct_plan_take_smaller(&fixture->plan, fixture->registry, &with_device, of_data));
+    g_assert_true(ct_plan_take_smaller(&fixture->plan, fixture->registry, &with_device, of_memory));
+    g_assert_cmpint(link_of(fixture, "s>copy", 0)->max_samples, ==, 512);
+    g_assert_cmpstr(fixture->plan->shrunk, ==,
+                    "firings on devices cover 1/4 of what is aimed at: else others have it");
+    g_assert_true(ct_plan_take_smaller(&fixture->plan, fixture->registry, &with_device, of_memory));
+    g_assert_cmpint(link_of(fixture, "s>copy", 0)->max_samples, ==, 256);
+}
+
 static void
 test_smaller(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -381,11 +401,17 @@ main(int argc, char **argv)
         const char *path;
         void (*test)(Fixture *fixture, gconstpointer data);
     } tests[] = {
-        {"/plan-device/chain", test_chain},       {"/plan-device/host-firings", test_host_firings},
-        {"/plan-device/launches", test_launches}, {"/plan-device/blocks", test_blocks},
-        {"/plan-device/wholes", test_wholes},     {"/plan-device/padding", test_padding},
-        {"/plan-device/queues", test_queues},     {"/plan-device/smaller", test_smaller},
-        {"/plan-device/memory", test_memory},     {"/plan-device/printing", test_printing},
+        {"/plan-device/chain", test_chain},
+        {"/plan-device/host-firings", test_host_firings},
+        {"/plan-device/launches", test_launches},
+        {"/plan-device/blocks", test_blocks},
+        {"/plan-device/wholes", test_wholes},
+        {"/plan-device/padding", test_padding},
+        {"/plan-device/queues", test_queues},
+        {"/plan-device/smaller", test_smaller},
+        {"/plan-device/taking-smaller", test_taking_smaller},
+        {"/plan-device/memory", test_memory},
+        {"/plan-device/printing", test_printing},
     };
     for (guint i = 0; i < G_N_ELEMENTS(tests); i++)
         g_test_add(tests[i].path, Fixture, NULL, set_up, tests[i].test, tear_down);

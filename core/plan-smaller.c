@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plans again for a run that did not get its memory. */
+#include "plan.h"
+
+/* Halvings that may leave the rings as they are, where these hold a whole short stream. */
+enum { MAX_HALVINGS = 4 };
+
+/* Bytes of all rings. */
+static gsize
+bytes_of(const CtPlan *plan)
+{
+    gsize bytes = plan->bytes;
+    for (guint d = 0; d < plan->n_devices; d++)
+        bytes += plan->device_bytes[d];
+    return bytes;
+}
+
+gboolean
+ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanOptions *options,
+                     const GError *why)
+{
+    if (!g_error_matches(why, CT_ERROR, CT_ERROR_MEMORY) || (*plan)->n_devices == 0)
+        return FALSE;
+    CtPlanOptions others = *options;
+    others.why_smaller = why->message;
+    for (guint k = 1; k <= MAX_HALVINGS; k++) {
+        others.n_halvings = (*plan)->n_halvings + k;
+        g_autoptr(CtPlan) smaller = ct_plan_new((*plan)->graph, registry, &others, NULL);
+        if (!smaller)
+            return FALSE;
+        if (bytes_of(smaller) >= bytes_of(*plan))
+            continue;
+        ct_plan_free(*plan);
+        *plan = g_steal_pointer(&smaller);
+        return TRUE;
+    }
+    return FALSE;
+}
