@@ -156,6 +156,7 @@ find_steps(CtBridgeStep steps[MAX_WAYS], CtPlanner *planner, CtBridgeKind kind,
     const CtRowPorts row_ports = {1, 1, ports};
     ct_load_init(&step.load, &node, 1, &from->layout, &to->layout);
     step.load.block = ct_planner_block(planner, stream, step.place);
+    step.load.held = ct_planner_held(planner, stream, to->place);
 
     guint n = 0;
     const GPtrArray *variants = ct_registry_variants(planner->registry, step.stage->name);

@@ -163,6 +163,10 @@ set_load(const Search *search, Option *option)
         const gint64 block = stream ? ct_planner_block(search->planner, stream, option->place) : 0;
         option->load.block = MAX(option->load.block, block);
     }
+    for (guint p = n_inputs; p < option->n_ports; p++)
+        option->load.held =
+            MAX(option->load.held,
+                ct_planner_held(search->planner, option->ports[p].stream, option->place));
 }
 
 /* What a variant costs in these layouts of all ports. */

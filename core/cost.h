@@ -62,11 +62,12 @@ typedef struct {
     gdouble ticks; /* of the stream, in that second */
     gint64 block;  /* ticks that a firing covers because a source's `block` says so; 0: as many as
                       the planner aims at */
+    gint64 held;   /* samples of its outputs that a reader waits for, more than caches hold */
 } CtLoad;
 
 /* Of a row of `n_nodes` nodes, each but the first fed by the first output of the one before it.
  * `inputs` are the layouts at the ports of the first, `outputs` those of the last; empty where
- * nothing is connected. The block is left to the planner. */
+ * nothing is connected. What it is about firings is left to the planner. */
 void ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *inputs,
                   const CtLayout *outputs);
 

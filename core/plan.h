@@ -43,7 +43,7 @@ typedef struct {
     CtCost cost;                /* predicted, per second of stream (per sample without clock) */
     gdouble operations;         /* useful, per sample of the first output (first input of a sink) */
     gdouble bytes;              /* in and out, each once, per the same */
-    gint64 block;               /* CtLoad's */
+    gint64 block, held;         /* CtLoad's */
 } CtPlanNode;
 
 typedef struct {

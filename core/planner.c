@@ -261,6 +261,7 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
     node->operations = step->load.operations;
     node->bytes = step->load.bytes;
     node->block = step->load.block;
+    node->held = step->load.held;
     read_link(build, node, 0, link);
     *made = add_link(build, build->plan->nodes->len - 1, 0, step->to.place);
     return TRUE;
@@ -340,6 +341,7 @@ build_node(Build *build, guint n, GError **error)
     node->operations = arrangement->load.operations;
     node->bytes = arrangement->load.bytes;
     node->block = arrangement->load.block;
+    node->held = arrangement->load.held;
 
     const CtGraphNode *first = g_ptr_array_index(graph_nodes, arrangement->nodes[0]);
     for (guint i = 0; i < node->n_inputs; i++) {
@@ -405,59 +407,6 @@ set_devices(CtMachine *machine, const CtPlanOptions *options)
                                       least_device_bytes, most_device_bytes);
 }
 
-/* What a source's `block` has to say at a stream of the graph. */
-typedef struct {
-    gint64 ticks;
-    gdouble bytes;   /* of all of it, there */
-    gboolean is_own; /* the stream is the source's */
-} Asked;
-
-static void
-note_block(GHashTable *blocks, const CtStream *stream, gint64 ticks, gboolean is_own)
-{
-    const gdouble samples = (gdouble)ticks / (gdouble)MAX(1, stream->ticks_per_sample);
-    const gdouble bytes =
-        samples * (gdouble)ct_type_info(stream->type)->bytes * (gdouble)ct_stream_width(stream);
-    const Asked asked = {ticks, bytes, is_own};
-    g_hash_table_insert(blocks, (gpointer)stream, g_memdup2(&asked, sizeof(asked)));
-}
-
-static void
-find_blocks(CtPlanner *planner)
-{
-    g_autofree gint64 *blocks = ct_graph_blocks(planner->graph);
-    planner->blocks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    for (guint n = 0; n < planner->graph->nodes->len; n++) {
-        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, n);
-        for (guint i = 0; i < node->node.n_inputs && blocks[n] > 0; i++) {
-            if (node->from[i].node < 0 || !ct_node_input_streams(&node->node, i))
-                continue;
-            const CtGraphNode *writer =
-                g_ptr_array_index(planner->graph->nodes, node->from[i].node);
-            note_block(planner->blocks, &node->node.inputs[i], blocks[n],
-                       ct_node_source_output(&writer->node) >= 0);
-        }
-        for (guint o = 0; o < node->node.n_outputs && blocks[n] > 0; o++) {
-            if (ct_stream_axis(&node->node.outputs[o], "time") >= 0)
-                note_block(planner->blocks, &node->node.outputs[o], blocks[n],
-                           ct_node_source_output(&node->node) >= 0);
-        }
-    }
-}
-
-gint64
-ct_planner_block(const CtPlanner *planner, const CtStream *stream, gint place)
-{
-    const Asked *asked = g_hash_table_lookup(planner->blocks, stream);
-    const guint n_halvings = planner->machine.n_halvings;
-    if (!asked)
-        return 0;
-    if (place != CT_HOST)
-        return MAX(1, n_halvings < 63 ? asked->ticks >> n_halvings : 0);
-    const gsize aim = ct_machine_aim(&planner->machine, planner->options->cache_bytes);
-    return asked->is_own || asked->bytes < (gdouble)aim ? asked->ticks : 0;
-}
-
 void
 ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
                 const CtPlanOptions *options)
@@ -475,7 +424,7 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
     if (options->bandwidth > 0)
         planner->machine.bandwidth = options->bandwidth;
     set_devices(&planner->machine, options);
-    find_blocks(planner);
+    ct_planner_find_firings(planner);
     const gsize aim = ct_machine_aim(&planner->machine, options->cache_bytes);
     const CtPriceSources sources = {options->costs, options->shipped};
     planner->prices = ct_prices_new(&planner->machine, graph, registry, &sources, aim);
@@ -495,7 +444,7 @@ void
 ct_planner_clear(CtPlanner *planner)
 {
     g_clear_pointer(&planner->patterns, g_hash_table_unref);
-    g_clear_pointer(&planner->blocks, g_hash_table_unref);
+    g_clear_pointer(&planner->firings, g_hash_table_unref);
     g_clear_pointer(&planner->bridges_known, g_hash_table_unref);
     g_clear_pointer(&planner->prices, ct_prices_free);
 }

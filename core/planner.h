@@ -24,7 +24,7 @@ typedef struct {
     CtMachine machine;
     guint n_in_flight; /* firings of a device's node */
     CtPrices *prices;
-    GHashTable *blocks;                   /* stream → what ct_planner_block goes by */
+    GHashTable *firings;                  /* see planner-firings.c */
     GHashTable *patterns;                 /* text of a row → CtRowPatterns, parsed once */
     GHashTable *bridges_known;            /* see ct_planner_keep_bridges; NULL: none are kept */
     const CtStage *bridges[CT_N_BRIDGES]; /* the stages that may be inserted; NULL: not installed */
@@ -36,10 +36,6 @@ void ct_planner_clear(CtPlanner *planner);
 /* Goes by the firings that the plan has come to, for want of memory perhaps. */
 void ct_planner_resume(CtPlanner *planner, const CtPlan *plan);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtPlanner, ct_planner_clear)
-
-/* The block (CtLoad) of what reads or writes a stream of the graph, at a place. On the host it is
- * that of the source where it is what comes from there, or less than a firing would be anyway. */
-gint64 ct_planner_block(const CtPlanner *planner, const CtStream *stream, gint place);
 
 /* The row's patterns; NULL with an error where its text is malformed. */
 const CtRowPatterns *ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row,
@@ -74,6 +70,15 @@ gboolean ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, con
 CtBackend ct_planner_backend(const CtPlanner *planner);
 /* Where `variant` runs this node: the host, or the device that the graph and the options name. */
 gint ct_planner_place(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant);
+
+/* ---- what the graph says of firings: planner-firings.c ---- */
+
+void ct_planner_find_firings(CtPlanner *planner);
+/* CtLoad's block, of what reads or writes a stream of the graph at a place. On the host it is that
+ * of the source where it is what comes from there, or less than a firing would be anyway. */
+gint64 ct_planner_block(const CtPlanner *planner, const CtStream *stream, gint place);
+/* CtLoad's held, of what writes a stream of the graph at a place. */
+gint64 ct_planner_held(const CtPlanner *planner, const CtStream *stream, gint place);
 
 /* ---- candidates: candidates.c ---- */
 

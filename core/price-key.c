@@ -155,6 +155,8 @@ ct_price_parameters(const CtPriced *what)
     }
     if (what->load->block > 0)
         append_number(text, "", "block", block_samples(what));
+    if (what->load->held > 0)
+        append_number(text, "", "held", what->load->held);
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
@@ -174,7 +176,7 @@ find_value(const char *text, const char *name, gsize length)
 static const struct {
     const char *name;
     gdouble share;
-} lesser[] = {{"block=", 0.2}};
+} lesser[] = {{"block=", 0.2}, {"held=", 0.5}};
 
 static gdouble
 share_of(const char *name, gsize length)

@@ -22,7 +22,8 @@ char *ct_price_lengths(const CtPriced *what);
 /* Length of an axis of a layout, 0 of time. */
 gint64 ct_price_length(const CtStream *stream, const CtLayoutAxis *axis);
 /* What else decides: footprints that are not sample by sample, the parameters that are integers,
- * truths and choices, and a source's block. "window=4096 hop=256 n_taps=16 block=65536"; allocated.
+ * truths and choices, a source's block, and what readers wait for. "window=4096 hop=256 n_taps=16
+ * held=300"; allocated.
  */
 char *ct_price_parameters(const CtPriced *what);
 /* How far one is from the other, 0: they are the same. */

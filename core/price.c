@@ -352,7 +352,7 @@ hash_of(const CtPrices *prices, const CtPriced *what)
     hash = mix_real(hash, what->load->operations);
     hash = mix_real(hash, what->load->bytes);
     hash = mix_real(hash, what->load->rate);
-    hash = ct_mix(hash, (guint64)what->load->block);
+    hash = ct_mix(ct_mix(hash, (guint64)what->load->block), (guint64)what->load->held);
     for (guint k = 0; k < what->n_nodes; k++) {
         hash = ct_mix(hash, (guint64)(gsize)what->nodes[k].params);
         hash = ct_mix(hash, (guint64)what->nodes[k].footprint.window);

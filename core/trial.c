@@ -34,7 +34,6 @@ struct CtTrial {
     CtPlanOptions options;
     CtPlan *plan;
     guint node;               /* of the plan: the one that is tried */
-    gint64 held;              /* samples that its readers on the host wait for */
     CtScheduler *scheduler;   /* NULL: to be started */
     gboolean is_short;        /* its streams end before it has settled: all of them is measured */
     gdouble seconds_per_step; /* of the clock, per sample by which steps go; 0: not known */
@@ -240,7 +239,8 @@ limit_firings(CtTrial *trial)
     }
 }
 
-/* Lets readers wait. */
+/* Lets the sinks wait for as much as readers do in the graph, so that the node writes to memory
+ * that no cache holds. */
 static void
 hold_outputs(CtTrial *trial)
 {
@@ -249,7 +249,8 @@ hold_outputs(CtTrial *trial)
         if (node->outputs[o] < 0)
             continue;
         CtPlanLink *link = g_ptr_array_index(trial->plan->links, node->outputs[o]);
-        const gint64 held = (trial->held + link->granule - 1) / link->granule * link->granule;
+        const gint64 held =
+            (trial->what.load->held + link->granule - 1) / link->granule * link->granule;
         if (link->place != CT_HOST || held <= link->max_samples)
             continue;
         for (guint r = 0; r < link->readers->len; r++) {
@@ -325,12 +326,6 @@ ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
     return g_steal_pointer(&trial);
 }
 
-void
-ct_trial_hold(CtTrial *trial, gint64 samples)
-{
-    trial->held = samples;
-    hold_outputs(trial);
-}
 void
 ct_trial_free(CtTrial *trial)
 {

@@ -29,9 +29,6 @@ char *ct_trial_refusal(const CtPriced *what);
  * cannot be prepared. */
 CtTrial *ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
                       const CtPlanOptions *options, GError **error);
-/* Before it runs: readers on the host wait for so many samples, as those that sum up do, so that
- * the node writes to memory that no cache holds. */
-void ct_trial_hold(CtTrial *trial, gint64 samples);
 void ct_trial_free(CtTrial *trial);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtTrial, ct_trial_free)
 

@@ -166,11 +166,12 @@ free_streams(CtStream *streams, guint n)
 /* Points `what` to the item's own, and asks whether it can be tried. */
 static void
 finish(CtTuneItem *item, const CtVariant *variant, const CtRow *row, guint n_nodes, gint64 block,
-       gint from, gint to, CtPrices *prices)
+       gint64 held, gint from, gint to, CtPrices *prices)
 {
     const CtNode *first = &item->nodes[0];
     ct_load_init(&item->load, item->nodes, n_nodes, item->layouts, &item->layouts[first->n_inputs]);
     item->load.block = block;
+    item->load.held = held;
     item->what = (CtPriced){
         .variant = variant,
         .row = row,
@@ -194,23 +195,6 @@ place_of_link(const CtPlan *plan, gint link, gint otherwise)
     return link < 0 ? otherwise : ((const CtPlanLink *)g_ptr_array_index(plan->links, link))->place;
 }
 
-/* The most samples that a reader of the node's outputs waits for. */
-static gint64
-held_samples(const CtPlan *plan, const CtPlanNode *node)
-{
-    gint64 held = 0;
-    for (guint o = 0; o < node->n_outputs; o++) {
-        if (node->outputs[o] < 0)
-            continue;
-        const CtPlanLink *link = g_ptr_array_index(plan->links, node->outputs[o]);
-        for (guint r = 0; r < link->readers->len; r++) {
-            const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-            held = MAX(held, ((CtPlanNode *)g_ptr_array_index(plan->nodes, reader->node))->batch);
-        }
-    }
-    return held;
-}
-
 CtTuneItem *
 ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtPrices *prices)
 {
@@ -226,7 +210,6 @@ ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtPrices *prices)
         item->layouts[n_in + o] = node->output_bindings[o].layout;
         item->reads |= node->outputs[o] >= 0 ? G_GUINT64_CONSTANT(1) << o : 0;
     }
-    item->held = held_samples(plan, node);
     memcpy(item->tuning, node->tuning, sizeof(item->tuning));
     gint from = node->place, to = node->place;
     if (node->inserted) {
@@ -239,7 +222,8 @@ ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtPrices *prices)
         from = place_of_link(plan, node->inputs[0], from);
         to = place_of_link(plan, node->outputs[0], to);
     }
-    finish(item, node->variant, node->row, node->n_nodes, node->block, from, to, prices);
+    finish(item, node->variant, node->row, node->n_nodes, node->block, node->held, from, to,
+           prices);
     return item;
 }
 
@@ -258,10 +242,9 @@ ct_tune_item_retuned(const CtTuneItem *item, const gint64 *tuning, CtPrices *pri
     }
     other->layouts = g_memdup2(item->layouts, (n_in + n_out + 1) * sizeof(CtLayout));
     other->reads = item->reads;
-    other->held = item->held;
     memcpy(other->tuning, tuning, sizeof(other->tuning));
-    finish(other, what->variant, what->row, what->n_nodes, what->load->block, what->from, what->to,
-           prices);
+    finish(other, what->variant, what->row, what->n_nodes, what->load->block, what->load->held,
+           what->from, what->to, prices);
     return other;
 }
 

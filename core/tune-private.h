@@ -24,7 +24,6 @@ typedef struct {
     CtLoad load;
     gint64 tuning[CT_MAX_TUNABLES];
     guint64 reads; /* bits of the outputs that somebody reads */
-    gint64 held;   /* samples of its output that a reader on the host waits for */
 
     char *refusal;    /* why it cannot be tried: the model has the last word */
     GArray *samples;  /* gdouble: seconds per sample of each repetition, those that the store tells

@@ -202,7 +202,6 @@ run(CtTune *tune, CtTuneItem *item, gdouble *seconds, GError **error)
                                    tune->options->plan, error);
         if (!item->trial)
             return FALSE;
-        ct_trial_hold(item->trial, item->held);
         g_ptr_array_add(tune->alive, item);
     }
     item->used = ++tune->clock;

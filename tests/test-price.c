@@ -324,6 +324,39 @@ test_others(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(price_in(priced, GRAPH, canonical).origin, ==, CT_ORIGIN_MODEL);
 }
 
+/* A node writes at another cost where its reader waits for more than caches hold; what was measured
+ * beside one reader is near beside another. */
+static void
+test_held(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+{
+    /* Samples of 2 MiB: a sum of as much waits for one. */
+    static const char *const graphs[] = {
+        "  from: {stage: test.source, channels: 32768}\n"
+        "  work: {stage: test.picky, from: from}\n"
+        "  to: {stage: test.sink, from: work}\n",
+        "  from: {stage: test.source, channels: 32768}\n"
+        "  work: {stage: test.picky, from: from}\n"
+        "  sum: {stage: test.window, from: work, hop: 100, sum: true}\n"
+        "  to: {stage: test.sink, from: sum}\n"};
+    for (guint g = 0; g < G_N_ELEMENTS(graphs); g++) {
+        g_auto(Asked) asked = {0};
+        ask(&asked, priced, graphs[g], canonical);
+        g_assert_cmpint(asked.what.load->held, ==, g);
+        put(&asked, priced, NULL, g == 0 ? 1e-8 : 2e-8, NULL, NULL);
+        const CtPrice own = price_in(priced, graphs[g], canonical);
+        g_assert_cmpint(own.origin, ==, CT_ORIGIN_MEASURED);
+        assert_near(own.seconds, g == 0 ? 0.01 : 0.02);
+        if (g > 0)
+            break;
+        const CtPrice other = price_in(priced, graphs[1], canonical);
+        g_assert_cmpint(other.origin, ==, CT_ORIGIN_NEAREST);
+        assert_near(other.seconds, 0.01);
+    }
+    const CtPrice first = price_in(priced, graphs[0], canonical);
+    g_assert_cmpint(first.origin, ==, CT_ORIGIN_MEASURED);
+    assert_near(first.seconds, 0.01);
+}
+
 /* The key says all that decides; a trial of it again takes its place. */
 static void
 test_key(Priced *priced, G_GNUC_UNUSED gconstpointer data)
@@ -597,6 +630,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     ADD("/price/key", test_key);
+    ADD("/price/held", test_held);
     ADD("/price/measured", test_measured);
     ADD("/price/tunings", test_tunings);
     ADD("/price/nearest", test_nearest);

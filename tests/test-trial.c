@@ -310,6 +310,54 @@ test_blocks(void)
     g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 8}"), "turned"), <, far);
 }
 
+/* ---- readers that wait ---- */
+
+/* What a node is priced to be waited for is what its reader waits for in the plan, or nothing where
+ * that stays in caches. */
+static void
+test_held(void)
+{
+    static const struct {
+        const char *stages;
+        gint64 least, most;
+    } graphs[] = {
+        {SPECTRA "out: {stage: discard, from: spectra}\n", 0, 0},
+        /* Sums of 5 KiB, spectra of 1. */
+        {SPECTRA "v: {stage: correlate, from: spectra, integration: 1000}\n"
+                 "out: {stage: discard, from: v}\n",
+         5, 5},
+        {SPECTRA "v: {stage: correlate, from: spectra, integration: 3}\n"
+                 "out: {stage: discard, from: v}\n",
+         3, 3},
+        /* Weights of 12.5 KiB, which are gone through for as many spectra. */
+        {SPECTRA "weights: {stage: pointing, from: spectra, spiral: 100 m, disk: 0.05, "
+                 "n_beams: 25}\n"
+                 "v: {stage: beamform, from: {voltages: spectra, weights: weights}}\n"
+                 "out: {stage: discard, from: v}\n",
+         1, 12},
+    };
+    for (guint g = 0; g < G_N_ELEMENTS(graphs); g++) {
+        Fixture fixture;
+        g_autoptr(GError) error = NULL;
+        set_up(&fixture, graphs[g].stages);
+        CtPlanOptions options = fixture.options;
+        options.cache_bytes = 1 << 10;
+        g_autoptr(CtPlan) plan = ct_plan_new(fixture.graph, fixture.registry, &options, &error);
+        g_assert_no_error(error);
+        gint64 held = 0, batch = 0;
+        for (guint i = 0; i < plan->nodes->len; i++) {
+            const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+            const char *last = node->nodes[node->n_nodes - 1].name;
+            held = MAX(held, g_str_equal(last, "spectra") ? node->held : 0);
+            batch = MAX(batch, node->batch);
+        }
+        g_assert_cmpint(held, ==, batch);
+        g_assert_cmpint(held, >=, graphs[g].least);
+        g_assert_cmpint(held, <=, graphs[g].most);
+        tear_down(&fixture);
+    }
+}
+
 /* ---- what is fixed ---- */
 
 static char *
@@ -385,6 +433,7 @@ main(int argc, char **argv)
     }
     g_test_add_func("/trial/blocks", test_blocks);
     if (!on_device()) {
+        g_test_add_func("/trial/held", test_held);
         g_test_add_func("/trial/failures", test_failures);
         g_test_add_func("/trial/fixed", test_fixed);
     }

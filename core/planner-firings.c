@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the graph alone says of firings, before there is a plan: prices go by it.
+ *
+ * A source's `block` comes to as many ticks everywhere behind it. What a node writes to the host's
+ * memory lies there, and leaves the caches, until a reader has as much as it waits for: such as
+ * carry on a sum, go through weights as a whole, or take blocks to a device. It is taken to be so
+ * whatever stands between the two: a transpose would read at once, and of what it reads the writing
+ * is then a little cheaper than is reckoned with. */
+#include "planner.h"
+
+/* What is said at a stream. */
+typedef struct {
+    gint64 block;        /* ticks; 0: nothing */
+    gdouble block_bytes; /* of all of it */
+    gboolean is_own;     /* the stream is the source's */
+    gint64 held;         /* samples */
+} Firing;
+
+static const CtGraphNode *
+node_at(const CtPlanner *planner, guint i)
+{
+    return g_ptr_array_index(planner->graph->nodes, i);
+}
+
+static gdouble
+aim_of(const CtPlanner *planner)
+{
+    return (gdouble)ct_machine_aim(&planner->machine, planner->options->cache_bytes);
+}
+
+static gboolean
+has_time(const CtStream *stream)
+{
+    return stream->type != CT_TYPE_NONE && ct_stream_axis(stream, "time") >= 0;
+}
+
+static gdouble
+sample_bytes(const CtStream *stream)
+{
+    return (gdouble)ct_type_info(stream->type)->bytes * (gdouble)ct_stream_width(stream);
+}
+
+static Firing *
+firing_at(CtPlanner *planner, const CtStream *stream)
+{
+    Firing *firing = g_hash_table_lookup(planner->firings, stream);
+    if (!firing) {
+        firing = g_new0(Firing, 1);
+        g_hash_table_insert(planner->firings, (gpointer)stream, firing);
+    }
+    return firing;
+}
+
+/* ---- blocks ---- */
+
+static void
+note_block(CtPlanner *planner, const CtStream *stream, gint64 ticks, gboolean is_own)
+{
+    Firing *firing = firing_at(planner, stream);
+    firing->block = ticks;
+    firing->block_bytes =
+        (gdouble)ticks / (gdouble)MAX(1, stream->ticks_per_sample) * sample_bytes(stream);
+    firing->is_own = is_own;
+}
+
+static void
+find_blocks(CtPlanner *planner)
+{
+    g_autofree gint64 *blocks = ct_graph_blocks(planner->graph);
+    for (guint n = 0; n < planner->graph->nodes->len; n++) {
+        const CtGraphNode *node = node_at(planner, n);
+        const gboolean is_source = ct_node_source_output(&node->node) >= 0;
+        for (guint i = 0; i < node->node.n_inputs && blocks[n] > 0; i++) {
+            if (node->from[i].node < 0 || !ct_node_input_streams(&node->node, i))
+                continue;
+            const CtNode *writer = &node_at(planner, (guint)node->from[i].node)->node;
+            note_block(planner, &node->node.inputs[i], blocks[n],
+                       ct_node_source_output(writer) >= 0);
+        }
+        for (guint o = 0; o < node->node.n_outputs && blocks[n] > 0; o++)
+            if (has_time(&node->node.outputs[o]))
+                note_block(planner, &node->node.outputs[o], blocks[n], is_source);
+    }
+}
+
+gint64
+ct_planner_block(const CtPlanner *planner, const CtStream *stream, gint place)
+{
+    const Firing *firing = g_hash_table_lookup(planner->firings, stream);
+    const guint n_halvings = planner->machine.n_halvings;
+    if (!firing || firing->block == 0)
+        return 0;
+    if (place != CT_HOST)
+        return MAX(1, n_halvings < 63 ? firing->block >> n_halvings : 0);
+    return firing->is_own || firing->block_bytes < aim_of(planner) ? firing->block : 0;
+}
+
+/* ---- what readers wait for ---- */
+
+/* Whether the node can run on devices alone. */
+static gboolean
+is_of_device(const CtPlanner *planner, const CtGraphNode *node)
+{
+    const GPtrArray *variants = ct_registry_variants(planner->registry, node->node.stage->name);
+    gboolean any = FALSE;
+    for (guint v = 0; v < variants->len; v++) {
+        const CtVariant *variant = g_ptr_array_index(variants, v);
+        if (!ct_planner_leaves(planner, node, variant, NULL))
+            continue;
+        if (variant->backend != CT_CUDA)
+            return FALSE;
+        any = TRUE;
+    }
+    return any;
+}
+
+/* Bytes that every firing of a reader goes through as a whole: of sums, and of static inputs. */
+static gdouble
+bytes_of_wholes(const CtNode *reader, const gboolean *is_read, gdouble *statics)
+{
+    gdouble sums = 0;
+    *statics = 0;
+    for (guint o = 0; o < reader->n_outputs && reader->footprint.kind == CT_FOOTPRINT_SUM; o++)
+        sums += is_read[o] ? sample_bytes(&reader->outputs[o]) : 0;
+    for (guint i = 0; i < reader->n_inputs; i++)
+        if (ct_node_input_flows(reader, i) && ct_node_input_port(reader, i)->flags & CT_PORT_STATIC)
+            *statics += sample_bytes(&reader->inputs[i]);
+    return sums + *statics;
+}
+
+/* Samples of an input that a firing waits for on the host: as many bytes as it goes through as a
+ * whole, but no more than the firing is to see. */
+static gdouble
+held_on_host(const CtPlanner *planner, const CtNode *reader, guint input, const gboolean *is_read)
+{
+    gdouble statics;
+    const gdouble whole = bytes_of_wholes(reader, is_read, &statics);
+    gdouble samples = whole / sample_bytes(&reader->inputs[input]);
+    for (guint o = 0; o < reader->n_outputs; o++) {
+        if (!is_read[o] || !has_time(&reader->outputs[o]))
+            continue;
+        const gdouble made = MAX(aim_of(planner), statics) / sample_bytes(&reader->outputs[o]);
+        samples = MIN(samples, MAX(1, made) * (gdouble)reader->footprint.hop);
+    }
+    return samples;
+}
+
+/* Samples of a block that goes to a device. */
+static gdouble
+held_for_device(CtPlanner *planner, const CtStream *stream)
+{
+    const gint64 block = firing_at(planner, stream)->block;
+    return block > 0 ? (gdouble)block / (gdouble)MAX(1, stream->ticks_per_sample)
+                     : (gdouble)planner->machine.device_bytes / sample_bytes(stream);
+}
+
+static void
+find_held(CtPlanner *planner, const GPtrArray *outlets)
+{
+    g_autofree gboolean **is_read = g_new0(gboolean *, planner->graph->nodes->len + 1);
+    for (guint n = 0; n < planner->graph->nodes->len; n++)
+        is_read[n] = g_new0(gboolean, node_at(planner, n)->node.n_outputs + 1);
+    for (guint k = 0; k < outlets->len; k++) {
+        const CtOutlet *outlet = g_ptr_array_index(outlets, k);
+        is_read[outlet->node][outlet->port] = TRUE;
+    }
+    for (guint k = 0; k < outlets->len; k++) {
+        const CtOutlet *outlet = g_ptr_array_index(outlets, k);
+        const CtStream *stream = &node_at(planner, outlet->node)->node.outputs[outlet->port];
+        gdouble held = 0;
+        if (!has_time(stream))
+            continue;
+        for (guint r = 0; r < outlet->readers->len; r++) {
+            const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, r);
+            const CtGraphNode *node = node_at(planner, reader->node);
+            if (!ct_node_input_streams(&node->node, reader->port))
+                continue;
+            held = MAX(held, is_of_device(planner, node)
+                                 ? held_for_device(planner, stream)
+                                 : held_on_host(planner, &node->node, reader->port,
+                                                is_read[reader->node]));
+        }
+        const gint64 length = stream->axes[ct_stream_axis(stream, "time")].length;
+        held = length < 0 ? held : MIN(held, (gdouble)length);
+        if (held * sample_bytes(stream) > aim_of(planner))
+            firing_at(planner, stream)->held = (gint64)MIN(held, 0x1p60);
+    }
+    for (guint n = 0; n < planner->graph->nodes->len; n++)
+        g_free(is_read[n]);
+}
+
+gint64
+ct_planner_held(const CtPlanner *planner, const CtStream *stream, gint place)
+{
+    const Firing *firing = g_hash_table_lookup(planner->firings, stream);
+    return firing && place == CT_HOST ? firing->held : 0;
+}
+
+void
+ct_planner_find_firings(CtPlanner *planner)
+{
+    g_autoptr(GPtrArray) outlets = ct_outlets_new(planner->graph);
+    planner->firings = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    find_blocks(planner);
+    find_held(planner, outlets);
+}
