@@ -31,7 +31,8 @@ processor_seconds(void)
 
 /* ---- one thread's ---- */
 
-/* Multiply-adds on so many vectors at once hide how long one takes. */
+/* Multiply-adds on so many vectors at once hide how long one takes. They begin with different
+ * numbers, none of them the one at which they stay: equal chains are one to the compiler. */
 enum { N_CHAINS = 10, N_STEPS = 20000 };
 
 #define DEFINE_PEAK(name, target, vector_bytes)                                                    \
@@ -40,6 +41,8 @@ enum { N_CHAINS = 10, N_STEPS = 20000 };
     {                                                                                              \
         Vector_##name sums[N_CHAINS] = {0};                                                        \
         const Vector_##name factor = sums[0] + 0.999f, term = sums[0] + 1e-3f;                     \
+        for (guint k = 0; k < N_CHAINS; k++)                                                       \
+            sums[k] += 2 + (float)k;                                                               \
         for (guint i = 0; i < N_STEPS; i++) {                                                      \
             _Pragma("GCC unroll 16") for (guint k = 0; k < N_CHAINS; k++) sums[k] =                \
                 sums[k] * factor + term;                                                           \
