@@ -513,7 +513,7 @@ class Failures(DeviceTest):
         done = self.run_command("run", "g.yaml", text=SPECTRA, **libraries)
         self.check_failure(done, r"g.yaml:4:3: node 'x': no variant of 'fft' can run here \(cuda: "
                                  r"cuFFT cannot be used: .*/libcufft\.so\.14: file too short; "
-                                 r"install the CUDA toolkit, or of it libcufft\)")
+                                 r"install the CUDA toolkit, or of it libcufft; radix-cuda: .*\)")
         text = SPECTRA.replace("64, backend: cuda", "64")
         done = self.run_command("plan", "g.yaml", text=text, **libraries)
         self.check_good(done)

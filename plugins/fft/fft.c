@@ -288,6 +288,7 @@ CT_PLUGIN("fft", ((const CtStage *const[]){&fft, NULL}),
               &ct_fft_cpu_baseline,
               &ct_fir_fft_cpu_baseline,
               &ct_fft_cuda,
+              &ct_fft_radix_cuda,
               &ct_fft_reference,
               NULL,
           }));

@@ -17,6 +17,20 @@ static const char *const orders[][2] = {
     {"pol phase time station", "time pol station channel"},
 };
 
+/* What a device transforms without scratch: samples side by side on both sides, on one, on none. */
+static const char *const block_orders[][2] = {
+    {"time station pol phase", "time station pol channel"},
+    {"station time pol phase", "station time pol channel"},
+    {"time station pol phase", "time channel station pol"},
+    {"time station pol phase", "channel time station pol"},
+    {"station pol time phase", "channel station pol time"},
+    {"station pol time phase", "channel time station pol"},
+    {"time phase station pol", "time channel station pol"},
+    {"time phase station pol", "channel time station pol"},
+    {"time phase station pol", "time station pol channel"},
+    {"phase time station pol", "channel time station pol"},
+};
+
 static const char *const time_orders[][2] = {
     {"station pol time", "station pol time channel"},
     {"time station pol", "time channel station pol"},
@@ -134,7 +148,28 @@ test_lanes(void)
     check(CT_CF32, orders[0], 2000, FALSE, TRUE, TRUE, 2, 3, 2, 0, random);
 }
 
-/* Those of the device: every type, through scratch on both sides, on one, and scaled in place. */
+/* Powers of two that a device has a kernel of the plugin's own for: every length, each way of
+ * reading and writing, all tunings. */
+static void
+test_blocks(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(4);
+    const guint n_turns = is_sanitized(NULL) ? 1 : 3;
+
+    if (ct_devices(NULL, NULL) == 0) {
+        g_test_skip("there is no device");
+        return;
+    }
+    for (guint i = 0; i < n_turns * 11; i++) {
+        const guint bits = 2 + i % 11;
+        check(CT_CF32, block_orders[i % G_N_ELEMENTS(block_orders)], (gint64)1 << bits, FALSE,
+              i % 7 == 1, i % 3 == 1, 1 + g_rand_int_range(random, 0, bits > 8 ? 3 : 12),
+              1 + g_rand_int_range(random, 0, bits > 10 ? 5 : 19), 1 + i % 2, 0, random);
+    }
+}
+
+/* Those of the device: every type, through scratch on both sides, on one, and scaled in place; and
+ * every length of powers of two. */
 static void
 test_kernels(void)
 {
@@ -145,19 +180,24 @@ test_kernels(void)
         {orders[0], FALSE, FALSE}, {orders[0], TRUE, TRUE},  {orders[1], TRUE, FALSE},
         {orders[1], FALSE, TRUE},  {orders[3], FALSE, TRUE}, {orders[5], FALSE, FALSE},
     };
+    const guint n_types = G_N_ELEMENTS(types), n_cases = G_N_ELEMENTS(cases);
 
     if (!kernel_test_can())
         return;
-    for (guint i = 0; i < G_N_ELEMENTS(types) * G_N_ELEMENTS(cases); i++) {
-        const guint k = i % G_N_ELEMENTS(cases);
-        const CtType type = types[i / G_N_ELEMENTS(cases)];
+    for (guint i = 0; i < n_types * n_cases + 22; i++) {
+        const guint k = i % n_cases, power = i - MIN(i, n_types * n_cases);
+        const gboolean is_power = i >= n_types * n_cases;
+        const CtType type = is_power ? CT_CF32 : types[i / n_cases];
+        const char *const *order =
+            is_power ? block_orders[power % G_N_ELEMENTS(block_orders)] : cases[k].order;
         g_autofree char *parameters = NULL;
         g_autofree char *axes = NULL;
         if (!ct_type_info(type)->is_complex && (cases[k].inverse || cases[k].shift))
             continue;
-        describe(135, FALSE, cases[k].inverse, cases[k].shift, 100, 5, 2, &parameters, &axes);
+        describe(is_power ? 4 << power % 11 : 135, FALSE, cases[k].inverse, cases[k].shift, 100, 5,
+                 2, &parameters, &axes);
         VariantTest *test = variant_test_new("fft", parameters, type, axes);
-        kernel_test_compile(test, cases[k].order, 100);
+        kernel_test_compile(test, order, 100);
         variant_test_free(test);
     }
 }
@@ -208,6 +248,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/fft/variants", test_variants);
     g_test_add_func("/fft/lanes", test_lanes);
+    g_test_add_func("/fft/blocks", test_blocks);
     g_test_add_func("/fft/kernels", test_kernels);
     g_test_add_func("/fft/wisdom", test_wisdom);
     const int status = g_test_run();

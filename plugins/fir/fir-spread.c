@@ -162,17 +162,17 @@ ct_fir_spread_compile(FirSpread *spread, const char *name, const char *source, G
     ct_fir_define(defines, "AHEAD", spread->ahead);
     ct_fir_define(defines, "THREADS", threads);
     g_ptr_array_add(defines, NULL);
-    CtKernel *kernel =
-        ct_kernel_new(spread->device,
-                      &(CtKernelSpec){
-                          .name = name,
-                          .source = resource,
-                          .headers = (const char *const[]){RESOURCES "fir-axes.h",
-                                                           RESOURCES "fir-window.h", NULL},
-                          .defines = (const char *const *)defines->pdata,
-                          .shared_bytes = shared_bytes,
-                      },
-                      error);
+    CtKernel *kernel = ct_kernel_new(
+        spread->device,
+        &(CtKernelSpec){
+            .name = name,
+            .source = resource,
+            .headers = (const char *const[]){RESOURCES "fft-radix.h", RESOURCES "fir-axes.h",
+                                             RESOURCES "fir-window.h", NULL},
+            .defines = (const char *const *)defines->pdata,
+            .shared_bytes = shared_bytes,
+        },
+        error);
     if (kernel)
         spread->wave = (gdouble)ct_device_info(spread->device)->n_multiprocessors *
                        ct_kernel_occupancy(kernel, threads, shared_bytes);

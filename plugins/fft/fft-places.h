@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where transforms lie in a firing's blocks, as host and kernels see it. */
+#pragma once
+
+enum { FFT_PLACES_AXES = 8 };
+
+/* The axes of the batch, slowest first; strides in bytes. */
+typedef struct {
+    long long in[FFT_PLACES_AXES], out[FFT_PLACES_AXES];
+    long long step_in, step_out; /* from a sample of a transform to the next */
+    unsigned length[FFT_PLACES_AXES];
+    unsigned n_axes;
+    unsigned n_transforms, n_tiles;
+} FftPlaces;

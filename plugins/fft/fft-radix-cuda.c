@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transforms of powers of two on the device by a kernel of the plugin's own, which reads from one
+ * order of axes and writes to another. */
+#include "fft-places.h"
+#include "fft.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SOURCES "/cornerturn/plugins/fft/"
+
+/* Bits of the lengths that a block holds. */
+#define LEAST_BITS 2
+#define MOST_BITS  12
+
+/* Transforms that stand side by side where samples don't, and threads for them at most. */
+#define WIDE_TRANSFORMS 16
+#define MOST_THREADS    512
+#define WARP            32
+
+/* Threads that a multiprocessor shall hold at least: factors of a third pass take registers. */
+#define ENOUGH_THREADS 768
+#define FEWER_THREADS  512
+
+enum { THREADS, VALUES };
+static const CtTunable tunables[] = {
+    [THREADS] = {"threads", CT_VALUES(64, 128, 256, 512), 128, "of a block, at least"},
+    [VALUES] = {"values", CT_VALUES(8, 16), 16, "of a transform that a thread has"},
+    {NULL},
+};
+
+/* How a block works. */
+typedef struct {
+    guint bits, value_bits, n_passes;
+    guint threads, team_threads;
+    gboolean across[2]; /* in the input, in the output */
+} Way;
+
+typedef struct {
+    FftDesign design;
+    FftAxes axes;
+    Way way;
+    CtDevice *device;
+    CtKernel *kernel;
+    gpointer table; /* of the device, exp(−2πi m / P) */
+    gsize shared_bytes;
+    guint wave; /* blocks that the device holds at once */
+} Radix;
+
+static guint
+log2_of(gint64 n)
+{
+    return (guint)g_bit_nth_msf((gulong)n, -1);
+}
+
+static void
+choose_way(Way *way, gint64 length, const gint64 *tuning)
+{
+    way->bits = log2_of(length);
+    way->value_bits = MIN(log2_of(tuning[VALUES]), way->bits);
+    way->n_passes = MAX(2, (way->bits - 1) / way->value_bits + 1);
+    /* The last passes have the least radix: of them, a team has a whole transform. */
+    const guint apart = 1u << (way->bits - way->bits / way->n_passes);
+    const gboolean across = way->across[0] || way->across[1];
+    const guint wanted = across ? MIN(WIDE_TRANSFORMS * apart, MOST_THREADS) : apart;
+    way->threads = MAX((guint)tuning[THREADS], MAX(wanted, WARP));
+    way->team_threads = !across && apart <= WARP ? WARP : way->threads;
+}
+
+static gboolean
+compile(Radix *self, GError **error)
+{
+    const Way *way = &self->way;
+    const FftDesign *design = &self->design;
+    const gsize pitch =
+        (gsize)(design->length + design->length / 16) + (way->across[0] || way->across[1]);
+    g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
+    const struct {
+        const char *name;
+        guint value;
+    } numbers[] = {
+        {"N_BITS", way->bits},
+        {"N_PASSES", way->n_passes},
+        {"VALUE_BITS", way->value_bits},
+        {"THREADS", way->threads},
+        {"MIN_BLOCKS",
+         MAX(1, (way->n_passes == 2 ? ENOUGH_THREADS : FEWER_THREADS) / way->threads)},
+        {"TEAM_THREADS", way->team_threads},
+        {"ACROSS_IN", way->across[0]},
+        {"ACROSS_OUT", way->across[1]},
+        {"INVERSE", design->inverse},
+        {"SHIFT", design->shift},
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+        g_ptr_array_add(defines, g_strdup_printf("%s=%u", numbers[i].name, numbers[i].value));
+    g_ptr_array_add(defines, g_strdup_printf("N_CHANNELS=%" G_GINT64_FORMAT, design->length));
+    g_ptr_array_add(defines, g_strdup_printf("SCALE=(1.0/%" G_GINT64_FORMAT ")", design->length));
+    g_ptr_array_add(defines, NULL);
+    self->shared_bytes =
+        ((gsize)way->threads << way->value_bits >> way->bits) * pitch * 2 * sizeof(float);
+    const CtKernelSpec spec = {
+        .name = "fft_radix",
+        .source = SOURCES "fft-radix.cu",
+        .headers = (const char *const[]){SOURCES "fft-places.h", SOURCES "fft-radix.h", NULL},
+        .defines = (const char *const *)defines->pdata,
+        .shared_bytes = self->shared_bytes,
+    };
+    self->kernel = ct_kernel_new(self->device, &spec, error);
+    if (self->kernel == NULL)
+        return FALSE;
+    self->wave = ct_device_info(self->device)->n_multiprocessors *
+                 ct_kernel_occupancy(self->kernel, way->threads, self->shared_bytes);
+    return TRUE;
+}
+
+static gboolean
+send_table(Radix *self, GError **error)
+{
+    const gint64 n = self->design.length;
+    const gsize bytes = (gsize)n * 2 * sizeof(float);
+    g_autofree float *table = g_new(float, 2 * n);
+
+    for (gint64 m = 0; m < n; m++) {
+        table[2 * m] = (float)cos(2 * G_PI * (gdouble)m / (gdouble)n);
+        table[2 * m + 1] = (float)-sin(2 * G_PI * (gdouble)m / (gdouble)n);
+    }
+    self->table = ct_device_alloc(self->device, bytes, "a transform's factors", error);
+    return self->table && ct_device_upload(self->device, self->table, table, bytes, error);
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    const CtBinding *in = &prepare->inputs[0], *out = &prepare->outputs[0];
+    Radix *self = *state = g_new0(Radix, 1);
+    FftDesign *design = &self->design;
+
+    self->device = prepare->device;
+    if (!ct_fft_design_init(design, prepare->nodes[0].params, in->stream, error))
+        return FALSE;
+    ct_fft_axes_init(&self->axes, design, &in->layout, &out->layout);
+    const gint64 n_transforms = ct_stream_width(out->stream) / design->length * out->max_samples;
+    if (n_transforms > G_MAXINT32) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "wants at most %d transforms in a firing on the device, but is given "
+                    "%" G_GINT64_FORMAT,
+                    G_MAXINT32, n_transforms);
+        return FALSE;
+    }
+    self->way.across[0] = self->axes.transformed_in + 1 < in->layout.n_axes;
+    self->way.across[1] = self->axes.transformed_out + 1 < out->layout.n_axes;
+    choose_way(&self->way, design->length, prepare->tuning);
+    return send_table(self, error) && compile(self, error);
+}
+
+/* The axes of the batch with neighbours last, on the side that writes or reads across transforms;
+ * those that lie as one on both sides are one. */
+static void
+find_places(const Radix *self, const FftBatch *batch, FftPlaces *places)
+{
+    const gint64 *by = self->way.across[1] ? batch->out : batch->in;
+    guint order[CT_MAX_AXES];
+    guint n = 0;
+
+    for (guint a = 0; a < batch->n_axes; a++) {
+        if (batch->length[a] == 1)
+            continue;
+        guint at = n++;
+        for (; at > 0 && by[order[at - 1]] < by[a]; at--)
+            order[at] = order[at - 1];
+        order[at] = a;
+    }
+    *places = (FftPlaces){
+        .step_in = batch->step_in,
+        .step_out = batch->step_out,
+        .length = {1},
+        .n_axes = 1,
+        .n_transforms = (guint)batch->n_transforms,
+    };
+    for (guint i = 0, last = 0; i < n; i++) {
+        const guint a = order[i];
+        const gint64 length = batch->length[a];
+        if (i > 0 && places->in[last] == length * batch->in[a] &&
+            places->out[last] == length * batch->out[a]) {
+            places->length[last] *= (guint)length;
+        } else {
+            last = i > 0 ? last + 1 : 0;
+            places->length[last] = (guint)length;
+        }
+        places->in[last] = batch->in[a];
+        places->out[last] = batch->out[a];
+        places->n_axes = last + 1;
+    }
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, GError **error)
+{
+    const Radix *self = state;
+    const Way *way = &self->way;
+    const guint8 *in = work->inputs[0].data, *out = work->outputs[0].data;
+    const guint tile = way->threads << way->value_bits >> way->bits;
+    FftBatch batch;
+    FftPlaces places;
+
+    ct_fft_axes_apply(&self->axes, &work->inputs[0], &work->outputs[0], &batch);
+    if (batch.n_transforms == 0)
+        return TRUE;
+    find_places(self, &batch, &places);
+    places.n_tiles = (places.n_transforms - 1) / tile + 1;
+    gpointer arguments[] = {&in, &out, (gpointer)&self->table, &places};
+    const CtLaunch launch = {
+        {MIN(places.n_tiles, self->wave), 1, 1}, {way->threads, 1, 1}, self->shared_bytes};
+    return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
+}
+
+static void
+finish(gpointer state)
+{
+    Radix *self = state;
+
+    if (self == NULL)
+        return;
+    ct_kernel_free(self->kernel);
+    ct_device_free(self->device, self->table);
+    g_free(self);
+}
+
+static gboolean
+fits(const CtNode *nodes, char **reason)
+{
+    FftDesign design;
+
+    if (!ct_fft_design_init(&design, nodes[0].params, &nodes[0].inputs[0], NULL))
+        return FALSE;
+    const gint64 n = design.length;
+    const char *phase = ct_axis_name("phase"), *channel = ct_axis_name("channel");
+    const gboolean usual = (design.axis == phase && design.to == channel) ||
+                           (design.axis == channel && design.to == phase);
+
+    if (!usual)
+        *reason = g_strdup("it takes phases to channels, or back, alone");
+    else if ((n & (n - 1)) != 0 || n < 1 << LEAST_BITS || n > 1 << MOST_BITS)
+        *reason = g_strdup_printf("it wants a power of two from %d to %d samples, but is given "
+                                  "%" G_GINT64_FORMAT,
+                                  1 << LEAST_BITS, 1 << MOST_BITS, n);
+    return *reason == NULL;
+}
+
+/* Another block than by the defaults, in some layout. */
+static gboolean
+differs(const CtNode *nodes, const gint64 *tuning)
+{
+    const gint64 defaults[] = {tunables[THREADS].fallback, tunables[VALUES].fallback};
+    FftDesign design;
+    Way way = {0}, usual = {0};
+
+    if (!ct_fft_design_init(&design, nodes[0].params, &nodes[0].inputs[0], NULL))
+        return FALSE;
+    choose_way(&way, design.length, tuning);
+    choose_way(&usual, design.length, defaults);
+    return way.threads != usual.threads || way.value_bits != usual.value_bits;
+}
+
+/* Between orders, transforms are read or written in pieces of as many as stand side by side. */
+#define ROWS(a, b)                                                                                 \
+    {"cf32[time ... " a "] -> cf32[time ... " b "]", 0.66},                                        \
+        {"cf32[... " a "] -> cf32[... " b "]", 0.66},                                              \
+        {"cf32[time ... " a "] -> cf32[time " b " ...]", 0.33},                                    \
+        {"cf32[time ... " a "] -> cf32[" b " time ...]", 0.33},                                    \
+        {"cf32[... " a "] -> cf32[" b " ...]", 0.33},                                              \
+        {"cf32[... time " a "] -> cf32[" b " time ...]", 0.33},                                    \
+        {"cf32[time " a " ...] -> cf32[time " b " ...]", 0.33},                                    \
+        {"cf32[time " a " ...] -> cf32[" b " time ...]", 0.33},                                    \
+        {"cf32[time " a " ...] -> cf32[time ... " b "]", 0.33},                                    \
+    {                                                                                              \
+        "cf32[" a " ...] -> cf32[" b " ...]", 0.33                                                 \
+    }
+
+const CtVariant ct_fft_radix_cuda = {
+    .name = "radix-cuda",
+    .backend = CT_CUDA,
+    .covers = (const char *const[]){"fft", NULL},
+    .rows = (const CtRow[]){ROWS("phase", "channel"), ROWS("channel", "phase"), {NULL, 0}},
+    .tunables = tunables,
+    .differs = differs,
+    .fits = fits,
+    .prepare = prepare,
+    .work = work,
+    .finish = finish,
+};

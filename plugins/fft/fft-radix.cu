@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transforms of powers of two that a block of threads can hold: every value is read once and
+ * written once, and changes hands through shared memory in between.
+ *
+ * A team of threads takes TEAM_TRANSFORMS transforms, each thread N_VALUES values in each pass
+ * (fft-radix.h). Where samples lie side by side, so do the threads that read or write them; where
+ * transforms do, threads stand across: neighbours have the same sample of different transforms.
+ *
+ * Constants of the compilation beside those of fft-radix.h: VALUE_BITS, log2 N_VALUES; THREADS of a
+ * block, of which a multiprocessor shall hold MIN_BLOCKS, and TEAM_THREADS of a team; ACROSS_IN,
+ * ACROSS_OUT; INVERSE, with which parts change places on both sides, since swap(F(swap(x))) is the
+ * inverse transform of x but for the factor SCALE; SHIFT, whether channel 0 stands in the middle.
+ */
+#include "fft-places.h"
+#include "fft-radix.h"
+
+#define N_VALUES        (1 << VALUE_BITS)
+#define TEAM_TRANSFORMS (TEAM_THREADS * N_VALUES / N_CHANNELS)
+#define TILE            (THREADS * N_VALUES / N_CHANNELS)
+/* Values of a transform in shared memory: one is left free behind every 16, so that neighbours that
+ * write far apart do so to different banks; one more, so that transforms begin at different ones.
+ */
+#define PITCH (N_CHANNELS + N_CHANNELS / 16 + (ACROSS_IN || ACROSS_OUT))
+
+static_assert(TEAM_THREADS * (1 << radix_bits(N_PASSES - 1)) >= N_CHANNELS,
+              "a team has a whole transform in each pass");
+
+/* Waits for the threads of the team. */
+__device__ inline void
+wait()
+{
+    if constexpr (TEAM_THREADS <= 32)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+/* Which values a thread has in a pass: first + i·apart of `transform`, of the one `rows` behind it,
+ * and so on. */
+template <int pass> struct Share {
+    static constexpr int radix = 1 << radix_bits(pass), apart = N_CHANNELS / radix;
+    static constexpr int rows = TEAM_THREADS / apart;
+    static constexpr bool across = (pass == 0 && ACROSS_IN) || (pass == N_PASSES - 1 && ACROSS_OUT);
+    int first, transform;
+
+    __device__
+    Share(int thread)
+        : first(across ? thread / rows : thread % apart),
+          transform(across ? thread % rows : thread / apart)
+    {
+    }
+
+    /* That of value i of the thread, and where it stands in it. */
+    __device__ int
+    transform_of(int i) const
+    {
+        return transform + i / radix * rows;
+    }
+
+    __device__ int
+    place_of(int i) const
+    {
+        return first + i % radix * apart;
+    }
+};
+
+/* Passes from `pass` on; values of the first have been read, those of the last are to be written.
+ */
+template <int pass> struct Passes {
+    typedef Factors<pass> Own;
+    static constexpr int radix = Own::radix, span = Own::span;
+    Own factors;
+    Passes<pass + 1> next;
+
+    __device__ void
+    init(const ct_cf32 *table, int thread)
+    {
+        if (pass > 0)
+            factors.init(table, Share<pass>(thread).first);
+        next.init(table, thread);
+    }
+
+    __device__ void
+    run(ct_cf32 (&v)[N_VALUES], ct_cf32 *memory, int thread) const
+    {
+        const Share<pass> share(thread);
+
+        if (pass > 0)
+#pragma unroll
+            for (int i = 0; i < N_VALUES; i++) {
+                const int at = share.place_of(i);
+                v[i] = memory[share.transform_of(i) * PITCH + at + at / 16];
+            }
+#pragma unroll
+        for (int i = 0; i < N_VALUES; i += radix)
+            factors.transform(v + i);
+        if constexpr (pass + 1 < N_PASSES) {
+            wait();
+#pragma unroll
+            for (int i = 0; i < N_VALUES; i++) {
+                const int at =
+                    share.first % span + i % radix * span + share.first / span * span * radix;
+                memory[share.transform_of(i) * PITCH + at + at / 16] =
+                    v[i / radix * radix + Own::place(i % radix)];
+            }
+            wait();
+            next.run(v, memory, thread);
+        }
+    }
+};
+
+template <> struct Passes<N_PASSES> {
+    __device__ void
+    init(const ct_cf32 *, int)
+    {
+    }
+};
+
+__device__ inline int64
+offset(const FftPlaces &places, const long long *apart, uint32 transform)
+{
+    int64 sum = 0;
+
+    for (uint32 axis = places.n_axes; axis-- > 1; transform /= places.length[axis])
+        sum += transform % places.length[axis] * apart[axis];
+    return sum + transform * apart[0];
+}
+
+/* Value i of a thread where half of the spectrum comes first. */
+template <int radix>
+__device__ constexpr int
+shifted(int i)
+{
+    return i / radix * radix + (i + radix / 2) % radix;
+}
+
+__device__ inline void
+read(ct_cf32 (&v)[N_VALUES], const uint8 *in, const FftPlaces &places, uint32 tile, int thread)
+{
+    typedef Share<0> Own;
+    const Own share(thread);
+    const int64 step = ACROSS_IN ? places.step_in : (int64)sizeof(ct_cf32);
+
+#pragma unroll
+    for (int b = 0; b < N_VALUES; b += Own::radix) {
+        const uint32 transform = tile + share.transform_of(b);
+        const bool is_there = transform < places.n_transforms;
+        const uint8 *from = in + share.first * step;
+        if (is_there)
+            from += offset(places, places.in, transform);
+#pragma unroll
+        for (int i = 0; i < Own::radix; i++, from += Own::apart * step) {
+            ct_cf32 x = {0, 0};
+            if (is_there)
+                x = *(const ct_cf32 *)from;
+            v[SHIFT && INVERSE ? shifted<Own::radix>(b + i) : b + i] =
+                INVERSE ? ct_cf32{x.im, x.re} : x;
+        }
+    }
+}
+
+__device__ inline void
+write(const ct_cf32 (&v)[N_VALUES], uint8 *out, const FftPlaces &places, uint32 tile, int thread)
+{
+    typedef Share<N_PASSES - 1> Own;
+    const Own share(thread);
+    const int64 step = ACROSS_OUT ? places.step_out : (int64)sizeof(ct_cf32);
+
+#pragma unroll
+    for (int b = 0; b < N_VALUES; b += Own::radix) {
+        const uint32 transform = tile + share.transform_of(b);
+        if (transform >= places.n_transforms)
+            continue;
+        uint8 *to = out + offset(places, places.out, transform) + share.first * step;
+#pragma unroll
+        for (int i = 0; i < Own::radix; i++, to += Own::apart * step) {
+            const int value = SHIFT && !INVERSE ? shifted<Own::radix>(i) : i;
+            const ct_cf32 x = v[b + Factors<N_PASSES - 1>::place(value)];
+            *(ct_cf32 *)to = INVERSE ? ct_cf32{x.im * (float)(SCALE), x.re * (float)(SCALE)} : x;
+        }
+    }
+}
+
+/* `table`: exp(−2πi m / P), m < P. */
+extern "C" __global__ void
+__launch_bounds__(THREADS, MIN_BLOCKS)
+    fft_radix(const uint8 *__restrict__ in, uint8 *__restrict__ out,
+              const ct_cf32 *__restrict__ table, FftPlaces places)
+{
+    extern __shared__ ct_cf32 values[]; /* [team] [transform] [PITCH] */
+    const int team = threadIdx.x / TEAM_THREADS, thread = threadIdx.x % TEAM_THREADS;
+    ct_cf32 *memory = values + team * (TEAM_TRANSFORMS * PITCH);
+    Passes<0> passes;
+
+    passes.init(table, thread);
+    for (uint32 tile = blockIdx.x; tile < places.n_tiles; tile += gridDim.x) {
+        const uint32 first = tile * TILE + team * TEAM_TRANSFORMS;
+        ct_cf32 v[N_VALUES];
+        read(v, in, places, first, thread);
+        passes.run(v, memory, thread);
+        write(v, out, places, first, thread);
+    }
+}
