@@ -5,7 +5,9 @@
  *
  * orders: transposes between all orders of four axes. cells: the correlator over its tunables.
  * crossings: a common layout against an inserted transpose, and where that runs. plans: one graph
- * on machines that are made up, in several shapes. */
+ * on machines that are made up, in several shapes. transforms: filters and transforms by
+ * themselves.
+ */
 #include "choices.h"
 
 #include <stdio.h>
@@ -21,10 +23,9 @@ static const struct {
     guint n_rounds;
     gdouble seconds;
 } groups[] = {
-    {"orders", orders_measure, 1, 5, 0.05},
-    {"cells", cells_measure, 1, 3, 0.03},
-    {"crossings", crossings_measure, 0, 5, 0.2},
-    {"plans", plans_measure, 0, 1, 0},
+    {"orders", orders_measure, 1, 5, 0.05},         {"cells", cells_measure, 1, 3, 0.03},
+    {"crossings", crossings_measure, 0, 5, 0.2},    {"plans", plans_measure, 0, 1, 0},
+    {"transforms", transforms_measure, 1, 5, 0.02},
 };
 
 static gboolean

@@ -79,5 +79,6 @@ gdouble choices_share(const GArray *seconds, const GArray *rates);
 gboolean orders_measure(Choices *choices);
 gboolean cells_measure(Choices *choices);
 gboolean crossings_measure(Choices *choices);
+gboolean transforms_measure(Choices *choices);
 /* Of no machine: `device` and workers are not looked at. */
 gboolean plans_measure(Choices *choices);

@@ -273,18 +273,22 @@ print(const Bench *bench, const Case *one, const Figures *figures, gdouble bytes
     fflush(stdout);
 }
 
-/* Of one variant or, where it is NULL, as the planner would have it. */
+/* By these variants or, where they are NULL, as the planner would have it. */
 static void
-check_bank(Bench *bench, const char *variant, guint n_channels, guint n_taps, gdouble floor)
+check_bank(Bench *bench, const char *filter, const char *transform, guint n_channels, guint n_taps,
+           gdouble floor)
 {
-    g_autofree char *by = variant ? g_strdup_printf(", variant: %s", variant) : g_strdup("");
-    g_autofree char *name = g_strdup_printf("PFB ci8 %u channels, %u taps%s%s", n_channels, n_taps,
-                                            variant ? ", " : "", variant ? variant : "");
+    g_autofree char *by = filter ? g_strdup_printf(", variant: %s", filter) : g_strdup("");
+    g_autofree char *then = filter ? g_strdup_printf(", variant: %s", transform) : g_strdup("");
+    const gboolean two = filter && !g_str_equal(filter, transform);
+    g_autofree char *name = g_strdup_printf("PFB ci8 %u channels, %u taps%s%s%s%s", n_channels,
+                                            n_taps, filter ? ", " : "", filter ? filter : "",
+                                            two ? " and " : "", two ? transform : "");
     g_autofree char *stages =
         g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u%s }\n"
                         "  spectra: { stage: fft, from: filter%s }\n"
                         "  sink: { stage: discard, from: spectra }\n",
-                        n_channels, n_taps, by, by);
+                        n_channels, n_taps, by, then);
     const Case one = {
         .name = name,
         .stages = stages,
@@ -748,12 +752,15 @@ main(int argc, char **argv)
            "%.1f and %.1f; beside them copy has %.2f of its speed, FMA %.2f)\n",
            ct_device_info(device)->name, c->fma * 1e-12, c->copy * 1e-9, c->to * 1e-9,
            c->from * 1e-9, c->both[0] * 1e-9, c->both[1] * 1e-9, c->copying, c->fma_left);
-    check_bank(&bench, NULL, 256, 8, 115);
-    check_bank(&bench, "cuda", 256, 8, 0);
-    check_bank(&bench, "fused-cuda", 64, 8, 0);
-    check_bank(&bench, "fused-cuda", 256, 8, 0);
-    check_bank(&bench, "fused-cuda", 256, 16, 0);
-    check_bank(&bench, "fused-cuda", 1024, 8, 0);
+    check_bank(&bench, NULL, NULL, 256, 8, 115);
+    check_bank(&bench, "cuda", "cuda", 256, 8, 0);
+    check_bank(&bench, "cuda", "radix-cuda", 64, 8, 0);
+    check_bank(&bench, "cuda", "radix-cuda", 256, 8, 115);
+    check_bank(&bench, "cuda", "radix-cuda", 1024, 8, 0);
+    check_bank(&bench, "fused-cuda", "fused-cuda", 64, 8, 0);
+    check_bank(&bench, "fused-cuda", "fused-cuda", 256, 8, 0);
+    check_bank(&bench, "fused-cuda", "fused-cuda", 256, 16, 0);
+    check_bank(&bench, "fused-cuda", "fused-cuda", 1024, 8, 0);
     check_filters(&bench);
     check_correlator(&bench, FALSE, FALSE, 28);
     check_correlator(&bench, TRUE, FALSE, 40);
