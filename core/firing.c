@@ -269,7 +269,8 @@ left_of_duration(const CtRunNode *node, const CtRing *ring)
     const gdouble rate = ct_stream_sample_rate(stream);
     if (node->options->duration <= 0 || rate <= 0)
         return G_MAXINT64;
-    return MAX((gint64)(node->options->duration * rate + 0.5) - ring->written, 0);
+    const gdouble samples = node->options->duration * rate + 0.5;
+    return samples < 0x1p62 ? MAX((gint64)samples - ring->written, 0) : G_MAXINT64;
 }
 
 static gboolean
@@ -334,6 +335,16 @@ ct_firing_gather(CtRunNode *node, GError **error)
 
 /* ---- deciding, without the lock ---- */
 
+/* Whether work has anywhere to go: not in a node between others that nobody reads. */
+static gboolean
+is_wanted(const CtRunNode *node)
+{
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring)
+            return TRUE;
+    return node->n_outputs == 0 || ct_firing_is_source(node);
+}
+
 /* Places the outputs and lets the node say what it consumes and produces. */
 static gboolean
 advance(CtRunNode *node, GError **error)
@@ -360,7 +371,7 @@ advance(CtRunNode *node, GError **error)
                        (gsize)departure->room);
     }
     node->advance.ended = FALSE;
-    if (node->plan->variant->advance)
+    if (node->plan->variant->advance && is_wanted(node))
         return node->plan->variant->advance(node->state, &node->advance, error);
     return ct_advance_default(&node->advance, error);
 }
@@ -508,7 +519,7 @@ ct_firing_decide(CtRunNode *node, GError **error)
             if (node->outputs[o].ring &&
                 left_of_duration(node, node->outputs[o].ring) <= node->departures[o].produced)
                 node->is_last = TRUE;
-    node->n_items = any ? count_items(node) : 0;
+    node->n_items = any && is_wanted(node) ? count_items(node) : 0;
     node->work.ended = node->is_last;
     /* Two ranges a worker even out what one of them is late by. */
     const gint64 ranges = node->n_workers == 1 ? 1 : 2 * (gint64)node->n_workers;

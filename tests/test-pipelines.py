@@ -264,5 +264,36 @@ class Backends(PipelineTest):
             self.assertNear(results[1], results[0], 1e-5, name)
 
 
+class Unread(graphs.GraphTest):
+    """A node that nobody reads makes nothing, and the graph runs to its end."""
+    SKY = {"stage": "generate", "sample_rate": 1e6, "samples": 5000, "n_stations": 2, "n_pols": 2,
+           "block": {"time": 512}}
+
+    def test_every_stage(self):
+        for parameters in [{"stage": "fir", "n_channels": 4, "n_taps": 4},
+                           {"stage": "fft", "axis": "station"},
+                           {"stage": "correlate", "integration": 16},
+                           {"stage": "power", "stokes": "IQUV"},
+                           {"stage": "integrate", "length": 4},
+                           {"stage": "quantise", "type": "ci8", "scale": 1},
+                           {"stage": "convert", "type": "cf64"},
+                           {"stage": "transpose", "layout": "[station time pol]"},
+                           {"stage": "copy"},
+                           {"stage": "stack", "from": ["sky", "sky"], "axis": "station"}]:
+            for backend in ("cpu", "reference"):
+                with self.subTest(f"{parameters['stage']} on {backend}"):
+                    done = self.run_graph({"sky": self.SKY, "x": {"from": "sky", **parameters}},
+                                          "--backend", backend, "--poison")
+                    samples = {node["name"]: node["samples"] for node in done["nodes"]}
+                    self.assertEqual(samples, {"sky": 5000, "x": 0})
+
+
+class Duration(graphs.GraphTest):
+    def test_longer_than_can_be_counted(self):
+        done = self.run_graph({"sky": Unread.SKY, "out": {"stage": "discard", "from": "sky"}},
+                              "--duration", "1e300 s")
+        self.assertEqual(done["nodes"][0]["samples"], 5000)
+
+
 if __name__ == "__main__":
     tap.main()
