@@ -107,6 +107,15 @@ is_name_character(char c)
     return g_ascii_islower(c) || g_ascii_isdigit(c) || c == '_';
 }
 
+gboolean
+ct_layout_is_axis_name(const char *text)
+{
+    gsize length = 0;
+    while (is_name_character(text[length]))
+        length++;
+    return length > 0 && text[length + (text[length] == '\'')] == '\0';
+}
+
 /* type { "|" type } */
 static gboolean
 parse_types(Parser *parser, GError **error)

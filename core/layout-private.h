@@ -4,6 +4,8 @@
 
 #include <cornerturn/layout.h>
 
+/* Whether the text can name an axis. */
+gboolean ct_layout_is_axis_name(const char *text);
 /* Parses text[begin … end); the error shows the whole of `text`. */
 gboolean ct_layout_parse_part(CtLayout *layout, const char *text, gsize begin, gsize end,
                               GError **error);

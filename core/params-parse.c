@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters of a node, as written, checked against the stage's table. */
+#include "layout-private.h"
 #include "params-private.h"
 #include "suggest.h"
 
@@ -14,7 +15,7 @@ typedef struct {
 static void
 clear_cell(CtParamKind kind, Cell *cell)
 {
-    if (kind == CT_PARAM_STRING || kind == CT_PARAM_PATH)
+    if (kind == CT_PARAM_STRING || kind == CT_PARAM_PATH || kind == CT_PARAM_AXIS)
         g_free(cell->text);
     else if (kind == CT_PARAM_LAYOUT)
         g_free(cell->layout);
@@ -69,6 +70,7 @@ ct_param_describe(const CtParam *param)
         [CT_PARAM_PATH] = "a path",
         [CT_PARAM_TYPE] = "a type such as ci8",
         [CT_PARAM_LAYOUT] = "a layout such as \"ci8[time station pol]\"",
+        [CT_PARAM_AXIS] = "an axis name (a-z 0-9 _ and a final ')",
     };
     if (choices)
         g_string_append_printf(text, "one of %s", choices);
@@ -121,12 +123,10 @@ refuse(const Asker *asker, const CtValue *value, const char *const *names, gsize
         single.flags &= ~(CT_PARAM_LIST | CT_PARAM_TABLE);
     g_autofree char *wanted = ct_param_describe(&single);
     g_autofree char *given = ct_value_describe(value);
-    const char *meant =
-        n > 0 && value->kind == CT_VALUE_SCALAR ? ct_suggest_name(value->text, names, n) : NULL;
-    if (meant)
-        return blame(asker, &value->place, error, "wants %s, but is given %s; did you mean '%s'?",
-                     wanted, given, meant);
-    return blame(asker, &value->place, error, "wants %s, but is given %s", wanted, given);
+    g_autofree char *remark = value->kind == CT_VALUE_SCALAR
+                                  ? ct_suggest_remark(value->text, names, n, NULL)
+                                  : g_strdup("");
+    return blame(asker, &value->place, error, "wants %s, but is given %s%s", wanted, given, remark);
 }
 
 static gboolean
@@ -195,7 +195,9 @@ read_type(const Asker *asker, const CtValue *value, Cell *cell, GError **error)
 static gboolean
 read_text(const Asker *asker, const CtValue *value, Cell *cell, GError **error)
 {
-    if (asker->param->kind == CT_PARAM_PATH && *value->text == '\0')
+    const CtParamKind kind = asker->param->kind;
+    if ((kind == CT_PARAM_PATH && *value->text == '\0') ||
+        (kind == CT_PARAM_AXIS && !ct_layout_is_axis_name(value->text)))
         return refuse(asker, value, NULL, 0, error);
     cell->text = g_strdup(value->text);
     return TRUE;
@@ -239,7 +241,7 @@ static const Reader readers[] = {
     [CT_PARAM_QUANTITY] = read_number, [CT_PARAM_BOOL] = read_bool,
     [CT_PARAM_CHOICE] = read_choice,   [CT_PARAM_STRING] = read_text,
     [CT_PARAM_PATH] = read_text,       [CT_PARAM_TYPE] = read_type,
-    [CT_PARAM_LAYOUT] = read_layout,
+    [CT_PARAM_LAYOUT] = read_layout,   [CT_PARAM_AXIS] = read_text,
 };
 
 static gboolean
@@ -326,19 +328,16 @@ refuse_unknown(const char *node, const CtStage *stage, const CtValue *key, GErro
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (guint i = 0; stage->params[i].name; i++)
         g_ptr_array_add(names, (gpointer)stage->params[i].name);
-    g_ptr_array_add(names, NULL);
-    g_autofree char *list = g_strjoinv(", ", (char **)names->pdata);
-    g_ptr_array_remove_index(names, names->len - 1);
+    const guint n_own = names->len;
     for (guint i = 0; i < G_N_ELEMENTS(common); i++)
         g_ptr_array_add(names, (gpointer)common[i]);
-    const char *meant = ct_suggest_name(key->text, (const char *const *)names->pdata, names->len);
-    if (meant)
-        return ct_place_error(&key->place, CT_ERROR_PARAMETER, error,
-                              "node '%s': stage '%s' has no parameter '%s'; did you mean '%s'?",
-                              node, stage->name, key->text, meant);
+    const gboolean is_near =
+        ct_suggest_name(key->text, (const char *const *)names->pdata, names->len) != NULL;
+    g_autofree char *remark = ct_suggest_remark(key->text, (const char *const *)names->pdata,
+                                                is_near ? names->len : n_own, "it has");
     return ct_place_error(&key->place, CT_ERROR_PARAMETER, error,
-                          "node '%s': stage '%s' has no parameter '%s'; it has %s", node,
-                          stage->name, key->text, *list ? list : "none");
+                          "node '%s': stage '%s' has no parameter '%s'%s", node, stage->name,
+                          key->text, remark);
 }
 
 static const CtParam *

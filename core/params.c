@@ -6,7 +6,7 @@
 #define KIND(name)     (1u << CT_PARAM_##name)
 #define CELL(entry, i) (&g_array_index((entry)->cells, Cell, i))
 #define NUMBER_KINDS   (KIND(REAL) | KIND(QUANTITY))
-#define STRING_KINDS   (KIND(STRING) | KIND(PATH))
+#define STRING_KINDS   (KIND(STRING) | KIND(PATH) | KIND(AXIS))
 
 /* Asking for what the stage's own table has not is a programming mistake. */
 static const Entry *

@@ -10,10 +10,10 @@ static const char *const directions[] = {"forward", "inverse", NULL};
 
 static const CtParam params[] = {
     {.name = "axis",
-     .kind = CT_PARAM_STRING,
+     .kind = CT_PARAM_AXIS,
      .help = "axis to transform; left out: phase (channel for the inverse)"},
     {.name = "to",
-     .kind = CT_PARAM_STRING,
+     .kind = CT_PARAM_AXIS,
      .help = "axis to make of it; left out: channel (phase for the inverse)"},
     {.name = "direction",
      .kind = CT_PARAM_CHOICE,

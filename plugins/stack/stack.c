@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const CtParam stack_params[] = {
-    {"axis", CT_PARAM_STRING, CT_PARAM_REQUIRED,
+    {"axis", CT_PARAM_AXIS, CT_PARAM_REQUIRED,
      .help = "along which the inputs are joined in their order: one that they have, or a new one"},
     {NULL},
 };

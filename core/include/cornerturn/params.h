@@ -13,9 +13,10 @@ typedef enum {
     CT_PARAM_BOOL,     /* true, false */
     CT_PARAM_CHOICE,   /* one of `choices` */
     CT_PARAM_STRING,
-    CT_PARAM_PATH,  /* a file's, relative to the working directory */
-    CT_PARAM_TYPE,  /* ci8 */
-    CT_PARAM_LAYOUT /* ci8[time station pol] */
+    CT_PARAM_PATH,   /* a file's, relative to the working directory */
+    CT_PARAM_TYPE,   /* ci8 */
+    CT_PARAM_LAYOUT, /* ci8[time station pol] */
+    CT_PARAM_AXIS    /* the name of one, channel */
 } CtParamKind;
 
 typedef enum {
@@ -61,7 +62,7 @@ CT_EXPORT void ct_params_rational(const CtParams *params, const char *name, gint
 CT_EXPORT gboolean ct_params_bool(const CtParams *params, const char *name);
 /* Index in the row's `choices`. */
 CT_EXPORT guint ct_params_choice(const CtParams *params, const char *name);
-/* Of a string or path, owned by `params`; NULL where there is none. */
+/* Of a string, path or axis, owned by `params`; NULL where there is none. */
 CT_EXPORT const char *ct_params_string(const CtParams *params, const char *name);
 CT_EXPORT const char *ct_params_string_at(const CtParams *params, const char *name, guint i);
 CT_EXPORT CtType ct_params_type(const CtParams *params, const char *name);
