@@ -368,7 +368,7 @@ read_header(const char *path, int fd, CtNpyHeader *header, GError **error)
 gboolean
 ct_npy_open(const char *path, CtNpyHeader *header, int *fd, GError **error)
 {
-    const int opened = g_open(path, O_RDONLY | O_CLOEXEC, 0);
+    const int opened = g_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (opened < 0)
         return fail_with_errno(error, path, "can't be opened");
     if (!read_header(path, opened, header, error)) {

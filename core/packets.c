@@ -25,7 +25,7 @@ fail_with_errno(GError **error, const char *path, const char *what)
 int
 ct_file_open(const char *path, GError **error)
 {
-    const int fd = g_open(path, O_RDONLY | O_CLOEXEC, 0);
+    const int fd = g_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0) {
         fail_with_errno(error, path, "can't be opened");
         return -1;

@@ -16,6 +16,7 @@ file_array_clear(FileArray *array)
         close(array->fd);
     array->fd = -1;
 }
+
 static gboolean
 check_layout(const CtParams *given, const CtLayout *layout, GError **error)
 {
@@ -55,14 +56,18 @@ open_npy(FileArray *array, const CtParams *given, CtType *type, gint64 *shape, G
     const guint n_axes = array->layout.n_axes;
     if (*type == CT_TYPE_NONE)
         *type = file_npy_type(&header);
+    if (ct_params_has(given, "shape"))
+        return ct_params_error(given, "shape", error,
+                               "is for raw arrays, but %s is an .npy file, which says its own",
+                               array->path);
     if (*type == CT_TYPE_NONE || (array->layout.types && !(array->layout.types & 1u << *type)))
         return ct_params_error(given, "layout", error,
-                               "wants a type of '%c%u', which the elements of %s are", header.kind,
-                               header.item_bytes, array->path);
+                               "wants the type of %s, whose elements are '%c%u'", array->path,
+                               header.kind, header.item_bytes);
     const gboolean has_parts = file_npy_element(*type, &wanted);
     if (header.kind != wanted.kind || header.item_bytes != wanted.item_bytes)
         return ct_params_error(given, "layout", error,
-                               "%s is elements of '%c%u', but %s is given '%c%u'",
+                               "%s wants elements of '%c%u', but %s has '%c%u'",
                                ct_type_info(*type)->name, wanted.kind, wanted.item_bytes,
                                array->path, header.kind, header.item_bytes);
     if (header.n_axes != n_axes + has_parts)
@@ -257,6 +262,13 @@ file_array_open(FileArray *array, const CtParams *given, CtStream *stream, GErro
     for (guint a = stream->n_axes; a-- > 0;)
         if (ct_layout_axis(&array->layout, stream->axes[a].name) < 0)
             ct_stream_remove_axis(stream, stream->axes[a].name);
+    for (guint a = 0; a < layout->n_axes; a++)
+        if (shape[a] < 1 && strcmp(layout->axes[a].name, "time") != 0) {
+            g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                        "%s: wants at least one element along %s, but is given none", array->path,
+                        layout->axes[a].name);
+            return FALSE;
+        }
     for (guint a = 0; a < layout->n_axes; a++) {
         const gint known = ct_stream_axis(stream, layout->axes[a].name);
         if (known >= 0 && stream->axes[known].length == shape[a])
