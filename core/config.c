@@ -167,7 +167,7 @@ ct_config_backend_parse(CtConfigBackend *backend, const char *text, GError **err
         return TRUE;
     }
     g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
-                "'backend' wants auto, reference, cpu, cuda or cuda:N, but is given '%s'", text);
+                "wants auto, reference, cpu, cuda or cuda:N, but is given '%s'", text);
     return FALSE;
 }
 
@@ -180,9 +180,12 @@ read_backend(const CtValue *value, const char *node, CtConfigBackend *backend, G
         return FALSE;
     g_autoptr(GError) cause = NULL;
     if (!ct_config_backend_parse(backend, text, &cause))
-        return blame(&value->place, node, error, "%s", cause->message);
+        return blame(&value->place, node, error, "'backend' %s", cause->message);
     return TRUE;
 }
+
+/* So many samples that no sum of them overflows. */
+#define LARGEST_BLOCK (G_GINT64_CONSTANT(1) << 40)
 
 /* `block: { time: 65536 }` */
 static gboolean
@@ -200,10 +203,13 @@ read_block(const CtValue *value, const char *node, gint64 *block, GError **error
                          "'block' wants the key 'time' alone, but is given '%s'", key->text);
         CtQuantity samples;
         if (item->kind != CT_VALUE_SCALAR || !ct_quantity_parse(&samples, item->text, NULL, NULL) ||
-            samples.denominator != 1 || samples.numerator < 1) {
+            samples.denominator != 1 || samples.numerator < 1 ||
+            samples.numerator > LARGEST_BLOCK) {
             g_autofree char *given = ct_value_describe(item);
             return blame(&item->place, node, error,
-                         "'block' wants a number of samples, 1 or more, but is given %s", given);
+                         "'block' wants a number of samples, 1 to %" G_GINT64_FORMAT
+                         ", but is given %s",
+                         LARGEST_BLOCK, given);
         }
         *block = samples.numerator;
     }
@@ -342,12 +348,9 @@ read_top(CtConfig *config, const CtValue *top, GError **error)
         else if (g_str_equal(key->text, "stages"))
             ok = read_stages(config, item, error);
         else {
-            const char *meant = ct_suggest_name(key->text, top_keys, G_N_ELEMENTS(top_keys));
-            if (meant)
-                return blame(&key->place, NULL, error, "there is no key '%s'; did you mean '%s'?",
-                             key->text, meant);
-            return blame(&key->place, NULL, error,
-                         "there is no key '%s'; a graph has backend, block and stages", key->text);
+            g_autofree char *remark =
+                ct_suggest_remark(key->text, top_keys, G_N_ELEMENTS(top_keys), "a graph has");
+            return blame(&key->place, NULL, error, "there is no key '%s'%s", key->text, remark);
         }
         if (!ok)
             return FALSE;
@@ -374,11 +377,9 @@ find_node(const CtValue *top, const char *override, const char *name, GError **e
     g_autofree const char **names = g_new(const char *, stages->keys->len);
     for (guint i = 0; i < stages->keys->len; i++)
         names[i] = ((const CtValue *)stages->keys->pdata[i])->text;
-    const char *meant = ct_suggest_name(name, names, stages->keys->len);
-    if (meant && !node)
-        blame(&place, NULL, error, "there is no node '%s'; did you mean '%s'?", name, meant);
-    else
-        blame(&place, NULL, error, "there is no node '%s'", name);
+    g_autofree char *remark =
+        ct_suggest_remark(name, names, node ? 0 : stages->keys->len, node ? NULL : "there is");
+    blame(&place, NULL, error, "there is no node '%s'%s", name, remark);
     return NULL;
 }
 

@@ -95,28 +95,13 @@ ct_graph_node_free(CtGraphNode *node)
     g_free(node);
 }
 
-/* Appends " (did you mean 'x'?)" where a name is near, and the list of names otherwise. */
-static char *
-hint_names(const char *given, GPtrArray *names)
-{
-    const char *near = ct_suggest_name(given, (const char *const *)names->pdata, names->len);
-    if (near)
-        return g_strdup_printf(" (did you mean '%s'?)", near);
-    g_autoptr(GString) list = g_string_new(NULL);
-    for (guint i = 0; i < names->len && i < 12; i++)
-        g_string_append_printf(list, "%s%s", i ? ", " : "", (char *)names->pdata[i]);
-    if (names->len > 12)
-        g_string_append(list, ", …");
-    return names->len ? g_strdup_printf(" (there is %s)", list->str) : g_strdup("");
-}
-
 static char *
 hint_ports(const char *given, const CtPort *ports)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (guint i = 0; i < count_ports(ports); i++)
         g_ptr_array_add(names, (gpointer)ports[i].name);
-    return hint_names(given, names);
+    return ct_suggest_remark(given, (const char *const *)names->pdata, names->len, "it has");
 }
 
 /* Index of port `name`, −1 where there is none. */
@@ -248,9 +233,10 @@ find_output(CtGraphFrom *from, const CtGraphNode *node, const CtConfigLink *link
         if (other != node)
             g_ptr_array_add(names, other->config->name);
     }
-    g_autofree char *hint = hint_names(link->node, names);
+    g_autofree char *hint =
+        ct_suggest_remark(link->node, (const char *const *)names->pdata, names->len, "there is");
     return ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
-                          "`from` wants a node of this graph, but is given '%s'%s", link->node,
+                          "'from' wants a node of this graph, but is given '%s'%s", link->node,
                           hint);
 }
 

@@ -34,10 +34,10 @@ check_names(const CtPlanner *planner, GHashTable *table, const char *option, GEr
     while (g_hash_table_iter_next(&iter, &key, NULL)) {
         if (g_ptr_array_find_with_equal_func(names, key, g_str_equal, NULL))
             continue;
-        const char *near = ct_suggest_name(key, (const char *const *)names->pdata, names->len);
-        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s %s=…: the graph has no node '%s'%s%s%s",
-                    option, (char *)key, (char *)key, near ? " (did you mean '" : "",
-                    near ? near : "", near ? "'?)" : "");
+        g_autofree char *remark =
+            ct_suggest_remark(key, (const char *const *)names->pdata, names->len, "it has");
+        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s %s=…: the graph has no node '%s'%s",
+                    option, (char *)key, (char *)key, remark);
         return FALSE;
     }
     return TRUE;
@@ -184,7 +184,7 @@ check_nodes(const CtPlanner *planner, GError **error)
     return TRUE;
 }
 
-/* ---- tunings that are asked for ---- */
+/* ---- variants and tunings that are asked for ---- */
 
 /* "NAME" or "NAME:tile=4,…" as graph and options ask for it, NULL: nothing. */
 static const char *
@@ -212,44 +212,49 @@ apply_tuning(const CtVariant *variant, const char *wanted, gint64 tuning[CT_MAX_
     return !colon || ct_tuning_parse(variant, colon + 1, tuning, error);
 }
 
-/* Whether a variant of the name that is asked for, alone or over several stages, takes the tuning.
- * *is_known: there is such a variant; otherwise what is wrong is for others to say. */
+/* Whether a variant of the name that is asked for, alone or over several stages, takes the tuning
+ * that is asked for, if any. */
 static gboolean
-find_tunable_variant(const CtPlanner *planner, const char *stage, const char *wanted,
-                     gboolean *is_known, GError **error)
+check_wanted(const CtPlanner *planner, const char *stage, const char *wanted, GError **error)
 {
     const GPtrArray *stages = ct_registry_stages(planner->registry);
     g_autoptr(GError) cause = NULL;
-    *is_known = FALSE;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (guint i = 0; i < stages->len; i++) {
         const CtStage *first = g_ptr_array_index(stages, i);
         const GPtrArray *variants = ct_registry_variants(planner->registry, first->name);
         for (guint v = 0; v < variants->len; v++) {
             const CtVariant *variant = g_ptr_array_index(variants, v);
             gint64 tuning[CT_MAX_TUNABLES] = {0};
-            if (!g_strv_contains(variant->covers, stage) || !is_named(variant, wanted))
+            if (!g_strv_contains(variant->covers, stage))
                 continue;
-            *is_known = TRUE;
-            if (apply_tuning(variant, wanted, tuning, cause ? NULL : &cause))
+            if (!g_ptr_array_find_with_equal_func(names, variant->name, g_str_equal, NULL))
+                g_ptr_array_add(names, (gpointer)variant->name);
+            if (is_named(variant, wanted) &&
+                apply_tuning(variant, wanted, tuning, cause ? NULL : &cause))
                 return TRUE;
         }
     }
-    if (cause)
+    if (cause) {
         g_propagate_error(error, g_steal_pointer(&cause));
+        return FALSE;
+    }
+    g_autofree char *name = g_strndup(wanted, strcspn(wanted, ":"));
+    g_autofree char *remark =
+        ct_suggest_remark(name, (const char *const *)names->pdata, names->len, "it has");
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "stage '%s' has no variant '%s'%s", stage, name,
+                remark);
     return FALSE;
 }
 
 static gboolean
-check_tunings(const CtPlanner *planner, GError **error)
+check_variants(const CtPlanner *planner, GError **error)
 {
     for (guint i = 0; i < planner->graph->nodes->len; i++) {
         const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
         const char *wanted = wanted_variant(planner, node);
         g_autoptr(GError) cause = NULL;
-        gboolean is_known;
-        if (!wanted || !strchr(wanted, ':') ||
-            find_tunable_variant(planner, node->node.stage->name, wanted, &is_known, &cause) ||
-            !is_known)
+        if (!wanted || check_wanted(planner, node->node.stage->name, wanted, &cause))
             continue;
         if (wanted == node->config->variant)
             return ct_graph_error(node, &node->config->variant_place, CT_ERROR_CONFIG, error, "%s",
@@ -293,7 +298,7 @@ ct_planner_check_options(const CtPlanner *planner, GError **error)
             return FALSE;
         }
     }
-    return check_tunings(planner, error) && check_common(planner, error) &&
+    return check_variants(planner, error) && check_common(planner, error) &&
            check_nodes(planner, error);
 }
 

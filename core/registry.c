@@ -340,9 +340,8 @@ ct_registry_stage(const CtRegistry *registry, const char *name, GError **error)
     g_autofree const char **names = g_new(const char *, n + 1);
     for (guint i = 0; i < n; i++)
         names[i] = ((const CtStage *)registry->stages->pdata[i])->name;
-    const char *meant = ct_suggest_name(name, names, n);
-    if (meant)
-        g_string_append_printf(message, "; did you mean '%s'?", meant);
+    g_autofree char *remark = ct_suggest_remark(name, names, n, NULL);
+    g_string_append(message, remark);
     if (registry->n_plugins == 0) {
         g_ptr_array_add(registry->folders, NULL);
         g_autofree char *folders = g_strjoinv(", ", (char **)registry->folders->pdata);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { LONGEST = 63 };
+enum { LONGEST = 63, MOST_LISTED = 32 };
 
 /* Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`; both at most LONGEST
  * long. Rows of the usual table: `row[j]` edits from a[0..i) to b[0..j). */
@@ -48,4 +48,20 @@ ct_suggest_name(const char *given, const char *const *names, size_t n)
         }
     }
     return nearest;
+}
+
+char *
+ct_suggest_remark(const char *given, const char *const *names, size_t n, const char *lists)
+{
+    const char *meant = ct_suggest_name(given, names, n);
+    if (meant)
+        return g_strdup_printf("; did you mean '%s'?", meant);
+    GString *text = g_string_new(NULL);
+    if (lists)
+        g_string_append_printf(text, "; %s %s", lists, n == 0 ? "none" : "");
+    for (size_t i = 0; lists && i < MIN(n, MOST_LISTED); i++)
+        g_string_append_printf(text, "%s%s", i ? ", " : "", names[i]);
+    if (lists && n > MOST_LISTED)
+        g_string_append(text, ", …");
+    return g_string_free(text, FALSE);
 }

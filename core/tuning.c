@@ -73,14 +73,9 @@ find_tunable(const CtVariant *variant, const char *name, guint *index, GError **
             return TRUE;
         }
     }
-    const char *meant = ct_suggest_name(name, names, n);
-    if (meant)
-        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
-                    "variant '%s' has no tunable '%s'; did you mean '%s'?", variant->name, name,
-                    meant);
-    else
-        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "variant '%s' has no tunable '%s'",
-                    variant->name, name);
+    g_autofree char *remark = ct_suggest_remark(name, names, n, "it has");
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "variant '%s' has no tunable '%s'%s",
+                variant->name, name, remark);
     return FALSE;
 }
 

@@ -120,7 +120,7 @@ static const struct {
     {"stages: [a]",
      "g:1:9: 'stages' wants a mapping from names to stages, but is given a list of 1"},
     {"stage: {}", "g:1:1: there is no key 'stage'; did you mean 'stages'?"},
-    {"pipeline: {}", "g:1:1: there is no key 'pipeline'; a graph has backend, block and stages"},
+    {"pipeline: {}", "g:1:1: there is no key 'pipeline'; a graph has backend, block, stages"},
     {"backend: gpu", "g:1:10: 'backend' wants auto, reference, cpu, cuda or cuda:N, but is given "
                      "'gpu'"},
     {"backend: cuda:x", "g:1:10: 'backend' wants auto, reference, cpu, cuda or cuda:N, but is "
@@ -130,7 +130,7 @@ static const struct {
     {"block: 5", "g:1:8: 'block' wants { time: N }, but is given '5'"},
     {"block: { channel: 5 }", "g:1:10: 'block' wants the key 'time' alone, but is given 'channel'"},
     {"block: { time: 0.5 }",
-     "g:1:16: 'block' wants a number of samples, 1 or more, but is given '0.5'"},
+     "g:1:16: 'block' wants a number of samples, 1 to 1099511627776, but is given '0.5'"},
     {"stages: { a: x }", "g:1:14: node 'a': wants { stage: NAME, … }, but is given 'x'"},
     {"stages: { a.b: { stage: x } }",
      "g:1:11: a node's name wants letters, digits, _ and -, but is given 'a.b'"},
@@ -169,7 +169,7 @@ test_wrong_override(void)
         {".a=1", "--set .a=1: wants node.parameter=value"},
         {"filtre.n_taps=4",
          "--set filtre.n_taps=4: there is no node 'filtre'; did you mean 'filter'?"},
-        {"x.n_taps=4", "--set x.n_taps=4: there is no node 'x'"},
+        {"x.n_taps=4", "--set x.n_taps=4: there is no node 'x'; there is sky, filter, beams, both"},
         {"filter.from=[", "--set filter.from=[: not YAML: while parsing a flow node, did not "
                           "find expected node content"},
         {"filter.from=7.",

@@ -227,28 +227,28 @@ static const Mistake mistakes[] = {
     {"unknown-node", CT_ERROR_CONFIG,
      "  sky: {stage: test.source}\n"
      "  a: {stage: test.sink, from: skye}\n",
-     "g.yaml:3:31: node 'a': `from` wants a node of this graph, but is given 'skye' (did you mean "
-     "'sky'?)"},
+     "g.yaml:3:31: node 'a': 'from' wants a node of this graph, but is given 'skye'; did you mean "
+     "'sky'?"},
     {"unknown-node-listed", CT_ERROR_CONFIG,
      "  sky: {stage: test.source}\n"
      "  a: {stage: test.sink, from: quasar}\n",
-     "g.yaml:3:31: node 'a': `from` wants a node of this graph, but is given 'quasar' (there is "
-     "sky)"},
+     "g.yaml:3:31: node 'a': 'from' wants a node of this graph, but is given 'quasar'; there is "
+     "sky"},
     {"unknown-output", CT_ERROR_CONFIG,
      "  s: {stage: test.source}\n"
      "  w: {stage: test.weights, from: s}\n"
      "  t: {stage: test.two, from: [s, w]}\n"
      "  a: {stage: test.sink, from: t.count}\n",
-     "g.yaml:5:31: node 'a': node 't' ('test.two') has no output port 'count' (did you mean "
-     "'counts'?)"},
+     "g.yaml:5:31: node 'a': node 't' ('test.two') has no output port 'count'; did you mean "
+     "'counts'?"},
     {"unknown-input", CT_ERROR_CONFIG,
      "  s: {stage: test.source}\n"
      "  t: {stage: test.two, from: {in: s, weight: s}}\n",
-     "g.yaml:3:*: node 't': 'test.two' has no input port 'weight' (did you mean 'weights'?)"},
+     "g.yaml:3:*: node 't': 'test.two' has no input port 'weight'; did you mean 'weights'?"},
     {"unknown-input-of-many", CT_ERROR_CONFIG,
      "  s: {stage: test.source}\n"
      "  t: {stage: test.many, from: {inn: s}}\n",
-     "g.yaml:3:*: node 't': 'test.many' has no input port 'inn' (did you mean 'in'?)"},
+     "g.yaml:3:*: node 't': 'test.many' has no input port 'inn'; did you mean 'in'?"},
     {"too-many-inputs", CT_ERROR_CONFIG,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.sink, from: [s, s]}\n",

@@ -461,7 +461,7 @@ static const Mistake mistakes[] = {
     {"no-tunables", CT_ERROR_CONFIG, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s, variant: 'cpu:tile=2'}\n",
-     NULL, NULL, NULL, "g.yaml:3:43: node 'a': variant 'cpu' has no tunable 'tile'"},
+     NULL, NULL, NULL, "g.yaml:3:43: node 'a': variant 'cpu' has no tunable 'tile'; it has none"},
     {"tunable-value", CT_ERROR_CONFIG, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.picky, from: s, variant: cpu:tile=3}\n",
@@ -473,12 +473,11 @@ static const Mistake mistakes[] = {
      "variant", "a", "cpu:threads=many",
      "--variant a=cpu:threads=many: 'threads' of variant 'cpu' wants 64 or 128, but is given "
      "'many'"},
-    {"tuning-of-no-variant", CT_ERROR_LAYOUT, NULL,
+    {"tuning-of-no-variant", CT_ERROR_CONFIG, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.picky, from: s}\n",
      "variant", "a", "fast:threads=64",
-     "g.yaml:3:3: node 'a': no variant of 'test.picky' can run here (cpu: 'fast:threads=64' is "
-     "asked for)"},
+     "--variant a=fast:threads=64: stage 'test.picky' has no variant 'fast'; it has cpu"},
     {"no-device", CT_ERROR_DEVICE, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s, backend: cuda}\n",
@@ -515,12 +514,12 @@ static const Mistake mistakes[] = {
      NULL, NULL, NULL,
      "g.yaml:3:3: node 'a': no variant of 'test.any' can run here (cpu: backend 'cuda' is asked "
      "for)"},
-    {"unknown-variant", CT_ERROR_LAYOUT, NULL,
+    {"unknown-variant", CT_ERROR_CONFIG, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.float, from: s, variant: fast}\n",
      NULL, NULL, NULL,
-     "g.yaml:3:3: node 'a': no variant of 'test.float' can run here (cpu: 'fast' is asked for; "
-     "cuda: 'fast' is asked for)"},
+     "g.yaml:3:44: node 'a': stage 'test.float' has no variant 'fast'; it has cpu, cuda, "
+     "fused-cuda"},
     {"does-not-fit", CT_ERROR_LAYOUT, NULL,
      "  s: {stage: test.source, type: ci8}\n"
      "  a: {stage: test.picky, from: s}\n",
@@ -538,9 +537,9 @@ static const Mistake mistakes[] = {
      "cf32?time channel station pol? by 's', and no transpose or conversion that is installed "
      "leads there"},
     {"unknown-node", CT_ERROR_CONFIG, NULL, "  sky: {stage: test.source}\n", "backend", "skye",
-     "cpu", "--backend skye=…: the graph has no node 'skye' (did you mean 'sky'?)"},
+     "cpu", "--backend skye=…: the graph has no node 'skye'; did you mean 'sky'?"},
     {"unknown-node-of-variant", CT_ERROR_CONFIG, NULL, "  sky: {stage: test.source}\n", "variant",
-     "b", "cpu", "--variant b=…: the graph has no node 'b'"},
+     "b", "cpu", "--variant b=…: the graph has no node 'b'; it has *"},
     {"unknown-backend", CT_ERROR_CONFIG, NULL, "  s: {stage: test.source}\n", "backend", "s", "gpu",
      "--backend s=gpu: *"},
     {"memory", CT_ERROR_MEMORY, NULL,

@@ -52,7 +52,7 @@ test_mistakes(void)
     check_mistake("tile=8,", "a tuning wants NAME=VALUE,…, but is given 'tile=8,'");
     check_mistake("tile=", "'tile' of variant 'cpu' wants 2, 4 or 8, but is given ''");
     check_mistake("tile=8,alone=7", "'alone' of variant 'cpu' wants -7, but is given '7'");
-    check_mistake("width=8", "variant 'cpu' has no tunable 'width'");
+    check_mistake("width=8", "variant 'cpu' has no tunable 'width'; it has tile, lanes, alone");
     check_mistake("lane=1", "variant 'cpu' has no tunable 'lane'; did you mean 'lanes'?");
 }
 
