@@ -195,6 +195,11 @@ run(int argc, char **argv, GError **error)
                     "several");
         return FALSE;
     }
+    if (given.measures_roofs && given.stages) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "wants one of --measure-roofs and --stage, but is given both");
+        return FALSE;
+    }
     g_autofree char *path = ct_store_path(given.costs);
     if (!path) {
         g_set_error(error, CT_ERROR, CT_ERROR_IO,

@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* A number that nobody gives. */
+#define LEFT_OUT G_MININT
+
 typedef struct {
     char **set;
     char **backends;
@@ -68,35 +71,50 @@ apply_variants(CtPipeline *pipeline, char **variants, GError **error)
 }
 
 static gboolean
-read_duration(const char *text, double *seconds, GError **error)
+check_count(const char *option, int given, int most, GError **error)
 {
-    CtQuantity quantity;
-    if (!ct_quantity_parse(&quantity, text, "s", error)) {
-        g_prefix_error(error, "--duration: ");
-        return FALSE;
-    }
-    *seconds = quantity.value;
-    if (*seconds > 0)
+    if (given == LEFT_OUT || (given >= 1 && given <= most))
         return TRUE;
     g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                "--duration wants more than nothing, but is given '%s'", text);
+                "%s wants 1 to %d, but is given %d", option, most, given);
     return FALSE;
+}
+
+/* A quantity of `unit` within bounds, of which `bounds` tells. */
+static gboolean
+read_quantity(const char *option, const char *text, const char *unit, gdouble most,
+              const char *bounds, gdouble *value, GError **error)
+{
+    CtQuantity quantity;
+    g_autoptr(GError) cause = NULL;
+    if (ct_quantity_parse(&quantity, text, unit, &cause) && quantity.value > 0 &&
+        quantity.value <= most) {
+        *value = quantity.value;
+        return TRUE;
+    }
+    if (cause)
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s %s", option,
+                    cause->message);
+    else
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "%s wants %s, but is given '%s'", option, bounds, text);
+    return FALSE;
+}
+
+gboolean
+ct_graph_read_time(const char *option, const char *text, gdouble *seconds, GError **error)
+{
+    return read_quantity(option, text, "s", G_MAXDOUBLE, "more than nothing", seconds, error);
 }
 
 static gboolean
 apply_cache(CtPipeline *pipeline, const char *text, GError **error)
 {
-    CtQuantity quantity;
-    if (!ct_quantity_parse(&quantity, text, "B", error)) {
-        g_prefix_error(error, "--cache: ");
+    gdouble bytes;
+    if (!read_quantity("--cache", text, "B", 1e15, "more than nothing, and at most 1000 TB", &bytes,
+                       error))
         return FALSE;
-    }
-    if (quantity.value < 1 || quantity.value > 1e15) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--cache wants 1 byte to 1 PB, but is given '%s'", text);
-        return FALSE;
-    }
-    ct_pipeline_set_cache(pipeline, (gsize)quantity.value);
+    ct_pipeline_set_cache(pipeline, (gsize)MAX(bytes, 1));
     return TRUE;
 }
 
@@ -104,7 +122,7 @@ CtPipeline *
 ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
                       const GOptionEntry *further, int argc, char **argv, GError **error)
 {
-    g_auto(Given) given = {0};
+    g_auto(Given) given = {.workers = LEFT_OUT, .in_flight = LEFT_OUT};
     const GOptionEntry common[] = {
         {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.set,
          "Set a parameter of a node in place of the file's", "NODE.PARAMETER=VALUE"},
@@ -140,24 +158,24 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
     if (!ct_command_parse(command, (const GOptionEntry *)(gpointer)entries->data, &argc, &argv, 1,
                           1, error))
         return NULL;
-    if (given.workers < 0 || given.workers > 4096) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--workers wants 1 to 4096, but is given %d", given.workers);
+    if (!check_count("--workers", given.workers, 4096, error) ||
+        !check_count("--in-flight", given.in_flight, CT_PIPELINE_MAX_IN_FLIGHT, error))
         return NULL;
-    }
-    if (given.in_flight < 0 || given.in_flight > CT_PIPELINE_MAX_IN_FLIGHT) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--in-flight wants 1 to %d, but is given %d", CT_PIPELINE_MAX_IN_FLIGHT,
-                    given.in_flight);
-        return NULL;
-    }
     if (given.costs && given.no_tuning) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "wants one of --costs and --no-tuning, but is given both");
         return NULL;
     }
+    /* One that tune will make. */
+    const gboolean makes = g_str_equal(command->name, "tune");
+    if (given.costs && !makes && !g_str_equal(given.costs, "off") &&
+        !g_file_test(given.costs, G_FILE_TEST_EXISTS)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO, "--costs: there is no file %s", given.costs);
+        return NULL;
+    }
     options->file = argv[1];
-    if (given.duration && !read_duration(given.duration, &options->duration, error))
+    if (given.duration &&
+        !ct_graph_read_time("--duration", given.duration, &options->duration, error))
         return NULL;
 
     g_autoptr(CtPipeline) pipeline = ct_pipeline_load(options->file, error);
@@ -171,9 +189,9 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
     if (!apply_backends(pipeline, given.backends, error) ||
         !apply_variants(pipeline, given.variants, error))
         return NULL;
-    ct_pipeline_set_workers(pipeline, (guint)given.workers);
+    ct_pipeline_set_workers(pipeline, (guint)MAX(given.workers, 0));
     ct_pipeline_set_default_layouts(pipeline, given.default_layouts);
-    ct_pipeline_set_in_flight(pipeline, (guint)given.in_flight);
+    ct_pipeline_set_in_flight(pipeline, (guint)MAX(given.in_flight, 0));
     ct_pipeline_set_costs(pipeline, given.no_tuning ? "off" : given.costs);
     ct_pipeline_set_duration(pipeline, options->duration);
     return g_steal_pointer(&pipeline);

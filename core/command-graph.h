@@ -8,7 +8,7 @@
 
 typedef struct {
     const char *file;
-    double duration; /* seconds of stream; 0: as long as the sources last */
+    gdouble duration; /* seconds of stream; 0: as long as the sources last */
 } CtGraphOptions;
 
 /* Parses the options of `command`, `further` ones (NULL: none) among them, and loads and sets up
@@ -16,6 +16,9 @@ typedef struct {
 CtPipeline *ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
                                   const GOptionEntry *further, int argc, char **argv,
                                   GError **error);
+
+/* A time of more than nothing, in seconds, that `option` is given as `text`. */
+gboolean ct_graph_read_time(const char *option, const char *text, gdouble *seconds, GError **error);
 
 /* What the plan has to say that did not keep it from being made, on standard error. */
 void ct_graph_print_warning(const CtCommand *command, const CtPipeline *pipeline);

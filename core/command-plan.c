@@ -6,11 +6,14 @@
 /* So many samples that no sum of them and a window can overflow. */
 static const gint64 most_missing = G_GINT64_CONSTANT(1) << 48;
 
+/* A number that nobody gives. */
+#define LEFT_OUT G_MININT64
+
 static gboolean
 run(int argc, char **argv, GError **error)
 {
     gboolean dot = FALSE, json = FALSE, capacity = FALSE, explain = FALSE;
-    gint64 missing = 1;
+    gint64 missing = LEFT_OUT;
     const GOptionEntry entries[] = {
         {"dot", 0, 0, G_OPTION_ARG_NONE, &dot, "As a drawing for Graphviz", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &json, "As JSON", NULL},
@@ -30,7 +33,11 @@ run(int argc, char **argv, GError **error)
     const struct {
         const char *name;
         gboolean is_given;
-    } forms[] = {{"dot", dot}, {"explain", explain}, {"capacity", capacity}, {"json", dot && json}};
+    } forms[] = {{"dot", dot},
+                 {"explain", explain},
+                 {"capacity", capacity},
+                 {"json", dot && json},
+                 {"missing", missing != LEFT_OUT}};
     const char *first = NULL;
     for (guint f = 0; f < G_N_ELEMENTS(forms); f++) {
         if (first && forms[f].is_given) {
@@ -40,14 +47,14 @@ run(int argc, char **argv, GError **error)
         }
         first = forms[f].is_given ? forms[f].name : first;
     }
-    if (missing < 1 || missing > most_missing) {
+    if (missing != LEFT_OUT && (missing < 1 || missing > most_missing)) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "--missing wants 1 to %" G_GINT64_FORMAT " samples, but is given "
                     "%" G_GINT64_FORMAT,
                     most_missing, missing);
         return FALSE;
     }
-    ct_pipeline_set_missing(pipeline, missing);
+    ct_pipeline_set_missing(pipeline, missing == LEFT_OUT ? 1 : missing);
     const char *const formats[][2] = {
         {dot ? "dot" : "text", "json"},
         {"explain", "explain-json"},

@@ -2,6 +2,8 @@
 /* `cornerturn run`: runs a graph, shows how it goes, and sums up. */
 #include "command-graph.h"
 #include "command.h"
+#include "endpoints.h"
+#include "pipeline-private.h"
 
 #include <unistd.h>
 
@@ -69,6 +71,10 @@ run(int argc, char **argv, GError **error)
     }
     const char *format = stats ? stats : quiet ? "none" : "text";
     ct_pipeline_set_poison(pipeline, poison);
+    if (!ct_pipeline_check(pipeline, error) ||
+        !ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error) ||
+        !ct_endpoints_check_taken(ct_pipeline_graph(pipeline), error))
+        return FALSE;
     ct_command_catch_signals();
     if (!ct_pipeline_start(pipeline, error))
         return FALSE;

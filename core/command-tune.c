@@ -2,8 +2,8 @@
 /* `cornerturn tune`: measures what decides a graph's plan, and shows what that gains. */
 #include "command-graph.h"
 #include "command.h"
+#include "endpoints.h"
 #include "pipeline-private.h"
-#include "quantity.h"
 #include "tune-exhaust.h"
 #include "tune.h"
 
@@ -76,22 +76,6 @@ show(const CtTuneProgress *progress, gpointer data)
 
 /* ---- the command ---- */
 
-static gboolean
-read_budget(const char *text, gdouble *seconds, GError **error)
-{
-    CtQuantity quantity;
-    if (!ct_quantity_parse(&quantity, text, "s", error)) {
-        g_prefix_error(error, "--budget: ");
-        return FALSE;
-    }
-    *seconds = quantity.value;
-    if (*seconds > 0)
-        return TRUE;
-    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                "--budget wants more than nothing, but is given '%s'", text);
-    return FALSE;
-}
-
 static void
 print_report(const CtTuneReport *report)
 {
@@ -156,8 +140,10 @@ run(int argc, char **argv, GError **error)
     g_autoptr(CtPipeline) pipeline =
         ct_graph_options_load(&options, &ct_command_tune, entries, argc, argv, error);
     gdouble seconds = 0;
-    if (!pipeline || (budget && !read_budget(budget, &seconds, error)) ||
-        !ct_pipeline_check(pipeline, error))
+    if (!pipeline || (budget && !ct_graph_read_time("--budget", budget, &seconds, error)) ||
+        !ct_pipeline_check(pipeline, error) ||
+        ((!is_alone || is_exhaustive) &&
+         !ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error)))
         return FALSE;
     Shown shown = {.is_terminal = isatty(STDERR_FILENO), .is_quiet = is_quiet};
     const CtTuneOptions tuning = {

@@ -14,7 +14,7 @@ static const CtParam input_params[] = {
      .maximum = 1e9,
      .help = "length of each axis of the layout; -1 for time"},
     {.name = "loses",
-     .kind = CT_PARAM_STRING,
+     .kind = CT_PARAM_AXIS,
      .flags = CT_PARAM_LIST,
      .help = "axes along which samples are invalid separately"},
     {.name = "sample_rate",
@@ -184,3 +184,31 @@ const CtPlugin ct_endpoints = {
     .variants = (const CtVariant *const[]){&input_variant, &output_variant, &input_device,
                                            &output_device, NULL},
 };
+
+/* ---- without a program ---- */
+
+static gboolean
+check_none(const CtGraph *graph, const CtStage *stage, const char *wants, GError **error)
+{
+    for (guint i = 0; i < graph->nodes->len; i++) {
+        const CtGraphNode *node = graph->nodes->pdata[i];
+        if (node->node.stage == stage)
+            return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
+                                  "wants %s, but is given none "
+                                  "here",
+                                  wants);
+    }
+    return TRUE;
+}
+
+gboolean
+ct_endpoints_check_fed(const CtGraph *graph, GError **error)
+{
+    return check_none(graph, &input, "blocks of a program", error);
+}
+
+gboolean
+ct_endpoints_check_taken(const CtGraph *graph, GError **error)
+{
+    return check_none(graph, &output, "a program that takes its blocks", error);
+}

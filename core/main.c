@@ -3,7 +3,9 @@
 #include "command.h"
 #include "suggest.h"
 
+#include <cornerturn/stage.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { EXIT_USAGE = 2 };
@@ -22,13 +24,9 @@ find_command(const char *name, GError **error)
         if (g_str_equal(name, names[i]))
             return commands[i];
     }
-    const char *meant = ct_suggest_name(name, names, G_N_ELEMENTS(names));
-    if (meant)
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "there is no command '%s'; did you mean '%s'?", name, meant);
-    else
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "there is no command '%s'",
-                    name);
+    g_autofree char *remark = ct_suggest_remark(name, names, G_N_ELEMENTS(names), NULL);
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "there is no command '%s'%s", name,
+                remark);
     return NULL;
 }
 
@@ -78,6 +76,16 @@ report(const CtCommand *command, const GError *error)
     return EXIT_USAGE;
 }
 
+/* What was printed must have arrived: on a full disk it has not. */
+static gboolean
+flush_output(GError **error)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "standard output: cannot be written");
+    return FALSE;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -94,7 +102,7 @@ main(int argc, char **argv)
     }
     g_autoptr(GError) error = NULL;
     const CtCommand *command = find_command(argv[1], &error);
-    if (!command || !command->run(argc - 1, argv + 1, &error))
+    if (!command || !command->run(argc - 1, argv + 1, &error) || !flush_output(&error))
         return report(command, error);
     return EXIT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include "pipeline-private.h"
 #include "scheduler.h"
 #include "stats.h"
+#include "suggest.h"
 #include "verify.h"
 
 #include <cornerturn/pipeline.h>
@@ -120,9 +121,16 @@ static const CtConfigStage *
 find_entry(const CtPipeline *pipeline, const char *node, GError **error)
 {
     const CtConfigStage *entry = ct_config_find(pipeline->config, node);
-    if (!entry)
-        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no node '%s'", pipeline->name, node);
-    return entry;
+    if (entry)
+        return entry;
+    const GPtrArray *stages = pipeline->config->stages;
+    g_autofree const char **names = g_new(const char *, stages->len + 1);
+    for (guint i = 0; i < stages->len; i++)
+        names[i] = ((const CtConfigStage *)stages->pdata[i])->name;
+    g_autofree char *remark = ct_suggest_remark(node, names, stages->len, "it has");
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no node '%s'%s", pipeline->name, node,
+                remark);
+    return NULL;
 }
 
 gboolean
@@ -281,7 +289,11 @@ ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, 
                    GError **error)
 {
     CtConfigBackend backend;
-    if (!ct_config_backend_parse(&backend, against, error) || !ct_pipeline_plan(pipeline, error))
+    if (!ct_config_backend_parse(&backend, against, error)) {
+        g_prefix_error(error, "against: ");
+        return NULL;
+    }
+    if (!ct_pipeline_plan(pipeline, error))
         return NULL;
     const CtVerifyOptions options = {
         .graph = pipeline->graph,

@@ -170,7 +170,7 @@ read_line(const char *text, const char *name, guint number, const CtStoreFilter 
     const Line line = {values, name, number};
     if (values->kind != CT_VALUE_MAPPING) {
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                    "%s wants a measurement or a roof, {\"stages\": …} or {\"machine\": …, "
+                    "%s: wants a measurement or a roof, {\"stages\": …} or {\"machine\": …, "
                     "\"roof\": …}",
                     place);
         return FALSE;

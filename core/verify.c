@@ -2,6 +2,7 @@
 /* Two ways of running a graph compared: what is run, and how far apart they may be. */
 #include "verify.h"
 
+#include "endpoints.h"
 #include "verify-private.h"
 
 #include <math.h>
@@ -170,11 +171,10 @@ add_rows(GPtrArray *rows, const CtVerifyTwins *twins, const CtVerifyOptions *opt
 static gboolean
 check_ends(const CtVerifyOptions *options, GError **error)
 {
+    if (!ct_endpoints_check_fed(options->graph, error))
+        return FALSE;
     for (guint i = 0; i < options->graph->nodes->len; i++) {
         const CtGraphNode *node = options->graph->nodes->pdata[i];
-        if (strcmp(node->node.stage->name, "input") == 0)
-            return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
-                                  "wants blocks of a program, but is given none here");
         gboolean flows = FALSE;
         for (guint k = 0; k < node->node.n_inputs; k++)
             flows |= ct_node_input_flows(&node->node, k);

@@ -82,7 +82,19 @@ class Command(unittest.TestCase):
         self.check_usage("--variant wants NODE=NAME, but is given 'x'", "plan", "--variant=x", graph)
         self.check_usage("--stats wants text, json or none, but is given 'xml'",
                          "run", "--stats=xml", graph)
+        self.check_usage("--workers wants 1 to 4096, but is given 0", "plan", "--workers=0", graph)
+        self.check_usage("--in-flight wants 1 to 16, but is given 0", "run", "--in-flight=0", graph)
         self.check_usage("--duration wants more than nothing", "run", "--duration=-5s", graph)
+        self.check_usage("--duration wants a time such as '5 us', but is given '5 Hz'",
+                         "run", "--duration=5 Hz", graph)
+        self.check_usage("--budget wants more than nothing, but is given '0'",
+                         "tune", "--budget=0", graph)
+        self.check_usage("--cache wants more than nothing, and at most 1000 TB, but is given "
+                         "'1e16'", "plan", "--cache=1e16", graph)
+        self.check_usage("wants one of --capacity and --missing, but is given both",
+                         "plan", "--capacity", "--missing=3", graph)
+        self.check_usage("wants one of --measure-roofs and --stage, but is given both",
+                         "costs", "--measure-roofs", "--stage=fir")
 
     def test_nothing_at_all(self):
         result = run()

@@ -82,7 +82,11 @@ TEXTS = {
         "1:10: 'backend' wants auto, reference, cpu, cuda or cuda:N, but is given 'gpu'"),
     "a block": (
         "block: { time: few }\n" + SKY,
-        "1:16: 'block' wants a number of samples, 1 or more, but is given 'few'"),
+        "1:16: 'block' wants a number of samples, 1 to 1099511627776, but is given 'few'"),
+    "a block beyond counting": (
+        "block: { time: 4611686018427387904 }\n" + SKY,
+        "1:16: 'block' wants a number of samples, 1 to 1099511627776, but is given "
+        "'4611686018427387904'"),
     "a block along another axis": (
         "block: { channel: 4 }\n" + SKY,
         "1:10: 'block' wants the key 'time' alone, but is given 'channel'"),
@@ -146,13 +150,13 @@ GRAPHS = {
         "2:52: node 'a': parameter 'layout': "),
     "a node that is not there": (
         graph("x: { stage: fft, from: skye }"),
-        "3:26: node 'x': `from` wants a node of this graph, but is given 'skye' (did you mean 'sky'?)"),
+        "3:26: node 'x': 'from' wants a node of this graph, but is given 'skye'; did you mean 'sky'?"),
     "an output that is not there": (
         graph("x: { stage: fft, from: sky.volts }"),
-        "3:26: node 'x': node 'sky' ('generate') has no output port 'volts' (there is voltages)"),
+        "3:26: node 'x': node 'sky' ('generate') has no output port 'volts'; it has voltages"),
     "an input that is not there": (
         graph("x: { stage: fft, from: { inn: sky } }"),
-        "3:33: node 'x': 'fft' has no input port 'inn' (did you mean 'in'?)"),
+        "3:33: node 'x': 'fft' has no input port 'inn'; did you mean 'in'?"),
     "an input without link": (
         graph("x: { stage: fir, n_channels: 4, n_taps: 2 }"),
         "3:3: node 'x': port 'in' wants an input, but nothing is connected to it: say `from: NODE`"),
@@ -168,6 +172,10 @@ GRAPHS = {
     "a node that feeds itself": (
         graph("x: { stage: fft, from: x }"),
         "3:3: node 'x': wants its own output as input, a cycle: x -> x"),
+    "an axis of two words": (
+        graph('x: { stage: fft, from: sky, axis: station, to: "A b" }'),
+        "3:50: node 'x': parameter 'to': wants an axis name (a-z 0-9 _ and a final '), but is given "
+        "'A b'"),
     "a stream without the axis": (
         graph("x: { stage: fft, from: sky }"),
         "3:3: node 'x': wants the axis phase, but is given time 4096, station 2, pol 2; `axis` names "
@@ -201,7 +209,7 @@ GRAPHS = {
         "CORNERTURN_CUDA=off forbids it"),
     "a variant that is not there": (
         graph("x: { stage: fail.work, from: sky, variant: fast }"),
-        "3:3: node 'x': no variant of 'fail.work' can run here (reference: 'fast' is asked for)"),
+        "3:46: node 'x': stage 'fail.work' has no variant 'fast'; it has reference"),
     "a sink's layout": (
         graph('x: { stage: file.sink, from: sky, path: out.npy, layout: "[time station beam]" }'),
         "3:3: node 'x': no variant of 'file.sink' can run here (cpu 'any: [...] ->': input 'samples': "
@@ -223,6 +231,22 @@ GRAPHS = {
     "a file of other axes": (
         source('path: good.npy, layout: "cf32[time pol]", sample_rate: 1 MHz'),
         "2:52: node 'a': parameter 'layout': wants the 1 axes of good.npy, but is given 2"),
+    "a file without elements": (
+        source('path: none.npy, layout: "cf32[time pol]", sample_rate: 1 MHz'),
+        "2:3: node 'a': none.npy: wants at least one element along pol, but is given none"),
+    "a shape beside an .npy file": (
+        source('path: good.npy, layout: "cf32[time]", shape: [100], sample_rate: 1 MHz'),
+        "2:73: node 'a': parameter 'shape': is for raw arrays, but good.npy is an .npy file, which "
+        "says its own"),
+    "a pipe for an array": (
+        source('path: pipe, format: npy, layout: "cf32[time]", sample_rate: 1 MHz'),
+        "2:3: node 'a': pipe: not an .npy file: not a file"),
+    "a pipe for elements": (
+        source('path: pipe, layout: "cf32[time]", shape: [-1], sample_rate: 1 MHz'),
+        "2:3: node 'a': pipe: can't be opened: not a file"),
+    "a pipe for coefficients": (
+        graph("x: { stage: fir, from: sky, n_channels: 4, coefficients: pipe }"),
+        "3:60: node 'x': parameter 'coefficients': pipe: not an .npy file: not a file"),
     "coefficients that are missing": (
         graph("x: { stage: fir, from: sky, coefficients: nix.npy }"),
         "3:45: node 'x': parameter 'coefficients': nix.npy: can't be opened: No such file or "
@@ -245,6 +269,12 @@ RUNS = {
     "a stage that finds no memory": (fails("fail.memory"), "3:3: node 'x': no memory for 8 EiB"),
     "a stage that fails in advance": (fails("fail.advance"), "3:3: node 'x': wants to fail in advance, and does"),
     "a stage that fails in work": (fails("fail.work"), "3:3: node 'x': wants to fail in work, and does"),
+    "a program's blocks without a program": (
+        "stages:\n  a: { stage: input, layout: 'cf32[time]', shape: -1 }\n",
+        "2:3: node 'a': wants blocks of a program, but is given none here"),
+    "blocks for a program without one": (
+        graph("x: { stage: output, from: sky }"),
+        "3:3: node 'x': wants a program that takes its blocks, but is given none here"),
     "a folder that is not there": (
         graph("x: { stage: file.sink, from: sky, path: nix/out.npy }"),
         "3:3: node 'x': nix/out.npy.partial: can't be created: No such file or directory"),
@@ -272,6 +302,9 @@ class Errors(unittest.TestCase):
         array = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(800)
         (self.folder / "good.npy").write_bytes(array)
         (self.folder / "short.npy").write_bytes(array[:-100])
+        none = header.replace(b"(100,)", b"(0, 0)")
+        (self.folder / "none.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + none)
+        os.mkfifo(self.folder / "pipe")
         (self.folder / "plugins").mkdir()
         self.add_plugin("fail")
         self.given = {path.name for path in self.folder.iterdir()} | {"g.yaml"}
@@ -342,7 +375,7 @@ class Errors(unittest.TestCase):
         text = graph("x: { stage: fir, from: sky, n_channels: 4, n_taps: 4 }")
         for override, message in {
                 "x": "wants node.parameter=value",
-                "y.n_taps=4": "there is no node 'y'",
+                "y.n_taps=4": "there is no node 'y'; there is sky, x",
                 "skye.samples=4": "there is no node 'skye'; did you mean 'sky'?",
                 "x.n_taps=[": "not YAML: while parsing a flow node, did not find expected node content",
                 "x.n_taps=many": "node 'x': parameter 'n_taps': wants an integer from 1 to 64, but is "
@@ -354,6 +387,31 @@ class Errors(unittest.TestCase):
                 result = self.run_command("check", "--set", override, "g.yaml", text=text)
                 place = "g.yaml:3:3" if "cycle" in message else f"--set {override}"
                 self.check_failure(result, f"{place}: {message}")
+
+    def test_options(self):
+        """Those that could be taken for others, or for none."""
+        text = graph("x: { stage: fir, from: sky, n_channels: 4, n_taps: 4 }")
+        for options, message in {
+                "--backend skye=cpu": "--backend: g.yaml has no node 'skye'; did you mean 'sky'?",
+                "--backend sky=gpu": "--backend: wants auto, reference, cpu, cuda or cuda:N, but is "
+                                     "given 'gpu'",
+                "--variant sky=refrence": "--variant sky=refrence: stage 'generate' has no variant "
+                                          "'refrence'; did you mean 'reference'?",
+                "--variant sky=reference:tile=1": "--variant sky=reference:tile=1: variant "
+                                                  "'reference' has no tunable 'tile'; it has none",
+        }.items():
+            with self.subTest(options):
+                self.check_failure(self.run_command("plan", *options.split(), "g.yaml", text=text),
+                                   message)
+
+    def test_output_that_does_not_arrive(self):
+        (self.folder / "g.yaml").write_text(SKY)
+        for arguments in (["plan", "g.yaml"], ["run", "g.yaml"], ["inspect"]):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([COMMAND, *arguments], cwd=self.folder, stdout=full,
+                                      stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, "standard output: cannot be written\n"), arguments)
 
     def check_left_out(self, plugin, reason):
         result = self.run_command("check", "g.yaml", text=graph("x: { stage: hollow, from: sky }"))

@@ -183,7 +183,7 @@ test_text_errors(void)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"\n[1]", "x.json:2 wants a measurement or a roof, {\"stages\": …} or {\"machine\": …, "
+        {"\n[1]", "x.json:2: wants a measurement or a roof, {\"stages\": …} or {\"machine\": …, "
                   "\"roof\": …}"},
         {"{\"machine\": \"m\", \"roof\": \"r\", \"value\": -1, \"time\": 0}",
          "x.json:1: 'value' wants a number, 0 or more, but is given '-1'"},
