@@ -437,7 +437,7 @@ static gboolean
 is_anything_pending(const CtScheduler *scheduler)
 {
     for (guint i = 0; i < scheduler->n_nodes; i++)
-        if (scheduler->nodes[i].status != CT_NODE_ENDED && scheduler->nodes[i].pending)
+        if (scheduler->nodes[i].status == CT_NODE_IDLE && scheduler->nodes[i].pending)
             return TRUE;
     return FALSE;
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a plan says of latency, start-up and gaps, against what runs with gaps everywhere show."""
 import ctypes
+import itertools
 import os
 import pathlib
 import tempfile
@@ -166,6 +167,28 @@ class GapTest(unittest.TestCase):
         said, invalid, _, _ = self.run_gaps(chain, length, True, variants=variants)
         self.check(said, "lost", invalid, "delays" not in chain)
 
+    def check_latency(self, chain):
+        wait = footprint(graph(chain))["wait"]
+        self.assertFalse(self.first_output(chain, wait - 1, 0.2))
+        self.assertTrue(self.first_output(chain, wait, 60))
+
+    def first_output(self, chain, n, seconds):
+        """Whether anything comes out after `n` samples."""
+        call, library = pipeline._call, pipeline._library
+        text = graph(chain).encode()
+        run = call("parse", text, len(text), b"test")
+        array = numpy.ones((n, STATIONS), numpy.complex64)
+        block = pipeline.Block()
+        try:
+            library.ct_pipeline_set_workers(run, 1)
+            call("start", run)
+            if n > 0:
+                call("feed", run, b"x", array.ctypes.data, n, None, None, None)
+            return bool(call("take", run, b"z", float(seconds),
+                             ctypes.byref(block)))
+        finally:
+            library.ct_pipeline_free(run)
+
 
 @unittest.skipIf("CORNERTURN_TEST_BACKEND" in os.environ, "it needs no device")
 class Footprints(GapTest):
@@ -231,28 +254,6 @@ class Footprints(GapTest):
             with self.subTest(chain):
                 self.check_latency(chain)
 
-    def check_latency(self, chain):
-        wait = footprint(graph(chain))["wait"]
-        self.assertFalse(self.first_output(chain, wait - 1, 0.2))
-        self.assertTrue(self.first_output(chain, wait, 60))
-
-    def first_output(self, chain, n, seconds):
-        """Whether anything comes out after `n` samples."""
-        call, library = pipeline._call, pipeline._library
-        text = graph(chain).encode()
-        run = call("parse", text, len(text), b"test")
-        array = numpy.ones((n, STATIONS), numpy.complex64)
-        block = pipeline.Block()
-        try:
-            library.ct_pipeline_set_workers(run, 1)
-            call("start", run)
-            if n > 0:
-                call("feed", run, b"x", array.ctypes.data, n, None, None, None)
-            return bool(call("take", run, b"z", float(seconds),
-                             ctypes.byref(block)))
-        finally:
-            library.ct_pipeline_free(run)
-
     def test_figures(self):
         said = pipeline.plan(graph("sum of powers"), missing=16)["footprints"][0]
         self.assertEqual((said["source"], said["sink"], said["missing"]), ("x", "z", 16))
@@ -267,6 +268,18 @@ class OnDevice(GapTest):
             for chain in "filter bank", "sum of powers", "visibilities":
                 with self.subTest(chain, variant=name):
                     self.check_chain(chain, 5, {"f": name, "s": name})
+
+    def test_latency(self):
+        """What trickles is not held up where it crosses from one place to the other."""
+        for places in itertools.product(("cpu", "cuda"), repeat=3):
+            first, second, third = places
+            CHAINS["crossing"] = (
+                f"f: {{stage: fir, from: x, n_channels: 1, n_taps: 2, hop: 3, backend: {first}}}, "
+                f"s: {{stage: fft, from: f, to: slow, backend: {second}}}, "
+                f"y: {{stage: fft, from: s, axis: time, to: c, length: 5, backend: {third}}}", None)
+            with self.subTest(places):
+                self.check_latency("crossing")
+        del CHAINS["crossing"]
 
 
 if __name__ == "__main__":
