@@ -20,7 +20,7 @@ BUILD = pathlib.Path(graphs.COMMAND).parent
 LIBRARY = os.environ.get("CORNERTURN_CUDA", "")
 # Where the environment names a backend, the run is for that.
 EMULATED = "CORNERTURN_TEST_BACKEND" in os.environ
-SECONDS = 20 * (4 if os.environ.get("CORNERTURN_SANITIZER", "none") != "none" else 1)
+SECONDS = 60 * (2 if os.environ.get("CORNERTURN_SANITIZER", "none") != "none" else 1)
 
 # From line 2 on: what the host generates, in blocks of 512.
 SKY = """stages:
@@ -489,7 +489,9 @@ class Failures(DeviceTest):
                     path.write_text("hello\n")
                 else:
                     path.symlink_to(LIBRARY)
-        return {"CORNERTURN_CUDA": None, "LD_LIBRARY_PATH": str(folder), "CUDA_HOME": "/nix"}
+        others = os.environ.get("LD_LIBRARY_PATH", "")
+        return {"CORNERTURN_CUDA": None, "LD_LIBRARY_PATH": f"{folder}:{others}",
+                "CUDA_HOME": "/nix"}
 
     def test_libraries_in_their_places(self):
         self.check_good(self.run_command("run", "-q", "g.yaml", text=SPECTRA, **self.libraries()))

@@ -38,7 +38,8 @@ class Library(unittest.TestCase):
 
     def test_every_header_compiles_alone(self):
         compiler = shlex.split(os.environ.get("CC", "cc"))
-        flags = shlex.split(output("pkg-config", "--cflags", "glib-2.0"))
+        tool = os.environ.get("PKG_CONFIG", "pkg-config")
+        flags = shlex.split(output(tool, "--cflags", "glib-2.0"))
         for path in sorted(HEADERS.rglob("*.h")):
             with self.subTest(path.name):
                 subprocess.run([*compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags,
