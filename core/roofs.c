@@ -307,7 +307,8 @@ ct_roofs_measure(const CtMachine *machine, GError **error)
     for (guint d = 0; d < machine->n_devices; d++) {
         /* Devices of one kind are one machine. */
         guint first = 0;
-        while (!g_str_equal(ct_machine_name(machine, (gint)first), ct_machine_name(machine, (gint)d)))
+        while (
+            !g_str_equal(ct_machine_name(machine, (gint)first), ct_machine_name(machine, (gint)d)))
             first++;
         if (first == d && !measure_device(machine, d, roofs, error))
             return NULL;
