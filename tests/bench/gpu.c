@@ -148,6 +148,16 @@ now(void)
     return (gdouble)g_get_monotonic_time() * 1e-6;
 }
 
+/* When each block was read, one after another. */
+static void
+note_time(gpointer data, gpointer user_data)
+{
+    GArray *times = user_data;
+    const gdouble time = now();
+    (void)data;
+    g_array_append_val(times, time);
+}
+
 static gboolean
 run_once(const Case *one, gpointer data, Figures *figures, gboolean *described, GError **error)
 {
@@ -162,18 +172,17 @@ run_once(const Case *one, gpointer data, Figures *figures, gboolean *described, 
     *described = TRUE;
     if (!ct_pipeline_start(pipeline, error))
         return FALSE;
-    gdouble begin = 0;
+    g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(gdouble));
     gboolean fed = TRUE;
-    for (guint b = 0; fed && b < one->n_blocks + N_SKIPPED; b++) {
-        if (b == N_SKIPPED)
-            begin = now();
-        fed = ct_pipeline_feed(pipeline, "source", data, one->n_samples, NULL, NULL, NULL, NULL);
-    }
+    for (guint b = 0; fed && b < one->n_blocks + N_SKIPPED; b++)
+        fed = ct_pipeline_feed(pipeline, "source", data, one->n_samples, NULL, note_time, times,
+                               NULL);
     ct_pipeline_feed_end(pipeline, "source", NULL);
     ct_pipeline_wait(pipeline, -1);
-    const gdouble seconds = now() - begin;
     if (!ct_pipeline_result(pipeline, error))
         return FALSE;
+    const gdouble seconds = g_array_index(times, gdouble, one->n_blocks + N_SKIPPED - 1) -
+                            g_array_index(times, gdouble, N_SKIPPED - 1);
     g_autofree char *json = ct_pipeline_stats_json(pipeline);
     const gdouble elements = (gdouble)one->n_samples * (gdouble)width_of(one);
     figures->wall = elements * one->n_blocks / seconds;
