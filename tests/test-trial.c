@@ -19,14 +19,8 @@ typedef struct {
     CtCandidates *candidates;
 } Fixture;
 
-static gboolean
-on_device(void)
-{
-    return g_strcmp0(g_getenv("CORNERTURN_TEST_BACKEND"), "cuda") == 0;
-}
-
 static void
-set_up(Fixture *fixture, const char *stages)
+set_up(Fixture *fixture, const char *stages, CtBackend backend)
 {
     g_autoptr(GError) error = NULL;
     /* Each line an entry. */
@@ -41,7 +35,7 @@ set_up(Fixture *fixture, const char *stages)
     g_assert_no_error(error);
     fixture->options = (CtPlanOptions){
         .n_workers = 2,
-        .backend = on_device() ? CT_CUDA : CT_N_BACKENDS,
+        .backend = backend,
         .device = -1,
         .cache_bytes = 1 << 16,
         .device_bytes = 1 << 16,
@@ -158,19 +152,14 @@ static const Case cases[] = {
 };
 
 static void
-test_kind(gconstpointer data)
+check_kind(const Case *one, CtBackend backend)
 {
-    const Case *one = data;
     Fixture fixture;
     guint n_tried = 0;
-    if (on_device() && one->on_host_alone) {
-        g_test_skip("it runs on the host alone");
-        return;
-    }
-    set_up(&fixture, one->stages);
+    set_up(&fixture, one->stages, backend);
     const GPtrArray *all = fixture.candidates->nodes[find(&fixture, "tried")];
     /* Kernels are compiled for each way. */
-    for (guint i = 0; i < (on_device() ? MIN(all->len, 3) : all->len); i++) {
+    for (guint i = 0; i < (backend == CT_CUDA ? MIN(all->len, 3) : all->len); i++) {
         const CtArrangement *arrangement = g_ptr_array_index(all, i);
         for (guint o = 0; o < arrangement->offers->len; o++) {
             const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, o);
@@ -182,6 +171,18 @@ test_kind(gconstpointer data)
     }
     g_assert_cmpuint(n_tried, >, 0);
     tear_down(&fixture);
+}
+
+static void
+test_kind(gconstpointer data)
+{
+    check_kind(data, CT_CPU);
+}
+
+static void
+test_kind_on_device(gconstpointer data)
+{
+    check_kind(data, CT_CUDA);
 }
 
 /* ---- what cannot be tried ---- */
@@ -221,8 +222,10 @@ test_failures(void)
         .work = break_down,
     };
     Fixture fixture;
-    set_up(&fixture, SKY "tried: {stage: transpose, from: sky, layout: '[pol station time]'}\n"
-                         "out: {stage: discard, from: tried}\n");
+    set_up(&fixture,
+           SKY "tried: {stage: transpose, from: sky, layout: '[pol station time]'}\n"
+               "out: {stage: discard, from: tried}\n",
+           CT_CPU);
     const CtGraphNode *node = g_ptr_array_index(fixture.graph->nodes, find(&fixture, "tried"));
     const CtArrangement *arrangement =
         g_ptr_array_index(fixture.candidates->nodes[find(&fixture, "tried")], 0);
@@ -259,11 +262,11 @@ test_failures(void)
 
 /* Bytes of the rings of a trial of node `name`, in its first arrangement. */
 static gsize
-bytes_of_trial(const char *stages, const char *name)
+bytes_of_trial(const char *stages, const char *name, CtBackend backend)
 {
     Fixture fixture;
     g_autoptr(GError) error = NULL;
-    set_up(&fixture, stages);
+    set_up(&fixture, stages, backend);
     const guint n = find(&fixture, name);
     const CtGraphNode *node = g_ptr_array_index(fixture.graph->nodes, n);
     const CtArrangement *arrangement = g_ptr_array_index(fixture.candidates->nodes[n], 0);
@@ -295,19 +298,30 @@ bytes_of_trial(const char *stages, const char *name)
 /* A trial's blocks are as long as those that a source's `block` brings the node in the graph: on
  * the host longer ones come no further than to who reads the source. */
 static void
+check_blocks(CtBackend backend)
+{
+    const gsize near = bytes_of_trial(BLOCKS(""), "wide", backend);
+    const gsize far = bytes_of_trial(BLOCKS(""), "turned", backend);
+    const char *wide = BLOCKS(", block: {time: 100000}"), *narrow = BLOCKS(", block: {time: 8}");
+    g_assert_cmpuint(bytes_of_trial(wide, "wide", backend), >, MAX(near, (gsize)16 * 100000));
+    if (backend == CT_CUDA)
+        g_assert_cmpuint(bytes_of_trial(wide, "turned", backend), >, MAX(far, (gsize)64 * 100000));
+    else
+        g_assert_cmpuint(bytes_of_trial(wide, "turned", backend), ==, far);
+    g_assert_cmpuint(bytes_of_trial(narrow, "wide", backend), <, near);
+    g_assert_cmpuint(bytes_of_trial(narrow, "turned", backend), <, far);
+}
+
+static void
 test_blocks(void)
 {
-    const gsize near = bytes_of_trial(BLOCKS(""), "wide");
-    const gsize far = bytes_of_trial(BLOCKS(""), "turned");
-    g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 100000}"), "wide"), >,
-                     MAX(near, (gsize)16 * 100000));
-    if (on_device())
-        g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 100000}"), "turned"), >,
-                         MAX(far, (gsize)64 * 100000));
-    else
-        g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 100000}"), "turned"), ==, far);
-    g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 8}"), "wide"), <, near);
-    g_assert_cmpuint(bytes_of_trial(BLOCKS(", block: {time: 8}"), "turned"), <, far);
+    check_blocks(CT_CPU);
+}
+
+static void
+test_blocks_on_device(void)
+{
+    check_blocks(CT_CUDA);
 }
 
 /* ---- readers that wait ---- */
@@ -339,7 +353,7 @@ test_held(void)
     for (guint g = 0; g < G_N_ELEMENTS(graphs); g++) {
         Fixture fixture;
         g_autoptr(GError) error = NULL;
-        set_up(&fixture, graphs[g].stages);
+        set_up(&fixture, graphs[g].stages, CT_CPU);
         CtPlanOptions options = fixture.options;
         options.cache_bytes = 1 << 10;
         g_autoptr(CtPlan) plan = ct_plan_new(fixture.graph, fixture.registry, &options, &error);
@@ -376,7 +390,7 @@ static void
 test_fixed(void)
 {
     Fixture fixture;
-    set_up(&fixture, SPECTRA "out: {stage: discard, from: spectra}\n");
+    set_up(&fixture, SPECTRA "out: {stage: discard, from: spectra}\n", CT_CPU);
     const guint filter = find(&fixture, "filter"), spectra = find(&fixture, "spectra");
     const GPtrArray *all = fixture.candidates->nodes[filter];
     guint n_fused = 0;
@@ -419,20 +433,26 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    if (on_device()) {
-        const CtDeviceInfo *infos;
-        const char *reason;
-        if (ct_devices(&infos, &reason) == 0) {
-            g_print("1..0 # SKIP no device: %s\n", reason);
-            return 0;
-        }
+    const char *reason;
+    const gboolean has_device = ct_devices(NULL, &reason) > 0;
+    /* Where the environment names a backend, the run is for that. */
+    const gboolean for_device = g_getenv("CORNERTURN_TEST_BACKEND") != NULL;
+    if (for_device && !has_device) {
+        g_print("1..0 # SKIP no device: %s\n", reason);
+        return 0;
     }
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *path = g_strdup_printf("/trial/%s", cases[i].name);
-        g_test_add_data_func(path, &cases[i], test_kind);
+        g_autofree char *there = g_strdup_printf("/trial/device/%s", cases[i].name);
+        if (!for_device)
+            g_test_add_data_func(path, &cases[i], test_kind);
+        if (has_device && !cases[i].on_host_alone)
+            g_test_add_data_func(there, &cases[i], test_kind_on_device);
     }
-    g_test_add_func("/trial/blocks", test_blocks);
-    if (!on_device()) {
+    if (has_device)
+        g_test_add_func("/trial/device/blocks", test_blocks_on_device);
+    if (!for_device) {
+        g_test_add_func("/trial/blocks", test_blocks);
         g_test_add_func("/trial/held", test_held);
         g_test_add_func("/trial/failures", test_failures);
         g_test_add_func("/trial/fixed", test_fixed);
