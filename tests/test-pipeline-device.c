@@ -223,7 +223,9 @@ test_growth(void)
     }
     ct_device_enter(device, &error);
     driver->memory_info(&free_after, &total);
-    g_assert_cmpuint(free_after, ==, free_before);
+    /* Others may take of it, where tests run side by side. */
+    if (!is_sanitized("compute"))
+        g_assert_cmpuint(free_after, ==, free_before);
     /* Stacks and tables that were touched late; a leak of a block's size would be 5 MiB. Sanitizers
      * keep what is freed for a while. */
     if (!is_sanitized(NULL))
