@@ -3,7 +3,6 @@
  */
 #include "planner.h"
 
-#include "device.h"
 #include "params.h"
 
 #include <string.h>

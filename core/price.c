@@ -5,7 +5,6 @@
  * hash of all that decides it, for the same bridges are asked for many times. */
 #include "planner.h"
 #include "price-private.h"
-#include "roofs.h"
 #include "tuning.h"
 
 #include <math.h>

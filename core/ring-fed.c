@@ -2,7 +2,6 @@
 /* A ring that the program feeds: blocks in its memory are the laps, with bridges between. */
 #include "memory.h"
 #include "ring-private.h"
-#include "strided.h"
 
 #include <string.h>
 

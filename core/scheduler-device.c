@@ -8,8 +8,6 @@
  * flight as the plan allows. */
 #include "scheduler-private.h"
 
-#include <string.h>
-
 /* ---- set-up ---- */
 
 gboolean

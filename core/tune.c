@@ -2,7 +2,6 @@
 /* Measures what decides a graph's plan, until its plan cannot change any more. */
 #include "roofs.h"
 #include "tune-private.h"
-#include "tuning.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 /* A graph with every node twice: as is looked into, and for comparison. */
 #include "verify-private.h"
 
-#include <string.h>
-
 static void
 pair_free(gpointer item)
 {

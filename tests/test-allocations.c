@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 /* glibc's own, below the names that are replaced here. */
 extern void *__libc_malloc(size_t bytes);

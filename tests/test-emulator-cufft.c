@@ -3,7 +3,6 @@
 #include "emulator-test.h"
 
 #include <complex.h>
-#include <math.h>
 
 enum { C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D = 0x6c };
 

@@ -2,7 +2,6 @@
 /* Tests of parameters: a stage's table against what a graph gives. */
 #include "params.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char *const windows[] = {"hamming", "hann", "none", NULL};

@@ -2,7 +2,6 @@
 /* A sample of any type from doubles, for the reference of generate. */
 #include "generate-store.h"
 
-#include "generate-model.h"
 #include "half.h"
 
 #include <math.h>

@@ -6,8 +6,6 @@
 #include "clock.h"
 
 #include <gio/gio.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #ifdef HAVE_LIQUID

@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <glib/gstdio.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {

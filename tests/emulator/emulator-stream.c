@@ -2,7 +2,6 @@
 /* Streams, each a thread that runs its operations in order, and events. */
 #include "emulator.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 /* Producers hold `producers`; the thread that consumes takes no lock, and tells nobody what it has
