@@ -215,8 +215,13 @@ add_option(Search *search, const CtVariant *variant, const CtRow *row,
         option = option_new(search, patterns, place, nodes, n_nodes);
         g_autoptr(GError) cause = NULL;
         if (!ct_row_bind(patterns, &option->row_ports, 0, NULL, NULL, option->canonical, &cause)) {
-            g_string_append_printf(reasons, "%s%s '%s': %s", reasons->len ? "; " : "",
-                                   variant->name, row->layouts, cause->message);
+            g_autoptr(GError) fault = NULL;
+            const CtGraphNode *last = node_at(search, nodes[n_nodes - 1]);
+            ct_row_check(patterns, node_at(search, nodes[0])->node.stage->inputs,
+                         last->node.stage->outputs, &fault);
+            g_string_append_printf(
+                reasons, "%s%s '%s': %s%s", reasons->len ? "; " : "", variant->name, row->layouts,
+                fault ? "the plugin is at fault: " : "", fault ? fault->message : cause->message);
             if (n_nodes == 1)
                 g_ptr_array_add(search->failed, (gpointer)patterns);
             option_free(option);

@@ -49,11 +49,6 @@ const CtDeviceCosts *ct_device_costs(const CtDevice *device);
 /* Adds to them; for prepare, which runs on one thread. */
 void ct_device_add_costs(CtDevice *device, const CtDeviceCosts *costs);
 
-/* Compiles a kernel for an architecture: the image, or NULL with an error that has the compiler's
- * words. *log: what the compiler says of registers and local memory. From the cache on disk where
- * it is there. Needs no device. */
-GBytes *ct_kernel_compile(const CtKernelSpec *spec, guint architecture, char **log, GError **error);
-
 CtCuFunction ct_kernel_function(const CtKernel *kernel);
 const char *ct_kernel_name(const CtKernel *kernel);
 

@@ -105,13 +105,6 @@ ct_value_get(const CtValue *mapping, const char *key)
     return i < 0 ? NULL : mapping->items->pdata[i];
 }
 
-const CtValue *
-ct_value_get_key(const CtValue *mapping, const char *key)
-{
-    const gint i = find_key(mapping, key);
-    return i < 0 ? NULL : mapping->keys->pdata[i];
-}
-
 void
 ct_value_set(CtValue *mapping, const char *key, CtValue *item)
 {

@@ -44,7 +44,6 @@ gboolean ct_value_is_nothing(const CtValue *value);
 /* The item of a mapping under `key`, NULL where there is none. */
 CtValue *ct_value_get(const CtValue *mapping, const char *key);
 /* The key itself, for its place; NULL where there is none. */
-const CtValue *ct_value_get_key(const CtValue *mapping, const char *key);
 /* Puts `item`, which the mapping then owns, in the place of what stands under `key`, or last. */
 void ct_value_set(CtValue *mapping, const char *key, CtValue *item);
 /* "'many'", "a list", "a mapping", "nothing": for messages. */

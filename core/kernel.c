@@ -226,12 +226,6 @@ find_image(const CtKernelSpec *spec, guint architecture, char **log, gboolean *c
     return image;
 }
 
-GBytes *
-ct_kernel_compile(const CtKernelSpec *spec, guint architecture, char **log, GError **error)
-{
-    return find_image(spec, architecture, log, NULL, error);
-}
-
 /* ---- loading ---- */
 
 /* Where tests look for it: "12 bytes spill stores" in the log of the assembler. */

@@ -398,20 +398,6 @@ ct_packets_validity(const CtPackets *packets, guint lane, gint64 begin, gint64 n
     return valid < n;
 }
 
-char *
-ct_packets_describe(const CtPackets *packets)
-{
-    const char *const *names = CT_PACKET_COUNTERS;
-    GString *text = g_string_new(NULL);
-    g_string_append_printf(text, "%" G_GUINT64_FORMAT " packets", packets->counts[0]);
-    for (guint i = 1; i < CT_PACKETS_N_COUNTS; i++) {
-        if (packets->counts[i] == 0)
-            continue;
-        g_string_append_printf(text, ", %" G_GUINT64_FORMAT " %s", packets->counts[i], names[i]);
-    }
-    return g_string_free(text, FALSE);
-}
-
 CtPackets *
 ct_packets_new(void)
 {

@@ -414,10 +414,9 @@ order_port(Order *order, const CtRowPatterns *row, const CtRowPorts *ports, guin
         order_like(order, pattern, port->stream, port->wish);
 }
 
-/* ct_row_bind, with preferences of their own for inputs and outputs. */
-static gboolean
-bind_row(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port, const CtLayout *known,
-         const CtLayout *like_input, const CtLayout *like_output, CtLayout *layouts, GError **error)
+gboolean
+ct_row_bind(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port,
+            const CtLayout *known, const CtLayout *like, CtLayout *layouts, GError **error)
 {
     if (row->n_outputs != ports->n_outputs ||
         (row->n_inputs != ports->n_inputs && row->n_inputs != 1)) {
@@ -442,14 +441,12 @@ bind_row(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port, co
         if (!is_connected(&ports->ports[p]))
             continue;
         const CtLayout *own = known && p == known_port ? &form : NULL;
-        const CtLayout *like = is_input(ports, p) ? like_input : like_output;
         if (row->any) {
             order = shared;
             order_port(&order, row, ports, p, own);
-            if (!like && known)
-                like = &form;
         }
-        if (!order_solve(&order, like)) {
+        /* What is known is the best guess of the order of a port that is free of it. */
+        if (!order_solve(&order, !like && known && row->any ? &form : like)) {
             g_set_error(error, CT_ERROR, CT_ERROR_LAYOUT,
                         "the ports want orders of the axes that contradict one another");
             return FALSE;
@@ -459,42 +456,4 @@ bind_row(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port, co
     }
     memcpy(layouts, bound, n_ports(ports) * sizeof *bound);
     return TRUE;
-}
-
-gboolean
-ct_row_bind(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port,
-            const CtLayout *known, const CtLayout *like, CtLayout *layouts, GError **error)
-{
-    return bind_row(row, ports, known_port, known, like, like, layouts, error);
-}
-
-static gboolean
-is_same_binding(const CtLayout *a, const CtLayout *b, guint n)
-{
-    for (guint p = 0; p < n; p++)
-        if (!ct_layout_equal(&a[p], &b[p]))
-            return FALSE;
-    return TRUE;
-}
-
-guint
-ct_row_candidates(const CtRowPatterns *row, const CtRowPorts *ports, const CtLayout *orders,
-                  guint n_orders, CtLayout *layouts, guint max)
-{
-    const guint n = n_ports(ports);
-    guint n_found = 0;
-    for (guint i = 0; i <= n_orders; i++) {
-        const CtLayout *like_input = i == 0 ? NULL : &orders[i - 1];
-        for (guint j = 0; j <= (row->any ? n_orders : 0) && n_found < max; j++) {
-            const CtLayout *like_output = !row->any ? like_input : j == 0 ? NULL : &orders[j - 1];
-            CtLayout *binding = &layouts[(gsize)n_found * n];
-            if (!bind_row(row, ports, 0, NULL, like_input, like_output, binding, NULL))
-                continue;
-            gboolean is_new = TRUE;
-            for (guint k = 0; k < n_found && is_new; k++)
-                is_new = !is_same_binding(&layouts[(gsize)k * n], binding, n);
-            n_found += is_new;
-        }
-    }
-    return n_found;
 }

@@ -55,10 +55,3 @@ typedef struct {
 gboolean ct_row_bind(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port,
                      const CtLayout *known, const CtLayout *like, CtLayout *layouts,
                      GError **error);
-
-/* The different bindings that arise when the orders left open follow nothing, then each of `orders`
- * (layouts that neighbours name; of an "any:" row, each for its inputs with each for its outputs):
- * writes `layouts` [max][n_inputs + n_outputs] and returns how many, 0 where the row does not fit.
- */
-guint ct_row_candidates(const CtRowPatterns *row, const CtRowPorts *ports, const CtLayout *orders,
-                        guint n_orders, CtLayout *layouts, guint max);

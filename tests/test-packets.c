@@ -100,13 +100,27 @@ validity_string(const CtPackets *packets, guint lane)
     return g_string_free(text, FALSE);
 }
 
+/* "256 packets, 3 missing, 1 duplicate": the counts that are not zero. */
+static char *
+counts_string(const CtPackets *packets)
+{
+    const char *const *names = CT_PACKET_COUNTERS;
+    GString *text = g_string_new(NULL);
+    g_string_append_printf(text, "%" G_GUINT64_FORMAT " packets", packets->counts[0]);
+    for (guint i = 1; i < CT_PACKETS_N_COUNTS; i++)
+        if (packets->counts[i] > 0)
+            g_string_append_printf(text, ", %" G_GUINT64_FORMAT " %s", packets->counts[i],
+                                   names[i]);
+    return g_string_free(text, FALSE);
+}
+
 static void
 check(const GByteArray *bytes, const char *validity, const char *counts)
 {
     g_autoptr(CtPackets) packets = scan(bytes, 1);
     g_autofree char *given = validity_string(packets, 0);
     g_assert_cmpstr(given, ==, validity);
-    g_autofree char *description = ct_packets_describe(packets);
+    g_autofree char *description = counts_string(packets);
     g_assert_cmpstr(description, ==, counts);
     g_assert_cmpint(packets->first, ==, 1000);
 }
@@ -221,7 +235,7 @@ test_mistimed(void)
     append(bytes, 0, FALSE, 1052);
     append(bytes, 0, FALSE, 1060);
     g_autoptr(CtPackets) packets = scan(bytes, 1);
-    g_autofree char *description = ct_packets_describe(packets);
+    g_autofree char *description = counts_string(packets);
     g_assert_cmpint(packets->end, ==, 1070);
     g_assert_cmpstr(description, ==, "9 packets, 1 missing, 3 mistimed");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the registry, on plugins good and bad. */
 #include "registry.h"
+#include "row.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -220,6 +221,34 @@ test_own(G_GNUC_UNUSED Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(ct_registry_stages(registry)->len, ==, ct_registry_stages(told)->len);
 }
 
+/* Every row of the plugins that are built can meet what its stages declare. */
+static void
+test_rows(G_GNUC_UNUSED Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtRegistry) registry = ct_registry_new(&error);
+    g_assert_no_error(error);
+    const GPtrArray *stages = ct_registry_stages(registry);
+    g_assert_cmpuint(stages->len, >, n_own);
+    for (guint i = 0; i < stages->len; i++) {
+        const CtStage *first = stages->pdata[i];
+        const GPtrArray *variants = ct_registry_variants(registry, first->name);
+        for (guint v = 0; v < variants->len; v++) {
+            const CtVariant *variant = variants->pdata[v];
+            const guint n = g_strv_length((char **)variant->covers);
+            const CtStage *last = ct_registry_stage(registry, variant->covers[n - 1], &error);
+            g_assert_no_error(error);
+            for (const CtRow *row = variant->rows; row->layouts; row++) {
+                CtRowPatterns patterns;
+                if (!ct_row_parse(&patterns, row->layouts, &error) ||
+                    !ct_row_check(&patterns, first->inputs, last->outputs, &error))
+                    g_error("%s of %s, '%s': %s", variant->name, first->name, row->layouts,
+                            error->message);
+            }
+        }
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -233,7 +262,7 @@ main(int argc, char **argv)
         {"/registry/foreign", test_foreign}, {"/registry/hollow", test_hollow},
         {"/registry/text", test_text},       {"/registry/double", test_double},
         {"/registry/order", test_order},     {"/registry/isa", test_isa},
-        {"/registry/own", test_own},
+        {"/registry/own", test_own},         {"/registry/rows", test_rows},
     };
     for (guint i = 0; i < G_N_ELEMENTS(tests); i++)
         g_test_add(tests[i].name, Fixture, NULL, set_up, tests[i].function, tear_down);

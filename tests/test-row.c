@@ -534,74 +534,6 @@ test_all_orders(void)
     node_clear(&node);
 }
 
-/* ---- candidates ---- */
-
-static void
-check_candidates(const char *text, guint n_inputs, const char *const streams[MAX_PORTS],
-                 const char *const orders[], const char *const wanted[])
-{
-    Node node;
-    node_init(&node, n_inputs, streams, NULL);
-    const CtRowPatterns row = parse_row(text);
-    CtLayout likes[4], layouts[10 * MAX_PORTS];
-    guint n_orders = 0, n_wanted = 0;
-    for (; orders[n_orders]; n_orders++)
-        likes[n_orders] = parse_layout(orders[n_orders]);
-    const guint n = node.all.n_inputs + node.all.n_outputs;
-    const guint n_found = ct_row_candidates(&row, &node.all, likes, n_orders, layouts, 10);
-    for (; wanted[n_wanted]; n_wanted++) {
-        g_assert_cmpuint(n_wanted, <, n_found);
-        g_autofree char *given = layouts_to_string(&layouts[n_wanted * n], n);
-        g_assert_cmpstr(given, ==, wanted[n_wanted]);
-    }
-    g_assert_cmpuint(n_found, ==, n_wanted);
-    node_clear(&node);
-}
-
-static void
-test_candidates(void)
-{
-    static const char *const turn[MAX_PORTS] = {"ci8 time channel pol", "ci8 time channel pol"};
-    static const char *const orders[] = {"[channel time pol]", "[... time]", "[time channel pol]",
-                                         NULL};
-    check_candidates("{...} -> {...}", 1, turn, orders,
-                     (const char *const[]){"ci8[time channel pol], ci8[time channel pol]",
-                                           "ci8[channel time pol], ci8[channel time pol]",
-                                           "ci8[channel pol time], ci8[channel pol time]", NULL});
-    check_candidates("[time ...] -> [... time]", 1, turn, orders,
-                     (const char *const[]){"ci8[time channel pol], ci8[channel pol time]", NULL});
-    check_candidates("any: {...} -> {...}", 1, turn, (const char *const[]){orders[0], NULL},
-                     (const char *const[]){"ci8[time channel pol], ci8[time channel pol]",
-                                           "ci8[time channel pol], ci8[channel time pol]",
-                                           "ci8[channel time pol], ci8[time channel pol]",
-                                           "ci8[channel time pol], ci8[channel time pol]", NULL});
-    /* The reader's order, in the words of the input. */
-    check_candidates(
-        "ci8{time station ...} -> cf32{time baseline ...}", 1,
-        (const char *const[MAX_PORTS]){"ci8 time channel station pol", VISIBILITIES},
-        (const char *const[]){"[pol pol' baseline channel time]", NULL},
-        (const char *const[]){"ci8[time channel station pol], cf32[time channel baseline pol pol']",
-                              "ci8[pol station channel time], cf32[pol pol' baseline channel time]",
-                              NULL});
-    check_candidates("cf32[...] -> ci8[...]", 1,
-                     (const char *const[MAX_PORTS]){"cf64 time", "ci8 time"},
-                     (const char *const[]){NULL}, (const char *const[]){NULL});
-}
-
-/* At most `max` are written. */
-static void
-test_candidates_max(void)
-{
-    Node node;
-    node_init(&node, 1, (const char *const[MAX_PORTS]){"ci8 time pol", "ci8 time pol"}, NULL);
-    const CtRowPatterns row = parse_row("any: {...} -> {...}");
-    const CtLayout orders[] = {parse_layout("[pol time]")};
-    CtLayout layouts[3 * 2 + 1] = {0};
-    g_assert_cmpuint(ct_row_candidates(&row, &node.all, orders, 1, layouts, 3), ==, 3);
-    g_assert_cmpuint(layouts[3 * 2].n_axes, ==, 0);
-    node_clear(&node);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -613,7 +545,5 @@ main(int argc, char **argv)
     g_test_add_func("/row/bind", test_bind);
     g_test_add_func("/row/too-many-axes", test_too_many_axes);
     g_test_add_func("/row/all-orders", test_all_orders);
-    g_test_add_func("/row/candidates", test_candidates);
-    g_test_add_func("/row/candidates-max", test_candidates_max);
     return g_test_run();
 }

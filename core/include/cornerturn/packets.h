@@ -97,9 +97,6 @@ CT_EXPORT const CtPacket *ct_packets_find(const CtPackets *packets, guint lane, 
 CT_EXPORT gboolean ct_packets_validity(const CtPackets *packets, guint lane, gint64 begin, gint64 n,
                                        guint8 *validity);
 
-/* "256 packets, 3 missing, 1 duplicate": the counts that are not zero. */
-CT_EXPORT char *ct_packets_describe(const CtPackets *packets);
-
 /* Opens a regular file for reading; −1 and "PATH: can't be opened: …" otherwise. */
 CT_EXPORT int ct_file_open(const char *path, GError **error);
 /* Reads exactly `n` bytes at an offset; fails as well where the file ends before. */
