@@ -717,3 +717,34 @@ ct_candidates_new(CtPlanner *planner, GError **error)
     search_clear(&search, n);
     return fine ? g_steal_pointer(&candidates) : NULL;
 }
+
+/* Arrangements over several nodes lie in rows of nodes, and each node of a row goes on from one. */
+gdouble
+ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways)
+{
+    const guint n_nodes = candidates->n_nodes;
+    g_autofree gint *before = g_new(gint, n_nodes + 1);
+    g_autofree gboolean *goes_on = g_new0(gboolean, n_nodes + 1);
+    for (guint n = 0; n < n_nodes; n++)
+        before[n] = -1;
+    for (guint i = 0; i < candidates->all->len; i++) {
+        const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
+        for (guint k = 1; k < arrangement->n_nodes; k++) {
+            before[arrangement->nodes[k]] = (gint)arrangement->nodes[k - 1];
+            goes_on[arrangement->nodes[k - 1]] = TRUE;
+        }
+    }
+    /* Of the row of nodes up to this one. */
+    g_autofree gdouble *ways = g_new0(gdouble, n_nodes + 1);
+    gdouble all = 1;
+    for (guint n = 0; n < n_nodes; n++) {
+        for (guint i = 0; i < candidates->all->len; i++) {
+            const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
+            const gint from = before[arrangement->nodes[0]];
+            if (arrangement->nodes[arrangement->n_nodes - 1] == n)
+                ways[n] += n_ways[i] * (from >= 0 ? ways[from] : 1);
+        }
+        all *= goes_on[n] ? 1 : ways[n];
+    }
+    return all;
+}

@@ -93,12 +93,47 @@ print_report(const CtTuneReport *report)
         g_print("ended before the plan was settled; the same command goes on from here\n");
 }
 
-typedef char *(*Compare)(const CtCompareOptions *options, GError **error);
+/* What runs at the end. */
+typedef struct {
+    gboolean is_side_by_side; /* default, untuned and tuned plan */
+    gboolean is_exhaustive;
+} Which;
+
+static void
+print(const char *text, G_GNUC_UNUSED gpointer data)
+{
+    g_print("\n%s", text);
+}
+
+static void
+show_exhaustion(const char *text, gdouble elapsed, gpointer data)
+{
+    Shown *shown = data;
+    if (shown->is_quiet || (!shown->is_terminal && elapsed < shown->last + seconds_per_line))
+        return;
+    g_autofree char *time = time_text(elapsed);
+    g_printerr(shown->is_terminal ? "\r\033[K%s: %s" : "%s: %s\n", time, text);
+    shown->last = elapsed;
+}
+
+/* Prints what it returns, unless it was ended before. */
+static gboolean
+print_comparison(char *text, GError *cause, GError **error)
+{
+    if (cause) {
+        g_propagate_error(error, cause);
+        return FALSE;
+    }
+    g_print("%s%s", text ? "\n" : "", text ? text : "");
+    g_free(text);
+    return TRUE;
+}
 
 static gboolean
-show_comparison(CtPipeline *pipeline, Compare compare, gboolean is_quick, GError **error)
+show_comparisons(CtPipeline *pipeline, gboolean is_quick, Which which, gdouble budget, Shown *shown,
+                 GError **error)
 {
-    const CtCompareOptions options = {
+    const CtCompareOptions compare = {
         .graph = ct_pipeline_graph(pipeline),
         .registry = ct_pipeline_registry(pipeline),
         .plan = ct_pipeline_plan_options(pipeline),
@@ -106,14 +141,26 @@ show_comparison(CtPipeline *pipeline, Compare compare, gboolean is_quick, GError
         .seconds = is_quick ? 0.3 : 1,
         .is_over = is_interrupted,
     };
-    g_autoptr(GError) cause = NULL;
-    g_autofree char *text = compare(&options, &cause);
-    if (cause) {
-        g_propagate_error(error, g_steal_pointer(&cause));
-        return FALSE;
+    const CtExhaustOptions exhaust = {
+        .compare = &compare,
+        .budget = budget,
+        .print = print,
+        .progress = show_exhaustion,
+        .data = shown,
+    };
+    GError *cause = NULL;
+    if (which.is_side_by_side && !is_interrupted(NULL)) {
+        char *text = ct_compare(&compare, &cause);
+        if (!print_comparison(text, cause, error))
+            return FALSE;
     }
-    g_print("%s%s", text ? "\n" : "", text ? text : "");
-    return TRUE;
+    if (!which.is_exhaustive || is_interrupted(NULL))
+        return TRUE;
+    shown->last = 0;
+    char *text = ct_exhaust(&exhaust, &cause);
+    if (shown->is_terminal && !shown->is_quiet)
+        g_printerr("\r\033[K");
+    return print_comparison(text, cause, error);
 }
 
 static gboolean
@@ -124,13 +171,15 @@ run(int argc, char **argv, GError **error)
     gboolean tests_independence = FALSE;
     const GOptionEntry entries[] = {
         {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
-         "End after so much time; where left out, when the plan is settled", "TIME"},
+         "End after so much time, --exhaustive after as much again; else when the plan is settled",
+         "TIME"},
         {"quick", 0, 0, G_OPTION_ARG_NONE, &is_quick,
          "Measure less, less often: a good plan rather than the best", NULL},
         {"no-comparison", 0, 0, G_OPTION_ARG_NONE, &is_alone,
          "Do not run default, untuned and tuned plan side by side at the end", NULL},
         {"exhaustive", 0, 0, G_OPTION_ARG_NONE, &is_exhaustive,
-         "Then run every combination of layouts, to see whether the tuned plan is the best", NULL},
+         "Then run all combinations that could be the best, to see whether the tuned plan is",
+         NULL},
         {"independence", 0, 0, G_OPTION_ARG_NONE, &tests_independence,
          "Measure whether stages read and write at costs that do not depend on each other", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &is_quiet, "Show no progress", NULL},
@@ -162,11 +211,8 @@ run(int argc, char **argv, GError **error)
     if (!ct_tune(&tuning, &report, error))
         return FALSE;
     print_report(&report);
-    if (!is_alone && !is_interrupted(NULL) &&
-        !show_comparison(pipeline, ct_compare, is_quick, error))
-        return FALSE;
-    return !is_exhaustive || is_interrupted(NULL) ||
-           show_comparison(pipeline, ct_exhaust, is_quick, error);
+    const Which which = {!is_alone, is_exhaustive};
+    return show_comparisons(pipeline, is_quick, which, seconds, &shown, error);
 }
 
 const CtCommand ct_command_tune = {

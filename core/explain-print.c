@@ -232,19 +232,6 @@ print_link(GString *text, const CtExplanation *explanation, const CtExplainedLin
 
 /* ---- all of it ---- */
 
-/* "31,104"; beyond what is exact, "1.2e+17" */
-static char *
-describe_count(gdouble count)
-{
-    if (count >= 1e15)
-        return g_strdup_printf("%.3g", count);
-    GString *text = g_string_new(NULL);
-    g_string_printf(text, "%.0f", count);
-    for (gssize at = (gssize)text->len - 3; at > 0; at -= 3)
-        g_string_insert_c(text, at, ',');
-    return g_string_free(text, FALSE);
-}
-
 char *
 ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
                    GError **error)
@@ -252,8 +239,8 @@ ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     g_autoptr(CtExplanation) explanation = ct_explanation_new(plan, registry, options, error);
     if (!explanation)
         return NULL;
-    g_autofree char *arrangements = describe_count(explanation->n_arrangements);
-    g_autofree char *variants = describe_count(explanation->n_variants);
+    g_autofree char *arrangements = ct_table_count(explanation->n_arrangements);
+    g_autofree char *variants = ct_table_count(explanation->n_variants);
     GString *text = g_string_new(NULL);
     g_string_append_printf(text,
                            "The plan takes %.3g s for a second of stream.\n"

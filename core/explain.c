@@ -316,36 +316,16 @@ explain_link(CtExplanation *explanation, guint outlet, guint r)
 
 /* ---- how many there are ---- */
 
-/* Ways to run all nodes; `each`: with every variant by itself. Arrangements over several nodes lie
- * in rows of nodes, and each node of a row goes on from one. */
+/* With every variant by itself (`each`), or arrangements alone. */
 static gdouble
 count(const CtCandidates *candidates, gboolean each)
 {
-    const guint n_nodes = candidates->n_nodes;
-    g_autofree gint *before = g_new(gint, n_nodes + 1);
-    g_autofree gboolean *goes_on = g_new0(gboolean, n_nodes + 1);
-    for (guint n = 0; n < n_nodes; n++)
-        before[n] = -1;
+    g_autofree gdouble *n_ways = g_new(gdouble, candidates->all->len + 1);
     for (guint i = 0; i < candidates->all->len; i++) {
         const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
-        for (guint k = 1; k < arrangement->n_nodes; k++) {
-            before[arrangement->nodes[k]] = (gint)arrangement->nodes[k - 1];
-            goes_on[arrangement->nodes[k - 1]] = TRUE;
-        }
+        n_ways[i] = each ? arrangement->offers->len : 1;
     }
-    /* Of the row of nodes up to this one. */
-    g_autofree gdouble *ways = g_new0(gdouble, n_nodes + 1);
-    gdouble all = 1;
-    for (guint n = 0; n < n_nodes; n++) {
-        for (guint i = 0; i < candidates->nodes[n]->len; i++) {
-            const CtArrangement *arrangement = g_ptr_array_index(candidates->nodes[n], i);
-            const gint from = before[arrangement->nodes[0]];
-            if (arrangement->nodes[arrangement->n_nodes - 1] == n)
-                ways[n] += (each ? arrangement->offers->len : 1) * (from >= 0 ? ways[from] : 1);
-        }
-        all *= goes_on[n] ? 1 : ways[n];
-    }
-    return all;
+    return ct_candidates_count(candidates, n_ways);
 }
 
 /* ---- all of it ---- */

@@ -115,6 +115,8 @@ typedef struct {
 CtCandidates *ct_candidates_new(CtPlanner *planner, GError **error);
 void ct_candidates_free(CtCandidates *candidates);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtCandidates, ct_candidates_free)
+/* Ways to run all nodes, of so many ways [of `all`] to run each arrangement. */
+gdouble ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways);
 
 /* ---- the naive choice: default-layouts.c ---- */
 

@@ -59,10 +59,10 @@ find_runner(const CtRehearsal *rehearsal, guint n)
     g_assert_not_reached();
 }
 
-static gboolean
-is_replaced(const CtPlanNode *runner)
+gboolean
+ct_rehearsal_replaces(const CtVariant *variant)
 {
-    return runner->variant->waits || !runner->variant->work;
+    return variant->waits || !variant->work;
 }
 
 /* ---- the graph ---- */
@@ -237,7 +237,7 @@ ct_rehearsal_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *
         g_ptr_array_add(map, g_new0(CtGraphFrom, original_at(rehearsal, n)->node.n_outputs + 1));
     for (guint n = 0; n < plan->graph->nodes->len; n++) {
         const CtPlanNode *runner = find_runner(rehearsal, n);
-        if (is_replaced(runner))
+        if (ct_rehearsal_replaces(runner->variant))
             replace(rehearsal, n, runner, map);
         else
             keep(rehearsal, n, runner, map);

@@ -19,6 +19,9 @@ const CtPlan *ct_rehearsal_plan(const CtRehearsal *rehearsal);
 /* Whether node `i` of that plan stands in the place of another. */
 gboolean ct_rehearsal_is_end(const CtRehearsal *rehearsal, guint i);
 
+/* Whether nodes that the variant runs are replaced. */
+gboolean ct_rehearsal_replaces(const CtVariant *variant);
+
 /* What a run has shown. */
 typedef struct {
     gdouble *seconds; /* [nodes] for a second of stream: of processors, all added up, or of the

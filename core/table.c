@@ -30,3 +30,15 @@ ct_table_print(GString *text, const CtColumn *columns, guint n, const GPtrArray 
         g_string_append_c(text, '\n');
     }
 }
+
+char *
+ct_table_count(gdouble count)
+{
+    if (count >= 1e15)
+        return g_strdup_printf("%.3g", count);
+    GString *text = g_string_new(NULL);
+    g_string_printf(text, "%.0f", count);
+    for (gssize at = (gssize)text->len - 3; at > 0; at -= 3)
+        g_string_insert_c(text, at, ',');
+    return g_string_free(text, FALSE);
+}

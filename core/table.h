@@ -13,3 +13,6 @@ typedef struct {
 void ct_table_print(GString *text, const CtColumn *columns, guint n, const GPtrArray *rows);
 /* For the rows: frees them with their cells. */
 GPtrArray *ct_table_rows_new(void);
+
+/* "31,104"; beyond what is exact, "1.2e+17". Allocated. */
+char *ct_table_count(gdouble count);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tuning from the outside: what is measured, kept, passed over, gone on with and shown."""
 import json
+import math
 import os
 import pathlib
 import re
@@ -26,6 +27,15 @@ stages:
   powers: { stage: power, from: sky }
   sums: { stage: integrate, from: powers, length: 64 }
   out: { stage: file.sink, from: sums, path: %s }
+"""
+
+# Layouts are free, and nothing runs in one.
+FREE_GRAPH = """
+stages:
+  sky: { stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 2, n_pols: 2, samples: 40000 }
+  filter: { stage: fir, from: sky, n_channels: 8, n_taps: 4 }
+  powers: { stage: power, from: filter }
+  out: { stage: file.sink, from: powers, path: %s }
 """
 
 
@@ -85,6 +95,44 @@ class TuneTest(unittest.TestCase):
         self.assertRegex(text, r"default [\d.]+ ± [\d.]+ ms \(predicted [\d.]+\); untuned .*; tuned ")
         self.assertFalse(self.output.exists())
 
+    def exhaust(self, *arguments):
+        """The numbers of combinations, and the table of the last, from the fastest on."""
+        text = self.tune("--no-comparison", "--exhaustive", *arguments)
+        head = re.search(r"combinations: ([\d,]+) of layouts and places, ([\d,]+) with each "
+                         r"variant, ([\d,]+) that differ", text)
+        self.assertIsNotNone(head, text)
+        table = [line.split()[:5] for line in text.split("\n\n")[-2].splitlines()[1:]]
+        return text, [int(count.replace(",", "")) for count in head.groups()], table
+
+    @staticmethod
+    def n_run(text):
+        return int(re.search(r"([\d,]+) ran in", text).group(1).replace(",", ""))
+
+    def n_explained(self):
+        """The number of combinations with each variant, as the explained plan has it."""
+        text = self.run_command("plan", "--explain", "--workers", "2", "--backend", self.backend,
+                                self.graph).stdout
+        number = int(re.search(r"([\d,]+) with each variant", text).group(1).replace(",", ""))
+        if "+" not in text:
+            ways = re.findall(r"(?m)^[\w]+: (\d+) ways?$", text)
+            self.assertEqual(number, math.prod(map(int, ways)))
+        return number
+
+    def check_exhaustion(self, *arguments):
+        text, counts, table = self.exhaust(*arguments)
+        self.assertEqual(counts[1], self.n_explained())
+        self.assertLessEqual(counts[0], counts[1])
+        self.assertLessEqual(counts[2], counts[1])
+        names = [row[0] for row in table]
+        milliseconds = [float(row[1]) for row in table]
+        self.assertIn("tuned", names)
+        self.assertGreater(len(names), 2)
+        self.assertEqual(milliseconds, sorted(milliseconds))
+        self.assertEqual(table[names.index("tuned")][4], "1.000")
+        self.assertRegex(text, r"\ntuned takes [\d.]+ ± [\d.]+ of the fastest of the others, in 6 ")
+        self.assertLessEqual(self.n_run(text), counts[2])
+        return text
+
 
 @unittest.skipUnless(HAS_DEVICE, "no device")
 class OnDevice(TuneTest):
@@ -97,6 +145,18 @@ class OnDevice(TuneTest):
 
     def test_side_by_side(self):
         self.check_side_by_side("--budget", "5 s")
+
+    def test_exhaustive(self):
+        # On the emulator, compilers take most of the time.
+        self.graph.write_text(
+            "stages:\n"
+            "  sky: { stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 2, n_pols: 2,\n"
+            "         samples: 20000, backend: reference }\n"
+            "  filter: { stage: fir, from: sky, n_channels: 8, n_taps: 2 }\n"
+            "  spectra: { stage: fft, from: filter }\n"
+            "  powers: { stage: power, from: spectra }\n", encoding="utf-8")
+        text = self.check_exhaustion("--budget", "15 s")
+        self.assertRegex(text, r"tuned is sky reference -> .*, (filter|filter\+spectra) \S*cuda ")
 
 
 @unittest.skipIf(FOR_DEVICE, "needs no device")
@@ -182,10 +242,47 @@ class Tune(TuneTest):
         self.check_side_by_side()
 
     def test_exhaustive(self):
-        text = self.tune("--no-comparison", "--exhaustive")
-        self.assertRegex(text, r"\d+ combinations of layouts that need no transposes")
-        self.assertRegex(text, "(?m)^tuned  ")
-        self.assertRegex(text, r"\ntuned takes [\d.]+ ± [\d.]+ of the best of all the others: ")
+        self.graph.write_text(FREE_GRAPH % self.output, encoding="utf-8")
+        text = self.check_exhaustion()
+        self.assertRegex(text, r"take less than [\d.]+ ms: all of these\.")
+        self.assertNotIn("their prices stand for them", text)
+        self.assertFalse(self.output.exists())
+
+    def test_exhaustive_runs_everything(self):
+        # So few that none is left.
+        self.graph.write_text(
+            "stages:\n"
+            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, n_stations: 2, n_pols: 1,\n"
+            "         samples: 40000, backend: cpu }\n"
+            "  powers: { stage: power, from: sky, backend: reference }\n"
+            "  end: { stage: discard, from: powers, backend: reference }\n", encoding="utf-8")
+        text, counts, table = self.exhaust()
+        self.assertEqual(counts[1], self.n_explained())
+        self.assertEqual(self.n_run(text), counts[2])
+        self.assertIn("Nothing is left that did not run.", text)
+        self.assertEqual(len(table), min(counts[2], 5))
+
+    def test_exhaustive_over_its_budget(self):
+        self.graph.write_text(FREE_GRAPH % self.output, encoding="utf-8")
+        text, _, _ = self.exhaust("--budget", "20 ms")
+        self.assertRegex(text, r"\d+ of the ways to run a stage did not run: their prices stand")
+        self.assertRegex(text, r"The parts of all that did not run take [\d.]+ ms or more")
+
+    def test_exhaustive_passes_over_what_fails(self):
+        plugin = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-fail.so"
+        os.symlink(plugin, self.path / plugin.name)
+        self.environment["CORNERTURN_PLUGIN_PATH"] += ":" + str(self.path)
+        self.graph.write_text(
+            "stages:\n"
+            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, samples: 4000,\n"
+            "         n_stations: 2, n_pols: 2 }\n"
+            "  size: { stage: fail.choice, from: sky }\n"
+            "  end: { stage: discard, from: size }\n", encoding="utf-8")
+        text, counts, _ = self.exhaust()
+        self.assertIn("passed over: size refusing: ", text)
+        self.assertIn("wants to fail in prepare", text)
+        failing = re.search(r"([\d,]+) combinations have one of these", text).group(1)
+        self.assertEqual(int(failing.replace(",", "")) * 2, counts[2])
 
     def test_independence(self):
         self.graph.write_text(
