@@ -64,5 +64,3 @@ gboolean ct_node_check_input(const CtNode *node, guint i, const char *giver, GEr
  * footprint, and checks what the stage said. `node` has its name, stage, parameters, and inputs
  * with their arrays; its outputs are clear. */
 gboolean ct_node_infer(CtNode *node, GError **error);
-/* Samples of an output whose input has `n`, −1 where that is not known. */
-gint64 ct_footprint_length(const CtFootprint *footprint, gint64 n);

@@ -2,8 +2,9 @@
 /* What flows out of a node, from what flows in: the stage's own rule between the core's checks. */
 #include "graph.h"
 
-gint64
-ct_footprint_length(const CtFootprint *footprint, gint64 n)
+/* Samples of an output whose input has `n`, −1 where that is not known. */
+static gint64
+length_after(const CtFootprint *footprint, gint64 n)
 {
     if (n < 0)
         return -1;
@@ -165,7 +166,7 @@ fill_clock(CtNode *node, const Inflow *inflow, GError **error)
         output->epoch = input->epoch;
         output->ticks_per_sample = ticks;
         output->start = inflow->start + footprint->offset * input->ticks_per_sample;
-        output->axes[time].length = ct_footprint_length(footprint, inflow->length);
+        output->axes[time].length = length_after(footprint, inflow->length);
     }
     return TRUE;
 }

@@ -44,26 +44,27 @@ ct_plan_components(const CtPlan *plan, gboolean over_peers)
     return parents;
 }
 
-static CtQueueKind
-kind_of(const CtPlan *plan, const CtPlanNode *node)
-{
-    if (!ct_plan_is_copy(plan, node))
-        return CT_QUEUE_COMPUTE;
-    const CtPlanLink *from = g_ptr_array_index(plan->links, node->inputs[0]);
-    const CtPlanLink *to = g_ptr_array_index(plan->links, node->outputs[0]);
-    return from->place == CT_HOST ? CT_QUEUE_TO_DEVICE
-           : to->place == CT_HOST ? CT_QUEUE_TO_HOST
-                                  : CT_QUEUE_TO_PEER;
-}
-
-gboolean
-ct_plan_is_copy(const CtPlan *plan, const CtPlanNode *node)
+/* Whether the node was inserted to copy from place to place. */
+static gboolean
+is_copy(const CtPlan *plan, const CtPlanNode *node)
 {
     if (!node->inserted)
         return FALSE;
     const CtPlanLink *from = g_ptr_array_index(plan->links, node->inputs[0]);
     const CtPlanLink *to = g_ptr_array_index(plan->links, node->outputs[0]);
     return from->place != to->place;
+}
+
+static CtQueueKind
+kind_of(const CtPlan *plan, const CtPlanNode *node)
+{
+    if (!is_copy(plan, node))
+        return CT_QUEUE_COMPUTE;
+    const CtPlanLink *from = g_ptr_array_index(plan->links, node->inputs[0]);
+    const CtPlanLink *to = g_ptr_array_index(plan->links, node->outputs[0]);
+    return from->place == CT_HOST ? CT_QUEUE_TO_DEVICE
+           : to->place == CT_HOST ? CT_QUEUE_TO_HOST
+                                  : CT_QUEUE_TO_PEER;
 }
 
 void

@@ -343,9 +343,9 @@ ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node, const CtVar
     return TRUE;
 }
 
-gboolean
-ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant,
-                  char **reason)
+/* Whether graph and options leave this node to `variant`, and it can run here. */
+static gboolean
+allows(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant, char **reason)
 {
     return ct_planner_leaves(planner, node, variant, reason) &&
            ct_planner_can_run(planner, variant, reason);
@@ -416,7 +416,7 @@ ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, const guint 
     const gint place = ct_planner_place(planner, node_of(graph, nodes[0]), variant);
     for (guint k = 0; k < n_nodes; k++) {
         const CtGraphNode *node = node_of(graph, nodes[k]);
-        if (!ct_planner_allows(planner, node, variant, reason))
+        if (!allows(planner, node, variant, reason))
             return FALSE;
         if (ct_planner_place(planner, node, variant) != place) {
             *reason = g_strdup("its stages are to run on different devices");

@@ -51,9 +51,6 @@ gboolean ct_planner_can_run(const CtPlanner *planner, const CtVariant *variant, 
 /* Whether graph and options leave this node to `variant`, or to any. */
 gboolean ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node,
                            const CtVariant *variant, char **reason);
-/* Whether they do, and it can run here. */
-gboolean ct_planner_allows(const CtPlanner *planner, const CtGraphNode *node,
-                           const CtVariant *variant, char **reason);
 /* The tuning that graph and options ask for where `variant` runs these nodes, the rest by default;
  * returns whether they ask for any. */
 gboolean ct_planner_tuning(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
@@ -203,8 +200,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtChoice, ct_choice_free)
 /* Which nodes of a device data flows between without leaving it, or (`over_peers`) without passing
  * through the host: [node] one of them that stands for all. Allocated. */
 guint *ct_plan_components(const CtPlan *plan, gboolean over_peers);
-/* Whether the node was inserted to copy from place to place. */
-gboolean ct_plan_is_copy(const CtPlan *plan, const CtPlanNode *node);
 /* Sets the queues, those of the nodes, and the number of devices. */
 void ct_plan_set_queues(CtPlan *plan);
 

@@ -90,8 +90,7 @@ void ct_scheduler_wake(CtScheduler *scheduler, guint node);
 void ct_scheduler_wake_readers(CtScheduler *scheduler, const CtRing *ring);
 /* With the lock. Takes the node out of the graph: nobody waits for it any more. */
 void ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. The first error is kept, and ends the run. */
-void ct_scheduler_fail(CtScheduler *scheduler, GError *error);
+/* With the lock. The first error is kept, and ends the run. Owns `cause`. */
 void ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause);
 /* With the lock. Lets go on who waits for more than stands, where nobody is at work. */
 gboolean ct_scheduler_hurry(CtScheduler *scheduler);

@@ -190,8 +190,9 @@ wake_all(CtScheduler *scheduler)
     pthread_cond_broadcast(&scheduler->program);
 }
 
-void
-ct_scheduler_fail(CtScheduler *scheduler, GError *error)
+/* With the lock. The first error is kept, and ends the run. */
+static void
+fail(CtScheduler *scheduler, GError *error)
 {
     if (scheduler->error)
         g_error_free(error);
@@ -207,7 +208,7 @@ ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *ca
     GError *error = NULL;
     ct_scheduler_widen_blame(scheduler, node, cause);
     ct_firing_blame(node, &error, cause);
-    ct_scheduler_fail(scheduler, error);
+    fail(scheduler, error);
 }
 
 /* ---- a firing: begin, work, settle ---- */
@@ -465,10 +466,9 @@ ct_scheduler_check_stall(CtScheduler *scheduler)
         if (scheduler->nodes[i].status != CT_NODE_ENDED)
             g_string_append_printf(names, "%s'%s'", names->len ? ", " : "",
                                    scheduler->nodes[i].plan->name);
-    ct_scheduler_fail(scheduler,
-                      g_error_new(CT_ERROR, CT_ERROR_PLUGIN,
-                                  "the graph stands still: nodes %s can neither go on nor end",
-                                  names->str));
+    fail(scheduler,
+         g_error_new(CT_ERROR, CT_ERROR_PLUGIN,
+                     "the graph stands still: nodes %s can neither go on nor end", names->str));
 }
 
 /* Where nobody is at work, nodes that wait for more input than stands shall take what there is, so

@@ -188,8 +188,9 @@ ct_pass_complete(CtPass *pass)
         tell_parts(pass, b);
 }
 
-guint
-ct_pass_way(const CtPass *pass, const CtFactor *factor, const guint *choices)
+/* The least of a given factor at these choices. */
+static guint
+find_way(const CtPass *pass, const CtFactor *factor, const guint *choices)
 {
     gsize offset = 0;
     for (guint i = 0; i < factor->n; i++)
@@ -232,5 +233,5 @@ ct_pass_choices(const CtPass *pass, guint *choices, guint *ways)
         choices[bucket->variable] = best;
     }
     for (guint f = 0; f < solver->given->len; f++)
-        ways[f] = ct_pass_way(pass, g_ptr_array_index(solver->given, f), choices);
+        ways[f] = find_way(pass, g_ptr_array_index(solver->given, f), choices);
 }

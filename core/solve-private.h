@@ -139,8 +139,6 @@ void ct_pass_complete(CtPass *pass);
 gdouble ct_pass_part(const CtPass *pass, const CtPart *part, gsize offset);
 /* The choices [variable] of the least sum, and the vectors that each given factor takes [given]. */
 void ct_pass_choices(const CtPass *pass, guint *choices, guint *ways);
-/* The least of a given factor at these choices. */
-guint ct_pass_way(const CtPass *pass, const CtFactor *factor, const guint *choices);
 
 /* ---- labels: solve-labels.c ---- */
 

@@ -6,8 +6,9 @@
 
 const char *const generate_axes[GENERATE_N_AXES] = {"time", "subband", "station", "pol"};
 
-gdouble
-generate_type_limit(CtType type)
+/* The largest level of an integer type, to both sides; 0 for a float. */
+static gdouble
+type_limit(CtType type)
 {
     const CtTypeInfo *info = ct_type_info(type);
     return info->is_float ? 0 : ldexp(1, info->part_bits - 1) - 1;
@@ -233,7 +234,7 @@ set_scale(GenerateModel *model, const CtParams *params, GError **error)
             }
         gdouble rms = sqrt(model->is_complex ? power / 2 : power);
         if (rms > 0)
-            model->scale = generate_type_limit(model->type) / 4 / rms;
+            model->scale = type_limit(model->type) / 4 / rms;
     }
     if (isfinite(model->scale))
         return TRUE;

@@ -64,9 +64,6 @@ GenerateModel *generate_model_new(const CtParams *params, const CtStream *stream
 void generate_model_free(GenerateModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GenerateModel, generate_model_free)
 
-/* The largest level of an integer type, to both sides; 0 for a float. */
-gdouble generate_type_limit(CtType type);
-
 /* The lane of random numbers of a receiver, and of a source's pol. */
 static inline guint32
 generate_receiver_lane(const GenerateModel *model, gint64 subband, gint64 station, gint64 pol)
