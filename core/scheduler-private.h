@@ -85,6 +85,15 @@ struct CtScheduler {
     GError *error;
 };
 
+/* The monotonic clock, in nanoseconds. */
+gint64 ct_scheduler_now(void);
+
+/* ---- what threads do: scheduler-work.c ---- */
+
+/* The body of a runner's thread; `runner` is a CtRunner. */
+gpointer ct_scheduler_run(gpointer runner);
+/* With the lock. Whoever sleeps looks again: all threads, and the program. */
+void ct_scheduler_wake_all(CtScheduler *scheduler);
 /* With the lock. Something changed for `node`. */
 void ct_scheduler_wake(CtScheduler *scheduler, guint node);
 void ct_scheduler_wake_readers(CtScheduler *scheduler, const CtRing *ring);
@@ -96,6 +105,10 @@ void ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GErro
 gboolean ct_scheduler_hurry(CtScheduler *scheduler);
 /* With the lock. Fails where nothing runs and nothing can. */
 void ct_scheduler_check_stall(CtScheduler *scheduler);
+/* With the lock. How far a node has got, for steps: samples. */
+gint64 ct_scheduler_progress(const CtRunNode *node);
+/* With the lock. Between steps: everything that was begun is done. */
+gboolean ct_scheduler_is_at_rest(const CtScheduler *scheduler);
 /* With the lock. Counts what a firing of the node consumes and makes. */
 void ct_scheduler_count(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock. Sinks that were given something. */
