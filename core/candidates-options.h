@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options of a graph: the rows of variants that can be bound to its nodes, before any order is
+ * chosen. */
+#pragma once
+
+#include "planner.h"
+
+enum { CT_FROM_WRITERS, CT_FROM_READERS, CT_N_SIDES };
+
+/* A row of layouts over a row of nodes, with the variants that have it. */
+typedef struct {
+    GArray *offers; /* of CtOffer, without prices */
+    const CtRowPatterns *patterns;
+    gint place;
+    guint n_nodes;
+    guint *nodes;
+    CtNode *covered; /* [n_nodes] shallow copies */
+    guint n_ports;
+    CtRowPort *ports; /* inputs of the first node, outputs of the last */
+    CtRowPorts row_ports;
+    CtLayout *canonical; /* [n_ports] bound to no order of the neighbours' */
+    CtLoad load;
+    gdouble seconds;           /* of the cheapest, so bound */
+    guint n_tried[CT_N_SIDES]; /* orders that it was bound to */
+    const CtFixed *fixed;      /* bound to no others than these; NULL: it is free */
+} CtOption;
+
+typedef struct {
+    CtPlanner *planner;
+    guint n_nodes;
+    GPtrArray **nodes; /* [node] of CtOption, those that begin with the node */
+    GPtrArray *outlets;
+    GPtrArray *failed; /* patterns that do not fit the node at hand; borrowed */
+    gint *fixed_from;  /* [node] the first of those that are fixed with it; −1: it is free */
+} CtOptions;
+
+/* Those of `planner`, which must outlive them. reasons[node], of GString: why what is not among
+ * them is not; of variants that nobody wants, only where that is all there is to tell. */
+CtOptions *ct_options_new(CtPlanner *planner, GPtrArray *reasons, GError **error);
+void ct_options_free(CtOptions *options);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtOptions, ct_options_free)
+
+/* What the offer's variant costs in these layouts of all ports. */
+void ct_option_price(const CtOption *option, CtPlanner *planner, CtOffer *offer,
+                     const CtLayout *inputs, const CtLayout *outputs);
