@@ -2,6 +2,7 @@
 /* `cornerturn tune`: measures what decides a graph's plan, and shows what that gains. */
 #include "command-graph.h"
 #include "command.h"
+#include "device.h"
 #include "endpoints.h"
 #include "pipeline-private.h"
 #include "tune-exhaust.h"
@@ -207,6 +208,7 @@ run(int argc, char **argv, GError **error)
         .data = &shown,
     };
     ct_command_catch_signals();
+    g_autoptr(GPtrArray) devices = ct_devices_keep_open();
     g_auto(CtTuneReport) report = {0};
     if (!ct_tune(&tuning, &report, error))
         return FALSE;

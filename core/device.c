@@ -209,6 +209,19 @@ ct_device_close(CtDevice *device)
     g_free(device);
 }
 
+GPtrArray *
+ct_devices_keep_open(void)
+{
+    GPtrArray *devices = g_ptr_array_new_with_free_func((GDestroyNotify)ct_device_close);
+    const guint n = ct_devices(NULL, NULL);
+    for (guint d = 0; d < n; d++) {
+        CtDevice *device = ct_device_open(d, NULL);
+        if (device)
+            g_ptr_array_add(devices, device);
+    }
+    return devices;
+}
+
 const CtDeviceInfo *
 ct_device_info(const CtDevice *device)
 {

@@ -16,6 +16,9 @@ gboolean ct_device_are_peers(guint from, guint to);
 
 /* Opens device `index`; the driver counts its openings. */
 CtDevice *ct_device_open(guint index, GError **error);
+/* Opens those devices of this machine that can be opened, until the array is freed: for many runs,
+ * each of which would take longer to open them than it runs. */
+GPtrArray *ct_devices_keep_open(void);
 /* An architecture without a device: 90 for compute capability 9.0. */
 CtDevice *ct_device_new_dry(guint architecture);
 /* What was allocated of it must be freed. Accepts NULL. */

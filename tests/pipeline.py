@@ -11,6 +11,7 @@ stages are given, through the library's own interface for programs.
 
 Arrays have the axes of the layout in its order. Complex integers have a last axis of 2 more, ci4 are
 bytes."""
+import atexit
 import ctypes
 import functools
 import itertools
@@ -115,6 +116,22 @@ def _call(name, *arguments):
     if error:
         raise Failure(error.contents.message.decode())
     return result
+
+
+def _keep_device_open():
+    """To open a device takes long; so a run that lasts keeps the first open for the others."""
+    text = (b"backend: cuda\nstages: { x: { stage: input, layout: 'cf32[time]', shape: [-1] }, "
+            b"y: { stage: discard, from: x } }")
+    try:
+        pipeline = _call("parse", text, len(text), b"test")
+        atexit.register(_library.ct_pipeline_free, pipeline)
+        _call("start", pipeline)
+    except Failure:
+        pass  # there is none
+
+
+if os.environ.get("CORNERTURN_CUDA") != "off":
+    _keep_device_open()
 
 
 def plan(graph, variants=None, missing=1):

@@ -483,14 +483,17 @@ variant_test_difference(const CtBlock *block, const CtBlock *wanted, gdouble *la
 }
 
 /* Whether this machine has what the variant runs on, and the run is not for others alone: where the
- * environment names a backend, it is for that and the reference. */
+ * environment names a backend, it is for that and the reference. Where each firing takes a hundred
+ * times as long, of many cases one in four is run. */
 static inline gboolean
 variant_test_is_wanted(const CtVariant *variant)
 {
+    static guint n_calls;
     const char *only = g_getenv("CORNERTURN_TEST_BACKEND");
 
     if (variant->backend == CT_CUDA)
-        return ct_devices(NULL, NULL) > 0;
+        return ct_devices(NULL, NULL) > 0 &&
+               (!is_sanitized("compute") || n_calls++ < 12 || n_calls % 4 == 0);
     return only == NULL || variant->backend == CT_REFERENCE;
 }
 
