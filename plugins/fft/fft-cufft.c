@@ -2,7 +2,9 @@
 /* Plans of cuFFT, opened at run time.
  *
  * A plan is for batches of one length, and a firing may be of any: there is one for the longest,
- * and one for each power of two below. A full firing is one execution, any other a few. */
+ * and one for each power of two below. A full firing is one execution, any other a few: the last
+ * may begin among those already done and do some anew, which costs less than the many short ones
+ * that an odd number would take. */
 #include "fft-cufft.h"
 
 /* cuFFT's interface, as its documentation gives it; names of constants with FFT_ in front. */
@@ -212,22 +214,36 @@ execute(const FftCufft *self, const Plan *plan, void *in, void *out)
     return (design->wide ? cufft->z2z : cufft->c2c)(plan->handle, in, out, direction);
 }
 
+/* The plan for the next of `n` units, of which `left` are left: the longest that does not go beyond
+ * them; or the shortest that does them all, where what it does anew is little. */
+static const Plan *
+choose_plan(const FftCufft *self, gint64 n, gint64 left)
+{
+    guint i = 0;
+
+    while (self->plans[i].n_units > left)
+        i++;
+    if (i > 0 && self->plans[i].n_units < left && self->plans[i - 1].n_units <= n) {
+        const gint64 anew = self->plans[i - 1].n_units - left;
+        if (anew <= left / 4 || anew <= n / 16)
+            i--;
+    }
+    return &self->plans[i];
+}
+
 gboolean
 ct_fft_cufft_execute(FftCufft *self, gconstpointer in, gpointer out, gint64 n_units, GError **error)
 {
-    const guint8 *from = in;
-    guint8 *to = out;
-
-    for (guint i = 0; i < self->n_plans; i++) {
-        const Plan *plan = &self->plans[i];
-        for (; n_units >= plan->n_units; n_units -= plan->n_units) {
-            /* It takes no const; out of place a forward or complex transform only reads. */
-            if (!check(execute(self, plan, (void *)from, to), error, "executing",
-                       plan->n_units * self->series.unit, self->design.length))
-                return FALSE;
-            from += (gsize)plan->n_units * self->in_bytes;
-            to += (gsize)plan->n_units * self->out_bytes;
-        }
+    for (gint64 left = n_units; left > 0;) {
+        const Plan *plan = choose_plan(self, n_units, left);
+        const gint64 first = MIN(n_units - left, n_units - plan->n_units);
+        const guint8 *from = (const guint8 *)in + (gsize)first * self->in_bytes;
+        guint8 *to = (guint8 *)out + (gsize)first * self->out_bytes;
+        /* It takes no const; out of place a forward or complex transform only reads. */
+        if (!check(execute(self, plan, (void *)from, to), error, "executing",
+                   plan->n_units * self->series.unit, self->design.length))
+            return FALSE;
+        left = n_units - first - plan->n_units;
     }
     return TRUE;
 }
