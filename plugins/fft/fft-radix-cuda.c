@@ -265,17 +265,17 @@ differs(const CtNode *nodes, const gint64 *tuning)
 
 /* Between orders, transforms are read or written in pieces of as many as stand side by side. */
 #define ROWS(a, b)                                                                                 \
-    {"cf32[time ... " a "] -> cf32[time ... " b "]", 0.66},                                        \
-        {"cf32[... " a "] -> cf32[... " b "]", 0.66},                                              \
-        {"cf32[time ... " a "] -> cf32[time " b " ...]", 0.33},                                    \
-        {"cf32[time ... " a "] -> cf32[" b " time ...]", 0.33},                                    \
-        {"cf32[... " a "] -> cf32[" b " ...]", 0.33},                                              \
-        {"cf32[... time " a "] -> cf32[" b " time ...]", 0.33},                                    \
-        {"cf32[time " a " ...] -> cf32[time " b " ...]", 0.33},                                    \
-        {"cf32[time " a " ...] -> cf32[" b " time ...]", 0.33},                                    \
-        {"cf32[time " a " ...] -> cf32[time ... " b "]", 0.33},                                    \
+    {"cf32[time ... " a "] -> cf32[time ... " b "]", 0.86},                                        \
+        {"cf32[... " a "] -> cf32[... " b "]", 0.86},                                              \
+        {"cf32[time ... " a "] -> cf32[time " b " ...]", 0.78},                                    \
+        {"cf32[time ... " a "] -> cf32[" b " time ...]", 0.78},                                    \
+        {"cf32[... " a "] -> cf32[" b " ...]", 0.78},                                              \
+        {"cf32[... time " a "] -> cf32[" b " time ...]", 0.78},                                    \
+        {"cf32[time " a " ...] -> cf32[time " b " ...]", 0.78},                                    \
+        {"cf32[time " a " ...] -> cf32[" b " time ...]", 0.78},                                    \
+        {"cf32[time " a " ...] -> cf32[time ... " b "]", 0.78},                                    \
     {                                                                                              \
-        "cf32[" a " ...] -> cf32[" b " ...]", 0.33                                                 \
+        "cf32[" a " ...] -> cf32[" b " ...]", 0.78                                                 \
     }
 
 const CtVariant ct_fft_radix_cuda = {
