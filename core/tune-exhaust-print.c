@@ -121,14 +121,13 @@ append_finalists(GString *text, const CtExhaustion *found, const CtSpace *space)
 /* ---- the report ---- */
 
 static void
-append_failures(GString *text, const CtExhaustion *found, const CtSpace *space)
+append_failures(GString *text, const CtExhaustion *found)
 {
     for (guint i = 0; i < found->failures->len; i++)
         g_string_append_printf(text, "passed over: %s\n",
                                (const char *)g_ptr_array_index(found->failures, i));
     if (found->failures->len > 0) {
-        g_autofree char *n = ct_table_count(ct_space_count(space, CT_COUNT_DIFFERENT) -
-                                            ct_space_count(space, CT_COUNT_RUNNING));
+        g_autofree char *n = ct_table_count(found->n_failing);
         g_string_append_printf(text, "%s combinations have one of these\n", n);
     }
     if (found->failure)
@@ -177,7 +176,7 @@ ct_exhaustion_report(const CtExhaustion *found, const CtSpace *space)
                            "each of %u ways to run a stage in one or more.\n",
                            n_run, found->elapsed, 1e3 * found->slowest, found->n_ways - n_failing);
     append_bounds(text, found);
-    append_failures(text, found, space);
+    append_failures(text, found);
     g_string_append_printf(
         text,
         "Within %.0f%% of the fastest: %u. Of these and the next, %u ran again by "

@@ -8,6 +8,7 @@ typedef struct {
     guint n_run;
     guint n_ways, n_unknown;  /* ways to run a node: all, and those that never ran */
     GPtrArray *failures;      /* of char: ways that fail, and why */
+    gdouble n_failing;        /* combinations that have one of these */
     guint n_failed;           /* combinations that failed beside these … */
     char *failure;            /* … and why the last did; NULL: none did */
     gdouble fastest, slowest; /* seconds of single runs */

@@ -275,6 +275,26 @@ find_doubles(CtSpace *space)
     }
 }
 
+void
+ct_space_leave_out(CtSpace *space, gdouble seconds)
+{
+    g_autofree guint16 *planned = ct_space_planned(space);
+    for (guint n = 0; n < space->n_nodes; n++) {
+        const CtWay *chosen = planned[n] == CT_COVERED ? NULL : ct_space_way(space, n, planned[n]);
+        const CtWay *first = NULL;
+        for (guint i = 0; i < space->ways[n]->len; i++) {
+            CtWay *way = ct_space_way(space, n, i);
+            if (way->is_double || way->part.n == 0 || way->part.least > seconds)
+                continue;
+            if (chosen && way->arrangement == chosen->arrangement && chosen->part.least <= seconds)
+                first = chosen;
+            else if (!first || first->arrangement != way->arrangement)
+                first = way;
+            way->is_double = way != first;
+        }
+    }
+}
+
 static void
 find_outlets(CtSpace *space)
 {

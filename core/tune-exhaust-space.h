@@ -74,6 +74,8 @@ typedef enum { CT_COUNT_LAYOUTS, CT_COUNT_ALL, CT_COUNT_DIFFERENT, CT_COUNT_RUNN
 /* How many combinations there are: of arrangements; with each variant by itself; of these, that do
  * not come to the same; of these, that have no part which fails. */
 gdouble ct_space_count(const CtSpace *space, CtCount what);
+/* Of variants that all take no more than this in the same layouts, leaves one. */
+void ct_space_leave_out(CtSpace *space, gdouble seconds);
 /* The planner's own choice, allocated. */
 guint16 *ct_space_planned(const CtSpace *space);
 /* What is known of an inserted step behind an outlet. */

@@ -19,6 +19,9 @@ static const gdouble share_of_budget = 0.6;
 /* What is so many times as slow as the fastest, in one run, may still be it. */
 static const gdouble near = 1.15;
 
+/* What takes less, of the fastest, makes no difference. */
+static const gdouble negligible = 0.001;
+
 /* A bound may be undercut as far as any was, and at least so far. */
 static const gdouble usual_share = 0.97;
 
@@ -168,6 +171,8 @@ count_ways(Exhaust *exhaust)
                                                 way->offer->variant->name, way->refusal));
             }
         }
+    found->n_failing = ct_space_count(&exhaust->space, CT_COUNT_DIFFERENT) -
+                       ct_space_count(&exhaust->space, CT_COUNT_RUNNING);
 }
 
 /* ---- all that could be the best ---- */
@@ -346,6 +351,7 @@ run_all(Exhaust *exhaust, GError **error)
         return NULL;
     try_all_ways(exhaust);
     count_ways(exhaust);
+    ct_space_leave_out(&exhaust->space, negligible * found->fastest);
     try_all_below(exhaust);
     found->elapsed = elapsed(exhaust);
     return is_interrupted(exhaust) ? NULL : run_finalists(exhaust, error);
