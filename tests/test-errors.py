@@ -281,6 +281,10 @@ RUNS = {
     "a folder for a file": (
         graph("x: { stage: file.sink, from: sky, path: folder }"),
         "3:3: node 'x': folder: wants a regular file in its place, but is given a folder or device"),
+    "a folder for the file beside it": (
+        graph("x: { stage: file.sink, from: sky, path: beside.npy }"),
+        "3:3: node 'x': beside.npy.json: wants a regular file in its place, but is given a folder or "
+        "device"),
     "a device for a file": (
         graph("x: { stage: file.sink, from: sky, path: /dev/null }"),
         "3:3: node 'x': /dev/null: wants a regular file in its place, but is given a folder or device"),
@@ -297,6 +301,7 @@ class Errors(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
         (self.folder / "folder").mkdir()
+        (self.folder / "beside.npy.json").mkdir()
         (self.folder / "text.npy").write_text("hello\n")
         header = b"{'descr': '<c8', 'fortran_order': False, 'shape': (100,), }".ljust(117) + b"\n"
         array = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(800)

@@ -112,6 +112,17 @@ open_partial(Sink *sink, GError **error)
     return TRUE;
 }
 
+/* The end of the stream renames onto the path: a device there would be replaced, not written. */
+static gboolean
+check_place(const char *path, GError **error)
+{
+    if (!g_file_test(path, G_FILE_TEST_EXISTS) || g_file_test(path, G_FILE_TEST_IS_REGULAR))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                "%s: wants a regular file in its place, but is given a folder or device", path);
+    return FALSE;
+}
+
 enum { STAGING_BYTES = 1 << 20 };
 
 static gboolean
@@ -149,16 +160,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                     sink->staging_samples * slabs->sample_bytes);
         return FALSE;
     }
-    /* The end of the stream renames onto the path: a device there would be replaced, not written.
-     */
-    if (g_file_test(sink->path, G_FILE_TEST_EXISTS) &&
-        !g_file_test(sink->path, G_FILE_TEST_IS_REGULAR)) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO,
-                    "%s: wants a regular file in its place, but is given a folder or device",
-                    sink->path);
-        return FALSE;
-    }
-    if (!open_partial(sink, error))
+    if (!check_place(sink->path, error) || !check_place(sink->json, error) ||
+        !open_partial(sink, error))
         return FALSE;
     g_autoptr(GBytes) header = format_header(sink);
     slabs->header_bytes = g_bytes_get_size(header);

@@ -139,9 +139,10 @@ typedef struct {
 } Json;
 
 static gboolean
-malformed(const Json *json, GError **error, const char *what)
+malformed(const Json *json, yaml_mark_t at, GError **error, const char *what)
 {
-    g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s: %s", json->path, what);
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s:%zu:%zu: %s", json->path, at.line + 1,
+                at.column + 1, what);
     return FALSE;
 }
 
@@ -219,12 +220,12 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
     const char *name = text_value(json, map, "name");
     gint64 length;
     if (!name || !read_integer(text_value(json, map, "length"), &length) || length < 0)
-        return malformed(json, error, "wants a name and a length of each axis");
+        return malformed(json, map->start_mark, error, "wants a name and a length of each axis");
     if (strcmp(name, "complex") == 0)
         return TRUE;
     CtAxis *axis = ct_stream_add_axis(stream, name, length);
     if (!axis)
-        return malformed(json, error, "has an axis twice, or too many");
+        return malformed(json, map->start_mark, error, "has an axis twice, or too many");
     const char *unit = text_value(json, map, "unit");
     /* Seconds follow from the clock. */
     if (!unit || strcmp(name, "time") == 0)
@@ -237,7 +238,8 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
     if (table ? !read_table(json, table, coordinate)
               : !read_real(text_value(json, map, "first"), &coordinate->first) ||
                     !read_real(text_value(json, map, "step"), &coordinate->step))
-        return malformed(json, error, "wants first and step, or a table, of an axis with a unit");
+        return malformed(json, map->start_mark, error,
+                         "wants first and step, or a table, of an axis with a unit");
     return TRUE;
 }
 
@@ -270,7 +272,7 @@ read_clock(Json *json, yaml_node_t *root, CtStream *stream, GError **error)
         !read_integer(text_value(json, root, "ticks_per_sample"), &stream->ticks_per_sample) ||
         !read_integer(text_value(json, root, "start"), &stream->start) || stream->rate_num < 1 ||
         stream->rate_den < 1 || stream->ticks_per_sample < 1)
-        return malformed(json, error,
+        return malformed(json, rate->start_mark, error,
                          "wants ticks_per_second as a fraction, with ticks_per_sample and start");
     read_integer(text_value(json, root, "epoch"), &stream->epoch);
     return TRUE;
@@ -280,24 +282,27 @@ static gboolean
 read_root(Json *json, CtStream *stream, CtLayout *layout, GError **error)
 {
     yaml_node_t *root = yaml_document_get_root_node(&json->document);
+    const yaml_mark_t at = root ? root->start_mark : (yaml_mark_t){0};
     yaml_node_t *axes = value(json, root, "axes", YAML_SEQUENCE_NODE);
     const char *name = text_value(json, root, "layout");
-    if (!axes || !name)
-        return malformed(json, error, "wants a layout and axes");
-    if (!ct_layout_parse(layout, name, error)) {
-        g_prefix_error(error, "%s: ", json->path);
-        return FALSE;
-    }
+    if (!name)
+        return malformed(json, at, error, "wants the layout, a text");
+    if (!axes)
+        return malformed(json, at, error, "wants the axes, a list");
+    g_autoptr(GError) cause = NULL;
+    if (!ct_layout_parse(layout, name, &cause))
+        return malformed(json, value(json, root, "layout", YAML_SCALAR_NODE)->start_mark, error,
+                         cause->message);
     const char *type = text_value(json, root, "type");
     stream->type = type ? ct_type_from_name(type) : CT_TYPE_NONE;
     if (stream->type == CT_TYPE_NONE)
-        return malformed(json, error, "wants the type of its elements");
+        return malformed(json, at, error, "wants the type of its elements");
     for (guint i = 0; i < n_items(axes); i++)
         if (!read_axis(json, item(json, axes, i), stream, error))
             return FALSE;
     for (guint a = 0; a < stream->n_axes; a++)
         if (!sidecar_coordinate_fits(stream, a))
-            return malformed(json, error,
+            return malformed(json, axes->start_mark, error,
                              "has a table of another length than its axis, or an axis "
                              "whose parent is none");
     stream->has_frequency = read_real(text_value(json, root, "frequency"), &stream->frequency);
@@ -323,9 +328,10 @@ sidecar_read(const char *array_path, CtStream *stream, CtLayout **layout, GError
     }
     yaml_parser_set_input_string(&parser, (const guchar *)text, length);
     const gboolean loaded = yaml_parser_load(&parser, &json.document);
+    const yaml_mark_t failed = parser.problem_mark;
     yaml_parser_delete(&parser);
     if (!loaded)
-        return malformed(&json, error, "not JSON");
+        return malformed(&json, failed, error, "not JSON");
     g_autofree CtLayout *read = g_new0(CtLayout, 1);
     const gboolean good = read_root(&json, stream, read, error);
     yaml_document_delete(&json.document);

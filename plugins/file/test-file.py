@@ -181,23 +181,26 @@ class Sidecars(graphs.GraphTest):
     def test_malformed(self):
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
         for text, message in (
-                ("{", "not JSON"),
-                ("[]", "wants a layout and axes"),
-                ('{"layout": "f32[time]", "axes": []}', "wants the type of its elements"),
+                ("{", "2:1: not JSON"),
+                ("[]", "1:1: wants the layout, a text"),
+                ('{"layout": "f32[time]"}', "1:1: wants the axes, a list"),
+                ('{"layout": "f32[time]", "axes": []}', "1:1: wants the type of its elements"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "time"}]}',
-                 "wants a name and a length of each axis"),
+                 "1:49: wants a name and a length of each axis"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
                  '"unit": "m", "table": [1]}]}',
-                 "has a table of another length than its axis, or an axis whose parent is none"),
+                 "1:48: has a table of another length than its axis, or an axis whose parent is "
+                 "none"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
                  '"unit": "m", "first": 0, "step": 1, "parent": "pol"}]}',
-                 "has a table of another length than its axis, or an axis whose parent is none"),
+                 "1:48: has a table of another length than its axis, or an axis whose parent is "
+                 "none"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1]}',
-                 "wants ticks_per_second as a fraction, with ticks_per_sample and start")):
+                 "1:72: wants ticks_per_second as a fraction, with ticks_per_sample and start")):
             with self.subTest(text):
                 (self.folder / "in.npy.json").write_text(text)
                 error = self.fail_graph(copy_stages("f32[time]"))
-                self.assertTrue(error.endswith(f"in.npy.json: {message}"), error)
+                self.assertTrue(error.endswith(f"in.npy.json:{message}"), error)
 
 
 class Errors(graphs.GraphTest):
