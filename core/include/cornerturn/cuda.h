@@ -79,7 +79,8 @@ typedef struct {
     gboolean may_spill;         /* local memory is no error where tests look for it */
 } CtKernelSpec;
 
-/* Compiles, or takes from the cache on disk, and loads. */
+/* Compiles, or takes from the cache on disk, and loads; for `prepare`. The error has the words of
+ * the compiler. */
 CT_EXPORT CtKernel *ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error);
 /* Accepts NULL. */
 CT_EXPORT void ct_kernel_free(CtKernel *kernel);
@@ -110,6 +111,7 @@ CT_EXPORT gboolean ct_queue_copy(CtQueue *queue, gpointer to, gconstpointer from
 CT_EXPORT gboolean ct_queue_copy_rows(CtQueue *queue, gpointer to, gsize to_pitch,
                                       gconstpointer from, gsize from_pitch, gsize bytes, gsize rows,
                                       GError **error);
+/* Sets every byte of a piece of device memory. */
 CT_EXPORT gboolean ct_queue_fill(CtQueue *queue, gpointer to, guint8 value, gsize bytes,
                                  GError **error);
 /* Sends a little from host memory, which is read before it returns, to memory of the device that

@@ -7,9 +7,9 @@
 
 G_BEGIN_DECLS
 
-/* With quotes around. */
+/* Appends a string with quotes around it. */
 CT_EXPORT void ct_json_append_string(GString *text, const char *string);
-/* `null` where it is not finite. */
+/* Appends a number that reads back as the same; `null` where it is not finite. */
 CT_EXPORT void ct_json_append_real(GString *text, gdouble value);
 
 G_END_DECLS

@@ -35,6 +35,7 @@ typedef struct {
 /* Parses `text`; a malformed one is diagnosed with the text and a caret under the offending place.
  */
 CT_EXPORT gboolean ct_layout_parse(CtLayout *layout, const char *text, GError **error);
+/* "ci8[time station pol]", allocated. */
 CT_EXPORT char *ct_layout_to_string(const CtLayout *layout);
 CT_EXPORT gboolean ct_layout_is_concrete(const CtLayout *layout);
 CT_EXPORT gboolean ct_layout_equal(const CtLayout *a, const CtLayout *b);

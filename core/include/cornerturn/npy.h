@@ -57,7 +57,7 @@ CT_EXPORT CtNpyArray *ct_npy_load(const char *path, char kind, unsigned item_byt
 CT_EXPORT void ct_npy_array_free(CtNpyArray *array);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtNpyArray, ct_npy_array_free)
 
-/* "(3, 4)", as NumPy prints a shape: for messages. */
+/* "(3, 4)", as NumPy prints a shape: for messages; allocated. */
 CT_EXPORT char *ct_npy_shape_string(const CtNpyArray *array);
 
 /* Reverses the bytes of each of `n` values of 1, 2, 4 or 8 bytes, in place. */

@@ -9,7 +9,8 @@
  *
  * What a graph reads from the program stands in it as stage `input`, what it gives to the program
  * as stage `output`. A pipeline runs once. Its functions may be called from any thread, but the
- * ones that configure it not at the same time as others. */
+ * ones that configure it not at the same time as others. What returns gboolean or a pointer and
+ * takes an error sets it where it returns FALSE or NULL; what is allocated is freed by g_free. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -133,6 +134,7 @@ CT_EXPORT gboolean ct_pipeline_take(CtPipeline *pipeline, const char *node, gdou
                                     CtBlock *block, GError **error);
 /* Gives the block taken last back to the pipeline. */
 CT_EXPORT void ct_pipeline_give_back(CtPipeline *pipeline, const char *node);
+
 /* ---- blocks in a device's memory ----
  *
  * Where an `input` or an `output` itself has `backend: cuda`, `data` above is an address on that

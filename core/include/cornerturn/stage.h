@@ -11,6 +11,16 @@
  * the variant declares independent, on any worker, or once on a stream, where it only enqueues.
  * Neither allocates, blocks, or waits for a device (a variant that waits, see below, may).
  *
+ * Threads: `infer`, `operations`, `accuracy`, `fits` and `differs` are called by whoever plans, any
+ * number of times, and keep nothing. `prepare` is called once, before any thread of the run starts,
+ * `finish` once, after all have ended; `advance` on any worker, but once at a time for a node;
+ * `work` on many workers at once; `complete` after the last of it. Where nobody reads any output,
+ * neither `advance` nor `work` is called, save those of a source.
+ *
+ * What returns gboolean or a pointer and takes an error sets it where it returns FALSE or NULL.
+ * Strings and structs in these tables are the plugin's, and constant; what is handed in belongs to
+ * the core and holds for the call, but for what prepare gets, which holds until finish.
+ *
  * The answer must not depend on where the stream was cut into blocks. */
 #pragma once
 

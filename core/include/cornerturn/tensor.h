@@ -76,7 +76,7 @@ typedef struct {
  *
  * Time is counted in ticks of the source's clock: sample i of the stream is at tick
  * start + i · ticks_per_sample, and tick k is k · rate_den / rate_num seconds after `epoch`.
- * The order of `axes` is the canonical one of contract and docs; it says nothing of memory. */
+ * The order of `axes` is the canonical one (ct_stream_add_axis); it says nothing of memory. */
 typedef struct {
     CtType type;
     guint n_axes;
@@ -118,7 +118,7 @@ CT_EXPORT gdouble ct_stream_sample_rate(const CtStream *stream);
 /* Coordinate of sample `i`, `parent` being the index on the parent axis (0 without); `i` itself
  * where the axis has no coordinate. */
 CT_EXPORT gdouble ct_stream_coordinate(const CtStream *stream, guint axis, gint64 i, gint64 parent);
-/* "time 4096, station 16, pol 2", for messages. */
+/* "time 4096, station 16, pol 2", for messages; allocated. */
 CT_EXPORT char *ct_stream_describe(const CtStream *stream);
 
 /* A piece of a stream in memory. Lengths and strides follow the axes of the port's layout, slowest
