@@ -35,7 +35,7 @@ static const CtTunable tunables[] = {
 #define MOST_VALUES    16
 #define REGISTERS      65536
 #define MOST_REGISTERS 255 /* of a thread */
-/* What a thread needs beside those for numbers, on any device. */
+/* What a thread needs beside those for numbers, on any device and with any number of taps. */
 #define OTHER_REGISTERS 52
 
 typedef struct {
@@ -69,9 +69,11 @@ count_registers(gint64 n_channels, gint64 taps, CtType type, guint vector, guint
 {
     const guint n_taps = (guint)taps, n_values = vector * ahead, n_bits = log2_of(n_channels);
     const guint n_passes = (n_bits - 1) / log2_of(n_values) + 1;
-    guint registers = n_taps * vector + 2 * (n_taps - 1) * vector + 2 * n_values +
-                      n_values * (guint)MAX(ct_type_info(type)->bytes, 2) / 4;
+    const guint sample_registers = n_values * MAX((guint)ct_type_info(type)->bytes, 2) / 4;
+    guint registers = n_taps * vector + 2 * (n_taps - 1) * vector + 2 * n_values + sample_registers;
 
+    /* Where sums take few, samples that are read ahead are kept beside those that are filtered. */
+    registers += n_taps < 8 ? sample_registers : 0;
     /* Only bytes become numbers on the fly; places differ from pass to pass. */
     registers += (type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
     for (guint pass = 1; pass < n_passes; pass++) {
@@ -139,6 +141,13 @@ send_table(FirFft *self, GError **error)
     return self->table && ct_device_upload(self->spread.device, self->table, table, bytes, error);
 }
 
+/* Numbers of taps of which it is known that count_registers() is close. */
+static gboolean
+is_usual_count(gint64 n_taps)
+{
+    return n_taps == 8 || n_taps == 16 || n_taps == 32;
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -158,7 +167,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     const gsize pitch = (gsize)(n_channels + n_channels / 16);
     self->shared_bytes = self->n_groups * self->ahead * pitch * 2 * sizeof(float);
 
-    gboolean is_unusual = FALSE;
+    gboolean is_unusual = !is_usual_count(self->spread.n_taps);
     for (guint i = 0; tunables[i].name; i++)
         is_unusual |= prepare->tuning[i] != tunables[i].fallback;
 
