@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a map of elements to elements: what kernels that take element for element are made of.
  *
- *     extern "C" __global__ void __launch_bounds__(DEVICE_MAP_THREADS)
+ *     extern "C" __global__ void __launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS)
  *     twice(const DeviceMap map)
  *     {
  *         map_each<ct_f32, ct_f32>(map, [](ct_f32 x) { return 2 * x; });
@@ -11,6 +11,10 @@
 
 #include "cornerturn/kernel.h"
 #include "device-map-struct.h"
+
+/* That a multiprocessor shall hold, for __launch_bounds__; 0 leaves it to the assembler, which
+ * would rather spill than hold few where a thread has much under way. */
+#define DEVICE_MAP_BLOCKS (DEVICE_MAP_UNROLL > 4)
 
 __device__ inline uint32
 device_divide(uint32 n, DeviceDivisor divisor)

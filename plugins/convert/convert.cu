@@ -170,7 +170,7 @@ template <> struct Within<ct_cf16> {
 };
 
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS) convert(const DeviceMap map)
+__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS) convert(const DeviceMap map)
 {
     map_each<IN, OUT>(map, [](IN x) {
         typedef typename PartOf<OUT>::Type Part;

@@ -13,7 +13,7 @@ square(const ct_complex<OUT> &x)
 
 #if N_PARAMETERS == 0
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS) power_square(const DeviceMap map)
+__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS) power_square(const DeviceMap map)
 {
     map_each<IN, OUT>(map, [](const IN &x) { return square(ct_load<OUT>(x)); });
 }
@@ -51,7 +51,7 @@ find_parameters(const IN &first, const IN &second)
 
 /* Polarisations and parameters innermost. */
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS) power_pairs(const DeviceMap map)
+__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS) power_pairs(const DeviceMap map)
 {
     constexpr bool is_wide = sizeof(Pair) > 16 || sizeof(Parameters) > 16;
     const auto function = [](const Pair &pair) { return find_parameters(pair.x, pair.y); };
@@ -114,7 +114,8 @@ find_planes(const DeviceMap &map, int64 pol, int64 stokes)
 
 /* Polarisations `pol` bytes apart, parameters `stokes` bytes. */
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS) power_planes(const DeviceMap map, int64 pol, int64 stokes)
+__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS)
+    power_planes(const DeviceMap map, int64 pol, int64 stokes)
 {
     constexpr int width = 16 / (sizeof(IN) > sizeof(OUT) ? sizeof(IN) : sizeof(OUT));
     if (width > 1 && map.width == 1)

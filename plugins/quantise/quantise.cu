@@ -43,7 +43,7 @@ put(ct_ci16 &y, int re, int im)
 }
 
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS)
+__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS)
     quantise(const DeviceMap map, const float scale, uint64 *n_clipped)
 {
     __shared__ uint32 block_clipped;

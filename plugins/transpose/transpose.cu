@@ -17,6 +17,10 @@ constexpr uint32 ROUNDS = TILE_WORDS < THREADS ? 1 : TILE_WORDS / THREADS;
 constexpr uint32 UNDER_WAY = AHEAD < ROUNDS ? AHEAD : ROUNDS;
 constexpr uint32 SQUARES = UNDER_WAY < GROUP ? 1 : UNDER_WAY / GROUP;
 
+/* That a multiprocessor shall hold; 0 leaves it to the assembler, which would rather spill than
+ * hold few where a thread has much under way. */
+constexpr int MIN_BLOCKS = AHEAD > 8;
+
 /* The bounds of a tile along its edges, in units. */
 struct Bounds {
     int low, high;
@@ -264,7 +268,7 @@ turn_tile(const Turn &turn, const uint8 *in, uint8 *out, uint8 *tile, const Boun
 }
 
 extern "C" __global__ void
-__launch_bounds__(THREADS) transpose(const Turn turn, const uint8 *in, uint8 *out)
+__launch_bounds__(THREADS, MIN_BLOCKS) transpose(const Turn turn, const uint8 *in, uint8 *out)
 {
     __shared__ Word tile[TILE_WORDS];
     __shared__ Bounds bounds[TURN_EDGES];
