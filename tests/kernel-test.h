@@ -22,16 +22,13 @@ kernel_test_can(void)
     return FALSE;
 }
 
-/* The architectures to compile for: all with `-m thorough`; else one, the next at each call. */
-static inline guint
-kernel_test_architectures(const guint **architectures)
-{
-    static const guint all[] = {80, 90, 100, 120};
-    static guint n_calls;
-
-    *architectures = g_test_thorough() ? all : &all[n_calls++ % G_N_ELEMENTS(all)];
-    return g_test_thorough() ? G_N_ELEMENTS(all) : 1;
-}
+static const guint kernel_test_architectures[] = {80, 90, 100, 120};
+/* Tunings for a case beside the defaults, each architecture counted. */
+#define KERNEL_TEST_SHARE 24
+/* Combinations of least and largest values, of all tunables, at most; the extremes are among them.
+ */
+#define KERNEL_TEST_COMBINATIONS 16
+#define KERNEL_TEST_ALL          ((1u << G_N_ELEMENTS(kernel_test_architectures)) - 1)
 
 /* What `variant` compiles for a device that need not be here. */
 static inline void
@@ -61,28 +58,159 @@ kernel_test_prepare(const VariantTest *test, const CtVariant *variant, const CtB
     g_assert_cmpuint(ct_device_allocated(device), ==, 0);
 }
 
-/* Those of one variant, by its defaults and by one other value of a tunable, the next at each call;
- * with `-m thorough` by all of them. */
+/* ---- tunings, spread over a test's cases ---- */
+
+/* What a test still has to compile of a variant: of each value alone and of each combination of
+ * least and largest values, a bit for each architecture. */
+typedef struct {
+    char *name;
+    guint n_tunings, n_singles; /* singles: values alone, which come first */
+    char **names;
+    guint8 *left;
+    gboolean *wanted; /* a case was left where it makes a difference */
+    guint n_cases;
+} KernelTestTunings;
+
+/* The k-th: first each value alone, then combinations. FALSE: there is none. */
+static inline gboolean
+kernel_test_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNABLES])
+{
+    const guint n = ct_tuning_count(variant);
+    guint n_singles = 0;
+
+    if (variant_test_single_tuning(variant, k, tuning))
+        return TRUE;
+    while (variant_test_single_tuning(variant, n_singles, tuning))
+        n_singles++;
+    const guint n_combinations = MIN(1u << n, KERNEL_TEST_COMBINATIONS);
+    const guint combination = (k - n_singles) * ((1u << n) - 1) / MAX(1, n_combinations - 1);
+    for (guint i = 0; i < n; i++) {
+        const CtTunable *tunable = &variant->tunables[i];
+        /* 0 stands for a choice by something else. */
+        const guint least = tunable->values[0] == 0 && tunable->n_values > 1;
+        tuning[i] = tunable->values[combination >> i & 1 ? tunable->n_values - 1 : least];
+    }
+    return n > 1 && k - n_singles < n_combinations;
+}
+
+static inline GPtrArray *
+kernel_test_tunings(void)
+{
+    static GPtrArray *all;
+
+    if (!all)
+        all = g_ptr_array_new();
+    return all;
+}
+
+static inline KernelTestTunings *
+kernel_test_find_tunings(const CtVariant *variant)
+{
+    GPtrArray *all = kernel_test_tunings();
+    g_autofree char *covers = g_strjoinv("+", (char **)variant->covers);
+    g_autofree char *name = g_strconcat(covers, "/", variant->name, NULL);
+    gint64 tuning[CT_MAX_TUNABLES];
+
+    for (guint i = 0; i < all->len; i++)
+        if (g_str_equal(((KernelTestTunings *)all->pdata[i])->name, name))
+            return all->pdata[i];
+    KernelTestTunings *made = g_new0(KernelTestTunings, 1);
+    made->name = g_steal_pointer(&name);
+    while (variant_test_single_tuning(variant, made->n_singles, tuning))
+        made->n_singles++;
+    while (kernel_test_tuning(variant, made->n_tunings, tuning))
+        made->n_tunings++;
+    made->left = g_new(guint8, made->n_tunings + 1);
+    made->wanted = g_new0(gboolean, made->n_tunings + 1);
+    made->names = g_new0(char *, made->n_tunings + 1);
+    for (guint k = 0; k < made->n_tunings; k++) {
+        kernel_test_tuning(variant, k, tuning);
+        made->names[k] = ct_tuning_name(variant, tuning);
+        made->left[k] = k < made->n_singles ? KERNEL_TEST_ALL
+                                            : 1u << k % G_N_ELEMENTS(kernel_test_architectures);
+    }
+    g_ptr_array_add(all, made);
+    return made;
+}
+
+typedef void (*KernelTestCompile)(gconstpointer data, const gint64 *tuning, guint architecture);
+
+/* Calls `compile` for a case: by the defaults for every other architecture, those that the case
+ * before left out, and by `share` of what is left of the tunings that make a difference to it; with
+ * `-m thorough`, by all of them for all architectures. */
+static inline void
+kernel_test_spread(const CtVariant *variant, const CtNode *nodes, guint share,
+                   KernelTestCompile compile, gconstpointer data)
+{
+    KernelTestTunings *tunings = kernel_test_find_tunings(variant);
+    gint64 tuning[CT_MAX_TUNABLES];
+    guint n_compiled = 0;
+
+    const guint first = g_test_thorough() ? 0 : tunings->n_cases++ % 2;
+    const guint step = g_test_thorough() ? 1 : 2;
+    ct_tuning_defaults(variant, tuning);
+    for (guint a = first; a < G_N_ELEMENTS(kernel_test_architectures); a += step)
+        compile(data, tuning, kernel_test_architectures[a]);
+    for (guint k = 0; k < tunings->n_tunings; k++) {
+        kernel_test_tuning(variant, k, tuning);
+        const guint8 wanted = g_test_thorough() ? KERNEL_TEST_ALL : tunings->left[k];
+        if (wanted == 0 || !ct_tuning_differs(variant, nodes, tuning))
+            continue;
+        tunings->wanted[k] = n_compiled >= share && !g_test_thorough();
+        if (tunings->wanted[k])
+            continue;
+        for (guint a = 0; a < G_N_ELEMENTS(kernel_test_architectures); a++)
+            if (wanted >> a & 1) {
+                compile(data, tuning, kernel_test_architectures[a]);
+                n_compiled++;
+            }
+        tunings->left[k] = 0;
+    }
+}
+
+/* At the end of a test: fails where there were too few cases for all tunings that make a difference
+ * to one. */
+static inline void
+kernel_test_finish(void)
+{
+    const GPtrArray *all = kernel_test_tunings();
+    g_autoptr(GString) missing = g_string_new(NULL);
+
+    for (guint i = 0; i < all->len; i++) {
+        const KernelTestTunings *tunings = all->pdata[i];
+        for (guint k = 0; k < tunings->n_tunings; k++)
+            if (tunings->left[k] != 0 && tunings->wanted[k])
+                g_string_append_printf(missing, " %s", tunings->names[k]);
+            else if (tunings->left[k] != 0 && k < tunings->n_singles)
+                g_test_message("%s makes no difference to any case", tunings->names[k]);
+    }
+    if (missing->len > 0)
+        g_error("compiled for no case:%s", missing->str);
+}
+
+typedef struct {
+    const VariantTest *test;
+    const CtVariant *variant;
+    const CtBinding *inputs, *outputs;
+} KernelTestCase;
+
+static inline void
+kernel_test_prepare_case(gconstpointer data, const gint64 *tuning, guint architecture)
+{
+    const KernelTestCase *one = data;
+
+    kernel_test_prepare(one->test, one->variant, one->inputs, one->outputs, tuning, architecture);
+}
+
+/* Those of one variant. */
 static inline void
 kernel_test_compile_variant(const VariantTest *test, const CtVariant *variant,
                             const CtBinding *inputs, const CtBinding *outputs)
 {
-    const CtNode *nodes = test->nodes ? test->nodes : &test->node;
-    const guint *architectures;
-    const guint n_architectures = kernel_test_architectures(&architectures);
-    gint64 tuning[CT_MAX_TUNABLES], next[CT_MAX_TUNABLES];
+    const KernelTestCase one = {test, variant, inputs, outputs};
 
-    ct_tuning_defaults(variant, tuning);
-    for (guint i = 0; i < n_architectures; i++)
-        kernel_test_prepare(test, variant, inputs, outputs, tuning, architectures[i]);
-    if (ct_tuning_count(variant) == 0)
-        return;
-    variant_test_next_tuning(variant, next);
-    for (guint k = 0; variant_test_single_tuning(variant, k, tuning); k++)
-        for (guint i = 0; i < n_architectures; i++)
-            if ((g_test_thorough() || ct_tuning_equal(variant, tuning, next)) &&
-                ct_tuning_differs(variant, nodes, tuning))
-                kernel_test_prepare(test, variant, inputs, outputs, tuning, architectures[i]);
+    kernel_test_spread(variant, test->nodes ? test->nodes : &test->node, KERNEL_TEST_SHARE,
+                       kernel_test_prepare_case, &one);
 }
 
 /* Those of all cuda variants that take the node in these orders, for firings of at most `n_outputs`

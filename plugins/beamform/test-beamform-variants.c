@@ -181,6 +181,7 @@ test_kernels(void)
         variant_test_free(test);
         g_unlink(path);
     }
+    kernel_test_finish();
 }
 
 int

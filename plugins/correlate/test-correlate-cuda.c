@@ -581,22 +581,20 @@ test_tunings(void)
 }
 
 static void
-compile(const Correlation *self)
+compile(gconstpointer data, const gint64 *tuning, guint architecture)
 {
-    const guint *architectures;
-    const guint n_architectures = kernel_test_architectures(&architectures);
-    for (guint a = 0; a < n_architectures; a++) {
-        g_autoptr(CtDevice) device = ct_device_new_dry(architectures[a]);
-        CtBinding bindings[3];
-        CtPrepare prepare = make_prepare(self, bindings, device);
-        const CtVariant *variant = find_variant(self, CT_CUDA);
-        g_autoptr(GError) error = NULL;
-        gpointer state = NULL;
-        variant->prepare(&prepare, &state, &error);
-        variant->finish(state);
-        g_assert_no_error(error);
-        g_assert_cmpuint(ct_device_allocated(device), ==, 0);
-    }
+    Correlation self = *(const Correlation *)data;
+    g_autoptr(CtDevice) device = ct_device_new_dry(architecture);
+    g_autoptr(GError) error = NULL;
+    CtBinding bindings[3];
+    memcpy(self.tuning, tuning, sizeof self.tuning);
+    CtPrepare prepare = make_prepare(&self, bindings, device);
+    const CtVariant *variant = find_variant(&self, CT_CUDA);
+    gpointer state = NULL;
+    variant->prepare(&prepare, &state, &error);
+    variant->finish(state);
+    g_assert_no_error(error);
+    g_assert_cmpuint(ct_device_allocated(device), ==, 0);
 }
 
 /* Every tile of every arithmetic, with a partner and without. */
@@ -637,15 +635,11 @@ test_kernels(void)
             /* The weights' kernel is the same for all. */
             if (i + k > 0)
                 self->out[1].type = CT_TYPE_NONE;
-            compile(self);
-            /* The largest has all the values, too. */
-            const CtVariant *variant = find_variant(self, CT_CUDA);
-            for (guint t = 0;
-                 n_inputs == 512 && variant_test_single_tuning(variant, t, self->tuning); t++)
-                if (ct_tuning_differs(variant, &self->node, self->tuning))
-                    compile(self);
+            kernel_test_spread(find_variant(self, CT_CUDA), &self->node, KERNEL_TEST_SHARE, compile,
+                               self);
             correlation_free(self);
         }
+    kernel_test_finish();
 }
 
 int

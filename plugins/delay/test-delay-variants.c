@@ -111,6 +111,7 @@ test_kernels(void)
         variant_test_free(test);
         unlink(path);
     }
+    kernel_test_finish();
 }
 
 int

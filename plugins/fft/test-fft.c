@@ -200,6 +200,7 @@ test_kernels(void)
         kernel_test_compile(test, order, 100);
         variant_test_free(test);
     }
+    kernel_test_finish();
 }
 
 /* FFTW's wisdom: kept in the cache folder, and no harm done by a damaged file. */

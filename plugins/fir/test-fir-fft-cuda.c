@@ -186,8 +186,9 @@ test_chain(void)
 static void
 test_kernels(void)
 {
-    static const gint64 sizes[][2] = {{2, 4},    {8, 16},   {64, 8},  {128, 32}, {256, 8},
-                                      {256, 16}, {256, 32}, {512, 8}, {512, 16}, {1024, 8}};
+    static const gint64 sizes[][2] = {
+        {2, 4},    {8, 16},   {64, 8},  {128, 32}, {256, 8}, {256, 16}, {256, 32}, {512, 8},
+        {512, 16}, {1024, 8}, {64, 20}, {512, 2},  {64, 3},  {256, 4},  {64, 11},  {16, 17}};
 
     if (!kernel_test_can())
         return;
@@ -210,6 +211,7 @@ test_kernels(void)
         kernel_test_compile_variant(&chain->both, chain->fused, inputs, outputs);
         chain_free(chain);
     }
+    kernel_test_finish();
 }
 
 /* What it says of chains that it leaves to others. */

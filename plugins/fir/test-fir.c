@@ -155,6 +155,7 @@ test_kernels(void)
             kernel_test_compile(test, orders[cases[k].order], 1024);
             variant_test_free(test);
         }
+    kernel_test_finish();
 }
 
 int

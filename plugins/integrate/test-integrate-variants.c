@@ -85,6 +85,7 @@ test_kernels(void)
         kernel_test_compile(test, order, 10);
         variant_test_free(test);
     }
+    kernel_test_finish();
 }
 
 int

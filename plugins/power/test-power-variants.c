@@ -104,6 +104,7 @@ test_kernels(void)
             variant_test_free(test);
         }
     }
+    kernel_test_finish();
 }
 
 int

@@ -81,6 +81,7 @@ test_kernels(void)
         kernel_test_compile(test, order, 64);
         variant_test_free(test);
     }
+    kernel_test_finish();
 }
 
 int

@@ -180,7 +180,7 @@ test_kernels(void)
 
     if (!kernel_test_can())
         return;
-    for (guint i = 0; i < G_N_ELEMENTS(orders) * G_N_ELEMENTS(types); i++) {
+    for (guint i = 0; i < G_N_ELEMENTS(orders) * G_N_ELEMENTS(types); i += 2) {
         const char *const order[] = {"time channel station pol", orders[i / G_N_ELEMENTS(types)]};
         g_autofree char *parameters = g_strdup_printf("{ layout: '[%s]' }", order[1]);
         VariantTest *test =
@@ -189,6 +189,7 @@ test_kernels(void)
         kernel_test_compile(test, order, 1024);
         variant_test_free(test);
     }
+    kernel_test_finish();
 }
 
 int
