@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 /* Used where the machine does not say. */
-static const gdouble usual_clock = 2.5e9;
+static const gdouble usual_clock = 3e9;
 static const gsize usual_cache = 1 << 20;
 
-/* Bytes read and written per clock, of a worker that copies through its own cache, where firings
- * keep what they pass on. */
-static const gdouble bytes_per_clock = 32;
+/* Bytes read and written per clock, of a worker that reads what another has written, and writes
+ * what another will read: by way of the caches that they share. */
+static const gdouble bytes_per_clock = 9;
 
 /* What is not repeated along time is done once; this spreads it over a long run. */
 static const gdouble once_per_second = 1e-3;
@@ -167,7 +167,8 @@ ct_cost_roof_seconds(const CtMachine *machine, const CtVariant *variant, const C
     const gdouble single = on_host ? machine->peak[variant->isa]
                                    : told(machine->devices[place].peak, usual_device_peak);
     const gdouble peak = single * MAX(row->efficiency, 1);
-    return load->rate * MAX(load->bytes / bandwidth, load->operations / peak);
+    const gdouble memory = load->bytes / bandwidth, work = load->operations / peak;
+    return load->rate * (on_host ? memory + work : MAX(memory, work));
 }
 
 gdouble

@@ -22,7 +22,7 @@ typedef struct {
     guint n_workers;
     gsize cache_bytes;       /* of a core's own cache (L2) */
     gsize memory_bytes;      /* of the machine; 0: not known */
-    gdouble bandwidth;       /* bytes read and written per second */
+    gdouble bandwidth;       /* bytes read and written per second, from worker to worker */
     gdouble peak[CT_N_ISAS]; /* single-precision operations per second */
     guint n_devices;
     const CtDeviceInfo *devices; /* borrowed */
@@ -74,8 +74,9 @@ void ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayo
 /* Samples of one of its streams that its block covers, at least one; 0: it has none. */
 gint64 ct_load_block_samples(const CtLoad *load, const CtStream *stream);
 
-/* Seconds for a second of stream, on the host (CT_HOST) or a device: the larger of bytes over
- * bandwidth and operations over peak, over the row's efficiency. On the host with all workers where
+/* Seconds for a second of stream, on the host (CT_HOST) or a device, over the row's efficiency: of
+ * bytes over bandwidth and operations over peak, on a device the larger, on the host both, for a
+ * worker waits for what it reads from the caches. On the host with all workers where
  * the variant splits its work; on a device with the launches of its firings. */
 gdouble ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
                         const CtLoad *load, gint place);

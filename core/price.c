@@ -363,19 +363,26 @@ hash_of(const CtPrices *prices, const CtPriced *what)
     return mix_ports(hash, last->outputs, what->outputs, last->n_outputs);
 }
 
-/* What the embedding program feeds and takes is done in its own time. */
+gdouble
+ct_priced_model(const CtPriced *what, const CtMachine *machine)
+{
+    const CtVariant *variant = what->variant;
+    if (what->from != what->to)
+        return ct_cost_copy_seconds(machine, what->load, what->from, what->to);
+    /* What the embedding program feeds and takes is done in its own time. */
+    if (!variant->work)
+        return 0;
+    return ct_cost_seconds(machine, variant, what->row, what->load, what->from);
+}
+
 static void
 ask_model(const CtPrices *prices, const CtPriced *what, CtPrice *price)
 {
-    const CtMachine *machine = prices->machine;
     *price = (CtPrice){.origin = CT_ORIGIN_MODEL};
     ct_tuning_defaults(what->variant, price->tuning);
     if (what->tuning)
         memcpy(price->tuning, what->tuning, sizeof(price->tuning));
-    if (what->from != what->to)
-        price->seconds = ct_cost_copy_seconds(machine, what->load, what->from, what->to);
-    else if (what->variant->work)
-        price->seconds = ct_cost_seconds(machine, what->variant, what->row, what->load, what->from);
+    price->seconds = ct_priced_model(what, prices->machine);
 }
 
 void

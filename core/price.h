@@ -70,6 +70,9 @@ const char *ct_prices_warning(const CtPrices *prices);
 /* Before the first price is found. */
 void ct_prices_set_judge(CtPrices *prices, CtPriceJudge judge, gpointer data);
 
+/* Seconds for a second of stream by the model alone, tunings left aside. */
+gdouble ct_priced_model(const CtPriced *what, const CtMachine *machine);
+
 /* HUGE_VAL seconds only for a copy between places that no way joins. */
 void ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price);
 

@@ -287,19 +287,20 @@ measure_device(const CtMachine *machine, guint index, GPtrArray *roofs, GError *
 
 /* ---- all ---- */
 
-static const char bandwidth[] = "bandwidth", memory_bandwidth[] = "memory bandwidth";
+static const char bandwidth[] = "memory bandwidth";
+
+/* Times what a worker's own cache holds. */
+static const gsize caches_copied = 16;
 
 GPtrArray *
 ct_roofs_measure(const CtMachine *machine, GError **error)
 {
     g_autoptr(GPtrArray) roofs = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
     const guint n = machine->n_workers;
-    /* As firings do: what is read and written fills half of the worker's own cache. */
+    /* As much as links hold: what a worker reads has left the cache of the one that wrote it. */
+    const gsize most = machine->memory_bytes > 0 ? machine->memory_bytes / 8 / n : G_MAXSIZE;
     add_roof(roofs, machine->name, bandwidth,
-             rate_of_worker(n, machine->cache_bytes / 2, CT_ISA_BASELINE));
-    add_roof(roofs, machine->name, memory_bandwidth,
-             rate_of_worker(n, CLAMP(machine->memory_bytes / 8 / n, 1 << 20, 64 << 20),
-                            CT_ISA_BASELINE));
+             rate_of_worker(n, MIN(caches_copied * machine->cache_bytes, most), CT_ISA_BASELINE));
     for (CtIsa isa = 0; isa < CT_N_ISAS; isa++) {
         if (has_isa(isa))
             add_roof(roofs, machine->name, peaks[isa].name, rate_of_worker(n, 0, isa));

@@ -79,15 +79,6 @@ ct_tune_note_best(CtTune *tune, const CtVariant *variant, const CtMeasurement *m
     *seconds = MIN(*seconds, measurement->seconds);
 }
 
-static gdouble
-model_of(const CtTune *tune, const CtPriced *what)
-{
-    const CtMachine *machine = &tune->planner.machine;
-    return what->from == what->to
-               ? ct_cost_seconds(machine, what->variant, what->row, what->load, what->from)
-               : ct_cost_copy_seconds(machine, what->load, what->from, what->to);
-}
-
 static const char *
 innermost(const CtLayout *layouts, guint n)
 {
@@ -135,7 +126,7 @@ add_ratio(CtTune *tune, gint64 key, gdouble ratio)
 void
 ct_tune_note_ratio(CtTune *tune, const CtTuneItem *item)
 {
-    const gdouble model = model_of(tune, &item->what);
+    const gdouble model = ct_priced_model(&item->what, &tune->planner.machine);
     const gdouble seconds = ct_tune_as_price(tune, &item->what, item->measurement.seconds);
     if (!(model > 0) || !(seconds > 0))
         return;
@@ -199,7 +190,7 @@ best_of_more(const CtTune *tune, const CtPriced *what)
 static gdouble
 expect(const CtTune *tune, const CtPriced *what, const CtPrice *price)
 {
-    const gdouble model = model_of(tune, what);
+    const gdouble model = ct_priced_model(what, &tune->planner.machine);
     const CtTuneRatio *row = find_ratio(tune, ratio_key_of(what));
     const CtTuneRatio *variant = find_ratio(tune, ratio_key(what->variant, NULL, NULL, NULL));
     if (row && row->n >= enough_of_row)

@@ -108,19 +108,21 @@ test_seconds(void)
     const CtRow row = {"[...] -> [...]", 0.5};
     const CtLoad bound_by_memory = {.operations = 10, .bytes = 200, .rate = 3};
     const CtLoad bound_by_operations = {.operations = 100, .bytes = 200, .rate = 3};
-    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_memory, CT_HOST), ==, 12);
+    /* 2 s for the bytes of a sample, then its operations. */
+    g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_memory, CT_HOST), ==,
+                      3 * (2 + 0.5) / 0.5);
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations, CT_HOST), ==,
-                      30);
+                      3 * (2 + 5) / 0.5);
     variant.split = "time";
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations, CT_HOST), ==,
-                      7.5);
+                      3 * (2 + 5) / 0.5 / 4);
     variant.isa = CT_ISA_AVX512;
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations, CT_HOST), ==,
-                      3.75);
-    /* Units of four times the peak leave it to the memory. */
+                      3 * (2 + 2.5) / 0.5 / 4);
+    /* Units of four times the peak. */
     const CtRow tensor = {"[...] -> [...]", 4};
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &tensor, &bound_by_operations, CT_HOST),
-                      ==, 1.5);
+                      ==, 3 * (2 + 0.625) / 4);
 }
 
 /* What keeps one thread busy is a share of the workers, and no less than itself. */

@@ -61,8 +61,8 @@ const CtVariant CT_ISA(ct_convert_cpu) = {
     .covers = (const char *const[]){"convert", NULL},
     .rows =
         (const CtRow[]){
-            {"{...} -> {...}", 0.5},
-            {"any: [...] -> [...]", 0.06},
+            {"{...} -> {...}", 0.85},
+            {"any: [...] -> [...]", 0.35},
             {NULL},
         },
     .tunables = tunables,

@@ -28,7 +28,7 @@ const CtVariant CT_ISA(ct_copy_cpu) = {
     .covers = (const char *const[]){"copy", NULL},
     .rows =
         (const CtRow[]){
-            {"{...} -> {...}", 0.62},
+            {"{...} -> {...}", 1},
             {NULL},
         },
     .tunables = tunables,

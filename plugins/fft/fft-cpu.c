@@ -278,14 +278,14 @@ finish(gpointer state)
 
 /* Transforms that lie one after another are copied nowhere, and of neighbouring series only complex
  * single ones go through lanes; with time first, what a transform needs is close together. */
-#define ROWS(types, to, lanes)                                                                     \
-    {types "[... phase] -> " to "[... channel]", 0.31},                                            \
-        {types "[... channel] -> " to "[... phase]", 0.31},                                        \
-        {types "[... time] -> " to "[... time channel]", 0.2},                                     \
+#define ROWS(types, to, packed, along_time, lanes, turned, others)                                 \
+    {types "[... phase] -> " to "[... channel]", packed},                                          \
+        {types "[... channel] -> " to "[... phase]", packed},                                      \
+        {types "[... time] -> " to "[... time channel]", along_time},                              \
         {types "[time ...] -> " to "[time ...]", lanes},                                           \
-        {types "[time ... phase] -> " to "[time channel ...]", 0.27},                              \
+        {types "[time ... phase] -> " to "[time channel ...]", turned},                            \
     {                                                                                              \
-        types "{...} -> " to "{...}", 0.3                                                          \
+        types "{...} -> " to "{...}", others                                                       \
     }
 
 const CtVariant CT_ISA(ct_fft_cpu) = {
@@ -293,9 +293,9 @@ const CtVariant CT_ISA(ct_fft_cpu) = {
     .backend = CT_CPU,
     .isa = CT_ISA_THIS,
     .covers = (const char *const[]){"fft", NULL},
-    .rows = (const CtRow[]){ROWS("cf32", "cf32", 0.32),
-                            ROWS("f32", "cf32", 0.16),
-                            ROWS("cf64|f64", "cf64", 0.16),
+    .rows = (const CtRow[]){ROWS("cf32", "cf32", 0.65, 0.45, 0.82, 0.58, 0.72),
+                            ROWS("f32", "cf32", 0.32, 0.21, 0.23, 0.3, 0.16),
+                            ROWS("cf64|f64", "cf64", 0.55, 0.4, 0.27, 0.31, 0.2),
                             {NULL, 0}},
     .split = "*",
     .prepare = prepare,

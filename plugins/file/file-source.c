@@ -233,7 +233,7 @@ const CtStage file_source = {
 };
 
 static const char *const covers[] = {"file.source", NULL};
-static const CtRow rows[] = {{"-> [...]", 0.05}, {NULL}};
+static const CtRow rows[] = {{"-> [...]", 0.13}, {NULL}};
 
 const CtVariant file_source_cpu = {
     .name = "cpu",

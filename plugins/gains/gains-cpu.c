@@ -36,7 +36,7 @@ const CtVariant CT_ISA(ct_gains_cpu) = {
     .covers = (const char *const[]){"gains", NULL},
     .rows =
         (const CtRow[]){
-            {"cf32|cf64{...} -> cf32|cf64{...}", 0.27},
+            {"cf32|cf64{...} -> cf32|cf64{...}", 0.72},
             {NULL},
         },
     .split = "*",

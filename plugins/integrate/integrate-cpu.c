@@ -22,7 +22,7 @@ const CtVariant CT_ISA(ct_integrate_cpu) = {
     .covers = (const char *const[]){"integrate", NULL},
     .rows =
         (const CtRow[]){
-            {"f32|f64|cf32|cf64{time ...} -> f32|f64|cf32|cf64{time ...}, u32{time ...}", 0.33},
+            {"f32|f64|cf32|cf64{time ...} -> f32|f64|cf32|cf64{time ...}, u32{time ...}", 1},
             {NULL},
         },
     .split = "*",

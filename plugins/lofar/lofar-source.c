@@ -359,7 +359,7 @@ static const CtStage lofar_source = {
 };
 
 static const char *const covers[] = {"lofar.source", NULL};
-static const CtRow rows[] = {{"-> ci4|ci8|ci16{time subband station pol}", 0.06}, {NULL}};
+static const CtRow rows[] = {{"-> ci4|ci8|ci16{time subband station pol}", 0.15}, {NULL}};
 
 static const CtVariant cpu = {
     .name = "cpu",

@@ -169,7 +169,7 @@ const CtVariant CT_ISA(ct_power_cpu) = {
     .covers = (const char *const[]){"power", NULL},
     .rows =
         (const CtRow[]){
-            {"ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...} -> f32|f64{...}", 0.4},
+            {"ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...} -> f32|f64{...}", 0.95},
             {NULL},
         },
     .split = "*",

@@ -50,7 +50,7 @@ const CtVariant CT_ISA(ct_quantise_cpu) = {
     .covers = (const char *const[]){"quantise", NULL},
     .rows =
         (const CtRow[]){
-            {"f32|cf32{...} -> ci4|ci8|ci16|i8|i16{...}", 0.2},
+            {"f32|cf32{...} -> ci4|ci8|ci16|i8|i16{...}", 0.55},
             {NULL},
         },
     .split = "*",

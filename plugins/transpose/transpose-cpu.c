@@ -10,7 +10,7 @@ const CtVariant CT_ISA(ct_transpose_cpu) = {
     .covers = (const char *const[]){"transpose", NULL},
     .rows =
         (const CtRow[]){
-            {"any: [...] -> [...]", 0.33},
+            {"any: [...] -> [...]", 0.55},
             {NULL},
         },
     .tunables = (const CtTunable[])TRANSPOSE_TUNABLES,

@@ -275,7 +275,7 @@ static const CtStage vdif_source = {
 };
 
 static const char *const covers[] = {"vdif.source", NULL};
-static const CtRow rows[] = {{"-> f32|cf32{time ...}", 0.03}, {NULL}};
+static const CtRow rows[] = {{"-> f32|cf32{time ...}", 0.08}, {NULL}};
 
 static const CtVariant cpu = {
     .name = "cpu",
