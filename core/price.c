@@ -372,7 +372,9 @@ ct_priced_model(const CtPriced *what, const CtMachine *machine)
     /* What the embedding program feeds and takes is done in its own time. */
     if (!variant->work)
         return 0;
-    return ct_cost_seconds(machine, variant, what->row, what->load, what->from);
+    const gdouble share =
+        variant->share ? variant->share(what->nodes, what->inputs, what->outputs) : 1;
+    return ct_cost_seconds(machine, variant, what->row, what->load, what->from) / share;
 }
 
 static void

@@ -426,7 +426,7 @@ class Errors(unittest.TestCase):
 
     def test_plugin_of_another_abi(self):
         self.add_plugin("old")
-        self.check_left_out("ct-old.so", "is of ABI version 101, but this Cornerturn wants version 3)")
+        self.check_left_out("ct-old.so", "is of ABI version 102, but this Cornerturn wants version 4)")
 
     def test_plugin_that_is_none(self):
         self.add_plugin("foreign")

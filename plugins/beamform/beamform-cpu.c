@@ -58,6 +58,15 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return ct_beamform_allocate(self, prepare, error);
 }
 
+/* Beams of a vector and what it takes to have them summed: the voltages are read for as few. */
+static gdouble
+share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
+      G_GNUC_UNUSED const CtLayout *outputs)
+{
+    const gdouble n_beams = (gdouble)ct_stream_length(&nodes[0].outputs[0], "beam");
+    return 0.4 + 0.6 * MIN(1, n_beams / 16);
+}
+
 /* Weights are repacked once, from any order. Beams next to one another are written as vectors. */
 #define ROW(voltages, beams, efficiency)                                                           \
     {                                                                                              \
@@ -88,6 +97,7 @@ const CtVariant CT_ISA(ct_beamform_cpu) = {
             ROW("{time station ...}", "{time beam ...}", 0.15),
             {NULL},
         },
+    .share = share,
     .tunables = tunables,
     .split = "*",
     .prepare = prepare,

@@ -77,6 +77,18 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return ct_correlate_allocate(self, prepare, error);
 }
 
+/* Cells of few inputs are half empty. Of polarisations that lie apart, each is by itself. */
+static gdouble
+share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout *outputs)
+{
+    const CtStream *stream = &nodes[0].inputs[0];
+    const char *innermost = inputs[0].axes[inputs[0].n_axes - 1].name;
+    gdouble n = (gdouble)ct_correlate_n_inputs(nodes);
+    if (ct_stream_axis(stream, "pol") >= 0 && !g_str_equal(innermost, "pol"))
+        n /= (gdouble)ct_stream_length(stream, "pol");
+    return CLAMP(0.045 * n, 0.4, 1);
+}
+
 /* Visibilities are few and scattered from the sums into any order. */
 #define ROW(voltages, efficiency)                                                                  \
     {                                                                                              \
@@ -102,6 +114,7 @@ const CtVariant CT_ISA(ct_correlate_cpu) = {
             ROW("[time ... beam]", 0.45),
             {NULL},
         },
+    .share = share,
     .tunables = tunables,
     .differs = differs,
     .split = "*",

@@ -276,6 +276,31 @@ finish(gpointer state)
     g_free(self);
 }
 
+/* Series that go through lanes fill a vector, or not; those that others lie between are gathered.
+ */
+static gdouble
+share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout *outputs)
+{
+    const CtStream *stream = &nodes[0].inputs[0];
+    const CtLayout *layout = &inputs[0];
+    FftDesign design;
+    if (stream->type != CT_CF32 || !ct_fft_design_init(&design, nodes[0].params, stream, NULL) ||
+        design.along_time)
+        return 1;
+    const gint axis = ct_layout_axis(layout, design.axis);
+    gdouble inside = 1, outside = 1;
+    for (gint a = 0; a < (gint)layout->n_axes; a++) {
+        const gboolean is_time = g_str_equal(layout->axes[a].name, "time");
+        const gdouble length =
+            is_time ? FFT_MAX_LANES : (gdouble)ct_stream_length(stream, layout->axes[a].name);
+        inside *= a > axis ? length : 1;
+        outside *= a < axis && !is_time ? length : 1;
+    }
+    if (inside == 1 || inside >= FFT_MAX_LANES)
+        return 1;
+    return outside > 1 ? 0.2 : 0.35 + 0.65 * inside / FFT_MAX_LANES;
+}
+
 /* Transforms that lie one after another are copied nowhere, and of neighbouring series only complex
  * single ones go through lanes; with time first, what a transform needs is close together. */
 #define ROWS(types, to, packed, along_time, lanes, turned, others)                                 \
@@ -297,6 +322,7 @@ const CtVariant CT_ISA(ct_fft_cpu) = {
                             ROWS("f32", "cf32", 0.32, 0.21, 0.23, 0.3, 0.16),
                             ROWS("cf64|f64", "cf64", 0.55, 0.4, 0.27, 0.31, 0.2),
                             {NULL, 0}},
+    .share = share,
     .split = "*",
     .prepare = prepare,
     .work = work,

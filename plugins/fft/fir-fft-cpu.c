@@ -6,6 +6,7 @@
  * one worker filters another transforms; here a worker has a slice of time, for which it reads the
  * history once more. */
 #include "../fir/fir.h"
+#include "fft-lanes.h"
 #include "fft.h"
 
 /* Bytes between filter and transform, beside which the second cache holds input and output. */
@@ -210,6 +211,24 @@ fits(const CtNode *nodes, char **reason)
     return FALSE;
 }
 
+/* Series of complex samples that go through lanes fill a vector, or not. */
+static gdouble
+share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs, const CtLayout *outputs)
+{
+    const CtStream *stream = &nodes[1].outputs[0];
+    gdouble inside = 1;
+    for (guint a = outputs[0].n_axes; a-- > 0;) {
+        const char *name = outputs[0].axes[a].name;
+        if (g_str_equal(name, "channel") || g_str_equal(name, "time"))
+            break;
+        inside *= (gdouble)ct_stream_length(stream, name);
+    }
+    const gboolean is_packed = g_str_equal(outputs[0].axes[outputs[0].n_axes - 1].name, "channel");
+    return is_packed || !ct_type_info(nodes[0].inputs[0].type)->is_complex
+               ? 1
+               : MIN(1, 0.5 + 0.5 * inside / FFT_MAX_LANES);
+}
+
 /* A tenth and more faster than the two alone, which in the planner's model go over memory more
  * often. Real transforms want the phases of a
  * series side by side. */
@@ -233,6 +252,7 @@ const CtVariant CT_ISA(ct_fir_fft_cpu) = {
                             ROWS("i16|f16", 0.2, 0.24, 0.21),
                             ROWS("f32", 0.2, 0.27, 0.2),
                             {NULL, 0}},
+    .share = share,
     .tunables = tunables,
     .differs = differs,
     .split = "*",

@@ -32,7 +32,7 @@
 G_BEGIN_DECLS
 
 /* Raised whenever a struct of this header changes; plugins of another version are refused. */
-#define CT_ABI_VERSION 3
+#define CT_ABI_VERSION 4
 
 typedef struct CtStage CtStage;
 typedef struct CtVariant CtVariant;
@@ -285,6 +285,11 @@ struct CtVariant {
     const char *const
         *covers; /* stages, NULL-terminated: {"fir", NULL}; a fused one {"fir", "fft", NULL} */
     const CtRow *rows; /* in order of preference, ends with a row without layouts */
+
+    /* Of a row's efficiency, what is left in the model where the nodes' axes are short, so that
+     * vectors are half empty: more than 0, to 1. The layouts are those of all ports, concrete,
+     * empty where nothing is connected. NULL: all of it. */
+    gdouble (*share)(const CtNode *nodes, const CtLayout *inputs, const CtLayout *outputs);
 
     /* Any combination of their values gives the same answer, to rounding: where one cannot be (a
      * tile is larger than all that there is), prepare takes what is nearest to it. NULL: none. */
