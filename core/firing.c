@@ -335,14 +335,14 @@ ct_firing_gather(CtRunNode *node, GError **error)
 
 /* ---- deciding, without the lock ---- */
 
-/* Whether work has anywhere to go: not in a node between others that nobody reads. */
+/* Whether work has anywhere to go: a sink, or a node that somebody reads. */
 static gboolean
 is_wanted(const CtRunNode *node)
 {
     for (guint o = 0; o < node->n_outputs; o++)
         if (node->outputs[o].ring)
             return TRUE;
-    return node->n_outputs == 0 || ct_firing_is_source(node);
+    return node->n_outputs == 0;
 }
 
 /* Places the outputs and lets the node say what it consumes and produces. */
@@ -370,8 +370,11 @@ advance(CtRunNode *node, GError **error)
                 memset(departure->validity + l * departure->validity_stride, 1,
                        (gsize)departure->room);
     }
-    node->advance.ended = FALSE;
-    if (node->plan->variant->advance && is_wanted(node))
+    /* A source that nobody reads ends at once; what comes to others is dropped. */
+    node->advance.ended = !is_wanted(node);
+    if (node->advance.ended)
+        return ct_firing_is_source(node) || ct_advance_default(&node->advance, error);
+    if (node->plan->variant->advance)
         return node->plan->variant->advance(node->state, &node->advance, error);
     return ct_advance_default(&node->advance, error);
 }

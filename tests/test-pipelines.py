@@ -287,6 +287,12 @@ class Unread(graphs.GraphTest):
                     samples = {node["name"]: node["samples"] for node in done["nodes"]}
                     self.assertEqual(samples, {"sky": 5000, "x": 0})
 
+    def test_sources(self):
+        numpy.save(self.folder / "in.npy", numpy.zeros(100, numpy.float32))
+        for source in [self.SKY, {"stage": "file.source", "path": "in.npy", "layout": "[time]"}]:
+            done = self.run_graph({"sky": source}, "--poison")
+            self.assertEqual(done["nodes"][0]["samples"], 0)
+
 
 class Duration(graphs.GraphTest):
     def test_longer_than_can_be_counted(self):

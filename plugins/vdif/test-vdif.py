@@ -236,6 +236,12 @@ class Made(Recording):
         self.assertEqual(beside["sample_rate"], 4 * 256)
         np.testing.assert_array_equal(array, np.concatenate([values, more])[..., 0])
 
+    def test_unread(self):
+        frames, _ = self.make(edv=1, rate=16)
+        (self.folder / "made.vdif").write_bytes(b"".join(frames))
+        done = self.run_graph({"sky": {"stage": "vdif.source", "path": "made.vdif"}})
+        self.assertEqual(done["nodes"][0]["samples"], 0)
+
     def test_damage(self):
         """Lost, invalid, doubled, late, cut, damaged frames: the samples of the others stand where
         they stood, and those of these are zero."""

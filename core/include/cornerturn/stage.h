@@ -15,7 +15,7 @@
  * number of times, and keep nothing. `prepare` is called once, before any thread of the run starts,
  * `finish` once, after all have ended; `advance` on any worker, but once at a time for a node;
  * `work` on many workers at once; `complete` after the last of it. Where nobody reads any output,
- * neither `advance` nor `work` is called, save those of a source.
+ * neither `advance` nor `work` is called.
  *
  * What returns gboolean or a pointer and takes an error sets it where it returns FALSE or NULL.
  * Strings and structs in these tables are the plugin's, and constant; what is handed in belongs to
