@@ -492,7 +492,7 @@ finish(gpointer state)
  * side that goes through scratch is read and written once more, as by a transpose. With axes
  * outside time, either that, or an execution for each of their series. */
 #define ROWS(in, out)                                                                              \
-    {in "[time ... phase] -> " out "[time ... channel]", 0.88},                                     \
+    {in "[time ... phase] -> " out "[time ... channel]", 0.88},                                    \
         {in "[... phase] -> " out "[... channel]", 0.3},                                           \
         {in "[... time] -> " out "[... time channel]", 0.3},                                       \
         {in "[time ... channel] -> " out "[time ... phase]", 0.44},                                \
