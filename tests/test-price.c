@@ -324,6 +324,30 @@ test_others(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(price_in(priced, GRAPH, canonical).origin, ==, CT_ORIGIN_MODEL);
 }
 
+static gdouble
+half(const CtNode *nodes, const CtLayout *inputs, const CtLayout *outputs)
+{
+    g_assert_cmpstr(nodes[0].stage->name, ==, "test.picky");
+    g_assert_cmpuint(inputs[0].n_axes, ==, 4);
+    g_assert_cmpuint(outputs[0].n_axes, ==, 4);
+    return 0.5;
+}
+
+/* A variant that says what is left of its efficiency takes so much longer in the model. */
+static void
+test_share(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+{
+    g_auto(Asked) asked = {0};
+    ask(&asked, priced, GRAPH, canonical);
+    const gdouble whole = ct_priced_model(&asked.what, &asked.planner.machine);
+    g_assert_cmpfloat(whole, >, 0);
+    assert_near(price_of(&asked).seconds, whole);
+    CtVariant variant = *asked.what.variant;
+    variant.share = half;
+    asked.what.variant = &variant;
+    assert_near(ct_priced_model(&asked.what, &asked.planner.machine), 2 * whole);
+}
+
 /* A node writes at another cost where its reader waits for more than caches hold; what was measured
  * beside one reader is near beside another. */
 static void
@@ -631,6 +655,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     ADD("/price/key", test_key);
     ADD("/price/held", test_held);
+    ADD("/price/share", test_share);
     ADD("/price/measured", test_measured);
     ADD("/price/tunings", test_tunings);
     ADD("/price/nearest", test_nearest);
