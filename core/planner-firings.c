@@ -116,16 +116,16 @@ is_of_device(const CtPlanner *planner, const CtGraphNode *node)
 
 /* Bytes that every firing of a reader goes through as a whole: of sums, and of static inputs. */
 static gdouble
-bytes_of_wholes(const CtNode *reader, const gboolean *is_read, gdouble *statics)
+bytes_of_wholes(const CtNode *reader, const gboolean *is_read, gdouble *static_bytes)
 {
     gdouble sums = 0;
-    *statics = 0;
+    *static_bytes = 0;
     for (guint o = 0; o < reader->n_outputs && reader->footprint.kind == CT_FOOTPRINT_SUM; o++)
         sums += is_read[o] ? sample_bytes(&reader->outputs[o]) : 0;
     for (guint i = 0; i < reader->n_inputs; i++)
         if (ct_node_input_flows(reader, i) && ct_node_input_port(reader, i)->flags & CT_PORT_STATIC)
-            *statics += sample_bytes(&reader->inputs[i]);
-    return sums + *statics;
+            *static_bytes += sample_bytes(&reader->inputs[i]);
+    return sums + *static_bytes;
 }
 
 /* Samples of an input that a firing waits for on the host: as many bytes as it goes through as a
@@ -133,13 +133,13 @@ bytes_of_wholes(const CtNode *reader, const gboolean *is_read, gdouble *statics)
 static gdouble
 held_on_host(const CtPlanner *planner, const CtNode *reader, guint input, const gboolean *is_read)
 {
-    gdouble statics;
-    const gdouble whole = bytes_of_wholes(reader, is_read, &statics);
+    gdouble static_bytes;
+    const gdouble whole = bytes_of_wholes(reader, is_read, &static_bytes);
     gdouble samples = whole / sample_bytes(&reader->inputs[input]);
     for (guint o = 0; o < reader->n_outputs; o++) {
         if (!is_read[o] || !has_time(&reader->outputs[o]))
             continue;
-        const gdouble made = MAX(aim_of(planner), statics) / sample_bytes(&reader->outputs[o]);
+        const gdouble made = MAX(aim_of(planner), static_bytes) / sample_bytes(&reader->outputs[o]);
         samples = MIN(samples, MAX(1, made) * (gdouble)reader->footprint.hop);
     }
     return samples;
