@@ -208,7 +208,7 @@ run(int argc, char **argv, GError **error)
         .data = &shown,
     };
     ct_command_catch_signals();
-    g_autoptr(GPtrArray) devices = ct_devices_keep_open();
+    g_autoptr(GPtrArray) devices G_GNUC_UNUSED = ct_devices_keep_open();
     g_auto(CtTuneReport) report = {0};
     if (!ct_tune(&tuning, &report, error))
         return FALSE;
