@@ -320,7 +320,6 @@ run_finalists(Exhaust *exhaust, GError **error)
     for (guint i = 0; i < left->len && !rival; i++)
         if (g_ptr_array_index(left, i) != exhaust->planned)
             rival = g_ptr_array_index(left, i);
-    found->elapsed = elapsed(exhaust);
     found->finalists = left;
     found->planned = exhaust->planned;
     g_autofree char *text = ct_exhaustion_report(found, &exhaust->space);
