@@ -86,11 +86,11 @@ def random_chain(rng):
             return ", ".join(nodes), counted
 
 
-def graph(chain, apart=True):
+def graph(chain, apart=True, backend="cpu"):
     nodes, weights = CHAINS[chain]
     loses = "loses: [station], " if apart else ""
     counts = f", w: {{stage: output, from: {weights}, {TIME_FIRST}}}" if weights else ""
-    return (f"stages: {{x: {{stage: input, layout: 'cf32[time station]', shape: [-1, {STATIONS}], "
+    return (f"backend: {backend}\nstages: {{x: {{stage: input, layout: 'cf32[time station]', shape: [-1, {STATIONS}], "
             f"{loses}sample_rate: 1 kHz, centre_frequency: 1 MHz}}, {nodes}, "
             f"z: {{stage: output, from: y, {TIME_FIRST}}}{counts}}}")
 
@@ -130,10 +130,12 @@ class Gaps:
 
 
 class GapTest(unittest.TestCase):
+    backend = "cpu"
+
     def run_gaps(self, chain, length, everywhere=False, apart=True, variants=None):
         """The prediction; invalid samples by each gap; of sums, those that lack terms, and the
         terms."""
-        text = graph(chain, apart)
+        text = graph(chain, apart, self.backend)
         said = footprint(text, length, variants)
         gaps = Gaps(said, length, everywhere or not apart)
         takes = outputs(chain, apart)
@@ -168,14 +170,14 @@ class GapTest(unittest.TestCase):
         self.check(said, "lost", invalid, "delays" not in chain)
 
     def check_latency(self, chain):
-        wait = footprint(graph(chain))["wait"]
+        wait = footprint(graph(chain, backend=self.backend))["wait"]
         self.assertFalse(self.first_output(chain, wait - 1, 0.2))
         self.assertTrue(self.first_output(chain, wait, 60))
 
     def first_output(self, chain, n, seconds):
         """Whether anything comes out after `n` samples."""
         call, library = pipeline._call, pipeline._library
-        text = graph(chain).encode()
+        text = graph(chain, backend=self.backend).encode()
         run = call("parse", text, len(text), b"test")
         array = numpy.ones((n, STATIONS), numpy.complex64)
         block = pipeline.Block()
@@ -263,6 +265,8 @@ class Footprints(GapTest):
 
 @unittest.skipUnless(pipeline.has_device(), "there is no device")
 class OnDevice(GapTest):
+    backend = "auto"
+
     def test_chains(self):
         for name in "cuda", "fused-cuda":
             for chain in "filter bank", "sum of powers", "visibilities":
