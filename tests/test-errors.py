@@ -400,8 +400,8 @@ class Errors(unittest.TestCase):
                 "--backend skye=cpu": "--backend: g.yaml has no node 'skye'; did you mean 'sky'?",
                 "--backend sky=gpu": "--backend: wants auto, reference, cpu, cuda or cuda:N, but is "
                                      "given 'gpu'",
-                "--variant sky=refrence": "--variant sky=refrence: stage 'generate' has no variant "
-                                          "'refrence'; did you mean 'reference'?",
+                "--variant sky=references": "--variant sky=references: stage 'generate' has no variant "
+                                          "'references'; did you mean 'reference'?",
                 "--variant sky=reference:tile=1": "--variant sky=reference:tile=1: variant "
                                                   "'reference' has no tunable 'tile'; it has none",
         }.items():
