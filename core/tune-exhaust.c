@@ -279,7 +279,7 @@ halve(Exhaust *exhaust, GPtrArray *left, GError **error)
 }
 
 /* Runs them so many times by turns, from nothing, and each time anew: where its memory happens to
- * lie makes a difference. */
+ * lie may make a difference. */
 static gboolean
 run_by_turns(Exhaust *exhaust, const GPtrArray *wholes, guint n_repetitions, GError **error)
 {
