@@ -35,8 +35,10 @@ static const CtTunable tunables[] = {
 #define REGISTER_TAPS 32
 /* Registers of a thread that sums and coefficients may take. */
 #define SUM_REGISTERS 128
-/* What is counted for them is close to what assemblers need by default; otherwise less so. */
+/* What is counted for them is close to what assemblers need by default; otherwise, and with more
+ * than MANY_TAPS in registers, less so. */
 #define UNUSUAL_REGISTERS 16
+#define MANY_TAPS         24
 
 /* Threads of a block that turns, at most: more have no registers. */
 #define TILE_THREADS 256
@@ -212,7 +214,7 @@ choose_tiles(Cuda *self, const FirAxes *axes)
 static gboolean
 is_usual(const Cuda *self)
 {
-    gboolean usual = TRUE;
+    gboolean usual = self->spread.n_taps <= MANY_TAPS || self->spread.n_taps >= REGISTER_TAPS;
 
     for (guint i = 0; i < G_N_ELEMENTS(self->tuning); i++)
         usual &= self->tuning[i] == tunables[i].fallback;
