@@ -3,10 +3,6 @@
  */
 #include "planner.h"
 
-/* A sum reads and writes its output as a whole in every firing, so it wants so many times its
- * output's bytes of input in each. */
-static const gint64 input_to_sum = 4;
-
 /* Strides of axes outside time are multiples of this on a device. */
 static const gint64 device_alignment = 16;
 
@@ -144,8 +140,8 @@ ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node)
 static gint64
 input_in_cache(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cache_bytes)
 {
-    const gsize whole =
-        MAX(input_to_sum * ct_plan_bytes_of_sums(plan, node), ct_plan_bytes_of_statics(plan, node));
+    const gsize whole = MAX(CT_INPUT_TO_SUM * ct_plan_bytes_of_sums(plan, node),
+                            ct_plan_bytes_of_statics(plan, node));
     return samples_in(link_at(plan, node->inputs[port]), MAX(cache_bytes, whole));
 }
 

@@ -2,8 +2,9 @@
 /* What the graph alone says of firings, before there is a plan: prices go by it.
  *
  * A source's `block` comes to as many ticks everywhere behind it. What a node writes to the host's
- * memory lies there, and leaves the caches, until a reader has as much as it waits for: such as
- * carry on a sum, go through weights as a whole, or take blocks to a device. It is taken to be so
+ * memory leaves the caches where its reader goes through much at once, for which it waits, and for
+ * which there is room: such as carry on a sum, go through weights as a whole, or take blocks to a
+ * device. It is taken to be so
  * whatever stands between the two: a transpose would read at once, and of what it reads the writing
  * is then a little cheaper than is reckoned with. */
 #include "planner.h"
@@ -95,7 +96,7 @@ ct_planner_block(const CtPlanner *planner, const CtStream *stream, gint place)
     return firing->is_own || firing->block_bytes < aim_of(planner) ? firing->block : 0;
 }
 
-/* ---- what readers wait for ---- */
+/* ---- what readers go through ---- */
 
 /* Whether the node can run on devices alone. */
 static gboolean
@@ -114,28 +115,19 @@ is_of_device(const CtPlanner *planner, const CtGraphNode *node)
     return any;
 }
 
-/* Bytes that every firing of a reader goes through as a whole: of sums, and of static inputs. */
+/* Samples of an input that a firing on the host goes through at most, where it goes through a sum
+ * or static inputs as a whole; else 0: about as many as caches hold. */
 static gdouble
-bytes_of_wholes(const CtNode *reader, const gboolean *is_read, gdouble *static_bytes)
+held_on_host(const CtPlanner *planner, const CtNode *reader, guint input, const gboolean *is_read)
 {
-    gdouble sums = 0;
-    *static_bytes = 0;
+    gdouble sums = 0, static_bytes = 0;
     for (guint o = 0; o < reader->n_outputs && reader->footprint.kind == CT_FOOTPRINT_SUM; o++)
         sums += is_read[o] ? sample_bytes(&reader->outputs[o]) : 0;
     for (guint i = 0; i < reader->n_inputs; i++)
         if (ct_node_input_flows(reader, i) && ct_node_input_port(reader, i)->flags & CT_PORT_STATIC)
-            *static_bytes += sample_bytes(&reader->inputs[i]);
-    return sums + *static_bytes;
-}
-
-/* Samples of an input that a firing waits for on the host: as many bytes as it goes through as a
- * whole, but no more than the firing is to see. */
-static gdouble
-held_on_host(const CtPlanner *planner, const CtNode *reader, guint input, const gboolean *is_read)
-{
-    gdouble static_bytes;
-    const gdouble whole = bytes_of_wholes(reader, is_read, &static_bytes);
-    gdouble samples = whole / sample_bytes(&reader->inputs[input]);
+            static_bytes += sample_bytes(&reader->inputs[i]);
+    gdouble samples =
+        MAX(CT_INPUT_TO_SUM * sums, static_bytes) / sample_bytes(&reader->inputs[input]);
     for (guint o = 0; o < reader->n_outputs; o++) {
         if (!is_read[o] || !has_time(&reader->outputs[o]))
             continue;

@@ -68,6 +68,10 @@ CtBackend ct_planner_backend(const CtPlanner *planner);
 /* Where `variant` runs this node: the host, or the device that the graph and the options name. */
 gint ct_planner_place(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant);
 
+/* A sum reads and writes its output as a whole in every firing, so it wants so many times its
+ * output's bytes of input in each. */
+enum { CT_INPUT_TO_SUM = 4 };
+
 /* ---- what the graph says of firings: planner-firings.c ---- */
 
 void ct_planner_find_firings(CtPlanner *planner);

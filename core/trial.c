@@ -239,8 +239,8 @@ limit_firings(CtTrial *trial)
     }
 }
 
-/* Lets the sinks wait for as much as readers do in the graph, so that the node writes to memory
- * that no cache holds. */
+/* Lets the sinks wait for as much as readers go through in the graph, so that the node writes to
+ * memory that no cache holds, at the same strides. */
 static void
 hold_outputs(CtTrial *trial)
 {

@@ -353,7 +353,7 @@ test_share(Priced *priced, G_GNUC_UNUSED gconstpointer data)
 static void
 test_held(Priced *priced, G_GNUC_UNUSED gconstpointer data)
 {
-    /* Samples of 2 MiB: a sum of as much waits for one. */
+    /* Samples of 2 MiB: for a sum of as much, four are read at once. */
     static const char *const graphs[] = {
         "  from: {stage: test.source, channels: 32768}\n"
         "  work: {stage: test.picky, from: from}\n"
@@ -365,7 +365,7 @@ test_held(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     for (guint g = 0; g < G_N_ELEMENTS(graphs); g++) {
         g_auto(Asked) asked = {0};
         ask(&asked, priced, graphs[g], canonical);
-        g_assert_cmpint(asked.what.load->held, ==, g);
+        g_assert_cmpint(asked.what.load->held, ==, 4 * g);
         put(&asked, priced, NULL, g == 0 ? 1e-8 : 2e-8, NULL, NULL);
         const CtPrice own = price_in(priced, graphs[g], canonical);
         g_assert_cmpint(own.origin, ==, CT_ORIGIN_MEASURED);
