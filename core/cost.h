@@ -62,8 +62,8 @@ typedef struct {
     gdouble ticks; /* of the stream, in that second */
     gint64 block;  /* ticks that a firing covers because a source's `block` says so; 0: as many as
                       the planner aims at */
-    gint64 held;   /* samples of its outputs that a reader goes through at once, where these are more
-                      than caches hold; else 0 */
+    gint64 held; /* samples of its outputs that a reader goes through at once, where these are more
+                    than caches hold; else 0 */
 } CtLoad;
 
 /* Of a row of `n_nodes` nodes, each but the first fed by the first output of the one before it.
