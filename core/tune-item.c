@@ -87,7 +87,6 @@ ct_tune_item_keep(CtTuneItem *item, const CtMeasurement *stored)
     const gboolean is_old = g_get_real_time() / G_USEC_PER_SEC - stored->time > fresh;
     const gint64 n = is_old ? 1 : CLAMP(stored->n_repetitions, 1, 64);
     const gdouble deviation = stored->spread * sqrt((gdouble)n) / error_of_median;
-    item->is_kept = TRUE;
     g_free(measurement->failure);
     measurement->failure = g_strdup(stored->failure);
     measurement->seconds = stored->seconds;

@@ -28,7 +28,6 @@ typedef struct {
     char *refusal;    /* why it cannot be tried: the model has the last word */
     GArray *samples;  /* gdouble: seconds per sample of each repetition, those that the store tells
                          of made up */
-    gboolean is_kept; /* the store had it */
     gboolean is_best; /* among the best tunings of its variant, all of which were looked at */
     CtTrial *trial;   /* NULL: not at hand */
     guint64 used;     /* when it was, last */
