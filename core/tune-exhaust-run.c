@@ -17,7 +17,7 @@ CtWhole *
 ct_whole_new(const guint16 *chosen, guint n_nodes, gdouble bound)
 {
     CtWhole *whole = g_new0(CtWhole, 1);
-    whole->chosen = g_memdup2(chosen, (n_nodes + 1) * sizeof(*chosen));
+    whole->chosen = g_memdup2(chosen, n_nodes * sizeof(*chosen));
     whole->bound = bound;
     whole->seconds = g_array_new(FALSE, FALSE, sizeof(gdouble));
     whole->behind = g_array_new(FALSE, FALSE, sizeof(gdouble));
