@@ -6,65 +6,17 @@
  *
  * Blocks lie in the device's memory and are fed again and again; `node` times are those that events
  * on the device give, rates of a whole graph those of the clock on the wall. */
-#include "device-ceilings.h"
+#include "gpu-run.h"
 
 #include <cornerturn/npy.h>
-#include <cornerturn/pipeline.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Runs of a case, of which the median counts. */
-#define N_RUNS 5
-/* Blocks before the clock begins. */
-#define N_SKIPPED 8
-
-typedef struct {
-    const char *name;
-    const char *stages; /* between `source` and the sinks, which read what they name */
-    const char *type;
-    const char *layout;  /* axes of the source */
-    gint64 shape[8];     /* in their order; −1: time */
-    const char *options; /* further keys of the source; NULL: none */
-    gint64 n_samples;    /* of a block */
-    guint n_blocks;
-    const char *node; /* whose time is told; NULL: none's */
-    gboolean from_host;
-} Case;
-
-/* Per second and per element of the source, medians. */
-typedef struct {
-    gdouble wall;         /* elements per second, of the whole graph */
-    gdouble node;         /* elements per second, of the node while it runs */
-    gdouble per_firing;   /* seconds of the wall per block */
-    gdouble node_seconds; /* of the node per element */
-    gdouble operations;   /* of the node per element */
-    char *nodes;          /* "filter 120.1, spectra 200.3": elements per second of each, in 10⁹ */
-} Figures;
-
-typedef struct {
-    CtDevice *device;
-    DeviceMeter *meter;
-    DeviceCeilings ceilings;
-    char **words;
-    GString *summary;
-    gboolean good;
-} Bench;
-
-static gint64
-width_of(const Case *one)
-{
-    gint64 width = 1;
-    for (guint a = 0; one->shape[a] != 0; a++)
-        width *= one->shape[a] > 0 ? one->shape[a] : 1;
-    return width;
-}
-
 static gboolean
-is_wanted(const Bench *bench, const char *name)
+is_wanted(const GpuBench *bench, const char *name)
 {
     if (!bench->words[0])
         return TRUE;
@@ -74,189 +26,10 @@ is_wanted(const Bench *bench, const char *name)
     return FALSE;
 }
 
-/* ---- random blocks ---- */
-
-/* Numbers that a voltage may have: integers over most of their range, floats of one standard
- * deviation or so. */
-static void
-fill_random(guint8 *memory, gsize bytes, CtType type)
-{
-    guint64 x = 88172645463325252u;
-    const CtTypeInfo *info = ct_type_info(type);
-    for (gsize at = 0; at + 8 <= bytes; at += 8) {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        if (info->is_float && info->part_bits == 32) {
-            gfloat pair[2] = {(gfloat)(gint32)x / 1.2e9f, (gfloat)(gint32)(x >> 32) / 1.2e9f};
-            memcpy(memory + at, pair, sizeof pair);
-        } else {
-            memcpy(memory + at, &x, sizeof x);
-        }
-    }
-}
-
-/* ---- a run ---- */
-
-static char *
-graph_text(const Case *one)
-{
-    GString *shape = g_string_new(NULL);
-    for (guint a = 0; one->shape[a] != 0; a++)
-        g_string_append_printf(shape, "%s%" G_GINT64_FORMAT, a ? ", " : "", one->shape[a]);
-    char *text =
-        g_strdup_printf("backend: cuda\nstages:\n"
-                        "  source: { stage: input, backend: %s, layout: \"%s[%s]\", "
-                        "shape: [%s], block: { time: %" G_GINT64_FORMAT " }%s }\n%s",
-                        one->from_host ? "cpu" : "cuda", one->type, one->layout, shape->str,
-                        one->n_samples, one->options ? one->options : "", one->stages);
-    g_string_free(shape, TRUE);
-    return text;
-}
-
-/* The number `key` in the line of node `name`; NaN where it is not there. */
-static gdouble
-read_number(const char *json, const char *name, const char *key)
-{
-    g_autofree char *start = g_strdup_printf("{\"name\": \"%s\"", name);
-    g_autofree char *quoted = g_strdup_printf("\"%s\": ", key);
-    const char *line = strstr(json, start);
-    const char *end = line ? strchr(line, '\n') : NULL;
-    const char *at = line ? g_strstr_len(line, end ? end - line : -1, quoted) : NULL;
-    return at ? g_ascii_strtod(at + strlen(quoted), NULL) : NAN;
-}
-
-/* What each node of the statistics does while it runs. */
-static char *
-describe_nodes(const char *json, gdouble elements)
-{
-    GString *text = g_string_new(NULL);
-    for (const char *line = strstr(json, "{\"name\""); line; line = strstr(line + 1, "{\"name\"")) {
-        const char *begin = line + strlen("{\"name\": \"");
-        g_autofree char *name = g_strndup(begin, strcspn(begin, "\""));
-        const gdouble seconds = read_number(json, name, "work_seconds");
-        if (seconds > 0)
-            g_string_append_printf(text, "%s%s %.0f", text->len ? ", " : "", name,
-                                   elements / seconds * 1e-9);
-    }
-    return g_string_free(text, FALSE);
-}
-
-static gdouble
-now(void)
-{
-    return (gdouble)g_get_monotonic_time() * 1e-6;
-}
-
-/* When each block was read, one after another. */
-static void
-note_time(gpointer data, gpointer user_data)
-{
-    GArray *times = user_data;
-    const gdouble time = now();
-    (void)data;
-    g_array_append_val(times, time);
-}
-
-static gboolean
-run_once(const Case *one, gpointer data, Figures *figures, gboolean *described, GError **error)
-{
-    g_autofree char *text = graph_text(one);
-    g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(text, -1, one->name, error);
-    if (!pipeline || !ct_pipeline_plan(pipeline, error))
-        return FALSE;
-    if (!*described && g_getenv("BENCH_PLAN")) {
-        g_autofree char *plan = ct_pipeline_describe(pipeline, "text", NULL);
-        printf("%s", plan);
-    }
-    *described = TRUE;
-    if (!ct_pipeline_start(pipeline, error))
-        return FALSE;
-    g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    gboolean fed = TRUE;
-    for (guint b = 0; fed && b < one->n_blocks + N_SKIPPED; b++)
-        fed = ct_pipeline_feed(pipeline, "source", data, one->n_samples, NULL, note_time, times,
-                               NULL);
-    ct_pipeline_feed_end(pipeline, "source", NULL);
-    ct_pipeline_wait(pipeline, -1);
-    if (!ct_pipeline_result(pipeline, error))
-        return FALSE;
-    const gdouble seconds = g_array_index(times, gdouble, one->n_blocks + N_SKIPPED - 1) -
-                            g_array_index(times, gdouble, N_SKIPPED - 1);
-    g_autofree char *json = ct_pipeline_stats_json(pipeline);
-    const gdouble elements = (gdouble)one->n_samples * (gdouble)width_of(one);
-    figures->wall = elements * one->n_blocks / seconds;
-    figures->per_firing = seconds / one->n_blocks;
-    const gdouble all = elements * (one->n_blocks + N_SKIPPED);
-    if (!one->node) {
-        figures->nodes = describe_nodes(json, all);
-        return TRUE;
-    }
-    figures->node_seconds = read_number(json, one->node, "work_seconds") / all;
-    figures->operations = read_number(json, one->node, "operations") / all;
-    figures->node = 1 / figures->node_seconds;
-    return TRUE;
-}
-
-static gint
-by_wall(gconstpointer a, gconstpointer b)
-{
-    const gdouble x = ((const Figures *)a)->wall, y = ((const Figures *)b)->wall;
-    return x < y ? -1 : x > y;
-}
-
-static gint
-by_node(gconstpointer a, gconstpointer b)
-{
-    const gdouble x = ((const Figures *)a)->node, y = ((const Figures *)b)->node;
-    return x < y ? -1 : x > y;
-}
-
-static gboolean
-run_case(Bench *bench, const Case *one, Figures *figures)
-{
-    *figures = (Figures){0};
-    GError *error = NULL;
-    const CtType type = ct_type_from_name(one->type);
-    const gsize bytes =
-        (gsize)(one->n_samples * width_of(one)) * ct_type_info(type)->bytes / 8 * 8 + 8;
-    const CtCudaDriver *driver = ct_device_driver(bench->device);
-    void *host = NULL;
-    gpointer memory = NULL;
-    Figures runs[N_RUNS] = {0};
-    gboolean described = FALSE;
-    gboolean good =
-        ct_device_enter(bench->device, &error) &&
-        ct_device_check(bench->device, driver->host_alloc(&host, bytes, 0), &error, "a block");
-    if (good) {
-        fill_random(host, bytes, type);
-        memory = ct_device_alloc(bench->device, bytes, one->name, &error);
-        good = memory && ct_device_upload(bench->device, memory, host, bytes, &error);
-    }
-    for (guint i = 0; good && i < N_RUNS; i++)
-        good = run_once(one, one->from_host ? host : memory, &runs[i], &described, &error);
-    if (good) {
-        qsort(runs, N_RUNS, sizeof runs[0], by_node);
-        *figures = runs[N_RUNS / 2];
-        qsort(runs, N_RUNS, sizeof runs[0], by_wall);
-        figures->wall = runs[N_RUNS / 2].wall;
-        figures->per_firing = runs[N_RUNS / 2].per_firing;
-    } else {
-        printf("%-44s not run: %s\n", one->name, error->message);
-        g_string_append_printf(bench->summary, "%-52s not run\n", one->name);
-        bench->good = FALSE;
-        g_error_free(error);
-    }
-    ct_device_free(bench->device, memory);
-    if (host)
-        driver->host_free(host);
-    return good;
-}
-
 /* ---- floors ---- */
 
 static void
-note(Bench *bench, const char *name, gdouble value, gboolean at_least, gdouble limit,
+note(GpuBench *bench, const char *name, gdouble value, gboolean at_least, gdouble limit,
      const char *unit)
 {
     const gboolean held = at_least ? value >= limit : value <= limit;
@@ -266,7 +39,8 @@ note(Bench *bench, const char *name, gdouble value, gboolean at_least, gdouble l
 }
 
 static void
-print(const Bench *bench, const Case *one, const Figures *figures, gdouble bytes_per_element)
+print(const GpuBench *bench, const GpuCase *one, const GpuFigures *figures,
+      gdouble bytes_per_element)
 {
     printf("%-44s wall %8.2f G/s", one->name, figures->wall * 1e-9);
     if (one->node) {
@@ -284,8 +58,8 @@ print(const Bench *bench, const Case *one, const Figures *figures, gdouble bytes
 
 /* By these variants or, where they are NULL, as the planner would have it. */
 static void
-check_bank(Bench *bench, const char *filter, const char *transform, guint n_channels, guint n_taps,
-           gdouble floor)
+check_bank(GpuBench *bench, const char *filter, const char *transform, guint n_channels,
+           guint n_taps, gdouble floor)
 {
     g_autofree char *by = filter ? g_strdup_printf(", variant: %s", filter) : g_strdup("");
     g_autofree char *then = filter ? g_strdup_printf(", variant: %s", transform) : g_strdup("");
@@ -298,7 +72,7 @@ check_bank(Bench *bench, const char *filter, const char *transform, guint n_chan
                         "  spectra: { stage: fft, from: filter%s }\n"
                         "  sink: { stage: discard, from: spectra }\n",
                         n_channels, n_taps, by, then);
-    const Case one = {
+    const GpuCase one = {
         .name = name,
         .stages = stages,
         .type = "ci8",
@@ -307,8 +81,8 @@ check_bank(Bench *bench, const char *filter, const char *transform, guint n_chan
         .n_samples = 1 << 18,
         .n_blocks = 100,
     };
-    Figures figures;
-    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+    GpuFigures figures;
+    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
     print(bench, &one, &figures, 0);
     if (floor > 0)
@@ -317,7 +91,7 @@ check_bank(Bench *bench, const char *filter, const char *transform, guint n_chan
 
 /* The filter alone: a sample's bytes are its own and those of what becomes of it. */
 static void
-check_filter(Bench *bench, const char *type, const char *layout, guint n_channels, guint n_taps)
+check_filter(GpuBench *bench, const char *type, const char *layout, guint n_channels, guint n_taps)
 {
     const CtTypeInfo *info = ct_type_info(ct_type_from_name(type));
     const gboolean time_first = g_str_has_prefix(layout, "time ");
@@ -327,7 +101,7 @@ check_filter(Bench *bench, const char *type, const char *layout, guint n_channel
         g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
                         "  sink: { stage: discard, from: filter }\n",
                         n_channels, n_taps);
-    const Case one = {
+    const GpuCase one = {
         .name = name,
         .stages = stages,
         .type = type,
@@ -338,14 +112,14 @@ check_filter(Bench *bench, const char *type, const char *layout, guint n_channel
         .node = "filter",
     };
     const gdouble bytes = (gdouble)info->bytes + (info->is_complex ? 8 : 4);
-    Figures figures;
-    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+    GpuFigures figures;
+    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
     print(bench, &one, &figures, bytes);
 }
 
 static void
-check_filters(Bench *bench)
+check_filters(GpuBench *bench)
 {
     check_filter(bench, "ci8", "station pol time", 256, 4);
     check_filter(bench, "ci8", "station pol time", 256, 8);
@@ -360,10 +134,10 @@ check_filters(Bench *bench)
 }
 
 static void
-check_correlate(Bench *bench, const char *type, guint n_stations, gdouble floor)
+check_correlate(GpuBench *bench, const char *type, guint n_stations, gdouble floor)
 {
     g_autofree char *name = g_strdup_printf("correlate %s %u stations", type, n_stations);
-    const Case one = {
+    const GpuCase one = {
         .name = name,
         .stages = "  stage: { stage: correlate, from: source, integration: 1024 }\n"
                   "  sink: { stage: discard, from: stage }\n",
@@ -374,8 +148,8 @@ check_correlate(Bench *bench, const char *type, guint n_stations, gdouble floor)
         .n_blocks = n_stations > 128 ? 20 : 60,
         .node = "stage",
     };
-    Figures figures;
-    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+    GpuFigures figures;
+    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
     /* Of the node's time alone; what a transpose in front of it takes is in the wall's. */
     const gdouble inputs = 2.0 * n_stations;
@@ -389,7 +163,7 @@ check_correlate(Bench *bench, const char *type, guint n_stations, gdouble floor)
 }
 
 static void
-check_beamform(Bench *bench, const char *type, gboolean by_time, guint n_beams, guint n_stations,
+check_beamform(GpuBench *bench, const char *type, gboolean by_time, guint n_beams, guint n_stations,
                gdouble floor)
 {
     g_autofree char *name = g_strdup_printf("beamform %s %u x %u%s", type, n_beams, n_stations,
@@ -400,7 +174,7 @@ check_beamform(Bench *bench, const char *type, gboolean by_time, guint n_beams, 
         "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"
         "  sink: { stage: discard, from: stage }\n",
         n_stations, n_beams);
-    const Case one = {
+    const GpuCase one = {
         .name = name,
         .stages = stages,
         .type = type,
@@ -410,8 +184,8 @@ check_beamform(Bench *bench, const char *type, gboolean by_time, guint n_beams, 
         .n_blocks = 12,
         .node = "stage",
     };
-    Figures figures;
-    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+    GpuFigures figures;
+    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
     figures.operations = 8.0 * n_beams;
     print(bench, &one, &figures, 0);
@@ -421,7 +195,7 @@ check_beamform(Bench *bench, const char *type, gboolean by_time, guint n_beams, 
 }
 
 static void
-check_correlator(Bench *bench, gboolean quantised, gboolean from_host, gdouble floor)
+check_correlator(GpuBench *bench, gboolean quantised, gboolean from_host, gdouble floor)
 {
     g_autofree char *name =
         g_strdup_printf("fx-correlator 64 stations, %s%s", quantised ? "quantised to ci8" : "cf32",
@@ -434,7 +208,7 @@ check_correlator(Bench *bench, gboolean quantised, gboolean from_host, gdouble f
         "  sink: { stage: discard, from: stage }\n",
         quantised ? "  narrow: { stage: quantise, from: spectra, type: ci8, scale: 0.05 }\n" : "",
         quantised ? "narrow" : "spectra");
-    const Case one = {
+    const GpuCase one = {
         .name = name,
         .stages = stages,
         .type = "ci8",
@@ -444,8 +218,8 @@ check_correlator(Bench *bench, gboolean quantised, gboolean from_host, gdouble f
         .n_blocks = 60,
         .from_host = from_host,
     };
-    Figures figures;
-    if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+    GpuFigures figures;
+    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
     print(bench, &one, &figures, 0);
     if (from_host)
@@ -456,7 +230,7 @@ check_correlator(Bench *bench, gboolean quantised, gboolean from_host, gdouble f
 
 /* Stages that are bound by memory: bytes in and out of an element of the source. */
 static void
-check_elementwise(Bench *bench)
+check_elementwise(GpuBench *bench)
 {
     static const struct {
         const char *name, *stage, *type, *layout;
@@ -581,7 +355,7 @@ check_elementwise(Bench *bench)
         g_autofree char *stages = g_strdup_printf("  y: { stage: %s }\n"
                                                   "  sink: { stage: discard, from: y }\n",
                                                   cases[i].stage);
-        Case one = {
+        GpuCase one = {
             .name = cases[i].name,
             .stages = stages,
             .type = cases[i].type,
@@ -591,15 +365,15 @@ check_elementwise(Bench *bench)
             .node = "y",
         };
         memcpy(one.shape, cases[i].shape, sizeof one.shape);
-        Figures figures;
-        if (is_wanted(bench, one.name) && run_case(bench, &one, &figures))
+        GpuFigures figures;
+        if (is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures))
             print(bench, &one, &figures, cases[i].bytes);
     }
 }
 
 /* Delays of spectra, which a Fourier transform gives their channels, and of voltages. */
 static void
-check_delays(Bench *bench)
+check_delays(GpuBench *bench)
 {
     static const struct {
         const char *name, *delays, *layout;
@@ -658,7 +432,7 @@ check_delays(Bench *bench)
                 ? "  spectra: { stage: fft, from: source, axis: time, to: channel, length: 256 }\n"
                 : "",
             cases[i].spectra ? "spectra" : "source", delays);
-        Case one = {
+        GpuCase one = {
             .name = cases[i].name,
             .stages = stages,
             .type = "cf32",
@@ -669,8 +443,8 @@ check_delays(Bench *bench)
             .node = "y",
         };
         memcpy(one.shape, cases[i].shape, sizeof one.shape);
-        Figures figures;
-        if (is_wanted(bench, one.name) && run_case(bench, &one, &figures))
+        GpuFigures figures;
+        if (is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures))
             print(bench, &one, &figures, 16);
     }
     g_remove(path);
@@ -679,7 +453,7 @@ check_delays(Bench *bench)
 #define N_EMPTY 10
 
 static void
-check_empty(Bench *bench)
+check_empty(GpuBench *bench)
 {
     GString *stages = g_string_new(NULL);
     for (guint i = 0; i < N_EMPTY; i++) {
@@ -687,7 +461,7 @@ check_empty(Bench *bench)
         g_string_append_printf(stages, "  s%u: { stage: copy, from: %s }\n", i, from);
     }
     g_string_append_printf(stages, "  sink: { stage: discard, from: s%u }\n", N_EMPTY - 1);
-    const Case one = {
+    const GpuCase one = {
         .name = "ten empty nodes",
         .stages = stages->str,
         .type = "ci8",
@@ -696,8 +470,8 @@ check_empty(Bench *bench)
         .n_samples = 64,
         .n_blocks = 2000,
     };
-    Figures figures;
-    if (is_wanted(bench, one.name) && run_case(bench, &one, &figures)) {
+    GpuFigures figures;
+    if (is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures)) {
         const gdouble us = figures.per_firing / (N_EMPTY + 1) * 1e6;
         printf("%-44s %.2f us per node and block\n", one.name, us);
         note(bench, one.name, us, FALSE, 15, "us per node and block");
@@ -707,7 +481,7 @@ check_empty(Bench *bench)
 
 /* The filter banks of a telescope that samples 250 M real numbers every 125 ms. */
 static void
-check_real_banks(Bench *bench)
+check_real_banks(GpuBench *bench)
 {
     static const struct {
         guint n_channels, n_taps;
@@ -720,7 +494,7 @@ check_real_banks(Bench *bench)
                             "  spectra: { stage: fft, from: filter }\n"
                             "  sink: { stage: discard, from: spectra }\n",
                             banks[i].n_channels, banks[i].n_taps);
-        const Case one = {
+        const GpuCase one = {
             .name = name,
             .stages = stages,
             .type = "f32",
@@ -729,8 +503,8 @@ check_real_banks(Bench *bench)
             .n_samples = 250000000,
             .n_blocks = 8,
         };
-        Figures figures;
-        if (!is_wanted(bench, one.name) || !run_case(bench, &one, &figures))
+        GpuFigures figures;
+        if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
             continue;
         print(bench, &one, &figures, 0);
         note(bench, name, figures.per_firing * 1e3, FALSE, 125, "ms per 250 M samples");
@@ -747,7 +521,7 @@ main(int argc, char **argv)
         printf("no CUDA device: %s\n", reason);
         return 77;
     }
-    Bench bench = {.words = argv + 1, .summary = g_string_new("\n"), .good = TRUE};
+    GpuBench bench = {.words = argv + 1, .summary = g_string_new("\n"), .good = TRUE};
     g_autoptr(CtDevice) device = ct_device_open(0, &error);
     g_autoptr(DeviceMeter) meter = device ? device_meter_new(device, &error) : NULL;
     if (!meter || !device_meter_measure(meter, &bench.ceilings, &error)) {
