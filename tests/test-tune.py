@@ -162,6 +162,18 @@ class OnDevice(TuneTest):
 
 @unittest.skipIf(FOR_DEVICE, "needs no device")
 class Tune(TuneTest):
+    def write_failing_graph(self):
+        """One of two variants of `size` fails."""
+        plugin = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-fail.so"
+        os.symlink(plugin, self.path / plugin.name)
+        self.environment["CORNERTURN_PLUGIN_PATH"] += ":" + str(self.path)
+        self.graph.write_text(
+            "stages:\n"
+            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, samples: 4000,\n"
+            "         n_stations: 2, n_pols: 2 }\n"
+            "  size: { stage: fail.choice, from: sky }\n"
+            "  end: { stage: discard, from: size }\n", encoding="utf-8")
+
     def test_plan_goes_by_what_was_measured(self):
         rows = self.check_measured()
         measured = len(rows)
@@ -220,15 +232,7 @@ class Tune(TuneTest):
                       self.run_command("tune", "--budget", "0", self.graph, status=2).stderr)
 
     def test_failing_is_passed_over(self):
-        plugin = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-fail.so"
-        os.symlink(plugin, self.path / plugin.name)
-        self.environment["CORNERTURN_PLUGIN_PATH"] += ":" + str(self.path)
-        self.graph.write_text(
-            "stages:\n"
-            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, samples: 4000,\n"
-            "         n_stations: 2, n_pols: 2 }\n"
-            "  size: { stage: fail.choice, from: sky }\n"
-            "  end: { stage: discard, from: size }\n", encoding="utf-8")
+        self.write_failing_graph()
         text = self.tune("--no-comparison")
         self.assertIn("passed over: size refusing ", text)
         self.assertIn("wants to fail in prepare", text)
@@ -270,15 +274,7 @@ class Tune(TuneTest):
         self.assertRegex(text, r"The parts of all that did not run take [\d.]+ ms or more")
 
     def test_exhaustive_passes_over_what_fails(self):
-        plugin = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-fail.so"
-        os.symlink(plugin, self.path / plugin.name)
-        self.environment["CORNERTURN_PLUGIN_PATH"] += ":" + str(self.path)
-        self.graph.write_text(
-            "stages:\n"
-            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, samples: 4000,\n"
-            "         n_stations: 2, n_pols: 2 }\n"
-            "  size: { stage: fail.choice, from: sky }\n"
-            "  end: { stage: discard, from: size }\n", encoding="utf-8")
+        self.write_failing_graph()
         text, counts, _ = self.exhaust()
         self.assertIn("passed over: size refusing: ", text)
         self.assertIn("wants to fail in prepare", text)
