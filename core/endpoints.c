@@ -194,9 +194,7 @@ check_none(const CtGraph *graph, const CtStage *stage, const char *wants, GError
         const CtGraphNode *node = graph->nodes->pdata[i];
         if (node->node.stage == stage)
             return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
-                                  "wants %s, but is given none "
-                                  "here",
-                                  wants);
+                                  "wants %s, but is given none here", wants);
     }
     return TRUE;
 }

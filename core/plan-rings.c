@@ -97,8 +97,8 @@ ct_plan_flows(const CtPlan *plan, const CtPlanNode *node, guint port)
            !(ct_node_input_port(&node->nodes[0], port)->flags & CT_PORT_STATIC);
 }
 
-static gboolean
-is_source(const CtPlan *plan, const CtPlanNode *node)
+gboolean
+ct_plan_is_source(const CtPlan *plan, const CtPlanNode *node)
 {
     for (guint i = 0; i < node->n_inputs; i++) {
         if (ct_plan_flows(plan, node, i))
@@ -172,7 +172,7 @@ size_on_host(const Sizes *sizes, const CtPlanNode *node)
 {
     const CtPlan *plan = sizes->plan;
     const CtFootprint *footprint = &node->footprint;
-    const gboolean fixed = is_source(plan, node) && node->nodes[0].block > 0;
+    const gboolean fixed = ct_plan_is_source(plan, node) && node->nodes[0].block > 0;
     gint64 samples = fixed ? node->nodes[0].block : G_MAXINT64, granule = 1;
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] < 0 || !has_time(link_at(plan, node->outputs[i])->stream))

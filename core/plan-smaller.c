@@ -5,16 +5,6 @@
 /* Halvings that may leave the rings as they are, where these hold a whole short stream. */
 enum { MAX_HALVINGS = 4 };
 
-/* Bytes of all rings. */
-static gsize
-bytes_of(const CtPlan *plan)
-{
-    gsize bytes = plan->bytes;
-    for (guint d = 0; d < plan->n_devices; d++)
-        bytes += plan->device_bytes[d];
-    return bytes;
-}
-
 gboolean
 ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanOptions *options,
                      const GError *why)
@@ -28,7 +18,7 @@ ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanOptions *o
         g_autoptr(CtPlan) smaller = ct_plan_new((*plan)->graph, registry, &others, NULL);
         if (!smaller)
             return FALSE;
-        if (bytes_of(smaller) >= bytes_of(*plan))
+        if (ct_plan_bytes(smaller) >= ct_plan_bytes(*plan))
             continue;
         ct_plan_free(*plan);
         *plan = g_steal_pointer(&smaller);

@@ -157,6 +157,8 @@ CtPlan *ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOpti
  * ring becomes smaller. */
 gboolean ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanOptions *options,
                               const GError *why);
+/* Of all rings, on the host and on devices. */
+gsize ct_plan_bytes(const CtPlan *plan);
 void ct_plan_free(CtPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPlan, ct_plan_free)
 

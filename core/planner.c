@@ -107,6 +107,15 @@ plan_link_free(gpointer data)
     g_free(link);
 }
 
+gsize
+ct_plan_bytes(const CtPlan *plan)
+{
+    gsize bytes = plan->bytes;
+    for (guint d = 0; d < plan->n_devices; d++)
+        bytes += MIN(plan->device_bytes[d], G_MAXSIZE - bytes);
+    return bytes;
+}
+
 void
 ct_plan_free(CtPlan *plan)
 {
@@ -513,15 +522,6 @@ plan_once(CtPlanner *planner, GError **error)
     return g_steal_pointer(&plan);
 }
 
-static gsize
-bytes_of(const CtPlan *plan)
-{
-    gsize bytes = plan->bytes;
-    for (guint d = 0; d < plan->n_devices; d++)
-        bytes += MIN(plan->device_bytes[d], G_MAXSIZE - bytes);
-    return bytes;
-}
-
 /* Why firings are smaller than they might be. */
 static void
 explain_smaller(CtPlan *smaller, const CtPlan *first, const CtPlanner *planner)
@@ -575,8 +575,8 @@ plan_smaller(CtPlanner *planner, const CtPlan *first, GError **error)
                 explain_smaller(smaller, first, planner);
                 return g_steal_pointer(&smaller);
             }
-            n_same = bytes_of(smaller) < bytes ? 0 : n_same + 1;
-            bytes = MIN(bytes, bytes_of(smaller));
+            n_same = ct_plan_bytes(smaller) < bytes ? 0 : n_same + 1;
+            bytes = MIN(bytes, ct_plan_bytes(smaller));
             machine->n_halvings++;
         }
     }

@@ -211,6 +211,8 @@ void ct_plan_set_queues(CtPlan *plan);
 
 /* Whether input `port` flows along time. */
 gboolean ct_plan_flows(const CtPlan *plan, const CtPlanNode *node, guint port);
+/* Whether none does. */
+gboolean ct_plan_is_source(const CtPlan *plan, const CtPlanNode *node);
 /* Every firing goes through these as a whole, however few its samples: the sums that it carries on,
  * and static inputs. */
 gsize ct_plan_bytes_of_sums(const CtPlan *plan, const CtPlanNode *node);

@@ -398,15 +398,6 @@ ct_rehearsal_run(CtRehearsal *rehearsal, gdouble stream_seconds, gdouble seconds
     return good;
 }
 
-static gboolean
-flows_in(const CtPlan *plan, const CtPlanNode *node)
-{
-    for (guint i = 0; i < node->n_inputs; i++)
-        if (ct_plan_flows(plan, node, i))
-            return TRUE;
-    return FALSE;
-}
-
 gdouble
 ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed, gboolean sources)
 {
@@ -415,7 +406,7 @@ ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed,
     gdouble workers = 0, most = 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
-        if (ct_rehearsal_is_end(rehearsal, i) || !(sources || flows_in(plan, node)))
+        if (ct_rehearsal_is_end(rehearsal, i) || (!sources && ct_plan_is_source(plan, node)))
             continue;
         if (node->queue < 0)
             workers += rehearsed->seconds[i];

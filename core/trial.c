@@ -344,10 +344,7 @@ ct_trial_free(CtTrial *trial)
 gsize
 ct_trial_bytes(const CtTrial *trial)
 {
-    gsize bytes = trial->plan->bytes;
-    for (guint d = 0; d < trial->plan->n_devices; d++)
-        bytes += trial->plan->device_bytes[d];
-    return bytes;
+    return ct_plan_bytes(trial->plan);
 }
 
 /* ---- running ---- */

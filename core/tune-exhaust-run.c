@@ -191,15 +191,6 @@ note_ends(const CtWhole *whole, CtSpace *space)
         }
 }
 
-static gboolean
-flows_in(const CtPlan *plan, const CtPlanNode *node)
-{
-    for (guint i = 0; i < node->n_inputs; i++)
-        if (ct_plan_flows(plan, node, i))
-            return TRUE;
-    return FALSE;
-}
-
 /* Whether it may have had nothing to do yet. */
 static gboolean
 is_behind_sum(const CtPlan *plan, const CtPlanNode *node)
@@ -222,7 +213,7 @@ check_all_ran(const CtRehearsal *rehearsal, const gdouble *seconds, GError **err
     const CtPlan *plan = ct_rehearsal_plan(rehearsal);
     for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
-        if (seconds[i] > 0 || ct_rehearsal_is_end(rehearsal, i) || !flows_in(plan, node) ||
+        if (seconds[i] > 0 || ct_rehearsal_is_end(rehearsal, i) || ct_plan_is_source(plan, node) ||
             is_behind_sum(plan, node))
             continue;
         g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED, "'%s' takes too long to tell", node->name);
@@ -260,11 +251,11 @@ note_run(CtWhole *whole, CtSpace *space, const gdouble *seconds)
             alone = seconds[i];
         }
         CtPart *part = find_part(whole, space, node);
-        if (part && (busy > 0 || !flows_in(plan, node)))
+        if (part && (busy > 0 || ct_plan_is_source(plan, node)))
             note(part, hash_neighbours(plan, node), resource, busy, alone);
         all[resource] += busy;
         all[n - 1] = MAX(all[n - 1], alone);
-        if (flows_in(plan, node)) {
+        if (!ct_plan_is_source(plan, node)) {
             behind[resource] += busy;
             behind[n - 1] = MAX(behind[n - 1], alone);
         }
