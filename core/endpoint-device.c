@@ -36,6 +36,8 @@ ct_endpoint_follow(CtEndpoint *endpoint, GError **error)
 {
     CtDevice *device = endpoint->queue->device;
     const CtCudaDriver *driver = ct_device_driver(device);
+    if (endpoint->stream)
+        g_atomic_int_set(&endpoint->queue->waits, TRUE);
     return ct_device_enter(device, error) &&
            (!endpoint->stream ||
             (ct_device_check(device, driver->event_record(endpoint->event, endpoint->stream), error,

@@ -101,22 +101,6 @@ fill_output(CtRunNode *node, guint o, guint8 value, gpointer validity, GError **
 
 /* ---- set-up ---- */
 
-static gboolean
-create_events(CtFlights *self, GError **error)
-{
-    CtDevice *device = self->queue->device;
-    const CtCudaDriver *driver = ct_device_driver(device);
-    for (guint k = 0; k < self->limit; k++) {
-        CtFlight *flight = &self->flights[k];
-        if (!ct_device_check(device, driver->event_create(&flight->begun, CT_CU_EVENT_DEFAULT),
-                             error, "creating an event") ||
-            !ct_device_check(device, driver->event_create(&flight->ran, CT_CU_EVENT_BLOCKING_SYNC),
-                             error, "creating an event"))
-            return FALSE;
-    }
-    return TRUE;
-}
-
 gboolean
 ct_flights_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_bytes, GError **error)
 {
@@ -131,7 +115,7 @@ ct_flights_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_byt
     const gsize bytes = validity_bytes(node);
     self->validity = g_malloc(MAX(bytes, 1));
     self->counted = g_new0(guint64, node->n_counters + 1);
-    if (!ct_device_enter(queue->device, error) || !create_events(self, error))
+    if (!ct_run_queue_add_marks(queue, self->limit, error))
         return FALSE;
     if (node->n_outputs > 0) {
         self->fill = ct_kernel_new(queue->device, &fill, error);
@@ -156,14 +140,6 @@ ct_flights_free(CtRunNode *node)
     if (!self)
         return;
     CtDevice *device = self->queue->device;
-    const CtCudaDriver *driver = ct_device_driver(device);
-    ct_device_enter(device, NULL);
-    for (guint k = 0; k < self->limit; k++) {
-        if (self->flights[k].begun)
-            driver->event_destroy(self->flights[k].begun);
-        if (self->flights[k].ran)
-            driver->event_destroy(self->flights[k].ran);
-    }
     ct_queue_free(self->own);
     ct_kernel_free(self->fill);
     ct_device_free(device, self->counters);
@@ -197,10 +173,38 @@ ct_flight_gather(CtRunNode *node)
     }
 }
 
+static const CtRunMark *
+next_mark(const CtRunQueue *queue)
+{
+    return &g_array_index(queue->marks, CtRunMark, queue->next_mark);
+}
+
 static CtFlight *
 next_flight(const CtRunNode *node)
 {
     return &node->flights->flights[node->flights->next];
+}
+
+/* An event takes its time, too: where the queue is at work, the firing begins at the end of the one
+ * before. */
+static gboolean
+mark_begin(CtRunNode *node, gboolean waits, GError **error)
+{
+    CtRunQueue *queue = node->flights->queue;
+    const CtCudaDriver *driver = ct_device_driver(queue->device);
+    CtFlight *flight = next_flight(node);
+    waits |= g_atomic_int_compare_and_exchange(&queue->waits, TRUE, FALSE);
+    if (!waits && queue->ran) {
+        const CtCuResult result = driver->event_query(queue->ran);
+        flight->begun = queue->ran;
+        if (result == CT_CUDA_ERROR_NOT_READY)
+            return TRUE;
+        if (!ct_device_check(queue->device, result, error, "the work of a firing"))
+            return FALSE;
+    }
+    flight->begun = next_mark(queue)->begun;
+    return ct_device_check(queue->device, driver->event_record(flight->begun, queue->stream), error,
+                           "recording an event");
 }
 
 gboolean
@@ -209,6 +213,7 @@ ct_flight_begin(CtRunNode *node, GError **error)
     CtFlights *self = node->flights;
     CtDevice *device = self->queue->device;
     const CtCudaDriver *driver = ct_device_driver(device);
+    const gboolean waits = self->after->len > 0;
     if (!ct_device_enter(device, error))
         return FALSE;
     for (guint k = 0; k < self->after->len; k++)
@@ -217,9 +222,7 @@ ct_flight_begin(CtRunNode *node, GError **error)
                              error, "waiting for another queue"))
             return FALSE;
     g_ptr_array_set_size(self->after, 0);
-    return ct_device_check(device,
-                           driver->event_record(next_flight(node)->begun, self->queue->stream),
-                           error, "recording an event");
+    return mark_begin(node, waits, error);
 }
 
 gboolean
@@ -261,7 +264,7 @@ ct_flight_end(CtRunNode *node, gint64 *invalid, GError **error)
     }
     return ct_device_check(self->queue->device,
                            ct_device_driver(self->queue->device)
-                               ->event_record(next_flight(node)->ran, self->queue->stream),
+                               ->event_record(next_mark(self->queue)->ran, self->queue->stream),
                            error, "recording an event");
 }
 
@@ -269,7 +272,10 @@ void
 ct_flight_takes_off(CtRunNode *node)
 {
     CtFlights *self = node->flights;
+    CtRunQueue *queue = self->queue;
     CtFlight *flight = next_flight(node);
+    flight->ran = queue->ran = next_mark(queue)->ran;
+    queue->next_mark = (queue->next_mark + 1) % queue->marks->len;
     flight->is_last = node->is_last;
     self->n++;
     for (guint i = 0; i < node->n_inputs; i++) {
@@ -331,7 +337,8 @@ ct_flight_has_fault(const CtRunNode *node)
     const CtCudaDriver *driver = ct_device_driver(self->queue->device);
     if (!ct_device_enter(self->queue->device, NULL))
         return TRUE;
-    const CtCuResult result = driver->event_query(self->flights[0].ran);
+    const CtCuResult result =
+        driver->event_query(g_array_index(self->queue->marks, CtRunMark, 0).ran);
     return result != CT_CUDA_SUCCESS && result != CT_CUDA_ERROR_NOT_READY;
 }
 

@@ -7,7 +7,7 @@
 
 /* One of them, from when it is enqueued until it has landed. */
 typedef struct {
-    CtCuEvent begun; /* all that it had to wait for has run */
+    CtCuEvent begun; /* all that it had to wait for has run; of the queue's marks */
     CtCuEvent ran;
     gboolean is_last;
 } CtFlight;

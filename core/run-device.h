@@ -5,10 +5,20 @@
 #include "device.h"
 #include "plan.h"
 
+/* When a firing began and ended. */
+typedef struct {
+    CtCuEvent begun; /* where it did not follow on another */
+    CtCuEvent ran;
+} CtRunMark;
+
 /* A stream, and what all nodes that enqueue there share. */
 typedef struct {
     CtDevice *device;
     CtCuStream stream;
+    GArray *marks;    /* of CtRunMark: in turns of the firings, one more than may be in flight */
+    guint next_mark;  /* of the firing at hand */
+    CtCuEvent ran;    /* the end of the firing before it; NULL: there was none */
+    gint waits;       /* atomic: since then it waits for the program */
     gpointer scratch; /* scratch_bytes of the device's memory */
     gsize scratch_bytes;
 } CtRunQueue;
@@ -43,5 +53,7 @@ void ct_run_devices_pin(CtRunDevices *self, gpointer memory, gsize bytes);
 void ct_run_devices_unpin(CtRunDevices *self);
 /* Waits until nothing runs: before memory that is in use may go. */
 void ct_run_devices_synchronize(const CtRunDevices *self);
+/* Adds marks for so many more firings in flight; before any firing. */
+gboolean ct_run_queue_add_marks(CtRunQueue *queue, guint n, GError **error);
 /* Allocates the scratch of every queue, as large as its nodes have asked for. */
 gboolean ct_run_devices_allocate_scratch(CtRunDevices *self, GError **error);
