@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `plan --capacity` says beside what a run shows, in MHz per station, for some numbers of
 stations. By the clock, which other programs slow down, and by processor time over the workers, which
-they hardly do (set-up is in it).
+they hardly do (set-up is in it); of what runs on a device, only the clock tells.
 
-    tests/bench/capacity.py [--seconds 1] [--stations 16 64] [--runs 3] [--costs FILE] [GRAPH …]"""
+    tests/bench/capacity.py [--seconds 1] [--stations 16 64] [--runs 3] [--costs FILE]
+                            [--backend NAME] [GRAPH …]"""
 import argparse
 import json
 import os
@@ -12,6 +13,7 @@ import pathlib
 import resource
 import statistics
 import subprocess
+import sys
 
 COMMAND = os.environ.get("CORNERTURN", "cornerturn")
 ROOT = pathlib.Path(os.environ.get("CORNERTURN_SOURCE_ROOT",
@@ -24,7 +26,9 @@ ENDLESS = {"lofar-1": "sky.samples=1e12", "lofar-2": "sky.samples=1e12",
 
 def command(*arguments):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    result = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=True)
+    result = subprocess.run([COMMAND, *arguments], capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(result.stderr)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return json.loads(result.stdout), seconds
@@ -34,6 +38,7 @@ def measure(graph, stations, options):
     path = str(ROOT / "pipelines" / f"{graph}.yaml") if graph in GRAPHS else graph
     common = [path, "--set", f"sky.n_stations={stations}"]
     common += ["--costs", options.costs] if options.costs else []
+    common += ["--backend", options.backend] if options.backend else []
     said, _ = command("plan", "--capacity", "--json", *common)
     megahertz = said["sources"][0]["megahertz"]
     clock, processor = [], []
@@ -58,6 +63,7 @@ def main():
     parser.add_argument("--stations", type=int, nargs="+", default=(16, 64))
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--costs")
+    parser.add_argument("--backend", help="of all nodes, as of the command")
     options = parser.parse_args()
     print(f"{'graph':14} {'stations':>8} {'busiest':>24} {'plan MHz':>10} {'by clock':>10} "
           f"{'share':>6} {'by cores':>10} {'share':>6}")
