@@ -37,7 +37,8 @@ typedef struct {
 /* The device's part of a node whose work is the program's. */
 typedef struct {
     CtRunQueue *queue;
-    CtQueue *own;      /* for bridges */
+    CtQueue *own; /* for bridges */
+    CtMover mover;
     CtCuEvent event;   /* what the program has enqueued */
     CtCuStream stream; /* the program's; NULL: the host waits */
     GPtrArray *after;
