@@ -390,6 +390,7 @@ ct_rehearsal_run(CtRehearsal *rehearsal, gdouble stream_seconds, gdouble seconds
         g_clear_pointer(&rehearsal->scheduler, ct_scheduler_free);
     const gdouble given =
         (gdouble)(to.stats[rehearsal->source].samples - from.stats[rehearsal->source].samples);
+    rehearsed->stream = (gdouble)n / rate;
     rehearsed->clock = given > 0 ? (gdouble)(to.clock - from.clock) * 1e-6 * rate / given : 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);

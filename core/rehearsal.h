@@ -27,6 +27,7 @@ typedef struct {
     gdouble *seconds; /* [nodes] for a second of stream: of processors, all added up, or of the
                          device's queue; 0 of what does nothing along time */
     gdouble clock;    /* seconds that a second of stream took */
+    gdouble stream;   /* seconds of stream that were to run: fewer than wanted of a short one */
 } CtRehearsed;
 
 /* Runs on for so many seconds of stream, and at most `seconds` by the clock; the first time after

@@ -26,6 +26,7 @@ typedef struct {
     GArray *all;      /* gdouble: of what is busiest, the ends left out */
     GArray *behind;   /* gdouble: the same without sources */
     GArray *clock;    /* gdouble: seconds for a second of stream */
+    gdouble stream;   /* seconds of it in the last run */
 } Entry;
 
 static void
@@ -89,6 +90,7 @@ run_entry(Entry *entry, gdouble stream_seconds, gdouble seconds, GError **error)
     g_array_append_val(entry->all, most);
     g_array_append_val(entry->behind, behind);
     g_array_append_val(entry->clock, rehearsed.clock);
+    entry->stream = rehearsed.stream;
     return TRUE;
 }
 
@@ -229,7 +231,7 @@ ratio_of(const GArray *a, const GArray *b)
 }
 
 static char *
-describe(const Entry *entries, gdouble stream_seconds)
+describe(const Entry *entries)
 {
     GString *text = g_string_new(NULL);
     g_autoptr(GPtrArray) rows = ct_table_rows_new();
@@ -252,7 +254,7 @@ describe(const Entry *entries, gdouble stream_seconds)
                            "Milliseconds for a second of stream: of processors, all added up, or "
                            "of a device's queue.\nMedians of %u runs of %.3g s of stream, by "
                            "turns.\n\n",
-                           entries[0].all->len, stream_seconds);
+                           entries[0].all->len, entries[TUNED].stream);
     ct_table_print(text, columns, G_N_ELEMENTS(columns), rows);
     g_string_append_c(text, '\n');
     for (guint p = 0; p < N_PLANS; p++)
@@ -286,7 +288,7 @@ ct_compare(const CtCompareOptions *options, GError **error)
                 over || run_entry(&entries[p], stream_seconds, patience * options->seconds, error);
         }
     if (good && !over)
-        text = describe(entries, stream_seconds);
+        text = describe(entries);
     for (guint p = 0; p < N_PLANS; p++)
         entry_clear(&entries[p]);
     return text;
