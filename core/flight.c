@@ -185,15 +185,42 @@ next_flight(const CtRunNode *node)
     return &node->flights->flights[node->flights->next];
 }
 
-/* An event takes its time, too: where the queue is at work, the firing begins at the end of the one
- * before. */
+gboolean
+ct_flight_begin(CtRunNode *node, GError **error)
+{
+    CtFlights *self = node->flights;
+    CtDevice *device = self->queue->device;
+    const CtCudaDriver *driver = ct_device_driver(device);
+    if (self->after->len > 0)
+        g_atomic_int_set(&self->queue->waits, TRUE);
+    if (!ct_device_enter(device, error))
+        return FALSE;
+    for (guint k = 0; k < self->after->len; k++)
+        if (!ct_device_check(device,
+                             driver->stream_wait(self->queue->stream, self->after->pdata[k], 0),
+                             error, "waiting for another queue"))
+            return FALSE;
+    g_ptr_array_set_size(self->after, 0);
+    return TRUE;
+}
+
+CtMover
+ct_flight_mover(const CtRunNode *node, const CtRing *ring)
+{
+    const CtFlights *self = node->flights;
+    const gboolean is_own = ring->link->place == node->plan->place;
+    return (CtMover){self->own, is_own ? self->queue->moves : NULL};
+}
+
+/* Not before the firing enqueues its work, for others may come between. An event takes its time,
+ * too: where the queue is at work, the firing begins at the end of the one before. */
 static gboolean
-mark_begin(CtRunNode *node, gboolean waits, GError **error)
+mark_begin(CtRunNode *node, GError **error)
 {
     CtRunQueue *queue = node->flights->queue;
     const CtCudaDriver *driver = ct_device_driver(queue->device);
     CtFlight *flight = next_flight(node);
-    waits |= g_atomic_int_compare_and_exchange(&queue->waits, TRUE, FALSE);
+    const gboolean waits = g_atomic_int_compare_and_exchange(&queue->waits, TRUE, FALSE);
     if (!waits && queue->ran) {
         const CtCuResult result = driver->event_query(queue->ran);
         flight->begun = queue->ran;
@@ -208,32 +235,6 @@ mark_begin(CtRunNode *node, gboolean waits, GError **error)
 }
 
 gboolean
-ct_flight_begin(CtRunNode *node, GError **error)
-{
-    CtFlights *self = node->flights;
-    CtDevice *device = self->queue->device;
-    const CtCudaDriver *driver = ct_device_driver(device);
-    const gboolean waits = self->after->len > 0;
-    if (!ct_device_enter(device, error))
-        return FALSE;
-    for (guint k = 0; k < self->after->len; k++)
-        if (!ct_device_check(device,
-                             driver->stream_wait(self->queue->stream, self->after->pdata[k], 0),
-                             error, "waiting for another queue"))
-            return FALSE;
-    g_ptr_array_set_size(self->after, 0);
-    return mark_begin(node, waits, error);
-}
-
-CtMover
-ct_flight_mover(const CtRunNode *node, const CtRing *ring)
-{
-    const CtFlights *self = node->flights;
-    const gboolean is_own = ring->link->place == node->plan->place;
-    return (CtMover){self->own, is_own ? self->queue->moves : NULL};
-}
-
-gboolean
 ct_flight_work(CtRunNode *node, GError **error)
 {
     CtWork work = node->work;
@@ -242,7 +243,7 @@ ct_flight_work(CtRunNode *node, GError **error)
     work.scratch = node->flights->queue->scratch;
     work.counters = node->flights->counters;
     work.queue = node->flights->own;
-    if (!ct_device_enter(node->flights->queue->device, error))
+    if (!ct_device_enter(node->flights->queue->device, error) || !mark_begin(node, error))
         return FALSE;
     /* Only now, so that uploads of as many firings as are in flight have a place of their own. */
     ct_queue_begin(node->flights->own);
@@ -258,7 +259,8 @@ ct_flight_end(CtRunNode *node, gint64 *invalid, GError **error)
 {
     CtFlights *self = node->flights;
     *invalid = 0;
-    if (!ct_device_enter(self->queue->device, error))
+    if (!ct_device_enter(self->queue->device, error) ||
+        (node->n_items == 0 && !mark_begin(node, error)))
         return FALSE;
     for (guint o = 0; o < node->n_outputs; o++) {
         const CtDeparture *departure = &node->departures[o];

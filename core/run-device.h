@@ -18,7 +18,7 @@ typedef struct {
     GArray *marks;    /* of CtRunMark: in turns of the firings, one more than may be in flight */
     guint next_mark;  /* of the firing at hand */
     CtCuEvent ran;    /* the end of the firing before it; NULL: there was none */
-    gint waits;       /* atomic: since then it waits for the program */
+    gint waits;       /* atomic: it was made to wait since, for another or the program */
     CtKernel *moves;  /* of histories; NULL: no node here has one to move */
     gpointer scratch; /* scratch_bytes of the device's memory */
     gsize scratch_bytes;

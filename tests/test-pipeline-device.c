@@ -240,6 +240,50 @@ test_growth(void)
     g_assert_no_error(error);
 }
 
+/* The sum of what stands behind `key` in the nodes' lines. */
+static gdouble
+sum_of(const char *json, const char *key)
+{
+    gdouble sum = 0;
+    for (const char *at = strstr(json, key); at; at = strstr(at + 1, key))
+        sum += g_ascii_strtod(at + strlen(key), NULL);
+    return sum;
+}
+
+/* Many short firings of several nodes: each has its own time, and together they take no longer than
+ * the queue was there. */
+static void
+test_times(void)
+{
+    if (!has_device())
+        return;
+    const char *library = g_getenv("CORNERTURN_CUDA");
+    const gboolean is_slow = is_sanitized(NULL) || (library && strstr(library, "emulator"));
+    g_autofree char *text = g_strdup_printf(
+        "backend: cuda\n"
+        "stages:\n"
+        "  sky: { stage: generate, type: ci8, sample_rate: 1 MHz, samples: %d, n_stations: 2,\n"
+        "         n_pols: 2, noise: 1, block: { time: 64 } }\n"
+        "  f: { stage: fft, from: sky, axis: time, length: 16 }\n"
+        "  v: { stage: correlate, from: f, integration: 8 }\n"
+        "  p: { stage: power, from: f }\n"
+        "  a: { stage: discard, from: v }\n"
+        "  b: { stage: discard, from: p }\n",
+        64 * (is_slow ? 300 : 20000));
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(text, -1, "graph", &error);
+    g_assert_no_error(error);
+    ct_pipeline_start(pipeline, &error);
+    g_assert_no_error(error);
+    ct_pipeline_wait(pipeline, -1);
+    ct_pipeline_result(pipeline, &error);
+    g_assert_no_error(error);
+    g_autofree char *json = ct_pipeline_stats_json(pipeline);
+    const gdouble work = sum_of(json, "\"work_seconds\": ");
+    g_assert_cmpfloat(work, >, 0);
+    g_assert_cmpfloat(work, <, 1.05 * sum_of(json, "\"running_seconds\": "));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -247,6 +291,7 @@ main(int argc, char **argv)
     g_test_add_data_func("/pipeline-device/cuts", GINT_TO_POINTER(FALSE), test_cuts);
     g_test_add_data_func("/pipeline-device/stream", GINT_TO_POINTER(TRUE), test_cuts);
     g_test_add_func("/pipeline-device/growth", test_growth);
+    g_test_add_func("/pipeline-device/times", test_times);
     g_test_add_func("/pipeline-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();
 }
