@@ -5,6 +5,7 @@
  * hash of all that decides it, for the same bridges are asked for many times. */
 #include "planner.h"
 #include "price-private.h"
+#include "roofs.h"
 #include "tuning.h"
 
 #include <math.h>
@@ -169,8 +170,10 @@ read_store(const Reading *reading, const char *path, GError **error)
 {
     g_autoptr(CtStore) store = ct_store_open(path, FALSE, error);
     g_autoptr(GPtrArray) measurements = store ? ct_store_list(store, reading->stages, error) : NULL;
-    if (!measurements)
+    g_autoptr(GPtrArray) roofs = measurements ? ct_store_list_roofs(store, error) : NULL;
+    if (!roofs)
         return FALSE;
+    ct_roofs_apply(reading->machine, roofs);
     add_measurements(reading->prices, reading->variants, measurements, FALSE);
     return TRUE;
 }
