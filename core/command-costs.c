@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cornerturn costs`: the store of measured costs. */
 #include "command.h"
+#include "quantity.h"
 #include "roofs.h"
 #include "store.h"
 
@@ -28,6 +29,18 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
 
 /* ---- the list ---- */
 
+static char *
+roof_value(const CtRoof *roof)
+{
+    if (g_str_has_prefix(roof->name, "block"))
+        return ct_format_bytes((gsize)roof->value);
+    const gboolean is_share = g_str_has_prefix(roof->name, "share");
+    return g_strdup_printf("%8.4g %s", roof->value * (is_share ? 100 : 1e-9),
+                           is_share                               ? "%"
+                           : g_str_has_prefix(roof->name, "peak") ? "Gop/s"
+                                                                  : "GB/s");
+}
+
 static void
 print_roofs(const GPtrArray *roofs)
 {
@@ -38,11 +51,8 @@ print_roofs(const GPtrArray *roofs)
             g_print("%s\n", roof->machine);
             machine = roof->machine;
         }
-        const gboolean is_share = g_str_has_prefix(roof->name, "share");
-        g_print("    %-16s %8.4g %s\n", roof->name, roof->value * (is_share ? 100 : 1e-9),
-                is_share                               ? "%"
-                : g_str_has_prefix(roof->name, "peak") ? "Gop/s"
-                                                       : "GB/s");
+        g_autofree char *value = roof_value(roof);
+        g_print("    %-22s %s\n", roof->name, value);
     }
     if (roofs->len)
         g_print("\n");

@@ -16,6 +16,7 @@ typedef struct {
     int workers;
     char *duration;
     char *cache;
+    char *device_block;
     int in_flight;
     gboolean default_layouts;
     char *costs;
@@ -30,6 +31,7 @@ given_clear(Given *given)
     g_strfreev(given->variants);
     g_free(given->duration);
     g_free(given->cache);
+    g_free(given->device_block);
     g_free(given->costs);
 }
 
@@ -107,14 +109,18 @@ ct_graph_read_time(const char *option, const char *text, gdouble *seconds, GErro
     return read_quantity(option, text, "s", G_MAXDOUBLE, "more than nothing", seconds, error);
 }
 
+/* `text` NULL: the option is left out. */
 static gboolean
-apply_cache(CtPipeline *pipeline, const char *text, GError **error)
+apply_bytes(CtPipeline *pipeline, void (*set)(CtPipeline *pipeline, gsize bytes),
+            const char *option, const char *text, GError **error)
 {
     gdouble bytes;
-    if (!read_quantity("--cache", text, "B", 1e15, "more than nothing, and at most 1000 TB", &bytes,
+    if (!text)
+        return TRUE;
+    if (!read_quantity(option, text, "B", 1e15, "more than nothing, and at most 1000 TB", &bytes,
                        error))
         return FALSE;
-    ct_pipeline_set_cache(pipeline, (gsize)MAX(bytes, 1));
+    set(pipeline, (gsize)MAX(bytes, 1));
     return TRUE;
 }
 
@@ -138,6 +144,11 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
          "End the sources after so much of the stream", "TIME"},
         {"cache", 0, 0, G_OPTION_ARG_STRING, &given.cache,
          "Keep what a firing reads and writes near so many bytes; half of L2 where left out",
+         "SIZE"},
+        {"device-block", 0, 0, G_OPTION_ARG_STRING, &given.device_block,
+         "Let the largest block of a firing on a device have so many bytes; what tune found, else "
+         "a "
+         "256th of its memory, where left out",
          "SIZE"},
         {"default-layouts", 0, 0, G_OPTION_ARG_NONE, &given.default_layouts,
          "Plan each stage in the layouts of the published codes, for comparison", NULL},
@@ -184,9 +195,10 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
     for (guint i = 0; given.set && given.set[i]; i++)
         if (!ct_pipeline_set(pipeline, given.set[i], error))
             return NULL;
-    if (given.cache && !apply_cache(pipeline, given.cache, error))
-        return NULL;
-    if (!apply_backends(pipeline, given.backends, error) ||
+    if (!apply_bytes(pipeline, ct_pipeline_set_cache, "--cache", given.cache, error) ||
+        !apply_bytes(pipeline, ct_pipeline_set_device_block, "--device-block", given.device_block,
+                     error) ||
+        !apply_backends(pipeline, given.backends, error) ||
         !apply_variants(pipeline, given.variants, error))
         return NULL;
     ct_pipeline_set_workers(pipeline, (guint)MAX(given.workers, 0));

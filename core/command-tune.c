@@ -86,6 +86,8 @@ print_report(const CtTuneReport *report)
             progress->n_measured, progress->n_repetitions, elapsed, progress->n_kept);
     for (guint i = 0; i < report->failures->len; i++)
         g_print("passed over: %s\n", (const char *)g_ptr_array_index(report->failures, i));
+    if (report->blocks)
+        g_print("%s\n", report->blocks);
     if (report->independence)
         g_print("\n%s", *report->independence ? report->independence
                                               : "no stage reads in one order and writes in any "

@@ -466,3 +466,36 @@ ct_graph_free(CtGraph *graph)
     g_ptr_array_unref(graph->nodes);
     g_free(graph);
 }
+
+/* ---- the key ---- */
+
+static void
+append_stream(GString *text, const CtStream *stream)
+{
+    g_string_append_printf(text, " %s", ct_type_info(stream->type)->name);
+    for (guint a = 0; a < stream->n_axes; a++) {
+        const CtAxis *axis = &stream->axes[a];
+        g_string_append_printf(text, " %s=%" G_GINT64_FORMAT, axis->name,
+                               g_str_equal(axis->name, "time") ? 0 : axis->length);
+    }
+}
+
+char *
+ct_graph_key(const CtGraph *graph)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint n = 0; n < graph->nodes->len; n++) {
+        const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+        const CtFootprint *footprint = &node->node.footprint;
+        g_string_append_printf(text, "%s %d %" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
+                               node->node.stage->name, (gint)footprint->kind,
+                               (gint64)footprint->window, (gint64)footprint->hop);
+        for (guint i = 0; i < node->node.n_inputs; i++)
+            g_string_append_printf(text, " %d.%u", node->from[i].node, node->from[i].port);
+        for (guint o = 0; o < node->node.n_outputs; o++)
+            append_stream(text, &node->node.outputs[o]);
+        g_string_append_c(text, '\n');
+    }
+    g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text->str, -1);
+    return g_strndup(sum, 16);
+}

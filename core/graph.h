@@ -50,6 +50,11 @@ gint ct_node_source_output(const CtNode *node);
  * says. Allocated. */
 gint64 *ct_graph_blocks(const CtGraph *graph);
 
+/* Sixteen hexadecimal digits by which graphs are known: equal where stages, footprints, links,
+ * types and lengths are, time left aside, whatever nodes are called and other parameters say.
+ * Allocated. */
+char *ct_graph_key(const CtGraph *graph);
+
 /* Sets `error` to "FILE:LINE:COLUMN: node 'NAME': …" at `place` (NULL: the node's). Returns FALSE.
  */
 gboolean ct_graph_error(const CtGraphNode *node, const CtPlace *place, int code, GError **error,

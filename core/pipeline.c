@@ -171,6 +171,12 @@ ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes)
 }
 
 void
+ct_pipeline_set_device_block(CtPipeline *pipeline, gsize bytes)
+{
+    pipeline->plan_options.device_bytes = bytes;
+}
+
+void
 ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks)
 {
     g_return_if_fail(n_blocks <= CT_PIPELINE_MAX_IN_FLIGHT);

@@ -142,9 +142,10 @@ typedef struct {
     gdouble least;    /* no other choice takes less: `seconds`, unless the graph is too entangled to
                          tell */
     gsize device_aim; /* bytes that firings on devices aim at */
-    guint n_halvings; /* of that, for want of memory */
-    char *shrunk;     /* why firings on devices are smaller than is aimed at; NULL: they are not */
-    char *warning;    /* of what was planned nevertheless; NULL: none */
+    gboolean is_block_tuned; /* they were found by tuning */
+    guint n_halvings;        /* of that, for want of memory */
+    char *shrunk;  /* why firings on devices are smaller than is aimed at; NULL: they are not */
+    char *warning; /* of what was planned nevertheless; NULL: none */
     GPtrArray *inserted; /* of CtGraphNode: what the inserted nodes point to */
 } CtPlan;
 

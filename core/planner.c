@@ -9,9 +9,9 @@
 
 /* What a firing on a device aims at, of its largest link: so long that launches count little beside
  * what the device does meanwhile, and a small part of its memory. */
-static const gsize parts_of_device = 1024;
+static const gsize parts_of_device = 256;
 static const gsize least_device_bytes = 1 << 20;
-static const gsize most_device_bytes = 128 << 20;
+static const gsize most_device_bytes = 512 << 20;
 
 /* Firings of a device's node in flight where nobody says how many: one that runs, one to come, and
  * one that is copied. */
@@ -415,6 +415,26 @@ set_devices(CtMachine *machine, const CtPlanOptions *options)
                                       least_device_bytes, most_device_bytes);
 }
 
+char *
+ct_planner_block_name(const CtGraph *graph)
+{
+    g_autofree char *key = ct_graph_key(graph);
+    return g_strconcat("block ", key, NULL);
+}
+
+/* What firings on devices aim at, where tuning has found it. */
+static void
+take_block(CtPlanner *planner)
+{
+    if (planner->options->device_bytes > 0 || planner->machine.n_devices == 0)
+        return;
+    g_autofree char *name = ct_planner_block_name(planner->graph);
+    const CtRoof *roof = ct_prices_roof(planner->prices, 0, name);
+    if (roof && roof->value >= 1)
+        planner->machine.device_bytes = (gsize)roof->value;
+    planner->is_block_tuned = roof && roof->value >= 1;
+}
+
 void
 ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
                 const CtPlanOptions *options)
@@ -432,12 +452,13 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
     if (options->bandwidth > 0)
         planner->machine.bandwidth = options->bandwidth;
     set_devices(&planner->machine, options);
-    ct_planner_find_firings(planner);
     const gsize aim = ct_machine_aim(&planner->machine, options->cache_bytes);
     const CtPriceSources sources = {options->costs, options->shipped};
     planner->prices = ct_prices_new(&planner->machine, graph, registry, &sources, aim);
     if (options->judge)
         ct_prices_set_judge(planner->prices, options->judge, options->judge_data);
+    take_block(planner);
+    ct_planner_find_firings(planner);
 }
 
 void
@@ -505,6 +526,7 @@ plan_once(CtPlanner *planner, GError **error)
     plan->n_in_flight = planner->n_in_flight;
     plan->n_halvings = planner->machine.n_halvings;
     plan->device_aim = planner->machine.device_bytes;
+    plan->is_block_tuned = planner->is_block_tuned;
 
     g_autoptr(CtCandidates) candidates = ct_candidates_new(planner, error);
     if (!candidates)

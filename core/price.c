@@ -28,6 +28,7 @@ struct CtPrices {
     const char **machines; /* their names, interned, the host's first; NULL-terminated */
     gint64 aim;
     CtKnowledge *knowledge;
+    GPtrArray *roofs;  /* of CtRoof; NULL: none are known */
     GHashTable *codes; /* file → its checksum */
     GHashTable *found; /* hash → CtPrice */
     char *warning;
@@ -174,6 +175,7 @@ read_store(const Reading *reading, const char *path, GError **error)
     if (!roofs)
         return FALSE;
     ct_roofs_apply(reading->machine, roofs);
+    reading->prices->roofs = g_steal_pointer(&roofs);
     add_measurements(reading->prices, reading->variants, measurements, FALSE);
     return TRUE;
 }
@@ -256,11 +258,23 @@ ct_prices_free(CtPrices *prices)
     if (!prices)
         return;
     ct_knowledge_free(prices->knowledge);
+    g_clear_pointer(&prices->roofs, g_ptr_array_unref);
     g_hash_table_unref(prices->codes);
     g_hash_table_unref(prices->found);
     g_free(prices->machines);
     g_free(prices->warning);
     g_free(prices);
+}
+
+const CtRoof *
+ct_prices_roof(const CtPrices *prices, gint place, const char *name)
+{
+    for (guint i = 0; prices->roofs && i < prices->roofs->len; i++) {
+        const CtRoof *roof = g_ptr_array_index(prices->roofs, i);
+        if (g_str_equal(roof->name, name) && g_str_equal(roof->machine, machine_at(prices, place)))
+            return roof;
+    }
+    return NULL;
 }
 
 const char *

@@ -67,6 +67,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPrices, ct_prices_free)
 /* What went wrong with the store, for the user; NULL: nothing. */
 const char *ct_prices_warning(const CtPrices *prices);
 
+/* What was measured by this name of the machine at `place`; NULL: nothing was. */
+const CtRoof *ct_prices_roof(const CtPrices *prices, gint place, const char *name);
+
 /* Before the first price is found. */
 void ct_prices_set_judge(CtPrices *prices, CtPriceJudge judge, gpointer data);
 

@@ -251,6 +251,7 @@ ct_rehearsal_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *
     rehearsal->options.backends = rehearsal->options.variants = NULL;
     rehearsal->options.fixed = rehearsal->fixed;
     rehearsal->options.default_layouts = FALSE;
+    rehearsal->options.device_bytes = plan->device_aim;
     rehearsal->plan = ct_plan_new(&rehearsal->graph, registry, &rehearsal->options, error);
     if (!rehearsal->plan)
         return NULL;
@@ -394,7 +395,7 @@ ct_rehearsal_run(CtRehearsal *rehearsal, gdouble stream_seconds, gdouble seconds
     g_auto(Mark) from, to;
     mark_init(&from, rehearsal);
     /* Where hardly more than one firing is all of it, nothing is left behind the warming up. */
-    if (is_short && from.stats[rehearsal->source].samples >= length) {
+    if (length >= 0 && from.stats[rehearsal->source].samples >= length) {
         mark_reset(&from, rehearsal);
         n = length;
     }

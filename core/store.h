@@ -37,8 +37,9 @@ void ct_measurement_free(CtMeasurement *measurement);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtMeasurement, ct_measurement_clear)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtMeasurement, ct_measurement_free)
 
-/* A limit of a machine, measured: "bandwidth", "peak avx2", "copy to device", … in bytes,
- * operations per second. */
+/* Of a machine, measured: a limit, "bandwidth", "peak avx2", "copy to device", … in bytes,
+ * operations per second; or what suits a graph there, "block 0123456789abcdef" (ct_graph_key), in
+ * bytes. */
 typedef struct {
     char *machine;
     char *name;

@@ -98,6 +98,8 @@ CtTuneItem *ct_tune_retuned(CtTune *tune, const CtTuneItem *item, const gint64 *
 /* One repetition more; a failure of the trial is recorded, and none of the run. FALSE: the store
  * cannot be written. */
 gboolean ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error);
+/* Shows what is done now. */
+void ct_tune_tell(CtTune *tune, const char *what);
 /* Whether budget or user end it. */
 gboolean ct_tune_is_over(CtTune *tune);
 
@@ -128,6 +130,12 @@ gdouble ct_tune_judge(const CtPriced *what, const CtPrice *price, gpointer data)
 
 /* Tries tunings of the item's variant that are worth it. */
 gboolean ct_tune_tunables(CtTune *tune, CtTuneItem *item, GError **error);
+
+/* ---- how long firings are: tune-blocks.c ---- */
+
+/* Runs the plan with blocks of several sizes on devices, unless somebody has said how large they
+ * are, or it is known; what is found goes into the store. *is_changed: plans are other ones now. */
+gboolean ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error);
 
 /* ---- reading and writing: tune-independence.c ---- */
 

@@ -10,9 +10,9 @@
  * and at most. */
 static const gdouble first_usual = 0.06, least_usual = 0.01, most_usual = 0.2;
 
-/* Trials that stay at hand, with their threads and memory, and the bytes that they hold together.
- */
-enum { MAX_ALIVE = 24 };
+/* Trials that stay at hand, with their threads and memory, and the bytes that they hold together:
+ * so many, and a part of a device's memory. */
+enum { MAX_ALIVE = 24, PARTS_OF_DEVICE = 8 };
 static const gsize max_bytes = (gsize)2 << 30;
 
 /* Plans between two looks at how much there is left. */
@@ -22,6 +22,7 @@ void
 ct_tune_report_clear(CtTuneReport *report)
 {
     g_clear_pointer(&report->failures, g_ptr_array_unref);
+    g_clear_pointer(&report->blocks, g_free);
     g_clear_pointer(&report->independence, g_free);
 }
 
@@ -35,8 +36,8 @@ ct_tune_is_over(CtTune *tune)
            (options->is_over && options->is_over(options->data));
 }
 
-static void
-tell(CtTune *tune, const char *what)
+void
+ct_tune_tell(CtTune *tune, const char *what)
 {
     const CtTuneOptions *options = tune->options;
     CtTuneProgress *progress = &tune->report->progress;
@@ -94,7 +95,7 @@ measure_roofs(CtTune *tune, GError **error)
         return FALSE;
     if (ct_roofs_apply(&machine, known))
         return TRUE;
-    tell(tune, "the roofs of the machine");
+    ct_tune_tell(tune, "the roofs of the machine");
     g_autoptr(GPtrArray) roofs = ct_roofs_measure(&machine, error);
     for (guint i = 0; roofs && i < roofs->len; i++)
         if (!ct_store_put_roof(tune->store, g_ptr_array_index(roofs, i), error))
@@ -175,6 +176,10 @@ let_go(CtTune *tune, CtTuneItem *item)
 static void
 make_room(CtTune *tune)
 {
+    const CtMachine *machine = &tune->planner.machine;
+    const gsize most =
+        max_bytes +
+        (machine->n_devices > 0 ? machine->devices[0].memory_bytes / PARTS_OF_DEVICE : 0);
     for (;;) {
         CtTuneItem *oldest = NULL;
         gsize bytes = 0;
@@ -184,7 +189,7 @@ make_room(CtTune *tune)
             if (!oldest || item->used < oldest->used)
                 oldest = item;
         }
-        if (!oldest || (tune->alive->len < MAX_ALIVE && bytes < max_bytes))
+        if (!oldest || (tune->alive->len < MAX_ALIVE && bytes < most))
             return;
         let_go(tune, oldest);
     }
@@ -196,9 +201,11 @@ run(CtTune *tune, CtTuneItem *item, gdouble *seconds, GError **error)
 {
     CtTrialResult result;
     if (!item->trial) {
+        CtPlanOptions options = *tune->options->plan;
+        options.device_bytes = tune->planner.machine.device_bytes;
         make_room(tune);
-        item->trial = ct_trial_new(&item->what, item->reads, tune->options->registry,
-                                   tune->options->plan, error);
+        item->trial =
+            ct_trial_new(&item->what, item->reads, tune->options->registry, &options, error);
         if (!item->trial)
             return FALSE;
         g_ptr_array_add(tune->alive, item);
@@ -240,7 +247,7 @@ ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error)
     const gint64 from = g_get_monotonic_time();
     const gboolean is_new = !is_measured(item);
     gdouble seconds = 0;
-    tell(tune, item->name);
+    ct_tune_tell(tune, item->name);
     if (run(tune, item, &seconds, &cause)) {
         ct_tune_item_add(item, seconds, tune->usual);
         ct_tune_note_best(tune, item->what.variant, &item->measurement);
@@ -345,9 +352,11 @@ measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, G
     return TRUE;
 }
 
+/* Until nothing is left that could change the plan, or it is over. */
 static gboolean
-run_all(CtTune *tune, GError **error)
+settle(CtTune *tune, GError **error)
 {
+    tune->report->is_settled = FALSE;
     for (guint round = 0; !ct_tune_is_over(tune); round++) {
         g_autoptr(CtPlan) plan = plan_at_best(tune, error);
         guint n = 0, n_repetitions = 0;
@@ -367,10 +376,37 @@ run_all(CtTune *tune, GError **error)
         if (round % LOOK_AHEAD == 0 || progress->elapsed > tune->end)
             tune->end = progress->elapsed + look_ahead(tune, n_repetitions);
     }
+    return TRUE;
+}
+
+/* Other blocks have other prices: plans are made anew. */
+static void
+start_again(CtTune *tune)
+{
+    while (tune->alive->len > 0)
+        let_go(tune, g_ptr_array_index(tune->alive, 0));
+    ct_planner_clear(&tune->planner);
+    ct_planner_init(&tune->planner, tune->options->graph, tune->options->registry,
+                    tune->options->plan);
+}
+
+static gboolean
+run_all(CtTune *tune, GError **error)
+{
+    gboolean is_changed = FALSE;
+    if (!settle(tune, error))
+        return FALSE;
+    if (!ct_tune_is_over(tune) && !ct_tune_blocks(tune, &is_changed, error))
+        return FALSE;
+    if (is_changed) {
+        start_again(tune);
+        if (!settle(tune, error))
+            return FALSE;
+    }
     tune->end = 0;
     const gboolean good = !tune->options->tests_independence || ct_tune_is_over(tune) ||
                           ct_tune_independence(tune, error);
-    tell(tune, NULL);
+    ct_tune_tell(tune, NULL);
     return good;
 }
 

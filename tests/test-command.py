@@ -89,8 +89,9 @@ class Command(unittest.TestCase):
                          "run", "--duration=5 Hz", graph)
         self.check_usage("--budget wants more than nothing, but is given '0'",
                          "tune", "--budget=0", graph)
-        self.check_usage("--cache wants more than nothing, and at most 1000 TB, but is given "
-                         "'1e16'", "plan", "--cache=1e16", graph)
+        for option in "--cache", "--device-block":
+            self.check_usage(f"{option} wants more than nothing, and at most 1000 TB, but is given "
+                             "'1e16'", "plan", f"{option}=1e16", graph)
         self.check_usage("wants one of --capacity and --missing, but is given both",
                          "plan", "--capacity", "--missing=3", graph)
         self.check_usage("wants one of --measure-roofs and --stage, but is given both",

@@ -354,6 +354,46 @@ test_mistake(Fixture *fixture, gconstpointer data)
     g_assert_true(error->domain == CT_ERROR);
 }
 
+/* ---- the key ---- */
+
+static void
+check_key(Fixture *fixture, const char *key, gboolean is_same, const char *text)
+{
+    load(fixture, text);
+    g_autofree char *other = ct_graph_key(fixture->graph);
+    g_assert_cmpuint(strlen(other), ==, 16);
+    g_assert_cmpint(g_str_equal(key, other), ==, is_same);
+}
+
+static void
+test_key(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    load(fixture, "stages:\n"
+                  "  sky: {stage: test.source}\n"
+                  "  a: {stage: test.pass, from: sky}\n"
+                  "  b: {stage: test.pass, from: a}\n"
+                  "  out: {stage: test.sink, from: b}\n");
+    g_autofree char *key = ct_graph_key(fixture->graph);
+    check_key(fixture, key, TRUE,
+              "stages:\n"
+              "  x: {stage: test.source, samples: 99, block: {time: 7}}\n"
+              "  y: {stage: test.pass, from: x}\n"
+              "  z: {stage: test.pass, from: y}\n"
+              "  end: {stage: test.sink, from: z}\n");
+    check_key(fixture, key, FALSE,
+              "stages:\n"
+              "  sky: {stage: test.source}\n"
+              "  a: {stage: test.pass, from: sky}\n"
+              "  b: {stage: test.pass, from: sky}\n"
+              "  out: {stage: test.sink, from: b}\n");
+    check_key(fixture, key, FALSE,
+              "stages:\n"
+              "  sky: {stage: test.source, channels: 9}\n"
+              "  a: {stage: test.pass, from: sky}\n"
+              "  b: {stage: test.pass, from: a}\n"
+              "  out: {stage: test.sink, from: b}\n");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -364,6 +404,7 @@ main(int argc, char **argv)
     g_test_add("/graph/tails", Fixture, NULL, set_up, test_tails, tear_down);
     g_test_add("/graph/widened", Fixture, NULL, set_up, test_widened, tear_down);
     g_test_add("/graph/blocks", Fixture, NULL, set_up, test_blocks, tear_down);
+    g_test_add("/graph/key", Fixture, NULL, set_up, test_key, tear_down);
     for (guint i = 0; i < G_N_ELEMENTS(mistakes); i++) {
         g_autofree char *path = g_strdup_printf("/graph/mistake/%s", mistakes[i].name);
         g_test_add(path, Fixture, &mistakes[i], set_up, test_mistake, tear_down);

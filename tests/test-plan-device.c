@@ -366,6 +366,7 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         "\n*\n"
         "host: 6.0 MiB\n"
         "cuda:0 (first): 7.0 MiB of 1.0 GiB\n"
+        "the largest block of a firing there: about 1.0 MiB\n"
         "\n"
         "kept busy * seconds * share\n"
         "workers *%\n"

@@ -147,6 +147,38 @@ class OnDevice(TuneTest):
     def test_side_by_side(self):
         self.check_side_by_side("--budget", "5 s")
 
+    @unittest.skipUnless("emulator" in os.environ.get("CORNERTURN_CUDA", ""),
+                         "only a small device tells blocks of so few samples apart")
+    def test_blocks(self):
+        # Aims at 1 MiB: 32768 samples of 4 numbers in cf32.
+        self.environment["CORNERTURN_EMULATOR_MEMORY"] = str(256 << 20)
+        self.graph.write_text(
+            "stages:\n"
+            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, n_stations: 2, n_pols: 2,\n"
+            "         samples: 100000, layout: '[time station pol]' }\n"
+            "  powers: { stage: power, from: sky, variant: cuda }\n"
+            "  sums: { stage: integrate, from: powers, length: 64, variant: cuda }\n"
+            "  out: { stage: discard, from: sums }\n", encoding="utf-8")
+        plan = "plan", "--backend", "cuda", self.graph
+        self.assertIn("\nthe largest block of a firing there: about 1.0 MiB\n",
+                      self.run_command(*plan).stdout)
+        found = re.search(r"\nblocks on devices of (.*); (\S+ \wiB) from now on\n",
+                          self.tune("--no-comparison"))
+        sizes = dict(size.split(": ") for size in found.group(1).split(", "))
+        self.assertEqual(list(sizes), ["256 KiB", "512 KiB", "1.0 MiB", "2.0 MiB", "4.0 MiB"])
+        times = {size: float(time.removesuffix(" ms")) for size, time in sizes.items()}
+        near = [size for size in sizes if times[size] <= 1.01 * min(times.values())]
+        self.assertEqual(found.group(2), near[0])
+        self.assertIn(f"\nthe largest block of a firing there: about {near[0]}, tuned\n",
+                      self.run_command(*plan).stdout)
+        self.assertRegex(self.run_command("costs").stdout, rf"\n +block [0-9a-f]{{16}} {near[0]}\n")
+        # Known, asked for, or another graph.
+        self.assertNotIn("blocks on devices", self.tune("--no-comparison"))
+        self.assertIn("about 3.0 MiB\n",
+                      self.run_command(*plan, "--device-block", "3 MiB").stdout)
+        self.assertIn("about 1.0 MiB\n",
+                      self.run_command(*plan, "--set", "sky.n_stations=4").stdout)
+
     def test_exhaustive(self):
         # On the emulator, compilers take most of the time.
         self.graph.write_text(

@@ -42,6 +42,10 @@ CT_EXPORT gboolean ct_pipeline_set_variant(CtPipeline *pipeline, const char *nod
 CT_EXPORT void ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers);
 /* The plan keeps what a firing reads and writes near so many bytes; 0: half of the workers' L2. */
 CT_EXPORT void ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes);
+/* A firing on a device covers so much of the stream that its largest block has about so many bytes;
+ * 0: as many as tuning has found best for the graph, else a 256th of the device's memory, 512 MiB
+ * at most. Larger ones waste less on launches; they are longer on their way. */
+CT_EXPORT void ct_pipeline_set_device_block(CtPipeline *pipeline, gsize bytes);
 /* Blocks that a node of a device works on, or waits to, at once, at most CT_PIPELINE_MAX_IN_FLIGHT:
  * more of them hide what the host is late by, and want more memory. 0: three. */
 CT_EXPORT void ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks);
