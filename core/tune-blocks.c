@@ -147,7 +147,8 @@ ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error)
         ct_plan_new(tune->options->graph, tune->options->registry, tune->options->plan, error);
     if (!plan)
         return FALSE;
-    if (!is_open(tune, plan, ct_prices_roof(tune->planner.prices, 0, name)) || plan->seconds <= 0)
+    const gdouble whole = ct_tune_whole(plan);
+    if (!is_open(tune, plan, ct_prices_roof(tune->planner.prices, 0, name)) || whole <= 0)
         return TRUE;
 
     guint n_sizes = 0;
@@ -165,7 +166,7 @@ ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error)
             g_autofree char *bytes = ct_format_bytes(sizes[i].bytes);
             g_autofree char *what = g_strdup_printf("blocks of %s", bytes);
             ct_tune_tell(tune, what);
-            run_size(&sizes[i], seconds / plan->seconds, patience * seconds);
+            run_size(&sizes[i], seconds / whole, patience * seconds);
         }
     const Size *chosen = ct_tune_is_over(tune) ? NULL : choose(sizes);
     gboolean good = TRUE;

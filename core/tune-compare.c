@@ -279,7 +279,7 @@ ct_compare(const CtCompareOptions *options, GError **error)
     /* All get the same piece of stream. */
     gdouble longest = 0;
     for (guint p = 0; p < N_PLANS && good; p++)
-        longest = MAX(longest, entries[p].plan->seconds);
+        longest = MAX(longest, ct_tune_whole(entries[p].plan));
     const gdouble stream_seconds = longest > 0 ? options->seconds / longest : 0;
     for (guint k = 0; k < options->n_repetitions && good && !over; k++)
         for (guint p = 0; p < N_PLANS && good && !over; p++) {

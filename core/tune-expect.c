@@ -26,6 +26,20 @@ ct_tune_as_price(const CtTune *tune, const CtPriced *what, gdouble seconds)
     return seconds * what->load->rate / (is_split ? tune->planner.machine.n_workers : 1);
 }
 
+gdouble
+ct_tune_whole(const CtPlan *plan)
+{
+    gdouble whole = 0;
+    for (guint r = 0; r < plan->n_resources; r++)
+        whole = MAX(whole, plan->busy[r]);
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        if (!node->variant->waits)
+            whole = MAX(whole, node->cost.alone);
+    }
+    return whole > 0 ? whole : plan->seconds;
+}
+
 gboolean
 ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread)
 {

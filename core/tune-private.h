@@ -84,7 +84,7 @@ typedef struct {
     guint most;         /* repetitions */
     gdouble optimism;   /* what is not measured may take so many times what is expected … */
     gdouble slack;      /* … and what is measured elsewhere, so many times what it did best */
-    gdouble total;      /* seconds of the last plan; 0: there is none */
+    gdouble total;      /* seconds of what is measured of the last plan; 0: there is none */
     gdouble small;      /* of that: what makes no difference */
     gdouble end;        /* seconds from the start at which it is about over */
     gdouble seconds_per_item;
@@ -107,6 +107,9 @@ gboolean ct_tune_is_over(CtTune *tune);
 
 /* Seconds for a second of stream, as prices have them, of so many a sample. */
 gdouble ct_tune_as_price(const CtTune *tune, const CtPriced *what, gdouble seconds);
+/* Seconds for a second of stream of what is busiest, what waits for files or the network left
+ * aside: nothing about these is measured, and the rest is to be chosen well beside them, too. */
+gdouble ct_tune_whole(const CtPlan *plan);
 /* Whether it makes no difference to the whole by how much a price of such a spread may be off. */
 gboolean ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread);
 /* Whether the tunings of a variant with what is priced have been looked at; and that they have. */

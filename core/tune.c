@@ -329,7 +329,7 @@ measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, G
 {
     g_autoptr(GPtrArray) items = g_ptr_array_new();
     *n = *n_repetitions = 0;
-    tune->total = plan->seconds;
+    tune->total = ct_tune_whole(plan);
     for (guint i = 0; i < plan->nodes->len; i++) {
         CtTuneItem *item = ct_tune_item(tune, plan, g_ptr_array_index(plan->nodes, i));
         if (!g_ptr_array_find(items, item, NULL))
