@@ -107,8 +107,9 @@ typedef struct {
     gint device;          /* with `backend` cuda; −1: any */
     guint n_in_flight;    /* firings of a device's node; 0: three */
     gsize cache_bytes;    /* aim for the bytes of a link between workers; 0: from the machine */
-    gsize device_bytes;   /* aim for the bytes of a link on a device; 0: a 1024th of its memory */
-    guint n_devices;      /* with `devices` */
+    gsize device_bytes; /* aim for the bytes of a link on a device; 0: what tuning has found, else a
+                           256th of its memory, 512 MiB at most */
+    guint n_devices;    /* with `devices` */
     const CtDeviceInfo *devices; /* as if the machine had these; NULL: its own */
     gboolean no_peers;           /* with `devices`: each copies to the host alone */
     gdouble bandwidth;           /* as if a worker had this one; 0: its own */
