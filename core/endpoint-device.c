@@ -9,7 +9,6 @@ ct_endpoint_new(CtRunQueue *queue, GError **error)
     endpoint->queue = queue;
     endpoint->after = g_ptr_array_new();
     endpoint->own = ct_queue_new(queue->device, queue->stream, 0, 1, error);
-    endpoint->mover = (CtMover){endpoint->own, queue->moves};
     if (endpoint->own && ct_device_enter(queue->device, error) &&
         ct_device_check(queue->device,
                         ct_device_driver(queue->device)

@@ -345,27 +345,21 @@ is_wanted(const CtRunNode *node)
     return node->n_outputs == 0;
 }
 
-static gboolean
-wrap(CtRunNode *node, CtRunOutput *output, GError **error)
-{
-    if (!node->flights)
-        return ct_ring_wrap(output->ring, &output->lap, NULL, error);
-    const CtMover mover = ct_flight_mover(node, output->ring);
-    return ct_ring_wrap(output->ring, &output->lap, &mover, error);
-}
-
 /* Places the outputs and lets the node say what it consumes and produces. */
 static gboolean
 advance(CtRunNode *node, GError **error)
 {
     if (node->flights && !ct_flight_begin(node, error))
         return FALSE;
+    const CtRingMover mover =
+        node->flights ? ct_flight_mover(node->flights->own) : (CtRingMover){0};
     for (guint o = 0; o < node->n_outputs; o++) {
         CtRunOutput *output = &node->outputs[o];
         CtDeparture *departure = &node->departures[o];
         if (!output->ring || departure->room == 0)
             continue;
-        if (output->wraps && !wrap(node, output, error))
+        if (output->wraps &&
+            !ct_ring_wrap(output->ring, &output->lap, node->flights ? &mover : NULL, error))
             return FALSE;
         CtBlock *block = &node->output_blocks[o];
         ct_ring_block(output->ring, output->wraps ? &output->lap : NULL, departure->room, block);

@@ -204,14 +204,6 @@ ct_flight_begin(CtRunNode *node, GError **error)
     return TRUE;
 }
 
-CtMover
-ct_flight_mover(const CtRunNode *node, const CtRing *ring)
-{
-    const CtFlights *self = node->flights;
-    const gboolean is_own = ring->link->place == node->plan->place;
-    return (CtMover){self->own, is_own ? self->queue->moves : NULL};
-}
-
 /* Not before the firing enqueues its work, for others may come between. An event takes its time,
  * too: where the queue is at work, the firing begins at the end of the one before. */
 static gboolean
@@ -368,4 +360,17 @@ ct_flight_lands(CtRunNode *node)
         if (node->outputs[o].ring)
             ct_ring_writer_landed(node->outputs[o].ring);
     return is_last;
+}
+
+static gboolean
+copy_rows(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize from_pitch,
+          gsize bytes, gsize rows, GError **error)
+{
+    return ct_queue_copy_rows(queue, to, to_pitch, from, from_pitch, bytes, rows, error);
+}
+
+CtRingMover
+ct_flight_mover(CtQueue *queue)
+{
+    return (CtRingMover){.copy = copy_rows, .queue = queue};
 }

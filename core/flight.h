@@ -49,9 +49,9 @@ void ct_flight_takes_off(CtRunNode *node);
 /* Without the lock. Waits until the oldest has run; *ns says how long it took. Of the last, reads
  * the counters. */
 gboolean ct_flight_wait(const CtRunNode *node, gint64 *ns, GError **error);
-/* How histories of a ring that the node writes are moved. */
-CtMover ct_flight_mover(const CtRunNode *node, const CtRing *ring);
 /* Whether the node's device has had a fault, after which it does nothing any more. */
 gboolean ct_flight_has_fault(const CtRunNode *node);
 /* With the lock. The oldest has landed. Returns whether it was the node's last firing. */
 gboolean ct_flight_lands(CtRunNode *node);
+/* How histories are moved on a queue. */
+CtRingMover ct_flight_mover(CtQueue *queue);

@@ -109,7 +109,7 @@ ct_ring_last(const CtRing *ring, CtRingLap *last)
 }
 
 gboolean
-ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block, const CtMover *mover,
+ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block, const CtRingMover *mover,
                GError **error)
 {
     CtRingFeed *feed = ring->feed;
@@ -134,10 +134,8 @@ ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block, const 
         .validity_stride = block->validity_stride,
         .stride = block->stride,
     };
-    CtMoves moves = {0};
-    ct_ring_copy(ring, &feed->bridge, last, feed->bridge.first, before, mover ? &moves : NULL);
-    ct_ring_copy(ring, &feed->bridge, &next, ring->written, after, mover ? &moves : NULL);
-    return !mover || ct_mover_move(mover, &moves, error);
+    return ct_ring_copy(ring, &feed->bridge, last, feed->bridge.first, before, mover, error) &&
+           ct_ring_copy(ring, &feed->bridge, &next, ring->written, after, mover, error);
 }
 
 static void

@@ -7,9 +7,9 @@
 /* A ring without memory or laps. */
 CtRing *ct_ring_new_bare(const CtPlanLink *link);
 /* Copies samples first … first + n − 1 from lap to lap, validity too; all lie packed outside time.
- * What a device is to move is added to `moves` instead; NULL: all lies on the host. */
-void ct_ring_copy(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first,
-                  gint64 n, CtMoves *moves);
+ */
+gboolean ct_ring_copy(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first,
+                      gint64 n, const CtRingMover *mover, GError **error);
 /* Where sample `index` of `lap` lies. */
 guint8 *ct_ring_address(const CtRing *ring, const CtRingLap *lap, gint64 index);
 /* Releases what the program fed and no reader has finished with. */

@@ -195,10 +195,10 @@ ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
     return room > 0 && is_kept(ring, *wraps, room) ? 0 : room;
 }
 
-/* On the host element for element, on a device in one row for each element outside time. */
-static void
+/* On the host element for element, by `mover` in one row for each element outside time. */
+static gboolean
 copy_data(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first, gint64 n,
-          CtMoves *moves)
+          const CtRingMover *mover, GError **error)
 {
     const gint time = ring->time;
     const gint64 granules = (n + ring->granule - 1) / ring->granule;
@@ -208,29 +208,24 @@ copy_data(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64
     memcpy(source.stride, from->stride, sizeof source.stride);
     memcpy(target.stride, to->stride, sizeof target.stride);
     source.length[time] = target.length[time] = granules;
-    if (!moves) {
+    if (!mover) {
         ct_strided_copy(&target, &source);
-        return;
+        return TRUE;
     }
-    CtMove *move = &moves->moves[moves->n++];
-    *move = (CtMove){
-        .to = target.data,
-        .from = source.data,
-        .to_pitch = time > 0 ? (guint64)to->stride[time - 1] : 0,
-        .from_pitch = time > 0 ? (guint64)from->stride[time - 1] : 0,
-        .bytes = (guint64)(granules * from->stride[time]),
-        .rows = 1,
-    };
+    gsize rows = 1;
     for (gint a = 0; a < time; a++)
-        move->rows *= (guint64)ring->form.length[a];
+        rows *= (gsize)ring->form.length[a];
+    return mover->copy(mover->queue, target.data, time > 0 ? (gsize)to->stride[time - 1] : 0,
+                       source.data, time > 0 ? (gsize)from->stride[time - 1] : 0,
+                       (gsize)(granules * from->stride[time]), rows, error);
 }
 
-void
+gboolean
 ct_ring_copy(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first, gint64 n,
-             CtMoves *moves)
+             const CtRingMover *mover, GError **error)
 {
     if (n == 0)
-        return;
+        return TRUE;
     for (gint64 l = 0; l < ring->n_lanes; l++) {
         guint8 *target = to->validity + l * to->validity_stride + first - to->first;
         if (from->validity)
@@ -239,11 +234,11 @@ ct_ring_copy(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gin
         else
             memset(target, 1, (gsize)n);
     }
-    copy_data(ring, to, from, first, n, moves);
+    return copy_data(ring, to, from, first, n, mover, error);
 }
 
 gboolean
-ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtMover *mover, GError **error)
+ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtRingMover *mover, GError **error)
 {
     const gint64 first = next_first(ring);
     const gint64 n = ring->written - first;
@@ -257,9 +252,7 @@ ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtMover *mover, GError **error)
         .validity_stride = old->validity_stride,
         .stride = ring->form.stride,
     };
-    CtMoves moves = {0};
-    ct_ring_copy(ring, lap, old, first, n, mover ? &moves : NULL);
-    return !mover || ct_mover_move(mover, &moves, error);
+    return ct_ring_copy(ring, lap, old, first, n, mover, error);
 }
 
 /* The block of samples first … first + n − 1 of `lap`. */

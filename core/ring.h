@@ -9,7 +9,7 @@
  * All functions but ct_ring_new, ct_ring_free and ct_ring_wrap want the scheduler's lock. */
 #pragma once
 
-#include "mover.h"
+#include "device.h"
 #include "plan.h"
 
 #include <cornerturn/pipeline.h>
@@ -58,6 +58,14 @@ typedef struct {
     gboolean keeps; /* what a firing in flight reads is not written over before it has landed */
 } CtRingReader;
 
+/* Copies rows on a queue, for rings that firings in flight write; NULL stands for the host's own
+ * copy. */
+typedef struct CtRingMover {
+    gboolean (*copy)(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from,
+                     gsize from_pitch, gsize bytes, gsize rows, GError **error);
+    gpointer queue;
+} CtRingMover;
+
 typedef struct {
     const CtPlanLink *link;
     CtBlock form;         /* a block of this ring, to be completed */
@@ -100,9 +108,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtRing, ct_ring_free)
  * *wraps says that it begins a new lap: ct_ring_wrap must then run, without the lock, before the
  * memory is written. */
 gint64 ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps);
-/* Begins the new lap: copies the history in front of it, by `mover` where firings in flight write
- * the ring (NULL: on the host). The writer's alone, without the lock. */
-gboolean ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtMover *mover, GError **error);
+/* Begins the new lap: copies the history in front of it. The writer's alone, without the lock. */
+gboolean ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtRingMover *mover, GError **error);
 /* The block of `n` samples after those written, in the current lap or, with `wrapped`, in that one.
  */
 void ct_ring_block(const CtRing *ring, const CtRingLap *wrapped, gint64 n, CtBlock *block);
@@ -144,7 +151,7 @@ void ct_ring_last(const CtRing *ring, CtRingLap *last);
 /* Builds the bridge from `last` to `block` (packed); the feeder's alone, without the lock, after
  * ct_ring_can_feed. */
 gboolean ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block,
-                        const CtMover *mover, GError **error);
+                        const CtRingMover *mover, GError **error);
 /* Makes the block visible. */
 void ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data);
 /* Calls `released` of every block that no reader will see again. */

@@ -41,14 +41,6 @@ ct_run_queue_add_marks(CtRunQueue *queue, guint n, GError **error)
     return TRUE;
 }
 
-gboolean
-ct_run_queue_compile_moves(CtRunQueue *queue, GError **error)
-{
-    if (!queue->moves)
-        queue->moves = ct_mover_kernel_new(queue->device, error);
-    return queue->moves != NULL;
-}
-
 static void
 destroy_marks(CtRunQueue *queue)
 {
@@ -127,7 +119,6 @@ ct_run_devices_free(CtRunDevices *self)
         CtRunQueue *queue = &self->queues[i];
         ct_device_free(queue->device, queue->scratch);
         destroy_marks(queue);
-        ct_kernel_free(queue->moves);
         if (ct_device_enter(queue->device, NULL))
             ct_device_driver(queue->device)->stream_destroy(queue->stream);
     }

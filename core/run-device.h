@@ -2,7 +2,7 @@
 /* The devices of a run: contexts, the memory of links, the streams on which nodes enqueue. */
 #pragma once
 
-#include "mover.h"
+#include "device.h"
 #include "plan.h"
 
 /* When a firing began and ended. */
@@ -19,7 +19,6 @@ typedef struct {
     guint next_mark;  /* of the firing at hand */
     CtCuEvent ran;    /* the end of the firing before it; NULL: there was none */
     gint waits;       /* atomic: it was made to wait since, for another or the program */
-    CtKernel *moves;  /* of histories; NULL: no node here has one to move */
     gpointer scratch; /* scratch_bytes of the device's memory */
     gsize scratch_bytes;
 } CtRunQueue;
@@ -56,7 +55,5 @@ void ct_run_devices_unpin(CtRunDevices *self);
 void ct_run_devices_synchronize(const CtRunDevices *self);
 /* Adds marks for so many more firings in flight; before any firing. */
 gboolean ct_run_queue_add_marks(CtRunQueue *queue, guint n, GError **error);
-/* Compiles the kernel that moves histories, unless it is. */
-gboolean ct_run_queue_compile_moves(CtRunQueue *queue, GError **error);
 /* Allocates the scratch of every queue, as large as its nodes have asked for. */
 gboolean ct_run_devices_allocate_scratch(CtRunDevices *self, GError **error);

@@ -59,18 +59,6 @@ ct_scheduler_connect_devices(CtScheduler *scheduler)
     }
 }
 
-/* Whether the node moves histories within its device. */
-static gboolean
-moves_history(const CtRunNode *node)
-{
-    for (guint o = 0; o < node->n_outputs; o++) {
-        const CtRing *ring = node->outputs[o].ring;
-        if (ring && ring->history > 0 && ring->link->place == node->plan->place)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 gboolean
 ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GError **error)
 {
@@ -81,8 +69,6 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
         return ct_firing_prepare(node, NULL, scratch, &upload, error);
     CtRunQueue *queue = &scheduler->devices->queues[q];
     GError *cause = NULL;
-    if (moves_history(node) && !ct_run_queue_compile_moves(queue, &cause))
-        return ct_firing_blame(node, error, cause);
     if (node->status == CT_NODE_EXTERNAL) {
         scheduler->endpoints[i] = ct_endpoint_new(queue, &cause);
         return scheduler->endpoints[i] || ct_firing_blame(node, error, cause);

@@ -37,8 +37,7 @@ typedef struct {
 /* The device's part of a node whose work is the program's. */
 typedef struct {
     CtRunQueue *queue;
-    CtQueue *own; /* for bridges */
-    CtMover mover;
+    CtQueue *own;      /* for bridges */
     CtCuEvent event;   /* what the program has enqueued */
     CtCuStream stream; /* the program's; NULL: the host waits */
     GPtrArray *after;
