@@ -6,7 +6,6 @@
 #include "tune-private.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Around what is aimed at, in powers of two. */
 enum { LEAST_POWER = -2, MOST_POWER = 2, N_SIZES = MOST_POWER - LEAST_POWER + 1 };
@@ -24,7 +23,6 @@ static const gint64 fresh = 3600;
 
 typedef struct {
     gsize bytes;
-    CtPlanOptions options;
     CtPlan *plan;
     CtRehearsal *rehearsal; /* NULL: there is no memory for it, or it is as one before */
     GArray *seconds;        /* gdouble: of the busiest, for a second of stream, of each run */
@@ -72,16 +70,14 @@ fits(const CtPlan *plan)
 static void
 size_init(Size *size, const CtTune *tune, gsize bytes, const Size *before)
 {
-    size->bytes = bytes;
-    size->options = *tune->options->plan;
-    size->options.device_bytes = bytes;
+    CtPlanOptions options = *tune->options->plan;
+    options.device_bytes = size->bytes = bytes;
     size->seconds = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    size->plan = ct_plan_new(tune->options->graph, tune->options->registry, &size->options, NULL);
+    size->plan = ct_plan_new(tune->options->graph, tune->options->registry, &options, NULL);
     const gboolean is_new =
         !before || !before->plan || !size->plan || !is_as_long(before->plan, size->plan);
     if (size->plan && fits(size->plan) && is_new)
-        size->rehearsal =
-            ct_rehearsal_new(size->plan, tune->options->registry, &size->options, NULL);
+        size->rehearsal = ct_rehearsal_new(size->plan, tune->options->registry, &options, NULL);
 }
 
 static void

@@ -166,7 +166,7 @@ class OnDevice(TuneTest):
                           self.tune("--no-comparison"))
         sizes = dict(size.split(": ") for size in found.group(1).split(", "))
         self.assertEqual(list(sizes), ["256 KiB", "512 KiB", "1.0 MiB", "2.0 MiB", "4.0 MiB"])
-        times = {size: float(time.removesuffix(" ms")) for size, time in sizes.items()}
+        times = {size: float(text.removesuffix(" ms")) for size, text in sizes.items()}
         near = [size for size in sizes if times[size] <= 1.01 * min(times.values())]
         self.assertEqual(found.group(2), near[0])
         self.assertIn(f"\nthe largest block of a firing there: about {near[0]}, tuned\n",
