@@ -146,9 +146,8 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
          "Keep what a firing reads and writes near so many bytes; half of L2 where left out",
          "SIZE"},
         {"device-block", 0, 0, G_OPTION_ARG_STRING, &given.device_block,
-         "Let the largest block of a firing on a device have so many bytes; what tune found, else "
-         "a "
-         "256th of its memory, where left out",
+         "Let the largest block of a firing on a device have so many bytes; as tuned, else a 256th "
+         "of its memory, where left out",
          "SIZE"},
         {"default-layouts", 0, 0, G_OPTION_ARG_NONE, &given.default_layouts,
          "Plan each stage in the layouts of the published codes, for comparison", NULL},

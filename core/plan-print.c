@@ -154,7 +154,7 @@ print_totals(GString *text, const CtPlan *plan)
         g_string_append_c(text, '\n');
     }
     g_autofree char *aim = ct_format_bytes(plan->device_aim);
-    if (plan->n_devices > 0)
+    if (plan->n_devices > 0 && !ct_plan_asked_block(plan))
         g_string_append_printf(text, "the largest block of a firing there: about %s%s\n", aim,
                                plan->is_block_tuned ? ", tuned" : "");
     if (plan->shrunk)
@@ -475,7 +475,7 @@ append_devices(GString *text, const CtPlan *plan)
                                plan->device_bytes[d], plan->devices[d].memory_bytes);
     }
     g_string_append_c(text, ']');
-    if (plan->n_devices > 0)
+    if (plan->n_devices > 0 && !ct_plan_asked_block(plan))
         g_string_append_printf(
             text, ",\n  \"device_block\": %" G_GSIZE_FORMAT ", \"device_block_tuned\": %s",
             plan->device_aim, plan->is_block_tuned ? "true" : "false");

@@ -18,9 +18,6 @@ static const gdouble as_good = 0.01;
 /* A run, in repetitions of a trial, and what it may take beyond that. */
 static const gdouble run_slices = 4, patience = 20;
 
-/* What the store has is taken as it is, for so many seconds. */
-static const gint64 fresh = 3600;
-
 typedef struct {
     gsize bytes;
     CtPlan *plan;
@@ -43,9 +40,8 @@ size_clear(Size *size)
 static gboolean
 is_open(const CtTune *tune, const CtPlan *plan, const CtRoof *known)
 {
-    const gint64 now = g_get_real_time() / G_USEC_PER_SEC;
     return tune->options->plan->device_bytes == 0 && plan->queues->len > 0 &&
-           !ct_plan_asked_block(plan) && !(known && now - known->time < fresh);
+           !ct_plan_asked_block(plan) && !(known && ct_tune_is_fresh(known->time));
 }
 
 /* Whether firings cover as much: that of a stream which is short, say. */
@@ -94,7 +90,9 @@ run_size(Size *size, gdouble stream_seconds, gdouble seconds)
         return;
     }
     const gdouble busiest = ct_rehearsal_busiest(size->rehearsal, &rehearsed, TRUE);
-    g_array_append_val(size->seconds, busiest);
+    /* Where patience ended before a firing did, nothing is known. */
+    if (busiest > 0)
+        g_array_append_val(size->seconds, busiest);
 }
 
 /* The smallest that is about as good as the best; NULL: none ran. */

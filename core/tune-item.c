@@ -80,12 +80,17 @@ ct_tune_item_add(CtTuneItem *item, gdouble seconds, gdouble usual)
     sum_up(item, usual);
 }
 
+gboolean
+ct_tune_is_fresh(gint64 time)
+{
+    return g_get_real_time() / G_USEC_PER_SEC - time <= fresh;
+}
+
 void
 ct_tune_item_keep(CtTuneItem *item, const CtMeasurement *stored)
 {
     CtMeasurement *measurement = &item->measurement;
-    const gboolean is_old = g_get_real_time() / G_USEC_PER_SEC - stored->time > fresh;
-    const gint64 n = is_old ? 1 : CLAMP(stored->n_repetitions, 1, 64);
+    const gint64 n = ct_tune_is_fresh(stored->time) ? CLAMP(stored->n_repetitions, 1, 64) : 1;
     const gdouble deviation = stored->spread * sqrt((gdouble)n) / error_of_median;
     g_free(measurement->failure);
     measurement->failure = g_strdup(stored->failure);

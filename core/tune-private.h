@@ -46,6 +46,8 @@ char *ct_tune_setting_of(const CtMeasurement *measurement);
 /* Adds a repetition; its measurement is then what should be stored. `usual` is the relative
  * deviation of a repetition as it is known of others. */
 void ct_tune_item_add(CtTuneItem *item, gdouble seconds, gdouble usual);
+/* Whether what the store has had since then, in Unix seconds, is taken as it is. */
+gboolean ct_tune_is_fresh(gint64 time);
 /* Takes over what the store has. */
 void ct_tune_item_keep(CtTuneItem *item, const CtMeasurement *stored);
 /* The relative deviation of its repetitions, robust; NaN of too few. */
