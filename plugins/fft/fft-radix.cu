@@ -25,16 +25,6 @@
 static_assert(TEAM_THREADS * (1 << radix_bits(N_PASSES - 1)) >= N_CHANNELS,
               "a team has a whole transform in each pass");
 
-/* Waits for the threads of the team. */
-__device__ inline void
-wait()
-{
-    if constexpr (TEAM_THREADS <= 32)
-        __syncwarp();
-    else
-        __syncthreads();
-}
-
 /* Which values a thread has in a pass: first + i·apart of `transform`, of the one `rows` behind it,
  * and so on. */
 template <int pass> struct Share {
@@ -95,7 +85,7 @@ template <int pass> struct Passes {
         for (int i = 0; i < N_VALUES; i += radix)
             factors.transform(v + i);
         if constexpr (pass + 1 < N_PASSES) {
-            wait();
+            wait<TEAM_THREADS>();
 #pragma unroll
             for (int i = 0; i < N_VALUES; i++) {
                 const int at =
@@ -103,7 +93,7 @@ template <int pass> struct Passes {
                 memory[share.transform_of(i) * PITCH + at + at / 16] =
                     v[i / radix * radix + Own::place(i % radix)];
             }
-            wait();
+            wait<TEAM_THREADS>();
             next.run(v, memory, thread);
         }
     }

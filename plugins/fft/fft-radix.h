@@ -26,6 +26,17 @@ span_bits(int pass)
     return pass == 0 ? 0 : span_bits(pass - 1) + radix_bits(pass - 1);
 }
 
+/* Waits for the n threads that share transforms: those of a warp, else all of the block. */
+template <int n>
+__device__ inline void
+wait()
+{
+    if constexpr (n <= 32)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
 __device__ inline ct_cf32
 add(ct_cf32 a, ct_cf32 b)
 {

@@ -22,16 +22,6 @@
 
 #include "fft-radix.h"
 
-/* Waits for the threads of the group. */
-__device__ inline void
-wait()
-{
-    if constexpr (GROUP_THREADS <= 32)
-        __syncwarp();
-    else
-        __syncthreads();
-}
-
 /* Passes from `pass` on. `memory` has AHEAD spectra: as they are before the first pass, PITCH apart
  * afterwards. */
 template <int pass> struct Passes {
@@ -64,7 +54,7 @@ template <int pass> struct Passes {
         for (int i = 0; i < N_VALUES; i += radix)
             factors.transform(v + i);
         if constexpr (pass + 1 < N_PASSES) {
-            wait();
+            wait<GROUP_THREADS>();
 #pragma unroll
             for (int i = 0; i < N_VALUES; i++) {
                 const int spectrum = (thread + i / radix * GROUP_THREADS) / apart;
@@ -72,7 +62,7 @@ template <int pass> struct Passes {
                 memory[spectrum * PITCH + at + at / 16] =
                     v[i / radix * radix + Own::place(i % radix)];
             }
-            wait();
+            wait<GROUP_THREADS>();
             next.run(v, memory, thread);
         }
     }
@@ -135,11 +125,11 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
         sums.add(made, samples, own);
         if (row + AHEAD < N_TAPS)
             continue;
-        wait();
+        wait<GROUP_THREADS>();
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
             *(Outputs *)&memory[i * N_CHANNELS + thread * VECTOR] = made[i];
-        wait();
+        wait<GROUP_THREADS>();
         passes.run(v, memory, thread);
 #pragma unroll
         for (int i = 0; i < N_VALUES; i++) {
