@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the scheduler's threads do: look for a node that can fire, work, and make it visible. */
-#define _GNU_SOURCE
+#include "pin.h"
 #include "scheduler-private.h"
 
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -456,31 +455,13 @@ own_loop(CtScheduler *scheduler, CtRunner *runner)
     }
 }
 
-/* Pins this thread to the index-th of the processors that the process may use. */
-static void
-pin(guint index)
-{
-    cpu_set_t allowed, one;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return;
-    guint left = index % (guint)MAX(CPU_COUNT(&allowed), 1);
-    for (guint cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &allowed) || left-- > 0)
-            continue;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-        return;
-    }
-}
-
 gpointer
 ct_scheduler_run(gpointer data)
 {
     CtRunner *runner = data;
     CtScheduler *scheduler = runner->scheduler;
     if (!runner->serves && scheduler->options.pin)
-        pin(runner->index);
+        ct_thread_pin(runner->index);
     pthread_mutex_lock(&scheduler->lock);
     if (runner->node)
         own_loop(scheduler, runner);

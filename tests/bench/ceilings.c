@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loops that do nothing but multiply and add, or copy. */
-#define _GNU_SOURCE
 #include "ceilings.h"
 
 #include "clock.h"
+#include "pin.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
 /* A millisecond or two of each. */
@@ -16,23 +15,6 @@
 #define L2_BYTES   (384u << 10) /* copied to as many */
 #define DRAM_BYTES (128u << 20) /* copied to as many, a piece at a time */
 #define DRAM_PIECE (8u << 20)
-
-void
-pin_thread(guint index)
-{
-    cpu_set_t allowed, one;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return;
-    guint left = index % (guint)MAX(CPU_COUNT(&allowed), 1);
-    for (guint cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &allowed) || left-- > 0)
-            continue;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-        return;
-    }
-}
 
 /* ---- multiply-adds ---- */
 
@@ -102,7 +84,7 @@ run(gpointer data)
     Runner *runner = data;
     const Fma fma = pick_fma();
     volatile gfloat sink = 0;
-    pin_thread(runner->index);
+    ct_thread_pin(runner->index);
 
     pthread_barrier_wait(runner->barrier);
     Moment from = moment_of_thread();

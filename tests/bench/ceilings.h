@@ -19,6 +19,3 @@ void ceiling_meter_free(CeilingMeter *meter);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CeilingMeter, ceiling_meter_free)
 /* A few milliseconds. */
 void ceiling_meter_measure(CeilingMeter *meter, guint n_threads, Ceilings *ceilings);
-
-/* Pins this thread to the index-th of the processors that the process may use. */
-void pin_thread(guint index);
