@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* delay in double precision, sample by sample. */
+#include "../places.h"
 #include "delay.h"
 
 #include <complex.h>
@@ -46,22 +47,14 @@ reference_work(gpointer user_data, const CtWork *work, G_GNUC_UNUSED GError **er
 {
     const DelayState *state = user_data;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
-    if (!out->data)
+    const gint time = state->place[DELAY_TIME];
+    gint64 index[CT_MAX_AXES] = {0};
+    if (!out->data || work->begin >= work->end)
         return TRUE;
-    gint time = state->place[DELAY_TIME];
-    gint64 index[CT_MAX_AXES] = {0}, n = work->end - work->begin;
-    for (guint k = 0; k < out->n_axes; k++)
-        n *= (gint)k == time ? 1 : out->length[k];
     index[time] = work->begin;
-    for (gint64 i = 0; i < n; i++) {
+    do
         delay_element(state, in, out, index);
-        for (guint k = out->n_axes; k-- > 0;) {
-            gboolean is_time = (gint)k == time;
-            if (++index[k] < (is_time ? work->end : out->length[k]))
-                break;
-            index[k] = is_time ? work->begin : 0;
-        }
-    }
+    while (places_next(out, time, work->begin, work->end, index));
     return TRUE;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Delays from parameters: a list, a file, or the geometry of a direction. */
+#include "../geometry.h"
 #include "delay.h"
-#include "geometry.h"
 
 #include <cornerturn/npy.h>
 

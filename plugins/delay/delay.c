@@ -3,7 +3,7 @@
  * filter. */
 #include "delay.h"
 
-#include "geometry.h"
+#include "../geometry.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* From parameters to the numbers of the simulated sky: delays, filters, phases. */
 #include "generate-model.h"
 
-#include "geometry.h"
+#include "../geometry.h"
 
 const char *const generate_axes[GENERATE_N_AXES] = {"time", "subband", "station", "pol"};
 

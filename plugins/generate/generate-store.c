@@ -2,7 +2,7 @@
 /* A sample of any type from doubles, for the reference of generate. */
 #include "generate-store.h"
 
-#include "half.h"
+#include "../half.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* generate: a sky of noise sources and tones as stations see it, with receiver noise. */
 #include "generate.h"
 
+#include "../geometry.h"
 #include "generate-model.h"
-#include "geometry.h"
 
 #include <math.h>
 

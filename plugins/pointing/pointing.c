@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pointing: the weights with which a beamformer looks into given directions. */
-#include "geometry.h"
+#include "../geometry.h"
+#include "../places.h"
 
 #include <complex.h>
 #include <string.h>
@@ -233,11 +234,7 @@ pointing_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         for (guint k = 0; k < block->n_axes; k++)
             address += index[k] * block->stride[k];
         memcpy(address, &pointing->weights[i], sizeof *pointing->weights);
-        for (guint k = block->n_axes; k-- > 0;) {
-            if (++index[k] < block->length[k])
-                break;
-            index[k] = 0;
-        }
+        places_next(block, -1, 0, 0, index);
     }
     return TRUE;
 }

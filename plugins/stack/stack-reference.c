@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stack, element by element. */
+#include "../places.h"
 #include "stack.h"
 
 #include <string.h>
@@ -41,21 +42,13 @@ reference_work(gpointer user_data, const CtWork *work, G_GNUC_UNUSED GError **er
 {
     const StackState *state = user_data;
     const CtBlock *out = &work->outputs[0];
-    gint64 index[CT_MAX_AXES] = {0}, n = work->end - work->begin;
-    if (!out->data)
+    gint64 index[CT_MAX_AXES] = {0};
+    if (!out->data || work->begin >= work->end)
         return TRUE;
-    for (guint k = 0; k < out->n_axes; k++)
-        n *= (gint)k == state->time ? 1 : out->length[k];
     index[state->time] = work->begin;
-    for (gint64 i = 0; i < n; i++) {
+    do
         copy_element(state, work, index);
-        for (guint k = out->n_axes; k-- > 0;) {
-            gboolean is_time = (gint)k == state->time;
-            if (++index[k] < (is_time ? work->end : out->length[k]))
-                break;
-            index[k] = is_time ? work->begin : 0;
-        }
-    }
+    while (places_next(out, state->time, work->begin, work->end, index));
     return TRUE;
 }
 
