@@ -10,9 +10,8 @@
  *
  * A unit of UNIT_I × UNIT_J warps sums a tile over a range of time, a warp WARP_I rows and WARP_J
  * columns of it; where tiles are small, a block has several units. Spectra come through shared
- * memory as they are, [spectrum][input]. The order of inputs in a fragment is free, and the order
- * of the depth too if it is that of both: a lane takes neighbouring inputs of the spectra t, t + 4,
- * t + 8 and t + 12, and pairs of spectra become its registers by exchanging halves.
+ * memory as they are, [spectrum][input]; with an input's two bytes for an element, ldmatrix turns 8
+ * spectra of 8 inputs round into what a fragment wants, [input][spectrum].
  *
  * ci4 is made of 8 bits on the way: nibbles stay high, so that values are 16 times as large.
  *
@@ -24,9 +23,8 @@ constexpr int unit_warps = UNIT_I * UNIT_J;
 constexpr int unit_threads = 32 * unit_warps;
 constexpr int n_threads = unit_threads * N_UNITS;
 constexpr int n_sides = n_tiles > 1 ? 2 : 1;
-/* Rows that follow each other begin 8 banks apart, so that the lanes of a quarter warp (a half, all
- * of it), which read a vector each of 4 rows, meet in no bank. */
-constexpr int row_bytes = TILE == 16 ? 32 : (2 * TILE + 95) / 128 * 128 + 32;
+/* Rows begin in different banks: ldmatrix reads 16 bytes of each of 8 that follow one another. */
+constexpr int row_bytes = 2 * TILE + 16;
 constexpr int side_bytes = DEPTH * row_bytes;
 constexpr int unit_bytes = n_sides * side_bytes;
 constexpr int stage_bytes = N_UNITS * unit_bytes;
@@ -34,12 +32,11 @@ constexpr int stage_bytes = N_UNITS * unit_bytes;
 constexpr int vector = 8;
 constexpr int n_vectors = TILE / vector;
 constexpr int n_loads = (N_UNITS * n_sides * DEPTH * n_vectors + n_threads - 1) / n_threads;
-/* Inputs of a lane, and fragments. */
-constexpr int lane_rows = WARP_I / 8, lane_columns = WARP_J / 8;
+/* Fragments of 16 rows, and of 8 columns. */
 constexpr int n_a = WARP_I / 16, n_b = WARP_J / 8;
 
 static_assert(UNIT_I * WARP_I == TILE && UNIT_J * WARP_J == TILE, "square");
-static_assert(DEPTH % 16 == 0 && row_bytes >= 2 * TILE && row_bytes % 128 == 32, "in steps");
+static_assert(DEPTH % 16 == 0 && row_bytes / 16 % 2 == 1 && n_b % 2 == 0, "in steps");
 
 /* Products [A fragment][B fragment] and, of a lane's rows, its share of Σ re_i. */
 struct Products {
@@ -237,57 +234,30 @@ load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, 
 
 /* ---- multiplying ---- */
 
-/* n neighbouring inputs, 2, 4 or 8, as words of two. */
-template <int n>
-__device__ inline void
-read_inputs(unsigned *words, const char *from)
-{
-    if constexpr (n == 8) {
-        const uint4 all = *(const uint4 *)from;
-        words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
-    } else if constexpr (n == 4) {
-        const uint2 all = *(const uint2 *)from;
-        words[0] = all.x, words[1] = all.y;
-    } else {
-        words[0] = *(const unsigned *)from;
-    }
-}
-
-/* 16 spectra; `rows` and `columns` are those of the lane. */
+/* 16 spectra. `rows` and `columns`: the lane's row of the first matrices. */
 __device__ inline void
 multiply(const char *rows, const char *columns, Products &products)
 {
-    unsigned x[4][n_a], y[4][n_b / 2];
+    unsigned a[n_a][4], b[n_b / 2][4];
 #pragma unroll
-    for (int t = 0; t < 4; t++) {
-        read_inputs<lane_rows>(x[t], rows + 4 * t * row_bytes);
-        read_inputs<lane_columns>(y[t], columns + 4 * t * row_bytes);
-    }
-    /* Row g of fragment f is input 2 f of the lanes of group g, row g + 8 the next. */
-    unsigned a[n_a][4];
+    for (int e = 0; e < n_a; e++)
+        ct_ldmatrix4_transposed(a[e], rows + 32 * e);
 #pragma unroll
-    for (int f = 0; f < n_a; f++) {
+    for (int f = 0; f < n_b / 2; f++)
+        ct_ldmatrix4_transposed(b[f], columns + 32 * f);
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            a[f][2 * half] = pick_bytes(x[2 * half][f], x[2 * half + 1][f], 0x5410);
-            a[f][2 * half + 1] = pick_bytes(x[2 * half][f], x[2 * half + 1][f], 0x7632);
-        }
+    for (int e = 0; e < n_a; e++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            products.rows[f][k % 2] = add_even_bytes(a[f][k], products.rows[f][k % 2]);
-    }
+            products.rows[e][k % 2] = add_even_bytes(a[e][k], products.rows[e][k % 2]);
 #pragma unroll
     for (int f = 0; f < n_b; f++) {
-        unsigned b[2], turned[2];
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const unsigned first = y[2 * half][f / 2], second = y[2 * half + 1][f / 2];
-            b[half] = pick_bytes(first, second, f % 2 ? 0x7632 : 0x5410);
-            turned[half] = pick_bytes(first, second, f % 2 ? 0x6723 : 0x4501) ^ 0x00ff00ff;
-        }
+        const unsigned *plain = &b[f / 2][f % 2 * 2];
+        const unsigned turned[2] = {pick_bytes(plain[0], 0, 0x2301) ^ 0x00ff00ff,
+                                    pick_bytes(plain[1], 0, 0x2301) ^ 0x00ff00ff};
 #pragma unroll
         for (int e = 0; e < n_a; e++) {
-            ct_mma_s8(products.re[e][f], a[e], b);
+            ct_mma_s8(products.re[e][f], a[e], plain);
             ct_mma_s8(products.im[e][f], a[e], turned);
         }
     }
@@ -308,9 +278,9 @@ share_rows(Products &products)
         }
 }
 
-/* The products of A fragment e, into 16 rows that a warp has to itself in shared memory: rows 2 g
- * and 2 g + 1 are those that the lanes of group g took from its inputs. */
-constexpr int shared_row_bytes = 8 * WARP_J + 16;
+/* The products of A fragment e, into 16 rows that a warp has to itself in shared memory; those of
+ * neighbouring lanes begin half of the banks apart. */
+constexpr int shared_row_bytes = 8 * WARP_J + 64;
 constexpr int shared_rows_bytes = 16 * shared_row_bytes;
 
 __device__ inline void
@@ -318,18 +288,15 @@ share_fragment(const Products &products, int e, char *rows)
 {
     const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int half = 0; half < 2; half++)
+    for (int half = 0; half < 2; half++) {
+        const int row = products.rows[e][half];
+        char *to = rows + (8 * half + lane / 4) * shared_row_bytes + lane % 4 * 16;
 #pragma unroll
-        for (int next = 0; next < 2; next++) {
-            const int k = 2 * half + next;
-            char *to = rows + (lane / 4 * 2 + half) * shared_row_bytes +
-                       (lane % 4 * 2 + next) * lane_columns * 8;
-#pragma unroll
-            for (int f = 0; f < n_b; f += 2)
-                *(int4 *)(to + f * 8) = {
-                    products.re[e][f][k], products.im[e][f][k] + products.rows[e][half],
-                    products.re[e][f + 1][k], products.im[e][f + 1][k] + products.rows[e][half]};
+        for (int f = 0; f < n_b; f++) {
+            const int *re = &products.re[e][f][2 * half], *im = &products.im[e][f][2 * half];
+            *(int4 *)(to + f * 64) = {re[0], im[0] + row, re[1], im[1] + row};
         }
+    }
 }
 
 /* Two rows of two neighbours. */
@@ -376,7 +343,7 @@ write_square(const CorrelatePiece &piece, char *to, int m, int c, const Square &
                       square.at[k / 2][k % 2].im);
 }
 
-/* Ends a range for a fragment; its rows are 2 e and 2 e + 1 of each lane_rows of the warp. */
+/* Ends a range for a fragment. */
 __device__ inline void
 finish_fragment(const CorrelatePiece &piece, const Job &job, int first_row, int first_column, int e,
                 const char *rows)
@@ -388,7 +355,7 @@ finish_fragment(const CorrelatePiece &piece, const Job &job, int first_row, int 
         const int g = k / (WARP_J / 2), column = k % (WARP_J / 2) * 2;
         const char *from = rows + 2 * g * shared_row_bytes + column * 8;
         const int4 upper = *(const int4 *)from, lower = *(const int4 *)(from + shared_row_bytes);
-        const int i = first_row + g * lane_rows + 2 * e, j = first_column + column;
+        const int i = first_row + 16 * e + 2 * g, j = first_column + column;
         const int element = i * TILE + j;
         if (piece.parts) {
             int4 *part = (int4 *)((ct_ci32 *)piece.parts + part_of(job) + element);
@@ -432,10 +399,11 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
     const bool is_busy = job.is_there && job.i + first_row < n_inputs &&
                          job.j + first_column < job.i + first_row + WARP_I;
     const int n_steps = ((N_UNITS == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
+    /* Matrices of 8 spectra and 8 inputs: for A inputs first, then spectra; for B the other way. */
     const int row_offset =
-        u * unit_bytes + lane % 4 * row_bytes + 2 * (first_row + lane / 4 * lane_rows);
+        u * unit_bytes + (lane % 8 + lane / 16 * 8) * row_bytes + 2 * first_row + lane / 8 % 2 * 16;
     const int column_offset = u * unit_bytes + (job.i == job.j ? 0 : side_bytes) +
-                              lane % 4 * row_bytes + 2 * (first_column + lane / 4 * lane_columns);
+                              lane % 16 * row_bytes + 2 * first_column + lane / 16 * 16;
     Products products = {};
 
 #if IS_NIBBLES

@@ -163,9 +163,9 @@ count_shared(const CorrelateTile *tile, Arithmetic arithmetic, guint n_sides)
 {
     const gsize n_threads = tile->n_units * count_unit_threads(tile, arithmetic);
     if (arithmetic == MMA) {
-        const gsize row = tile->tile == 16 ? 32 : (2 * tile->tile + 95) / 128 * 128 + 32;
+        const gsize row = 2 * tile->tile + 16;
         const gsize stages = (gsize)tile->n_stages * tile->n_units * n_sides * tile->depth * row;
-        const gsize results = n_threads / 32 * 16 * (8 * tile->columns + 16);
+        const gsize results = n_threads / 32 * 16 * (8 * tile->columns + 64);
         return MAX(stages, results);
     }
     const gsize voltage = ct_correlate_arithmetics[arithmetic].voltage_bytes;
