@@ -53,6 +53,13 @@ typedef uint32 ct_u32;
 typedef float ct_f32;
 typedef double ct_f64;
 
+/* Has the compiler keep a number in a register that it would rather compute anew at each use. */
+__device__ inline void
+ct_keep(int &value)
+{
+    asm volatile("" : "+r"(value));
+}
+
 /* ---- half precision ---- */
 
 #ifndef CT_EMULATED

@@ -235,7 +235,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->arithmetic = ct_correlate_arithmetic(correlate->input, correlate->output);
     self->n_inputs = correlate->n_stations * correlate->n_pols;
     ct_correlate_tile(&self->tile, correlate->input, correlate->output, self->n_inputs,
-                      prepare->tuning);
+                      prepare->tuning, ct_device_info(self->device)->multiprocessor_shared);
     const CorrelateTile *tile = &self->tile;
     self->n_tiles = triangle(divide_up(self->n_inputs, tile->tile));
 
@@ -521,7 +521,7 @@ finish(gpointer state)
 
 /* Integers go through tensor cores. */
 #define ROWS(voltages)                                                                             \
-    ROW("ci4|ci8", voltages, 5), ROW("cf32", voltages, 0.5), ROW("ci16|cf64", voltages, 0.25)
+    ROW("ci4|ci8", voltages, 6), ROW("cf32", voltages, 0.5), ROW("ci16|cf64", voltages, 0.25)
 
 const CtVariant ct_correlate_cuda = {
     .name = "cuda",

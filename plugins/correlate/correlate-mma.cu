@@ -182,9 +182,14 @@ copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
  * the same inputs of every `row_step`th spectrum, from both sides. */
 constexpr int row_step = n_threads / n_vectors;
 
+static_assert(N_UNITS > 1 || DEPTH % row_step == 0, "whole rows");
+
 struct Loader {
     const char *from[2]; /* the first, of the next spectra to be loaded */
     unsigned bytes[2];   /* 0: no such input */
+    int64 apart;         /* of the spectra that the thread copies */
+    int n_whole;         /* steps whose spectra are all there, and copied this way */
+    bool is_square;      /* the tile is its own partner */
 };
 
 __device__ inline Loader
@@ -199,25 +204,28 @@ make_loader(const CorrelatePiece &piece, const Job &job)
         if (loader.bytes[side])
             loader.from[side] += 2 * (first + m) + threadIdx.x / n_vectors * piece.from_time;
     }
+    loader.apart = row_step * piece.from_time;
+    loader.n_whole = N_UNITS == 1 && piece.width == 16 ? job.n / DEPTH : 0;
+    loader.is_square = job.i == job.j;
     return loader;
 }
 
-/* The DEPTH spectra from t on, on their way to a stage; called for one after the other. */
+/* The spectra of a step, on their way to a stage; called for one after the other. */
 __device__ inline void
-load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, int t)
+load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, int step)
 {
-    if (N_UNITS == 1 && piece.width == 16 && t + DEPTH <= jobs[0].n) {
-        static_assert(N_UNITS > 1 || DEPTH % row_step == 0, "whole rows");
+    if (step < loader.n_whole) {
         char *to = stage + threadIdx.x / n_vectors * row_bytes + threadIdx.x % n_vectors * 16;
 #pragma unroll
         for (int side = 0; side < n_sides; side++) {
-            if (side == 1 && jobs[0].i == jobs[0].j)
+            if (side == 1 && loader.is_square)
                 continue;
 #pragma unroll
-            for (int r = 0; r < DEPTH; r += row_step)
-                ct_cp_async16_zfill(to + side * side_bytes + r * row_bytes,
-                                    loader.from[side] + r * piece.from_time, loader.bytes[side]);
-            loader.from[side] += DEPTH * piece.from_time;
+            for (int r = 0; r < DEPTH; r += row_step) {
+                ct_cp_async16_zfill(to + side * side_bytes + r * row_bytes, loader.from[side],
+                                    loader.bytes[side]);
+                loader.from[side] += loader.apart;
+            }
         }
         return;
     }
@@ -227,7 +235,7 @@ load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, 
         const Job &job = jobs[source.u];
         if (source.is_there)
             copy(piece, job, stage + stage_offset(source),
-                 (source.side == 0 ? job.i : job.j) + source.m, t + source.row);
+                 (source.side == 0 ? job.i : job.j) + source.m, step * DEPTH + source.row);
     }
 }
 #endif
@@ -400,10 +408,12 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
                          job.j + first_column < job.i + first_row + WARP_I;
     const int n_steps = ((N_UNITS == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
     /* Matrices of 8 spectra and 8 inputs: for A inputs first, then spectra; for B the other way. */
-    const int row_offset =
+    int row_offset =
         u * unit_bytes + (lane % 8 + lane / 16 * 8) * row_bytes + 2 * first_row + lane / 8 % 2 * 16;
-    const int column_offset = u * unit_bytes + (job.i == job.j ? 0 : side_bytes) +
-                              lane % 16 * row_bytes + 2 * first_column + lane / 16 * 16;
+    int column_offset = u * unit_bytes + (job.i == job.j ? 0 : side_bytes) + lane % 16 * row_bytes +
+                        2 * first_column + lane / 16 * 16;
+    ct_keep(row_offset);
+    ct_keep(column_offset);
     Products products = {};
 
 #if IS_NIBBLES
@@ -415,29 +425,34 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
 #pragma unroll
     for (int s = 0; s < STAGES - 1; s++) {
         if (s < n_steps)
-            load(piece, jobs, loader, shared + s * stage_bytes, s * DEPTH);
+            load(piece, jobs, loader, shared + s * stage_bytes, s);
         ct_cp_async_commit();
     }
 #endif
     int reading = 0, writing = (STAGES - 1) * stage_bytes;
     for (int step = 0; step < n_steps; step++) {
-#if !IS_NIBBLES
-        ct_cp_async_wait<STAGES - 2>();
-#endif
-        __syncthreads();
 #if IS_NIBBLES
+        __syncthreads();
         if (step + 1 < n_steps)
             fetch(piece, jobs, fetched, (step + 1) * DEPTH);
 #else
+        ct_cp_async_wait<STAGES - 2>();
+        __syncthreads();
+#endif
+        const char *rows = shared + reading + row_offset,
+                   *columns = shared + reading + column_offset;
+        if (is_busy)
+            multiply(rows, columns, products);
+#if !IS_NIBBLES
+        /* Here, where tensor cores have enough to do meanwhile. */
         if (step + STAGES - 1 < n_steps)
-            load(piece, jobs, loader, shared + writing, (step + STAGES - 1) * DEPTH);
+            load(piece, jobs, loader, shared + writing, step + STAGES - 1);
         ct_cp_async_commit();
 #endif
         if (is_busy) {
 #pragma unroll
-            for (int t = 0; t < DEPTH; t += 16)
-                multiply(shared + reading + row_offset + t * row_bytes,
-                         shared + reading + column_offset + t * row_bytes, products);
+            for (int t = 16; t < DEPTH; t += 16)
+                multiply(rows + t * row_bytes, columns + t * row_bytes, products);
         }
 #if IS_NIBBLES
         if (step + 1 < n_steps)

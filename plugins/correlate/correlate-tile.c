@@ -14,9 +14,13 @@
 #define REGISTERS    65536
 #define SHARED_BYTES ((gsize)99 << 10)
 #define JOB_BYTES    ((gsize)128)
+#define BLOCK_BYTES  ((gsize)1024) /* that the driver has of each block */
 /* Of a unit of threads; of elements that a thread has on their way to shared memory. */
 #define MOST_THREADS 256
 #define MOST_FETCHED 8
+/* Spectra of a stage on tensor cores where registers, which nibbles pass through, or shared memory
+ * are short. */
+#define LOW_DEPTH 32
 
 enum { TILE, HEIGHT, WIDTH, THREADS, DEPTH, STAGES, N_TUNABLES };
 const CtTunable ct_correlate_tunables[] = {
@@ -33,7 +37,8 @@ const CtTunable ct_correlate_tunables[] = {
                "spectra of a stage in shared memory, on tensor cores 16 to 64, else 4 to 16; 0: by "
                "the tile"},
     [STAGES] = {"stages", CT_VALUES(0, 2, 3, 4), 0,
-                "stages in shared memory, where voltages go there as they are; 0: 3"},
+                "stages in shared memory, where voltages go there as they are; 0: 3, or on "
+                "tensor cores 2 where more blocks fit a multiprocessor so"},
     {NULL},
 };
 
@@ -71,7 +76,7 @@ static const Usual double_tiles[] = {
 
 static const Usual mma_tiles[] = {
     {128, 64, 32, 256, 32, 1, 1, 0.92},
-    {64, 32, 32, 128, 32, 4, 0.75, 1},
+    {64, 32, 32, 128, 64, 4, 0.75, 1},
     {32, 32, 32, 128, 32, 4, 1, 0.5},
     {16, 16, 16, 256, 32, 4, 1, 0.25},
     {0},
@@ -229,15 +234,33 @@ fit_shared(CorrelateTile *tile, Arithmetic arithmetic, guint n_sides, gboolean d
     }
 }
 
+/* What is not tuned leaves the blocks whose registers do their shared memory, too. In floating
+ * point deeper stages are worth more than the last of twelve blocks. */
+static void
+fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsize bytes)
+{
+    while (tile->n_blocks * (tile->shared_bytes + tile->n_units * JOB_BYTES + BLOCK_BYTES) >
+           bytes) {
+        if (tile->n_stages > 2 && tuning[STAGES] == 0)
+            tile->n_stages--;
+        else if (tile->depth > LOW_DEPTH && tuning[DEPTH] == 0)
+            tile->depth /= 2;
+        else
+            break;
+        tile->shared_bytes = count_shared(tile, MMA, n_sides);
+    }
+}
+
 void
 ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
-                  const gint64 *tuning)
+                  const gint64 *tuning, gsize multiprocessor_shared)
 {
     const Arithmetic arithmetic = ct_correlate_arithmetic(input, output);
     const gboolean is_mma = arithmetic == MMA, direct = is_direct(input, output);
     const Usual *usual =
         tuning[TILE] ? find_tile(arithmetic, tuning[TILE]) : choose_tile(arithmetic, n_inputs);
     const guint n_sides = n_inputs > usual->tile ? 2 : 1;
+    const guint usual_depth = is_mma && !direct ? MIN(usual->depth, LOW_DEPTH) : usual->depth;
     *tile = (CorrelateTile){
         .tile = usual->tile,
         .rows = tuning[HEIGHT] ? (guint)tuning[HEIGHT] : usual->rows,
@@ -249,7 +272,7 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
     set_cell(tile, arithmetic);
     const guint n_threads = tuning[THREADS] ? (guint)tuning[THREADS] : usual->n_threads;
     tile->n_units = MAX(1, n_threads / count_unit_threads(tile, arithmetic));
-    tile->depth = usual->depth;
+    tile->depth = usual_depth;
     if (tuning[DEPTH])
         tile->depth = CLAMP((guint)tuning[DEPTH], is_mma ? 16 : 4, is_mma ? 64 : 16);
     const guint least = least_depth(tile, arithmetic, direct);
@@ -263,15 +286,18 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
     tile->n_blocks = usual->n_blocks;
     if (tile->rows != usual->rows || tile->columns != usual->columns ||
         tile->n_threads != usual->n_threads ||
-        (!direct && (tuning[TILE] || tile->depth > usual->depth)))
+        (!direct && (tuning[TILE] || tile->depth > usual_depth)))
         tile->n_blocks = count_blocks(tile, arithmetic, direct);
+    if (is_mma)
+        fit_multiprocessor(tile, n_sides, tuning, multiprocessor_shared);
 }
 
-gboolean
-ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning)
+static gboolean
+differs_with(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
+             gsize multiprocessor_shared)
 {
     CorrelateTile tile, simpler;
-    ct_correlate_tile(&tile, input, output, n_inputs, tuning);
+    ct_correlate_tile(&tile, input, output, n_inputs, tuning, multiprocessor_shared);
     const gint64 effect[N_TUNABLES] = {tile.tile,      tile.rows,  tile.columns,
                                        tile.n_threads, tile.depth, tile.n_stages};
     for (guint k = 0; k < N_TUNABLES; k++) {
@@ -280,10 +306,18 @@ ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs, const gi
             continue;
         memcpy(without, tuning, sizeof without);
         without[k] = 0;
-        ct_correlate_tile(&simpler, input, output, n_inputs, without);
+        ct_correlate_tile(&simpler, input, output, n_inputs, without, multiprocessor_shared);
         if (effect[k] != tuning[k] || memcmp(&tile, &simpler, sizeof tile) == 0)
             return FALSE;
     }
     /* Of a tile that is more than half empty along each side, nothing is to be hoped. */
     return tuning[TILE] == 0 || tile.tile < 2 * n_inputs || tile.tile == 4;
+}
+
+/* Which device it will be is not known. */
+gboolean
+ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning)
+{
+    return differs_with(input, output, n_inputs, tuning, G_MAXSIZE) ||
+           differs_with(input, output, n_inputs, tuning, 0);
 }

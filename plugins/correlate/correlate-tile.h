@@ -37,9 +37,11 @@ typedef struct {
 extern const CtTunable ct_correlate_tunables[];
 
 Arithmetic ct_correlate_arithmetic(CtType input, CtType output);
-/* What the tuning, of the tunables above, comes to. */
+/* What the tuning, of the tunables above, comes to where a multiprocessor has so much shared
+ * memory.
+ */
 void ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
-                       const gint64 *tuning);
-/* Whether it comes to something else than simpler ones. */
+                       const gint64 *tuning, gsize multiprocessor_shared);
+/* Whether it comes to something else than simpler ones, with much or with little shared memory. */
 gboolean ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs,
                                    const gint64 *tuning);
