@@ -138,6 +138,12 @@ ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block, const 
            ct_ring_copy(ring, &feed->bridge, &next, ring->written, after, mover, error);
 }
 
+gboolean
+ct_ring_is_bridged(const CtRing *ring)
+{
+    return ring->feed->bridge.first < ring->feed->bridge.end;
+}
+
 static void
 push_lap(CtRing *ring, CtRingLap lap, const Slot *content)
 {
@@ -156,7 +162,7 @@ void
 ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data)
 {
     CtRingFeed *feed = ring->feed;
-    if (feed->bridge.first < feed->bridge.end) {
+    if (ct_ring_is_bridged(ring)) {
         Slot content = {.is_bridge = TRUE};
         memcpy(content.stride, feed->bridge_stride, sizeof content.stride);
         push_lap(ring, feed->bridge, &content);

@@ -152,6 +152,8 @@ void ct_ring_last(const CtRing *ring, CtRingLap *last);
  * ct_ring_can_feed. */
 gboolean ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block,
                         const CtRingMover *mover, GError **error);
+/* Whether it has built one: not for the first block, nor where no reader looks back. */
+gboolean ct_ring_is_bridged(const CtRing *ring);
 /* Makes the block visible. */
 void ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data);
 /* Calls `released` of every block that no reader will see again. */

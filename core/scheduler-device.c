@@ -59,6 +59,27 @@ ct_scheduler_connect_devices(CtScheduler *scheduler)
     }
 }
 
+/* The queues that read what the program feeds, or write what it takes. */
+static void
+share_queues(const CtScheduler *scheduler, const CtRunNode *node, CtEndpoint *endpoint)
+{
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRing *ring = node->outputs[o].ring;
+        for (guint r = 0; ring && r < ring->n_readers; r++) {
+            const gint q =
+                queue_of(scheduler, g_array_index(ring->link->readers, CtPlanReader, r).node);
+            if (q >= 0)
+                ct_endpoint_share(endpoint, &scheduler->devices->queues[q]);
+        }
+    }
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRing *ring = node->inputs[i].ring;
+        const gint q = ring ? queue_of(scheduler, ring->link->writer) : -1;
+        if (q >= 0)
+            ct_endpoint_share(endpoint, &scheduler->devices->queues[q]);
+    }
+}
+
 gboolean
 ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GError **error)
 {
@@ -71,7 +92,10 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
     GError *cause = NULL;
     if (node->status == CT_NODE_EXTERNAL) {
         scheduler->endpoints[i] = ct_endpoint_new(queue, &cause);
-        return scheduler->endpoints[i] || ct_firing_blame(node, error, cause);
+        if (!scheduler->endpoints[i])
+            return ct_firing_blame(node, error, cause);
+        share_queues(scheduler, node, scheduler->endpoints[i]);
+        return TRUE;
     }
     if (!ct_firing_prepare(node, queue->device, &queue->scratch_bytes, &upload, error))
         return FALSE;

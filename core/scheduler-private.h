@@ -37,6 +37,8 @@ typedef struct {
 /* The device's part of a node whose work is the program's. */
 typedef struct {
     CtRunQueue *queue;
+    GPtrArray *others; /* of CtRunQueue: those that read what the program feeds, or write what it
+                          takes, beside `queue` */
     CtQueue *own;      /* for bridges */
     CtCuEvent event;   /* what the program has enqueued */
     CtCuStream stream; /* the program's; NULL: the host waits */
@@ -141,8 +143,12 @@ void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);
 
 CtEndpoint *ct_endpoint_new(CtRunQueue *queue, GError **error);
 void ct_endpoint_free(CtEndpoint *endpoint);
-/* The queue runs on after what the program's stream has been given so far. */
+/* Another queue works on the same memory. */
+void ct_endpoint_share(CtEndpoint *endpoint, CtRunQueue *queue);
+/* The queues run on after what the program's stream has been given so far. */
 gboolean ct_endpoint_follow(CtEndpoint *endpoint, GError **error);
+/* The other queues run on after what `queue` has been given so far. */
+gboolean ct_endpoint_spread(CtEndpoint *endpoint, GError **error);
 /* The program has what is described by `block` of `ring`: its stream waits for it, or the host does
  * where it has set none. The events are those of ct_ring_read_after. */
 gboolean ct_endpoint_lead(CtEndpoint *endpoint, GError **error);

@@ -49,8 +49,10 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
     CtEndpoint *endpoint = scheduler->endpoints[i];
     const CtRingMover mover = endpoint ? ct_flight_mover(endpoint->own) : (CtRingMover){0};
     GError *cause = NULL;
-    const gboolean enqueued = (!endpoint || ct_endpoint_follow(endpoint, &cause)) &&
-                              ct_ring_bridge(ring, &last, block, endpoint ? &mover : NULL, &cause);
+    const gboolean enqueued =
+        (!endpoint || ct_endpoint_follow(endpoint, &cause)) &&
+        ct_ring_bridge(ring, &last, block, endpoint ? &mover : NULL, &cause) &&
+        (!endpoint || !ct_ring_is_bridged(ring) || ct_endpoint_spread(endpoint, &cause));
     pthread_mutex_lock(&scheduler->lock);
     if (!enqueued) {
         fail(scheduler, i, cause, error);

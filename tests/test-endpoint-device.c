@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program's stream and the pipeline's queues, where the one is slow: neither reads or writes
+ * before the other is done, on whatever queue. */
+#include "device.h"
+#include "leak-test.h"
+
+#include <cornerturn/pipeline.h>
+#include <string.h>
+
+enum { N_STATIONS = 3 };
+
+static const gsize width = N_STATIONS * 2 * sizeof(gfloat);
+
+/* A program with a stream that is kept busy. */
+typedef struct {
+    CtPipeline *pipeline;
+    CtDevice *device;
+    const CtCudaDriver *driver;
+    CtCuStream stream;
+    gpointer ballast;
+    guint8 *blocks; /* what a test feeds, or what it takes goes to */
+} Program;
+
+static const gsize ballast_bytes = (gsize)64 << 20;
+
+/* Whether there is a device; otherwise skips. */
+static gboolean
+has_device(void)
+{
+    const char *reason;
+    if (ct_devices(NULL, &reason) > 0)
+        return TRUE;
+    g_autofree char *text = g_strdup_printf("no CUDA device: %s", reason);
+    g_test_skip(text);
+    return FALSE;
+}
+
+static gpointer
+allocate(const Program *program, gsize bytes)
+{
+    g_autoptr(GError) error = NULL;
+    gpointer memory = ct_device_alloc(program->device, bytes, "a test", &error);
+    g_assert_no_error(error);
+    return memory;
+}
+
+static void
+start(Program *program, const char *text, const char *node, gsize bytes)
+{
+    g_autoptr(GError) error = NULL;
+    *program = (Program){.device = ct_device_open(0, &error)};
+    g_assert_no_error(error);
+    program->driver = ct_device_driver(program->device);
+    program->pipeline = ct_pipeline_parse(text, -1, "graph", &error);
+    g_assert_no_error(error);
+    ct_pipeline_set_device_block(program->pipeline, 1 << 20);
+    ct_pipeline_start(program->pipeline, &error);
+    g_assert_no_error(error);
+    ct_device_enter(program->device, &error);
+    g_assert_no_error(error);
+    program->driver->stream_create(&program->stream, CT_CU_STREAM_NON_BLOCKING);
+    program->ballast = allocate(program, ballast_bytes);
+    program->blocks = allocate(program, bytes);
+    ct_pipeline_set_stream(program->pipeline, node, program->stream, &error);
+    g_assert_no_error(error);
+}
+
+static void
+end(Program *program)
+{
+    g_autoptr(GError) error = NULL;
+    ct_pipeline_wait(program->pipeline, -1);
+    ct_pipeline_result(program->pipeline, &error);
+    g_assert_no_error(error);
+    ct_pipeline_free(program->pipeline);
+    ct_device_enter(program->device, NULL);
+    program->driver->stream_destroy(program->stream);
+    ct_device_free(program->device, program->ballast);
+    ct_device_free(program->device, program->blocks);
+    g_assert_cmpuint(ct_device_allocated(program->device), ==, 0);
+    ct_device_close(program->device);
+}
+
+/* Some tens of milliseconds. */
+static void
+delay(const Program *program)
+{
+    const char *library = g_getenv("CORNERTURN_CUDA");
+    const guint n = library && strstr(library, "emulator") ? 8 : 1000;
+    for (guint i = 0; i < n; i++)
+        g_assert_cmpint(program->driver->fill(GPOINTER_TO_SIZE(program->ballast), (guint8)i,
+                                              ballast_bytes, program->stream),
+                        ==, 0);
+}
+
+static void
+copy(const Program *program, gpointer to, gconstpointer from, gsize bytes)
+{
+    g_assert_cmpint(
+        program->driver->copy(GPOINTER_TO_SIZE(to), GPOINTER_TO_SIZE(from), bytes, program->stream),
+        ==, 0);
+}
+
+static gfloat *
+new_samples(gint64 n)
+{
+    gfloat *samples = g_new(gfloat, n * N_STATIONS * 2);
+    for (gint64 i = 0; i < n * N_STATIONS * 2; i++)
+        samples[i] = (gfloat)g_test_rand_double_range(-1, 1);
+    return samples;
+}
+
+/* What the program feeds is read by a copy to the host, on a queue of its own. */
+static void
+test_read_elsewhere(void)
+{
+    static const char text[] =
+        "stages:\n"
+        "  x: { stage: input, layout: \"cf32[time station]\", shape: [-1, 3], backend: cuda }\n"
+        "  y: { stage: output, from: x, backend: cpu }\n";
+    enum { BLOCK = 1000 };
+    if (!has_device())
+        return;
+    g_autoptr(GError) error = NULL;
+    g_autofree gfloat *samples = new_samples(BLOCK);
+    Program program;
+    start(&program, text, "x", BLOCK * width);
+    guint8 *block = program.blocks;
+    delay(&program);
+    copy(&program, block, samples, BLOCK * width);
+    ct_pipeline_feed(program.pipeline, "x", block, BLOCK, NULL, NULL, NULL, &error);
+    g_assert_no_error(error);
+    ct_pipeline_feed_end(program.pipeline, "x", &error);
+    gint64 done = 0;
+    CtBlock got;
+    while (ct_pipeline_take(program.pipeline, "y", -1, &got, &error) && got.n_samples > 0) {
+        g_assert_cmpmem(got.data, (gsize)got.n_samples * width,
+                        (guint8 *)samples + (gsize)done * width, (gsize)got.n_samples * width);
+        done += got.n_samples;
+        ct_pipeline_give_back(program.pipeline, "y");
+    }
+    g_assert_no_error(error);
+    g_assert_cmpint(done, ==, BLOCK);
+    end(&program);
+}
+
+typedef struct {
+    CtPipeline *pipeline;
+    guint8 *samples;
+    gint64 n_blocks;
+    gint64 block;
+} Feeder;
+
+static gpointer
+feed(gpointer data)
+{
+    const Feeder *feeder = data;
+    g_autoptr(GError) error = NULL;
+    for (gint64 b = 0; b < feeder->n_blocks; b++) {
+        ct_pipeline_feed(feeder->pipeline, "x",
+                         feeder->samples + (gsize)(b * feeder->block) * width, feeder->block, NULL,
+                         NULL, NULL, &error);
+        g_assert_no_error(error);
+    }
+    ct_pipeline_feed_end(feeder->pipeline, "x", &error);
+    return NULL;
+}
+
+/* What the program takes is written by a copy from the host, on a queue of its own. */
+static void
+test_written_elsewhere(void)
+{
+    static const char text[] =
+        "stages:\n"
+        "  x: { stage: input, layout: \"cf32[time station]\", shape: [-1, 3] }\n"
+        "  y: { stage: output, from: x, backend: cuda }\n";
+    enum { BLOCK = 1 << 15, N_BLOCKS = 32 };
+    if (!has_device())
+        return;
+    g_autoptr(GError) error = NULL;
+    g_autofree gfloat *samples = new_samples(N_BLOCKS * BLOCK);
+    g_autofree guint8 *got = g_malloc(N_BLOCKS * BLOCK * width);
+    Program program;
+    start(&program, text, "y", N_BLOCKS * BLOCK * width);
+    guint8 *taken = program.blocks;
+    Feeder feeder = {program.pipeline, (guint8 *)samples, N_BLOCKS, BLOCK};
+    GThread *thread = g_thread_new("feed", feed, &feeder);
+    gsize done = 0;
+    CtBlock block;
+    while (ct_pipeline_take(program.pipeline, "y", -1, &block, &error) && block.n_samples > 0) {
+        const gsize bytes = (gsize)block.n_samples * width;
+        delay(&program);
+        copy(&program, taken + done, block.data, bytes);
+        done += bytes;
+        ct_pipeline_give_back(program.pipeline, "y");
+    }
+    g_assert_no_error(error);
+    g_thread_join(thread);
+    g_assert_cmpuint(done, ==, N_BLOCKS * BLOCK * width);
+    copy(&program, got, taken, done);
+    g_assert_cmpint(program.driver->stream_synchronize(program.stream), ==, 0);
+    g_assert_cmpint(memcmp(got, samples, done), ==, 0);
+    end(&program);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/endpoint-device/read-elsewhere", test_read_elsewhere);
+    g_test_add_func("/endpoint-device/written-elsewhere", test_written_elsewhere);
+    g_test_add_func("/endpoint-device/nothing-is-left", leak_test_nothing_is_left);
+    return g_test_run();
+}
