@@ -2,6 +2,26 @@
 /* Blocks that the program feeds and takes in the memory of a device. */
 #include "scheduler-private.h"
 
+static gboolean
+create_events(CtEndpoint *endpoint, GError **error)
+{
+    CtDevice *device = endpoint->queue->device;
+    const CtCudaDriver *driver = ct_device_driver(device);
+    static const char doing[] = "creating an event";
+    if (!ct_device_enter(device, error) ||
+        !ct_device_check(device, driver->event_create(&endpoint->event, CT_CU_EVENT_DISABLE_TIMING),
+                         error, doing))
+        return FALSE;
+    for (guint k = 0; k < CT_PIPELINE_QUEUE; k++)
+        if (!ct_device_check(
+                device,
+                driver->event_create(&endpoint->bridged[k],
+                                     CT_CU_EVENT_BLOCKING_SYNC | CT_CU_EVENT_DISABLE_TIMING),
+                error, doing))
+            return FALSE;
+    return TRUE;
+}
+
 CtEndpoint *
 ct_endpoint_new(CtRunQueue *queue, GError **error)
 {
@@ -10,11 +30,7 @@ ct_endpoint_new(CtRunQueue *queue, GError **error)
     endpoint->after = g_ptr_array_new();
     endpoint->others = g_ptr_array_new();
     endpoint->own = ct_queue_new(queue->device, queue->stream, 0, 1, error);
-    if (endpoint->own && ct_device_enter(queue->device, error) &&
-        ct_device_check(queue->device,
-                        ct_device_driver(queue->device)
-                            ->event_create(&endpoint->event, CT_CU_EVENT_DISABLE_TIMING),
-                        error, "creating an event"))
+    if (endpoint->own && create_events(endpoint, error))
         return endpoint;
     ct_endpoint_free(endpoint);
     return NULL;
@@ -25,8 +41,12 @@ ct_endpoint_free(CtEndpoint *endpoint)
 {
     if (!endpoint)
         return;
-    if (endpoint->event && ct_device_enter(endpoint->queue->device, NULL))
-        ct_device_driver(endpoint->queue->device)->event_destroy(endpoint->event);
+    const CtCudaDriver *driver = ct_device_driver(endpoint->queue->device);
+    if (endpoint->event && ct_device_enter(endpoint->queue->device, NULL)) {
+        driver->event_destroy(endpoint->event);
+        for (guint k = 0; k < CT_PIPELINE_QUEUE && endpoint->bridged[k]; k++)
+            driver->event_destroy(endpoint->bridged[k]);
+    }
     ct_queue_free(endpoint->own);
     g_ptr_array_unref(endpoint->after);
     g_ptr_array_unref(endpoint->others);
@@ -40,32 +60,31 @@ ct_endpoint_share(CtEndpoint *endpoint, CtRunQueue *queue)
         g_ptr_array_add(endpoint->others, queue);
 }
 
-/* The event is of the endpoint's device, and this thread's device may change. */
+/* The event is of the endpoint's device, which becomes this thread's. */
 static gboolean
-record(CtEndpoint *endpoint, CtCuStream stream, const char *doing, GError **error)
+record(CtEndpoint *endpoint, CtCuEvent event, CtCuStream stream, const char *doing, GError **error)
 {
     CtDevice *device = endpoint->queue->device;
     return ct_device_enter(device, error) &&
-           ct_device_check(device, ct_device_driver(device)->event_record(endpoint->event, stream),
+           ct_device_check(device, ct_device_driver(device)->event_record(event, stream), error,
+                           "%s", doing);
+}
+
+static gboolean
+hold_up(CtRunQueue *queue, CtCuEvent event, const char *doing, GError **error)
+{
+    CtDevice *device = queue->device;
+    g_atomic_int_set(&queue->waits, TRUE);
+    return ct_device_enter(device, error) &&
+           ct_device_check(device, ct_device_driver(device)->stream_wait(queue->stream, event, 0),
                            error, "%s", doing);
 }
 
 static gboolean
-hold_up(const CtEndpoint *endpoint, CtRunQueue *queue, const char *doing, GError **error)
-{
-    g_atomic_int_set(&queue->waits, TRUE);
-    return ct_device_enter(queue->device, error) &&
-           ct_device_check(
-               queue->device,
-               ct_device_driver(queue->device)->stream_wait(queue->stream, endpoint->event, 0),
-               error, "%s", doing);
-}
-
-static gboolean
-hold_up_others(const CtEndpoint *endpoint, const char *doing, GError **error)
+hold_up_others(const CtEndpoint *endpoint, CtCuEvent event, const char *doing, GError **error)
 {
     for (guint k = 0; k < endpoint->others->len; k++)
-        if (!hold_up(endpoint, endpoint->others->pdata[k], doing, error))
+        if (!hold_up(endpoint->others->pdata[k], event, doing, error))
             return FALSE;
     return TRUE;
 }
@@ -74,20 +93,32 @@ gboolean
 ct_endpoint_follow(CtEndpoint *endpoint, GError **error)
 {
     static const char waiting[] = "waiting for the program's stream";
+    const CtCuEvent event = endpoint->event;
     if (!endpoint->stream)
         return ct_device_enter(endpoint->queue->device, error);
-    return record(endpoint, endpoint->stream, "recording an event on the program's stream",
+    return record(endpoint, event, endpoint->stream, "recording an event on the program's stream",
                   error) &&
-           hold_up_others(endpoint, waiting, error) &&
-           hold_up(endpoint, endpoint->queue, waiting, error);
+           hold_up_others(endpoint, event, waiting, error) &&
+           hold_up(endpoint->queue, event, waiting, error);
 }
 
 gboolean
-ct_endpoint_spread(CtEndpoint *endpoint, GError **error)
+ct_endpoint_bridged(CtEndpoint *endpoint, GError **error)
 {
-    return endpoint->others->len == 0 ||
-           (record(endpoint, endpoint->queue->stream, "recording an event", error) &&
-            hold_up_others(endpoint, "waiting for another queue", error));
+    const CtCuEvent event = endpoint->bridged[endpoint->next_bridge++ % CT_PIPELINE_QUEUE];
+    return record(endpoint, event, endpoint->queue->stream, "recording an event", error) &&
+           hold_up_others(endpoint, event, "waiting for another queue", error);
+}
+
+gboolean
+ct_endpoint_wait(CtEndpoint *endpoint, GError **error)
+{
+    CtDevice *device = endpoint->queue->device;
+    const CtCuEvent event = endpoint->bridged[endpoint->oldest_bridge % CT_PIPELINE_QUEUE];
+    endpoint->oldest_bridge++;
+    return ct_device_enter(device, error) &&
+           ct_device_check(device, ct_device_driver(device)->event_synchronize(event), error,
+                           "what stands between two blocks");
 }
 
 gboolean

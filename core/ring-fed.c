@@ -32,6 +32,11 @@ struct CtRingFeed {
     guint8 *bridge_validity; /* [CT_PIPELINE_QUEUE][lane][bridge_samples] */
     gsize bridge_lanes;      /* bytes of validity of a bridge */
     CtRingLap bridge;        /* built, not yet visible; first == end: none */
+    /* The first samples of bridges that are enqueued and not yet made; the blocks that they lead to
+     * are all kept. */
+    gint64 enqueued[CT_PIPELINE_QUEUE];
+    guint first_enqueued;
+    guint n_enqueued;
 };
 
 CtRing *
@@ -166,6 +171,11 @@ ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer u
         Slot content = {.is_bridge = TRUE};
         memcpy(content.stride, feed->bridge_stride, sizeof content.stride);
         push_lap(ring, feed->bridge, &content);
+        if (feed->device) {
+            g_assert(feed->n_enqueued < CT_PIPELINE_QUEUE);
+            const guint last = (feed->first_enqueued + feed->n_enqueued++) % CT_PIPELINE_QUEUE;
+            feed->enqueued[last] = feed->bridge.first;
+        }
     }
     Slot content = {.released = released, .data = block->data, .user_data = user_data};
     memcpy(content.stride, block->stride, sizeof content.stride);
@@ -184,6 +194,14 @@ ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer u
         ring->lost_end = ring->written;
 }
 
+void
+ct_ring_bridge_landed(CtRing *ring)
+{
+    CtRingFeed *feed = ring->feed;
+    feed->first_enqueued = (feed->first_enqueued + 1) % CT_PIPELINE_QUEUE;
+    feed->n_enqueued--;
+}
+
 /* Whether firings in flight read in the lap. */
 static gboolean
 is_flown(const CtRing *ring, const CtRingLap *lap, const CtRingFlights *flights)
@@ -200,7 +218,11 @@ is_flown(const CtRing *ring, const CtRingLap *lap, const CtRingFlights *flights)
 static gboolean
 is_read(const CtRing *ring, guint i)
 {
+    const CtRingFeed *feed = ring->feed;
     const CtRingLap *lap = &ring->laps[i];
+    /* The oldest begins first. */
+    if (feed->n_enqueued > 0 && lap->end > feed->enqueued[feed->first_enqueued])
+        return TRUE;
     /* From here on readers find their samples in a newer lap; the newest is kept for its bridge. */
     gint64 next = i == 0 && ring->ended ? lap->end : G_MAXINT64;
     for (guint newer = 0; newer < i; newer++)

@@ -154,8 +154,11 @@ gboolean ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *bloc
                         const CtRingMover *mover, GError **error);
 /* Whether it has built one: not for the first block, nor where no reader looks back. */
 gboolean ct_ring_is_bridged(const CtRing *ring);
-/* Makes the block visible. */
+/* Makes the block visible. On a device its bridge is only enqueued: until ct_ring_bridge_landed,
+ * the blocks that it is made of stay. */
 void ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data);
+/* The oldest bridge that was not, is made. */
+void ct_ring_bridge_landed(CtRing *ring);
 /* Calls `released` of every block that no reader will see again. */
 void ct_ring_reclaim(CtRing *ring);
 

@@ -59,6 +59,14 @@ ct_scheduler_connect_devices(CtScheduler *scheduler)
     }
 }
 
+/* So many more can be in flight on the queue. */
+static void
+add_flights(const CtScheduler *scheduler, gint queue, guint n)
+{
+    GArray *flying = scheduler->watchers[queue].flying;
+    g_array_set_size(flying, flying->len + n);
+}
+
 /* The queues that read what the program feeds, or write what it takes. */
 static void
 share_queues(const CtScheduler *scheduler, const CtRunNode *node, CtEndpoint *endpoint)
@@ -95,14 +103,14 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
         if (!scheduler->endpoints[i])
             return ct_firing_blame(node, error, cause);
         share_queues(scheduler, node, scheduler->endpoints[i]);
+        add_flights(scheduler, q, CT_PIPELINE_QUEUE);
         return TRUE;
     }
     if (!ct_firing_prepare(node, queue->device, &queue->scratch_bytes, &upload, error))
         return FALSE;
     if (!ct_flights_new(node, queue, scheduler->plan->n_in_flight, upload, &cause))
         return ct_firing_blame(node, error, cause);
-    GArray *flying = scheduler->watchers[q].flying;
-    g_array_set_size(flying, flying->len + node->flights->limit);
+    add_flights(scheduler, q, node->flights->limit);
     return TRUE;
 }
 
@@ -199,6 +207,16 @@ publish_outputs(CtScheduler *scheduler, CtRunNode *node)
     return any;
 }
 
+void
+ct_scheduler_fly(CtScheduler *scheduler, const CtRunNode *node)
+{
+    CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
+    const guint last = (watcher->first + watcher->n++) % watcher->flying->len;
+    g_array_index(watcher->flying, guint, last) = (guint)(node - scheduler->nodes);
+    scheduler->n_in_flight++;
+    pthread_cond_signal(&watcher->wake);
+}
+
 /* Nothing was enqueued: what stands is too little. */
 static void
 stay(CtScheduler *scheduler, CtRunNode *node)
@@ -241,11 +259,7 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
     node->totals.firings += moved;
     node->totals.invalid += invalid;
     ct_scheduler_count(scheduler, node);
-
-    const guint last = (watcher->first + watcher->n++) % watcher->flying->len;
-    g_array_index(watcher->flying, guint, last) = (guint)(node - scheduler->nodes);
-    scheduler->n_in_flight++;
-    pthread_cond_signal(&watcher->wake);
+    ct_scheduler_fly(scheduler, node);
     node->status = node->is_last ? CT_NODE_LANDING : CT_NODE_IDLE;
     if (!node->is_last && (moved || ct_firing_is_source(node)))
         node->pending = TRUE;
@@ -282,11 +296,17 @@ ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *
 /* ---- landing ---- */
 
 static void
+land_bridge(CtScheduler *scheduler, CtRing *ring)
+{
+    ct_ring_bridge_landed(ring);
+    ct_scheduler_released(scheduler, ring);
+}
+
+static void
 land(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
 {
     const gboolean is_last = ct_flight_lands(node);
     node->totals.work_ns += ns;
-    scheduler->n_in_flight--;
     if (node->n_outputs == 0)
         ct_scheduler_reached_sink(scheduler);
     for (guint i = 0; i < node->n_inputs; i++) {
@@ -301,8 +321,6 @@ land(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
         ct_scheduler_end_node(scheduler, node);
     else if (node->flights->n + 1 == node->flights->limit)
         ct_scheduler_wake(scheduler, (guint)(node - scheduler->nodes));
-    ct_scheduler_hurry(scheduler);
-    ct_scheduler_check_stall(scheduler);
 }
 
 /* A sink's result becomes final once its last firing has run. */
@@ -325,11 +343,14 @@ watch(gpointer data)
             pthread_cond_wait(&watcher->wake, &scheduler->lock);
             continue;
         }
-        CtRunNode *node = &scheduler->nodes[g_array_index(watcher->flying, guint, watcher->first)];
+        const guint i = g_array_index(watcher->flying, guint, watcher->first);
+        CtRunNode *node = &scheduler->nodes[i];
         pthread_mutex_unlock(&scheduler->lock);
         gint64 ns = 0;
         GError *cause = NULL;
-        const gboolean good = ct_flight_wait(node, &ns, &cause) && complete(node, &cause);
+        const gboolean good = scheduler->endpoints[i]
+                                  ? ct_endpoint_wait(scheduler->endpoints[i], &cause)
+                                  : ct_flight_wait(node, &ns, &cause) && complete(node, &cause);
         pthread_mutex_lock(&scheduler->lock);
         if (!good) {
             ct_scheduler_fail_node(scheduler, node, cause);
@@ -337,7 +358,13 @@ watch(gpointer data)
         }
         watcher->first = (watcher->first + 1) % watcher->flying->len;
         watcher->n--;
-        land(scheduler, node, ns);
+        scheduler->n_in_flight--;
+        if (scheduler->endpoints[i])
+            land_bridge(scheduler, node->outputs[0].ring);
+        else
+            land(scheduler, node, ns);
+        ct_scheduler_hurry(scheduler);
+        ct_scheduler_check_stall(scheduler);
     }
     scheduler->n_watching--;
     pthread_cond_broadcast(&scheduler->over);

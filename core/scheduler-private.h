@@ -43,6 +43,9 @@ typedef struct {
     CtCuEvent event;   /* what the program has enqueued */
     CtCuStream stream; /* the program's; NULL: the host waits */
     GPtrArray *after;
+    CtCuEvent bridged[CT_PIPELINE_QUEUE]; /* in turns: the ends of bridges */
+    guint next_bridge;                    /* the feeder's */
+    guint oldest_bridge;                  /* the watcher's: of those in flight */
 } CtEndpoint;
 
 struct CtScheduler {
@@ -136,6 +139,8 @@ void ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GEr
 /* With the lock. Whether the node may fire as far as its device goes: firings in flight, and memory
  * that links share. Where it may not, it is woken when that may have changed. */
 gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock. A firing of the node is in flight, or a bridge of what the program feeds. */
+void ct_scheduler_fly(CtScheduler *scheduler, const CtRunNode *node);
 /* With the lock, which it lets go in between: what work has enqueued is in flight. */
 void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);
 
@@ -147,8 +152,10 @@ void ct_endpoint_free(CtEndpoint *endpoint);
 void ct_endpoint_share(CtEndpoint *endpoint, CtRunQueue *queue);
 /* The queues run on after what the program's stream has been given so far. */
 gboolean ct_endpoint_follow(CtEndpoint *endpoint, GError **error);
-/* The other queues run on after what `queue` has been given so far. */
-gboolean ct_endpoint_spread(CtEndpoint *endpoint, GError **error);
+/* A bridge was enqueued on `queue`: the other queues run on after it. */
+gboolean ct_endpoint_bridged(CtEndpoint *endpoint, GError **error);
+/* Waits until the oldest bridge in flight is made. */
+gboolean ct_endpoint_wait(CtEndpoint *endpoint, GError **error);
 /* The program has what is described by `block` of `ring`: its stream waits for it, or the host does
  * where it has set none. The events are those of ct_ring_read_after. */
 gboolean ct_endpoint_lead(CtEndpoint *endpoint, GError **error);

@@ -52,7 +52,7 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
     const gboolean enqueued =
         (!endpoint || ct_endpoint_follow(endpoint, &cause)) &&
         ct_ring_bridge(ring, &last, block, endpoint ? &mover : NULL, &cause) &&
-        (!endpoint || !ct_ring_is_bridged(ring) || ct_endpoint_spread(endpoint, &cause));
+        (!endpoint || !ct_ring_is_bridged(ring) || ct_endpoint_bridged(endpoint, &cause));
     pthread_mutex_lock(&scheduler->lock);
     if (!enqueued) {
         fail(scheduler, i, cause, error);
@@ -60,6 +60,8 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
         return FALSE;
     }
     ct_ring_feed(ring, block, released, user_data);
+    if (endpoint && ct_ring_is_bridged(ring))
+        ct_scheduler_fly(scheduler, node);
     /* Short blocks before it may stand whole in its bridge. */
     ct_ring_reclaim(ring);
     node->totals.firings++;

@@ -5,9 +5,10 @@
 #include "leak-test.h"
 
 #include <cornerturn/pipeline.h>
+#include <math.h>
 #include <string.h>
 
-enum { N_STATIONS = 3 };
+enum { N_STATIONS = 3, LENGTH = 16 };
 
 static const gsize width = N_STATIONS * 2 * sizeof(gfloat);
 
@@ -203,12 +204,89 @@ test_written_elsewhere(void)
     end(&program);
 }
 
+/* As a program does that fills the block again, on whatever stream. */
+static void
+overwrite(gpointer data, gpointer user_data)
+{
+    const Program *program = user_data;
+    g_autofree guint8 *other = g_malloc(LENGTH * 3 / 2 * width);
+    memset(other, 0xff, LENGTH * 3 / 2 * width);
+    g_autoptr(GError) error = NULL;
+    ct_device_upload(program->device, data, other, LENGTH * 3 / 2 * width, &error);
+    g_assert_no_error(error);
+}
+
+/* The end of a block is still wanted, for a copy that waits for the next block: only then is it
+ * released. */
+static void
+test_bridged(void)
+{
+    static const char text[] =
+        "stages:\n"
+        "  x: { stage: input, layout: \"cf32[time station]\", shape: [-1, 3], backend: cuda }\n"
+        "  f: { stage: fft, from: x, axis: time, length: 16, backend: cuda }\n"
+        "  y: { stage: output, from: f, layout: \"[time channel station]\", backend: cuda }\n";
+    /* One transform and a half. */
+    enum { BLOCK = LENGTH * 3 / 2 };
+    if (!has_device())
+        return;
+    g_autoptr(GError) error = NULL;
+    g_autofree gfloat *samples = new_samples(2 * BLOCK);
+    Program program;
+    start(&program, text, "x", 2 * BLOCK * width);
+    gfloat spectrum[3][LENGTH][N_STATIONS][2];
+    gint64 done = 0;
+    for (guint b = 0; b < 2; b++) {
+        guint8 *to = program.blocks + b * BLOCK * width;
+        if (b > 0)
+            delay(&program);
+        copy(&program, to, (guint8 *)samples + b * BLOCK * width, BLOCK * width);
+        ct_pipeline_feed(program.pipeline, "x", to, BLOCK, NULL, overwrite, &program, &error);
+        g_assert_no_error(error);
+        if (b > 0)
+            ct_pipeline_feed_end(program.pipeline, "x", &error);
+        CtBlock block;
+        while (done < (b ? 3 : 1)) {
+            ct_pipeline_take(program.pipeline, "y", -1, &block, &error);
+            g_assert_no_error(error);
+            g_assert_cmpint(block.n_samples, >, 0);
+            ct_device_enter(program.device, NULL);
+            program.driver->copy(GPOINTER_TO_SIZE(spectrum[done]), GPOINTER_TO_SIZE(block.data),
+                                 (gsize)block.n_samples * LENGTH * width, NULL);
+            program.driver->stream_synchronize(NULL);
+            done += block.n_samples;
+            ct_pipeline_give_back(program.pipeline, "y");
+        }
+        /* Time to land. */
+        g_usleep(20000);
+    }
+    CtBlock none;
+    ct_pipeline_take(program.pipeline, "y", -1, &none, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(none.n_samples, ==, 0);
+    for (guint t = 0; t < 3; t++)
+        for (guint c = 0; c < LENGTH; c++)
+            for (guint s = 0; s < N_STATIONS; s++) {
+                gdouble re = 0, im = 0;
+                for (guint i = 0; i < LENGTH; i++) {
+                    const gfloat *x = samples + 2 * ((t * LENGTH + i) * N_STATIONS + s);
+                    const gdouble turn = -2 * G_PI * (gdouble)(i * c) / LENGTH;
+                    re += (gdouble)x[0] * cos(turn) - (gdouble)x[1] * sin(turn);
+                    im += (gdouble)x[0] * sin(turn) + (gdouble)x[1] * cos(turn);
+                }
+                g_assert_cmpfloat(fabs((gdouble)spectrum[t][c][s][0] - re), <, 1e-4);
+                g_assert_cmpfloat(fabs((gdouble)spectrum[t][c][s][1] - im), <, 1e-4);
+            }
+    end(&program);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/endpoint-device/read-elsewhere", test_read_elsewhere);
     g_test_add_func("/endpoint-device/written-elsewhere", test_written_elsewhere);
+    g_test_add_func("/endpoint-device/bridged", test_bridged);
     g_test_add_func("/endpoint-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();
 }
