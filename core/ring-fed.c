@@ -32,6 +32,7 @@ struct CtRingFeed {
     guint8 *bridge_validity; /* [CT_PIPELINE_QUEUE][lane][bridge_samples] */
     gsize bridge_lanes;      /* bytes of validity of a bridge */
     CtRingLap bridge;        /* built, not yet visible; first == end: none */
+    gboolean is_feeding;     /* a bridge is being built: all laps stay */
     /* The first samples of bridges that are enqueued and not yet made; the blocks that they lead to
      * are all kept. */
     gint64 enqueued[CT_PIPELINE_QUEUE];
@@ -104,8 +105,9 @@ ct_ring_can_feed(const CtRing *ring)
 }
 
 void
-ct_ring_last(const CtRing *ring, CtRingLap *last)
+ct_ring_last(CtRing *ring, CtRingLap *last)
 {
+    ring->feed->is_feeding = TRUE;
     *last = ring->n_laps > 0 ? ring->laps[0] : (CtRingLap){0};
     /* Of a block shorter than the history, the bridge that led to it holds all, and what was
      * before. */
@@ -167,6 +169,7 @@ void
 ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data)
 {
     CtRingFeed *feed = ring->feed;
+    feed->is_feeding = FALSE;
     if (ct_ring_is_bridged(ring)) {
         Slot content = {.is_bridge = TRUE};
         memcpy(content.stride, feed->bridge_stride, sizeof content.stride);
@@ -242,6 +245,6 @@ is_read(const CtRing *ring, guint i)
 void
 ct_ring_reclaim(CtRing *ring)
 {
-    while (ring->n_laps > 0 && !is_read(ring, ring->n_laps - 1))
+    while (ring->n_laps > 0 && !ring->feed->is_feeding && !is_read(ring, ring->n_laps - 1))
         drop_oldest(ring);
 }

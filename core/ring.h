@@ -146,8 +146,9 @@ void ct_ring_write_after(const CtRing *ring, gboolean wraps, gint64 n, GPtrArray
 CtRing *ct_ring_new_fed(const CtPlanLink *link, CtDevice *device, GError **error);
 /* Whether a block can be queued. */
 gboolean ct_ring_can_feed(const CtRing *ring);
-/* What a bridge begins with: the lap that was fed last. It stays readable for the feeder. */
-void ct_ring_last(const CtRing *ring, CtRingLap *last);
+/* What a bridge begins with: the lap that was fed last. It stays readable for the feeder until
+ * ct_ring_feed, whoever ends meanwhile. */
+void ct_ring_last(CtRing *ring, CtRingLap *last);
 /* Builds the bridge from `last` to `block` (packed); the feeder's alone, without the lock, after
  * ct_ring_can_feed. */
 gboolean ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block,

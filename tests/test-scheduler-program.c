@@ -2,6 +2,8 @@
 /* Blocks that the program feeds, in all lengths, give the answer of the whole. */
 #include "chains.h"
 
+#include <sys/mman.h>
+
 static const CtVariant fed_variant = {.name = "test", .prepare = prepare};
 
 static void
@@ -79,6 +81,81 @@ random_fed(GRand *random)
     test_clear(&test);
 }
 
+/* Whoever touches it from now on is found out. */
+static void
+forbid(gpointer data, gpointer user_data)
+{
+    g_assert_cmpint(mprotect(data, *(gsize *)user_data, PROT_NONE), ==, 0);
+}
+
+typedef struct {
+    CtScheduler *scheduler;
+    gint feeds;
+} Interrupter;
+
+static gpointer
+interrupt(gpointer data)
+{
+    Interrupter *interrupter = data;
+    while (!g_atomic_int_get(&interrupter->feeds))
+        g_usleep(100);
+    g_usleep(2000);
+    ct_scheduler_interrupt(interrupter->scheduler);
+    return NULL;
+}
+
+/* An interrupt while a block is fed: the one before it is not let go while it is read for the
+ * bridge. */
+static void
+test_interrupted(void)
+{
+    const CtFootprint rule = {.window = 1 << 20, .hop = 1};
+    Test test;
+    test_init(&test, 0);
+    Chain chain;
+    chain_init(&chain, 1);
+    const guint source = add_node(&chain, "fed", &source_stage, &fed_variant, -1, sample, &test);
+    const gint link = add_output(&chain, source, layouts[0], 90, 2);
+    const guint node = add_node(&chain, "stage", &window_stage, &window_variant, link, rule, &test);
+    const gint last = add_output(&chain, node, layouts[0], 30, 2);
+    add_node(&chain, "sink", &sink_stage, &sink_variant, last, sample, &test);
+    size_rings(&chain);
+    g_autoptr(GError) error = NULL;
+    const CtRunOptions options = {0};
+    CtScheduler *scheduler = ct_scheduler_new(&chain.plan, &options, &error);
+    g_assert_no_error(error);
+    ct_scheduler_start(scheduler);
+
+    const CtPlanLink *fed = chain.plan.links->pdata[link];
+    CtBlock block = {.type = CT_I64, .n_axes = 2, .n_samples = rule.window - 1};
+    const gsize bytes =
+        ct_layout_strides(&fed->layout, fed->stream, block.n_samples, block.length, block.stride);
+    gsize size = bytes;
+    guint8 *memory = mmap(NULL, 2 * (bytes + 4096), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    g_assert_true(memory != MAP_FAILED);
+    Interrupter interrupter = {.scheduler = scheduler};
+    GThread *thread = g_thread_new("interrupt", interrupt, &interrupter);
+    block.data = memory;
+    g_assert_true(ct_scheduler_feed(scheduler, 0, &block, forbid, &size, &error));
+    g_assert_no_error(error);
+    block.data = memory + (bytes + 4095) / 4096 * 4096;
+    g_atomic_int_set(&interrupter.feeds, TRUE);
+    /* It comes before or after the end. */
+    if (!ct_scheduler_feed(scheduler, 0, &block, forbid, &size, &error)) {
+        g_assert_error(error, CT_ERROR, CT_ERROR_CANCELLED);
+        memset(block.data, 0, bytes);
+    }
+    g_thread_join(thread);
+    g_assert_true(ct_scheduler_wait(scheduler, 60));
+    g_clear_error(&error);
+    g_assert_true(ct_scheduler_result(scheduler, &error));
+    ct_scheduler_free(scheduler);
+    munmap(memory, 2 * (bytes + 4096));
+    chain_clear(&chain);
+    test_clear(&test);
+}
+
 static void
 test_fed(void)
 {
@@ -95,5 +172,6 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/scheduler-program/fed", test_fed);
+    g_test_add_func("/scheduler-program/interrupted", test_interrupted);
     return g_test_run();
 }
