@@ -103,6 +103,16 @@ ct_endpoint_follow(CtEndpoint *endpoint, GError **error)
 }
 
 gboolean
+ct_endpoint_finish(CtEndpoint *endpoint, GError **error)
+{
+    CtDevice *device = endpoint->queue->device;
+    return !endpoint->stream ||
+           (ct_device_enter(device, error) &&
+            ct_device_check(device, ct_device_driver(device)->event_synchronize(endpoint->event),
+                            error, "the program's work on a block"));
+}
+
+gboolean
 ct_endpoint_bridged(CtEndpoint *endpoint, GError **error)
 {
     const CtCuEvent event = endpoint->bridged[endpoint->next_bridge++ % CT_PIPELINE_QUEUE];

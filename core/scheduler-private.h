@@ -156,6 +156,8 @@ gboolean ct_endpoint_follow(CtEndpoint *endpoint, GError **error);
 gboolean ct_endpoint_bridged(CtEndpoint *endpoint, GError **error);
 /* Waits until the oldest bridge in flight is made. */
 gboolean ct_endpoint_wait(CtEndpoint *endpoint, GError **error);
+/* Waits until the program's stream has done what ct_endpoint_follow was called for. */
+gboolean ct_endpoint_finish(CtEndpoint *endpoint, GError **error);
 /* The program has what is described by `block` of `ring`: its stream waits for it, or the host does
  * where it has set none. The events are those of ct_ring_read_after. */
 gboolean ct_endpoint_lead(CtEndpoint *endpoint, GError **error);

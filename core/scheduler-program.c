@@ -151,9 +151,12 @@ void
 ct_scheduler_give_back(CtScheduler *scheduler, guint i)
 {
     CtRunNode *node = &scheduler->nodes[i];
+    CtEndpoint *endpoint = scheduler->endpoints[i];
     GError *cause = NULL;
+    /* What the program has fed itself is written by nobody who could wait on a queue. */
     const gboolean good =
-        !scheduler->endpoints[i] || ct_endpoint_follow(scheduler->endpoints[i], &cause);
+        !endpoint || (ct_endpoint_follow(endpoint, &cause) &&
+                      (!node->inputs[0].ring->feed || ct_endpoint_finish(endpoint, &cause)));
     pthread_mutex_lock(&scheduler->lock);
     if (!good)
         ct_scheduler_fail_node(scheduler, node, cause);

@@ -280,6 +280,44 @@ test_bridged(void)
     end(&program);
 }
 
+/* The program takes what it has fed: it is released when the stream has read it. */
+static void
+test_taken_as_fed(void)
+{
+    static const char text[] =
+        "stages:\n"
+        "  x: { stage: input, layout: \"cf32[time station]\", shape: [-1, 3], backend: cuda }\n"
+        "  y: { stage: output, from: x, backend: cuda }\n";
+    enum { BLOCK = LENGTH * 3 / 2 };
+    if (!has_device())
+        return;
+    g_autoptr(GError) error = NULL;
+    g_autofree gfloat *samples = new_samples(BLOCK);
+    gfloat got[BLOCK * N_STATIONS * 2];
+    Program program;
+    start(&program, text, "y", 2 * BLOCK * width);
+    ct_device_upload(program.device, program.blocks, samples, BLOCK * width, &error);
+    g_assert_no_error(error);
+    ct_pipeline_feed(program.pipeline, "x", program.blocks, BLOCK, NULL, overwrite, &program,
+                     &error);
+    g_assert_no_error(error);
+    ct_pipeline_feed_end(program.pipeline, "x", &error);
+    CtBlock block;
+    ct_pipeline_take(program.pipeline, "y", -1, &block, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(block.n_samples, ==, BLOCK);
+    delay(&program);
+    copy(&program, program.blocks + BLOCK * width, block.data, BLOCK * width);
+    ct_pipeline_give_back(program.pipeline, "y");
+    ct_pipeline_take(program.pipeline, "y", -1, &block, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(block.n_samples, ==, 0);
+    copy(&program, got, program.blocks + BLOCK * width, BLOCK * width);
+    g_assert_cmpint(program.driver->stream_synchronize(program.stream), ==, 0);
+    g_assert_cmpint(memcmp(got, samples, BLOCK * width), ==, 0);
+    end(&program);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -287,6 +325,7 @@ main(int argc, char **argv)
     g_test_add_func("/endpoint-device/read-elsewhere", test_read_elsewhere);
     g_test_add_func("/endpoint-device/written-elsewhere", test_written_elsewhere);
     g_test_add_func("/endpoint-device/bridged", test_bridged);
+    g_test_add_func("/endpoint-device/taken-as-fed", test_taken_as_fed);
     g_test_add_func("/endpoint-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();
 }
