@@ -7,6 +7,8 @@
 
 /* Uploads begin at multiples of this. */
 #define ALIGNMENT 256
+/* What the driver takes as bytes from row to row. */
+#define MOST_PITCH (gsize) G_MAXINT32
 
 struct CtQueue {
     CtDevice *device;
@@ -105,6 +107,17 @@ ct_queue_copy(CtQueue *queue, gpointer to, gconstpointer from, gsize bytes, GErr
                                          error, "a copy of %" G_GSIZE_FORMAT " bytes", bytes);
 }
 
+/* Rows so far apart are few. */
+static gboolean
+copy_each_row(CtQueue *queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize from_pitch,
+              gsize bytes, gsize rows, GError **error)
+{
+    for (gsize r = 0; r < rows; r++)
+        if (!ct_queue_copy(queue, to + r * to_pitch, from + r * from_pitch, bytes, error))
+            return FALSE;
+    return TRUE;
+}
+
 gboolean
 ct_queue_copy_rows(CtQueue *queue, gpointer to, gsize to_pitch, gconstpointer from,
                    gsize from_pitch, gsize bytes, gsize rows, GError **error)
@@ -113,6 +126,8 @@ ct_queue_copy_rows(CtQueue *queue, gpointer to, gsize to_pitch, gconstpointer fr
         return TRUE;
     if (rows == 1 || (bytes == to_pitch && bytes == from_pitch))
         return ct_queue_copy(queue, to, from, bytes * rows, error);
+    if (MAX(to_pitch, from_pitch) > MOST_PITCH)
+        return copy_each_row(queue, to, to_pitch, from, from_pitch, bytes, rows, error);
     const CtCuMemcpy2D copy = {
         .srcMemoryType = CT_CU_MEMORYTYPE_UNIFIED,
         .srcDevice = GPOINTER_TO_SIZE(from),

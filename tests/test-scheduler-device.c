@@ -7,6 +7,8 @@
 #include "planner.h"
 #include "sanitized.h"
 
+#include <sys/mman.h>
+
 #define SOURCE "/cornerturn/tests/chains.cu"
 
 /* ---- the stages on a device ---- */
@@ -301,11 +303,45 @@ test_random(void)
     g_assert_cmpuint(n_transients, >, 0);
 }
 
+/* Rows that are farther apart than the driver takes in one call, as those of a large ring are. */
+static void
+test_far_rows(void)
+{
+    if (ct_devices(NULL, NULL) == 0) {
+        g_test_skip("no CUDA device");
+        return;
+    }
+    const gsize pitch = (gsize)3 << 30;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtDevice) device = ct_device_open(0, &error);
+    g_assert_no_error(error);
+    const CtCudaDriver *driver = ct_device_driver(device);
+    CtCuStream stream;
+    g_assert_cmpint(driver->stream_create(&stream, CT_CU_STREAM_NON_BLOCKING), ==, 0);
+    /* Of which two pages are touched. */
+    char *far = mmap(NULL, pitch + 4096, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    g_assert_true(far != MAP_FAILED);
+    char near[8] = "abcdefg", back[8] = "";
+    CtQueue *queue = ct_queue_new(device, stream, 0, 1, &error);
+    g_assert_no_error(error);
+    g_assert_true(ct_queue_copy_rows(queue, far, pitch, near, 4, 4, 2, &error));
+    g_assert_no_error(error);
+    g_assert_true(ct_queue_copy_rows(queue, back, 4, far, pitch, 4, 2, &error));
+    g_assert_no_error(error);
+    g_assert_cmpint(driver->stream_synchronize(stream), ==, 0);
+    g_assert_cmpmem(back, 8, near, 8);
+    ct_queue_free(queue);
+    driver->stream_destroy(stream);
+    munmap(far, pitch + 4096);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/scheduler-device/random", test_random);
+    g_test_add_func("/scheduler-device/far-rows", test_far_rows);
     g_test_add_func("/scheduler-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();
 }

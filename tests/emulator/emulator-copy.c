@@ -122,10 +122,15 @@ corner(int type, const void *host, CtCuAddress device, size_t x, size_t y, size_
     return (type == 1 ? (guint8 *)host : (guint8 *)device) + y * pitch + x;
 }
 
+/* As CU_DEVICE_ATTRIBUTE_MAX_PITCH has it everywhere. */
+static const size_t most_pitch = G_MAXINT32;
+
 int
 cuMemcpy2DAsync_v2(const CtCuMemcpy2D *rows, CtCuStream stream)
 {
     ENTER(context);
+    if (rows->srcPitch > most_pitch || rows->dstPitch > most_pitch)
+        return INVALID_VALUE;
     static const gboolean known[] = {FALSE, TRUE, TRUE, FALSE, TRUE}; /* host, device, unified */
     const unsigned from = (unsigned)rows->srcMemoryType, to = (unsigned)rows->dstMemoryType;
     if (from >= G_N_ELEMENTS(known) || to >= G_N_ELEMENTS(known) || !known[from] || !known[to])
