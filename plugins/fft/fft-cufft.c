@@ -215,15 +215,16 @@ execute(const FftCufft *self, const Plan *plan, void *in, void *out)
 }
 
 /* The plan for the next of `n` units, of which `left` are left: the longest that does not go beyond
- * them; or the shortest that does them all, where what it does anew is little. */
+ * them; or the shortest that does them all, where what it does anew is little and, `again`, can be
+ * done: not in place. */
 static const Plan *
-choose_plan(const FftCufft *self, gint64 n, gint64 left)
+choose_plan(const FftCufft *self, gint64 n, gint64 left, gboolean again)
 {
     guint i = 0;
 
     while (self->plans[i].n_units > left)
         i++;
-    if (i > 0 && self->plans[i].n_units < left && self->plans[i - 1].n_units <= n) {
+    if (again && i > 0 && self->plans[i].n_units < left && self->plans[i - 1].n_units <= n) {
         const gint64 anew = self->plans[i - 1].n_units - left;
         if (anew <= left / 4 || anew <= n / 16)
             i--;
@@ -235,7 +236,7 @@ gboolean
 ct_fft_cufft_execute(FftCufft *self, gconstpointer in, gpointer out, gint64 n_units, GError **error)
 {
     for (gint64 left = n_units; left > 0;) {
-        const Plan *plan = choose_plan(self, n_units, left);
+        const Plan *plan = choose_plan(self, n_units, left, in != out);
         const gint64 first = MIN(n_units - left, n_units - plan->n_units);
         const guint8 *from = (const guint8 *)in + (gsize)first * self->in_bytes;
         guint8 *to = (guint8 *)out + (gsize)first * self->out_bytes;
