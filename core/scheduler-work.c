@@ -468,10 +468,12 @@ ct_scheduler_run(gpointer data)
     else
         worker_loop(scheduler, runner);
     scheduler->alive--;
-    if (scheduler->alive > 0)
+    if (scheduler->alive > 0) {
+        ct_scheduler_hurry(scheduler);
         ct_scheduler_check_stall(scheduler);
-    else
+    } else {
         pthread_cond_broadcast(&scheduler->over);
+    }
     pthread_mutex_unlock(&scheduler->lock);
     return NULL;
 }

@@ -222,12 +222,65 @@ test_static(void)
     }
 }
 
+static gboolean
+slow_work(gpointer data, const CtWork *work, GError **error)
+{
+    g_usleep(20000);
+    return sink_work(data, work, error);
+}
+
+/* The last that is at work is a sink with a thread of its own, which ends, while another node waits
+ * for more than its writer has room for: then this takes what there is. */
+static void
+test_last_at_work(void)
+{
+    static const CtVariant slow_sink_variant = {.name = "test",
+                                                .waits = TRUE,
+                                                .prepare = prepare,
+                                                .work = slow_work,
+                                                .complete = sink_complete};
+    Test test, other;
+    test_init(&test, 4);
+    test_init(&other, 4);
+    Chain chain;
+    chain_init(&chain, 1);
+    const guint source =
+        add_node(&chain, "source", &source_stage, &source_variant, -1, sample, &test);
+    const gint link = add_output(&chain, source, layouts[0], 1, 2);
+    const guint writer =
+        add_node(&chain, "writer", &window_stage, &window_variant, link, sample, &test);
+    const gint narrow = add_output(&chain, writer, layouts[0], 2, 2);
+    const guint reader =
+        add_node(&chain, "reader", &window_stage, &window_variant, narrow, sample, &test);
+    const gint last = add_output(&chain, reader, layouts[0], 2, 2);
+    add_node(&chain, "slow", &sink_stage, &slow_sink_variant, link, sample, &other);
+    add_node(&chain, "sink", &sink_stage, &sink_variant, last, sample, &test);
+    size_rings(&chain);
+    ((CtPlanLink *)chain.plan.links->pdata[narrow])->capacity = 2;
+    ((CtPlanNode *)chain.plan.nodes->pdata[reader])->batch = 2;
+
+    g_autoptr(GError) error = NULL;
+    const CtRunOptions options = {0};
+    CtScheduler *scheduler = ct_scheduler_new(&chain.plan, &options, &error);
+    g_assert_no_error(error);
+    ct_scheduler_start(scheduler);
+    g_assert_true(ct_scheduler_wait(scheduler, 60));
+    ct_scheduler_result(scheduler, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(test.values->len, ==, 4 * N_LANES);
+    ct_scheduler_free(scheduler);
+    chain_clear(&chain);
+    test_clear(&test);
+    test_clear(&other);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/scheduler/random", test_random);
     g_test_add_func("/scheduler/static", test_static);
+    g_test_add_func("/scheduler/last-at-work", test_last_at_work);
     g_test_add_func("/scheduler/failure", test_failure);
     g_test_add_func("/scheduler/interrupt", test_interrupt);
     return g_test_run();
