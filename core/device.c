@@ -93,8 +93,9 @@ find_devices(G_GNUC_UNUSED gpointer data)
         return found;
     }
     found->info = g_new0(CtDeviceInfo, n);
-    for (guint i = 0; i < (guint)n; i++)
-        found->n += describe(driver, i, &found->info[found->n]);
+    /* In the driver's order and without gaps: device i is found->info[i]. */
+    while (found->n < (guint)n && describe(driver, found->n, &found->info[found->n]))
+        found->n++;
     if (found->n == 0)
         found->reason = "the driver does not describe the one it has";
     /* Without a compiler of kernels they are of no use. */
