@@ -495,6 +495,22 @@ ct_pipeline_memory_bytes(CtPipeline *pipeline, const char *name, GError **error)
     return link->bytes;
 }
 
+/* An output beside `name` that has been offered memory for the ring of `link`, NULL: none. */
+static const char *
+find_offered(CtPipeline *pipeline, const char *name, gint link)
+{
+    GHashTableIter iterator;
+    gpointer other;
+    g_hash_table_iter_init(&iterator, pipeline->offers);
+    while (g_hash_table_iter_next(&iterator, &other, NULL)) {
+        const gint i = find_endpoint(pipeline, other, "output", NULL);
+        const CtPlanNode *node = pipeline->plan->nodes->pdata[i];
+        if (node->inputs[0] == link && !g_str_equal(other, name))
+            return other;
+    }
+    return NULL;
+}
+
 gboolean
 ct_pipeline_offer(CtPipeline *pipeline, const char *name, gpointer memory, gsize bytes,
                   GError **error)
@@ -518,6 +534,13 @@ ct_pipeline_offer(CtPipeline *pipeline, const char *name, gpointer memory, gsize
         g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
                     "node '%s' reads what the program feeds, which lies in memory of its own",
                     name);
+        return FALSE;
+    }
+    const char *other = find_offered(pipeline, name, node->inputs[0]);
+    if (other) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "node '%s' reads the same as '%s', which has been offered memory for it", name,
+                    other);
         return FALSE;
     }
     g_hash_table_insert(pipeline->offers, g_strdup(name), memory);

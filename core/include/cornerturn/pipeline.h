@@ -158,7 +158,7 @@ CT_EXPORT gboolean ct_pipeline_set_stream(CtPipeline *pipeline, const char *node
 
 /* Before the start: the ring that `node`, an `output`, reads shall lie in memory of the program, so
  * that the stage before writes there: ct_pipeline_memory_bytes bytes, 64-byte aligned, until the
- * pipeline is freed. */
+ * pipeline is freed. Outputs that read the same ring are offered memory for it once. */
 CT_EXPORT gboolean ct_pipeline_offer(CtPipeline *pipeline, const char *node, gpointer memory,
                                      gsize bytes, GError **error);
 /* Bytes that ct_pipeline_offer wants for `node`; plans where that has not been done. 0 with an
