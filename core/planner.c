@@ -228,10 +228,12 @@ inserted_name(Build *build, const CtOutlet *outlet, const char *stage)
     return n == 1 ? g_steal_pointer(&name) : g_strdup_printf("%s%u", name, n);
 }
 
-/* Puts the step behind `link`; *made becomes its output's. */
+/* Puts the step from a layout behind `link`, whose own is the same memory: who made it may have put
+ * axes of length 1 elsewhere, and steps take both sides in the order that they were found for.
+ * *made becomes its output's. */
 static gboolean
-insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guint link, guint *made,
-            GError **error)
+insert_step(Build *build, const CtOutlet *outlet, const CtLayout *from, const CtBridgeStep *step,
+            guint link, guint *made, GError **error)
 {
     const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, outlet->node);
     const CtPlanLink *before = g_ptr_array_index(build->plan->links, link);
@@ -260,7 +262,7 @@ insert_step(Build *build, const CtOutlet *outlet, const CtBridgeStep *step, guin
         return ct_graph_blame(writer, error, cause);
     }
     CtPlanNode *node = plan_node_new(build, g_steal_pointer(&name), step->variant, step->row,
-                                     step->place, &own->node, 1, &before->layout, &step->to.layout);
+                                     step->place, &own->node, 1, from, &step->to.layout);
     memcpy(node->tuning, step->price.tuning, sizeof(node->tuning));
     node->inserted = TRUE;
     node->graph_node = writer;
@@ -309,15 +311,17 @@ make_spots(Build *build, guint o, guint n, GError **error)
     g_array_append_val(made, first);
     for (guint i = 0; i < outlet->readers->len; i++) {
         const CtBridge *bridge = &build->choice->bridges[o][i];
+        const CtLayout *from = &first.spot.layout;
         guint link = first.link;
         for (guint s = 0; s < bridge->n_steps; s++) {
             const gint known = find_made(made, &bridge->steps[s].to, stream);
             Made next = {bridge->steps[s].to, known};
             if (known < 0) {
-                if (!insert_step(build, outlet, &bridge->steps[s], link, &next.link, error))
+                if (!insert_step(build, outlet, from, &bridge->steps[s], link, &next.link, error))
                     return FALSE;
                 g_array_append_val(made, next);
             }
+            from = &bridge->steps[s].to.layout;
             link = next.link;
         }
     }
