@@ -147,10 +147,12 @@ is_plannable(const Side *side, const FftBatch *batch, guint first, guint last)
 }
 
 /* cuFFT wants real samples aligned as complex ones; strides that are not fixed are. A block begins
- * at any time. */
+ * at any time, and along time a transform does: at an odd sample where the history is odd. */
 static gboolean
-is_aligned(const Fft *self, const Side *side, const FftBatch *batch)
+is_aligned(const Fft *self, gboolean packed, const Side *side, const FftBatch *batch)
 {
+    if (!packed && self->design.along_time && side->step % 2 != 0)
+        return FALSE;
     for (guint a = 0; a < batch->n_axes; a++)
         if (side->fixed[a] && side->apart[a] % 2 != 0 &&
             (batch->length[a] > 1 || (a == 0 && self->timed)))
@@ -203,7 +205,7 @@ choose_way(Fft *self, const FftBatch *batch, const Side sides[2], gdouble bandwi
                 const Side *in = way.pack ? &packed[0] : &sides[0];
                 const Side *out = way.unpack ? &packed[1] : &sides[1];
                 if ((design->shift && !(design->inverse ? way.pack : way.unpack)) ||
-                    (design->real && !is_aligned(self, in, batch)) ||
+                    (design->real && !is_aligned(self, way.pack, in, batch)) ||
                     !is_plannable(in, batch, first, last) || !is_plannable(out, batch, first, last))
                     continue;
                 way.seconds = way_seconds(self, &way, batch, sides, bandwidth);
