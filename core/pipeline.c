@@ -306,7 +306,7 @@ ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, 
         .registry = pipeline->registry,
         .plan = &pipeline->plan_options,
         .run = &pipeline->run_options,
-        .against = backend.backend,
+        .against = backend,
         .node = node,
     };
     g_autoptr(GPtrArray) rows = ct_verify(&options, error);

@@ -100,8 +100,8 @@ add_nodes(CtVerifyTwins *twins, const CtVerifyOptions *options, const CtGraphNod
     CtConfigStage *other = ct_config_add_copy(twins->config, node->config, name);
     g_clear_pointer(&other->variant, g_free);
     other->backend = (CtConfigBackend){CT_N_BACKENDS, -1};
-    if (has_backend(options->registry, node->node.stage, options->against))
-        other->backend.backend = options->against;
+    if (has_backend(options->registry, node->node.stage, options->against.backend))
+        other->backend = options->against;
     CtConfigStage *looked_into = ct_config_add_copy(twins->config, node->config, twin);
     copy_way(twins, options, name, twin);
     for (guint i = 0; i < looked_into->links->len && together; i++) {

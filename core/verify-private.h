@@ -31,6 +31,7 @@ typedef struct {
     char *nodes[2]; /* that make it */
     CtComparison comparison;
     char *variants[2]; /* of the nodes */
+    gint places[2];    /* … and where they run */
     gdouble rates[2];
     char *problem;
 } CtVerifyPair;
@@ -49,5 +50,6 @@ void ct_verify_twins_init(CtVerifyTwins *twins, const CtVerifyOptions *options, 
 void ct_verify_twins_clear(CtVerifyTwins *twins);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtVerifyTwins, ct_verify_twins_clear)
 
-/* Runs it and fills the pairs. Of nodes that one variant runs both ways, one is taken out first. */
+/* Runs it and fills the pairs. Of nodes that one variant runs both ways, at one place, one is taken
+ * out first. */
 gboolean ct_verify_twins_run(CtVerifyTwins *twins, const CtVerifyOptions *options, GError **error);

@@ -185,6 +185,13 @@ run_jobs(const CtVerifyTwins *twins, const CtPlan *plan, CtScheduler *scheduler,
     return ct_scheduler_result(scheduler, error);
 }
 
+static gboolean
+is_same(const CtVerifyPair *pair)
+{
+    return pair->taps[0] && g_str_equal(pair->variants[0], pair->variants[1]) &&
+           pair->places[0] == pair->places[1];
+}
+
 /* Notes the variants of all pairs; TRUE where nodes side by side would run by the same. */
 static gboolean
 find_variants(const CtVerifyTwins *twins, const CtPlan *plan)
@@ -196,9 +203,9 @@ find_variants(const CtVerifyTwins *twins, const CtPlan *plan)
             const CtPlanNode *node = plan->nodes->pdata[find_node(plan, pair->nodes[k])];
             g_free(pair->variants[k]);
             pair->variants[k] = g_strdup(node->variant->name);
+            pair->places[k] = node->place;
         }
-        any_same |=
-            !twins->together && pair->taps[0] && g_str_equal(pair->variants[0], pair->variants[1]);
+        any_same |= !twins->together && is_same(pair);
     }
     return any_same;
 }
@@ -220,7 +227,7 @@ drop_same(CtVerifyTwins *twins)
 {
     for (guint i = 0; i < twins->pairs->len; i++) {
         CtVerifyPair *pair = twins->pairs->pdata[i];
-        if (!pair->taps[0] || !g_str_equal(pair->variants[0], pair->variants[1]))
+        if (!is_same(pair))
             continue;
         drop_stage(twins, pair->taps[0]);
         drop_stage(twins, pair->nodes[0]);

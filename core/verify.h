@@ -9,7 +9,7 @@ typedef struct {
     CtRegistry *registry;
     const CtPlanOptions *plan; /* how the graph is to run: that is looked into */
     const CtRunOptions *run;
-    CtBackend against;
+    CtConfigBackend against;
     const char *node; /* this one alone; NULL: each by itself, then all together */
 } CtVerifyOptions;
 

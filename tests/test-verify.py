@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import unittest
+import unittest.mock
 
 import numpy
 
@@ -147,6 +148,20 @@ class Verify(graphs.GraphTest):
         self.assertIn("node 'out': has no output", self.refuse(stages, "--node", "out"))
         self.assertIn("wants auto, reference, cpu", self.refuse(stages, "--against", "gpu"))
         self.agree(self.write({"sky": endless}), "--duration", "1 ms", "--backend", "cpu")
+        self.assertRegex(self.refuse(stages, "--against", "cuda:99", "--backend", "reference"),
+                         "^graph.yaml:3:3: node 'sky': backend 'cuda(:99)?' is asked for, but")
+
+    @unittest.skipUnless(GIVEN == "cuda", "wants an emulator of several devices")
+    def test_devices(self):
+        """A device beside another, and beside itself."""
+        graph = self.write({"sky": {**SKY, "backend": "cpu"},
+                            "filter": {"stage": "fir", "from": "sky", "n_channels": 8,
+                                       "n_taps": 4}})
+        with unittest.mock.patch.dict(os.environ, {"CORNERTURN_EMULATOR_DEVICES": "2"}):
+            for against, wanted in ("cuda:1", "cuda  "), ("cuda:0", "runs both ways"):
+                report = self.agree(graph, "--backend", "cuda:0", "--against", against)
+                alone = report.split("all nodes together")[0]
+                self.assertRegex(alone, rf"(?m)^filter +cuda +{wanted}")
 
     def test_pipelines(self):
         """Those of pipelines/, small."""
