@@ -186,21 +186,53 @@ check_nodes(const CtPlanner *planner, GError **error)
 
 /* ---- variants and tunings that are asked for ---- */
 
-/* "NAME" or "NAME:tile=4,…" as graph and options ask for it, NULL: nothing. */
-static const char *
-wanted_variant(const CtPlanner *planner, const CtGraphNode *node)
-{
-    const char *wanted = planner->options->variants
-                             ? g_hash_table_lookup(planner->options->variants, node->config->name)
-                             : NULL;
-    return wanted ? wanted : node->config->variant;
-}
-
 static gboolean
 is_named(const CtVariant *variant, const char *wanted)
 {
     const gsize length = strcspn(wanted, ":");
     return strlen(variant->name) == length && strncmp(variant->name, wanted, length) == 0;
+}
+
+/* Whether variants of this name, alone or over several stages, all run on another backend. */
+static gboolean
+is_elsewhere(const CtPlanner *planner, const char *stage, const char *wanted, CtBackend backend)
+{
+    const GPtrArray *stages = ct_registry_stages(planner->registry);
+    gboolean any = FALSE;
+    for (guint i = 0; i < stages->len; i++) {
+        const CtStage *first = g_ptr_array_index(stages, i);
+        const GPtrArray *variants = ct_registry_variants(planner->registry, first->name);
+        for (guint v = 0; v < variants->len; v++) {
+            const CtVariant *variant = g_ptr_array_index(variants, v);
+            if (!g_strv_contains(variant->covers, stage) || !is_named(variant, wanted))
+                continue;
+            if (variant->backend == backend)
+                return FALSE;
+            any = TRUE;
+        }
+    }
+    return any;
+}
+
+/* "NAME" or "NAME:tile=4,…" as graph and options ask for it, NULL: nothing. What the command line
+ * says of the node goes before what the graph says, so that its backend is had even where the graph
+ * names a variant of another. */
+static const char *
+wanted_variant(const CtPlanner *planner, const CtGraphNode *node)
+{
+    const CtPlanOptions *options = planner->options;
+    const char *name = node->config->name, *own = node->config->variant;
+    const char *wanted = options->variants ? g_hash_table_lookup(options->variants, name) : NULL;
+    const char *given =
+        own && options->backends ? g_hash_table_lookup(options->backends, name) : NULL;
+    CtConfigBackend backend;
+    if (wanted)
+        return wanted;
+    if (given && ct_config_backend_parse(&backend, given, NULL) &&
+        backend.backend != CT_N_BACKENDS &&
+        is_elsewhere(planner, node->node.stage->name, own, backend.backend))
+        return NULL;
+    return own;
 }
 
 /* Writes the tuning that `wanted` says, if any, over `tuning`. */
@@ -247,6 +279,27 @@ check_wanted(const CtPlanner *planner, const char *stage, const char *wanted, GE
     return FALSE;
 }
 
+/* Whether the backend that is asked for in the same place as the variant is the variant's. */
+static gboolean
+check_backend(const CtPlanner *planner, const CtGraphNode *node, const char *wanted, GError **error)
+{
+    const char *name = node->config->name;
+    const gboolean is_own = wanted == node->config->variant;
+    CtConfigBackend backend = node->config->backend;
+    const char *given = !is_own && planner->options->backends
+                            ? g_hash_table_lookup(planner->options->backends, name)
+                            : NULL;
+    if (!is_own && !(given && ct_config_backend_parse(&backend, given, NULL)))
+        return TRUE;
+    if (backend.backend == CT_N_BACKENDS ||
+        !is_elsewhere(planner, node->node.stage->name, wanted, backend.backend))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
+                "wants a variant of backend '%s', which is asked for too, but is given '%s'",
+                backend_names[backend.backend], wanted);
+    return FALSE;
+}
+
 static gboolean
 check_variants(const CtPlanner *planner, GError **error)
 {
@@ -254,7 +307,8 @@ check_variants(const CtPlanner *planner, GError **error)
         const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
         const char *wanted = wanted_variant(planner, node);
         g_autoptr(GError) cause = NULL;
-        if (!wanted || check_wanted(planner, node->node.stage->name, wanted, &cause))
+        if (!wanted || (check_wanted(planner, node->node.stage->name, wanted, &cause) &&
+                        check_backend(planner, node, wanted, &cause)))
             continue;
         if (wanted == node->config->variant)
             return ct_graph_error(node, &node->config->variant_place, CT_ERROR_CONFIG, error, "%s",

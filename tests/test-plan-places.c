@@ -309,6 +309,40 @@ test_options(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_hash_table_unref(options.backends);
 }
 
+/* What the command line says of a node goes before what the graph says; together it must agree. */
+static void
+test_options_first(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    CtPlanOptions options = with_devices(1);
+    options.backends = g_hash_table_new(g_str_hash, g_str_equal);
+    g_hash_table_insert(options.backends, "a", "cuda");
+    plan(fixture,
+         "  s: {stage: test.source, backend: cpu}\n"
+         "  a: {stage: test.pass, from: s, variant: reference}\n",
+         &options);
+    g_autofree char *backend = describe(fixture->plan);
+    g_assert_cmpstr(backend, ==, "s s>copycf32@0→0 a@0");
+
+    options.variants = g_hash_table_new(g_str_hash, g_str_equal);
+    g_hash_table_insert(options.variants, "a", "cpu");
+    g_autoptr(GError) error = NULL;
+    g_assert_null(ct_plan_new(fixture->graph, fixture->registry, &options, &error));
+    g_assert_error(error, CT_ERROR, CT_ERROR_CONFIG);
+    g_assert_cmpstr(error->message, ==,
+                    "--variant a=cpu: wants a variant of backend 'cuda', which is asked for too, "
+                    "but is given 'cpu'");
+
+    g_hash_table_remove_all(options.backends);
+    plan(fixture,
+         "  s: {stage: test.source, backend: cpu}\n"
+         "  a: {stage: test.pass, from: s, backend: cuda}\n",
+         &options);
+    g_autofree char *variant = describe(fixture->plan);
+    g_assert_cmpstr(variant, ==, "s a");
+    g_hash_table_unref(options.backends);
+    g_hash_table_unref(options.variants);
+}
+
 /* ---- errors ---- */
 
 static void
@@ -352,6 +386,7 @@ main(int argc, char **argv)
     g_test_add("/plan-places/side-by-side", Fixture, NULL, set_up, test_side_by_side, tear_down);
     g_test_add("/plan-places/auto", Fixture, NULL, set_up, test_auto, tear_down);
     g_test_add("/plan-places/options", Fixture, NULL, set_up, test_options, tear_down);
+    g_test_add("/plan-places/options-first", Fixture, NULL, set_up, test_options_first, tear_down);
     g_test_add("/plan-places/no-such-device", Fixture, NULL, set_up, test_no_such_device,
                tear_down);
     return g_test_run();

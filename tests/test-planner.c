@@ -520,6 +520,13 @@ static const Mistake mistakes[] = {
      NULL, NULL, NULL,
      "g.yaml:3:44: node 'a': stage 'test.float' has no variant 'fast'; it has cpu, cuda, "
      "fused-cuda"},
+    {"variant-of-other-backend", CT_ERROR_CONFIG, NULL,
+     "  s: {stage: test.source}\n"
+     "  a: {stage: test.pass, from: s, backend: cpu, variant: cuda}\n",
+     NULL, NULL, NULL,
+     "g.yaml:3:57: node 'a': wants a variant of backend 'cpu', which is asked for too, but is "
+     "given "
+     "'cuda'"},
     {"does-not-fit", CT_ERROR_LAYOUT, NULL,
      "  s: {stage: test.source, type: ci8}\n"
      "  a: {stage: test.picky, from: s}\n",
