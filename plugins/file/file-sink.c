@@ -12,6 +12,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#define PARTIAL ".partial"
+
 static const CtParam params[] = {
     {.name = "path",
      .kind = CT_PARAM_PATH,
@@ -47,6 +49,11 @@ infer(CtNode *node, GError **error)
 {
     const CtLayout *layout = ct_params_layout(node->params, "layout");
     CtLayout *wish = &node->input_layouts[0];
+    const char *path = ct_params_string(node->params, "path");
+    /* Another sink of the graph may write there, and would rename what it finds. */
+    if (g_str_has_suffix(path, PARTIAL))
+        return ct_params_error(node->params, "path", error,
+                               "wants a name for what is whole, but is given '%s'", path);
     if (!layout) {
         ct_layout_canonical(wish, &node->inputs[0]);
         return TRUE;
@@ -134,9 +141,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     *state = sink;
     sink->slabs.fd = -1;
     sink->path = g_strdup(ct_params_string(given, "path"));
-    sink->partial = g_strconcat(sink->path, ".partial", NULL);
+    sink->partial = g_strconcat(sink->path, PARTIAL, NULL);
     sink->json = g_strconcat(sink->path, ".json", NULL);
-    sink->json_partial = g_strconcat(sink->json, ".partial", NULL);
+    sink->json_partial = g_strconcat(sink->json, PARTIAL, NULL);
     sink->is_npy = file_format(given, sink->path) == FILE_NPY;
     ct_stream_copy(&sink->stream, input->stream);
     sink->layout = input->layout;
