@@ -132,10 +132,19 @@ static gboolean export(CtStore *store, const char *file, const char *const *stag
         g_autofree char *line = ct_measurement_to_json(g_ptr_array_index(measurements, i));
         g_string_append_printf(text, "%s\n", line);
     }
-    if (!g_str_equal(file, "-"))
-        return g_file_set_contents(file, text->str, (gssize)text->len, error);
-    g_print("%s", text->str);
-    return TRUE;
+    if (g_str_equal(file, "-")) {
+        g_print("%s", text->str);
+        return TRUE;
+    }
+    /* The file is renamed onto its name: a device there would be replaced, not written. */
+    if (g_file_test(file, G_FILE_TEST_EXISTS) && !g_file_test(file, G_FILE_TEST_IS_REGULAR)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                    "--export: %s: wants a regular file in its place, but is given a folder or "
+                    "device",
+                    file);
+        return FALSE;
+    }
+    return g_file_set_contents(file, text->str, (gssize)text->len, error);
 }
 
 static gboolean

@@ -58,6 +58,16 @@ class Costs(unittest.TestCase):
         self.assertIn("failed: too many registers\n", text)
         self.assertNotIn("fir", self.printed("costs", "--stage", "fft"))
 
+    def test_export_to_device(self):
+        """What is no regular file stays what it is."""
+        pipe = pathlib.Path(self.folder.name) / "pipe"
+        os.mkfifo(pipe)
+        result = self.run_command("costs", "--export", str(pipe))
+        self.assertTrue(pipe.is_fifo())
+        self.assertEqual((result.returncode, result.stderr), (
+            1, f"--export: {pipe}: wants a regular file in its place, but is given a folder or "
+            "device\n"))
+
     def test_round_trip(self):
         values = [measurement(), measurement(stages="fir+fft", failure="a \"quote\""),
                   {"machine": "abacus", "roof": "bandwidth", "value": 0.5, "time": 12}]
