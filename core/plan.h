@@ -162,6 +162,11 @@ gboolean ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanO
 /* Of all rings, on the host and on devices. */
 gsize ct_plan_bytes(const CtPlan *plan);
 void ct_plan_free(CtPlan *plan);
+
+/* Of so many outputs a firing makes a multiple, where they come in blocks of `granule` and the
+ * input in blocks of `of_input`: a reader begins with a whole one. */
+gint64 ct_plan_granule(const CtFootprint *footprint, gint64 granule, gint64 of_input);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPlan, ct_plan_free)
 
 /* The node that keeps one thread busy the longest, alone; NULL: none does. */

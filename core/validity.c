@@ -232,6 +232,10 @@ ct_advance_default(CtAdvance *advance, GError **error)
         room = MIN(room, advance->outputs[o].room);
         granule = MAX(granule, node->outputs[o].ring->granule);
     }
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (is_stream(node, i))
+            granule = ct_plan_granule(rule, granule, node->inputs[i].ring->granule);
+    }
 
     gint64 produced = 0, consumed = n, used = n, start = first->block.start;
     const gint64 ticks = node->inputs[first_index].ring->ticks;

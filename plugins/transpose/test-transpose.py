@@ -6,6 +6,7 @@ import unittest
 
 import numpy
 
+import graphs
 import pipeline
 import tap
 
@@ -193,6 +194,27 @@ class Transposes(unittest.TestCase):
             with self.assertRaises(pipeline.Failure) as raised:
                 pipeline.run(text, {"x": pipeline.Feed(random_of(type_, (2, 3)))}, {"z": (0, 1)})
             self.assertIn(wanted, str(raised.exception))
+
+
+class ShortFirings(graphs.GraphTest):
+    def test_blocks_are_read_whole(self):
+        """However little is asked of a firing, it does not begin within a block."""
+        stages = {
+            "sky": {"stage": "generate", "type": "ci16", "sample_rate": "1 MHz", "samples": 23,
+                    "n_stations": 2, "block": {"time": 1}},
+            "blocks": {"stage": "transpose", "from": "sky", "layout": "[station time time:4]"},
+            "more": {"stage": "transpose", "from": "blocks", "layout": "[time station time:6]"},
+            "sums": {"stage": "fir", "from": "more", "n_channels": 1, "n_taps": 3},
+            "same": {"stage": "file.sink", "from": "more", "path": "same.npy"},
+            "out": {"stage": "file.sink", "from": "sums", "path": "out.npy"},
+            "wanted": {"stage": "file.sink", "from": "sky", "path": "wanted.npy"},
+        }
+        for options in [], ["--cache", "1"]:
+            self.run_graph(stages, "--backend", "cpu", "--poison", *options)
+            with self.subTest(options=options):
+                wanted = numpy.load(self.folder / "wanted.npy")
+                numpy.testing.assert_array_equal(numpy.load(self.folder / "same.npy"), wanted)
+                self.assertEqual(len(numpy.load(self.folder / "out.npy")), 21)
 
 
 if __name__ == "__main__":
