@@ -283,7 +283,8 @@ class Errors(graphs.GraphTest):
     def test_partial_path(self):
         """Where another sink may be writing."""
         self.check_error(copy_stages("cf32[time pol]", None, {"path": "out.npy.partial"}),
-                         "parameter 'path': wants a name for what is whole, but is given 'out.npy.partial'")
+                         "parameter 'path': wants a name for what is whole, but is given "
+                         "'out.npy.partial'")
 
     def limit_files(self):
         """A full disk as any user can make one."""
