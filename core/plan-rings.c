@@ -107,6 +107,24 @@ ct_plan_is_source(const CtPlan *plan, const CtPlanNode *node)
     return TRUE;
 }
 
+/* Whole blocks of every output, and of what they read: a reader begins with a whole one. */
+static gint64
+granule_of(const CtPlan *plan, const CtPlanNode *node)
+{
+    const gint64 hop = MAX(node->footprint.hop, 1);
+    gint64 granule = 1;
+    for (guint i = 0; i < node->n_outputs; i++) {
+        if (node->outputs[i] >= 0 && has_time(link_at(plan, node->outputs[i])->stream))
+            granule = MAX(granule, link_at(plan, node->outputs[i])->granule);
+    }
+    for (guint i = 0; node->footprint.kind == CT_FOOTPRINT_WINDOW && i < node->n_inputs; i++) {
+        if (ct_plan_flows(plan, node, i))
+            granule = ct_least_multiple(
+                granule, ct_least_multiple(hop, link_at(plan, node->inputs[i])->granule) / hop);
+    }
+    return MAX(granule, 1);
+}
+
 static void
 set_granules(CtPlan *plan)
 {
@@ -114,6 +132,10 @@ set_granules(CtPlan *plan)
         CtPlanLink *link = link_at(plan, i);
         const gint time = ct_layout_block_axis(&link->layout, "time");
         link->granule = time >= 0 && has_time(link->stream) ? link->layout.axes[time].count : 1;
+    }
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        CtPlanNode *node = g_ptr_array_index(plan->nodes, n);
+        node->granule = granule_of(plan, node);
     }
 }
 
@@ -164,43 +186,6 @@ fit_to_blocks(const Sizes *sizes, const CtPlanLink *link, gint64 samples)
     return samples;
 }
 
-gint64
-ct_plan_granule(const CtFootprint *footprint, gint64 granule, gint64 of_input)
-{
-    if (footprint->kind != CT_FOOTPRINT_WINDOW)
-        return granule;
-    gint64 a = footprint->hop, b = of_input;
-    while (b != 0) {
-        const gint64 rest = a % b;
-        a = b;
-        b = rest;
-    }
-    /* Of so many outputs, the input is whole blocks; a is now what hop and block have in common. */
-    const gint64 whole = of_input / a;
-    gint64 both = granule;
-    while (both % whole != 0)
-        both += granule;
-    return both;
-}
-
-/* Firings make a multiple of so many samples: whole blocks of every output, and of what they read.
- */
-static gint64
-granule_of(const CtPlan *plan, const CtPlanNode *node)
-{
-    gint64 granule = 1;
-    for (guint i = 0; i < node->n_outputs; i++) {
-        if (node->outputs[i] >= 0 && has_time(link_at(plan, node->outputs[i])->stream))
-            granule = MAX(granule, link_at(plan, node->outputs[i])->granule);
-    }
-    for (guint i = 0; i < node->n_inputs; i++) {
-        if (ct_plan_flows(plan, node, i))
-            granule =
-                ct_plan_granule(&node->footprint, granule, link_at(plan, node->inputs[i])->granule);
-    }
-    return granule;
-}
-
 /* What a firing makes, so that neither what it makes nor what it sees leaves the cache: at least
  * one sample. A history that alone fills the cache is read again in every firing, which then has as
  * much that is new. A source's `block` is taken at its word. */
@@ -210,7 +195,6 @@ size_on_host(const Sizes *sizes, const CtPlanNode *node)
     const CtPlan *plan = sizes->plan;
     const CtFootprint *footprint = &node->footprint;
     const gboolean fixed = ct_plan_is_source(plan, node) && node->nodes[0].block > 0;
-    const gint64 granule = granule_of(plan, node);
     gint64 samples = fixed ? node->nodes[0].block : G_MAXINT64;
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] < 0 || !has_time(link_at(plan, node->outputs[i])->stream))
@@ -236,7 +220,7 @@ size_on_host(const Sizes *sizes, const CtPlanNode *node)
         if (node->outputs[i] < 0)
             continue;
         CtPlanLink *link = link_at(plan, node->outputs[i]);
-        link->max_samples = has_time(link->stream) ? round_up(samples, granule) : 1;
+        link->max_samples = has_time(link->stream) ? round_up(samples, node->granule) : 1;
     }
 }
 
@@ -248,7 +232,7 @@ size_on_device(const Sizes *sizes, const CtPlanNode *node, gint64 span)
             continue;
         CtPlanLink *link = link_at(sizes->plan, node->outputs[i]);
         link->max_samples = has_time(link->stream)
-                                ? round_up(samples_over(link, span), granule_of(sizes->plan, node))
+                                ? round_up(samples_over(link, span), node->granule)
                                 : samples_over(link, span);
     }
 }
@@ -265,7 +249,6 @@ full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
     *least = 1;
     if (!ct_plan_flows(plan, node, port))
         return 1;
-    const gint64 granule = granule_of(plan, node);
     gint64 made = 0;
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] < 0 || !has_time(link_at(plan, node->outputs[i])->stream))
@@ -278,7 +261,7 @@ full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
     const gboolean is_sum = footprint->kind == CT_FOOTPRINT_SUM;
     const gint64 one = is_sum ? 1 : MAX(footprint->window, footprint->hop);
     /* Whole blocks come and go, so that what is left of them are whole ones. */
-    *least = add(multiply(granule - 1, footprint->hop), one - 1);
+    *least = add(multiply(node->granule - 1, footprint->hop), one - 1);
     *least = *least / link->granule * link->granule + 1;
     if (!is_sum)
         return round_up(add(multiply(made - 1, footprint->hop), one), link->granule);

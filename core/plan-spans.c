@@ -49,8 +49,8 @@ greatest_divisor(gint64 a, gint64 b)
     return a;
 }
 
-static gint64
-least_multiple(gint64 a, gint64 b)
+gint64
+ct_least_multiple(gint64 a, gint64 b)
 {
     gint64 product;
     if (a == 0 || b == 0 || __builtin_mul_overflow(a / greatest_divisor(a, b), b, &product))
@@ -92,7 +92,7 @@ add_link(const CtPlan *plan, const CtMachine *machine, const CtPlanLink *link, W
     const gdouble memory = (gdouble)machine->devices[link->place].memory_bytes;
     wish->aimed = MIN(wish->aimed, (gdouble)machine->device_bytes / bytes);
     wish->most = MIN(wish->most, memory * largest_share / bytes);
-    wish->unit = least_multiple(wish->unit, least_multiple(link->granule, ticks_of(link)));
+    wish->unit = ct_least_multiple(wish->unit, ct_least_multiple(link->granule, ticks_of(link)));
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
         const CtPlanNode *node = node_at(plan, reader->node);

@@ -37,6 +37,7 @@ typedef struct {
     gint *outputs;              /* links; −1: nobody reads it */
     CtBinding *output_bindings; /* described, and laid out as if it were read, even then */
     CtFootprint footprint;      /* of the covered nodes in a row */
+    gint64 granule;             /* of so many outputs a firing makes a multiple; 0: any */
     gint64 batch;               /* input samples for which a firing waits while others are at work;
                                    0: it takes what stands */
     CtPrice price;              /* of this arrangement by itself */
@@ -162,11 +163,6 @@ gboolean ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanO
 /* Of all rings, on the host and on devices. */
 gsize ct_plan_bytes(const CtPlan *plan);
 void ct_plan_free(CtPlan *plan);
-
-/* Of so many outputs a firing makes a multiple, where they come in blocks of `granule` and the
- * input in blocks of `of_input`: a reader begins with a whole one. */
-gint64 ct_plan_granule(const CtFootprint *footprint, gint64 granule, gint64 of_input);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPlan, ct_plan_free)
 
 /* The node that keeps one thread busy the longest, alone; NULL: none does. */

@@ -224,6 +224,8 @@ gsize ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node);
 /* [node] ticks of stream that a firing on a device covers, 0 of nodes on the host; allocated. Wants
  * granules. */
 gint64 *ct_plan_spans(const CtPlan *plan, const CtMachine *machine);
+/* 0: it is too large. */
+gint64 ct_least_multiple(gint64 a, gint64 b);
 /* Sets samples, granules, histories, capacities and bytes of all links, and the bindings' samples.
  * Wants queues. */
 void ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes);

@@ -223,7 +223,7 @@ ct_advance_default(CtAdvance *advance, GError **error)
         return FALSE;
     }
 
-    gint64 room = G_MAXINT64, granule = 1;
+    gint64 room = G_MAXINT64, granule = MAX(node->plan->granule, 1);
     gboolean read = FALSE;
     for (guint o = 0; o < node->n_outputs; o++) {
         if (!node->outputs[o].ring)
@@ -231,10 +231,6 @@ ct_advance_default(CtAdvance *advance, GError **error)
         read = TRUE;
         room = MIN(room, advance->outputs[o].room);
         granule = MAX(granule, node->outputs[o].ring->granule);
-    }
-    for (guint i = 0; i < node->n_inputs; i++) {
-        if (is_stream(node, i))
-            granule = ct_plan_granule(rule, granule, node->inputs[i].ring->granule);
     }
 
     gint64 produced = 0, consumed = n, used = n, start = first->block.start;
