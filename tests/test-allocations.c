@@ -1,81 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nothing is allocated per block: a long stream makes as many allocations as a short one. This
- * program's allocator stands before the C library's and counts. */
-#define _GNU_SOURCE
+/* Nothing is allocated per block: a long stream makes as many allocations as a short one. */
+#include "counting-allocator.h"
+
 #include <cornerturn/pipeline.h>
-#include <errno.h>
 #include <glib/gstdio.h>
-#include <malloc.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-
-/* glibc's own, below the names that are replaced here. */
-extern void *__libc_malloc(size_t bytes);
-extern void *__libc_calloc(size_t n, size_t bytes);
-extern void *__libc_realloc(void *memory, size_t bytes);
-extern void *__libc_memalign(size_t alignment, size_t bytes);
-
-static gint n_allocations;
-
-static void
-count(void)
-{
-    g_atomic_int_inc(&n_allocations);
-}
-
-CT_EXPORT void *
-malloc(size_t bytes)
-{
-    count();
-    return __libc_malloc(bytes);
-}
-
-CT_EXPORT void *
-calloc(size_t n, size_t bytes)
-{
-    count();
-    return __libc_calloc(n, bytes);
-}
-
-CT_EXPORT void *
-realloc(void *memory, size_t bytes)
-{
-    count();
-    return __libc_realloc(memory, bytes);
-}
-
-CT_EXPORT void *
-memalign(size_t alignment, size_t bytes)
-{
-    count();
-    return __libc_memalign(alignment, bytes);
-}
-
-CT_EXPORT void *
-aligned_alloc(size_t alignment, size_t bytes)
-{
-    count();
-    return __libc_memalign(alignment, bytes);
-}
-
-CT_EXPORT int
-posix_memalign(void **memory, size_t alignment, size_t bytes)
-{
-    count();
-    *memory = __libc_memalign(alignment, bytes);
-    return *memory ? 0 : ENOMEM;
-}
-
-CT_EXPORT void *
-mmap(void *address, size_t length, int protection, int flags, int file, off_t offset)
-{
-    count();
-    return (void *)syscall(SYS_mmap, address, length, protection, flags, file, offset);
-}
-
-/* ---- runs ---- */
 
 #define BLOCK 4096
 
@@ -156,11 +85,11 @@ run(const Case *test, guint n_blocks, guint n_workers)
     /* Drivers of devices allocate as they like. */
     ct_pipeline_set_backend(pipeline, NULL, "cpu", NULL);
     g_assert_true(ct_pipeline_plan(pipeline, &error));
-    const gint before = g_atomic_int_get(&n_allocations);
+    const gint before = allocations_made();
     ct_pipeline_start(pipeline, &error);
     g_assert_no_error(error);
     ct_pipeline_wait(pipeline, -1);
-    const gint after = g_atomic_int_get(&n_allocations);
+    const gint after = allocations_made();
     ct_pipeline_result(pipeline, &error);
     g_assert_no_error(error);
     ct_pipeline_free(pipeline);
