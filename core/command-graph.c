@@ -139,7 +139,8 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
          "Run a node by this variant, and these values of its tunables",
          "NODE=NAME[:TUNABLE=VALUE,…]"},
         {"workers", 0, 0, G_OPTION_ARG_INT, &given.workers,
-         "Threads that share the work; one for each processor where left out", "N"},
+         "Threads that share the work; CORNERTURN_WORKERS or one for each processor where left out",
+         "N"},
         {"duration", 0, 0, G_OPTION_ARG_STRING, &given.duration,
          "End the sources after so much of the stream", "TIME"},
         {"cache", 0, 0, G_OPTION_ARG_STRING, &given.cache,
@@ -168,7 +169,7 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
     if (!ct_command_parse(command, (const GOptionEntry *)(gpointer)entries->data, &argc, &argv, 1,
                           1, error))
         return NULL;
-    if (!check_count("--workers", given.workers, 4096, error) ||
+    if (!check_count("--workers", given.workers, CT_PIPELINE_MAX_WORKERS, error) ||
         !check_count("--in-flight", given.in_flight, CT_PIPELINE_MAX_IN_FLIGHT, error))
         return NULL;
     if (given.costs && given.no_tuning) {

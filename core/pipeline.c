@@ -17,6 +17,7 @@ struct CtPipeline {
     char *name;
     GPtrArray *overrides; /* of char, NULL-terminated */
     char *costs;          /* that the options point to */
+    guint default_workers;
     CtPlanOptions plan_options;
     CtRunOptions run_options;
     GHashTable *offers; /* node name → guint8 * */
@@ -37,13 +38,30 @@ new_pipeline(const char *name)
     g_ptr_array_add(pipeline->overrides, NULL);
     pipeline->offers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     pipeline->plan_options = (CtPlanOptions){
-        .n_workers = g_get_num_processors(),
         .backend = CT_N_BACKENDS,
         .backends = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
         .variants = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
     };
     pipeline->run_options.pin = TRUE;
     return pipeline;
+}
+
+/* The number of workers where the caller names none. */
+static gboolean
+find_workers(CtPipeline *pipeline, GError **error)
+{
+    const char *given = g_getenv("CORNERTURN_WORKERS");
+    guint64 n = g_get_num_processors();
+    if (given && *given &&
+        !g_ascii_string_to_unsigned(given, 10, 1, CT_PIPELINE_MAX_WORKERS, &n, NULL)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
+                    "CORNERTURN_WORKERS wants a number from 1 to %d, but is given '%s'",
+                    CT_PIPELINE_MAX_WORKERS, given);
+        return FALSE;
+    }
+    pipeline->default_workers = (guint)n;
+    ct_pipeline_set_workers(pipeline, 0);
+    return TRUE;
 }
 
 /* Reads the text as far as its syntax goes, so that errors of the file show where it is loaded. */
@@ -63,7 +81,7 @@ ct_pipeline_load(const char *path, GError **error)
 {
     g_autoptr(CtPipeline) pipeline = new_pipeline(path);
     pipeline->path = g_strdup(path);
-    if (!configure(pipeline, error))
+    if (!find_workers(pipeline, error) || !configure(pipeline, error))
         return NULL;
     return g_steal_pointer(&pipeline);
 }
@@ -74,7 +92,7 @@ ct_pipeline_parse(const char *text, gssize length, const char *name, GError **er
     g_autoptr(CtPipeline) pipeline = new_pipeline(name);
     pipeline->length = length < 0 ? strlen(text) : (gsize)length;
     pipeline->text = g_memdup2(text, pipeline->length + 1);
-    if (!configure(pipeline, error))
+    if (!find_workers(pipeline, error) || !configure(pipeline, error))
         return NULL;
     return g_steal_pointer(&pipeline);
 }
@@ -161,7 +179,8 @@ ct_pipeline_set_variant(CtPipeline *pipeline, const char *node, const char *vari
 void
 ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers)
 {
-    pipeline->plan_options.n_workers = n_workers > 0 ? n_workers : g_get_num_processors();
+    g_return_if_fail(n_workers <= CT_PIPELINE_MAX_WORKERS);
+    pipeline->plan_options.n_workers = n_workers > 0 ? n_workers : pipeline->default_workers;
 }
 
 void

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The command's own manners: help, manual pages, exit status, where messages go."""
+import json
 import os
 import pathlib
 import re
@@ -37,6 +38,12 @@ def manual_options(name):
 
 
 class Command(unittest.TestCase):
+    def test_number_of_workers_from_the_environment(self):
+        graph = str(MANUAL.parent.parent / "pipelines" / "fx-correlator.yaml")
+        for arguments, n_workers in [([], 5), (["--workers=3"], 3)]:
+            result = run("plan", "--json", *arguments, graph, CORNERTURN_WORKERS="5")
+            self.assertEqual(json.loads(result.stdout)["workers"], n_workers)
+
     def test_there_are_commands(self):
         self.assertLessEqual({"check", "plan", "inspect", "new-stage"}, set(commands()))
 

@@ -453,6 +453,13 @@ class Errors(unittest.TestCase):
         result = self.run_command("check", "g.yaml", text=SKY, environment={"CORNERTURN_ISA": "sse9"})
         self.check_failure(result, "CORNERTURN_ISA wants baseline, avx2 or avx512, but is given 'sse9'")
 
+    def test_number_of_workers(self):
+        for value in ("0", "4097", "-1", "two", "1e3"):
+            result = self.run_command("check", "g.yaml", text=SKY,
+                                      environment={"CORNERTURN_WORKERS": value})
+            self.check_failure(
+                result, f"CORNERTURN_WORKERS wants a number from 1 to 4096, but is given '{value}'")
+
     def test_limit_on_files(self):
         """What a quota does: a write that no longer goes through."""
         def limit():

@@ -38,8 +38,10 @@ CT_EXPORT gboolean ct_pipeline_set_backend(CtPipeline *pipeline, const char *nod
 /* `variant`: "cuda", or with values of its tunables "cuda:tile=4,threads=64". */
 CT_EXPORT gboolean ct_pipeline_set_variant(CtPipeline *pipeline, const char *node,
                                            const char *variant, GError **error);
-/* 0: one for each processor that the process may use. */
+/* 0: as many as the environment's CORNERTURN_WORKERS says, else one for each processor that the
+ * process may use. At most CT_PIPELINE_MAX_WORKERS. */
 CT_EXPORT void ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers);
+#define CT_PIPELINE_MAX_WORKERS 4096
 /* The plan keeps what a firing reads and writes near so many bytes; 0: half of the workers' L2. */
 CT_EXPORT void ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes);
 /* A firing on a device covers so much of the stream that its largest block has about so many bytes;
