@@ -225,7 +225,10 @@ gather_inputs(CtRunNode *node, GError **error)
         CtRunInput *input = &node->inputs[i];
         CtArrival *arrival = &node->arrivals[i];
         *arrival = (CtArrival){0};
-        if (!input->ring || input->is_static)
+        if (!input->ring)
+            continue;
+        node->interrupted = node->interrupted || input->ring->interrupted;
+        if (input->is_static)
             continue;
         ct_ring_window(input->ring, input->reader, &arrival->block);
         arrival->ended = input->ring->ended &&

@@ -71,6 +71,7 @@ typedef struct {
     gboolean hurried; /* nobody is at work: it shall not wait */
     gboolean barred;  /* could fire, but for the memory that links share */
     gboolean is_last;
+    gboolean interrupted; /* an interrupt ended it, or what it reads */
     CtArrival *arrivals;
     CtDeparture *departures;
     CtBlock *input_blocks;

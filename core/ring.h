@@ -95,6 +95,7 @@ typedef struct {
     gint64 lost_end;         /* samples before it may be invalid; −1: all that stand are valid */
     gboolean started;
     gboolean ended;
+    gboolean interrupted; /* it ended earlier than it would have */
     guint n_readers;
     CtRingReader *readers;
 } CtRing;

@@ -329,7 +329,7 @@ complete(const CtRunNode *node, GError **error)
 {
     const CtFlights *flights = node->flights;
     return !flights->flights[flights->first].is_last || !node->plan->variant->complete ||
-           node->plan->variant->complete(node->state, error);
+           node->plan->variant->complete(node->state, node->interrupted, error);
 }
 
 static gpointer

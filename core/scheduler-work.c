@@ -121,6 +121,7 @@ begin(CtScheduler *scheduler, CtRunNode *node)
     if (!ready)
         return FALSE;
     node->status = CT_NODE_STARTING;
+    node->interrupted = node->interrupted || ends;
     if (node->flights)
         ct_flight_claim(node);
     pthread_mutex_unlock(&scheduler->lock);
@@ -194,6 +195,7 @@ ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node)
         if (!node->outputs[o].ring)
             continue;
         node->outputs[o].ring->ended = TRUE;
+        node->outputs[o].ring->interrupted = node->interrupted;
         if (node->outputs[o].ring->feed)
             ct_ring_reclaim(node->outputs[o].ring);
         ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
@@ -257,7 +259,7 @@ settle(CtScheduler *scheduler, CtRunNode *node)
     const gint64 invalid = ct_firing_zero_invalid(node);
     GError *cause = NULL;
     const gboolean good = !node->is_last || !node->plan->variant->complete ||
-                          node->plan->variant->complete(node->state, &cause);
+                          node->plan->variant->complete(node->state, node->interrupted, &cause);
     const gint64 spent = work_time(scheduler) - from;
     pthread_mutex_lock(&scheduler->lock);
     node->totals.core_ns += spent;

@@ -154,10 +154,12 @@ ct_scheduler_interrupt(CtScheduler *scheduler)
         CtRunNode *node = &scheduler->nodes[i];
         if (!ct_firing_is_source(node))
             continue;
-        if (node->status == CT_NODE_EXTERNAL)
+        if (node->status == CT_NODE_EXTERNAL) {
+            node->interrupted = TRUE;
             ct_scheduler_end_node(scheduler, node);
-        else
+        } else {
             ct_scheduler_wake(scheduler, i);
+        }
     }
     pthread_mutex_unlock(&scheduler->lock);
 }

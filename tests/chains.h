@@ -19,6 +19,7 @@ typedef struct {
     gint64 seen_tick;  /* that the sink was given */
     gint64 fail_at;    /* the source fails at this sample; −1: never */
     gboolean completed;
+    gboolean interrupted; /* as complete was told */
 } Test;
 
 typedef struct {
@@ -167,9 +168,10 @@ sink_work(gpointer data, const CtWork *work, GError **error G_GNUC_UNUSED)
 }
 
 static inline gboolean
-sink_complete(gpointer data, GError **error G_GNUC_UNUSED)
+sink_complete(gpointer data, gboolean interrupted, GError **error G_GNUC_UNUSED)
 {
     ((Node *)data)->state.test->completed = TRUE;
+    ((Node *)data)->state.test->interrupted = interrupted;
     return TRUE;
 }
 

@@ -90,6 +90,7 @@ random_chain(GRand *random)
     run(&chain, g_rand_boolean(random), &error);
     g_assert_no_error(error);
     g_assert_true(test.completed && side.completed);
+    g_assert_false(test.interrupted || side.interrupted);
     g_assert_cmpmem(test.values->data, test.values->len * sizeof(gint64), values->data,
                     values->len * sizeof(gint64));
     g_assert_cmpmem(test.validity->data, test.validity->len, validity->data, validity->len);
@@ -133,36 +134,51 @@ test_failure(void)
     test_clear(&test);
 }
 
-/* An interrupt ends the source; what it gave arrives, and the sink is complete. */
+/* An interrupt ends the source; what it gave arrives, and the sink is complete. The sink is told,
+ * but not the one of another source that had ended before. */
 static void
 test_interrupt(void)
 {
-    Test test;
+    Test test, other;
     test_init(&test, G_MAXINT32);
+    test_init(&other, 20);
     Chain chain;
     chain_init(&chain, 2);
     const guint source =
         add_node(&chain, "source", &source_stage, &source_variant, -1, sample, &test);
-    const gint link = add_output(&chain, source, layouts[0], 100, 2);
+    gint link = add_output(&chain, source, layouts[0], 100, 2);
+    const guint window =
+        add_node(&chain, "window", &window_stage, &window_variant, link, sample, &test);
+    link = add_output(&chain, window, layouts[0], 100, 2);
     add_node(&chain, "sink", &sink_stage, &sink_variant, link, sample, &test);
+    const guint short_source =
+        add_node(&chain, "short", &source_stage, &source_variant, -1, sample, &other);
+    link = add_output(&chain, short_source, layouts[0], 100, 2);
+    const guint last = add_node(&chain, "other", &sink_stage, &sink_variant, link, sample, &other);
     size_rings(&chain);
     g_autoptr(GError) error = NULL;
     const CtRunOptions options = {.pin = TRUE};
     g_autoptr(CtScheduler) scheduler = ct_scheduler_new(&chain.plan, &options, &error);
     g_assert_no_error(error);
     ct_scheduler_start(scheduler);
-    g_assert_false(ct_scheduler_wait(scheduler, 0.05));
+    CtNodeStats stats;
+    do {
+        g_assert_false(ct_scheduler_wait(scheduler, 0.05));
+        ct_scheduler_stats(scheduler, last, &stats);
+    } while (!stats.ended);
     ct_scheduler_interrupt(scheduler);
     g_assert_true(ct_scheduler_wait(scheduler, 60));
     g_assert_true(ct_scheduler_result(scheduler, &error));
-    CtNodeStats stats;
     ct_scheduler_stats(scheduler, 0, &stats);
     g_assert_cmpint(stats.samples, >, 0);
     g_assert_cmpint(test.values->len, ==, stats.samples * N_LANES);
-    g_assert_true(test.completed);
+    g_assert_true(test.completed && test.interrupted);
+    g_assert_true(other.completed);
+    g_assert_false(other.interrupted);
     g_clear_pointer(&scheduler, ct_scheduler_free);
     chain_clear(&chain);
     test_clear(&test);
+    test_clear(&other);
 }
 
 /* Updates of a static input take effect at their tick, wherever the stream is cut. */

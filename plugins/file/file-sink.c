@@ -296,7 +296,7 @@ close_array(Sink *sink, GError **error)
 }
 
 static gboolean
-complete(gpointer state, GError **error)
+complete(gpointer state, gboolean interrupted G_GNUC_UNUSED, GError **error)
 {
     Sink *sink = state;
     sink->is_complete = TRUE;

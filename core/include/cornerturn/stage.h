@@ -32,7 +32,7 @@
 G_BEGIN_DECLS
 
 /* Raised whenever a struct of this header changes; plugins of another version are refused. */
-#define CT_ABI_VERSION 4
+#define CT_ABI_VERSION 5
 
 typedef struct CtStage CtStage;
 typedef struct CtVariant CtVariant;
@@ -322,9 +322,9 @@ struct CtVariant {
     /* NULL: the work is the embedding program's; for the core's own `input` and `output`. */
     gboolean (*work)(gpointer state, const CtWork *work, GError **error);
 
-    /* Sinks: the stream has ended in order (or an interrupt ended it): make the result final. Not
-     * called after a failure. May be NULL. */
-    gboolean (*complete)(gpointer state, GError **error);
+    /* Sinks: the stream has ended in order, or an interrupt has ended a source that it comes from
+     * (`interrupted`): make the result final. Not called after a failure. May be NULL. */
+    gboolean (*complete)(gpointer state, gboolean interrupted, GError **error);
 
     /* Frees; accepts NULL and the half-prepared. May be NULL. */
     void (*finish)(gpointer state);
