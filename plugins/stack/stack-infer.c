@@ -172,6 +172,22 @@ add_axis(const CtNode *node, const char *name, CtStream *output, GError **error)
     return TRUE;
 }
 
+/* From the first sample of any input to the last of any. An input without samples has neither. */
+static void
+find_span(const CtNode *node, gint64 *start, gint64 *end)
+{
+    gboolean found = FALSE;
+    *start = *end = node->inputs[0].start;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtStream *input = &node->inputs[i];
+        if (stack_stream_end(input) == input->start)
+            continue;
+        *start = found ? MIN(*start, input->start) : input->start;
+        *end = found ? MAX(*end, stack_stream_end(input)) : stack_stream_end(input);
+        found = TRUE;
+    }
+}
+
 gboolean
 stack_infer(CtNode *node, GError **error)
 {
@@ -208,15 +224,14 @@ stack_infer(CtNode *node, GError **error)
     }
     output->axes[axis].loses = TRUE;
 
-    gint64 start = first->start, end = stack_stream_end(first);
     for (guint i = 1; i < node->n_inputs; i++) {
         const CtStream *input = &node->inputs[i];
-        start = MIN(start, input->start);
-        end = MAX(end, stack_stream_end(input));
         for (guint k = 0; k < input->n_axes; k++)
             if (input->axes[k].loses)
                 output->axes[ct_stream_axis(output, input->axes[k].name)].loses = TRUE;
     }
+    gint64 start, end;
+    find_span(node, &start, &end);
     output->start = start;
     output->axes[ct_stream_axis(output, "time")].length =
         end == G_MAXINT64 ? -1 : (end - start) / first->ticks_per_sample;

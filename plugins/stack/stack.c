@@ -87,6 +87,8 @@ known_samples(const StackState *state, const CtArrival *arrival, guint i, gboole
 {
     const StackInput *input = &state->inputs[i];
     *missing = TRUE;
+    if (input->start == input->end)
+        return G_MAXINT64;
     if (state->tick < input->start)
         return (input->start - state->tick) / state->ticks_per_sample;
     if (arrival->block.n_samples == 0 && (arrival->ended || state->tick >= input->end))

@@ -112,6 +112,20 @@ class Stack(unittest.TestCase):
             self.assertFalse(got.array[77:, 2:].any() or got.validity[2:, 77:].any())
             self.assertTrue(got.validity[:2].all() and got.validity[2:, :77].all())
 
+    def test_empty(self):
+        """What has no samples begins and ends nowhere, wherever its clock stands."""
+        for empty in (source(900, 0, 1), source(-300, 0, 1)):
+            for order in ((empty, source(0, 40, 2, seed=2)), (source(0, 40, 2, seed=2), empty)):
+                some = next(given for given in order if given["n"])
+                want = alone(some, "time station pol")[0]
+                at = 0 if order[0] is some else 1
+                for variant in VARIANTS:
+                    got = stack(order, "station", "time station pol", variant, (16,))
+                    self.assertEqual((got.start, got.array.shape), (0, (40, 3, 2, 2)))
+                    self.assertTrue((got.array[:, at:at + 2] == want).all())
+                    self.assertTrue(got.validity[at:at + 2].all())
+                    self.assertFalse(got.validity[2 - 2 * at].any())
+
     def test_types(self):
         for type_ in ("ci4", "ci8", "cf32", "cf64", "f32", "u8"):
             more = [source(0, 90, 2, type_=type_), source(5, 90, 2, seed=4, type_=type_)]
