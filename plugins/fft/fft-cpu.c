@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transforms on the processor, in batches that stay in cache.
  *
- * One plan of FFTW serves every layout: a batch of transforms that lie one after another. Blocks
- * that lie so are transformed in place of the copy; others are transposed into scratch, many
- * transforms at a time, and back; FFTW's own strides take two to seven times as long. Where
- * neighbouring series lie side by side, transforms of the usual lengths need no transpose: each has
- * a lane of the vectors. The same numbers come out wherever a block was cut.
+ * One plan of FFTW serves every layout: a batch of transforms that lie one after another, in arrays
+ * that are aligned. Blocks that lie so are transformed in place of the copy. Batches that begin
+ * elsewhere are copied to scratch and back, which is faster than a plan for them: FFTW has vectors
+ * for aligned arrays alone. Other layouts are transposed into scratch, many transforms at a time,
+ * and back; FFTW's own strides take two to seven times as long. Where neighbouring series lie side
+ * by side, transforms of the usual lengths need no transpose: each has a lane of the vectors. The
+ * same numbers come out wherever a block was cut.
  */
 #include "fft-kernels.h"
 #include "fft-lanes-plan.h"
@@ -18,6 +20,10 @@
 /* Transforms that are transposed together: elements of 8 bytes in a cache line. */
 #define GROUP       8
 #define GROUP_BYTES (1 << 20)
+/* Real transforms of this length and more go one at a time where spectra that lie one after another
+ * would not all be aligned: that saves more than the calls cost. Odd lengths gain nothing. */
+#define LEAST_ALONE 128
+#define LINE        64
 /* Neighbouring series from which on lanes are faster than transposes. */
 #define LEAST_LANES 4
 
@@ -27,8 +33,10 @@ typedef struct {
     FftPlan *plan;
     gint64 n_batch; /* transforms of the plan */
     gint64 n_group; /* transforms that go through scratch together, a multiple of n_batch */
-    gsize in_bytes, out_bytes; /* of an element */
-    gsize in_scratch;          /* bytes of scratch before the output's */
+    gsize in_bytes, out_bytes;  /* of an element */
+    gint64 pitch_in, pitch_out; /* bytes from a transform in scratch to the next; every batch there
+                                   begins aligned */
+    gsize in_scratch;           /* bytes of scratch before the output's */
     gint64 n_items;
     FftLanes lanes;
     gboolean has_lanes;
@@ -95,6 +103,30 @@ expect_lanes(const Fft *self, const CtBinding *input, const CtBinding *output)
     return use_lanes(self, &batch, &run);
 }
 
+/* Transforms that go together, of at most `most`: what fits the first-level cache. The plan takes
+ * all of them, or one where it would meet arrays that are not aligned. */
+static void
+set_batch(Fft *self, gint64 most)
+{
+    const FftDesign *design = &self->design;
+    const gsize in = (gsize)design->length * self->in_bytes;
+    const gsize out = (gsize)design->out_length * self->out_bytes;
+    gint64 n = 1;
+
+    while (2 * n <= most && 2 * (gsize)n * (in + out) <= BATCH_BYTES)
+        n *= 2;
+    const gboolean gains = design->real && design->length % 2 == 0 &&
+                           design->length >= LEAST_ALONE && !ct_fft_plan_is_aligned(out);
+    const gboolean alone =
+        gains || !ct_fft_plan_is_aligned((gsize)n * in) || !ct_fft_plan_is_aligned((gsize)n * out);
+    self->n_batch = alone ? 1 : n;
+    self->pitch_in = (gint64)(self->n_batch == 1 ? round_up(in, LINE) : in);
+    self->pitch_out = (gint64)(self->n_batch == 1 ? round_up(out, LINE) : out);
+    self->n_group = n;
+    while (self->n_group < GROUP && 2 * (gsize)self->n_group * (in + out) <= GROUP_BYTES)
+        self->n_group *= 2;
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -109,24 +141,15 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->in_bytes = ct_type_info(input->stream->type)->bytes;
     self->out_bytes = ct_type_info(output->stream->type)->bytes;
 
-    gsize each =
-        (gsize)design->length * self->in_bytes + (gsize)design->out_length * self->out_bytes;
-    gint64 most =
-        MAX(1, ct_stream_width(output->stream) / design->out_length * MAX(1, output->max_samples));
-    self->n_batch = 1;
-    while (2 * self->n_batch <= most && 2 * (gsize)self->n_batch * each <= BATCH_BYTES)
-        self->n_batch *= 2;
-    self->n_group = self->n_batch;
-    while (self->n_group < GROUP && 2 * (gsize)self->n_group * each <= GROUP_BYTES)
-        self->n_group *= 2;
+    set_batch(self, MAX(1, ct_stream_width(output->stream) / design->out_length *
+                               MAX(1, output->max_samples)));
     self->has_lanes = ct_fft_lanes_plan_init(&self->lanes, design);
     self->plan = ct_fft_plan_new(design, self->n_batch, expect_lanes(self, input, output), error);
     if (self->plan == NULL)
         return FALSE;
 
-    self->in_scratch = round_up((gsize)(self->n_group * design->length) * self->in_bytes, 64);
-    prepare->scratch_bytes =
-        self->in_scratch + (gsize)(self->n_group * design->out_length) * self->out_bytes;
+    self->in_scratch = round_up((gsize)(self->n_group * self->pitch_in), LINE);
+    prepare->scratch_bytes = self->in_scratch + (gsize)(self->n_group * self->pitch_out);
     if (self->has_lanes)
         prepare->scratch_bytes =
             MAX(prepare->scratch_bytes, self->lanes.n * FFT_MAX_LANES * 2 * sizeof(float));
@@ -140,7 +163,7 @@ pack(const Fft *self, const FftBatch *batch, guint8 *scratch, const guint8 *x, g
      gint64 n)
 {
     gsize bytes = self->in_bytes, length = (gsize)self->design.length;
-    gint64 pitch = (gint64)(length * bytes);
+    gint64 pitch = self->pitch_in;
     /* An inverse transform's spectrum may come with its zero frequency in the middle. */
     gsize first = self->design.inverse ? (gsize)ct_fft_design_unshift(&self->design, 0) : 0;
     const guint8 *rest = x + (gint64)(length - first) * batch->step_in;
@@ -164,7 +187,7 @@ unpack(const Fft *self, const FftBatch *batch, guint8 *y, gint64 step, const gui
        gint64 n)
 {
     gsize bytes = self->out_bytes, length = (gsize)self->design.out_length;
-    gint64 pitch = (gint64)(length * bytes);
+    gint64 pitch = self->pitch_out;
     gsize first = self->design.inverse ? 0 : (gsize)ct_fft_design_unshift(&self->design, 0);
     guint8 *rest = y + (gint64)(length - first) * batch->step_out;
 
@@ -182,14 +205,42 @@ unpack(const Fft *self, const FftBatch *batch, guint8 *y, gint64 step, const gui
 }
 
 static void
-scale(const Fft *self, void *spectra, gint64 n)
+scale(const Fft *self, void *spectra)
 {
-    gsize n_values = 2 * (gsize)(n * self->design.out_length);
+    gsize n_values = 2 * (gsize)(self->n_batch * self->design.out_length);
 
     if (self->design.wide)
         CT_ISA(ct_fft_scale_double)(spectra, n_values, 1 / (gdouble)self->design.length);
     else
         CT_ISA(ct_fft_scale_float)(spectra, n_values, 1 / (float)self->design.length);
+}
+
+/* Whether the transforms of a side lie as those of a batch, `step` bytes apart. */
+static gboolean
+lies(const Fft *self, gint64 element_step, gint64 step, gsize bytes, gint64 length)
+{
+    return element_step == (gint64)bytes && (self->n_batch == 1 || step == length * (gint64)bytes);
+}
+
+/* Transforms a batch from x to y, by scratch where one of them is not aligned. */
+static void
+transform_batch(const Fft *self, const FftBatch *batch, const Run *run, const guint8 *x, guint8 *y,
+                guint8 *scratch)
+{
+    const guint8 *from = x;
+    guint8 *to = y;
+
+    if (!ct_fft_plan_is_aligned(GPOINTER_TO_SIZE(x))) {
+        pack(self, batch, scratch, x, run->step_in, self->n_batch);
+        from = scratch;
+    }
+    if (!ct_fft_plan_is_aligned(GPOINTER_TO_SIZE(y)))
+        to = scratch + self->in_scratch;
+    ct_fft_plan_execute(self->plan, from, to);
+    if (self->design.inverse)
+        scale(self, to);
+    if (to != y)
+        unpack(self, batch, y, run->step_out, to, self->n_batch);
 }
 
 /* Transforms `first` to `first` + n, at most n_group of them. */
@@ -198,36 +249,34 @@ transform(const Fft *self, const FftBatch *batch, const Run *run, const CtBlock 
           const CtBlock *out, gint64 first, gint64 n, guint8 *scratch)
 {
     const FftDesign *design = &self->design;
-    gint64 pitch_in = design->length * (gint64)self->in_bytes;
-    gint64 pitch_out = design->out_length * (gint64)self->out_bytes;
     gboolean whole = n % self->n_batch == 0 && first % run->length + n <= run->length;
+    gboolean direct_in = whole && !(design->inverse && design->shift) &&
+                         lies(self, batch->step_in, run->step_in, self->in_bytes, design->length);
+    gboolean direct_out =
+        whole && (design->inverse || !design->shift) &&
+        lies(self, batch->step_out, run->step_out, self->out_bytes, design->out_length);
+    gint64 step_in = direct_in ? run->step_in : self->pitch_in;
+    gint64 step_out = direct_out ? run->step_out : self->pitch_out;
     gint64 x, y;
 
     ct_fft_batch_offset(batch, first, &x, &y);
-    gboolean direct_in = whole && batch->step_in == (gint64)self->in_bytes &&
-                         run->step_in == pitch_in && !(design->inverse && design->shift) &&
-                         ct_fft_plan_is_aligned(self->plan, in->data + x);
-    gboolean direct_out = whole && batch->step_out == (gint64)self->out_bytes &&
-                          run->step_out == pitch_out && (design->inverse || !design->shift) &&
-                          ct_fft_plan_is_aligned(self->plan, out->data + y);
     const guint8 *from = direct_in ? in->data + x : scratch;
     guint8 *to = direct_out ? out->data + y : scratch + self->in_scratch;
-
     for (gint64 i = 0, part; i < n && !direct_in; i += part) {
         part = MIN(n - i, run->length - (first + i) % run->length);
         ct_fft_batch_offset(batch, first + i, &x, &y);
-        pack(self, batch, scratch + i * pitch_in, in->data + x, run->step_in, part);
+        pack(self, batch, scratch + i * self->pitch_in, in->data + x, run->step_in, part);
     }
     if (n % self->n_batch != 0)
-        memset(scratch + n * pitch_in, 0, (gsize)((self->n_batch - n % self->n_batch) * pitch_in));
+        memset(scratch + n * self->pitch_in, 0,
+               (gsize)((self->n_batch - n % self->n_batch) * self->pitch_in));
     for (gint64 i = 0; i < n; i += self->n_batch)
-        ct_fft_plan_execute(self->plan, from + i * pitch_in, to + i * pitch_out);
-    if (design->inverse)
-        scale(self, to, n);
+        transform_batch(self, batch, run, from + i * step_in, to + i * step_out, scratch);
     for (gint64 i = 0, part; i < n && !direct_out; i += part) {
         part = MIN(n - i, run->length - (first + i) % run->length);
         ct_fft_batch_offset(batch, first + i, &x, &y);
-        unpack(self, batch, out->data + y, run->step_out, to + i * pitch_out, part);
+        unpack(self, batch, out->data + y, run->step_out,
+               scratch + self->in_scratch + i * self->pitch_out, part);
     }
 }
 

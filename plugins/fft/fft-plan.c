@@ -77,8 +77,9 @@ write_wisdom(gboolean wide)
 FftPlan *
 ct_fft_plan_new(const FftDesign *design, gint64 n_batch, gboolean guess, GError **error)
 {
-    gsize in_bytes = (gsize)(n_batch * design->length) * 16;
-    gsize out_bytes = (gsize)(n_batch * design->out_length) * 16;
+    gsize part = design->wide ? sizeof(double) : sizeof(float);
+    gsize in_bytes = (gsize)(n_batch * design->length) * part * (design->real ? 1 : 2);
+    gsize out_bytes = (gsize)(n_batch * design->out_length) * part * 2;
     void *in = fftw_malloc(in_bytes), *out = fftw_malloc(out_bytes);
     void *made = NULL;
 
@@ -135,10 +136,10 @@ ct_fft_plan_free(FftPlan *plan)
 }
 
 gboolean
-ct_fft_plan_is_aligned(const FftPlan *plan, const void *data)
+ct_fft_plan_is_aligned(gsize address)
 {
-    return (plan->wide ? fftw_alignment_of((double *)data) : fftwf_alignment_of((float *)data)) ==
-           0;
+    return fftwf_alignment_of(GSIZE_TO_POINTER(address)) == 0 &&
+           fftw_alignment_of(GSIZE_TO_POINTER(address)) == 0;
 }
 
 void

@@ -12,9 +12,9 @@ typedef struct FftPlan FftPlan;
 FftPlan *ct_fft_plan_new(const FftDesign *design, gint64 n_batch, gboolean guess, GError **error);
 void ct_fft_plan_free(FftPlan *plan);
 
-/* Whether `data` is aligned as an array of the plan has to be. */
-gboolean ct_fft_plan_is_aligned(const FftPlan *plan, const void *data);
+/* Whether an array at this address is aligned as those of all plans have to be. */
+gboolean ct_fft_plan_is_aligned(gsize address);
 
-/* Transforms [n_batch length] into [n_batch out_length], another array; `in` is left as it is. Any
- * number of threads may do so at a time. */
+/* Transforms [n_batch length] into [n_batch out_length], another array; both are aligned, and `in`
+ * is left as it is. Any number of threads may do so at a time. */
 void ct_fft_plan_execute(const FftPlan *plan, const void *in, void *out);

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transforms of many lengths against sums in double precision, at every alignment of the blocks.
+ *
+ * CORNERTURN_LENGTHS says how many lengths are drawn, beside those that are always tried; there are
+ * some 6,000 to draw from. */
+#include "../../tests/variant-test.h"
+
+#include <complex.h>
+#include <math.h>
+
+enum { N_STATIONS = 2, N_DRAWN = 8, N_OTHERS = 100, LONGEST = 65536 };
+
+static const CtType types[] = {CT_F32, CT_CF32, CT_F64, CT_CF64};
+
+/* Always tried: real transforms of an odd number of channels, complex ones of an odd length. */
+static const gint64 usual_lengths[] = {1, 2, 5, 16, 135, 683, 1001, 2048, 2187, 2500, 4096, 8192};
+
+/* Transforms that lie one after another on both sides, on one, on none. */
+static const char *const orders[][2] = {
+    {"time station phase", "time station channel"},
+    {"time station phase", "channel time station"},
+    {"phase time station", "time station channel"},
+    {"phase time station", "channel time station"},
+};
+
+/* Transforms of one length: [time][station][sample], and [time][station][channel]. */
+typedef struct {
+    CtType type;
+    gint64 length, out_length, n_times;
+    double complex *x, *y;
+} Problem;
+
+/* ---- the sums ---- */
+
+/* y[k] = Σ_j x[j · step] turns[j k N/n mod N], 0 ≤ j, k < n, by the factors of n. */
+static void
+sums(const double complex *x, gint64 step, double complex *y, gint64 n, const double complex *turns,
+     gint64 n_turns)
+{
+    gint64 factor = 2;
+
+    if (n == 1) {
+        y[0] = x[0];
+        return;
+    }
+    while (n % factor != 0)
+        factor++;
+    const gint64 m = n / factor;
+    g_autofree double complex *parts = g_new(double complex, n);
+    for (gint64 r = 0; r < factor; r++)
+        sums(x + r * step, step * factor, parts + r * m, m, turns, n_turns);
+    for (gint64 k = 0; k < n; k++) {
+        const gint64 turn = n_turns / n * k;
+        gint64 at = 0;
+        y[k] = 0;
+        for (gint64 r = 0; r < factor; r++) {
+            y[k] += turns[at] * parts[r * m + k % m];
+            at += turn;
+            at -= at >= n_turns ? n_turns : 0;
+        }
+    }
+}
+
+static void
+problem_init(Problem *problem, CtType type, gint64 length, GRand *random)
+{
+    const CtTypeInfo *info = ct_type_info(type);
+    const gint64 out_length = info->is_complex ? length : length / 2 + 1;
+    /* Two batches of the most transforms that go together, and one more. */
+    const gint64 n_times = 32768 / (length * (gint64)info->bytes) + 3;
+    g_autofree double complex *turns = g_new(double complex, length);
+    g_autofree double complex *all = g_new(double complex, length);
+
+    *problem = (Problem){type, length, out_length, MIN(n_times, 131), NULL, NULL};
+    const gint64 n = problem->n_times * N_STATIONS;
+    problem->x = g_new(double complex, n *length);
+    problem->y = g_new(double complex, n *out_length);
+    for (gint64 i = 0; i < n * length; i++) {
+        const gdouble re = (float)g_rand_double_range(random, -0.5, 0.5);
+        problem->x[i] = re;
+        if (info->is_complex)
+            problem->x[i] += I * (float)g_rand_double_range(random, -0.5, 0.5);
+    }
+    for (gint64 i = 0; i < length; i++)
+        turns[i] = cexp(-2 * G_PI * I * (gdouble)i / (gdouble)length);
+    for (gint64 i = 0; i < n; i++) {
+        sums(problem->x + i * length, 1, all, length, turns, length);
+        memcpy(problem->y + i * out_length, all, (gsize)out_length * sizeof *all);
+    }
+}
+
+static void
+problem_clear(Problem *problem)
+{
+    g_free(problem->x);
+    g_free(problem->y);
+}
+
+/* ---- blocks ---- */
+
+/* A block that begins `offset` bytes behind a cache line; *memory is to be freed. */
+static CtBlock
+block_new(const CtStream *stream, const char *axes, gint64 n_times, gsize offset, guint8 **memory)
+{
+    CtBlock block = variant_test_block(stream, axes, n_times, 0, 0xff);
+    const gsize bytes = device_test_span(&block);
+
+    g_aligned_free(block.data);
+    *memory = g_aligned_alloc(bytes + 64, 1, 64);
+    memset(*memory, 0xff, bytes + 64);
+    block.data = *memory + offset;
+    return block;
+}
+
+static guint8 *
+block_at(const CtBlock *block, const CtLayout *layout, gint64 t, gint64 s, const char *axis,
+         gint64 i)
+{
+    return block->data + t * block->stride[ct_layout_axis(layout, "time")] +
+           s * block->stride[ct_layout_axis(layout, "station")] +
+           i * block->stride[ct_layout_axis(layout, axis)];
+}
+
+static void
+put(guint8 *at, CtType type, double complex value)
+{
+    const float single[2] = {(float)creal(value), (float)cimag(value)};
+    const gdouble wide[2] = {creal(value), cimag(value)};
+
+    if (ct_type_info(type)->part_bits == 64)
+        memcpy(at, wide, ct_type_info(type)->bytes);
+    else
+        memcpy(at, single, ct_type_info(type)->bytes);
+}
+
+static double complex
+get(const guint8 *at, CtType type)
+{
+    float single[2];
+    gdouble wide[2];
+
+    if (type == CT_CF64) {
+        memcpy(wide, at, sizeof wide);
+        return wide[0] + I * wide[1];
+    }
+    memcpy(single, at, sizeof single);
+    return single[0] + I * (gdouble)single[1];
+}
+
+static void
+fill(const Problem *problem, const CtBlock *in, const char *axes)
+{
+    const CtLayout layout = variant_test_layout(problem->type, axes);
+    const double complex *x = problem->x;
+
+    for (gint64 t = 0; t < problem->n_times; t++)
+        for (gint64 s = 0; s < N_STATIONS; s++)
+            for (gint64 i = 0; i < problem->length; i++)
+                put(block_at(in, &layout, t, s, "phase", i), problem->type, *x++);
+}
+
+/* Largest difference from the sums. */
+static gdouble
+difference(const Problem *problem, const CtBlock *out, CtType type, const char *axes)
+{
+    const CtLayout layout = variant_test_layout(type, axes);
+    const double complex *y = problem->y;
+    gdouble largest = 0;
+
+    for (gint64 t = 0; t < problem->n_times; t++)
+        for (gint64 s = 0; s < N_STATIONS; s++)
+            for (gint64 c = 0; c < problem->out_length; c++) {
+                const gdouble off =
+                    cabs(get(block_at(out, &layout, t, s, "channel", c), type) - *y++);
+                if (!(off <= largest))
+                    largest = off;
+            }
+    return largest;
+}
+
+/* ---- the test ---- */
+
+static void
+check_at(const VariantTest *test, const CtVariant *variant, const Problem *problem,
+         const char *const order[2], gsize in_offset, gsize out_offset)
+{
+    const gint64 firings[] = {problem->n_times - 2, 1, 1};
+    const gdouble n = (gdouble)problem->length;
+    /* As in the test of variants: log2 n levels, each a few ulps of the norm. */
+    const gdouble unit = ct_type_info(test->out.type)->part_bits == 64 ? 0x1p-53 : 0x1p-24;
+    const gdouble most = 4 * unit * (2 + 2 * log2(n)) * 0.5 * n;
+    guint8 *in_memory, *out_memory;
+    CtBlock in = block_new(&test->in, order[0], problem->n_times, in_offset, &in_memory);
+    CtBlock out = block_new(&test->out, order[1], problem->n_times, out_offset, &out_memory);
+
+    fill(problem, &in, order[0]);
+    variant_test_run(test, variant, order[0], &in, order[1], &out, 1, firings, 3);
+    const gdouble off = difference(problem, &out, test->out.type, order[1]);
+    if (!(off <= most))
+        g_error("%s of %" G_GINT64_FORMAT " samples of %s, [%s] -> [%s], %zu and %zu bytes behind "
+                "a line: off by %g",
+                variant->name, problem->length, ct_type_info(problem->type)->name, order[0],
+                order[1], in_offset, out_offset, off);
+    g_aligned_free(in_memory);
+    g_aligned_free(out_memory);
+}
+
+static void
+check_variant(const VariantTest *test, const CtVariant *variant, const Problem *problem)
+{
+    const gsize part = ct_type_info(problem->type)->part_bits / 8;
+
+    for (guint o = 0; o < G_N_ELEMENTS(orders); o++)
+        for (gsize in = 0; in < 16; in += part)
+            for (gsize out = 0; out < 16; out += part)
+                if (o == 0 || in == out)
+                    check_at(test, variant, problem, orders[o], in, out);
+}
+
+static void
+check_length(CtType type, gint64 length, GRand *random)
+{
+    g_autofree char *axes = NULL;
+    Problem problem;
+
+    problem_init(&problem, type, length, random);
+    axes = g_strdup_printf("time:%" G_GINT64_FORMAT " station:%d phase:%" G_GINT64_FORMAT,
+                           problem.n_times, N_STATIONS, length);
+    VariantTest *test = variant_test_new("fft", "{ axis: phase }", type, axes);
+    const GPtrArray *variants = ct_registry_variants(test->registry, "fft");
+    guint n_checked = 0;
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *variant = variants->pdata[i];
+        if (variant->backend != CT_CPU || variant->covers[1] != NULL ||
+            !ct_registry_allows_isa(test->registry, variant->isa))
+            continue;
+        check_variant(test, variant, &problem);
+        n_checked++;
+    }
+    g_assert_cmpuint(n_checked, >, 0);
+    variant_test_free(test);
+    problem_clear(&problem);
+}
+
+/* All lengths to 4096; then those of which a real transform gives an odd number of channels, to
+ * 8192; products of 2, 3, 5 and 7, and others. */
+static GArray *
+lengths_new(GRand *random)
+{
+    GArray *lengths = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+    for (gint64 n = 1; n <= LONGEST; n++) {
+        gint64 rest = n;
+        for (gint64 factor = 2; factor <= 7; factor++)
+            while (rest % factor == 0)
+                rest /= factor;
+        if (n <= 4096 || (n <= 8192 && n % 4 <= 1) || rest == 1)
+            g_array_append_val(lengths, n);
+    }
+    for (guint i = 0; i < N_OTHERS; i++) {
+        const gint64 n = g_rand_int_range(random, 4097, LONGEST + 1);
+        g_array_append_val(lengths, n);
+    }
+    return lengths;
+}
+
+static void
+test_usual_lengths(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(6);
+
+    for (guint i = 0; i < G_N_ELEMENTS(usual_lengths); i++)
+        for (guint t = 0; t < G_N_ELEMENTS(types); t++)
+            check_length(types[t], usual_lengths[i], random);
+}
+
+static void
+test_drawn_lengths(void)
+{
+    const char *wanted = g_getenv("CORNERTURN_LENGTHS");
+    const guint n_wanted = wanted ? (guint)g_ascii_strtoull(wanted, NULL, 10) : N_DRAWN;
+    g_autoptr(GRand) random = g_rand_new_with_seed((guint32)g_test_rand_int());
+    g_autoptr(GArray) lengths = lengths_new(random);
+
+    for (guint i = 0; i < MIN(n_wanted, lengths->len); i++) {
+        gint64 *all = (gint64 *)(gpointer)lengths->data;
+        const gint64 k = g_rand_int_range(random, (gint32)i, (gint32)lengths->len);
+        const gint64 length = all[k];
+        all[k] = all[i];
+        g_test_message("length %" G_GINT64_FORMAT, length);
+        /* All types, where all lengths are asked for. */
+        for (guint t = 0; t < G_N_ELEMENTS(types); t++)
+            if (n_wanted >= lengths->len || t == i % G_N_ELEMENTS(types))
+                check_length(types[t], length, random);
+    }
+}
+
+static void
+remove_folder(const char *folder)
+{
+    g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
+
+    for (const char *entry; entries != NULL && (entry = g_dir_read_name(entries)) != NULL;) {
+        g_autofree char *path = g_build_filename(folder, entry, NULL);
+        remove_folder(path);
+    }
+    remove(folder);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *folder = g_dir_make_tmp("test-fft-lengths-XXXXXX", &error);
+
+    g_assert_no_error(error);
+    g_setenv("XDG_CACHE_HOME", folder, TRUE);
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/fft-lengths/usual", test_usual_lengths);
+    g_test_add_func("/fft-lengths/drawn", test_drawn_lengths);
+    const int status = g_test_run();
+
+    remove_folder(folder);
+    return status;
+}
