@@ -85,6 +85,21 @@ is_nearer(const CtArrangement *other, const CtArrangement *arrangement, const Ct
     return distance_of(other, node, row) < distance_of(arrangement, node, row);
 }
 
+/* Whether each node of an arrangement over several has one of its own. */
+static gboolean
+can_part(const CtCandidates *candidates, const CtArrangement *arrangement)
+{
+    for (guint k = 0; k < arrangement->n_nodes; k++) {
+        const GPtrArray *own = candidates->nodes[arrangement->nodes[k]];
+        gboolean has_own = FALSE;
+        for (guint i = 0; i < own->len && !has_own; i++)
+            has_own = ((const CtArrangement *)g_ptr_array_index(own, i))->n_nodes == 1;
+        if (!has_own)
+            return FALSE;
+    }
+    return TRUE;
+}
+
 static void
 drop(CtCandidates *candidates, const CtArrangement *arrangement)
 {
@@ -106,8 +121,8 @@ ct_default_keep(CtCandidates *candidates, const CtGraph *graph, GError **error)
         g_autoptr(GPtrArray) far = g_ptr_array_new();
         for (guint i = 0; i < own->len; i++) {
             const CtArrangement *arrangement = g_ptr_array_index(own, i);
-            gboolean keeps = arrangement->n_nodes == 1;
-            for (guint k = 0; k < own->len && keeps; k++)
+            gboolean keeps = arrangement->n_nodes == 1 || !can_part(candidates, arrangement);
+            for (guint k = 0; k < own->len && keeps && arrangement->n_nodes == 1; k++)
                 keeps = !is_nearer(g_ptr_array_index(own, k), arrangement, node, &row);
             if (!keeps)
                 g_ptr_array_add(far, (gpointer)arrangement);

@@ -80,6 +80,13 @@ class DefaultLayouts(graphs.GraphTest):
                                                      "spectra=" + fused()))
         self.assertIn("filter", self.layouts("spectrometer", "--default-layouts"))
 
+    def test_fused_ones_that_are_forced_stay(self):
+        for nodes in (["filter", "spectra"], ["filter"], ["spectra"]):
+            with self.subTest(nodes):
+                options = [word for node in nodes for word in ("--variant", f"{node}={fused()}")]
+                self.assertIn("filter+spectra",
+                              self.layouts("spectrometer", "--default-layouts", *options))
+
 
 def fused():
     """The best variant over filter and transform that runs here."""
