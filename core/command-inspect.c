@@ -24,7 +24,7 @@ print_ports(const char *title, const CtPort *ports)
         {CT_PORT_MANY, "takes a list"},
         {CT_PORT_UNREAD, "its elements are not read"},
     };
-    if (!ports->name)
+    if (!ports || !ports->name)
         return;
     g_print("\n%s\n", title);
     for (; ports->name; ports++) {
@@ -138,7 +138,7 @@ print_stage(const CtRegistry *registry, const CtStage *stage)
     g_print("version %u, %s\n", stage->version, ct_registry_stage_file(registry, stage));
     print_ports("Inputs", stage->inputs);
     print_ports("Outputs", stage->outputs);
-    print_params(stage->params);
+    print_params(ct_stage_params(stage));
     if (stage->counters && stage->counters[0]) {
         g_autofree char *counters = g_strjoinv(", ", (char **)stage->counters);
         g_print("\nCounts\n  %s\n", counters);

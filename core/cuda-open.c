@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opens NVIDIA's libraries at run time: the same build runs where they are not. */
 #include "cuda-driver.h"
+#include "environment.h"
 
 #include <gmodule.h>
 #include <string.h>
@@ -56,7 +57,7 @@ open_in(const char *folder, const char *file, char **problem)
 static GModule *
 open_versioned(const char *name, char **problem)
 {
-    const char *given = g_getenv("CUDA_HOME"), *home = given && *given ? given : NULL;
+    const char *given = ct_environment("CUDA_HOME"), *home = given && *given ? given : NULL;
     g_autofree char *folder = g_build_filename(home ? home : "/usr/local/cuda", "lib64", NULL);
     const char *const folders[] = {home ? folder : NULL, home ? NULL : folder};
     GModule *module = NULL;
@@ -99,7 +100,7 @@ static gboolean
 open_library(const char *name, const char *const *symbols, guint n, gpointer *functions,
              const char **reason)
 {
-    const char *given = g_getenv(VARIABLE);
+    const char *given = ct_environment(VARIABLE);
     if (given && g_str_equal(given, "off")) {
         *reason = VARIABLE "=off forbids it";
         return FALSE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels: compiled by NVRTC for the exact graph, kept on disk, loaded on a device. */
 #include "device.h"
+#include "environment.h"
 
 #include <gio/gio.h>
 #include <string.h>
@@ -87,7 +88,7 @@ cache_path(const Unit *unit, const CtNvrtc *nvrtc)
     nvrtc->version(&major, &minor);
     if (driver)
         driver->driver_version(&driver_version);
-    const char *given = g_getenv("CORNERTURN_CUDA");
+    const char *given = ct_environment("CORNERTURN_CUDA");
     g_autofree char *versions = g_strdup_printf(CACHE_VERSION " %d.%d %d %s", major, minor,
                                                 driver_version, given ? given : "");
     g_checksum_update(sum, (const guchar *)versions, -1);
@@ -103,7 +104,8 @@ cache_path(const Unit *unit, const CtNvrtc *nvrtc)
     }
     g_autofree char *source = g_path_get_basename(unit->spec->source);
     g_autofree char *file = g_strdup_printf("%s-%.24s", source, g_checksum_get_string(sum));
-    return g_build_filename(g_get_user_cache_dir(), "cornerturn", "kernels", file, NULL);
+    g_autofree char *cache = ct_cache_folder();
+    return g_build_filename(cache, "kernels", file, NULL);
 }
 
 /* An image's files: what the driver loads, and a text, which begins with a line that has the

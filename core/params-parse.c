@@ -8,7 +8,7 @@
 
 /* Who asks, for messages. */
 typedef struct {
-    const char *node;
+    const char *node; /* NULL: a check of the table */
     const CtParam *param;
 } Asker;
 
@@ -21,19 +21,28 @@ clear_cell(CtParamKind kind, Cell *cell)
         g_free(cell->layout);
 }
 
+static void
+entry_clear(Entry *entry)
+{
+    for (guint j = 0; entry->cells && j < entry->cells->len; j++)
+        clear_cell(entry->param->kind, &g_array_index(entry->cells, Cell, j));
+    g_clear_pointer(&entry->cells, g_array_unref);
+}
+
 void
 ct_params_free(CtParams *params)
 {
     if (!params)
         return;
-    for (guint i = 0; i < params->n; i++) {
-        Entry *entry = &params->entries[i];
-        for (guint j = 0; entry->cells && j < entry->cells->len; j++)
-            clear_cell(entry->param->kind, &g_array_index(entry->cells, Cell, j));
-        g_clear_pointer(&entry->cells, g_array_unref);
-    }
+    for (guint i = 0; i < params->n; i++)
+        entry_clear(&params->entries[i]);
     g_free(params->entries);
     g_free(params->blame);
+    if (params->faults) {
+        g_free(params->faults->asked);
+        g_free(params->faults->kept);
+    }
+    g_free(params->faults);
     g_free(params);
 }
 
@@ -110,6 +119,10 @@ blame(const Asker *asker, const CtPlace *place, GError **error, const char *form
     va_start(arguments, format);
     g_autofree char *message = g_strdup_vprintf(format, arguments);
     va_end(arguments);
+    if (!asker->node) {
+        g_set_error_literal(error, CT_ERROR, CT_ERROR_PARAMETER, message);
+        return FALSE;
+    }
     return ct_place_error(place, CT_ERROR_PARAMETER, error, "node '%s': parameter '%s': %s",
                           asker->node, asker->param->name, message);
 }
@@ -319,15 +332,32 @@ read_fallback(const Asker *asker, Entry *entry, GError **error)
     return value && read_entry(asker, value, entry, error);
 }
 
+gboolean
+ct_param_check_fallback(const CtParam *param, GError **error)
+{
+    const Asker asker = {NULL, param};
+    Entry entry = {.param = param, .cells = g_array_new(FALSE, TRUE, sizeof(Cell))};
+    const gboolean good = !param->fallback || read_fallback(&asker, &entry, error);
+    entry_clear(&entry);
+    return good;
+}
+
 /* ---- all of a node ---- */
+
+const CtParam *
+ct_stage_params(const CtStage *stage)
+{
+    static const CtParam none = {0};
+    return stage->params ? stage->params : &none;
+}
 
 static gboolean
 refuse_unknown(const char *node, const CtStage *stage, const CtValue *key, GError **error)
 {
     static const char *const common[] = {"stage", "from", "backend", "variant", "block"};
     g_autoptr(GPtrArray) names = g_ptr_array_new();
-    for (guint i = 0; stage->params[i].name; i++)
-        g_ptr_array_add(names, (gpointer)stage->params[i].name);
+    for (const CtParam *param = ct_stage_params(stage); param->name; param++)
+        g_ptr_array_add(names, (gpointer)param->name);
     const guint n_own = names->len;
     for (guint i = 0; i < G_N_ELEMENTS(common); i++)
         g_ptr_array_add(names, (gpointer)common[i]);
@@ -343,7 +373,7 @@ refuse_unknown(const char *node, const CtStage *stage, const CtValue *key, GErro
 static const CtParam *
 find_param(const CtStage *stage, const char *name)
 {
-    for (const CtParam *param = stage->params; param->name; param++)
+    for (const CtParam *param = ct_stage_params(stage); param->name; param++)
         if (g_str_equal(param->name, name))
             return param;
     return NULL;
@@ -364,11 +394,13 @@ ct_params_new(const char *node, const CtStage *stage, const CtPlace *place, cons
     params->stage = stage;
     params->place = *place;
     params->blame = g_new0(CtPlace, 1);
-    while (stage->params[params->n].name)
+    params->faults = g_new0(CtParamsFaults, 1);
+    const CtParam *table = ct_stage_params(stage);
+    while (table[params->n].name)
         params->n++;
     params->entries = g_new0(Entry, params->n);
     for (guint i = 0; i < params->n; i++) {
-        const CtParam *param = &stage->params[i];
+        const CtParam *param = &table[i];
         const Asker asker = {node, param};
         Entry *entry = &params->entries[i];
         *entry = (Entry){.param = param, .place = *place};

@@ -25,10 +25,17 @@ typedef struct {
     GArray *cells; /* of Cell, row by row */
 } Entry;
 
+/* The first of each, allocated; NULL: none. */
+typedef struct {
+    _Atomic(char *) asked; /* what a getter was asked for in vain, and not told of yet */
+    _Atomic(char *) kept;  /* what a function of the plugin did wrong that can return no error */
+} CtParamsFaults;
+
 struct CtParams {
     const CtStage *stage;
     CtPlace place; /* the node's */
     guint n;
     Entry *entries; /* in the order of the table */
     CtPlace *blame; /* written through const params by ct_params_error; file NULL: nothing */
+    CtParamsFaults *faults; /* written through const params, on any thread */
 };

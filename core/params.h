@@ -18,5 +18,19 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtParams, ct_params_free)
  * it; FALSE where there was none. */
 gboolean ct_params_take_blame(const CtParams *params, CtPlace *place);
 
+/* What getters were asked for in vain since the last call of this, "asks for parameter 'x', which
+ * …", allocated; NULL: nothing. */
+char *ct_params_take_fault(const CtParams *params);
+/* Keeps what a function of the plugin did wrong with the node, where it cannot return an error; the
+ * first is kept. `fault` is taken. */
+void ct_params_keep_fault(const CtParams *params, char *fault);
+/* What was kept, allocated, and forgets it; NULL: nothing. */
+char *ct_params_take_kept(const CtParams *params);
+
+/* The table of the stage; an empty one where it has none. */
+const CtParam *ct_stage_params(const CtStage *stage);
+/* Whether the row's default, if it has one, is a value that the row takes. */
+gboolean ct_param_check_fallback(const CtParam *param, GError **error);
+
 /* "integer, 1 to 64", "quantity in Hz", "one of none, hamming": what a row wants. */
 char *ct_param_describe(const CtParam *param);

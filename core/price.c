@@ -3,6 +3,7 @@
  *
  * The store is read once, and what it says is parsed then. A price that was found is kept, by a
  * hash of all that decides it, for the same bridges are asked for many times. */
+#include "own-file.h"
 #include "planner.h"
 #include "price-private.h"
 #include "roofs.h"
@@ -200,7 +201,7 @@ static gboolean
 read_shipped(const Reading *reading, const char *folder, GError **error)
 {
     g_autofree char *own =
-        folder ? g_strdup(folder) : ct_registry_own_folder("costs", CT_COSTS_DIR_FROM_PREFIX);
+        folder ? g_strdup(folder) : ct_own_folder("costs", CT_COSTS_DIR_FROM_PREFIX);
     g_autoptr(GDir) names = own ? g_dir_open(own, 0, NULL) : NULL;
     for (const char *name = NULL; names && (name = g_dir_read_name(names));) {
         g_autofree char *path = g_build_filename(own, name, NULL);

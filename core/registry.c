@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plugins that there are: found, opened, checked, and indexed. */
-#define _GNU_SOURCE
 #include "registry.h"
 
 #include "endpoints.h"
+#include "environment.h"
+#include "own-file.h"
+#include "plugin-check.h"
+#include "plugin-file.h"
 #include "suggest.h"
-#include "tuning.h"
 
-#include <dlfcn.h>
+#include <errno.h>
 #include <gmodule.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of what was left out, so many are told where a stage is missing that another name would bring. */
+#define MAX_TOLD 3
 
 struct CtRegistry {
     GPtrArray *folders;      /* of char: where it was looked */
@@ -63,7 +67,7 @@ static gboolean
 find_isa(CtIsa *isa, GError **error)
 {
     static const char *const names[CT_N_ISAS] = {"baseline", "avx2", "avx512"};
-    const char *cap = g_getenv("CORNERTURN_ISA");
+    const char *cap = ct_environment("CORNERTURN_ISA");
     *isa = detect_isa();
     if (!cap || *cap == '\0')
         return TRUE;
@@ -85,65 +89,70 @@ ct_registry_allows_isa(const CtRegistry *registry, CtIsa isa)
 
 /* ---- opening ---- */
 
-/* NULL where the plugin is one of ours, else what is wrong with it. */
-static char *
-find_fault(const CtPlugin *plugin)
+/* Remembers why the file, or something in it, is left out. */
+static void
+leave_out(CtRegistry *registry, const char *path, const char *reason)
 {
-    if (plugin->magic != CT_PLUGIN_MAGIC)
-        return g_strdup("is not a plugin of Cornerturn");
-    if (plugin->abi_version != CT_ABI_VERSION)
-        return g_strdup_printf("is of ABI version %u, but this Cornerturn wants version %d",
-                               plugin->abi_version, CT_ABI_VERSION);
-    if (!plugin->name || !plugin->stages || !plugin->variants)
-        return g_strdup("has no name, stages or variants");
-    for (guint i = 0; plugin->stages[i]; i++) {
-        const CtStage *stage = plugin->stages[i];
-        if (!stage->name || !stage->summary || !stage->inputs || !stage->outputs ||
-            !stage->params || !stage->infer)
-            return g_strdup_printf("has a stage '%s' without summary, ports, parameters or infer",
-                                   stage->name ? stage->name : "");
+    g_ptr_array_add(registry->problems, g_strdup_printf("%s: %s", path, reason));
+}
+
+static GModule *
+load(const char *path, char **fault)
+{
+    *fault = ct_plugin_file_find_fault(path);
+    if (*fault)
+        return NULL;
+    /* The file itself rather than a link to it, so that what stands beside it is found. */
+    char *real = realpath(path, NULL);
+    const char *name = real ? real : path;
+    GModule *module = g_module_open(name, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    if (!module) {
+        const char *message = g_module_error();
+        const gsize prefix = g_str_has_prefix(message, name) ? strlen(name) + strlen(": ") : 0;
+        *fault = g_strdup(message + MIN(prefix, strlen(message)));
     }
-    for (guint i = 0; plugin->variants[i]; i++) {
-        const CtVariant *variant = plugin->variants[i];
-        if (!variant->name || !variant->covers || !variant->covers[0] || !variant->rows ||
-            !variant->work)
-            return g_strdup_printf("has a variant '%s' without covers, rows or work",
-                                   variant->name ? variant->name : "");
-        char *fault = ct_tuning_find_fault(variant);
-        if (fault)
-            return fault;
-    }
-    return NULL;
+    free(real);
+    return module;
 }
 
 /* NULL where the file is no plugin that can be used; the reason is then remembered. */
 static const CtPlugin *
 open_plugin(CtRegistry *registry, const char *path)
 {
-    /* The file itself rather than a link to it, so that what stands beside it is found. */
-    char *real = realpath(path, NULL);
-    GModule *module = g_module_open(real ? real : path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
-    free(real);
-    if (!module) {
-        const char *message = g_module_error();
-        g_ptr_array_add(registry->problems, g_strstr_len(message, -1, path)
-                                                ? g_strdup(message)
-                                                : g_strdup_printf("%s: %s", path, message));
-        return NULL;
-    }
     gpointer symbol = NULL;
     g_autofree char *fault = NULL;
-    if (!g_module_symbol(module, CT_PLUGIN_SYMBOL, &symbol) || !symbol)
+    g_autoptr(GError) cause = NULL;
+    GModule *module = load(path, &fault);
+    if (module && (!g_module_symbol(module, CT_PLUGIN_SYMBOL, &symbol) || !symbol))
         fault = g_strdup("is not a plugin of Cornerturn: it has no symbol " CT_PLUGIN_SYMBOL);
-    else
-        fault = find_fault(symbol);
+    else if (module && !ct_plugin_check(symbol, &cause))
+        fault = g_strdup(cause->message);
     if (fault) {
-        g_ptr_array_add(registry->problems, g_strdup_printf("%s: %s", path, fault));
-        g_module_close(module);
+        leave_out(registry, path, fault);
+        if (module)
+            g_module_close(module);
         return NULL;
     }
     g_module_make_resident(module);
     return symbol;
+}
+
+/* Plugins name this library among what they need. A program that holds the core itself loads the
+ * one that belongs to it, so that they find it whatever their own search path is. */
+static void
+load_library(void)
+{
+    g_autofree char *own = ct_own_file();
+    g_autofree char *folder = ct_own_folder("core", CT_LIBDIR);
+    g_autofree char *path = folder ? g_build_filename(folder, CT_SONAME, NULL) : NULL;
+    g_autofree char *name = own ? g_path_get_basename(own) : NULL;
+    if (!path || g_str_has_prefix(name, "libcornerturn.so") ||
+        !g_file_test(path, G_FILE_TEST_IS_REGULAR))
+        return;
+    g_autofree char *fault = NULL;
+    GModule *module = load(path, &fault);
+    if (module)
+        g_module_make_resident(module);
 }
 
 /* ---- index ---- */
@@ -214,11 +223,9 @@ static gboolean
 add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **error)
 {
     g_ptr_array_add(registry->folders, g_strdup(folder));
-    g_autoptr(GError) cause = NULL;
-    g_autoptr(GDir) listing = g_dir_open(folder, 0, &cause);
+    g_autoptr(GDir) listing = g_dir_open(folder, 0, NULL);
     if (!listing) {
-        if (!g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-            g_ptr_array_add(registry->problems, g_strdup(cause->message));
+        leave_out(registry, folder, g_strerror(errno));
         return TRUE;
     }
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -238,46 +245,33 @@ add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **
     return TRUE;
 }
 
-/* The folder of the program or library that holds this function; NULL where it cannot be told. */
-static char *
-find_own_folder(void)
-{
-    Dl_info info;
-    struct link_map *map = NULL;
-    if (!dladdr1((const void *)find_own_folder, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
-        return NULL;
-    const char *name = map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
-    char *path = realpath(name, NULL);
-    char *folder = path ? g_path_get_dirname(path) : NULL;
-    free(path);
-    return folder;
-}
-
-char *
-ct_registry_own_folder(const char *in_build, const char *from_prefix)
-{
-    g_autofree char *folder = find_own_folder();
-    if (!folder)
-        return NULL;
-    g_autofree char *above = g_path_get_dirname(folder);
-    g_autofree char *mark = g_build_filename(above, "meson-private", NULL);
-    if (g_file_test(mark, G_FILE_TEST_IS_DIR))
-        return g_build_filename(above, in_build, NULL);
-    if (g_path_is_absolute(from_prefix))
-        return g_strdup(from_prefix);
-    static const char *const places[] = {"/" CT_LIBDIR, "/" CT_BINDIR};
-    for (guint i = 0; i < G_N_ELEMENTS(places); i++)
-        if (g_str_has_suffix(folder, places[i])) {
-            folder[strlen(folder) - strlen(places[i])] = '\0';
-            return g_build_filename(folder, "/", from_prefix, NULL);
-        }
-    return NULL;
-}
-
 static gint
 compare_stages(gconstpointer a, gconstpointer b)
 {
     return strcmp((*(const CtStage *const *)a)->name, (*(const CtStage *const *)b)->name);
+}
+
+/* Variants of stages that other plugins have brought, where they do not go together. */
+static void
+drop_unfit(CtRegistry *registry)
+{
+    GHashTableIter iter;
+    gpointer name, value;
+    g_hash_table_iter_init(&iter, registry->variants);
+    while (g_hash_table_iter_next(&iter, &name, &value)) {
+        GPtrArray *variants = value;
+        for (guint i = variants->len; i-- > 0;) {
+            const CtVariant *variant = variants->pdata[i];
+            const guint n = g_strv_length((char **)variant->covers);
+            const CtStage *first = g_hash_table_lookup(registry->by_name, name);
+            const CtStage *last = g_hash_table_lookup(registry->by_name, variant->covers[n - 1]);
+            g_autoptr(GError) cause = NULL;
+            if (!first || !last || ct_variant_check(variant, first, last, &cause))
+                continue;
+            leave_out(registry, g_hash_table_lookup(registry->files, variant), cause->message);
+            g_ptr_array_remove_index(variants, i);
+        }
+    }
 }
 
 CtRegistry *
@@ -295,17 +289,18 @@ ct_registry_new_from(const char *const *folders, GError **error)
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
     registry->variant_ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     registry->files = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    registry->problems = g_ptr_array_new_with_free_func(g_free);
+    registry->problems = g_ptr_array_new_null_terminated(1, g_free, TRUE);
     registry->none = g_ptr_array_new();
 
+    load_library();
     if (!add_plugin(registry, &ct_endpoints, "the core", error))
         return NULL;
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (guint i = 0; folders[i]; i++)
         if (!add_folder(registry, folders[i], seen, error))
             return NULL;
+    drop_unfit(registry);
     g_ptr_array_sort(registry->stages, compare_stages);
-    g_ptr_array_add(registry->problems, NULL);
     return g_steal_pointer(&registry);
 }
 
@@ -313,12 +308,12 @@ CtRegistry *
 ct_registry_new(GError **error)
 {
     g_autoptr(GStrvBuilder) folders = g_strv_builder_new();
-    const char *path = g_getenv("CORNERTURN_PLUGIN_PATH");
+    const char *path = ct_environment("CORNERTURN_PLUGIN_PATH");
     g_auto(GStrv) given = g_strsplit(path ? path : "", G_SEARCHPATH_SEPARATOR_S, -1);
     for (guint i = 0; given[i]; i++)
         if (*given[i] != '\0')
             g_strv_builder_add(folders, given[i]);
-    g_autofree char *own = ct_registry_own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
+    g_autofree char *own = ct_own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
     if (own)
         g_strv_builder_add(folders, own);
     g_auto(GStrv) list = g_strv_builder_end(folders);
@@ -326,6 +321,32 @@ ct_registry_new(GError **error)
 }
 
 /* ---- looking up ---- */
+
+/* Whether the problem is that of the file that would bring the stage by its name: of ct-file.so for
+ * file.source. */
+static gboolean
+is_of_stage(const char *problem, const char *stage)
+{
+    g_autofree char *plugin = g_strndup(stage, strcspn(stage, "."));
+    g_autofree char *file = g_strdup_printf("/ct-%s.so: ", plugin);
+    return strstr(problem, file) != NULL;
+}
+
+char *
+ct_registry_left_out(const CtRegistry *registry, const char *stage)
+{
+    const guint n = registry->problems->len;
+    const char *const *problems = ct_registry_problems(registry);
+    guint n_told = 0;
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (gint of_stage = TRUE; of_stage >= FALSE && n_told == 0; of_stage--)
+        for (guint i = 0; i < n && n_told < MAX_TOLD; i++)
+            if (!of_stage || is_of_stage(problems[i], stage))
+                g_string_append_printf(text, "%s%s", n_told++ ? "; " : "", problems[i]);
+    if (n_told > 0 && n_told < n)
+        g_string_append_printf(text, "; `cornerturn inspect` lists %u more", n - n_told);
+    return n_told ? g_strdup_printf(" (left out: %s)", text->str) : g_strdup("");
+}
 
 const CtStage *
 ct_registry_stage(const CtRegistry *registry, const char *name, GError **error)
@@ -349,10 +370,8 @@ ct_registry_stage(const CtRegistry *registry, const char *name, GError **error)
         g_string_append_printf(message, ": there are no plugins in %s",
                                *folders ? folders : "CORNERTURN_PLUGIN_PATH, which is empty");
     }
-    if (registry->problems->pdata[0]) {
-        g_autofree char *problems = g_strjoinv("; ", (char **)registry->problems->pdata);
-        g_string_append_printf(message, " (left out: %s)", problems);
-    }
+    g_autofree char *left_out = ct_registry_left_out(registry, name);
+    g_string_append(message, left_out);
     g_set_error_literal(error, CT_ERROR, CT_ERROR_PLUGIN, message->str);
     return NULL;
 }

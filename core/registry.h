@@ -8,9 +8,9 @@ typedef struct CtRegistry CtRegistry;
 
 /* Finds and opens plugins, in this order: the folders of CORNERTURN_PLUGIN_PATH, then the build
  * tree that this program stands in, or else its install prefix. Of two files of one name the first
- * counts. Shared objects that are no plugin, or of another ABI, are left out and remembered; two
- * that bring the same stage, or the same variant, are an error that names both. Plugins stay loaded
- * until the program ends. */
+ * counts. What is no plugin, of another ABI, declares what cannot be (plugin-check.h), or may be
+ * written by others (plugin-file.h), is left out and remembered; two that bring the same stage, or
+ * the same variant, are an error that names both. Plugins stay loaded until the program ends. */
 CtRegistry *ct_registry_new(GError **error);
 /* Of these folders alone, NULL-terminated. */
 CtRegistry *ct_registry_new_from(const char *const *folders, GError **error);
@@ -30,10 +30,9 @@ const char *ct_registry_stage_file(const CtRegistry *registry, const CtStage *st
 const char *ct_registry_variant_file(const CtRegistry *registry, const CtVariant *variant);
 /* What was left out and why, one message each. */
 const char *const *ct_registry_problems(const CtRegistry *registry);
-
-/* A folder of this very build, `in_build` under its root, or of the installation, `from_prefix`
- * under its prefix (or absolute); allocated. NULL where this program stands in no known place. */
-char *ct_registry_own_folder(const char *in_build, const char *from_prefix);
+/* " (left out: …)", what may be why `stage` or a variant of it is not there; empty where nothing
+ * was left out. Allocated. */
+char *ct_registry_left_out(const CtRegistry *registry, const char *stage);
 
 /* Whether this processor, and the cap of CORNERTURN_ISA, allow the instruction set. */
 gboolean ct_registry_allows_isa(const CtRegistry *registry, CtIsa isa);

@@ -97,6 +97,8 @@ check_side(const CtLayout *patterns, guint n, const CtPort *ports, const char *s
     }
     for (guint p = 0; p < n; p++) {
         CtLayout declared;
+        if (!ports[p].layout || !*ports[p].layout)
+            continue;
         if (!ct_layout_parse(&declared, ports[p].layout, error)) {
             g_prefix_error(error, "%s '%s': ", side, ports[p].name);
             return FALSE;

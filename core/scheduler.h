@@ -30,7 +30,7 @@ typedef struct {
     gdouble fill;         /* of the fullest input ring, 0 to 1 */
     gboolean ended;
     guint n_counters;
-    guint64 counters[16];
+    guint64 counters[CT_MAX_COUNTERS];
 } CtNodeStats;
 
 /* Seconds from the beginning of ct_scheduler_new, by cause, and what they went to. */

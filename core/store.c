@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The store of costs, an SQLite database. */
+#include "environment.h"
 #include "store-fields.h"
 
 #include <cornerturn/stage.h>
@@ -95,9 +96,11 @@ prepare(CtStore *store, const char *sql, const char *doing, GError **error)
 char *
 ct_store_path(const char *given)
 {
-    const char *path = given ? given : g_getenv("CORNERTURN_COSTS");
-    if (!path || !*path)
-        return g_build_filename(g_get_user_cache_dir(), "cornerturn", "costs.db", NULL);
+    const char *path = given ? given : ct_environment("CORNERTURN_COSTS");
+    if (!path || !*path) {
+        g_autofree char *cache = ct_cache_folder();
+        return g_build_filename(cache, "costs.db", NULL);
+    }
     return g_str_equal(path, "off") ? NULL : g_strdup(path);
 }
 

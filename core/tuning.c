@@ -2,6 +2,7 @@
 /* Values of a variant's tunables: defaults, as text and from it. */
 #include "tuning.h"
 
+#include "plugin-call.h"
 #include "suggest.h"
 
 #include <string.h>
@@ -34,8 +35,7 @@ ct_tuning_differs(const CtVariant *variant, const CtNode *nodes, const gint64 *t
 {
     gint64 usual[CT_MAX_TUNABLES];
     ct_tuning_defaults(variant, usual);
-    return !variant->differs || ct_tuning_equal(variant, tuning, usual) ||
-           variant->differs(nodes, tuning);
+    return ct_tuning_equal(variant, tuning, usual) || ct_call_differs(variant, nodes, tuning);
 }
 
 static gboolean
@@ -147,26 +147,18 @@ ct_tuning_name(const CtVariant *variant, const gint64 *tuning)
 char *
 ct_tuning_find_fault(const CtVariant *variant)
 {
-    const guint n = ct_tuning_count(variant);
-    if (strchr(variant->name, ':'))
-        return g_strdup_printf("has a variant '%s' with a colon in its name", variant->name);
-    if (n > CT_MAX_TUNABLES)
-        return g_strdup_printf("has a variant '%s' with %u tunables, but %d are the most",
-                               variant->name, n, CT_MAX_TUNABLES);
-    for (guint i = 0; i < n; i++) {
-        const CtTunable *tunable = &variant->tunables[i];
-        gboolean fits =
-            *tunable->name && tunable->help && tunable->values &&
-            has_value(tunable, tunable->fallback) &&
-            strspn(tunable->name, G_CSET_a_2_z G_CSET_DIGITS "_") == strlen(tunable->name);
-        for (guint v = 1; fits && v < tunable->n_values; v++)
-            fits = tunable->values[v - 1] < tunable->values[v];
-        for (guint k = 0; fits && k < i; k++)
-            fits = !g_str_equal(tunable->name, variant->tunables[k].name);
-        if (!fits)
-            return g_strdup_printf("has a variant '%s' whose tunable '%s' is without rising values "
-                                   "with the default among them, help, or a name of its own",
-                                   variant->name, tunable->name);
+    for (const CtTunable *tunable = variant->tunables; tunable && tunable->name; tunable++) {
+        const gsize length = strspn(tunable->name, G_CSET_a_2_z G_CSET_DIGITS "_");
+        if (length == 0 || tunable->name[length])
+            return g_strdup_printf("'%s' wants a name of a-z, 0-9 and _", tunable->name);
+        for (guint v = 1; v < tunable->n_values; v++)
+            if (tunable->values[v - 1] >= tunable->values[v])
+                return g_strdup_printf("'%s' wants values that rise", tunable->name);
+        if (has_value(tunable, tunable->fallback))
+            continue;
+        g_autofree char *values = describe_values(tunable);
+        return g_strdup_printf("'%s' wants a fallback of %s, but is given %" G_GINT64_FORMAT,
+                               tunable->name, values, tunable->fallback);
     }
     return NULL;
 }

@@ -536,12 +536,6 @@ static const Mistake mistakes[] = {
      "  s: {stage: test.source, type: u8}\n"
      "  a: {stage: test.planes, from: s}\n",
      NULL, NULL, NULL, "g.yaml:3:3: node 'a': no variant of 'test.planes' can run here (cpu *"},
-    {"row-of-other-ports", CT_ERROR_LAYOUT, NULL,
-     "  s: {stage: test.source}\n"
-     "  a: {stage: test.one-sided, from: s}\n",
-     NULL, NULL, NULL,
-     "g.yaml:3:3: node 'a': no variant of 'test.one-sided' can run here (cpu '*': the plugin is at "
-     "fault: wants a layout for each of 1 output ports, but is given 0)"},
     {"no-bridge", CT_ERROR_LAYOUT, "bare",
      "  s: " ORDERED "\n"
      "  a: {stage: test.channel-first, from: s}\n",

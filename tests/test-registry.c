@@ -144,7 +144,7 @@ test_hollow(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
     add_plugin(fixture, "hollow");
     check_problem(fixture, "ct-hollow.so",
-                  "has a stage 'hollow' without summary, ports, parameters or infer");
+                  "stage 'hollow': infer: wants a function, but is given none");
 }
 
 static void

@@ -41,7 +41,8 @@ wisdom_path(gboolean wide)
     g_autofree char *name =
         g_strdup_printf("fftw-%s-%s.wisdom", wide ? "double" : "single", g_get_host_name());
 
-    return g_build_filename(g_get_user_cache_dir(), "cornerturn", name, NULL);
+    g_autofree char *cache = ct_cache_folder();
+    return g_build_filename(cache, name, NULL);
 }
 
 /* Adds what the file knows; a file that is missing or damaged adds nothing. */

@@ -17,7 +17,9 @@
  * `work` on many workers at once; `complete` after the last of it. Where nobody reads any output,
  * neither `advance` nor `work` is called.
  *
- * What returns gboolean or a pointer and takes an error sets it where it returns FALSE or NULL.
+ * What returns gboolean or a pointer and takes an error sets it where it returns FALSE or NULL, and
+ * there alone: otherwise the core reports a fault of the plugin, by node and function. So it does
+ * where what comes back cannot be (more samples than there is room for, a length below 0).
  * Strings and structs in these tables are the plugin's, and constant; what is handed in belongs to
  * the core and holds for the call, but for what prepare gets, which holds until finish.
  *
@@ -128,14 +130,17 @@ typedef struct {
     gdouble rms_error; /* in the mean square, with what comes of the inputs' rms_error */
 } CtAccuracy;
 
+/* What a stage may count at most. */
+#define CT_MAX_COUNTERS 16
+
 /* A stage. */
 struct CtStage {
-    const char *name;    /* "fir", "file.source" */
-    const char *summary; /* one line */
-    guint version;       /* of parameters and ports: raised when they change */
-    const CtPort *inputs;
-    const CtPort *outputs;
-    const CtParam *params;
+    const char *name;            /* "fir", "file.source" */
+    const char *summary;         /* one line */
+    guint version;               /* of parameters and ports: raised when they change */
+    const CtPort *inputs;        /* NULL: none */
+    const CtPort *outputs;       /* NULL: none */
+    const CtParam *params;       /* NULL: none */
     const char *const *counters; /* names of what it counts, "clipped"; NULL-terminated, or NULL */
 
     /* Describes the outputs: type, axes and coordinates, from inputs and parameters, and sets the
@@ -326,7 +331,7 @@ struct CtVariant {
      * (`interrupted`): make the result final. Not called after a failure. May be NULL. */
     gboolean (*complete)(gpointer state, gboolean interrupted, GError **error);
 
-    /* Frees; accepts NULL and the half-prepared. May be NULL. */
+    /* Frees, the half-prepared too; not called where prepare left the state NULL. May be NULL. */
     void (*finish)(gpointer state);
 };
 
@@ -335,6 +340,11 @@ struct CtVariant {
  * stands. Sets each output's validity: of a WINDOW, valid where every sample under the window is;
  * of a SUM, where any sample is. After work, the core zeroes what is invalid. */
 CT_EXPORT gboolean ct_advance_default(CtAdvance *advance, GError **error);
+
+/* The folder in which plugins and the core keep what saves work the next time, the user's own
+ * "…/cornerturn", which may not be there; allocated. In a process with the rights of another
+ * account (setuid) that account's, whatever the environment says. */
+CT_EXPORT char *ct_cache_folder(void);
 
 /* ---- the plugin ---- */
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where this program stands, and what belongs to it. */
+#pragma once
+
+#include <glib.h>
+
+/* The file of the program or library that holds this function, links resolved; allocated. NULL
+ * where it cannot be told. */
+char *ct_own_file(void);
+/* A folder of this very build, `in_build` under its root, or of the installation, `from_prefix`
+ * under its prefix (or absolute); allocated. NULL where this program stands in no known place. */
+char *ct_own_folder(const char *in_build, const char *from_prefix);

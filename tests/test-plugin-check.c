@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a plugin declares is checked when it is loaded: each field with a value that it cannot have.
+ * All stands in static memory, as a plugin's tables do. */
+#include "plugin-check.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A table that runs on into something else. */
+typedef struct {
+    CtParam row;
+    gsize garbage[16];
+} EndlessParams;
+
+static const CtPort inputs[] = {{"in", "cf32{time station ...}", 0, "samples"}, {0}};
+static const CtPort outputs[] = {{"out", "cf32{time station ...}", 0, "samples"}, {0}};
+static const CtPort two_of_a_name[] = {{"in", ""}, {"in", ""}, {0}};
+static const CtPort dotted_port[] = {{"in.put", ""}, {0}};
+static const CtPort torn_port[] = {{"in", "cf32{time"}, {0}};
+static const CtPort unknown_flag[] = {{"in", "", (CtPortFlags)64}, {0}};
+static const CtPort static_output[] = {{"out", "", CT_PORT_STATIC}, {0}};
+static const CtPort many_and_more[] = {{"in", "", CT_PORT_MANY}, {"more", ""}, {0}};
+static const CtPort no_ports[] = {{0}};
+static const CtPort many_ports[] = {{"a", ""}, {"b", ""}, {"c", ""}, {"d", ""}, {"e", ""},
+                                    {"f", ""}, {"g", ""}, {"h", ""}, {"i", ""}, {0}};
+static const CtPort shape_only[] = {{"like", "", CT_PORT_SHAPE}, {0}};
+
+static const CtParam params[] = {{"factor", CT_PARAM_REAL, .fallback = "1"}, {0}};
+static const EndlessParams endless = {{"factor", CT_PARAM_REAL}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
+static const char *const choices[] = {"one", "other", NULL};
+static const char *const same_choices[] = {"one", "one", NULL};
+static const char *const no_choices[] = {NULL};
+static const CtParam bad_params[][3] = {
+    {{"factor", CT_PARAM_REAL}, {"factor", CT_PARAM_REAL}},
+    {{"a factor", CT_PARAM_REAL}},
+    {{"from", CT_PARAM_AXIS}},
+    {{"factor", (CtParamKind)99}},
+    {{"factor", CT_PARAM_REAL, (CtParamFlags)64}},
+    {{"factor", CT_PARAM_REAL, CT_PARAM_LIST | CT_PARAM_TABLE}},
+    {{"factor", CT_PARAM_REAL, .fallback = "many"}},
+    {{"factor", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 2, 1}},
+    {{"factor", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, NAN, 1}},
+    {{"factor", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0, 1, "2"}},
+    {{"name", CT_PARAM_STRING, CT_PARAM_RANGED, NULL, 0, 1}},
+    {{"factor", CT_PARAM_REAL, CT_PARAM_REQUIRED, .fallback = "1"}},
+    {{"way", CT_PARAM_CHOICE}},
+    {{"way", CT_PARAM_CHOICE, .choices = no_choices}},
+    {{"way", CT_PARAM_CHOICE, .choices = same_choices}},
+    {{"way", CT_PARAM_CHOICE, .fallback = "third", .choices = choices}},
+    {{"factor", CT_PARAM_REAL, .help = (const char *)8}},
+    {{"rate", CT_PARAM_QUANTITY, 0, "Hz", .fallback = "5 us"}},
+};
+
+static const char *const many_counters[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
+                                            "j", "k", "l", "m", "n", "o", "p", "q", NULL};
+static const char *const own[] = {"twice", NULL};
+static const char *const nobody[] = {NULL};
+static const char *const odd_stage[] = {"a+b", NULL};
+static const char *const endless_covers[] = {"twice", (const char *)1, NULL};
+
+static const CtRow rows[] = {{"cf32[time station ...] -> cf32[time station ...]", 0.5}, {0}};
+static const CtRow no_rows[] = {{0}};
+static const CtRow bad_rows[][2] = {
+    {{"cf32[time station ...]", 0.5}},
+    {{"[time station ...] -> [time station ...]", 0}},
+    {{"[time station ...] -> [time station ...]", -1}},
+    {{"[time station ...] -> [time station ...]", NAN}},
+    {{"[time station ...] -> [time station ...]", 1e9}},
+    {{"[time station ...], [time] -> [time station ...]", 0.5}},
+    {{"[time] -> [time]", 0.5}},
+    {{"i8[time station ...] -> i8[time station ...]", 0.5}},
+};
+static const CtRow source_rows[] = {{"-> [time station ...]", 0.5}, {0}};
+static const CtRow closed_rows[] = {{"cf32[time station] -> cf32[time station]", 0.5}, {0}};
+static const CtTunable no_values[] = {{"tile", NULL, 3, 1, "a tile"}, {0}};
+static const CtTunable zero_values[] = {{"tile", NULL, 0, 1, "a tile"}, {0}};
+static const CtTunable helpless[] = {{"tile", CT_VALUES(1), 1, NULL}, {0}};
+static const CtTunable twice_tunable[] = {
+    {"tile", CT_VALUES(1), 1, "a"}, {"tile", CT_VALUES(1), 1, "b"}, {0}};
+static const CtTunable falling[] = {{"tile", CT_VALUES(2, 1), 1, "a tile"}, {0}};
+static const CtTunable many_tunables[] = {
+    {"a", CT_VALUES(1), 1, ""}, {"b", CT_VALUES(1), 1, ""},
+    {"c", CT_VALUES(1), 1, ""}, {"d", CT_VALUES(1), 1, ""},
+    {"e", CT_VALUES(1), 1, ""}, {"f", CT_VALUES(1), 1, ""},
+    {"g", CT_VALUES(1), 1, ""}, {"h", CT_VALUES(1), 1, ""},
+    {"i", CT_VALUES(1), 1, ""}, {0},
+};
+
+static gboolean
+infer(G_GNUC_UNUSED CtNode *node, G_GNUC_UNUSED GError **error)
+{
+    return TRUE;
+}
+
+static gboolean
+prepare(G_GNUC_UNUSED CtPrepare *prepare, G_GNUC_UNUSED gpointer *state,
+        G_GNUC_UNUSED GError **error)
+{
+    return TRUE;
+}
+
+static gboolean
+work(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    return TRUE;
+}
+
+/* What each case begins with: all of it is fine. */
+static const CtStage good_stage = {
+    .name = "twice",
+    .summary = "samples times a factor",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+};
+static const CtVariant good_variant = {
+    .name = "cpu",
+    .backend = CT_CPU,
+    .covers = own,
+    .rows = rows,
+    .split = "station",
+    .prepare = prepare,
+    .work = work,
+};
+
+static CtStage stage;
+static CtVariant variant;
+static const CtStage *stages[2];
+static const CtVariant *variants[2];
+static CtPlugin plugin;
+
+/* A field that is given another value, and what is then said. */
+typedef struct {
+    gpointer field;
+    gconstpointer value; /* NULL: zeros */
+    gsize bytes;
+    const char *message; /* NULL: that is fine */
+} Case;
+
+#define CASE(field_, type, value_, message_)                                                       \
+    {                                                                                              \
+        &(field_), &(const type){value_}, sizeof(type), message_                                   \
+    }
+#define TEXT(field, value, message)  CASE(field, char *, (char *)value, message)
+#define TABLE(field, value, message) CASE(field, void *, (void *)value, message)
+#define OF_PARAMS(i, message)        TABLE(stage.params, bad_params[i], "stage 'twice': params" message)
+#define OF_ROWS(i, message)          TABLE(variant.rows, bad_rows[i], VARIANT "rows" message)
+#define VARIANT                      "variant 'cpu' of 'twice': "
+#define STAGE                        "stage 'twice': "
+
+static const Case cases[] = {
+    CASE(plugin.magic, guint32, 7, "is not a plugin of Cornerturn"),
+    TEXT(plugin.name, NULL, "plugin: name: wants a text, but is given none"),
+    TABLE(plugin.stages, NULL, "plugin: stages: wants a table, but is given none"),
+    TABLE(plugin.variants, NULL, "plugin: variants: wants a table, but is given none"),
+    TABLE(stages[0], 8, "stage 1: stages: wants a CtStage, or NULL at its end, but has neither"),
+    TABLE(variants[0], 8,
+          "variant 1: variants: wants a CtVariant, or NULL at its end, but has neither"),
+
+    TEXT(stage.name, NULL, "stage 1: name: wants a text, but is given none"),
+    TEXT(stage.name, 8, "stage 1: name: wants a text, but is given none"),
+    TEXT(stage.name, "twice+fft",
+         "stage 'twice+fft': name: wants letters, digits, _ and .-, but is given 'twice+fft'"),
+    TEXT(stage.name, "", "stage '': name: wants letters, digits, _ and .-, but is given ''"),
+    TEXT(stage.summary, NULL, STAGE "summary: wants a text, but is given none"),
+    TABLE(stage.infer, NULL, STAGE "infer: wants a function, but is given none"),
+    TABLE(stage.inputs, two_of_a_name, STAGE "inputs: 'in' stands twice"),
+    TABLE(stage.inputs, dotted_port,
+          STAGE "inputs 'in.put': wants letters, digits, _ and -, but is given 'in.put'"),
+    TABLE(stage.inputs, torn_port, STAGE "inputs 'in': layout: "),
+    TABLE(stage.inputs, unknown_flag,
+          STAGE "inputs 'in': wants flags of an input, but is given 0x40"),
+    TABLE(stage.outputs, static_output,
+          STAGE "outputs 'out': wants flags of an output, but is given 0x2"),
+    TABLE(stage.inputs, many_and_more,
+          STAGE "inputs 'in': CT_PORT_MANY is for a stage's one input"),
+    TABLE(stage.inputs, many_ports, STAGE "inputs: wants 8 ports at most, but has 9"),
+    TABLE(stage.params, NULL, NULL),
+    TABLE(stage.params, 8, STAGE "params: wants an empty row at its end, but has none"),
+    TABLE(stage.params, &endless,
+          STAGE "params: wants a name in row 2, or an empty row at its end, but has neither"),
+    OF_PARAMS(0, ": 'factor' stands twice"),
+    OF_PARAMS(1, " 'a factor': wants letters, digits, _, but is given 'a factor'"),
+    OF_PARAMS(2, " 'from': is a key that graphs give every node"),
+    OF_PARAMS(3, " 'factor': wants a kind of CtParamKind, but is given 99"),
+    OF_PARAMS(4, " 'factor': wants flags of CtParamFlags, but is given 0x40"),
+    OF_PARAMS(5, " 'factor': wants flags of CtParamFlags, but is given 0x6"),
+    OF_PARAMS(6, " 'factor': fallback: wants a number, but is given 'many'"),
+    OF_PARAMS(7, " 'factor': wants a minimum up to the maximum, but is given 2 and 1"),
+    OF_PARAMS(8, " 'factor': wants a minimum up to the maximum, but is given nan and 1"),
+    OF_PARAMS(9, " 'factor': fallback: wants a number from 0 to 1, but is given '2'"),
+    OF_PARAMS(10, " 'name': CT_PARAM_RANGED is for numbers"),
+    OF_PARAMS(11, " 'factor': is required, but has a fallback"),
+    OF_PARAMS(12, " 'way': wants choices, but is given none"),
+    OF_PARAMS(13, " 'way': wants choices, but is given none"),
+    OF_PARAMS(14, " 'way', choices: 'one' stands twice"),
+    OF_PARAMS(15, " 'way': fallback: wants one of one, other, but is given 'third'"),
+    OF_PARAMS(16, " 'factor': is no text"),
+    OF_PARAMS(17, " 'rate': fallback: wants a frequency such as '200 MHz', but is given '5 us'"),
+    TABLE(stage.counters, many_counters, STAGE "counters: wants 16 at most, but has 17"),
+    TABLE(stage.counters, 8, STAGE "counters: wants an empty row at its end, but has none"),
+    TEXT(stage.accuracy_rule, 8, STAGE "accuracy_rule: is no text"),
+    TEXT(stage.default_layouts, "[time station ...] ->",
+         STAGE "default_layouts: wants a layout for each of 1 "),
+    TEXT(stage.default_layouts, "[time station ...] -> [time station ...]", NULL),
+
+    TEXT(variant.name, NULL, "variant 1: name: wants a text, but is given none"),
+    TEXT(variant.name, "cpu:2",
+         "variant 'cpu:2': name: wants letters, digits, _ and .-, but is given 'cpu:2'"),
+    CASE(variant.backend, CtBackend, (CtBackend)9,
+         VARIANT "backend: wants one of CtBackend, but is given 9"),
+    CASE(variant.isa, CtIsa, (CtIsa)9, VARIANT "isa: wants one of CtIsa, but is given 9"),
+    TABLE(variant.covers, NULL, "variant 'cpu': covers: wants stages, but is given none"),
+    TABLE(variant.covers, nobody, "variant 'cpu': covers: wants 1 to 16 stages, but is given 0"),
+    TABLE(variant.covers, odd_stage, "variant 'cpu': covers: wants letters, digits, _ and .-"),
+    TABLE(variant.covers, endless_covers, "variant 'cpu': covers: wants a name in row 2"),
+    TABLE(variant.rows, NULL, VARIANT "rows: wants layouts, but is given none"),
+    TABLE(variant.rows, no_rows, VARIANT "rows: wants layouts, but is given none"),
+    OF_ROWS(0, ": wants '->' between the inputs and the outputs"),
+    OF_ROWS(1, " '[time station ...] -> [time station ...]', efficiency: wants more than 0"),
+    OF_ROWS(2, " '[time station ...] -> [time station ...]', efficiency: wants more than 0"),
+    OF_ROWS(3, " '[time station ...] -> [time station ...]', efficiency: wants more than 0"),
+    OF_ROWS(4, " '[time station ...] -> [time station ...]', efficiency: wants more than 0"),
+    OF_ROWS(5, ": '[time station ...], [time] -> [time station ...]': wants a layout for each"),
+    TABLE(variant.rows, bad_rows[6],
+          VARIANT "split: wants an axis of '[time] -> [time]', but is given 'station'"),
+    OF_ROWS(7, ": 'i8[time station ...] -> i8[time station ...]': input 'in' wants types of"),
+    TEXT(variant.split, NULL, NULL),
+    TEXT(variant.split, "time", NULL),
+    TEXT(variant.split, "*", NULL),
+    TEXT(variant.split, "channel", NULL), /* one of `...`, it may be */
+    TEXT(variant.split, "a station",
+         VARIANT "split: wants the name of an axis, or '*', but is given 'a station'"),
+    TEXT(variant.split, 8, VARIANT "split: is no text"),
+    TABLE(variant.work, NULL, VARIANT "work: wants a function, but is given none"),
+    TABLE(variant.tunables, 8, VARIANT "tunables: wants an empty row at its end, but has none"),
+    TABLE(variant.tunables, no_values,
+          VARIANT "tunables 'tile': values: wants 1 to 1024, but is given none that can be read"),
+    TABLE(variant.tunables, zero_values,
+          VARIANT "tunables 'tile': values: wants 1 to 1024, but is given none"),
+    TABLE(variant.tunables, helpless,
+          VARIANT "tunables 'tile': help: wants a text, but is given none"),
+    TABLE(variant.tunables, twice_tunable, VARIANT "tunables: 'tile' stands twice"),
+    TABLE(variant.tunables, falling, VARIANT "tunables: 'tile' wants values that rise"),
+    TABLE(variant.tunables, many_tunables, VARIANT "tunables: wants 8 at most, but has 9"),
+};
+
+static void
+reset(void)
+{
+    stage = good_stage;
+    variant = good_variant;
+    stages[0] = &stage;
+    variants[0] = &variant;
+    plugin = (CtPlugin){CT_PLUGIN_MAGIC, CT_ABI_VERSION, "test", stages, variants};
+}
+
+static void
+check(const char *message)
+{
+    g_autoptr(GError) error = NULL;
+    const gboolean good = ct_plugin_check(&plugin, &error);
+    g_assert_cmpint(good, ==, error == NULL);
+    if (!message)
+        g_assert_no_error(error);
+    else if (!error || !g_str_has_prefix(error->message, message))
+        g_assert_cmpstr(error ? error->message : "nothing", ==, message);
+}
+
+static void
+test_fields(void)
+{
+    reset();
+    check(NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        reset();
+        memcpy(cases[i].field, cases[i].value, cases[i].bytes);
+        g_test_message("case %u", i);
+        check(cases[i].message);
+    }
+}
+
+/* Where it takes two fields. */
+static void
+test_pairs(void)
+{
+    reset();
+    plugin.abi_version++;
+    plugin.name = (const char *)8;
+    check("is of ABI version ");
+
+    reset();
+    stage.inputs = stage.outputs = no_ports;
+    check("stage 'twice': inputs: wants a port on one side at least, but has none");
+
+    reset();
+    stage.inputs = NULL;
+    variant.rows = source_rows;
+    check("variant 'cpu' of 'twice': advance: wants a function for a source, but is given none");
+
+    reset();
+    stage.inputs = shape_only;
+    check("variant 'cpu' of 'twice': advance: wants a function for a source, but is given none");
+
+    reset();
+    variant.split = "*";
+    variant.prepare = NULL;
+    check("variant 'cpu' of 'twice': split: wants a prepare that sets n_items for '*'");
+
+    reset();
+    variant.backend = CT_CUDA;
+    variant.waits = TRUE;
+    check("variant 'cpu' of 'twice': waits: a variant for devices cannot wait");
+
+    reset();
+    variant.split = "channel";
+    variant.rows = closed_rows;
+    check("variant 'cpu' of 'twice': split: wants an axis of 'cf32[time station] -> cf32[time "
+          "station]', but is given 'channel'");
+}
+
+/* The port of the stage closes what the row leaves open. */
+static void
+test_split_of_port(void)
+{
+    static const CtPort closed_inputs[] = {{"in", "cf32{time station}"}, {0}};
+    static const CtPort closed_outputs[] = {{"out", "cf32{time station}"}, {0}};
+    static const CtRow open_rows[] = {{"cf32[...] -> cf32[...]", 0.5}, {0}};
+    reset();
+    stage.inputs = closed_inputs;
+    stage.outputs = closed_outputs;
+    variant.rows = open_rows;
+    check(NULL);
+    variant.split = "channel";
+    check(
+        "variant 'cpu' of 'twice': split: wants an axis of output 'out' (cf32{time station}), but "
+        "is given 'channel'");
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/plugin-check/fields", test_fields);
+    g_test_add_func("/plugin-check/pairs", test_pairs);
+    g_test_add_func("/plugin-check/split-of-port", test_split_of_port);
+    return g_test_run();
+}
