@@ -2,6 +2,8 @@
 /* The rows of variants that can be bound to a graph's nodes, and those that are fixed. */
 #include "candidates-options.h"
 
+#include "plugin-call.h"
+
 #include <math.h>
 
 /* An option is hopeless when it costs so many times what the cheapest one does, with transposes at
@@ -149,13 +151,8 @@ add_option(CtOptions *self, const CtVariant *variant, const CtRow *row,
         option = option_new(self, patterns, place, nodes, n_nodes);
         g_autoptr(GError) cause = NULL;
         if (!ct_row_bind(patterns, &option->row_ports, 0, NULL, NULL, option->canonical, &cause)) {
-            g_autoptr(GError) fault = NULL;
-            const CtGraphNode *last = node_at(self, nodes[n_nodes - 1]);
-            ct_row_check(patterns, node_at(self, nodes[0])->node.stage->inputs,
-                         last->node.stage->outputs, &fault);
-            g_string_append_printf(
-                reasons, "%s%s '%s': %s%s", reasons->len ? "; " : "", variant->name, row->layouts,
-                fault ? "the plugin is at fault: " : "", fault ? fault->message : cause->message);
+            g_string_append_printf(reasons, "%s%s '%s': %s", reasons->len ? "; " : "",
+                                   variant->name, row->layouts, cause->message);
             if (n_nodes == 1)
                 g_ptr_array_add(self->failed, (gpointer)patterns);
             option_free(option);
@@ -290,6 +287,18 @@ add_fixed(CtOptions *self, guint n, const CtFixed *fixed, GError **error)
     return TRUE;
 }
 
+static gboolean
+check_nodes(const CtOptions *self, const CtVariant *variant, const guint *nodes, guint n_nodes,
+            GError **error)
+{
+    g_autofree CtNode *covered = g_new(CtNode, n_nodes);
+    for (guint k = 0; k < n_nodes; k++)
+        covered[k] = node_at(self, nodes[k])->node;
+    g_autoptr(GError) cause = NULL;
+    return ct_variant_check_nodes(variant, covered, &cause) ||
+           ct_graph_error(node_at(self, nodes[0]), NULL, cause->code, error, "%s", cause->message);
+}
+
 /* All options that begin with node `n`. What does not fit is told in `reasons`; of variants that
  * nobody wants, only where that is all there is to tell. */
 static gboolean
@@ -316,6 +325,8 @@ find_options(CtOptions *self, guint n, GString *reasons, GError **error)
                                    reason ? reason : "it does not take these parameters");
             continue;
         }
+        if (!check_nodes(self, variant, nodes, n_nodes, error))
+            return FALSE;
         for (const CtRow *row = variant->rows; row && row->layouts; row++) {
             const CtRowPatterns *patterns = ct_planner_row(self->planner, variant, row, error);
             if (!patterns)

@@ -6,6 +6,7 @@
  * what follows from these through the nodes. They spread over the graph until nothing new comes, or
  * a link has as many as are worth looking at. */
 #include "candidates-options.h"
+#include "plugin-call.h"
 
 /* Orders that reach a node from one side; layouts of a side with an order of its own; arrangements
  * of a node at one place; rounds over the graph. */
@@ -288,11 +289,12 @@ report_none(const Search *search, guint n, const GString *reasons, GError **erro
 {
     const CtGraphNode *node = node_at(search, n);
     const char *stage = node->node.stage->name;
+    g_autofree char *left_out = ct_registry_left_out(search->planner->registry, stage);
     if (reasons->len == 0)
-        return ct_graph_error(node, NULL, CT_ERROR_PLUGIN, error, "stage '%s' has no variant",
-                              stage);
+        return ct_graph_error(node, NULL, CT_ERROR_PLUGIN, error, "stage '%s' has no variant%s",
+                              stage, left_out);
     return ct_graph_error(node, NULL, CT_ERROR_LAYOUT, error,
-                          "no variant of '%s' can run here (%s)", stage, reasons->str);
+                          "no variant of '%s' can run here (%s)%s", stage, reasons->str, left_out);
 }
 
 static gboolean
@@ -304,7 +306,7 @@ run_search(Search *search, guint n, GError **error)
         g_ptr_array_add(reasons, text);
     }
     search->options = ct_options_new(search->planner, reasons, error);
-    gboolean fine = search->options != NULL;
+    gboolean fine = search->options != NULL && ct_graph_check_kept(search->planner->graph, error);
     for (guint i = 0; i < n && fine && search->planner->options->default_layouts; i++)
         fine = ct_default_orders(&node_at(search, i)->node, search->orders[i][CT_FROM_WRITERS],
                                  search->orders[i][CT_FROM_READERS], error);

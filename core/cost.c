@@ -3,6 +3,7 @@
 #include "cost.h"
 
 #include "graph.h"
+#include "plugin-call.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -121,8 +122,7 @@ ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *i
     /* Samples at each point for one at the end. */
     gdouble samples = 1;
     for (guint i = n_nodes; i-- > 0;) {
-        if (nodes[i].stage->operations)
-            load->operations += samples * nodes[i].stage->operations(&nodes[i]);
+        load->operations += samples * ct_call_operations(&nodes[i]);
         if (nodes[i].n_outputs > 0)
             samples *= nodes[i].footprint.hop;
     }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A firing: what a node finds in its inputs and outputs, and what it decides to do with it. */
+#include "firing-check.h"
 #include "flight.h"
 #include "params.h"
+#include "plugin-call.h"
 #include "strided.h"
 #include "tuning.h"
 
@@ -76,6 +78,8 @@ allocate(CtRunNode *node)
     node->advance_counters = g_new0(guint64, node->n_counters + 1);
     node->arrivals = g_new0(CtArrival, node->n_inputs + 1);
     node->departures = g_new0(CtDeparture, node->n_outputs + 1);
+    node->offered_arrivals = g_new0(CtArrival, node->n_inputs + 1);
+    node->offered_departures = g_new0(CtDeparture, node->n_outputs + 1);
     node->input_blocks = g_new0(CtBlock, node->n_inputs + 1);
     node->output_blocks = g_new0(CtBlock, node->n_outputs + 1);
     node->advance = (CtAdvance){
@@ -116,12 +120,19 @@ ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *con
     allocate(node);
 }
 
+static void
+finish(CtRunNode *node)
+{
+    if (node->state && node->plan->variant->finish)
+        node->plan->variant->finish(node->state);
+    node->state = NULL;
+}
+
 static gboolean
 prepare_with(CtRunNode *node, CtPrepare *prepare, const gint64 *tuning, GError **error)
 {
     prepare->tuning = tuning;
-    return !node->plan->variant->prepare ||
-           node->plan->variant->prepare(prepare, &node->state, error);
+    return ct_call_prepare(node->plan->variant, prepare, &node->state, error);
 }
 
 gboolean
@@ -141,15 +152,12 @@ ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *uplo
     };
     CtPrepare prepare = fresh;
     GError *cause = NULL;
-    node->prepared = TRUE;
     gboolean is_prepared = prepare_with(node, &prepare, plan->tuning, &cause);
     if (!is_prepared && plan->price.is_tuned) {
         /* What did well elsewhere need not do here. */
         gint64 defaults[CT_MAX_TUNABLES];
         ct_tuning_defaults(plan->variant, defaults);
-        if (plan->variant->finish)
-            plan->variant->finish(node->state);
-        node->state = NULL;
+        finish(node);
         g_clear_error(&cause);
         prepare = fresh;
         is_prepared = prepare_with(node, &prepare, defaults, &cause);
@@ -378,77 +386,8 @@ advance(CtRunNode *node, GError **error)
     if (node->advance.ended)
         return ct_firing_is_source(node) || ct_advance_default(&node->advance, error);
     if (node->plan->variant->advance)
-        return node->plan->variant->advance(node->state, &node->advance, error);
+        return ct_firing_call_advance(node, error);
     return ct_advance_default(&node->advance, error);
-}
-
-/* Whether nothing comes after this firing. */
-static gboolean
-is_last(const CtRunNode *node)
-{
-    if (ct_firing_is_source(node))
-        return node->advance.ended;
-    for (guint i = 0; i < node->n_inputs; i++) {
-        const CtArrival *arrival = &node->arrivals[i];
-        if (node->inputs[i].ring && !node->inputs[i].is_static &&
-            !(arrival->ended && arrival->consumed == arrival->block.n_samples))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* What the node claims must lie within what it was offered. */
-static gboolean
-check_advance(const CtRunNode *node, GError **error)
-{
-    for (guint i = 0; i < node->n_inputs; i++) {
-        const CtArrival *arrival = &node->arrivals[i];
-        if (!node->inputs[i].ring || node->inputs[i].is_static)
-            continue;
-        if (arrival->consumed < 0 || arrival->used < 0 ||
-            arrival->consumed > arrival->block.n_samples ||
-            arrival->used > arrival->block.n_samples) {
-            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                        "variant '%s' of stage '%s' consumes %" G_GINT64_FORMAT
-                        " and uses %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                        " samples of input %u",
-                        node->plan->variant->name, node->plan->nodes[0].stage->name,
-                        arrival->consumed, arrival->used, arrival->block.n_samples, i);
-            return FALSE;
-        }
-    }
-    for (guint o = 0; o < node->n_outputs; o++) {
-        const CtDeparture *departure = &node->departures[o];
-        const CtRing *ring = node->outputs[o].ring;
-        if (!ring)
-            continue;
-        if (departure->produced < 0 || departure->produced > departure->room) {
-            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                        "variant '%s' of stage '%s' produces %" G_GINT64_FORMAT
-                        " samples of output %u, where there is room for %" G_GINT64_FORMAT,
-                        node->plan->variant->name, node->plan->nodes[0].stage->name,
-                        departure->produced, o, departure->room);
-            return FALSE;
-        }
-        if (departure->produced % ring->granule > 0 && !is_last(node)) {
-            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                        "variant '%s' of stage '%s' produces %" G_GINT64_FORMAT
-                        " samples of output %u, which comes in blocks of %" G_GINT64_FORMAT,
-                        node->plan->variant->name, node->plan->nodes[0].stage->name,
-                        departure->produced, o, ring->granule);
-            return FALSE;
-        }
-        const gint64 due = ring->start + ring->written * ring->ticks;
-        if (departure->produced > 0 && ring->started && departure->start != due) {
-            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                        "variant '%s' of stage '%s' starts a block at tick %" G_GINT64_FORMAT
-                        ", but %" G_GINT64_FORMAT " follows on the one before",
-                        node->plan->variant->name, node->plan->nodes[0].stage->name,
-                        departure->start, due);
-            return FALSE;
-        }
-    }
-    return TRUE;
 }
 
 /* Items of the firing, from the axis that the variant declares. */
@@ -491,7 +430,7 @@ set_blocks(CtRunNode *node)
             ct_firing_view(node, i, block);
         }
     }
-    node->is_last = is_last(node);
+    node->is_last = ct_firing_is_last(node);
     for (guint o = 0; o < node->n_outputs; o++) {
         const CtDeparture *departure = &node->departures[o];
         CtRunOutput *output = &node->outputs[o];
@@ -517,7 +456,7 @@ set_blocks(CtRunNode *node)
 gboolean
 ct_firing_decide(CtRunNode *node, GError **error)
 {
-    if (!advance(node, error) || !check_advance(node, error))
+    if (!advance(node, error) || !ct_firing_check_advance(node, error))
         return FALSE;
     const gboolean any = set_blocks(node);
     if (ct_firing_is_source(node) && node->options->duration > 0)
@@ -565,8 +504,7 @@ void
 ct_firing_clear(CtRunNode *node)
 {
     ct_flights_free(node);
-    if (node->prepared && node->plan->variant->finish)
-        node->plan->variant->finish(node->state);
+    finish(node);
     for (guint o = 0; o < node->n_outputs; o++) {
         for (guint i = 0; i < node->n_inputs && node->outputs[o].maps; i++)
             ct_lane_map_clear(&node->outputs[o].maps[i]);
@@ -579,6 +517,8 @@ ct_firing_clear(CtRunNode *node)
     g_free(node->advance_counters);
     g_free(node->arrivals);
     g_free(node->departures);
+    g_free(node->offered_arrivals);
+    g_free(node->offered_departures);
     g_free(node->input_blocks);
     g_free(node->output_blocks);
     g_free(node->lane);

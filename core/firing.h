@@ -54,7 +54,6 @@ typedef struct {
     CtFlights *flights; /* NULL: it runs on the host */
     guint n_workers;
     gpointer state;
-    gboolean prepared;
     guint n_inputs;
     CtRunInput *inputs;
     guint n_outputs;
@@ -74,6 +73,8 @@ typedef struct {
     gboolean interrupted; /* an interrupt ended it, or what it reads */
     CtArrival *arrivals;
     CtDeparture *departures;
+    CtArrival *offered_arrivals;     /* before the variant's own advance */
+    CtDeparture *offered_departures; /* … */
     CtBlock *input_blocks;
     CtBlock *output_blocks;
     CtAdvance advance;

@@ -2,6 +2,8 @@
 /* Firings of a node that runs on a device: enqueued now, run later. */
 #include "flight.h"
 
+#include "plugin-call.h"
+
 #include <string.h>
 
 /* ---- filling blocks ---- */
@@ -243,7 +245,7 @@ ct_flight_work(CtRunNode *node, GError **error)
         if (node->outputs[o].ring && node->departures[o].produced > 0 &&
             !fill_output(node, o, 0xff, NULL, error))
             return FALSE;
-    return node->plan->variant->work(node->state, &work, error);
+    return ct_call_work(node->plan->variant, node->plan->nodes, node->state, &work, error);
 }
 
 gboolean

@@ -149,6 +149,8 @@ graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegi
     node->node.inputs = g_new0(CtStream, node->node.n_inputs + 1);
     node->node.input_names = g_new0(const char *, node->node.n_inputs + 1);
     node->node.outputs = g_new0(CtStream, node->node.n_outputs + 1);
+    for (guint o = 0; o < node->node.n_outputs; o++)
+        ct_stream_init(&node->node.outputs[o]);
     node->node.input_layouts = g_new0(CtLayout, node->node.n_inputs + 1);
     node->node.output_layouts = g_new0(CtLayout, node->node.n_outputs + 1);
     node->from = g_new(CtGraphFrom, node->node.n_inputs + 1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What flows out of a node, from what flows in: the stage's own rule between the core's checks. */
 #include "graph.h"
+#include "plugin-call.h"
+#include "stream-check.h"
 
 /* Samples of an output whose input has `n`, −1 where that is not known. */
 static gint64
@@ -67,6 +69,17 @@ ct_node_check_input(const CtNode *node, guint i, const char *giver, GError **err
     return TRUE;
 }
 
+/* What infer has left of an output, before anything reads it. */
+static gboolean
+check_described(const CtNode *node, guint i, GError **error)
+{
+    g_autofree char *fault = ct_stream_find_fault(&node->outputs[i]);
+    /* Who frees the node goes over the axes. */
+    node->outputs[i].n_axes = MIN(node->outputs[i].n_axes, fault ? 0 : CT_MAX_AXES);
+    return !fault ||
+           plugin_error(node, error, "output '%s' %s", node->stage->outputs[i].name, fault);
+}
+
 static gboolean
 check_output(const CtNode *node, guint i, GError **error)
 {
@@ -83,13 +96,6 @@ check_output(const CtNode *node, guint i, GError **error)
         return plugin_error(node, error, "it declares its port '%s' with a malformed layout: %s",
                             port->name, cause->message);
     g_autofree char *given = describe_stream(stream);
-    for (guint a = 0; a < stream->n_axes; a++) {
-        const gint64 least = g_str_equal(stream->axes[a].name, "time") ? -1 : 1;
-        if (stream->axes[a].length < least)
-            return plugin_error(node, error,
-                                "output '%s' has an axis '%s' of length %" G_GINT64_FORMAT,
-                                port->name, stream->axes[a].name, stream->axes[a].length);
-    }
     if ((pattern.types && !(pattern.types & 1u << stream->type)) ||
         !ct_layout_accepts(&pattern, stream, &cause))
         return plugin_error(node, error, "output '%s' is declared as %s, but described as %s%s%s%s",
@@ -174,19 +180,15 @@ fill_clock(CtNode *node, const Inflow *inflow, GError **error)
 gboolean
 ct_node_infer(CtNode *node, GError **error)
 {
-    g_autoptr(GError) cause = NULL;
-    if (node->stage->infer && !node->stage->infer(node, &cause)) {
-        if (!cause)
-            return plugin_error(node, error, "its shape rule fails without a message");
-        g_propagate_error(error, g_steal_pointer(&cause));
+    if (!ct_call_infer(node, error))
         return FALSE;
-    }
     const CtFootprint *footprint = &node->footprint;
-    if (footprint->window < 1 || footprint->hop < 1)
-        return plugin_error(node, error,
-                            "its footprint has a window of %" G_GINT64_FORMAT
-                            " and a hop of %" G_GINT64_FORMAT " samples",
-                            footprint->window, footprint->hop);
+    g_autofree char *fault = ct_footprint_find_fault(footprint);
+    if (fault)
+        return plugin_error(node, error, "its footprint %s", fault);
+    for (guint i = 0; i < node->n_outputs; i++)
+        if (!check_described(node, i, error))
+            return FALSE;
     if (footprint->kind != CT_FOOTPRINT_OWN) {
         Inflow inflow;
         if (!find_inflow(node, &inflow, error) ||

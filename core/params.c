@@ -2,13 +2,57 @@
 /* Parameters of a node, got by name. */
 #include "params-private.h"
 
+#include <stdatomic.h>
+
 #define ANY_KIND       (~0u)
 #define KIND(name)     (1u << CT_PARAM_##name)
 #define CELL(entry, i) (&g_array_index((entry)->cells, Cell, i))
 #define NUMBER_KINDS   (KIND(REAL) | KIND(QUANTITY))
 #define STRING_KINDS   (KIND(STRING) | KIND(PATH) | KIND(AXIS))
 
-/* Asking for what the stage's own table has not is a programming mistake. */
+/* ---- faults of plugins ---- */
+
+static void
+keep_first(_Atomic(char *) *slot, char *fault)
+{
+    char *none = NULL;
+    if (!atomic_compare_exchange_strong(slot, &none, fault))
+        g_free(fault);
+}
+
+char *
+ct_params_take_fault(const CtParams *params)
+{
+    return atomic_load_explicit(&params->faults->asked, memory_order_relaxed)
+               ? atomic_exchange(&params->faults->asked, NULL)
+               : NULL;
+}
+
+void
+ct_params_keep_fault(const CtParams *params, char *fault)
+{
+    keep_first(&params->faults->kept, fault);
+}
+
+char *
+ct_params_take_kept(const CtParams *params)
+{
+    return atomic_exchange(&params->faults->kept, NULL);
+}
+
+G_GNUC_PRINTF(2, 3)
+static void
+tell_fault(const CtParams *params, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    keep_first(&params->faults->asked, g_strdup_vprintf(format, arguments));
+    va_end(arguments);
+}
+
+/* ---- values ---- */
+
+/* NULL, and a fault of the plugin, where the stage's own table has none of this name and kind. */
 static const Entry *
 find_entry(const CtParams *params, const char *name, guint kinds)
 {
@@ -16,41 +60,66 @@ find_entry(const CtParams *params, const char *name, guint kinds)
         const Entry *entry = &params->entries[i];
         if (!g_str_equal(entry->param->name, name))
             continue;
-        if (!(kinds & 1u << entry->param->kind))
-            g_error("parameter '%s' of stage '%s' is got as another kind than its table says", name,
-                    params->stage->name);
-        return entry;
+        if (kinds & 1u << entry->param->kind)
+            return entry;
+        tell_fault(params, "asks for parameter '%s' by the getter of another kind", name);
+        return NULL;
     }
-    g_error("stage '%s' has no parameter '%s' in its table", params->stage->name, name);
+    tell_fault(params, "asks for parameter '%s', which is not in the table of '%s'", name,
+               params->stage->name);
+    return NULL;
 }
 
-/* NULL where there is no value; an index past the list is a programming mistake. */
+/* What getters find in the place of a value that is not there by the plugin's fault: what is safe
+ * to divide by, and to read. */
+static const Cell *
+stand_in(guint kinds)
+{
+    static CtLayout no_layout;
+    static const Cell integer = {.integer = 1}, number = {.quantity = {1, 1, 1}},
+                      text = {.text = ""}, layout = {.layout = &no_layout}, nothing;
+    return kinds & KIND(INT)      ? &integer
+           : kinds & NUMBER_KINDS ? &number
+           : kinds & STRING_KINDS ? &text
+           : kinds & KIND(LAYOUT) ? &layout
+                                  : &nothing;
+}
+
+/* NULL where there is no value. */
 static const Cell *
 find_cell(const CtParams *params, const char *name, guint kinds, guint row, guint column)
 {
     const Entry *entry = find_entry(params, name, kinds);
+    if (!entry)
+        return stand_in(kinds);
     if (!entry->has)
         return NULL;
-    g_assert(row < entry->n_rows && column < entry->n_columns);
-    return CELL(entry, row * entry->n_columns + column);
+    if (row < entry->n_rows && column < entry->n_columns)
+        return CELL(entry, row * entry->n_columns + column);
+    tell_fault(params, "asks for item [%u][%u] of parameter '%s', which has %u by %u", row, column,
+               name, entry->n_rows, entry->n_columns);
+    return stand_in(kinds);
 }
 
 gboolean
 ct_params_has(const CtParams *params, const char *name)
 {
-    return find_entry(params, name, ANY_KIND)->has;
+    const Entry *entry = find_entry(params, name, ANY_KIND);
+    return entry ? entry->has : 0;
 }
 
 guint
 ct_params_count(const CtParams *params, const char *name)
 {
-    return find_entry(params, name, ANY_KIND)->n_rows;
+    const Entry *entry = find_entry(params, name, ANY_KIND);
+    return entry ? entry->n_rows : 0;
 }
 
 guint
 ct_params_columns(const CtParams *params, const char *name)
 {
-    return find_entry(params, name, ANY_KIND)->n_columns;
+    const Entry *entry = find_entry(params, name, ANY_KIND);
+    return entry ? entry->n_columns : 0;
 }
 
 gint64
@@ -149,7 +218,9 @@ ct_params_error(const CtParams *params, const char *name, GError **error, const 
     va_start(arguments, format);
     g_autofree char *message = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    *params->blame = find_entry(params, name, ANY_KIND)->place;
+    const Entry *entry = find_entry(params, name, ANY_KIND);
+    if (entry)
+        *params->blame = entry->place;
     g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "parameter '%s': %s", name, message);
     return FALSE;
 }

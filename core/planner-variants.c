@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which variants may run: what the machine can, and what graph and command line ask for. */
 #include "planner.h"
+#include "plugin-call.h"
 #include "suggest.h"
 
 #include <string.h>
@@ -477,10 +478,8 @@ ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, const guint 
             return FALSE;
         }
     }
-    if (!variant->fits)
-        return TRUE;
     g_autofree CtNode *covered = g_new(CtNode, n_nodes);
     for (guint k = 0; k < n_nodes; k++)
         covered[k] = node_of(graph, nodes[k])->node;
-    return variant->fits(covered, reason);
+    return ct_call_fits(variant, covered, reason);
 }

@@ -4,6 +4,7 @@
 #include "planner.h"
 
 #include "params.h"
+#include "plugin-call.h"
 
 #include <string.h>
 
@@ -533,7 +534,7 @@ plan_once(CtPlanner *planner, GError **error)
     plan->is_block_tuned = planner->is_block_tuned;
 
     g_autoptr(CtCandidates) candidates = ct_candidates_new(planner, error);
-    if (!candidates)
+    if (!candidates || !ct_graph_check_kept(planner->graph, error))
         return NULL;
     g_autoptr(GPtrArray) outlets = ct_outlets_new(planner->graph);
     g_autoptr(CtChoice) choice = ct_planner_choose(planner, candidates, outlets, error);

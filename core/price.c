@@ -5,6 +5,7 @@
  * hash of all that decides it, for the same bridges are asked for many times. */
 #include "own-file.h"
 #include "planner.h"
+#include "plugin-call.h"
 #include "price-private.h"
 #include "roofs.h"
 #include "tuning.h"
@@ -390,8 +391,7 @@ ct_priced_model(const CtPriced *what, const CtMachine *machine)
     /* What the embedding program feeds and takes is done in its own time. */
     if (!variant->work)
         return 0;
-    const gdouble share =
-        variant->share ? variant->share(what->nodes, what->inputs, what->outputs) : 1;
+    const gdouble share = ct_call_share(variant, what->nodes, what->inputs, what->outputs);
     return ct_cost_seconds(machine, variant, what->row, what->load, what->from) / share;
 }
 

@@ -6,6 +6,7 @@
  * behind it; only host memory waits for the landing, which a thread for each queue looks out for.
  * So the host waits for a device where results reach its memory, and where as many firings are in
  * flight as the plan allows. */
+#include "plugin-call.h"
 #include "scheduler-private.h"
 
 /* ---- set-up ---- */
@@ -328,8 +329,9 @@ static gboolean
 complete(const CtRunNode *node, GError **error)
 {
     const CtFlights *flights = node->flights;
-    return !flights->flights[flights->first].is_last || !node->plan->variant->complete ||
-           node->plan->variant->complete(node->state, node->interrupted, error);
+    return !flights->flights[flights->first].is_last ||
+           ct_call_complete(node->plan->variant, node->plan->nodes, node->state, node->interrupted,
+                            error);
 }
 
 static gpointer

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the scheduler's threads do: look for a node that can fire, work, and make it visible. */
 #include "pin.h"
+#include "plugin-call.h"
 #include "scheduler-private.h"
 
 #include <string.h>
@@ -163,7 +164,8 @@ work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
     GError *cause = NULL;
     const gint64 from = work_time(scheduler);
     const gboolean good = node->flights ? ct_flight_work(node, &cause)
-                                        : node->plan->variant->work(node->state, &part, &cause);
+                                        : ct_call_work(node->plan->variant, node->plan->nodes,
+                                                       node->state, &part, &cause);
     const gint64 spent = work_time(scheduler) - from;
 
     pthread_mutex_lock(&scheduler->lock);
@@ -258,8 +260,9 @@ settle(CtScheduler *scheduler, CtRunNode *node)
     const gint64 from = work_time(scheduler);
     const gint64 invalid = ct_firing_zero_invalid(node);
     GError *cause = NULL;
-    const gboolean good = !node->is_last || !node->plan->variant->complete ||
-                          node->plan->variant->complete(node->state, node->interrupted, &cause);
+    const gboolean good =
+        !node->is_last || ct_call_complete(node->plan->variant, node->plan->nodes, node->state,
+                                           node->interrupted, &cause);
     const gint64 spent = work_time(scheduler) - from;
     pthread_mutex_lock(&scheduler->lock);
     node->totals.core_ns += spent;

@@ -3,6 +3,7 @@
 #include "verify.h"
 
 #include "endpoints.h"
+#include "plugin-call.h"
 #include "verify-private.h"
 
 #include <math.h>
@@ -67,8 +68,7 @@ accuracies_follow(Accuracies *self, guint i, gboolean chained)
         outputs[o].error = 0;
         outputs[o].rms_error = stage->accuracy ? 0 : rms_error;
     }
-    if (stage->accuracy)
-        stage->accuracy(&node->node, inputs, outputs);
+    ct_call_accuracy(&node->node, inputs, outputs);
 }
 
 /* ---- rows ---- */
@@ -138,7 +138,7 @@ row_new(const CtVerifyPair *pair, const CtGraphNode *node, const CtAccuracy *acc
     row->value_rms = accuracy->rms;
     row->largest_bound = 2 * accuracy->error;
     row->rms_bound = 2 * accuracy->rms_error;
-    row->rule = stage->accuracy_rule;
+    row->rule = stage->accuracy_rule ? stage->accuracy_rule : "the stage's own, without a formula";
     for (guint k = 0; k < 2; k++) {
         row->variants[k] = g_strdup(pair->variants[k]);
         row->rates[k] = pair->rates[k];
@@ -220,6 +220,8 @@ ct_verify(const CtVerifyOptions *options, GError **error)
         if (!together)
             accuracies_measure(&accuracies, &twins);
         add_rows(rows, &twins, options, &accuracies);
+        if (!ct_graph_check_kept(options->graph, error))
+            return NULL;
     }
     return g_steal_pointer(&rows);
 }

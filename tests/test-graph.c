@@ -312,8 +312,8 @@ static const Mistake mistakes[] = {
     {"silent", CT_ERROR_PLUGIN,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.wrong, from: s, how: silent}\n",
-     "g.yaml:3:3: node 'a': the plugin of stage 'test.wrong' is at fault: its shape rule fails "
-     "without a message"},
+     "g.yaml:3:3: node 'a': the plugin of stage 'test.wrong' is at fault: its infer returns "
+     "FALSE without an error"},
     {"nothing", CT_ERROR_PLUGIN,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.wrong, from: s, how: nothing}\n",

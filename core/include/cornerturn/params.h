@@ -38,9 +38,10 @@ typedef struct {
     const char *help;           /* one line */
 } CtParam;
 
-/* The checked values of one node. Getters take the names of the stage's own table: asking for
- * another name, or another kind, is a programming mistake and aborts. A list's items are counted
- * from 0. */
+/* The checked values of one node. Getters take the names of the stage's own table. A list's items
+ * are counted from 0. To ask for another name or kind, or for an item past the end, is a fault of
+ * the plugin: the getter returns 1, or an empty text or layout, and the node fails when the
+ * function that asked returns. */
 typedef struct CtParams CtParams;
 
 /* Whether the graph gave a value, or the table has a default. */

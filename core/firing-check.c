@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether what a node's advance claims lies within what it was offered. */
+#include "firing-check.h"
+
+#include "plugin-call.h"
+
+#include <string.h>
+
+gboolean
+ct_firing_call_advance(CtRunNode *node, GError **error)
+{
+    const gsize n_arrivals = node->n_inputs * sizeof *node->arrivals;
+    const gsize n_departures = node->n_outputs * sizeof *node->departures;
+    CtAdvance given = node->advance;
+    memcpy(node->offered_arrivals, node->arrivals, n_arrivals);
+    memcpy(node->offered_departures, node->departures, n_departures);
+    const gboolean good =
+        ct_call_advance(node->plan->variant, node->plan->nodes, node->state, &given, error);
+    node->advance.ended = given.ended;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        node->arrivals[i].block = node->offered_arrivals[i].block;
+        node->arrivals[i].ended = node->offered_arrivals[i].ended;
+    }
+    for (guint o = 0; o < node->n_outputs; o++) {
+        node->departures[o].room = node->offered_departures[o].room;
+        node->departures[o].validity = node->offered_departures[o].validity;
+        node->departures[o].validity_stride = node->offered_departures[o].validity_stride;
+    }
+    return good;
+}
+
+gboolean
+ct_firing_is_last(const CtRunNode *node)
+{
+    if (ct_firing_is_source(node))
+        return node->advance.ended;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtArrival *arrival = &node->arrivals[i];
+        if (node->inputs[i].ring && !node->inputs[i].is_static &&
+            !(arrival->ended && arrival->consumed == arrival->block.n_samples))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+check_input(const CtRunNode *node, guint i, GError **error)
+{
+    const CtArrival *arrival = &node->arrivals[i];
+    if (!node->inputs[i].ring || node->inputs[i].is_static)
+        return TRUE;
+    if (arrival->consumed >= 0 && arrival->used >= 0 &&
+        arrival->consumed <= arrival->block.n_samples && arrival->used <= arrival->block.n_samples)
+        return TRUE;
+    return ct_variant_fault(node->plan->variant, error,
+                            "its advance consumes %" G_GINT64_FORMAT " and uses %" G_GINT64_FORMAT
+                            " of %" G_GINT64_FORMAT " samples of input %u",
+                            arrival->consumed, arrival->used, arrival->block.n_samples, i);
+}
+
+static gboolean
+check_output(const CtRunNode *node, guint o, GError **error)
+{
+    const CtVariant *variant = node->plan->variant;
+    const CtDeparture *departure = &node->departures[o];
+    const CtRing *ring = node->outputs[o].ring;
+    if (departure->produced < 0 || departure->produced > departure->room)
+        return ct_variant_fault(variant, error,
+                                "its advance produces %" G_GINT64_FORMAT
+                                " samples of output %u, where there is room for %" G_GINT64_FORMAT,
+                                departure->produced, o, departure->room);
+    if (!ring || departure->produced == 0)
+        return TRUE;
+    if (departure->produced % ring->granule > 0 && !ct_firing_is_last(node))
+        return ct_variant_fault(variant, error,
+                                "its advance produces %" G_GINT64_FORMAT
+                                " samples of output %u, which comes in blocks of %" G_GINT64_FORMAT,
+                                departure->produced, o, ring->granule);
+    const gint64 due = ring->start + ring->written * ring->ticks;
+    if (ring->started && departure->start != due)
+        return ct_variant_fault(variant, error,
+                                "its advance starts a block of output %u at tick %" G_GINT64_FORMAT
+                                ", but %" G_GINT64_FORMAT " follows on the one before",
+                                o, departure->start, due);
+    return TRUE;
+}
+
+/* A source that neither gives anything nor waits nor ends would be asked for ever. */
+static gboolean
+check_source(const CtRunNode *node, GError **error)
+{
+    gboolean has_room = FALSE;
+    if (!ct_firing_is_source(node) || node->advance.ended || node->plan->variant->waits)
+        return TRUE;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        if (!node->outputs[o].ring)
+            continue;
+        if (node->departures[o].produced > 0 || node->departures[o].room == 0)
+            return TRUE;
+        has_room = TRUE;
+    }
+    return !has_room || ct_variant_fault(node->plan->variant, error,
+                                         "its advance neither produces anything nor ends");
+}
+
+gboolean
+ct_firing_check_advance(const CtRunNode *node, GError **error)
+{
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (!check_input(node, i, error))
+            return FALSE;
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (!check_output(node, o, error))
+            return FALSE;
+    return check_source(node, error);
+}

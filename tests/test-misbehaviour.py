@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions of a plugin that break their word: each is one error, which names place, node, function
+and what it did, and the command ends by itself. tests/plugins/break.c does what `how` says."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import tap
+
+COMMAND = os.environ["CORNERTURN"]
+PLUGINS = os.environ["CORNERTURN_TEST_PLUGINS"]
+
+GRAPH = """stages:
+  sky: {{ stage: generate, sample_rate: 1 MHz, samples: 4096, n_stations: 2, n_pols: 2, centre_frequency: 10 MHz, block: {{ time: 512 }} }}
+  x: {{ stage: {stage}, from: {node}, variant: {variant}, how: "{how}" }}
+  out: {{ stage: discard, from: x }}
+"""
+SINK = """stages:
+  sky: {{ stage: generate, sample_rate: 1 MHz, samples: 4096, centre_frequency: 10 MHz, type: cf32 }}
+  x: {{ stage: break.sink, from: sky, how: "{how}" }}
+"""
+SOURCE = """stages:
+
+  x: {{ stage: break.source, how: "{how}" }}
+  out: {{ stage: discard, from: x }}
+"""
+
+STAGE = "the plugin of stage 'break.pass' is at fault: "
+CPU = "variant 'cpu' of 'break.pass' is at fault: "
+UNKNOWN = "asks for parameter 'unknown', which is not in the table of 'break.pass'"
+
+# What `check` finds already.
+CHECKED = {
+    "infer: silent": STAGE + "its infer returns FALSE without an error",
+    "infer: sets an error": STAGE + "its infer returns TRUE, but sets an error: all is well",
+    "infer: unknown parameter": f"{STAGE}its infer {UNKNOWN}",
+    "infer: other kind": STAGE + "its infer asks for parameter 'how' by the getter of another kind",
+    "infer: item past the end":
+        STAGE + "its infer asks for item [3][0] of parameter 'list', which has 2 by 1",
+    "infer: no type": STAGE + "it describes nothing for its output 'out'",
+    "infer: wild type": STAGE + "output 'out' is of type 77, which is none",
+    "infer: too many axes": STAGE + "output 'out' has 1000 axes, but wants 12 at most",
+    "infer: nameless axis": STAGE + "output 'out' has a 3. axis without a name",
+    "infer: foreign axis name":
+        STAGE + "output 'out' has an axis 'pol' whose name is not that of ct_axis_name",
+    "infer: negative axis": STAGE + "output 'out' has an axis 'pol' of length -2",
+    "infer: nan coordinate": STAGE + "output 'out' has coordinates nan + 0 · i along 'pol'",
+    "infer: nan table": STAGE + "output 'out' has the coordinate nan along 'pol'",
+    "infer: short table": STAGE + "output 'out' has 1 coordinates along 'pol', but wants 2",
+    "infer: nan frequency": STAGE + "output 'out' has a frequency of nan Hz",
+    "infer: wild clock": STAGE + "output 'out' has a clock of 1000000/-1 ticks per second",
+    "infer: wild footprint": STAGE + "its footprint is of kind 9, which is none",
+    "infer: wild lanes": STAGE + "its footprint merges lanes by rule 9, which is none",
+    "infer: needs too much": STAGE + "its footprint needs 2 of a window of 1 samples",
+    "infer: other ports": STAGE + "its infer puts others in the place of ports",
+}
+
+# What shows when the graph is planned.
+PLANNED = {
+    "operations: nan": STAGE + "its operations returns nan, but wants 0 or more",
+    "operations: negative": STAGE + "its operations returns -1, but wants 0 or more",
+    "operations: unknown parameter": f"{STAGE}its operations {UNKNOWN}",
+    "share: zero": CPU + "its share returns 0, but wants more than 0, to 1",
+    "fits: silent": CPU + "its fits returns FALSE without a reason",
+    "fits: with a reason": CPU + "its fits returns TRUE, but gives a reason: none",
+}
+
+# What shows when it runs.
+RUN = {
+    "prepare: silent": CPU + "its prepare returns FALSE without an error",
+    "prepare: sets an error": CPU + "its prepare returns TRUE, but sets an error: all is well",
+    "prepare: unknown parameter": f"{CPU}its prepare {UNKNOWN}",
+    "prepare: no items": CPU + "its prepare sets n_items to 0, but wants 1 or more",
+    "prepare: negative items": CPU + "its prepare sets n_items to -5, but wants 1 or more",
+    "prepare: much scratch": CPU + "its prepare sets scratch_bytes to 9223372036854775807 bytes, but",
+    "prepare: half": "got no further",
+    "advance: silent": CPU + "its advance returns FALSE without an error",
+    "advance: sets an error": CPU + "its advance returns TRUE, but sets an error: all is well",
+    "advance: unknown parameter": f"{CPU}its advance {UNKNOWN}",
+    "advance: consumes too much": CPU + "its advance consumes ",
+    "advance: consumes less than none": CPU + "its advance consumes -1 and uses ",
+    "advance: uses too much": CPU + "its advance consumes ",
+    "advance: produces too much": CPU + "its advance produces ",
+    "advance: produces less than none": CPU + "its advance produces -1 samples of output 0, where ",
+    "advance: starts elsewhere": CPU + "its advance starts a block of output 0 at tick ",
+    "advance: writes over its offer": CPU + "its advance consumes 1048576 and uses 1048576 of ",
+    "work: silent": CPU + "its work returns FALSE without an error",
+    "work: sets an error": CPU + "its work returns TRUE, but sets an error: all is well",
+    "work: unknown parameter": f"{CPU}its work {UNKNOWN}",
+}
+
+SINK_CPU = "variant 'cpu' of 'break.sink' is at fault: "
+SUNK = {
+    "complete: silent": SINK_CPU + "its complete returns FALSE without an error",
+    "complete: sets an error": SINK_CPU + "its complete returns TRUE, but sets an error: all is well",
+    "complete: unknown parameter":
+        SINK_CPU + "its complete asks for parameter 'unknown', which is not in the table of "
+                   "'break.sink'",
+}
+
+VERIFIED = {
+    "accuracy: negative": STAGE + "its accuracy sets errors of -1 and 0.001, but wants 0 or more",
+    "accuracy: unknown parameter": f"{STAGE}its accuracy {UNKNOWN}",
+}
+
+
+class Misbehaviour(unittest.TestCase):
+    def run_command(self, arguments, text):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "g.yaml").write_text(text, encoding="utf-8")
+            pathlib.Path(folder, "ct-break.so").symlink_to(f"{PLUGINS}/ct-break.so")
+            path = f"{folder}:{os.environ['CORNERTURN_PLUGIN_PATH']}"
+            return subprocess.run([COMMAND, *arguments, "g.yaml"], cwd=folder, capture_output=True,
+                                  text=True, check=False, timeout=60,
+                                  env={**os.environ, "CORNERTURN_PLUGIN_PATH": path})
+
+    def fails(self, arguments, text, message):
+        result = self.run_command(arguments, text)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        wanted = f"g.yaml:3:3: node 'x': {message}"
+        self.assertEqual(result.stderr[:len(wanted)], wanted, result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+    def passes(self, arguments, text):
+        result = self.run_command(arguments, text)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def graph(self, how, stage="break.pass", variant="cpu", node="sky"):
+        return GRAPH.format(how=how, stage=stage, variant=variant, node=node)
+
+    def check_table(self, table, *commands, text=GRAPH):
+        for how, message in table.items():
+            for command in commands:
+                with self.subTest(f"{how}: {command}"):
+                    graph = text.format(how=how, stage="break.pass", variant="cpu", node="sky")
+                    self.fails(command.split(), graph, message)
+
+    def test_nothing(self):
+        for command in ("check", "plan", "run", "run --workers 1"):
+            self.passes(command.split(), self.graph("nothing"))
+        self.passes(["run"], SINK.format(how="nothing"))
+        self.passes(["run"], SOURCE.format(how="nothing"))
+
+    def test_infer(self):
+        self.check_table(CHECKED, "check", "run")
+
+    def test_plan(self):
+        self.check_table(PLANNED, "plan", "run")
+
+    def test_run(self):
+        self.check_table(RUN, "run", "run --workers 1")
+
+    def test_complete(self):
+        self.check_table(SUNK, "run", text=SINK)
+
+    def test_a_source_without_end(self):
+        self.fails(["run"], SOURCE.format(how="advance: gives nothing"),
+                   "variant 'cpu' of 'break.source' is at fault: its advance neither produces "
+                   "anything nor ends")
+
+    def test_accuracy(self):
+        self.check_table(VERIFIED, "verify")
+
+    def test_no_rule(self):
+        self.assertIn("  x: the stage's own, without a formula\n",
+                      self.passes(["verify"], self.graph("nothing")))
+
+    def test_split(self):
+        """An axis that the stream lacks, and time where several firings make a sample."""
+        self.fails(["plan"], self.graph("nothing", "break.split", "along-channel"),
+                   "variant 'along-channel' of 'break.split' is at fault: it splits along "
+                   "'channel', but is given time 4096, station 2, pol 2")
+        self.passes(["plan"], self.graph("nothing", "break.split", "along-time"))
+        self.fails(["plan"], self.graph("infer: sum", "break.split", "along-time"),
+                   "variant 'along-time' of 'break.split' is at fault: it splits along time, but "
+                   "its stage sums up over several firings")
+
+    def test_own_footprint_without_advance(self):
+        self.fails(["plan"], self.graph("infer: own footprint", variant="reference"),
+                   "variant 'reference' of 'break.pass' is at fault: it has no advance, but its stage "
+                   "has a footprint of its own")
+
+
+if __name__ == "__main__":
+    tap.main()
