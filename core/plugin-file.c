@@ -171,16 +171,16 @@ read_at(int file, gpointer data, gsize bytes, gsize offset)
     return pread(file, data, bytes, (off_t)offset) == (gssize)bytes;
 }
 
-/* Bytes of the file by its headers; 0: they cannot be read. */
+/* Bytes of the file by its headers, those of its segments among them as far as they are there. */
 static guint64
 length_by_headers(int file, const ElfW(Ehdr) * header)
 {
-    guint64 length = header->e_shoff + (guint64)header->e_shnum * header->e_shentsize;
+    guint64 length = header->e_phoff + (guint64)header->e_phnum * header->e_phentsize;
+    length = MAX(length, header->e_shoff + (guint64)header->e_shnum * header->e_shentsize);
     for (guint i = 0; i < header->e_phnum; i++) {
         ElfW(Phdr) segment;
-        if (!read_at(file, &segment, sizeof segment, header->e_phoff + i * sizeof segment))
-            return 0;
-        length = MAX(length, segment.p_offset + segment.p_filesz);
+        if (read_at(file, &segment, sizeof segment, header->e_phoff + i * sizeof segment))
+            length = MAX(length, segment.p_offset + segment.p_filesz);
     }
     return length;
 }
@@ -194,22 +194,27 @@ find_fault_of_contents(int file, guint64 bytes)
         header.e_ident[EI_CLASS] != class || header.e_phentsize != sizeof(ElfW(Phdr)))
         return g_strdup("is no shared object of this machine");
     const guint64 wanted = length_by_headers(file, &header);
-    if (wanted == 0 || wanted > bytes)
+    if (wanted > bytes)
         return g_strdup_printf("is cut short: its headers tell of %" G_GUINT64_FORMAT
                                " bytes, but it has %" G_GUINT64_FORMAT,
                                wanted, bytes);
     return NULL;
 }
 
+/* Others than regular files might wait for a writer, or do something when they are opened. */
 static char *
-find_fault_of_file(const char *path)
+find_fault_of_kind(const char *path)
 {
     struct stat status;
     if (stat(path, &status) != 0)
         return describe_errno("", "can't be opened");
-    /* Others might wait for a writer, or do something when they are opened. */
-    if (!S_ISREG(status.st_mode))
-        return g_strdup("is no regular file");
+    return S_ISREG(status.st_mode) ? NULL : g_strdup("is no regular file");
+}
+
+static char *
+find_fault_of_file(const char *path)
+{
+    struct stat status;
     const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
         return describe_errno("", "can't be opened");
@@ -227,6 +232,8 @@ ct_plugin_file_find_fault(const char *path)
     g_autofree char *here = g_get_current_dir();
     g_autofree char *whole =
         g_path_is_absolute(path) ? g_strdup(path) : g_strconcat(here, "/", path, NULL);
-    char *fault = find_fault_of_path(&trust, whole, 0);
+    char *fault = find_fault_of_kind(path);
+    if (!fault)
+        fault = find_fault_of_path(&trust, whole, 0);
     return fault ? fault : find_fault_of_file(path);
 }
