@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cornerturn new-stage`: a plugin's folder that builds and passes its own test. */
 #include "command.h"
+#include "environment.h"
+#include "own-file.h"
 #include "registry.h"
 #include "template-resource.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What stands in the folder, for a plugin among those of the source tree and for one of its own. */
@@ -97,6 +100,41 @@ add_to_list(const char *name, GError **error)
     return write_file(list_path, list, error);
 }
 
+/* Where pkg-config finds the folder of an installation's plugins; NULL where it finds none. */
+static char *
+ask_pkg_config(void)
+{
+    const char *given = ct_environment("PKG_CONFIG");
+    const char *const question[] = {given && *given ? given : "pkg-config", "--variable=plugindir",
+                                    "cornerturn", NULL};
+    g_autofree char *answer = NULL;
+    if (!g_spawn_sync(NULL, (char **)question, NULL,
+                      G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &answer, NULL,
+                      NULL, NULL))
+        return NULL;
+    char *path = realpath(g_strstrip(answer), NULL);
+    char *folder = g_strdup(path);
+    free(path);
+    return folder;
+}
+
+/* "PKG_CONFIG_PATH=… ", where pkg-config would not find this installation, or build, by itself. */
+static char *
+find_setting(void)
+{
+    g_autofree char *own = ct_own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
+    g_autofree char *folder = ct_own_folder("meson-uninstalled", CT_LIBDIR "/pkgconfig");
+    g_autofree char *found = ask_pkg_config();
+    if (!folder || (found && g_str_equal(found, own)))
+        return g_strdup("");
+    g_autofree char *quoted = g_shell_quote(folder);
+    const gboolean is_plain =
+        !folder[strspn(folder, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "/._-")];
+    const char *before = ct_environment("PKG_CONFIG_PATH");
+    return g_strdup_printf("PKG_CONFIG_PATH=%s%s ", is_plain ? folder : quoted,
+                           before && *before ? ":\"$PKG_CONFIG_PATH\"" : "");
+}
+
 static gboolean
 run(int argc, char **argv, GError **error)
 {
@@ -121,11 +159,12 @@ run(int argc, char **argv, GError **error)
             return FALSE;
     if (in_tree && !add_to_list(name, error))
         return FALSE;
+    g_autofree char *setting = in_tree ? NULL : find_setting();
     if (in_tree)
         g_print("%s is made, and %s has it.\n  meson test -C build %s\n", folder, list_path, name);
     else
-        g_print("%s is made.\n  cd %s && meson setup build && meson test -C build\n", folder,
-                folder);
+        g_print("%s is made.\n  cd %s && %smeson setup build && meson test -C build\n", folder,
+                folder, setting);
     return TRUE;
 }
 

@@ -5,6 +5,8 @@ itself, and a plugin builds against the installed headers."""
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -28,11 +30,18 @@ class Install(unittest.TestCase):
         cls.libraries = next(cls.root.rglob("libcornerturn.so")).parent
         cls.environment = {
             name: value for name, value in os.environ.items()
-            if name not in ("CORNERTURN_PLUGIN_PATH", "CORNERTURN", "LD_LIBRARY_PATH")}
-        # The build's own library must not be found, but others may stand in folders of their own.
+            if name not in ("CORNERTURN_PLUGIN_PATH", "CORNERTURN", "LD_LIBRARY_PATH",
+                            "PKG_CONFIG_PATH")}
+        # No library of Cornerturn's is found by this, but others may stand in folders of their own.
         others = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":")
                   if folder and not folder.startswith(str(BUILD))]
-        cls.environment["LD_LIBRARY_PATH"] = ":".join([str(cls.libraries), *others])
+        if others:
+            cls.environment["LD_LIBRARY_PATH"] = ":".join(others)
+        package = next(cls.root.rglob("pkgconfig/cornerturn.pc"))
+        # The prefix is where DESTDIR puts it.
+        text = package.read_text()
+        package.write_text(text.replace(text.splitlines()[0], f"prefix={cls.prefix}", 1))
+        cls.packages = package.parent
 
     @classmethod
     def tearDownClass(cls):
@@ -88,19 +97,45 @@ class Install(unittest.TestCase):
         self.assertEqual(installed, pages)
 
     def test_plugin_against_it(self):
-        package = next(self.root.rglob("pkgconfig/cornerturn.pc"))
-        # The prefix is where DESTDIR puts it.
-        text = package.read_text()
-        package.write_text(text.replace(text.splitlines()[0], f"prefix={self.prefix}", 1))
-        self.environment["PKG_CONFIG_PATH"] = str(package.parent)
-        self.environment["PATH"] = f"{self.command.parent}:{self.environment['PATH']}"
+        """By the line that new-stage prints, as it stands. The name comes before those of all other
+        plugins: nothing but the command itself can have loaded the library."""
+        sanitized = "__asan_init" in self.output("nm", "-D", str(self.command))
         with tempfile.TemporaryDirectory() as folder:
-            self.output(self.command, "new-stage", "twice", folder=folder)
-            self.output("meson", "setup", "build", "-Dwerror=true", f"--prefix={self.prefix}",
-                        folder=f"{folder}/twice")
-            self.output("meson", "test", "-C", "build", folder=f"{folder}/twice")
-            self.output("meson", "install", "-C", "build", folder=f"{folder}/twice")
-        self.assertIn("samples times a factor", self.output(self.command, "inspect", "twice"))
+            line = self.output(self.command, "new-stage", "aaa", folder=folder).splitlines()[1]
+            self.assertEqual(line.strip(), f"cd ./aaa && PKG_CONFIG_PATH={self.packages} meson setup "
+                                           "build && meson test -C build")
+            if sanitized:
+                line = line.replace("meson setup", "meson setup -Db_sanitize=address,undefined "
+                                                   "-Db_lundef=false")
+            self.output("sh", "-c", line, folder=folder)
+            self.output("meson", "install", "-C", "build", folder=f"{folder}/aaa")
+        self.assertIn("samples times a factor", self.output(self.command, "inspect", "aaa"))
+
+    def test_no_variable_where_pkg_config_finds_it(self):
+        environment = {**self.environment, "PKG_CONFIG_PATH": str(self.packages)}
+        with tempfile.TemporaryDirectory() as folder:
+            ran = subprocess.run([self.command, "new-stage", "other"], env=environment, cwd=folder,
+                                 capture_output=True, text=True, check=True)
+        self.assertIn("cd ./other && meson setup build && meson test -C build\n", ran.stdout)
+
+    def test_example_against_it(self):
+        """By the lines of the README: as it stands, and with its addition for other prefixes."""
+        text = (SOURCE / "README.md").read_text()
+        line = re.search(r"^    (cc .*)$", text, re.M).group(1)
+        addition = re.search(r"`(-Wl,-rpath,.*?)`", text).group(1)
+        if "__asan_init" in self.output("nm", "-D", str(self.libraries / "libcornerturn.so")):
+            line = line.replace("cc ", "cc -fsanitize=address,undefined ")
+        environment = {**self.environment, "PKG_CONFIG_PATH": str(self.packages)}
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(SOURCE / "examples", f"{folder}/examples")
+            for command, libraries in (line, [str(self.libraries)]), (f"{line} {addition}", []):
+                subprocess.run(["sh", "-c", command], env=environment, cwd=folder, check=True)
+                others = self.environment.get("LD_LIBRARY_PATH")
+                paths = ":".join(libraries + ([others] if others else []))
+                ran = subprocess.run(["./spectrum"], cwd=folder, capture_output=True, text=True,
+                                     env={**self.environment, "LD_LIBRARY_PATH": paths})
+                self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+                self.assertIn("6 of 6 blocks came back", ran.stdout)
 
 
 if __name__ == "__main__":
