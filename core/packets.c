@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of back-to-back packets: where each packet stands, when it was sampled, and what is amiss.
- */
-#include "cornerturn/packets.h"
-
+/* Files of back-to-back packets: where each packet stands. */
 #include "cornerturn/stage.h"
+#include "packets-private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,32 +148,43 @@ find_header(Scan *scan, gint64 from, GError **error)
     return header ? at : scan->length;
 }
 
-/* Sets pattern and size by the first header that one of its like, or the end of the file, follows;
- * returns where it stands, −1 where there is none. */
+/* Sets pattern and size by the first header that one of its like follows, else by the first that
+ * the end of the file follows; returns where it stands, −1 where there is none. */
 static gint64
 find_stream(Scan *scan, GError **error)
 {
     const gsize bytes = scan->format->header_bytes;
     GError *failure = NULL;
     const guint8 *header;
-    guint8 next[CT_PACKET_MAX_HEADER];
+    guint8 next[CT_PACKET_MAX_HEADER], lone[CT_PACKET_MAX_HEADER];
+    gint64 lone_at = -1;
     for (gint64 at = 0; (header = header_in_window(scan, at, &failure)); at++) {
         scan->size = scan->format->size(header, scan->format->data);
         if (scan->size == 0)
             continue;
         memcpy(scan->pattern, header, bytes);
-        if (at + scan->size == scan->length || read_header(scan, at + scan->size, next, &failure))
+        if (read_header(scan, at + scan->size, next, &failure))
             return at;
         if (failure)
             break;
+        if (lone_at < 0 && at + scan->size == scan->length) {
+            lone_at = at;
+            memcpy(lone, header, bytes);
+        }
     }
-    if (failure)
+    if (failure) {
         g_propagate_error(error, failure);
-    else
+        return -1;
+    }
+    if (lone_at < 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                     "%s: wants %s, but is given %" G_GINT64_FORMAT " bytes without any", scan->path,
                     scan->format->name, scan->length);
-    return -1;
+        return -1;
+    }
+    memcpy(scan->pattern, lone, bytes);
+    scan->size = scan->length - lone_at;
+    return lone_at;
 }
 
 static gboolean
@@ -246,156 +255,13 @@ ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
         .pattern = pattern,
         .window = window,
     };
-    return scan_packets(packets, &scan, file, found, data, error);
-}
-
-/* ---- arranging ---- */
-
-static gint
-compare_stamps(gconstpointer a, gconstpointer b)
-{
-    const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-    return (x > y) - (x < y);
-}
-
-/* By lane, stamp, validity, and place: the first of doubled packets is the one to keep. */
-static gint
-compare_packets(gconstpointer a, gconstpointer b)
-{
-    const CtPacket *x = a, *y = b;
-    if (x->lane != y->lane)
-        return x->lane < y->lane ? -1 : 1;
-    if (x->stamp != y->stamp)
-        return x->stamp < y->stamp ? -1 : 1;
-    if (x->flagged != y->flagged)
-        return x->flagged ? 1 : -1;
-    if (x->file != y->file)
-        return x->file < y->file ? -1 : 1;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-/* The stretch of time that is believed: [first, end) of stamps. */
-static void
-find_longest_run(const GArray *packets, gint64 max_gap, gint64 *first, gint64 *end)
-{
-    if (packets->len == 0)
-        return;
-    g_autofree gint64 *stamps = g_new(gint64, packets->len);
-    for (guint i = 0; i < packets->len; i++)
-        stamps[i] = g_array_index(packets, CtPacket, i).stamp;
-    qsort(stamps, packets->len, sizeof *stamps, compare_stamps);
-    guint longest = 0;
-    for (guint begin = 0; begin < packets->len;) {
-        guint i = begin + 1;
-        while (i < packets->len && stamps[i] - stamps[i - 1] <= max_gap)
-            i++;
-        if (i - begin > longest) {
-            longest = i - begin;
-            *first = stamps[begin];
-            *end = stamps[i - 1] + 1;
-        }
-        begin = i;
-    }
-}
-
-/* Drops the packets that are out of the believed time, and counts those out of order. */
-static void
-drop_mistimed(CtPackets *packets)
-{
-    GArray *array = packets->packets;
-    g_autofree gint64 *latest = g_new(gint64, packets->n_lanes);
-    for (guint i = 0; i < packets->n_lanes; i++)
-        latest[i] = G_MININT64;
-    guint kept = 0;
-    for (guint i = 0; i < array->len; i++) {
-        const CtPacket packet = g_array_index(array, CtPacket, i);
-        g_assert(packet.lane < packets->n_lanes);
-        if (packet.stamp < packets->first || packet.stamp >= packets->end) {
-            packets->counts[CT_PACKETS_MISTIMED]++;
-            continue;
-        }
-        packets->counts[CT_PACKETS_REORDERED] += packet.stamp < latest[packet.lane];
-        latest[packet.lane] = MAX(latest[packet.lane], packet.stamp);
-        g_array_index(array, CtPacket, kept++) = packet;
-    }
-    g_array_set_size(array, kept);
-}
-
-/* Of packets in order: drops those that hold samples that another one has, and the flagged. */
-static void
-drop_repeated(CtPackets *packets)
-{
-    GArray *array = packets->packets;
-    guint kept = 0, lane = 0;
-    gint64 free_from = G_MININT64, last = G_MININT64;
-    for (guint i = 0; i < array->len; i++) {
-        const CtPacket packet = g_array_index(array, CtPacket, i);
-        for (; lane <= packet.lane; lane++) {
-            packets->lane_begin[lane] = kept;
-            free_from = last = G_MININT64;
-        }
-        if (packet.stamp < free_from) {
-            packets->counts[packet.stamp == last ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED]++;
-            continue;
-        }
-        last = packet.stamp;
-        free_from = packet.stamp + packets->n_samples;
-        if (packet.flagged)
-            packets->counts[CT_PACKETS_FLAGGED]++;
-        else
-            g_array_index(array, CtPacket, kept++) = packet;
-    }
-    for (; lane <= packets->n_lanes; lane++)
-        packets->lane_begin[lane] = kept;
-    g_array_set_size(array, kept);
-}
-
-void
-ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 max_gap)
-{
-    packets->n_lanes = n_lanes;
-    packets->n_samples = n_samples;
-    packets->lane_begin = g_renew(guint, packets->lane_begin, n_lanes + 1);
-    packets->first = packets->end = 0;
-    find_longest_run(packets->packets, max_gap + n_samples, &packets->first, &packets->end);
-    drop_mistimed(packets);
-    packets->end += packets->packets->len > 0 ? n_samples - 1 : 0;
-    g_array_sort(packets->packets, compare_packets);
-    drop_repeated(packets);
-    const guint64 wanted = (packets->end - packets->first + n_samples - 1) / n_samples * n_lanes;
-    const guint64 given = packets->packets->len + packets->counts[CT_PACKETS_FLAGGED];
-    packets->counts[CT_PACKETS_MISSING] = wanted - MIN(wanted, given);
-}
-
-const CtPacket *
-ct_packets_find(const CtPackets *packets, guint lane, gint64 at, const CtPacket **end)
-{
-    const CtPacket *all = (const CtPacket *)packets->packets->data;
-    guint low = packets->lane_begin[lane], high = packets->lane_begin[lane + 1];
-    *end = all + high;
-    while (low < high) {
-        const guint middle = low + (high - low) / 2;
-        if (all[middle].stamp + packets->n_samples > at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return all + low;
-}
-
-gboolean
-ct_packets_validity(const CtPackets *packets, guint lane, gint64 begin, gint64 n, guint8 *validity)
-{
-    memset(validity, 0, n);
-    const CtPacket *end, *packet = ct_packets_find(packets, lane, begin, &end);
-    gint64 valid = 0;
-    for (; packet < end && packet->stamp < begin + n; packet++) {
-        const gint64 from = MAX(packet->stamp, begin) - begin;
-        const gint64 to = MIN(packet->stamp + packets->n_samples, begin + n) - begin;
-        memset(validity + from, 1, to - from);
-        valid += to - from;
-    }
-    return valid < n;
+    if (!scan_packets(packets, &scan, file, found, data, error))
+        return FALSE;
+    const CtScannedFile scanned = {path, fd, format->header_bytes, (gsize)scan.size};
+    if (packets->files->len <= file)
+        g_array_set_size(packets->files, file + 1);
+    g_array_index(packets->files, CtScannedFile, file) = scanned;
+    return TRUE;
 }
 
 CtPackets *
@@ -403,6 +269,7 @@ ct_packets_new(void)
 {
     CtPackets *packets = g_new0(CtPackets, 1);
     packets->packets = g_array_new(FALSE, FALSE, sizeof(CtPacket));
+    packets->files = g_array_new(FALSE, TRUE, sizeof(CtScannedFile));
     return packets;
 }
 
@@ -412,6 +279,7 @@ ct_packets_free(CtPackets *packets)
     if (!packets)
         return;
     g_array_unref(packets->packets);
+    g_array_unref(packets->files);
     g_free(packets->lane_begin);
     g_free(packets);
 }

@@ -22,6 +22,19 @@ toy_alike(const guint8 *a, const guint8 *b, gconstpointer data G_GNUC_UNUSED)
     return memcmp(a, b, 2) == 0;
 }
 
+/* The same with the size of the packet in place of the flag. */
+static gsize
+sized_size(const guint8 *header, gconstpointer data)
+{
+    return toy_size(header, data) ? header[3] : 0;
+}
+
+static gboolean
+sized_alike(const guint8 *a, const guint8 *b, gconstpointer data G_GNUC_UNUSED)
+{
+    return memcmp(a, b, 4) == 0;
+}
+
 static const CtPacketFormat toy = {"toy packets", HEADER, toy_size, toy_alike, NULL};
 
 static void
@@ -57,7 +70,7 @@ make_stream(guint n)
 }
 
 static CtPackets *
-try_scan(const GByteArray *bytes, guint n_lanes, GError **error)
+try_scan(const GByteArray *bytes, guint n_lanes, const CtPacketFormat *format, GError **error)
 {
     g_autofree char *path = NULL;
     const int fd = g_file_open_tmp("test-packets-XXXXXX", &path, NULL);
@@ -65,22 +78,26 @@ try_scan(const GByteArray *bytes, guint n_lanes, GError **error)
     g_autoptr(CtPackets) packets = ct_packets_new();
     guint8 pattern[HEADER];
     const gboolean found =
-        ct_packets_scan(packets, "x.pk", fd, 0, &toy, toy_found, NULL, pattern, error);
+        ct_packets_scan(packets, "x.pk", fd, 0, format, toy_found, NULL, pattern, error) &&
+        ct_packets_arrange(packets, n_lanes, SAMPLES, 500, error);
     close(fd);
     g_unlink(path);
-    if (!found)
-        return NULL;
-    ct_packets_arrange(packets, n_lanes, SAMPLES, 500);
-    return g_steal_pointer(&packets);
+    return found ? g_steal_pointer(&packets) : NULL;
+}
+
+static CtPackets *
+scan_as(const GByteArray *bytes, guint n_lanes, const CtPacketFormat *format)
+{
+    g_autoptr(GError) error = NULL;
+    CtPackets *packets = try_scan(bytes, n_lanes, format, &error);
+    g_assert_no_error(error);
+    return packets;
 }
 
 static CtPackets *
 scan(const GByteArray *bytes, guint n_lanes)
 {
-    g_autoptr(GError) error = NULL;
-    CtPackets *packets = try_scan(bytes, n_lanes, &error);
-    g_assert_no_error(error);
-    return packets;
+    return scan_as(bytes, n_lanes, &toy);
 }
 
 /* The validity of a lane from first to end, as a string of 0 and 1, one for each ten samples (which
@@ -237,7 +254,45 @@ test_mistimed(void)
     g_autoptr(CtPackets) packets = scan(bytes, 1);
     g_autofree char *description = counts_string(packets);
     g_assert_cmpint(packets->end, ==, 1070);
-    g_assert_cmpstr(description, ==, "9 packets, 1 missing, 3 mistimed");
+    g_assert_cmpstr(description, ==, "9 packets, 2 missing, 4 mistimed");
+}
+
+/* A packet's stamp against its place in the file. */
+static void
+test_misplaced(void)
+{
+    static const guint32 wrong[] = {1008, 1032, 1048, 1160, 1400};
+    for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GByteArray) bytes = make_stream(8);
+        memcpy(bytes->data + 4 * PACKET + 4, &wrong[i], 4);
+        check(bytes, "11110111", "8 packets, 1 missing, 1 mistimed");
+    }
+}
+
+/* The same samples twice, but not the same values. */
+static void
+test_contested(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(4);
+    append(bytes, 0, FALSE, 1030);
+    bytes->data[5 * PACKET - 1] = 0;
+    check(bytes, "1111", "5 packets, 1 duplicate");
+    append(bytes, 0, FALSE, 1040);
+    check(bytes, "11101", "6 packets, 1 missing, 2 mistimed");
+}
+
+/* The header of a lone packet that ends with the file gives way to two of a kind. */
+static void
+test_first_header(void)
+{
+    static const CtPacketFormat sized = {"sized packets", HEADER, sized_size, sized_alike, NULL};
+    g_autoptr(GByteArray) bytes = make_stream(3);
+    for (guint i = 0; i < 3; i++)
+        bytes->data[PACKET * i + 3] = PACKET;
+    bytes->data[3] = 3 * PACKET;
+    g_autoptr(CtPackets) packets = scan_as(bytes, 1, &sized);
+    g_autofree char *description = counts_string(packets);
+    g_assert_cmpstr(description, ==, "2 packets, 2 flagged, 1 corrupt");
 }
 
 static void
@@ -281,7 +336,7 @@ test_random_damage(void)
                 g_byte_array_append(bytes, copy, length);
             }
         }
-        g_autoptr(CtPackets) packets = try_scan(bytes, 256, NULL);
+        g_autoptr(CtPackets) packets = try_scan(bytes, 256, &toy, NULL);
         if (!packets)
             continue;
         const guint64 *counts = packets->counts;
@@ -308,12 +363,12 @@ test_errors(void)
     g_autoptr(GByteArray) bytes = make_stream(1);
     bytes->data[0] = 0;
     g_autoptr(GError) error = NULL;
-    g_assert_null(try_scan(bytes, 1, &error));
+    g_assert_null(try_scan(bytes, 1, &toy, &error));
     g_assert_cmpstr(error->message, ==,
                     "x.pk: wants toy packets, but is given 32 bytes without any");
     g_clear_error(&error);
     g_byte_array_set_size(bytes, 0);
-    g_assert_null(try_scan(bytes, 1, &error));
+    g_assert_null(try_scan(bytes, 1, &toy, &error));
     g_assert_error(error, CT_ERROR, CT_ERROR_DATA);
     g_clear_error(&error);
     g_assert_cmpint(ct_file_open("/nowhere/x.pk", &error), ==, -1);
@@ -338,6 +393,9 @@ main(int argc, char **argv)
     g_test_add_func("/packets/garbage", test_garbage);
     g_test_add_func("/packets/flagged", test_flagged);
     g_test_add_func("/packets/mistimed", test_mistimed);
+    g_test_add_func("/packets/misplaced", test_misplaced);
+    g_test_add_func("/packets/contested", test_contested);
+    g_test_add_func("/packets/first-header", test_first_header);
     g_test_add_func("/packets/lanes", test_lanes);
     g_test_add_func("/packets/random-damage", test_random_damage);
     g_test_add_func("/packets/errors", test_errors);

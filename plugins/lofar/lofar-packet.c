@@ -35,7 +35,8 @@ lofar_header_parse(const guint8 *bytes, LofarHeader *header)
         .sequence = little_32(bytes + 12),
     };
     if (read.version < 2 || read.version > 3 || read.bits == 0 || read.n_beamlets == 0 ||
-        read.n_slots == 0)
+        read.n_slots == 0 ||
+        (gint64)read.sequence * LOFAR_TICKS_PER_SAMPLE >= read.clock + LOFAR_TICKS_PER_SAMPLE)
         return FALSE;
     *header = read;
     return TRUE;

@@ -4,11 +4,9 @@
 
 #include <glib.h>
 
-#define LOFAR_HEADER_BYTES 16
-#define LOFAR_TICKS_PER_SAMPLE                                                                     \
-    1024              /* of the 160 or 200 MHz clock: the station filter's subbands                \
-                       */
-#define LOFAR_PARTS 4 /* Xr Xi Yr Yi */
+#define LOFAR_HEADER_BYTES     16
+#define LOFAR_TICKS_PER_SAMPLE 1024 /* of the clock, in the subbands of a station's filter */
+#define LOFAR_PARTS            4    /* Xr Xi Yr Yi */
 
 typedef struct {
     guint version;
@@ -19,9 +17,10 @@ typedef struct {
     guint configuration;
     guint station;
     guint n_beamlets;
-    guint n_slots;    /* samples of each beamlet */
-    guint32 second;   /* unix */
-    guint32 sequence; /* samples since that second's first */
+    guint n_slots;  /* samples of each beamlet */
+    guint32 second; /* unix */
+    guint32
+        sequence; /* samples since that second's first; a second has no more than clock / 1024 */
 } LofarHeader;
 
 /* Reads LOFAR_HEADER_BYTES; FALSE where they are no header. */

@@ -157,8 +157,9 @@ capture_open(const CtParams *given, GError **error)
         return NULL;
     const LofarHeader *header = &capture->ports[0].header;
     const gdouble rate = (gdouble)header->clock / LOFAR_TICKS_PER_SAMPLE;
-    ct_packets_arrange(capture->packets, capture->n_ports, header->n_slots,
-                       (gint64)(ct_params_real(given, "max_gap") * rate));
+    if (!ct_packets_arrange(capture->packets, capture->n_ports, header->n_slots,
+                            (gint64)(ct_params_real(given, "max_gap") * rate), error))
+        return NULL;
     return g_steal_pointer(&capture);
 }
 

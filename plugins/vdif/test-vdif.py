@@ -23,6 +23,18 @@ LEVELS = {
 }
 
 
+def flip(frame, bit):
+    """The frame with a bit of its header changed."""
+    damaged = bytearray(frame)
+    damaged[bit // 8] ^= 1 << bit % 8
+    return bytes(damaged)
+
+
+def join(seconds):
+    """Frames of [second][frame][thread], as they stand in a file."""
+    return b"".join(frame for second in seconds for frames in second for frame in frames)
+
+
 def make_frame(payload, number, second=14363767, thread=0, bits=2, log2_channels=0,
                is_complex=False, invalid=False, legacy=False, edv=0, epoch=28, station=0x4142,
                rate=0):
@@ -54,6 +66,19 @@ class Recording(graphs.GraphTest):
         counts = {name: n for name, n in node["counters"].items() if n}
         beside = json.loads((self.folder / "out.npy.json").read_text())
         return np.load(self.folder / "out.npy"), counts, beside
+
+    def decode_many(self, recordings, source=None):
+        """The same of many recordings (bytes) in one run: (array, counts, beside) of each."""
+        stages = {}
+        for i, recording in enumerate(recordings):
+            (self.folder / f"{i}.vdif").write_bytes(recording)
+            stages[f"sky{i}"] = {"stage": "vdif.source", "path": f"{i}.vdif", **(source or {})}
+            stages[f"out{i}"] = {"stage": "file.sink", "from": f"sky{i}", "path": f"{i}.npy"}
+        nodes = {node["name"]: node for node in self.run_graph(stages, "--workers", "1")["nodes"]}
+        for i in range(len(recordings)):
+            counts = {name: n for name, n in nodes[f"sky{i}"]["counters"].items() if n}
+            beside = json.loads((self.folder / f"{i}.npy.json").read_text())
+            yield np.load(self.folder / f"{i}.npy"), counts, beside
 
     def fail(self, path, source=None):
         return self.fail_graph({
@@ -216,6 +241,16 @@ class Made(Recording):
         self.assertEqual([axis["name"] for axis in beside["axes"]], ["time", "station"])
         np.testing.assert_array_equal(array, values[..., 0])
 
+    def test_two_channels(self):
+        """Of a single thread they are the polarisations, whatever the threads become."""
+        frames, values = self.make(threads=(3,), n_channels=2)
+        for threads, axes, shape in (("pol", ["time", "pol"], (-1, 2)),
+                                     ("station", ["time", "station", "pol"], (-1, 1, 2))):
+            with self.subTest(threads=threads):
+                array, _, beside = self.decode_frames(frames, threads=threads)
+                self.assertEqual([axis["name"] for axis in beside["axes"]], axes)
+                np.testing.assert_array_equal(array, values.reshape(shape))
+
     def test_chosen_threads(self):
         frames, values = self.make(threads=(3, 5, 9))
         array, counts, _ = self.decode_frames(frames, thread_ids=[9, 3])
@@ -235,6 +270,108 @@ class Made(Recording):
         array, _, beside = self.decode("made.vdif")
         self.assertEqual(beside["sample_rate"], 4 * 256)
         np.testing.assert_array_equal(array, np.concatenate([values, more])[..., 0])
+
+    def make_seconds(self, n_seconds=3, per_second=6, threads=(0, 1), **options):
+        """Whole seconds of frames, as a list [second][frame][thread], and their values."""
+        seconds, values = [], []
+        for i in range(n_seconds):
+            frames, part = self.make(per_second, threads=threads, second=14363767 + i, **options)
+            n = len(threads)
+            seconds.append([frames[at:at + n] for at in range(0, len(frames), n)])
+            values.append(part)
+        return seconds, np.concatenate(values)
+
+    def decode_seconds(self, seconds):
+        """What is read of them without `sample_rate`."""
+        (self.folder / "made.vdif").write_bytes(join(seconds))
+        return self.decode("made.vdif")
+
+    def test_rate_with_lost_frames(self):
+        """A frame lost right before a change of second leaves the rate, and all others in place."""
+        for options in ({}, {"legacy": True}):
+            for second in range(3):
+                for thread in range(2):
+                    with self.subTest(options=options, second=second, thread=thread):
+                        seconds, values = self.make_seconds(**options)
+                        lost = values.shape[0] // 18 * (6 * second + 5)
+                        seconds[second][5][thread] = b""
+                        values[lost:lost + values.shape[0] // 18, thread] = 0
+                        array, counts, beside = self.decode_seconds(seconds)
+                        self.assertEqual(beside["sample_rate"], 6 * 256)
+                        np.testing.assert_array_equal(array, values[..., 0])
+                        self.assertEqual(counts, {"packets": 35, "missing": 1})
+
+    def test_rate_with_damaged_numbers(self):
+        """A flipped bit in a frame's number, or in its second, leaves the rate, and the frame's
+        samples are invalid: it is no other frame."""
+        bits = [*range(30), *range(32, 56)]
+        for second, frame in ((0, 0), (0, 5), (1, 0), (1, 3), (1, 5), (2, 0)):
+            recordings = []
+            for bit in bits:
+                seconds, values = self.make_seconds()
+                seconds[second][frame][1] = flip(seconds[second][frame][1], bit)
+                recordings.append(join(seconds))
+            at = 256 * (6 * second + frame)
+            values[at:at + 256, 1] = 0
+            for bit, (array, _, beside) in zip(bits, self.decode_many(recordings)):
+                with self.subTest(second=second, frame=frame, bit=bit):
+                    self.assertEqual(beside["sample_rate"], 6 * 256)
+                    # A first frame that comes a little early is believed.
+                    early = 1402898167 * 6 * 256 - beside["start"]
+                    self.assertIn(early, range(17 * 256) if second + frame == 0 else (0,))
+                    np.testing.assert_array_equal(array[early:][:len(values)], values[..., 0])
+
+    def test_undecided_rate(self):
+        """Where nothing says that no frame was lost, the graph must give the rate."""
+        whole, _ = self.make_seconds(n_seconds=2, threads=(0,))
+        for what, seconds in {
+                "one change of second": [whole[0], whole[1][:4]],
+                "its last frame lost": [whole[0][:5], whole[1]],
+                "no change of second": whole[:1]}.items():
+            with self.subTest(what):
+                (self.folder / "made.vdif").write_bytes(join(seconds))
+                self.assertTrue(self.fail("made.vdif").endswith(
+                    "made.vdif: wants 'sample_rate', which neither its headers nor whole seconds "
+                    "of frames say"))
+                array, _, _ = self.decode("made.vdif", {"sample_rate": f"{6 * 256} Hz"})
+                self.assertEqual(len(array), 256 * (6 * (len(seconds) - 1) + len(seconds[-1])))
+
+    def test_number_of_threads(self):
+        """A flipped bit in a frame's thread or station makes no thread of its own."""
+        bits = range(96, 122)
+        for n_frames in (2, 3, 12):
+            frames, values = self.make(n_frames)
+            recordings = [b"".join([*frames[:3], flip(frames[3], bit), *frames[4:]])
+                          for bit in bits]
+            if n_frames < 12:
+                # Too few to tell.
+                for bit in bits[:16 + 2 * n_frames]:
+                    (self.folder / "made.vdif").write_bytes(recordings[bit - 96])
+                    if n_frames == 2 or bit != 112:
+                        self.assertIn("wants 'thread_ids', for thread",
+                                      self.fail("made.vdif", {"sample_rate": "1.024 MHz"}))
+                continue
+            values[256:512, 1] = 0
+            decoded = self.decode_many(recordings, {"sample_rate": "1.024 MHz"})
+            for bit, (array, _, _) in zip(bits, decoded):
+                with self.subTest(bit=bit):
+                    # Two claim the same place in thread 0.
+                    values[256:512, 0] *= bit != 112
+                    np.testing.assert_array_equal(array, values[..., 0])
+                    values = self.make(n_frames)[1]
+                    values[256:512, 1] = 0
+
+    def test_first_header(self):
+        """A flipped bit in the first header changes nothing of the others."""
+        frames, values = self.make(8)
+        recordings = [b"".join([flip(frames[0], bit), *frames[1:]]) for bit in range(256)]
+        decoded = self.decode_many(recordings, {"sample_rate": "1.024 MHz"})
+        for bit, (array, _, beside) in enumerate(decoded):
+            with self.subTest(bit=bit):
+                late = beside["start"] - 1402898167 * 1024000
+                self.assertIn(late, (0, 256) if bit not in range(32, 37) else range(-17 * 256, 1))
+                good = array[256 - late:][:7 * 256] == values[256:, :, 0]
+                self.assertTrue(good[256 * (bit == 112):].all())
 
     def test_unread(self):
         frames, _ = self.make(edv=1, rate=16)
@@ -296,17 +433,20 @@ class Made(Recording):
                 ("none.vdif", {}, "none.vdif: can't be opened: No such file or directory"),
                 ("zeros.vdif", {}, "zeros.vdif: wants VDIF frames, but is given 100 bytes without "
                                    "any: its first header says frames without payload"),
-                ("made.vdif", {}, "made.vdif: wants 'sample_rate', which neither its headers nor a "
-                                  "whole second of frames say"),
+                ("made.vdif", {}, "made.vdif: wants 'sample_rate', which neither its headers nor "
+                                  "whole seconds of frames say"),
                 ("made.vdif", {"sample_rate": "1000 Hz"},
                  "wants a whole number of frames of 256 samples a second, but is given 1000 Hz"),
-                ("made.vdif", {"sample_rate": "1024 Hz", "thread_ids": [7]},
-                 "wants threads of made.vdif, but is given none that it has"),
-                ("made.vdif", {"sample_rate": "1024 Hz", "centre_frequency": "1 MHz"},
+                ("made.vdif", {"sample_rate": "1024 Hz"},
+                 "made.vdif: wants a greater 'sample_rate' than 1024 Hz, by which no frame of a "
+                 "second has a number above 3, as 4 of 12 have"),
+                ("made.vdif", {"sample_rate": "1.024 MHz", "thread_ids": [0, 7]},
+                 "wants threads of made.vdif, but is given 7, of which it has no frame"),
+                ("made.vdif", {"sample_rate": "1.024 MHz", "centre_frequency": "1 MHz"},
                  "wants complex samples: give 'first_frequency' for these"),
-                ("channels.vdif", {"sample_rate": "1024 Hz", "channels": "pol"},
+                ("channels.vdif", {"sample_rate": "1.024 MHz", "channels": "pol"},
                  "wants another axis than the 2 threads have, but is given 'pol'"),
-                ("channels.vdif", {"sample_rate": "1024 Hz", "frequencies": ["1 MHz"]},
+                ("channels.vdif", {"sample_rate": "1.024 MHz", "frequencies": ["1 MHz"]},
                  "wants one for each of 4 subbands, but is given 1")):
             with self.subTest(path=path, source=source):
                 error = self.fail(path, source)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recordings of VDIF frames: which frames there are, of which threads, and when. */
-#include "vdif-recording.h"
+#include "vdif-recording-private.h"
 
 #include <string.h>
 #include <unistd.h>
-
-/* Frames carry their second and number until the rate is known: stamp = second << 24 | number. */
-enum { NUMBER_BITS = 24, NUMBER_MASK = (1 << NUMBER_BITS) - 1 };
 
 void
 vdif_recording_free(VdifRecording *recording)
@@ -21,13 +18,15 @@ vdif_recording_free(VdifRecording *recording)
     ct_packets_free(recording->packets);
     g_free(recording);
 }
+
 static void
 frame_found(const guint8 *bytes, CtPacket *packet, gpointer data)
 {
     const VdifRecording *recording = data;
     VdifHeader header;
     g_assert(!vdif_header_parse(bytes, recording->bits, &header));
-    packet->stamp = vdif_unix_time(header.ref_epoch, header.seconds) << NUMBER_BITS | header.frame;
+    packet->stamp =
+        vdif_unix_time(header.ref_epoch, header.seconds) << VDIF_NUMBER_BITS | header.frame;
     packet->lane = header.station << 10 | header.thread;
     packet->flagged = header.invalid;
 }
@@ -86,43 +85,115 @@ scan_files(VdifRecording *recording, GError **error)
     return TRUE;
 }
 
+/* ---- threads ---- */
+
 static gint
 compare_lanes(gconstpointer a, gconstpointer b)
 {
-    const guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
-    return (x > y) - (x < y);
+    const CtPacket *x = a, *y = b;
+    return (x->lane > y->lane) - (x->lane < y->lane);
 }
 
-/* The lanes that are read: those of `thread_ids`, else all that hold a fair share of the frames
- * (one with a sixteenth of the fullest is a damaged header's). */
+/* The frames of a lane; of those with one, the stamp. */
+typedef struct {
+    guint32 lane;
+    guint n;
+    gint64 stamp;
+} Lane;
+
+/* The lanes of all frames, in order. */
 static GArray *
-choose_lanes(const VdifRecording *recording, const CtParams *given)
+count_lanes(const VdifRecording *recording)
 {
-    const GArray *frames = recording->packets->packets;
-    g_autofree guint32 *sorted = g_new(guint32, frames->len);
-    for (guint i = 0; i < frames->len; i++)
-        sorted[i] = g_array_index(frames, CtPacket, i).lane;
-    qsort(sorted, frames->len, sizeof *sorted, compare_lanes);
-    g_autoptr(GArray) lanes = g_array_new(FALSE, FALSE, sizeof(guint32));
-    g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(guint));
-    guint fullest = 0;
-    for (guint begin = 0, i = 0; begin < frames->len; begin = i) {
-        while (i < frames->len && sorted[i] == sorted[begin])
-            i++;
-        g_array_append_val(lanes, sorted[begin]);
-        g_array_append_vals(counts, &(guint){i - begin}, 1);
-        fullest = MAX(fullest, i - begin);
+    const guint n = recording->packets->packets->len;
+    g_autofree CtPacket *sorted = g_memdup2(vdif_frame_at(recording, 0), n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_lanes);
+    GArray *lanes = g_array_new(FALSE, FALSE, sizeof(Lane));
+    for (guint begin = 0, end; begin < n; begin = end) {
+        end = begin + 1;
+        while (end < n && sorted[end].lane == sorted[begin].lane)
+            end++;
+        const Lane lane = {sorted[begin].lane, end - begin, sorted[begin].stamp};
+        g_array_append_val(lanes, lane);
     }
-    GArray *chosen = g_array_new(FALSE, FALSE, sizeof(guint32));
+    return lanes;
+}
+
+/* The most frames of any lane, or of any of the thread `id`. */
+static guint
+fullest(const GArray *lanes, gint64 id)
+{
+    guint most = 0;
+    for (guint i = 0; i < lanes->len; i++) {
+        const Lane *lane = &g_array_index(lanes, Lane, i);
+        if (id < 0 || (lane->lane & 1023) == id)
+            most = MAX(most, lane->n);
+    }
+    return most;
+}
+
+/* A damaged header makes a lane of its own, of a frame or a few: one frame is not believed beside
+ * more than three, nor a sixteenth of what another lane has. */
+static gboolean
+is_believed(const Lane *lane, guint most)
+{
+    return lane->n * 16 > most && (lane->n > 1 || most <= 3);
+}
+
+/* The lanes of thread `id`, or all; each with a fair share of the frames. */
+static void
+choose_lanes(const GArray *lanes, gint64 id, GArray *chosen)
+{
+    const guint most = fullest(lanes, id);
+    for (guint i = 0; i < lanes->len; i++) {
+        const Lane *lane = &g_array_index(lanes, Lane, i);
+        if ((id < 0 || (lane->lane & 1023) == id) && is_believed(lane, most))
+            g_array_append_val(chosen, *lane);
+    }
+}
+
+/* In a recording of two or three frames a thread, one of a single frame may be a damaged header's,
+ * or have lost the others: where it lacks two, or where another one has a single frame of another
+ * time. A recording that just begins or ends between two threads has neither. */
+static gboolean
+check_few_frames(const VdifRecording *recording, const GArray *chosen, GError **error)
+{
+    const guint most = fullest(chosen, -1);
+    const Lane *single = NULL;
+    gboolean suspicious = FALSE;
+    for (guint i = 0; i < chosen->len && (most == 2 || most == 3); i++) {
+        const Lane *lane = &g_array_index(chosen, Lane, i);
+        if (lane->n > 1)
+            continue;
+        suspicious |= most == 3 || (single && single->stamp != lane->stamp);
+        single = lane;
+    }
+    if (suspicious)
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants 'thread_ids', for thread %u has one frame where others have %u, and "
+                    "may be a damaged header's",
+                    recording->paths[0], single->lane & 1023, most);
+    return !suspicious;
+}
+
+static gboolean
+find_lanes(const VdifRecording *recording, const CtParams *given, GArray *chosen, GError **error)
+{
+    g_autoptr(GArray) lanes = count_lanes(recording);
     const guint n_ids = ct_params_count(given, "thread_ids");
-    for (guint i = 0; i < MAX(n_ids, 1); i++)
-        for (guint j = 0; j < lanes->len; j++) {
-            const guint32 lane = g_array_index(lanes, guint32, j);
-            if (n_ids ? (lane & 1023) == ct_params_int_at(given, "thread_ids", i)
-                      : g_array_index(counts, guint, j) * 16 > fullest)
-                g_array_append_val(chosen, lane);
-        }
-    return chosen;
+    for (guint i = 0; i < n_ids; i++) {
+        const gint64 id = ct_params_int_at(given, "thread_ids", i);
+        if (fullest(lanes, id) == 0)
+            return ct_params_error(given, "thread_ids", error,
+                                   "wants threads of %s, but is given %" G_GINT64_FORMAT
+                                   ", of which it has no frame",
+                                   recording->paths[0], id);
+        choose_lanes(lanes, id, chosen);
+    }
+    if (n_ids > 0)
+        return TRUE;
+    choose_lanes(lanes, -1, chosen);
+    return check_few_frames(recording, chosen, error);
 }
 
 /* Gives frames the index of their lane, and drops those of lanes that are not read. */
@@ -130,133 +201,23 @@ static gboolean
 number_lanes(VdifRecording *recording, const CtParams *given, GError **error)
 {
     CtPackets *packets = recording->packets;
-    GArray *frames = packets->packets;
-    g_autoptr(GArray) lanes = choose_lanes(recording, given);
-    if (lanes->len == 0)
-        return ct_params_error(given, "thread_ids", error,
-                               "wants threads of %s, but is given none that it has",
-                               recording->paths[0]);
+    g_autoptr(GArray) lanes = g_array_new(FALSE, FALSE, sizeof(Lane));
+    if (!find_lanes(recording, given, lanes, error))
+        return FALSE;
     guint kept = 0;
-    for (guint i = 0; i < frames->len; i++) {
-        CtPacket frame = g_array_index(frames, CtPacket, i);
+    for (guint i = 0; i < packets->packets->len; i++) {
+        CtPacket frame = *vdif_frame_at(recording, i);
         guint lane = 0;
-        while (lane < lanes->len && g_array_index(lanes, guint32, lane) != frame.lane)
+        while (lane < lanes->len && g_array_index(lanes, Lane, lane).lane != frame.lane)
             lane++;
         frame.lane = lane;
         if (lane < lanes->len)
-            g_array_index(frames, CtPacket, kept++) = frame;
+            *vdif_frame_at(recording, kept++) = frame;
     }
-    packets->counts[CT_PACKETS_STRAY] += frames->len - kept;
-    g_array_set_size(frames, kept);
+    packets->counts[CT_PACKETS_STRAY] += packets->packets->len - kept;
+    g_array_set_size(packets->packets, kept);
     recording->n_threads = lanes->len;
     return TRUE;
-}
-
-static gint
-compare_seconds(gconstpointer a, gconstpointer b)
-{
-    const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-    return (x > y) - (x < y);
-}
-
-/* Some samplers write a wrong second in some threads, for ever the same amount wrong. A thread that
- * stands farther than `max_gap` from the recording's first one is set right, as a whole, by the
- * median of its distances to the frames of that thread before its own. */
-static void
-mend_seconds(VdifRecording *recording, gint64 max_gap)
-{
-    GArray *frames = recording->packets->packets;
-    if (frames->len == 0)
-        return;
-    const guint reference = g_array_index(frames, CtPacket, 0).lane;
-    for (guint lane = 0; lane < recording->n_threads; lane++) {
-        g_autoptr(GArray) distances = g_array_new(FALSE, FALSE, sizeof(gint64));
-        gint64 second = 0;
-        for (guint i = 0; i < frames->len; i++) {
-            const CtPacket *frame = &g_array_index(frames, CtPacket, i);
-            if (frame->lane == reference)
-                second = frame->stamp >> NUMBER_BITS;
-            if (frame->lane == lane)
-                g_array_append_vals(distances, &(gint64){(frame->stamp >> NUMBER_BITS) - second},
-                                    1);
-        }
-        if (distances->len == 0)
-            continue;
-        g_array_sort(distances, compare_seconds);
-        const gint64 wrong = g_array_index(distances, gint64, distances->len / 2);
-        if (ABS(wrong) <= max_gap)
-            continue;
-        recording->packets->counts[CT_PACKETS_RESTAMPED] += distances->len;
-        for (guint i = 0; i < frames->len; i++) {
-            CtPacket *frame = &g_array_index(frames, CtPacket, i);
-            if (frame->lane == lane)
-                frame->stamp -= wrong * (1 << NUMBER_BITS);
-        }
-    }
-}
-
-/* Frames per second as the highest number of a second says, that is followed by another; 0 where
- * there is none. */
-static gint64
-count_frame_rate(const VdifRecording *recording)
-{
-    const GArray *frames = recording->packets->packets;
-    g_autofree gint64 *last = g_new(gint64, recording->n_threads);
-    for (guint lane = 0; lane < recording->n_threads; lane++)
-        last[lane] = -1;
-    gint64 rate = 0;
-    for (guint i = 0; i < frames->len; i++) {
-        const CtPacket *frame = &g_array_index(frames, CtPacket, i);
-        gint64 *before = &last[frame->lane];
-        if (*before >= 0 && frame->stamp >> NUMBER_BITS == (*before >> NUMBER_BITS) + 1)
-            rate = MAX(rate, (*before & NUMBER_MASK) + 1);
-        *before = frame->stamp;
-    }
-    return rate;
-}
-
-static gboolean
-find_rate(VdifRecording *recording, const CtParams *given, GError **error)
-{
-    const VdifHeader *header = &recording->header;
-    if (ct_params_has(given, "sample_rate")) {
-        gint64 numerator, denominator;
-        ct_params_rational(given, "sample_rate", &numerator, &denominator);
-        recording->rate = denominator == 1 ? numerator : 0;
-        if (recording->rate == 0 || recording->rate % header->n_samples != 0)
-            return ct_params_error(given, "sample_rate", error,
-                                   "wants a whole number of frames of %" G_GINT64_FORMAT
-                                   " samples a second, but is given %g Hz",
-                                   header->n_samples, (gdouble)numerator / denominator);
-        return TRUE;
-    }
-    recording->rate = header->rate ? header->rate : count_frame_rate(recording) * header->n_samples;
-    if (recording->rate == 0 || recording->rate % header->n_samples != 0) {
-        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                    "%s: wants 'sample_rate', which neither its headers nor a whole second of "
-                    "frames say",
-                    recording->paths[0]);
-        return FALSE;
-    }
-    return TRUE;
-}
-
-/* Stamps from seconds and numbers to samples, counted from unix time where 63 bits hold that. */
-static void
-count_samples(VdifRecording *recording)
-{
-    GArray *frames = recording->packets->packets;
-    const gint64 base = g_array_index(frames, CtPacket, 0).stamp >> NUMBER_BITS;
-    for (guint i = 0; i < frames->len; i++) {
-        CtPacket *frame = &g_array_index(frames, CtPacket, i);
-        const gint64 second = (frame->stamp >> NUMBER_BITS) - base;
-        frame->stamp =
-            second * recording->rate + (frame->stamp & NUMBER_MASK) * recording->header.n_samples;
-    }
-    const gboolean fits =
-        recording->rate < (gint64)1 << 30 || base < G_MAXINT64 / 2 / recording->rate;
-    recording->epoch = fits ? 0 : base;
-    recording->start = fits ? base * recording->rate : 0;
 }
 
 VdifRecording *
@@ -274,12 +235,8 @@ vdif_recording_open(const CtParams *given, GError **error)
     }
     if (!scan_files(recording, error) || !number_lanes(recording, given, error))
         return NULL;
-    const gdouble max_gap = ct_params_real(given, "max_gap");
-    mend_seconds(recording, max_gap);
-    if (!find_rate(recording, given, error))
+    if (!vdif_recording_find_rate(recording, given, error) ||
+        !vdif_recording_arrange(recording, ct_params_real(given, "max_gap"), error))
         return NULL;
-    count_samples(recording);
-    ct_packets_arrange(recording->packets, recording->n_threads, recording->header.n_samples,
-                       (gint64)(max_gap * recording->rate));
     return g_steal_pointer(&recording);
 }

@@ -24,11 +24,14 @@ typedef struct {
 } CtPacketFormat;
 
 typedef struct {
-    gint64 stamp;  /* index of its first sample; until arranged, whatever the caller keeps there */
+    gint64 stamp; /* index of its first sample, between ±2⁶²; until arranged, whatever the caller
+                     keeps there */
     gint64 offset; /* of its header in its file */
     guint32 file;
     guint32 lane;     /* thread or port */
     gboolean flagged; /* its sender says that its data are invalid */
+    guint32 joins;    /* set when arranged: how many of the packets of its lane right before and
+                         after it in the files it joins on to in time */
 } CtPacket;
 
 /* What was seen, what is missing, and packets that are not used, by reason. */
@@ -42,7 +45,8 @@ typedef enum {
     CT_PACKETS_CORRUPT,   /* no header where one must be */
     CT_PACKETS_TRUNCATED, /* shorter than their header says */
     CT_PACKETS_STRAY,     /* of a lane that is not read */
-    CT_PACKETS_MISTIMED,  /* stamps that cannot be true: far from all others, or off the grid */
+    CT_PACKETS_MISTIMED,  /* stamps that cannot be true: far from all others, off the grid, or where
+                             their place in the file contradicts them */
     CT_PACKETS_N_COUNTS
 } CtPacketCount;
 
@@ -59,7 +63,8 @@ typedef enum {
     }
 
 typedef struct {
-    GArray *packets; /* CtPacket; by lane and stamp once arranged */
+    GArray *packets; /* CtPacket; in the order of the files, by lane and stamp once arranged */
+    GArray *files;   /* the core's own: those scanned, by their number */
     guint64 counts[CT_PACKETS_N_COUNTS];
     guint n_lanes;
     guint *lane_begin; /* [n_lanes + 1] index of a lane's first packet, once arranged */
@@ -75,18 +80,30 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPackets, ct_packets_free)
 typedef void (*CtPacketFunc)(const guint8 *header, CtPacket *packet, gpointer data);
 
 /* Finds the packets of an open file, from its beginning to its end, and appends them. The stream is
- * that of the first header that another one of its like, or the end of the file, follows; a copy of
- * it goes to `pattern` (header_bytes). Fails where the file holds no packet at all, or can't be
- * read; messages begin with "PATH: ". */
+ * that of the first header that another one of its like follows, else of the first that the end of
+ * the file follows; a copy of it goes to `pattern` (header_bytes). Fails where the file holds no
+ * packet at all, or can't be read; messages begin with "PATH: ". `path` and `fd` must hold until
+ * the packets are arranged. */
 CT_EXPORT gboolean ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
                                    const CtPacketFormat *format, CtPacketFunc found, gpointer data,
                                    guint8 *pattern, GError **error);
 
 /* Orders the packets of `n_lanes` lanes by lane and stamp, each of `n_samples` samples, and drops
  * those that can't be used. Where stamps leave a gap of more than `max_gap` samples, only the run
- * of most packets between two such gaps is believed. */
-CT_EXPORT void ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples,
-                                  gint64 max_gap);
+ * of most packets between two such gaps is believed. A packet's place in the files is evidence,
+ * too:
+ *
+ * - Where a lane's packets before and after it leave room for just this one, and no packet claims
+ *   that room, its own claim to another time is not believed.
+ * - The first or last packet of a lane is not believed where it stands alone, more than 16 packets
+ *   away from all others, which join on to one another.
+ * - Of packets that claim the same samples, the one that joins on to more of its neighbours is
+ *   believed; of those that join on to as many, the first, if they hold the same, else none.
+ * - One that joins on to nothing must stand a number of packets from those that do.
+ *
+ * Fails where packets that are to be compared can't be read. */
+CT_EXPORT gboolean ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples,
+                                      gint64 max_gap, GError **error);
 
 /* The first packet of the lane that ends after sample `at`, and the end of the lane's packets. */
 CT_EXPORT const CtPacket *ct_packets_find(const CtPackets *packets, guint lane, gint64 at,

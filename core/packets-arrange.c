@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packets of files, put in time: which of them are believed, and what is missing. */
+#include "packets-private.h"
+
+#include <string.h>
+
+static CtPacket *
+packet_at(const CtPackets *packets, guint i)
+{
+    return &g_array_index(packets->packets, CtPacket, i);
+}
+
+/* A packet of samples that cannot be true. */
+static void
+drop(CtPackets *packets, guint i)
+{
+    packet_at(packets, i)->lane = G_MAXUINT32;
+    packets->counts[CT_PACKETS_MISTIMED]++;
+}
+
+static void
+remove_dropped(CtPackets *packets)
+{
+    guint kept = 0;
+    for (guint i = 0; i < packets->packets->len; i++)
+        if (packet_at(packets, i)->lane != G_MAXUINT32)
+            *packet_at(packets, kept++) = *packet_at(packets, i);
+    g_array_set_size(packets->packets, kept);
+}
+
+static gint
+compare_stamps(gconstpointer a, gconstpointer b)
+{
+    const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+    return (x > y) - (x < y);
+}
+
+static gint
+compare_places(gconstpointer a, gconstpointer b)
+{
+    const CtPacket *x = a, *y = b;
+    return x->lane != y->lane ? (x->lane < y->lane ? -1 : 1) : compare_stamps(&x->stamp, &y->stamp);
+}
+
+/* By lane, stamp, what speaks for it, and place: the first of those that claim the same samples is
+ * the one to keep. */
+static gint
+compare_packets(gconstpointer a, gconstpointer b)
+{
+    const CtPacket *x = a, *y = b;
+    const gint places = compare_places(a, b);
+    if (places != 0)
+        return places;
+    if (x->joins != y->joins)
+        return x->joins > y->joins ? -1 : 1;
+    if (x->flagged != y->flagged)
+        return x->flagged ? 1 : -1;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* A packet whose neighbours leave room for it alone, though it claims a time that is neither that
+ * nor theirs. */
+typedef struct {
+    guint index;
+    CtPacket room; /* lane and stamp of the room */
+} Suspect;
+
+/* Walks over the lanes in the order of the files: counts joins, and returns the suspects. */
+static GArray *
+look_at_neighbours(CtPackets *packets)
+{
+    const gint64 n = packets->n_samples;
+    GArray *suspects = g_array_new(FALSE, FALSE, sizeof(Suspect));
+    g_autofree gint64 *before = g_new(gint64, 2 * packets->n_lanes);
+    for (guint i = 0; i < 2 * packets->n_lanes; i++)
+        before[i] = -1;
+    for (guint i = 0; i < packets->packets->len; i++) {
+        CtPacket *packet = packet_at(packets, i);
+        g_assert(packet->lane < packets->n_lanes);
+        gint64 *last = &before[2 * packet->lane];
+        packet->joins = 0;
+        if (last[0] >= 0) {
+            CtPacket *previous = packet_at(packets, last[0]);
+            const guint joins = previous->stamp + n == packet->stamp;
+            packet->joins += joins;
+            previous->joins += joins;
+        }
+        if (last[1] >= 0) {
+            const CtPacket *previous = packet_at(packets, last[0]);
+            const gint64 room = packet_at(packets, last[1])->stamp + n;
+            const Suspect suspect = {last[0], {.lane = packet->lane, .stamp = room}};
+            if (room + n == packet->stamp && previous->stamp != room &&
+                previous->stamp != room - n && previous->stamp != room + n)
+                g_array_append_val(suspects, suspect);
+        }
+        last[1] = last[0];
+        last[0] = i;
+    }
+    return suspects;
+}
+
+/* Drops the suspects whose room nobody claims: a packet that came late, or changed places with
+ * another one, leaves no such room. */
+static void
+drop_misplaced(CtPackets *packets)
+{
+    const GArray *array = packets->packets;
+    g_autoptr(GArray) suspects = look_at_neighbours(packets);
+    if (suspects->len == 0)
+        return;
+    g_autofree CtPacket *sorted = g_memdup2(array->data, array->len * sizeof(CtPacket));
+    qsort(sorted, array->len, sizeof *sorted, compare_places);
+    for (guint i = 0; i < suspects->len; i++) {
+        const Suspect *suspect = &g_array_index(suspects, Suspect, i);
+        if (!bsearch(&suspect->room, sorted, array->len, sizeof *sorted, compare_places))
+            drop(packets, suspect->index);
+    }
+    remove_dropped(packets);
+}
+
+/* What the files hold of a lane: the first and last packet, and the time of those between. */
+typedef struct {
+    guint n, first, last;
+    gint64 begin, end; /* stamps */
+    gboolean joined;   /* any of those between */
+} Lane;
+
+static Lane *
+measure_lanes(const CtPackets *packets)
+{
+    Lane *lanes = g_new(Lane, packets->n_lanes);
+    for (guint i = 0; i < packets->n_lanes; i++)
+        lanes[i] = (Lane){.begin = G_MAXINT64, .end = G_MININT64};
+    for (guint i = 0; i < packets->packets->len; i++) {
+        Lane *lane = &lanes[packet_at(packets, i)->lane];
+        if (lane->n == 0)
+            lane->first = i;
+        if (lane->n > 1) {
+            const CtPacket *between = packet_at(packets, lane->last);
+            lane->begin = MIN(lane->begin, between->stamp);
+            lane->end = MAX(lane->end, between->stamp);
+            lane->joined |= between->joins > 0;
+        }
+        lane->last = i;
+        lane->n++;
+    }
+    return lanes;
+}
+
+/* Packets away from all others of their lane, from which a first or last one is not believed. */
+enum { LONE_DISTANCE = 16 };
+
+/* Drops the first and the last packet of a lane where it stands alone, far before or behind all
+ * others: they have but one neighbour to contradict them. */
+static void
+drop_lone_ends(CtPackets *packets)
+{
+    const gint64 far = LONE_DISTANCE * packets->n_samples;
+    g_autofree Lane *lanes = measure_lanes(packets);
+    for (guint i = 0; i < packets->n_lanes; i++) {
+        const guint ends[] = {lanes[i].first, lanes[i].last};
+        for (guint k = 0; k < 2 && lanes[i].joined; k++) {
+            const CtPacket *packet = packet_at(packets, ends[k]);
+            if (packet->joins == 0 &&
+                (packet->stamp < lanes[i].begin - far || packet->stamp > lanes[i].end + far))
+                drop(packets, ends[k]);
+        }
+    }
+    remove_dropped(packets);
+}
+
+/* The stretch of time that is believed: [first, end) of stamps. */
+static void
+find_longest_run(const GArray *packets, gint64 max_gap, gint64 *first, gint64 *end)
+{
+    if (packets->len == 0)
+        return;
+    g_autofree gint64 *stamps = g_new(gint64, packets->len);
+    for (guint i = 0; i < packets->len; i++)
+        stamps[i] = g_array_index(packets, CtPacket, i).stamp;
+    qsort(stamps, packets->len, sizeof *stamps, compare_stamps);
+    guint longest = 0;
+    for (guint begin = 0; begin < packets->len;) {
+        guint i = begin + 1;
+        while (i < packets->len && stamps[i] - stamps[i - 1] <= max_gap)
+            i++;
+        if (i - begin > longest) {
+            longest = i - begin;
+            *first = stamps[begin];
+            *end = stamps[i - 1] + 1;
+        }
+        begin = i;
+    }
+}
+
+/* Drops the packets that are out of the believed time, and counts those out of order. */
+static void
+drop_mistimed(CtPackets *packets)
+{
+    g_autofree gint64 *latest = g_new(gint64, packets->n_lanes);
+    for (guint i = 0; i < packets->n_lanes; i++)
+        latest[i] = G_MININT64;
+    for (guint i = 0; i < packets->packets->len; i++) {
+        const CtPacket *packet = packet_at(packets, i);
+        if (packet->stamp < packets->first || packet->stamp >= packets->end) {
+            drop(packets, i);
+            continue;
+        }
+        packets->counts[CT_PACKETS_REORDERED] += packet->stamp < latest[packet->lane];
+        latest[packet->lane] = MAX(latest[packet->lane], packet->stamp);
+    }
+    remove_dropped(packets);
+}
+
+/* Whether two packets hold the same, headers aside. */
+static gboolean
+compare_contents(const CtPackets *packets, const CtPacket *a, const CtPacket *b, gboolean *same,
+                 GError **error)
+{
+    guint8 bytes[2][4096];
+    const CtPacket *const pair[] = {a, b};
+    const CtScannedFile *first = &g_array_index(packets->files, CtScannedFile, a->file);
+    *same = TRUE;
+    for (gsize at = first->header_bytes; at < first->bytes && *same; at += sizeof bytes[0]) {
+        const gsize n = MIN(sizeof bytes[0], first->bytes - at);
+        for (guint i = 0; i < 2; i++) {
+            const CtScannedFile *file =
+                &g_array_index(packets->files, CtScannedFile, pair[i]->file);
+            if (!ct_file_read(file->path, file->fd, pair[i]->offset + (gint64)at, bytes[i], n,
+                              error))
+                return FALSE;
+        }
+        *same = memcmp(bytes[0], bytes[1], n) == 0;
+    }
+    return TRUE;
+}
+
+/* Of packets in order, begin … end − 1 claim the same samples: drops those that are not to be
+ * believed, which are all but the first, or all. */
+static gboolean
+settle_claims(CtPackets *packets, guint begin, guint end, GError **error)
+{
+    gboolean same = TRUE;
+    for (guint i = begin + 1; i < end && same; i++)
+        if (packet_at(packets, i)->joins == packet_at(packets, begin)->joins &&
+            !compare_contents(packets, packet_at(packets, begin), packet_at(packets, i), &same,
+                              error))
+            return FALSE;
+    if (!same)
+        drop(packets, begin);
+    for (guint i = begin + 1; i < end; i++) {
+        packet_at(packets, i)->lane = G_MAXUINT32;
+        packets->counts[same ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED]++;
+    }
+    return TRUE;
+}
+
+/* Of packets in order: settles who holds the samples that several claim. */
+static gboolean
+drop_doubled(CtPackets *packets, GError **error)
+{
+    const guint n = packets->packets->len;
+    for (guint begin = 0, end; begin < n; begin = end) {
+        end = begin + 1;
+        while (end < n && compare_places(packet_at(packets, begin), packet_at(packets, end)) == 0)
+            end++;
+        if (end > begin + 1 && !settle_claims(packets, begin, end, error))
+            return FALSE;
+    }
+    remove_dropped(packets);
+    return TRUE;
+}
+
+/* The first packet from `begin` on, of a lane, that joins on to a neighbour; `begin` where none
+ * does.
+ */
+static guint
+first_joined(const CtPackets *packets, guint begin)
+{
+    const guint lane = packet_at(packets, begin)->lane;
+    for (guint i = begin; i < packets->packets->len && packet_at(packets, i)->lane == lane; i++)
+        if (packet_at(packets, i)->joins > 0)
+            return i;
+    return begin;
+}
+
+/* Of packets in order, none doubled: drops those that overlap others or stand off the grid. The
+ * grid of a packet that joins on to nothing is that of the last before it that does, or of the
+ * lane's first. */
+static void
+drop_off_grid(CtPackets *packets)
+{
+    const gint64 n = packets->n_samples;
+    gint64 grid = 0, last = -1; /* a stamp; the index of the packet kept last in the lane */
+    guint lane = G_MAXUINT32;
+    for (guint i = 0; i < packets->packets->len; i++) {
+        const CtPacket *packet = packet_at(packets, i);
+        if (packet->lane != lane) {
+            lane = packet->lane;
+            last = -1;
+            grid = packet_at(packets, first_joined(packets, i))->stamp;
+        }
+        if (packet->joins > 0)
+            grid = packet->stamp;
+        const CtPacket *before = last >= 0 ? packet_at(packets, last) : NULL;
+        const gboolean overlaps = before && packet->stamp - before->stamp < n;
+        if ((packet->stamp - grid) % n != 0 ||
+            (overlaps && (packet->joins == 0 || before->joins > 0))) {
+            drop(packets, i);
+            continue;
+        }
+        if (overlaps)
+            drop(packets, last);
+        last = i;
+    }
+    remove_dropped(packets);
+}
+
+/* The time from the first packet to the last. */
+static void
+find_ends(CtPackets *packets)
+{
+    gint64 first = G_MAXINT64, last = G_MININT64;
+    for (guint i = 0; i < packets->packets->len; i++) {
+        first = MIN(first, packet_at(packets, i)->stamp);
+        last = MAX(last, packet_at(packets, i)->stamp);
+    }
+    if (packets->packets->len > 0) {
+        packets->first = first;
+        packets->end = last + packets->n_samples;
+    }
+}
+
+/* Drops the flagged, and notes where each lane begins. */
+static void
+index_lanes(CtPackets *packets)
+{
+    guint kept = 0, lane = 0;
+    packets->lane_begin = g_renew(guint, packets->lane_begin, packets->n_lanes + 1);
+    for (guint i = 0; i < packets->packets->len; i++) {
+        const CtPacket packet = *packet_at(packets, i);
+        for (; lane <= packet.lane; lane++)
+            packets->lane_begin[lane] = kept;
+        if (packet.flagged)
+            packets->counts[CT_PACKETS_FLAGGED]++;
+        else
+            *packet_at(packets, kept++) = packet;
+    }
+    for (; lane <= packets->n_lanes; lane++)
+        packets->lane_begin[lane] = kept;
+    g_array_set_size(packets->packets, kept);
+}
+
+gboolean
+ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 max_gap,
+                   GError **error)
+{
+    packets->n_lanes = n_lanes;
+    packets->n_samples = n_samples;
+    packets->first = packets->end = 0;
+    drop_misplaced(packets);
+    drop_lone_ends(packets);
+    find_longest_run(packets->packets, max_gap + n_samples, &packets->first, &packets->end);
+    drop_mistimed(packets);
+    g_array_sort(packets->packets, compare_packets);
+    if (!drop_doubled(packets, error))
+        return FALSE;
+    drop_off_grid(packets);
+    find_ends(packets);
+    index_lanes(packets);
+    const guint64 wanted = (packets->end - packets->first + n_samples - 1) / n_samples * n_lanes;
+    const guint64 given = packets->packets->len + packets->counts[CT_PACKETS_FLAGGED];
+    packets->counts[CT_PACKETS_MISSING] = wanted - MIN(wanted, given);
+    return TRUE;
+}
+
+const CtPacket *
+ct_packets_find(const CtPackets *packets, guint lane, gint64 at, const CtPacket **end)
+{
+    const CtPacket *all = (const CtPacket *)packets->packets->data;
+    guint low = packets->lane_begin[lane], high = packets->lane_begin[lane + 1];
+    *end = all + high;
+    while (low < high) {
+        const guint middle = low + (high - low) / 2;
+        if (all[middle].stamp + packets->n_samples > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return all + low;
+}
+
+gboolean
+ct_packets_validity(const CtPackets *packets, guint lane, gint64 begin, gint64 n, guint8 *validity)
+{
+    memset(validity, 0, n);
+    const CtPacket *end, *packet = ct_packets_find(packets, lane, begin, &end);
+    gint64 valid = 0;
+    for (; packet < end && packet->stamp < begin + n; packet++) {
+        const gint64 from = MAX(packet->stamp, begin) - begin;
+        const gint64 to = MIN(packet->stamp + packets->n_samples, begin + n) - begin;
+        memset(validity + from, 1, to - from);
+        valid += to - from;
+    }
+    return valid < n;
+}

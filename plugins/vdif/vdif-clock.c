@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The clock of a recording: frames per second, seconds that are wrong, and stamps as samples. */
+#include "vdif-recording-private.h"
+
+/* ---- frames per second ---- */
+
+static gint
+compare_numbers(gconstpointer a, gconstpointer b)
+{
+    const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+    return (x > y) - (x < y);
+}
+
+static guint
+count_equal(const GArray *numbers, gint64 number)
+{
+    guint n = 0;
+    for (guint i = 0; i < numbers->len; i++)
+        n += g_array_index(numbers, gint64, i) == number;
+    return n;
+}
+
+/* The last two frames of a thread, −1 where there are none. */
+typedef struct {
+    gint64 last, before;
+} Tail;
+
+/* Whether the last frame joins on to the one before it, so that its number is no damage. */
+static gboolean
+is_in_order(const Tail *tail)
+{
+    return (tail->last & VDIF_NUMBER_MASK) == 0 || tail->before == tail->last - 1;
+}
+
+/* Appends what the changes of second say: where frames k − 1 and k of a thread are followed by
+ * number 0 of the next second, k + 1 frames a second. A frame that was lost there makes it say
+ * less, never more; a damaged header makes it say nothing. To `ends`, what the ends of threads
+ * would say if they stood at such a change. */
+static void
+count_frames_of_seconds(const VdifRecording *recording, GArray *changes, GArray *ends)
+{
+    g_autofree Tail *tails = g_new(Tail, recording->n_threads);
+    for (guint lane = 0; lane < recording->n_threads; lane++)
+        tails[lane] = (Tail){-1, -1};
+    for (guint i = 0; i < recording->packets->packets->len; i++) {
+        const CtPacket *frame = vdif_frame_at(recording, i);
+        Tail *tail = &tails[frame->lane];
+        if (frame->stamp == tail->last)
+            continue;
+        const gint64 number = (tail->last & VDIF_NUMBER_MASK) + 1;
+        const gint64 next = (tail->last >> VDIF_NUMBER_BITS) + 1;
+        if (tail->last >= 0 && frame->stamp == next << VDIF_NUMBER_BITS && is_in_order(tail))
+            g_array_append_val(changes, number);
+        *tail = (Tail){frame->stamp, tail->last};
+    }
+    for (guint lane = 0; lane < recording->n_threads; lane++) {
+        const gint64 number = (tails[lane].last & VDIF_NUMBER_MASK) + 1;
+        if (tails[lane].last >= 0 && is_in_order(&tails[lane]))
+            g_array_append_val(ends, number);
+    }
+}
+
+static guint
+count_beyond(const VdifRecording *recording, gint64 frame_rate)
+{
+    guint n = 0;
+    for (guint i = 0; i < recording->packets->packets->len; i++)
+        n += (vdif_frame_at(recording, i)->stamp & VDIF_NUMBER_MASK) >= frame_rate;
+    return n;
+}
+
+/* Frames per second as the changes of second say, 0 where they don't. The most that any says
+ * counts, for all others have lost frames: where another one says it, too, or the end of a thread,
+ * or where there are but two. As many greater numbers as changes are no damage, but contradict it.
+ */
+static gint64
+find_frame_rate(const VdifRecording *recording)
+{
+    g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(gint64));
+    g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(gint64));
+    count_frames_of_seconds(recording, changes, ends);
+    if (changes->len == 0)
+        return 0;
+    g_array_sort(changes, compare_numbers);
+    const gint64 most = g_array_index(changes, gint64, changes->len - 1);
+    const guint agree = count_equal(changes, most) + count_equal(ends, most);
+    return (agree > 1 || changes->len == 2) && count_beyond(recording, most) < changes->len ? most
+                                                                                            : 0;
+}
+
+/* The rate that a parameter or the headers give, 0 where they don't. */
+static gboolean
+find_given_rate(const VdifRecording *recording, const CtParams *given, gint64 *rate, GError **error)
+{
+    const VdifHeader *header = &recording->header;
+    gint64 numerator = header->rate, denominator = 1;
+    const gboolean is_given = ct_params_has(given, "sample_rate");
+    if (is_given)
+        ct_params_rational(given, "sample_rate", &numerator, &denominator);
+    *rate = numerator;
+    if (denominator == 1 && numerator % header->n_samples == 0)
+        return TRUE;
+    if (is_given)
+        return ct_params_error(given, "sample_rate", error,
+                               "wants a whole number of frames of %" G_GINT64_FORMAT
+                               " samples a second, but is given %g Hz",
+                               header->n_samples, (gdouble)numerator / (gdouble)denominator);
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                "%s: wants 'sample_rate', for its headers say %" G_GINT64_FORMAT
+                " Hz, no whole number of frames of %" G_GINT64_FORMAT " samples",
+                recording->paths[0], numerator, header->n_samples);
+    return FALSE;
+}
+
+/* Drops the frames whose number their second does not have. */
+static void
+drop_beyond(VdifRecording *recording, gint64 frame_rate)
+{
+    CtPackets *packets = recording->packets;
+    guint kept = 0;
+    for (guint i = 0; i < packets->packets->len; i++)
+        if ((vdif_frame_at(recording, i)->stamp & VDIF_NUMBER_MASK) < frame_rate)
+            *vdif_frame_at(recording, kept++) = *vdif_frame_at(recording, i);
+    packets->counts[CT_PACKETS_CORRUPT] += packets->packets->len - kept;
+    g_array_set_size(packets->packets, kept);
+}
+
+gboolean
+vdif_recording_find_rate(VdifRecording *recording, const CtParams *given, GError **error)
+{
+    const gint64 n_samples = recording->header.n_samples;
+    const gint64 counted = find_frame_rate(recording);
+    if (!find_given_rate(recording, given, &recording->rate, error))
+        return FALSE;
+    if (recording->rate == 0)
+        recording->rate = counted * n_samples;
+    if (recording->rate == 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants 'sample_rate', which neither its headers nor whole seconds of "
+                    "frames say",
+                    recording->paths[0]);
+        return FALSE;
+    }
+    const gint64 frame_rate = recording->rate / n_samples;
+    const guint beyond = count_beyond(recording, frame_rate);
+    const guint n = recording->packets->packets->len;
+    if (counted > frame_rate || beyond > n / 16) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants a greater 'sample_rate' than %" G_GINT64_FORMAT
+                    " Hz, by which no frame of a second has a number above %" G_GINT64_FORMAT
+                    ", as %u of %u have",
+                    recording->paths[0], recording->rate, frame_rate - 1, beyond, n);
+        return FALSE;
+    }
+    drop_beyond(recording, frame_rate);
+    return TRUE;
+}
+
+/* ---- time ---- */
+
+/* Whether one of the sorted numbers beside `number` itself is at most `far` away. */
+static gboolean
+has_company(const GArray *sorted, gint64 number, gint64 far)
+{
+    guint low = 0, high = sorted->len;
+    while (low < high) {
+        const guint middle = low + (high - low) / 2;
+        if (g_array_index(sorted, gint64, middle) < number - far)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low + 1 < sorted->len && g_array_index(sorted, gint64, low + 1) <= number + far;
+}
+
+/* The first time in the files that is that of more than one frame, but for `far`. */
+static gint64
+find_base(const VdifRecording *recording, gint64 far)
+{
+    g_autoptr(GArray) sorted = g_array_new(FALSE, FALSE, sizeof(gint64));
+    for (guint i = 0; i < recording->packets->packets->len; i++)
+        g_array_append_val(sorted, vdif_frame_at(recording, i)->stamp);
+    g_array_sort(sorted, compare_numbers);
+    for (guint i = 0; i < sorted->len; i++)
+        if (has_company(sorted, vdif_frame_at(recording, i)->stamp, far))
+            return vdif_frame_at(recording, i)->stamp;
+    return sorted->len > 0 ? vdif_frame_at(recording, 0)->stamp : 0;
+}
+
+/* [frame] how far each stands from the frames before it that are right: those near them, and, after
+ * a pause, those of a thread that was right and goes on near there. */
+static gint64 *
+measure_distances(const VdifRecording *recording, gint64 base, gint64 far)
+{
+    const guint n = recording->packets->packets->len;
+    gint64 *distances = g_new(gint64, MAX(n, 1));
+    g_autofree gboolean *was_right = g_new0(gboolean, recording->n_threads);
+    g_autofree guint *next = g_new(guint, MAX(n, 1)); /* of the same thread; n: none */
+    g_autofree guint *upcoming = g_new(guint, recording->n_threads);
+    for (guint lane = 0; lane < recording->n_threads; lane++)
+        upcoming[lane] = n;
+    for (guint i = n; i-- > 0;) {
+        const guint lane = vdif_frame_at(recording, i)->lane;
+        next[i] = upcoming[lane];
+        upcoming[lane] = i;
+    }
+    for (guint i = 0; i < n; i++) {
+        const CtPacket *frame = vdif_frame_at(recording, i);
+        const gboolean goes_on =
+            next[i] < n && ABS(vdif_frame_at(recording, next[i])->stamp - frame->stamp) <= far;
+        distances[i] = frame->stamp - base;
+        if (ABS(distances[i]) > far && !(was_right[frame->lane] && goes_on))
+            continue;
+        was_right[frame->lane] = TRUE;
+        distances[i] = 0;
+        base = frame->stamp;
+    }
+    return distances;
+}
+
+/* The distance of whole seconds at which most of the frames of a lane stand; 0: there is none. */
+static gint64
+common_distance(const VdifRecording *recording, const gint64 *distances, guint lane, gint64 second)
+{
+    g_autoptr(GArray) sorted = g_array_new(FALSE, FALSE, sizeof(gint64));
+    for (guint i = 0; i < recording->packets->packets->len; i++)
+        if (vdif_frame_at(recording, i)->lane == lane)
+            g_array_append_val(sorted, distances[i]);
+    if (sorted->len < 2)
+        return 0;
+    g_array_sort(sorted, compare_numbers);
+    const gint64 median = g_array_index(sorted, gint64, sorted->len / 2);
+    guint agree = 0;
+    for (guint i = 0; i < sorted->len; i++)
+        agree += ABS(g_array_index(sorted, gint64, i) - median) < second;
+    const gint64 half = median < 0 ? -second / 2 : second / 2;
+    return agree > 1 && agree * 2 > sorted->len ? (median + half) / second * second : 0;
+}
+
+/* Some samplers write a wrong second in some threads, for ever the same amount wrong. A thread most
+ * of whose frames stand farther than `max_gap` from the others, at one distance, is set right as a
+ * whole. Stamps are frames. */
+static void
+mend_seconds(VdifRecording *recording, gint64 second, gint64 base, gint64 far)
+{
+    g_autofree gint64 *distances = measure_distances(recording, base, far);
+    for (guint lane = 0; lane < recording->n_threads; lane++) {
+        const gint64 wrong = common_distance(recording, distances, lane, second);
+        if (ABS(wrong) <= far)
+            continue;
+        for (guint i = 0; i < recording->packets->packets->len; i++) {
+            CtPacket *frame = vdif_frame_at(recording, i);
+            if (frame->lane != lane)
+                continue;
+            frame->stamp -= wrong;
+            recording->packets->counts[CT_PACKETS_RESTAMPED]++;
+        }
+    }
+}
+
+/* Stamps from frames to samples, counted from `base`; what 62 bits don't hold is dropped. */
+static void
+count_samples(VdifRecording *recording, gint64 base)
+{
+    CtPackets *packets = recording->packets;
+    guint kept = 0;
+    for (guint i = 0; i < packets->packets->len; i++) {
+        CtPacket frame = *vdif_frame_at(recording, i);
+        if (!__builtin_mul_overflow(frame.stamp - base, recording->header.n_samples,
+                                    &frame.stamp) &&
+            ABS(frame.stamp) <= G_MAXINT64 / 2)
+            *vdif_frame_at(recording, kept++) = frame;
+    }
+    packets->counts[CT_PACKETS_MISTIMED] += packets->packets->len - kept;
+    g_array_set_size(packets->packets, kept);
+}
+
+/* The clock, from the second in which the samples begin: unix time where 63 bits count that. */
+static void
+set_clock(VdifRecording *recording, gint64 base_second)
+{
+    const gint64 rate = recording->rate, first = recording->packets->first;
+    const gint64 seconds = (first < 0 ? first - (rate - 1) : first) / rate; /* rounded down */
+    const gint64 second = base_second + seconds;
+    gint64 ticks;
+    const gboolean fits = !__builtin_mul_overflow(second, rate, &ticks) && ticks <= G_MAXINT64 / 2;
+    recording->epoch = fits ? 0 : second;
+    recording->start = (fits ? ticks : 0) - seconds * rate;
+}
+
+gboolean
+vdif_recording_arrange(VdifRecording *recording, gdouble max_gap, GError **error)
+{
+    const gint64 n_samples = recording->header.n_samples, second = recording->rate / n_samples;
+    /* Seconds below 2³³, numbers below 2²⁴: frames below 2⁵⁷. */
+    for (guint i = 0; i < recording->packets->packets->len; i++) {
+        CtPacket *frame = vdif_frame_at(recording, i);
+        frame->stamp =
+            (frame->stamp >> VDIF_NUMBER_BITS) * second + (frame->stamp & VDIF_NUMBER_MASK);
+    }
+    const gint64 far = (gint64)(max_gap * (gdouble)second);
+    /* Of a second's first frame. */
+    const gint64 base = find_base(recording, far) / second * second;
+    mend_seconds(recording, second, base, far);
+    count_samples(recording, base);
+    const gdouble gap = MIN(max_gap * (gdouble)recording->rate, 0x1p61);
+    if (!ct_packets_arrange(recording->packets, recording->n_threads, n_samples, (gint64)gap,
+                            error))
+        return FALSE;
+    set_clock(recording, base / second);
+    return TRUE;
+}
