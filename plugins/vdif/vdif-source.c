@@ -46,8 +46,8 @@ static const CtParam params[] = {
      .unit = "Hz",
      .minimum = 1,
      .maximum = 1e12,
-     .help = "samples per second of a channel, where headers don't say and the recording is "
-             "shorter than a second"},
+     .help = "samples per second of a channel, where neither headers nor whole seconds of frames "
+             "say"},
     {.name = "bits",
      .kind = CT_PARAM_INT,
      .flags = CT_PARAM_RANGED,
@@ -102,8 +102,7 @@ name_axes(const VdifRecording *recording, const CtParams *given, const char **th
     if (recording->header.n_channels == 1)
         return TRUE;
     if (choice == 0)
-        choice =
-            single && recording->header.n_channels == 2 && g_str_equal(*thread_axis, "pol") ? 2 : 1;
+        choice = single && recording->header.n_channels == 2 ? 2 : 1;
     *channel_axis = channel_names[choice];
     if (!g_str_equal(*thread_axis, *channel_axis))
         return TRUE;
