@@ -350,6 +350,13 @@ read_header(const char *path, int fd, CtNpyHeader *header, GError **error)
         return FALSE;
     }
     const guint64 wanted = read.n_items * read.item_bytes;
+    if (status.st_size < (gint64)read.header_bytes) {
+        g_set_error(error, CT_NPY_ERROR, CT_NPY_ERROR_LENGTH,
+                    "%s: wants a file of known length, but is given one that says %" G_GINT64_FORMAT
+                    " bytes and holds more: make a copy of it",
+                    path, (gint64)status.st_size);
+        return FALSE;
+    }
     const guint64 given = status.st_size - read.header_bytes;
     if (given < wanted) {
         g_set_error(error, CT_NPY_ERROR, CT_NPY_ERROR_LENGTH,

@@ -20,23 +20,6 @@ fail_with_errno(GError **error, const char *path, const char *what)
     return FALSE;
 }
 
-int
-ct_file_open(const char *path, GError **error)
-{
-    const int fd = g_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-    if (fd < 0) {
-        fail_with_errno(error, path, "can't be opened");
-        return -1;
-    }
-    struct stat status;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: can't be opened: not a file", path);
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
 /* Bytes read, fewer than `n` only at the end of the file; −1 on failure. */
 static gssize
 read_at(int fd, gint64 offset, guint8 *bytes, gsize n)
@@ -53,6 +36,39 @@ read_at(int fd, gint64 offset, guint8 *bytes, gsize n)
         done += given;
     }
     return done;
+}
+
+/* Whether the file's length says what it holds: those of /proc are made up while they are read. */
+static gboolean
+check_length(const char *path, int fd, GError **error)
+{
+    struct stat status;
+    guint8 byte;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: can't be opened: not a file", path);
+        return FALSE;
+    }
+    if (status.st_size > 0 || read_at(fd, 0, &byte, 1) <= 0)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                "%s: wants a file of known length, but is given one that says 0 bytes and holds "
+                "more: make a copy of it",
+                path);
+    return FALSE;
+}
+
+int
+ct_file_open(const char *path, GError **error)
+{
+    const int fd = g_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd < 0) {
+        fail_with_errno(error, path, "can't be opened");
+        return -1;
+    }
+    if (check_length(path, fd, error))
+        return fd;
+    close(fd);
+    return -1;
 }
 
 gboolean

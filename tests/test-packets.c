@@ -377,6 +377,11 @@ test_errors(void)
     g_clear_error(&error);
     g_assert_cmpint(ct_file_open("/", &error), ==, -1);
     g_assert_cmpstr(error->message, ==, "/: can't be opened: not a file");
+    g_clear_error(&error);
+    g_assert_cmpint(ct_file_open("/proc/self/status", &error), ==, -1);
+    g_assert_cmpstr(error->message, ==,
+                    "/proc/self/status: wants a file of known length, but is given one that says 0 "
+                    "bytes and holds more: make a copy of it");
 }
 
 int

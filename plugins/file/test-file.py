@@ -3,6 +3,7 @@
 """file.source and file.sink: every type and order, what stands beside the array, and what fails."""
 import itertools
 import json
+import pathlib
 import resource
 import shutil
 import signal
@@ -260,6 +261,23 @@ class Errors(graphs.GraphTest):
                 ("cf32[time pol]", {"ticks_per_sample": 2}, "wants 'sample_rate' beside it")):
             with self.subTest(layout=layout, source=source):
                 self.check_error(copy_stages(layout, source), ending)
+
+    def test_length_that_is_made_up(self):
+        """Files of /proc say that they are empty: here, the arguments of a process are an array."""
+        header = b"{'descr': '|i1', 'fortran_order': False, 'shape': (8,), }".ljust(117) + b"\n"
+        (self.folder / "v").write_text("read line")
+        process = subprocess.Popen([b"\x93NUMPY\x01", b"v", header + b"abcdefg"],
+                                   executable="/bin/sh", cwd=self.folder, stdin=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        path = f"/proc/{process.pid}/cmdline"
+        while not pathlib.Path(path).read_bytes().startswith(b"\x93"):
+            time.sleep(0.01)
+        for what, source in {"npy": {"format": "npy", "layout": "i8[time]"},
+                             "raw": {"format": "raw", "layout": "i8[time]", "shape": [-1]}}.items():
+            with self.subTest(what):
+                stages = copy_stages("[time]", {"path": path, **source})
+                self.check_error(stages, ": wants a file of known length, but is given one that "
+                                         "says 0 bytes and holds more: make a copy of it")
 
     def test_no_layout(self):
         stages = copy_stages("cf32[time pol]")
