@@ -1,0 +1,508 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each stage gives, by the formulas of docs/conventions.md and of the plugins' pages: samples in
+double precision, how far a right program may be off, validity, clock and coordinates."""
+import numpy
+
+from streams import (Coordinate, FLOATS, Stream, UNIT, arrange, bits, blank, canonical, change,
+                     expand, is_complex, is_float, limits)
+
+ROOT_2 = 2 ** 0.5
+# Types that stages take.
+QUANTISED = ("cf32", "f32")
+SUMMED = ("cf32", "cf64", "f32", "f64")
+TRANSFORMED = ("cf32", "cf64", "f32", "f64")
+VOLTAGES = ("ci4", "ci8", "ci16", "cf32")
+CORRELATED = ("ci4", "ci8", "ci16", "cf32", "cf64")
+POWERED = ("ci4", "ci8", "ci16", "cf16", "cf32", "cf64", "i8", "i16", "f16", "f32", "f64")
+WINDOWS = {"rectangular": numpy.ones, "hanning": numpy.hanning, "hamming": numpy.hamming,
+           "blackman": numpy.blackman}
+
+
+def without(mapping, *names):
+    return {name: value for name, value in mapping.items() if name not in names}
+
+
+def wide(stream):
+    return bits(stream.kind) == 64
+
+
+# ---- types ----
+
+def _nearest(x, kind):
+    """Real numbers in another type, rounded half to even, limited to what integers hold."""
+    if is_float(kind):
+        with numpy.errstate(over="ignore"):
+            return x.astype(FLOATS[bits(kind)]).astype(float)
+    low, high = limits(kind)
+    if bits(kind) == 64:
+        x = x.astype(numpy.longdouble)
+    rounded = numpy.clip(numpy.rint(x), low, high)
+    return numpy.where(numpy.isnan(x), 0, rounded)
+
+
+def _spread(x, error, rule):
+    """A monotonous rule of real numbers, and how far apart it takes those that are `error` off."""
+    with numpy.errstate(invalid="ignore"):
+        y = rule(x)
+        apart = numpy.maximum(abs(rule(x + error) - y), abs(y - rule(x - error)))
+    return y, numpy.where(error > 0, apart, 0)
+
+
+def _parts(stream, kind, rule):
+    """A rule of real numbers for the parts of all elements."""
+    if not is_complex(kind):
+        y, error = _spread(stream.x, stream.error, rule)
+        return change(stream, kind=kind, x=y, error=error.astype(float))
+    re, re_error = _spread(stream.x.real, stream.error, rule)
+    im, im_error = _spread(stream.x.imag, stream.error, rule)
+    error = numpy.hypot(re_error.astype(float), im_error.astype(float))
+    with numpy.errstate(invalid="ignore"):
+        x = re + 1j * im
+    return change(stream, kind=kind, x=x, error=error)
+
+
+def convert(stream, kind):
+    return _parts(stream, kind, lambda x: _nearest(x, kind))
+
+
+def quantise(stream, kind, scale):
+    most = limits(kind)[1]
+    factor = float(numpy.float32(scale))
+    return _parts(stream, kind, lambda x: numpy.clip(numpy.rint(x * factor), -most, most))
+
+
+def narrowed(stream, kind):
+    """A result as the type of an output holds it: rounded once more."""
+    unit = UNIT[bits(kind)]
+    return change(stream, kind=kind, error=stream.error + unit * abs(stream.x))
+
+
+# ---- windows ----
+
+def sinc_taps(n_channels, n_taps, window):
+    """h[k][p] of a windowed sinc of cutoff 1/P, in single precision."""
+    n = n_channels * n_taps
+    shape = WINDOWS[window](n) if window in WINDOWS else numpy.kaiser(n, 8)
+    h = numpy.sinc((numpy.arange(n) - (n - 1) / 2) / n_channels) * shape
+    return h.astype(numpy.float32).astype(float).reshape(n_taps, n_channels)
+
+
+def fir(stream, taps, hop, designed=False):
+    """`designed`: each side makes the taps itself, and may round them otherwise."""
+    n_taps, n_phases = taps.shape
+    length, window = stream.length("time"), taps.size
+    n = (length - window) // hop + 1 if length >= window else 0
+    index = numpy.arange(n)[:, None] * hop + numpy.arange(window)
+    x = stream.x[index].reshape(n, n_taps, n_phases, *stream.x.shape[1:])
+    error = stream.error[index].reshape(x.shape)
+    y = numpy.einsum("kp,tkp...->tp...", taps, x)
+    size = abs(taps)
+    unit = UNIT[32] * ROOT_2
+    apart = (n_taps + 2) * unit * size
+    if designed:
+        apart = apart + UNIT[32] * size + 1e-15
+    off = (numpy.einsum("kp,tkp...->tp...", size, error) +
+           numpy.einsum("kp,tkp...->tp...", apart, abs(x) + error))
+    if hop % n_phases:
+        # Windows begin at other phases of the source's clock where the hop is no multiple of P.
+        first = stream.start // stream.clock.ticks if stream.clock.rate else 0
+        numbers = first + numpy.arange(n) * hop
+        turn = (numpy.arange(n_phases) - numbers[:, None]) % n_phases
+        at = numpy.arange(n)[:, None]
+        y, off = y[at, turn], off[at, turn]
+    valid = numpy.broadcast_to(stream.valid, (length, *stream.valid.shape[1:]))[index].all(axis=1)
+    names = ["time", "phase", *stream.axes[1:]]
+    coordinates = dict(stream.coordinates)
+    if stream.clock.rate:
+        seconds = float(1 / stream.clock.sample_rate())
+        coordinates["phase"] = Coordinate("s", tuple(seconds * numpy.arange(n_phases)), False)
+    return change(
+        stream, kind="cf32" if is_complex(stream.kind) else "f32", axes=canonical(names),
+        x=arrange(y, names), error=arrange(off, names), valid=arrange(valid[:, None], names),
+        clock=stream.clock.slower(hop), coordinates=coordinates)
+
+
+def _channels(stream, coordinates, n, real, shift, spacing):
+    """Frequencies of the channels of a forward transform of samples so many seconds apart."""
+    steps = numpy.arange(n // 2 + 1 if real else n)
+    if shift:
+        steps = steps - n // 2
+    elif not real:
+        steps = numpy.where(steps < (n + 1) // 2, steps, steps - n)
+    table = not (real or shift or n == 1)
+    offsets = steps / (spacing * n)
+    if "subband" not in coordinates:
+        return Coordinate("Hz", tuple((stream.frequency or 0) + offsets), table)
+    bands = coordinates["subband"].array()
+    values = bands[:, None] + offsets
+    return Coordinate("Hz", tuple(map(tuple, values)), table, "subband")
+
+
+def _spacing(stream, axis, n):
+    """Seconds between the samples of a transform; 0: not known."""
+    if axis == "time":
+        return float(1 / stream.clock.sample_rate()) if stream.clock.rate else 0
+    coordinate = stream.coordinates.get(axis)
+    if coordinate is None or n < 2:
+        return 0
+    values = coordinate.array()
+    step = values[..., 1].flat[0] - values[..., 0].flat[0]
+    if step == 0:
+        return 0
+    return step if coordinate.unit == "s" else 1 / (abs(step) * n)
+
+
+def _steps(n):
+    rest = n
+    for prime in 2, 3, 5, 7, 11, 13:
+        while rest % prime == 0:
+            rest //= prime
+    return max(numpy.log2(n), 1) if rest == 1 else 2 * numpy.log2(4 * n)
+
+
+def fft(stream, axis, to, inverse=False, shift=False, length=None):
+    real = not is_complex(stream.kind)
+    x, error = stream.x, stream.error
+    valid = stream.valid
+    clock = stream.clock
+    names = list(stream.axes)
+    if axis == "time":
+        n = x.shape[0] // length
+        valid = numpy.broadcast_to(valid, (x.shape[0], *valid.shape[1:]))
+        x, error, valid = (array[:n * length].reshape(n, length, *array.shape[1:])
+                           for array in (x, error, valid))
+        names.insert(1, axis := " within")
+        clock = clock.slower(length)
+    at = names.index(axis)
+    n = x.shape[at]
+    spacing = _spacing(stream, "time" if length else axis, n)
+    if inverse:
+        y = numpy.fft.ifft(numpy.fft.ifftshift(x, at) if shift else x, axis=at)
+    elif real:
+        y = numpy.fft.rfft(x, axis=at)
+    else:
+        y = numpy.fft.fft(x, axis=at)
+        y = numpy.fft.fftshift(y, at) if shift else y
+    # A step loses 7 units of the norm; what comes in adds up at worst.
+    gain = 1 / n if inverse else 1
+    norm = numpy.sqrt((abs(x) ** 2).sum(axis=at, keepdims=True) * n) * gain
+    off = 7 * _steps(n) * UNIT[64 if wide(stream) else 32] * norm
+    off = off + error.sum(axis=at, keepdims=True) * gain
+    # A made axis of another name comes after those that there are.
+    y, off = (numpy.moveaxis(numpy.broadcast_to(array, y.shape), at, -1) for array in (y, off))
+    valid = numpy.moveaxis(valid.all(axis=at, keepdims=True), at, -1)
+    names = [name for name in names if name != axis] + [to]
+    coordinates = without(stream.coordinates, axis, to)
+    if not inverse and spacing > 0:
+        coordinates[to] = _channels(stream, coordinates, n, real, shift, spacing)
+    elif inverse and spacing > 0:
+        coordinates[to] = Coordinate("s", tuple(spacing * numpy.arange(n)), False)
+    return change(
+        stream, kind="cf64" if wide(stream) else "cf32", axes=canonical(names),
+        x=arrange(y, names), error=arrange(off, names), valid=arrange(valid, names), clock=clock,
+        loses=stream.loses - {axis, to}, coordinates=coordinates)
+
+
+# ---- delays ----
+
+def frequencies(stream):
+    """f_c of every element, against the stream's axes."""
+    for name in "channel", "subband":
+        coordinate = stream.coordinates.get(name)
+        if name in stream.axes and coordinate is not None and coordinate.unit == "Hz":
+            names = [name] if coordinate.parent is None else [coordinate.parent, name]
+            return expand(coordinate.array(), names, stream.axes)
+        if name == "channel" and name in stream.axes:
+            return None
+    return None if stream.frequency is None else numpy.full([1] * len(stream.axes),
+                                                            stream.frequency)
+
+
+def delays_at(stream, rows, step, ticks):
+    """Seconds of delay at ticks, [ticks][station][pol]; rows are `step` seconds apart."""
+    if len(rows) == 1:
+        return numpy.broadcast_to(rows[0], (len(ticks), *rows.shape[1:]))
+    place = (ticks - stream.start) / (step * float(stream.clock.rate))
+    place = numpy.clip(place, 0, len(rows) - 1)
+    row = numpy.minimum(place.astype(int), len(rows) - 2)
+    part = (place - row)[:, None, None]
+    return rows[row] * (1 - part) + rows[row + 1] * part
+
+
+def is_sure(stream, rows, step):
+    """Whether no delay is so near to half a sample that rounding may go either way."""
+    if "channel" in stream.axes:
+        return True
+    rate = float(stream.clock.sample_rate())
+    most = int(numpy.rint(numpy.max(rows) * rate))
+    ticks = stream.start + (most + numpy.arange(-1, stream.length("time") + 1)) * stream.clock.ticks
+    ticks = numpy.concatenate([ticks, stream.ticks()])
+    shifts = numpy.concatenate([array.ravel() * rate for array in
+                                (rows, delays_at(stream, rows, step, ticks))])
+    return bool((abs(shifts - numpy.floor(shifts) - 0.5) > 1e-6).all())
+
+
+def delay(stream, rows, step=None):
+    """`rows`: seconds, [row][station][pol], of length 1 where stations or pols share them."""
+    shifts = "channel" not in stream.axes
+    unit = UNIT[32] * ROOT_2
+    hertz = frequencies(stream)
+
+    def turned(x, tau):
+        """Turned by the phase of delays against the axes of x; and how far that may be off."""
+        if not is_complex(stream.kind):
+            return x, numpy.zeros(x.shape)
+        turns = hertz * tau
+        most = abs(hertz) * abs(rows).max()
+        return (x * numpy.exp(-2j * numpy.pi * (turns - numpy.rint(turns))),
+                (2 * numpy.pi * (2.0 ** -25 + 2.0 ** -49 * most) + 8 * unit) * abs(x))
+
+    def against(tau):
+        names = ["time", "station", "pol"]
+        axes = canonical(list(stream.axes) + [name for name in names if name not in stream.axes])
+        array = expand(tau, names, axes)
+        return array.reshape([n for n, axis in zip(array.shape, axes) if axis in stream.axes])
+
+    if not shifts:
+        x, off = turned(stream.x, against(delays_at(stream, rows, step, stream.ticks())))
+        return change(stream, x=x, error=stream.error + off)
+    rate = float(stream.clock.sample_rate())
+    least, most = (int(numpy.rint(f(rows) * rate)) for f in (numpy.min, numpy.max))
+    n = max(0, stream.length("time") - (most - least))
+    start = stream.start + most * stream.clock.ticks
+    ticks = start + numpy.arange(n) * stream.clock.ticks
+    tau = delays_at(stream, rows, step, ticks)
+    index = numpy.arange(n)[:, None, None] + most - numpy.rint(tau * rate).astype(int)
+    valid = numpy.broadcast_to(stream.valid, (stream.length("time"), *stream.valid.shape[1:]))
+
+    def moved(array):
+        return numpy.take_along_axis(array, numpy.broadcast_to(
+            against(index), [n, *numpy.broadcast_shapes(array.shape[1:], against(index).shape[1:])]
+        ), 0) if n else array[:0]
+
+    def spread(array):
+        return numpy.broadcast_to(array, stream.x.shape)
+
+    x, off = turned(moved(spread(stream.x)), against(tau))
+    # A lane of several stations or pols is valid where all of them are.
+    here = moved(spread(valid))
+    for at, name in enumerate(stream.axes):
+        if name not in stream.loses and name != "time":
+            here = here.all(axis=at, keepdims=True)
+    return change(stream, x=x, error=moved(spread(stream.error)) + off, valid=here, start=start)
+
+
+# ---- sample by sample ----
+
+def gains(stream, factors):
+    """`factors`: against the stream's axes."""
+    x = stream.x * factors
+    error = abs(factors) * stream.error
+    return change(stream, x=x, error=error + 4 * ROOT_2 * UNIT[bits(stream.kind)] *
+                  abs(factors) * (abs(stream.x) + stream.error))
+
+
+def _modulus_error(stream, size, error, kind):
+    return 8 * UNIT[bits(kind)] * (size + error) ** 2 + 2 * size * error + error ** 2
+
+
+def power(stream):
+    kind = "f64" if stream.kind in ("cf64", "f64") else "f32"
+    size = abs(stream.x).astype(float)
+    return change(stream, kind=kind, x=size ** 2,
+                  error=_modulus_error(stream, size, stream.error, kind))
+
+
+def stokes(stream, which, feed):
+    kind = "f64" if stream.kind == "cf64" else "f32"
+    at = stream.axis("pol")
+    a, b = (numpy.take(stream.x, p, at).astype(complex) for p in (0, 1))
+    product = 2 * a * b.conj()
+    total, difference = abs(a) ** 2 + abs(b) ** 2, abs(a) ** 2 - abs(b) ** 2
+    made = {"linear": [total, difference, product.real, product.imag],
+            "circular": [total, product.real, product.imag, difference]}[feed]
+    made = made[:len(which)]
+    size = numpy.hypot(abs(a), abs(b))
+    error = stream.error.sum(axis=at)
+    off = 2 * _modulus_error(stream, size, error, kind)
+    names = [name for name in stream.axes if name != "pol"] + ["stokes"]
+    return change(stream, kind=kind, axes=canonical(names), x=numpy.stack(made, -1),
+                  error=numpy.stack([off] * len(made), -1),
+                  valid=stream.valid.all(axis=at)[..., None], loses=stream.loses - {"pol"},
+                  coordinates=without(stream.coordinates, "pol"))
+
+
+# ---- over stations ----
+
+def beamform(stream, weights, names, ticks=None, off=None):
+    """`weights` of axes `names`, beam and station among them; time, too, where they change at
+    `ticks`. `off`: how far the weights may be off."""
+    station = stream.axis("station")
+    axes = canonical([*stream.axes, "beam"])
+    if ticks is not None:
+        held = numpy.searchsorted(ticks, stream.ticks(), "right") - 1
+        weights = weights[numpy.maximum(held, 0)]
+    w = expand(weights, names, axes)
+    beam = axes.index("beam")
+    x, error = (numpy.expand_dims(array, beam) for array in (stream.x, stream.error))
+    at = axes.index("station")
+    y = (w * x).sum(axis=at)
+    n = stream.x.shape[station]
+    size = (abs(w) * (abs(x) + error)).sum(axis=at)
+    total = (abs(w) * error).sum(axis=at) + 2 * n * ROOT_2 * UNIT[32] * size
+    names = [name for name in axes if name != "station"]
+    valid = numpy.expand_dims(stream.valid, beam).any(axis=at)
+    return change(stream, kind="cf32", axes=tuple(names), x=y, error=total, valid=valid,
+                  loses=stream.loses - {"station"},
+                  coordinates=without(stream.coordinates, "station"))
+
+
+def _sums(array, length):
+    """Sums of so many samples along time, the last perhaps short."""
+    return numpy.add.reduceat(array, numpy.arange(0, len(array), length), axis=0) \
+        if len(array) else array
+
+
+def correlate(stream, over, length, output):
+    """Visibilities and weights."""
+    at = stream.axis(over)
+    n = stream.x.shape[at]
+    pairs = numpy.array([(i, j) for i in range(n) for j in range(i + 1)])
+    has_pol = "pol" in stream.axes
+    names = [name for name in stream.axes if name not in (over, "pol")]
+    if has_pol:
+        p = stream.axis("pol")
+
+    def sides(array):
+        """An array of both of each pair, [time … baseline pol pol']."""
+        rest = numpy.moveaxis(array, [at, p] if has_pol else [at], [-2, -1] if has_pol else [-1])
+        if not has_pol:
+            return rest[..., pairs[:, 0] % rest.shape[-1]], rest[..., pairs[:, 1] % rest.shape[-1]]
+        first, second = (rest[..., pairs[:, k] % rest.shape[-2], :] for k in (0, 1))
+        return first[..., :, None], second[..., None, :]
+
+    (x, y), (e, f) = sides(stream.x), sides(stream.error)
+    exact = not is_float(stream.kind)
+    product = x * y.conj()
+    v = _sums(product, length)
+    size = _sums((abs(x) + e) * (abs(y) + f), length).astype(float)
+    off = _sums(abs(x) * f + abs(y) * e + e * f, length)
+    if not exact:
+        double = stream.kind == "cf64" or output == "cf64"
+        terms = min(length, stream.length("time"))
+        off = off + (2 * 128 + terms / 128) * UNIT[64 if double else 32] * ROOT_2 * size
+    if output != "ci64":
+        off = off + UNIT[bits(output)] * (abs(v) + off)
+    names += ["baseline"] + ["pol", "pol'"] * has_pol
+    # A sum is valid where any sample of any station is, in the lanes of what remains.
+    any_station = stream.valid.any(axis=at, keepdims=True)
+    shape = (stream.length("time"), *any_station.shape[1:])
+    some = _sums(numpy.broadcast_to(any_station, shape).astype(int), length) > 0
+    lost = [name for name in stream.axes if name != over]
+    valid = expand(some.squeeze(axis=at), lost, canonical(names))
+    loses = stream.loses - {over}
+    v = change(
+        stream, kind=output, axes=canonical(names), x=arrange(v, names), error=arrange(off, names),
+        valid=valid, clock=stream.clock.slower(length), loses=loses,
+        coordinates=without(stream.coordinates, over))
+    return v, _pair_weights(stream, v, sides, length, names, has_pol)
+
+
+def _pair_weights(stream, v, sides, length, names, has_pol):
+    """Spectra in which both of a pair were valid."""
+    whole = numpy.broadcast_to(stream.valid, (stream.length("time"), *stream.valid.shape[1:]))
+    first, second = sides(whole)
+    both = arrange(_sums((first & second).astype(int), length), names)
+    axes = v.axes
+    if has_pol and "pol" not in stream.loses:
+        pols = tuple(axes.index(name) for name in ("pol", "pol'"))
+        both = both.max(axis=pols, initial=0) if both.size else both.reshape(
+            [n for k, n in enumerate(both.shape) if k not in pols])
+        axes = tuple(name for name in axes if name not in ("pol", "pol'"))
+    n_baselines = v.length("baseline")
+    shape = [n_baselines if name == "baseline" else v.length(name) for name in axes]
+    counts = numpy.broadcast_to(both, shape).astype(float)
+    valid = v.valid
+    if axes != v.axes:
+        valid = valid.reshape([n for n, name in zip(valid.shape, v.axes) if name in axes])
+    return change(v, kind="u32", axes=axes, x=counts, error=numpy.zeros(counts.shape), valid=valid,
+                  loses=v.loses, coordinates=without(v.coordinates, "pol", "pol'")
+                  if axes != v.axes else v.coordinates)
+
+
+# ---- along time ----
+
+def integrate(stream, length, average):
+    """Sums and weights."""
+    whole = numpy.broadcast_to(stream.valid, (stream.length("time"), *stream.valid.shape[1:]))
+    counts = _sums(whole.astype(int), length)
+    y, off = _sums(stream.x, length), _sums(stream.error, length)
+    size = _sums(abs(stream.x) + stream.error, length)
+    off = off + min(length, stream.length("time")) * UNIT[64] * size
+    if average:
+        y, off = y / numpy.maximum(counts, 1), off / numpy.maximum(counts, 1)
+    off = off + UNIT[bits(stream.kind)] * (abs(y) + off)
+    clock = stream.clock.slower(length)
+    sums = change(stream, x=y, error=off, valid=counts > 0, clock=clock)
+    kept = [at for at, name in enumerate(stream.axes) if name == "time" or name in stream.loses]
+    axes = tuple(stream.axes[at] for at in kept)
+    lengths = [sums.x.shape[at] for at in kept]
+    shape = [n if at in kept else 1 for at, n in enumerate(sums.x.shape)]
+    lost = numpy.broadcast_to(counts, shape).reshape(lengths)
+    coordinates = {name: value for name, value in stream.coordinates.items() if name in axes}
+    weights = change(sums, kind="u32", axes=axes, x=lost.astype(float), error=numpy.zeros(lengths),
+                     valid=lost > 0, coordinates=coordinates)
+    return sums, weights
+
+
+def stack(streams, name):
+    """Side by side on an axis, aligned by ticks."""
+    first = streams[0]
+    ticks = first.clock.ticks
+    # What has no samples begins and ends nowhere.
+    some = [stream for stream in streams if stream.length("time")] or [first]
+    start = min(stream.start for stream in some)
+    end = max(stream.start + stream.length("time") * ticks for stream in some)
+    n = (end - start) // ticks
+    is_new = name not in first.axes
+    axes = canonical(list(first.axes) + [name] * is_new)
+    loses = frozenset({name}).union(*(stream.loses for stream in streams))
+    at = axes.index(name)
+
+    def placed(stream, array, dtype):
+        if is_new:
+            array = numpy.expand_dims(array, at)
+        whole = numpy.zeros([n, *array.shape[1:]], dtype)
+        begin = (stream.start - start) // ticks
+        if len(array):
+            whole[begin:begin + len(array)] = array
+        return whole
+
+    def lanes(stream):
+        shape = [m if axis in loses or axis == "time" else 1
+                 for axis, m in zip(stream.axes, stream.x.shape)]
+        return numpy.broadcast_to(stream.valid, shape)
+
+    x, error, valid = (numpy.concatenate([placed(stream, f(stream), dtype) for stream in streams],
+                                         at)
+                       for f, dtype in ((lambda s: s.x, first.x.dtype),
+                                        (lambda s: s.error, float), (lanes, bool)))
+    coordinates = dict(first.coordinates)
+    if not is_new and name in coordinates:
+        coordinates[name] = _join([stream.coordinates[name] for stream in streams])
+    elif is_new and name == "subband" and all(s.frequency is not None for s in streams):
+        coordinates[name] = Coordinate("Hz", tuple(s.frequency for s in streams), True)
+    return change(first, axes=axes, x=x, error=error, valid=valid, loses=loses, start=start,
+                  coordinates=coordinates)
+
+
+def _join(coordinates):
+    """Coordinates put together: affine where they continue one another."""
+    first = coordinates[0]
+    values = numpy.concatenate([each.array() for each in coordinates], -1)
+    joined = tuple(map(tuple, values)) if values.ndim == 2 else tuple(values)
+    return Coordinate(first.unit, joined, True, first.parent)
+
+
+__all__ = ["Stream", "beamform", "blank", "convert", "correlate", "delay", "fft", "fir", "gains",
+           "integrate", "narrowed", "power", "quantise", "sinc_taps", "stack", "stokes"]
