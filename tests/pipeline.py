@@ -91,6 +91,8 @@ def _load():
             ("set_variant", integer, [pointer, text, text, error]),
             ("set_backend", integer, [pointer, text, text, error]),
             ("set_workers", None, [pointer, ctypes.c_uint]),
+            ("set_cache", None, [pointer, ctypes.c_size_t]),
+            ("set_default_layouts", None, [pointer, integer]),
             ("set_poison", None, [pointer, integer]),
             ("set_missing", None, [pointer, ctypes.c_int64]),
             ("describe", pointer, [pointer, text, error]),
@@ -188,9 +190,10 @@ class Taken:
         self.validity = numpy.concatenate(self.lanes, 1) if self.lanes else None
 
 
-def run(graph, feeds, takes, variants=None, backend=None, workers=1):
+def run(graph, feeds, takes, variants=None, backend=None, workers=1, **settings):
     """Runs the text of a graph. `feeds`: Feed by the name of an `input`; `takes`: by the name of an
-    `output`, (axis of time, lanes of validity). Returns Taken by name. Blocks are poisoned."""
+    `output`, (axis of time, lanes of validity); `settings`: further ones of the pipeline, by name.
+    Returns Taken by name. Blocks are poisoned."""
     text = graph.encode()
     pipeline = _call("parse", text, len(text), b"test")
     threads, failures = [], []
@@ -226,6 +229,8 @@ def run(graph, feeds, takes, variants=None, backend=None, workers=1):
             _call("set_variant", pipeline, node.encode(), variant.encode())
         _library.ct_pipeline_set_workers(pipeline, workers)
         _library.ct_pipeline_set_poison(pipeline, 1)
+        for name, value in settings.items():
+            getattr(_library, "ct_pipeline_set_" + name)(pipeline, value)
         _call("start", pipeline)
         threads += [threading.Thread(target=feed, args=item) for item in feeds.items()]
         threads += [threading.Thread(target=take, args=(name,)) for name in takes]

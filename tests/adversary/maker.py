@@ -372,11 +372,9 @@ class Maker:
         self.read.add(name)
         own = "o" + name.replace(".", "-")
         if self.in_program:
-            self.stages[own] = {"stage": "output", "from": name}
-            self.wanted[own] = (stream, stream.axes)
-            if self.numbers.randrange(2):
-                order = self.order(stream.axes)
-                self.stages[own]["layout"] = f"[{' '.join(order)}]"
+            order = self.order(stream.axes)
+            self.stages[own] = {"stage": "output", "from": name, "layout": f"[{' '.join(order)}]"}
+            self.wanted[own] = (stream, tuple(order), None)
             return
         path = own + self.draw(".npy", ".npy", ".raw")
         self.stages[own] = {"stage": "file.sink", "from": name, "path": path}

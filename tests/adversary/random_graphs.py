@@ -14,7 +14,6 @@ import numpy
 import part
 import sources
 from maker import Maker
-from streams import bits, canonical, is_complex, is_float
 
 EMULATED = "CORNERTURN_TEST_BACKEND" in os.environ
 # What is said where a variant that was asked for cannot do it: no fault.
@@ -286,22 +285,22 @@ def smaller(case):
     for sink in case.wanted:
         if len(case.wanted) > 1:
             kept = ancestors(case.stages, sink)
-            yield Case(case.folder, {k: v for k, v in case.stages.items() if k in kept},
+            yield type(case)(case.folder, {k: v for k, v in case.stages.items() if k in kept},
                        {sink: case.wanted[sink]}, case.arguments, case.environment)
     for key in case.environment:
-        yield Case(case.folder, case.stages, case.wanted, case.arguments,
+        yield type(case)(case.folder, case.stages, case.wanted, case.arguments,
                    {k: v for k, v in case.environment.items() if k != key})
     for at, word in enumerate(case.arguments):
         if word.startswith("--"):
             has_value = not case.arguments[at + 1:at + 2] == [] and \
                 not case.arguments[at + 1].startswith("--")
-            yield Case(case.folder, case.stages, case.wanted,
+            yield type(case)(case.folder, case.stages, case.wanted,
                        case.arguments[:at] + case.arguments[at + 1 + has_value:], case.environment)
     for name, stage in case.stages.items():
         for key in ("variant", "backend", "block"):
             if key in stage and stage["stage"] != "generate":
                 plain = {k: v for k, v in stage.items() if k != key}
-                yield Case(case.folder, {**case.stages, name: plain}, case.wanted, case.arguments,
+                yield type(case)(case.folder, {**case.stages, name: plain}, case.wanted, case.arguments,
                            case.environment)
 
 
@@ -318,21 +317,23 @@ def reduce(case, finding):
     return case, finding
 
 
-def one(seed, folder):
-    numbers = random.Random(seed)
-    maker = Maker(numbers, folder, reference(folder))
-    force(numbers, maker.stages)
-    case = Case(folder, maker.stages, maker.wanted, arguments_of(numbers), environment_of(numbers))
+def check(case):
+    """Runs a case; what is wrong with it is made smaller first."""
     try:
         case.check()
     except part.Finding as finding:
         case, finding = reduce(case, finding)
         for name, (stream, axes, _) in case.wanted.items():
-            numpy.save(folder / f"{name}-wanted.npy", ordered(stream.x, stream, axes))
+            numpy.save(case.folder / f"{name}-wanted.npy", ordered(stream.x, stream, axes))
         raise part.Finding(finding.verdict, f"{case.words()}\n{finding.message}") from finding
 
 
-__all__ = ["bits", "canonical", "is_complex", "is_float"]
+def one(seed, folder):
+    numbers = random.Random(seed)
+    maker = Maker(numbers, folder, reference(folder))
+    force(numbers, maker.stages)
+    check(Case(folder, maker.stages, maker.wanted, arguments_of(numbers), environment_of(numbers)))
+
 
 if __name__ == "__main__":
     part.main(one)

@@ -31,6 +31,7 @@ EMULATED = {"CORNERTURN_CUDA": os.environ.get("ADVERSARY_EMULATOR", "off"),
 # Programs, their share of the runs, and what they need in the environment beside it.
 PARTS = {
     "graphs": ("random_graphs.py", 50, {}),
+    "program": ("program_graphs.py", 30, {}),
     "graphs-emulated": ("random_graphs.py", 1, EMULATED),
     "faults": ("faults.py", 30, {}),
 }
