@@ -86,31 +86,31 @@ static gint64
 known_samples(const StackState *state, const CtArrival *arrival, guint i, gboolean *missing)
 {
     const StackInput *input = &state->inputs[i];
+    const gint64 n = arrival->block.n_samples;
+    const gboolean is_empty = input->start == input->end;
     *missing = TRUE;
-    if (input->start == input->end)
+    if (is_empty || (n == 0 && (arrival->ended || state->tick >= input->end)))
         return G_MAXINT64;
     if (state->tick < input->start)
         return (input->start - state->tick) / state->ticks_per_sample;
-    if (arrival->block.n_samples == 0 && (arrival->ended || state->tick >= input->end))
-        return G_MAXINT64;
     *missing = FALSE;
-    return arrival->block.n_samples;
+    return n;
 }
 
-/* A firing ends where an input begins or ends, so that each input is whole in it or missing. */
+/* A firing ends where an input begins or ends, so that each input is whole in it or missing. Where
+ * nothing stands yet there is none: what has still to begin may turn out to be empty. */
 gboolean
 stack_advance(gpointer user_data, CtAdvance *advance, G_GNUC_UNUSED GError **error)
 {
     StackState *state = user_data;
     CtDeparture *output = &advance->outputs[0];
     gint64 n = output->room;
-    gboolean all_over = TRUE, missing;
+    gboolean stands = FALSE, missing;
     for (guint i = 0; i < state->n_inputs; i++) {
-        gint64 known = known_samples(state, &advance->inputs[i], i, &missing);
-        all_over = all_over && known == G_MAXINT64;
-        n = MIN(n, known);
+        n = MIN(n, known_samples(state, &advance->inputs[i], i, &missing));
+        stands = stands || advance->inputs[i].block.n_samples > 0;
     }
-    if (all_over)
+    if (!stands)
         n = 0;
     for (guint i = 0; i < state->n_inputs; i++) {
         known_samples(state, &advance->inputs[i], i, &missing);

@@ -126,6 +126,25 @@ class Stack(unittest.TestCase):
                     self.assertTrue(got.validity[at:at + 2].all())
                     self.assertFalse(got.validity[2 - 2 * at].any())
 
+    def test_empty_in_the_end(self):
+        """What nobody knew to be empty beforehand adds no gap up to where it would have begun."""
+        x = numpy.arange(1, 81, dtype=numpy.float32).reshape(40, 2)
+        text = """
+stages:
+  x: { stage: input, layout: "f32[time station]", shape: [-1, 2], sample_rate: 1 kHz }
+  late: { stage: delay, from: x, constant: [0 s, 300 ms] }
+  y: { stage: stack, from: [%s], axis: station }
+  z: { stage: output, from: y, layout: "[time station]" }
+"""
+        for variant in VARIANTS:
+            for at, names in ((0, "x, late"), (2, "late, x")):
+                got = pipeline.run(text % names, {"x": pipeline.Feed(x, cuts=(7,))}, {"z": (0, 4)},
+                                   {"y": variant})["z"]
+                self.assertEqual(got.array.shape, (40, 4))
+                self.assertTrue((got.array[:, at:at + 2] == x).all())
+                self.assertTrue(got.validity[at:at + 2].all())
+                self.assertFalse(got.validity[2 - at:4 - at].any())
+
     def test_types(self):
         for type_ in ("ci4", "ci8", "cf32", "cf64", "f32", "u8"):
             more = [source(0, 90, 2, type_=type_), source(5, 90, 2, seed=4, type_=type_)]

@@ -330,7 +330,8 @@ class Maker:
             return
         if not is_float(first.kind) and bits(first.kind) == 64:
             return
-        self.add(names[0], list(names), oracle.stack(streams, axis), stage="stack", axis=axis)
+        self.add(names[0], list(names), oracle.stack(streams, axis, not self.in_program),
+                 stage="stack", axis=axis)
 
     def diamond(self, name, stream):
         """Two ways from a stream that meet again, one of which lags behind."""

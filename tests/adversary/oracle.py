@@ -455,15 +455,15 @@ def integrate(stream, length, average):
     return sums, weights
 
 
-def stack(streams, name):
-    """Side by side on an axis, aligned by ticks."""
+def stack(streams, name, known=True):
+    """Side by side on an axis, aligned by ticks. `known`: lengths are, before anything flows."""
     first = streams[0]
     ticks = first.clock.ticks
     # What has no samples begins and ends nowhere.
     some = [stream for stream in streams if stream.length("time")] or [first]
-    start = min(stream.start for stream in some)
+    start = min(stream.start for stream in (some if known else streams))
     end = max(stream.start + stream.length("time") * ticks for stream in some)
-    n = (end - start) // ticks
+    n = max(0, end - start) // ticks if any(s.length("time") for s in streams) else 0
     is_new = name not in first.axes
     axes = canonical(list(first.axes) + [name] * is_new)
     loses = frozenset({name}).union(*(stream.loses for stream in streams))
