@@ -71,7 +71,7 @@ typedef struct {
 static inline gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error G_GNUC_UNUSED)
 {
-    Node *node = (gpointer)prepare->nodes[0].params; /* the test's own way in */
+    Node *node = (gpointer)prepare->nodes[0].input_names; /* the test's own way in */
     if (prepare->n_inputs > 0)
         node->in = prepare->inputs[0];
     if (prepare->n_outputs > 0)
@@ -242,7 +242,7 @@ add_node(Chain *chain, const char *name, const CtStage *stage, const CtVariant *
     node->name = g_strdup(name);
     node->variant = variant;
     node->nodes = g_new0(CtNode, 1);
-    node->nodes[0] = (CtNode){.name = node->name, .stage = stage, .params = (gpointer)state};
+    node->nodes[0] = (CtNode){.name = node->name, .stage = stage, .input_names = (gpointer)state};
     node->n_nodes = 1;
     node->footprint = footprint;
     const guint index = chain->plan.nodes->len;
