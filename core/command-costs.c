@@ -2,6 +2,7 @@
 /* `cornerturn costs`: the store of measured costs. */
 #include "command.h"
 #include "quantity.h"
+#include "registry.h"
 #include "roofs.h"
 #include "store.h"
 
@@ -187,6 +188,34 @@ measure_roofs(CtStore *store, GError **error)
     return TRUE;
 }
 
+/* Whether the store has measurements of `name`, or it is made of stages that there are. */
+static gboolean
+check_stage(CtStore *store, CtRegistry *registry, const char *name, GError **error)
+{
+    const char *const alone[] = {name, NULL};
+    g_autoptr(GPtrArray) measurements = ct_store_list(store, alone, error);
+    if (!measurements)
+        return FALSE;
+    g_auto(GStrv) stages = g_strsplit(name, "+", -1);
+    for (guint i = 0; measurements->len == 0 && (i == 0 || stages[i]); i++) {
+        if (!ct_registry_stage(registry, stages[i] ? stages[i] : "", error)) {
+            g_prefix_error(error, "--stage %s: ", name);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean
+check_stages(CtStore *store, const char *const *stages, GError **error)
+{
+    g_autoptr(CtRegistry) registry = stages ? ct_registry_new(error) : NULL;
+    for (guint i = 0; registry && stages[i]; i++)
+        if (!check_stage(store, registry, stages[i], error))
+            return FALSE;
+    return !stages || registry;
+}
+
 static gboolean
 run(int argc, char **argv, GError **error)
 {
@@ -228,7 +257,7 @@ run(int argc, char **argv, GError **error)
     const char *const *stages = (const char *const *)given.stages;
     const gboolean writes = given.import || given.forgets || given.measures_roofs;
     g_autoptr(CtStore) store = ct_store_open(path, writes, error);
-    if (!store)
+    if (!store || (!given.import && !check_stages(store, stages, error)))
         return FALSE;
     return given.export           ? export(store, given.export, stages, error)
            : given.import         ? import(store, given.import, stages, error)

@@ -58,6 +58,21 @@ class Costs(unittest.TestCase):
         self.assertIn("failed: too many registers\n", text)
         self.assertNotIn("fir", self.printed("costs", "--stage", "fft"))
 
+    def test_stage_that_is_not_there(self):
+        """One that was measured may be gone since; any other is a slip."""
+        self.write_lines(measurement(stages="gone+fft"))
+        self.printed("costs", "--import", self.lines)
+        self.assertIn("gone+fft cpu", self.printed("costs", "--stage", "gone+fft"))
+        self.assertNotIn("gone", self.printed("costs", "--stage", "fir+fft"))
+        for stage, message in {
+                "fri": "--stage fri: there is no stage 'fri'; did you mean 'fir'?",
+                "fir+ftf": "--stage fir+ftf: there is no stage 'ftf'; did you mean 'fft'?",
+                "": "--stage : there is no stage ''"}.items():
+            for arguments in ([], ["--forget"], ["--export", "-"]):
+                result = self.run_command("costs", "--stage", stage, *arguments)
+                self.assertEqual((result.returncode, result.stdout, result.stderr),
+                                 (1, "", message + "\n"))
+
     def test_export_to_device(self):
         """What is no regular file stays what it is."""
         pipe = pathlib.Path(self.folder.name) / "pipe"
