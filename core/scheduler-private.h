@@ -58,6 +58,7 @@ struct CtScheduler {
     guint n_workers;
     guint n_runners; /* workers first */
     CtRunner *runners;
+    gsize scratch_bytes; /* of each */
     CtRunner **own; /* [node] its thread: of a node that waits, of a device; NULL: the workers' */
     CtRunDevices *devices;  /* NULL: the plan has none */
     CtWatcher *watchers;    /* [queue] */

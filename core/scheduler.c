@@ -7,6 +7,7 @@
  * the work is then given out in ranges to whoever is free. Workers serve the node nearest to the
  * sinks first, so that a block is finished while it is in the cache and rings stay short. Nodes
  * that wait have threads of their own, which run the same steps alone. */
+#include "memory.h"
 #include "scheduler-private.h"
 
 #include <errno.h>
@@ -97,6 +98,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     if (scheduler->devices && !ct_run_devices_allocate_scratch(scheduler->devices, error))
         return NULL;
 
+    scheduler->scratch_bytes = scratch;
     scheduler->n_runners = scheduler->n_workers + n_devices + n_waiting;
     scheduler->runners = g_new0(CtRunner, scheduler->n_runners);
     guint next = scheduler->n_workers + n_devices;
@@ -116,9 +118,11 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
         runner->index = r;
         runner->serves = r >= scheduler->n_workers;
         runner->generation = runner->serves ? &runner->own_generation : &scheduler->generation;
-        runner->scratch = scratch ? g_aligned_alloc(scratch, 1, 64) : NULL;
         runner->counters = g_new0(guint64, n_counters + 1);
         pthread_cond_init(&runner->wake, NULL);
+        runner->scratch = scratch ? ct_memory_new(scratch, "the scratch of a worker", error) : NULL;
+        if (scratch && !runner->scratch)
+            return NULL;
     }
     scheduler->ready = ct_scheduler_now();
     return g_steal_pointer(&scheduler);
@@ -311,7 +315,7 @@ ct_scheduler_free(CtScheduler *scheduler)
         if (runner->thread)
             g_thread_join(runner->thread);
         pthread_cond_destroy(&runner->wake);
-        g_aligned_free(runner->scratch);
+        ct_memory_free(runner->scratch, scheduler->scratch_bytes);
         g_free(runner->counters);
     }
     ct_scheduler_stop_watchers(scheduler);

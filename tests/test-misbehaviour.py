@@ -4,6 +4,7 @@
 and what it did, and the command ends by itself. tests/plugins/break.c does what `how` says."""
 import os
 import pathlib
+import resource
 import subprocess
 import tempfile
 import unittest
@@ -108,14 +109,14 @@ VERIFIED = {
 
 
 class Misbehaviour(unittest.TestCase):
-    def run_command(self, arguments, text):
+    def run_command(self, arguments, text, **options):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "g.yaml").write_text(text, encoding="utf-8")
             pathlib.Path(folder, "ct-break.so").symlink_to(f"{PLUGINS}/ct-break.so")
             path = f"{folder}:{os.environ['CORNERTURN_PLUGIN_PATH']}"
             return subprocess.run([COMMAND, *arguments, "g.yaml"], cwd=folder, capture_output=True,
                                   text=True, check=False, timeout=60,
-                                  env={**os.environ, "CORNERTURN_PLUGIN_PATH": path})
+                                  env={**os.environ, "CORNERTURN_PLUGIN_PATH": path}, **options)
 
     def fails(self, arguments, text, message):
         result = self.run_command(arguments, text)
@@ -153,6 +154,16 @@ class Misbehaviour(unittest.TestCase):
 
     def test_run(self):
         self.check_table(RUN, "run", "run --workers 1")
+
+    @unittest.skipIf(os.environ["CORNERTURN_SANITIZER"] != "none", "sanitizers need addresses")
+    def test_scratch_that_is_not_there(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+        result = self.run_command(["run", "--workers", "4"], self.graph("prepare: large scratch"),
+                                  preexec_fn=limit)
+        self.assertEqual((result.returncode, result.stdout, result.stderr),
+                         (1, "", "the scratch of a worker wants 1024.0 MiB of memory: "
+                                 "Cannot allocate memory\n"))
 
     def test_complete(self):
         self.check_table(SUNK, "run", text=SINK)

@@ -44,6 +44,7 @@ static const char *const hows[] = {
     "prepare: no items",
     "prepare: negative items",
     "prepare: much scratch",
+    "prepare: large scratch",
     "prepare: half",
     "advance: silent",
     "advance: sets an error",
@@ -218,6 +219,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                                                                      : 1;
     if (does(parameters, "prepare: much scratch"))
         prepare->scratch_bytes = G_MAXSIZE / 2;
+    else if (does(parameters, "prepare: large scratch"))
+        prepare->scratch_bytes = (gsize)1 << 30;
     /* Fails before the state is there: finish would not survive it. */
     if (does(parameters, "prepare: half")) {
         g_set_error_literal(error, CT_ERROR, CT_ERROR_DATA, "got no further");
