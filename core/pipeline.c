@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph from its text to its end: configuration, graph, plan, run. */
 #include "describe.h"
+#include "environment.h"
 #include "pipeline-private.h"
 #include "scheduler.h"
 #include "stats.h"
@@ -50,7 +51,7 @@ new_pipeline(const char *name)
 static gboolean
 find_workers(CtPipeline *pipeline, GError **error)
 {
-    const char *given = g_getenv("CORNERTURN_WORKERS");
+    const char *given = ct_environment("CORNERTURN_WORKERS");
     guint64 n = g_get_num_processors();
     if (given && *given &&
         !g_ascii_string_to_unsigned(given, 10, 1, CT_PIPELINE_MAX_WORKERS, &n, NULL)) {

@@ -111,6 +111,18 @@ class Install(unittest.TestCase):
             self.output("meson", "install", "-C", "build", folder=f"{folder}/aaa")
         self.assertIn("samples times a factor", self.output(self.command, "inspect", "aaa"))
 
+    @unittest.skipIf(os.getuid() != 0, "only root makes programs of others")
+    def test_with_rights_that_its_user_lacks(self):
+        """Where the loader follows no search path that is relative to a file."""
+        if os.statvfs(self.root).f_flag & os.ST_NOSUID or "LD_LIBRARY_PATH" in self.environment:
+            self.skipTest("no program gets other rights here")
+        self.root.chmod(0o755)
+        command = self.command.with_name("setuid")
+        shutil.copy(self.command, command)
+        os.chown(command, 12345, 12345)
+        command.chmod(0o4755)
+        self.assertIn("polyphase", self.output(command, "inspect", "fir"))
+
     def test_no_variable_where_pkg_config_finds_it(self):
         environment = {**self.environment, "PKG_CONFIG_PATH": str(self.packages)}
         with tempfile.TemporaryDirectory() as folder:

@@ -181,6 +181,8 @@ test_order(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_autoptr(CtRegistry) registry = ct_registry_new_from(folders, &error);
     g_assert_no_error(error);
     g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 8 + n_own);
+    g_assert_cmpstr(ct_registry_problems(registry)[0], ==,
+                    "/nonexistent: No such file or directory");
     g_assert_cmpuint(ct_registry_stages(registry)->len, ==, 10);
 }
 
