@@ -14,6 +14,7 @@ import tap
 
 COMMAND = os.environ["CORNERTURN"]
 PLUGIN = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-fail.so"
+SOURCE = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
 SOMEBODY = 12345
 
 
@@ -165,6 +166,13 @@ class PluginFiles(unittest.TestCase):
         self.assertIn("belongs to user", inspect().stderr)
         os.chown(core / "cornerturn", SOMEBODY, SOMEBODY)
         self.assertEqual(inspect().returncode, 0)
+
+    def test_one_place_reads_the_environment(self):
+        """And one finds the folder of caches."""
+        for path in (SOURCE / "core").glob("*.c"):
+            if path.name != "environment.c":
+                text = path.read_text(encoding="utf-8")
+                self.assertNotRegex(text, r"\bg?_?getenv\b|g_get_\w+_dir\b", path.name)
 
     @unittest.skipIf(os.getuid() != 0, "only root makes files of others")
     def test_setuid(self):
