@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* So often in a row a source is asked in vain: for a second or so. */
+#define MAX_IDLE (1 << 20)
+
 gboolean
 ct_firing_call_advance(CtRunNode *node, GError **error)
 {
@@ -85,26 +88,32 @@ check_output(const CtRunNode *node, guint o, GError **error)
     return TRUE;
 }
 
-/* A source that neither gives anything nor waits nor ends would be asked for ever. */
 static gboolean
-check_source(const CtRunNode *node, GError **error)
+gives_nothing(const CtRunNode *node)
 {
-    gboolean has_room = FALSE;
     if (!ct_firing_is_source(node) || node->advance.ended || node->plan->variant->waits)
-        return TRUE;
-    for (guint o = 0; o < node->n_outputs; o++) {
-        if (!node->outputs[o].ring)
-            continue;
-        if (node->departures[o].produced > 0 || node->departures[o].room == 0)
-            return TRUE;
-        has_room = TRUE;
-    }
-    return !has_room || ct_variant_fault(node->plan->variant, error,
-                                         "its advance neither produces anything nor ends");
+        return FALSE;
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->departures[o].produced > 0 ||
+            (node->outputs[o].ring && node->departures[o].room == 0))
+            return FALSE;
+    return TRUE;
+}
+
+/* A source that neither gives anything nor ends would be asked for ever. */
+static gboolean
+check_source(CtRunNode *node, GError **error)
+{
+    node->n_idle = gives_nothing(node) ? node->n_idle + 1 : 0;
+    return node->n_idle < MAX_IDLE ||
+           ct_variant_fault(node->plan->variant, error,
+                            "its advance has given nothing %d times in a row, and not ended; one "
+                            "that waits for something sets `waits`",
+                            MAX_IDLE);
 }
 
 gboolean
-ct_firing_check_advance(const CtRunNode *node, GError **error)
+ct_firing_check_advance(CtRunNode *node, GError **error)
 {
     for (guint i = 0; i < node->n_inputs; i++)
         if (!check_input(node, i, error))

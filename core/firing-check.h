@@ -8,6 +8,6 @@
  */
 gboolean ct_firing_call_advance(CtRunNode *node, GError **error);
 /* FALSE with an error that names variant and port. */
-gboolean ct_firing_check_advance(const CtRunNode *node, GError **error);
+gboolean ct_firing_check_advance(CtRunNode *node, GError **error);
 /* Whether nothing comes after this firing. */
 gboolean ct_firing_is_last(const CtRunNode *node);

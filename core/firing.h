@@ -71,6 +71,7 @@ typedef struct {
     gboolean barred;  /* could fire, but for the memory that links share */
     gboolean is_last;
     gboolean interrupted; /* an interrupt ended it, or what it reads */
+    guint n_idle;         /* firings in a row in which a source gave nothing */
     CtArrival *arrivals;
     CtDeparture *departures;
     CtArrival *offered_arrivals;     /* before the variant's own advance */

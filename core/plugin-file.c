@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <link.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -229,9 +230,10 @@ ct_plugin_file_find_fault(const char *path)
 {
     g_auto(Trust) trust;
     trust_init(&trust);
-    g_autofree char *here = g_get_current_dir();
+    char *here = getcwd(NULL, 0);
     g_autofree char *whole =
-        g_path_is_absolute(path) ? g_strdup(path) : g_strconcat(here, "/", path, NULL);
+        g_path_is_absolute(path) ? g_strdup(path) : g_strconcat(here ? here : "", "/", path, NULL);
+    free(here);
     char *fault = find_fault_of_kind(path);
     if (!fault)
         fault = find_fault_of_path(&trust, whole, 0);

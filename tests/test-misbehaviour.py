@@ -170,8 +170,8 @@ class Misbehaviour(unittest.TestCase):
 
     def test_a_source_without_end(self):
         self.fails(["run"], SOURCE.format(how="advance: gives nothing"),
-                   "variant 'cpu' of 'break.source' is at fault: its advance neither produces "
-                   "anything nor ends")
+                   "variant 'cpu' of 'break.source' is at fault: its advance has given nothing "
+                   "1048576 times in a row, and not ended; one that waits for something sets `waits`")
 
     def test_accuracy(self):
         self.check_table(VERIFIED, "verify")
