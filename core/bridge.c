@@ -60,19 +60,23 @@ const char *const ct_bridge_stages[CT_N_BRIDGES] = {"transpose", "convert", "cop
 CtValue *
 ct_bridge_values(const CtStage *stage, const CtLayout *to)
 {
+    const CtPlace place = {g_intern_static_string("inserted by the planner"), 0, 0};
+    CtValue *values = ct_value_new_mapping(&place);
     CtLayout layout = *to;
     g_autofree char *text = NULL;
-    if (g_str_equal(stage->name, ct_bridge_stages[CT_BRIDGE_COPY])) {
-        text = g_strdup("{}");
-    } else if (g_str_equal(stage->name, ct_bridge_stages[CT_BRIDGE_TRANSPOSE])) {
+    const char *name = NULL;
+    if (g_str_equal(stage->name, ct_bridge_stages[CT_BRIDGE_TRANSPOSE])) {
         if (ct_layout_axis(&layout, "complex") < 0)
             layout.types = 0;
-        g_autofree char *wanted = ct_layout_to_string(&layout);
-        text = g_strdup_printf("layout: \"%s\"", wanted);
-    } else {
-        text = g_strdup_printf("type: %s", ct_type_info(ct_layout_stream_type(&layout))->name);
+        name = "layout";
+        text = ct_layout_to_string(&layout);
+    } else if (g_str_equal(stage->name, ct_bridge_stages[CT_BRIDGE_CONVERT])) {
+        name = "type";
+        text = g_strdup(ct_type_info(ct_layout_stream_type(&layout))->name);
     }
-    return ct_value_parse(text, -1, "inserted by the planner", NULL);
+    if (name)
+        ct_value_set(values, name, ct_value_new_text(&place, text));
+    return values;
 }
 
 /* The layout with elements of another type of stream; FALSE where parts would have to stand apart

@@ -79,6 +79,15 @@ ct_value_new_mapping(const CtPlace *place)
     return value_new(CT_VALUE_MAPPING, *place);
 }
 
+CtValue *
+ct_value_new_text(const CtPlace *place, const char *text)
+{
+    CtValue *value = value_new(CT_VALUE_SCALAR, *place);
+    value->text = g_strdup(text);
+    value->quoted = TRUE;
+    return value;
+}
+
 gboolean
 ct_value_is_nothing(const CtValue *value)
 {

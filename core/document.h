@@ -35,6 +35,8 @@ CtValue *ct_value_parse(const char *text, gssize length, const char *name, GErro
 CtValue *ct_value_parse_short(const char *text, const char *name, GError **error);
 CtValue *ct_value_load(const char *path, GError **error);
 CtValue *ct_value_new_mapping(const CtPlace *place);
+/* A scalar as if in quotes. */
+CtValue *ct_value_new_text(const CtPlace *place, const char *text);
 CtValue *ct_value_copy(const CtValue *value);
 void ct_value_free(CtValue *value);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtValue, ct_value_free)

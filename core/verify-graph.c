@@ -127,7 +127,7 @@ add_tap(CtVerifyTwins *twins, const CtGraphNode *node, guint port, const char *f
     g_array_append_val(tap->links, link);
     tap->backend.backend = CT_CPU;
     /* whole axes, in any order */
-    ct_value_set(tap->params, "layout", ct_value_parse_short("'{...}'", "layout", NULL));
+    ct_value_set(tap->params, "layout", ct_value_new_text(&node->config->place, "{...}"));
     return name;
 }
 
