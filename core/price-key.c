@@ -160,41 +160,67 @@ ct_price_parameters(const CtPriced *what)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* The value of `name` ("n_taps=", `length` bytes) among "name=value" of `text`; NULL: none. */
-static const char *
-find_value(const char *text, const char *name, gsize length)
+/* A word "name=value" of the text of parameters; of one without `=`, the value is empty. */
+typedef struct {
+    const char *name, *value;
+    gsize name_length, value_length;
+} Word;
+
+/* Reads the word at *at, and moves on to the next; FALSE at the end. */
+static gboolean
+next_word(const char **at, Word *word)
 {
-    for (const char *at = text; at && *at; at = strchr(at, ' ')) {
-        at += *at == ' ';
-        if (strncmp(at, name, length) == 0)
-            return at + length;
-    }
-    return NULL;
+    *at += strspn(*at, " ");
+    const gsize length = strcspn(*at, " ");
+    const char *equals = memchr(*at, '=', length);
+    word->name = *at;
+    word->name_length = equals ? (gsize)(equals - *at) : length;
+    word->value = equals ? equals + 1 : *at + length;
+    *at += length;
+    word->value_length = (gsize)(*at - word->value);
+    return length > 0;
+}
+
+static gboolean
+is_named(const Word *word, const char *name, gsize length)
+{
+    return word->name_length == length && memcmp(word->name, name, length) == 0;
+}
+
+static gboolean
+find_word(const char *text, const Word *like, Word *word)
+{
+    while (next_word(&text, word))
+        if (is_named(word, like->name, like->name_length))
+            return TRUE;
+    return FALSE;
 }
 
 /* Of the logarithm, and where only one side has it. */
 static const struct {
     const char *name;
     gdouble share;
-} lesser[] = {{"block=", 0.2}, {"held=", 0.5}};
+} lesser[] = {{"block", 0.2}, {"held", 0.5}};
 
 static gdouble
-share_of(const char *name, gsize length)
+share_of(const Word *word)
 {
     for (guint i = 0; i < G_N_ELEMENTS(lesser); i++) {
-        if (strlen(lesser[i].name) == length && strncmp(name, lesser[i].name, length) == 0)
+        if (is_named(word, lesser[i].name, strlen(lesser[i].name)))
             return lesser[i].share;
     }
     return 1;
 }
 
+/* `b` NULL: only one side has it. */
 static gdouble
-values_distance(const char *a, const char *b)
+values_distance(const Word *a, const Word *b)
 {
-    const gsize n = strcspn(a, " "), m = b ? strcspn(b, " ") : 0;
-    if (b && n == m && strncmp(a, b, n) == 0)
+    if (!b)
+        return 1;
+    if (a->value_length == b->value_length && memcmp(a->value, b->value, a->value_length) == 0)
         return 0;
-    const gdouble x = g_ascii_strtod(a, NULL), y = b ? g_ascii_strtod(b, NULL) : 0;
+    const gdouble x = g_ascii_strtod(a->value, NULL), y = g_ascii_strtod(b->value, NULL);
     return x > 0 && y > 0 ? fabs(log(x / y)) : 1;
 }
 
@@ -203,12 +229,11 @@ static gdouble
 one_way(const char *a, const char *b, gboolean missing_alone)
 {
     gdouble sum = 0;
-    for (const char *at = a; at && *at; at = strchr(at, ' ')) {
-        at += *at == ' ';
-        const gsize length = strcspn(at, "=") + 1;
-        const char *other = find_value(b, at, length);
-        if (!missing_alone || !other)
-            sum += share_of(at, length) * values_distance(at + length, other);
+    Word word, other;
+    while (next_word(&a, &word)) {
+        const gboolean is_there = find_word(b, &word, &other);
+        if (!missing_alone || !is_there)
+            sum += share_of(&word) * values_distance(&word, is_there ? &other : NULL);
     }
     return sum;
 }

@@ -117,7 +117,7 @@ ct_known_add(CtKnown *known, const CtMeasurement *measurement)
         return;
     if (measurement->failure) {
         known->failure = g_intern_string(measurement->failure);
-    } else if (measurement->seconds > 0) {
+    } else if (measurement->seconds > 0 && isfinite(measurement->seconds)) {
         g_array_append_val(known->tried, tried);
         g_array_sort(known->tried, compare_tried);
     }

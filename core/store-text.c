@@ -193,6 +193,11 @@ ct_store_parse(const char *text, gsize length, const char *name, const CtStoreFi
         const gsize n = end ? (gsize)(end - text) - at : length - at;
         g_autofree char *line = g_strndup(text + at, n);
         number++;
+        if (strlen(line) < n) {
+            g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                        "%s:%u: wants a line of JSON, but is given a NUL byte", name, number);
+            return FALSE;
+        }
         at += n + 1;
         g_strstrip(line);
         if (!*line || (filter && (!may_be_wanted(line, "stages", filter->stages) ||

@@ -255,6 +255,14 @@ bind_field(Statement *statement, int at, const CtField *field, const CtMeasureme
         sqlite3_bind_double(statement, at, *ct_field_real(field, measurement));
 }
 
+/* `is_needed`: the file may be of others, whose table allows NULL. */
+static char *
+column_text(Statement *statement, guint column, gboolean is_needed)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, (int)column);
+    return g_strdup(text || !is_needed ? text : "");
+}
+
 static CtMeasurement *
 read_row(Statement *statement)
 {
@@ -262,8 +270,7 @@ read_row(Statement *statement)
     for (guint f = 0; f < CT_N_FIELDS; f++) {
         const CtField *field = &ct_measurement_fields[f];
         if (field->kind == CT_FIELD_TEXT)
-            *ct_field_text(field, measurement) =
-                g_strdup((const char *)sqlite3_column_text(statement, (int)f));
+            *ct_field_text(field, measurement) = column_text(statement, f, field->is_key);
         else if (field->kind == CT_FIELD_INTEGER)
             *ct_field_integer(field, measurement) = sqlite3_column_int64(statement, (int)f);
         else
@@ -419,8 +426,8 @@ ct_store_list_roofs(CtStore *store, GError **error)
     int result;
     while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
         CtRoof *roof = g_new0(CtRoof, 1);
-        roof->machine = g_strdup((const char *)sqlite3_column_text(statement, 0));
-        roof->name = g_strdup((const char *)sqlite3_column_text(statement, 1));
+        roof->machine = column_text(statement, 0, TRUE);
+        roof->name = column_text(statement, 1, TRUE);
         roof->value = sqlite3_column_double(statement, 2);
         roof->time = sqlite3_column_int64(statement, 3);
         g_ptr_array_add(list, roof);

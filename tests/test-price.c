@@ -600,6 +600,23 @@ test_distances(void)
     g_assert_true(nearest(knowledge, &old_variant, order, 66, 2, &longer) == known);
 }
 
+/* Words of parameters may be any, for who imports costs may have edited them; what lies behind the
+ * end of the text is looked at by nobody. */
+static void
+test_words(void)
+{
+    static const char a[] = "z=1 x\0001", b[] = "x\0002", none[] = "", blank[] = "  ", bare[] = "=";
+    g_assert_cmpfloat(ct_price_parameters_distance(a, b), ==, 1);
+    g_assert_cmpfloat(ct_price_parameters_distance(b, a), ==, 1);
+    g_assert_cmpfloat(ct_price_parameters_distance("x", "x=2"), ==, 1);
+    g_assert_cmpfloat(ct_price_parameters_distance("x z=4", "x z=2"), ==, log(2));
+    g_assert_cmpfloat(ct_price_parameters_distance("x", none), ==, 1);
+    g_assert_cmpfloat(ct_price_parameters_distance(none, blank), ==, 0);
+    g_assert_cmpfloat(ct_price_parameters_distance(bare, blank), ==, 1);
+    g_assert_cmpfloat(ct_price_parameters_distance("n=4  n_taps=8 ", "n_taps=8 n=4"), ==, 0);
+    g_assert_cmpfloat(ct_price_parameters_distance("block=2", none), ==, 0.2);
+}
+
 /* What was shipped is of another build; what was measured here goes before it. */
 static void
 test_shipped(Priced *priced, G_GNUC_UNUSED gconstpointer data)
@@ -665,6 +682,7 @@ main(int argc, char **argv)
     ADD("/price/copy", test_copy);
     g_test_add_func("/price/mix", test_mix);
     g_test_add_func("/price/distances", test_distances);
+    g_test_add_func("/price/words", test_words);
     ADD("/price/shipped", test_shipped);
     ADD("/price/damaged", test_damaged);
     return g_test_run();

@@ -201,9 +201,11 @@ test_text_errors(void)
                                       roofs, &error));
         g_assert_cmpstr(error->message, ==, cases[i].message);
     }
-    g_autoptr(GError) error = NULL;
+    g_autoptr(GError) error = NULL, cut = NULL;
     g_assert_false(ct_store_parse("{", 1, "x.json", NULL, NULL, NULL, &error));
     g_assert_nonnull(strstr(error->message, "x.json:1"));
+    g_assert_false(ct_store_parse("\n \0{}", 5, "x.json", NULL, NULL, NULL, &cut));
+    g_assert_cmpstr(cut->message, ==, "x.json:2: wants a line of JSON, but is given a NUL byte");
 }
 
 /* ---- several processes ---- */
@@ -345,6 +347,23 @@ test_foreign(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     assert_no_store(fixture, TRUE, "is a database, but no store of costs");
 }
 
+/* A table that others made as ours, without what keeps NULL out of it. */
+static void
+test_nulls(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    ct_store_close(open_store(fixture, TRUE));
+    execute(fixture, "CREATE TABLE other AS SELECT * FROM costs; DROP TABLE costs;"
+                     "ALTER TABLE other RENAME TO costs; INSERT INTO costs DEFAULT VALUES");
+    g_autoptr(CtStore) store = open_store(fixture, FALSE);
+    g_autoptr(GPtrArray) list = ct_store_list(store, NULL, &error);
+    g_assert_no_error(error);
+    const CtMeasurement *only = g_ptr_array_index(list, 0);
+    g_assert_cmpstr(only->stages, ==, "");
+    g_assert_cmpstr(only->tuning, ==, "");
+    g_assert_null(only->failure);
+}
+
 static void
 test_version(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -434,6 +453,7 @@ main(int argc, char **argv)
     ADD("/store/garbage", test_garbage);
     ADD("/store/damaged", test_damaged);
     ADD("/store/foreign", test_foreign);
+    ADD("/store/nulls", test_nulls);
     ADD("/store/version", test_version);
     ADD("/store/no-folder", test_no_folder);
     ADD("/store/busy", test_busy);
