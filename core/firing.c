@@ -27,6 +27,23 @@ is_static_port(const CtPlanNode *plan, guint input)
     return !(ports[0].flags & CT_PORT_MANY) && (ports[input].flags & CT_PORT_STATIC);
 }
 
+/* Static inputs count their ticks on the clock of the first input that flows; where they don't
+ * relate, there is but one block. */
+static void
+relate_clocks(CtRunNode *node)
+{
+    guint flows = 0;
+    while (flows < node->n_inputs && (!node->inputs[flows].ring || node->inputs[flows].is_static))
+        flows++;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        CtRunInput *input = &node->inputs[i];
+        input->clock = (CtClockMap){1, 1, 0, 1, 1};
+        if (input->is_static && flows < node->n_inputs)
+            ct_clock_map_init(&input->clock, input->ring->link->stream,
+                              node->inputs[flows].ring->link->stream);
+    }
+}
+
 static void
 connect(CtRunNode *node, guint index, CtRing *const *rings)
 {
@@ -52,6 +69,7 @@ connect(CtRunNode *node, guint index, CtRing *const *rings)
         }
         longest = MAX(longest, ring->history + ring->capacity);
     }
+    relate_clocks(node);
     for (guint o = 0; o < plan->n_outputs; o++) {
         if (plan->outputs[o] < 0)
             continue;
@@ -194,6 +212,14 @@ ct_firing_view(const CtRunNode *node, guint input, CtBlock *block)
 
 /* ---- gathering, with the lock ---- */
 
+/* The tick, on the clock of what flows, from which block `k` of a static input holds. */
+static gint64
+static_tick(const CtRunInput *input, gint64 k)
+{
+    const CtRing *ring = input->ring;
+    return ct_clock_map(&input->clock, ring->start + k * ring->ticks);
+}
+
 /* The block of a static input that holds at `tick`; FALSE while it is not known. Limits `*n`, the
  * samples from `tick` on, to those for which it holds. */
 static gboolean
@@ -208,17 +234,17 @@ gather_static(CtRunInput *input, CtArrival *arrival, gint64 tick, gint64 ticks, 
                         "what feeds it ended without the one block that it waits for");
         return FALSE;
     }
-    while (reader->position + 1 < ring->shown &&
-           ring->start + (reader->position + 1) * ring->ticks <= tick) {
+    while (reader->position + 1 < ring->shown && static_tick(input, reader->position + 1) <= tick) {
         reader->position++;
         input->moved = TRUE;
     }
     ct_ring_window(ring, input->reader, &arrival->block);
     arrival->block.n_samples = 1;
     if (reader->position + 1 < ring->shown) {
-        const gint64 next = ring->start + (reader->position + 1) * ring->ticks;
-        if (ticks > 0)
-            *n = MIN(*n, (next - tick + ticks - 1) / ticks);
+        const gint64 next = static_tick(input, reader->position + 1);
+        gint64 left;
+        if (ticks > 0 && !__builtin_sub_overflow(next, tick, &left))
+            *n = MIN(*n, (left - 1) / ticks + 1);
         return TRUE;
     }
     return ring->ended;

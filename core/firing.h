@@ -2,6 +2,7 @@
 /* A node at run time, and its one firing in flight. */
 #pragma once
 
+#include "clock.h"
 #include "ring.h"
 #include "scheduler.h"
 
@@ -25,7 +26,8 @@ typedef struct {
     CtRing *ring; /* NULL: not connected, or description only */
     guint reader; /* which of the ring's */
     gboolean is_static;
-    gboolean moved; /* a static one let go of a block */
+    CtClockMap clock; /* of a static one: to the ticks of the first that flows */
+    gboolean moved;   /* a static one let go of a block */
 } CtRunInput;
 
 typedef struct {

@@ -2,6 +2,7 @@
 /* The graph: stages found, ports connected, nodes in order. */
 #include "graph.h"
 
+#include "clock.h"
 #include "params.h"
 #include "suggest.h"
 
@@ -408,6 +409,33 @@ take_inputs(CtGraphNode *node, const GPtrArray *nodes, GError **error)
     return TRUE;
 }
 
+/* A static input of more than one block changes with the stream beside it, so their clocks must
+ * relate. */
+static gboolean
+check_static_clocks(const CtGraphNode *node, GError **error)
+{
+    guint flows = 0;
+    while (flows < node->node.n_inputs && !ct_node_input_streams(&node->node, flows))
+        flows++;
+    for (guint i = 0; i < node->node.n_inputs && flows < node->node.n_inputs; i++) {
+        const CtStream *stream = &node->node.inputs[i];
+        const gint time = ct_stream_axis(stream, "time");
+        CtClockMap map;
+        if (!ct_node_input_flows(&node->node, i) || ct_node_input_streams(&node->node, i) ||
+            time < 0 || stream->axes[time].length == 1)
+            continue;
+        const char *cause = ct_clock_map_init(&map, stream, &node->node.inputs[flows]);
+        if (cause)
+            return ct_graph_error(node, &node->from[i].place, CT_ERROR_SHAPE, error,
+                                  "port '%s' wants blocks whose ticks relate to those of port "
+                                  "'%s', but '%s' and '%s' don't: %s",
+                                  ct_node_input_port(&node->node, i)->name,
+                                  ct_node_input_port(&node->node, flows)->name,
+                                  node->node.input_names[i], node->node.input_names[flows], cause);
+    }
+    return TRUE;
+}
+
 CtGraph *
 ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
 {
@@ -429,7 +457,7 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
         return NULL;
     for (guint i = 0; i < graph->nodes->len; i++) {
         CtGraphNode *node = g_ptr_array_index(graph->nodes, i);
-        if (!take_inputs(node, graph->nodes, error))
+        if (!take_inputs(node, graph->nodes, error) || !check_static_clocks(node, error))
             return NULL;
         GError *cause = NULL;
         if (!ct_node_infer(&node->node, &cause)) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The beamformer against numpy, with derived bounds."""
+import fractions
 import itertools
 import os
 import tempfile
@@ -171,6 +172,69 @@ class Beamform(unittest.TestCase):
                                    {"y": (0, 1)}, {"b": variant})["y"]
                 numpy.testing.assert_array_equal(got.validity[0], valid.any(0))
                 numpy.testing.assert_allclose(got.array, wanted, rtol=0, atol=1e-4)
+
+    def clocked(self, voltages, weights, n=400, n_blocks=9):
+        """A graph of arrays whose sources have these parameters: voltages of 1, and weights of k
+        in block k."""
+        numpy.save(self.path, numpy.ones((n, 2), numpy.complex64))
+        beside = self.path + ".weights.npy"
+        w = numpy.arange(n_blocks)[:, None, None] * numpy.ones((1, 3, 2))
+        numpy.save(beside, w.astype(numpy.complex64))
+        return f"""
+stages:
+  x: {{ stage: file.source, path: "{self.path}", layout: "[time station]", {voltages} }}
+  w: {{ stage: file.source, path: "{beside}", layout: "[time beam station]", {weights} }}
+  b: {{ stage: beamform, from: {{ voltages: x, weights: w }} }}
+  y: {{ stage: output, from: b, layout: "[time beam]" }}
+"""
+
+    def test_clock_of_weights(self):
+        """A block of weights holds from its tick on, on the clock of the voltages."""
+        # Samples per second, ticks per sample, first tick, and epoch, of voltages and weights.
+        clocks = [
+            ((1000, 1, 0, None), ("10", 1, 0, None)),
+            ((7, 1, 0, None), ("0.3", 1, 0, None)),
+            ((1000, 3, 1200, None), ("25", 7, 63, None)),
+            ((48000, 1, 17, 1000), ("441", 1, 0, 1000)),
+            ((100, 1, 0, 2000000000), ("2", 1, 50 * 2000000000 // 25 - 1, 0)),
+            ((200, 1024, 0, 2000000000), ("4", 1000, -3000, 2000000000)),
+            ((10 ** 9, 1, 4 * 10 ** 18, -3), ("25000000", 1, 10 ** 17 + 5, -3)),
+        ]
+        for voltages, weights in clocks:
+            given = [f"sample_rate: {rate} Hz, ticks_per_sample: {ticks}, start: {start}" +
+                     (f", epoch: '{epoch}'" if epoch is not None else "")
+                     for rate, ticks, start, epoch in (voltages, weights)]
+            text = self.clocked(*given)
+            rate, _, start, epoch = voltages
+            seconds = [fractions.Fraction(start, rate * voltages[1]) +
+                       fractions.Fraction(t, rate) + (epoch or 0) for t in range(400)]
+            rate, ticks, start, epoch = (fractions.Fraction(weights[0]), *weights[1:])
+            blocks = [(start + k * ticks) / (rate * ticks) + (epoch or 0) for k in range(9)]
+            wanted = [2 * max(sum(block <= second for block in blocks) - 1, 0)
+                      for second in seconds]
+            self.assertGreater(len(set(wanted)), 1)
+            for variant in VARIANTS:
+                with self.subTest(given=given, variant=variant):
+                    got = pipeline.run(text, {}, {"y": (0, 1)}, {"b": variant})["y"].array
+                    numpy.testing.assert_array_equal(got, numpy.tile(wanted, (3, 1)).T)
+
+    def test_clocks_that_do_not_relate(self):
+        clock, epoch = "sample_rate: 1 kHz", "sample_rate: 1 kHz, epoch: '0'"
+        for voltages, weights, cause in (
+                (clock, "start: 0", "only one has a sample rate"),
+                ("start: 0", clock, "only one has a sample rate"),
+                (clock, epoch, "only one has an epoch"),
+                (epoch, clock, "only one has an epoch")):
+            with self.subTest(voltages=voltages, weights=weights):
+                text = self.clocked(voltages, weights)
+                with self.assertRaisesRegex(
+                        pipeline.Failure, "^test:5:.*: node 'b': port 'weights' wants blocks whose "
+                        f"ticks relate to those of port 'voltages', but 'w' and 'x' don't: {cause}"):
+                    pipeline.run(text, {}, {"y": (0, 1)})
+                # One block holds throughout.
+                text = self.clocked(voltages, weights, n_blocks=1)
+                got = pipeline.run(text, {}, {"y": (0, 1)})["y"].array
+                self.assertFalse(got.any())
 
     def fails(self, message, *arguments, **named):
         with self.assertRaisesRegex(pipeline.Failure, message):

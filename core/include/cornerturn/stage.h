@@ -60,7 +60,7 @@ typedef enum {
     CT_PORT_OPTIONAL = 1 << 0,
     CT_PORT_STATIC = 1 << 1, /* an input that is read before the stream starts and holds one whole
                                 block (no history, nothing to consume); a later block takes effect
-                                where its tick stands */
+                                where its tick stands on the clock of the first input that flows */
     CT_PORT_SHAPE = 1 << 2,  /* an input of which only the description is used: no data flow, and
                                 it makes no cycle */
     CT_PORT_MANY = 1 << 3,   /* the stage's one input: takes a list of links */

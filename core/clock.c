@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Clocks of streams: where one's ticks stand on another's. */
+#include "clock.h"
+
+static gint64
+common_divisor(gint64 a, gint64 b)
+{
+    while (b) {
+        const gint64 rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* a / b · c / d, in lowest terms; FALSE where 63 bits do not hold them. */
+static gboolean
+multiply(gint64 a, gint64 b, gint64 c, gint64 d, gint64 *num, gint64 *den)
+{
+    const gint64 g = common_divisor(a, d), h = common_divisor(c, b);
+    return !__builtin_mul_overflow(a / g, c / h, num) && !__builtin_mul_overflow(b / h, d / g, den);
+}
+
+const char *
+ct_clock_map_init(CtClockMap *map, const CtStream *from, const CtStream *to)
+{
+    CtClockMap read = {.num = 1, .den = 1, .rate_num = 1, .rate_den = 1};
+    if ((from->rate_num == 0) != (to->rate_num == 0))
+        return "only one has a sample rate";
+    if ((from->epoch == CT_NO_EPOCH) != (to->epoch == CT_NO_EPOCH))
+        return "only one has an epoch";
+    if (from->epoch != CT_NO_EPOCH && __builtin_sub_overflow(from->epoch, to->epoch, &read.seconds))
+        return "their epochs are too far apart";
+    if (from->rate_num == 0 && read.seconds != 0)
+        return "their epochs differ, and neither has a sample rate";
+    if (from->rate_num > 0) {
+        read.rate_num = to->rate_num;
+        read.rate_den = to->rate_den;
+        if (!multiply(from->rate_den, from->rate_num, to->rate_num, to->rate_den, &read.num,
+                      &read.den))
+            return "the ratio of their ticks is no fraction of 63 bits";
+    }
+    *map = read;
+    return NULL;
+}
+
+/* x = quotient · d + rest, 0 ≤ rest < d. */
+static __int128
+divide_down(__int128 x, gint64 d, gint64 *rest)
+{
+    __int128 quotient = x / d;
+    quotient -= x % d < 0;
+    *rest = (gint64)(x - quotient * d);
+    return quotient;
+}
+
+gint64
+ct_clock_map(const CtClockMap *map, gint64 tick)
+{
+    /* Whole ticks of both terms, and what is left over of each; below 2¹²⁷ all. */
+    gint64 rests[2];
+    const __int128 whole =
+        divide_down((__int128)tick * map->num, map->den, &rests[0]) +
+        divide_down((__int128)map->seconds * map->rate_num, map->rate_den, &rests[1]);
+    const unsigned __int128 rest = (unsigned __int128)rests[0] * (guint64)map->rate_den +
+                                   (unsigned __int128)rests[1] * (guint64)map->den;
+    const unsigned __int128 one = (unsigned __int128)map->den * (guint64)map->rate_den;
+    const __int128 there = whole + (rest > 0) + (rest > one);
+    return (gint64)CLAMP(there, (__int128)G_MININT64, (__int128)G_MAXINT64);
+}
+
+gboolean
+ct_stream_end(const CtStream *stream, gint64 *end)
+{
+    const gint time = ct_stream_axis(stream, "time");
+    const gint64 length = time < 0 ? 1 : stream->axes[time].length;
+    gint64 ticks;
+    *end = G_MAXINT64;
+    return length < 0 || (!__builtin_mul_overflow(length, stream->ticks_per_sample, &ticks) &&
+                          !__builtin_add_overflow(stream->start, ticks, end));
+}
