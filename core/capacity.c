@@ -37,7 +37,7 @@ static const CtStream *
 stream_in(const CtPlan *plan, guint n)
 {
     const CtNode *node = &((const CtGraphNode *)g_ptr_array_index(plan->graph->nodes, n))->node;
-    const gint output = ct_node_source_output(node);
+    const gint output = ct_graph_data_output(plan->graph, n);
     const CtStream *stream = output >= 0 ? &node->outputs[output] : NULL;
     return stream && ct_stream_bandwidth(stream) > 0 ? stream : NULL;
 }

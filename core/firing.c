@@ -20,6 +20,20 @@ ct_firing_is_source(const CtRunNode *node)
     return TRUE;
 }
 
+gboolean
+ct_firing_is_unread(const CtRunNode *node)
+{
+    guint n_rings = 0;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRing *ring = node->outputs[o].ring;
+        n_rings += ring != NULL;
+        for (guint r = 0; ring && r < ring->n_readers; r++)
+            if (ring->readers[r].position != CT_RING_GONE)
+                return FALSE;
+    }
+    return n_rings > 0;
+}
+
 static gboolean
 is_static_port(const CtPlanNode *plan, guint input)
 {
@@ -298,13 +312,13 @@ gather_inputs(CtRunNode *node, GError **error)
     return TRUE;
 }
 
-/* Samples that a source may still give before the end of `--duration`. */
+/* Samples that a source may still give before the end of `--duration`, which counts data. */
 static gint64
 left_of_duration(const CtRunNode *node, const CtRing *ring)
 {
     const CtStream *stream = ring->link->stream;
     const gdouble rate = ct_stream_sample_rate(stream);
-    if (node->options->duration <= 0 || rate <= 0)
+    if (node->options->duration <= 0 || rate <= 0 || node->serves_static)
         return G_MAXINT64;
     const gdouble samples = node->options->duration * rate + 0.5;
     return samples < 0x1p62 ? MAX((gint64)samples - ring->written, 0) : G_MAXINT64;

@@ -53,7 +53,8 @@ typedef struct CtFlights CtFlights;
 typedef struct {
     const CtPlanNode *plan;
     const CtRunOptions *options;
-    CtFlights *flights; /* NULL: it runs on the host */
+    gboolean serves_static; /* all that reads it, directly or through others, are static inputs */
+    CtFlights *flights;     /* NULL: it runs on the host */
     guint n_workers;
     gpointer state;
     guint n_inputs;
@@ -101,6 +102,8 @@ void ct_firing_clear(CtRunNode *node);
 
 /* Without an input that flows. */
 gboolean ct_firing_is_source(const CtRunNode *node);
+/* Whether all that read it have ended. */
+gboolean ct_firing_is_unread(const CtRunNode *node);
 /* Puts the node's place in the graph in front of what its variant said. Returns FALSE. */
 gboolean ct_firing_blame(const CtRunNode *node, GError **error, GError *cause);
 
@@ -113,7 +116,7 @@ void ct_firing_view(const CtRunNode *node, guint input, CtBlock *block);
 gboolean ct_firing_gather(CtRunNode *node, GError **error);
 /* Without the lock: advances, and sets the blocks and the items to work on. */
 gboolean ct_firing_decide(CtRunNode *node, GError **error);
-/* An interrupted source ends with nothing more. */
+/* An interrupted source, or a node whose readers have ended, ends with nothing more. */
 gboolean ct_firing_decide_to_end(CtRunNode *node, GError **error);
 /* Without the lock, after work: what is invalid becomes zero. Returns the invalid lanes × samples
  * of the first output. */

@@ -50,6 +50,37 @@ ct_node_source_output(const CtNode *node)
     return -1;
 }
 
+/* [node] whether all that reads it, directly or through others, are static inputs. */
+static gboolean *
+find_static(const CtGraph *graph)
+{
+    const guint n = graph->nodes->len;
+    gboolean *serves_static = g_new0(gboolean, n + 1);
+    g_autofree guint *n_readers = g_new0(guint, n + 1);
+    g_autofree guint *n_static = g_new0(guint, n + 1);
+    for (guint r = n; r-- > 0;) {
+        const CtGraphNode *node = g_ptr_array_index(graph->nodes, r);
+        serves_static[r] = n_readers[r] > 0 && n_static[r] == n_readers[r];
+        for (guint i = 0; i < node->node.n_inputs; i++) {
+            if (node->from[i].node < 0 || !ct_node_input_flows(&node->node, i))
+                continue;
+            n_readers[node->from[i].node]++;
+            n_static[node->from[i].node] +=
+                serves_static[r] ||
+                (ct_node_input_port(&node->node, i)->flags & CT_PORT_STATIC) != 0;
+        }
+    }
+    return serves_static;
+}
+
+gint
+ct_graph_data_output(const CtGraph *graph, guint n)
+{
+    const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+    g_autofree gboolean *serves_static = find_static(graph);
+    return serves_static[n] ? -1 : ct_node_source_output(&node->node);
+}
+
 gboolean
 ct_graph_error(const CtGraphNode *node, const CtPlace *place, int code, GError **error,
                const char *format, ...)

@@ -46,6 +46,10 @@ gboolean ct_node_input_streams(const CtNode *node, guint i);
 /* The first output along time of a node that nothing flows into so; −1 of all others. */
 gint ct_node_source_output(const CtNode *node);
 
+/* The same of a graph's node `n`; −1 as well where all that reads it, directly or through others,
+ * are static inputs. */
+gint ct_graph_data_output(const CtGraph *graph, guint n);
+
 /* [node] ticks of the `block` of the sources that feed each, or of its own, the longest; 0: none
  * says. Allocated. */
 gint64 *ct_graph_blocks(const CtGraph *graph);

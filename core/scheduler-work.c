@@ -111,7 +111,8 @@ wake_static_writers(CtScheduler *scheduler, CtRunNode *node)
 static gboolean
 begin(CtScheduler *scheduler, CtRunNode *node)
 {
-    const gboolean ends = scheduler->interrupted && ct_firing_is_source(node);
+    const gboolean is_interrupted = scheduler->interrupted && ct_firing_is_source(node);
+    const gboolean ends = is_interrupted || ct_firing_is_unread(node);
     GError *cause = NULL;
     node->pending = FALSE;
     const gboolean ready =
@@ -122,7 +123,7 @@ begin(CtScheduler *scheduler, CtRunNode *node)
     if (!ready)
         return FALSE;
     node->status = CT_NODE_STARTING;
-    node->interrupted = node->interrupted || ends;
+    node->interrupted = node->interrupted || is_interrupted;
     if (node->flights)
         ct_flight_claim(node);
     pthread_mutex_unlock(&scheduler->lock);

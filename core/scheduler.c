@@ -51,6 +51,26 @@ new_ring(const CtScheduler *scheduler, guint link, GError **error)
                        error);
 }
 
+/* Looks from the sinks to the sources, which stand before them. */
+static void
+find_static(CtScheduler *scheduler)
+{
+    for (guint i = scheduler->n_nodes; i-- > 0;) {
+        CtRunNode *node = &scheduler->nodes[i];
+        guint n_readers = 0;
+        gboolean all = TRUE;
+        for (guint o = 0; o < node->n_outputs; o++) {
+            const CtRing *ring = node->outputs[o].ring;
+            for (guint r = 0; ring && r < ring->n_readers; r++, n_readers++) {
+                const CtPlanReader *reader = &g_array_index(ring->link->readers, CtPlanReader, r);
+                const CtRunNode *other = &scheduler->nodes[reader->node];
+                all &= other->inputs[reader->port].is_static || other->serves_static;
+            }
+        }
+        node->serves_static = all && n_readers > 0;
+    }
+}
+
 CtScheduler *
 ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error)
 {
@@ -88,6 +108,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
         scheduler->n_external += node->status == CT_NODE_EXTERNAL;
         n_waiting += node->plan->variant->waits;
     }
+    find_static(scheduler);
     const guint n_devices = plan->queues->len > 0 ? plan->n_devices : 0;
     ct_scheduler_connect_devices(scheduler);
     const gint64 from = ct_scheduler_now();
@@ -294,7 +315,8 @@ ct_scheduler_stream_seconds(CtScheduler *scheduler)
     for (guint r = 0; r < scheduler->n_rings; r++) {
         const CtRing *ring = scheduler->rings[r];
         const gdouble rate = ct_stream_sample_rate(ring->link->stream);
-        if (rate > 0 && ct_firing_is_source(&scheduler->nodes[ring->link->writer]))
+        const CtRunNode *writer = &scheduler->nodes[ring->link->writer];
+        if (rate > 0 && ct_firing_is_source(writer) && !writer->serves_static)
             farthest = MAX(farthest, (gdouble)ring->written / rate);
     }
     pthread_mutex_unlock(&scheduler->lock);

@@ -43,7 +43,7 @@ print_rates(GString *text, const CtPlan *plan, CtScheduler *scheduler, gdouble s
                            seconds, stream / seconds);
     for (guint n = 0; n < plan->graph->nodes->len; n++) {
         const CtGraphNode *node = g_ptr_array_index(plan->graph->nodes, n);
-        const gint output = ct_node_source_output(&node->node);
+        const gint output = ct_graph_data_output(plan->graph, n);
         const gdouble bandwidth =
             output >= 0 ? ct_stream_bandwidth(&node->node.outputs[output]) : 0;
         if (bandwidth > 0)

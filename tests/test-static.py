@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Static inputs beside streams of data: what ends, and what statistics speak of."""
+import unittest
+
+import numpy as np
+
+import graphs
+import tap
+
+
+class Static(graphs.GraphTest):
+    def make(self, n=1000, n_blocks=100000, start=0):
+        """Voltages of 1 kHz, and weights of k in block k, at 1 Hz."""
+        np.save(self.folder / "x.npy", np.ones((n, 2), np.complex64))
+        w = np.arange(n_blocks, dtype=np.complex64)[:, None, None] * np.ones((1, 1, 2), np.complex64)
+        np.save(self.folder / "w.npy", w)
+        return {
+            "x": {"stage": "file.source", "path": "x.npy", "layout": "[time station]",
+                  "sample_rate": "1 kHz", "start": start},
+            "w": {"stage": "file.source", "path": "w.npy", "layout": "[time beam station]",
+                  "sample_rate": "1 Hz", "block": {"time": 16}},
+            "b": {"stage": "beamform", "from": {"voltages": "x", "weights": "w"}},
+            "y": {"stage": "file.sink", "from": "b", "path": "y.npy"},
+        }
+
+    def run_both(self, stages, *arguments):
+        """The samples that each node made, of which much time, and the output."""
+        statistics = self.run_graph(stages, *arguments)
+        samples = {node["name"]: node["samples"] for node in statistics["nodes"]}
+        return samples, statistics["stream_seconds"], np.load(self.folder / "y.npy")
+
+    def test_outlives_its_reader(self):
+        samples, seconds, y = self.run_both(self.make())
+        self.assertEqual((samples["x"], seconds), (1000, 1))
+        self.assertLess(samples["w"], 50000)
+        self.assertFalse(y.any())
+
+    def test_through_other_nodes(self):
+        """Whatever feeds the static port ends, too."""
+        stages = self.make(n_blocks=1000000)
+        stages["more"] = {"stage": "copy", "from": "w"}
+        stages["b"]["from"]["weights"] = "more"
+        samples, seconds, _ = self.run_both(stages)
+        self.assertEqual((samples["x"], seconds), (1000, 1))
+        self.assertLess(samples["w"], 1000000)
+
+    def test_that_a_sink_reads_too(self):
+        """It is data then, and goes on to its end."""
+        stages = self.make(n_blocks=5000)
+        stages["weights"] = {"stage": "discard", "from": "w"}
+        samples, seconds, _ = self.run_both(stages)
+        self.assertEqual((samples["x"], samples["w"], seconds), (1000, 5000, 5000))
+
+    def test_duration(self):
+        """It counts from the data's beginning, wherever the weights begin."""
+        stages = self.make(n=5000, n_blocks=20, start=10000)
+        samples, seconds, y = self.run_both(stages, "--duration", "2 s")
+        self.assertEqual((samples["x"], seconds), (2000, 2))
+        np.testing.assert_array_equal(y[:, 0], np.repeat([20, 22], 1000))
+
+    def test_words(self):
+        """What is said of rates is said of the data."""
+        name = self.write(self.make())
+        done = graphs.subprocess.run([graphs.COMMAND, "run", name], cwd=self.folder, text=True,
+                                     capture_output=True, check=True, timeout=120)
+        self.assertIn("\n1 s of stream in ", done.stdout)
+        self.assertNotIn("'w': ", done.stdout)
+        done = graphs.subprocess.run([graphs.COMMAND, "plan", name, "--capacity"], cwd=self.folder,
+                                     text=True, capture_output=True, check=True, timeout=120)
+        self.assertIn("'x'", done.stdout)
+        self.assertNotIn("'w': ", done.stdout)
+
+
+if __name__ == "__main__":
+    tap.main()
