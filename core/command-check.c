@@ -30,8 +30,7 @@ run(int argc, char **argv, GError **error)
     const CtGraph *graph = ct_pipeline_graph(pipeline);
     for (guint i = 0; !quiet && i < graph->nodes->len; i++)
         print_node(&((const CtGraphNode *)graph->nodes->pdata[i])->node);
-    if (!quiet)
-        ct_command_print_devices();
+    ct_graph_print_warnings(&options, pipeline);
     return TRUE;
 }
 

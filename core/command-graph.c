@@ -159,6 +159,7 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
          "FILE"},
         {"no-tuning", 0, 0, G_OPTION_ARG_NONE, &given.no_tuning,
          "Plan without measured costs and tunings, by the model alone", NULL},
+        {"strict", 0, 0, G_OPTION_ARG_NONE, &options->strict, "Take warnings for errors", NULL},
         {NULL},
     };
     g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
@@ -206,13 +207,14 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
     ct_pipeline_set_in_flight(pipeline, (guint)MAX(given.in_flight, 0));
     ct_pipeline_set_costs(pipeline, given.no_tuning ? "off" : given.costs);
     ct_pipeline_set_duration(pipeline, options->duration);
+    ct_pipeline_set_strict(pipeline, options->strict);
     return g_steal_pointer(&pipeline);
 }
 
 void
-ct_graph_print_warning(const CtCommand *command, const CtPipeline *pipeline)
+ct_graph_print_warnings(CtGraphOptions *options, const CtPipeline *pipeline)
 {
-    const char *warning = ct_pipeline_warning(pipeline);
-    if (warning)
-        g_printerr("cornerturn %s: %s\n", command->name, warning);
+    g_auto(GStrv) lines = ct_pipeline_warnings(pipeline);
+    for (; !options->strict && options->n_printed < g_strv_length(lines); options->n_printed++)
+        g_printerr("%s\n", lines[options->n_printed]);
 }

@@ -9,6 +9,8 @@
 typedef struct {
     const char *file;
     gdouble duration; /* seconds of stream; 0: as long as the sources last */
+    gboolean strict;  /* warnings are errors */
+    guint n_printed;  /* of the warnings */
 } CtGraphOptions;
 
 /* Parses the options of `command`, `further` ones (NULL: none) among them, and loads and sets up
@@ -20,5 +22,6 @@ CtPipeline *ct_graph_options_load(CtGraphOptions *options, const CtCommand *comm
 /* A time of more than nothing, in seconds, that `option` is given as `text`. */
 gboolean ct_graph_read_time(const char *option, const char *text, gdouble *seconds, GError **error);
 
-/* What the plan has to say that did not keep it from being made, on standard error. */
-void ct_graph_print_warning(const CtCommand *command, const CtPipeline *pipeline);
+/* Prints on standard error what the pipeline warns of, and has not been printed; nothing where an
+ * error says so. */
+void ct_graph_print_warnings(CtGraphOptions *options, const CtPipeline *pipeline);

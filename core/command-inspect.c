@@ -3,6 +3,7 @@
 #include "command.h"
 #include "device.h"
 #include "params.h"
+#include "quantity.h"
 #include "registry.h"
 #include "tuning.h"
 
@@ -158,6 +159,24 @@ print_list(const CtRegistry *registry)
         g_printerr("left out: %s\n", *problem);
 }
 
+/* The devices of this machine, or why there are none. */
+static void
+print_devices(void)
+{
+    const CtDeviceInfo *devices;
+    const char *reason;
+    const guint n = ct_devices(&devices, &reason);
+    g_print("\n");
+    if (n == 0)
+        g_print("cuda is not available: %s\n", reason);
+    for (guint i = 0; i < n; i++) {
+        const CtDeviceInfo *device = &devices[i];
+        g_autofree char *memory = ct_format_bytes(device->memory_bytes);
+        g_print("cuda:%u  %s, compute capability %u.%u, %s\n", i, device->name,
+                device->architecture / 10, device->architecture % 10, memory);
+    }
+}
+
 static gboolean
 run(int argc, char **argv, GError **error)
 {
@@ -169,7 +188,7 @@ run(int argc, char **argv, GError **error)
         return FALSE;
     if (argc < 2) {
         print_list(registry);
-        ct_command_print_devices();
+        print_devices();
         return TRUE;
     }
     const CtStage *stage = ct_registry_stage(registry, argv[1], error);

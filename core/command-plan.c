@@ -65,9 +65,7 @@ run(int argc, char **argv, GError **error)
     if (!plan)
         return FALSE;
     g_print("%s", plan);
-    ct_graph_print_warning(&ct_command_plan, pipeline);
-    if (!dot && !json)
-        ct_command_print_lack();
+    ct_graph_print_warnings(&options, pipeline);
     return TRUE;
 }
 

@@ -23,26 +23,59 @@ show_progress(CtPipeline *pipeline, gint64 started, double duration)
     g_printerr(", %.3g × real time, queues %s", wall > 0 ? stream / wall : 0, queue);
 }
 
-/* Waits for the end; FALSE where a second interrupt did not. */
-static gboolean
-follow(CtPipeline *pipeline, double duration, gboolean quiet)
+static char *
+sum_up(CtPipeline *pipeline, const char *format)
+{
+    return g_str_equal(format, "json") ? ct_pipeline_stats_json(pipeline)
+                                       : ct_pipeline_stats_text(pipeline);
+}
+
+static void
+interrupt(CtPipeline *pipeline, gboolean quiet)
+{
+    ct_pipeline_interrupt(pipeline);
+    if (!quiet)
+        g_printerr("interrupted by %s: the sources end; a second signal ends the process at once\n",
+                   ct_command_signal_name(ct_command_interrupt()));
+}
+
+/* Waits for the end, and does what signals ask for. */
+static void
+follow(CtPipeline *pipeline, double duration, const char *format, gboolean quiet)
 {
     const gboolean shows = !quiet && isatty(STDERR_FILENO);
+    const char *clear = shows ? "\r\033[K" : "";
     const gint64 started = g_get_monotonic_time();
     gboolean interrupted = FALSE;
     while (!ct_pipeline_wait(pipeline, tick_seconds)) {
-        if (ct_command_n_interrupts() > 0 && !interrupted) {
+        if (ct_command_interrupt() && !interrupted) {
+            g_printerr("%s", clear);
+            interrupt(pipeline, quiet);
             interrupted = TRUE;
-            ct_pipeline_interrupt(pipeline);
         }
-        if (ct_command_n_interrupts() > 1)
-            break;
+        if (ct_command_take_request()) {
+            g_autofree char *summary = sum_up(pipeline, format);
+            g_printerr("%s%s", clear, summary);
+        }
         if (shows)
             show_progress(pipeline, started, duration);
     }
-    if (shows)
-        g_printerr("\r\033[K");
-    return ct_command_n_interrupts() < 2;
+    g_printerr("%s", clear);
+}
+
+/* The run's failure, or the interrupt that has ended it. */
+static gboolean
+judge(CtPipeline *pipeline, GError **error)
+{
+    if (!ct_pipeline_result(pipeline, error))
+        return FALSE;
+    if (!ct_pipeline_is_interrupted(pipeline))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED,
+                "interrupted by %s after %.6g s of stream: results end there, and are marked",
+                ct_command_signal_name(ct_command_interrupt()),
+                ct_pipeline_stream_seconds(pipeline));
+    return FALSE;
 }
 
 static gboolean
@@ -75,23 +108,19 @@ run(int argc, char **argv, GError **error)
         !ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error) ||
         !ct_endpoints_check_taken(ct_pipeline_graph(pipeline), error))
         return FALSE;
-    ct_command_catch_signals();
+    ct_command_catch_requests();
+    if (!ct_pipeline_prepare(pipeline, error))
+        return FALSE;
+    ct_graph_print_warnings(&options, pipeline);
+    ct_command_catch_interrupts();
     if (!ct_pipeline_start(pipeline, error))
         return FALSE;
-    ct_graph_print_warning(&ct_command_run, pipeline);
-    if (!follow(pipeline, options.duration, quiet)) {
-        g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED,
-                    "interrupted twice: what the sinks had not completed stays partial");
-        return FALSE;
-    }
-    if (!ct_pipeline_result(pipeline, error))
-        return FALSE;
-    g_autofree char *summary = g_str_equal(format, "json")   ? ct_pipeline_stats_json(pipeline)
-                               : g_str_equal(format, "text") ? ct_pipeline_stats_text(pipeline)
-                                                             : NULL;
-    if (summary)
+    follow(pipeline, options.duration, format, quiet);
+    ct_graph_print_warnings(&options, pipeline);
+    g_autofree char *summary = sum_up(pipeline, format);
+    if (!g_str_equal(format, "none"))
         g_print("%s", summary);
-    return TRUE;
+    return judge(pipeline, error);
 }
 
 const CtCommand ct_command_run = {

@@ -1,32 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Interrupts of commands that take their time: they end them in order. */
+/* Signals of commands that take their time: they end them in order, or ask how they are. */
 #include "command.h"
 
 #include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
-/* Raised by SIGINT and SIGTERM. */
-static volatile sig_atomic_t interrupts;
+static const struct {
+    int number;
+    const char *name;
+} interrupts[] = {{SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}};
+
+/* Written by handlers, on any thread. */
+static atomic_int interrupted_by;
+static atomic_bool is_requested;
 
 static void
-on_signal(int number G_GNUC_UNUSED)
+on_interrupt(int number)
 {
-    interrupts++;
+    static const char text[] = "interrupted again: ended at once; results stay partial\n";
+    int none = 0;
+    if (atomic_compare_exchange_strong(&interrupted_by, &none, number))
+        return;
+    /* There is nobody to tell that this could not be written. */
+    const ssize_t ignored G_GNUC_UNUSED = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(128 + number);
+}
+
+static void
+on_request(int number G_GNUC_UNUSED)
+{
+    atomic_store(&is_requested, TRUE);
+}
+
+static void catch (int number, void (*handler)(int))
+{
+    struct sigaction before, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
 }
 
 void
-ct_command_catch_signals(void)
+ct_command_catch_requests(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    /* A reader that has gone, or a file past its limit, shows as an error of the write. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    catch (SIGUSR1, on_request);
 }
 
-guint
-ct_command_n_interrupts(void)
+gboolean
+ct_command_take_request(void)
 {
-    return (guint)interrupts;
+    return atomic_exchange(&is_requested, FALSE);
+}
+
+void
+ct_command_catch_interrupts(void)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(interrupts); i++)
+        catch (interrupts[i].number, on_interrupt);
+}
+
+int
+ct_command_interrupt(void)
+{
+    return atomic_load(&interrupted_by);
+}
+
+const char *
+ct_command_signal_name(int number)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(interrupts); i++)
+        if (interrupts[i].number == number)
+            return interrupts[i].name;
+    return "a signal";
 }

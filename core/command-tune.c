@@ -19,7 +19,7 @@ static const gdouble seconds_per_line = 10;
 static gboolean
 is_interrupted(G_GNUC_UNUSED gpointer data)
 {
-    return ct_command_n_interrupts() > 0;
+    return ct_command_interrupt() != 0;
 }
 
 /* ---- progress ---- */
@@ -197,6 +197,7 @@ run(int argc, char **argv, GError **error)
         ((!is_alone || is_exhaustive) &&
          !ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error)))
         return FALSE;
+    ct_graph_print_warnings(&options, pipeline);
     Shown shown = {.is_terminal = isatty(STDERR_FILENO), .is_quiet = is_quiet};
     const CtTuneOptions tuning = {
         .graph = ct_pipeline_graph(pipeline),
@@ -209,14 +210,20 @@ run(int argc, char **argv, GError **error)
         .is_over = is_interrupted,
         .data = &shown,
     };
-    ct_command_catch_signals();
+    ct_command_catch_interrupts();
     g_autoptr(GPtrArray) devices G_GNUC_UNUSED = ct_devices_keep_open();
     g_auto(CtTuneReport) report = {0};
     if (!ct_tune(&tuning, &report, error))
         return FALSE;
     print_report(&report);
     const Which which = {!is_alone, is_exhaustive};
-    return show_comparisons(pipeline, is_quick, which, seconds, &shown, error);
+    if (!show_comparisons(pipeline, is_quick, which, seconds, &shown, error))
+        return FALSE;
+    if (!is_interrupted(NULL))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED, "interrupted by %s: what was measured is kept",
+                ct_command_signal_name(ct_command_interrupt()));
+    return FALSE;
 }
 
 const CtCommand ct_command_tune = {

@@ -24,7 +24,7 @@ run(int argc, char **argv, GError **error)
     if (!report)
         return FALSE;
     g_print("%s", report);
-    ct_graph_print_warning(&ct_command_verify, pipeline);
+    ct_graph_print_warnings(&options, pipeline);
     if (!agrees)
         g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s does not agree with '%s'", options.file,
                     against ? against : "reference");

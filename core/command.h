@@ -26,11 +26,15 @@ extern const CtCommand ct_command_verify;
 gboolean ct_command_parse(const CtCommand *command, const GOptionEntry *entries, int *argc,
                           char ***argv, int least, int most, GError **error);
 
-/* Counts SIGINT and SIGTERM from now on, in place of ending the process. */
-void ct_command_catch_signals(void);
-guint ct_command_n_interrupts(void);
-
-/* The devices of this machine, or why there are none, in lines of their own after an empty one. */
-void ct_command_print_devices(void);
-/* A line that says why there are none, where there are none. */
-void ct_command_print_lack(void);
+/* From now on a write to a reader that has gone, or past a file's limit, is an error of the write,
+ * and SIGUSR1 asks for statistics. */
+void ct_command_catch_requests(void);
+/* Whether statistics were asked for since the last call. */
+gboolean ct_command_take_request(void);
+/* From now on the first of SIGINT, SIGTERM and SIGHUP is kept in place of ending the process; the
+ * next ends it at once. Those that are ignored stay so. */
+void ct_command_catch_interrupts(void);
+/* The one that came; 0: none has. */
+int ct_command_interrupt(void);
+/* "SIGINT" */
+const char *ct_command_signal_name(int number);

@@ -14,11 +14,13 @@ typedef struct {
 } CtLaneMap;
 
 typedef enum {
-    CT_NODE_IDLE,     /* nothing in flight */
-    CT_NODE_STARTING, /* one thread gathers and advances */
-    CT_NODE_RUNNING,  /* ranges of work are to be had, or under way */
-    CT_NODE_EXTERNAL, /* its work is the program's */
-    CT_NODE_LANDING,  /* its last firing is in flight */
+    CT_NODE_IDLE,       /* nothing in flight */
+    CT_NODE_STARTING,   /* one thread gathers and advances */
+    CT_NODE_RUNNING,    /* ranges of work are to be had, or under way */
+    CT_NODE_EXTERNAL,   /* its work is the program's */
+    CT_NODE_LANDING,    /* its last firing is in flight */
+    CT_NODE_FINISHED,   /* its result waits until the other nodes have ended … */
+    CT_NODE_COMPLETING, /* … and becomes final */
     CT_NODE_ENDED
 } CtNodeStatus;
 

@@ -4,6 +4,7 @@
 
 #include "config.h"
 #include "registry.h"
+#include "warning.h"
 
 #include <cornerturn/stage.h>
 
@@ -53,6 +54,13 @@ gint ct_graph_data_output(const CtGraph *graph, guint n);
 /* [node] ticks of the `block` of the sources that feed each, or of its own, the longest; 0: none
  * says. Allocated. */
 gint64 *ct_graph_blocks(const CtGraph *graph);
+
+/* Adds to `warnings` what the graph warns of by itself: parameters without effect, streams without
+ * samples, outputs that nobody reads, sums longer than their streams, and what its stages say. */
+void ct_graph_warn(const CtGraph *graph, GPtrArray *warnings);
+/* Adds what is known once the graph's stages are prepared: parameters that these have not used,
+ * either, and what they say. */
+void ct_graph_warn_prepared(const CtGraph *graph, GPtrArray *warnings);
 
 /* Sixteen hexadecimal digits by which graphs are known: equal where stages, footprints, links,
  * types and lengths are, time left aside, whatever nodes are called and other parameters say.

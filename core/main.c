@@ -68,7 +68,9 @@ report(const CtCommand *command, const GError *error)
 {
     if (error->domain != G_OPTION_ERROR) {
         g_printerr("%s\n", error->message);
-        return EXIT_FAILURE;
+        return g_error_matches(error, CT_ERROR, CT_ERROR_CANCELLED) && ct_command_interrupt()
+                   ? 128 + ct_command_interrupt()
+                   : EXIT_FAILURE;
     }
     g_printerr("cornerturn%s%s: %s (cornerturn %s%s--help lists what there is)\n",
                command ? " " : "", command ? command->name : "", error->message,

@@ -43,6 +43,8 @@ ct_params_free(CtParams *params)
         g_free(params->faults->kept);
     }
     g_free(params->faults);
+    g_free(params->is_used);
+    g_clear_pointer(&params->warnings, g_ptr_array_unref);
     g_free(params);
 }
 
@@ -399,6 +401,8 @@ ct_params_new(const char *node, const CtStage *stage, const CtPlace *place, cons
     while (table[params->n].name)
         params->n++;
     params->entries = g_new0(Entry, params->n);
+    params->is_used = g_new0(atomic_bool, params->n + 1);
+    params->warnings = ct_warnings_new();
     for (guint i = 0; i < params->n; i++) {
         const CtParam *param = &table[i];
         const Asker asker = {node, param};
@@ -409,6 +413,7 @@ ct_params_new(const char *node, const CtStage *stage, const CtPlace *place, cons
         if (value) {
             if (!read_entry(&asker, value, entry, error))
                 return NULL;
+            entry->is_given = TRUE;
         } else if (param->fallback) {
             if (!read_fallback(&asker, entry, error))
                 return NULL;

@@ -5,6 +5,8 @@
 #include "params.h"
 #include "quantity.h"
 
+#include <stdatomic.h>
+
 typedef union {
     gint64 integer;
     CtQuantity quantity; /* of a real, too */
@@ -20,6 +22,7 @@ typedef union {
 typedef struct {
     const CtParam *param;
     gboolean has;
+    gboolean is_given; /* by the graph: it is not the default */
     CtPlace place;
     guint n_rows, n_columns;
     GArray *cells; /* of Cell, row by row */
@@ -36,6 +39,9 @@ struct CtParams {
     CtPlace place; /* the node's */
     guint n;
     Entry *entries; /* in the order of the table */
-    CtPlace *blame; /* written through const params by ct_params_error; file NULL: nothing */
-    CtParamsFaults *faults; /* written through const params, on any thread */
+    /* Written through const params: */
+    CtPlace *blame;         /* by ct_params_error; file NULL: nothing */
+    CtParamsFaults *faults; /* on any thread */
+    atomic_bool *is_used;   /* [n] by the getters of values, on any thread */
+    GPtrArray *warnings;    /* by ct_params_warn */
 };

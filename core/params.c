@@ -70,6 +70,20 @@ find_entry(const CtParams *params, const char *name, guint kinds)
     return NULL;
 }
 
+static void
+note_use(const CtParams *params, const Entry *entry)
+{
+    atomic_store_explicit(&params->is_used[entry - params->entries], TRUE, memory_order_relaxed);
+}
+
+void
+ct_params_use(const CtParams *params, const char *name)
+{
+    const Entry *entry = find_entry(params, name, ANY_KIND);
+    if (entry)
+        note_use(params, entry);
+}
+
 /* What getters find in the place of a value that is not there by the plugin's fault: what is safe
  * to divide by, and to read. */
 static const Cell *
@@ -92,6 +106,7 @@ find_cell(const CtParams *params, const char *name, guint kinds, guint row, guin
     const Entry *entry = find_entry(params, name, kinds);
     if (!entry)
         return stand_in(kinds);
+    note_use(params, entry);
     if (!entry->has)
         return NULL;
     if (row < entry->n_rows && column < entry->n_columns)
@@ -111,6 +126,7 @@ ct_params_has(const CtParams *params, const char *name)
 guint
 ct_params_count(const CtParams *params, const char *name)
 {
+    ct_params_use(params, name);
     const Entry *entry = find_entry(params, name, ANY_KIND);
     return entry ? entry->n_rows : 0;
 }
@@ -118,6 +134,7 @@ ct_params_count(const CtParams *params, const char *name)
 guint
 ct_params_columns(const CtParams *params, const char *name)
 {
+    ct_params_use(params, name);
     const Entry *entry = find_entry(params, name, ANY_KIND);
     return entry ? entry->n_columns : 0;
 }
@@ -233,4 +250,39 @@ ct_params_take_blame(const CtParams *params, CtPlace *place)
     *place = *params->blame;
     params->blame->file = NULL;
     return TRUE;
+}
+
+/* ---- warnings ---- */
+
+void
+ct_params_warn(const CtParams *params, const char *name, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    const Entry *entry = name ? find_entry(params, name, ANY_KIND) : NULL;
+    ct_warnings_add(params->warnings, CT_WARNING_STAGE, NULL, entry ? &entry->place : &params->place,
+                    "%s%s%s%s", name ? "parameter '" : "", name ? name : "", name ? "': " : "",
+                    message);
+}
+
+void
+ct_params_join_warnings(const CtParams *params, const char *node, GPtrArray *warnings)
+{
+    for (guint i = 0; i < params->warnings->len; i++) {
+        const CtWarning *said = params->warnings->pdata[i];
+        ct_warnings_add(warnings, said->kind, node, &said->place, "%s", said->message);
+    }
+}
+
+void
+ct_params_warn_unused(const CtParams *params, const char *node, GPtrArray *warnings)
+{
+    for (guint i = 0; i < params->n; i++) {
+        const Entry *entry = &params->entries[i];
+        if (entry->is_given && !atomic_load_explicit(&params->is_used[i], memory_order_relaxed))
+            ct_warnings_add(warnings, CT_WARNING_PARAMETER, node, &entry->place,
+                            "parameter '%s' has no effect here", entry->param->name);
+    }
 }

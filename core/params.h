@@ -2,7 +2,7 @@
 /* What the core does with parameters, behind <cornerturn/params.h>. */
 #pragma once
 
-#include "document.h"
+#include "warning.h"
 
 #include <cornerturn/stage.h>
 
@@ -31,6 +31,10 @@ char *ct_params_take_kept(const CtParams *params);
 const CtParam *ct_stage_params(const CtStage *stage);
 /* Whether the row's default, if it has one, is a value that the row takes. */
 gboolean ct_param_check_fallback(const CtParam *param, GError **error);
+/* Adds what ct_params_warn has said. */
+void ct_params_join_warnings(const CtParams *params, const char *node, GPtrArray *warnings);
+/* Warns of the parameters that the graph gives and nobody has used. */
+void ct_params_warn_unused(const CtParams *params, const char *node, GPtrArray *warnings);
 
 /* "integer, 1 to 64", "quantity in Hz", "one of none, hamming": what a row wants. */
 char *ct_param_describe(const CtParam *param);

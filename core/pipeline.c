@@ -25,8 +25,11 @@ struct CtPipeline {
     CtRegistry *registry;
     CtConfig *config;
     CtGraph *graph;
+    GPtrArray *warnings;      /* of CtWarning: of the graph; NULL: not checked yet */
+    GPtrArray *late_warnings; /* … once it is prepared */
     CtPlan *plan;
-    CtScheduler *scheduler;
+    CtScheduler *scheduler; /* NULL: not prepared yet */
+    gboolean is_started;
     guint8 **memory; /* [link] */
 };
 
@@ -106,6 +109,8 @@ ct_pipeline_free(CtPipeline *pipeline)
     ct_scheduler_free(pipeline->scheduler);
     ct_plan_free(pipeline->plan);
     ct_graph_free(pipeline->graph);
+    g_clear_pointer(&pipeline->warnings, g_ptr_array_unref);
+    g_clear_pointer(&pipeline->late_warnings, g_ptr_array_unref);
     ct_config_free(pipeline->config);
     ct_registry_free(pipeline->registry);
     g_hash_table_unref(pipeline->plan_options.backends);
@@ -231,12 +236,33 @@ ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds)
 }
 
 void
+ct_pipeline_set_strict(CtPipeline *pipeline, gboolean strict)
+{
+    pipeline->run_options.strict = strict;
+}
+
+void
 ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison)
 {
     pipeline->run_options.poison = poison;
 }
 
 /* ---- the plan ---- */
+
+/* Streams without a clock do not know when the duration is over. */
+static void
+warn_of_duration(const CtPipeline *pipeline)
+{
+    for (guint i = 0; pipeline->run_options.duration > 0 && i < pipeline->graph->nodes->len; i++) {
+        const CtGraphNode *node = pipeline->graph->nodes->pdata[i];
+        const gint output = ct_node_source_output(&node->node);
+        if (output >= 0 && ct_stream_sample_rate(&node->node.outputs[output]) <= 0)
+            ct_warnings_add(pipeline->warnings, CT_WARNING_PARAMETER, node->config->name,
+                            &node->config->place,
+                            "the duration of %g s does not end it: it has no sample rate",
+                            pipeline->run_options.duration);
+    }
+}
 
 gboolean
 ct_pipeline_check(CtPipeline *pipeline, GError **error)
@@ -245,7 +271,14 @@ ct_pipeline_check(CtPipeline *pipeline, GError **error)
         pipeline->registry = ct_registry_new(error);
     if (pipeline->registry && !pipeline->graph)
         pipeline->graph = ct_graph_new(pipeline->config, pipeline->registry, error);
-    return pipeline->graph != NULL;
+    if (!pipeline->graph)
+        return FALSE;
+    if (!pipeline->warnings) {
+        pipeline->warnings = ct_warnings_new();
+        ct_graph_warn(pipeline->graph, pipeline->warnings);
+        warn_of_duration(pipeline);
+    }
+    return !pipeline->run_options.strict || ct_warnings_refuse(pipeline->warnings, error);
 }
 
 gboolean
@@ -254,13 +287,34 @@ ct_pipeline_plan(CtPipeline *pipeline, GError **error)
     if (!pipeline->plan && ct_pipeline_check(pipeline, error))
         pipeline->plan =
             ct_plan_new(pipeline->graph, pipeline->registry, &pipeline->plan_options, error);
-    return pipeline->plan != NULL;
+    return pipeline->plan &&
+           (!pipeline->run_options.strict || ct_warnings_refuse(pipeline->plan->warnings, error));
 }
 
-const char *
-ct_pipeline_warning(const CtPipeline *pipeline)
+/* All that there are until now. */
+static GPtrArray *
+collect_warnings(const CtPipeline *pipeline)
 {
-    return pipeline->plan ? pipeline->plan->warning : NULL;
+    GPtrArray *warnings = ct_warnings_new();
+    if (pipeline->warnings)
+        ct_warnings_join(warnings, pipeline->warnings);
+    if (pipeline->plan)
+        ct_warnings_join(warnings, pipeline->plan->warnings);
+    if (pipeline->late_warnings)
+        ct_warnings_join(warnings, pipeline->late_warnings);
+    if (pipeline->scheduler)
+        ct_scheduler_join_warnings(pipeline->scheduler, warnings);
+    return warnings;
+}
+
+char **
+ct_pipeline_warnings(const CtPipeline *pipeline)
+{
+    g_autoptr(GPtrArray) warnings = collect_warnings(pipeline);
+    char **lines = g_new0(char *, warnings->len + 1);
+    for (guint i = 0; i < warnings->len; i++)
+        lines[i] = ct_warning_to_string(warnings->pdata[i]);
+    return lines;
 }
 
 char *
@@ -367,6 +421,7 @@ prepare_run(CtPipeline *pipeline, GError **error)
         pipeline->memory[node->inputs[0]] = memory;
     }
     pipeline->run_options.memory = pipeline->memory;
+    pipeline->run_options.warned = pipeline->warnings;
     pipeline->scheduler = ct_scheduler_new(pipeline->plan, &pipeline->run_options, error);
     return pipeline->scheduler != NULL;
 }
@@ -380,9 +435,10 @@ plan_smaller(CtPipeline *pipeline, const GError *why)
 }
 
 gboolean
-ct_pipeline_start(CtPipeline *pipeline, GError **error)
+ct_pipeline_prepare(CtPipeline *pipeline, GError **error)
 {
-    g_return_val_if_fail(!pipeline->scheduler, FALSE);
+    if (pipeline->scheduler)
+        return TRUE;
     if (!ct_pipeline_plan(pipeline, error))
         return FALSE;
     g_autoptr(GError) first = NULL;
@@ -392,8 +448,18 @@ ct_pipeline_start(CtPipeline *pipeline, GError **error)
             return FALSE;
         }
     }
-    ct_scheduler_start(pipeline->scheduler);
-    return TRUE;
+    pipeline->late_warnings = ct_warnings_new();
+    ct_graph_warn_prepared(pipeline->graph, pipeline->late_warnings);
+    return ct_pipeline_plan(pipeline, error) &&
+           (!pipeline->run_options.strict || ct_warnings_refuse(pipeline->late_warnings, error));
+}
+
+gboolean
+ct_pipeline_start(CtPipeline *pipeline, GError **error)
+{
+    g_return_val_if_fail(!pipeline->is_started, FALSE);
+    pipeline->is_started = ct_pipeline_prepare(pipeline, error);
+    return pipeline->is_started && ct_scheduler_start(pipeline->scheduler, error);
 }
 
 void
@@ -416,6 +482,12 @@ ct_pipeline_result(CtPipeline *pipeline, GError **error)
     return ct_scheduler_result(pipeline->scheduler, error);
 }
 
+gboolean
+ct_pipeline_is_interrupted(CtPipeline *pipeline)
+{
+    return pipeline->scheduler && ct_scheduler_is_interrupted(pipeline->scheduler);
+}
+
 gdouble
 ct_pipeline_stream_seconds(CtPipeline *pipeline)
 {
@@ -426,14 +498,16 @@ char *
 ct_pipeline_stats_json(CtPipeline *pipeline)
 {
     g_return_val_if_fail(pipeline->scheduler, NULL);
-    return ct_stats_to_json(pipeline->plan, pipeline->scheduler);
+    g_autoptr(GPtrArray) warnings = collect_warnings(pipeline);
+    return ct_stats_to_json(pipeline->plan, pipeline->scheduler, warnings);
 }
 
 char *
 ct_pipeline_stats_text(CtPipeline *pipeline)
 {
     g_return_val_if_fail(pipeline->scheduler, NULL);
-    return ct_stats_to_text(pipeline->plan, pipeline->scheduler);
+    g_autoptr(GPtrArray) warnings = collect_warnings(pipeline);
+    return ct_stats_to_text(pipeline->plan, pipeline->scheduler, warnings);
 }
 
 char *

@@ -146,8 +146,8 @@ typedef struct {
     gsize device_aim; /* bytes that firings on devices aim at */
     gboolean is_block_tuned; /* they were found by tuning */
     guint n_halvings;        /* of that, for want of memory */
-    char *shrunk;  /* why firings on devices are smaller than is aimed at; NULL: they are not */
-    char *warning; /* of what was planned nevertheless; NULL: none */
+    char *shrunk; /* why firings on devices are smaller than is aimed at; NULL: they are not */
+    GPtrArray *warnings; /* of CtWarning: of what was planned nevertheless */
     GPtrArray *inserted; /* of CtGraphNode: what the inserted nodes point to */
 } CtPlan;
 

@@ -127,7 +127,7 @@ ct_plan_free(CtPlan *plan)
     g_ptr_array_unref(plan->inserted);
     g_array_unref(plan->queues);
     g_free(plan->device_bytes);
-    g_free(plan->warning);
+    g_clear_pointer(&plan->warnings, g_ptr_array_unref);
     g_free(plan->busy);
     g_free(plan->shrunk);
     g_free(plan);
@@ -520,7 +520,10 @@ plan_once(CtPlanner *planner, GError **error)
     const CtPlanOptions *options = planner->options;
     g_autoptr(CtPlan) plan = g_new0(CtPlan, 1);
     plan->graph = planner->graph;
-    plan->warning = g_strdup(ct_prices_warning(planner->prices));
+    plan->warnings = ct_warnings_new();
+    if (ct_prices_warning(planner->prices))
+        ct_warnings_add(plan->warnings, CT_WARNING_PLAN, NULL, NULL, "%s",
+                        ct_prices_warning(planner->prices));
     plan->n_workers = planner->machine.n_workers;
     plan->n_missing = MAX(options->n_missing, 1);
     plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
@@ -570,11 +573,9 @@ explain_smaller(CtPlan *smaller, const CtPlan *first, const CtPlanner *planner)
     g_string_append_printf(text, ": else %s", whose);
     smaller->shrunk = g_strdup(text->str);
     /* Who asks for something else shall know. */
-    if (source) {
-        g_autofree char *before = smaller->warning;
-        smaller->warning =
-            g_strdup_printf("%s%s%s", before ? before : "", before ? "; " : "", smaller->shrunk);
-    }
+    if (source)
+        ct_warnings_add(smaller->warnings, CT_WARNING_PLAN, source->name,
+                        &source->graph_node->config->block_place, "%s", smaller->shrunk);
 }
 
 /* The same graph with firings on devices of half the size, or half of that, and so on; where that

@@ -373,7 +373,8 @@ start(CtRehearsal *rehearsal, gint64 n, gdouble seconds, GError **error)
         rehearsal->source = find_source(rehearsal->plan);
     }
     rehearsal->started = g_get_monotonic_time();
-    ct_scheduler_start(rehearsal->scheduler);
+    if (!ct_scheduler_start(rehearsal->scheduler, error))
+        return FALSE;
     return ct_scheduler_step(rehearsal->scheduler, rehearsal->source, n, seconds) ||
            ct_scheduler_result(rehearsal->scheduler, error);
 }

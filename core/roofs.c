@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "memory.h"
+#include "thread.h"
 
 #include <string.h>
 #include <time.h>
@@ -149,24 +150,30 @@ run_share(gpointer data)
     return NULL;
 }
 
-/* Per second, of a worker while the others do the same. */
-static gdouble
-rate_of_worker(guint n_workers, gsize bytes, CtIsa isa)
+/* *rate: per second, of a worker while the others do the same. */
+static gboolean
+measure_worker(guint n_workers, gsize bytes, CtIsa isa, gdouble *rate, GError **error)
 {
     gint n_waiting = (gint)n_workers;
     const Task task = {bytes, isa, &n_waiting};
     g_autofree Share *shares = g_new0(Share, n_workers);
     g_autofree GThread **threads = g_new(GThread *, n_workers);
     gdouble sum = 0;
-    for (guint i = 0; i < n_workers; i++) {
-        shares[i].task = &task;
-        threads[i] = g_thread_new("roofs", run_share, &shares[i]);
+    guint n = 0;
+    for (; n < n_workers; n++) {
+        shares[n].task = &task;
+        threads[n] = ct_thread_start("roofs", run_share, &shares[n], error);
+        if (!threads[n])
+            break;
     }
-    for (guint i = 0; i < n_workers; i++) {
+    /* Those that have begun wait for no others. */
+    g_atomic_int_add(&n_waiting, (gint)n - (gint)n_workers);
+    for (guint i = 0; i < n; i++) {
         g_thread_join(threads[i]);
         sum += shares[i].rate;
     }
-    return sum / n_workers;
+    *rate = sum / n_workers;
+    return n == n_workers;
 }
 
 /* ---- devices ---- */
@@ -299,11 +306,17 @@ ct_roofs_measure(const CtMachine *machine, GError **error)
     const guint n = machine->n_workers;
     /* As much as links hold: what a worker reads has left the cache of the one that wrote it. */
     const gsize most = machine->memory_bytes > 0 ? machine->memory_bytes / 8 / n : G_MAXSIZE;
-    add_roof(roofs, machine->name, bandwidth,
-             rate_of_worker(n, MIN(caches_copied * machine->cache_bytes, most), CT_ISA_BASELINE));
+    gdouble rate;
+    if (!measure_worker(n, MIN(caches_copied * machine->cache_bytes, most), CT_ISA_BASELINE, &rate,
+                        error))
+        return NULL;
+    add_roof(roofs, machine->name, bandwidth, rate);
     for (CtIsa isa = 0; isa < CT_N_ISAS; isa++) {
-        if (has_isa(isa))
-            add_roof(roofs, machine->name, peaks[isa].name, rate_of_worker(n, 0, isa));
+        if (!has_isa(isa))
+            continue;
+        if (!measure_worker(n, 0, isa, &rate, error))
+            return NULL;
+        add_roof(roofs, machine->name, peaks[isa].name, rate);
     }
     for (guint d = 0; d < machine->n_devices; d++) {
         /* Devices of one kind are one machine. */

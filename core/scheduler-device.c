@@ -6,8 +6,8 @@
  * behind it; only host memory waits for the landing, which a thread for each queue looks out for.
  * So the host waits for a device where results reach its memory, and where as many firings are in
  * flight as the plan allows. */
-#include "plugin-call.h"
 #include "scheduler-private.h"
+#include "thread.h"
 
 /* ---- set-up ---- */
 
@@ -319,19 +319,9 @@ land(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
         if (node->outputs[o].ring && node->outputs[o].ring->shows_late)
             ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
     if (is_last)
-        ct_scheduler_end_node(scheduler, node);
+        ct_scheduler_finish_node(scheduler, node);
     else if (node->flights->n + 1 == node->flights->limit)
         ct_scheduler_wake(scheduler, (guint)(node - scheduler->nodes));
-}
-
-/* A sink's result becomes final once its last firing has run. */
-static gboolean
-complete(const CtRunNode *node, GError **error)
-{
-    const CtFlights *flights = node->flights;
-    return !flights->flights[flights->first].is_last ||
-           ct_call_complete(node->plan->variant, node->plan->nodes, node->state, node->interrupted,
-                            error);
 }
 
 static gpointer
@@ -352,7 +342,7 @@ watch(gpointer data)
         GError *cause = NULL;
         const gboolean good = scheduler->endpoints[i]
                                   ? ct_endpoint_wait(scheduler->endpoints[i], &cause)
-                                  : ct_flight_wait(node, &ns, &cause) && complete(node, &cause);
+                                  : ct_flight_wait(node, &ns, &cause);
         pthread_mutex_lock(&scheduler->lock);
         if (!good) {
             ct_scheduler_fail_node(scheduler, node, cause);
@@ -374,13 +364,19 @@ watch(gpointer data)
     return NULL;
 }
 
-void
-ct_scheduler_start_watchers(CtScheduler *scheduler)
+gboolean
+ct_scheduler_start_watchers(CtScheduler *scheduler, GError **error)
 {
     for (guint q = 0; scheduler->devices && q < scheduler->devices->n_queues; q++) {
+        CtWatcher *watcher = &scheduler->watchers[q];
+        watcher->thread = ct_thread_start("watcher", watch, watcher, error);
+        if (!watcher->thread) {
+            g_prefix_error(error, "queue %u of devices: ", q + 1);
+            return FALSE;
+        }
         scheduler->n_watching++;
-        scheduler->watchers[q].thread = g_thread_new("watcher", watch, &scheduler->watchers[q]);
     }
+    return TRUE;
 }
 
 void

@@ -74,9 +74,11 @@ struct CtScheduler {
     guint sleeping;         /* of those, the ones that wait for a change */
     guint sleeping_workers;
     guint unfinished;  /* nodes */
+    guint n_finished;  /* of those, the ones that only have to be completed */
     guint n_watching;  /* watchers that have not returned */
     guint n_in_flight; /* firings */
     gboolean interrupted;
+    gboolean is_concluded; /* all that is left is to complete */
     gboolean stop;
     gboolean started;
     gboolean rests;   /* no firing begins */
@@ -89,6 +91,7 @@ struct CtScheduler {
     gint64 finished;  /* … and at the end of the last node; 0: it has not ended */
     gint64 preparing; /* nanoseconds of it that stages took */
     GError *error;
+    GPtrArray *warnings; /* of CtWarning: of the run */
 };
 
 /* The monotonic clock, in nanoseconds. */
@@ -103,9 +106,9 @@ void ct_scheduler_wake_all(CtScheduler *scheduler);
 /* With the lock. Something changed for `node`. */
 void ct_scheduler_wake(CtScheduler *scheduler, guint node);
 void ct_scheduler_wake_readers(CtScheduler *scheduler, const CtRing *ring);
-/* With the lock. Takes the node out of the graph: nobody waits for it any more. */
-void ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. The first error is kept, and ends the run. Owns `cause`. */
+/* With the lock. The first error is kept, and ends the run. Owns `error`. */
+void ct_scheduler_fail(CtScheduler *scheduler, GError *error);
+/* The same for what a node has failed of: puts its place in front. */
 void ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause);
 /* With the lock. Lets go on who waits for more than stands, where nobody is at work. */
 gboolean ct_scheduler_hurry(CtScheduler *scheduler);
@@ -124,6 +127,15 @@ void ct_scheduler_released(CtScheduler *scheduler, CtRing *ring);
 /* Fills `until` with the monotonic time in so many seconds. */
 void ct_scheduler_deadline(struct timespec *until, gdouble seconds);
 
+/* ---- the end of the run: scheduler-end.c ---- */
+
+/* With the lock. Takes the node out of the graph: nobody waits for it any more. */
+void ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock. The node's last firing is done: it ends, at once or when it is completed. */
+void ct_scheduler_finish_node(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock, which it lets go in between: makes the node's result final. */
+void ct_scheduler_complete_node(CtScheduler *scheduler, CtRunNode *node);
+
 /* ---- nodes that run on devices: scheduler-device.c ---- */
 
 /* Opens the devices of the plan. */
@@ -132,7 +144,8 @@ gboolean ct_scheduler_open_devices(CtScheduler *scheduler, GError **error);
 void ct_scheduler_connect_devices(CtScheduler *scheduler);
 /* Prepares node `i`, on whatever place it runs. */
 gboolean ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GError **error);
-void ct_scheduler_start_watchers(CtScheduler *scheduler);
+/* With the lock. */
+gboolean ct_scheduler_start_watchers(CtScheduler *scheduler, GError **error);
 /* Joins the watchers and waits until nothing runs on any device. */
 void ct_scheduler_stop_watchers(CtScheduler *scheduler);
 /* With the lock. Adds to what a node failed of which others of its device may be the cause. */

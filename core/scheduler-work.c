@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the scheduler's threads do: look for a node that can fire, work, and make it visible. */
-#include "pin.h"
 #include "plugin-call.h"
 #include "scheduler-private.h"
+#include "thread.h"
 
 #include <string.h>
 #include <time.h>
@@ -72,9 +72,8 @@ ct_scheduler_wake_all(CtScheduler *scheduler)
     pthread_cond_broadcast(&scheduler->program);
 }
 
-/* With the lock. The first error is kept, and ends the run. */
-static void
-fail(CtScheduler *scheduler, GError *error)
+void
+ct_scheduler_fail(CtScheduler *scheduler, GError *error)
 {
     if (scheduler->error)
         g_error_free(error);
@@ -90,7 +89,7 @@ ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *ca
     GError *error = NULL;
     ct_scheduler_widen_blame(scheduler, node, cause);
     ct_firing_blame(node, &error, cause);
-    fail(scheduler, error);
+    ct_scheduler_fail(scheduler, error);
 }
 
 /* ---- a firing: begin, work, settle ---- */
@@ -189,34 +188,6 @@ ct_scheduler_released(CtScheduler *scheduler, CtRing *ring)
     ct_scheduler_wake(scheduler, ring->link->writer);
 }
 
-void
-ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node)
-{
-    scheduler->n_external -= node->status == CT_NODE_EXTERNAL;
-    node->status = CT_NODE_ENDED;
-    for (guint o = 0; o < node->n_outputs; o++) {
-        if (!node->outputs[o].ring)
-            continue;
-        node->outputs[o].ring->ended = TRUE;
-        node->outputs[o].ring->interrupted = node->interrupted;
-        if (node->outputs[o].ring->feed)
-            ct_ring_reclaim(node->outputs[o].ring);
-        ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
-    }
-    for (guint i = 0; i < node->n_inputs; i++) {
-        CtRunInput *input = &node->inputs[i];
-        if (!input->ring)
-            continue;
-        input->ring->readers[input->reader].position = CT_RING_GONE;
-        ct_scheduler_released(scheduler, input->ring);
-    }
-    if (--scheduler->unfinished == 0) {
-        scheduler->finished = ct_scheduler_now();
-        scheduler->stop = TRUE;
-        ct_scheduler_wake_all(scheduler);
-    }
-}
-
 gint64
 ct_scheduler_progress(const CtRunNode *node)
 {
@@ -260,17 +231,9 @@ settle(CtScheduler *scheduler, CtRunNode *node)
     pthread_mutex_unlock(&scheduler->lock);
     const gint64 from = work_time(scheduler);
     const gint64 invalid = ct_firing_zero_invalid(node);
-    GError *cause = NULL;
-    const gboolean good =
-        !node->is_last || ct_call_complete(node->plan->variant, node->plan->nodes, node->state,
-                                           node->interrupted, &cause);
     const gint64 spent = work_time(scheduler) - from;
     pthread_mutex_lock(&scheduler->lock);
     node->totals.core_ns += spent;
-    if (!good) {
-        ct_scheduler_fail_node(scheduler, node, cause);
-        return;
-    }
 
     gint64 moved = 0;
     for (guint i = 0; i < node->n_inputs; i++) {
@@ -299,7 +262,7 @@ settle(CtScheduler *scheduler, CtRunNode *node)
     if (moved > 0 && node->n_outputs == 0)
         ct_scheduler_reached_sink(scheduler);
     if (node->is_last) {
-        ct_scheduler_end_node(scheduler, node);
+        ct_scheduler_finish_node(scheduler, node);
         return;
     }
     node->status = CT_NODE_IDLE;
@@ -323,6 +286,8 @@ pick(CtScheduler *scheduler, const CtRunner *runner)
             return node;
         if (node->status == CT_NODE_IDLE && node->pending && !scheduler->rests)
             return node;
+        if (node->status == CT_NODE_COMPLETING && node->pending)
+            return node;
     }
     return NULL;
 }
@@ -330,9 +295,11 @@ pick(CtScheduler *scheduler, const CtRunner *runner)
 static gboolean
 is_anything_pending(const CtScheduler *scheduler)
 {
-    for (guint i = 0; i < scheduler->n_nodes; i++)
-        if (scheduler->nodes[i].status == CT_NODE_IDLE && scheduler->nodes[i].pending)
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        const CtNodeStatus status = scheduler->nodes[i].status;
+        if ((status == CT_NODE_IDLE || status == CT_NODE_COMPLETING) && scheduler->nodes[i].pending)
             return TRUE;
+    }
     return FALSE;
 }
 
@@ -355,12 +322,14 @@ ct_scheduler_check_stall(CtScheduler *scheduler)
         return;
     g_autoptr(GString) names = g_string_new(NULL);
     for (guint i = 0; i < scheduler->n_nodes; i++)
-        if (scheduler->nodes[i].status != CT_NODE_ENDED)
+        if (scheduler->nodes[i].status != CT_NODE_ENDED &&
+            scheduler->nodes[i].status != CT_NODE_FINISHED)
             g_string_append_printf(names, "%s'%s'", names->len ? ", " : "",
                                    scheduler->nodes[i].plan->name);
-    fail(scheduler,
-         g_error_new(CT_ERROR, CT_ERROR_PLUGIN,
-                     "the graph stands still: nodes %s can neither go on nor end", names->str));
+    ct_scheduler_fail(scheduler,
+                      g_error_new(CT_ERROR, CT_ERROR_PLUGIN,
+                                  "the graph stands still: nodes %s can neither go on nor end",
+                                  names->str));
 }
 
 /* Where nobody is at work, nodes that wait for more input than stands shall take what there is, so
@@ -441,6 +410,8 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
                 settle(scheduler, node);
             else if (node->n_items > node->chunk)
                 wake_workers(scheduler);
+        } else if (node->status == CT_NODE_COMPLETING) {
+            ct_scheduler_complete_node(scheduler, node);
         } else if (work(scheduler, runner, node)) {
             settle(scheduler, node);
         }
@@ -452,11 +423,11 @@ own_loop(CtScheduler *scheduler, CtRunner *runner)
 {
     CtRunNode *node = runner->node;
     while (!scheduler->stop && node->status != CT_NODE_ENDED) {
-        if (!node->pending || scheduler->rests) {
+        if (!pick(scheduler, runner))
             sleep_until_changed(scheduler, runner);
-            continue;
-        }
-        if (begin(scheduler, node) && (node->n_items == 0 || work(scheduler, runner, node)))
+        else if (node->status == CT_NODE_COMPLETING)
+            ct_scheduler_complete_node(scheduler, node);
+        else if (begin(scheduler, node) && (node->n_items == 0 || work(scheduler, runner, node)))
             settle(scheduler, node);
     }
 }

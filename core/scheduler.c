@@ -9,6 +9,7 @@
  * that wait have threads of their own, which run the same steps alone. */
 #include "memory.h"
 #include "scheduler-private.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <string.h>
@@ -79,6 +80,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     scheduler->plan = plan;
     scheduler->options = *options;
     scheduler->n_workers = plan->n_workers;
+    scheduler->warnings = ct_warnings_new();
     pthread_mutex_init(&scheduler->lock, NULL);
     pthread_cond_init(&scheduler->work, NULL);
     init_timed(&scheduler->over);
@@ -151,22 +153,50 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
 
 /* ---- from outside ---- */
 
-void
-ct_scheduler_start(CtScheduler *scheduler)
+static gboolean
+start_runner(CtScheduler *scheduler, CtRunner *runner, GError **error)
 {
+    const char *kind = runner->serves ? "device" : "worker";
+    GError *cause = NULL;
+    runner->thread = ct_thread_start(runner->node ? runner->node->plan->name : kind,
+                                     ct_scheduler_run, runner, &cause);
+    scheduler->alive += runner->thread != NULL;
+    if (runner->thread)
+        return TRUE;
+    if (runner->node)
+        return ct_firing_blame(runner->node, error, cause);
+    g_propagate_prefixed_error(error, cause, "%s %u of %u: ", kind,
+                               runner->index - (runner->serves ? scheduler->n_workers : 0) + 1,
+                               runner->serves ? scheduler->plan->n_devices : scheduler->n_workers);
+    return FALSE;
+}
+
+gboolean
+ct_scheduler_start(CtScheduler *scheduler, GError **error)
+{
+    GError *cause = NULL;
     pthread_mutex_lock(&scheduler->lock);
     scheduler->started = TRUE;
     scheduler->running = ct_scheduler_now();
     scheduler->stop = scheduler->unfinished == 0;
     scheduler->rests = scheduler->options.steps;
-    scheduler->alive = scheduler->n_runners;
-    for (guint r = 0; r < scheduler->n_runners; r++) {
-        CtRunner *runner = &scheduler->runners[r];
-        const char *name = runner->serves ? "device" : "worker";
-        runner->thread =
-            g_thread_new(runner->node ? runner->node->plan->name : name, ct_scheduler_run, runner);
+    gboolean good = TRUE;
+    for (guint r = 0; r < scheduler->n_runners && good; r++)
+        good = start_runner(scheduler, &scheduler->runners[r], &cause);
+    good = good && ct_scheduler_start_watchers(scheduler, &cause);
+    if (!good) {
+        ct_scheduler_fail(scheduler, g_error_copy(cause));
+        g_propagate_error(error, cause);
     }
-    ct_scheduler_start_watchers(scheduler);
+    pthread_mutex_unlock(&scheduler->lock);
+    return good;
+}
+
+void
+ct_scheduler_stop(CtScheduler *scheduler, GError *error)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    ct_scheduler_fail(scheduler, error);
     pthread_mutex_unlock(&scheduler->lock);
 }
 
@@ -244,6 +274,25 @@ ct_scheduler_result(CtScheduler *scheduler, GError **error)
         *error = g_error_copy(scheduler->error);
     pthread_mutex_unlock(&scheduler->lock);
     return good;
+}
+
+gboolean
+ct_scheduler_is_interrupted(CtScheduler *scheduler)
+{
+    gboolean any = FALSE;
+    pthread_mutex_lock(&scheduler->lock);
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        any |= scheduler->nodes[i].interrupted;
+    pthread_mutex_unlock(&scheduler->lock);
+    return any;
+}
+
+void
+ct_scheduler_join_warnings(CtScheduler *scheduler, GPtrArray *warnings)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    ct_warnings_join(warnings, scheduler->warnings);
+    pthread_mutex_unlock(&scheduler->lock);
 }
 
 void
@@ -356,6 +405,7 @@ ct_scheduler_free(CtScheduler *scheduler)
     g_free(scheduler->nodes);
     g_free(scheduler->rings);
     g_clear_error(&scheduler->error);
+    g_ptr_array_unref(scheduler->warnings);
     pthread_mutex_destroy(&scheduler->lock);
     pthread_cond_destroy(&scheduler->work);
     pthread_cond_destroy(&scheduler->over);

@@ -13,7 +13,9 @@ typedef struct {
     gboolean poison;       /* fill every output with NaN before work, to find what is not written */
     gboolean pin;          /* workers to processors */
     guint8 *const *memory; /* [link] of the caller's for its ring, link->bytes each; NULL: none */
-    gboolean steps;        /* go on only as ct_scheduler_step says */
+    gboolean strict;       /* what the run warns of at its end is an error */
+    const GPtrArray *warned; /* of CtWarning: what the graph has warned of before; NULL: nothing */
+    gboolean steps;          /* go on only as ct_scheduler_step says */
     gboolean processor_time; /* nodes' seconds on the host are those of the processor: what others
                                 take of it meanwhile does not count */
 } CtRunOptions;
@@ -53,8 +55,10 @@ CtScheduler *ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, G
 void ct_scheduler_free(CtScheduler *scheduler);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtScheduler, ct_scheduler_free)
 
-/* Starts the threads. */
-void ct_scheduler_start(CtScheduler *scheduler);
+/* Starts the threads. Where one cannot be, those that have been started end. */
+gboolean ct_scheduler_start(CtScheduler *scheduler, GError **error);
+/* Ends the run as a failure of a node does. Owns `error`. */
+void ct_scheduler_stop(CtScheduler *scheduler, GError *error);
 /* With `steps`: goes on until node `i` has consumed `n` samples more (a source: has produced them),
  * and waits until everything that was begun by then is done, so that statistics are of whole
  * firings. After so many `seconds` nothing more is begun. FALSE: the run has ended. */
@@ -66,6 +70,11 @@ void ct_scheduler_interrupt(CtScheduler *scheduler);
 gboolean ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds);
 /* After the end: the first error, FALSE; or TRUE. */
 gboolean ct_scheduler_result(CtScheduler *scheduler, GError **error);
+
+/* Whether an interrupt ended a node before its own end. */
+gboolean ct_scheduler_is_interrupted(CtScheduler *scheduler);
+/* Adds what the run warns of: of nodes that ended, once all have. */
+void ct_scheduler_join_warnings(CtScheduler *scheduler, GPtrArray *warnings);
 
 /* Fills `stats` for node `i` of the plan. */
 void ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats);

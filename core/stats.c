@@ -53,8 +53,29 @@ print_rates(GString *text, const CtPlan *plan, CtScheduler *scheduler, gdouble s
     g_string_append_c(text, '\n');
 }
 
+/* "running", "complete", "interrupted", or "failed" with the error. */
+static const char *
+find_state(CtScheduler *scheduler, GError **error)
+{
+    if (!ct_scheduler_wait(scheduler, 0))
+        return "running";
+    if (!ct_scheduler_result(scheduler, error))
+        return "failed";
+    return ct_scheduler_is_interrupted(scheduler) ? "interrupted" : "complete";
+}
+
+static void
+print_state(GString *text, CtScheduler *scheduler, const GPtrArray *warnings)
+{
+    g_string_append_printf(text, "%s\n", find_state(scheduler, NULL));
+    for (guint i = 0; i < warnings->len; i++) {
+        g_autofree char *line = ct_warning_to_string(warnings->pdata[i]);
+        g_string_append_printf(text, "%s\n", line);
+    }
+}
+
 char *
-ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler)
+ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings)
 {
     GString *text = g_string_new(NULL);
     guint width = 4;
@@ -101,6 +122,7 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler)
         g_string_append_printf(text, "; first output after %.3f s", setup.first);
     g_string_append_c(text, '\n');
     print_rates(text, plan, scheduler, setup.running);
+    print_state(text, scheduler, warnings);
     return g_string_free(text, FALSE);
 }
 
@@ -133,10 +155,19 @@ ct_stats_queues_to_text(const CtPlan *plan, CtScheduler *scheduler)
 }
 
 char *
-ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler)
+ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings)
 {
+    g_autoptr(GError) error = NULL;
     GString *text = g_string_new("{\n");
-    g_string_append_printf(text, "  \"workers\": %u,\n  \"stream_seconds\": ", plan->n_workers);
+    g_string_append_printf(text,
+                           "  \"state\": \"%s\",\n  \"error\": ", find_state(scheduler, &error));
+    if (error)
+        ct_json_append_string(text, error->message);
+    else
+        g_string_append(text, "null");
+    g_string_append(text, ",\n  \"warnings\": ");
+    ct_warnings_append_json(text, warnings);
+    g_string_append_printf(text, ",\n  \"workers\": %u,\n  \"stream_seconds\": ", plan->n_workers);
     ct_json_append_real(text, ct_scheduler_stream_seconds(scheduler));
     CtSetupStats setup;
     ct_scheduler_setup(scheduler, &setup);

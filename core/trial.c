@@ -445,8 +445,7 @@ start(CtTrial *trial, GError **error)
         }
         finish_plan(trial);
     }
-    ct_scheduler_start(trial->scheduler);
-    return TRUE;
+    return ct_scheduler_start(trial->scheduler, error);
 }
 
 /* Samples that fill its outputs' rings on the host. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a graph of twins, and compares what each pair gives while it comes. */
+#include "thread.h"
 #include "verify-private.h"
 
 #include <string.h>
@@ -168,14 +169,19 @@ static gboolean
 run_jobs(const CtVerifyTwins *twins, const CtPlan *plan, CtScheduler *scheduler, GError **error)
 {
     g_autofree Job *jobs = g_new0(Job, twins->pairs->len + 1);
-    ct_scheduler_start(scheduler);
-    for (guint i = 0; i < twins->pairs->len; i++) {
+    if (!ct_scheduler_start(scheduler, error))
+        return FALSE;
+    GError *cause = NULL;
+    for (guint i = 0; i < twins->pairs->len && !cause; i++) {
         job_init(&jobs[i], twins->pairs->pdata[i], plan, scheduler);
-        jobs[i].thread = g_thread_new("verify", run_job, &jobs[i]);
+        jobs[i].thread = ct_thread_start("verify", run_job, &jobs[i], &cause);
     }
+    if (cause)
+        ct_scheduler_stop(scheduler, cause);
     ct_scheduler_wait(scheduler, -1);
     for (guint i = 0; i < twins->pairs->len; i++)
-        g_thread_join(jobs[i].thread);
+        if (jobs[i].thread)
+            g_thread_join(jobs[i].thread);
     for (guint i = 0; i < twins->pairs->len; i++) {
         CtVerifyPair *pair = twins->pairs->pdata[i];
         for (guint k = 0; k < 2; k++)

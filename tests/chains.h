@@ -431,7 +431,7 @@ run(Chain *chain, gboolean poison, GError **error)
     const CtRunOptions options = {.poison = poison};
     g_autoptr(CtScheduler) scheduler = ct_scheduler_new(&chain->plan, &options, error);
     g_assert_nonnull(scheduler);
-    ct_scheduler_start(scheduler);
+    g_assert_true(ct_scheduler_start(scheduler, NULL));
     g_assert_true(ct_scheduler_wait(scheduler, 60));
     ct_scheduler_result(scheduler, error);
 }

@@ -123,9 +123,10 @@ class Inspect(unittest.TestCase):
 
     def test_devices(self):
         graph = str(MANUAL.parent.parent / "pipelines" / "fx-correlator.yaml")
-        for arguments in [["inspect"], ["check", graph]]:
-            text = run(*arguments, CORNERTURN_CUDA="off").stdout
-            self.assertTrue(text.endswith("\n\ncuda is not available: CORNERTURN_CUDA=off forbids it\n"))
+        text = run("inspect", CORNERTURN_CUDA="off").stdout
+        self.assertTrue(text.endswith("\n\ncuda is not available: CORNERTURN_CUDA=off forbids it\n"))
+        for command in "check", "plan":
+            self.assertNotIn("cuda", run(command, graph, CORNERTURN_CUDA="off").stdout)
         self.assertEqual(run("check", "-q", graph, CORNERTURN_CUDA="off").stdout, "")
         self.assertIn("cuda  cuda, not on this machine",
                       run("inspect", "generate", CORNERTURN_CUDA="off").stdout)

@@ -157,7 +157,7 @@ class Costs(unittest.TestCase):
         result = self.run_command("plan", "--json", GRAPH)
         self.assertEqual((result.returncode, result.stdout), (0, modelled))
         self.assertEqual(result.stderr.count("\n"), 1)
-        self.assertIn("cornerturn plan: the store of costs ", result.stderr)
+        self.assertIn("warning: the store of costs ", result.stderr)
         self.assertIn("file is not a database", result.stderr)
         self.assertIn("; costs are modelled", result.stderr)
         self.assertEqual(self.printed("plan", "--json", "--no-tuning", GRAPH), modelled)

@@ -303,7 +303,12 @@ test_smaller(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpstr(fixture->plan->shrunk, ==,
                     "firings on devices cover 1/2 of the `block` of 's': else the rings on cuda:0 "
                     "(first) want 1.4 GiB of 960 MiB");
-    g_assert_cmpstr(fixture->plan->warning, ==, fixture->plan->shrunk);
+    const GPtrArray *warnings = fixture->plan->warnings;
+    g_assert_cmpuint(warnings->len, ==, 1);
+    g_autofree char *warning = ct_warning_to_string(warnings->pdata[0]);
+    g_autofree char *expected =
+        g_strdup_printf("g.yaml:2:47: node 's': warning: %s", fixture->plan->shrunk);
+    g_assert_cmpstr(warning, ==, expected);
     g_autofree char *text = ct_plan_to_text(fixture->plan);
     g_assert_nonnull(strstr(text, "firings on devices cover 1/2 of the `block` of 's'"));
 
@@ -319,7 +324,7 @@ test_smaller(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_true(g_str_has_prefix(fixture->plan->shrunk,
                                    "firings on devices cover 1/4 of what is aimed at: else the "
                                    "rings on cuda:0 (first) want "));
-    g_assert_null(fixture->plan->warning);
+    g_assert_cmpuint(fixture->plan->warnings->len, ==, 0);
     plan(fixture, "  s: {stage: test.source}\n  o: {stage: test.sink, from: s}\n", &with_device);
     g_assert_null(fixture->plan->shrunk);
 }

@@ -197,7 +197,7 @@ run_on_device(Chain *chain, gboolean poison, guint n_in_flight, GError **error)
     g_autoptr(CtScheduler) scheduler = ct_scheduler_new(&chain->plan, &options, error);
     if (!scheduler)
         return;
-    ct_scheduler_start(scheduler);
+    g_assert_true(ct_scheduler_start(scheduler, NULL));
     g_assert_true(ct_scheduler_wait(scheduler, 60));
     ct_scheduler_result(scheduler, error);
 }

@@ -67,7 +67,7 @@ random_fed(GRand *random)
     const CtRunOptions options = {0};
     CtScheduler *scheduler = ct_scheduler_new(&chain.plan, &options, &error);
     g_assert_no_error(error);
-    ct_scheduler_start(scheduler);
+    g_assert_true(ct_scheduler_start(scheduler, NULL));
     gint released = 0;
     const gint n_fed = feed_all(scheduler, &test, chain.plan.links->pdata[link], random,
                                 g_rand_int_range(random, 1, 80), &released);
@@ -124,7 +124,7 @@ test_interrupted(void)
     const CtRunOptions options = {0};
     CtScheduler *scheduler = ct_scheduler_new(&chain.plan, &options, &error);
     g_assert_no_error(error);
-    ct_scheduler_start(scheduler);
+    g_assert_true(ct_scheduler_start(scheduler, NULL));
 
     const CtPlanLink *fed = chain.plan.links->pdata[link];
     CtBlock block = {.type = CT_I64, .n_axes = 2, .n_samples = rule.window - 1};

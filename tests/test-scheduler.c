@@ -160,7 +160,7 @@ test_interrupt(void)
     const CtRunOptions options = {.pin = TRUE};
     g_autoptr(CtScheduler) scheduler = ct_scheduler_new(&chain.plan, &options, &error);
     g_assert_no_error(error);
-    ct_scheduler_start(scheduler);
+    g_assert_true(ct_scheduler_start(scheduler, NULL));
     CtNodeStats stats;
     do {
         g_assert_false(ct_scheduler_wait(scheduler, 0.05));
@@ -221,7 +221,7 @@ test_static(void)
         const CtRunOptions options = {.poison = turn % 2 == 0};
         g_autoptr(CtScheduler) scheduler = ct_scheduler_new(&chain.plan, &options, &error);
         g_assert_no_error(error);
-        ct_scheduler_start(scheduler);
+        g_assert_true(ct_scheduler_start(scheduler, NULL));
         g_assert_true(ct_scheduler_wait(scheduler, 60));
         ct_scheduler_result(scheduler, &error);
         g_assert_no_error(error);
@@ -279,7 +279,7 @@ test_last_at_work(void)
     const CtRunOptions options = {0};
     CtScheduler *scheduler = ct_scheduler_new(&chain.plan, &options, &error);
     g_assert_no_error(error);
-    ct_scheduler_start(scheduler);
+    g_assert_true(ct_scheduler_start(scheduler, NULL));
     g_assert_true(ct_scheduler_wait(scheduler, 60));
     ct_scheduler_result(scheduler, &error);
     g_assert_no_error(error);

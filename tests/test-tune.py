@@ -249,8 +249,9 @@ class Tune(TuneTest):
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.02)
             process.send_signal(signal.SIGINT)
-            text, _ = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 0)
+            text, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertTrue(errors.endswith("interrupted by SIGINT: what was measured is kept\n"), errors)
         self.assertIn("ended before the plan was settled", text)
         self.assertNotIn("by turns", text)
 

@@ -326,6 +326,7 @@ static const CtStage delay = {
     .outputs = delay_outputs,
     .params = delay_params,
     .infer = delay_infer,
+    .infer_uses_params = TRUE,
     .operations = delay_operations,
     .accuracy = delay_accuracy,
     .accuracy_rule = "(2π (2⁻²⁵ + 2⁻⁵⁰ f τ) + 8 u) |x|, u = 2⁻²⁴; real samples are only moved",

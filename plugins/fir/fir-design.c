@@ -121,7 +121,8 @@ ct_fir_design_init(FirDesign *design, const CtParams *given, GError **error)
                 given, missing, error,
                 "wants a value where there are no coefficients, but none is given");
         made.taps = g_new(float, made.n_channels *made.n_taps);
-        design_sinc(&made, ct_params_choice(given, "window"), ct_params_real(given, "beta"));
+        const Window window = ct_params_choice(given, "window");
+        design_sinc(&made, window, window == KAISER ? ct_params_real(given, "beta") : 0);
     }
     made.hop = ct_params_has(given, "hop") ? ct_params_int(given, "hop") : made.n_channels;
     *design = made;

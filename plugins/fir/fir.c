@@ -104,6 +104,7 @@ static const CtStage fir = {
     .outputs = outputs,
     .params = params,
     .infer = infer,
+    .infer_uses_params = TRUE,
     .operations = operations,
     .accuracy = accuracy,
     .default_layouts = "any: [time station pol] -> [time pol station phase]",

@@ -45,6 +45,7 @@ infer(CtNode *node, GError **error)
             return FALSE;
     }
     ct_stream_copy(&node->outputs[0], &node->inputs[0]);
+    ct_params_use(node->params, "inverse");
     return TRUE;
 }
 
@@ -94,6 +95,7 @@ static const CtStage gains = {
     .outputs = outputs,
     .params = params,
     .infer = infer,
+    .infer_uses_params = TRUE,
     .operations = operations,
     .accuracy = accuracy,
     .accuracy_rule = "4 u |g| |x|, u = 2⁻²⁴ (2⁻⁵³ of double precision)",

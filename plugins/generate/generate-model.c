@@ -105,7 +105,8 @@ set_sources(GenerateModel *model, const CtParams *params, const CtStream *stream
         if (!geometry_direction(params, "source_directions", i, direction, error) ||
             !list_item(params, "source_powers", i, n, &power, error) ||
             !wants_not_negative(params, "source_powers", power, error) ||
-            !list_item(params, "source_correlations", i, n, &source->correlation, error))
+            (model->n_pols > 1 &&
+             !list_item(params, "source_correlations", i, n, &source->correlation, error)))
             return FALSE;
         if (!(fabs(source->correlation) <= 1))
             return ct_params_error(params, "source_correlations", error,
@@ -242,6 +243,18 @@ set_scale(GenerateModel *model, const CtParams *params, GError **error)
                            model->scale);
 }
 
+/* Without noise there is nothing that the seed could change. */
+static void
+set_key(GenerateModel *model, const CtParams *params)
+{
+    gboolean is_random = model->n_sources > 0;
+    for (gint64 s = 0; s < model->n_stations; s++)
+        is_random |= model->noise[s] > 0;
+    const guint64 seed = is_random ? (guint64)ct_params_int(params, "seed") : 0;
+    model->key[0] = seed;
+    model->key[1] = seed >> 32;
+}
+
 GenerateModel *
 generate_model_new(const CtParams *params, const CtStream *stream, GError **error)
 {
@@ -253,10 +266,6 @@ generate_model_new(const CtParams *params, const CtStream *stream, GError **erro
     model->n_pols = ct_stream_length(stream, "pol");
     model->n_samples = stream->axes[ct_stream_axis(stream, "time")].length;
     model->first = ct_params_int(params, "start");
-    guint64 seed = ct_params_int(params, "seed");
-    model->key[0] = seed;
-    model->key[1] = seed >> 32;
-
     model->noise = g_new0(gdouble, model->n_stations);
     for (gint64 s = 0; s < model->n_stations; s++) {
         gdouble power = 0;
@@ -284,6 +293,7 @@ generate_model_new(const CtParams *params, const CtStream *stream, GError **erro
         !set_tones(model, params, stream, positions, error) || !set_gaps(model, params, error) ||
         !set_scale(model, params, error))
         return NULL;
+    set_key(model, params);
     return g_steal_pointer(&model);
 }
 

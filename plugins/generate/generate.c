@@ -236,6 +236,7 @@ static const CtStage generate = {
     .params = generate_params,
     .counters = (const char *const[]){"clipped", NULL},
     .infer = generate_infer,
+    .infer_uses_params = TRUE,
     .operations = generate_operations,
     .accuracy = generate_accuracy,
     .accuracy_rule = "4·10⁻⁶ of the amplitude; integers half a level more in each part",

@@ -231,6 +231,8 @@ infer(CtNode *node, GError **error)
     const LofarHeader *header = &capture->ports[0].header;
     CtStream *stream = &node->outputs[0];
     stream->type = header->bits == 4 ? CT_CI4 : header->bits == 8 ? CT_CI8 : CT_CI16;
+    if (header->bits == 4)
+        ct_params_use(node->params, "real_nibble");
     ct_stream_add_axis(stream, "time", capture->packets->end - capture->packets->first);
     CtAxis *subband = ct_stream_add_axis(stream, "subband", capture->n_subbands);
     subband->loses = TRUE;
@@ -357,6 +359,7 @@ static const CtStage lofar_source = {
     .params = params,
     .counters = CT_PACKET_COUNTERS,
     .infer = infer,
+    .infer_uses_params = TRUE,
 };
 
 static const char *const covers[] = {"lofar.source", NULL};

@@ -121,6 +121,7 @@ pointing_infer(CtNode *node, GError **error)
     const CtParams *params = node->params;
     CtStream *weights = &node->outputs[0];
     weights->type = CT_CF32;
+    ct_params_use(params, "normalisation");
     if (!set_channels(node, weights, error))
         return FALSE;
     gint64 n_beams = 0;
@@ -299,6 +300,7 @@ static const CtStage pointing = {
     .outputs = pointing_outputs,
     .params = pointing_params,
     .infer = pointing_infer,
+    .infer_uses_params = TRUE,
     .accuracy = pointing_accuracy,
     .accuracy_rule = "u |w|, u = 2⁻²⁴",
 };

@@ -49,6 +49,9 @@ infer(CtNode *node, GError **error)
         ct_stream_remove_axis(out, "pol");
         ct_stream_add_axis(out, "stokes", wanted == POWER_I ? 1 : 4);
     }
+    /* The intensity is the same in either. */
+    if (wanted == POWER_IQUV)
+        ct_params_use(node->params, "feed");
     return TRUE;
 }
 
@@ -101,6 +104,7 @@ static const CtStage power = {
     .outputs = outputs,
     .params = params,
     .infer = infer,
+    .infer_uses_params = TRUE,
     .operations = operations,
     .accuracy = accuracy,
     .accuracy_rule = "8 u I, u = 2⁻²⁴ (2⁻⁵³ of double precision)",

@@ -96,11 +96,11 @@ name_axes(const VdifRecording *recording, const CtParams *given, const char **th
           const char **channel_axis, GError **error)
 {
     const gboolean single = recording->n_threads == 1;
-    guint choice = ct_params_choice(given, "channels");
     *thread_axis = axis_names[ct_params_choice(given, "threads")];
     *channel_axis = NULL;
     if (recording->header.n_channels == 1)
         return TRUE;
+    guint choice = ct_params_choice(given, "channels");
     if (choice == 0)
         choice = single && recording->header.n_channels == 2 ? 2 : 1;
     *channel_axis = channel_names[choice];
@@ -271,6 +271,7 @@ static const CtStage vdif_source = {
     .params = params,
     .counters = CT_PACKET_COUNTERS,
     .infer = infer,
+    .infer_uses_params = TRUE,
 };
 
 static const char *const covers[] = {"vdif.source", NULL};

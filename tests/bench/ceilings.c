@@ -3,7 +3,7 @@
 #include "ceilings.h"
 
 #include "clock.h"
-#include "pin.h"
+#include "thread.h"
 
 #include <pthread.h>
 #include <string.h>

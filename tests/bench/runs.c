@@ -171,7 +171,8 @@ feed(const Run *run, const Choices *choices, CtScheduler *scheduler, gpointer me
                       block.stride);
     const gint64 wanted = (gint64)(choices->seconds * 1e6);
     gint64 started = 0;
-    ct_scheduler_start(scheduler);
+    if (!ct_scheduler_start(scheduler, error))
+        return FALSE;
     for (guint b = 0;; b++) {
         if (b == N_SKIPPED) {
             mark(run, scheduler, begin);

@@ -41,9 +41,15 @@ typedef struct {
 /* The checked values of one node. Getters take the names of the stage's own table. A list's items
  * are counted from 0. To ask for another name or kind, or for an item past the end, is a fault of
  * the plugin: the getter returns 1, or an empty text or layout, and the node fails when the
- * function that asked returns. */
+ * function that asked returns.
+ *
+ * Getters also note that the value is used; ct_params_has does not. Of a parameter that the graph
+ * gives and nobody uses the user is warned that it has no effect: so get a value only where it has
+ * one (`beta` where the window is a Kaiser window). */
 typedef struct CtParams CtParams;
 
+/* Notes that a parameter is used, though its value is got later. */
+CT_EXPORT void ct_params_use(const CtParams *params, const char *name);
 /* Whether the graph gave a value, or the table has a default. */
 CT_EXPORT gboolean ct_params_has(const CtParams *params, const char *name);
 /* Items of a list (rows of a table); 1 for a single value, 0 where there is none. */
@@ -74,5 +80,10 @@ CT_EXPORT const CtLayout *ct_params_layout(const CtParams *params, const char *n
  * puts in front of the message. Returns FALSE. */
 CT_EXPORT gboolean ct_params_error(const CtParams *params, const char *name, GError **error,
                                    const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+/* For `infer` and `prepare`: warns the user of what should be known but is no error, "parameter
+ * 'NAME': …" at the place in the graph file, or at that of the node where `name` is NULL. */
+CT_EXPORT void ct_params_warn(const CtParams *params, const char *name, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
 
 G_END_DECLS

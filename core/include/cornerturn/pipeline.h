@@ -62,6 +62,9 @@ CT_EXPORT void ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean de
 CT_EXPORT void ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples);
 /* Sources end after so many seconds of stream; 0: at their own end. */
 CT_EXPORT void ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds);
+/* What would be a warning is an error: of the check, of the plan, or of the run, which then
+ * completes no sink. */
+CT_EXPORT void ct_pipeline_set_strict(CtPipeline *pipeline, gboolean strict);
 /* Fill every block with NaN before it is written, so that what a stage forgets shows. */
 CT_EXPORT void ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison);
 
@@ -71,9 +74,10 @@ CT_EXPORT void ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison);
 CT_EXPORT gboolean ct_pipeline_check(CtPipeline *pipeline, GError **error);
 /* Chooses variants and layouts. Checks where that has not been done. */
 CT_EXPORT gboolean ct_pipeline_plan(CtPipeline *pipeline, GError **error);
-/* What did not keep the plan from being made, but should be known; NULL: nothing, or no plan yet.
- */
-CT_EXPORT const char *ct_pipeline_warning(const CtPipeline *pipeline);
+/* What should be known though it is no error, lines of "FILE:LINE:COLUMN: node 'NAME': warning: …":
+ * of the graph once it is checked, of the plan once it is made, of the run once it is over. Later
+ * ones follow behind. For g_strfreev. */
+CT_EXPORT char **ct_pipeline_warnings(const CtPipeline *pipeline);
 /* The plan as "text", "dot" or "json"; what else there was, and what it would cost, as "explain" or
  * "explain-json"; how much it could keep up with as "capacity" or "capacity-json"; allocated. Plans
  * where that has not been done. */
@@ -94,8 +98,9 @@ CT_EXPORT char *ct_pipeline_verify(CtPipeline *pipeline, const char *against, co
 
 /* ---- running ---- */
 
-/* Prepares every stage, allocates every ring, and starts the threads. Plans where that has not been
- * done. */
+/* Prepares every stage and allocates every ring. Plans where that has not been done. */
+CT_EXPORT gboolean ct_pipeline_prepare(CtPipeline *pipeline, GError **error);
+/* Starts the threads. Prepares where that has not been done. */
 CT_EXPORT gboolean ct_pipeline_start(CtPipeline *pipeline, GError **error);
 /* Sources end now, inputs too; what they gave flows to the sinks, which are completed. */
 CT_EXPORT void ct_pipeline_interrupt(CtPipeline *pipeline);
@@ -103,9 +108,12 @@ CT_EXPORT void ct_pipeline_interrupt(CtPipeline *pipeline);
 CT_EXPORT gboolean ct_pipeline_wait(CtPipeline *pipeline, gdouble seconds);
 /* After the run: TRUE, or the first error. */
 CT_EXPORT gboolean ct_pipeline_result(CtPipeline *pipeline, GError **error);
+/* Whether an interrupt ended a stream before its own end. */
+CT_EXPORT gboolean ct_pipeline_is_interrupted(CtPipeline *pipeline);
 /* Seconds of stream that the sources have given so far. */
 CT_EXPORT gdouble ct_pipeline_stream_seconds(CtPipeline *pipeline);
-/* Time, blocks, samples, bytes, operations, queue and counters per node, as JSON, allocated. */
+/* Whether it runs, is complete, was interrupted or has failed, and of what; its warnings; time,
+ * blocks, samples, bytes, operations, queue and counters per node: as JSON, allocated. */
 CT_EXPORT char *ct_pipeline_stats_json(CtPipeline *pipeline);
 /* The same as a table for people, allocated. */
 CT_EXPORT char *ct_pipeline_stats_text(CtPipeline *pipeline);

@@ -50,8 +50,9 @@ typedef enum {
     CT_ERROR_IO,        /* files and packets */
     CT_ERROR_MEMORY,
     CT_ERROR_DEVICE,
-    CT_ERROR_DATA,     /* what a file or packet holds */
-    CT_ERROR_CANCELLED /* a waiting stage was told to stop */
+    CT_ERROR_DATA,      /* what a file or packet holds */
+    CT_ERROR_CANCELLED, /* told to stop */
+    CT_ERROR_WARNING    /* a warning, where warnings are errors */
 } CtError;
 
 /* ---- ports ---- */
@@ -149,6 +150,11 @@ struct CtStage {
      * a source fills them itself. It may read small files (headers, coefficients), and checks
      * whatever can be known without running. */
     gboolean (*infer)(CtNode *node, GError **error);
+
+    /* infer uses every parameter that has an effect with the others, by a getter or ct_params_use,
+     * and no other: so a check already warns of those that have none. Otherwise what infer and
+     * prepare leave unused is warned of when a run is prepared. */
+    gboolean infer_uses_params;
 
     /* Useful operations per sample (along time) of the first output, of the first input for a sink;
      * NULL: none to speak of. For plans, statistics and benchmarks. */

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads to processors. */
+/* Threads: their start, and their processors. */
 #define _GNU_SOURCE
-#include "pin.h"
+#include "thread.h"
 
+#include <cornerturn/stage.h>
 #include <pthread.h>
 #include <sched.h>
+
+GThread *
+ct_thread_start(const char *name, GThreadFunc function, gpointer data, GError **error)
+{
+    g_autoptr(GError) cause = NULL;
+    GThread *thread = g_thread_try_new(name, function, data, &cause);
+    if (!thread)
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "no thread can be started: %s",
+                    cause->message);
+    return thread;
+}
 
 void
 ct_thread_pin(guint index)
