@@ -496,6 +496,8 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
             return NULL;
         }
     }
+    if (!ct_graph_check_files(graph, error))
+        return NULL;
     return g_steal_pointer(&graph);
 }
 

@@ -31,9 +31,11 @@ typedef struct {
 } CtGraph;
 
 /* Looks up stages, parses parameters, connects ports, orders the nodes, and lets shapes flow from
- * the sources to the sinks. Every error names file, line, column, node and port. The configuration
- * and the registry must outlive the graph. */
+ * the sources to the sinks; checks the files that are named. Every error names file, line, column,
+ * node and port. The configuration and the registry must outlive the graph. */
 CtGraph *ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error);
+/* Whether the files that nodes write have folders, and no other parameter names them. */
+gboolean ct_graph_check_files(const CtGraph *graph, GError **error);
 void ct_graph_free(CtGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtGraph, ct_graph_free)
 

@@ -21,9 +21,10 @@ typedef enum {
 
 typedef enum {
     CT_PARAM_REQUIRED = 1 << 0,
-    CT_PARAM_LIST = 1 << 1,  /* a list of the kind; a single value is a list of one */
-    CT_PARAM_TABLE = 1 << 2, /* a list of lists of the kind (rows of equal length) */
-    CT_PARAM_RANGED = 1 << 3 /* minimum and maximum hold */
+    CT_PARAM_LIST = 1 << 1,   /* a list of the kind; a single value is a list of one */
+    CT_PARAM_TABLE = 1 << 2,  /* a list of lists of the kind (rows of equal length) */
+    CT_PARAM_RANGED = 1 << 3, /* minimum and maximum hold */
+    CT_PARAM_WRITTEN = 1 << 4 /* of a path: the stage writes its files; else it reads them */
 } CtParamFlags;
 
 /* A row of a stage's table; the table ends with a row without name. */
@@ -36,6 +37,8 @@ typedef struct {
     const char *fallback;       /* the default as a user would write it; NULL: none */
     const char *const *choices; /* of a choice; NULL-terminated */
     const char *help;           /* one line */
+    const char *const *endings; /* of a path: other files of the same stage are the path with one
+                                   of these behind it; NULL-terminated. NULL: there are none */
 } CtParam;
 
 /* The checked values of one node. Getters take the names of the stage's own table. A list's items

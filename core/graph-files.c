@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files that the parameters of a graph name: no node writes one that another one uses. */
+#include "graph.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file that a parameter stands for. */
+typedef struct {
+    const CtGraphNode *node;
+    const CtParam *param;
+    guint item; /* of the parameter's list */
+    char *path; /* as it is spelled */
+} File;
+
+static void
+file_free(gpointer data)
+{
+    File *file = data;
+    g_free(file->path);
+    g_free(file);
+}
+
+static gboolean
+is_written(const File *file)
+{
+    return (file->param->flags & CT_PARAM_WRITTEN) != 0;
+}
+
+static gboolean
+file_error(const File *file, GError **error, const char *message)
+{
+    GError *cause = NULL;
+    ct_params_error(file->node->node.params, file->param->name, &cause, "%s", message);
+    return ct_graph_blame(file->node, error, cause);
+}
+
+static gboolean
+check_folder(const File *file, GError **error)
+{
+    g_autofree char *folder = g_path_get_dirname(file->path);
+    struct stat status;
+    int failure = 0;
+    if (stat(folder, &status) != 0)
+        failure = errno;
+    else if (!S_ISDIR(status.st_mode))
+        failure = ENOTDIR;
+    else if (access(folder, W_OK | X_OK) != 0)
+        failure = errno;
+    if (failure == 0)
+        return TRUE;
+    g_autofree char *message = g_strdup_printf("wants a folder to write to, but is given '%s': %s",
+                                               folder, g_strerror(failure));
+    return file_error(file, error, message);
+}
+
+/* One text for all spellings of a path, whether or not there is a file. */
+static char *
+real_name(const char *path)
+{
+    g_autofree char *folder = g_path_get_dirname(path);
+    g_autofree char *name = g_path_get_basename(path);
+    char *real = realpath(folder, NULL);
+    char *whole = real ? g_build_filename(real, name, NULL) : g_canonicalize_filename(path, NULL);
+    free(real);
+    return whole;
+}
+
+/* One text for all names of a file that there is, links among them; NULL where there is none. */
+static char *
+inode_name(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return NULL;
+    return g_strdup_printf("%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+}
+
+/* Enters a file in a table of those that were met before; takes `name`. */
+static gboolean
+enter(GHashTable *known, char *name, File *file, GError **error)
+{
+    const File *other = g_hash_table_lookup(known, name);
+    const gboolean is_other = other && (other->node != file->node || other->param != file->param ||
+                                        other->item != file->item);
+    if (!is_other || (!is_written(file) && !is_written(other))) {
+        if (other)
+            g_free(name);
+        else
+            g_hash_table_insert(known, name, file);
+        return TRUE;
+    }
+    g_free(name);
+    const File *blamed = is_written(file) ? file : other;
+    const File *innocent = blamed == file ? other : file;
+    g_autofree char *spelled = strcmp(blamed->path, innocent->path) == 0
+                                   ? g_strdup("")
+                                   : g_strdup_printf(" as '%s'", innocent->path);
+    g_autofree char *message =
+        g_strdup_printf("wants files that no other node uses, but would write '%s', which node "
+                        "'%s' %s%s",
+                        blamed->path, innocent->node->node.name,
+                        is_written(innocent) ? "writes" : "reads", spelled);
+    return file_error(blamed, error, message);
+}
+
+static gboolean
+check_file(GHashTable *known, GPtrArray *files, const File *named, const char *ending,
+           GError **error)
+{
+    File *file = g_memdup2(named, sizeof *named);
+    file->path = g_strconcat(named->path, ending, NULL);
+    g_ptr_array_add(files, file);
+    if (is_written(file) && !check_folder(file, error))
+        return FALSE;
+    char *inode = inode_name(file->path);
+    return enter(known, real_name(file->path), file, error) &&
+           (!inode || enter(known, inode, file, error));
+}
+
+static gboolean
+check_param(GHashTable *known, GPtrArray *files, const CtGraphNode *node, const CtParam *param,
+            GError **error)
+{
+    const CtParams *given = node->node.params;
+    for (guint i = 0; i < ct_params_count(given, param->name); i++) {
+        const File named = {node, param, i, (char *)ct_params_string_at(given, param->name, i)};
+        if (!check_file(known, files, &named, "", error))
+            return FALSE;
+        for (const char *const *ending = param->endings; ending && *ending; ending++)
+            if (!check_file(known, files, &named, *ending, error))
+                return FALSE;
+    }
+    return TRUE;
+}
+
+gboolean
+ct_graph_check_files(const CtGraph *graph, GError **error)
+{
+    g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(file_free);
+    for (guint i = 0; i < graph->nodes->len; i++) {
+        const CtGraphNode *node = graph->nodes->pdata[i];
+        const CtParam *param = node->node.stage->params;
+        for (; param && param->name; param++)
+            if (param->kind == CT_PARAM_PATH && !check_param(known, files, node, param, error))
+                return FALSE;
+    }
+    return TRUE;
+}
