@@ -241,7 +241,7 @@ GRAPHS = {
         "says its own"),
     "a pipe for an array": (
         source('path: pipe, format: npy, layout: "cf32[time]", sample_rate: 1 MHz'),
-        "2:3: node 'a': pipe: not an .npy file: not a file"),
+        "2:3: node 'a': pipe: can't be opened: not a file"),
     "a pipe for elements": (
         source('path: pipe, layout: "cf32[time]", shape: [-1], sample_rate: 1 MHz'),
         "2:3: node 'a': pipe: can't be opened: not a file"),
@@ -262,6 +262,36 @@ GRAPHS = {
     "a capture of something else": (
         "stages:\n  a: { stage: lofar.source, paths: text.npy }\n",
         "2:3: node 'a': text.npy: "),
+    "a folder that is not there": (
+        graph("x: { stage: file.sink, from: sky, path: nix/out.npy }"),
+        "3:43: node 'x': parameter 'path': wants a folder to write to, but is given 'nix': No such file "
+        "or directory"),
+    "a folder for a file": (
+        graph("x: { stage: file.sink, from: sky, path: folder }"),
+        "3:43: node 'x': parameter 'path': folder: wants a regular file in its place, but is given a "
+        "folder or device"),
+    "a folder for the file beside it": (
+        graph("x: { stage: file.sink, from: sky, path: beside.npy }"),
+        "3:43: node 'x': parameter 'path': beside.npy.json: wants a regular file in its place, but is "
+        "given a folder or device"),
+    "a device for a file": (
+        graph("x: { stage: file.sink, from: sky, path: /dev/null }"),
+        "3:43: node 'x': parameter 'path': /dev/null: wants a regular file in its place, but is given a "
+        "folder or device"),
+    "a file that is no array by its name": (
+        graph("x: { stage: file.sink, from: sky, path: out.fil }"),
+        "3:43: node 'x': parameter 'path': wants a name that ends in .npy or .raw, or 'format' beside "
+        "it, but is given 'out.fil'"),
+    "two sinks of one path": (
+        graph("x: { stage: file.sink, from: sky, path: out.npy }",
+              "y: { stage: file.sink, from: sky, path: out.npy }"),
+        "4:43: node 'y': parameter 'path': wants files that no other node uses, but would write "
+        "'out.npy', which node 'x' writes"),
+    "coefficients that a sink writes": (
+        graph("f: { stage: fir, from: sky, n_channels: 4, n_taps: 4, coefficients: taps.npy }",
+              "y: { stage: file.sink, from: sky, path: taps.npy }"),
+        "4:43: node 'y': parameter 'path': wants files that no other node uses, but would write "
+        "'taps.npy', which node 'f' reads"),
 }
 
 # What shows when it runs.
@@ -276,23 +306,6 @@ RUNS = {
     "blocks for a program without one": (
         graph("x: { stage: output, from: sky }"),
         "3:3: node 'x': wants a program that takes its blocks, but is given none here"),
-    "a folder that is not there": (
-        graph("x: { stage: file.sink, from: sky, path: nix/out.npy }"),
-        "3:3: node 'x': nix/out.npy.partial: can't be created: No such file or directory"),
-    "a folder for a file": (
-        graph("x: { stage: file.sink, from: sky, path: folder }"),
-        "3:3: node 'x': folder: wants a regular file in its place, but is given a folder or device"),
-    "a folder for the file beside it": (
-        graph("x: { stage: file.sink, from: sky, path: beside.npy }"),
-        "3:3: node 'x': beside.npy.json: wants a regular file in its place, but is given a folder or "
-        "device"),
-    "a device for a file": (
-        graph("x: { stage: file.sink, from: sky, path: /dev/null }"),
-        "3:3: node 'x': /dev/null: wants a regular file in its place, but is given a folder or device"),
-    "two sinks of one path": (
-        graph("x: { stage: file.sink, from: sky, path: out.npy }",
-              "y: { stage: file.sink, from: sky, path: out.npy }"),
-        "4:3: node 'y': out.npy.partial: is being written by another sink"),
 }
 
 
@@ -307,6 +320,8 @@ class Errors(unittest.TestCase):
         header = b"{'descr': '<c8', 'fortran_order': False, 'shape': (100,), }".ljust(117) + b"\n"
         array = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(800)
         (self.folder / "good.npy").write_bytes(array)
+        taps = header.replace(b"<c8", b"<f4").replace(b"(100,)", b"(4, 4)")
+        (self.folder / "taps.npy").write_bytes(array[:10] + taps + bytes(64))
         (self.folder / "short.npy").write_bytes(array[:-100])
         none = header.replace(b"(100,)", b"(0, 0)")
         (self.folder / "none.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + none)

@@ -228,13 +228,28 @@ set_frequencies(const CtParams *given, CtStream *stream, GError **error)
     return TRUE;
 }
 
-gboolean
-file_array_open(FileArray *array, const CtParams *given, CtStream *stream, GError **error)
+/* Whether two open files are one. */
+static gboolean
+check_same(const char *path, int first, int second, GError **error)
+{
+    struct stat a, b;
+    if (fstat(first, &a) != 0 || fstat(second, &b) != 0)
+        return file_error(error, path, "can't be read");
+    if (a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                "%s: wants an array that stays, but it has been replaced while it was opened",
+                path);
+    return FALSE;
+}
+
+static gboolean
+open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stream, GError **error)
 {
     g_autofree CtLayout *beside = NULL;
-    *array = (FileArray){.path = ct_params_string(given, "path"), .fd = -1, .time_axis = -1};
-    ct_stream_init(stream);
-    if (!sidecar_read(array->path, stream, &beside, error))
+    guint format;
+    if (!file_format(given, array->path, &format, error) ||
+        !sidecar_read(array->path, bytes, stream, &beside, error))
         return FALSE;
     const CtLayout *layout = ct_params_layout(given, "layout");
     CtType type = layout && layout->types ? only_type(layout) : stream->type;
@@ -249,7 +264,7 @@ file_array_open(FileArray *array, const CtParams *given, CtStream *stream, GErro
     array->layout = *layout;
 
     gint64 shape[CT_MAX_AXES];
-    if (file_format(given, array->path) == FILE_RAW) {
+    if (format == FILE_RAW) {
         if (!open_raw(array, given, type, shape, error))
             return FALSE;
     } else if (!open_npy(array, given, &type, shape, error)) {
@@ -288,6 +303,24 @@ file_array_open(FileArray *array, const CtParams *given, CtStream *stream, GErro
         if (array->block_axis[a] == time)
             array->time_axis = a;
     return set_clock(given, stream, error) && set_frequencies(given, stream, error);
+}
+
+/* A sink that replaces array and PATH.json removes the old text before the old array, and brings
+ * the new one after the new array: what is read between two looks at one array belongs to it. */
+gboolean
+file_array_open(FileArray *array, const CtParams *given, CtStream *stream, GError **error)
+{
+    *array = (FileArray){.path = ct_params_string(given, "path"), .fd = -1, .time_axis = -1};
+    ct_stream_init(stream);
+    struct stat status;
+    const int before = ct_file_open(array->path, error);
+    if (before < 0)
+        return FALSE;
+    gboolean good = fstat(before, &status) == 0 || file_error(error, array->path, "can't be read");
+    good = good && open_array(array, given, status.st_size, stream, error) &&
+           check_same(array->path, before, array->fd, error);
+    close(before);
+    return good;
 }
 
 gint64

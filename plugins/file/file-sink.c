@@ -3,43 +3,54 @@
  */
 #include "file.h"
 #include "sidecar.h"
+#include "sink-files.h"
 #include "slabs.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#define PARTIAL ".partial"
+/* What stands beside PATH, in the end or until then. */
+static const char *const endings[] = {".json", ".partial", ".json.partial", NULL};
+
+enum { DIGEST_NONE, DIGEST_SHA256 };
+static const char *const digests[] = {"none", "sha256", NULL};
 
 static const CtParam params[] = {
     {.name = "path",
      .kind = CT_PARAM_PATH,
-     .flags = CT_PARAM_REQUIRED,
+     .flags = CT_PARAM_REQUIRED | CT_PARAM_WRITTEN,
+     .endings = endings,
      .help = "the array; PATH.partial until the stream has ended"},
     {.name = "format",
      .kind = CT_PARAM_CHOICE,
      .choices = file_formats,
      .fallback = "auto",
-     .help = "auto: npy where the name ends so, else raw"},
+     .help = "auto: as the name ends, .npy or .raw"},
     {.name = "layout",
      .kind = CT_PARAM_LAYOUT,
      .help = "types and axes of the array, slowest first; left out: the canonical order"},
+    {.name = "digest",
+     .kind = CT_PARAM_CHOICE,
+     .choices = digests,
+     .fallback = "none",
+     .help = "sha256: PATH.json has that of the array's file, which is read once more for it"},
     {NULL},
 };
 
+/* The header and PATH.json.partial tell so often how much is written, and nothing waits longer in
+ * memory while samples come: microseconds. */
+enum { MARK_EVERY = 500000 };
+
 typedef struct {
-    char *path, *partial, *json, *json_partial;
+    SinkFiles files;
     gboolean is_npy;
-    gboolean is_complete;
+    gboolean wants_digest;
+    gboolean is_closed; /* the array is as it will stay */
+    char *generation;
     CtStream stream;
     CtLayout layout;
     gint time_axis; /* −1: none */
     Slabs slabs;
-    guint8 *staging; /* for blocks that are not packed */
-    gint64 staging_samples;
+    gint64 marked; /* when the files last told how much is written */
     gint64 n_lanes;
     gint64 *invalid; /* [lane] */
 } Sink;
@@ -50,10 +61,16 @@ infer(CtNode *node, GError **error)
     const CtLayout *layout = ct_params_layout(node->params, "layout");
     CtLayout *wish = &node->input_layouts[0];
     const char *path = ct_params_string(node->params, "path");
-    /* Another sink of the graph may write there, and would rename what it finds. */
-    if (g_str_has_suffix(path, PARTIAL))
+    guint format;
+    /* Another sink may write there, and would rename what it finds. */
+    if (g_str_has_suffix(path, ".partial"))
         return ct_params_error(node->params, "path", error,
                                "wants a name for what is whole, but is given '%s'", path);
+    g_autoptr(GError) cause = NULL;
+    if (!sink_files_check(path, &cause))
+        return ct_params_error(node->params, "path", error, "%s", cause->message);
+    if (!file_format(node->params, path, &format, error))
+        return FALSE;
     if (!layout) {
         ct_layout_canonical(wish, &node->inputs[0]);
         return TRUE;
@@ -66,7 +83,14 @@ infer(CtNode *node, GError **error)
     return TRUE;
 }
 
-/* The header for what is written so far; empty for a raw file. */
+/* Samples that the array in the file has along time, written or not. */
+static gint64
+time_length(const Sink *sink)
+{
+    return sink->slabs.n_slabs == 1 ? sink->slabs.n_samples : sink->slabs.capacity;
+}
+
+/* The header of the array as it stands; empty for a raw file. */
 static GBytes *
 format_header(const Sink *sink)
 {
@@ -75,7 +99,7 @@ format_header(const Sink *sink)
     gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
     CtNpyHeader header = {.n_axes = sink->layout.n_axes};
     const gboolean has_parts = file_npy_element(ct_layout_type(&sink->layout), &header);
-    ct_layout_strides(&sink->layout, &sink->stream, sink->slabs.n_samples, length, stride);
+    ct_layout_strides(&sink->layout, &sink->stream, time_length(sink), length, stride);
     for (guint a = 0; a < header.n_axes; a++)
         header.shape[a] = length[a];
     if (has_parts)
@@ -87,50 +111,45 @@ static gboolean
 write_header(const Sink *sink, GError **error)
 {
     g_autoptr(GBytes) header = format_header(sink);
-    gsize n;
-    const guint8 *bytes = g_bytes_get_data(header, &n);
-    for (gsize done = 0; done < n;) {
-        const gssize given = pwrite(sink->slabs.fd, bytes + done, n - done, done);
-        if (given < 0 && errno == EINTR)
-            continue;
-        if (given < 0)
-            return file_error(error, sink->partial, "can't be written");
-        done += given;
-    }
-    return TRUE;
+    const gint64 n = (gint64)g_bytes_get_size(header);
+    return file_write(sink->files.partial, sink->files.fd, 0, g_bytes_get_data(header, NULL), n,
+                      error) == n;
 }
 
-/* Creates PATH.partial, which no other run may be writing. */
-static gboolean
-open_partial(Sink *sink, GError **error)
+/* PATH.json of the array as it stands; `array` has what is not known while it grows. */
+static char *
+format_sidecar(Sink *sink, SidecarArray array)
 {
-    sink->slabs.fd = g_open(sink->partial, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (sink->slabs.fd < 0)
-        return file_error(error, sink->partial, "can't be created");
-    if (flock(sink->slabs.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: is being written by another sink",
-                    sink->partial);
-        close(sink->slabs.fd);
-        sink->slabs.fd = -1;
-        return FALSE;
-    }
-    if (ftruncate(sink->slabs.fd, 0) != 0)
-        return file_error(error, sink->partial, "can't be written");
-    return TRUE;
+    const gint time = ct_stream_axis(&sink->stream, "time");
+    if (time >= 0)
+        sink->stream.axes[time].length = time_length(sink);
+    array.bytes = sink->slabs.file_bytes;
+    array.generation = sink->generation;
+    array.n_samples = sink->slabs.n_samples;
+    array.n_lanes = sink->n_lanes;
+    array.invalid = sink->invalid;
+    return sidecar_format(&sink->stream, &sink->layout, &array);
 }
 
-/* The end of the stream renames onto the path: a device there would be replaced, not written. */
+/* Makes the files tell how much is written. */
 static gboolean
-check_place(const char *path, GError **error)
+mark(Sink *sink, GError **error)
 {
-    if (!g_file_test(path, G_FILE_TEST_EXISTS) || g_file_test(path, G_FILE_TEST_IS_REGULAR))
-        return TRUE;
-    g_set_error(error, CT_ERROR, CT_ERROR_IO,
-                "%s: wants a regular file in its place, but is given a folder or device", path);
-    return FALSE;
+    sink->marked = g_get_monotonic_time();
+    g_autofree char *text = format_sidecar(sink, (SidecarArray){.is_partial = TRUE});
+    return write_header(sink, error) && sink_files_describe(&sink->files, text, error);
 }
 
-enum { STAGING_BYTES = 1 << 20 };
+/* The same, that nothing is: for the time in which slabs move. */
+static gboolean
+mark_nothing(Sink *sink, GError **error)
+{
+    const gint64 n_samples = sink->slabs.n_samples;
+    sink->slabs.n_samples = 0;
+    const gboolean good = mark(sink, error);
+    sink->slabs.n_samples = n_samples;
+    return good;
+}
 
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
@@ -139,13 +158,14 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     const CtParams *given = prepare->nodes[0].params;
     Sink *sink = g_new0(Sink, 1);
     *state = sink;
-    sink->slabs.fd = -1;
-    sink->path = g_strdup(ct_params_string(given, "path"));
-    sink->partial = g_strconcat(sink->path, PARTIAL, NULL);
-    sink->json = g_strconcat(sink->path, ".json", NULL);
-    sink->json_partial = g_strconcat(sink->json, PARTIAL, NULL);
-    sink->is_npy = file_format(given, sink->path) == FILE_NPY;
+    guint format;
     ct_stream_copy(&sink->stream, input->stream);
+    if (!sink_files_open(&sink->files, ct_params_string(given, "path"), error) ||
+        !file_format(given, sink->files.path, &format, error))
+        return FALSE;
+    sink->is_npy = format == FILE_NPY;
+    sink->wants_digest = ct_params_choice(given, "digest") == DIGEST_SHA256;
+    sink->generation = g_uuid_string_random();
     sink->layout = input->layout;
     sink->time_axis = ct_layout_axis(&sink->layout, "time");
     sink->n_lanes = ct_stream_n_lanes(&sink->stream);
@@ -154,28 +174,19 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
     ct_layout_strides(&sink->layout, &sink->stream, 1, length, stride);
     Slabs *slabs = &sink->slabs;
-    slabs->path = sink->partial;
+    slabs->path = sink->files.partial;
+    slabs->fd = sink->files.fd;
     slabs->n_slabs = slabs->sample_bytes = 1;
     for (gint a = 0; a < (gint)sink->layout.n_axes; a++)
         *(a < sink->time_axis ? &slabs->n_slabs : &slabs->sample_bytes) *= length[a];
     slabs->sample_bytes *= ct_type_info(ct_layout_type(&sink->layout))->bytes;
-    sink->staging_samples = MAX(1, STAGING_BYTES / MAX(1, slabs->sample_bytes));
-    sink->staging = g_try_malloc(sink->staging_samples * MAX(1, slabs->sample_bytes));
-    if (!sink->staging) {
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "%s: no memory for %" G_GINT64_FORMAT " bytes to write it by", sink->path,
-                    sink->staging_samples * slabs->sample_bytes);
-        return FALSE;
-    }
-    if (!check_place(sink->path, error) || !check_place(sink->json, error) ||
-        !open_partial(sink, error))
-        return FALSE;
     g_autoptr(GBytes) header = format_header(sink);
     slabs->header_bytes = g_bytes_get_size(header);
     const gint time = ct_stream_axis(&sink->stream, "time");
     const gint64 expected = time < 0 ? 1 : sink->stream.axes[time].length;
     return write_header(sink, error) &&
-           slabs_reserve(slabs, expected >= 0 ? expected : 16 * input->max_samples, error);
+           slabs_open(slabs, expected >= 0 ? expected : 16 * input->max_samples, error) &&
+           mark(sink, error);
 }
 
 /* ---- running ---- */
@@ -208,43 +219,84 @@ describe_range(const Sink *sink, const CtBlock *block, Range *range)
     }
 }
 
-/* Writes samples of the only slab, from wherever they stand in the block. */
-static gboolean
-write_samples(Sink *sink, const CtBlock *block, Range *range, const guint8 *from, GError **error)
+/* Where samples of a slab begin in a block; `index` counts through the slabs. */
+static const guint8 *
+next_slab(const CtBlock *block, const Range *range, gint64 *index)
 {
-    if (range->is_packed)
-        return slabs_append(&sink->slabs, from, block->n_samples, error);
-    const gint64 step = sink->time_axis >= 0 ? sink->staging_samples : 1;
-    for (gint64 t = 0; t < block->n_samples; t += step) {
-        const gint64 n = MIN(step, block->n_samples - t);
-        const gint64 offset = sink->time_axis >= 0 ? t * block->stride[range->first] : 0;
-        if (sink->time_axis >= 0)
-            range->length[0] = n;
-        file_copy(range->n_axes, range->length, sink->staging, range->packed_stride, from + offset,
-                  block->stride + range->first, range->item_bytes);
-        if (!slabs_append(&sink->slabs, sink->staging, n, error))
+    const guint8 *from = block->data;
+    for (guint a = 0; a < range->first; a++)
+        from += index[a] * block->stride[a];
+    for (guint a = range->first; a-- > 0;) {
+        if (++index[a] < block->length[a])
+            break;
+        index[a] = 0;
+    }
+    return from;
+}
+
+/* Writes the samples of a block from `t` on from where they stand. */
+static gboolean
+write_samples(Sink *sink, const CtBlock *block, const Range *range, gint64 t, gint64 n,
+              GError **error)
+{
+    gint64 index[CT_MAX_AXES] = {0};
+    if (!slabs_flush(&sink->slabs, error) || !slabs_check(&sink->slabs, error))
+        return FALSE;
+    for (gint64 slab = 0; slab < sink->slabs.n_slabs; slab++) {
+        const guint8 *from = next_slab(block, range, index) + t * sink->slabs.sample_bytes;
+        if (!slabs_write(&sink->slabs, slab, from, n, error))
             return FALSE;
+    }
+    sink->slabs.n_samples += n;
+    return TRUE;
+}
+
+/* Copies samples of a block to where they wait, which has room for them. */
+static gboolean
+stage_samples(Sink *sink, const CtBlock *block, Range *range, gint64 t, gint64 n, GError **error)
+{
+    gint64 index[CT_MAX_AXES] = {0};
+    const gint64 offset = sink->time_axis >= 0 ? t * block->stride[range->first] : 0;
+    if (sink->time_axis >= 0)
+        range->length[0] = n;
+    for (gint64 slab = 0; slab < sink->slabs.n_slabs; slab++)
+        file_copy(range->n_axes, range->length, slabs_place(&sink->slabs, slab),
+                  range->packed_stride, next_slab(block, range, index) + offset,
+                  block->stride + range->first, range->item_bytes);
+    sink->slabs.n_staged += n;
+    return sink->slabs.n_staged < sink->slabs.staging_samples || slabs_flush(&sink->slabs, error);
+}
+
+static gboolean
+take_samples(Sink *sink, const CtBlock *block, GError **error)
+{
+    Range range;
+    describe_range(sink, block, &range);
+    gint64 n;
+    for (gint64 t = 0; t < block->n_samples; t += n) {
+        n = block->n_samples - t;
+        if (range.is_packed && n >= sink->slabs.staging_samples) {
+            if (!write_samples(sink, block, &range, t, n, error))
+                return FALSE;
+        } else {
+            n = MIN(n, sink->slabs.staging_samples - sink->slabs.n_staged);
+            if (!stage_samples(sink, block, &range, t, n, error))
+                return FALSE;
+        }
     }
     return TRUE;
 }
 
-static void
-copy_slabs(Sink *sink, const CtBlock *block, const Range *range)
+/* Makes room for `n` samples more. */
+static gboolean
+make_room(Sink *sink, gint64 n, GError **error)
 {
-    gint64 index[CT_MAX_AXES] = {0};
-    for (gint64 slab = 0; slab < sink->slabs.n_slabs; slab++) {
-        const guint8 *from = block->data;
-        for (guint a = 0; a < range->first; a++)
-            from += index[a] * block->stride[a];
-        file_copy(range->n_axes, range->length, slabs_place(&sink->slabs, slab),
-                  range->packed_stride, from, block->stride + range->first, range->item_bytes);
-        for (guint a = range->first; a-- > 0;) {
-            if (++index[a] < block->length[a])
-                break;
-            index[a] = 0;
-        }
-    }
-    sink->slabs.n_samples += block->n_samples;
+    Slabs *slabs = &sink->slabs;
+    const gint64 wanted = slabs->n_samples + slabs->n_staged + n;
+    if (slabs->n_slabs == 1 || wanted <= slabs->capacity)
+        return TRUE;
+    return slabs_flush(slabs, error) && mark_nothing(sink, error) &&
+           slabs_reserve(slabs, MAX(wanted, 2 * slabs->capacity), error) && mark(sink, error);
 }
 
 static void
@@ -266,59 +318,49 @@ work(gpointer state, const CtWork *work, GError **error)
     const CtBlock *block = &work->inputs[0];
     /* A stream without time is one array, of which the last counts. */
     if (sink->time_axis < 0)
-        sink->slabs.n_samples = 0;
+        sink->slabs.n_samples = sink->slabs.n_staged = 0;
     count_invalid(sink, block);
-    Range range;
-    describe_range(sink, block, &range);
-    if (sink->slabs.n_slabs == 1) {
-        const guint8 *from = block->data;
-        return write_samples(sink, block, &range, from, error);
-    }
-    const gint64 wanted = sink->slabs.n_samples + block->n_samples;
-    if (wanted > sink->slabs.capacity &&
-        !slabs_reserve(&sink->slabs, MAX(wanted, 2 * sink->slabs.capacity), error))
+    if (!make_room(sink, block->n_samples, error) || !take_samples(sink, block, error))
         return FALSE;
-    copy_slabs(sink, block, &range);
-    return TRUE;
+    if (g_get_monotonic_time() - sink->marked < MARK_EVERY)
+        return TRUE;
+    return slabs_flush(&sink->slabs, error) && mark(sink, error);
 }
 
-/* Cuts the file to what is written, and makes its header say so. */
+/* ---- the end ---- */
+
+/* Writes what waits, cuts the file to that, and makes the files tell it. After a failure, they tell
+ * what is certain. */
 static gboolean
 close_array(Sink *sink, GError **error)
 {
-    gboolean good = slabs_close(&sink->slabs, error);
-    good = good && write_header(sink, error);
-    const int fd = sink->slabs.fd;
-    sink->slabs.fd = -1;
-    if (close(fd) != 0 && good)
-        return file_error(error, sink->partial, "can't be written");
-    return good;
+    Slabs *slabs = &sink->slabs;
+    sink->is_closed = TRUE;
+    gboolean good = slabs_flush(slabs, error);
+    if (slabs->n_slabs > 1 && slabs->n_samples < slabs->capacity)
+        good = mark_nothing(sink, good ? error : NULL) && good;
+    if (!slabs_close(slabs, good ? error : NULL)) {
+        slabs->n_samples = 0;
+        good = FALSE;
+    }
+    return mark(sink, good ? error : NULL) && good;
 }
 
 static gboolean
-complete(gpointer state, gboolean interrupted G_GNUC_UNUSED, GError **error)
+complete(gpointer state, gboolean interrupted, GError **error)
 {
     Sink *sink = state;
-    sink->is_complete = TRUE;
     if (!close_array(sink, error))
         return FALSE;
-    const gint time = ct_stream_axis(&sink->stream, "time");
-    if (time >= 0)
-        sink->stream.axes[time].length = sink->slabs.n_samples;
-    const SidecarCounts counts = {sink->slabs.n_samples, sink->n_lanes, sink->invalid};
-    g_autofree char *text = sidecar_format(&sink->stream, &sink->layout, &counts);
-    GError *failure = NULL;
-    if (!g_file_set_contents(sink->json_partial, text, -1, &failure)) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: can't be written: %s", sink->json_partial,
-                    failure->message);
-        g_error_free(failure);
+    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    if (sink->wants_digest && !sink_files_digest(&sink->files, checksum, error))
         return FALSE;
-    }
-    if (g_rename(sink->partial, sink->path) != 0)
-        return file_error(error, sink->path, "can't be created");
-    if (g_rename(sink->json_partial, sink->json) != 0)
-        return file_error(error, sink->json, "can't be created");
-    return TRUE;
+    const SidecarArray array = {
+        .interrupted = interrupted,
+        .sha256 = sink->wants_digest ? g_checksum_get_string(checksum) : NULL,
+    };
+    g_autofree char *text = format_sidecar(sink, array);
+    return sink_files_commit(&sink->files, text, error);
 }
 
 /* After a failure, what is written is left as a valid array under its partial name. */
@@ -328,16 +370,12 @@ sink_free(gpointer state)
     Sink *sink = state;
     if (!sink)
         return;
-    if (sink->slabs.fd >= 0 && !sink->is_complete)
+    if (sink->slabs.staging && !sink->is_closed)
         close_array(sink, NULL);
-    else if (sink->slabs.fd >= 0)
-        close(sink->slabs.fd);
+    slabs_clear(&sink->slabs);
+    sink_files_close(&sink->files);
     ct_stream_clear(&sink->stream);
-    g_free(sink->path);
-    g_free(sink->partial);
-    g_free(sink->json);
-    g_free(sink->json_partial);
-    g_free(sink->staging);
+    g_free(sink->generation);
     g_free(sink->invalid);
     g_free(sink);
 }
@@ -352,7 +390,7 @@ static const CtPort outputs[] = {{NULL}};
 const CtStage file_sink = {
     .name = "file.sink",
     .summary = "a stream as one array in an .npy or raw file, with PATH.json beside it",
-    .version = 1,
+    .version = 2,
     .inputs = inputs,
     .outputs = outputs,
     .params = params,

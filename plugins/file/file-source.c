@@ -4,13 +4,19 @@
 
 #include <cornerturn/packets.h>
 
+static const char *const endings[] = {".json", NULL};
+
 static const CtParam params[] = {
-    {.name = "path", .kind = CT_PARAM_PATH, .flags = CT_PARAM_REQUIRED, .help = "the array"},
+    {.name = "path",
+     .kind = CT_PARAM_PATH,
+     .flags = CT_PARAM_REQUIRED,
+     .endings = endings,
+     .help = "the array"},
     {.name = "format",
      .kind = CT_PARAM_CHOICE,
      .choices = file_formats,
      .fallback = "auto",
-     .help = "auto: npy where the name ends so, else raw"},
+     .help = "auto: as the name ends, .npy or .raw"},
     {.name = "layout",
      .kind = CT_PARAM_LAYOUT,
      .help = "types and axes of the array, slowest first; where left out, as PATH.json says"},
@@ -86,6 +92,27 @@ source_free(gpointer state)
     g_free(source);
 }
 
+/* Whether the array is the one that the graph was planned with. */
+static gboolean
+check_planned(const FileArray *array, const CtStream *stream, const CtBinding *planned,
+              GError **error)
+{
+    const CtStream *wanted = planned->stream;
+    g_autofree char *is = ct_stream_describe(stream);
+    g_autofree char *was = ct_stream_describe(wanted);
+    if (g_str_equal(is, was) && stream->type == wanted->type &&
+        ct_layout_equal(&array->layout, &planned->layout) && stream->rate_num == wanted->rate_num &&
+        stream->rate_den == wanted->rate_den &&
+        stream->ticks_per_sample == wanted->ticks_per_sample && stream->start == wanted->start)
+        return TRUE;
+    g_set_error(
+        error, CT_ERROR, CT_ERROR_DATA,
+        "%s: wants the array that the graph was checked with (%s), but it has been replaced "
+        "(%s)",
+        array->path, was, is);
+    return FALSE;
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -95,7 +122,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     CtStream stream;
     ct_stream_init(&stream);
     const gboolean opened =
-        file_array_open(&source->array, prepare->nodes[0].params, &stream, error);
+        file_array_open(&source->array, prepare->nodes[0].params, &stream, error) &&
+        check_planned(&source->array, &stream, &prepare->outputs[0], error);
     const gint time = ct_stream_axis(&stream, "time");
     source->n_samples = time >= 0 ? stream.axes[time].length : 1;
     source->start = stream.start;

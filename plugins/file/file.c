@@ -2,18 +2,23 @@
 /* Streams from files and to files: what file.source and file.sink share, and the plugin. */
 #include "file.h"
 
-#include <errno.h>
 #include <string.h>
 
 const char *const file_formats[] = {"auto", "npy", "raw", NULL};
 
-guint
-file_format(const CtParams *params, const char *path)
+gboolean
+file_format(const CtParams *params, const char *path, guint *format, GError **error)
 {
-    const guint choice = ct_params_choice(params, "format");
-    if (choice != FILE_AUTO)
-        return choice;
-    return g_str_has_suffix(path, ".npy") ? FILE_NPY : FILE_RAW;
+    static const char *const endings[] = {[FILE_NPY] = ".npy", [FILE_RAW] = ".raw"};
+    *format = ct_params_choice(params, "format");
+    for (guint f = FILE_NPY; *format == FILE_AUTO && f <= FILE_RAW; f++)
+        if (g_str_has_suffix(path, endings[f]))
+            *format = f;
+    return *format != FILE_AUTO ||
+           ct_params_error(params, "path", error,
+                           "wants a name that ends in .npy or .raw, or 'format' beside it, but is "
+                           "given '%s'",
+                           path);
 }
 
 gboolean
@@ -105,14 +110,6 @@ file_copy(guint n_axes, const gint64 *length, guint8 *to, const gint64 *to_strid
             index[a - 1] = 0;
         }
     }
-}
-
-gboolean
-file_error(GError **error, const char *path, const char *what)
-{
-    const int saved = errno;
-    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: %s: %s", path, what, g_strerror(saved));
-    return FALSE;
 }
 
 CT_PLUGIN("file", ((const CtStage *const[]){&file_source, &file_sink, NULL}),

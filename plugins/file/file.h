@@ -11,8 +11,8 @@ extern const CtVariant file_source_cpu, file_sink_cpu;
 /* Choices of the parameter `format`, of both. */
 enum { FILE_AUTO, FILE_NPY, FILE_RAW };
 extern const char *const file_formats[];
-/* AUTO resolved by the name: .npy is .npy, all else raw. */
-guint file_format(const CtParams *params, const char *path);
+/* AUTO resolved by the name's end, which must be a format's. */
+gboolean file_format(const CtParams *params, const char *path, guint *format, GError **error);
 
 /* Describes elements of a type as .npy holds them: complex integers and cf16 are pairs along a last
  * axis of 2, ci4 is one byte. Returns whether there is such an axis. */
@@ -25,6 +25,10 @@ CtType file_npy_type(const CtNpyHeader *header);
 /* Copies elements of `bytes` bytes between arrays of the same lengths and any strides. */
 void file_copy(guint n_axes, const gint64 *length, guint8 *to, const gint64 *to_stride,
                const guint8 *from, const gint64 *from_stride, gsize bytes);
+
+/* Writes bytes at `offset`. Returns how many are written, fewer than `n` only with an error. */
+gint64 file_write(const char *path, int fd, gint64 offset, gconstpointer bytes, gint64 n,
+                  GError **error);
 
 /* Sets an error "PATH: WHAT: the system's words". Returns FALSE. */
 gboolean file_error(GError **error, const char *path, const char *what);

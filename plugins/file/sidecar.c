@@ -2,8 +2,14 @@
 /* PATH.json, which stands beside an array and says what its axes are. */
 #include "sidecar.h"
 
+#include "file.h"
+
 #include <cornerturn/json.h>
+#include <cornerturn/packets.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <yaml.h>
 
 /* ---- writing ---- */
@@ -19,8 +25,11 @@ append_table(GString *text, const gdouble *values, gsize n)
     g_string_append_c(text, ']');
 }
 
+/* Numbers of an array that grows have so many digits, or spaces. */
+enum { GROWING_DIGITS = 20 };
+
 static void
-append_axis(GString *text, const CtStream *stream, const CtLayoutAxis *layout_axis)
+append_axis(GString *text, const CtStream *stream, const CtLayoutAxis *layout_axis, int digits)
 {
     const gint a = ct_stream_axis(stream, layout_axis->name);
     g_string_append_printf(text, "    {\"name\": \"%s\", \"length\": ", layout_axis->name);
@@ -32,8 +41,9 @@ append_axis(GString *text, const CtStream *stream, const CtLayoutAxis *layout_ax
     }
     const CtAxis *axis = &stream->axes[a];
     const CtCoordinate *coordinate = &axis->coordinate;
-    g_string_append_printf(text, "%" G_GINT64_FORMAT, axis->length);
-    if (strcmp(axis->name, "time") == 0 && stream->rate_num) {
+    const gboolean is_time = strcmp(axis->name, "time") == 0;
+    g_string_append_printf(text, "%*" G_GINT64_FORMAT, is_time ? digits : 0, axis->length);
+    if (is_time && stream->rate_num) {
         g_string_append(text, ", \"unit\": \"s\", \"first\": 0, \"step\": ");
         ct_json_append_real(text, 1 / ct_stream_sample_rate(stream));
     } else if (coordinate->unit) {
@@ -73,61 +83,82 @@ append_clock(GString *text, const CtStream *stream)
     if (stream->epoch == CT_NO_EPOCH)
         return;
     g_string_append_printf(text, "  \"epoch\": %" G_GINT64_FORMAT ",\n", stream->epoch);
-    /* Whole seconds apart, so that nanoseconds survive. */
+    /* Whole seconds apart, so that nanoseconds survive; before the epoch, the second before. */
     const __int128 scaled = (__int128)stream->start * stream->rate_den;
-    const gint64 seconds = (gint64)(scaled / stream->rate_num);
-    const gint64 rest = (gint64)(scaled % stream->rate_num);
-    g_autoptr(GDateTime) start = g_date_time_new_from_unix_utc(stream->epoch + seconds);
+    const __int128 seconds = scaled / stream->rate_num - (scaled % stream->rate_num < 0);
+    const __int128 rest = scaled - seconds * stream->rate_num;
+    const __int128 unix_seconds = stream->epoch + seconds;
+    g_autoptr(GDateTime) start = unix_seconds > G_MININT64 && unix_seconds < G_MAXINT64
+                                     ? g_date_time_new_from_unix_utc((gint64)unix_seconds)
+                                     : NULL;
     if (!start)
         return;
     g_autofree char *date = g_date_time_format(start, "%Y-%m-%dT%H:%M:%S");
     g_string_append_printf(text, "  \"start_utc\": \"%s.%09" G_GINT64_FORMAT "Z\",\n", date,
-                           (gint64)((__int128)rest * 1000000000 / stream->rate_num));
+                           (gint64)(rest * 1000000000 / stream->rate_num));
 }
 
 static void
-append_validity(GString *text, const CtStream *stream, const SidecarCounts *counts)
+append_validity(GString *text, const CtStream *stream, const SidecarArray *array)
 {
     gint64 invalid = 0;
-    for (gint64 lane = 0; lane < counts->n_lanes; lane++)
-        invalid += counts->invalid[lane];
-    g_string_append(text, "  \"validity\": {\"axes\": [");
+    for (gint64 lane = 0; lane < array->n_lanes; lane++)
+        invalid += array->invalid[lane];
+    g_string_append(text, ",\n  \"validity\": {\"axes\": [");
     const char *joint = "";
     for (guint a = 0; a < stream->n_axes; a++)
         if (stream->axes[a].loses) {
             g_string_append_printf(text, "%s\"%s\"", joint, stream->axes[a].name);
             joint = ", ";
         }
-    const gdouble all = (gdouble)counts->n_samples * counts->n_lanes;
+    const gdouble all = (gdouble)array->n_samples * array->n_lanes;
     g_string_append(text, "], \"valid\": ");
     ct_json_append_real(text, all > 0 ? 1 - invalid / all : 1);
     g_string_append(text, ", \"invalid_samples\": [");
-    for (gint64 lane = 0; invalid > 0 && lane < counts->n_lanes; lane++)
-        g_string_append_printf(text, "%s%" G_GINT64_FORMAT, lane ? ", " : "",
-                               counts->invalid[lane]);
-    g_string_append(text, "]}\n");
+    for (gint64 lane = 0; invalid > 0 && lane < array->n_lanes; lane++)
+        g_string_append_printf(text, "%s%" G_GINT64_FORMAT, lane ? ", " : "", array->invalid[lane]);
+    g_string_append(text, "]}");
+}
+
+static void
+append_array(GString *text, const SidecarArray *array, int digits)
+{
+    g_string_append_printf(text, "  \"bytes\": %*" G_GINT64_FORMAT ",\n", digits, array->bytes);
+    g_string_append_printf(text, "  \"generation\": \"%s\",\n", array->generation);
+    if (array->sha256)
+        g_string_append_printf(text, "  \"sha256\": \"%s\",\n", array->sha256);
+    if (array->is_partial)
+        g_string_append_printf(text, "  \"written\": %*" G_GINT64_FORMAT ",\n", digits,
+                               array->n_samples);
+    else
+        g_string_append_printf(text, "  \"interrupted\": %s,\n",
+                               array->interrupted ? "true" : "false");
 }
 
 char *
-sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarCounts *counts)
+sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArray *array)
 {
+    const int digits = array->is_partial ? GROWING_DIGITS : 0;
     g_autofree char *name = ct_layout_to_string(layout);
     GString *text = g_string_new("{\n");
-    g_string_append_printf(text, "  \"type\": \"%s\",\n  \"layout\": \"%s\",\n  \"axes\": [\n",
+    g_string_append_printf(text, "  \"type\": \"%s\",\n  \"layout\": \"%s\",\n",
                            ct_type_info(stream->type)->name, name);
-    for (guint a = 0; a < layout->n_axes; a++) {
-        append_axis(text, stream, &layout->axes[a]);
-        g_string_append(text, a + 1 < layout->n_axes ? ",\n" : "\n");
-    }
-    g_string_append(text, "  ],\n");
+    append_array(text, array, digits);
     append_clock(text, stream);
     if (stream->has_frequency) {
         g_string_append(text, "  \"frequency\": ");
         ct_json_append_real(text, stream->frequency);
         g_string_append(text, ",\n");
     }
-    append_validity(text, stream, counts);
-    g_string_append(text, "}\n");
+    g_string_append(text, "  \"axes\": [\n");
+    for (guint a = 0; a < layout->n_axes; a++) {
+        append_axis(text, stream, &layout->axes[a], digits);
+        g_string_append(text, a + 1 < layout->n_axes ? ",\n" : "\n");
+    }
+    g_string_append(text, "  ]");
+    if (!array->is_partial)
+        append_validity(text, stream, array);
+    g_string_append(text, "\n}\n");
     return g_string_free(text, FALSE);
 }
 
@@ -309,31 +340,81 @@ read_root(Json *json, CtStream *stream, CtLayout *layout, GError **error)
     return read_clock(json, root, stream, error);
 }
 
+/* Whether the array that PATH.json describes is the one of `bytes` bytes that is there, and whole.
+ * Files that no sink has written need not say. */
+static gboolean
+check_array(Json *json, gint64 bytes, GError **error)
+{
+    yaml_node_t *root = yaml_document_get_root_node(&json->document);
+    yaml_node_t *said = value(json, root, "bytes", YAML_SCALAR_NODE);
+    yaml_node_t *written = value(json, root, "written", YAML_SCALAR_NODE);
+    gint64 wanted;
+    if (said && !read_integer((const char *)said->data.scalar.value, &wanted))
+        return malformed(json, said->start_mark, error, "wants the array's length in bytes");
+    if (written)
+        return malformed(json, written->start_mark, error,
+                         "wants a whole array, but describes one that is not finished");
+    if (!said || wanted == bytes)
+        return TRUE;
+    g_autofree char *what = g_strdup_printf("wants an array of %" G_GINT64_FORMAT
+                                            " bytes, but is given one of %" G_GINT64_FORMAT
+                                            ": it belongs to another array",
+                                            wanted, bytes);
+    return malformed(json, said->start_mark, error, what);
+}
+
+/* Reads a file to memory; *text is NULL where there is none. */
+static gboolean
+read_text(const char *path, guint8 **text, gsize *length, GError **error)
+{
+    struct stat status;
+    *text = NULL;
+    if (stat(path, &status) != 0 && errno == ENOENT)
+        return TRUE;
+    const int fd = ct_file_open(path, error);
+    if (fd < 0)
+        return FALSE;
+    gboolean good = fstat(fd, &status) == 0 || file_error(error, path, "can't be read");
+    *length = good ? (gsize)status.st_size : 0;
+    guint8 *bytes = g_try_malloc(*length + 1);
+    if (good && !bytes) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "%s: no memory to read it", path);
+        good = FALSE;
+    }
+    good = good && ct_file_read(path, fd, 0, bytes, *length, error);
+    close(fd);
+    if (good)
+        *text = g_steal_pointer(&bytes);
+    g_free(bytes);
+    return good;
+}
+
 gboolean
-sidecar_read(const char *array_path, CtStream *stream, CtLayout **layout, GError **error)
+sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtLayout **layout,
+             GError **error)
 {
     g_autofree char *path = g_strconcat(array_path, ".json", NULL);
-    g_autofree char *text = NULL;
+    g_autofree guint8 *text = NULL;
     gsize length;
     *layout = NULL;
-    if (!g_file_test(path, G_FILE_TEST_EXISTS))
-        return TRUE;
-    if (!g_file_get_contents(path, &text, &length, error))
+    if (!read_text(path, &text, &length, error))
         return FALSE;
+    if (!text)
+        return TRUE;
     Json json = {.path = path};
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) {
         g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "%s: no memory to read it", path);
         return FALSE;
     }
-    yaml_parser_set_input_string(&parser, (const guchar *)text, length);
+    yaml_parser_set_input_string(&parser, text, length);
     const gboolean loaded = yaml_parser_load(&parser, &json.document);
     const yaml_mark_t failed = parser.problem_mark;
     yaml_parser_delete(&parser);
     if (!loaded)
         return malformed(&json, failed, error, "not JSON");
     g_autofree CtLayout *read = g_new0(CtLayout, 1);
-    const gboolean good = read_root(&json, stream, read, error);
+    const gboolean good = check_array(&json, bytes, error) && read_root(&json, stream, read, error);
     yaml_document_delete(&json.document);
     if (good)
         *layout = g_steal_pointer(&read);

@@ -4,20 +4,29 @@
 
 #include <cornerturn/stage.h>
 
-/* What a sink has seen of its stream, beyond the description. */
+/* What a sink knows of its array, beyond the description of the stream. */
 typedef struct {
-    gint64 n_samples;
+    gint64 bytes;           /* of the file */
+    const char *generation; /* which of all runs wrote it */
+    const char *sha256;     /* of the file; NULL: nobody asked for it */
+    gboolean interrupted;   /* the stream would have gone on */
+    gboolean is_partial;    /* the array still grows */
+    gint64 n_samples;       /* written so far */
     gint64 n_lanes;
     const gint64 *invalid; /* [lane] samples */
-} SidecarCounts;
+} SidecarArray;
 
-/* The text of a file: type, layout, axes with coordinates, clock, frequency, validity. `stream` is
- * as written, its time axis of the length that it has. */
-char *sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarCounts *counts);
+/* The text of a file: type, layout, the array's length, axes with coordinates, clock, frequency,
+ * validity. `stream` is as written, its time axis of the length that it has in the file. Texts of
+ * the same partial array are all of one length: whatever part of one is written over another, it
+ * stays JSON. */
+char *sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArray *array);
 
 /* Reads PATH.json, if there is one, to a stream (zeroed before): its clock, and the axes that it
- * names, whose lengths are the caller's to check. `layout` is NULL where there is no file. */
-gboolean sidecar_read(const char *array_path, CtStream *stream, CtLayout **layout, GError **error);
+ * names, whose lengths are the caller's to check. Fails where it says that the array's file has
+ * another length than `bytes`. `layout` is NULL where there is no file. */
+gboolean sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtLayout **layout,
+                      GError **error);
 
 /* Whether an axis's table has a value for each place, and its parent is another axis that there is.
  */

@@ -4,9 +4,9 @@
 
 #include <glib.h>
 
-/* Where time is slowest (one slab), samples are appended. Otherwise each slab has room for
- * `capacity` samples while the stream runs, in mapped memory whose disk is reserved beforehand, and
- * the slabs are moved together at the end. */
+/* Where time is slowest (one slab), the array is as long as it has samples. Otherwise each slab has
+ * room for `capacity` samples while the stream runs, and the slabs are moved together at the end.
+ * Samples wait in `staging` until there are enough for long writes. */
 typedef struct {
     const char *path; /* for messages, the caller's */
     int fd;
@@ -15,17 +15,34 @@ typedef struct {
     gint64 sample_bytes; /* of one sample of one slab */
     gint64 n_samples;    /* written so far */
     gint64 capacity;
-    guint8 *map; /* the whole file; NULL: one slab, or nothing yet */
+    gint64 file_bytes; /* of the file, as it was left */
+    guint8 *staging;   /* [slab][staging_samples] */
+    gint64 staging_samples;
+    gint64 n_staged; /* samples that wait */
 } Slabs;
 
-/* Makes room for `capacity` samples in all. */
+/* Allocates the staging and makes room for `capacity` samples in all. The file holds the header, or
+ * nothing. */
+gboolean slabs_open(Slabs *slabs, gint64 capacity, GError **error);
+
+/* Makes room for `capacity` samples in all, where there are several slabs. Nothing waits. */
 gboolean slabs_reserve(Slabs *slabs, gint64 capacity, GError **error);
 
-/* Appends samples of a single slab. */
-gboolean slabs_append(Slabs *slabs, const guint8 *samples, gint64 n, GError **error);
-
-/* Where sample n_samples of a slab goes; room is reserved before. */
+/* Where the next samples of a slab may wait. There is room for staging_samples − n_staged. */
 guint8 *slabs_place(const Slabs *slabs, gint64 slab);
 
-/* Moves the slabs together and cuts the file to its length. The map is gone after. */
+/* Writes what waits. */
+gboolean slabs_flush(Slabs *slabs, GError **error);
+
+/* Writes samples n_samples … n_samples + n − 1 of a slab, which the caller then counts; where not
+ * all can be written, those of an only slab that are there are counted. Nothing waits, and room is
+ * reserved. */
+gboolean slabs_write(Slabs *slabs, gint64 slab, const guint8 *samples, gint64 n, GError **error);
+
+/* Fails where the file is shorter than it was left: another process has cut it. */
+gboolean slabs_check(const Slabs *slabs, GError **error);
+
+/* Moves the slabs together and cuts the file to its length. Nothing waits. */
 gboolean slabs_close(Slabs *slabs, GError **error);
+
+void slabs_clear(Slabs *slabs);

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """file.source and file.sink: every type and order, what stands beside the array, and what fails."""
+import hashlib
 import itertools
 import json
+import os
 import pathlib
 import resource
 import shutil
@@ -149,11 +151,62 @@ class Sidecars(graphs.GraphTest):
             {"name": "pol", "length": 2}])
         self.assertEqual(first["validity"], {"axes": [], "valid": 1, "invalid_samples": []})
 
+        self.assertEqual(first["bytes"], (self.folder / "out.npy").stat().st_size)
+        self.assertIs(first["interrupted"], False)
+        self.assertNotIn("written", first)
+        self.assertNotIn("sha256", first)
+
         self.run_graph({
             "in": {"stage": "file.source", "path": "out.npy"},
             "out": {"stage": "file.sink", "from": "in", "path": "again.npy",
                     "layout": "[channel time pol]"}})
-        self.assertEqual(json.loads((self.folder / "again.npy.json").read_text()), first)
+        again = json.loads((self.folder / "again.npy.json").read_text())
+        self.assertNotEqual(again.pop("generation"), first.pop("generation"))
+        self.assertEqual(again, first)
+
+    def test_digest(self):
+        for axes in (["channel", "time", "pol"], ["time", "channel", "pol"]):
+            for path, shape in (("out.npy", None), ("out.raw", None)):
+                with self.subTest(axes=axes, path=path):
+                    np.save(self.folder / "in.npy", make_array(axes, "ci16"))
+                    self.run_graph(copy_stages(f"ci16[{' '.join(axes)}]", None,
+                                               {"path": path, "digest": "sha256"}))
+                    beside = json.loads((self.folder / f"{path}.json").read_text())
+                    digest = hashlib.sha256((self.folder / path).read_bytes()).hexdigest()
+                    self.assertEqual(beside["sha256"], digest)
+
+    def test_of_another_array(self):
+        """PATH.json of an array that was replaced by another one since."""
+        np.save(self.folder / "in.npy", make_array(["time", "pol"], "f32"))
+        self.run_graph(copy_stages("f32[time pol]"))
+        whole = (self.folder / "out.npy").stat().st_size
+        for n in (36, 38):
+            np.save(self.folder / "out.npy", np.zeros((n, 2), np.float32))
+            given = (self.folder / "out.npy").stat().st_size
+            error = self.fail_graph({
+                "in": {"stage": "file.source", "path": "out.npy"},
+                "out": {"stage": "file.sink", "from": "in", "path": "again.npy"}})
+            self.assertTrue(error.endswith(
+                f"out.npy.json:4:12: wants an array of {whole} bytes, but is given one of {given}: "
+                "it belongs to another array"), error)
+            self.assertFalse((self.folder / "again.npy.partial").exists())
+        # Without it, the array is as good as any.
+        (self.folder / "out.npy.json").unlink()
+        self.run_graph(copy_stages("f32[time pol]", {"path": "out.npy"}, {"path": "again.npy"}))
+
+    def test_pipe(self):
+        """Nobody waits for what will never come."""
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        os.mkfifo(self.folder / "in.npy.json")
+        error = self.fail_graph(copy_stages("f32[time]"))
+        self.assertTrue(error.endswith("in.npy.json: can't be opened: not a file"), error)
+
+    def test_before_the_epoch(self):
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        self.run_graph(copy_stages("f32[time]", {
+            "sample_rate": "4 Hz", "start": -1, "epoch": "2022-06-29T01:30:00Z"}))
+        beside = json.loads((self.folder / "out.npy.json").read_text())
+        self.assertEqual(beside["start_utc"], "2022-06-29T01:29:59.750000000Z")
 
     def test_other_array(self):
         """Coordinates that hang on an axis whose length has changed are gone with it."""
@@ -179,6 +232,15 @@ class Sidecars(graphs.GraphTest):
         beside = json.loads((self.folder / "out.npy.json").read_text())
         self.assertEqual(beside["axes"][1], axes[1])
 
+    def test_array_that_is_not_whole(self):
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        (self.folder / "in.npy.json").write_text(json.dumps({
+            "type": "f32", "layout": "f32[time]", "axes": [{"name": "time", "length": 4}],
+            "written": 3}))
+        error = self.fail_graph(copy_stages("f32[time]"))
+        self.assertTrue(error.endswith(
+            "wants a whole array, but describes one that is not finished"), error)
+
     def test_malformed(self):
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
         for text, message in (
@@ -196,6 +258,8 @@ class Sidecars(graphs.GraphTest):
                  '"unit": "m", "first": 0, "step": 1, "parent": "pol"}]}',
                  "1:48: has a table of another length than its axis, or an axis whose parent is "
                  "none"),
+                ('{"layout": "f32[time]", "type": "f32", "axes": [], "bytes": "many"}',
+                 "1:61: wants the array's length in bytes"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1]}',
                  "1:72: wants ticks_per_second as a fraction, with ticks_per_sample and start")):
             with self.subTest(text):
@@ -284,19 +348,99 @@ class Errors(graphs.GraphTest):
         del stages["in"]["layout"]
         self.check_error(stages, "wants 'layout' beside it, or a file in.npy.json that has one")
 
+    def check_refused(self, stages, ending):
+        """Refused when the graph is checked, and nothing is written."""
+        before = sorted(self.folder.iterdir())
+        result = subprocess.run([graphs.COMMAND, "check", self.write(stages)], cwd=self.folder,
+                                capture_output=True, text=True)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        self.assertTrue(result.stderr.strip().endswith(ending), result.stderr)
+        self.check_error(stages, ending)
+        self.assertEqual(set(self.folder.iterdir()) - set(before) - {self.folder / "graph.yaml"},
+                         set())
+
     def test_unwritable(self):
         (self.folder / "folder.npy").mkdir()
+        (self.folder / "folder.raw.json").mkdir()
+        (self.folder / "text").write_text("")
+        wanted = "wants a regular file in its place, but is given a folder or device"
         for path, ending in (
-                ("none/out.npy", "none/out.npy.partial: can't be created: No such file or directory"),
-                ("folder.npy", "folder.npy: wants a regular file in its place, but is given a folder or "
-                               "device")):
+                ("none/out.npy",
+                 "wants a folder to write to, but is given 'none': No such file or directory"),
+                ("text/out.npy",
+                 "wants a folder to write to, but is given 'text': Not a directory"),
+                ("folder.npy", f"parameter 'path': folder.npy: {wanted}"),
+                ("folder.raw", f"parameter 'path': folder.raw.json: {wanted}")):
             with self.subTest(path):
-                self.check_error(copy_stages("cf32[time pol]", None, {"path": path}), ending)
+                self.check_refused(copy_stages("cf32[time pol]", None, {"path": path}), ending)
 
-    def test_same_path_twice(self):
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_folder_of_others(self):
+        (self.folder / "theirs").mkdir(mode=0o500)
+        self.check_refused(copy_stages("cf32[time pol]", None, {"path": "theirs/out.npy"}),
+                           "wants a folder to write to, but is given 'theirs': Permission denied")
+
+    def test_names_without_format(self):
+        for path in ("out.fil", "out", "out.npy.gz", "out.NPY"):
+            wanted = ("parameter 'path': wants a name that ends in .npy or .raw, or 'format' beside "
+                      f"it, but is given '{path}'")
+            with self.subTest(path):
+                self.check_refused(copy_stages("cf32[time pol]", None, {"path": path}), wanted)
+                (self.folder / path).write_bytes(self.array.tobytes())
+                self.check_refused(copy_stages("cf32[time pol]", {"path": path}), wanted)
+                self.run_graph(copy_stages(
+                    "cf32[time pol]", {"path": path, "format": "raw", "shape": [37, 2]},
+                    {"path": path + "x", "format": "raw"}))
+                self.assertEqual((self.folder / (path + "x")).read_bytes(), self.array.tobytes())
+
+    def test_path_that_another_node_uses(self):
+        (self.folder / "deep").mkdir()
+        (self.folder / "link").symlink_to("deep")
+        (self.folder / "to-in.npy").symlink_to("in.npy")
+        os.link(self.folder / "in.npy", self.folder / "hard.npy")
         stages = copy_stages("cf32[time pol]")
-        stages["twin"] = stages["out"]
-        self.check_error(stages, "out.npy.partial: is being written by another sink")
+        for first, second, ending in (
+                ("out.npy", "out.npy", "'out.npy', which node 'out' writes"),
+                ("out.npy", "./out.npy", "'./out.npy', which node 'out' writes as 'out.npy'"),
+                ("deep/out.npy", "link/../deep/out.npy",
+                 "'link/../deep/out.npy', which node 'out' writes as 'deep/out.npy'"),
+                ("deep/out.npy", "link/out.npy",
+                 "'link/out.npy', which node 'out' writes as 'deep/out.npy'"),
+                ("out.npy", "out.npy.json", "'out.npy.json', which node 'out' writes")):
+            with self.subTest(first=first, second=second):
+                stages["out"] = {**stages["out"], "path": first, "format": "npy"}
+                stages["twin"] = {**stages["out"], "path": second}
+                self.check_refused(
+                    stages, f"wants files that no other node uses, but would write {ending}")
+        del stages["twin"]
+        for path, ending in (
+                ("in.npy", "'in.npy', which node 'in' reads"),
+                (str(self.folder / "in.npy"),
+                 f"'{self.folder}/in.npy', which node 'in' reads as 'in.npy'"),
+                ("to-in.npy", "'to-in.npy', which node 'in' reads as 'in.npy'"),
+                ("hard.npy", "'hard.npy', which node 'in' reads as 'in.npy'"),
+                ("in.npy.json", "'in.npy.json', which node 'in' reads")):
+            with self.subTest(path):
+                stages["out"] = {**stages["out"], "path": path, "format": "npy"}
+                self.check_refused(
+                    stages, f"wants files that no other node uses, but would write {ending}")
+
+    def test_replaced_since_the_plan(self):
+        """What was planned for another array would be read past its end."""
+        import pipeline
+        text = ("stages: { in: { stage: file.source, path: '%s/in.npy', layout: 'cf32[time pol]' },"
+                " out: { stage: discard, from: in } }" % self.folder).encode()
+        for other in (self.array[:20], self.array[:, :1]):
+            np.save(self.folder / "in.npy", self.array)
+            planned = pipeline._call("parse", text, len(text), b"test")
+            try:
+                pipeline._call("describe", planned, b"json")
+                np.save(self.folder / "in.npy", other)
+                with self.assertRaisesRegex(pipeline.Failure, "in.npy: wants the array that the "
+                                            "graph was checked with .*, but it has been replaced"):
+                    pipeline._call("start", planned)
+            finally:
+                pipeline._library.ct_pipeline_free(planned)
 
     def test_partial_path(self):
         """Where another sink may be writing."""
@@ -344,30 +488,115 @@ class Errors(graphs.GraphTest):
             self.assertNotEqual(result.returncode, 0)
             self.assertTrue(result.stderr.strip().endswith(
                 "small/out.npy.partial: can't be written: No space left on device"), result.stderr)
-            self.assertEqual(result.stdout.split(), ["out.npy.partial"])
+            self.assertEqual(result.stdout.split(), ["out.npy.json.partial", "out.npy.partial"])
 
 
-class Interrupts(graphs.GraphTest):
+class Growing(graphs.GraphTest):
+    """Arrays of a stream that takes long to end: it comes sample by sample."""
+
+    def setUp(self):
+        super().setUp()
+        self.array = np.arange(2 * 4000000, dtype=np.int32).reshape(-1, 2)
+
+    def wanted(self, n, axes):
+        return self.array[:n] if axes == "time pol" else self.array[:n].T
+
+    def start_growing(self, axes, path="out.npy"):
+        """A run of which some samples are written."""
+        for partial in self.folder.glob("*.partial"):
+            partial.unlink()
+        np.save(self.folder / "in.npy", self.wanted(None, axes))
+        process = self.start(copy_stages(f"i32[{axes}]", {"block": {"time": 1}}, {"path": path}))
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        beside = self.folder / f"{path}.json.partial"
+        for _ in range(1200):
+            self.assertIsNone(process.poll())
+            text = beside.read_text() if beside.exists() else ""
+            if text and json.loads(text)["written"] > 0:
+                return process
+            time.sleep(0.05)
+        self.fail("nothing was written in a minute")
+
+    def read(self, path, shape):
+        if path.name.startswith("out.npy"):
+            return np.load(open(path, "rb"))
+        return np.fromfile(path, np.int32, int(np.prod(shape))).reshape(shape)
+
     def test_interrupt(self):
         """What had arrived is whole, and stands under the final name."""
-        array = np.arange(2 * 20000000, dtype=np.int32)
-        for axes, shape in (("time pol", (-1, 2)), ("pol time", (2, -1))):
-            with self.subTest(axes):
-                np.save(self.folder / "in.npy", array.reshape(shape))
-                process = self.start(copy_stages(f"i32[{axes}]", {"block": {"time": 16}}))
-                time.sleep(0.5)
+        for axes, path in (("time pol", "out.npy"), ("pol time", "out.npy"),
+                           ("pol time", "out.raw")):
+            with self.subTest(axes=axes, path=path):
+                process = self.start_growing(axes, path)
                 process.send_signal(signal.SIGINT)
                 _, errors = process.communicate(timeout=60)
-                self.assertEqual(process.returncode, 0, errors)
-                copy = np.load(self.folder / "out.npy")
-                n = copy.shape[axes.split().index("time")]
+                self.assertNotIn("out.npy", errors)
+                beside = json.loads((self.folder / f"{path}.json").read_text())
+                self.assertIs(beside["interrupted"], True)
+                self.assertFalse(list(self.folder.glob("*.partial")))
+                shape = [axis["length"] for axis in beside["axes"]]
+                n = shape[axes.split().index("time")]
                 self.assertGreater(n, 0)
-                self.assertLess(n, 20000000)
-                whole = array.reshape(shape)
-                wanted = whole[:n] if axes == "time pol" else whole[:, :n]
-                np.testing.assert_array_equal(copy, wanted)
-                beside = json.loads((self.folder / "out.npy.json").read_text())
-                self.assertIn({"name": "time", "length": n}, beside["axes"])
+                self.assertLess(n, len(self.array))
+                self.assertEqual(beside["bytes"], (self.folder / path).stat().st_size)
+                np.testing.assert_array_equal(self.read(self.folder / path, shape),
+                                              self.wanted(n, axes))
+
+    def check_partial(self, axes, path):
+        """What a run has left that never came to an end of its own."""
+        beside = json.loads((self.folder / f"{path}.json.partial").read_text())
+        partial = self.folder / f"{path}.partial"
+        array = self.read(partial, [axis["length"] for axis in beside["axes"]])
+        time_axis = axes.split().index("time")
+        written = beside["written"]
+        self.assertGreater(written, 0)
+        # The header is written first.
+        self.assertLessEqual(written, array.shape[time_axis])
+        self.assertLessEqual(beside["bytes"], partial.stat().st_size)
+        np.testing.assert_array_equal(array.take(range(written), time_axis),
+                                      self.wanted(written, axes))
+
+    def test_killed(self):
+        for axes, path in (("time pol", "out.npy"), ("pol time", "out.npy"),
+                           ("time pol", "out.raw"), ("pol time", "out.raw")):
+            with self.subTest(axes=axes, path=path):
+                process = self.start_growing(axes, path)
+                process.kill()
+                process.communicate(timeout=60)
+                self.check_partial(axes, path)
+                self.assertFalse((self.folder / path).exists())
+
+    def test_second_run(self):
+        """It is refused at once, and the first does not notice."""
+        process = self.start_growing("time pol")
+        np.save(self.folder / "few.npy", self.array[:5])
+        stages = copy_stages("i32[time pol]", {"path": "few.npy"})
+        result = subprocess.run(
+            [graphs.COMMAND, "run", self.write(stages, "second.yaml")], cwd=self.folder,
+            capture_output=True, text=True)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertTrue(result.stderr.strip().endswith(
+            "out.npy.json.partial: is being written by another sink"), result.stderr)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        copy = np.load(self.folder / "out.npy")
+        np.testing.assert_array_equal(copy, self.array[:len(copy)])
+
+    def test_cut_by_others(self):
+        """An error that names the file, and no signal."""
+        for axes in ("time pol", "pol time"):
+            with self.subTest(axes):
+                process = self.start_growing(axes)
+                os.truncate(self.folder / "out.npy.partial", 200)
+                _, errors = process.communicate(timeout=60)
+                self.assertGreater(process.returncode, 0, errors)
+                self.assertRegex(errors, r"node 'out': out.npy.partial: wants .* bytes that it was "
+                                         r"left with, but is given \d+: another process has cut it")
+                self.assertFalse((self.folder / "out.npy").exists())
+                self.assertFalse((self.folder / "out.npy.json").exists())
+                beside = json.loads((self.folder / "out.npy.json.partial").read_text())
+                self.assertEqual(beside["written"], 0)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of arrays that grow in a file: any number of slabs, any cut of time, room too small. */
+/* Tests of arrays that grow in a file: any number of slabs, any cut of time, room too small,
+ * another process at work on the file. */
+#define _GNU_SOURCE
+#include "io.c"
 #include "slabs.c" /* the plugin exports nothing but its description */
 
 #include <glib/gstdio.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
-
-gboolean
-file_error(GError **error, const char *path, const char *what)
-{
-    const int saved = errno;
-    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: %s: %s", path, what, g_strerror(saved));
-    return FALSE;
-}
 
 /* What sample t of a slab holds, byte by byte. */
 static guint8
@@ -21,56 +17,88 @@ expected(gint64 slab, gint64 t, gint64 byte)
     return 31 * slab + 7 * t + byte;
 }
 
+/* Samples that wait, or are written at once. */
 static void
-append_samples(Slabs *slabs, gint64 n)
+add_samples(Slabs *slabs, gint64 n, gboolean at_once)
 {
-    g_autofree guint8 *samples = g_malloc(n * slabs->sample_bytes);
+    g_autofree guint8 *samples = g_malloc((gsize)(n * slabs->sample_bytes));
+    const gint64 first = slabs->n_samples + slabs->n_staged;
+    if (at_once)
+        g_assert_true(slabs_flush(slabs, NULL));
     for (gint64 slab = 0; slab < slabs->n_slabs; slab++) {
         for (gint64 t = 0; t < n; t++)
             for (gint64 b = 0; b < slabs->sample_bytes; b++)
-                samples[t * slabs->sample_bytes + b] = expected(slab, slabs->n_samples + t, b);
-        if (slabs->n_slabs > 1)
-            memcpy(slabs_place(slabs, slab), samples, n * slabs->sample_bytes);
+                samples[t * slabs->sample_bytes + b] = expected(slab, first + t, b);
+        if (at_once)
+            g_assert_true(slabs_write(slabs, slab, samples, n, NULL));
+        else
+            memcpy(slabs_place(slabs, slab), samples, (gsize)(n * slabs->sample_bytes));
     }
-    if (slabs->n_slabs > 1)
-        slabs->n_samples += n;
-    else
-        g_assert_true(slabs_append(slabs, samples, n, NULL));
+    *(at_once ? &slabs->n_samples : &slabs->n_staged) += n;
 }
 
 static void
-check_array(gint64 n_slabs, gint64 sample_bytes, gint64 header_bytes, gint64 n_samples,
-            gint64 capacity)
+check_bytes(const Slabs *slabs, const char *path)
 {
-    g_autofree char *path = NULL;
-    g_autoptr(GError) error = NULL;
-    Slabs slabs = {.path = "x",
-                   .n_slabs = n_slabs,
-                   .sample_bytes = sample_bytes,
-                   .header_bytes = header_bytes};
-    slabs.fd = g_file_open_tmp("test-slabs-XXXXXX", &path, NULL);
-    g_assert_true(slabs_reserve(&slabs, capacity, &error));
-    while (slabs.n_samples < n_samples) {
-        const gint64 n = g_test_rand_int_range(1, MIN(8, n_samples - slabs.n_samples + 1));
-        if (slabs.n_samples + n > slabs.capacity)
-            g_assert_true(slabs_reserve(&slabs, 2 * slabs.capacity + n, &error));
-        append_samples(&slabs, n);
-    }
-    g_assert_true(slabs_close(&slabs, &error));
-    g_assert_no_error(error);
-    close(slabs.fd);
-
     g_autofree char *bytes = NULL;
     gsize length;
     g_assert_true(g_file_get_contents(path, &bytes, &length, NULL));
-    g_assert_cmpuint(length, ==, header_bytes + n_slabs * n_samples * sample_bytes);
-    for (gint64 slab = 0; slab < n_slabs; slab++)
-        for (gint64 t = 0; t < n_samples; t++)
-            for (gint64 b = 0; b < sample_bytes; b++)
+    g_assert_cmpuint(length, ==,
+                     slabs->header_bytes + slabs->n_slabs * slabs->n_samples * slabs->sample_bytes);
+    for (gint64 slab = 0; slab < slabs->n_slabs; slab++)
+        for (gint64 t = 0; t < slabs->n_samples; t++)
+            for (gint64 b = 0; b < slabs->sample_bytes; b++)
                 g_assert_cmpuint(
-                    (guint8)bytes[header_bytes + (slab * n_samples + t) * sample_bytes + b], ==,
-                    expected(slab, t, b));
+                    (guint8)bytes[slabs->header_bytes +
+                                  (slab * slabs->n_samples + t) * slabs->sample_bytes + b],
+                    ==, expected(slab, t, b));
+}
+
+static void
+open_slabs(Slabs *slabs, char **path, gint64 n_slabs, gint64 sample_bytes, gint64 header_bytes,
+           gint64 capacity)
+{
+    *slabs = (Slabs){.path = "x.partial",
+                     .n_slabs = n_slabs,
+                     .sample_bytes = sample_bytes,
+                     .header_bytes = header_bytes};
+    slabs->fd = g_file_open_tmp("test-slabs-XXXXXX", path, NULL);
+    g_assert_cmpint(ftruncate(slabs->fd, header_bytes), ==, 0);
+    g_assert_true(slabs_open(slabs, capacity, NULL));
+}
+
+static void
+close_slabs(Slabs *slabs, const char *path)
+{
+    slabs_clear(slabs);
+    close(slabs->fd);
     g_unlink(path);
+}
+
+/* `room`: samples of staging, so that slabs move in several pieces. */
+static void
+check_array(gint64 n_slabs, gint64 sample_bytes, gint64 header_bytes, gint64 n_samples,
+            gint64 capacity, gint64 room)
+{
+    g_autofree char *path = NULL;
+    Slabs slabs;
+    open_slabs(&slabs, &path, n_slabs, sample_bytes, header_bytes, capacity);
+    slabs.staging_samples = room;
+    for (gint64 done = 0; done < n_samples;) {
+        const gint64 n = g_test_rand_int_range(1, MIN(8, n_samples - done + 1));
+        const gboolean at_once = g_test_rand_bit();
+        if (slabs.n_staged + n > room || done + n > slabs.capacity)
+            g_assert_true(slabs_flush(&slabs, NULL));
+        if (done + n > slabs.capacity)
+            g_assert_true(slabs_reserve(&slabs, 2 * slabs.capacity + n, NULL));
+        add_samples(&slabs, n, at_once);
+        done += n;
+    }
+    g_assert_true(slabs_flush(&slabs, NULL));
+    g_assert_true(slabs_close(&slabs, NULL));
+    g_assert_cmpint(slabs.n_samples, ==, n_samples);
+    check_bytes(&slabs, path);
+    close_slabs(&slabs, path);
 }
 
 static void
@@ -80,9 +108,9 @@ test_grow(void)
     for (gsize i = 0; i < G_N_ELEMENTS(n_slabs); i++)
         for (gsize j = 0; j < G_N_ELEMENTS(sample_bytes); j++)
             for (gint64 n = 0; n < 200; n = 3 * n + 1) {
-                check_array(n_slabs[i], sample_bytes[j], 128, n, 0);
-                check_array(n_slabs[i], sample_bytes[j], 0, n, n);
-                check_array(n_slabs[i], sample_bytes[j], 10, n, 500);
+                check_array(n_slabs[i], sample_bytes[j], 128, n, 0, 8);
+                check_array(n_slabs[i], sample_bytes[j], 0, n, n, 50);
+                check_array(n_slabs[i], sample_bytes[j], 10, n, 500, 1000);
             }
 }
 
@@ -96,24 +124,53 @@ test_no_room(void)
     getrlimit(RLIMIT_FSIZE, &before);
     g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &limit), ==, 0);
     signal(SIGXFSZ, SIG_IGN);
-    Slabs slabs = {.path = "x.partial", .n_slabs = 4, .sample_bytes = 1000};
-    slabs.fd = g_file_open_tmp("test-slabs-XXXXXX", &path, NULL);
-    g_assert_true(slabs_reserve(&slabs, 20, &error));
-    append_samples(&slabs, 20);
+    Slabs slabs;
+    open_slabs(&slabs, &path, 4, 1000, 0, 20);
+    add_samples(&slabs, 20, TRUE);
     g_assert_false(slabs_reserve(&slabs, 40, &error));
     g_assert_cmpstr(error->message, ==, "x.partial: can't be written: File too large");
     g_clear_error(&error);
     /* What was written stays whole. */
     g_assert_true(slabs_close(&slabs, &error));
-    g_assert_cmpint(lseek(slabs.fd, 0, SEEK_END), ==, 80000);
+    check_bytes(&slabs, path);
+    close_slabs(&slabs, path);
+    g_free(path);
 
-    slabs.n_slabs = 1;
-    g_autofree guint8 *samples = g_malloc0(100000);
-    g_assert_false(slabs_append(&slabs, samples, 100, &error));
+    open_slabs(&slabs, &path, 1, 1000, 0, 20);
+    add_samples(&slabs, 90, TRUE);
+    add_samples(&slabs, 20, FALSE);
+    g_assert_false(slabs_flush(&slabs, &error));
     g_assert_cmpstr(error->message, ==, "x.partial: can't be written: File too large");
-    close(slabs.fd);
+    g_assert_cmpint(slabs.n_samples, ==, 100);
+    g_assert_true(slabs_close(&slabs, NULL));
+    check_bytes(&slabs, path);
+    close_slabs(&slabs, path);
     setrlimit(RLIMIT_FSIZE, &before);
-    g_unlink(path);
+}
+
+/* What others have cut off is missed, wherever it is: a hole would look like samples. */
+static void
+test_cut(void)
+{
+    static const gint64 n_slabs[] = {1, 8};
+    for (gsize i = 0; i < G_N_ELEMENTS(n_slabs); i++) {
+        g_autofree char *path = NULL;
+        g_autoptr(GError) error = NULL;
+        Slabs slabs;
+        open_slabs(&slabs, &path, n_slabs[i], 1000, 128, 100);
+        add_samples(&slabs, 50, TRUE);
+        g_assert_cmpint(truncate(path, 5000), ==, 0);
+        add_samples(&slabs, 1, FALSE);
+        g_assert_false(slabs_flush(&slabs, &error));
+        g_assert_true(g_str_has_prefix(error->message, "x.partial: wants the ") &&
+                      g_str_has_suffix(error->message, " bytes that it was left with, but is given "
+                                                       "5000: another process has cut it"));
+        g_clear_error(&error);
+        g_assert_false(slabs_reserve(&slabs, 1000, &error) && n_slabs[i] > 1);
+        g_clear_error(&error);
+        g_assert_false(slabs_close(&slabs, &error));
+        close_slabs(&slabs, path);
+    }
 }
 
 int
@@ -122,5 +179,6 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/slabs/grow", test_grow);
     g_test_add_func("/slabs/no-room", test_no_room);
+    g_test_add_func("/slabs/cut", test_cut);
     return g_test_run();
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bytes to files, and what the system says where they don't get there. */
+#include "file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+gboolean
+file_error(GError **error, const char *path, const char *what)
+{
+    const int saved = errno;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: %s: %s", path, what, g_strerror(saved));
+    return FALSE;
+}
+
+gint64
+file_write(const char *path, int fd, gint64 offset, gconstpointer bytes, gint64 n, GError **error)
+{
+    gint64 done = 0;
+    while (done < n) {
+        const gssize given =
+            pwrite(fd, (const guint8 *)bytes + done, (gsize)(n - done), offset + done);
+        if (given < 0 && errno == EINTR)
+            continue;
+        errno = given == 0 ? ENOSPC : errno;
+        if (given <= 0) {
+            file_error(error, path, "can't be written");
+            break;
+        }
+        done += given;
+    }
+    return done;
+}

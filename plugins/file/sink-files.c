@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of a sink: PATH.partial and PATH.json.partial while it writes, then PATH and PATH.json.
+ */
+#include "sink-files.h"
+
+#include "file.h"
+
+#include <cornerturn/packets.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static gboolean
+check_name(const char *path, GError **error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                "%s: wants a regular file in its place, but is given a folder or device", path);
+    return FALSE;
+}
+
+gboolean
+sink_files_check(const char *path, GError **error)
+{
+    g_autofree char *json = g_strconcat(path, ".json", NULL);
+    return check_name(path, error) && check_name(json, error);
+}
+
+/* ---- opening ---- */
+
+/* Creates a file, or opens the one that is there; follows no link, and does not wait for a pipe. */
+static int
+open_file(const char *path, gboolean *is_new)
+{
+    enum { FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
+    for (;;) {
+        int fd = open(path, FLAGS | O_CREAT | O_EXCL, 0666);
+        *is_new = fd >= 0;
+        if (fd < 0 && errno == EEXIST) {
+            fd = open(path, FLAGS);
+            if (fd < 0 && errno == ENOENT)
+                continue; /* it has been renamed since */
+        }
+        if (fd >= 0 || errno != EINTR)
+            return fd;
+    }
+}
+
+static gboolean
+check_opened(const char *path, int fd, GError **error)
+{
+    struct stat status;
+    if (fd < 0 && errno != ELOOP && errno != ENXIO)
+        return file_error(error, path, "can't be created");
+    if (fd >= 0 && fstat(fd, &status) != 0)
+        return file_error(error, path, "can't be created");
+    if (fd >= 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                "%s: wants a file of its own, but is given a link, a folder or a device", path);
+    return FALSE;
+}
+
+/* Whether `path` still names the open file. */
+static gboolean
+is_same(const char *path, int fd)
+{
+    struct stat named, opened;
+    return lstat(path, &named) == 0 && fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+           named.st_ino == opened.st_ino;
+}
+
+static gboolean
+lock(const char *path, int fd, gboolean is_new, GError **error)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return TRUE;
+    if (errno == EWOULDBLOCK) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: is being written by another sink", path);
+        return FALSE;
+    }
+    /* Some file systems have no locks. There, who creates the file is its only writer. */
+    return is_new ||
+           file_error(error, path, "is there, and can't be locked: remove it if no run writes it");
+}
+
+/* Opens a partial file that no other run writes. */
+static gboolean
+claim(const char *path, int *fd, gboolean *is_new, GError **error)
+{
+    for (;;) {
+        *fd = open_file(path, is_new);
+        if (!check_opened(path, *fd, error) || !lock(path, *fd, *is_new, error))
+            return FALSE;
+        /* A run that has ended since renamed what was opened here. */
+        if (is_same(path, *fd))
+            return TRUE;
+        close(*fd);
+    }
+}
+
+static gboolean
+open_folder(SinkFiles *files, GError **error)
+{
+    g_autofree char *folder = g_path_get_dirname(files->path);
+    files->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return files->folder_fd >= 0 || file_error(error, folder, "can't be opened");
+}
+
+gboolean
+sink_files_open(SinkFiles *files, const char *path, GError **error)
+{
+    *files = (SinkFiles){
+        .path = g_strdup(path),
+        .partial = g_strconcat(path, ".partial", NULL),
+        .json = g_strconcat(path, ".json", NULL),
+        .json_partial = g_strconcat(path, ".json.partial", NULL),
+        .fd = -1,
+        .json_fd = -1,
+        .folder_fd = -1,
+    };
+    gboolean is_new, is_new_json;
+    if (!sink_files_check(path, error) || !open_folder(files, error) ||
+        !claim(files->json_partial, &files->json_fd, &is_new_json, error))
+        return FALSE;
+    if (!claim(files->partial, &files->fd, &is_new, error)) {
+        if (is_new_json)
+            unlink(files->json_partial);
+        return FALSE;
+    }
+    if (ftruncate(files->json_fd, 0) != 0)
+        return file_error(error, files->json_partial, "can't be written");
+    return ftruncate(files->fd, 0) == 0 || file_error(error, files->partial, "can't be written");
+}
+
+static void
+close_file(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void
+sink_files_close(SinkFiles *files)
+{
+    close_file(&files->fd);
+    close_file(&files->json_fd);
+    close_file(&files->folder_fd);
+    g_clear_pointer(&files->path, g_free);
+    g_clear_pointer(&files->partial, g_free);
+    g_clear_pointer(&files->json, g_free);
+    g_clear_pointer(&files->json_partial, g_free);
+}
+
+/* ---- writing ---- */
+
+gboolean
+sink_files_describe(const SinkFiles *files, const char *text, GError **error)
+{
+    const gint64 length = (gint64)strlen(text);
+    if (file_write(files->json_partial, files->json_fd, 0, text, length, error) < length)
+        return FALSE;
+    return ftruncate(files->json_fd, length) == 0 ||
+           file_error(error, files->json_partial, "can't be written");
+}
+
+gboolean
+sink_files_digest(const SinkFiles *files, GChecksum *checksum, GError **error)
+{
+    enum { PIECE_BYTES = 1 << 20 };
+    struct stat status;
+    if (fstat(files->fd, &status) != 0)
+        return file_error(error, files->partial, "can't be read");
+    g_autofree guint8 *piece = g_malloc(PIECE_BYTES);
+    for (gint64 offset = 0; offset < status.st_size; offset += PIECE_BYTES) {
+        const gsize n = (gsize)MIN(PIECE_BYTES, status.st_size - offset);
+        if (!ct_file_read(files->partial, files->fd, offset, piece, n, error))
+            return FALSE;
+        g_checksum_update(checksum, piece, (gssize)n);
+    }
+    return TRUE;
+}
+
+/* ---- final names ---- */
+
+static gboolean
+sync_file(const char *path, int fd, GError **error)
+{
+    while (fsync(fd) != 0)
+        if (errno != EINTR)
+            return file_error(error, path, "can't be written to the disk");
+    return TRUE;
+}
+
+/* Names last from here on. Some file systems have nothing to do for that, and say EINVAL. */
+static gboolean
+sync_folder(const SinkFiles *files, GError **error)
+{
+    while (fsync(files->folder_fd) != 0) {
+        if (errno == EINVAL)
+            return TRUE;
+        if (errno != EINTR)
+            return file_error(error, files->path, "its folder can't be written to the disk");
+    }
+    return TRUE;
+}
+
+static gboolean
+check_same(const char *path, int fd, GError **error)
+{
+    if (is_same(path, fd))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                "%s: wants the file that was written, but it has been removed or replaced", path);
+    return FALSE;
+}
+
+static gboolean
+remove_old(const SinkFiles *files, GError **error)
+{
+    if (unlink(files->json) == 0)
+        return sync_folder(files, error);
+    return errno == ENOENT || file_error(error, files->json, "can't be removed");
+}
+
+static gboolean
+give_name(const SinkFiles *files, const char *partial, const char *path, GError **error)
+{
+    if (rename(partial, path) != 0)
+        return file_error(error, path, "can't be created");
+    return sync_folder(files, error);
+}
+
+gboolean
+sink_files_commit(const SinkFiles *files, const char *text, GError **error)
+{
+    return sink_files_describe(files, text, error) && sink_files_check(files->path, error) &&
+           check_same(files->partial, files->fd, error) &&
+           check_same(files->json_partial, files->json_fd, error) &&
+           sync_file(files->partial, files->fd, error) &&
+           sync_file(files->json_partial, files->json_fd, error) && remove_old(files, error) &&
+           give_name(files, files->partial, files->path, error) &&
+           give_name(files, files->json_partial, files->json, error);
+}
