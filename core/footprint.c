@@ -15,6 +15,7 @@ typedef struct {
     gint64 behind; /* ticks from the first of the source's samples to there */
     gint64 ahead;  /* from there to the end of the last */
     gint64 wait;   /* from there to the end of the last that must have come */
+    gint64 spread; /* ticks by which lanes have been moved against one another */
     CtCount touched, lost, terms;
     gboolean sums;
     gboolean exact;
@@ -57,6 +58,21 @@ multiples(CtCount runs, gint64 more, gint64 hop)
     };
 }
 
+/* Windows that a run touches in `needs` places of theirs: one after the other, where no two places
+ * can be further apart than the run is long. */
+static CtCount
+places(CtCount runs, const CtFootprint *footprint, gboolean *exact)
+{
+    const gint64 needs = footprint->needs, others = footprint->window - needs;
+    const gint64 most = needs == 1 ? 0 : footprint->window - 1;
+    const gint64 least = runs.least > others ? most : needs - 1;
+    *exact &= least == most;
+    return (CtCount){
+        .least = multiples(runs, least, footprint->hop).least,
+        .most = multiples(runs, most, footprint->hop).most,
+    };
+}
+
 static void
 pass_window(Flow *flow, const CtFootprint *footprint)
 {
@@ -65,13 +81,17 @@ pass_window(Flow *flow, const CtFootprint *footprint)
         flow->lost = multiples(flow->lost, footprint->window - 1, footprint->hop);
         return;
     }
-    /* In each lane by itself; what all lanes lose lies apart by less than the window. */
-    const gint64 more = footprint->needs - 1;
-    flow->touched.least = MAX(flow->touched.least - more, 0) / footprint->hop;
-    flow->touched.most = multiples(flow->touched, more, footprint->hop).most;
-    flow->lost.least = MAX(flow->lost.least - more - (footprint->window - 1), 0) / footprint->hop;
-    flow->lost.most = multiples(flow->lost, more, footprint->hop).most;
-    flow->exact &= footprint->needs == 1;
+    if (footprint->moves) {
+        const gint64 more = footprint->needs - 1;
+        flow->touched.least = MAX(flow->touched.least - more, 0) / footprint->hop;
+        flow->touched.most = multiples(flow->touched, more, footprint->hop).most;
+        flow->lost.least = MAX(flow->lost.least - more, 0) / footprint->hop;
+        flow->lost.most = multiples(flow->lost, more, footprint->hop).most;
+        flow->exact &= footprint->needs == 1;
+        return;
+    }
+    flow->touched = places(flow->touched, footprint, &flow->exact);
+    flow->lost = places(flow->lost, footprint, &flow->exact);
 }
 
 static void
@@ -97,6 +117,9 @@ pass_node(Flow *flow, const CtFootprint *footprint, gint64 ticks)
     flow->behind += offset;
     flow->ahead += (window - 1) * ticks - offset;
     flow->wait += (MAX(window, footprint->hop) - 1) * ticks - offset;
+    /* Each lane has its own samples of the window. */
+    if (footprint->needs > 0)
+        flow->spread += (window - 1) * ticks;
     if (is_sum)
         pass_sum(flow, footprint->hop);
     else
@@ -124,6 +147,7 @@ join(Flow *flow, const Flow *other)
     flow->behind = MAX(flow->behind, other->behind);
     flow->ahead = MAX(flow->ahead, other->ahead);
     flow->wait = MAX(flow->wait, other->wait);
+    flow->spread = MAX(flow->spread, other->spread);
     if (!same) {
         flow->touched.least = MAX(flow->touched.least, other->touched.least);
         flow->touched.most += other->touched.most;
@@ -143,6 +167,18 @@ join(Flow *flow, const Flow *other)
     flow->n_apart = n;
 }
 
+/* Lanes have become one, by the rule of the node that did it: what each of them loses lies apart by
+ * what they have been moved. */
+static void
+merge_lanes(Flow *flow, CtLanes rule, gint64 ticks)
+{
+    const gint64 spread = ceiling(flow->spread, ticks);
+    if (rule == CT_LANES_ANY)
+        flow->lost.least = MAX(flow->lost.least - spread, 0);
+    else if (flow->lost.most > 0)
+        flow->lost.most += spread;
+}
+
 /* What flows into the node, and *stream, over which. */
 static Flow
 flow_in(const CtGraph *graph, const Flow *flows, guint n, const CtStream **stream)
@@ -153,7 +189,11 @@ flow_in(const CtGraph *graph, const Flow *flows, guint n, const CtStream **strea
         if (!ct_node_input_streams(&node->node, i) || !flows[node->from[i].node].is_reached)
             continue;
         Flow one = flows[node->from[i].node];
+        const guint n_apart = one.n_apart;
         keep_apart(&one, &node->node.inputs[i]);
+        if (one.n_apart < n_apart)
+            merge_lanes(&one, node_at(graph, (guint)node->from[i].node)->node.footprint.lanes,
+                        MAX(1, node->node.inputs[i].ticks_per_sample));
         join(&joined, &one);
         *stream = &node->node.inputs[i];
     }

@@ -167,7 +167,7 @@ class GapTest(unittest.TestCase):
             self.check(said, "touched", short)
             self.check(said, "terms", terms)
         said, invalid, _, _ = self.run_gaps(chain, length, True, variants=variants)
-        self.check(said, "lost", invalid, "delays" not in chain)
+        self.check(said, "lost", invalid)
 
     def check_latency(self, chain):
         wait = footprint(graph(chain, backend=self.backend))["wait"]
@@ -221,12 +221,24 @@ class Footprints(GapTest):
                     self.check_chain(chain, 5, variants)
 
     def test_lanes_that_delays_merge(self):
-        """Where the stations share their validity, a gap is moved by each one's delay."""
+        """Where the stations share their validity, a gap is moved by each one's delay: a longer one
+        than lies between two of the delays stays one gap."""
         text = graph("constant delays", False)
-        self.assertFalse(footprint(text)["exact"])
-        said, invalid, _, _ = self.run_gaps("constant delays", 1, apart=False)
-        self.check(said, "touched", invalid)
-        self.check(said, "lost", invalid)
+        for length in 1, 2, 3, 4, 5, 16:
+            with self.subTest(length=length):
+                self.assertEqual(footprint(text, length)["exact"], length > 3)
+                said, invalid, _, _ = self.run_gaps("constant delays", length, apart=False)
+                self.check(said, "touched", invalid)
+                self.check(said, "lost", invalid)
+
+    def test_lanes_that_delays_move(self):
+        """What all stations miss, each loses by itself, wherever its delay moves it."""
+        delayed = "y: {stage: delay, from: x, constant: [0 ms, 3 ms, -2 ms]}"
+        CHAINS["delays"] = (delayed, None)
+        self.addCleanup(CHAINS.pop, "delays")
+        self.assertEqual(footprint(graph("delays"), 16)["lost"], [16, 16])
+        self.assertEqual(footprint(graph("delays", False), 16)["touched"], [21, 21])
+        self.check_chain("delays", 16)
 
     def test_lanes(self):
         self.assertEqual(footprint(graph("filter bank"))["apart"], ["station"])

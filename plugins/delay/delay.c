@@ -38,15 +38,32 @@ whole_range(const DelayTable *table, gdouble samples_per_second, gint64 *least, 
     }
 }
 
+/* Shifts by whole samples that differ. */
+static gint64
+count_shifts(const DelayTable *table, gdouble samples_per_second)
+{
+    const gint64 n = table->n_rows * table->n_stations * table->n_pols;
+    g_autoptr(GHashTable) shifts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    for (gint64 i = 0; i < n; i++) {
+        const gint64 whole = (gint64)rint(table->seconds[i] * samples_per_second);
+        g_hash_table_add(shifts, g_memdup2(&whole, sizeof whole));
+    }
+    return g_hash_table_size(shifts);
+}
+
 /* Samples that an output sample is made of: one of each station and pol whose validity is one, a
  * further one where delays change. */
-static gint64
-samples_needed(const DelayTable *table, const CtStream *stream, gint64 window)
+static void
+set_needs(CtFootprint *footprint, const DelayTable *table, const CtStream *stream)
 {
     const gint station = ct_stream_axis(stream, "station"), pol = ct_stream_axis(stream, "pol");
     const gboolean apart = (table->n_stations == 1 || stream->axes[station].loses) &&
                            (table->n_pols == 1 || stream->axes[pol].loses);
-    return MIN(window, apart ? table->n_rows == 1 ? 1 : 2 : window);
+    footprint->moves = table->n_rows > 1;
+    if (footprint->moves)
+        footprint->needs = MIN(footprint->window, apart ? 2 : footprint->window);
+    else
+        footprint->needs = apart ? 1 : count_shifts(table, ct_stream_sample_rate(stream));
 }
 
 static gboolean
@@ -106,7 +123,7 @@ delay_infer(CtNode *node, GError **error)
     whole_range(table, rate, &least, &most);
     node->footprint.window = most - least + 1;
     node->footprint.offset = most;
-    node->footprint.needs = samples_needed(table, input, node->footprint.window);
+    set_needs(&node->footprint, table, input);
     return TRUE;
 }
 

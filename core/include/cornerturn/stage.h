@@ -104,6 +104,7 @@ typedef struct {
     CtLanes lanes; /* how lanes of validity merge whose axis the output has no more */
     gint64 needs;  /* samples of the window that an output sample is really made of, the most of any
                       lane, where each lane has its own (delays); 0: all. It serves predictions */
+    gboolean moves; /* with `needs`: which samples these are changes along the stream */
 } CtFootprint;
 
 /* One node of a graph as a stage sees it. Inputs and outputs are in the order of the stage's tables
