@@ -32,18 +32,43 @@ ct_firing_call_advance(CtRunNode *node, GError **error)
     return good;
 }
 
+/* Whether a stage with a rule of its own has made samples, and its outputs have room for more before
+ * they are as long as they were described. */
+static gboolean
+may_make_more(const CtRunNode *node)
+{
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRing *ring = node->outputs[o].ring;
+        const gint64 produced = node->departures[o].produced;
+        if (!ring || produced == 0)
+            continue;
+        const gint time = ct_stream_axis(ring->link->stream, "time");
+        const gint64 length = time < 0 ? -1 : ring->link->stream->axes[time].length;
+        if (length < 0 || ring->written + produced < length)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* An input is used up, of which every output sample needs some; by a rule of the stage's own, it
+ * says so, or all inputs are used up and nothing comes of them any more. */
 gboolean
 ct_firing_is_last(const CtRunNode *node)
 {
     if (ct_firing_is_source(node))
         return node->advance.ended;
+    gboolean all = TRUE, any = FALSE;
     for (guint i = 0; i < node->n_inputs; i++) {
         const CtArrival *arrival = &node->arrivals[i];
-        if (node->inputs[i].ring && !node->inputs[i].is_static &&
-            !(arrival->ended && arrival->consumed == arrival->block.n_samples))
-            return FALSE;
+        if (!node->inputs[i].ring || node->inputs[i].is_static)
+            continue;
+        const gboolean is_over = arrival->ended && arrival->consumed == arrival->block.n_samples;
+        all &= is_over;
+        any |= is_over;
     }
-    return TRUE;
+    if (node->plan->footprint.kind != CT_FOOTPRINT_OWN)
+        return any;
+    return node->advance.ended || (all && !may_make_more(node));
 }
 
 static gboolean

@@ -377,7 +377,7 @@ ct_firing_gather(CtRunNode *node, GError **error)
     if (node->waits)
         return FALSE;
     for (guint i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i].ring && !node->inputs[i].is_static)
+        if (node->inputs[i].ring)
             ct_ring_hold(node->inputs[i].ring, node->inputs[i].reader, &node->arrivals[i].block);
     if (node->flights)
         ct_flight_gather(node);

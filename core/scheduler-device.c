@@ -173,18 +173,6 @@ wake_barred(CtScheduler *scheduler, const CtWatcher *watcher)
 
 /* ---- taking off ---- */
 
-static void
-release_inputs(CtScheduler *scheduler, CtRunNode *node)
-{
-    for (guint i = 0; i < node->n_inputs; i++) {
-        const CtRunInput *input = &node->inputs[i];
-        if (!input->ring || input->is_static)
-            continue;
-        ct_ring_release(input->ring, input->reader, node->arrivals[i].consumed);
-        ct_scheduler_released(scheduler, input->ring);
-    }
-}
-
 static gboolean
 publish_outputs(CtScheduler *scheduler, CtRunNode *node)
 {
@@ -226,7 +214,7 @@ stay(CtScheduler *scheduler, CtRunNode *node)
     for (guint i = 0; i < node->n_inputs; i++)
         moved |= node->arrivals[i].consumed > 0;
     ct_scheduler_count(scheduler, node);
-    release_inputs(scheduler, node);
+    ct_scheduler_release_inputs(scheduler, node);
     if (moved)
         wake_barred(scheduler, &scheduler->watchers[node->plan->queue]);
     node->status = CT_NODE_IDLE;
@@ -254,7 +242,7 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
     ct_flight_takes_off(node);
     for (guint i = 0; i < node->n_inputs; i++)
         moved |= node->arrivals[i].consumed > 0;
-    release_inputs(scheduler, node);
+    ct_scheduler_release_inputs(scheduler, node);
     if (moved)
         wake_barred(scheduler, watcher);
     node->totals.firings += moved;

@@ -122,6 +122,9 @@ gboolean ct_scheduler_is_at_rest(const CtScheduler *scheduler);
 void ct_scheduler_count(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock. Sinks that were given something. */
 void ct_scheduler_reached_sink(CtScheduler *scheduler);
+/* With the lock. Lets go of what the firing read and consumed; returns how many samples it consumed
+ * of all inputs. */
+gint64 ct_scheduler_release_inputs(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock. A reader has let go of samples of `ring`. */
 void ct_scheduler_released(CtScheduler *scheduler, CtRing *ring);
 /* Fills `until` with the monotonic time in so many seconds. */

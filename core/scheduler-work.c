@@ -189,6 +189,24 @@ ct_scheduler_released(CtScheduler *scheduler, CtRing *ring)
 }
 
 gint64
+ct_scheduler_release_inputs(CtScheduler *scheduler, CtRunNode *node)
+{
+    gint64 moved = 0;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRunInput *input = &node->inputs[i];
+        if (!input->ring)
+            continue;
+        const gint64 consumed = input->is_static ? 0 : node->arrivals[i].consumed;
+        ct_ring_release(input->ring, input->reader, consumed);
+        moved += consumed;
+        /* Even where nothing was consumed: the look at it alone kept the writer off. */
+        if (!input->is_static || !input->ring->ended || input->ring->feed)
+            ct_scheduler_released(scheduler, input->ring);
+    }
+    return moved;
+}
+
+gint64
 ct_scheduler_progress(const CtRunNode *node)
 {
     return ct_firing_is_source(node) ? node->totals.samples : node->totals.consumed;
@@ -235,17 +253,7 @@ settle(CtScheduler *scheduler, CtRunNode *node)
     pthread_mutex_lock(&scheduler->lock);
     node->totals.core_ns += spent;
 
-    gint64 moved = 0;
-    for (guint i = 0; i < node->n_inputs; i++) {
-        CtRunInput *input = &node->inputs[i];
-        if (!input->ring || input->is_static)
-            continue;
-        const gint64 consumed = node->arrivals[i].consumed;
-        ct_ring_release(input->ring, input->reader, consumed);
-        moved += consumed;
-        /* Even where nothing was consumed: the look at it alone kept the writer off. */
-        ct_scheduler_released(scheduler, input->ring);
-    }
+    gint64 moved = ct_scheduler_release_inputs(scheduler, node);
     for (guint o = 0; o < node->n_outputs; o++) {
         CtRunOutput *output = &node->outputs[o];
         const CtDeparture *departure = &node->departures[o];

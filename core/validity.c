@@ -193,11 +193,39 @@ windows_in(const CtFootprint *rule, gint64 n, gboolean ended)
     return n >= needed ? (n - needed) / rule->hop + 1 : 0;
 }
 
+/* Drops what one of several inputs has from before where all have begun; FALSE where none does. */
+static gboolean
+drop_early(const CtRunNode *node, CtAdvance *advance)
+{
+    gint64 begin = G_MININT64;
+    gboolean any = FALSE;
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (is_stream(node, i))
+            begin = MAX(begin, advance->inputs[i].block.start);
+    for (guint i = 0; i < node->n_inputs; i++)
+        any |= is_stream(node, i) && advance->inputs[i].block.start < begin;
+    for (guint i = 0; any && i < node->n_inputs; i++) {
+        CtArrival *arrival = &advance->inputs[i];
+        if (!is_stream(node, i))
+            continue;
+        const gint64 early = (begin - arrival->block.start) / MAX(1, node->inputs[i].ring->ticks);
+        arrival->consumed = MIN(early, arrival->block.n_samples);
+        arrival->used = 0;
+    }
+    for (guint o = 0; any && o < node->n_outputs; o++) {
+        advance->outputs[o].produced = 0;
+        advance->outputs[o].invalid = FALSE;
+    }
+    return any;
+}
+
 gboolean
 ct_advance_default(CtAdvance *advance, GError **error)
 {
     CtRunNode *node = advance->core;
     const CtFootprint *rule = &node->plan->footprint;
+    if (drop_early(node, advance))
+        return TRUE;
     gint64 n = G_MAXINT64;
     gboolean ended = FALSE;
     const CtArrival *first = NULL;

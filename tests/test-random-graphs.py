@@ -19,6 +19,7 @@ import tap
 SEED = int(os.environ.get("CORNERTURN_SEED", random.SystemRandom().randrange(1 << 31)))
 N_GRAPHS = int(os.environ.get("CORNERTURN_GRAPHS", 30))
 MOST_NODES = 14
+MOST_STATIONS = 6
 EMULATED = "CORNERTURN_TEST_BACKEND" in os.environ
 HAS_DEVICE = pipeline.has_device()
 BACKENDS = (["cpu"] + 3 * ["cuda:0"] + ["cuda:1"] * EMULATED if HAS_DEVICE
@@ -30,13 +31,18 @@ TOLERANCE = MOST_NODES * MOST_TERMS * 10 * 2.0 ** -24
 
 
 class Stream:
-    """An output that is there to be read: its type, axes, and what tells how its time runs."""
+    """An output that is there to be read: its type, axes, stations, and the ticks at which its
+    samples stand."""
 
-    def __init__(self, node, kind, axes, clock):
-        self.node, self.kind, self.axes, self.clock = node, kind, axes, clock
+    def __init__(self, node, kind, axes, n_stations=2, ticks=1, start=0):
+        self.node, self.kind, self.axes = node, kind, axes
+        self.n_stations, self.ticks, self.start = n_stations, ticks, start
 
-    def is_like(self, other):
-        return (self.kind, self.axes, self.clock) == (other.kind, other.axes, other.clock)
+    def goes_with(self, other):
+        """Whether they can be stacked, wherever each begins."""
+        return (other is not self and self.n_stations + other.n_stations <= MOST_STATIONS and
+                (self.kind, self.axes, self.ticks) == (other.kind, other.axes, other.ticks) and
+                (self.start - other.start) % self.ticks == 0)
 
 
 class Maker:
@@ -52,8 +58,13 @@ class Maker:
             "samples": samples, "n_stations": 2, "n_pols": 2, "type": "ci8",
             "block": {"time": numbers.choice([1, 16, 64, 100, 333, 1024])},
             **({"invalid": gaps} if gaps else {})}}
-        self.streams = [Stream("sky", "ci8", ("time", "station", "pol"), "")]
+        self.streams = [Stream("sky", "ci8", ("time", "station", "pol"))]
         self.read = set()
+        if numbers.randrange(2):
+            # Ways of which one is late.
+            self.convert(self.streams[0])
+            self.delay(self.streams[1])
+            self.stack(self.streams[numbers.choice([1, 1, 2])])
         n_nodes = numbers.randrange(3, MOST_NODES - 1)
         while len(self.stages) < n_nodes:
             stream = numbers.choice(self.streams)
@@ -81,18 +92,18 @@ class Maker:
             found += [] if has_channels else 2 * [self.spectrum]
             if has_channels:
                 found += 3 * [self.correlate]
-            elif stream.axes and "stacked" not in stream.clock:
+            elif stream.axes:
                 found += 3 * [self.delay]
-        if any(other is not stream and other.is_like(stream) for other in self.streams):
+        if any(stream.goes_with(other) for other in self.streams):
             found += 3 * [self.stack]
         return found if stream.axes else []
 
-    def add(self, stream, kind=None, axes=None, clock="", **stage):
+    def add(self, stream, kind=None, axes=None, hop=1, late=0, n_stations=None, **stage):
         name = f"n{len(self.stages)}"
         self.stages[name] = {"from": stream.node, **stage}
         self.read.add(stream.node)
         made = Stream(name, kind or stream.kind, stream.axes if axes is None else axes,
-                      stream.clock + clock)
+                      n_stations or stream.n_stations, stream.ticks * hop, stream.start + late)
         self.streams.append(made)
         return made
 
@@ -111,19 +122,23 @@ class Maker:
 
     def integrate(self, stream):
         length = self.numbers.choice([1, 2, 3, 5, 16, 37])
-        self.add(stream, clock=f"/{length}", stage="integrate", length=length)
+        self.add(stream, hop=length, stage="integrate", length=length)
 
     def filter_bank(self, stream):
         n_taps = self.numbers.choice([1, 4, 7])
-        phases = self.add(stream, "cf32", (), stage="fir", n_channels=8, n_taps=n_taps)
-        self.add(phases, axes=stream.axes + ("channel",), clock=f"/8 {n_taps}", stage="fft")
+        phases = self.add(stream, "cf32", (), 8, stage="fir", n_channels=8, n_taps=n_taps)
+        self.add(phases, axes=stream.axes + ("channel",), stage="fft")
 
     def spectrum(self, stream):
-        self.add(stream, axes=stream.axes + ("channel",), clock="/16", stage="fft", axis="time",
+        self.add(stream, axes=stream.axes + ("channel",), hop=16, stage="fft", axis="time",
                  length=16)
 
     def delay(self, stream):
-        self.add(stream, clock=" delayed", stage="delay", constant=["0 us", "3 us"])
+        longest = self.numbers.choice([3, 40, 700])
+        delays = [self.numbers.randrange(-longest, longest + 1) * stream.ticks
+                  for _ in range(stream.n_stations)]
+        self.add(stream, late=max(delays), stage="delay",
+                 constant=[f"{delay} us" for delay in delays])
 
     def correlate(self, stream):
         integration = self.numbers.choice([1, 3, 8, MOST_TERMS])
@@ -133,9 +148,9 @@ class Maker:
         self.read.add("w" + made.node)
 
     def stack(self, stream):
-        others = [other for other in self.streams if other is not stream and other.is_like(stream)]
-        other = self.numbers.choice(others)
-        self.add(stream, clock=" stacked", stage="stack", axis="station",
+        other = self.numbers.choice([other for other in self.streams if stream.goes_with(other)])
+        self.add(stream, late=min(other.start - stream.start, 0), stage="stack", axis="station",
+                 n_stations=stream.n_stations + other.n_stations,
                  **{"from": [stream.node, other.node]})
         self.read.add(other.node)
 
@@ -170,7 +185,7 @@ class RandomGraphs(graphs.GraphTest):
             both += ["--duration", f"{numbers.randrange(1, 700)} us"]
         self.run_in("wanted", stages, "--backend", "reference", "--workers", "1", *both)
         own = ["--workers", str(numbers.choice([1, 2]))]
-        own += ["--cache", "4096"] if numbers.randrange(2) else []
+        own += numbers.choice([[], ["--cache", "4096"], ["--cache", "1"]])
         if HAS_DEVICE:
             own += ["--in-flight", str(numbers.choice([1, 2, 3, 5]))]
             own += ["--device-block", str(numbers.choice([512, 4096, 65536]))]

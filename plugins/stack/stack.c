@@ -89,16 +89,28 @@ known_samples(const StackState *state, const CtArrival *arrival, guint i, gboole
     const gint64 n = arrival->block.n_samples;
     const gboolean is_empty = input->start == input->end;
     *missing = TRUE;
-    if (is_empty || (n == 0 && (arrival->ended || state->tick >= input->end)))
+    if (is_empty)
         return G_MAXINT64;
-    if (state->tick < input->start)
+    /* What is known not to be empty is waited for, even where it has been cut off. */
+    if (state->tick < input->start && (input->end < G_MAXINT64 || n > 0 || !arrival->ended))
         return (input->start - state->tick) / state->ticks_per_sample;
+    if (n == 0 && (arrival->ended || state->tick >= input->end))
+        return G_MAXINT64;
     *missing = FALSE;
     return n;
 }
 
+/* Whether input `i` has still to begin, and is not empty. */
+static gboolean
+is_to_come(const StackState *state, guint i)
+{
+    const StackInput *input = &state->inputs[i];
+    return state->tick < input->start && input->end < G_MAXINT64 && input->start < input->end;
+}
+
 /* A firing ends where an input begins or ends, so that each input is whole in it or missing. Where
- * nothing stands yet there is none: what has still to begin may turn out to be empty. */
+ * nothing stands yet there is none: what has still to begin may turn out to be empty, unless its
+ * length is known. */
 gboolean
 stack_advance(gpointer user_data, CtAdvance *advance, G_GNUC_UNUSED GError **error)
 {
@@ -108,7 +120,7 @@ stack_advance(gpointer user_data, CtAdvance *advance, G_GNUC_UNUSED GError **err
     gboolean stands = FALSE, missing;
     for (guint i = 0; i < state->n_inputs; i++) {
         n = MIN(n, known_samples(state, &advance->inputs[i], i, &missing));
-        stands = stands || advance->inputs[i].block.n_samples > 0;
+        stands = stands || advance->inputs[i].block.n_samples > 0 || is_to_come(state, i);
     }
     if (!stands)
         n = 0;

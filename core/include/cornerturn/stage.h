@@ -85,8 +85,13 @@ typedef enum {
     CT_FOOTPRINT_SUM, /* output sample i sums input samples i·hop … (i + 1)·hop − 1; the variant
                          carries the partial sum from block to block; the last may be short */
     CT_FOOTPRINT_OWN /* no fixed ratio: infer itself sets the outputs' clock, start and time length
-                        (a copy of an input has them), and every variant has an `advance`; plans
-                        take an output sample to be made of a WINDOW at its own ticks */
+                        (a copy of an input has them), and every variant has an `advance`, which
+                        goes by ticks. From the tick of an output sample (less `offset`) on, it
+                        needs `window` samples of each input, and no fewer than last as long as the
+                        output sample; it makes the sample as soon as they stand, and consumes what
+                        ends before the next. An input that has not begun by that tick, or has
+                        ended, is not waited for, or the output begins and ends with it. Rings are
+                        sized by this, and predictions made */
 } CtFootprintKind;
 
 typedef enum {
@@ -273,7 +278,9 @@ typedef struct {
 typedef struct {
     CtArrival *inputs;
     CtDeparture *outputs;
-    gboolean ended;    /* set by a source, with the last samples; others end when their inputs do */
+    gboolean ended;    /* set by a source, with the last samples, and by a stage of
+                          CT_FOOTPRINT_OWN that will make no more, whatever its inputs still have;
+                          others end when an input does, stages of CT_FOOTPRINT_OWN when all do */
     guint64 *counters; /* in the order of the stage's `counters` */
     gpointer core;     /* the core's own */
 } CtAdvance;
