@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Large memory: page-aligned, zero, in huge pages where the kernel gives them. */
 #include "memory.h"
+#include "quantity.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -14,8 +15,10 @@ ct_memory_new(gsize bytes, const char *what, GError **error)
     void *memory =
         mmap(NULL, MAX(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "%s wants %.1f MiB of memory: %s", what,
-                    (gdouble)bytes / (1 << 20), g_strerror(errno));
+        const int code = errno;
+        g_autofree char *size = ct_format_bytes(bytes);
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "%s wants %s of memory: %s", what, size,
+                    g_strerror(code));
         return NULL;
     }
     if (bytes >= HUGE_FROM)

@@ -212,24 +212,31 @@ ct_plan_place_links(CtPlan *plan)
 
 /* ---- whether it fits ---- */
 
-/* "2 × 2048 of a firing, 2048 that a reader sees, 15 of history" */
-static char *
-explain_samples(const CtPlan *plan, const CtPlanLink *link)
+char *
+ct_plan_explain_ring(const CtPlanLink *link)
 {
-    const gint64 rest = link->capacity - 2 * link->max_samples;
-    const gint64 firings = link->capacity / MAX(1, link->max_samples);
-    gboolean on_host = link->place == CT_HOST && node_at(plan, link->writer)->place == CT_HOST;
-    for (guint r = 0; r < link->readers->len; r++)
-        on_host &=
-            node_at(plan, g_array_index(link->readers, CtPlanReader, r).node)->place == CT_HOST;
-    if (on_host)
-        return g_strdup_printf("2 × %" G_GINT64_FORMAT " of a firing, %" G_GINT64_FORMAT
-                               " that a reader sees, %" G_GINT64_FORMAT " of history",
-                               link->max_samples, rest, link->history);
-    return g_strdup_printf(
-        "%" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " of a firing, %" G_GINT64_FORMAT
-        " more, %" G_GINT64_FORMAT " of history",
-        firings, link->max_samples, link->capacity - firings * link->max_samples, link->history);
+    static const char *const kinds[] = {
+        [CT_REST_READER] = "that a reader sees",
+        [CT_REST_LAPS] = "so that the history is moved seldom",
+        [CT_REST_SKEW] = "of skew",
+    };
+    gint64 padding;
+    if (__builtin_mul_overflow(link->n_firings, link->max_samples, &padding) ||
+        __builtin_sub_overflow(link->capacity - link->rest, padding, &padding))
+        padding = 0;
+    GString *text = g_string_new(NULL);
+    g_string_append_printf(text, "%" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " of a firing",
+                           link->n_firings, link->max_samples);
+    if (link->rest > 0)
+        g_string_append_printf(text, ", %" G_GINT64_FORMAT " %s", link->rest,
+                               kinds[link->rest_kind]);
+    if (link->rest_kind == CT_REST_SKEW && link->circle)
+        g_string_append_printf(text, " around %s", link->circle);
+    if (link->history > 0)
+        g_string_append_printf(text, ", %" G_GINT64_FORMAT " of history", link->history);
+    if (padding > 0)
+        g_string_append_printf(text, ", %" G_GINT64_FORMAT " to align", padding);
+    return g_string_free(text, FALSE);
 }
 
 /* Bytes for rings at a place. A device's kernels have tables and sums of their own. */
@@ -298,7 +305,7 @@ ct_plan_refuse(const CtPlan *plan, const CtMachine *machine, const char *advice,
     g_autofree char *of_largest = ct_format_bytes(largest->bytes);
     g_autofree char *layout = ct_layout_to_string(&largest->layout);
     g_autofree char *axes = ct_stream_describe(largest->stream);
-    g_autofree char *samples = explain_samples(plan, largest);
+    g_autofree char *samples = ct_plan_explain_ring(largest);
     gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
     const gsize of_granule =
         ct_layout_strides(&largest->layout, largest->stream, largest->granule, length, stride);
@@ -306,6 +313,9 @@ ct_plan_refuse(const CtPlan *plan, const CtMachine *machine, const char *advice,
     if (__builtin_add_overflow(largest->capacity, largest->history, &n_samples))
         n_samples = G_MAXINT64;
     const gboolean on_host = place == CT_HOST;
+    /* Blocks are the smaller part. */
+    if (largest->rest_kind == CT_REST_SKEW && largest->rest > largest->capacity / 2)
+        advice = "less skew";
     g_autofree char *message = g_strdup_printf(
         "the rings of this graph want %s%s, but %s has %s%s; the largest is that behind '%s': %s "
         "of %s, %" G_GINT64_FORMAT " samples (%s) of %" G_GSIZE_FORMAT " bytes are %s; %s%s",

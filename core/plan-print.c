@@ -58,8 +58,6 @@ is_fed(const CtPlan *plan, const CtPlanLink *link)
     return !node_at(plan, link->writer)->variant->work;
 }
 
-static const gdouble mebi = 1024.0 * 1024.0;
-
 /* ---- text ---- */
 
 static const CtColumn node_columns[] = {
@@ -90,7 +88,7 @@ node_row(const CtPlan *plan, const CtPlanNode *node)
 
 static const CtColumn buffer_columns[] = {
     {"buffer", FALSE}, {"read by", FALSE}, {"place", FALSE}, {"layout", FALSE}, {"firing", TRUE},
-    {"holds", TRUE},   {"MiB", TRUE},      {"at", TRUE},     {"kind", FALSE},
+    {"holds", TRUE},   {"size", TRUE},     {"at", TRUE},     {"kind", FALSE},   {"room for", FALSE},
 };
 
 /* "filter", of a further port "filter.weights" */
@@ -120,11 +118,12 @@ buffer_row(const CtPlan *plan, const CtPlanLink *link)
         ct_layout_to_string(&link->layout),
         g_strdup_printf("%" G_GINT64_FORMAT, link->max_samples),
         g_strdup_printf("%" G_GINT64_FORMAT, link->history + link->capacity),
-        is_fed(plan, link) ? g_strdup("") : g_strdup_printf("%.1f", (gdouble)link->bytes / mebi),
+        is_fed(plan, link) ? g_strdup("") : ct_format_bytes(link->bytes),
         has_place ? g_strdup_printf("%" G_GSIZE_FORMAT, link->offset) : g_strdup(""),
         g_strdup(is_fed(plan, link) ? "the program's"
                  : link->transient  ? "transient"
                                     : "ring"),
+        is_fed(plan, link) ? g_strdup("") : ct_plan_explain_ring(link),
         NULL,
     };
     return g_memdup2(cells, sizeof(cells));
@@ -289,8 +288,8 @@ ct_plan_to_dot(const CtPlan *plan)
         const CtPlanLink *link = link_at(plan, l);
         g_autofree char *layout = ct_layout_to_string(&link->layout);
         g_autofree char *axes = ct_stream_describe(link->stream);
-        g_autofree char *label =
-            g_strdup_printf("%s\n%s\n%.1f MiB", layout, axes, link->bytes / mebi);
+        g_autofree char *size = ct_format_bytes(link->bytes);
+        g_autofree char *label = g_strdup_printf("%s\n%s\n%s", layout, axes, size);
         for (guint r = 0; r < link->readers->len; r++) {
             g_string_append_printf(text, "    n%u -> n%u [label=", link->writer,
                                    g_array_index(link->readers, CtPlanReader, r).node);
@@ -435,9 +434,15 @@ append_link(GString *text, const CtPlan *plan, const CtPlanLink *link)
     g_string_append_printf(text,
                            ", \"max_samples\": %" G_GINT64_FORMAT ", \"granule\": %" G_GINT64_FORMAT
                            ", \"history\": %" G_GINT64_FORMAT ", \"capacity\": %" G_GINT64_FORMAT
-                           ", \"bytes\": %" G_GSIZE_FORMAT ", \"readers\": [",
+                           ", \"bytes\": %" G_GSIZE_FORMAT ", \"skew\": %" G_GINT64_FORMAT,
                            link->max_samples, link->granule, link->history, link->capacity,
-                           link->bytes);
+                           link->bytes, link->skew);
+    g_string_append(text, ", \"circle\": ");
+    if (link->circle)
+        ct_json_append_string(text, link->circle);
+    else
+        g_string_append(text, "null");
+    g_string_append(text, ", \"readers\": [");
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
         g_string_append_printf(text, "%s{\"node\": %u, \"port\": %u}", r ? ", " : "", reader->node,

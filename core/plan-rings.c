@@ -245,7 +245,7 @@ full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
     const CtPlan *plan = sizes->plan;
     const CtPlanNode *node = node_at(plan, n);
     const CtPlanLink *link = link_at(plan, node->inputs[port]);
-    const CtFootprint *footprint = &node->footprint;
+    const CtFootprint footprint = ct_plan_footprint(plan, node, port);
     *least = 1;
     if (!ct_plan_flows(plan, node, port))
         return 1;
@@ -258,17 +258,14 @@ full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
     /* A sink, or a node that nobody reads, takes what its writer makes. */
     if (made == 0)
         return link->max_samples;
-    const gboolean is_sum = footprint->kind == CT_FOOTPRINT_SUM;
-    const gint64 one = is_sum ? 1 : MAX(footprint->window, footprint->hop);
-    /* Whole blocks come and go, so that what is left of them are whole ones. */
-    *least = add(multiply(node->granule - 1, footprint->hop), one - 1);
-    *least = *least / link->granule * link->granule + 1;
-    if (!is_sum)
-        return round_up(add(multiply(made - 1, footprint->hop), one), link->granule);
+    *least = ct_plan_needs(plan, node, port);
+    const gint64 one = MAX(footprint.window, footprint.hop);
+    if (footprint.kind != CT_FOOTPRINT_SUM)
+        return round_up(add(multiply(made - 1, footprint.hop), one), link->granule);
     if (sizes->spans[n] > 0)
         return round_up(MAX(*least, link->max_samples), link->granule);
     const gint64 seen = input_in_cache(plan, node, port, sizes->cache_bytes);
-    return round_up(MAX(*least, MIN(seen, multiply(made, footprint->hop))), link->granule);
+    return round_up(MAX(*least, MIN(seen, multiply(made, footprint.hop))), link->granule);
 }
 
 /* Samples of input for which a firing waits while others are at work. */
@@ -352,39 +349,63 @@ padding(const CtPlanLink *link)
     return round_up(total, multiply(step, link->granule)) - total;
 }
 
-/* Samples of the ring, beside its history. */
-static gint64
-capacity_of(const Sizes *sizes, const CtPlanLink *link, const Demand *demand)
+/* Sets the samples of the ring, beside its history: firings of its writer, and what else. */
+static void
+set_capacity(const Sizes *sizes, CtPlanLink *link, const Demand *demand)
 {
-    const gint64 made = link->max_samples;
-    const gint64 roomy = add(multiply(2, made), demand->wanted);
-    if (link->place == CT_HOST && !demand->crosses)
-        return roomy;
+    const gint64 made = link->max_samples, skew = at_most_all(link, link->skew);
+    const gint64 block = demand->crosses ? MAX(made, demand->fresh) : made;
+    const gint64 laps = multiply(laps_to_history, link->history);
     gint64 firings = demand->crosses ? sizes->plan->n_in_flight : 1;
     /* What a reader is left with lies behind where the next lap begins; a block that the host
      * fills, beside one that is copied. */
     if (link->history > 0 || (link->place == CT_HOST && made < demand->fresh))
         firings = MAX(firings, 2);
-    const gint64 block = demand->crosses ? MAX(made, demand->fresh) : made;
-    gint64 capacity = multiply(firings, multiply((block + made - 1) / made, made));
+    firings = multiply(firings, (block + made - 1) / made);
+    link->n_firings = firings;
+    link->rest = link->history;
+    link->rest_kind = CT_REST_READER;
     /* The history is moved in front of every lap: it shall be worth the while. */
-    capacity = MAX(add(capacity, link->history), multiply(laps_to_history, link->history));
-    return demand->is_held ? MAX(capacity, roomy) : capacity;
+    if (add(multiply(firings, made), link->rest) < laps) {
+        link->rest = laps - multiply(firings, made);
+        link->rest_kind = CT_REST_LAPS;
+    }
+    const gint64 capacity = add(multiply(firings, made), link->rest);
+    const gboolean on_host = link->place == CT_HOST && !demand->crosses;
+    gint64 least = on_host || demand->is_held ? demand->wanted : 0;
+    /* What stands beyond the history is divided into laps by whole firings, where one may be left
+     * empty. */
+    if (skew > link->history)
+        least = MAX(least, skew);
+    if (least > 0 && (on_host || add(multiply(2, made), least) > capacity)) {
+        link->n_firings = 2;
+        link->rest = least;
+        link->rest_kind = skew == least && skew > demand->wanted ? CT_REST_SKEW : CT_REST_READER;
+    }
+    link->capacity = round_up(add(multiply(link->n_firings, made), link->rest), link->granule);
 }
 
 static void
 size_link(const Sizes *sizes, CtPlanLink *link)
 {
+    const CtPlanNode *writer = node_at(sizes->plan, link->writer);
     Demand demand;
     ask_readers(sizes, link, &demand);
+    /* What the program feeds has room for so many blocks, however short: only what bridges carry on
+     * is sure to stand. */
+    if (!writer->variant->work && has_time(link->stream))
+        link->history = MAX(link->history, round_up(at_most_all(link, link->skew), link->granule));
     if (has_time(link->stream)) {
-        link->capacity = round_up(capacity_of(sizes, link, &demand), link->granule);
+        set_capacity(sizes, link, &demand);
         link->capacity = add(link->capacity, padding(link));
         link->bytes = bytes_of(link, add(link->history, link->capacity));
     } else {
         /* The block that holds, and the next. */
-        link->capacity = 2;
-        link->bytes = 2 * (gsize)round_up((gint64)bytes_of(link, 1), 64);
+        link->capacity = MAX(2, link->skew);
+        link->n_firings = 2;
+        link->rest = link->capacity - 2;
+        link->rest_kind = CT_REST_SKEW;
+        link->bytes = (gsize)multiply(link->capacity, round_up((gint64)bytes_of(link, 1), 64));
     }
 }
 
@@ -393,6 +414,7 @@ ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes)
 {
     cache_bytes = ct_machine_aim(machine, cache_bytes);
     set_granules(plan);
+    ct_plan_find_skew(plan);
     g_autofree gint64 *spans = ct_plan_spans(plan, machine);
     const Sizes sizes = {plan, cache_bytes, spans};
     for (guint n = 0; n < plan->nodes->len; n++) {

@@ -52,6 +52,13 @@ typedef struct {
     guint port;
 } CtPlanReader;
 
+/* What a ring holds beside firings of its writer. */
+typedef enum {
+    CT_REST_READER, /* what a firing of a reader sees, or may leave */
+    CT_REST_LAPS,   /* laps that are long beside the history that is moved in front of each */
+    CT_REST_SKEW    /* what stands while the reader waits for another way */
+} CtRestKind;
+
 /* One output port's memory: a ring along time that one node writes and any number read. */
 typedef struct {
     guint writer;
@@ -64,12 +71,20 @@ typedef struct {
     gint64 history;     /* the most samples that a reader may be left with, too few for it to fire,
                            in granules: (granule of its output − 1) · hop + one − 1, where `one`,
                            what a first output needs, is max(window, hop) of a WINDOW, 1 of a SUM */
-    gint64 capacity; /* samples that the ring holds beside the history in front of it. On the host
+    gint64 skew;        /* samples that may stand unread while readers wait for other ways to where
+                           these meet; where none do, what a reader may be left with */
+    char *circle;       /* nodes around which the ways go, where that is more: "late > both < sky",
+                           where > goes with the stream and < against it; NULL: it is not */
+    gint64 capacity; /* samples that the ring holds beside the history in front of it: `n_firings`
+                        of the writer, `rest`, and on a device what aligns strides. On the host
                         room for two firings of the writer and one of the reader that wants most;
                         between queues for as many firings as are in flight; on one queue of a
-                        device for one, or for two and the history */
-    gsize bytes;     /* of the ring */
-    gsize offset;    /* on a device: where it lies in the arena, a multiple of 256 */
+                        device for one, or for two and the history; in all cases for two and the
+                        skew */
+    gint64 n_firings, rest;
+    CtRestKind rest_kind;
+    gsize bytes;        /* of the ring */
+    gsize offset;       /* on a device: where it lies in the arena, a multiple of 256 */
     gboolean transient; /* on a device: every firing of the readers drains it, so that it shares
                            memory with others of its group; written and read on one queue */
     gint group;      /* of a transient link. It lives from the firing of its writer to that of the
@@ -160,6 +175,8 @@ CtPlan *ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOpti
  * ring becomes smaller. */
 gboolean ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanOptions *options,
                               const GError *why);
+/* Samples of an input that must stand before the node can fire, of a plan that has its granules. */
+gint64 ct_plan_needs(const CtPlan *plan, const CtPlanNode *node, guint port);
 /* Of all rings, on the host and on devices. */
 gsize ct_plan_bytes(const CtPlan *plan);
 void ct_plan_free(CtPlan *plan);

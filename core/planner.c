@@ -105,6 +105,7 @@ plan_link_free(gpointer data)
 {
     CtPlanLink *link = data;
     g_array_unref(link->readers);
+    g_free(link->circle);
     g_free(link);
 }
 

@@ -211,7 +211,7 @@ guint *ct_plan_components(const CtPlan *plan, gboolean over_peers);
 /* Sets the queues, those of the nodes, and the number of devices. */
 void ct_plan_set_queues(CtPlan *plan);
 
-/* ---- memory: plan-spans.c, plan-rings.c, plan-memory.c ---- */
+/* ---- memory: plan-spans.c, plan-skew.c, plan-rings.c, plan-memory.c ---- */
 
 /* Whether input `port` flows along time. */
 gboolean ct_plan_flows(const CtPlan *plan, const CtPlanNode *node, guint port);
@@ -226,6 +226,14 @@ gsize ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node);
 gint64 *ct_plan_spans(const CtPlan *plan, const CtMachine *machine);
 /* 0: it is too large. */
 gint64 ct_least_multiple(gint64 a, gint64 b);
+/* What an output sample needs of one input. Of CT_FOOTPRINT_OWN: in samples of that input, which
+ * may last longer or shorter than those of the output. */
+CtFootprint ct_plan_footprint(const CtPlan *plan, const CtPlanNode *node, guint port);
+/* Sets the skew of all links, and around which nodes it is. Wants granules. */
+void ct_plan_find_skew(CtPlan *plan);
+/* Why the ring is as large as it is, allocated: "2 × 2048 of a firing, 400000 of skew around
+ * late > both < sky, 15 of history". */
+char *ct_plan_explain_ring(const CtPlanLink *link);
 /* Sets samples, granules, histories, capacities and bytes of all links, and the bindings' samples.
  * Wants queues. */
 void ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes);

@@ -114,6 +114,9 @@ void ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GErro
 gboolean ct_scheduler_hurry(CtScheduler *scheduler);
 /* With the lock. Fails where nothing runs and nothing can. */
 void ct_scheduler_check_stall(CtScheduler *scheduler);
+/* With the lock. Who waits for what in a graph that stands still; *culprit is a node that waits for
+ * nothing, else the first of those that have not ended: scheduler-stall.c. */
+GError *ct_scheduler_explain_stall(const CtScheduler *scheduler, const CtRunNode **culprit);
 /* With the lock. How far a node has got, for steps: samples. */
 gint64 ct_scheduler_progress(const CtRunNode *node);
 /* With the lock. Between steps: everything that was begun is done. */

@@ -318,7 +318,7 @@ ct_scheduler_is_at_rest(const CtScheduler *scheduler)
            scheduler->n_in_flight == 0;
 }
 
-/* Nothing runs, nothing can: a plan or a stage is wrong. Names who is stuck. */
+/* Nothing runs, nothing can: a plan or a stage is wrong. */
 void
 ct_scheduler_check_stall(CtScheduler *scheduler)
 {
@@ -328,16 +328,9 @@ ct_scheduler_check_stall(CtScheduler *scheduler)
         scheduler->n_in_flight > 0 || scheduler->sleeping < scheduler->alive ||
         is_anything_pending(scheduler))
         return;
-    g_autoptr(GString) names = g_string_new(NULL);
-    for (guint i = 0; i < scheduler->n_nodes; i++)
-        if (scheduler->nodes[i].status != CT_NODE_ENDED &&
-            scheduler->nodes[i].status != CT_NODE_FINISHED)
-            g_string_append_printf(names, "%s'%s'", names->len ? ", " : "",
-                                   scheduler->nodes[i].plan->name);
-    ct_scheduler_fail(scheduler,
-                      g_error_new(CT_ERROR, CT_ERROR_PLUGIN,
-                                  "the graph stands still: nodes %s can neither go on nor end",
-                                  names->str));
+    const CtRunNode *culprit;
+    GError *cause = ct_scheduler_explain_stall(scheduler, &culprit);
+    ct_scheduler_fail_node(scheduler, culprit, cause);
 }
 
 /* Where nobody is at work, nodes that wait for more input than stands shall take what there is, so

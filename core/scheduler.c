@@ -90,9 +90,14 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
         return NULL;
     scheduler->rings = g_new0(CtRing *, plan->links->len + 1);
     for (; scheduler->n_rings < plan->links->len; scheduler->n_rings++) {
-        CtRing *ring = new_ring(scheduler, scheduler->n_rings, error);
-        if (!ring)
+        GError *cause = NULL;
+        CtRing *ring = new_ring(scheduler, scheduler->n_rings, &cause);
+        if (!ring) {
+            const CtPlanLink *link = plan->links->pdata[scheduler->n_rings];
+            const CtRunNode writer = {.plan = plan->nodes->pdata[link->writer]};
+            ct_firing_blame(&writer, error, cause);
             return NULL;
+        }
         scheduler->rings[scheduler->n_rings] = ring;
     }
     scheduler->n_nodes = plan->nodes->len;

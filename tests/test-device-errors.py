@@ -534,7 +534,7 @@ class Failures(DeviceTest):
                     done, r"g.yaml:\d:3: node '[a-z]+': the rings of this graph want [0-9.]+ KiB of "
                           r"device memory, but cuda:0 \(Cornerturn Emulator\) has 1\.[0-9]+ KiB for "
                           r"them; the largest is that behind '[a-z.>+]+': .*, \d+ samples \(\d+ × "
-                          r"\d+ of a firing, \d+ more, \d+ of history\) of \d+ bytes are [0-9.]+ "
+                          r"\d+ of a firing(, \d+ [a-z ]+)*\) of \d+ bytes are [0-9.]+ "
                           r"KiB; no smaller blocks help")
         wanted = self.right_result(CORRELATOR)
         done = self.run_command("run", "-q", "g.yaml", text=CORRELATOR,

@@ -344,7 +344,8 @@ test_memory(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         "g.yaml:2:3: node 's': the rings of this graph want * GiB of device memory, but cuda:0 "
         "(first) has 960 MiB for them; the largest is that behind 's>copy': cf32?time channel "
         "station pol? of time (length unknown), channel 8, station 4, pol 2, * samples (* of a "
-        "firing, * more, 899999 of history) of 512 bytes are * GiB; no smaller blocks help";
+        "firing, * so that the history is moved seldom, 899999 of history) of 512 bytes are * GiB; "
+        "no smaller blocks help";
     if (!g_pattern_match_simple(wanted, error->message))
         g_error("wanted: %s\ngiven:  %s", wanted, error->message);
 }
@@ -363,11 +364,11 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_autofree char *text = ct_plan_to_text(fixture->plan);
     const char *const wanted =
         "*\n+ s>copy *cuda *cuda:0 *\na *cuda *cuda:0 *\n"
-        "*\ns *s>copy *host *2048 *6144 *3.0 *ring\n"
-        "s>copy *a *cuda:0 *2048 *6144 *3.0 *0 *ring\n"
-        "a *b *cuda:0 *2048 *2048 *1.0 *3145728 *transient\n"
-        "b *b>copy *cuda:0 *2048 *6144 *3.0 *4194304 *ring\n"
-        "b>copy *o *host *2048 *6144 *3.0 *ring\n"
+        "*\ns *s>copy *host *2048 *6144 *3.0 MiB *ring *3 × 2048 of a firing\n"
+        "s>copy *a *cuda:0 *2048 *6144 *3.0 MiB *0 *ring *\n"
+        "a *b *cuda:0 *2048 *2048 *1.0 MiB *3145728 *transient *1 × 2048 of a firing\n"
+        "b *b>copy *cuda:0 *2048 *6144 *3.0 MiB *4194304 *ring *\n"
+        "b>copy *o *host *2048 *6144 *3.0 MiB *ring *\n"
         "\n*\n"
         "host: 6.0 MiB\n"
         "cuda:0 (first): 7.0 MiB of 1.0 GiB\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of rings as they are planned: firings, histories, capacities. */
+#include "memory.h"
 #include "planning.h"
 
 static void
@@ -92,6 +93,129 @@ test_short_streams(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(node_named(fixture, "t")->input_bindings[1].max_samples, ==, 1);
 }
 
+/* ---- ways that meet again ---- */
+
+static void
+check_skew(const CtPlanLink *link, gint64 skew, const char *circle)
+{
+    g_assert_cmpint(link->skew, ==, skew);
+    g_assert_cmpstr(link->circle, ==, circle);
+    if (circle)
+        g_assert_cmpint(link->capacity, >=, 2 * link->max_samples + skew);
+}
+
+/* What is late by 5000 samples keeps them until the others have come. */
+static void
+test_offsets(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    const char *const places[] = {"cpu", "cuda"};
+    CtPlanOptions options = usual;
+    options.n_devices = 1;
+    for (guint a = 0; a < 8; a++) {
+        g_autofree char *stages =
+            g_strdup_printf("  s: {stage: test.source, samples: -1, backend: cpu}\n"
+                            "  w: {stage: test.window, from: s, offset: 5000, backend: %s}\n"
+                            "  v: {stage: test.window, from: s, offset: 100, backend: %s}\n"
+                            "  m: {stage: test.many, from: [v, w], backend: %s}\n"
+                            "  o: {stage: test.sink, from: m}\n",
+                            places[a & 1], places[a >> 1 & 1], places[a >> 2]);
+        plan(fixture, stages, &options);
+        /* Wherever copies stand, the samples are held once. */
+        gint64 held = 0;
+        for (guint l = 0; l < fixture->plan->links->len; l++) {
+            const CtPlanLink *link = g_ptr_array_index(fixture->plan->links, l);
+            g_assert_cmpint(link->skew, ==, link->circle ? 4900 : 0);
+            if (link->circle)
+                check_skew(link, 4900, link->circle);
+            g_assert_false(link->circle && link->transient);
+            held += link->skew;
+        }
+        g_assert_cmpint(held, ==, 4900);
+    }
+    check_skew(link_of(fixture, "v", 0), 0, NULL);
+}
+
+/* The way that need not wait holds what the windows and sums of the other take. */
+static void
+test_windows_and_sums(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1}\n"
+         "  a: {stage: test.window, from: s, window: 3000}\n"
+         "  b: {stage: test.window, from: a, window: 4000}\n"
+         "  m: {stage: test.many, from: [b, s]}\n"
+         "  o: {stage: test.sink, from: m}\n",
+         &usual);
+    check_skew(link_of(fixture, "s", 0), 2999 + 3999, "s > m < b < a");
+    check_skew(link_of(fixture, "a", 0), 3999, NULL);
+    check_skew(link_of(fixture, "b", 0), 0, NULL);
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1}\n"
+         "  p: {stage: test.window, from: s, window: 100, hop: 100}\n"
+         "  q: {stage: test.window, from: p, window: 70}\n"
+         "  r: {stage: test.window, from: s, hop: 100, sum: true}\n"
+         "  m: {stage: test.many, from: [q, r]}\n"
+         "  o: {stage: test.sink, from: m}\n",
+         &usual);
+    check_skew(link_of(fixture, "r", 0), 69, "r > m < q < p < s");
+}
+
+/* Streams of two sources wait for one another where they are made. */
+static void
+test_two_sources(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    plan(fixture,
+         "  s: {stage: test.source, samples: -1}\n"
+         "  z: {stage: test.source, samples: -1, start: 1000000000}\n"
+         "  w: {stage: test.window, from: s, offset: 100000}\n"
+         "  v: {stage: test.window, from: z, window: 500}\n"
+         "  m: {stage: test.many, from: [v, w]}\n"
+         "  o: {stage: test.sink, from: m}\n",
+         &usual);
+    check_skew(link_of(fixture, "s", 0), 0, NULL);
+    check_skew(link_of(fixture, "w", 0), 0, NULL);
+    check_skew(link_of(fixture, "z", 0), 499, NULL);
+    check_skew(link_of(fixture, "v", 0), 0, NULL);
+}
+
+/* It is held where that takes the fewest bytes. */
+static void
+test_cheapest(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    plan(fixture,
+         "  s: {stage: test.source, type: ci8, samples: -1}\n"
+         "  p: {stage: test.pass, from: s}\n"
+         "  f: {stage: test.float, from: p}\n"
+         "  g: {stage: test.float, from: s}\n"
+         "  w: {stage: test.window, from: g, window: 9000}\n"
+         "  m: {stage: test.many, from: [f, w]}\n"
+         "  o: {stage: test.sink, from: m}\n",
+         &usual);
+    check_skew(link_of(fixture, "f", 0), 0, NULL);
+    g_assert_cmpint(link_of(fixture, "s", 0)->skew + link_of(fixture, "p", 0)->skew, >=, 8999);
+    g_assert_cmpint(link_of(fixture, "s", 0)->stream->type, ==, CT_CI8);
+}
+
+/* Sizes of memory are told in units in which they are not 0.0. */
+static void
+test_memory(void)
+{
+    const struct {
+        gsize bytes;
+        const char *wanted;
+    } sizes[] = {
+        {(gsize)1 << 62, "a ring wants 4.0 EiB of memory: *"},
+        {(gsize)3 << 59, "a ring wants 1.5 EiB of memory: *"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        g_autoptr(GError) error = NULL;
+        g_assert_null(ct_memory_new(sizes[i].bytes, "a ring", &error));
+        g_assert_error(error, CT_ERROR, CT_ERROR_MEMORY);
+        if (!g_pattern_match_simple(sizes[i].wanted, error->message))
+            g_error("wanted: %s\ngiven:  %s", sizes[i].wanted, error->message);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -100,5 +224,11 @@ main(int argc, char **argv)
     g_test_add("/plan-rings/large-samples", Fixture, NULL, set_up, test_large_samples, tear_down);
     g_test_add("/plan-rings/source-blocks", Fixture, NULL, set_up, test_source_blocks, tear_down);
     g_test_add("/plan-rings/short-streams", Fixture, NULL, set_up, test_short_streams, tear_down);
+    g_test_add("/plan-rings/offsets", Fixture, NULL, set_up, test_offsets, tear_down);
+    g_test_add("/plan-rings/windows-and-sums", Fixture, NULL, set_up, test_windows_and_sums,
+               tear_down);
+    g_test_add("/plan-rings/two-sources", Fixture, NULL, set_up, test_two_sources, tear_down);
+    g_test_add("/plan-rings/cheapest", Fixture, NULL, set_up, test_cheapest, tear_down);
+    g_test_add_func("/plan-rings/memory", test_memory);
     return g_test_run();
 }

@@ -408,10 +408,15 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         "a *%\n"
         "o *cpu *host *cf32?channel time station pol? -> * 2048 *%\n"
         "\n"
-        "buffer *read by *place *layout *firing *holds *MiB *at *kind\n"
-        "s *s>transpose *host *cf32?time channel station pol? *2048 *6144 *3.0 *ring\n"
-        "s>transpose *a *host *cf32?channel time station pol? *2048 *6144 *3.0 *ring\n"
-        "a *o *host *cf32?channel time station pol? *2048 *6144 *3.0 *ring\n"
+        "buffer *read by *place *layout *firing *holds *size *at *kind *room for\n"
+        "s *s>transpose *host *cf32?time channel station pol? *2048 *6144 *3.0 MiB *ring *2 × 2048 "
+        "of a "
+        "firing, 2048 that a reader sees\n"
+        "s>transpose *a *host *cf32?channel time station pol? *2048 *6144 *3.0 MiB *ring *2 × 2048 "
+        "of a "
+        "firing, 2048 that a reader sees\n"
+        "a *o *host *cf32?channel time station pol? *2048 *6144 *3.0 MiB *ring *2 × 2048 of a "
+        "firing, 2048 that a reader sees\n"
         "\n"
         "from *to *latency *in blocks *history *start-up *a missing sample touches\n"
         "s *o *1 us *2.05 ms *0 *0 *1 sample\n"
@@ -555,7 +560,7 @@ static const Mistake mistakes[] = {
      NULL, NULL, NULL,
      "g.yaml:2:3: node 's': the rings of this graph want 140 TiB, but this machine has *; the "
      "largest is that behind 's': *300000000000 samples (2 × 100000000000 of a firing, "
-     "100000000000 that a reader sees, 0 of history) of 512 bytes are 140 TiB*"},
+     "100000000000 that a reader sees) of 512 bytes are 140 TiB*"},
 };
 
 static void

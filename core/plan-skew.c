@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Skew: what rings must hold so that ways that part and meet again never wait for one another.
+ *
+ * The progress of a node is the tick of the first sample that it has yet to take (a source: to
+ * give). A node that waits for data of link l, from node u, has got as far as u at least, less a
+ * constant D(l), in ticks: what it needs at once, what u may have taken and not given yet, and the
+ * offset between the ticks that u takes and gives. Every node n gets a lag L(n), with
+ *
+ *     L(n) ≥ L(u) + D(l)    for all links l from u to n,
+ *
+ * so that progress plus lag is no more in a node that is waited for than in the one that waits. A
+ * ring that holds a firing of its writer and the skew
+ *
+ *     S(l) = L(n) − L(u) + offset of u
+ *
+ * makes the same sum truly less in a reader that is waited for than in the writer that waits for
+ * room. So no nodes wait in a circle: one of them would be less than itself, or all would wait for
+ * data, upstream without end. The least advanced can always go on.
+ *
+ * Any lags will do. Those are taken for which the rings hold the fewest bytes; sources are free to
+ * lag behind one another, so that only ways from one source need rings. See lags.c. */
+#include "lags.h"
+#include "planner.h"
+
+#include <math.h>
+
+/* Ticks of different clocks are counted in so many parts of the fastest. */
+static const gdouble parts_of_tick = 1024;
+
+/* What the program feeds lies in its own blocks, of whatever length, and what goes beyond them must
+ * be copied: a byte there costs as much as so many elsewhere. */
+static const gdouble cost_of_fed = 1e6;
+
+typedef struct {
+    const CtPlan *plan;
+    gdouble fastest; /* clock, ticks per second; 0: all streams have the same */
+    GArray *edges;   /* of CtLagEdge */
+    GArray *nodes;   /* of guint: those of the plan, and for each link of several readers one
+                        that stands for the last of them, as the number of the writer */
+} Ways;
+
+static const CtPlanNode *
+node_at(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->nodes, i);
+}
+
+static CtPlanLink *
+link_at(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->links, i);
+}
+
+static gdouble
+clock_of(const CtStream *stream)
+{
+    return stream->rate_num > 0 ? (gdouble)stream->rate_num / (gdouble)stream->rate_den : 0;
+}
+
+/* Ticks of a sample of the link's stream. */
+static gint64
+ticks_of(const CtStream *stream)
+{
+    return MAX(1, stream->ticks_per_sample);
+}
+
+/* Seconds, of a stream without clock ticks. */
+static gdouble
+duration_of(const CtStream *stream)
+{
+    const gdouble rate = clock_of(stream);
+    return (gdouble)ticks_of(stream) / (rate > 0 ? rate : 1);
+}
+
+/* ---- what a node needs ---- */
+
+/* The first stream along time that leaves the node and is read; NULL: none is. */
+static const CtStream *
+output_stream(const CtPlan *plan, const CtPlanNode *node)
+{
+    for (guint i = 0; i < node->n_outputs; i++) {
+        if (node->outputs[i] >= 0 && ct_stream_axis(node->output_bindings[i].stream, "time") >= 0)
+            return link_at(plan, node->outputs[i])->stream;
+    }
+    return NULL;
+}
+
+CtFootprint
+ct_plan_footprint(const CtPlan *plan, const CtPlanNode *node, guint port)
+{
+    CtFootprint footprint = node->footprint;
+    const CtStream *output = output_stream(plan, node);
+    if (footprint.kind != CT_FOOTPRINT_OWN || !output)
+        return footprint;
+    const gdouble ratio = duration_of(output) / duration_of(node->input_bindings[port].stream);
+    footprint.hop = (gint64)CLAMP(floor(ratio + 1e-9), 1, 0x1p50);
+    footprint.window = MAX(footprint.window, (gint64)CLAMP(ceil(ratio - 1e-9), 1, 0x1p50));
+    return footprint;
+}
+
+gint64
+ct_plan_needs(const CtPlan *plan, const CtPlanNode *node, guint port)
+{
+    if (!ct_plan_flows(plan, node, port) || !output_stream(plan, node))
+        return 1;
+    const CtFootprint footprint = ct_plan_footprint(plan, node, port);
+    const gint64 granule = link_at(plan, node->inputs[port])->granule;
+    const gint64 one =
+        footprint.kind == CT_FOOTPRINT_SUM ? 1 : MAX(footprint.window, footprint.hop);
+    gint64 before;
+    if (__builtin_mul_overflow(node->granule - 1, footprint.hop, &before) ||
+        __builtin_add_overflow(before, one - 1, &before) || before == G_MAXINT64)
+        return G_MAXINT64;
+    /* Whole blocks come and go, so that what is left of them are whole ones. */
+    return before / granule * granule + 1;
+}
+
+/* ---- ticks ---- */
+
+/* So many samples of the stream in common ticks, within what lags can be. */
+static gint64
+common_ticks(const Ways *ways, const CtStream *stream, gdouble samples)
+{
+    const gdouble most = ldexp(1, CT_LAG_BITS - 2);
+    gdouble ticks = samples * (gdouble)ticks_of(stream);
+    if (ways->fastest > 0)
+        ticks *= parts_of_tick * (clock_of(stream) > 0 ? ways->fastest / clock_of(stream) : 1);
+    return (gint64)rint(CLAMP(ticks, -most, most));
+}
+
+/* What a node takes along time; NULL: it is a source. */
+static const CtStream *
+input_stream(const CtPlan *plan, const CtPlanNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (ct_plan_flows(plan, node, i))
+            return node->input_bindings[i].stream;
+    }
+    return NULL;
+}
+
+/* Ticks between what a node takes and what it gives of it. */
+static gint64
+offset_of(const Ways *ways, const CtPlanNode *node)
+{
+    const CtStream *input = input_stream(ways->plan, node);
+    if (!input || node->footprint.kind == CT_FOOTPRINT_SUM)
+        return 0;
+    return common_ticks(ways, input, (gdouble)node->footprint.offset);
+}
+
+/* Ticks that a node may have taken without giving anything. */
+static gint64
+kept_by(const Ways *ways, const CtPlanNode *node)
+{
+    const CtStream *input = input_stream(ways->plan, node);
+    if (!input || node->footprint.kind != CT_FOOTPRINT_SUM)
+        return 0;
+    return common_ticks(ways, input, (gdouble)node->footprint.hop - 1);
+}
+
+/* Whether the clock of a static stream tells which block holds: it has one for each time. */
+static gboolean
+has_blocks(const CtPlan *plan, const CtPlanLink *link)
+{
+    return ct_stream_axis(link->stream, "time") >= 0 ||
+           !ct_plan_is_source(plan, node_at(plan, link->writer));
+}
+
+/* The ticks by which a reader that waits is ahead of the writer, at most. */
+static gint64
+waits_ahead(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader)
+{
+    const CtPlan *plan = ways->plan;
+    const CtPlanNode *writer = node_at(plan, link->writer), *node = node_at(plan, reader->node);
+    gint64 ahead;
+    if (ct_plan_flows(plan, node, reader->port)) {
+        const gint64 needs = ct_plan_needs(plan, node, reader->port);
+        ahead = common_ticks(ways, link->stream, (gdouble)(needs - 1));
+    } else {
+        /* It wants to know the next block, too, and at the beginning the first two, however late
+         * these are. What a source gives by itself comes without being waited for. */
+        const CtStream *input = input_stream(plan, node);
+        const gboolean is_made = input && !ct_plan_is_source(plan, writer);
+        const gint64 late = is_made ? MAX(0, link->stream->start - input->start) : 0;
+        ahead =
+            common_ticks(ways, link->stream, 1 + (gdouble)late / (gdouble)ticks_of(link->stream));
+    }
+    return ahead + kept_by(ways, writer) - offset_of(ways, writer);
+}
+
+/* ---- the ways ---- */
+
+static gboolean
+counts(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
+{
+    return ct_plan_flows(plan, node_at(plan, reader->node), reader->port) || has_blocks(plan, link);
+}
+
+static void
+add_edge(Ways *ways, guint from, guint to, gint64 least, gdouble weight)
+{
+    const CtLagEdge edge = {from, to, least, weight};
+    g_array_append_val(ways->edges, edge);
+}
+
+/* A link holds as much as its last reader lags: where it has several, that is a node of its own. */
+static void
+add_link(Ways *ways, guint l)
+{
+    const CtPlan *plan = ways->plan;
+    const CtPlanLink *link = link_at(plan, l);
+    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
+    const gsize bytes =
+        ct_layout_strides(&link->layout, link->stream, link->granule, length, stride);
+    gdouble weight = (gdouble)bytes / (gdouble)link->granule /
+                     (gdouble)MAX(1, common_ticks(ways, link->stream, 1));
+    if (!node_at(plan, link->writer)->variant->work)
+        weight *= cost_of_fed;
+    const gboolean is_shared = link->readers->len > 1;
+    const guint last = ways->nodes->len;
+    gint64 most = G_MININT64;
+    if (is_shared)
+        g_array_append_val(ways->nodes, link->writer);
+    for (guint r = 0; r < link->readers->len; r++) {
+        const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
+        if (!counts(plan, link, reader))
+            continue;
+        const gint64 ahead = waits_ahead(ways, link, reader);
+        most = MAX(most, ahead);
+        add_edge(ways, link->writer, reader->node, ahead, is_shared ? 0 : weight);
+        if (is_shared)
+            add_edge(ways, reader->node, last, 0, 0);
+    }
+    if (is_shared && most > G_MININT64)
+        add_edge(ways, link->writer, last, most, weight);
+}
+
+static void
+find_fastest(Ways *ways)
+{
+    gdouble least = HUGE_VAL, most = 0;
+    for (guint l = 0; l < ways->plan->links->len; l++) {
+        const gdouble rate = clock_of(link_at(ways->plan, l)->stream);
+        least = rate > 0 ? MIN(least, rate) : least;
+        most = MAX(most, rate);
+    }
+    ways->fastest = least < most ? most : 0;
+}
+
+/* ---- what comes of it ---- */
+
+/* Samples of a link that wait for a reader that lags so many ticks. */
+static gint64
+samples_in(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader, gint64 ticks)
+{
+    const CtPlan *plan = ways->plan;
+    const CtPlanNode *node = node_at(plan, reader->node);
+    const gint64 of_sample = MAX(1, common_ticks(ways, link->stream, 1));
+    gint64 samples = MAX(0, ticks) / of_sample;
+    /* A block that holds and what comes after it. */
+    if (!ct_plan_flows(plan, node, reader->port))
+        return 1 + samples + (MAX(0, ticks) % of_sample > 0);
+    /* It may keep a sample that lasts longer than what it makes; ticks may have been rounded. */
+    const CtStream *output = output_stream(plan, node);
+    if (ways->fastest > 0 || (node->footprint.kind == CT_FOOTPRINT_OWN && output &&
+                              duration_of(output) != duration_of(link->stream)))
+        samples++;
+    return samples;
+}
+
+/* "late > both < sky": the nodes of a circle of ways from the link's writer on; > goes with the
+ * stream, < against it. NULL: the ways do not meet. */
+static char *
+describe_circle(const Ways *ways, const gboolean *in_forest, const CtPlanLink *link, guint reader)
+{
+    const CtPlan *plan = ways->plan;
+    const CtLagEdge *edges = (const CtLagEdge *)(gpointer)ways->edges->data;
+    guint length;
+    g_autofree guint *way = ct_lags_way(ways->nodes->len, edges, ways->edges->len, in_forest,
+                                        reader, link->writer, &length);
+    g_autoptr(GString) text = g_string_new(NULL);
+    guint before = reader;
+    for (guint k = 0; way && k < length; k++) {
+        const guint node = g_array_index(ways->nodes, guint, way[k]);
+        if (node == link->writer)
+            break;
+        /* Nodes are in the order of the streams. */
+        if (node != before)
+            g_string_append_printf(text, " %c %s", node > before ? '>' : '<',
+                                   node_at(plan, node)->name);
+        before = node;
+    }
+    return text->len == 0 ? NULL
+                          : g_strdup_printf("%s > %s%s", node_at(plan, link->writer)->name,
+                                            node_at(plan, reader)->name, text->str);
+}
+
+static void
+set_skew(const Ways *ways, const gint64 *lags, const gboolean *in_forest, CtPlanLink *link)
+{
+    const CtPlan *plan = ways->plan;
+    const CtPlanNode *writer = node_at(plan, link->writer);
+    gint64 left = 0;
+    guint last = link->writer;
+    link->skew = 0;
+    for (guint r = 0; r < link->readers->len; r++) {
+        const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
+        if (!counts(plan, link, reader))
+            continue;
+        const gint64 ticks = lags[reader->node] - lags[link->writer] + offset_of(ways, writer);
+        const gint64 samples = samples_in(ways, link, reader, ticks);
+        left = MAX(left, ct_plan_needs(plan, node_at(plan, reader->node), reader->port) - 1);
+        if (samples > link->skew) {
+            link->skew = samples;
+            last = reader->node;
+        }
+    }
+    g_clear_pointer(&link->circle, g_free);
+    if (link->skew > left)
+        link->circle = describe_circle(ways, in_forest, link, last);
+}
+
+void
+ct_plan_find_skew(CtPlan *plan)
+{
+    Ways ways = {
+        .plan = plan,
+        .edges = g_array_new(FALSE, FALSE, sizeof(CtLagEdge)),
+        .nodes = g_array_new(FALSE, FALSE, sizeof(guint)),
+    };
+    for (guint n = 0; n < plan->nodes->len; n++)
+        g_array_append_val(ways.nodes, n);
+    find_fastest(&ways);
+    for (guint l = 0; l < plan->links->len; l++)
+        add_link(&ways, l);
+    g_autofree gboolean *in_forest = g_new0(gboolean, ways.edges->len + 1);
+    g_autofree gint64 *lags = ct_lags_new(
+        ways.nodes->len, (const CtLagEdge *)(gpointer)ways.edges->data, ways.edges->len, in_forest);
+    for (guint l = 0; l < plan->links->len; l++)
+        set_skew(&ways, lags, in_forest, link_at(plan, l));
+    g_array_unref(ways.edges);
+    g_array_unref(ways.nodes);
+}

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ways that part and meet again, one of them late: graphs end whatever the options, plans say what
+their rings are for, and what stands still says who waits for what."""
+import json
+import os
+import subprocess
+
+import numpy
+
+import graphs
+import pipeline
+import tap
+
+DIAMOND = os.path.join(os.environ["CORNERTURN_TEST_PLUGINS"], "diamond")
+OPTIONS = ((), ("--cache", "1"), ("--cache", "1 MiB"), ("--workers", "1"), ("--workers", "3"),
+           ("--default-layouts",), ("--backend", "reference"))
+
+
+def sky(rate, samples, stations=1, **more):
+    return {"stage": "generate", "type": "cf32", "sample_rate": rate, "samples": samples,
+            "centre_frequency": "150 MHz", "n_stations": stations, "n_pols": 1, "noise": 1, **more}
+
+
+def joined(source, *delays):
+    """A source beside what is late by the delays."""
+    return {"sky": source,
+            "late": {"stage": "delay", "from": "sky", "constant": list(delays)},
+            "both": {"stage": "stack", "from": ["sky", "late"], "axis": "station"},
+            "out": {"stage": "discard", "from": "both"}}
+
+
+class Skew(graphs.GraphTest):
+    def setUp(self):
+        super().setUp()
+        path = os.environ["CORNERTURN_PLUGIN_PATH"]
+        self.environment = {**os.environ, "CORNERTURN_PLUGIN_PATH": f"{path}:{DIAMOND}"}
+
+    def command(self, stages, *arguments):
+        return subprocess.run([graphs.COMMAND, *arguments, self.write(stages)], cwd=self.folder,
+                              capture_output=True, text=True, timeout=120, env=self.environment,
+                              check=False)
+
+    def run_all(self, stages, options=OPTIONS):
+        for some in options:
+            with self.subTest(options=some):
+                done = self.command(stages, "run", "--quiet", *some)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def rings(self, stages, *arguments):
+        done = self.command(stages, "plan", "--json", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        plan = json.loads(done.stdout)
+        return {plan["nodes"][link["writer"]]["name"]: link for link in plan["links"]}
+
+    def test_long_delay(self):
+        self.run_all(joined(sky("1 MHz", 600000), "400 ms"), ((), ("--cache", "64 KiB")))
+
+    def test_many_stations(self):
+        self.run_all(joined(sky("200 MHz", 30000, 32), *32 * ["50 us"]), ((), ("--cache", "64 KiB")))
+
+    def test_small_cache(self):
+        self.run_all(joined(sky("1 MHz", 2000), "1 ms"))
+
+    def test_windows(self):
+        """One way waits for long windows of what comes out of a filter bank."""
+        stages = {"sky": sky("1 MHz", 5000)}
+        for way, n_taps in ("short", 1), ("long", 60):
+            stages |= {
+                f"{way}1": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": n_taps},
+                f"{way}2": {"stage": "fft", "from": f"{way}1"},
+                f"{way}3": {"stage": "fir", "from": f"{way}2", "n_channels": 1, "n_taps": n_taps}}
+        stages |= {"both": {"stage": "stack", "from": ["short3", "long3"], "axis": "station"},
+                   "out": {"stage": "discard", "from": "both"}}
+        self.run_all(stages)
+
+    def test_sum(self):
+        """A sum of which nothing comes for long, beside the same sum of what was delayed."""
+        stages = {"sky": sky("1 MHz", 9000),
+                  "late": {"stage": "delay", "from": "sky", "constant": ["3 ms"]},
+                  "a": {"stage": "integrate", "from": "sky", "length": 1000},
+                  "b": {"stage": "integrate", "from": "late", "length": 1000},
+                  "both": {"stage": "stack", "from": ["a", "b"], "axis": "station"},
+                  "out": {"stage": "discard", "from": "both"}}
+        self.run_all(stages)
+
+    def test_plan_tells(self):
+        stages = joined(sky("1 MHz", 600000), "400 ms")
+        text = self.command(stages, "plan", "--cache", "64 KiB").stdout
+        self.assertIn("400000 of skew around late > both < sky\n", text)
+        link = self.rings(stages, "--cache", "64 KiB")["late"]
+        self.assertEqual((link["skew"], link["circle"]), (400000, "late > both < sky"))
+        self.assertGreaterEqual(link["capacity"], 400000 + 2 * link["max_samples"])
+
+    def test_late_start(self):
+        """What begins late, or is another source's, needs no ring: it waits by itself."""
+        numpy.save(self.folder / "x.npy", numpy.zeros((50, 1), numpy.float32))
+        source = {"stage": "file.source", "path": "x.npy", "layout": "[time station]",
+                  "sample_rate": "1 MHz"}
+        stages = {"a": source, "b": {**source, "start": 1000000},
+                  "late": {"stage": "delay", "from": "a", "constant": ["20 us"]},
+                  "both": {"stage": "stack", "from": ["late", "b"], "axis": "station"},
+                  "out": {"stage": "discard", "from": "both"}}
+        for name, link in self.rings(stages, "--cache", "1").items():
+            self.assertEqual((link["circle"], link["capacity"]), (None, 3), name)
+        self.run_all(stages, ((), ("--cache", "1")))
+
+    def test_fed(self):
+        """What the program feeds in short blocks waits for a way that looks ahead."""
+        text = ("stages: {x: {stage: input, layout: 'f32[time station]', shape: [-1, 1], "
+                "sample_rate: 1 kHz}, late: {stage: delay, from: x, constant: [-50 ms]}, "
+                "both: {stage: stack, from: [x, late], axis: station}, "
+                "y: {stage: output, from: both, layout: '[time station]'}}")
+        numbers = numpy.arange(1, 1001, dtype=numpy.float32)[:, None]
+        wanted = numpy.zeros((1050, 2), numpy.float32)
+        wanted[50:, :1] = wanted[:1000, 1:] = numbers
+        for cuts in (1,), (3, 2, 1), (60,):
+            with self.subTest(cuts=cuts):
+                taken = pipeline.run(text, {"x": pipeline.Feed(numbers, 0, cuts)}, {"y": (0, 2)})
+                numpy.testing.assert_array_equal(taken["y"].array, wanted)
+
+    def test_does_not_fit(self):
+        stages = joined(sky("1 MHz", 300000000, 4096, spiral="1 km"), *4096 * ["250 s"])
+        done = self.command(stages, "plan")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(" the largest is that behind 'late': ", done.stderr)
+        self.assertIn("250000000 of skew around late > both < sky) of 32768 bytes are 7.5 TiB; "
+                      "less skew needs less", done.stderr)
+
+    def test_stands_still(self):
+        numpy.save(self.folder / "x.npy", numpy.zeros((500, 1), numpy.float32))
+        stages = {"sky": {"stage": "file.source", "path": "x.npy", "layout": "[time station]",
+                          "sample_rate": "1 MHz"},
+                  "stuck": {"stage": "diamond.stuck", "from": "sky"},
+                  "both": {"stage": "stack", "from": ["sky", "stuck"], "axis": "station"},
+                  "out": {"stage": "discard", "from": "both"}}
+        done = self.command(stages, "run", "--quiet", "--cache", "256")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^graph.yaml:\d+:\d+: node 'stuck': the graph stands still: "
+                         "'sky' waits for room for 64 samples beside the 192 that 'stuck', 'both' "
+                         "must take first; "
+                         "'stuck' has 192 samples of 'sky' and does nothing, though it has all that "
+                         "it needs; "
+                         "'both' has 192 samples of 'sky', none of 'stuck' and waits for 1 sample "
+                         "of 'stuck'; "
+                         "'out' has none of 'both' and waits for 1 sample of 'both'\n$")
+
+
+if __name__ == "__main__":
+    tap.main()
