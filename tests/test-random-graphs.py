@@ -51,14 +51,16 @@ class Maker:
     def __init__(self, numbers):
         self.numbers = numbers
         samples = numbers.choice([1, 7, 63, 500, 1999, 4096, numbers.randrange(1, 9000)])
-        gaps = [[numbers.choice([-1, 0, 1]), numbers.randrange(samples), numbers.randrange(1, 200)]
+        start = numbers.choice([0, 0, 1, -77, 1 << 50])
+        gaps = [[numbers.choice([-1, 0, 1]), start + numbers.randrange(samples),
+                 numbers.randrange(1, 200)]
                 for _ in range(numbers.randrange(4))]
         self.stages = {"sky": {
             "stage": "generate", "sample_rate": "1 MHz", "centre_frequency": "10 MHz",
-            "samples": samples, "n_stations": 2, "n_pols": 2, "type": "ci8",
+            "samples": samples, "start": start, "n_stations": 2, "n_pols": 2, "type": "ci8",
             "block": {"time": numbers.choice([1, 16, 64, 100, 333, 1024])},
             **({"invalid": gaps} if gaps else {})}}
-        self.streams = [Stream("sky", "ci8", ("time", "station", "pol"))]
+        self.streams = [Stream("sky", "ci8", ("time", "station", "pol"), start=start)]
         self.read = set()
         if numbers.randrange(2):
             # Ways of which one is late.
@@ -98,12 +100,12 @@ class Maker:
             found += 3 * [self.stack]
         return found if stream.axes else []
 
-    def add(self, stream, kind=None, axes=None, hop=1, late=0, n_stations=None, **stage):
+    def add(self, stream, kind=None, axes=None, step=1, late=0, n_stations=None, **stage):
         name = f"n{len(self.stages)}"
         self.stages[name] = {"from": stream.node, **stage}
         self.read.add(stream.node)
         made = Stream(name, kind or stream.kind, stream.axes if axes is None else axes,
-                      n_stations or stream.n_stations, stream.ticks * hop, stream.start + late)
+                      n_stations or stream.n_stations, stream.ticks * step, stream.start + late)
         self.streams.append(made)
         return made
 
@@ -122,15 +124,17 @@ class Maker:
 
     def integrate(self, stream):
         length = self.numbers.choice([1, 2, 3, 5, 16, 37])
-        self.add(stream, hop=length, stage="integrate", length=length)
+        self.add(stream, step=length, stage="integrate", length=length)
 
     def filter_bank(self, stream):
         n_taps = self.numbers.choice([1, 4, 7])
-        phases = self.add(stream, "cf32", (), 8, stage="fir", n_channels=8, n_taps=n_taps)
+        hop = self.numbers.choice([8, 8, 4, 6, 3, 11, 16])
+        phases = self.add(stream, "cf32", (), hop, stage="fir", n_channels=8, n_taps=n_taps,
+                          hop=hop)
         self.add(phases, axes=stream.axes + ("channel",), stage="fft")
 
     def spectrum(self, stream):
-        self.add(stream, axes=stream.axes + ("channel",), hop=16, stage="fft", axis="time",
+        self.add(stream, axes=stream.axes + ("channel",), step=16, stage="fft", axis="time",
                  length=16)
 
     def delay(self, stream):

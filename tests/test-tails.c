@@ -52,8 +52,8 @@ expect_turned(const gint8 *in, gint64 n)
     return g_bytes_new_take(out, (gsize)(n * WIDTH * 2));
 }
 
-/* y[t][p] = Σ_k h[k][p] x[t·hop + k·P + p] with the taps 1, 2, 3 … 12 in the order of time, as
- * [time phase station pol] of cf32. */
+/* y[t][(p + t·hop) mod P] = Σ_k h[k][p] x[t·hop + k·P + p] with the taps 1, 2, 3 … 12 in the order
+ * of time, as [time phase station pol] of cf32. */
 static GBytes *
 expect_filtered(const gint8 *in, gint64 n, gint64 hop)
 {
@@ -64,7 +64,7 @@ expect_filtered(const gint8 *in, gint64 n, gint64 hop)
         for (gint64 p = 0; p < N_PHASES; p++)
             for (gint64 i = 0; i < WIDTH * 2; i++)
                 for (gint64 k = 0; k < N_TAPS; k++)
-                    out[(t * N_PHASES + p) * WIDTH * 2 + i] +=
+                    out[(t * N_PHASES + (p + t * hop) % N_PHASES) * WIDTH * 2 + i] +=
                         (gfloat)(k * N_PHASES + p + 1) *
                         (gfloat)in[(t * hop + k * N_PHASES + p) * WIDTH * 2 + i];
     return g_bytes_new_take(out, (gsize)(n_out * N_PHASES * WIDTH * 2) * sizeof *out);

@@ -31,6 +31,7 @@ typedef struct {
     gsize between_offset; /* in scratch */
     guint time_in, time_out;
     gint64 window, hop;
+    gint64 ticks;     /* of an input sample */
     gint64 n_spectra; /* of a turn */
     gint64 n_workers, n_items;
 } Pfb;
@@ -92,6 +93,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     self->window = prepare->nodes[0].footprint.window;
     self->hop = prepare->nodes[0].footprint.hop;
+    self->ticks = input.stream->ticks_per_sample;
     self->time_in = (guint)ct_layout_axis(&input.layout, "time");
     self->time_out = (guint)ct_layout_axis(out, "time");
     self->n_spectra = prepare->tuning[SPECTRA];
@@ -163,8 +165,9 @@ work(gpointer state, const CtWork *work, GError **error)
         const gint64 last = n_outputs * (slice + 1) / n_slices;
         for (gint64 t = n_outputs * slice / n_slices, n; t < last; t += n) {
             n = MIN(self->n_spectra, last - t);
-            const CtBlock in = cut(&work->inputs[0], self->time_in, t * self->hop,
-                                   (n - 1) * self->hop + self->window);
+            CtBlock in = cut(&work->inputs[0], self->time_in, t * self->hop,
+                             (n - 1) * self->hop + self->window);
+            in.start += t * self->hop * self->ticks;
             const CtBlock out = cut(&work->outputs[0], self->time_out, t, n);
             CtBlock between = cut(&self->between, self->time_out, 0, n);
             between.data = (guint8 *)work->scratch + self->between_offset;

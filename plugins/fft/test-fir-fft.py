@@ -67,7 +67,7 @@ class FirFftTest(graphs.GraphTest):
             n_channels = int(rng.choice([1, 2, 5, 12, 16, 64, 97]))
             n_taps = int(rng.choice([1, 2, 3, 8, 17]))
             hop = int(rng.choice([n_channels, n_channels, 2 * n_channels, max(1, n_channels // 2),
-                                  7]))
+                                  7, n_channels + 3]))
             n_outputs = int(rng.choice([1, 2, 15, 40, 131]))
             length = {"time": (n_outputs - 1) * hop + n_channels * n_taps,
                       "station": int(rng.choice([1, 3, 5])), "pol": 2}

@@ -12,6 +12,7 @@ typedef struct {
     long long chunk;          /* outputs of a chunk; chunks are slower than all axes */
     unsigned length[FIR_AXES];
     unsigned n_axes;
-    unsigned phase; /* the axis that counts phases */
-    unsigned time;  /* the one that counts N_TIMES outputs side by side; n_axes: none does */
+    unsigned phase;    /* the axis that counts phases */
+    unsigned rotation; /* of the firing's first output, in phases */
+    unsigned time;     /* the one that counts N_TIMES outputs side by side; n_axes: none does */
 } FirAxes;

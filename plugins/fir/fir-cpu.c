@@ -59,11 +59,13 @@ typedef struct {
     gsize parts;         /* 2 for complex samples */
     gsize element_bytes; /* of an input sample */
     guint time_in, time_out, phase_out;
+    gint64 ticks; /* of an input sample */
 
     /* Outputs v, v + n_streams, … share rows P samples apart, row_step of them from one output to
-     * the next. Where nothing is shared, row_step is n_taps, n_streams 1, and `apart` set. */
+     * the next, and are rotated alike. Where nothing is shared, row_step is n_taps, n_streams 1,
+     * and `apart` set. */
     gint64 n_streams, row_step;
-    gboolean apart;
+    gboolean apart, rotates;
 
     gint64 aim_outputs, aim_row, aim_floats; /* of a tile */
     gsize block;
@@ -172,7 +174,7 @@ cut_tiles(const Fir *self, Cut *cut, gint64 most)
     cut->pitch = (gsize)(cut->tile_phases * cut->tile_floats);
 
     cut->merged = 1;
-    if (cut->n_tiles == 1 && self->n_streams == 1 && self->row_step == 1 &&
+    if (cut->n_tiles == 1 && self->n_streams == 1 && self->row_step == 1 && !self->rotates &&
         row < 3 * FIR_MAX_LANES && row % FIR_MAX_LANES != 0)
         cut->merged = round_up(self->aim_row, row) / row;
     if (!self->apart && cut->n_tiles == 1) {
@@ -215,6 +217,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->block = (gsize)prepare->tuning[FIR_BLOCK];
     self->parts = type->is_complex ? 2 : 1;
     self->element_bytes = type->bytes;
+    self->ticks = input->stream->ticks_per_sample;
+    self->rotates = design->hop % design->n_channels != 0;
     self->time_in = (guint)ct_layout_axis(&input->layout, "time");
     self->time_out = (guint)ct_layout_axis(&output->layout, "time");
     self->phase_out = (guint)ct_layout_axis(&output->layout, "phase");
@@ -254,6 +258,8 @@ typedef struct {
     gint64 time_in, time_out, phase_out; /* strides */
     gint64 first, n_outputs;
     gint64 first_phase, n_phases, first_float, n_floats;
+    FirRotation rotation;
+    gint64 to; /* phase of the first output that the first phase becomes */
     guint8 *scratch;
 } Tile;
 
@@ -297,33 +303,32 @@ tile_convert(const Tile *tile, const guint8 *x, gint64 n_rows)
     return row;
 }
 
-/* Filters the rows in scratch to y. */
-static void
-tile_filter(const Tile *tile, guint8 *y, gsize pitch)
+/* Floats from a phase of the output to the next. */
+static gint64
+phase_floats(const Tile *tile)
 {
-    const Fir *self = tile->self;
-    const Cut *cut = tile->cut;
-    gint64 row = tile->n_phases * tile->n_floats;
-    gboolean flat = tile->phase_out == tile->n_floats * (gint64)sizeof(float);
-    FirRows rows = {
-        .h = self->taps,
-        .h_pitch = self->taps_pitch,
-        .n_taps = (gsize)self->design.n_taps,
-        .lane_phase = cut->lane_phase,
-        .repeat = cut->repeat,
-        .e0 = (gsize)(tile->first_phase * (gint64)cut->repeat + tile->first_float),
-        .x = (const float *)tile->scratch,
-        .x_step = (gint64)pitch * self->row_step,
-        .tap_step = (gint64)pitch,
-        .y = (float *)(y + tile->first * tile->time_out + tile->first_phase * tile->phase_out) +
-             tile->first_float,
-        .y_step = self->n_streams * tile->time_out / (gint64)sizeof(float),
-        .n_floats = (gsize)row,
-        .n_outputs = (gsize)tile->n_outputs,
-        .block = self->block,
-    };
+    return tile->phase_out / (gint64)sizeof(float);
+}
 
-    if (flat && cut->merged > 1 && rows.y_step == row) {
+/* Whether phases follow one another in the output as they do in scratch. */
+static gboolean
+is_flat(const Tile *tile)
+{
+    return phase_floats(tile) == tile->n_floats;
+}
+
+/* Filters n phases, from the tile's phase p on, to those from `to` on. */
+static void
+filter_phases(const Tile *tile, FirRows rows, gint64 p, gint64 n, gint64 to)
+{
+    const Cut *cut = tile->cut;
+    gint64 row = n * tile->n_floats;
+
+    rows.x += p * tile->n_floats;
+    rows.e0 += (gsize)p * cut->repeat;
+    rows.y += to * phase_floats(tile);
+    rows.n_floats = (gsize)row;
+    if (is_flat(tile) && cut->merged > 1 && rows.y_step == row) {
         gint64 n_whole = tile->n_outputs / cut->merged, rest = tile->n_outputs % cut->merged;
         rows.x_step = rows.y_step = cut->merged * row;
         rows.n_floats = (gsize)(cut->merged * row);
@@ -335,17 +340,73 @@ tile_filter(const Tile *tile, guint8 *y, gsize pitch)
         rows.n_outputs = 1;
         if (rest > 0)
             CT_ISA(ct_fir_rows)(&rows);
-    } else if (flat || tile->n_phases == 1) {
+    } else if (is_flat(tile) || n == 1) {
         CT_ISA(ct_fir_rows)(&rows);
     } else {
         rows.n_floats = (gsize)tile->n_floats;
-        for (gint64 p = 0; p < tile->n_phases; p++) {
+        for (gint64 i = 0; i < n; i++) {
             CT_ISA(ct_fir_rows)(&rows);
             rows.x += tile->n_floats;
-            rows.y += tile->phase_out / (gint64)sizeof(float);
+            rows.y += phase_floats(tile);
             rows.e0 += cut->repeat;
         }
     }
+}
+
+/* Filters all phases where each output is rotated in its own way. */
+static void
+filter_apart(const Tile *tile, FirRows rows)
+{
+    const gsize phase = (gsize)phase_floats(tile);
+    const gsize whole = (gsize)tile->self->design.n_channels * phase;
+    gint64 n_together = is_flat(tile) ? tile->n_phases : 1;
+    gsize places[TILE_WINDOWS];
+    FirRotation rotation = tile->rotation;
+
+    rotation.first = tile->to;
+    for (gint64 i = 0; i < tile->n_outputs; i++)
+        places[i] = (gsize)fir_rotation_at(&rotation, i) * phase;
+    rows.n_floats = (gsize)(n_together * tile->n_floats);
+    rows.places = places;
+    rows.around = is_flat(tile) ? whole : G_MAXSSIZE;
+    for (gint64 p = 0; p < tile->n_phases; p += n_together) {
+        CT_ISA(ct_fir_rows_apart)(&rows);
+        rows.x += rows.n_floats;
+        rows.e0 += (gsize)n_together * tile->cut->repeat;
+        for (gint64 i = 0; i < tile->n_outputs; i++)
+            places[i] = places[i] + phase < whole ? places[i] + phase : 0;
+    }
+}
+
+/* Filters the rows in scratch to y. */
+static void
+tile_filter(const Tile *tile, guint8 *y, gsize pitch)
+{
+    const Fir *self = tile->self;
+    const FirRows rows = {
+        .h = self->taps,
+        .h_pitch = self->taps_pitch,
+        .n_taps = (gsize)self->design.n_taps,
+        .lane_phase = tile->cut->lane_phase,
+        .repeat = tile->cut->repeat,
+        .e0 = (gsize)(tile->first_phase * (gint64)tile->cut->repeat + tile->first_float),
+        .x = (const float *)tile->scratch,
+        .x_step = (gint64)pitch * self->row_step,
+        .tap_step = (gint64)pitch,
+        .y = (float *)(y + tile->first * tile->time_out) + tile->first_float,
+        .y_step = self->n_streams * tile->time_out / (gint64)sizeof(float),
+        .n_outputs = (gsize)tile->n_outputs,
+        .block = self->block,
+    };
+
+    if (self->apart && self->rotates) {
+        filter_apart(tile, rows);
+        return;
+    }
+    gint64 n = MIN(tile->n_phases, self->design.n_channels - tile->to);
+    filter_phases(tile, rows, 0, n, tile->to);
+    if (n < tile->n_phases)
+        filter_phases(tile, rows, n, tile->n_phases - n, 0);
 }
 
 /* Gathers units u … u + n − 1 of the rows, then takes them one by one. */
@@ -388,6 +449,10 @@ work_tile(Tile *tile, const CtBlock *out, const guint8 *x, guint8 *y, gint64 ind
     for (gint64 stream = 0; stream < self->n_streams && begin + stream < end; stream++) {
         tile->first = begin + stream;
         tile->n_outputs = (end - begin - stream + self->n_streams - 1) / self->n_streams;
+        tile->to = tile->first_phase;
+        if (self->rotates)
+            tile->to = (tile->to + fir_rotation_at(&tile->rotation, tile->first)) %
+                       self->design.n_channels;
         gint64 n_rows = (tile->n_outputs - 1) * self->row_step + self->design.n_taps;
         if (cut->gather)
             for (gint64 u = 0; u < cut->n_units; u += cut->group)
@@ -439,6 +504,8 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         .time_in = in->stride[self->time_in],
         .time_out = out->stride[self->time_out],
         .phase_out = out->stride[self->phase_out],
+        .rotation =
+            ct_fir_rotation(self->design.n_channels, self->design.hop, self->ticks, in->start),
         .scratch = work->scratch,
     };
 

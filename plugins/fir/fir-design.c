@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From parameters to the filter's numbers: coefficients from a file, or a windowed sinc. */
+/* From parameters to the filter's numbers: coefficients from a file, or a windowed sinc; how
+ * windows are rotated. */
 #include "fir.h"
 
 #include <cornerturn/npy.h>
@@ -133,4 +134,17 @@ void
 ct_fir_design_clear(FirDesign *design)
 {
     g_clear_pointer(&design->taps, g_free);
+}
+
+FirRotation
+ct_fir_rotation(gint64 n_channels, gint64 hop, gint64 ticks, gint64 tick)
+{
+    FirRotation rotation = {.n_channels = n_channels, .step = hop % n_channels};
+
+    if (rotation.step == 0)
+        return rotation;
+    /* Rounded down, before tick 0 as well. */
+    const gint64 n = tick / ticks - (tick % ticks < 0);
+    rotation.first = (n % n_channels + n_channels) % n_channels;
+    return rotation;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Polyphase filter and Fourier transform in one on the GPU, X[t][c] = Σ_p y[t][p] exp(−2πi pc / P)
- * of y[t][p] = Σ_k h[k][p] · x[t·H + k·P + p], for P a power of two, H a divisor of it: filtered
- * samples never leave the multiprocessor.
+ * of what fir.cu makes, for P a power of two, H a divisor of it: filtered samples never leave the
+ * multiprocessor.
  *
  * A group of P / VECTOR threads takes a series in a chunk of time. Its threads filter VECTOR phases
  * each, AHEAD spectra at a time, by windows that slide (fir-window.h); then the group transforms
@@ -75,6 +75,19 @@ template <> struct Passes<N_PASSES> {
     }
 };
 
+/* Filtered phases from `phase` on, which counts modulo P, become those of a spectrum. */
+__device__ inline void
+put(ct_cf32 *spectrum, uint32 phase, const Outputs &outputs)
+{
+    if (ROTATES) {
+#pragma unroll
+        for (int i = 0; i < VECTOR; i++)
+            spectrum[(phase + i) % N_CHANNELS] = outputs.item[i];
+    } else {
+        *(Outputs *)&spectrum[phase] = outputs;
+    }
+}
+
 /* `table`: exp(−2πi m / P), m < P. `dense`: vectors are aligned in the input. */
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
@@ -99,6 +112,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     const uint8 *from = place.in + thread * VECTOR * axes.sample;
     uint8 *to = place.out - (N_TAPS - 1) * step_out + thread % apart * sizeof(ct_cf32);
     const Taps own(taps, thread * VECTOR);
+    const uint32 phase = place.rotated(axes, chunk) + thread * VECTOR;
     Samples ahead[AHEAD] = {};
     Passes<0> passes;
     Sums sums;
@@ -128,7 +142,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
         wait<GROUP_THREADS>();
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
-            *(Outputs *)&memory[i * N_CHANNELS + thread * VECTOR] = made[i];
+            put(memory + i * N_CHANNELS, phase, made[i]);
         wait<GROUP_THREADS>();
         passes.run(v, memory, thread);
 #pragma unroll

@@ -1,33 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inner loops of the polyphase filter, in vectors as wide as the instruction set's. */
+/* Samples become floats, and neighbouring series are gathered. */
 #include "fir-kernels.h"
 
+#include "fir-vectors.h"
+
 #include <stdint.h>
-#include <string.h>
-
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
-
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 64")
-#endif
-
-#define LANES  ((size_t)CT_VECTOR_BYTES / sizeof(float))
-#define INLINE static inline __attribute__((always_inline))
-
-typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
-typedef int Lanes __attribute__((vector_size(CT_VECTOR_BYTES)));
-
-INLINE Floats
-load(const float *x)
-{
-    Floats v;
-    memcpy(&v, x, sizeof v);
-    return v;
-}
 
 /* Conversion. */
 
@@ -178,103 +155,4 @@ CT_ISA(ct_fir_gather)(void *raw, size_t raw_unit, const void *x, ptrdiff_t x_sam
      : unit_bytes == 4 ? gather_4
      : unit_bytes == 8 ? gather_8
                        : gather_16)(raw, raw_unit, x, x_sample, n_samples, n_units);
-}
-
-/* Filtering. */
-
-/* Outputs whose sums are in registers at the same time, at most, and taps whose coefficients are
- * beside them. */
-#if defined(__AVX512F__)
-#define BLOCK 16
-#define CHUNK 8
-#else
-#define BLOCK 8
-#define CHUNK 4
-#endif
-
-/* h[k] becomes the coefficients of tap k for the lanes at e. */
-static void
-load_taps(Floats *h, const FirRows *rows, size_t e)
-{
-    const float *from = rows->h + (rows->e0 + e) / rows->repeat;
-    const int *lane_phase = rows->lane_phase + (rows->e0 + e) % rows->repeat;
-    Lanes lanes;
-
-    memcpy(&lanes, lane_phase, sizeof lanes);
-    for (size_t k = 0; k < rows->n_taps; k++, from += rows->h_pitch) {
-#if defined(__AVX512F__)
-        h[k] = _mm512_permutexvar_ps((__m512i)lanes, load(from));
-#elif defined(__AVX2__)
-        h[k] = _mm256_permutevar8x32_ps(load(from), (__m256i)lanes);
-#else
-        h[k] = (Floats){from[lanes[0]], from[lanes[1]], from[lanes[2]], from[lanes[3]]};
-#endif
-    }
-}
-
-/* n_taps taps of n windows that are one tap apart: each sample is loaded once. */
-INLINE void
-add_shared(Floats *sum, const size_t n, const Floats *h, const size_t n_taps, const float *x,
-           ptrdiff_t step)
-{
-    UNROLL for (size_t row = 0; row < n + n_taps - 1; row++)
-    {
-        Floats sample = load(x + (ptrdiff_t)row * step);
-        UNROLL for (size_t t = 0; t < n; t++) if (row >= t && row - t < n_taps) sum[t] +=
-            h[row - t] * sample;
-    }
-}
-
-/* As many times n outputs as there are, from output `t` on; returns the first that is left. */
-INLINE size_t
-sum_blocks(const FirRows *rows, const Floats *h, const size_t n, size_t t, size_t e,
-           size_t n_floats)
-{
-    for (; t + n <= rows->n_outputs; t += n) {
-        const float *x = rows->x + (ptrdiff_t)t * rows->x_step + e;
-        float *y = rows->y + (ptrdiff_t)t * rows->y_step + e;
-        Floats sum[BLOCK] = {{0}};
-        size_t k = 0;
-
-        if (n > 1 && rows->x_step == rows->tap_step)
-            for (; k + CHUNK <= rows->n_taps; k += CHUNK)
-                add_shared(sum, n, h + k, CHUNK, x + (ptrdiff_t)k * rows->tap_step, rows->tap_step);
-        for (; k < rows->n_taps; k++)
-            UNROLL for (size_t i = 0; i < n; i++) sum[i] +=
-                h[k] * load(x + (ptrdiff_t)k * rows->tap_step + (ptrdiff_t)i * rows->x_step);
-        UNROLL for (size_t i = 0; i < n; i++)
-            memcpy(y + (ptrdiff_t)i * rows->y_step, &sum[i], n_floats * sizeof *y);
-    }
-    return t;
-}
-
-/* All outputs of the lanes at e. */
-INLINE void
-sum_lanes(const FirRows *rows, size_t e, size_t n_floats)
-{
-    Floats h[FIR_MAX_TAPS];
-    size_t t = 0;
-
-    load_taps(h, rows, e);
-    if (rows->block >= BLOCK)
-        t = sum_blocks(rows, h, BLOCK, t, e, n_floats);
-    if (rows->block >= BLOCK / 2)
-        t = sum_blocks(rows, h, BLOCK / 2, t, e, n_floats);
-    t = sum_blocks(rows, h, BLOCK / 4, t, e, n_floats);
-    sum_blocks(rows, h, 1, t, e, n_floats);
-}
-
-void
-CT_ISA(ct_fir_rows)(const FirRows *rows)
-{
-    size_t e = 0;
-
-    if (rows->n_floats < LANES) {
-        sum_lanes(rows, 0, rows->n_floats);
-        return;
-    }
-    for (; e + LANES <= rows->n_floats; e += LANES)
-        sum_lanes(rows, e, LANES);
-    if (e < rows->n_floats)
-        sum_lanes(rows, rows->n_floats - LANES, LANES);
 }

@@ -41,6 +41,12 @@ typedef struct {
     ptrdiff_t y_step;
     size_t n_floats, n_outputs;
     size_t block; /* outputs whose sums are in registers at the same time, at most: 4, 8, 16 */
+    const size_t *places;
+    size_t around;
 } FirRows;
 
 void CT_ISA(ct_fir_rows)(const FirRows *rows);
+
+/* The same, but element e of output t stands at (places[t] + e) mod `around` of the row that begins
+ * at y + t·y_step; places are less than `around`, n_floats no more than it. */
+void CT_ISA(ct_fir_rows_apart)(const FirRows *rows);

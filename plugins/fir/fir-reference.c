@@ -5,6 +5,7 @@
 
 typedef struct {
     FirDesign design;
+    gint64 ticks; /* of an input sample */
     CtType type;
     guint n_axes;                 /* of the output, phase among them */
     gint input_axis[CT_MAX_AXES]; /* where each stands in the input, −1 for phase */
@@ -19,6 +20,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     if (!ct_fir_design_init(&self->design, prepare->nodes[0].params, error))
         return FALSE;
+    self->ticks = input->stream->ticks_per_sample;
     self->type = input->stream->type;
     self->n_axes = output->layout.n_axes;
     self->time = (guint)ct_layout_axis(&output->layout, "time");
@@ -28,16 +30,15 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return TRUE;
 }
 
-/* Σ_k h[k][p] · x[k·P] for a part of the samples at x, `stride` bytes apart. */
+/* Σ_k h[k][p] · x[k·P + p] for a part of the samples of a window at x, `stride` bytes apart. */
 static gdouble
 filter(const Reference *self, const guint8 *x, gint64 stride, gint64 p, guint part)
 {
     const FirDesign *design = &self->design;
     gdouble sum = 0;
 
-    for (gint64 k = 0; k < design->n_taps; k++)
-        sum += (gdouble)design->taps[k * design->n_channels + p] *
-               part_read(x + k * design->n_channels * stride, self->type, part);
+    for (gint64 i = p; i < design->n_taps * design->n_channels; i += design->n_channels)
+        sum += (gdouble)design->taps[i] * part_read(x + i * stride, self->type, part);
     return sum;
 }
 
@@ -49,7 +50,8 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     guint n_parts = ct_type_info(self->type)->is_complex ? 2 : 1;
     gint64 time_in = in->stride[self->input_axis[self->time]];
     gint64 time_out = out->stride[self->time];
-    gint64 width = 1;
+    gint64 width = 1, n_channels = self->design.n_channels, hop = self->design.hop;
+    FirRotation rotation = ct_fir_rotation(n_channels, hop, self->ticks, in->start);
 
     for (guint axis = 0; axis < self->n_axes; axis++)
         width *= axis == self->time ? 1 : out->length[axis];
@@ -58,7 +60,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         /* Its index on each axis but time, the last axis fastest. */
         const guint8 *x = in->data;
         guint8 *y = out->data;
-        gint64 left = element, p = 0;
+        gint64 left = element, phase = 0;
         for (guint axis = self->n_axes; axis-- > 0;) {
             if (axis == self->time)
                 continue;
@@ -66,14 +68,16 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
             left /= out->length[axis];
             y += index * out->stride[axis];
             if (axis == self->phase)
-                p = index;
+                phase = index;
             else
                 x += index * in->stride[self->input_axis[axis]];
         }
-        for (gint64 t = work->begin; t < work->end; t++)
+        for (gint64 t = work->begin; t < work->end; t++) {
+            gint64 p = (phase + n_channels - fir_rotation_at(&rotation, t)) % n_channels;
             for (guint part = 0; part < n_parts; part++)
                 ((float *)(y + t * time_out))[part] =
-                    (float)filter(self, x + (t * self->design.hop + p) * time_in, time_in, p, part);
+                    (float)filter(self, x + t * hop * time_in, time_in, p, part);
+        }
     }
     return TRUE;
 }

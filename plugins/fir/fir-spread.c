@@ -47,6 +47,7 @@ ct_fir_spread_init(FirSpread *spread, const CtPrepare *prepare, GError **error)
 
     *spread = (FirSpread){
         .device = prepare->device,
+        .ticks = prepare->inputs[0].stream->ticks_per_sample,
         .in_type = prepare->inputs[0].stream->type,
         .out_type = prepare->outputs[0].stream->type,
         .time_in = (guint)ct_layout_axis(in, "time"),
@@ -80,11 +81,14 @@ ct_fir_spread_axes(const FirSpread *spread, FirAxes *axes, const CtBlock *in, co
                    gboolean apart)
 {
     gboolean follows_series = FALSE;
+    const FirRotation rotation =
+        ct_fir_rotation(spread->n_channels, spread->hop, spread->ticks, in->start);
 
     *axes = (FirAxes){
         .sample = in->stride[spread->time_in],
         .output = out->stride[spread->time_out],
         .n_outputs = out->n_samples,
+        .rotation = (unsigned)rotation.first,
         .phase = G_MAXUINT,
         .time = G_MAXUINT,
     };

@@ -81,6 +81,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     const bool writes = first_read + row < n_read && first_write + column < n_write;
     place.move(axes, read_axis, first_read + (writes ? row : 0));
     place.move(axes, write_axis, first_write + (writes ? column : 0));
+    const uint32 phase = place.rotated(axes, chunk);
     const Taps own(taps, place.phase);
     const int64 step_out = axes.output * N_TIMES;
     uint8 *to = place.out - (N_TAPS - 1) * step_out;
@@ -102,6 +103,6 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
 #pragma unroll
         for (int i = 0; i < AHEAD; i++, to += step_out)
             if (writes && t + i >= N_TAPS - 1 && t + i < n_rows)
-                store(to, made[i], dense_out, axes.out[axes.n_axes - 1]);
+                store(axes, to, phase, made[i], dense_out);
     }
 }

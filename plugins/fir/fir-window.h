@@ -20,6 +20,11 @@
 
 #define N_SETS (PHASES_APART ? VECTOR : 1)
 
+/* Whether windows are rotated; by how many phases a thread's next output is rotated further: not
+ * at all where windows slide. */
+#define ROTATES       (HOP % N_CHANNELS != 0)
+#define ROTATION_STEP ((uint32)((int64)(HOP % N_CHANNELS) * N_TIMES % N_CHANNELS))
+
 /* Elements side by side in memory, read and written at once where they are aligned to that. */
 template <typename T> struct alignas(VECTOR * sizeof(T)) Vector {
     T item[VECTOR];
@@ -56,10 +61,29 @@ gather(Samples &samples, const uint8 *from, int64 apart)
         samples.vector.item[i] = *(const IN *)(from + i * apart);
 }
 
-/* `dense`: side by side and aligned; otherwise they go `apart` bytes apart. */
-__device__ inline void
-store(uint8 *to, const Outputs &outputs, bool dense, int64 apart)
+/* Phase `phase` of N_CHANNELS and beyond, where it is less than twice as many. */
+__device__ inline uint32
+around(uint32 phase)
 {
+    return phase < N_CHANNELS ? phase : phase - N_CHANNELS;
+}
+
+/* Along the last axis. `dense`: side by side and aligned. Where windows are rotated, `to` is of the
+ * first phase, and the outputs' own are `phase` and those behind it. */
+__device__ inline void
+store(const FirAxes &axes, uint8 *to, uint32 phase, const Outputs &outputs, bool dense)
+{
+    const int64 apart = axes.out[axes.n_axes - 1];
+
+#if ROTATES
+    if (PHASES_APART && phase % VECTOR != 0) {
+#pragma unroll
+        for (int i = 0; i < VECTOR; i++)
+            *(OUT *)(to + around(phase + i) * apart) = outputs.item[i];
+        return;
+    }
+    to += phase * axes.out[axes.phase];
+#endif
     if (dense) {
         *(Outputs *)to = outputs;
     } else {
@@ -92,7 +116,8 @@ struct Place {
     move(const FirAxes &axes, uint32 axis, uint32 index)
     {
         in += index * axes.in[axis];
-        out += index * axes.out[axis];
+        if (!ROTATES || axis != axes.phase)
+            out += index * axes.out[axis];
         phase = axis == axes.phase ? index : phase;
         time = axis == axes.time ? index : time;
     }
@@ -106,6 +131,15 @@ struct Place {
         in += left * axes.chunk * HOP * axes.sample;
         out += left * axes.chunk * axes.output;
         return left;
+    }
+
+    /* The phase of the first output, behind all moves. */
+    __device__ uint32
+    rotated(const FirAxes &axes, uint32 chunk) const
+    {
+        const uint32 first = (uint32)((chunk * axes.chunk + time) % N_CHANNELS);
+        const uint32 rotation = (uint32)((uint64)first * (HOP % N_CHANNELS) % N_CHANNELS);
+        return ROTATES ? around(around(rotation + axes.rotation) + phase) : phase;
     }
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The polyphase filter on the GPU, y[t][p] = Σ_k h[k][p] · x[t·H + k·P + p], where neighbours in
- * the output are neighbours in the input.
+/* The polyphase filter on the GPU, y[t][(p + n) mod P] = Σ_k h[k][p] · x[t·H + k·P + p], n the
+ * number of the window's first sample where windows are rotated, else 0, where neighbours in the
+ * output are neighbours in the input.
  *
  * Where H divides P, N_TIMES = P / H (SLIDING): a thread reads each sample once and adds it to the
  * sums under way. Elsewhere it reads all samples of every output, out of the caches. The other
@@ -21,7 +22,8 @@ load_vector(Samples &samples, const uint8 *from, const FirAxes &axes)
 #if SLIDING
 template <bool dense>
 __device__ inline void
-filter(const Place &place, const FirAxes &axes, const Taps &taps, int n_outputs, bool dense_out)
+filter(const Place &place, const FirAxes &axes, const Taps &taps, uint32 phase, int n_outputs,
+       bool dense_out)
 {
     const int64 step_in = axes.sample * N_CHANNELS, step_out = axes.output * N_TIMES;
     /* The first outputs lack samples, and are not written. */
@@ -48,13 +50,14 @@ filter(const Place &place, const FirAxes &axes, const Taps &taps, int n_outputs,
 #pragma unroll
         for (int i = 0; i < AHEAD; i++, out += step_out)
             if (row + i >= N_TAPS - 1 && row + i < n_rows)
-                store(out, made[i], dense_out, axes.out[axes.n_axes - 1]);
+                store(axes, out, phase, made[i], dense_out);
     }
 }
 #else
 template <bool dense>
 __device__ inline void
-filter(const Place &place, const FirAxes &axes, const Taps &taps, int n_outputs, bool dense_out)
+filter(const Place &place, const FirAxes &axes, const Taps &taps, uint32 phase, int n_outputs,
+       bool dense_out)
 {
     const int64 tap = axes.sample * N_CHANNELS;
     const int64 step_in = axes.sample * HOP * N_TIMES, step_out = axes.output * N_TIMES;
@@ -73,7 +76,8 @@ filter(const Place &place, const FirAxes &axes, const Taps &taps, int n_outputs,
                 made.item[i] = multiply_add(taps.get(k, i), ct_load<float>(samples.vector.item[i]),
                                             made.item[i]);
         }
-        store(out, made, dense_out, axes.out[axes.n_axes - 1]);
+        store(axes, out, phase, made, dense_out);
+        phase = around(phase + ROTATION_STEP);
     }
 }
 #endif
@@ -94,9 +98,10 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     place.move(axes, last, thread % n_vectors * VECTOR);
     const uint32 chunk = place.move_outside(axes, 1, thread / n_vectors);
     const int n_outputs = count_outputs(axes, chunk, place.time);
+    const uint32 phase = place.rotated(axes, chunk);
     const Taps own(taps, place.phase);
     if (dense)
-        filter<true>(place, axes, own, n_outputs, true);
+        filter<true>(place, axes, own, phase, n_outputs, true);
     else
-        filter<false>(place, axes, own, n_outputs, dense_out);
+        filter<false>(place, axes, own, phase, n_outputs, dense_out);
 }

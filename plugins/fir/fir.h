@@ -18,6 +18,27 @@ typedef struct {
 gboolean ct_fir_design_init(FirDesign *design, const CtParams *params, GError **error);
 void ct_fir_design_clear(FirDesign *design);
 
+/* By how many phases the sums of a window are rotated, so that a sample has the phase of its own
+ * number n on the source's clock: n mod P of the window's first sample. Where P divides the hop it
+ * would be the same for all windows, and is left out. */
+typedef struct {
+    gint64 n_channels;
+    gint64 step;  /* from one output to the next, less than P */
+    gint64 first; /* of a block's first output */
+} FirRotation;
+
+/* Of a block of input that begins at `tick`; a sample has `ticks`. */
+FirRotation ct_fir_rotation(gint64 n_channels, gint64 hop, gint64 ticks, gint64 tick);
+
+/* Of output t ≥ 0 of the block. */
+static inline gint64
+fir_rotation_at(const FirRotation *rotation, gint64 t)
+{
+    const gint64 n_channels = rotation->n_channels;
+
+    return (rotation->first + t % n_channels * rotation->step) % n_channels;
+}
+
 /* Tunables of the variants on the processor, for tables that begin with them; `block` is the
  * default of the instruction set. */
 enum { FIR_OUTPUTS, FIR_ROW, FIR_FLOATS, FIR_BLOCK, FIR_N_TUNABLES };

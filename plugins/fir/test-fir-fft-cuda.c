@@ -14,6 +14,7 @@ typedef struct {
 typedef struct {
     CtType type;
     gint64 n_channels, n_taps, hop, n_outputs, n_stations, n_pols;
+    gint64 start;
     guint order;
     gboolean shift;
 } Problem;
@@ -59,6 +60,7 @@ chain_new(const Problem *problem)
     chain->fir = variant_test_new("fir", fir, problem->type, before);
     chain->fft =
         variant_test_new("fft", problem->shift ? "{ shift: true }" : "{ }", CT_CF32, between);
+    chain->fir->in.start = problem->start;
     chain->nodes[0] = chain->fir->node;
     chain->nodes[1] = chain->fft->node;
     chain->both = *chain->fir;
@@ -171,7 +173,10 @@ test_chain(void)
             .n_taps = i % 3 == 0   ? 8
                       : i % 7 == 1 ? 1
                                    : g_rand_int_range(random, 1, (gint32)most + 1),
-            .hop = i % 4 == 3 ? n_channels / 2 : n_channels,
+            .hop = i % 4 == 3   ? n_channels / 2
+                   : i % 8 == 5 ? MAX(1, n_channels / 8)
+                                : n_channels,
+            .start = g_rand_int_range(random, -2000, 2000),
             .n_outputs = g_rand_int_range(random, 1, bits > 7 ? 30 : 100),
             .n_stations = g_rand_int_range(random, 1, 4),
             .n_pols = 1 + i % 2,
@@ -198,7 +203,7 @@ test_kernels(void)
             .type = types[i / G_N_ELEMENTS(sizes)],
             .n_channels = size[0],
             .n_taps = size[1],
-            .hop = size[0],
+            .hop = i % 4 == 1 ? size[0] / 2 : size[0],
             .n_outputs = 64,
             .n_stations = 4,
             .n_pols = 2,
@@ -237,7 +242,7 @@ test_refusals(void)
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         const Problem problem = {
-            CT_CI8, cases[i].n_channels, cases[i].n_taps, cases[i].hop, 4, 1, 1, 0, FALSE};
+            CT_CI8, cases[i].n_channels, cases[i].n_taps, cases[i].hop, 4, 1, 1, 0, 0, FALSE};
         g_autofree char *reason = NULL;
         Chain *chain = chain_new(&problem);
         g_assert_cmpint(chain->fused->fits(chain->nodes, &reason), ==, cases[i].reason == NULL);

@@ -40,8 +40,9 @@ def samples(kind, shape, extreme=False):
     return x, numbers[..., 0] + 1j * numbers[..., 1] if kind in pipeline.PAIRS else numbers
 
 
-def filtered(numbers, taps, hop):
-    """y[time phase …] and Σ|h||x| of numbers[time …], in double precision."""
+def filtered(numbers, taps, hop, number=0):
+    """y[time phase …] and Σ|h||x| of numbers[time …], whose first sample has that number, in double
+    precision."""
     n_taps, n_channels = taps.shape
     n = max(0, (len(numbers) - n_taps * n_channels) // hop + 1)
     y = numpy.zeros((n, n_channels, *numbers.shape[1:]), numbers.dtype)
@@ -52,6 +53,11 @@ def filtered(numbers, taps, hop):
         h = taps[k].reshape(-1, *[1] * (numbers.ndim - 1))
         y[t] += h * window
         norm[t] += abs(h) * numpy.maximum(abs(window.real), abs(window.imag))
+    if hop % n_channels != 0:
+        # Sample n has phase n mod P.
+        for t in range(n):
+            y[t], norm[t] = (numpy.roll(sums, (number + t * hop) % n_channels, 0)
+                             for sums in (y[t], norm[t]))
     return y, norm
 
 
@@ -149,6 +155,30 @@ class FirTest(graphs.GraphTest):
                 with self.subTest(variant=variant, kind=kind, n_channels=n_channels, cuts=cuts):
                     self.assertEqual(result.array.tobytes(), whole.tobytes())
                     self.assertEqual(result.start, 0)
+
+    def test_starts(self):
+        """Phases count from tick 0, rounded down between samples, wherever a stream begins; those of
+        hops that P divides from each window's first sample."""
+        taps, parameters = self.coefficients(5, 8)
+        x, numbers = samples("ci8", (700, 3))
+        numpy.save(self.folder / "x.npy", x)
+        for variant, hop, (start, ticks) in itertools.product(
+                VARIANTS, (6, 5, 4, 8, 11, 16),
+                [(0, 1), (5, 1), (-3, 1), (48, 48), (47, 48), (-1, 48), ((1 << 60) + 7, 1),
+                 (-(1 << 60) - 7, 3)]):
+            with self.subTest(variant=variant, hop=hop, start=start, ticks=ticks):
+                text = f"""
+stages:
+  x: {{ stage: file.source, path: {self.folder}/x.npy, layout: "ci8[time station]",
+       sample_rate: 1 MHz, ticks_per_sample: {ticks}, start: {start}, block: {{ time: 100 }} }}
+  f: {{ stage: fir, from: x, {parameters}, hop: {hop} }}
+  y: {{ stage: output, from: f, layout: "[time phase station]" }}
+"""
+                result = pipeline.run(text, {}, {"y": (0, 1)}, {"f": variant}, workers=2)["y"]
+                wanted, norm = filtered(numbers, taps.astype(float), hop, start // ticks)
+                self.assertEqual(result.start, start)
+                self.assertEqual(result.array.shape, wanted.shape)
+                self.assertTrue((abs(result.array - wanted) <= 20 * 2.0 ** -24 * norm).all())
 
     def test_impulse(self):
         """An impulse gives the taps."""

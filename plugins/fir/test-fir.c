@@ -51,6 +51,29 @@ largest_sample(CtType type, gboolean extreme)
     return ldexp(1, (gint)info->part_bits - (info->is_signed ? 1 : 0));
 }
 
+static gint64
+pick(GRand *random, const gint64 *values, gint32 n)
+{
+    return values[g_rand_int_range(random, 0, n)];
+}
+
+#define PICK(random, ...)                                                                          \
+    pick(random, (const gint64[]){__VA_ARGS__}, G_N_ELEMENTS(((const gint64[]){__VA_ARGS__})))
+
+/* Lets the stream begin anywhere, on the grid of its samples or between two of them: windows of
+ * hops that P does not divide are rotated by where they are. */
+static void
+start_anywhere(VariantTest *test, GRand *random)
+{
+    const gint64 tick = g_rand_int_range(random, 0, 200);
+
+    test->in.ticks_per_sample = PICK(random, 1, 1, 3, 48, G_GINT64_CONSTANT(1000000007));
+    test->in.start = PICK(random, 0, tick, -tick, tick * test->in.ticks_per_sample,
+                          tick + ((gint64)1 << 60), tick - ((gint64)1 << 60));
+    test->out.ticks_per_sample = test->in.ticks_per_sample * test->node.footprint.hop;
+    test->out.start = test->in.start;
+}
+
 /* Every variant of this machine on one problem: near the reference, and the same bits however cut.
  */
 static void
@@ -68,6 +91,7 @@ check(CtType type, const char *const order[2], gint64 n_channels, gint64 n_taps,
                                             n_samples, n_stations, n_pols);
     VariantTest *test = variant_test_new("fir", parameters, type, axes);
     g_assert_cmpint(test->out.axes[ct_stream_axis(&test->out, "time")].length, ==, n_outputs);
+    start_anywhere(test, random);
 
     CtBlock in = variant_test_block(&test->in, order[0], n_samples, padding, 0);
     Fill fill = {type, random, extreme};
@@ -75,21 +99,14 @@ check(CtType type, const char *const order[2], gint64 n_channels, gint64 n_taps,
 
     /* n_taps products and as many sums, each rounded by half an ulp of what stands, which is at
      * most Σ|h||x|; of these windows Σ|h| over the taps of a phase is below 4. */
-    g_autofree char *what = g_strdup_printf("%s, %s", parameters, axes);
+    g_autofree char *what =
+        g_strdup_printf("%s, %s, from tick %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " a sample",
+                        parameters, axes, test->in.start, test->in.ticks_per_sample);
     variant_test_compare(test, order, &in, n_outputs, padding, 50,
                          2 * n_taps * 0x1p-24 * 4 * largest_sample(type, extreme), 0, what, random);
     g_aligned_free(in.data);
     variant_test_free(test);
 }
-
-static gint64
-pick(GRand *random, const gint64 *values, gint32 n)
-{
-    return values[g_rand_int_range(random, 0, n)];
-}
-
-#define PICK(random, ...)                                                                          \
-    pick(random, (const gint64[]){__VA_ARGS__}, G_N_ELEMENTS(((const gint64[]){__VA_ARGS__})))
 
 /* Random problems in all types and orders; n_taps, n_channels and hops that take every path. */
 static void
@@ -137,7 +154,8 @@ test_kernels(void)
         {256, 8, 256, 64, 2},  {256, 16, 256, 64, 1}, {256, 64, 256, 8, 3},  {64, 64, 64, 16, 2},
         {16, 32, 16, 1, 3},    {64, 24, 48, 2, 3},    {1, 64, 4, 1, 3},      {1, 32, 1, 32, 0},
         {13, 3, 13, 3, 6},     {32, 40, 16, 4, 0},    {4096, 4, 4096, 4, 3}, {256, 1, 256, 64, 2},
-        {256, 29, 256, 64, 3},
+        {256, 29, 256, 64, 3}, {256, 8, 128, 64, 3},  {256, 16, 64, 64, 1},  {64, 8, 27, 16, 0},
+        {32, 16, 27, 16, 2},
     };
 
     if (!kernel_test_can())

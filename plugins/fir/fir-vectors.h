@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Vectors of floats, as wide as the instruction set's. */
+#pragma once
+
+#include <cornerturn/isa.h>
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 64")
+#endif
+
+#define LANES  ((size_t)CT_VECTOR_BYTES / sizeof(float))
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
+typedef int Lanes __attribute__((vector_size(CT_VECTOR_BYTES)));
+
+INLINE Floats
+load(const float *x)
+{
+    Floats v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
