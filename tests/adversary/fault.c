@@ -28,6 +28,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#pragma GCC visibility push(default)
+
 #define SHORT -1
 
 /* What glibc's own malloc is called where the name is taken, as here. */

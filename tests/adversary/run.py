@@ -42,6 +42,8 @@ if "ADVERSARY_FAULT_LIBRARY" not in os.environ:
 BAD = ("wrong", "crash", "hang")
 # Seconds without an answer after which a part itself hangs.
 MOST_SECONDS = 600
+# Findings after which a part stops.
+MOST_FINDINGS = 25
 
 
 class Part:
@@ -71,6 +73,9 @@ class Part:
         if verdict in BAD:
             print(f"# {self.name} {seed}: {verdict}\n#   " + message.replace("\n", "\n#   "),
                   flush=True)
+
+    def bad(self):
+        return sum(self.counts[verdict] for verdict in BAD)
 
     def summary(self):
         done = sum(self.counts.values())
@@ -114,9 +119,13 @@ def lines_of(program):
 def job(part, seed, step, runs, until, lock):
     """Runs seeds one after another; a program that dies with one goes on behind it."""
     done = 0
-    while done < runs and time.monotonic() < until:
+
+    def is_over():
+        return time.monotonic() >= until or part.bad() >= MOST_FINDINGS
+
+    while done < runs and not is_over():
         program = part.start(seed + done * step, runs - done, step)
-        noise, before = "", done
+        noise = ""
         for line in lines_of(program):
             if line is None:
                 verdict = ("hang", f"no answer in {MOST_SECONDS} s")
@@ -128,18 +137,16 @@ def job(part, seed, step, runs, until, lock):
             with lock:
                 part.add(int(match[1]), match[2], json.loads(match[3]))
             done, noise = done + 1, ""
-            if time.monotonic() >= until:
+            if is_over():
                 break
         else:
             verdict = ("crash", f"the program itself died, after\n{noise[-3000:]}")
-        stopped = time.monotonic() >= until
+        stopped = is_over()
         end(program)
         if done < runs and not stopped:
             with lock:
                 part.add(seed + done * step, *verdict)
             done += 1
-            if done == before + 1 and "Traceback" in noise:
-                return
 
 
 def run_part(part, seed, runs, seconds):
@@ -177,8 +184,7 @@ def main():
     for k, part in enumerate(parts):
         runs = -(-options.runs * part.share // shares) if options.runs else 1 << 40
         run_part(part, seed, runs, options.seconds and options.seconds * part.share / shares)
-        bad = sum(part.counts[verdict] for verdict in BAD)
-        prefix = f"{'not ' * (bad > 0)}ok {k + 1} - " if options.tap else ""
+        prefix = f"{'not ' * (part.bad() > 0)}ok {k + 1} - " if options.tap else ""
         print(prefix + part.summary(), flush=True)
     total = sum((part.counts for part in parts), collections.Counter())
     if options.tap:
