@@ -3,8 +3,8 @@
 """Part `faults`: the nth call of the C library fails, under every command, on small graphs.
 
 A run must end, without a signal, and either with status 0 and what it gives without the fault, or
-with another status, a message, and nothing under a final name that is not whole. Where GLib, or FFTW, finds
-no memory for something small it aborts; then, too, nothing but what is whole may have a final name."""
+with another status, a message, and nothing under a final name that is not whole. Where GLib or FFTW
+finds no memory for something small it aborts; then, too, what has a final name is whole."""
 import errno
 import functools
 import json
@@ -120,11 +120,10 @@ def start(folder, command, graph, workers, **more):
     arguments = list(COMMANDS[command])
     if command not in WITHOUT_GRAPH:
         arguments += ["--workers", str(workers), "graph.yaml"]
-    cache = folder / ".cache"
+    own = environment(LD_PRELOAD=LIBRARY, XDG_CACHE_HOME=str(folder / ".cache"), **more)
     try:
         done = subprocess.run([part.COMMAND, *arguments], cwd=folder, capture_output=True,
-                              timeout=MOST_SECONDS, check=False,
-                              env=environment(LD_PRELOAD=LIBRARY, XDG_CACHE_HOME=str(cache), **more))
+                              timeout=MOST_SECONDS, check=False, env=own)
     except subprocess.TimeoutExpired:
         return None, "", "", arguments
     return (done.returncode, done.stdout.decode(errors="replace"),

@@ -4,6 +4,7 @@ import numpy
 
 import oracle
 import sources
+import stations
 from streams import TYPES, bits, expand, is_complex, is_float, keeps, limits, taken_as
 
 MOST_ELEMENTS = 60_000
@@ -173,7 +174,8 @@ class Maker:
         rows = max(0, (stream.length("time") - taps.size) // hop + 1)
         if rows * taps.size * stream.x[:1].size > 4_000_000 or self.oversamples(hop, n_channels):
             return
-        made = self.add(name, name, oracle.fir(stream, taps, hop, "window" in stage), stage="fir", **stage)
+        filtered = oracle.fir(stream, taps, hop, "window" in stage)
+        made = self.add(name, name, filtered, stage="fir", **stage)
         if made and "channel" not in stream.axes and self.numbers.randrange(4):
             self.fft(made, self.streams[made])
 
@@ -232,18 +234,24 @@ class Maker:
     def delay(self, name, stream):
         stream = self.taken(stream, ("cf32", "f32"))
         shifts = "channel" not in stream.axes
-        if (oracle.frequencies(stream) is None and is_complex(stream.kind)) or not stream.clock.rate or \
-                (not shifts and not is_complex(stream.kind)) or not stream.length("time"):
+        needed = shifts if not is_complex(stream.kind) else \
+            stations.frequencies(stream) is not None
+        if not needed or not stream.clock.rate or not stream.length("time"):
             return
         stage = self.delays(stream)
         rows, step = stage.pop("rows"), stage.pop("seconds")
-        if oracle.is_sure(stream, rows, step):
-            self.add(name, name, oracle.delay(stream, rows, step), stage="delay", **stage)
+        if stations.is_sure(stream, rows, step):
+            self.add(name, name, stations.delay(stream, rows, step), stage="delay", **stage)
 
     def delays(self, stream):
         """Parameters of delays of some samples, constant or not."""
         period = float(1 / stream.clock.sample_rate())
         n_stations = stream.length("station")
+        if self.numbers.randrange(4) == 0:
+            given, table = sources.positions(self, n_stations)
+            direction = sources.direction(self)
+            return {"direction": [direction], **given, "seconds": None,
+                    "rows": stations.leads(table, direction)[None, :, None]}
         n_pols = self.draw(1, stream.length("pol"))
         most = self.draw(0, 2, 20, 0.3 * stream.length("time"), stream.length("time"))
         n_rows = self.draw(1, 1, 2, 3, 7)
@@ -270,10 +278,13 @@ class Maker:
         shape = [n_beams if axis == "beam" else stream.length(axis) for axis in names]
         way = self.draw("file", "port", "updates") if self.can_update(stream) else \
             self.draw("file", "port")
+        hertz = stream.coordinates.get("channel")
+        if hertz is not None and hertz.unit == "Hz" and self.numbers.randrange(2):
+            return sources.add_pointing(self, name, stream)
         if way == "updates":
             return sources.add_updates(self, name, stream, names, shape)
         weights = self.weights(shape)
-        made = oracle.beamform(stream, weights, names)
+        made = stations.beamform(stream, weights, names)
         if way == "file":
             return self.add(name, name, made, stage="beamform", weights=self.save(weights))
         return sources.add_weights(self, name, made, weights, names)
@@ -294,7 +305,7 @@ class Maker:
         n = stream.length(over)
         if stream.x.size * (n + 1) * stream.length("pol") > 2_000_000 or "pol'" in stream.axes:
             return
-        self.add(name, name, oracle.correlate(stream, over, length, output), ("", ".weights"),
+        self.add(name, name, stations.correlate(stream, over, length, output), ("", ".weights"),
                  stage="correlate", integration=length,
                  **({"over": over} if over != "station" or self.numbers.randrange(2) else {}),
                  **({"output": output} if output != "cf32" or self.numbers.randrange(2) else {}))
@@ -325,8 +336,8 @@ class Maker:
             [axis for axis in ("beam", "station", "subband", *CUSTOM) if axis not in first.axes]
         # A new subband gets coordinates, on which those of channels would have to hang.
         axis = self.draw(*axes)
-        if len(differ) > 1 or (axis in first.coordinates and axis not in ("subband", "channel")) or \
-                (axis == "subband" and "channel" in first.axes):
+        measured = axis in first.coordinates and axis not in ("subband", "channel")
+        if len(differ) > 1 or measured or (axis == "subband" and "channel" in first.axes):
             return
         if not is_float(first.kind) and bits(first.kind) == 64:
             return
@@ -343,11 +354,7 @@ class Maker:
             for _ in range(self.numbers.randrange(3)):
                 known = set(self.streams)
                 step = self.numbers.choice(steps)
-                if step == self.gains and taken_as(self.streams[end].kind, ("cf32", "cf64")) is None:
-                    continue
-                if step == self.delay and (
-                        taken_as(self.streams[end].kind, ("cf32", "f32")) is None or
-                        "phase" in self.streams[end].axes):
+                if step not in self.ways(self.streams[end]) + [self.window]:
                     continue
                 step(end, self.streams[end])
                 end = next(iter(set(self.streams) - known), end)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each stage gives, by the formulas of docs/conventions.md and of the plugins' pages: samples in
+"""What stages give, by the formulas of docs/conventions.md and of the plugins' pages: samples in
 double precision, how far a right program may be off, validity, clock and coordinates."""
 import numpy
 
@@ -203,95 +203,6 @@ def fft(stream, axis, to, inverse=False, shift=False, length=None):
         loses=stream.loses - {axis, to}, coordinates=coordinates)
 
 
-# ---- delays ----
-
-def frequencies(stream):
-    """f_c of every element, against the stream's axes."""
-    for name in "channel", "subband":
-        coordinate = stream.coordinates.get(name)
-        if name in stream.axes and coordinate is not None and coordinate.unit == "Hz":
-            names = [name] if coordinate.parent is None else [coordinate.parent, name]
-            return expand(coordinate.array(), names, stream.axes)
-        if name == "channel" and name in stream.axes:
-            return None
-    return None if stream.frequency is None else numpy.full([1] * len(stream.axes),
-                                                            stream.frequency)
-
-
-def delays_at(stream, rows, step, ticks):
-    """Seconds of delay at ticks, [ticks][station][pol]; rows are `step` seconds apart."""
-    if len(rows) == 1:
-        return numpy.broadcast_to(rows[0], (len(ticks), *rows.shape[1:]))
-    place = (ticks - stream.start) / (step * float(stream.clock.rate))
-    place = numpy.clip(place, 0, len(rows) - 1)
-    row = numpy.minimum(place.astype(int), len(rows) - 2)
-    part = (place - row)[:, None, None]
-    return rows[row] * (1 - part) + rows[row + 1] * part
-
-
-def is_sure(stream, rows, step):
-    """Whether no delay is so near to half a sample that rounding may go either way."""
-    if "channel" in stream.axes:
-        return True
-    rate = float(stream.clock.sample_rate())
-    most = int(numpy.rint(numpy.max(rows) * rate))
-    ticks = stream.start + (most + numpy.arange(-1, stream.length("time") + 1)) * stream.clock.ticks
-    ticks = numpy.concatenate([ticks, stream.ticks()])
-    shifts = numpy.concatenate([array.ravel() * rate for array in
-                                (rows, delays_at(stream, rows, step, ticks))])
-    return bool((abs(shifts - numpy.floor(shifts) - 0.5) > 1e-6).all())
-
-
-def delay(stream, rows, step=None):
-    """`rows`: seconds, [row][station][pol], of length 1 where stations or pols share them."""
-    shifts = "channel" not in stream.axes
-    unit = UNIT[32] * ROOT_2
-    hertz = frequencies(stream)
-
-    def turned(x, tau):
-        """Turned by the phase of delays against the axes of x; and how far that may be off."""
-        if not is_complex(stream.kind):
-            return x, numpy.zeros(x.shape)
-        turns = hertz * tau
-        most = abs(hertz) * abs(rows).max()
-        return (x * numpy.exp(-2j * numpy.pi * (turns - numpy.rint(turns))),
-                (2 * numpy.pi * (2.0 ** -25 + 2.0 ** -49 * most) + 8 * unit) * abs(x))
-
-    def against(tau):
-        names = ["time", "station", "pol"]
-        axes = canonical(list(stream.axes) + [name for name in names if name not in stream.axes])
-        array = expand(tau, names, axes)
-        return array.reshape([n for n, axis in zip(array.shape, axes) if axis in stream.axes])
-
-    if not shifts:
-        x, off = turned(stream.x, against(delays_at(stream, rows, step, stream.ticks())))
-        return change(stream, x=x, error=stream.error + off)
-    rate = float(stream.clock.sample_rate())
-    least, most = (int(numpy.rint(f(rows) * rate)) for f in (numpy.min, numpy.max))
-    n = max(0, stream.length("time") - (most - least))
-    start = stream.start + most * stream.clock.ticks
-    ticks = start + numpy.arange(n) * stream.clock.ticks
-    tau = delays_at(stream, rows, step, ticks)
-    index = numpy.arange(n)[:, None, None] + most - numpy.rint(tau * rate).astype(int)
-    valid = numpy.broadcast_to(stream.valid, (stream.length("time"), *stream.valid.shape[1:]))
-
-    def moved(array):
-        return numpy.take_along_axis(array, numpy.broadcast_to(
-            against(index), [n, *numpy.broadcast_shapes(array.shape[1:], against(index).shape[1:])]
-        ), 0) if n else array[:0]
-
-    def spread(array):
-        return numpy.broadcast_to(array, stream.x.shape)
-
-    x, off = turned(moved(spread(stream.x)), against(tau))
-    # A lane of several stations or pols is valid where all of them are.
-    here = moved(spread(valid))
-    for at, name in enumerate(stream.axes):
-        if name not in stream.loses and name != "time":
-            here = here.all(axis=at, keepdims=True)
-    return change(stream, x=x, error=moved(spread(stream.error)) + off, valid=here, start=start)
-
-
 # ---- sample by sample ----
 
 def gains(stream, factors):
@@ -332,127 +243,35 @@ def stokes(stream, which, feed):
                   coordinates=without(stream.coordinates, "pol"))
 
 
-# ---- over stations ----
+# ---- along time ----
 
-def beamform(stream, weights, names, ticks=None, off=None):
-    """`weights` of axes `names`, beam and station among them; time, too, where they change at
-    `ticks`. `off`: how far the weights may be off."""
-    station = stream.axis("station")
-    axes = canonical([*stream.axes, "beam"])
-    if ticks is not None:
-        held = numpy.searchsorted(ticks, stream.ticks(), "right") - 1
-        weights = weights[numpy.maximum(held, 0)]
-    w = expand(weights, names, axes)
-    beam = axes.index("beam")
-    x, error = (numpy.expand_dims(array, beam) for array in (stream.x, stream.error))
-    at = axes.index("station")
-    y = (w * x).sum(axis=at)
-    n = stream.x.shape[station]
-    size = (abs(w) * (abs(x) + error)).sum(axis=at)
-    total = (abs(w) * error).sum(axis=at) + 2 * n * ROOT_2 * UNIT[32] * size
-    names = [name for name in axes if name != "station"]
-    valid = numpy.expand_dims(stream.valid, beam).any(axis=at)
-    return change(stream, kind="cf32", axes=tuple(names), x=y, error=total, valid=valid,
-                  loses=stream.loses - {"station"},
-                  coordinates=without(stream.coordinates, "station"))
-
-
-def _sums(array, length):
+def sums(array, length):
     """Sums of so many samples along time, the last perhaps short."""
     return numpy.add.reduceat(array, numpy.arange(0, len(array), length), axis=0) \
         if len(array) else array
 
 
-def correlate(stream, over, length, output):
-    """Visibilities and weights."""
-    at = stream.axis(over)
-    n = stream.x.shape[at]
-    pairs = numpy.array([(i, j) for i in range(n) for j in range(i + 1)])
-    has_pol = "pol" in stream.axes
-    names = [name for name in stream.axes if name not in (over, "pol")]
-    if has_pol:
-        p = stream.axis("pol")
-
-    def sides(array):
-        """An array of both of each pair, [time … baseline pol pol']."""
-        rest = numpy.moveaxis(array, [at, p] if has_pol else [at], [-2, -1] if has_pol else [-1])
-        if not has_pol:
-            return rest[..., pairs[:, 0] % rest.shape[-1]], rest[..., pairs[:, 1] % rest.shape[-1]]
-        first, second = (rest[..., pairs[:, k] % rest.shape[-2], :] for k in (0, 1))
-        return first[..., :, None], second[..., None, :]
-
-    (x, y), (e, f) = sides(stream.x), sides(stream.error)
-    exact = not is_float(stream.kind)
-    product = x * y.conj()
-    v = _sums(product, length)
-    size = _sums((abs(x) + e) * (abs(y) + f), length).astype(float)
-    off = _sums(abs(x) * f + abs(y) * e + e * f, length)
-    if not exact:
-        double = stream.kind == "cf64" or output == "cf64"
-        terms = min(length, stream.length("time"))
-        off = off + (2 * 128 + terms / 128) * UNIT[64 if double else 32] * ROOT_2 * size
-    if output != "ci64":
-        off = off + UNIT[bits(output)] * (abs(v) + off)
-    names += ["baseline"] + ["pol", "pol'"] * has_pol
-    # A sum is valid where any sample of any station is, in the lanes of what remains.
-    any_station = stream.valid.any(axis=at, keepdims=True)
-    shape = (stream.length("time"), *any_station.shape[1:])
-    some = _sums(numpy.broadcast_to(any_station, shape).astype(int), length) > 0
-    lost = [name for name in stream.axes if name != over]
-    valid = expand(some.squeeze(axis=at), lost, canonical(names))
-    loses = stream.loses - {over}
-    v = change(
-        stream, kind=output, axes=canonical(names), x=arrange(v, names), error=arrange(off, names),
-        valid=valid, clock=stream.clock.slower(length), loses=loses,
-        coordinates=without(stream.coordinates, over))
-    return v, _pair_weights(stream, v, sides, length, names, has_pol)
-
-
-def _pair_weights(stream, v, sides, length, names, has_pol):
-    """Spectra in which both of a pair were valid."""
-    whole = numpy.broadcast_to(stream.valid, (stream.length("time"), *stream.valid.shape[1:]))
-    first, second = sides(whole)
-    both = arrange(_sums((first & second).astype(int), length), names)
-    axes = v.axes
-    if has_pol and "pol" not in stream.loses:
-        pols = tuple(axes.index(name) for name in ("pol", "pol'"))
-        both = both.max(axis=pols, initial=0) if both.size else both.reshape(
-            [n for k, n in enumerate(both.shape) if k not in pols])
-        axes = tuple(name for name in axes if name not in ("pol", "pol'"))
-    n_baselines = v.length("baseline")
-    shape = [n_baselines if name == "baseline" else v.length(name) for name in axes]
-    counts = numpy.broadcast_to(both, shape).astype(float)
-    valid = v.valid
-    if axes != v.axes:
-        valid = valid.reshape([n for n, name in zip(valid.shape, v.axes) if name in axes])
-    return change(v, kind="u32", axes=axes, x=counts, error=numpy.zeros(counts.shape), valid=valid,
-                  loses=v.loses, coordinates=without(v.coordinates, "pol", "pol'")
-                  if axes != v.axes else v.coordinates)
-
-
-# ---- along time ----
-
 def integrate(stream, length, average):
     """Sums and weights."""
     whole = numpy.broadcast_to(stream.valid, (stream.length("time"), *stream.valid.shape[1:]))
-    counts = _sums(whole.astype(int), length)
-    y, off = _sums(stream.x, length), _sums(stream.error, length)
-    size = _sums(abs(stream.x) + stream.error, length)
+    counts = sums(whole.astype(int), length)
+    y, off = sums(stream.x, length), sums(stream.error, length)
+    size = sums(abs(stream.x) + stream.error, length)
     off = off + min(length, stream.length("time")) * UNIT[64] * size
     if average:
         y, off = y / numpy.maximum(counts, 1), off / numpy.maximum(counts, 1)
     off = off + UNIT[bits(stream.kind)] * (abs(y) + off)
     clock = stream.clock.slower(length)
-    sums = change(stream, x=y, error=off, valid=counts > 0, clock=clock)
+    summed = change(stream, x=y, error=off, valid=counts > 0, clock=clock)
     kept = [at for at, name in enumerate(stream.axes) if name == "time" or name in stream.loses]
     axes = tuple(stream.axes[at] for at in kept)
-    lengths = [sums.x.shape[at] for at in kept]
-    shape = [n if at in kept else 1 for at, n in enumerate(sums.x.shape)]
+    lengths = [summed.x.shape[at] for at in kept]
+    shape = [n if at in kept else 1 for at, n in enumerate(summed.x.shape)]
     lost = numpy.broadcast_to(counts, shape).reshape(lengths)
     coordinates = {name: value for name, value in stream.coordinates.items() if name in axes}
-    weights = change(sums, kind="u32", axes=axes, x=lost.astype(float), error=numpy.zeros(lengths),
-                     valid=lost > 0, coordinates=coordinates)
-    return sums, weights
+    weights = change(summed, kind="u32", axes=axes, x=lost.astype(float),
+                     error=numpy.zeros(lengths), valid=lost > 0, coordinates=coordinates)
+    return summed, weights
 
 
 def stack(streams, name, known=True):
@@ -503,6 +322,3 @@ def _join(coordinates):
     joined = tuple(map(tuple, values)) if values.ndim == 2 else tuple(values)
     return Coordinate(first.unit, joined, True, first.parent)
 
-
-__all__ = ["Stream", "beamform", "blank", "convert", "correlate", "delay", "fft", "fir", "gains",
-           "integrate", "narrowed", "power", "quantise", "sinc_taps", "stack", "stokes"]

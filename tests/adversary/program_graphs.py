@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Part `program`: random graphs inside a program, which feeds blocks with gaps in any lanes and takes
-what comes, against numpy: every sample, its validity in each lane, and where it starts."""
+"""Part `program`: random graphs inside a program, which feeds blocks with gaps in any lanes and
+takes what comes, against numpy: every sample, its validity in each lane, and where it starts."""
 import os
 import random
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Part `graphs`: random graphs, by variants, layouts, tunings, blocks, caches and workers at random,
-against numpy in double precision. What disagrees is made smaller before it is shown."""
+"""Part `graphs`: random graphs, by variants, layouts, tunings, blocks, caches and workers at
+random, against numpy in double precision. What disagrees is made smaller before it is shown."""
 import json
 import os
 import random
@@ -286,22 +286,22 @@ def smaller(case):
         if len(case.wanted) > 1:
             kept = ancestors(case.stages, sink)
             yield type(case)(case.folder, {k: v for k, v in case.stages.items() if k in kept},
-                       {sink: case.wanted[sink]}, case.arguments, case.environment)
+                             {sink: case.wanted[sink]}, case.arguments, case.environment)
     for key in case.environment:
         yield type(case)(case.folder, case.stages, case.wanted, case.arguments,
-                   {k: v for k, v in case.environment.items() if k != key})
+                         {k: v for k, v in case.environment.items() if k != key})
     for at, word in enumerate(case.arguments):
         if word.startswith("--"):
             has_value = not case.arguments[at + 1:at + 2] == [] and \
                 not case.arguments[at + 1].startswith("--")
             yield type(case)(case.folder, case.stages, case.wanted,
-                       case.arguments[:at] + case.arguments[at + 1 + has_value:], case.environment)
+                             case.arguments[:at] + case.arguments[at + 1 + has_value:], case.environment)
     for name, stage in case.stages.items():
         for key in ("variant", "backend", "block"):
             if key in stage and stage["stage"] != "generate":
                 plain = {k: v for k, v in stage.items() if k != key}
-                yield type(case)(case.folder, {**case.stages, name: plain}, case.wanted, case.arguments,
-                           case.environment)
+                yield type(case)(case.folder, {**case.stages, name: plain}, case.wanted,
+                                 case.arguments, case.environment)
 
 
 def reduce(case, finding):

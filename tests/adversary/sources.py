@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where random graphs begin: arrays in files, a simulated sky with gaps, blocks that a program feeds,
-and the weights of beams."""
+"""Where random graphs begin: arrays in files, a simulated sky with gaps, blocks that a program
+feeds, and the weights of beams."""
 import dataclasses
 import fractions
 
 import numpy
 
-import oracle
+import stations
 from streams import TYPES, Clock, Coordinate, FLOATS, Stream, arrange, bits, blank, canonical, \
     expand, is_complex, is_float, limits
 
@@ -309,6 +309,47 @@ def add_weights(maker, name, made, weights, names):
     maker.add(name, {"voltages": name, "weights": source}, made, stage="beamform")
 
 
+def positions(maker, n):
+    """Where stations are: parameters, and [station] of east, north, up."""
+    if maker.numbers.randrange(2):
+        radius = float(f"{maker.random.uniform(1, 3000):.6g}")
+        return {"spiral": radius}, stations.spiral(radius, n)
+    table = maker.random.uniform(-500, 500, (n, 3)).round(3)
+    if maker.numbers.randrange(2):
+        return {"positions": table.tolist()}, table
+    return {"positions_file": maker.save(table)}, table
+
+
+def direction(maker):
+    """l and m, or a vector of any length."""
+    if maker.numbers.randrange(2):
+        return maker.random.uniform(-0.6, 0.6, 2).round(4).tolist()
+    return maker.random.uniform(0.1, 5, 3).round(3).tolist()
+
+
+def add_pointing(maker, name, stream):
+    """Weights that point beams, by the frequencies of the channels."""
+    n_beams = maker.draw(1, 2, 5)
+    length = maker.draw(2, 3)
+    directions = []
+    while len(directions) < n_beams:
+        one = direction(maker)
+        directions += [one] * (len(one) == length)
+    n = stream.length("station")
+    given, table = positions(maker, n)
+    modulus = maker.draw("mean", "power", "sum")
+    weights, names, off = stations.pointing(
+        stream, table, directions, {"mean": 1 / n, "power": n ** -0.5, "sum": 1}[modulus])
+    made = stations.beamform(stream, weights, names, off=off)
+    if not maker.fits(made):
+        return
+    source = maker.next()
+    maker.stages[source] = {"stage": "pointing", "from": name, "directions": directions,
+                            "normalisation": modulus, **given}
+    maker.read.add(source)
+    maker.add(name, {"voltages": name, "weights": source}, made, stage="beamform")
+
+
 def add_updates(maker, name, stream, names, shape):
     """Weights that change with time, each from its tick on."""
     span = stream.length("time") * stream.clock.ticks
@@ -318,7 +359,7 @@ def add_updates(maker, name, stream, names, shape):
     start = stream.start + maker.draw(0, 0, -step // 2, step // 3)
     ticks = start + step * numpy.arange(n)
     weights = maker.weights([n, *shape])
-    made = oracle.beamform(stream, weights, ["time", *names], ticks)
+    made = stations.beamform(stream, weights, ["time", *names], ticks)
     if maker.in_program or not maker.fits(made):
         return
     rate = clock.rate / step
