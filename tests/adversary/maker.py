@@ -2,6 +2,7 @@
 """Makes graphs at random, node by node, and beside each stream what it must be, by the oracle."""
 import numpy
 
+import known
 import oracle
 import sources
 import stations
@@ -20,7 +21,7 @@ class Maker:
         self.in_program = in_program
         self.random = numpy.random.default_rng(numbers.randrange(1 << 62))
         self.stages, self.streams, self.wanted = {}, {}, {}
-        self.feeds, self.read, self.rotates = {}, set(), False
+        self.feeds, self.read = {}, set()
         sources.add(self)
         n_nodes = numbers.randrange(2, most_nodes)
         for _ in range(4 * n_nodes):
@@ -172,15 +173,13 @@ class Maker:
             stage |= {"n_channels": n_channels, "n_taps": n_taps, "window": window}
             taps = oracle.sinc_taps(n_channels, n_taps, window)
         rows = max(0, (stream.length("time") - taps.size) // hop + 1)
-        if rows * taps.size * stream.x[:1].size > 4_000_000 or self.oversamples(hop, n_channels):
+        if (rows * taps.size * stream.x[:1].size > 4_000_000 or
+                (hop % n_channels and not known.ROTATES)):
             return
         filtered = oracle.fir(stream, taps, hop, "window" in stage)
         made = self.add(name, name, filtered, stage="fir", **stage)
         if made and "channel" not in stream.axes and self.numbers.randrange(4):
             self.fft(made, self.streams[made])
-
-    def oversamples(self, hop, n_channels):
-        return hop % n_channels != 0 and not self.rotates
 
     def fft(self, name, stream):
         stream = self.taken(stream, oracle.TRANSFORMED)

@@ -3,8 +3,8 @@
 double precision, how far a right program may be off, validity, clock and coordinates."""
 import numpy
 
-from streams import (Coordinate, FLOATS, Stream, UNIT, arrange, bits, blank, canonical, change,
-                     expand, is_complex, is_float, limits)
+from streams import (Coordinate, FLOATS, UNIT, arrange, bits, canonical, change, is_complex,
+                     is_float, limits)
 
 ROOT_2 = 2 ** 0.5
 # Types that stages take.
@@ -69,12 +69,6 @@ def quantise(stream, kind, scale):
     most = limits(kind)[1]
     factor = float(numpy.float32(scale))
     return _parts(stream, kind, lambda x: numpy.clip(numpy.rint(x * factor), -most, most))
-
-
-def narrowed(stream, kind):
-    """A result as the type of an output holds it: rounded once more."""
-    unit = UNIT[bits(kind)]
-    return change(stream, kind=kind, error=stream.error + unit * abs(stream.x))
 
 
 # ---- windows ----

@@ -290,12 +290,12 @@ def smaller(case):
     for key in case.environment:
         yield type(case)(case.folder, case.stages, case.wanted, case.arguments,
                          {k: v for k, v in case.environment.items() if k != key})
-    for at, word in enumerate(case.arguments):
+    words = case.arguments
+    for at, word in enumerate(words):
         if word.startswith("--"):
-            has_value = not case.arguments[at + 1:at + 2] == [] and \
-                not case.arguments[at + 1].startswith("--")
+            has_value = at + 1 < len(words) and not words[at + 1].startswith("--")
             yield type(case)(case.folder, case.stages, case.wanted,
-                             case.arguments[:at] + case.arguments[at + 1 + has_value:], case.environment)
+                             words[:at] + words[at + 1 + has_value:], case.environment)
     for name, stage in case.stages.items():
         for key in ("variant", "backend", "block"):
             if key in stage and stage["stage"] != "generate":
