@@ -400,16 +400,37 @@ ct_value_parse_short(const char *text, const char *name, GError **error)
     return parse(&reader, error);
 }
 
+/* To open a FIFO may take as long as to read it: either can be interrupted. */
+static int
+open_file(const char *path)
+{
+    int fd;
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+static gssize
+read_piece(int fd, guint8 *piece, gsize bytes)
+{
+    gssize n;
+    do
+        n = read(fd, piece, bytes);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
 /* Files of any kind, up to the size that a graph may have. */
 static GByteArray *
 read_file(const char *path, GError **error)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open_file(path);
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     guint8 piece[16384];
     gssize n = fd < 0 ? -1 : 1;
     while (n > 0 && bytes->len <= LARGEST) {
-        n = read(fd, piece, sizeof piece);
+        n = read_piece(fd, piece, sizeof piece);
         if (n > 0)
             g_byte_array_append(bytes, piece, n);
     }

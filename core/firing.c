@@ -97,7 +97,7 @@ connect(CtRunNode *node, guint index, CtRing *const *rings)
                                  plan->output_bindings[o].stream);
         longest = MAX(longest, 2 * output->ring->link->max_samples);
     }
-    node->lane = g_malloc((gsize)longest);
+    node->lane = g_try_malloc((gsize)longest);
 }
 
 static void

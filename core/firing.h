@@ -93,7 +93,8 @@ typedef struct {
     gint64 done;
 } CtRunNode;
 
-/* Connects the node to its rings and allocates what its firings need. */
+/* Connects the node to its rings and allocates what its firings need; `lane` is NULL where there is
+ * no memory for it. */
 void ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *const *rings,
                     const CtRunOptions *options, guint n_workers);
 /* Prepares the variant, for `device` unless it is NULL; raises *scratch to the bytes that each

@@ -262,9 +262,9 @@ ct_params_warn(const CtParams *params, const char *name, const char *format, ...
     g_autofree char *message = g_strdup_vprintf(format, arguments);
     va_end(arguments);
     const Entry *entry = name ? find_entry(params, name, ANY_KIND) : NULL;
-    ct_warnings_add(params->warnings, CT_WARNING_STAGE, NULL, entry ? &entry->place : &params->place,
-                    "%s%s%s%s", name ? "parameter '" : "", name ? name : "", name ? "': " : "",
-                    message);
+    ct_warnings_add(params->warnings, CT_WARNING_STAGE, NULL,
+                    entry ? &entry->place : &params->place, "%s%s%s%s", name ? "parameter '" : "",
+                    name ? name : "", name ? "': " : "", message);
 }
 
 void

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls of the system that fail once: a read that is interrupted is tried again, a thread that
+cannot be started is an error, and ends those that were."""
+import errno
+import os
+import subprocess
+import unittest
+
+import numpy
+
+import graphs
+import tap
+
+LIBRARY = os.environ["ADVERSARY_FAULT_LIBRARY"]
+STAGES = {
+    "in": {"stage": "file.source", "path": "in.npy", "layout": "cf32[time pol]",
+           "sample_rate": "1 MHz", "centre_frequency": "1 MHz"},
+    "x": {"stage": "power", "from": "in"},
+    "out": {"stage": "file.sink", "from": "x", "path": "out.npy"},
+}
+
+
+class Faults(graphs.GraphTest):
+    def setUp(self):
+        super().setUp()
+        numpy.save(self.folder / "in.npy", numpy.ones((5000, 2), numpy.complex64))
+        self.write(STAGES)
+
+    def call(self, *arguments, fault=None):
+        environment = {**os.environ, "LD_PRELOAD": LIBRARY, "ADVERSARY_COUNTS": "counts"}
+        if fault:
+            environment["ADVERSARY_FAULT"] = fault
+        return subprocess.run([graphs.COMMAND, *arguments], cwd=self.folder, env=environment,
+                              capture_output=True, text=True, timeout=100)
+
+    def count(self, name, *arguments):
+        done = self.call(*arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        counts = dict(line.split() for line in (self.folder / "counts").read_text().splitlines())
+        self.assertGreater(int(counts[name]), 0)
+        return int(counts[name])
+
+    def test_reads_of_a_graph_are_tried_again(self):
+        arguments = ("check", "--quiet", "graph.yaml")
+        for turn in range(1, self.count("read", *arguments) + 1):
+            with self.subTest(turn):
+                done = self.call(*arguments, fault=f"read:{turn}:{errno.EINTR}")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_opening_a_graph_is_tried_again(self):
+        arguments = ("check", "--quiet", "graph.yaml")
+        for turn in range(1, self.count("open", *arguments) + 1):
+            done = self.call(*arguments, fault=f"open:{turn}:{errno.EINTR}")
+            self.assertNotIn("graph.yaml: cannot be read", done.stderr)
+
+    def check_threads(self, *arguments):
+        said = []
+        for turn in range(1, self.count("pthread_create", *arguments) + 1):
+            with self.subTest(f"{arguments[0]}, {turn}"):
+                (self.folder / "out.npy").unlink(missing_ok=True)
+                done = self.call(*arguments, fault=f"pthread_create:{turn}:{errno.EAGAIN}")
+                self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                self.assertIn("no thread can be started: ", done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertFalse((self.folder / "out.npy").exists())
+                said.append(done.stderr)
+        return said
+
+    def test_threads_of_a_run(self):
+        said = self.check_threads("run", "--quiet", "--workers", "3", "graph.yaml")
+        self.assertEqual([line.partition(": no thread")[0] for line in said],
+                         ["worker 1 of 3", "worker 2 of 3", "worker 3 of 3",
+                          "graph.yaml:3:3: node 'in'", "graph.yaml:14:3: node 'out'"])
+
+    def test_threads_of_verify(self):
+        self.check_threads("verify", "--workers", "2", "graph.yaml")
+
+    def test_threads_of_measurements(self):
+        self.check_threads("costs", "--costs", "store.db", "--measure-roofs")
+
+
+if __name__ == "__main__":
+    tap.main()
