@@ -4,6 +4,7 @@
 cannot be started is an error, and ends those that were."""
 import errno
 import os
+import resource
 import subprocess
 import unittest
 
@@ -53,6 +54,30 @@ class Faults(graphs.GraphTest):
         for turn in range(1, self.count("open", *arguments) + 1):
             done = self.call(*arguments, fault=f"open:{turn}:{errno.EINTR}")
             self.assertNotIn("graph.yaml: cannot be read", done.stderr)
+
+    def test_tables_larger_than_memory(self):
+        """Their sizes come from the graph: errors, and no abort."""
+        sky = {"stage": "generate", "sample_rate": "1 MHz", "samples": 1000,
+               "centre_frequency": "1 MHz"}
+        lanes = {**sky, "n_stations": 1000000, "n_subbands": 1000000}
+        end = {"stage": "discard", "from": "x"}
+        for stages, message in [
+                ({"sky": sky, "x": {"stage": "fir", "from": "sky", "n_channels": 1 << 24,
+                                    "n_taps": 64}, "end": end},
+                 "node 'x': no memory for 64 taps of 16777216 channels"),
+                ({"x": {**lanes, "spiral": "1 m", "source_directions": [[0, 0]]}, "end": end},
+                 "node 'x': no memory for a signal at 1000000 stations in 1000000 subbands"),
+                ({"x": {**lanes, "tone_frequencies": ["1 MHz"]}, "end": end},
+                 "node 'x': no memory for a signal at 1000000 stations in 1000000 subbands")]:
+            with self.subTest(message):
+                self.write(stages)
+                most = 2 << 30
+                done = subprocess.run(
+                    [graphs.COMMAND, "check", "graph.yaml"], cwd=self.folder, capture_output=True,
+                    text=True, timeout=100,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
+                self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                self.assertTrue(done.stderr.endswith(message + "\n"), done.stderr)
 
     def check_threads(self, *arguments):
         said = []

@@ -121,7 +121,13 @@ ct_fir_design_init(FirDesign *design, const CtParams *given, GError **error)
             return ct_params_error(
                 given, missing, error,
                 "wants a value where there are no coefficients, but none is given");
-        made.taps = g_new(float, made.n_channels *made.n_taps);
+        made.taps = g_try_new(float, made.n_channels *made.n_taps);
+        if (!made.taps) {
+            g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                        "no memory for %" G_GINT64_FORMAT " taps of %" G_GINT64_FORMAT " channels",
+                        made.n_taps, made.n_channels);
+            return FALSE;
+        }
         const Window window = ct_params_choice(given, "window");
         design_sinc(&made, window, window == KAISER ? ct_params_real(given, "beta") : 0);
     }

@@ -87,6 +87,23 @@ wants_not_negative(const CtParams *params, const char *name, gdouble value, GErr
                            value);
 }
 
+/* An array of `n` items for each subband and station, zero. */
+static gpointer
+new_lanes(const GenerateModel *model, gsize n, gsize bytes, GError **error)
+{
+    gsize n_lanes, n_items;
+    gpointer lanes = NULL;
+    if (g_size_checked_mul(&n_lanes, (gsize)model->n_subbands, (gsize)model->n_stations) &&
+        g_size_checked_mul(&n_items, n_lanes, n))
+        lanes = g_try_malloc0_n(n_items, bytes);
+    if (!lanes)
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "no memory for a signal at %" G_GINT64_FORMAT " stations in %" G_GINT64_FORMAT
+                    " subbands",
+                    model->n_stations, model->n_subbands);
+    return lanes;
+}
+
 static gboolean
 set_sources(GenerateModel *model, const CtParams *params, const CtStream *stream,
             const gdouble *positions, GError **error)
@@ -112,7 +129,9 @@ set_sources(GenerateModel *model, const CtParams *params, const CtStream *stream
             return ct_params_error(params, "source_correlations", error,
                                    "wants −1 to 1, but is given %g", source->correlation);
         source->amplitude = sqrt(power);
-        source->delays = g_new(GenerateDelay, model->n_subbands * model->n_stations);
+        source->delays = new_lanes(model, 1, sizeof *source->delays, error);
+        if (!source->delays)
+            return FALSE;
         for (gint64 b = 0; b < model->n_subbands; b++)
             for (gint64 s = 0; s < model->n_stations; s++) {
                 GenerateDelay *delay = &source->delays[b * model->n_stations + s];
@@ -154,7 +173,9 @@ set_tones(GenerateModel *model, const CtParams *params, const CtStream *stream,
             (directed && !geometry_direction(params, "tone_directions", i, direction, error)))
             return FALSE;
         tone->increments = g_new0(guint64, model->n_subbands);
-        tone->gains = g_new0(gdouble, model->n_subbands * model->n_stations * 2);
+        tone->gains = new_lanes(model, 2, sizeof *tone->gains, error);
+        if (!tone->gains)
+            return FALSE;
         gboolean inside = FALSE;
         for (gint64 b = 0; b < model->n_subbands; b++) {
             gdouble turns = (frequency - zero_frequency(stream, b)) / rate; /* per sample */
