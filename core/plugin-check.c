@@ -221,7 +221,8 @@ static gboolean
 check_param(const Check *check, const CtParam *param, GError **error)
 {
     static const char *const of_graphs[] = {"stage", "from", "backend", "variant", "block", NULL};
-    const guint known = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_TABLE | CT_PARAM_RANGED;
+    const guint known =
+        CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_TABLE | CT_PARAM_RANGED | CT_PARAM_WRITTEN;
     g_autofree char *field = g_strdup_printf("params '%s'", param->name);
     if (!check_name(check, field, param->name, "", error) ||
         !check_remark(check, field, param->help, error) ||
