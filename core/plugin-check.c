@@ -218,6 +218,18 @@ check_choices(const Check *check, const char *field, const CtParam *param, GErro
 }
 
 static gboolean
+check_files(const Check *check, const char *field, const CtParam *param, GError **error)
+{
+    guint n;
+    if (param->kind != CT_PARAM_PATH && (param->flags & CT_PARAM_WRITTEN || param->endings))
+        return refuse(check, error, field, "CT_PARAM_WRITTEN and endings are for paths");
+    if (!param->endings)
+        return TRUE;
+    g_autofree char *endings = g_strconcat(field, ", endings", NULL);
+    return COUNT_ROWS(check, endings, param->endings, &n, error);
+}
+
+static gboolean
 check_param(const Check *check, const CtParam *param, GError **error)
 {
     static const char *const of_graphs[] = {"stage", "from", "backend", "variant", "block", NULL};
@@ -239,7 +251,8 @@ check_param(const Check *check, const CtParam *param, GError **error)
                       (guint)param->flags);
     if (param->fallback && param->flags & CT_PARAM_REQUIRED)
         return refuse(check, error, field, "is required, but has a fallback");
-    if (!check_range(check, field, param, error) || !check_choices(check, field, param, error))
+    if (!check_range(check, field, param, error) || !check_choices(check, field, param, error) ||
+        !check_files(check, field, param, error))
         return FALSE;
     g_autoptr(GError) cause = NULL;
     return ct_param_check_fallback(param, &cause) ||

@@ -49,6 +49,8 @@ static const CtParam bad_params[][3] = {
     {{"way", CT_PARAM_CHOICE, .fallback = "third", .choices = choices}},
     {{"factor", CT_PARAM_REAL, .help = (const char *)8}},
     {{"rate", CT_PARAM_QUANTITY, 0, "Hz", .fallback = "5 us"}},
+    {{"name", CT_PARAM_STRING, CT_PARAM_WRITTEN}},
+    {{"name", CT_PARAM_STRING, .endings = choices}},
 };
 
 static const char *const many_counters[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
@@ -199,6 +201,8 @@ static const Case cases[] = {
     OF_PARAMS(15, " 'way': fallback: wants one of one, other, but is given 'third'"),
     OF_PARAMS(16, " 'factor': is no text"),
     OF_PARAMS(17, " 'rate': fallback: wants a frequency such as '200 MHz', but is given '5 us'"),
+    OF_PARAMS(18, " 'name': CT_PARAM_WRITTEN and endings are for paths"),
+    OF_PARAMS(19, " 'name': CT_PARAM_WRITTEN and endings are for paths"),
     TABLE(stage.counters, many_counters, STAGE "counters: wants 16 at most, but has 17"),
     TABLE(stage.counters, 8, STAGE "counters: wants an empty row at its end, but has none"),
     TEXT(stage.accuracy_rule, 8, STAGE "accuracy_rule: is no text"),
