@@ -482,7 +482,7 @@ class Errors(graphs.GraphTest):
             (self.folder / "small").mkdir(exist_ok=True)
             result = subprocess.run(
                 ["unshare", "-rm", "sh", "-c",
-                 f"mount -t tmpfs -o size=1m none small && '{graphs.COMMAND}' run graph.yaml; "
+                 f"mount -t tmpfs -o size=1m none small && '{graphs.COMMAND}' run --quiet graph.yaml; "
                  "status=$?; ls small; exit $status"],
                 cwd=self.folder, capture_output=True, text=True)
             self.assertNotEqual(result.returncode, 0)
