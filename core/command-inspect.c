@@ -148,6 +148,13 @@ print_stage(const CtRegistry *registry, const CtStage *stage)
 }
 
 static void
+print_problems(const CtRegistry *registry)
+{
+    for (const char *const *problem = ct_registry_problems(registry); *problem; problem++)
+        g_printerr("left out: %s\n", *problem);
+}
+
+static void
 print_list(const CtRegistry *registry)
 {
     const GPtrArray *stages = ct_registry_stages(registry);
@@ -155,8 +162,7 @@ print_list(const CtRegistry *registry)
         const CtStage *stage = stages->pdata[i];
         g_print("%-16s %s\n", stage->name, stage->summary);
     }
-    for (const char *const *problem = ct_registry_problems(registry); *problem; problem++)
-        g_printerr("left out: %s\n", *problem);
+    print_problems(registry);
 }
 
 /* The devices of this machine, or why there are none. */
@@ -195,6 +201,7 @@ run(int argc, char **argv, GError **error)
     if (!stage)
         return FALSE;
     print_stage(registry, stage);
+    print_problems(registry);
     return TRUE;
 }
 

@@ -80,6 +80,20 @@ check_described(const CtNode *node, guint i, GError **error)
            plugin_error(node, error, "output '%s' %s", node->stage->outputs[i].name, fault);
 }
 
+/* What infer has asked of the ports' layouts. */
+static gboolean
+check_wishes(const CtNode *node, const CtLayout *wishes, guint n, const char *side, GError **error)
+{
+    for (guint i = 0; i < n; i++) {
+        gboolean good = wishes[i].n_axes <= CT_MAX_AXES;
+        for (guint a = 0; good && a < wishes[i].n_axes; a++)
+            good = wishes[i].axes[a].name != NULL;
+        if (!good)
+            return plugin_error(node, error, "it asks for a layout of %s %u that is none", side, i);
+    }
+    return TRUE;
+}
+
 static gboolean
 check_output(const CtNode *node, guint i, GError **error)
 {
@@ -189,6 +203,9 @@ ct_node_infer(CtNode *node, GError **error)
     for (guint i = 0; i < node->n_outputs; i++)
         if (!check_described(node, i, error))
             return FALSE;
+    if (!check_wishes(node, node->input_layouts, node->n_inputs, "input", error) ||
+        !check_wishes(node, node->output_layouts, node->n_outputs, "output", error))
+        return FALSE;
     if (footprint->kind != CT_FOOTPRINT_OWN) {
         Inflow inflow;
         if (!find_inflow(node, &inflow, error) ||

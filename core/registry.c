@@ -140,7 +140,7 @@ open_plugin(CtRegistry *registry, const char *path)
 /* Plugins name this library among what they need. A program that holds the core itself loads the
  * one that belongs to it, so that they find it whatever their own search path is. */
 static void
-load_library(void)
+load_library(CtRegistry *registry)
 {
     g_autofree char *own = ct_own_file();
     g_autofree char *folder = ct_own_folder("core", CT_LIBDIR);
@@ -153,6 +153,8 @@ load_library(void)
     GModule *module = load(path, &fault);
     if (module)
         g_module_make_resident(module);
+    else
+        leave_out(registry, path, fault);
 }
 
 /* ---- index ---- */
@@ -292,7 +294,7 @@ ct_registry_new_from(const char *const *folders, GError **error)
     registry->problems = g_ptr_array_new_null_terminated(1, g_free, TRUE);
     registry->none = g_ptr_array_new();
 
-    load_library();
+    load_library(registry);
     if (!add_plugin(registry, &ct_endpoints, "the core", error))
         return NULL;
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -56,6 +56,7 @@ CHECKED = {
     "infer: wild footprint": STAGE + "its footprint is of kind 9, which is none",
     "infer: wild lanes": STAGE + "its footprint merges lanes by rule 9, which is none",
     "infer: needs too much": STAGE + "its footprint needs 2 of a window of 1 samples",
+    "infer: wild wish": STAGE + "it asks for a layout of input 0 that is none",
     "infer: other ports": STAGE + "its infer puts others in the place of ports",
 }
 

@@ -100,6 +100,30 @@ test_stages(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(ct_registry_variants(registry, "nothing")->len, ==, 0);
 }
 
+/* What another plugin brings is held against the stages once all are there. */
+static void
+test_unfit(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_plugin(fixture, "unfit");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtRegistry) alone = open_folder(fixture, &error);
+    g_assert_no_error(error);
+    g_assert_null(ct_registry_problems(alone)[0]);
+
+    add_plugin(fixture, "fail");
+    g_autoptr(CtRegistry) registry = open_folder(fixture, &error);
+    g_assert_no_error(error);
+    g_autofree char *problem =
+        g_strdup_printf("%s/ct-unfit.so: variant 'unfit' of 'fail.work': rows: '[...] -> [...], "
+                        "[...]': wants a layout for each of 1 output ports, but is given 2",
+                        fixture->folder);
+    g_assert_cmpstr(ct_registry_problems(registry)[0], ==, problem);
+    g_assert_cmpuint(ct_registry_variants(registry, "fail.work")->len, ==, 1);
+    g_autofree char *left_out = ct_registry_left_out(registry, "fail.work");
+    g_autofree char *wanted = g_strdup_printf(" (left out: %s)", problem);
+    g_assert_cmpstr(left_out, ==, wanted);
+}
+
 static void
 test_suggestion(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -265,6 +289,7 @@ main(int argc, char **argv)
         {"/registry/text", test_text},       {"/registry/double", test_double},
         {"/registry/order", test_order},     {"/registry/isa", test_isa},
         {"/registry/own", test_own},         {"/registry/rows", test_rows},
+        {"/registry/unfit", test_unfit},
     };
     for (guint i = 0; i < G_N_ELEMENTS(tests); i++)
         g_test_add(tests[i].name, Fixture, NULL, set_up, tests[i].function, tear_down);

@@ -28,6 +28,7 @@ static const char *const hows[] = {
     "infer: wild lanes",
     "infer: needs too much",
     "infer: other ports",
+    "infer: wild wish",
     "infer: own footprint",
     "infer: sum",
     "operations: nan",
@@ -149,6 +150,8 @@ infer(CtNode *node, GError **error)
     if (node->n_outputs > 0 && node->n_inputs > 0) {
         ct_stream_copy(&node->outputs[0], &node->inputs[0]);
         break_footprint(node);
+        if (does(node->params, "infer: wild wish"))
+            node->input_layouts[0].n_axes = 1000;
         if (does(node->params, "infer: other ports"))
             node->outputs = NULL;
         else if (does(node->params, "infer: other kind"))

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A variant of another plugin's stage that has more outputs than the stage. */
+#include "pass.h"
+
+static const CtVariant unfit = {
+    .name = "unfit",
+    .backend = CT_CPU,
+    .covers = (const char *const[]){"fail.work", NULL},
+    .rows = (const CtRow[]){{"[...] -> [...], [...]", 0.5}, {0}},
+    .prepare = pass_prepare,
+    .work = pass_work,
+};
+
+CT_PLUGIN("unfit", ((const CtStage *const[]){NULL}), ((const CtVariant *const[]){&unfit, NULL}));
