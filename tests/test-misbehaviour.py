@@ -163,7 +163,7 @@ class Misbehaviour(unittest.TestCase):
         result = self.run_command(["run", "--workers", "4"], self.graph("prepare: large scratch"),
                                   preexec_fn=limit)
         self.assertEqual((result.returncode, result.stdout, result.stderr),
-                         (1, "", "the scratch of a worker wants 1024.0 MiB of memory: "
+                         (1, "", "the scratch of a worker wants 1.0 GiB of memory: "
                                  "Cannot allocate memory\n"))
 
     def test_complete(self):
