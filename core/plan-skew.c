@@ -167,6 +167,17 @@ has_blocks(const CtPlan *plan, const CtPlanLink *link)
            !ct_plan_is_source(plan, node_at(plan, link->writer));
 }
 
+/* Samples of a stream by which it begins after another. */
+static gdouble
+samples_late(const CtStream *stream, const CtStream *other)
+{
+    const gdouble clock = clock_of(stream), others = clock_of(other);
+    if (clock == others || clock == 0 || others == 0)
+        return (gdouble)(stream->start - other->start) / (gdouble)ticks_of(stream);
+    return ((gdouble)stream->start - (gdouble)other->start / others * clock) /
+           (gdouble)ticks_of(stream);
+}
+
 /* The ticks by which a reader that waits is ahead of the writer, at most. */
 static gint64
 waits_ahead(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader)
@@ -182,9 +193,8 @@ waits_ahead(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader
          * these are. What a source gives by itself comes without being waited for. */
         const CtStream *input = input_stream(plan, node);
         const gboolean is_made = input && !ct_plan_is_source(plan, writer);
-        const gint64 late = is_made ? MAX(0, link->stream->start - input->start) : 0;
-        ahead =
-            common_ticks(ways, link->stream, 1 + (gdouble)late / (gdouble)ticks_of(link->stream));
+        const gdouble late = is_made ? MAX(0, samples_late(link->stream, input)) : 0;
+        ahead = common_ticks(ways, link->stream, 1 + late);
     }
     return ahead + kept_by(ways, writer) - offset_of(ways, writer);
 }
