@@ -59,7 +59,7 @@ typedef struct {
     gsize parts;         /* 2 for complex samples */
     gsize element_bytes; /* of an input sample */
     guint time_in, time_out, phase_out;
-    gint64 ticks; /* of an input sample */
+    const CtStream *in;
 
     /* Outputs v, v + n_streams, … share rows P samples apart, row_step of them from one output to
      * the next, and are rotated alike. Where nothing is shared, row_step is n_taps, n_streams 1,
@@ -217,7 +217,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->block = (gsize)prepare->tuning[FIR_BLOCK];
     self->parts = type->is_complex ? 2 : 1;
     self->element_bytes = type->bytes;
-    self->ticks = input->stream->ticks_per_sample;
+    self->in = input->stream;
     self->rotates = design->hop % design->n_channels != 0;
     self->time_in = (guint)ct_layout_axis(&input->layout, "time");
     self->time_out = (guint)ct_layout_axis(&output->layout, "time");
@@ -504,8 +504,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         .time_in = in->stride[self->time_in],
         .time_out = out->stride[self->time_out],
         .phase_out = out->stride[self->phase_out],
-        .rotation =
-            ct_fir_rotation(self->design.n_channels, self->design.hop, self->ticks, in->start),
+        .rotation = ct_fir_rotation(self->design.n_channels, self->design.hop, self->in, in->start),
         .scratch = work->scratch,
     };
 

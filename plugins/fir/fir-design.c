@@ -143,14 +143,17 @@ ct_fir_design_clear(FirDesign *design)
 }
 
 FirRotation
-ct_fir_rotation(gint64 n_channels, gint64 hop, gint64 ticks, gint64 tick)
+ct_fir_rotation(gint64 n_channels, gint64 hop, const CtStream *in, gint64 tick)
 {
     FirRotation rotation = {.n_channels = n_channels, .step = hop % n_channels};
 
     if (rotation.step == 0)
         return rotation;
+    /* Without a clock, samples are counted from the stream's first. */
+    if (in->rate_num == 0)
+        tick -= in->start;
     /* Rounded down, before tick 0 as well. */
-    const gint64 n = tick / ticks - (tick % ticks < 0);
+    const gint64 ticks = in->ticks_per_sample, n = tick / ticks - (tick % ticks < 0);
     rotation.first = (n % n_channels + n_channels) % n_channels;
     return rotation;
 }

@@ -5,7 +5,7 @@
 
 typedef struct {
     FirDesign design;
-    gint64 ticks; /* of an input sample */
+    const CtStream *in;
     CtType type;
     guint n_axes;                 /* of the output, phase among them */
     gint input_axis[CT_MAX_AXES]; /* where each stands in the input, −1 for phase */
@@ -20,7 +20,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     if (!ct_fir_design_init(&self->design, prepare->nodes[0].params, error))
         return FALSE;
-    self->ticks = input->stream->ticks_per_sample;
+    self->in = input->stream;
     self->type = input->stream->type;
     self->n_axes = output->layout.n_axes;
     self->time = (guint)ct_layout_axis(&output->layout, "time");
@@ -51,7 +51,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     gint64 time_in = in->stride[self->input_axis[self->time]];
     gint64 time_out = out->stride[self->time];
     gint64 width = 1, n_channels = self->design.n_channels, hop = self->design.hop;
-    FirRotation rotation = ct_fir_rotation(n_channels, hop, self->ticks, in->start);
+    FirRotation rotation = ct_fir_rotation(n_channels, hop, self->in, in->start);
 
     for (guint axis = 0; axis < self->n_axes; axis++)
         width *= axis == self->time ? 1 : out->length[axis];

@@ -47,7 +47,7 @@ ct_fir_spread_init(FirSpread *spread, const CtPrepare *prepare, GError **error)
 
     *spread = (FirSpread){
         .device = prepare->device,
-        .ticks = prepare->inputs[0].stream->ticks_per_sample,
+        .in = prepare->inputs[0].stream,
         .in_type = prepare->inputs[0].stream->type,
         .out_type = prepare->outputs[0].stream->type,
         .time_in = (guint)ct_layout_axis(in, "time"),
@@ -82,7 +82,7 @@ ct_fir_spread_axes(const FirSpread *spread, FirAxes *axes, const CtBlock *in, co
 {
     gboolean follows_series = FALSE;
     const FirRotation rotation =
-        ct_fir_rotation(spread->n_channels, spread->hop, spread->ticks, in->start);
+        ct_fir_rotation(spread->n_channels, spread->hop, spread->in, in->start);
 
     *axes = (FirAxes){
         .sample = in->stride[spread->time_in],

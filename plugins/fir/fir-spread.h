@@ -11,7 +11,7 @@ typedef struct {
     CtDevice *device;
     gpointer taps; /* of the device, [tap phase] */
     gint64 n_channels, n_taps, hop;
-    gint64 ticks; /* of an input sample */
+    const CtStream *in;
     CtType in_type, out_type;
     guint time_in, time_out;
     gint series_in[CT_MAX_AXES]; /* by axis of the output; −1: time, phase */

@@ -18,17 +18,17 @@ typedef struct {
 gboolean ct_fir_design_init(FirDesign *design, const CtParams *params, GError **error);
 void ct_fir_design_clear(FirDesign *design);
 
-/* By how many phases the sums of a window are rotated, so that a sample has the phase of its own
- * number n on the source's clock: n mod P of the window's first sample. Where P divides the hop it
- * would be the same for all windows, and is left out. */
+/* By how many phases the sums of a window are rotated: by n mod P, n the number of its first sample
+ * on the source's clock, so that all samples of a phase have the same number modulo P; not at all
+ * where P divides the hop. */
 typedef struct {
     gint64 n_channels;
     gint64 step;  /* from one output to the next, less than P */
     gint64 first; /* of a block's first output */
 } FirRotation;
 
-/* Of a block of input that begins at `tick`; a sample has `ticks`. */
-FirRotation ct_fir_rotation(gint64 n_channels, gint64 hop, gint64 ticks, gint64 tick);
+/* Of a block of the stream that begins at `tick`. */
+FirRotation ct_fir_rotation(gint64 n_channels, gint64 hop, const CtStream *in, gint64 tick);
 
 /* Of output t ≥ 0 of the block. */
 static inline gint64

@@ -157,25 +157,27 @@ class FirTest(graphs.GraphTest):
                     self.assertEqual(result.start, 0)
 
     def test_starts(self):
-        """Phases count from tick 0, rounded down between samples, wherever a stream begins; those of
-        hops that P divides from each window's first sample."""
+        """Phases count from tick 0, rounded down between samples, wherever a stream begins; without a
+        clock from its start; those of hops that P divides from each window's first sample."""
         taps, parameters = self.coefficients(5, 8)
         x, numbers = samples("ci8", (700, 3))
         numpy.save(self.folder / "x.npy", x)
         for variant, hop, (start, ticks) in itertools.product(
                 VARIANTS, (6, 5, 4, 8, 11, 16),
                 [(0, 1), (5, 1), (-3, 1), (48, 48), (47, 48), (-1, 48), ((1 << 60) + 7, 1),
-                 (-(1 << 60) - 7, 3)]):
+                 (-(1 << 60) - 7, 3), (5, None)]):
+            clock = f"sample_rate: 1 MHz, ticks_per_sample: {ticks}," if ticks else ""
             with self.subTest(variant=variant, hop=hop, start=start, ticks=ticks):
                 text = f"""
 stages:
   x: {{ stage: file.source, path: {self.folder}/x.npy, layout: "ci8[time station]",
-       sample_rate: 1 MHz, ticks_per_sample: {ticks}, start: {start}, block: {{ time: 100 }} }}
+       {clock} start: {start}, block: {{ time: 100 }} }}
   f: {{ stage: fir, from: x, {parameters}, hop: {hop} }}
   y: {{ stage: output, from: f, layout: "[time phase station]" }}
 """
                 result = pipeline.run(text, {}, {"y": (0, 1)}, {"f": variant}, workers=2)["y"]
-                wanted, norm = filtered(numbers, taps.astype(float), hop, start // ticks)
+                wanted, norm = filtered(numbers, taps.astype(float), hop,
+                                        start // ticks if ticks else 0)
                 self.assertEqual(result.start, start)
                 self.assertEqual(result.array.shape, wanted.shape)
                 self.assertTrue((abs(result.array - wanted) <= 20 * 2.0 ** -24 * norm).all())
