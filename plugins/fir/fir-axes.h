@@ -13,6 +13,6 @@ typedef struct {
     unsigned length[FIR_AXES];
     unsigned n_axes;
     unsigned phase;    /* the axis that counts phases */
-    unsigned rotation; /* of the firing's first output, in phases */
     unsigned time;     /* the one that counts N_TIMES outputs side by side; n_axes: none does */
+    unsigned rotation; /* of the firing's first output, in phases */
 } FirAxes;

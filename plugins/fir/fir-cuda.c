@@ -228,7 +228,10 @@ compile(Cuda *self, GError **error)
     const guint threads = block_threads(self);
     const guint samples =
         self->spread.ahead * self->vector * ct_fir_spread_sample_registers(&self->spread);
-    const guint registers = sum_registers(self, self->vector, self->phases_apart) +
+    /* Where windows are rotated, each phase of a vector has a place of its own. */
+    const gboolean rotates = self->spread.hop % self->spread.n_channels != 0;
+    const guint places = rotates && self->phases_apart ? 2 * self->vector : 0;
+    const guint registers = sum_registers(self, self->vector, self->phases_apart) + places +
                             (guint)self->spread.n_taps / 2 + samples * (tiles ? 2 : 1) +
                             (is_usual(self) ? 0 : UNUSUAL_REGISTERS);
     g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);

@@ -77,12 +77,12 @@ template <> struct Passes<N_PASSES> {
 
 /* Filtered phases from `phase` on, which counts modulo P, become those of a spectrum. */
 __device__ inline void
-put(ct_cf32 *spectrum, uint32 phase, const Outputs &outputs)
+put(ct_cf32 *spectrum, int phase, const Outputs &outputs)
 {
     if (ROTATES) {
 #pragma unroll
         for (int i = 0; i < VECTOR; i++)
-            spectrum[(phase + i) % N_CHANNELS] = outputs.item[i];
+            spectrum[(phase + i) & (N_CHANNELS - 1)] = outputs.item[i];
     } else {
         *(Outputs *)&spectrum[phase] = outputs;
     }
@@ -112,7 +112,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     const uint8 *from = place.in + thread * VECTOR * axes.sample;
     uint8 *to = place.out - (N_TAPS - 1) * step_out + thread % apart * sizeof(ct_cf32);
     const Taps own(taps, thread * VECTOR);
-    const uint32 phase = place.rotated(axes, chunk) + thread * VECTOR;
+    const int phase = (ROTATES ? (int)place.rotated(axes, chunk) : 0) + thread * VECTOR;
     Samples ahead[AHEAD] = {};
     Passes<0> passes;
     Sums sums;
