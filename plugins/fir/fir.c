@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stage fir: y[t][p] = Σ_k h[k][p] · x[t·H + k·P + p], the filter half of a polyphase filter
- * bank; one channel makes it an ordinary filter. */
+/* The stage fir: y[t][(p + n) mod P] = Σ_k h[k][p] · x[t·H + k·P + p], the filter half of a
+ * polyphase filter bank; one channel makes it an ordinary filter. n is the number of the window's
+ * first sample where P does not divide H, else 0. */
 #include "fir.h"
 
 #include <math.h>
