@@ -3,8 +3,6 @@
 unless run.py is given --all. A line goes when its fault does.
 
 (part, pattern of the finding, what it is)"""
-# Whether filter banks whose hop is no multiple of their phases are made, too.
-ROTATES = False
 KNOWN = (
     ("faults", r"ADVERSARY_FAULT=pthread_create", "threads that cannot be made abort"),
     ("faults", r"GLib aborts for want of", "large tables and scratch memory abort"),
