@@ -16,6 +16,8 @@ typedef struct {
 static const Case cases[] = {
     {"fir ci8 256x16", "ci8", "station, pol", "16, 2", ONE("fir, n_channels: 256, n_taps: 16")},
     {"fir cf32 256x16", "cf32", "station, pol", "16, 2", ONE("fir, n_channels: 256, n_taps: 16")},
+    {"fir ci8 256x16, hop 192", "ci8", "station, pol", "16, 2",
+     ONE("fir, n_channels: 256, n_taps: 16, hop: 192")},
     {"fir ci16 256x16", "ci16", "station, pol", "16, 2", ONE("fir, n_channels: 256, n_taps: 16")},
     {"fir ci8 1024x8 one station", "ci8", "pol", "2", ONE("fir, n_channels: 1024, n_taps: 8")},
     {"fir ci8 16x8 subbands", "ci8", "subband, pol", "122, 2",
