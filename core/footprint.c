@@ -176,7 +176,7 @@ merge_lanes(Flow *flow, CtLanes rule, gint64 ticks)
     if (rule == CT_LANES_ANY)
         flow->lost.least = MAX(flow->lost.least - spread, 0);
     else if (flow->lost.most > 0)
-        flow->lost.most += spread;
+        flow->lost.most = add(flow->lost.most, spread, 1);
 }
 
 /* What flows into the node, and *stream, over which. */
