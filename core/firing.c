@@ -167,6 +167,18 @@ prepare_with(CtRunNode *node, CtPrepare *prepare, const gint64 *tuning, GError *
     return ct_call_prepare(node->plan->variant, prepare, &node->state, error);
 }
 
+static void
+warn_of_tuning(CtRunNode *node, const gint64 *defaults, const GError *cause)
+{
+    const CtVariant *variant = node->plan->variant;
+    g_autofree char *tuned = ct_tuning_to_string(variant, node->plan->tuning, FALSE);
+    g_autofree char *usual = ct_tuning_to_string(variant, defaults, FALSE);
+    node->warning = g_strdup_printf(
+        "runs '%s' with its default tuning, %s: %s, which was measured to be the best, cannot be "
+        "prepared here: %s",
+        variant->name, usual, tuned, cause->message);
+}
+
 gboolean
 ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *upload, GError **error)
 {
@@ -189,6 +201,7 @@ ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *uplo
         /* What did well elsewhere need not do here. */
         gint64 defaults[CT_MAX_TUNABLES];
         ct_tuning_defaults(plan->variant, defaults);
+        warn_of_tuning(node, defaults, cause);
         finish(node);
         g_clear_error(&cause);
         prepare = fresh;
@@ -562,4 +575,5 @@ ct_firing_clear(CtRunNode *node)
     g_free(node->input_blocks);
     g_free(node->output_blocks);
     g_free(node->lane);
+    g_free(node->warning);
 }

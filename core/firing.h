@@ -59,6 +59,7 @@ typedef struct {
     CtFlights *flights;     /* NULL: it runs on the host */
     guint n_workers;
     gpointer state;
+    char *warning; /* that it was not prepared as planned; NULL: it was */
     guint n_inputs;
     CtRunInput *inputs;
     guint n_outputs;

@@ -450,6 +450,7 @@ ct_pipeline_prepare(CtPipeline *pipeline, GError **error)
     }
     pipeline->late_warnings = ct_warnings_new();
     ct_graph_warn_prepared(pipeline->graph, pipeline->late_warnings);
+    ct_scheduler_join_warnings(pipeline->scheduler, pipeline->late_warnings);
     return ct_pipeline_plan(pipeline, error) &&
            (!pipeline->run_options.strict || ct_warnings_refuse(pipeline->late_warnings, error));
 }

@@ -72,6 +72,18 @@ find_static(CtScheduler *scheduler)
     }
 }
 
+static void
+add_tuning_warnings(CtScheduler *scheduler)
+{
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        const CtPlanNode *node = scheduler->nodes[i].plan;
+        const CtPlace *place = node->graph_node ? &node->graph_node->config->place : NULL;
+        if (scheduler->nodes[i].warning)
+            ct_warnings_add(scheduler->warnings, CT_WARNING_PLAN, node->name, place, "%s",
+                            scheduler->nodes[i].warning);
+    }
+}
+
 CtScheduler *
 ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error)
 {
@@ -127,6 +139,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     for (guint i = 0; i < plan->nodes->len; i++)
         if (!ct_scheduler_prepare_node(scheduler, i, &scratch, error))
             return NULL;
+    add_tuning_warnings(scheduler);
     scheduler->preparing = ct_scheduler_now() - from;
     if (scheduler->devices && !ct_run_devices_allocate_scratch(scheduler->devices, error))
         return NULL;
