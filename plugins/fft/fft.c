@@ -176,14 +176,14 @@ set_frequencies(const FftDesign *design, const CtStream *in, CtStream *out, gdou
         return;
 
     gint64 n_parents = per_subband ? out->axes[subband].length : 1;
-    g_autofree gdouble *table = g_new(gdouble, n_parents * design->length);
+    gdouble *table = g_new(gdouble, n_parents * design->length);
     for (gint64 parent = 0; parent < n_parents; parent++) {
         gdouble first = per_subband ? ct_stream_coordinate(out, (guint)subband, parent, 0) : centre;
         for (gint64 c = 0; c < design->length; c++)
             table[parent * design->length + c] =
                 first + step * (gdouble)(c < (design->length + 1) / 2 ? c : c - design->length);
     }
-    made->table = g_bytes_new(table, (gsize)(n_parents * design->length) * sizeof *table);
+    made->table = g_bytes_new_take(table, (gsize)(n_parents * design->length) * sizeof *table);
 }
 
 static gboolean
