@@ -11,10 +11,10 @@ static const char graph[] =
     "stages:\n"
     "  x: { stage: generate, type: cf32, sample_rate: 1 MHz, samples: 64,\n"
     "       n_stations: 3, n_pols: 2, noise: 1 }\n"
-    "  y: { stage: file.sink, from: x, path: y, layout: \"[time station pol]\" }\n"
-    "  z: { stage: file.sink, from: x, path: z, layout: \"[pol station time]\" }\n"
+    "  y: { stage: file.sink, from: x, path: y.npy, layout: \"[time station pol]\" }\n"
+    "  z: { stage: file.sink, from: x, path: z.npy, layout: \"[pol station time]\" }\n"
     "  f: { stage: fft, from: x, axis: time, length: 8 }\n"
-    "  w: { stage: file.sink, from: f, path: w, layout: \"cf64[...]\" }\n";
+    "  w: { stage: file.sink, from: f, path: w.npy, layout: \"cf64[...]\" }\n";
 
 /* Uses of the parser that are still to work. */
 static guint n_left;
@@ -55,13 +55,17 @@ check(char *(*act)(CtPipeline *pipeline, GError **error), const char *wanted)
 
     for (guint n = 0; !text; n++) {
         g_autoptr(GError) error = NULL;
-        n_left = n;
+        n_left = G_MAXUINT;
         g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(graph, -1, "graph", &error);
-        text = pipeline ? act(pipeline, &error) : NULL;
-        if (!text)
-            g_assert_error(error, CT_ERROR, CT_ERROR_MEMORY);
-        else
+        if (pipeline)
+            ct_pipeline_check(pipeline, &error);
+        g_assert_no_error(error);
+        n_left = n;
+        text = act(pipeline, &error);
+        if (text)
             g_assert_no_error(error);
+        else
+            g_assert_error(error, CT_ERROR, CT_ERROR_MEMORY);
         g_assert_cmpuint(n, <, 1000);
     }
     g_assert_nonnull(strstr(text, wanted));
