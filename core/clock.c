@@ -75,7 +75,9 @@ ct_stream_end(const CtStream *stream, gint64 *end)
     const gint time = ct_stream_axis(stream, "time");
     const gint64 length = time < 0 ? 1 : stream->axes[time].length;
     gint64 ticks;
-    *end = G_MAXINT64;
-    return length < 0 || (!__builtin_mul_overflow(length, stream->ticks_per_sample, &ticks) &&
-                          !__builtin_add_overflow(stream->start, ticks, end));
+    *end = CT_MAX_TICK;
+    return stream->start >= -CT_MAX_TICK && stream->start <= CT_MAX_TICK &&
+           (length < 0 ||
+            (!__builtin_mul_overflow(length, stream->ticks_per_sample, &ticks) &&
+             !__builtin_add_overflow(stream->start, ticks, end) && *end <= CT_MAX_TICK));
 }

@@ -19,6 +19,29 @@ const char *ct_clock_map_init(CtClockMap *map, const CtStream *from, const CtStr
  * where it is beyond. */
 gint64 ct_clock_map(const CtClockMap *map, gint64 tick);
 
-/* The tick at which the stream's last sample ends; FALSE where 63 bits do not hold it. G_MAXINT64
- * where the length is not known. */
+/* Ticks at which streams begin and end lie within ± this, so that differences of two never
+ * overflow.
+ */
+#define CT_MAX_TICK ((gint64)1 << 62)
+
+/* The tick at which the stream's last sample ends, CT_MAX_TICK where its length is not known; FALSE
+ * where it begins or ends beyond CT_MAX_TICK. */
 gboolean ct_stream_end(const CtStream *stream, gint64 *end);
+
+/* Sums and products of what may be as large as numbers get: the nearest number where they are
+ * beyond. */
+static inline gint64
+ct_saturating_add(gint64 a, gint64 b)
+{
+    gint64 sum;
+    return !__builtin_add_overflow(a, b, &sum) ? sum : a < 0 ? G_MININT64 : G_MAXINT64;
+}
+
+static inline gint64
+ct_saturating_multiply(gint64 a, gint64 b)
+{
+    gint64 product;
+    return !__builtin_mul_overflow(a, b, &product) ? product
+           : (a < 0) != (b < 0)                    ? G_MININT64
+                                                   : G_MAXINT64;
+}

@@ -7,6 +7,8 @@
  * other, bounds that go on from node to node are reached. */
 #include "footprint.h"
 
+#include "clock.h"
+
 #include <string.h>
 
 /* What leaves a node, of one source's samples. Ticks count from the start of one of its samples. */
@@ -48,13 +50,20 @@ ceiling(gint64 a, gint64 b)
     return a > 0 ? (a - 1) / b + 1 : 0;
 }
 
+/* a + b · c, of numbers that windows, sums and graphs can make as large as they like. */
+static gint64
+add(gint64 a, gint64 b, gint64 c)
+{
+    return ct_saturating_add(a, ct_saturating_multiply(b, c));
+}
+
 /* Multiples of `hop` among (run + more) in a row, wherever they begin, for a run of `runs`. */
 static CtCount
 multiples(CtCount runs, gint64 more, gint64 hop)
 {
     return (CtCount){
-        .least = runs.least > 0 ? MAX(runs.least + more, 0) / hop : 0,
-        .most = runs.most > 0 ? ceiling(runs.most + more, hop) : 0,
+        .least = runs.least > 0 ? MAX(add(runs.least, more, 1), 0) / hop : 0,
+        .most = runs.most > 0 ? ceiling(add(runs.most, more, 1), hop) : 0,
     };
 }
 
@@ -111,15 +120,14 @@ pass_sum(Flow *flow, gint64 hop)
 static void
 pass_node(Flow *flow, const CtFootprint *footprint, gint64 ticks)
 {
-    const gint64 offset = footprint->offset * ticks;
     const gboolean is_sum = footprint->kind == CT_FOOTPRINT_SUM;
     const gint64 window = is_sum ? footprint->hop : footprint->window;
-    flow->behind += offset;
-    flow->ahead += (window - 1) * ticks - offset;
-    flow->wait += (MAX(window, footprint->hop) - 1) * ticks - offset;
+    flow->behind = add(flow->behind, footprint->offset, ticks);
+    flow->ahead = add(flow->ahead, window - 1 - footprint->offset, ticks);
+    flow->wait = add(flow->wait, MAX(window, footprint->hop) - 1 - footprint->offset, ticks);
     /* Each lane has its own samples of the window. */
     if (footprint->needs > 0)
-        flow->spread += (window - 1) * ticks;
+        flow->spread = add(flow->spread, window - 1, ticks);
     if (is_sum)
         pass_sum(flow, footprint->hop);
     else
@@ -150,9 +158,9 @@ join(Flow *flow, const Flow *other)
     flow->spread = MAX(flow->spread, other->spread);
     if (!same) {
         flow->touched.least = MAX(flow->touched.least, other->touched.least);
-        flow->touched.most += other->touched.most;
+        flow->touched.most = add(flow->touched.most, other->touched.most, 1);
         flow->lost.least = MAX(flow->lost.least, other->lost.least);
-        flow->lost.most += other->lost.most;
+        flow->lost.most = add(flow->lost.most, other->lost.most, 1);
     }
     flow->terms.least = MAX(flow->terms.least, other->terms.least);
     flow->terms.most = MAX(flow->terms.most, other->terms.most);
@@ -210,8 +218,8 @@ add_path(GArray *paths, const CtStream *first, const CtStream *last, const Flow 
         .sink = sink,
         .rate = ct_stream_sample_rate(first),
         .step = last->ticks_per_sample / ticks,
-        .reach = (flow->behind + flow->ahead) / ticks,
-        .wait = (flow->behind + flow->wait) / ticks,
+        .reach = add(flow->behind, flow->ahead, 1) / ticks,
+        .wait = add(flow->behind, flow->wait, 1) / ticks,
         .n_missing = n_missing,
         .touched = flow->touched,
         .lost = flow->lost,
@@ -222,7 +230,7 @@ add_path(GArray *paths, const CtStream *first, const CtStream *last, const Flow 
     };
     memcpy(path.apart, flow->apart, sizeof(path.apart));
     path.history = MAX(path.reach - path.step, 0);
-    path.start_up = MAX((last->start + flow->ahead - first->start) / ticks - path.step, 0);
+    path.start_up = MAX(add(flow->ahead, last->start - first->start, 1) / ticks - path.step, 0);
     g_array_append_val(paths, path);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What flows out of a node, from what flows in: the stage's own rule between the core's checks. */
+#include "clock.h"
 #include "graph.h"
 #include "plugin-call.h"
 #include "stream-check.h"
@@ -110,6 +111,14 @@ check_output(const CtNode *node, guint i, GError **error)
         return plugin_error(node, error, "it declares its port '%s' with a malformed layout: %s",
                             port->name, cause->message);
     g_autofree char *given = describe_stream(stream);
+    gint64 end;
+    if (!ct_stream_end(stream, &end)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "output '%s' wants ticks within ±2^62, but begins at %" G_GINT64_FORMAT
+                    " with %s of %" G_GINT64_FORMAT " ticks",
+                    port->name, stream->start, given, stream->ticks_per_sample);
+        return FALSE;
+    }
     if ((pattern.types && !(pattern.types & 1u << stream->type)) ||
         !ct_layout_accepts(&pattern, stream, &cause))
         return plugin_error(node, error, "output '%s' is declared as %s, but described as %s%s%s%s",
@@ -153,10 +162,18 @@ find_inflow(const CtNode *node, Inflow *inflow, GError **error)
                         i + 1, port->name, ct_stream_sample_rate(stream), first_port,
                         ct_stream_sample_rate(inflow->stream));
             return FALSE;
+        } else if (stream->epoch != inflow->stream->epoch) {
+            g_set_error(
+                error, CT_ERROR, CT_ERROR_SHAPE,
+                "inputs must count their ticks from one epoch, but input %u (port '%s') and "
+                "the first (port '%s') don't",
+                i + 1, port->name, first_port);
+            return FALSE;
         }
+        gint64 ends;
         inflow->start = MAX(inflow->start, stream->start);
-        if (stream->axes[time].length >= 0)
-            end = MIN(end, stream->start + stream->axes[time].length * stream->ticks_per_sample);
+        if (stream->axes[time].length >= 0 && ct_stream_end(stream, &ends))
+            end = MIN(end, ends);
     }
     if (inflow->stream && end < G_MAXINT64)
         inflow->length = MAX(0, end - inflow->start) / MAX(1, inflow->stream->ticks_per_sample);
@@ -168,8 +185,10 @@ fill_clock(CtNode *node, const Inflow *inflow, GError **error)
 {
     const CtFootprint *footprint = &node->footprint;
     const CtStream *input = inflow->stream;
-    gint64 ticks;
-    if (__builtin_mul_overflow(input->ticks_per_sample, footprint->hop, &ticks)) {
+    gint64 ticks, start;
+    if (__builtin_mul_overflow(input->ticks_per_sample, footprint->hop, &ticks) ||
+        __builtin_mul_overflow(input->ticks_per_sample, footprint->offset, &start) ||
+        __builtin_add_overflow(start, inflow->start, &start)) {
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                     "a sample would span %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT
                     " ticks, more than can be counted",
@@ -185,7 +204,7 @@ fill_clock(CtNode *node, const Inflow *inflow, GError **error)
         output->rate_den = input->rate_den;
         output->epoch = input->epoch;
         output->ticks_per_sample = ticks;
-        output->start = inflow->start + footprint->offset * input->ticks_per_sample;
+        output->start = start;
         output->axes[time].length = length_after(footprint, inflow->length);
     }
     return TRUE;
