@@ -89,7 +89,7 @@ read_length(Text *text, guint64 *length)
             return FALSE;
         value = 10 * value + (*text->at - '0');
     }
-    if (text->at == begin)
+    if (text->at == begin || (*begin == '0' && text->at > begin + 1))
         return FALSE;
     /* Python 2 wrote long integers as 3L. */
     if (text->at < text->end && *text->at == 'L')

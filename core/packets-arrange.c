@@ -120,57 +120,6 @@ drop_misplaced(CtPackets *packets)
     remove_dropped(packets);
 }
 
-/* What the files hold of a lane: the first and last packet, and the time of those between. */
-typedef struct {
-    guint n, first, last;
-    gint64 begin, end; /* stamps */
-    gboolean joined;   /* any of those between */
-} Lane;
-
-static Lane *
-measure_lanes(const CtPackets *packets)
-{
-    Lane *lanes = g_new(Lane, packets->n_lanes);
-    for (guint i = 0; i < packets->n_lanes; i++)
-        lanes[i] = (Lane){.begin = G_MAXINT64, .end = G_MININT64};
-    for (guint i = 0; i < packets->packets->len; i++) {
-        Lane *lane = &lanes[packet_at(packets, i)->lane];
-        if (lane->n == 0)
-            lane->first = i;
-        if (lane->n > 1) {
-            const CtPacket *between = packet_at(packets, lane->last);
-            lane->begin = MIN(lane->begin, between->stamp);
-            lane->end = MAX(lane->end, between->stamp);
-            lane->joined |= between->joins > 0;
-        }
-        lane->last = i;
-        lane->n++;
-    }
-    return lanes;
-}
-
-/* Packets away from all others of their lane, from which a first or last one is not believed. */
-enum { LONE_DISTANCE = 16 };
-
-/* Drops the first and the last packet of a lane where it stands alone, far before or behind all
- * others: they have but one neighbour to contradict them. */
-static void
-drop_lone_ends(CtPackets *packets)
-{
-    const gint64 far = LONE_DISTANCE * packets->n_samples;
-    g_autofree Lane *lanes = measure_lanes(packets);
-    for (guint i = 0; i < packets->n_lanes; i++) {
-        const guint ends[] = {lanes[i].first, lanes[i].last};
-        for (guint k = 0; k < 2 && lanes[i].joined; k++) {
-            const CtPacket *packet = packet_at(packets, ends[k]);
-            if (packet->joins == 0 &&
-                (packet->stamp < lanes[i].begin - far || packet->stamp > lanes[i].end + far))
-                drop(packets, ends[k]);
-        }
-    }
-    remove_dropped(packets);
-}
-
 /* The stretch of time that is believed: [first, end) of stamps. */
 static void
 find_longest_run(const GArray *packets, gint64 max_gap, gint64 *first, gint64 *end)
@@ -318,6 +267,36 @@ drop_off_grid(CtPackets *packets)
     remove_dropped(packets);
 }
 
+/* Packets from the next in its lane, beyond which a first or last one is not believed. */
+enum { LONE_DISTANCE = 16 };
+
+static gboolean
+is_lone(const CtPackets *packets, guint i, guint next)
+{
+    const gint64 distance = packet_at(packets, i)->stamp - packet_at(packets, next)->stamp;
+    return packet_at(packets, i)->joins == 0 && ABS(distance) > LONE_DISTANCE * packets->n_samples;
+}
+
+/* Of packets in order: drops those that stand alone at the ends of a lane of which others join on
+ * to one another, for they have no neighbours to contradict them. */
+static void
+drop_lone_ends(CtPackets *packets)
+{
+    const guint n = packets->packets->len;
+    for (guint begin = 0, end; begin < n; begin = end) {
+        const guint lane = packet_at(packets, begin)->lane;
+        guint n_joined = 0, first = begin;
+        for (end = begin; end < n && packet_at(packets, end)->lane == lane; end++)
+            n_joined += packet_at(packets, end)->joins > 0;
+        guint last = end - 1;
+        for (; n_joined > 0 && first < last && is_lone(packets, first, first + 1); first++)
+            drop(packets, first);
+        for (; n_joined > 0 && first < last && is_lone(packets, last, last - 1); last--)
+            drop(packets, last);
+    }
+    remove_dropped(packets);
+}
+
 /* The time from the first packet to the last. */
 static void
 find_ends(CtPackets *packets)
@@ -361,13 +340,13 @@ ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 m
     packets->n_samples = n_samples;
     packets->first = packets->end = 0;
     drop_misplaced(packets);
-    drop_lone_ends(packets);
     find_longest_run(packets->packets, max_gap + n_samples, &packets->first, &packets->end);
     drop_mistimed(packets);
     g_array_sort(packets->packets, compare_packets);
     if (!drop_doubled(packets, error))
         return FALSE;
     drop_off_grid(packets);
+    drop_lone_ends(packets);
     find_ends(packets);
     index_lanes(packets);
     const guint64 wanted = (packets->end - packets->first + n_samples - 1) / n_samples * n_lanes;

@@ -203,6 +203,21 @@ find_stream(Scan *scan, GError **error)
     return lone_at;
 }
 
+/* Copies the first header of the stream, a number of packets before that which was found at `at`,
+ * and returns where it stands; −1 with an error. */
+static gint64
+find_first(Scan *scan, gint64 at, guint8 *header, GError **error)
+{
+    GError *failure = NULL;
+    gint64 first = at % scan->size;
+    while (!read_header(scan, first, header, &failure) && !failure)
+        first += scan->size;
+    if (!failure)
+        return first;
+    g_propagate_error(error, failure);
+    return -1;
+}
+
 static gboolean
 scan_packets(CtPackets *packets, Scan *scan, guint file, CtPacketFunc found, gpointer data,
              GError **error)
@@ -210,10 +225,9 @@ scan_packets(CtPackets *packets, Scan *scan, guint file, CtPacketFunc found, gpo
     const gint64 header_bytes = scan->format->header_bytes;
     guint8 header[CT_PACKET_MAX_HEADER], next_header[CT_PACKET_MAX_HEADER];
     gint64 at = find_stream(scan, error);
-    if (at < 0)
+    if (at < 0 || (at = find_first(scan, at, header, error)) < 0)
         return FALSE;
     packets->counts[CT_PACKETS_CORRUPT] += at > 0 ? MAX(1, at / scan->size) : 0;
-    memcpy(header, scan->pattern, header_bytes);
     while (at + scan->size <= scan->length) {
         GError *failure = NULL;
         gint64 next = at + scan->size;
@@ -221,15 +235,15 @@ scan_packets(CtPackets *packets, Scan *scan, guint file, CtPacketFunc found, gpo
         const gboolean follows = read_header(scan, next, next_header, &failure);
         if (!follows && !failure && next + header_bytes <= scan->length) {
             /* Something else stands where the next header must be: damage in place keeps the
-             * distances between packets, lost bytes shorten them. This packet is whole where the
-             * next header is a number of packets away, or that and what is left of a header. */
+             * distances between packets, lost bytes shorten them. This packet is believed to be
+             * whole where the next header is a number of packets away. */
             const gint64 found_at = find_header(scan, at, &failure);
             const gint64 distance = found_at - at, rest = distance % scan->size;
             if (!failure && found_at == scan->length) {
                 packets->counts[CT_PACKETS_CORRUPT] += MAX(1, distance / scan->size - 1);
             } else if (!failure) {
-                whole = distance >= scan->size && rest < header_bytes;
-                packets->counts[CT_PACKETS_TRUNCATED] += rest != 0;
+                whole = rest == 0;
+                packets->counts[CT_PACKETS_TRUNCATED] += !whole;
                 packets->counts[CT_PACKETS_CORRUPT] += distance / scan->size - whole;
             }
             next = found_at;

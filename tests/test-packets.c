@@ -190,13 +190,18 @@ test_swapped(void)
     check(bytes, "11111111", "8 packets, 6 reordered");
 }
 
+/* Where less is left than says that it is a header, it may as well be of the packet before, which
+ * may have lost bytes. */
 static void
 test_cut_within(void)
 {
     for (guint at = 1; at < PACKET; at++) {
         g_autoptr(GByteArray) bytes = make_stream(8);
         g_byte_array_remove_range(bytes, 3 * PACKET + at, PACKET - at);
-        check(bytes, "11101111", "7 packets, 1 missing, 1 truncated");
+        if (at < 2)
+            check(bytes, "11001111", "6 packets, 2 missing, 1 corrupt, 1 truncated");
+        else
+            check(bytes, "11101111", "7 packets, 1 missing, 1 truncated");
     }
 }
 
@@ -279,6 +284,15 @@ test_contested(void)
     check(bytes, "1111", "5 packets, 1 duplicate");
     append(bytes, 0, FALSE, 1040);
     check(bytes, "11101", "6 packets, 1 missing, 2 mistimed");
+}
+
+/* A packet in front of the first two that follow on one another is found, too. */
+static void
+test_second_header(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(8);
+    bytes->data[PACKET] ^= 1;
+    check(bytes, "10111111", "7 packets, 1 missing, 1 corrupt");
 }
 
 /* The header of a lone packet that ends with the file gives way to two of a kind. */
@@ -401,6 +415,7 @@ main(int argc, char **argv)
     g_test_add_func("/packets/misplaced", test_misplaced);
     g_test_add_func("/packets/contested", test_contested);
     g_test_add_func("/packets/first-header", test_first_header);
+    g_test_add_func("/packets/second-header", test_second_header);
     g_test_add_func("/packets/lanes", test_lanes);
     g_test_add_func("/packets/random-damage", test_random_damage);
     g_test_add_func("/packets/errors", test_errors);

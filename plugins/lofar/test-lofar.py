@@ -131,6 +131,11 @@ class Capture(Source):
             with self.subTest(length):
                 packets = self.packets()
                 packets[77] = packets[77][:length]
+                if length < 16:
+                    # What is left of its header may be of the packet before.
+                    self.damage(packets, [76, 77], {"packets": 254, "missing": 2, "corrupt": 1,
+                                                    "truncated": 1})
+                    continue
                 self.damage(packets, [77], {"packets": 255, "missing": 1, "truncated": 1})
         packets = self.packets()
         packets[-1] = packets[-1][:100]

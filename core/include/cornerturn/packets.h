@@ -95,8 +95,8 @@ CT_EXPORT gboolean ct_packets_scan(CtPackets *packets, const char *path, int fd,
  *
  * - Where a lane's packets before and after it leave room for just this one, and no packet claims
  *   that room, its own claim to another time is not believed.
- * - The first or last packet of a lane is not believed where it stands alone, more than 16 packets
- *   away from all others, which join on to one another.
+ * - The first or last packet of a lane in time is not believed where it joins on to nothing and is
+ *   more than 16 packets from the next, though others of the lane join on to one another.
  * - Of packets that claim the same samples, the one that joins on to more of its neighbours is
  *   believed; of those that join on to as many, the first, if they hold the same, else none.
  * - One that joins on to nothing must stand a number of packets from those that do.
