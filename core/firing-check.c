@@ -32,8 +32,8 @@ ct_firing_call_advance(CtRunNode *node, GError **error)
     return good;
 }
 
-/* Whether a stage with a rule of its own has made samples, and its outputs have room for more before
- * they are as long as they were described. */
+/* Whether a stage with a rule of its own has made samples, and its outputs have room for more
+ * before they are as long as they were described. */
 static gboolean
 may_make_more(const CtRunNode *node)
 {

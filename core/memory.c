@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Large memory: page-aligned, zero, in huge pages where the kernel gives them. */
 #include "memory.h"
+
 #include "quantity.h"
 
 #include <errno.h>

@@ -94,8 +94,8 @@ describe_full(const CtScheduler *scheduler, const CtRing *ring)
         if (ring->written - ring->readers[r].position == fill)
             append_name(readers, scheduler->nodes[reader->node].plan->name);
     }
-    return g_strdup_printf("room for %" G_GINT64_FORMAT
-                           " samples beside the %" G_GINT64_FORMAT " that %s must take first",
+    return g_strdup_printf("room for %" G_GINT64_FORMAT " samples beside the %" G_GINT64_FORMAT
+                           " that %s must take first",
                            ring->link->max_samples, fill, readers->str);
 }
 

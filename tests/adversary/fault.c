@@ -40,8 +40,9 @@ extern void *__libc_memalign(size_t alignment, size_t n);
 
 #define CALLS(X)                                                                                   \
     X(open)                                                                                        \
-    X(fopen) X(opendir) X(read) X(pread) X(write) X(pwrite) X(writev) X(lseek) X(fstat)            \
-        X(ftruncate) X(fallocate) X(fsync) X(close) X(rename) X(unlink) X(mkdir) X(mmap) X(msync)  \
+    X(fopen)                                                                                       \
+    X(opendir) X(read) X(pread) X(write) X(pwrite) X(writev) X(lseek) X(fstat) X(ftruncate)        \
+        X(fallocate) X(fsync) X(close) X(rename) X(unlink) X(mkdir) X(mmap) X(msync)               \
             X(pthread_create) X(malloc) X(calloc) X(realloc) X(memalign)
 
 #define ENUM(name) CALL_##name,
