@@ -76,7 +76,8 @@ check_described(const CtNode *node, guint i, GError **error)
 {
     g_autofree char *fault = ct_stream_find_fault(&node->outputs[i]);
     /* Who frees the node goes over the axes. */
-    node->outputs[i].n_axes = MIN(node->outputs[i].n_axes, fault ? 0 : CT_MAX_AXES);
+    if (node->outputs[i].n_axes > CT_MAX_AXES)
+        node->outputs[i].n_axes = 0;
     return !fault ||
            plugin_error(node, error, "output '%s' %s", node->stage->outputs[i].name, fault);
 }
