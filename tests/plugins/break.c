@@ -262,9 +262,11 @@ advance(gpointer state, CtAdvance *advance, GError **error)
         out->produced = out->room + 1;
     else if (does(parameters, "advance: produces less than none"))
         out->produced = -1;
-    else if (does(parameters, "advance: starts elsewhere"))
+    else if (does(parameters, "advance: starts elsewhere")) {
+        /* A sample at a time, so that there is a second firing. */
+        in->used = in->consumed = out->produced = MIN(in->block.n_samples, 1);
         out->start += in->block.index > 0;
-    else if (does(parameters, "advance: writes over its offer"))
+    } else if (does(parameters, "advance: writes over its offer"))
         in->used = in->consumed = in->block.n_samples = out->produced = out->room = 1 << 20;
     return TRUE;
 }
