@@ -483,6 +483,8 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_setenv("CORNERTURN_EMULATOR_DEVICES", "2", TRUE);
+    g_setenv("CORNERTURN_EMULATOR_JITTER", "300", FALSE);
     g_autofree char *path =
         g_strdup_printf("%s%c%s/diamond", g_getenv("CORNERTURN_PLUGIN_PATH"),
                         G_SEARCHPATH_SEPARATOR, g_getenv("CORNERTURN_TEST_PLUGINS"));
