@@ -109,11 +109,15 @@ def fir(stream, taps, hop, designed=False):
     coordinates = dict(stream.coordinates)
     if stream.clock.rate:
         seconds = float(1 / stream.clock.sample_rate())
-        coordinates["phase"] = Coordinate("s", tuple(seconds * numpy.arange(n_phases)), False)
+        coordinates["phase"] = _seconds(seconds, n_phases)
     return change(
         stream, kind="cf32" if is_complex(stream.kind) else "f32", axes=canonical(names),
         x=arrange(y, names), error=arrange(off, names), valid=arrange(valid[:, None], names),
         clock=stream.clock.slower(hop), coordinates=coordinates)
+
+
+def _seconds(step, n):
+    return Coordinate("s", tuple(step * numpy.arange(n)), False, step=step)
 
 
 def _channels(stream, coordinates, n, real, shift, spacing):
@@ -137,13 +141,13 @@ def _spacing(stream, axis, n):
     if axis == "time":
         return float(1 / stream.clock.sample_rate()) if stream.clock.rate else 0
     coordinate = stream.coordinates.get(axis)
-    if coordinate is None or n < 2:
+    if coordinate is None or (coordinate.step is None and n < 2):
         return 0
+    if coordinate.step is not None:
+        return coordinate.step
     values = coordinate.array()
     step = values[..., 1].flat[0] - values[..., 0].flat[0]
-    if step == 0:
-        return 0
-    return step if coordinate.unit == "s" else 1 / (abs(step) * n)
+    return 1 / (abs(step) * n) if step else 0
 
 
 def _steps(n):
@@ -190,7 +194,7 @@ def fft(stream, axis, to, inverse=False, shift=False, length=None):
     if not inverse and spacing > 0:
         coordinates[to] = _channels(stream, coordinates, n, real, shift, spacing)
     elif inverse and spacing > 0:
-        coordinates[to] = Coordinate("s", tuple(spacing * numpy.arange(n)), False)
+        coordinates[to] = _seconds(spacing, n)
     return change(
         stream, kind="cf64" if wide(stream) else "cf32", axes=canonical(names),
         x=arrange(y, names), error=arrange(off, names), valid=arrange(valid, names), clock=clock,

@@ -242,7 +242,11 @@ def compare_axes(said, stream, axes, fail):
     listed = {axis["name"]: axis for axis in reversed(said["axes"])}
     for axis in listed.values():
         coordinate = stream.coordinates.get(axis["name"])
-        if coordinate is None or axis["name"] == "time":
+        if axis["name"] == "time":
+            continue
+        if coordinate is None:
+            if "unit" in axis:
+                fail(f"{axis['name']} has a coordinate, {axis}, where none is wanted")
             continue
         values = axis.get("table") or \
             axis.get("first", 0) + axis.get("step", 0) * numpy.arange(stream.length(axis["name"]))

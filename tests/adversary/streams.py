@@ -95,6 +95,7 @@ class Coordinate:
     values: tuple
     table: bool
     parent: str | None = None
+    step: float | None = None  # of seconds, where there may be one value only
 
     def array(self):
         return numpy.array(self.values)
