@@ -435,9 +435,10 @@ advance(CtRunNode *node, GError **error)
                        (gsize)departure->room);
     }
     /* A source that nobody reads ends at once; what comes to others is dropped. */
-    node->advance.ended = !is_wanted(node);
-    if (node->advance.ended)
-        return ct_firing_is_source(node) || ct_advance_default(&node->advance, error);
+    const gboolean is_source = ct_firing_is_source(node), is_dropped = !is_wanted(node);
+    node->advance.ended = is_dropped && is_source;
+    if (is_dropped)
+        return is_source || ct_advance_default(&node->advance, error);
     if (node->plan->variant->advance)
         return ct_firing_call_advance(node, error);
     return ct_advance_default(&node->advance, error);

@@ -58,8 +58,9 @@ gint ct_graph_data_output(const CtGraph *graph, guint n);
 gint64 *ct_graph_blocks(const CtGraph *graph);
 
 /* Adds to `warnings` what the graph warns of by itself: parameters without effect, streams without
- * samples, outputs that nobody reads, sums longer than their streams, and what its stages say. */
-void ct_graph_warn(const CtGraph *graph, GPtrArray *warnings);
+ * samples, outputs that nobody reads (unless `reads_all`: the caller does), sums longer than their
+ * streams, and what its stages say. */
+void ct_graph_warn(const CtGraph *graph, gboolean reads_all, GPtrArray *warnings);
 /* Adds what is known once the graph's stages are prepared: parameters that these have not used,
  * either, and what they say. */
 void ct_graph_warn_prepared(const CtGraph *graph, GPtrArray *warnings);

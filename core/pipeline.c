@@ -19,6 +19,7 @@ struct CtPipeline {
     GPtrArray *overrides; /* of char, NULL-terminated */
     char *costs;          /* that the options point to */
     guint default_workers;
+    gboolean is_verified; /* by ct_pipeline_verify, which reads all outputs */
     CtPlanOptions plan_options;
     CtRunOptions run_options;
     GHashTable *offers; /* node name → guint8 * */
@@ -275,7 +276,7 @@ ct_pipeline_check(CtPipeline *pipeline, GError **error)
         return FALSE;
     if (!pipeline->warnings) {
         pipeline->warnings = ct_warnings_new();
-        ct_graph_warn(pipeline->graph, pipeline->warnings);
+        ct_graph_warn(pipeline->graph, pipeline->is_verified, pipeline->warnings);
         warn_of_duration(pipeline);
     }
     return !pipeline->run_options.strict || ct_warnings_refuse(pipeline->warnings, error);
@@ -373,6 +374,7 @@ ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, 
         g_prefix_error(error, "against: ");
         return NULL;
     }
+    pipeline->is_verified = TRUE;
     if (!ct_pipeline_plan(pipeline, error))
         return NULL;
     const CtVerifyOptions options = {

@@ -89,7 +89,7 @@ warn_of_short_sums(const CtGraphNode *node, GPtrArray *warnings)
 }
 
 void
-ct_graph_warn(const CtGraph *graph, GPtrArray *warnings)
+ct_graph_warn(const CtGraph *graph, gboolean reads_all, GPtrArray *warnings)
 {
     g_autofree gboolean *is_read = g_new0(gboolean, graph->nodes->len + 1);
     mark_read(graph, is_read);
@@ -99,7 +99,7 @@ ct_graph_warn(const CtGraph *graph, GPtrArray *warnings)
         if (node->node.stage->infer_uses_params)
             ct_params_warn_unused(node->node.params, node->config->name, warnings);
         warn_of_block(node, warnings);
-        if (node->node.n_outputs > 0 && !is_read[n])
+        if (node->node.n_outputs > 0 && !is_read[n] && !reads_all)
             ct_warnings_add(warnings, CT_WARNING_UNREAD, node->config->name, &node->config->place,
                             "nobody reads what it gives: it does not run");
         warn_of_no_samples(node, warnings);

@@ -48,7 +48,7 @@ class Skew(graphs.GraphTest):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def rings(self, stages, *arguments):
-        done = self.command(stages, "plan", "--json", *arguments)
+        done = self.command(stages, "plan", "--json", "--backend", "cpu", *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         plan = json.loads(done.stdout)
         return {plan["nodes"][link["writer"]]["name"]: link for link in plan["links"]}
@@ -86,7 +86,7 @@ class Skew(graphs.GraphTest):
 
     def test_plan_tells(self):
         stages = joined(sky("1 MHz", 600000), "400 ms")
-        text = self.command(stages, "plan", "--cache", "64 KiB").stdout
+        text = self.command(stages, "plan", "--backend", "cpu", "--cache", "64 KiB").stdout
         self.assertIn("400000 of skew around late > both < sky\n", text)
         link = self.rings(stages, "--cache", "64 KiB")["late"]
         self.assertEqual((link["skew"], link["circle"]), (400000, "late > both < sky"))
@@ -121,7 +121,7 @@ class Skew(graphs.GraphTest):
 
     def test_does_not_fit(self):
         stages = joined(sky("1 MHz", 300000000, 4096, spiral="1 km"), *4096 * ["250 s"])
-        done = self.command(stages, "plan")
+        done = self.command(stages, "plan", "--backend", "cpu")
         self.assertEqual(done.returncode, 1)
         self.assertIn(" the largest is that behind 'late': ", done.stderr)
         self.assertIn("250000000 of skew around late > both < sky) of 32768 bytes are 7.5 TiB; "
@@ -134,7 +134,7 @@ class Skew(graphs.GraphTest):
                   "stuck": {"stage": "diamond.stuck", "from": "sky"},
                   "both": {"stage": "stack", "from": ["sky", "stuck"], "axis": "station"},
                   "out": {"stage": "discard", "from": "both"}}
-        done = self.command(stages, "run", "--quiet", "--cache", "256")
+        done = self.command(stages, "run", "--quiet", "--backend", "cpu", "--cache", "256")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"^graph.yaml:\d+:\d+: node 'stuck': the graph stands still: "
                          "'sky' waits for room for 64 samples beside the 192 that 'stuck', 'both' "
