@@ -136,12 +136,13 @@ class Skew(graphs.GraphTest):
                   "out": {"stage": "discard", "from": "both"}}
         done = self.command(stages, "run", "--quiet", "--backend", "cpu", "--cache", "256")
         self.assertEqual(done.returncode, 1)
+        # How much it has taken, and where the ring's memory began again, is chance.
         self.assertRegex(done.stderr, r"^graph.yaml:\d+:\d+: node 'stuck': the graph stands still: "
                          "'sky' waits for room for 64 samples beside the 192 that 'stuck', 'both' "
                          "must take first; "
-                         "'stuck' has 192 samples of 'sky' and does nothing, though it has all that "
+                         r"'stuck' has (128|192) samples of 'sky' and does nothing, though it has all that "
                          "it needs; "
-                         "'both' has 192 samples of 'sky', none of 'stuck' and waits for 1 sample "
+                         r"'both' has (128|192) samples of 'sky', none of 'stuck' and waits for 1 sample "
                          "of 'stuck'; "
                          "'out' has none of 'both' and waits for 1 sample of 'both'\n$")
 
