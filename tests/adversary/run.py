@@ -29,12 +29,19 @@ HERE = pathlib.Path(__file__).parent
 EMULATED = {"CORNERTURN_CUDA": os.environ.get("ADVERSARY_EMULATOR", "off"),
             "CORNERTURN_TEST_BACKEND": "cuda"}
 # Programs, their share of the runs, and what they need in the environment beside it.
+TEST, VARIABLES = "ADVERSARY_TEST", "ADVERSARY_TEST_VARIABLES"
 PARTS = {
     "graphs": ("random_graphs.py", 50, {}),
     "program": ("program_graphs.py", 30, {}),
     "graphs-emulated": ("random_graphs.py", 1, EMULATED),
     "faults": ("faults.py", 30, {}),
+    "command": ("unit_tests.py", 10, {
+        TEST: "fuzz-command.py", VARIABLES: "CORNERTURN_FUZZ_SEED CORNERTURN_FUZZ_RUNS"}),
+    "mutations": ("unit_tests.py", 10, {
+        TEST: "../test-mutations.py", VARIABLES: "CORNERTURN_SEED CORNERTURN_MUTATIONS"}),
 }
+# Runs of a seed, where they are several.
+BATCHES = {"unit_tests.py": 40}
 if EMULATED["CORNERTURN_CUDA"] == "off":
     del PARTS["graphs-emulated"]
 if "ADVERSARY_FAULT_LIBRARY" not in os.environ:
@@ -52,6 +59,7 @@ class Part:
     def __init__(self, name, options):
         self.name = name
         self.program, self.share, self.environment = PARTS[name]
+        self.batch = BATCHES.get(self.program, 1)
         self.options = options
         self.counts = collections.Counter()
         self.seconds = 0.0
@@ -70,6 +78,7 @@ class Part:
                 if part == self.name and re.search(pattern, message):
                     verdict = "known"
         self.counts[verdict] += 1
+        self.counts["ok"] += self.batch - 1
         if verdict in BAD:
             print(f"# {self.name} {seed}: {verdict}\n#   " + message.replace("\n", "\n#   "),
                   flush=True)
@@ -182,7 +191,7 @@ def main():
         options.runs = 1 if options.seed is not None else 100
     print(f"# seed {seed}", flush=True)
     for k, part in enumerate(parts):
-        runs = -(-options.runs * part.share // shares) if options.runs else 1 << 40
+        runs = -(-options.runs * part.share // (shares * part.batch)) if options.runs else 1 << 40
         run_part(part, seed, runs, options.seconds and options.seconds * part.share / shares)
         prefix = f"{'not ' * (part.bad() > 0)}ok {k + 1} - " if options.tap else ""
         print(prefix + part.summary(), flush=True)
