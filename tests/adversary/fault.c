@@ -38,17 +38,41 @@ extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *memory, size_t n);
 extern void *__libc_memalign(size_t alignment, size_t n);
 
-#define CALLS(X)                                                                                   \
-    X(open)                                                                                        \
-    X(fopen)                                                                                       \
-    X(opendir) X(read) X(pread) X(write) X(pwrite) X(writev) X(lseek) X(fstat) X(ftruncate)        \
-        X(fallocate) X(fsync) X(close) X(rename) X(unlink) X(mkdir) X(mmap) X(msync)               \
-            X(pthread_create) X(malloc) X(calloc) X(realloc) X(memalign)
+enum {
+    CALL_open,
+    CALL_fopen,
+    CALL_opendir,
+    CALL_read,
+    CALL_pread,
+    CALL_write,
+    CALL_pwrite,
+    CALL_writev,
+    CALL_lseek,
+    CALL_fstat,
+    CALL_ftruncate,
+    CALL_fallocate,
+    CALL_fsync,
+    CALL_close,
+    CALL_rename,
+    CALL_unlink,
+    CALL_mkdir,
+    CALL_mmap,
+    CALL_msync,
+    CALL_pthread_create,
+    CALL_malloc,
+    CALL_calloc,
+    CALL_realloc,
+    CALL_memalign,
+    N_CALLS
+};
 
-#define ENUM(name) CALL_##name,
-#define NAME(name) #name,
-enum { CALLS(ENUM) N_CALLS };
-static const char *const names[] = {CALLS(NAME)};
+#define NAME(call) [CALL_##call] = #call
+static const char *const names[] = {
+    NAME(open),      NAME(fopen),     NAME(opendir), NAME(read),    NAME(pread),
+    NAME(write),     NAME(pwrite),    NAME(writev),  NAME(lseek),   NAME(fstat),
+    NAME(ftruncate), NAME(fallocate), NAME(fsync),   NAME(close),   NAME(rename),
+    NAME(unlink),    NAME(mkdir),     NAME(mmap),    NAME(msync),   NAME(pthread_create),
+    NAME(malloc),    NAME(calloc),    NAME(realloc), NAME(memalign)};
 
 static atomic_long counts[N_CALLS];
 static int failing = -1, failure;
