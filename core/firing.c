@@ -409,6 +409,19 @@ is_wanted(const CtRunNode *node)
     return node->n_outputs == 0;
 }
 
+/* A source that nobody reads ends at once; what comes to others is dropped. */
+static void
+drop_all(CtRunNode *node)
+{
+    node->advance.ended = ct_firing_is_source(node);
+    for (guint i = 0; i < node->n_inputs; i++) {
+        node->arrivals[i].consumed = node->arrivals[i].block.n_samples;
+        node->arrivals[i].used = 0;
+    }
+    for (guint o = 0; o < node->n_outputs; o++)
+        node->departures[o].produced = 0;
+}
+
 /* Places the outputs and lets the node say what it consumes and produces. */
 static gboolean
 advance(CtRunNode *node, GError **error)
@@ -434,11 +447,11 @@ advance(CtRunNode *node, GError **error)
                 memset(departure->validity + l * departure->validity_stride, 1,
                        (gsize)departure->room);
     }
-    /* A source that nobody reads ends at once; what comes to others is dropped. */
-    const gboolean is_source = ct_firing_is_source(node), is_dropped = !is_wanted(node);
-    node->advance.ended = is_dropped && is_source;
-    if (is_dropped)
-        return is_source || ct_advance_default(&node->advance, error);
+    node->advance.ended = FALSE;
+    if (!is_wanted(node)) {
+        drop_all(node);
+        return TRUE;
+    }
     if (node->plan->variant->advance)
         return ct_firing_call_advance(node, error);
     return ct_advance_default(&node->advance, error);

@@ -127,6 +127,19 @@ class Skew(graphs.GraphTest):
         self.assertIn("250000000 of skew around late > both < sky) of 32768 bytes are 7.5 TiB; "
                       "less skew needs less", done.stderr)
 
+    def test_unread(self):
+        """What nobody reads drops what comes, and ends with the longest of its inputs."""
+        for n in 20, 5000:
+            numpy.save(self.folder / f"{n}.npy", numpy.zeros((n, 1), numpy.float32))
+        source = {"stage": "file.source", "layout": "[time station]", "sample_rate": "1 MHz"}
+        stages = {"a": {**source, "path": "20.npy"}, "b": {**source, "path": "5000.npy"},
+                  "both": {"stage": "stack", "from": ["a", "b"], "axis": "station"},
+                  "out": {"stage": "discard", "from": "b"}}
+        done = self.command(stages, "run", "--stats", "json", "--cache", "64")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({node["name"]: node["samples"] for node in json.loads(done.stdout)["nodes"]},
+                         {"a": 20, "b": 5000, "both": 0, "out": 5000})
+
     def test_stands_still(self):
         numpy.save(self.folder / "x.npy", numpy.zeros((500, 1), numpy.float32))
         stages = {"sky": {"stage": "file.source", "path": "x.npy", "layout": "[time station]",
