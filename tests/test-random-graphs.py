@@ -31,17 +31,19 @@ TOLERANCE = MOST_NODES * MOST_TERMS * 10 * 2.0 ** -24
 
 
 class Stream:
-    """An output that is there to be read: its type, axes, stations, and the ticks at which its
-    samples stand."""
+    """An output that is there to be read: its type, axes, channels, stations, and the ticks at which
+    its samples stand."""
 
-    def __init__(self, node, kind, axes, n_stations=2, ticks=1, start=0):
+    def __init__(self, node, kind, axes, n_channels=1, n_stations=2, ticks=1, start=0):
         self.node, self.kind, self.axes = node, kind, axes
-        self.n_stations, self.ticks, self.start = n_stations, ticks, start
+        self.n_channels, self.n_stations, self.ticks = n_channels, n_stations, ticks
+        self.start = start
 
     def goes_with(self, other):
         """Whether they can be stacked, wherever each begins."""
         return (other is not self and self.n_stations + other.n_stations <= MOST_STATIONS and
-                (self.kind, self.axes, self.ticks) == (other.kind, other.axes, other.ticks) and
+                (self.kind, self.axes, self.n_channels, self.ticks) ==
+                (other.kind, other.axes, other.n_channels, other.ticks) and
                 (self.start - other.start) % self.ticks == 0)
 
 
@@ -100,12 +102,14 @@ class Maker:
             found += 3 * [self.stack]
         return found if stream.axes else []
 
-    def add(self, stream, kind=None, axes=None, step=1, late=0, n_stations=None, **stage):
+    def add(self, stream, kind=None, axes=None, step=1, late=0, channels=None, n_stations=None,
+            **stage):
         name = f"n{len(self.stages)}"
         self.stages[name] = {"from": stream.node, **stage}
         self.read.add(stream.node)
         made = Stream(name, kind or stream.kind, stream.axes if axes is None else axes,
-                      n_stations or stream.n_stations, stream.ticks * step, stream.start + late)
+                      channels or stream.n_channels, n_stations or stream.n_stations,
+                      stream.ticks * step, stream.start + late)
         self.streams.append(made)
         return made
 
@@ -131,11 +135,11 @@ class Maker:
         hop = self.numbers.choice([8, 8, 4, 6, 3, 11, 16])
         phases = self.add(stream, "cf32", (), hop, stage="fir", n_channels=8, n_taps=n_taps,
                           hop=hop)
-        self.add(phases, axes=stream.axes + ("channel",), stage="fft")
+        self.add(phases, axes=stream.axes + ("channel",), channels=8, stage="fft")
 
     def spectrum(self, stream):
-        self.add(stream, axes=stream.axes + ("channel",), step=16, stage="fft", axis="time",
-                 length=16)
+        self.add(stream, axes=stream.axes + ("channel",), step=16, channels=16, stage="fft",
+                 axis="time", length=16)
 
     def delay(self, stream):
         longest = self.numbers.choice([3, 40, 700])
