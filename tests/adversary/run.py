@@ -34,6 +34,8 @@ PARTS = {
     "graphs": ("random_graphs.py", 50, {}),
     "program": ("program_graphs.py", 30, {}),
     "graphs-emulated": ("random_graphs.py", 1, EMULATED),
+    "graphs-device": ("random_graphs.py", 1, {"CORNERTURN_CUDA": "",
+                                              "CORNERTURN_TEST_BACKEND": "cuda"}),
     "faults": ("faults.py", 30, {}),
     "command": ("unit_tests.py", 10, {
         TEST: "fuzz-command.py", VARIABLES: "CORNERTURN_FUZZ_SEED CORNERTURN_FUZZ_RUNS"}),
@@ -46,6 +48,8 @@ if EMULATED["CORNERTURN_CUDA"] == "off":
     del PARTS["graphs-emulated"]
 if "ADVERSARY_FAULT_LIBRARY" not in os.environ:
     del PARTS["faults"]
+# Parts that run only where --only names them: they want devices.
+NAMED_ONLY = ("graphs-device",)
 BAD = ("wrong", "crash", "hang")
 # Seconds without an answer after which a part itself hangs.
 MOST_SECONDS = 600
@@ -182,7 +186,8 @@ def main():
     parser.add_argument("--tap", action="store_true", help="a test of each part")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
-    names = options.only.split(",") if options.only else list(PARTS)
+    names = options.only.split(",") if options.only else [
+        name for name in PARTS if name not in NAMED_ONLY]
     if unknown := set(names) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}")
     parts = [Part(name, options) for name in names]
