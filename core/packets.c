@@ -218,49 +218,84 @@ find_first(Scan *scan, gint64 at, guint8 *header, GError **error)
     return -1;
 }
 
+/* Sets `begins` where the file ends within a header at `at`, as far as its bytes say. */
+static gboolean
+check_cut_header(const Scan *scan, gint64 at, gboolean *begins, GError **error)
+{
+    const gint64 header_bytes = scan->format->header_bytes, left = scan->length - at;
+    guint8 header[CT_PACKET_MAX_HEADER];
+    *begins = FALSE;
+    if (left >= header_bytes)
+        return TRUE;
+    memcpy(header, scan->pattern, header_bytes);
+    if (!ct_file_read(scan->path, scan->fd, at, header, left, error))
+        return FALSE;
+    *begins = is_of_stream(scan, header);
+    return TRUE;
+}
+
+/* Where no header follows the packet at `at`, finds the next one, and counts what is passed over:
+ * damage in place keeps the distances between packets and to the end of the file, lost bytes
+ * shorten them. This packet is whole where the distance is a number of packets, or where the file
+ * ends within the next header. Returns −1 with an error. */
+static gint64
+pass_damage(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, GError **error)
+{
+    const gint64 found_at = find_header(scan, at, error), distance = found_at - at;
+    if (found_at < 0)
+        return -1;
+    *whole = FALSE;
+    if (found_at == scan->length && !check_cut_header(scan, at + scan->size, whole, error))
+        return -1;
+    if (*whole)
+        return at + scan->size;
+    *whole = distance % scan->size == 0;
+    packets->counts[CT_PACKETS_TRUNCATED] += !*whole;
+    packets->counts[CT_PACKETS_CORRUPT] += distance / scan->size - *whole;
+    return found_at;
+}
+
+/* Finds where the packet after that at `at` stands, and whether this one is whole; copies the
+ * header of the next one, where there is one. Returns −1 with an error. */
+static gint64
+find_next(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, guint8 *header,
+          GError **error)
+{
+    GError *failure = NULL;
+    gint64 next = at + scan->size;
+    *whole = TRUE;
+    if (next < scan->length && !read_header(scan, next, header, &failure) && !failure) {
+        next = pass_damage(packets, scan, at, whole, &failure);
+        if (!failure)
+            read_header(scan, next, header, &failure);
+    }
+    if (!failure)
+        return next;
+    g_propagate_error(error, failure);
+    return -1;
+}
+
 static gboolean
 scan_packets(CtPackets *packets, Scan *scan, guint file, CtPacketFunc found, gpointer data,
              GError **error)
 {
-    const gint64 header_bytes = scan->format->header_bytes;
     guint8 header[CT_PACKET_MAX_HEADER], next_header[CT_PACKET_MAX_HEADER];
     gint64 at = find_stream(scan, error);
     if (at < 0 || (at = find_first(scan, at, header, error)) < 0)
         return FALSE;
     packets->counts[CT_PACKETS_CORRUPT] += at > 0 ? MAX(1, at / scan->size) : 0;
     while (at + scan->size <= scan->length) {
-        GError *failure = NULL;
-        gint64 next = at + scan->size;
-        gboolean whole = TRUE;
-        const gboolean follows = read_header(scan, next, next_header, &failure);
-        if (!follows && !failure && next + header_bytes <= scan->length) {
-            /* Something else stands where the next header must be: damage in place keeps the
-             * distances between packets, lost bytes shorten them. This packet is believed to be
-             * whole where the next header is a number of packets away. */
-            const gint64 found_at = find_header(scan, at, &failure);
-            const gint64 distance = found_at - at, rest = distance % scan->size;
-            if (!failure && found_at == scan->length) {
-                packets->counts[CT_PACKETS_CORRUPT] += MAX(1, distance / scan->size - 1);
-            } else if (!failure) {
-                whole = rest == 0;
-                packets->counts[CT_PACKETS_TRUNCATED] += !whole;
-                packets->counts[CT_PACKETS_CORRUPT] += distance / scan->size - whole;
-            }
-            next = found_at;
-            if (!failure && next < scan->length)
-                read_header(scan, next, next_header, &failure);
-        }
-        if (failure) {
-            g_propagate_error(error, failure);
+        gboolean whole;
+        const gint64 next = find_next(packets, scan, at, &whole, next_header, error);
+        if (next < 0)
             return FALSE;
-        }
         if (whole) {
             CtPacket packet = {.offset = at, .file = file};
             found(header, &packet, data);
             g_array_append_val(packets->packets, packet);
             packets->counts[CT_PACKETS_READ]++;
         }
-        memcpy(header, next_header, header_bytes);
+        memcpy(header, next_header, scan->format->header_bytes);
         at = next;
     }
     packets->counts[CT_PACKETS_TRUNCATED] += at < scan->length;

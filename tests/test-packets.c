@@ -215,6 +215,26 @@ test_cut_at_end(void)
     }
 }
 
+/* The end of the file is no header: bytes were lost in a packet where the last one begins within
+ * it, or where what is left after it neither begins a header nor has the length of packets. */
+static void
+test_cut_before_end(void)
+{
+    for (guint at = 4; at < PACKET; at++) {
+        g_autoptr(GByteArray) bytes = make_stream(8);
+        g_byte_array_remove_range(bytes, 6 * PACKET + at, PACKET - at);
+        check(bytes, "11111101", "7 packets, 1 missing, 1 truncated");
+        memset(bytes->data + 6 * PACKET + at, 0, PACKET);
+        check(bytes, "111111", "6 packets, 1 corrupt, 1 truncated");
+    }
+    for (guint left = 3; left < HEADER; left++) {
+        g_autoptr(GByteArray) bytes = make_stream(8);
+        g_byte_array_set_size(bytes, 7 * PACKET + left);
+        g_byte_array_remove_range(bytes, 7 * PACKET - 2, 2);
+        check(bytes, "111111", "6 packets, 1 corrupt, 1 truncated");
+    }
+}
+
 static void
 test_corrupt_header(void)
 {
@@ -408,6 +428,7 @@ main(int argc, char **argv)
     g_test_add_func("/packets/swapped", test_swapped);
     g_test_add_func("/packets/cut-within", test_cut_within);
     g_test_add_func("/packets/cut-at-end", test_cut_at_end);
+    g_test_add_func("/packets/cut-before-end", test_cut_before_end);
     g_test_add_func("/packets/corrupt-header", test_corrupt_header);
     g_test_add_func("/packets/garbage", test_garbage);
     g_test_add_func("/packets/flagged", test_flagged);
