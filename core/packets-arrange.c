@@ -60,62 +60,82 @@ compare_packets(gconstpointer a, gconstpointer b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* A packet whose neighbours leave room for it alone, though it claims a time that is neither that
- * nor theirs. */
-typedef struct {
-    guint index;
-    CtPacket room; /* lane and stamp of the room */
-} Suspect;
-
-/* Walks over the lanes in the order of the files: counts joins, and returns the suspects. */
-static GArray *
-look_at_neighbours(CtPackets *packets)
+/* Counts the joins of each packet, in the order of the files; returns how many join on to nothing.
+ */
+static guint
+count_joins(CtPackets *packets)
 {
-    const gint64 n = packets->n_samples;
-    GArray *suspects = g_array_new(FALSE, FALSE, sizeof(Suspect));
-    g_autofree gint64 *before = g_new(gint64, 2 * packets->n_lanes);
-    for (guint i = 0; i < 2 * packets->n_lanes; i++)
-        before[i] = -1;
+    guint n_alone = packets->packets->len;
+    g_autofree gint64 *last = g_new(gint64, packets->n_lanes); /* the lane's packet before; −1 */
+    for (guint i = 0; i < packets->n_lanes; i++)
+        last[i] = -1;
     for (guint i = 0; i < packets->packets->len; i++) {
         CtPacket *packet = packet_at(packets, i);
         g_assert(packet->lane < packets->n_lanes);
-        gint64 *last = &before[2 * packet->lane];
-        packet->joins = 0;
-        if (last[0] >= 0) {
-            CtPacket *previous = packet_at(packets, last[0]);
-            const guint joins = previous->stamp + n == packet->stamp;
-            packet->joins += joins;
-            previous->joins += joins;
-        }
-        if (last[1] >= 0) {
-            const CtPacket *previous = packet_at(packets, last[0]);
-            const gint64 room = packet_at(packets, last[1])->stamp + n;
-            const Suspect suspect = {last[0], {.lane = packet->lane, .stamp = room}};
-            if (room + n == packet->stamp && previous->stamp != room &&
-                previous->stamp != room - n && previous->stamp != room + n)
-                g_array_append_val(suspects, suspect);
-        }
-        last[1] = last[0];
-        last[0] = i;
+        CtPacket *before = last[packet->lane] >= 0 ? packet_at(packets, last[packet->lane]) : NULL;
+        packet->joins = before && before->stamp + packets->n_samples == packet->stamp;
+        n_alone -= packet->joins;
+        if (packet->joins > 0 && before->joins++ == 0)
+            n_alone--;
+        last[packet->lane] = i;
     }
-    return suspects;
+    return n_alone;
 }
 
-/* Drops the suspects whose room nobody claims: a packet that came late, or changed places with
- * another one, leaves no such room. */
+/* By lane, stamp, and whether it joins on to nothing. */
+static gint
+compare_claims(gconstpointer a, gconstpointer b)
+{
+    const CtPacket *x = a, *y = b;
+    const gint places = compare_places(a, b);
+    return places != 0 ? places : (x->joins == 0) - (y->joins == 0);
+}
+
+/* Whether a packet that joins on to others (`joins` 1), or one that does not (0), claims a stamp.
+ */
+static gboolean
+is_claimed(const GArray *sorted, guint32 lane, gint64 stamp, guint32 joins)
+{
+    const CtPacket claim = {.lane = lane, .stamp = stamp, .joins = joins};
+    return bsearch(&claim, sorted->data, sorted->len, sizeof claim, compare_claims) != NULL;
+}
+
+/* Whether `packet` claims another time than the only one that `before` and `after` leave free, and
+ * nobody claims that: a packet that came late, or changed places with another one, leaves no such
+ * room. */
+static gboolean
+is_misplaced(const CtPackets *packets, const GArray *sorted, gint64 before, gint64 packet,
+             gint64 after)
+{
+    const gint64 n = packets->n_samples, stamp = packet_at(packets, packet)->stamp;
+    const gint64 room = packet_at(packets, before)->stamp + n;
+    const guint32 lane = packet_at(packets, after)->lane;
+    return room + n == packet_at(packets, after)->stamp && stamp != room && stamp != room - n &&
+           stamp != room + n && !is_claimed(sorted, lane, room, 0) &&
+           !is_claimed(sorted, lane, room, 1);
+}
+
+/* Drops the packets that are misplaced in the order of the files. A copy that joins on to nothing,
+ * of a packet that does, is nobody's neighbour. */
 static void
 drop_misplaced(CtPackets *packets)
 {
-    const GArray *array = packets->packets;
-    g_autoptr(GArray) suspects = look_at_neighbours(packets);
-    if (suspects->len == 0)
+    if (count_joins(packets) == 0)
         return;
-    g_autofree CtPacket *sorted = g_memdup2(array->data, array->len * sizeof(CtPacket));
-    qsort(sorted, array->len, sizeof *sorted, compare_places);
-    for (guint i = 0; i < suspects->len; i++) {
-        const Suspect *suspect = &g_array_index(suspects, Suspect, i);
-        if (!bsearch(&suspect->room, sorted, array->len, sizeof *sorted, compare_places))
-            drop(packets, suspect->index);
+    g_autoptr(GArray) sorted = g_array_copy(packets->packets);
+    g_array_sort(sorted, compare_claims);
+    g_autofree gint64 *before = g_new(gint64, 2 * packets->n_lanes); /* the lane's two; −1 */
+    for (guint i = 0; i < 2 * packets->n_lanes; i++)
+        before[i] = -1;
+    for (guint i = 0; i < packets->packets->len; i++) {
+        const CtPacket *packet = packet_at(packets, i);
+        gint64 *last = &before[2 * packet->lane];
+        if (packet->joins == 0 && is_claimed(sorted, packet->lane, packet->stamp, 1))
+            continue;
+        if (last[1] >= 0 && is_misplaced(packets, sorted, last[1], last[0], i))
+            drop(packets, last[0]);
+        last[1] = last[0];
+        last[0] = i;
     }
     remove_dropped(packets);
 }

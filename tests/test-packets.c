@@ -294,6 +294,21 @@ test_misplaced(void)
     }
 }
 
+/* A copy beside a packet that is misplaced says nothing about its time. */
+static void
+test_misplaced_beside_copy(void)
+{
+    static const guint32 wrong = 1160;
+    for (guint before = 0; before < 2; before++) {
+        g_autoptr(GByteArray) bytes = make_stream(5);
+        append(bytes, 0, FALSE, before ? 1010 : wrong);
+        append(bytes, 0, FALSE, before ? wrong : 1010);
+        for (guint i = 6; i < 9; i++)
+            append(bytes, 0, FALSE, 1000 + SAMPLES * i);
+        check(bytes, "111110111", "10 packets, 1 reordered, 1 missing, 1 duplicate, 1 mistimed");
+    }
+}
+
 /* The same samples twice, but not the same values. */
 static void
 test_contested(void)
@@ -434,6 +449,7 @@ main(int argc, char **argv)
     g_test_add_func("/packets/flagged", test_flagged);
     g_test_add_func("/packets/mistimed", test_mistimed);
     g_test_add_func("/packets/misplaced", test_misplaced);
+    g_test_add_func("/packets/misplaced-beside-copy", test_misplaced_beside_copy);
     g_test_add_func("/packets/contested", test_contested);
     g_test_add_func("/packets/first-header", test_first_header);
     g_test_add_func("/packets/second-header", test_second_header);

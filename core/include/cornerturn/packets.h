@@ -81,9 +81,11 @@ typedef void (*CtPacketFunc)(const guint8 *header, CtPacket *packet, gpointer da
 
 /* Finds the packets of an open file, from its beginning to its end, and appends them. The stream is
  * that of the first header that another one of its like follows, else of the first that the end of
- * the file follows; a copy of it goes to `pattern` (header_bytes). Fails where the file holds no
- * packet at all, or can't be read; messages begin with "PATH: ". `path` and `fd` must hold until
- * the packets are arranged. */
+ * the file follows; a copy of it goes to `pattern` (header_bytes). A packet is whole where the next
+ * header, or the end of the file, is a number of packets away, or where the file ends within the
+ * next header. Payloads are not read: bytes lost within a packet are not seen where others make up
+ * for them. Fails where the file holds no packet at all, or can't be read; messages begin with
+ * "PATH: ". `path` and `fd` must hold until the packets are arranged. */
 CT_EXPORT gboolean ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
                                    const CtPacketFormat *format, CtPacketFunc found, gpointer data,
                                    guint8 *pattern, GError **error);
@@ -94,7 +96,8 @@ CT_EXPORT gboolean ct_packets_scan(CtPackets *packets, const char *path, int fd,
  * too:
  *
  * - Where a lane's packets before and after it leave room for just this one, and no packet claims
- *   that room, its own claim to another time is not believed.
+ *   that room, its own claim to another time is not believed. A copy that joins on to nothing, of a
+ *   packet that does, doesn't count as a packet before or after.
  * - The first or last packet of a lane in time is not believed where it joins on to nothing and is
  *   more than 16 packets from the next, though others of the lane join on to one another.
  * - Of packets that claim the same samples, the one that joins on to more of its neighbours is
