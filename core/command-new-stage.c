@@ -100,7 +100,7 @@ add_to_list(const char *name, GError **error)
     return write_file(list_path, list, error);
 }
 
-/* Where pkg-config finds the folder of an installation's plugins; NULL where it finds none. */
+/* The folder of an installation's plugins, as pkg-config knows it; NULL: it knows none. */
 static char *
 ask_pkg_config(void)
 {

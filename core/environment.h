@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the environment says, where it may be followed. */
+/* Environment variables, which a setuid process does not follow. */
 #pragma once
 
 #include <glib.h>

@@ -70,19 +70,19 @@ ct_node_check_input(const CtNode *node, guint i, const char *giver, GError **err
     return TRUE;
 }
 
-/* What infer has left of an output, before anything reads it. */
+/* Checks an output that infer has described, before anything reads it. */
 static gboolean
 check_described(const CtNode *node, guint i, GError **error)
 {
     g_autofree char *fault = ct_stream_find_fault(&node->outputs[i]);
-    /* Who frees the node goes over the axes. */
+    /* The axes are counted again when the node is freed. */
     if (node->outputs[i].n_axes > CT_MAX_AXES)
         node->outputs[i].n_axes = 0;
     return !fault ||
            plugin_error(node, error, "output '%s' %s", node->stage->outputs[i].name, fault);
 }
 
-/* What infer has asked of the ports' layouts. */
+/* Checks the layouts that infer has asked for. */
 static gboolean
 check_wishes(const CtNode *node, const CtLayout *wishes, guint n, const char *side, GError **error)
 {

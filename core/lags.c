@@ -113,7 +113,7 @@ mark_side(const Simplex *simplex, guint left_out)
     }
 }
 
-/* What a tick costs by which the two marked sides move apart; 0, too, what is only rounding. */
+/* The cost of a tick by which the two marked sides move apart; 0 where it is only rounding. */
 static gdouble
 cost_of_cut(const Simplex *simplex)
 {

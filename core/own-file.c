@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where this program stands, and what belongs to it. */
+/* The file of this program, and the files that belong to it. */
 #define _GNU_SOURCE
 #include "own-file.h"
 

@@ -206,8 +206,8 @@ compare_contents(const CtPackets *packets, const CtPacket *a, const CtPacket *b,
     return TRUE;
 }
 
-/* Of packets in order, begin … end − 1 claim the same samples: drops those that are not to be
- * believed, which are all but the first, or all. */
+/* Packets begin … end − 1, in order, claim the same samples. Drops all but the first, or all of
+ * them where the first cannot be believed either. */
 static gboolean
 settle_claims(CtPackets *packets, guint begin, guint end, GError **error)
 {
@@ -226,7 +226,7 @@ settle_claims(CtPackets *packets, guint begin, guint end, GError **error)
     return TRUE;
 }
 
-/* Of packets in order: settles who holds the samples that several claim. */
+/* Packets are in order. Decides which one holds the samples that several claim. */
 static gboolean
 drop_doubled(CtPackets *packets, GError **error)
 {
@@ -255,7 +255,7 @@ first_joined(const CtPackets *packets, guint begin)
     return begin;
 }
 
-/* Of packets in order, none doubled: drops those that overlap others or stand off the grid. The
+/* Packets are in order, none twice. Drops those that overlap others or stand off the grid. The
  * grid of a packet that joins on to nothing is that of the last before it that does, or of the
  * lane's first. */
 static void
@@ -297,8 +297,8 @@ is_lone(const CtPackets *packets, guint i, guint next)
     return packet_at(packets, i)->joins == 0 && ABS(distance) > LONE_DISTANCE * packets->n_samples;
 }
 
-/* Of packets in order: drops those that stand alone at the ends of a lane of which others join on
- * to one another, for they have no neighbours to contradict them. */
+/* Packets are in order. Drops those that stand alone at the ends of a lane whose other packets
+ * follow on one another: no neighbour could contradict them. */
 static void
 drop_lone_ends(CtPackets *packets)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What finding packets leaves for arranging them. */
+/* Packets as they are found, before they are arranged. */
 #pragma once
 
 #include "cornerturn/packets.h"

@@ -234,7 +234,7 @@ check_cut_header(const Scan *scan, gint64 at, gboolean *begins, GError **error)
     return TRUE;
 }
 
-/* Where no header follows the packet at `at`, finds the next one, and counts what is passed over:
+/* Finds the next header where none follows the packet at `at`, and counts the bytes between:
  * damage in place keeps the distances between packets and to the end of the file, lost bytes
  * shorten them. This packet is whole where the distance is a number of packets, or where the file
  * ends within the next header. Returns −1 with an error. */

@@ -84,8 +84,8 @@ ct_params_use(const CtParams *params, const char *name)
         note_use(params, entry);
 }
 
-/* What getters find in the place of a value that is not there by the plugin's fault: what is safe
- * to divide by, and to read. */
+/* Getters give this for a value that is missing by the plugin's fault: it is safe to divide by and
+ * to read. */
 static const Cell *
 stand_in(guint kinds)
 {

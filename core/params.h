@@ -18,13 +18,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtParams, ct_params_free)
  * it; FALSE where there was none. */
 gboolean ct_params_take_blame(const CtParams *params, CtPlace *place);
 
-/* What getters were asked for in vain since the last call of this, "asks for parameter 'x', which
- * …", allocated; NULL: nothing. */
+/* The first fault of a getter's caller since the last call of this, "asks for parameter 'x', which
+ * …", allocated; NULL: there was none. */
 char *ct_params_take_fault(const CtParams *params);
 /* Keeps what a function of the plugin did wrong with the node, where it cannot return an error; the
  * first is kept. `fault` is taken. */
 void ct_params_keep_fault(const CtParams *params, char *fault);
-/* What was kept, allocated, and forgets it; NULL: nothing. */
+/* Returns the fault that was kept, allocated, and forgets it; NULL: there is none. */
 char *ct_params_take_kept(const CtParams *params);
 
 /* The table of the stage; an empty one where it has none. */

@@ -373,8 +373,8 @@ set_capacity(const Sizes *sizes, CtPlanLink *link, const Demand *demand)
     const gint64 capacity = add(multiply(firings, made), link->rest);
     const gboolean on_host = link->place == CT_HOST && !demand->crosses;
     gint64 least = on_host || demand->is_held ? demand->wanted : 0;
-    /* What stands beyond the history is divided into laps by whole firings, where one may be left
-     * empty. */
+    /* Whole firings divide the memory beyond the history into laps; one firing's share may be left
+     * empty at the end of a lap. */
     if (skew > link->history)
         least = MAX(least, skew);
     if (least > 0 && (on_host || add(multiply(2, made), least) > capacity)) {
@@ -391,8 +391,8 @@ size_link(const Sizes *sizes, CtPlanLink *link)
     const CtPlanNode *writer = node_at(sizes->plan, link->writer);
     Demand demand;
     ask_readers(sizes, link, &demand);
-    /* What the program feeds has room for so many blocks, however short: only what bridges carry on
-     * is sure to stand. */
+    /* A fed input has room for so many blocks, however short they are: only the samples that
+     * bridges copy are sure to stand. */
     if (!writer->variant->work && has_time(link->stream))
         link->history = MAX(link->history, round_up(at_most_all(link, link->skew), link->granule));
     if (has_time(link->stream)) {

@@ -27,7 +27,7 @@
 /* Ticks of different clocks are counted in so many parts of the fastest. */
 static const gdouble parts_of_tick = 1024;
 
-/* What the program feeds lies in its own blocks, of whatever length, and what goes beyond them must
+/* Fed samples lie in the program's blocks, of whatever length, and a window across their ends must
  * be copied: a byte there costs as much as so many elsewhere. */
 static const gdouble cost_of_fed = 1e6;
 
@@ -128,7 +128,7 @@ common_ticks(const Ways *ways, const CtStream *stream, gdouble samples)
     return (gint64)rint(CLAMP(ticks, -most, most));
 }
 
-/* What a node takes along time; NULL: it is a source. */
+/* The first input that has data along time; NULL: the node is a source. */
 static const CtStream *
 input_stream(const CtPlan *plan, const CtPlanNode *node)
 {

@@ -52,7 +52,7 @@ typedef struct {
     guint port;
 } CtPlanReader;
 
-/* What a ring holds beside firings of its writer. */
+/* The samples that a ring holds beside firings of its writer. */
 typedef enum {
     CT_REST_READER, /* what a firing of a reader sees, or may leave */
     CT_REST_LAPS,   /* laps that are long beside the history that is moved in front of each */

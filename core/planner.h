@@ -226,7 +226,7 @@ gsize ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node);
 gint64 *ct_plan_spans(const CtPlan *plan, const CtMachine *machine);
 /* 0: it is too large. */
 gint64 ct_least_multiple(gint64 a, gint64 b);
-/* What an output sample needs of one input. Of CT_FOOTPRINT_OWN: in samples of that input, which
+/* The footprint of one input. A CT_FOOTPRINT_OWN counts in samples of that input, which
  * may last longer or shorter than those of the output. */
 CtFootprint ct_plan_footprint(const CtPlan *plan, const CtPlanNode *node, guint port);
 /* Sets the skew of all links, and around which nodes it is. Wants granules. */

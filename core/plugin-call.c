@@ -51,7 +51,7 @@ blame(const Call *call, const char *fault)
     return g_strdup_printf("%s is at fault: its %s %s", who, call->function, fault);
 }
 
-/* What the function asked parameters for in vain, allocated; NULL: nothing. */
+/* The function's fault in asking for parameters, allocated; NULL: there is none. */
 static char *
 take_fault(const Call *call)
 {
@@ -147,7 +147,7 @@ ct_call_accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outpu
         return;
     const Call call = {NULL, node, 1, "accuracy"};
     node->stage->accuracy(node, inputs, outputs);
-    /* What is not finite may come of data that are not. */
+    /* Data that are not finite may give an accuracy that is not. */
     char *fault = NULL;
     for (guint o = 0; o < node->n_outputs && !fault; o++)
         if (outputs[o].error < 0 || outputs[o].rms_error < 0)
@@ -230,7 +230,7 @@ ct_variant_check_nodes(const CtVariant *variant, const CtNode *nodes, GError **e
 
 /* ---- of variants, in a run ---- */
 
-/* What prepare set that nothing can follow, allocated; NULL: nothing. */
+/* The first value set by prepare that makes no sense, allocated; NULL: there is none. */
 static char *
 find_fault_of_prepare(const CtVariant *variant, const CtPrepare *prepare)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the checks of stages and of variants share. */
+/* Functions that the checks of stages and of variants share. */
 #pragma once
 
 #include "plugin-check.h"

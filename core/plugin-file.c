@@ -22,7 +22,7 @@
 
 /* ---- whose ---- */
 
-/* Who may own and write what is loaded. */
+/* The users that may own and write a file that is loaded. */
 typedef struct {
     uid_t owner;   /* of this program's file */
     GArray *above; /* of struct stat: the folders that the program stands in */

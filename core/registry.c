@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of what was left out, so many are told where a stage is missing that another name would bring. */
+/* The most plugins left out that an error names where a stage is missing. */
 #define MAX_TOLD 3
 
 struct CtRegistry {

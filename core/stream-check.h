@@ -4,7 +4,7 @@
 
 #include <cornerturn/stage.h>
 
-/* What is wrong with the description, "has an axis 'pol' of length 0", allocated; NULL: nothing. */
+/* The fault of a description, "has an axis 'pol' of length 0", allocated; NULL: nothing. */
 char *ct_stream_find_fault(const CtStream *stream);
 /* "has a window of 1 and a hop of 0 samples", allocated; NULL: nothing is wrong. */
 char *ct_footprint_find_fault(const CtFootprint *footprint);

@@ -17,5 +17,6 @@ gboolean ct_tuning_parse(const CtVariant *variant, const char *text, gint64 tuni
 char *ct_tuning_to_string(const CtVariant *variant, const gint64 *tuning, gboolean others);
 /* "cuda", or "cuda:tile=4" where that is not the default; allocated. */
 char *ct_tuning_name(const CtVariant *variant, const gint64 *tuning);
-/* What is wrong with the variant's table, which has an end and values, allocated; NULL: nothing. */
+/* The fault of the variant's table, allocated; NULL: none. The table has an end, its rows values.
+ */
 char *ct_tuning_find_fault(const CtVariant *variant);

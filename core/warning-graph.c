@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a graph warns of before it is planned: work that comes to nothing, and parameters that have
- * no effect. */
+/* Warnings of a graph before it is planned: work that comes to nothing, and parameters that have no
+ * effect. */
 #include "graph.h"
 #include "params.h"
 

@@ -69,7 +69,7 @@ test_way(void)
     gboolean in_forest[G_N_ELEMENTS(edges)] = {0};
     g_autofree gint64 *lags = ct_lags_new(6, edges, G_N_ELEMENTS(edges), in_forest);
     g_assert_cmpint(lags[3] - lags[0], ==, 7);
-    /* What may lie anywhere lies where it is cheap. */
+    /* Skew that may lie on any link lies on a cheap one. */
     g_assert_cmpint(lags[3] - lags[2], ==, 1);
     guint length;
     g_autofree guint *way = ct_lags_way(6, edges, G_N_ELEMENTS(edges), in_forest, 2, 0, &length);

@@ -190,8 +190,8 @@ test_swapped(void)
     check(bytes, "11111111", "8 packets, 6 reordered");
 }
 
-/* Where less is left than says that it is a header, it may as well be of the packet before, which
- * may have lost bytes. */
+/* Bytes at the end that are too few to be known as a header may be of the packet before, which may
+ * have lost some. */
 static void
 test_cut_within(void)
 {

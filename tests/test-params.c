@@ -235,7 +235,7 @@ test_wrong_default(void)
                     "given 'many'");
 }
 
-/* What a stage asks for in vain gives something harmless, and is told once. */
+/* A getter that is asked in vain gives a harmless value, and the fault is told once. */
 static void
 test_asked_in_vain(void)
 {

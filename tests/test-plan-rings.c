@@ -104,7 +104,7 @@ check_skew(const CtPlanLink *link, gint64 skew, const char *circle)
         g_assert_cmpint(link->capacity, >=, 2 * link->max_samples + skew);
 }
 
-/* What is late by 5000 samples keeps them until the others have come. */
+/* A way that is 5000 samples late makes the ring of the other hold so many. */
 static void
 test_offsets(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {

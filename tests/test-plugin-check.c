@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plugin declares is checked when it is loaded: each field with a value that it cannot have.
- * All stands in static memory, as a plugin's tables do. */
+/* The check of a plugin at loading: each field with a value that it cannot have. All stands in
+ * static memory, as a plugin's tables do. */
 #include "plugin-check.h"
 
 #include <math.h>
@@ -107,7 +107,7 @@ work(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work, G_GNUC_UNUS
     return TRUE;
 }
 
-/* What each case begins with: all of it is fine. */
+/* The start of each case: all of it is fine. */
 static const CtStage good_stage = {
     .name = "twice",
     .summary = "samples times a factor",
@@ -286,7 +286,7 @@ test_fields(void)
     }
 }
 
-/* Where it takes two fields. */
+/* Faults that take two fields. */
 static void
 test_pairs(void)
 {

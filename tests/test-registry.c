@@ -100,7 +100,7 @@ test_stages(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(ct_registry_variants(registry, "nothing")->len, ==, 0);
 }
 
-/* What another plugin brings is held against the stages once all are there. */
+/* A variant of another plugin's stage is checked once all plugins are loaded. */
 static void
 test_unfit(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What stands beside PATH, in the end or until then. */
+/* Names of the files beside PATH, the final and the partial ones. */
 static const char *const endings[] = {".json", ".partial", ".json.partial", NULL};
 
 enum { DIGEST_NONE, DIGEST_SHA256 };
@@ -219,7 +219,7 @@ describe_range(const Sink *sink, const CtBlock *block, Range *range)
     }
 }
 
-/* Where samples of a slab begin in a block; `index` counts through the slabs. */
+/* The first sample of a slab in a block; `index` counts through the slabs. */
 static const guint8 *
 next_slab(const CtBlock *block, const Range *range, gint64 *index)
 {

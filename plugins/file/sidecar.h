@@ -4,7 +4,7 @@
 
 #include <cornerturn/stage.h>
 
-/* What a sink knows of its array, beyond the description of the stream. */
+/* A sink's facts about its array, beyond the description of the stream. */
 typedef struct {
     gint64 bytes;           /* of the file */
     const char *generation; /* which of all runs wrote it */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of one slab, a write is to be so long where the whole staging allows it. */
+/* The bytes of one slab that a write should have, where the staging buffer is large enough. */
 enum { PIECE_BYTES = 8 << 10, LEAST_STAGING = 1 << 20, MOST_STAGING = 64 << 20 };
 
 static gint64

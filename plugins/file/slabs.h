@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-/* Where time is slowest (one slab), the array is as long as it has samples. Otherwise each slab has
+/* An array whose slowest axis is time has one slab, as long as its samples. Otherwise each slab has
  * room for `capacity` samples while the stream runs, and the slabs are moved together at the end.
  * Samples wait in `staging` until there are enough for long writes. */
 typedef struct {
@@ -28,7 +28,7 @@ gboolean slabs_open(Slabs *slabs, gint64 capacity, GError **error);
 /* Makes room for `capacity` samples in all, where there are several slabs. Nothing waits. */
 gboolean slabs_reserve(Slabs *slabs, gint64 capacity, GError **error);
 
-/* Where the next samples of a slab may wait. There is room for staging_samples − n_staged. */
+/* The place for the next samples of a slab, with room for staging_samples − n_staged. */
 guint8 *slabs_place(const Slabs *slabs, gint64 slab);
 
 /* Writes what waits. */

@@ -252,7 +252,7 @@ test_interrupted_calls(void)
     sink_files_close(&files);
 }
 
-/* What another run renames between opening and locking is not taken for the partial file. */
+/* A file that another run renames between opening and locking is not taken for the partial one. */
 static void
 test_renamed_since(void)
 {

@@ -148,7 +148,7 @@ test_no_room(void)
     setrlimit(RLIMIT_FSIZE, &before);
 }
 
-/* What others have cut off is missed, wherever it is: a hole would look like samples. */
+/* A cut by others is noticed, wherever it is: a hole would look like samples. */
 static void
 test_cut(void)
 {

@@ -228,7 +228,7 @@ compile(Cuda *self, GError **error)
     const guint threads = block_threads(self);
     const guint samples =
         self->spread.ahead * self->vector * ct_fir_spread_sample_registers(&self->spread);
-    /* Where windows are rotated, each phase of a vector has a place of its own. */
+    /* Each phase of a vector has a place of its own if windows are rotated. */
     const gboolean rotates = self->spread.hop % self->spread.n_channels != 0;
     const guint places = rotates && self->phases_apart ? 2 * self->vector : 0;
     const guint registers = sum_registers(self, self->vector, self->phases_apart) + places +

@@ -27,10 +27,10 @@ typedef struct {
     gint64 first; /* of a block's first output */
 } FirRotation;
 
-/* Of a block of the stream that begins at `tick`. */
+/* The rotation of the window at `tick`, a block's first. */
 FirRotation ct_fir_rotation(gint64 n_channels, gint64 hop, const CtStream *in, gint64 tick);
 
-/* Of output t ≥ 0 of the block. */
+/* The rotation of the block's output t ≥ 0. */
 static inline gint64
 fir_rotation_at(const FirRotation *rotation, gint64 t)
 {

@@ -91,7 +91,7 @@ known_samples(const StackState *state, const CtArrival *arrival, guint i, gboole
     *missing = TRUE;
     if (is_empty)
         return G_MAXINT64;
-    /* What is known not to be empty is waited for, even where it has been cut off. */
+    /* An input that is known not to be empty is waited for, even where it has been cut off. */
     if (state->tick < input->start && (input->end < G_MAXINT64 || n > 0 || !arrival->ended))
         return (input->start - state->tick) / state->ticks_per_sample;
     if (n == 0 && (arrival->ended || state->tick >= input->end))

@@ -299,7 +299,7 @@ vdif_recording_arrange(VdifRecording *recording, gdouble max_gap, GError **error
             (frame->stamp >> VDIF_NUMBER_BITS) * second + (frame->stamp & VDIF_NUMBER_MASK);
     }
     const gint64 far = (gint64)(max_gap * (gdouble)second);
-    /* Of a second's first frame. */
+    /* The first frame of a second. */
     const gint64 base = find_base(recording, far) / second * second;
     mend_seconds(recording, second, base, far);
     count_samples(recording, base);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What finding the frames of a recording leaves for putting them in time. */
+/* Frames of a recording as they are found, before they are put in time. */
 #pragma once
 
 #include "vdif-recording.h"

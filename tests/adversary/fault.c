@@ -32,7 +32,7 @@
 
 #define SHORT -1
 
-/* What glibc's own malloc is called where the name is taken, as here. */
+/* The second name of glibc's malloc, for programs that replace the first, as this does. */
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *memory, size_t n);

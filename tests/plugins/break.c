@@ -79,7 +79,7 @@ does(const CtParams *parameters, const char *what)
     return g_str_equal(hows[ct_params_choice(parameters, "how")], what);
 }
 
-/* What every function that can fail may do wrong; TRUE where it returned. */
+/* The faults that every function with an error can have; TRUE where one was made. */
 static gboolean
 break_word(const CtParams *parameters, const char *function, gboolean *good, GError **error)
 {

@@ -62,8 +62,8 @@ CT_EXPORT void ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean de
 CT_EXPORT void ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples);
 /* Sources end after so many seconds of stream; 0: at their own end. */
 CT_EXPORT void ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds);
-/* What would be a warning is an error: of the check, of the plan, or of the run, which then
- * completes no sink. */
+/* Makes every warning an error: of the check, of the plan, or of the run, which then completes no
+ * sink. */
 CT_EXPORT void ct_pipeline_set_strict(CtPipeline *pipeline, gboolean strict);
 /* Fill every block with NaN before it is written, so that what a stage forgets shows. */
 CT_EXPORT void ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison);
@@ -74,9 +74,9 @@ CT_EXPORT void ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison);
 CT_EXPORT gboolean ct_pipeline_check(CtPipeline *pipeline, GError **error);
 /* Chooses variants and layouts. Checks where that has not been done. */
 CT_EXPORT gboolean ct_pipeline_plan(CtPipeline *pipeline, GError **error);
-/* What should be known though it is no error, lines of "FILE:LINE:COLUMN: node 'NAME': warning: …":
- * of the graph once it is checked, of the plan once it is made, of the run once it is over. Later
- * ones follow behind. For g_strfreev. */
+/* The warnings, a line each: "FILE:LINE:COLUMN: node 'NAME': warning: …". Those of the graph are
+ * known once it is checked, those of the plan once it is made, those of the run once it is over;
+ * later ones are appended. For g_strfreev. */
 CT_EXPORT char **ct_pipeline_warnings(const CtPipeline *pipeline);
 /* The plan as "text", "dot" or "json"; what else there was, and what it would cost, as "explain" or
  * "explain-json"; how much it could keep up with as "capacity" or "capacity-json"; allocated. Plans

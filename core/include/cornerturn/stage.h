@@ -137,7 +137,7 @@ typedef struct {
     gdouble rms_error; /* in the mean square, with what comes of the inputs' rms_error */
 } CtAccuracy;
 
-/* What a stage may count at most. */
+/* The most counters that a stage may have. */
 #define CT_MAX_COUNTERS 16
 
 /* A stage. */

@@ -67,7 +67,7 @@ static const CtParam window_params[] = {
     {NULL},
 };
 
-/* What the first input is like, but for stations of which any loses samples. */
+/* Outputs like the first input, but for stations that lose samples separately. */
 static gboolean
 like_inputs(CtNode *node, G_GNUC_UNUSED GError **error)
 {
