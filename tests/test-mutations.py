@@ -33,7 +33,8 @@ FIXED = {
              101478],     # the file ends within what would be the first bytes of a header
     "lofar": [40959, 42482, 42505,  # what follows to the end of the file has no header
               42114,                # less than a header follows, and begins none
-              100933],              # a copy stands beside a packet with a wrong time
+              100933,               # a copy stands beside a packet with a wrong time
+              700583],              # two claim a time: one out of order, one with a wrong time
 }
 
 
@@ -185,14 +186,16 @@ def judge(capture, packets, port):
     """The (lane, place) that must be valid, and those at which anything may stand: those of hidden
     cuts, and those that a damaged header claims from an end of the file, where little contradicts
     it. Nothing must be that stands near lost bytes."""
-    def claim(i):
-        """That of a packet that something of its length, or the end, follows."""
-        length = len(packets[i].data)
-        if not packets[i].whole or (i + 1 < len(packets) and len(packets[i + 1].data) != length):
-            return None
-        claimed = capture.claim(packets[i].data)
+    def read(packet):
+        claimed = capture.claim(packet.data) if packet.whole else None
         return claimed and (port if claimed[0] is None else claimed[0], claimed[1])
 
+    def claim(i):
+        """That of a packet that something of its length, or the end, follows."""
+        is_cut = i + 1 < len(packets) and len(packets[i + 1].data) != len(packets[i].data)
+        return None if is_cut else read(packets[i])
+
+    damaged = {read(packet) for packet in packets if packet.flipped}
     found = [(packet, claim(i)) for i, packet in enumerate(packets)]
     must, claims = set(), {}
     free = {((port if lane is None else lane, place), True)
@@ -207,7 +210,7 @@ def judge(capture, packets, port):
             continue
         same = [(p, c) for p, c in found if c and c[0] == claimed[0]]
         at = [p for p, _ in same].index(packet)
-        doubted = any(other.flipped for other in claims[claimed])
+        doubted = claimed in damaged
         doubted |= not all(other.whole for other in near(packets, i, 4))
         before, after = ([c[1] for _, c in same[max(at - 1, 0):at]],
                          [c[1] for _, c in same[at + 1:at + 2]])
