@@ -436,7 +436,11 @@ class Made(Recording):
                 ("made.vdif", {}, "made.vdif: wants 'sample_rate', which neither its headers nor "
                                   "whole seconds of frames say"),
                 ("made.vdif", {"sample_rate": "1000 Hz"},
-                 "wants a whole number of frames of 256 samples a second, but is given 1000 Hz"),
+                 "wants a whole number of frames of 256 samples a second, 16777216 at most, "
+                 "but is given 1000 Hz"),
+                ("made.vdif", {"sample_rate": "512 GHz"},
+                 "wants a whole number of frames of 256 samples a second, 16777216 at most, "
+                 "but is given 5.12e+11 Hz"),
                 ("made.vdif", {"sample_rate": "1024 Hz"},
                  "made.vdif: wants a greater 'sample_rate' than 1024 Hz, by which no frame of a "
                  "second has a number above 3, as 4 of 12 have"),

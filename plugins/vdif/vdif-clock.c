@@ -88,6 +88,9 @@ find_frame_rate(const VdifRecording *recording)
                                                                                             : 0;
 }
 
+/* Frames of a second that their numbers can count. */
+#define MOST_FRAMES (1 << VDIF_NUMBER_BITS)
+
 /* The rate that a parameter or the headers give, 0 where they don't. */
 static gboolean
 find_given_rate(const VdifRecording *recording, const CtParams *given, gint64 *rate, GError **error)
@@ -98,17 +101,19 @@ find_given_rate(const VdifRecording *recording, const CtParams *given, gint64 *r
     if (is_given)
         ct_params_rational(given, "sample_rate", &numerator, &denominator);
     *rate = numerator;
-    if (denominator == 1 && numerator % header->n_samples == 0)
+    if (denominator == 1 && numerator % header->n_samples == 0 &&
+        numerator / header->n_samples <= MOST_FRAMES)
         return TRUE;
     if (is_given)
         return ct_params_error(given, "sample_rate", error,
                                "wants a whole number of frames of %" G_GINT64_FORMAT
-                               " samples a second, but is given %g Hz",
-                               header->n_samples, (gdouble)numerator / (gdouble)denominator);
+                               " samples a second, %d at most, but is given %g Hz",
+                               header->n_samples, MOST_FRAMES,
+                               (gdouble)numerator / (gdouble)denominator);
     g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                 "%s: wants 'sample_rate', for its headers say %" G_GINT64_FORMAT
-                " Hz, no whole number of frames of %" G_GINT64_FORMAT " samples",
-                recording->paths[0], numerator, header->n_samples);
+                " Hz, no whole number of frames of %" G_GINT64_FORMAT " samples, %d at most",
+                recording->paths[0], numerator, header->n_samples, MOST_FRAMES);
     return FALSE;
 }
 
