@@ -117,9 +117,10 @@ check_file(GHashTable *known, GPtrArray *files, const File *named, const char *e
     g_ptr_array_add(files, file);
     if (is_written(file) && !check_folder(file, error))
         return FALSE;
+    if (!enter(known, real_name(file->path), file, error))
+        return FALSE;
     char *inode = inode_name(file->path);
-    return enter(known, real_name(file->path), file, error) &&
-           (!inode || enter(known, inode, file, error));
+    return !inode || enter(known, inode, file, error);
 }
 
 static gboolean
