@@ -13,6 +13,8 @@ import subprocess
 import time
 import unittest
 
+import pipeline  # first: it starts the program again where there are sanitizers
+
 import numpy as np
 
 import graphs
@@ -427,7 +429,6 @@ class Errors(graphs.GraphTest):
 
     def test_replaced_since_the_plan(self):
         """What was planned for another array would be read past its end."""
-        import pipeline
         text = ("stages: { in: { stage: file.source, path: '%s/in.npy', layout: 'cf32[time pol]' },"
                 " out: { stage: discard, from: in } }" % self.folder).encode()
         for other in (self.array[:20], self.array[:, :1]):
