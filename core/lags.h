@@ -15,8 +15,8 @@ typedef struct {
 #define CT_LAG_BITS 48
 
 /* The lags of `n` nodes for which the edges, which make no cycle, cost least together; allocated.
- * What they follow from is a forest of edges, those with in_forest[e] set: along them the
- * difference is `least`. */
+ * They follow from a forest of edges, those with in_forest[e] set: along these the difference is
+ * `least`. */
 gint64 *ct_lags_new(guint n, const CtLagEdge *edges, guint n_edges, gboolean *in_forest);
 
 /* The way in the forest between two nodes of one tree, [n] at most: nodes behind `from`, the last

@@ -30,7 +30,7 @@ gboolean sink_files_describe(const SinkFiles *files, const char *text, GError **
 gboolean sink_files_digest(const SinkFiles *files, GChecksum *checksum, GError **error);
 
 /* Gives both files their final names, with `text` as PATH.json, once their bytes are on the disk.
- * Where this fails, PATH.json is there only if it is the old one beside the old array. */
+ * After a failure there is no PATH.json, or the old one beside the old array. */
 gboolean sink_files_commit(const SinkFiles *files, const char *text, GError **error);
 
 /* Closes the files, which lets other runs write them. */

@@ -17,9 +17,9 @@
  * `work` on many workers at once; `complete` after the last of it. Where nobody reads any output,
  * neither `advance` nor `work` is called.
  *
- * What returns gboolean or a pointer and takes an error sets it where it returns FALSE or NULL, and
- * there alone: otherwise the core reports a fault of the plugin, by node and function. So it does
- * where what comes back cannot be (more samples than there is room for, a length below 0).
+ * A function that takes an error sets it when it returns FALSE or NULL, and only then: otherwise
+ * the core reports a fault of the plugin, by node and function. The core also does so where a
+ * function gives an impossible result (more samples than there is room for, a length below 0).
  * Strings and structs in these tables are the plugin's, and constant; what is handed in belongs to
  * the core and holds for the call, but for what prepare gets, which holds until finish.
  *
