@@ -20,6 +20,7 @@ SEED = int(os.environ.get("CORNERTURN_SEED", random.SystemRandom().randrange(1 <
 N_GRAPHS = int(os.environ.get("CORNERTURN_GRAPHS", 30))
 MOST_NODES = 14
 MOST_STATIONS = 6
+MOST_JITTER = 10e6  # microseconds, of all operations of a graph
 EMULATED = "CORNERTURN_TEST_BACKEND" in os.environ
 HAS_DEVICE = pipeline.has_device()
 BACKENDS = (["cpu"] + 3 * ["cuda:0"] + ["cuda:1"] * EMULATED if HAS_DEVICE
@@ -199,8 +200,11 @@ class RandomGraphs(graphs.GraphTest):
             own += ["--device-block", str(numbers.choice([512, 4096, 65536]))]
         for name in inner:
             stages[name]["backend"] = numbers.choice(BACKENDS)
+        sky = stages["sky"]
+        n_firings = sky["samples"] // (1 if "--cache 1" in " ".join(own) else sky["block"]["time"]) + 1
+        jitter = min(numbers.choice([0, 0, 300, 2000]), MOST_JITTER // (n_firings * MOST_NODES))
         emulator = {"CORNERTURN_EMULATOR_DEVICES": "2", "CORNERTURN_EMULATOR_SEED": str(seed),
-                    "CORNERTURN_EMULATOR_JITTER": str(numbers.choice([0, 0, 300, 2000]))}
+                    "CORNERTURN_EMULATOR_JITTER": str(int(jitter))}
         self.run_in("given", stages, *own, *both, **(emulator if EMULATED else {}))
         for path in sorted((self.folder / "wanted").glob("*.npy")):
             self.compare(path.name)
