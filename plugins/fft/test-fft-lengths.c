@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transforms of many lengths against sums in double precision, at every alignment of the blocks.
  *
- * CORNERTURN_LENGTHS says how many lengths are drawn, beside those that are always tried; there are
- * some 6,000 to draw from. */
+ * CORNERTURN_LENGTHS says how many lengths are drawn, beside those that are always tried, or which
+ * part of all some 6,000 lengths is tried, in all types: 3/16 is the third of sixteen parts. */
 #include "../../tests/variant-test.h"
 
 #include <complex.h>
 #include <math.h>
 
-enum { N_STATIONS = 2, N_DRAWN = 8, N_OTHERS = 100, LONGEST = 65536 };
+enum { N_STATIONS = 2, N_SIGNALS = 2, N_DRAWN = 8, N_OTHERS = 100, LONGEST = 65536 };
 
 static const CtType types[] = {CT_F32, CT_CF32, CT_F64, CT_CF64};
 
@@ -22,6 +22,13 @@ static const char *const orders[][2] = {
     {"phase time station", "time station channel"},
     {"phase time station", "channel time station"},
 };
+
+/* Real signals of one length, and their transforms, of which the samples of all tests are made. */
+typedef struct {
+    gint64 length;
+    gdouble *x[N_SIGNALS];
+    double complex *y[N_SIGNALS];
+} Signals;
 
 /* Transforms of one length: [time][station][sample], and [time][station][channel]. */
 typedef struct {
@@ -62,31 +69,66 @@ sums(const double complex *x, gint64 step, double complex *y, gint64 n, const do
 }
 
 static void
-problem_init(Problem *problem, CtType type, gint64 length, GRand *random)
+signals_init(Signals *signals, gint64 length, GRand *random)
+{
+    g_autofree double complex *turns = g_new(double complex, length);
+    g_autofree double complex *x = g_new(double complex, length);
+
+    signals->length = length;
+    for (gint64 i = 0; i < length; i++)
+        turns[i] = cexp(-2 * G_PI * I * (gdouble)i / (gdouble)length);
+    for (guint s = 0; s < N_SIGNALS; s++) {
+        signals->x[s] = g_new(gdouble, length);
+        signals->y[s] = g_new(double complex, length);
+        /* Sixteen bits, so that sums of a few are exact in single precision. */
+        for (gint64 i = 0; i < length; i++)
+            x[i] = signals->x[s][i] = g_rand_int_range(random, -0x8000, 0x8000) * 0x1p-16;
+        sums(x, 1, signals->y[s], length, turns, length);
+    }
+}
+
+static void
+signals_clear(Signals *signals)
+{
+    for (guint s = 0; s < N_SIGNALS; s++) {
+        g_free(signals->x[s]);
+        g_free(signals->y[s]);
+    }
+}
+
+/* ±1/8 to ±4/8: the signals times two of them add up to 0.5 at most. */
+static gdouble
+factor_draw(GRand *random)
+{
+    const gdouble size = g_rand_int_range(random, 1, 5) / 8.0;
+
+    return g_rand_boolean(random) ? size : -size;
+}
+
+/* Each transform is of its own sum of the signals: transforms are linear. */
+static void
+problem_init(Problem *problem, CtType type, const Signals *signals, GRand *random)
 {
     const CtTypeInfo *info = ct_type_info(type);
+    const gint64 length = signals->length;
     const gint64 out_length = info->is_complex ? length : length / 2 + 1;
     /* More than go together. */
     const gint64 n_times = 16384 / (length * (gint64)info->bytes) + 3;
-    g_autofree double complex *turns = g_new(double complex, length);
-    g_autofree double complex *all = g_new(double complex, length);
 
     *problem = (Problem){type, length, out_length, MIN(n_times, 131), NULL, NULL};
     const gint64 n = problem->n_times * N_STATIONS;
-    problem->x = g_new(double complex, n *length);
-    problem->y = g_new(double complex, n *out_length);
-    for (gint64 i = 0; i < n * length; i++) {
-        const gdouble re = (float)g_rand_double_range(random, -0.5, 0.5);
-        problem->x[i] = re;
-        if (info->is_complex)
-            problem->x[i] += I * (float)g_rand_double_range(random, -0.5, 0.5);
-    }
-    for (gint64 i = 0; i < length; i++)
-        turns[i] = cexp(-2 * G_PI * I * (gdouble)i / (gdouble)length);
-    for (gint64 i = 0; i < n; i++) {
-        sums(problem->x + i * length, 1, all, length, turns, length);
-        memcpy(problem->y + i * out_length, all, (gsize)out_length * sizeof *all);
-    }
+    problem->x = g_new0(double complex, n *length);
+    problem->y = g_new0(double complex, n *out_length);
+    for (gint64 k = 0; k < n; k++)
+        for (guint s = 0; s < N_SIGNALS; s++) {
+            double complex factor = factor_draw(random);
+            if (info->is_complex)
+                factor += I * factor_draw(random);
+            for (gint64 i = 0; i < length; i++)
+                problem->x[k * length + i] += factor * signals->x[s][i];
+            for (gint64 i = 0; i < out_length; i++)
+                problem->y[k * out_length + i] += factor * signals->y[s][i];
+        }
 }
 
 static void
@@ -224,14 +266,14 @@ check_variant(const VariantTest *test, const CtVariant *variant, const Problem *
 }
 
 static void
-check_length(CtType type, gint64 length, GRand *random)
+check_type(CtType type, const Signals *signals, GRand *random)
 {
     g_autofree char *axes = NULL;
     Problem problem;
 
-    problem_init(&problem, type, length, random);
+    problem_init(&problem, type, signals, random);
     axes = g_strdup_printf("time:%" G_GINT64_FORMAT " station:%d phase:%" G_GINT64_FORMAT,
-                           problem.n_times, N_STATIONS, length);
+                           problem.n_times, N_STATIONS, signals->length);
     VariantTest *test = variant_test_new("fft", "{ axis: phase }", type, axes);
     const GPtrArray *variants = ct_registry_variants(test->registry, "fft");
     guint n_checked = 0;
@@ -248,11 +290,26 @@ check_length(CtType type, gint64 length, GRand *random)
     problem_clear(&problem);
 }
 
+/* Of all types, or of one. */
+static void
+check_length(gint64 length, gint only, GRand *random)
+{
+    Signals signals;
+
+    g_test_message("length %" G_GINT64_FORMAT, length);
+    signals_init(&signals, length, random);
+    for (guint t = 0; t < G_N_ELEMENTS(types); t++)
+        if (only < 0 || t == (guint)only)
+            check_type(types[t], &signals, random);
+    signals_clear(&signals);
+}
+
 /* All lengths to 4096; then those of which a real transform gives an odd number of channels, to
  * 8192; products of 2, 3, 5 and 7, and others. */
 static GArray *
-lengths_new(GRand *random)
+lengths_new(void)
 {
+    g_autoptr(GRand) random = g_rand_new_with_seed(7);
     GArray *lengths = g_array_new(FALSE, FALSE, sizeof(gint64));
 
     for (gint64 n = 1; n <= LONGEST; n++) {
@@ -276,29 +333,42 @@ test_usual_lengths(void)
     g_autoptr(GRand) random = g_rand_new_with_seed(6);
 
     for (guint i = 0; i < G_N_ELEMENTS(usual_lengths); i++)
-        for (guint t = 0; t < G_N_ELEMENTS(types); t++)
-            check_length(types[t], usual_lengths[i], random);
+        check_length(usual_lengths[i], -1, random);
 }
 
 static void
-test_drawn_lengths(void)
+check_part(const GArray *lengths, guint part, guint n_parts, GRand *random)
 {
-    const char *wanted = g_getenv("CORNERTURN_LENGTHS");
-    const guint n_wanted = wanted ? (guint)g_ascii_strtoull(wanted, NULL, 10) : N_DRAWN;
-    g_autoptr(GRand) random = g_rand_new_with_seed((guint32)g_test_rand_int());
-    g_autoptr(GArray) lengths = lengths_new(random);
+    g_assert_true(0 < part && part <= n_parts);
+    for (guint i = part - 1; i < lengths->len; i += n_parts)
+        check_length(((const gint64 *)(gpointer)lengths->data)[i], -1, random);
+}
+
+static void
+check_drawn(GArray *lengths, guint n_wanted, GRand *random)
+{
+    gint64 *all = (gint64 *)(gpointer)lengths->data;
 
     for (guint i = 0; i < MIN(n_wanted, lengths->len); i++) {
-        gint64 *all = (gint64 *)(gpointer)lengths->data;
         const gint64 k = g_rand_int_range(random, (gint32)i, (gint32)lengths->len);
         const gint64 length = all[k];
         all[k] = all[i];
-        g_test_message("length %" G_GINT64_FORMAT, length);
-        /* All types, where all lengths are asked for. */
-        for (guint t = 0; t < G_N_ELEMENTS(types); t++)
-            if (n_wanted >= lengths->len || t == i % G_N_ELEMENTS(types))
-                check_length(types[t], length, random);
+        check_length(length, (gint)(i % G_N_ELEMENTS(types)), random);
     }
+}
+
+static void
+test_other_lengths(void)
+{
+    const char *wanted = g_getenv("CORNERTURN_LENGTHS");
+    g_autoptr(GRand) random = g_rand_new_with_seed((guint32)g_test_rand_int());
+    g_autoptr(GArray) lengths = lengths_new();
+    guint number = N_DRAWN, n_parts = 0;
+
+    if (wanted != NULL && sscanf(wanted, "%u/%u", &number, &n_parts) == 2)
+        check_part(lengths, number, n_parts, random);
+    else
+        check_drawn(lengths, number, random);
 }
 
 static void
@@ -323,7 +393,7 @@ main(int argc, char **argv)
     g_setenv("XDG_CACHE_HOME", folder, TRUE);
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/fft-lengths/usual", test_usual_lengths);
-    g_test_add_func("/fft-lengths/drawn", test_drawn_lengths);
+    g_test_add_func("/fft-lengths/others", test_other_lengths);
     const int status = g_test_run();
 
     remove_folder(folder);
