@@ -305,18 +305,21 @@ def stack(streams, name, known=True):
                        for f, dtype in ((lambda s: s.x, first.x.dtype),
                                         (lambda s: s.error, float), (lanes, bool)))
     coordinates = dict(first.coordinates)
-    if not is_new and name in coordinates:
-        coordinates[name] = _join([stream.coordinates[name] for stream in streams])
-    elif is_new and name == "subband" and all(s.frequency is not None for s in streams):
+    if not is_new:
+        for other, coordinate in first.coordinates.items():
+            if name in (other, coordinate.parent):
+                coordinates[other] = _join([stream.coordinates[other] for stream in streams],
+                                           -1 if name == other else 0)
+    elif name == "subband" and all(s.frequency is not None for s in streams):
         coordinates[name] = Coordinate("Hz", tuple(s.frequency for s in streams), True)
     return change(first, axes=axes, x=x, error=error, valid=valid, loses=loses, start=start,
                   coordinates=coordinates)
 
 
-def _join(coordinates):
-    """Coordinates put together: affine where they continue one another."""
+def _join(coordinates, along):
+    """Coordinates put together along their own axis (-1) or that of their parent (0)."""
     first = coordinates[0]
-    values = numpy.concatenate([each.array() for each in coordinates], -1)
+    values = numpy.concatenate([each.array() for each in coordinates], along)
     joined = tuple(map(tuple, values)) if values.ndim == 2 else tuple(values)
     return Coordinate(first.unit, joined, True, first.parent)
 
