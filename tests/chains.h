@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rings, firings and workers: random chains of windows and sums, cut in all ways, give one answer.
  */
-#include "scheduler.h"
+#include "run/scheduler.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* What a variant's test needs of a device: its queue, and copies there of blocks made here. */
 #pragma once
 
-#include "../core/device.h"
+#include "../core/device/device.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* What the emulator's tests share: its driver, and kernels from a string. */
 #pragma once
 
-#include "../core/cuda-driver.h"
+#include "../core/device/cuda-driver.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* What the tests of plans share: a graph of stages that are only ever planned, and its plan. */
 #pragma once
 
-#include "planner.h"
+#include "plan/planner.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the configuration: what a graph's file says, and where it is wrong. */
-#include "config.h"
+#include "graph/config.h"
 
 #include <string.h>
 

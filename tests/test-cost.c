@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the model: what nodes ask of the machine, and how long that takes. */
-#include "cost.h"
+#include "cost/cost.h"
 
 #include <math.h>
 

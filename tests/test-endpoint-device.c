@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program's stream and the pipeline's queues, where the one is slow: neither reads or writes
  * before the other is done, on whatever queue. */
-#include "device.h"
+#include "device/device.h"
 #include "leak-test.h"
 
 #include <cornerturn/pipeline.h>

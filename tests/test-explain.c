@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests what a plan is said to cost with something else chosen: against all combinations. */
-#include "explain.h"
+#include "plan/explain.h"
 #include "planning.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of graphs: what is connected to what, in which order, what flows, and every message. */
-#include "graph.h"
+#include "graph/graph.h"
 
 static CtRegistry *
 open_registry(void)

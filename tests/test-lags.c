@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of lags: against all lags that there are, on small graphs at random. */
-#include "lags.h"
+#include "plan/lags.h"
 
 enum { MOST_NODES = 5, MOST_EDGES = 9, FARTHEST = 9 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs whose blocks are on a device: fed and taken there, cut anywhere, for a long time. */
 #include "counting-allocator.h"
-#include "device.h"
+#include "device/device.h"
 #include "leak-test.h"
 #include "sanitized.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of rings as they are planned: firings, histories, capacities. */
-#include "memory.h"
+#include "model/memory.h"
 #include "planning.h"
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The check of a plugin at loading: each field with a value that it cannot have. All stands in
  * static memory, as a plugin's tables do. */
-#include "plugin-check.h"
+#include "graph/plugin-check.h"
 
 #include <math.h>
 #include <string.h>

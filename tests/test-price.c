@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of prices: what the store has, of the very same or of something near, and what the planner
  * makes of it. */
+#include "cost/price-private.h"
 #include "planning.h"
-#include "price-private.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of numbers with units. */
-#include "quantity.h"
+#include "model/quantity.h"
 
 #include <cornerturn/stage.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the registry, on plugins good and bad. */
-#include "registry.h"
-#include "row.h"
+#include "graph/registry.h"
+#include "model/row.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

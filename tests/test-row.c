@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of rows of layouts: parsing, checking, binding, candidates. */
-#include "row.h"
+#include "model/row.h"
 
 #include <string.h>
 

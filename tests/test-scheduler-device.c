@@ -2,9 +2,9 @@
 /* Nodes on devices: random chains over host and device, cut in all ways, with as many firings in
  * flight as you like, give one answer. */
 #include "chains.h"
-#include "device.h"
+#include "device/device.h"
 #include "leak-test.h"
-#include "planner.h"
+#include "plan/planner.h"
 #include "sanitized.h"
 
 #include <sys/mman.h>

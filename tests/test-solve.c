@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the solver against every combination, and of what it proves where it is cut short. */
-#include "solve.h"
+#include "plan/solve.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the store of costs: what is put comes back, whoever else writes, and whatever became of
  * the file. */
-#include "store.h"
+#include "cost/store.h"
 
 #include <cornerturn/stage.h>
 #include <glib/gstdio.h>

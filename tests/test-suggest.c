@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the suggestions for mistyped names. */
-#include "suggest.h"
+#include "model/suggest.h"
 
 static const char *const names[] = {"backend", "block", "stages", "n_channels", "n_taps"};
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of trials: every kind of node alone, in every way in which the planner would have it; and
  * of what is fixed in a plan. */
-#include "device.h"
-#include "planner.h"
-#include "trial.h"
+#include "device/device.h"
+#include "measure/trial.h"
+#include "plan/planner.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of tunings: from text and to it, and what a table must be like. */
-#include "tuning.h"
+#include "graph/tuning.h"
 
 static const CtTunable tunables[] = {
     {"tile", CT_VALUES(2, 4, 8), 4, "along a side"},

@@ -4,11 +4,11 @@
  * further inputs, and nobody reads further outputs. Included by the test programs of plugins. */
 #pragma once
 
-#include "../core/graph.h"
-#include "../core/params.h"
-#include "../core/registry.h"
-#include "../core/row.h"
-#include "../core/tuning.h"
+#include "../core/graph/graph.h"
+#include "../core/graph/registry.h"
+#include "../core/graph/tuning.h"
+#include "../core/model/params.h"
+#include "../core/model/row.h"
 #include "device-test.h"
 #include "sanitized.h"
 

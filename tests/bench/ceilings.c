@@ -3,7 +3,7 @@
 #include "ceilings.h"
 
 #include "clock.h"
-#include "thread.h"
+#include "model/thread.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "ceilings.h"
 #include "choices.h"
 #include "device-ceilings.h"
-#include "tuning.h"
+#include "graph/tuning.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,12 +3,12 @@
  * turns, on the host or on a device by the same code. */
 #pragma once
 
-#include "config.h"
-#include "device.h"
-#include "graph.h"
-#include "planner.h"
-#include "registry.h"
-#include "trial.h"
+#include "device/device.h"
+#include "graph/config.h"
+#include "graph/graph.h"
+#include "graph/registry.h"
+#include "measure/trial.h"
+#include "plan/planner.h"
 
 typedef struct {
     CtRegistry *registry;

@@ -3,7 +3,7 @@
 #include "copies.h"
 
 #include "clock.h"
-#include "device.h"
+#include "device/device.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -3,8 +3,8 @@
  * transpose between them; and a transpose on the host, on the device, or within the filter.
  *
  * All are whole graphs, of which some is fixed and the planner does the rest. */
+#include "measure/tune.h"
 #include "runs.h"
-#include "tune.h"
 
 #include <glib/gstdio.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /* What a device can do right now: multiply-adds, copies on it, and copies to and from the host. */
 #pragma once
 
-#include "device.h"
+#include "device/device.h"
 
 typedef struct {
     gdouble fma;      /* single-precision operations per second, two a multiply-add */

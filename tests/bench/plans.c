@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One graph on several machines and in several shapes: where the best plan is another one. Nothing
  * is run; devices are made up. */
-#include "explain.h"
+#include "plan/explain.h"
 #include "runs.h"
 
 #include <stdio.h>

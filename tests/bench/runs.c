@@ -3,7 +3,7 @@
 #include "runs.h"
 
 #include "clock.h"
-#include "scheduler.h"
+#include "run/scheduler.h"
 
 #include <math.h>
 #include <string.h>

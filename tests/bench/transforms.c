@@ -3,7 +3,7 @@
  * beside copies of as many bytes in the same rounds. */
 #include "choices.h"
 #include "copies.h"
-#include "tuning.h"
+#include "graph/tuning.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * missing event or barrier as the race that it is on a GPU. */
 #pragma once
 
-#include "cuda-driver.h"
+#include "device/cuda-driver.h"
 
 #include <pthread.h>
 #include <semaphore.h>

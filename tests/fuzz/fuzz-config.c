@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target: a graph's text, with an override after a line "--set", and the parameters of its
  * stages against a table of every kind. */
-#include "config.h"
 #include "fuzz.h"
-#include "params.h"
+#include "graph/config.h"
+#include "model/params.h"
 
 #include <string.h>
 

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options that every command about a graph takes. */
+#include "command-graph.h"
+
+#include "model/quantity.h"
+
+#include <string.h>
+
+/* A number that nobody gives. */
+#define LEFT_OUT G_MININT
+
+typedef struct {
+    char **set;
+    char **backends;
+    char **variants;
+    int workers;
+    char *duration;
+    char *cache;
+    char *device_block;
+    int in_flight;
+    gboolean default_layouts;
+    char *costs;
+    gboolean no_tuning;
+} Given;
+
+static void
+given_clear(Given *given)
+{
+    g_strfreev(given->set);
+    g_strfreev(given->backends);
+    g_strfreev(given->variants);
+    g_free(given->duration);
+    g_free(given->cache);
+    g_free(given->device_block);
+    g_free(given->costs);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
+
+static gboolean
+apply_backends(CtPipeline *pipeline, char **backends, GError **error)
+{
+    for (guint i = 0; backends && backends[i]; i++) {
+        char *equals = strchr(backends[i], '=');
+        if (equals)
+            *equals = '\0';
+        if (!ct_pipeline_set_backend(pipeline, equals ? backends[i] : NULL,
+                                     equals ? equals + 1 : backends[i], error)) {
+            g_prefix_error(error, "--backend: ");
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean
+apply_variants(CtPipeline *pipeline, char **variants, GError **error)
+{
+    for (guint i = 0; variants && variants[i]; i++) {
+        char *equals = strchr(variants[i], '=');
+        if (!equals) {
+            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                        "--variant wants NODE=NAME, but is given '%s'", variants[i]);
+            return FALSE;
+        }
+        *equals = '\0';
+        if (!ct_pipeline_set_variant(pipeline, variants[i], equals + 1, error)) {
+            g_prefix_error(error, "--variant: ");
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean
+check_count(const char *option, int given, int most, GError **error)
+{
+    if (given == LEFT_OUT || (given >= 1 && given <= most))
+        return TRUE;
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "%s wants 1 to %d, but is given %d", option, most, given);
+    return FALSE;
+}
+
+/* A quantity of `unit` within bounds, of which `bounds` tells. */
+static gboolean
+read_quantity(const char *option, const char *text, const char *unit, gdouble most,
+              const char *bounds, gdouble *value, GError **error)
+{
+    CtQuantity quantity;
+    g_autoptr(GError) cause = NULL;
+    if (ct_quantity_parse(&quantity, text, unit, &cause) && quantity.value > 0 &&
+        quantity.value <= most) {
+        *value = quantity.value;
+        return TRUE;
+    }
+    if (cause)
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s %s", option,
+                    cause->message);
+    else
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "%s wants %s, but is given '%s'", option, bounds, text);
+    return FALSE;
+}
+
+gboolean
+ct_graph_read_time(const char *option, const char *text, gdouble *seconds, GError **error)
+{
+    return read_quantity(option, text, "s", G_MAXDOUBLE, "more than nothing", seconds, error);
+}
+
+/* `text` NULL: the option is left out. */
+static gboolean
+apply_bytes(CtPipeline *pipeline, void (*set)(CtPipeline *pipeline, gsize bytes),
+            const char *option, const char *text, GError **error)
+{
+    gdouble bytes;
+    if (!text)
+        return TRUE;
+    if (!read_quantity(option, text, "B", 1e15, "more than nothing, and at most 1000 TB", &bytes,
+                       error))
+        return FALSE;
+    set(pipeline, (gsize)MAX(bytes, 1));
+    return TRUE;
+}
+
+CtPipeline *
+ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
+                      const GOptionEntry *further, int argc, char **argv, GError **error)
+{
+    g_auto(Given) given = {.workers = LEFT_OUT, .in_flight = LEFT_OUT};
+    const GOptionEntry common[] = {
+        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.set,
+         "Set a parameter of a node in place of the file's", "NODE.PARAMETER=VALUE"},
+        {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.backends,
+         "Run a node, or all that the graph leaves open, on auto, reference, cpu or cuda",
+         "[NODE=]NAME"},
+        {"variant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.variants,
+         "Run a node by this variant, and these values of its tunables",
+         "NODE=NAME[:TUNABLE=VALUE,…]"},
+        {"workers", 0, 0, G_OPTION_ARG_INT, &given.workers,
+         "Threads that share the work; CORNERTURN_WORKERS or one for each processor where left out",
+         "N"},
+        {"duration", 0, 0, G_OPTION_ARG_STRING, &given.duration,
+         "End the sources after so much of the stream", "TIME"},
+        {"cache", 0, 0, G_OPTION_ARG_STRING, &given.cache,
+         "Keep what a firing reads and writes near so many bytes; half of L2 where left out",
+         "SIZE"},
+        {"device-block", 0, 0, G_OPTION_ARG_STRING, &given.device_block,
+         "Let the largest block of a firing on a device have so many bytes; as tuned, else a 256th "
+         "of its memory, where left out",
+         "SIZE"},
+        {"default-layouts", 0, 0, G_OPTION_ARG_NONE, &given.default_layouts,
+         "Plan each stage in the layouts of the published codes, for comparison", NULL},
+        {"in-flight", 0, 0, G_OPTION_ARG_INT, &given.in_flight,
+         "Blocks that a node of a device works on, or waits to, at once; 3 where left out", "N"},
+        {"costs", 0, 0, G_OPTION_ARG_FILENAME, &given.costs,
+         "Plan by the measured costs in this file; the one in the user's cache where left out",
+         "FILE"},
+        {"no-tuning", 0, 0, G_OPTION_ARG_NONE, &given.no_tuning,
+         "Plan without measured costs and tunings, by the model alone", NULL},
+        {"strict", 0, 0, G_OPTION_ARG_NONE, &options->strict, "Take warnings for errors", NULL},
+        {NULL},
+    };
+    g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+    for (const GOptionEntry *entry = common; entry->long_name; entry++)
+        g_array_append_val(entries, *entry);
+    for (const GOptionEntry *entry = further; entry && entry->long_name; entry++)
+        g_array_append_val(entries, *entry);
+    if (!ct_command_parse(command, (const GOptionEntry *)(gpointer)entries->data, &argc, &argv, 1,
+                          1, error))
+        return NULL;
+    if (!check_count("--workers", given.workers, CT_PIPELINE_MAX_WORKERS, error) ||
+        !check_count("--in-flight", given.in_flight, CT_PIPELINE_MAX_IN_FLIGHT, error))
+        return NULL;
+    if (given.costs && given.no_tuning) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "wants one of --costs and --no-tuning, but is given both");
+        return NULL;
+    }
+    /* One that tune will make. */
+    const gboolean makes = g_str_equal(command->name, "tune");
+    if (given.costs && !makes && !g_str_equal(given.costs, "off") &&
+        !g_file_test(given.costs, G_FILE_TEST_EXISTS)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO, "--costs: there is no file %s", given.costs);
+        return NULL;
+    }
+    options->file = argv[1];
+    if (given.duration &&
+        !ct_graph_read_time("--duration", given.duration, &options->duration, error))
+        return NULL;
+
+    g_autoptr(CtPipeline) pipeline = ct_pipeline_load(options->file, error);
+    if (!pipeline)
+        return NULL;
+    for (guint i = 0; given.set && given.set[i]; i++)
+        if (!ct_pipeline_set(pipeline, given.set[i], error))
+            return NULL;
+    if (!apply_bytes(pipeline, ct_pipeline_set_cache, "--cache", given.cache, error) ||
+        !apply_bytes(pipeline, ct_pipeline_set_device_block, "--device-block", given.device_block,
+                     error) ||
+        !apply_backends(pipeline, given.backends, error) ||
+        !apply_variants(pipeline, given.variants, error))
+        return NULL;
+    ct_pipeline_set_workers(pipeline, (guint)MAX(given.workers, 0));
+    ct_pipeline_set_default_layouts(pipeline, given.default_layouts);
+    ct_pipeline_set_in_flight(pipeline, (guint)MAX(given.in_flight, 0));
+    ct_pipeline_set_costs(pipeline, given.no_tuning ? "off" : given.costs);
+    ct_pipeline_set_duration(pipeline, options->duration);
+    ct_pipeline_set_strict(pipeline, options->strict);
+    return g_steal_pointer(&pipeline);
+}
+
+void
+ct_graph_print_warnings(CtGraphOptions *options, const CtPipeline *pipeline)
+{
+    g_auto(GStrv) lines = ct_pipeline_warnings(pipeline);
+    for (; !options->strict && options->n_printed < g_strv_length(lines); options->n_printed++)
+        g_printerr("%s\n", lines[options->n_printed]);
+}

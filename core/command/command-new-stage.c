@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cornerturn new-stage`: a plugin's folder that builds and passes its own test. */
+#include "command.h"
+#include "graph/registry.h"
+#include "model/environment.h"
+#include "model/own-file.h"
+#include "template-resource.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What stands in the folder, for a plugin among those of the source tree and for one of its own. */
+static const struct {
+    const char *resource, *file; /* %s: the stage's name */
+    gboolean in_tree, alone;
+} files[] = {
+    {"stage.c", "%s.c", TRUE, TRUE},
+    {"test.py", "test-%s.py", TRUE, TRUE},
+    {"README.md", "README.md", TRUE, TRUE},
+    {"meson-in-tree.build", "meson.build", TRUE, FALSE},
+    {"meson.build", "meson.build", FALSE, TRUE},
+};
+
+static const char list_path[] = "plugins/meson.build";
+
+/* As part of identifiers in C, file names and graphs. */
+static gboolean
+check_name(const char *name, GError **error)
+{
+    if (g_ascii_islower(*name) && name[strspn(name, G_CSET_a_2_z G_CSET_DIGITS "_")] == '\0')
+        return TRUE;
+    g_set_error(
+        error, CT_ERROR, CT_ERROR_PARAMETER,
+        "a stage's name wants a letter, then letters, digits and _ (all lower case), but is "
+        "given '%s'",
+        name);
+    return FALSE;
+}
+
+static gboolean
+check_is_new(const char *name, GError **error)
+{
+    g_autoptr(CtRegistry) registry = ct_registry_new(error);
+    if (!registry)
+        return FALSE;
+    const CtStage *stage = ct_registry_stage(registry, name, NULL);
+    if (!stage)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "there is a stage '%s' already, in %s", name,
+                ct_registry_stage_file(registry, stage));
+    return FALSE;
+}
+
+static gboolean
+write_file(const char *path, const char *text, GError **error)
+{
+    g_autoptr(GError) cause = NULL;
+    if (g_file_set_contents(path, text, -1, &cause))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: cannot be written: %s", path, cause->message);
+    return FALSE;
+}
+
+static gboolean
+write_template(GResource *resource, guint i, const char *folder, const char *name, GError **error)
+{
+    g_autofree char *from = g_strconcat("/cornerturn/template/", files[i].resource, NULL);
+    g_autoptr(GBytes) bytes = g_resource_lookup_data(resource, from, 0, error);
+    if (!bytes)
+        return FALSE;
+    gsize length;
+    const char *data = g_bytes_get_data(bytes, &length);
+    g_autoptr(GString) text = g_string_new_len(data, length);
+    g_string_replace(text, "@NAME@", name, 0);
+
+    g_auto(GStrv) parts = g_strsplit(files[i].file, "%s", 2);
+    g_autofree char *file = g_strjoinv(name, parts);
+    g_autofree char *path = g_build_filename(folder, file, NULL);
+    return write_file(path, text->str, error);
+}
+
+/* Adds the folder to the list of the source tree's plugins, after those that stand there. */
+static gboolean
+add_to_list(const char *name, GError **error)
+{
+    g_autofree char *text = NULL;
+    if (!g_file_get_contents(list_path, &text, NULL, error))
+        return FALSE;
+    char *last = g_strrstr(text, "\nsubdir('");
+    char *rest = last ? strchr(last + 1, '\n') : NULL;
+    if (!rest) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: has no line subdir('…') to add to",
+                    list_path);
+        return FALSE;
+    }
+    *rest = '\0';
+    g_autofree char *list = g_strdup_printf("%s\nsubdir('%s')\n%s", text, name, rest + 1);
+    return write_file(list_path, list, error);
+}
+
+/* The folder of an installation's plugins, as pkg-config knows it; NULL: it knows none. */
+static char *
+ask_pkg_config(void)
+{
+    const char *given = ct_environment("PKG_CONFIG");
+    const char *const question[] = {given && *given ? given : "pkg-config", "--variable=plugindir",
+                                    "cornerturn", NULL};
+    g_autofree char *answer = NULL;
+    if (!g_spawn_sync(NULL, (char **)question, NULL,
+                      G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &answer, NULL,
+                      NULL, NULL))
+        return NULL;
+    char *path = realpath(g_strstrip(answer), NULL);
+    char *folder = g_strdup(path);
+    free(path);
+    return folder;
+}
+
+/* "PKG_CONFIG_PATH=… ", where pkg-config would not find this installation, or build, by itself. */
+static char *
+find_setting(void)
+{
+    g_autofree char *own = ct_own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
+    g_autofree char *folder = ct_own_folder("meson-uninstalled", CT_LIBDIR "/pkgconfig");
+    g_autofree char *found = ask_pkg_config();
+    if (!folder || (found && g_str_equal(found, own)))
+        return g_strdup("");
+    g_autofree char *quoted = g_shell_quote(folder);
+    const gboolean is_plain =
+        !folder[strspn(folder, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "/._-")];
+    const char *before = ct_environment("PKG_CONFIG_PATH");
+    return g_strdup_printf("PKG_CONFIG_PATH=%s%s ", is_plain ? folder : quoted,
+                           before && *before ? ":\"$PKG_CONFIG_PATH\"" : "");
+}
+
+static gboolean
+run(int argc, char **argv, GError **error)
+{
+    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
+    if (!ct_command_parse(&ct_command_new_stage, entries, &argc, &argv, 1, 1, error))
+        return FALSE;
+    const char *name = argv[1];
+    if (!check_name(name, error) || !check_is_new(name, error))
+        return FALSE;
+    const gboolean in_tree = g_file_test(list_path, G_FILE_TEST_IS_REGULAR) &&
+                             g_file_test("core/include/cornerturn", G_FILE_TEST_IS_DIR);
+    g_autofree char *folder = g_build_filename(in_tree ? "plugins" : ".", name, NULL);
+    if (g_mkdir(folder, 0777) != 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: cannot be made: %s", folder,
+                    g_strerror(errno));
+        return FALSE;
+    }
+    GResource *resource = template_get_resource();
+    for (guint i = 0; i < G_N_ELEMENTS(files); i++)
+        if ((in_tree ? files[i].in_tree : files[i].alone) &&
+            !write_template(resource, i, folder, name, error))
+            return FALSE;
+    if (in_tree && !add_to_list(name, error))
+        return FALSE;
+    g_autofree char *setting = in_tree ? NULL : find_setting();
+    if (in_tree)
+        g_print("%s is made, and %s has it.\n  meson test -C build %s\n", folder, list_path, name);
+    else
+        g_print("%s is made.\n  cd %s && %smeson setup build && meson test -C build\n", folder,
+                folder, setting);
+    return TRUE;
+}
+
+const CtCommand ct_command_new_stage = {
+    .name = "new-stage",
+    .arguments = "NAME",
+    .summary = "Make a plugin's folder that builds and passes its own test",
+    .run = run,
+};

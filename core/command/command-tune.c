@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cornerturn tune`: measures what decides a graph's plan, and shows what that gains. */
+#include "command-graph.h"
+#include "command.h"
+#include "device/device.h"
+#include "graph/endpoints.h"
+#include "measure/tune-exhaust.h"
+#include "measure/tune.h"
+#include "pipeline/pipeline-private.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { BAR_WIDTH = 24, NAME_WIDTH = 60 };
+
+/* Seconds between lines where no terminal shows a bar. */
+static const gdouble seconds_per_line = 10;
+
+static gboolean
+is_interrupted(G_GNUC_UNUSED gpointer data)
+{
+    return ct_command_interrupt() != 0;
+}
+
+/* ---- progress ---- */
+
+typedef struct {
+    gboolean is_terminal;
+    gboolean is_quiet;
+    gdouble last; /* when a line was printed */
+    gdouble done; /* share, which never shrinks */
+} Shown;
+
+/* "1 min 20 s" */
+static char *
+time_text(gdouble seconds)
+{
+    if (seconds < 60)
+        return g_strdup_printf("%.0f s", seconds);
+    return g_strdup_printf("%.0f min %.0f s", (gdouble)((gint)seconds / 60),
+                           (gdouble)((gint)seconds % 60));
+}
+
+static void
+show_bar(Shown *shown, const CtTuneProgress *progress, const char *left)
+{
+    const gdouble whole = progress->elapsed + progress->left;
+    shown->done = MAX(shown->done, whole > 0 ? progress->elapsed / whole : 0);
+    char bar[BAR_WIDTH + 1];
+    for (guint i = 0; i < BAR_WIDTH; i++)
+        bar[i] = i < shown->done * BAR_WIDTH ? '#' : '.';
+    bar[BAR_WIDTH] = '\0';
+    g_autofree char *name =
+        g_utf8_substring(progress->what, 0, MIN(NAME_WIDTH, g_utf8_strlen(progress->what, -1)));
+    g_printerr("\r\033[K[%s] %u measured, about %s left: %s", bar, progress->n_measured, left,
+               name);
+}
+
+static void
+show(const CtTuneProgress *progress, gpointer data)
+{
+    Shown *shown = data;
+    if (shown->is_quiet)
+        return;
+    g_autofree char *left = time_text(progress->left);
+    if (shown->is_terminal && !progress->what)
+        g_printerr("\r\033[K");
+    else if (shown->is_terminal)
+        show_bar(shown, progress, left);
+    else if (progress->what && progress->elapsed >= shown->last + seconds_per_line) {
+        g_autofree char *elapsed = time_text(progress->elapsed);
+        g_printerr("%s: %u measured, %u failed, about %s left\n", elapsed, progress->n_measured,
+                   progress->n_failed, left);
+        shown->last = progress->elapsed;
+    }
+}
+
+/* ---- the command ---- */
+
+static void
+print_report(const CtTuneReport *report)
+{
+    const CtTuneProgress *progress = &report->progress;
+    g_autofree char *elapsed = time_text(progress->elapsed);
+    g_print("%u ways of running the graph's stages measured, %u repetitions in %s; %u were known\n",
+            progress->n_measured, progress->n_repetitions, elapsed, progress->n_kept);
+    for (guint i = 0; i < report->failures->len; i++)
+        g_print("passed over: %s\n", (const char *)g_ptr_array_index(report->failures, i));
+    if (report->blocks)
+        g_print("%s\n", report->blocks);
+    if (report->independence)
+        g_print("\n%s", *report->independence ? report->independence
+                                              : "no stage reads in one order and writes in any "
+                                                "other\n");
+    if (!report->is_settled)
+        g_print("ended before the plan was settled; the same command goes on from here\n");
+}
+
+/* What runs at the end. */
+typedef struct {
+    gboolean is_side_by_side; /* default, untuned and tuned plan */
+    gboolean is_exhaustive;
+} Which;
+
+static void
+print(const char *text, G_GNUC_UNUSED gpointer data)
+{
+    g_print("\n%s", text);
+}
+
+static void
+show_exhaustion(const char *text, gdouble elapsed, gpointer data)
+{
+    Shown *shown = data;
+    if (shown->is_quiet || (!shown->is_terminal && elapsed < shown->last + seconds_per_line))
+        return;
+    g_autofree char *time = time_text(elapsed);
+    g_printerr(shown->is_terminal ? "\r\033[K%s: %s" : "%s: %s\n", time, text);
+    shown->last = elapsed;
+}
+
+/* Prints what it returns, unless it was ended before. */
+static gboolean
+print_comparison(char *text, GError *cause, GError **error)
+{
+    if (cause) {
+        g_propagate_error(error, cause);
+        return FALSE;
+    }
+    g_print("%s%s", text ? "\n" : "", text ? text : "");
+    g_free(text);
+    return TRUE;
+}
+
+static gboolean
+show_comparisons(CtPipeline *pipeline, gboolean is_quick, Which which, gdouble budget, Shown *shown,
+                 GError **error)
+{
+    const CtCompareOptions compare = {
+        .graph = ct_pipeline_graph(pipeline),
+        .registry = ct_pipeline_registry(pipeline),
+        .plan = ct_pipeline_plan_options(pipeline),
+        .n_repetitions = is_quick ? 3 : 7,
+        .seconds = is_quick ? 0.3 : 1,
+        .is_over = is_interrupted,
+    };
+    const CtExhaustOptions exhaust = {
+        .compare = &compare,
+        .budget = budget,
+        .print = print,
+        .progress = show_exhaustion,
+        .data = shown,
+    };
+    GError *cause = NULL;
+    if (which.is_side_by_side && !is_interrupted(NULL)) {
+        char *text = ct_compare(&compare, &cause);
+        if (!print_comparison(text, cause, error))
+            return FALSE;
+    }
+    if (!which.is_exhaustive || is_interrupted(NULL))
+        return TRUE;
+    shown->last = 0;
+    char *text = ct_exhaust(&exhaust, &cause);
+    if (shown->is_terminal && !shown->is_quiet)
+        g_printerr("\r\033[K");
+    return print_comparison(text, cause, error);
+}
+
+static gboolean
+run(int argc, char **argv, GError **error)
+{
+    g_autofree char *budget = NULL;
+    gboolean is_quick = FALSE, is_quiet = FALSE, is_alone = FALSE, is_exhaustive = FALSE;
+    gboolean tests_independence = FALSE;
+    const GOptionEntry entries[] = {
+        {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
+         "End after so much time, --exhaustive after as much again; else when the plan is settled",
+         "TIME"},
+        {"quick", 0, 0, G_OPTION_ARG_NONE, &is_quick,
+         "Measure less, less often: a good plan rather than the best", NULL},
+        {"no-comparison", 0, 0, G_OPTION_ARG_NONE, &is_alone,
+         "Do not run default, untuned and tuned plan side by side at the end", NULL},
+        {"exhaustive", 0, 0, G_OPTION_ARG_NONE, &is_exhaustive,
+         "Then run all combinations that could be the best, to see whether the tuned plan is",
+         NULL},
+        {"independence", 0, 0, G_OPTION_ARG_NONE, &tests_independence,
+         "Measure whether stages read and write at costs that do not depend on each other", NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &is_quiet, "Show no progress", NULL},
+        {NULL},
+    };
+    CtGraphOptions options = {0};
+    g_autoptr(CtPipeline) pipeline =
+        ct_graph_options_load(&options, &ct_command_tune, entries, argc, argv, error);
+    gdouble seconds = 0;
+    if (!pipeline || (budget && !ct_graph_read_time("--budget", budget, &seconds, error)) ||
+        !ct_pipeline_check(pipeline, error) ||
+        ((!is_alone || is_exhaustive) &&
+         !ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error)))
+        return FALSE;
+    ct_graph_print_warnings(&options, pipeline);
+    Shown shown = {.is_terminal = isatty(STDERR_FILENO), .is_quiet = is_quiet};
+    const CtTuneOptions tuning = {
+        .graph = ct_pipeline_graph(pipeline),
+        .registry = ct_pipeline_registry(pipeline),
+        .plan = ct_pipeline_plan_options(pipeline),
+        .budget = seconds,
+        .is_quick = is_quick,
+        .tests_independence = tests_independence,
+        .progress = show,
+        .is_over = is_interrupted,
+        .data = &shown,
+    };
+    ct_command_catch_interrupts();
+    g_autoptr(GPtrArray) devices G_GNUC_UNUSED = ct_devices_keep_open();
+    g_auto(CtTuneReport) report = {0};
+    if (!ct_tune(&tuning, &report, error))
+        return FALSE;
+    print_report(&report);
+    const Which which = {!is_alone, is_exhaustive};
+    if (!show_comparisons(pipeline, is_quick, which, seconds, &shown, error))
+        return FALSE;
+    if (!is_interrupted(NULL))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED, "interrupted by %s: what was measured is kept",
+                ct_command_signal_name(ct_command_interrupt()));
+    return FALSE;
+}
+
+const CtCommand ct_command_tune = {
+    .name = "tune",
+    .arguments = "FILE",
+    .summary = "Measure what decides how a graph is best run on this machine",
+    .run = run,
+};

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an arrangement costs: what the store knows of it, of one that is near to it, else the model.
+ *
+ * The store is read once, and what it says is parsed then. A price that was found is kept, by a
+ * hash of all that decides it, for the same bridges are asked for many times. */
+#include "graph/plugin-call.h"
+#include "graph/tuning.h"
+#include "model/own-file.h"
+#include "plan/planner.h"
+#include "price-private.h"
+#include "roofs.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const ct_origin_names[CT_N_ORIGINS] = {
+    [CT_ORIGIN_MODEL] = "model",
+    [CT_ORIGIN_NEAREST] = "nearest",
+    [CT_ORIGIN_SHIPPED] = "shipped",
+    [CT_ORIGIN_MEASURED] = "measured",
+};
+
+/* So many times what the model says: nothing else is as dear, and it can still be chosen where
+ * nothing else is left. */
+static const gdouble failed = 1e6;
+
+struct CtPrices {
+    const CtMachine *machine;
+    const CtRegistry *registry;
+    const char **machines; /* their names, interned, the host's first; NULL-terminated */
+    gint64 aim;
+    CtKnowledge *knowledge;
+    GPtrArray *roofs;  /* of CtRoof; NULL: none are known */
+    GHashTable *codes; /* file → its checksum */
+    GHashTable *found; /* hash → CtPrice */
+    char *warning;
+    CtPriceJudge judge; /* NULL: none */
+    gpointer judge_data;
+};
+
+static const char *
+machine_at(const CtPrices *prices, gint place)
+{
+    return prices->machines[place + 1];
+}
+
+static gint64
+n_workers_at(const CtPrices *prices, gint place)
+{
+    return place == CT_HOST ? prices->machine->n_workers : 0;
+}
+
+static gint64
+aim_at(const CtPrices *prices, gint place)
+{
+    return place == CT_HOST ? prices->aim : (gint64)prices->machine->device_bytes;
+}
+
+/* Checksum of the file that the variant came from; the core's own has none. */
+static const char *
+code_of(CtPrices *prices, const CtVariant *variant)
+{
+    const char *file = ct_registry_variant_file(prices->registry, variant);
+    const char *known = g_hash_table_lookup(prices->codes, file);
+    if (known)
+        return known;
+    g_autofree char *bytes = NULL;
+    gsize n;
+    char *code = g_strdup("");
+    if (g_file_get_contents(file, &bytes, &n, NULL)) {
+        g_free(code);
+        g_autofree char *sum =
+            g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, n);
+        code = g_strndup(sum, 16);
+    }
+    g_hash_table_insert(prices->codes, g_strdup(file), code);
+    return code;
+}
+
+void
+ct_price_key(CtPrices *prices, const CtPriced *what, const gint64 *tuning, CtMeasurement *key)
+{
+    const gint place = ct_price_place(what);
+    *key = (CtMeasurement){
+        .stages = ct_price_stages(what->variant),
+        .variant = g_strdup(what->variant->name),
+        .row = g_strdup(what->row->layouts),
+        .way = g_strdup(ct_price_way(what->from, what->to)),
+        .layouts = ct_price_layouts(what),
+        .lengths = ct_price_lengths(what),
+        .parameters = ct_price_parameters(what),
+        .tuning = ct_tuning_to_string(what->variant, tuning, FALSE),
+        .machine = g_strdup(machine_at(prices, place)),
+        .n_workers = n_workers_at(prices, place),
+        .aim = aim_at(prices, place),
+        .code = g_strdup(code_of(prices, what->variant)),
+        .operations = what->load->operations,
+        .bytes = what->load->bytes,
+    };
+}
+
+/* ---- from the store ---- */
+
+static gboolean
+is_of_same(const CtMeasurement *a, const CtMeasurement *b)
+{
+    return g_str_equal(a->lengths, b->lengths) && g_str_equal(a->layouts, b->layouts) &&
+           g_str_equal(a->row, b->row) && g_str_equal(a->parameters, b->parameters) &&
+           g_str_equal(a->variant, b->variant) && g_str_equal(a->stages, b->stages) &&
+           g_str_equal(a->way, b->way) && g_str_equal(a->code, b->code) && a->aim == b->aim &&
+           a->n_workers == b->n_workers && g_str_equal(a->machine, b->machine);
+}
+
+/* All tunings of one arrangement follow one another. */
+static void
+add_measurements(CtPrices *prices, GHashTable *variants, const GPtrArray *measurements,
+                 gboolean is_shipped)
+{
+    for (guint i = 0, end; i < measurements->len; i = end) {
+        const CtMeasurement *first = g_ptr_array_index(measurements, i);
+        for (end = i + 1; end < measurements->len; end++)
+            if (!is_of_same(first, g_ptr_array_index(measurements, end)))
+                break;
+        g_autofree char *name = g_strconcat(first->stages, ":", first->variant, NULL);
+        const CtVariant *variant = g_hash_table_lookup(variants, name);
+        if (!variant || !g_strv_contains(prices->machines, first->machine))
+            continue;
+        const gboolean is_code = g_str_equal(first->code, code_of(prices, variant));
+        CtKnown *known = ct_known_new(variant, first, is_shipped, is_code);
+        for (guint k = i; known && k < end; k++)
+            ct_known_add(known, g_ptr_array_index(measurements, k));
+        if (known)
+            ct_knowledge_add(prices->knowledge, known);
+    }
+}
+
+/* "fir+fft:cpu" → variant, of all that the graph may have; and what they cover, NULL-terminated. */
+static GHashTable *
+find_variants(const CtGraph *graph, const CtRegistry *registry, GPtrArray *stages)
+{
+
+    GHashTable *variants = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint i = 0; i < graph->nodes->len + CT_N_BRIDGES; i++) {
+        const char *stage =
+            i < graph->nodes->len
+                ? ((const CtGraphNode *)g_ptr_array_index(graph->nodes, i))->node.stage->name
+                : ct_bridge_stages[i - graph->nodes->len];
+        const GPtrArray *own = ct_registry_variants(registry, stage);
+        for (guint v = 0; v < own->len; v++) {
+            const CtVariant *variant = g_ptr_array_index(own, v);
+            g_autofree char *covers = ct_price_stages(variant);
+            g_hash_table_insert(variants, g_strconcat(covers, ":", variant->name, NULL),
+                                (gpointer)variant);
+            if (!g_ptr_array_find_with_equal_func(stages, covers, g_str_equal, NULL))
+                g_ptr_array_add(stages, g_steal_pointer(&covers));
+        }
+    }
+    g_ptr_array_add(stages, NULL);
+    return variants;
+}
+
+/* What is read, and for what. */
+typedef struct {
+    CtPrices *prices;
+    CtMachine *machine;
+    GHashTable *variants;
+    const char *const *stages;   /* NULL-terminated */
+    const char *const *machines; /* NULL-terminated */
+} Reading;
+
+static gboolean
+read_store(const Reading *reading, const char *path, GError **error)
+{
+    g_autoptr(CtStore) store = ct_store_open(path, FALSE, error);
+    g_autoptr(GPtrArray) measurements = store ? ct_store_list(store, reading->stages, error) : NULL;
+    g_autoptr(GPtrArray) roofs = measurements ? ct_store_list_roofs(store, error) : NULL;
+    if (!roofs)
+        return FALSE;
+    ct_roofs_apply(reading->machine, roofs);
+    reading->prices->roofs = g_steal_pointer(&roofs);
+    add_measurements(reading->prices, reading->variants, measurements, FALSE);
+    return TRUE;
+}
+
+static gboolean
+read_shipped_file(const Reading *reading, const char *path, GError **error)
+{
+    g_autofree char *text = NULL;
+    gsize length;
+    const CtStoreFilter filter = {reading->stages, reading->machines};
+    g_autoptr(GPtrArray) measurements =
+        g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
+    if (!g_file_get_contents(path, &text, &length, error) ||
+        !ct_store_parse(text, length, path, &filter, measurements, NULL, error))
+        return FALSE;
+    add_measurements(reading->prices, reading->variants, measurements, TRUE);
+    return TRUE;
+}
+
+/* All files of the folder, which need not exist. */
+static gboolean
+read_shipped(const Reading *reading, const char *folder, GError **error)
+{
+    g_autofree char *own =
+        folder ? g_strdup(folder) : ct_own_folder("costs", CT_COSTS_DIR_FROM_PREFIX);
+    g_autoptr(GDir) names = own ? g_dir_open(own, 0, NULL) : NULL;
+    for (const char *name = NULL; names && (name = g_dir_read_name(names));) {
+        g_autofree char *path = g_build_filename(own, name, NULL);
+        if (g_str_has_suffix(name, ".json") && !read_shipped_file(reading, path, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+warn(CtPrices *prices, const GError *error)
+{
+    if (error && !prices->warning)
+        prices->warning = g_strdup_printf("%s; costs are modelled", error->message);
+}
+
+static void
+read_all(CtPrices *prices, CtMachine *machine, const CtGraph *graph, const CtPriceSources *sources)
+{
+    g_autofree char *path = ct_store_path(sources->costs);
+    if (!path)
+        return;
+    g_autoptr(GPtrArray) stages = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GHashTable) variants = find_variants(graph, prices->registry, stages);
+    const Reading reading = {prices, machine, variants, (const char *const *)stages->pdata,
+                             prices->machines};
+    g_autoptr(GError) error = NULL, shipped_error = NULL;
+    read_store(&reading, path, &error);
+    read_shipped(&reading, sources->shipped, &shipped_error);
+    warn(prices, error);
+    warn(prices, shipped_error);
+}
+
+CtPrices *
+ct_prices_new(CtMachine *machine, const CtGraph *graph, const CtRegistry *registry,
+              const CtPriceSources *sources, gsize aim)
+{
+    CtPrices *prices = g_new0(CtPrices, 1);
+    prices->machine = machine;
+    prices->registry = registry;
+    prices->aim = (gint64)aim;
+    prices->machines = g_new0(const char *, machine->n_devices + 2);
+    for (gint place = CT_HOST; place < (gint)machine->n_devices; place++)
+        prices->machines[place + 1] = ct_machine_name(machine, place);
+    prices->knowledge = ct_knowledge_new();
+    prices->codes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    prices->found = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    read_all(prices, machine, graph, sources);
+    return prices;
+}
+
+void
+ct_prices_free(CtPrices *prices)
+{
+    if (!prices)
+        return;
+    ct_knowledge_free(prices->knowledge);
+    g_clear_pointer(&prices->roofs, g_ptr_array_unref);
+    g_hash_table_unref(prices->codes);
+    g_hash_table_unref(prices->found);
+    g_free(prices->machines);
+    g_free(prices->warning);
+    g_free(prices);
+}
+
+const CtRoof *
+ct_prices_roof(const CtPrices *prices, gint place, const char *name)
+{
+    for (guint i = 0; prices->roofs && i < prices->roofs->len; i++) {
+        const CtRoof *roof = g_ptr_array_index(prices->roofs, i);
+        if (g_str_equal(roof->name, name) && g_str_equal(roof->machine, machine_at(prices, place)))
+            return roof;
+    }
+    return NULL;
+}
+
+const char *
+ct_prices_warning(const CtPrices *prices)
+{
+    return prices->warning;
+}
+
+void
+ct_prices_set_judge(CtPrices *prices, CtPriceJudge judge, gpointer data)
+{
+    prices->judge = judge;
+    prices->judge_data = data;
+}
+
+/* ---- one price ---- */
+
+/* What the store has to say; FALSE: nothing. */
+static gboolean
+ask_store(const CtPrices *prices, const CtPriced *what, CtPrice *price)
+{
+    const CtMachine *machine = prices->machine;
+    const gint place = ct_price_place(what);
+    g_auto(CtQuestion) question;
+    ct_question_init(&question, what, machine_at(prices, place), n_workers_at(prices, place),
+                     aim_at(prices, place));
+    gdouble distance;
+    const CtKnown *known = ct_knowledge_nearest(prices->knowledge, &question, machine, &distance);
+    if (!known)
+        return FALSE;
+    const gboolean is_own = known->variant == what->variant;
+    const CtTried *asked = is_own ? ct_known_find(known, what->tuning) : NULL;
+    const CtTried *tried = asked ? asked : ct_known_find(known, NULL);
+    if (!tried) {
+        price->seconds *= failed;
+        price->origin = CT_ORIGIN_MEASURED;
+        price->failure = known->failure;
+        return TRUE;
+    }
+    const CtLoad one = {what->load->operations, what->load->bytes, 1};
+    const gdouble over = ct_known_over_roof(known, tried, machine, place);
+    const gdouble roof = ct_cost_roof_seconds(machine, what->variant, what->row, &one, place);
+    const gdouble seconds = over > 0 && roof > 0 ? over * roof : tried->seconds;
+    const gboolean is_split = place == CT_HOST && what->variant->split;
+    price->seconds = what->load->rate * seconds / (is_split ? (gdouble)machine->n_workers : 1);
+    price->spread = tried->spread;
+    price->origin = asked && distance == 0 ? CT_ORIGIN_MEASURED : CT_ORIGIN_NEAREST;
+    if (asked && known->is_shipped && distance <= CT_DISTANCE_SHIPPED + CT_DISTANCE_CODE)
+        price->origin = CT_ORIGIN_SHIPPED;
+    if (is_own && !what->tuning) {
+        price->is_tuned = !ct_tuning_equal(what->variant, price->tuning, tried->tuning);
+        memcpy(price->tuning, tried->tuning, sizeof(price->tuning));
+    }
+    return TRUE;
+}
+
+/* ---- prices that were found ---- */
+
+static guint64
+mix_real(guint64 hash, gdouble value)
+{
+    guint64 bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return ct_mix(hash, bits);
+}
+
+static guint64
+mix_ports(guint64 hash, const CtStream *streams, const CtLayout *layouts, guint n)
+{
+    for (guint i = 0; i < n; i++) {
+        hash = ct_mix(hash, layouts[i].types);
+        for (guint a = 0; a < layouts[i].n_axes; a++)
+            hash = ct_mix(ct_mix(hash, (guint64)(gsize)layouts[i].axes[a].name),
+                          (guint64)layouts[i].axes[a].count);
+        for (guint a = 0; layouts[i].n_axes > 0 && a < streams[i].n_axes; a++)
+            hash = ct_mix(ct_mix(hash, (guint64)(gsize)streams[i].axes[a].name),
+                          (guint64)streams[i].axes[a].length);
+    }
+    return ct_mix(hash, n);
+}
+
+/* Of all that the price depends on; nodes of one graph with the same parameters are one node. */
+static guint64
+hash_of(const CtPrices *prices, const CtPriced *what)
+{
+    const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
+    guint64 hash = ct_mix(0, (guint64)(gsize)what->row);
+    hash = ct_mix(hash, (guint64)(gsize)what->variant);
+    hash = ct_mix(ct_mix(hash, (guint64)what->from), (guint64)what->to);
+    hash = ct_mix(hash, (guint64)aim_at(prices, ct_price_place(what)));
+    hash = mix_real(hash, what->load->operations);
+    hash = mix_real(hash, what->load->bytes);
+    hash = mix_real(hash, what->load->rate);
+    hash = ct_mix(ct_mix(hash, (guint64)what->load->block), (guint64)what->load->held);
+    for (guint k = 0; k < what->n_nodes; k++) {
+        hash = ct_mix(hash, (guint64)(gsize)what->nodes[k].params);
+        hash = ct_mix(hash, (guint64)what->nodes[k].footprint.window);
+        hash = ct_mix(hash, (guint64)what->nodes[k].footprint.hop);
+    }
+    for (guint i = 0; what->tuning && i < ct_tuning_count(what->variant); i++)
+        hash = ct_mix(hash, (guint64)what->tuning[i] + 1);
+    hash = mix_ports(hash, first->inputs, what->inputs, first->n_inputs);
+    return mix_ports(hash, last->outputs, what->outputs, last->n_outputs);
+}
+
+gdouble
+ct_priced_model(const CtPriced *what, const CtMachine *machine)
+{
+    const CtVariant *variant = what->variant;
+    if (what->from != what->to)
+        return ct_cost_copy_seconds(machine, what->load, what->from, what->to);
+    /* What the embedding program feeds and takes is done in its own time. */
+    if (!variant->work)
+        return 0;
+    const gdouble share = ct_call_share(variant, what->nodes, what->inputs, what->outputs);
+    return ct_cost_seconds(machine, variant, what->row, what->load, what->from) / share;
+}
+
+static void
+ask_model(const CtPrices *prices, const CtPriced *what, CtPrice *price)
+{
+    *price = (CtPrice){.origin = CT_ORIGIN_MODEL};
+    ct_tuning_defaults(what->variant, price->tuning);
+    if (what->tuning)
+        memcpy(price->tuning, what->tuning, sizeof(price->tuning));
+    price->seconds = ct_priced_model(what, prices->machine);
+}
+
+void
+ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price)
+{
+    ask_model(prices, what, price);
+    const gboolean is_known = ct_knowledge_has(prices->knowledge, what->variant);
+    if ((!is_known && !prices->judge) || price->seconds == HUGE_VAL)
+        return;
+    const guint64 hash = hash_of(prices, what);
+    const CtPrice *known = g_hash_table_lookup(prices->found, &hash);
+    if (known) {
+        *price = *known;
+        return;
+    }
+    if (is_known)
+        ask_store(prices, what, price);
+    if (prices->judge)
+        price->seconds = prices->judge(what, price, prices->judge_data);
+    g_hash_table_insert(prices->found, g_memdup2(&hash, sizeof(hash)),
+                        g_memdup2(price, sizeof(*price)));
+}

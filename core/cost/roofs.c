@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The roofs of this machine: copies through the caches and fused multiply-adds of each instruction
+ * set, on all workers at once; copies between the host and its devices, and what these take from
+ * kernels beside them. */
+#include "roofs.h"
+
+#include "device/device.h"
+#include "model/memory.h"
+#include "model/thread.h"
+
+#include <string.h>
+#include <time.h>
+
+/* The best of so many, of so long each. */
+enum { N_REPEATS = 5 };
+static const gdouble seconds_each = 0.02;
+
+static gdouble
+now(void)
+{
+    return 1e-6 * (gdouble)g_get_monotonic_time();
+}
+
+/* What this thread has had of the processor: others may be at work. */
+static gdouble
+processor_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (gdouble)time.tv_sec + 1e-9 * (gdouble)time.tv_nsec;
+}
+
+/* ---- one thread's ---- */
+
+/* Multiply-adds on so many vectors at once hide how long one takes. They begin with different
+ * numbers, none of them the one at which they stay: equal chains are one to the compiler. */
+enum { N_CHAINS = 10, N_STEPS = 20000 };
+
+#define DEFINE_PEAK(name, target, vector_bytes)                                                    \
+    typedef float Vector_##name __attribute__((vector_size(vector_bytes)));                        \
+    target static float name(void)                                                                 \
+    {                                                                                              \
+        Vector_##name sums[N_CHAINS] = {0};                                                        \
+        const Vector_##name factor = sums[0] + 0.999f, term = sums[0] + 1e-3f;                     \
+        for (guint k = 0; k < N_CHAINS; k++)                                                       \
+            sums[k] += 2 + (float)k;                                                               \
+        for (guint i = 0; i < N_STEPS; i++) {                                                      \
+            _Pragma("GCC unroll 16") for (guint k = 0; k < N_CHAINS; k++) sums[k] =                \
+                sums[k] * factor + term;                                                           \
+        }                                                                                          \
+        float sum = 0;                                                                             \
+        for (guint k = 0; k < N_CHAINS; k++)                                                       \
+            sum += sums[k][k % 4];                                                                 \
+        return sum;                                                                                \
+    }
+
+DEFINE_PEAK(run_baseline, , 16)
+#if defined(__x86_64__)
+DEFINE_PEAK(run_avx2, __attribute__((target("avx2,fma"))), 32)
+DEFINE_PEAK(run_avx512, __attribute__((target("avx512f"))), 64)
+#endif
+
+static const struct {
+    const char *name;
+    float (*run)(void);
+    guint n_lanes;
+} peaks[CT_N_ISAS] = {
+    [CT_ISA_BASELINE] = {"peak baseline", run_baseline, 4},
+#if defined(__x86_64__)
+    [CT_ISA_AVX2] = {"peak avx2", run_avx2, 8},
+    [CT_ISA_AVX512] = {"peak avx512", run_avx512, 16},
+#endif
+};
+
+static gboolean
+has_isa(CtIsa isa)
+{
+#if defined(__x86_64__)
+    if (isa == CT_ISA_AVX512)
+        return __builtin_cpu_supports("avx512f");
+    if (isa == CT_ISA_AVX2)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    return isa == CT_ISA_BASELINE;
+}
+
+static gdouble
+operations_per_second(CtIsa isa)
+{
+    volatile float sum = 0;
+    gdouble operations = 0, seconds;
+    const gdouble begin = processor_seconds();
+    do {
+        sum = sum + peaks[isa].run();
+        operations += 2.0 * N_CHAINS * N_STEPS * peaks[isa].n_lanes;
+        seconds = processor_seconds() - begin;
+    } while (seconds < seconds_each);
+    return operations / seconds;
+}
+
+/* Read and written. */
+static gdouble
+bytes_per_second(guint8 *memory, gsize bytes)
+{
+    const gsize half = bytes / 2;
+    gdouble sum = 0, seconds;
+    const gdouble begin = processor_seconds();
+    do {
+        memcpy(memory + half, memory, half);
+        memory[0] = memory[bytes - 1] + 1;
+        sum += 2.0 * (gdouble)half;
+        seconds = processor_seconds() - begin;
+    } while (seconds < seconds_each);
+    return sum / seconds;
+}
+
+/* ---- of all workers at once ---- */
+
+/* What is measured: copies of `bytes`, or operations. */
+typedef struct {
+    gsize bytes; /* 0: operations of `isa` */
+    CtIsa isa;
+    gint *n_waiting; /* of the threads that begin together */
+} Task;
+
+typedef struct {
+    const Task *task;
+    gdouble rate;
+} Share;
+
+static gpointer
+run_share(gpointer data)
+{
+    Share *share = data;
+    const Task *task = share->task;
+    guint8 *memory = task->bytes ? ct_memory_new(task->bytes, "roofs", NULL) : NULL;
+    if (memory)
+        memset(memory, 1, task->bytes);
+    g_atomic_int_dec_and_test(task->n_waiting);
+    while (g_atomic_int_get(task->n_waiting) > 0)
+        g_thread_yield();
+    for (guint i = 0; i < N_REPEATS; i++) {
+        const gdouble rate = memory        ? bytes_per_second(memory, task->bytes)
+                             : task->bytes ? 0
+                                           : operations_per_second(task->isa);
+        share->rate = MAX(share->rate, rate);
+    }
+    if (memory)
+        ct_memory_free(memory, task->bytes);
+    return NULL;
+}
+
+/* *rate: per second, of a worker while the others do the same. */
+static gboolean
+measure_worker(guint n_workers, gsize bytes, CtIsa isa, gdouble *rate, GError **error)
+{
+    gint n_waiting = (gint)n_workers;
+    const Task task = {bytes, isa, &n_waiting};
+    g_autofree Share *shares = g_new0(Share, n_workers);
+    g_autofree GThread **threads = g_new(GThread *, n_workers);
+    gdouble sum = 0;
+    guint n = 0;
+    for (; n < n_workers; n++) {
+        shares[n].task = &task;
+        threads[n] = ct_thread_start("roofs", run_share, &shares[n], error);
+        if (!threads[n])
+            break;
+    }
+    /* Those that have begun wait for no others. */
+    g_atomic_int_add(&n_waiting, (gint)n - (gint)n_workers);
+    for (guint i = 0; i < n; i++) {
+        g_thread_join(threads[i]);
+        sum += shares[i].rate;
+    }
+    *rate = sum / n_workers;
+    return n == n_workers;
+}
+
+/* ---- devices ---- */
+
+enum { COPY_BYTES = 32 << 20, N_COPIES = 8 };
+
+static gboolean
+time_copies(CtDevice *device, CtCuStream stream, gpointer to, gconstpointer from, gdouble *rate,
+            GError **error)
+{
+    const CtCudaDriver *driver = ct_device_driver(device);
+    *rate = 0;
+    for (guint repeat = 0; repeat < N_REPEATS; repeat++) {
+        const gdouble begin = now();
+        for (guint i = 0; i < N_COPIES; i++) {
+            if (!ct_device_check(device,
+                                 driver->copy((CtCuAddress)(gsize)to, (CtCuAddress)(gsize)from,
+                                              COPY_BYTES, stream),
+                                 error, "a copy of %d bytes", COPY_BYTES))
+                return FALSE;
+        }
+        if (!ct_device_check(device, driver->stream_synchronize(stream), error,
+                             "waiting for a copy"))
+            return FALSE;
+        *rate = MAX(*rate, (gdouble)N_COPIES * COPY_BYTES / (now() - begin));
+    }
+    return TRUE;
+}
+
+/* Copies within the device, of what no cache of it holds, stand for kernels that its memory holds
+ * up: for how long they take by themselves, and beside copies from the host. */
+enum { N_INSIDE = 16, N_BESIDE = 4 };
+
+static gboolean
+time_inside(CtDevice *device, CtCuStream streams[2], guint8 *memory, gconstpointer host,
+            guint n_beside, gdouble *seconds, GError **error)
+{
+    const CtCudaDriver *driver = ct_device_driver(device);
+    *seconds = G_MAXDOUBLE;
+    for (guint repeat = 0; repeat < N_REPEATS; repeat++) {
+        const gdouble begin = now();
+        for (guint i = 0; i < n_beside + N_INSIDE; i++) {
+            const gboolean is_beside = i < n_beside;
+            const gsize to = (gsize)memory + (is_beside ? 0 : COPY_BYTES);
+            const gsize from = is_beside ? (gsize)host : (gsize)memory + 2 * (gsize)COPY_BYTES;
+            if (!ct_device_check(device,
+                                 driver->copy((CtCuAddress)to, (CtCuAddress)from, COPY_BYTES,
+                                              streams[is_beside]),
+                                 error, "a copy of %d bytes", COPY_BYTES))
+                return FALSE;
+        }
+        if (!ct_device_check(device, driver->stream_synchronize(streams[0]), error,
+                             "waiting for a copy"))
+            return FALSE;
+        *seconds = MIN(*seconds, now() - begin);
+        if (!ct_device_check(device, driver->stream_synchronize(streams[1]), error,
+                             "waiting for a copy"))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+add_roof(GPtrArray *roofs, const char *machine, const char *name, gdouble value)
+{
+    CtRoof *roof = g_new0(CtRoof, 1);
+    roof->machine = g_strdup(machine);
+    roof->name = g_strdup(name);
+    roof->value = value;
+    roof->time = g_get_real_time() / G_USEC_PER_SEC;
+    g_ptr_array_add(roofs, roof);
+}
+
+static const char copy_to_device[] = "copy to device", copy_to_host[] = "copy to host";
+static const char share_of_copies[] = "share of copies";
+
+/* What is measured beyond is noise. */
+static const gdouble least_share = 1e-3, most_share = 0.5;
+
+static gboolean
+measure_device(const CtMachine *machine, guint index, GPtrArray *roofs, GError **error)
+{
+    g_autoptr(CtDevice) device = ct_device_open(index, error);
+    if (!device || !ct_device_enter(device, error))
+        return FALSE;
+    const CtCudaDriver *driver = ct_device_driver(device);
+    void *host = NULL;
+    CtCuStream streams[2] = {NULL, NULL};
+    gdouble rates[2] = {0}, alone = 0, beside = 0;
+    guint8 *memory = ct_device_alloc(device, 3 * (gsize)COPY_BYTES, "roofs", error);
+    const gboolean good =
+        memory &&
+        ct_device_check(device, driver->host_alloc(&host, COPY_BYTES, 0), error, "pinning %d bytes",
+                        COPY_BYTES) &&
+        ct_device_check(device, driver->stream_create(&streams[0], CT_CU_STREAM_NON_BLOCKING),
+                        error, "a stream") &&
+        ct_device_check(device, driver->stream_create(&streams[1], CT_CU_STREAM_NON_BLOCKING),
+                        error, "a stream") &&
+        time_copies(device, streams[0], memory, host, &rates[0], error) &&
+        time_copies(device, streams[0], host, memory, &rates[1], error) &&
+        time_inside(device, streams, memory, host, 0, &alone, error) &&
+        time_inside(device, streams, memory, host, N_BESIDE, &beside, error);
+    for (guint i = 0; i < G_N_ELEMENTS(streams); i++) {
+        if (streams[i])
+            driver->stream_destroy(streams[i]);
+    }
+    if (host)
+        driver->host_free(host);
+    ct_device_free(device, memory);
+    if (!good)
+        return FALSE;
+    add_roof(roofs, ct_machine_name(machine, (gint)index), copy_to_device, rates[0]);
+    add_roof(roofs, ct_machine_name(machine, (gint)index), copy_to_host, rates[1]);
+    add_roof(roofs, ct_machine_name(machine, (gint)index), share_of_copies,
+             CLAMP(1 - alone / MAX(beside, 1e-9), least_share, most_share));
+    return TRUE;
+}
+
+/* ---- all ---- */
+
+static const char bandwidth[] = "memory bandwidth";
+
+/* Times what a worker's own cache holds. */
+static const gsize caches_copied = 16;
+
+GPtrArray *
+ct_roofs_measure(const CtMachine *machine, GError **error)
+{
+    g_autoptr(GPtrArray) roofs = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
+    const guint n = machine->n_workers;
+    /* As much as links hold: what a worker reads has left the cache of the one that wrote it. */
+    const gsize most = machine->memory_bytes > 0 ? machine->memory_bytes / 8 / n : G_MAXSIZE;
+    gdouble rate;
+    if (!measure_worker(n, MIN(caches_copied * machine->cache_bytes, most), CT_ISA_BASELINE, &rate,
+                        error))
+        return NULL;
+    add_roof(roofs, machine->name, bandwidth, rate);
+    for (CtIsa isa = 0; isa < CT_N_ISAS; isa++) {
+        if (!has_isa(isa))
+            continue;
+        if (!measure_worker(n, 0, isa, &rate, error))
+            return NULL;
+        add_roof(roofs, machine->name, peaks[isa].name, rate);
+    }
+    for (guint d = 0; d < machine->n_devices; d++) {
+        /* Devices of one kind are one machine. */
+        guint first = 0;
+        while (
+            !g_str_equal(ct_machine_name(machine, (gint)first), ct_machine_name(machine, (gint)d)))
+            first++;
+        if (first == d && !measure_device(machine, d, roofs, error))
+            return NULL;
+    }
+    return g_steal_pointer(&roofs);
+}
+
+gboolean
+ct_roofs_apply(CtMachine *machine, const GPtrArray *roofs)
+{
+    gboolean is_known = FALSE;
+    for (guint i = 0; i < roofs->len; i++) {
+        const CtRoof *roof = g_ptr_array_index(roofs, i);
+        if (roof->value <= 0)
+            continue;
+        const gboolean is_host = g_str_equal(roof->machine, machine->name);
+        if (is_host && g_str_equal(roof->name, bandwidth)) {
+            machine->bandwidth = roof->value;
+            is_known = TRUE;
+        }
+        for (CtIsa isa = 0; is_host && isa < CT_N_ISAS; isa++) {
+            if (peaks[isa].name && g_str_equal(roof->name, peaks[isa].name))
+                machine->peak[isa] = roof->value;
+        }
+        for (gint d = 0; d < (gint)machine->n_devices; d++) {
+            if (!g_str_equal(roof->machine, ct_machine_name(machine, d)))
+                continue;
+            if (g_str_equal(roof->name, copy_to_device))
+                machine->copy_to_device = roof->value;
+            else if (g_str_equal(roof->name, copy_to_host))
+                machine->copy_to_host = roof->value;
+            else if (g_str_equal(roof->name, share_of_copies))
+                machine->share_of_copies = roof->value;
+        }
+    }
+    return is_known;
+}

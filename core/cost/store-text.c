@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measurements as lines of JSON: what is exported, shipped and imported. */
+#include "model/document.h"
+#include "store-fields.h"
+
+#include <cornerturn/json.h>
+#include <cornerturn/stage.h>
+#include <math.h>
+#include <string.h>
+
+char *
+ct_measurement_to_json(const CtMeasurement *measurement)
+{
+    g_autoptr(GString) text = g_string_new("{");
+    for (guint f = 0; f < CT_N_FIELDS; f++) {
+        const CtField *field = &ct_measurement_fields[f];
+        const char *string =
+            field->kind == CT_FIELD_TEXT ? *ct_field_text(field, measurement) : NULL;
+        if (field->kind == CT_FIELD_TEXT && !string)
+            continue;
+        g_string_append_printf(text, "%s\"%s\": ", f ? ", " : "", field->name);
+        if (string)
+            ct_json_append_string(text, string);
+        else if (field->kind == CT_FIELD_INTEGER)
+            g_string_append_printf(text, "%" G_GINT64_FORMAT,
+                                   *ct_field_integer(field, measurement));
+        else
+            ct_json_append_real(text, *ct_field_real(field, measurement));
+    }
+    g_string_append(text, "}");
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+char *
+ct_roof_to_json(const CtRoof *roof)
+{
+    g_autoptr(GString) text = g_string_new("{\"machine\": ");
+    ct_json_append_string(text, roof->machine);
+    g_string_append(text, ", \"roof\": ");
+    ct_json_append_string(text, roof->name);
+    g_string_append(text, ", \"value\": ");
+    ct_json_append_real(text, roof->value);
+    g_string_append_printf(text, ", \"time\": %" G_GINT64_FORMAT "}", roof->time);
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* A line that is being read. */
+typedef struct {
+    const CtValue *values;
+    const char *name; /* of the file */
+    guint number;
+} Line;
+
+static gboolean
+blame(const Line *line, GError **error, const char *key, const char *wanted, const char *given)
+{
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s:%u: '%s' wants %s, but is given %s%s%s",
+                line->name, line->number, key, wanted, given ? "'" : "", given ? given : "nothing",
+                given ? "'" : "");
+    return FALSE;
+}
+
+static const char *
+find_text(const Line *line, const char *key)
+{
+    const CtValue *value = ct_value_get(line->values, key);
+    return value && value->kind == CT_VALUE_SCALAR ? value->text : NULL;
+}
+
+static gboolean
+read_text(const Line *line, const char *key, char **text, GError **error)
+{
+    const char *given = find_text(line, key);
+    if (!given)
+        return blame(line, error, key, "a text", NULL);
+    *text = g_strdup(given);
+    return TRUE;
+}
+
+static gboolean
+read_integer(const Line *line, const char *key, gint64 *integer, GError **error)
+{
+    const char *given = find_text(line, key);
+    char *end = NULL;
+    const gint64 value = given ? g_ascii_strtoll(given, &end, 10) : 0;
+    if (!given || end == given || *end || value < 0)
+        return blame(line, error, key, "an integer, 0 or more", given);
+    *integer = value;
+    return TRUE;
+}
+
+static gboolean
+read_real(const Line *line, const char *key, gdouble *real, GError **error)
+{
+    const char *given = find_text(line, key);
+    char *end = NULL;
+    const gdouble value = given ? g_ascii_strtod(given, &end) : 0;
+    if (!given || end == given || *end || !isfinite(value) || value < 0)
+        return blame(line, error, key, "a number, 0 or more", given);
+    *real = value;
+    return TRUE;
+}
+
+static gboolean
+read_measurement(const Line *line, GPtrArray *measurements, GError **error)
+{
+    g_autoptr(CtMeasurement) measurement = g_new0(CtMeasurement, 1);
+    for (guint f = 0; f < CT_N_FIELDS; f++) {
+        const CtField *field = &ct_measurement_fields[f];
+        gboolean good;
+        if (field->kind == CT_FIELD_INTEGER)
+            good = read_integer(line, field->name, ct_field_integer(field, measurement), error);
+        else if (field->kind == CT_FIELD_REAL)
+            good = read_real(line, field->name, ct_field_real(field, measurement), error);
+        else
+            good = (!field->is_key && !find_text(line, field->name)) ||
+                   read_text(line, field->name, ct_field_text(field, measurement), error);
+        if (!good)
+            return FALSE;
+    }
+    g_ptr_array_add(measurements, g_steal_pointer(&measurement));
+    return TRUE;
+}
+
+static gboolean
+read_roof(const Line *line, GPtrArray *roofs, GError **error)
+{
+    g_autoptr(CtRoof) roof = g_new0(CtRoof, 1);
+    if (!read_text(line, "machine", &roof->machine, error) ||
+        !read_text(line, "roof", &roof->name, error) ||
+        !read_real(line, "value", &roof->value, error) ||
+        !read_integer(line, "time", &roof->time, error))
+        return FALSE;
+    g_ptr_array_add(roofs, g_steal_pointer(&roof));
+    return TRUE;
+}
+
+/* Whether the filter wants what this line says under `key`. */
+static gboolean
+is_wanted(const Line *line, const char *key, const char *const *wanted)
+{
+    const char *given = wanted ? find_text(line, key) : NULL;
+    return !given || g_strv_contains(wanted, given);
+}
+
+/* Whether a line, as this file writes them, may be: reading all of a large file takes its time. */
+static gboolean
+may_be_wanted(const char *text, const char *key, const char *const *wanted)
+{
+    g_autofree char *begin = g_strdup_printf("\"%s\": \"", key);
+    const char *value = wanted ? strstr(text, begin) : NULL;
+    const char *end = value ? strchr(value + strlen(begin), '"') : NULL;
+    if (!end || memchr(value, '\\', (gsize)(end - value)))
+        return TRUE;
+    const gsize length = (gsize)(end - value) - strlen(begin);
+    for (; *wanted; wanted++)
+        if (strlen(*wanted) == length && strncmp(value + strlen(begin), *wanted, length) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+read_line(const char *text, const char *name, guint number, const CtStoreFilter *filter,
+          GPtrArray *measurements, GPtrArray *roofs, GError **error)
+{
+    g_autofree char *place = g_strdup_printf("%s:%u", name, number);
+    g_autoptr(CtValue) values = ct_value_parse_short(text, place, error);
+    if (!values)
+        return FALSE;
+    const Line line = {values, name, number};
+    if (values->kind != CT_VALUE_MAPPING) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants a measurement or a roof, {\"stages\": …} or {\"machine\": …, "
+                    "\"roof\": …}",
+                    place);
+        return FALSE;
+    }
+    if (filter && (!is_wanted(&line, "machine", filter->machines) ||
+                   !is_wanted(&line, "stages", filter->stages)))
+        return TRUE;
+    if (find_text(&line, "roof"))
+        return !roofs || read_roof(&line, roofs, error);
+    return !measurements || read_measurement(&line, measurements, error);
+}
+
+gboolean
+ct_store_parse(const char *text, gsize length, const char *name, const CtStoreFilter *filter,
+               GPtrArray *measurements, GPtrArray *roofs, GError **error)
+{
+    guint number = 0;
+    for (gsize at = 0; at < length;) {
+        const char *end = memchr(text + at, '\n', length - at);
+        const gsize n = end ? (gsize)(end - text) - at : length - at;
+        g_autofree char *line = g_strndup(text + at, n);
+        number++;
+        if (strlen(line) < n) {
+            g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                        "%s:%u: wants a line of JSON, but is given a NUL byte", name, number);
+            return FALSE;
+        }
+        at += n + 1;
+        g_strstrip(line);
+        if (!*line || (filter && (!may_be_wanted(line, "stages", filter->stages) ||
+                                  !may_be_wanted(line, "machine", filter->machines))))
+            continue;
+        if (!read_line(line, name, number, filter, measurements, roofs, error))
+            return FALSE;
+    }
+    return TRUE;
+}

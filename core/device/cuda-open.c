@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens NVIDIA's libraries at run time: the same build runs where they are not. */
+#include "cuda-driver.h"
+#include "model/environment.h"
+
+#include <gmodule.h>
+#include <string.h>
+
+/* Where the environment says that CUDA is: "off", or a library that has all of it. */
+#define VARIABLE "CORNERTURN_CUDA"
+
+/* Major versions of the toolkit under which a library may go, the newest first. */
+static const guint versions[] = {14, 13, 12, 11, 10};
+
+/* What the lists of functions make of one. */
+#define SYMBOL(name, symbol, arguments) #symbol,
+static const char *const driver_symbols[] = {CT_CUDA_DRIVER_FUNCTIONS(SYMBOL)};
+static const char *const nvrtc_symbols[] = {CT_NVRTC_FUNCTIONS(SYMBOL)};
+
+/* A library once looked for: its functions, or why there are none. */
+typedef struct {
+    gboolean found;
+    const char *reason;
+    union {
+        CtCudaDriver driver;
+        CtNvrtc nvrtc;
+    };
+} Opened;
+
+/* Libraries as people know them, and who has them. */
+static const struct {
+    const char *name, *title, *advice;
+} libraries[] = {
+    {"cuda", "NVIDIA's driver", ""},
+    {"nvrtc", "NVRTC", "; install the CUDA toolkit, or of it cuda-nvrtc"},
+    {"cufft", "cuFFT", "; install the CUDA toolkit, or of it libcufft"},
+};
+
+/* Opens a file. What it was that did not go is kept in *problem, unless there is just no such
+ * file. */
+static GModule *
+open_in(const char *folder, const char *file, char **problem)
+{
+    g_autofree char *path = folder ? g_build_filename(folder, file, NULL) : g_strdup(file);
+    GModule *module = g_module_open(path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    if (module || *problem)
+        return module;
+    const char *said = g_module_error();
+    g_autofree char *absent = g_strdup_printf("%s: cannot open shared object file: No such", path);
+    if (!g_str_has_prefix(said, absent))
+        *problem = g_strdup(said);
+    return NULL;
+}
+
+/* "nvrtc" as libnvrtc.so.13 …: where the toolkit is said to be, where the loader looks, and where
+ * it usually is. */
+static GModule *
+open_versioned(const char *name, char **problem)
+{
+    const char *given = ct_environment("CUDA_HOME"), *home = given && *given ? given : NULL;
+    g_autofree char *folder = g_build_filename(home ? home : "/usr/local/cuda", "lib64", NULL);
+    const char *const folders[] = {home ? folder : NULL, home ? NULL : folder};
+    GModule *module = NULL;
+    for (guint f = 0; f < G_N_ELEMENTS(folders) && !module; f++) {
+        for (guint v = 0; v < G_N_ELEMENTS(versions) && !module; v++) {
+            g_autofree char *file = g_strdup_printf("lib%s.so.%u", name, versions[v]);
+            module = open_in(folders[f], file, problem);
+        }
+    }
+    return module;
+}
+
+/* Why a library is not there, for *reason. `problem` NULL: no such file. */
+static const char *
+say_why(const char *name, const char *given, const char *problem)
+{
+    const char *title = name, *advice = "";
+    for (guint i = 0; i < G_N_ELEMENTS(libraries); i++) {
+        if (!g_str_equal(libraries[i].name, name))
+            continue;
+        title = libraries[i].title;
+        advice = libraries[i].advice;
+    }
+    g_autofree char *text = NULL;
+    g_autofree char *prefix = given ? g_strconcat(given, ": ", NULL) : NULL;
+    if (given && problem && g_str_has_prefix(problem, prefix))
+        problem += strlen(prefix);
+    if (given)
+        text = g_strdup_printf(VARIABLE "=%s: %s", given, problem ? problem : "no such file");
+    else if (problem)
+        text = g_strdup_printf("%s cannot be used: %s%s", title, problem, advice);
+    else
+        text = g_strdup_printf("%s is not installed%s", title, advice);
+    return g_intern_string(text);
+}
+
+/* Opens library `name` ("cuda", "nvrtc", "cufft") and finds its symbols; otherwise *reason, which
+ * stays allocated for the process, says what is not there. */
+static gboolean
+open_library(const char *name, const char *const *symbols, guint n, gpointer *functions,
+             const char **reason)
+{
+    const char *given = ct_environment(VARIABLE);
+    if (given && g_str_equal(given, "off")) {
+        *reason = VARIABLE "=off forbids it";
+        return FALSE;
+    }
+    if (given && !*given)
+        given = NULL;
+    g_autofree char *problem = NULL;
+    GModule *module = given                       ? open_in(NULL, given, &problem)
+                      : g_str_equal(name, "cuda") ? open_in(NULL, "libcuda.so.1", &problem)
+                                                  : open_versioned(name, &problem);
+    if (!module) {
+        *reason = say_why(name, given, problem);
+        return FALSE;
+    }
+    /* What hangs on it lives until the process ends. */
+    g_module_make_resident(module);
+    for (guint i = 0; i < n; i++) {
+        if (g_module_symbol(module, symbols[i], &functions[i]))
+            continue;
+        g_autofree char *lack = g_strdup_printf("it lacks %s", symbols[i]);
+        *reason = say_why(name, given, lack);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gpointer
+open_driver(G_GNUC_UNUSED gpointer data)
+{
+    Opened *opened = g_new0(Opened, 1);
+    opened->found = open_library("cuda", driver_symbols, G_N_ELEMENTS(driver_symbols),
+                                 (gpointer *)&opened->driver, &opened->reason);
+    if (!opened->found)
+        return opened;
+    const CtCuResult result = opened->driver.init(0);
+    if (result != CT_CUDA_SUCCESS) {
+        const char *name = NULL, *text = NULL;
+        opened->driver.error_name(result, &name);
+        opened->driver.error_string(result, &text);
+        g_autofree char *reason =
+            g_strdup_printf("the driver does not start: %s (%s)", name ? name : "unknown error",
+                            text ? text : "it has no words for it");
+        opened->reason = g_intern_string(reason);
+        opened->found = FALSE;
+    }
+    return opened;
+}
+
+static gpointer
+open_nvrtc(G_GNUC_UNUSED gpointer data)
+{
+    Opened *opened = g_new0(Opened, 1);
+    opened->found = open_library("nvrtc", nvrtc_symbols, G_N_ELEMENTS(nvrtc_symbols),
+                                 (gpointer *)&opened->nvrtc, &opened->reason);
+    return opened;
+}
+
+const CtCudaDriver *
+ct_cuda_driver(const char **reason)
+{
+    static GOnce once = G_ONCE_INIT;
+    const Opened *opened = g_once(&once, open_driver, NULL);
+    if (reason)
+        *reason = opened->reason;
+    return opened->found ? &opened->driver : NULL;
+}
+
+const CtNvrtc *
+ct_cuda_nvrtc(const char **reason)
+{
+    static GOnce once = G_ONCE_INIT;
+    const Opened *opened = g_once(&once, open_nvrtc, NULL);
+    if (reason)
+        *reason = opened->reason;
+    return opened->found ? &opened->nvrtc : NULL;
+}
+
+gboolean
+ct_cuda_library(const char *name, const char *const *symbols, guint n, gpointer *functions,
+                const char **reason)
+{
+    return open_library(name, symbols, n, functions, reason);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels: compiled by NVRTC for the exact graph, kept on disk, loaded on a device. */
+#include "device.h"
+#include "model/environment.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+/* What every kernel may include, and under which name. */
+#define COMMON_RESOURCE "/cornerturn/kernel/kernel.h"
+#define COMMON_INCLUDE  "cornerturn/kernel.h"
+
+/* Part of the key of a compiled kernel: raised when anything else about its compilation changes. */
+#define CACHE_VERSION "2"
+
+struct CtKernel {
+    CtDevice *device;
+    CtCuModule module;
+    CtCuFunction function;
+    char *name;
+};
+
+/* All that goes into a compilation. */
+typedef struct {
+    const CtKernelSpec *spec;
+    GPtrArray *texts;   /* of GBytes: the source, then the headers */
+    GPtrArray *names;   /* of the headers, as they are included */
+    GPtrArray *options; /* of char *; as the compiler gets them */
+} Unit;
+
+static void
+unit_clear(Unit *unit)
+{
+    g_clear_pointer(&unit->texts, g_ptr_array_unref);
+    g_clear_pointer(&unit->names, g_ptr_array_unref);
+    g_clear_pointer(&unit->options, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Unit, unit_clear)
+
+static gboolean
+add_text(Unit *unit, const char *resource, const char *name, GError **error)
+{
+    GBytes *bytes = g_resources_lookup_data(resource, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+    if (!bytes) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "kernel '%s': there is no resource %s",
+                    unit->spec->name, resource);
+        return FALSE;
+    }
+    g_ptr_array_add(unit->texts, bytes);
+    if (name)
+        g_ptr_array_add(unit->names, g_strdup(name));
+    return TRUE;
+}
+
+static gboolean
+unit_init(Unit *unit, const CtKernelSpec *spec, guint architecture, GError **error)
+{
+    *unit = (Unit){.spec = spec};
+    unit->texts = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+    unit->names = g_ptr_array_new_with_free_func(g_free);
+    unit->options = g_ptr_array_new_with_free_func(g_free);
+    if (!add_text(unit, spec->source, NULL, error) ||
+        !add_text(unit, COMMON_RESOURCE, COMMON_INCLUDE, error))
+        return FALSE;
+    for (guint i = 0; spec->headers && spec->headers[i]; i++) {
+        g_autofree char *name = g_path_get_basename(spec->headers[i]);
+        if (!add_text(unit, spec->headers[i], name, error))
+            return FALSE;
+    }
+    g_ptr_array_add(unit->options, g_strdup_printf("--gpu-architecture=sm_%u", architecture));
+    g_ptr_array_add(unit->options, g_strdup("--std=c++17"));
+    /* Registers and local memory, into the log. */
+    g_ptr_array_add(unit->options, g_strdup("--ptxas-options=-v"));
+    for (guint i = 0; spec->defines && spec->defines[i]; i++)
+        g_ptr_array_add(unit->options, g_strdup_printf("-D%s", spec->defines[i]));
+    return TRUE;
+}
+
+/* ---- the cache on disk ---- */
+
+/* The file that holds what this unit compiles to, which is all kernels of its source. */
+static char *
+cache_path(const Unit *unit, const CtNvrtc *nvrtc)
+{
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+    int major = 0, minor = 0, driver_version = 0;
+    const CtCudaDriver *driver = ct_cuda_driver(NULL);
+    nvrtc->version(&major, &minor);
+    if (driver)
+        driver->driver_version(&driver_version);
+    const char *given = ct_environment("CORNERTURN_CUDA");
+    g_autofree char *versions = g_strdup_printf(CACHE_VERSION " %d.%d %d %s", major, minor,
+                                                driver_version, given ? given : "");
+    g_checksum_update(sum, (const guchar *)versions, -1);
+    for (guint i = 0; i < unit->options->len; i++) {
+        const char *option = g_ptr_array_index(unit->options, i);
+        g_checksum_update(sum, (const guchar *)option, (gssize)strlen(option) + 1);
+    }
+    for (guint i = 0; i < unit->texts->len; i++) {
+        gsize bytes;
+        const guchar *data = g_bytes_get_data(g_ptr_array_index(unit->texts, i), &bytes);
+        g_checksum_update(sum, data, (gssize)bytes);
+        g_checksum_update(sum, (const guchar *)"", 1);
+    }
+    g_autofree char *source = g_path_get_basename(unit->spec->source);
+    g_autofree char *file = g_strdup_printf("%s-%.24s", source, g_checksum_get_string(sum));
+    g_autofree char *cache = ct_cache_folder();
+    return g_build_filename(cache, "kernels", file, NULL);
+}
+
+/* An image's files: what the driver loads, and a text, which begins with a line that has the
+ * image's checksum. The driver is told no length: it must get no image that was cut short. */
+static GBytes *
+read_cache(const char *path, char **log)
+{
+    g_autofree char *image = NULL;
+    g_autofree char *log_path = g_strconcat(path, ".log", NULL);
+    g_autofree char *image_path = g_strconcat(path, ".cubin", NULL);
+    g_autofree char *text = NULL;
+    gsize bytes;
+    if (!g_file_get_contents(image_path, &image, &bytes, NULL) ||
+        !g_file_get_contents(log_path, &text, NULL, NULL))
+        return NULL;
+    g_autofree char *sum =
+        g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)image, bytes);
+    const gsize length = strlen(sum);
+    if (!g_str_has_prefix(text, sum) || text[length] != '\n')
+        return NULL;
+    *log = g_strdup(text + length + 1);
+    return g_bytes_new_take(g_steal_pointer(&image), bytes);
+}
+
+/* A kernel that cannot be kept is compiled again the next time: no reason to stop. */
+static void
+write_cache(const char *path, GBytes *image, const char *log)
+{
+    g_autofree char *folder = g_path_get_dirname(path);
+    g_autofree char *log_path = g_strconcat(path, ".log", NULL);
+    g_autofree char *image_path = g_strconcat(path, ".cubin", NULL);
+    g_autofree char *sum = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, image);
+    g_autofree char *text = g_strconcat(sum, "\n", log, NULL);
+    gsize bytes;
+    const char *data = g_bytes_get_data(image, &bytes);
+    if (g_mkdir_with_parents(folder, 0777) != 0 || !g_file_set_contents(log_path, text, -1, NULL) ||
+        !g_file_set_contents(image_path, data, (gssize)bytes, NULL))
+        g_debug("compiled kernels cannot be kept in %s", folder);
+}
+
+/* ---- compiling ---- */
+
+static char *
+take_log(const CtNvrtc *nvrtc, CtNvrtcProgram program)
+{
+    size_t bytes = 0;
+    if (nvrtc->log_bytes(program, &bytes) != 0 || bytes == 0)
+        return g_strdup("");
+    char *log = g_malloc0(bytes + 1);
+    nvrtc->log(program, log);
+    return log;
+}
+
+static GBytes *
+compile(const Unit *unit, const CtNvrtc *nvrtc, char **log, GError **error)
+{
+    g_autofree const char **headers = g_new0(const char *, unit->texts->len);
+    for (guint i = 1; i < unit->texts->len; i++)
+        headers[i - 1] = g_bytes_get_data(unit->texts->pdata[i], NULL);
+    CtNvrtcProgram program = NULL;
+    if (nvrtc->create(&program, g_bytes_get_data(unit->texts->pdata[0], NULL), unit->spec->source,
+                      (int)unit->names->len, headers,
+                      (const char *const *)unit->names->pdata) != 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "kernel '%s': NVRTC takes no program",
+                    unit->spec->name);
+        return NULL;
+    }
+    const gboolean good = nvrtc->compile(program, (int)unit->options->len,
+                                         (const char *const *)unit->options->pdata) == 0;
+    *log = take_log(nvrtc, program);
+    size_t bytes = 0;
+    g_autofree char *image = NULL;
+    if (good && nvrtc->image_bytes(program, &bytes) == 0 && bytes > 0) {
+        image = g_malloc(bytes);
+        if (nvrtc->image(program, image) != 0)
+            g_clear_pointer(&image, g_free);
+    }
+    nvrtc->destroy(&program);
+    if (!image) {
+        g_autofree char *options = g_strjoinv(" ", (char **)unit->options->pdata);
+        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE,
+                    "kernel '%s' of %s does not compile (%s):\n%s", unit->spec->name,
+                    unit->spec->source, options, g_strchomp(*log));
+        g_clear_pointer(log, g_free);
+        return NULL;
+    }
+    return g_bytes_new_take(g_steal_pointer(&image), bytes);
+}
+
+/* *compiled, unless it is NULL: whether the cache did not have it. */
+static GBytes *
+find_image(const CtKernelSpec *spec, guint architecture, char **log, gboolean *compiled,
+           GError **error)
+{
+    const char *reason;
+    const CtNvrtc *nvrtc = ct_cuda_nvrtc(&reason);
+    if (!nvrtc) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "kernel '%s' cannot be compiled: %s",
+                    spec->name, reason);
+        return NULL;
+    }
+    g_auto(Unit) unit = {0};
+    if (!unit_init(&unit, spec, architecture, error))
+        return NULL;
+    g_autofree char *kept = cache_path(&unit, nvrtc);
+    g_autofree char *words = NULL;
+    GBytes *image = read_cache(kept, &words);
+    if (compiled)
+        *compiled = !image;
+    if (!image) {
+        g_ptr_array_add(unit.options, NULL);
+        unit.options->len--;
+        image = compile(&unit, nvrtc, &words, error);
+        if (!image)
+            return NULL;
+        write_cache(kept, image, words);
+    }
+    if (log)
+        *log = g_steal_pointer(&words);
+    return image;
+}
+
+/* ---- loading ---- */
+
+/* Where tests look for it: "12 bytes spill stores" in the log of the assembler. */
+static gboolean
+check_spills(const CtKernelSpec *spec, guint architecture, const char *log, GError **error)
+{
+    static const char wanted[] = " bytes spill stores";
+    for (const char *found = strstr(log, wanted); found && !spec->may_spill;
+         found = strstr(found + 1, wanted)) {
+        const char *number = found;
+        while (number > log && g_ascii_isdigit(number[-1]))
+            number--;
+        if (g_ascii_strtoull(number, NULL, 10) == 0)
+            continue;
+        g_autofree char *defines =
+            spec->defines ? g_strjoinv(" ", (char **)spec->defines) : g_strdup("");
+        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE,
+                    "kernel '%s' of %s (%s) spills registers on sm_%u:\n%s", spec->name,
+                    spec->source, defines, architecture, log);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+load(CtKernel *self, const CtKernelSpec *spec, GBytes *image, GError **error)
+{
+    const CtCudaDriver *driver = ct_device_driver(self->device);
+    const CtDeviceInfo *info = ct_device_info(self->device);
+    if (spec->shared_bytes > info->shared_bytes) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE,
+                    "device %u (%s): kernel '%s' wants %" G_GSIZE_FORMAT
+                    " bytes of shared memory, but a block has at most %" G_GSIZE_FORMAT,
+                    info->index, info->name, spec->name, spec->shared_bytes, info->shared_bytes);
+        return FALSE;
+    }
+    if (!ct_device_enter(self->device, error) ||
+        !ct_device_check(self->device,
+                         driver->module_load(&self->module, g_bytes_get_data(image, NULL)), error,
+                         "loading kernel '%s'", spec->name))
+        return FALSE;
+    if (!ct_device_check(self->device,
+                         driver->module_function(&self->function, self->module, spec->name), error,
+                         "finding kernel '%s'", spec->name))
+        return FALSE;
+    /* Beyond 48 KiB, what the kernel has by itself included, it is had on request only. */
+    return spec->shared_bytes == 0 ||
+           ct_device_check(self->device,
+                           driver->function_set(self->function,
+                                                CT_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                (int)spec->shared_bytes),
+                           error, "%" G_GSIZE_FORMAT " bytes of shared memory for kernel '%s'",
+                           spec->shared_bytes, spec->name);
+}
+
+CtKernel *
+ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
+{
+    const guint architecture = ct_device_info(device)->architecture;
+    g_autofree char *log = NULL;
+    gboolean compiled;
+    const gint64 from = g_get_monotonic_time();
+    g_autoptr(GBytes) image = find_image(spec, architecture, &log, &compiled, error);
+    if (!image)
+        return NULL;
+    const gint64 found = g_get_monotonic_time();
+    if (ct_device_is_dry(device) && !check_spills(spec, architecture, log, error))
+        return NULL;
+    CtKernel *self = g_new0(CtKernel, 1);
+    self->device = device;
+    self->name = g_strdup(spec->name);
+    const gboolean loaded = ct_device_is_dry(device) || load(self, spec, image, error);
+    const gdouble to_find = (gdouble)(found - from) * 1e-6;
+    const CtDeviceCosts costs = {
+        .compile = compiled ? to_find : 0,
+        .load = (compiled ? 0 : to_find) + (gdouble)(g_get_monotonic_time() - found) * 1e-6,
+        .n_compiled = compiled,
+        .n_cached = !compiled,
+    };
+    ct_device_add_costs(device, &costs);
+    if (loaded)
+        return self;
+    ct_kernel_free(self);
+    return NULL;
+}
+
+void
+ct_kernel_free(CtKernel *kernel)
+{
+    if (!kernel)
+        return;
+    if (kernel->module && ct_device_enter(kernel->device, NULL))
+        ct_device_driver(kernel->device)->module_unload(kernel->module);
+    g_free(kernel->name);
+    g_free(kernel);
+}
+
+guint
+ct_kernel_occupancy(const CtKernel *kernel, guint threads, gsize shared_bytes)
+{
+    int blocks = 1;
+    const CtCudaDriver *driver = ct_device_driver(kernel->device);
+    if (driver && (!ct_device_enter(kernel->device, NULL) ||
+                   driver->occupancy(&blocks, kernel->function, (int)threads, shared_bytes) !=
+                       CT_CUDA_SUCCESS))
+        blocks = 1;
+    return (guint)MAX(blocks, 1);
+}
+
+CtCuFunction
+ct_kernel_function(const CtKernel *kernel)
+{
+    return kernel->function;
+}
+
+const char *
+ct_kernel_name(const CtKernel *kernel)
+{
+    return kernel->name;
+}
+
+const char *
+ct_kernel_type(gint type)
+{
+    g_autofree char *name = g_strconcat("ct_", ct_type_info((CtType)type)->name, NULL);
+    return g_intern_string(name);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Queues: what a node's firings enqueue on a stream of its device. */
+#include "device.h"
+#include "model/memory.h"
+
+#include <string.h>
+
+/* Uploads begin at multiples of this. */
+#define ALIGNMENT 256
+/* What the driver takes as bytes from row to row. */
+#define MOST_PITCH (gsize) G_MAXINT32
+
+struct CtQueue {
+    CtDevice *device;
+    CtCuStream stream;
+    gsize slot_bytes;
+    guint n_slots;
+    guint slot;
+    gsize used;       /* of the slot */
+    guint8 *staging;  /* [n_slots][slot_bytes] */
+    gboolean pinned;  /* staging */
+    guint8 *uploaded; /* on the device, the same */
+};
+
+/* Pinned where that can be had; from other memory the driver takes a copy as it enqueues. */
+static gboolean
+allocate_staging(CtQueue *queue, gsize bytes, GError **error)
+{
+    void *staging = NULL;
+    if (!ct_device_enter(queue->device, error))
+        return FALSE;
+    const CtCuResult result =
+        ct_device_driver(queue->device)->host_alloc(&staging, bytes, CT_CU_MEMHOSTALLOC_PORTABLE);
+    queue->pinned = result == CT_CUDA_SUCCESS;
+    if (queue->pinned)
+        queue->staging = staging;
+    else if (result == CT_CUDA_ERROR_OUT_OF_MEMORY)
+        queue->staging = ct_memory_new(bytes, "uploads", error);
+    else
+        ct_device_check(queue->device, result, error, "pinned memory for uploads");
+    return queue->staging != NULL;
+}
+
+CtQueue *
+ct_queue_new(CtDevice *device, CtCuStream stream, gsize upload_bytes, guint n_slots, GError **error)
+{
+    g_autoptr(CtQueue) queue = g_new0(CtQueue, 1);
+    queue->device = device;
+    queue->stream = stream;
+    queue->n_slots = n_slots;
+    queue->slot_bytes = (upload_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (upload_bytes == 0)
+        return g_steal_pointer(&queue);
+    const gsize bytes = queue->n_slots * queue->slot_bytes;
+    if (!allocate_staging(queue, bytes, error))
+        return NULL;
+    queue->uploaded = ct_device_alloc(device, bytes, "uploads", error);
+    return queue->uploaded ? g_steal_pointer(&queue) : NULL;
+}
+
+void
+ct_queue_free(CtQueue *queue)
+{
+    if (!queue)
+        return;
+    if (!queue->pinned)
+        ct_memory_free(queue->staging, queue->n_slots * queue->slot_bytes);
+    else if (ct_device_enter(queue->device, NULL))
+        ct_device_driver(queue->device)->host_free(queue->staging);
+    ct_device_free(queue->device, queue->uploaded);
+    g_free(queue);
+}
+
+void
+ct_queue_begin(CtQueue *queue)
+{
+    queue->slot = (queue->slot + 1) % MAX(queue->n_slots, 1);
+    queue->used = 0;
+}
+
+gboolean
+ct_queue_launch(CtQueue *queue, const CtKernel *kernel, const CtLaunch *launch, gpointer *arguments,
+                GError **error)
+{
+    const guint *grid = launch->grid, *block = launch->block;
+    if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+        return TRUE;
+    return ct_device_check(
+        queue->device,
+        ct_device_driver(queue->device)
+            ->launch(ct_kernel_function(kernel), grid[0], grid[1], grid[2], block[0], block[1],
+                     block[2], (unsigned)launch->shared_bytes, queue->stream, arguments, NULL),
+        error,
+        "launching kernel '%s' as %u × %u × %u blocks of %u × %u × %u threads "
+        "with %" G_GSIZE_FORMAT " bytes of shared memory",
+        ct_kernel_name(kernel), grid[0], grid[1], grid[2], block[0], block[1], block[2],
+        launch->shared_bytes);
+}
+
+gboolean
+ct_queue_copy(CtQueue *queue, gpointer to, gconstpointer from, gsize bytes, GError **error)
+{
+    return bytes == 0 || ct_device_check(queue->device,
+                                         ct_device_driver(queue->device)
+                                             ->copy(GPOINTER_TO_SIZE(to), GPOINTER_TO_SIZE(from),
+                                                    bytes, queue->stream),
+                                         error, "a copy of %" G_GSIZE_FORMAT " bytes", bytes);
+}
+
+/* Rows so far apart are few. */
+static gboolean
+copy_each_row(CtQueue *queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize from_pitch,
+              gsize bytes, gsize rows, GError **error)
+{
+    for (gsize r = 0; r < rows; r++)
+        if (!ct_queue_copy(queue, to + r * to_pitch, from + r * from_pitch, bytes, error))
+            return FALSE;
+    return TRUE;
+}
+
+gboolean
+ct_queue_copy_rows(CtQueue *queue, gpointer to, gsize to_pitch, gconstpointer from,
+                   gsize from_pitch, gsize bytes, gsize rows, GError **error)
+{
+    if (bytes == 0 || rows == 0)
+        return TRUE;
+    if (rows == 1 || (bytes == to_pitch && bytes == from_pitch))
+        return ct_queue_copy(queue, to, from, bytes * rows, error);
+    if (MAX(to_pitch, from_pitch) > MOST_PITCH)
+        return copy_each_row(queue, to, to_pitch, from, from_pitch, bytes, rows, error);
+    const CtCuMemcpy2D copy = {
+        .srcMemoryType = CT_CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = GPOINTER_TO_SIZE(from),
+        .srcPitch = from_pitch,
+        .dstMemoryType = CT_CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = GPOINTER_TO_SIZE(to),
+        .dstPitch = to_pitch,
+        .WidthInBytes = bytes,
+        .Height = rows,
+    };
+    return ct_device_check(
+        queue->device, ct_device_driver(queue->device)->copy_rows(&copy, queue->stream), error,
+        "a copy of %" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT " bytes", rows, bytes);
+}
+
+gboolean
+ct_queue_fill(CtQueue *queue, gpointer to, guint8 value, gsize bytes, GError **error)
+{
+    return bytes == 0 ||
+           ct_device_check(queue->device,
+                           ct_device_driver(queue->device)
+                               ->fill(GPOINTER_TO_SIZE(to), value, bytes, queue->stream),
+                           error, "filling %" G_GSIZE_FORMAT " bytes", bytes);
+}
+
+gpointer
+ct_queue_upload(CtQueue *queue, gconstpointer data, gsize bytes, GError **error)
+{
+    const gsize rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (rounded > queue->slot_bytes - queue->used) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "uploads %" G_GSIZE_FORMAT " bytes in a firing, but prepare has set "
+                    "%" G_GSIZE_FORMAT,
+                    queue->used + rounded, queue->slot_bytes);
+        return NULL;
+    }
+    const gsize at = queue->slot * queue->slot_bytes + queue->used;
+    queue->used += rounded;
+    memcpy(queue->staging + at, data, bytes);
+    return ct_queue_copy(queue, queue->uploaded + at, queue->staging + at, bytes, error)
+               ? queue->uploaded + at
+               : NULL;
+}
+
+gpointer
+ct_queue_stream(const CtQueue *queue)
+{
+    return queue->stream;
+}

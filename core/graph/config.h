@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A graph as its file describes it: top-level keys, and the stages in the order in which they
+ * stand, whose parameters are still as written. */
+#pragma once
+
+#include "model/document.h"
+
+#include <cornerturn/stage.h>
+
+/* `backend: cuda:1` */
+typedef struct {
+    CtBackend backend; /* CT_N_BACKENDS: auto, or not given */
+    gint device;       /* −1: any */
+} CtConfigBackend;
+
+/* "auto", "reference", "cpu", "cuda", "cuda:1". */
+gboolean ct_config_backend_parse(CtConfigBackend *backend, const char *text, GError **error);
+
+/* An item of `from`. */
+typedef struct {
+    char *port;   /* of this stage; NULL: the next in order */
+    char *node;   /* that feeds it */
+    char *output; /* of that node; NULL: its first */
+    CtPlace place;
+} CtConfigLink;
+
+typedef struct {
+    char *name;
+    CtPlace place; /* of the name */
+    char *stage;
+    CtPlace stage_place;
+    GArray *links; /* of CtConfigLink */
+    CtConfigBackend backend;
+    CtPlace backend_place; /* the node's where none is given */
+    char *variant;         /* NULL: not given */
+    CtPlace variant_place;
+    gint64 block; /* samples along time; 0: not given */
+    CtPlace block_place;
+    CtValue *params; /* a mapping: all other keys */
+} CtConfigStage;
+
+typedef struct {
+    CtPlace place;
+    CtConfigBackend backend;
+    CtPlace backend_place; /* that of the graph where none is given */
+    gint64 block;          /* 0: the planner chooses */
+    GPtrArray *stages;     /* of CtConfigStage */
+} CtConfig;
+
+/* `overrides`: "node.key=value" each, the value in YAML; NULL-terminated, or NULL. */
+CtConfig *ct_config_load(const char *path, const char *const *overrides, GError **error);
+/* From memory; `name` stands for the file in messages, `length` −1: up to the NUL. */
+CtConfig *ct_config_parse(const char *text, gssize length, const char *name,
+                          const char *const *overrides, GError **error);
+void ct_config_free(CtConfig *config);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtConfig, ct_config_free)
+
+/* NULL where there is none. */
+const CtConfigStage *ct_config_find(const CtConfig *config, const char *name);
+
+/* A graph without stages that otherwise is like `config`. */
+CtConfig *ct_config_new(const CtConfig *config);
+/* Adds a stage without links, whose parameters are an empty mapping. */
+CtConfigStage *ct_config_add(CtConfig *config, const char *name, const char *stage,
+                             const CtPlace *place);
+/* Adds a copy of `stage` under another name. */
+CtConfigStage *ct_config_add_copy(CtConfig *config, const CtConfigStage *stage, const char *name);

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The graph: stages found, ports connected, nodes in order. */
+#include "graph.h"
+
+#include "model/clock.h"
+#include "model/params.h"
+#include "model/suggest.h"
+
+static guint
+count_ports(const CtPort *ports)
+{
+    guint n = 0;
+    while (ports && ports[n].name)
+        n++;
+    return n;
+}
+
+const CtPort *
+ct_node_input_port(const CtNode *node, guint i)
+{
+    const CtPort *ports = node->stage->inputs;
+    return ports[0].flags & CT_PORT_MANY ? &ports[0] : &ports[i];
+}
+
+gboolean
+ct_node_input_flows(const CtNode *node, guint i)
+{
+    return node->inputs[i].type != CT_TYPE_NONE &&
+           !(ct_node_input_port(node, i)->flags & CT_PORT_SHAPE);
+}
+
+gboolean
+ct_node_input_streams(const CtNode *node, guint i)
+{
+    return ct_node_input_flows(node, i) && !(ct_node_input_port(node, i)->flags & CT_PORT_STATIC) &&
+           ct_stream_axis(&node->inputs[i], "time") >= 0;
+}
+
+gint
+ct_node_source_output(const CtNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (ct_node_input_streams(node, i))
+            return -1;
+    }
+    for (guint o = 0; o < node->n_outputs; o++) {
+        if (node->outputs[o].type != CT_TYPE_NONE && ct_stream_axis(&node->outputs[o], "time") >= 0)
+            return (gint)o;
+    }
+    return -1;
+}
+
+/* [node] whether all that reads it, directly or through others, are static inputs. */
+static gboolean *
+find_static(const CtGraph *graph)
+{
+    const guint n = graph->nodes->len;
+    gboolean *serves_static = g_new0(gboolean, n + 1);
+    g_autofree guint *n_readers = g_new0(guint, n + 1);
+    g_autofree guint *n_static = g_new0(guint, n + 1);
+    for (guint r = n; r-- > 0;) {
+        const CtGraphNode *node = g_ptr_array_index(graph->nodes, r);
+        serves_static[r] = n_readers[r] > 0 && n_static[r] == n_readers[r];
+        for (guint i = 0; i < node->node.n_inputs; i++) {
+            if (node->from[i].node < 0 || !ct_node_input_flows(&node->node, i))
+                continue;
+            n_readers[node->from[i].node]++;
+            n_static[node->from[i].node] +=
+                serves_static[r] ||
+                (ct_node_input_port(&node->node, i)->flags & CT_PORT_STATIC) != 0;
+        }
+    }
+    return serves_static;
+}
+
+gint
+ct_graph_data_output(const CtGraph *graph, guint n)
+{
+    const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+    g_autofree gboolean *serves_static = find_static(graph);
+    return serves_static[n] ? -1 : ct_node_source_output(&node->node);
+}
+
+gboolean
+ct_graph_error(const CtGraphNode *node, const CtPlace *place, int code, GError **error,
+               const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    return ct_place_error(place ? place : &node->config->place, code, error, "node '%s': %s",
+                          node->config->name, message);
+}
+
+gboolean
+ct_graph_blame(const CtGraphNode *node, GError **error, GError *cause)
+{
+    CtPlace place = node->config->place;
+    if (node->node.params)
+        ct_params_take_blame(node->node.params, &place);
+    g_autofree char *where = ct_place_to_string(&place);
+    g_propagate_prefixed_error(error, cause, "%s: node '%s': ", where, node->config->name);
+    return FALSE;
+}
+
+void
+ct_graph_node_free(CtGraphNode *node)
+{
+    if (!node)
+        return;
+    if (node->node.inputs) {
+        for (guint i = 0; i < node->node.n_inputs; i++)
+            ct_stream_clear((CtStream *)&node->node.inputs[i]);
+    }
+    if (node->node.outputs) {
+        for (guint i = 0; i < node->node.n_outputs; i++)
+            ct_stream_clear(&node->node.outputs[i]);
+    }
+    g_free((CtStream *)node->node.inputs);
+    g_free((gpointer)node->node.input_names);
+    g_free(node->node.outputs);
+    g_free(node->node.input_layouts);
+    g_free(node->node.output_layouts);
+    ct_params_free((CtParams *)node->node.params);
+    g_free(node->from);
+    g_free(node);
+}
+
+static char *
+hint_ports(const char *given, const CtPort *ports)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (guint i = 0; i < count_ports(ports); i++)
+        g_ptr_array_add(names, (gpointer)ports[i].name);
+    return ct_suggest_remark(given, (const char *const *)names->pdata, names->len, "it has");
+}
+
+/* Index of port `name`, −1 where there is none. */
+static gint
+find_port(const CtPort *ports, const char *name)
+{
+    for (guint i = 0; i < count_ports(ports); i++) {
+        if (g_str_equal(ports[i].name, name))
+            return i;
+    }
+    return -1;
+}
+
+/* The node with its stage, parameters and arrays; streams are clear. */
+static CtGraphNode *
+graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegistry *registry,
+               GError **error)
+{
+    CtGraphNode *node = g_new0(CtGraphNode, 1);
+    node->config = stage_config;
+    GError *cause = NULL;
+    const CtStage *stage = ct_registry_stage(registry, stage_config->stage, &cause);
+    if (!stage) {
+        ct_graph_error(node, &stage_config->stage_place, cause->code, error, "%s", cause->message);
+        g_error_free(cause);
+        ct_graph_node_free(node);
+        return NULL;
+    }
+    CtParams *params =
+        ct_params_new(stage_config->name, stage, &stage_config->place, stage_config->params, error);
+    if (!params) {
+        ct_graph_node_free(node);
+        return NULL;
+    }
+    const gboolean is_many = count_ports(stage->inputs) && stage->inputs[0].flags & CT_PORT_MANY;
+    node->node = (CtNode){
+        .name = stage_config->name,
+        .stage = stage,
+        .params = params,
+        .n_inputs = is_many ? stage_config->links->len : count_ports(stage->inputs),
+        .n_outputs = count_ports(stage->outputs),
+        .footprint = {CT_FOOTPRINT_WINDOW, 1, 1, 0, CT_LANES_ALL},
+        .block = stage_config->block,
+    };
+    node->node.inputs = g_new0(CtStream, node->node.n_inputs + 1);
+    node->node.input_names = g_new0(const char *, node->node.n_inputs + 1);
+    node->node.outputs = g_new0(CtStream, node->node.n_outputs + 1);
+    for (guint o = 0; o < node->node.n_outputs; o++)
+        ct_stream_init(&node->node.outputs[o]);
+    node->node.input_layouts = g_new0(CtLayout, node->node.n_inputs + 1);
+    node->node.output_layouts = g_new0(CtLayout, node->node.n_outputs + 1);
+    node->from = g_new(CtGraphFrom, node->node.n_inputs + 1);
+    gboolean flows = FALSE;
+    for (guint i = 0; i < node->node.n_inputs; i++) {
+        node->from[i] = (CtGraphFrom){.node = -1};
+        flows |= !(ct_node_input_port(&node->node, i)->flags & CT_PORT_SHAPE);
+    }
+    if (!flows && !node->node.block) {
+        node->node.block = config->block;
+    } else if (flows && node->node.block) {
+        ct_graph_error(node, &stage_config->block_place, CT_ERROR_CONFIG, error,
+                       "`block` is for sources, but '%s' has inputs", stage->name);
+        ct_graph_node_free(node);
+        return NULL;
+    }
+    return node;
+}
+
+/* The input that `link` names, or the next that nothing names; −1 with an error. */
+static gint
+choose_input(const CtGraphNode *node, const CtConfigLink *link, guint next, GError **error)
+{
+    const CtStage *stage = node->node.stage;
+    const guint n_ports = count_ports(stage->inputs);
+    if (n_ports == 0) {
+        ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
+                       "'%s' is a source and takes no input, but is given '%s'", stage->name,
+                       link->node);
+        return -1;
+    }
+    const gboolean is_many = stage->inputs[0].flags & CT_PORT_MANY;
+    if (link->port && (!is_many || !g_str_equal(link->port, stage->inputs[0].name))) {
+        const gint port = find_port(stage->inputs, link->port);
+        if (port < 0) {
+            g_autofree char *hint = hint_ports(link->port, stage->inputs);
+            ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
+                           "'%s' has no input port '%s'%s", stage->name, link->port, hint);
+        }
+        return port;
+    }
+    if (is_many)
+        return next;
+    while (next < n_ports && node->from[next].node >= 0)
+        next++;
+    if (next == n_ports) {
+        ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
+                       "'%s' wants at most %u input%s, but is given %u", stage->name, n_ports,
+                       n_ports == 1 ? "" : "s", node->config->links->len);
+        return -1;
+    }
+    return next;
+}
+
+/* Finds what `link` names among the nodes, which stand in the order of the configuration. */
+static gboolean
+find_output(CtGraphFrom *from, const CtGraphNode *node, const CtConfigLink *link,
+            const GPtrArray *nodes, GError **error)
+{
+    for (guint i = 0; i < nodes->len; i++) {
+        const CtGraphNode *other = g_ptr_array_index(nodes, i);
+        if (!g_str_equal(other->config->name, link->node))
+            continue;
+        const CtStage *stage = other->node.stage;
+        if (other->node.n_outputs == 0)
+            return ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
+                                  "node '%s' is a sink ('%s') and has no output", link->node,
+                                  stage->name);
+        const gint port = link->output ? find_port(stage->outputs, link->output) : 0;
+        if (port < 0) {
+            g_autofree char *hint = hint_ports(link->output, stage->outputs);
+            return ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
+                                  "node '%s' ('%s') has no output port '%s'%s", link->node,
+                                  stage->name, link->output, hint);
+        }
+        *from = (CtGraphFrom){.node = i, .port = port, .place = link->place};
+        return TRUE;
+    }
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (guint i = 0; i < nodes->len; i++) {
+        const CtGraphNode *other = g_ptr_array_index(nodes, i);
+        if (other != node)
+            g_ptr_array_add(names, other->config->name);
+    }
+    g_autofree char *hint =
+        ct_suggest_remark(link->node, (const char *const *)names->pdata, names->len, "there is");
+    return ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
+                          "'from' wants a node of this graph, but is given '%s'%s", link->node,
+                          hint);
+}
+
+static gboolean
+connect_node(CtGraphNode *node, const GPtrArray *nodes, GError **error)
+{
+    const GArray *links = node->config->links;
+    /* Those that name their port go first: the others take what is left. */
+    for (guint pass = 0; pass < 2; pass++) {
+        for (guint i = 0; i < links->len; i++) {
+            const CtConfigLink *link = &g_array_index(links, CtConfigLink, i);
+            const gboolean is_many =
+                node->node.n_inputs > 0 && ct_node_input_port(&node->node, 0)->flags & CT_PORT_MANY;
+            if (!is_many && (link->port == NULL) != (pass == 1))
+                continue;
+            if (is_many && pass == 1)
+                continue;
+            const gint input = choose_input(node, link, is_many ? i : 0, error);
+            if (input < 0)
+                return FALSE;
+            if (node->from[input].node >= 0)
+                return ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
+                                      "port '%s' is connected twice", link->port);
+            if (!find_output(&node->from[input], node, link, nodes, error))
+                return FALSE;
+        }
+    }
+    const CtPort *ports = node->node.stage->inputs;
+    if (count_ports(ports) && ports[0].flags & CT_PORT_MANY) {
+        if (links->len == 0 && !(ports[0].flags & CT_PORT_OPTIONAL))
+            return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
+                                  "port '%s' wants at least one input, but nothing is connected "
+                                  "to it: say `from: [NODE, …]`",
+                                  ports[0].name);
+        return TRUE;
+    }
+    for (guint i = 0; i < node->node.n_inputs; i++) {
+        if (node->from[i].node < 0 && !(ports[i].flags & CT_PORT_OPTIONAL))
+            return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
+                                  node->node.n_inputs == 1
+                                      ? "port '%s' wants an input, but nothing is connected to "
+                                        "it: say `from: NODE`"
+                                      : "port '%s' wants an input, but nothing is connected to "
+                                        "it: say `from: {%s: NODE, …}`",
+                                  ports[i].name, ports[i].name);
+    }
+    return TRUE;
+}
+
+/* "cycle: a -> b -> a", from the nodes that could not be ordered: each of them waits for another.
+ */
+static gboolean
+report_cycle(const GPtrArray *nodes, const gint *place_of, GError **error)
+{
+    g_autofree gint *seen_at = g_new(gint, nodes->len);
+    for (guint i = 0; i < nodes->len; i++)
+        seen_at[i] = -1;
+    guint at = 0;
+    while (place_of[at] >= 0)
+        at++;
+    g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(guint));
+    while (seen_at[at] < 0) {
+        seen_at[at] = path->len;
+        g_array_append_val(path, at);
+        const CtGraphNode *node = g_ptr_array_index(nodes, at);
+        for (guint i = 0; i < node->node.n_inputs; i++) {
+            if (node->from[i].node >= 0 && place_of[node->from[i].node] < 0) {
+                at = node->from[i].node;
+                break;
+            }
+        }
+    }
+    /* The path runs against the flow. Begin at the node that comes first in the file. */
+    const guint first = seen_at[at], length = path->len - first;
+    guint begin = 0;
+    for (guint i = 0; i < length; i++) {
+        if (g_array_index(path, guint, first + i) < g_array_index(path, guint, first + begin))
+            begin = i;
+    }
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint i = 0; i <= length; i++) {
+        const guint step = (begin + length - i % length) % length;
+        const CtGraphNode *node =
+            g_ptr_array_index(nodes, g_array_index(path, guint, first + step));
+        g_string_append_printf(text, "%s%s", i ? " -> " : "", node->config->name);
+    }
+    return ct_graph_error(g_ptr_array_index(nodes, g_array_index(path, guint, first + begin)), NULL,
+                          CT_ERROR_CONFIG, error, "wants its own output as input, a cycle: %s",
+                          text->str);
+}
+
+/* Sorts the nodes so that each follows those that feed it, otherwise as they stand in the file. */
+static gboolean
+order_nodes(GPtrArray *nodes, GError **error)
+{
+    g_autofree gint *place_of = g_new(gint, nodes->len + 1);
+    g_autofree gpointer *sorted = g_new(gpointer, nodes->len + 1);
+    for (guint i = 0; i < nodes->len; i++)
+        place_of[i] = -1;
+    for (guint n = 0; n < nodes->len; n++) {
+        gint next = -1;
+        for (guint i = 0; i < nodes->len && next < 0; i++) {
+            if (place_of[i] >= 0)
+                continue;
+            const CtGraphNode *node = g_ptr_array_index(nodes, i);
+            gboolean ready = TRUE;
+            for (guint k = 0; k < node->node.n_inputs; k++)
+                ready &= node->from[k].node < 0 || place_of[node->from[k].node] >= 0;
+            if (ready)
+                next = i;
+        }
+        if (next < 0)
+            return report_cycle(nodes, place_of, error);
+        place_of[next] = n;
+        sorted[n] = g_ptr_array_index(nodes, next);
+    }
+    for (guint i = 0; i < nodes->len; i++) {
+        CtGraphNode *node = sorted[i];
+        nodes->pdata[i] = node;
+        for (guint k = 0; k < node->node.n_inputs; k++) {
+            if (node->from[k].node >= 0)
+                node->from[k].node = place_of[node->from[k].node];
+        }
+    }
+    return TRUE;
+}
+
+/* Gives the node the streams of what feeds it; a type that the port does not take is widened where
+ * that loses nothing. */
+static gboolean
+take_inputs(CtGraphNode *node, const GPtrArray *nodes, GError **error)
+{
+    for (guint i = 0; i < node->node.n_inputs; i++) {
+        if (node->from[i].node < 0)
+            continue;
+        const CtGraphNode *writer = g_ptr_array_index(nodes, node->from[i].node);
+        const CtStream *stream = &writer->node.outputs[node->from[i].port];
+        if (stream->type == CT_TYPE_NONE)
+            return ct_graph_error(node, &node->from[i].place, CT_ERROR_SHAPE, error,
+                                  "port '%s' is connected to '%s.%s', which this node does not "
+                                  "have with its parameters and inputs",
+                                  ct_node_input_port(&node->node, i)->name, writer->config->name,
+                                  writer->node.stage->outputs[node->from[i].port].name);
+        CtStream *input = (CtStream *)&node->node.inputs[i];
+        ct_stream_copy(input, stream);
+        ((const char **)node->node.input_names)[i] = writer->node.name;
+        CtLayout pattern;
+        const char *declared = ct_node_input_port(&node->node, i)->layout;
+        if (declared && ct_layout_parse(&pattern, declared, NULL)) {
+            CtType widened = CT_TYPE_NONE;
+            for (CtType type = CT_TYPE_NONE + 1; type < CT_N_TYPES; type++) {
+                if (!(pattern.types & 1u << type) || !ct_type_is_lossless(input->type, type))
+                    continue;
+                if (type == input->type || widened == CT_TYPE_NONE ||
+                    (widened != input->type &&
+                     ct_type_info(type)->bytes < ct_type_info(widened)->bytes))
+                    widened = type;
+            }
+            if (widened != CT_TYPE_NONE)
+                input->type = widened;
+        }
+        g_autoptr(GError) cause = NULL;
+        if (!ct_node_check_input(&node->node, i, writer->config->name, &cause))
+            return ct_graph_error(node, &node->from[i].place, cause->code, error, "%s",
+                                  cause->message);
+    }
+    return TRUE;
+}
+
+/* A static input of more than one block changes with the stream beside it, so their clocks must
+ * relate. */
+static gboolean
+check_static_clocks(const CtGraphNode *node, GError **error)
+{
+    guint flows = 0;
+    while (flows < node->node.n_inputs && !ct_node_input_streams(&node->node, flows))
+        flows++;
+    for (guint i = 0; i < node->node.n_inputs && flows < node->node.n_inputs; i++) {
+        const CtStream *stream = &node->node.inputs[i];
+        const gint time = ct_stream_axis(stream, "time");
+        CtClockMap map;
+        if (!ct_node_input_flows(&node->node, i) || ct_node_input_streams(&node->node, i) ||
+            time < 0 || stream->axes[time].length == 1)
+            continue;
+        const char *cause = ct_clock_map_init(&map, stream, &node->node.inputs[flows]);
+        if (cause)
+            return ct_graph_error(node, &node->from[i].place, CT_ERROR_SHAPE, error,
+                                  "port '%s' wants blocks whose ticks relate to those of port "
+                                  "'%s', but '%s' and '%s' don't: %s",
+                                  ct_node_input_port(&node->node, i)->name,
+                                  ct_node_input_port(&node->node, flows)->name,
+                                  node->node.input_names[i], node->node.input_names[flows], cause);
+    }
+    return TRUE;
+}
+
+CtGraph *
+ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
+{
+    g_autoptr(CtGraph) graph = g_new0(CtGraph, 1);
+    graph->config = config;
+    graph->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
+    for (guint i = 0; i < config->stages->len; i++) {
+        CtGraphNode *node =
+            graph_node_new(config, g_ptr_array_index(config->stages, i), registry, error);
+        if (!node)
+            return NULL;
+        g_ptr_array_add(graph->nodes, node);
+    }
+    for (guint i = 0; i < graph->nodes->len; i++) {
+        if (!connect_node(g_ptr_array_index(graph->nodes, i), graph->nodes, error))
+            return NULL;
+    }
+    if (!order_nodes(graph->nodes, error))
+        return NULL;
+    for (guint i = 0; i < graph->nodes->len; i++) {
+        CtGraphNode *node = g_ptr_array_index(graph->nodes, i);
+        if (!take_inputs(node, graph->nodes, error) || !check_static_clocks(node, error))
+            return NULL;
+        GError *cause = NULL;
+        if (!ct_node_infer(&node->node, &cause)) {
+            ct_graph_blame(node, error, cause);
+            return NULL;
+        }
+    }
+    if (!ct_graph_check_files(graph, error))
+        return NULL;
+    return g_steal_pointer(&graph);
+}
+
+gint64 *
+ct_graph_blocks(const CtGraph *graph)
+{
+    gint64 *blocks = g_new0(gint64, graph->nodes->len + 1);
+    for (guint n = 0; n < graph->nodes->len; n++) {
+        const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+        const gint output = ct_node_source_output(&node->node);
+        gint64 ticks;
+        for (guint i = 0; i < node->node.n_inputs; i++) {
+            if (node->from[i].node >= 0 && ct_node_input_streams(&node->node, i))
+                blocks[n] = MAX(blocks[n], blocks[node->from[i].node]);
+        }
+        if (output >= 0 && node->node.block > 0 &&
+            !__builtin_mul_overflow(node->node.block,
+                                    MAX(1, node->node.outputs[output].ticks_per_sample), &ticks))
+            blocks[n] = ticks;
+    }
+    return blocks;
+}
+
+void
+ct_graph_free(CtGraph *graph)
+{
+    if (!graph)
+        return;
+    g_ptr_array_unref(graph->nodes);
+    g_free(graph);
+}
+
+/* ---- the key ---- */
+
+static void
+append_stream(GString *text, const CtStream *stream)
+{
+    g_string_append_printf(text, " %s", ct_type_info(stream->type)->name);
+    for (guint a = 0; a < stream->n_axes; a++) {
+        const CtAxis *axis = &stream->axes[a];
+        g_string_append_printf(text, " %s=%" G_GINT64_FORMAT, axis->name,
+                               g_str_equal(axis->name, "time") ? 0 : axis->length);
+    }
+}
+
+char *
+ct_graph_key(const CtGraph *graph)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint n = 0; n < graph->nodes->len; n++) {
+        const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+        const CtFootprint *footprint = &node->node.footprint;
+        g_string_append_printf(text, "%s %d %" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
+                               node->node.stage->name, (gint)footprint->kind,
+                               (gint64)footprint->window, (gint64)footprint->hop);
+        for (guint i = 0; i < node->node.n_inputs; i++)
+            g_string_append_printf(text, " %d.%u", node->from[i].node, node->from[i].port);
+        for (guint o = 0; o < node->node.n_outputs; o++)
+            append_stream(text, &node->node.outputs[o]);
+        g_string_append_c(text, '\n');
+    }
+    g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text->str, -1);
+    return g_strndup(sum, 16);
+}

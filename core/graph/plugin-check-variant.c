@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether the tables of a variant can be what they say, and suit the stages that it covers. */
+#include "model/layout-private.h"
+#include "model/row.h"
+#include "plugin-check-private.h"
+#include "tuning.h"
+
+#include <string.h>
+
+/* A row that computes on other units than the machine's peak counts may reach more than 1. */
+#define MAX_EFFICIENCY 100
+/* Stages that one variant covers at most. */
+#define MAX_COVERS 16
+
+/* ---- variants ---- */
+
+static gboolean
+check_covers(const CtCheck *check, const CtVariant *variant, GError **error)
+{
+    guint n;
+    if (!variant->covers)
+        return ct_check_refuse(check, error, "covers", "wants stages, but is given none");
+    if (!COUNT_ROWS(check, "covers", variant->covers, &n, error))
+        return FALSE;
+    if (n == 0 || n > MAX_COVERS)
+        return ct_check_refuse(check, error, "covers", "wants 1 to %d stages, but is given %u",
+                               MAX_COVERS, n);
+    for (guint i = 0; i < n; i++)
+        if (!ct_check_name(check, "covers", variant->covers[i], ".-", error))
+            return FALSE;
+    return TRUE;
+}
+
+/* Whether an axis of this name may stand in what the pattern takes. */
+static gboolean
+takes_axis(const CtLayout *pattern, const char *axis)
+{
+    return pattern->n_axes == 0 || ct_layout_axis(pattern, "...") >= 0 ||
+           ct_layout_axis(pattern, axis) >= 0;
+}
+
+static gboolean
+is_axis_split(const CtVariant *variant)
+{
+    return variant->split && !g_str_equal(variant->split, "*") &&
+           !g_str_equal(variant->split, "time");
+}
+
+static gboolean
+check_row(const CtCheck *check, const CtVariant *variant, const CtRow *row, GError **error)
+{
+    CtRowPatterns patterns;
+    g_autoptr(GError) cause = NULL;
+    if (!ct_row_parse(&patterns, row->layouts, &cause))
+        return ct_check_refuse(check, error, "rows", "%s", cause->message);
+    if (!(row->efficiency > 0 && row->efficiency <= MAX_EFFICIENCY)) {
+        g_autofree char *field = g_strdup_printf("rows '%s', efficiency", row->layouts);
+        return ct_check_refuse(check, error, field, "wants more than 0, up to %d, but is given %g",
+                               MAX_EFFICIENCY, row->efficiency);
+    }
+    const CtLayout *split = patterns.n_outputs ? &patterns.outputs[0] : &patterns.inputs[0];
+    if (is_axis_split(variant) && !takes_axis(split, variant->split))
+        return ct_check_refuse(check, error, "split", "wants an axis of '%s', but is given '%s'",
+                               row->layouts, variant->split);
+    return TRUE;
+}
+
+static gboolean
+check_rows(const CtCheck *check, const CtVariant *variant, GError **error)
+{
+    guint n;
+    if (!variant->rows)
+        return ct_check_refuse(check, error, "rows", "wants layouts, but is given none");
+    if (!COUNT_ROWS(check, "rows", variant->rows, &n, error))
+        return FALSE;
+    for (guint i = 0; i < n; i++)
+        if (!check_row(check, variant, &variant->rows[i], error))
+            return FALSE;
+    return n > 0 || ct_check_refuse(check, error, "rows", "wants layouts, but is given none");
+}
+
+static gboolean
+check_tunables(const CtCheck *check, const CtVariant *variant, GError **error)
+{
+    guint n;
+    if (!variant->tunables)
+        return TRUE;
+    if (!COUNT_ROWS(check, "tunables", variant->tunables, &n, error))
+        return FALSE;
+    if (n > CT_MAX_TUNABLES)
+        return ct_check_refuse(check, error, "tunables", "wants %d at most, but has %u",
+                               CT_MAX_TUNABLES, n);
+    for (guint i = 0; i < n; i++) {
+        const CtTunable *tunable = &variant->tunables[i];
+        g_autofree char *field = g_strdup_printf("tunables '%s'", tunable->name);
+        if (!tunable->help || !ct_check_is_text(check, tunable->help))
+            return ct_check_refuse(check, error, field, "help: wants a text, but is given none");
+        if (tunable->n_values == 0 || tunable->n_values > CT_CHECK_ROWS ||
+            ct_check_mapped(check, tunable->values) < tunable->n_values * sizeof(gint64))
+            return ct_check_refuse(check, error, field, "values: wants 1 to %d, but is given %s",
+                                   CT_CHECK_ROWS,
+                                   tunable->n_values ? "none that can be read" : "none");
+        if (!ct_check_unique(check, "tunables", variant->tunables, sizeof *variant->tunables, i,
+                             error))
+            return FALSE;
+    }
+    g_autofree char *fault = ct_tuning_find_fault(variant);
+    return !fault || ct_check_refuse(check, error, "tunables", "%s", fault);
+}
+
+static gboolean
+check_split(const CtCheck *check, const CtVariant *variant, GError **error)
+{
+    if (!ct_check_remark(check, "split", variant->split, error))
+        return FALSE;
+    if (is_axis_split(variant) && !ct_layout_is_axis_name(variant->split))
+        return ct_check_refuse(check, error, "split",
+                               "wants the name of an axis, or '*', but is given '%s'",
+                               variant->split);
+    if (variant->split && g_str_equal(variant->split, "*") && !variant->prepare)
+        return ct_check_refuse(check, error, "split",
+                               "wants a prepare that sets n_items for '*', but is given none");
+    return TRUE;
+}
+
+static gboolean
+check_enums(const CtCheck *check, const CtVariant *variant, GError **error)
+{
+    if ((guint)variant->backend >= CT_N_BACKENDS)
+        return ct_check_refuse(check, error, "backend", "wants one of CtBackend, but is given %d",
+                               (int)variant->backend);
+    if ((guint)variant->isa >= CT_N_ISAS)
+        return ct_check_refuse(check, error, "isa", "wants one of CtIsa, but is given %d",
+                               (int)variant->isa);
+    return !(variant->waits && variant->backend == CT_CUDA) ||
+           ct_check_refuse(check, error, "waits", "a variant for devices cannot wait");
+}
+
+static char *
+name_variant(const CtVariant *variant)
+{
+    g_autofree char *covers = g_strjoinv("+", (char **)variant->covers);
+    return g_strdup_printf("variant '%s' of '%s'", variant->name, covers);
+}
+
+gboolean
+ct_check_variant(CtCheck *check, const CtVariant *variant, guint i, GError **error)
+{
+    g_free(check->who);
+    check->who = g_strdup_printf("variant %u", i + 1);
+    if (ct_check_mapped(check, variant) < sizeof *variant)
+        return ct_check_refuse(check, error, "variants",
+                               "wants a CtVariant, or NULL at its end, but has neither");
+    if (!variant->name || !ct_check_is_text(check, variant->name))
+        return ct_check_refuse(check, error, "name", "wants a text, but is given none");
+    g_free(check->who);
+    check->who = g_strdup_printf("variant '%s'", variant->name);
+    if (!ct_check_name(check, "name", variant->name, ".-", error) ||
+        !check_covers(check, variant, error))
+        return FALSE;
+    g_free(check->who);
+    check->who = name_variant(variant);
+    if (!variant->work)
+        return ct_check_refuse(check, error, "work", "wants a function, but is given none");
+    return check_enums(check, variant, error) && check_split(check, variant, error) &&
+           check_rows(check, variant, error) && check_tunables(check, variant, error);
+}
+
+/* ---- variants and stages ---- */
+
+/* Whether data stream into the stage. */
+static gboolean
+has_stream(const CtStage *stage)
+{
+    for (const CtPort *port = stage->inputs; port && port->name; port++)
+        if (!(port->flags & (CT_PORT_SHAPE | CT_PORT_STATIC)))
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+check_meeting(const CtCheck *check, const CtVariant *variant, const CtStage *first,
+              const CtStage *last, GError **error)
+{
+    if (!has_stream(first) && variant->work && !variant->advance)
+        return ct_check_refuse(check, error, "advance",
+                               "wants a function for a source, but is given none");
+    for (const CtRow *row = variant->rows; row->layouts; row++) {
+        CtRowPatterns patterns;
+        g_autoptr(GError) cause = NULL;
+        if (!ct_row_parse(&patterns, row->layouts, &cause) ||
+            !ct_row_check(&patterns, first->inputs, last->outputs, &cause))
+            return ct_check_refuse(check, error, "rows", "'%s': %s", row->layouts, cause->message);
+    }
+    const gboolean is_sink = !last->outputs || !last->outputs->name;
+    const CtPort *port = is_sink ? first->inputs : last->outputs;
+    CtLayout declared = {0};
+    if (port->layout && *port->layout && !ct_layout_parse(&declared, port->layout, error))
+        return FALSE;
+    return !is_axis_split(variant) || takes_axis(&declared, variant->split) ||
+           ct_check_refuse(check, error, "split",
+                           "wants an axis of %s '%s' (%s), but is given '%s'",
+                           is_sink ? "input" : "output", port->name, port->layout, variant->split);
+}
+
+gboolean
+ct_variant_check(const CtVariant *variant, const CtStage *first, const CtStage *last,
+                 GError **error)
+{
+    g_autofree char *who = name_variant(variant);
+    const CtCheck check = {.who = who};
+    return check_meeting(&check, variant, first, last, error);
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plugins that there are: found, opened, checked, and indexed. */
+#include "registry.h"
+
+#include "endpoints.h"
+#include "model/environment.h"
+#include "model/own-file.h"
+#include "model/suggest.h"
+#include "plugin-check.h"
+#include "plugin-file.h"
+
+#include <errno.h>
+#include <gmodule.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The most plugins left out that an error names where a stage is missing. */
+#define MAX_TOLD 3
+
+struct CtRegistry {
+    GPtrArray *folders;      /* of char: where it was looked */
+    guint n_plugins;         /* found there */
+    GPtrArray *stages;       /* of const CtStage, by name */
+    GHashTable *by_name;     /* name → const CtStage */
+    GHashTable *variants;    /* name of the first stage covered → GPtrArray of const CtVariant */
+    GHashTable *variant_ids; /* "fir+fft/cpu" → const CtVariant */
+    GHashTable *files;       /* const CtStage or CtVariant → char */
+    GPtrArray *problems;     /* of char, NULL-terminated */
+    GPtrArray *none;         /* empty */
+    CtIsa isa;               /* the best that may be used */
+};
+
+void
+ct_registry_free(CtRegistry *registry)
+{
+    if (!registry)
+        return;
+    g_clear_pointer(&registry->folders, g_ptr_array_unref);
+    g_clear_pointer(&registry->stages, g_ptr_array_unref);
+    g_clear_pointer(&registry->by_name, g_hash_table_unref);
+    g_clear_pointer(&registry->variants, g_hash_table_unref);
+    g_clear_pointer(&registry->variant_ids, g_hash_table_unref);
+    g_clear_pointer(&registry->files, g_hash_table_unref);
+    g_clear_pointer(&registry->problems, g_ptr_array_unref);
+    g_clear_pointer(&registry->none, g_ptr_array_unref);
+    g_free(registry);
+}
+
+/* ---- instruction sets ---- */
+
+static CtIsa
+detect_isa(void)
+{
+#if defined(__x86_64__)
+    const gboolean v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    const gboolean v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl");
+    return v3 && v4 ? CT_ISA_AVX512 : v3 ? CT_ISA_AVX2 : CT_ISA_BASELINE;
+#else
+    return CT_ISA_BASELINE;
+#endif
+}
+
+static gboolean
+find_isa(CtIsa *isa, GError **error)
+{
+    static const char *const names[CT_N_ISAS] = {"baseline", "avx2", "avx512"};
+    const char *cap = ct_environment("CORNERTURN_ISA");
+    *isa = detect_isa();
+    if (!cap || *cap == '\0')
+        return TRUE;
+    for (CtIsa i = 0; i < CT_N_ISAS; i++)
+        if (g_str_equal(cap, names[i])) {
+            *isa = MIN(*isa, i);
+            return TRUE;
+        }
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
+                "CORNERTURN_ISA wants baseline, avx2 or avx512, but is given '%s'", cap);
+    return FALSE;
+}
+
+gboolean
+ct_registry_allows_isa(const CtRegistry *registry, CtIsa isa)
+{
+    return isa <= registry->isa;
+}
+
+/* ---- opening ---- */
+
+/* Remembers why the file, or something in it, is left out. */
+static void
+leave_out(CtRegistry *registry, const char *path, const char *reason)
+{
+    g_ptr_array_add(registry->problems, g_strdup_printf("%s: %s", path, reason));
+}
+
+static GModule *
+load(const char *path, char **fault)
+{
+    *fault = ct_plugin_file_find_fault(path);
+    if (*fault)
+        return NULL;
+    /* The file itself rather than a link to it, so that what stands beside it is found. */
+    char *real = realpath(path, NULL);
+    const char *name = real ? real : path;
+    GModule *module = g_module_open(name, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    if (!module) {
+        const char *message = g_module_error();
+        const gsize prefix = g_str_has_prefix(message, name) ? strlen(name) + strlen(": ") : 0;
+        *fault = g_strdup(message + MIN(prefix, strlen(message)));
+    }
+    free(real);
+    return module;
+}
+
+/* NULL where the file is no plugin that can be used; the reason is then remembered. */
+static const CtPlugin *
+open_plugin(CtRegistry *registry, const char *path)
+{
+    gpointer symbol = NULL;
+    g_autofree char *fault = NULL;
+    g_autoptr(GError) cause = NULL;
+    GModule *module = load(path, &fault);
+    if (module && (!g_module_symbol(module, CT_PLUGIN_SYMBOL, &symbol) || !symbol))
+        fault = g_strdup("is not a plugin of Cornerturn: it has no symbol " CT_PLUGIN_SYMBOL);
+    else if (module && !ct_plugin_check(symbol, &cause))
+        fault = g_strdup(cause->message);
+    if (fault) {
+        leave_out(registry, path, fault);
+        if (module)
+            g_module_close(module);
+        return NULL;
+    }
+    g_module_make_resident(module);
+    return symbol;
+}
+
+/* Plugins name this library among what they need. A program that holds the core itself loads the
+ * one that belongs to it, so that they find it whatever their own search path is. */
+static void
+load_library(CtRegistry *registry)
+{
+    g_autofree char *own = ct_own_file();
+    g_autofree char *folder = ct_own_folder("core", CT_LIBDIR);
+    g_autofree char *path = folder ? g_build_filename(folder, CT_SONAME, NULL) : NULL;
+    g_autofree char *name = own ? g_path_get_basename(own) : NULL;
+    if (!path || g_str_has_prefix(name, "libcornerturn.so") ||
+        !g_file_test(path, G_FILE_TEST_IS_REGULAR))
+        return;
+    g_autofree char *fault = NULL;
+    GModule *module = load(path, &fault);
+    if (module)
+        g_module_make_resident(module);
+    else
+        leave_out(registry, path, fault);
+}
+
+/* ---- index ---- */
+
+static gboolean
+refuse_double(const CtRegistry *registry, const char *what, const char *name, gconstpointer first,
+              const char *path, GError **error)
+{
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "%s '%s' stands in two plugins: %s and %s", what,
+                name, (const char *)g_hash_table_lookup(registry->files, first), path);
+    return FALSE;
+}
+
+static gboolean
+add_stage(CtRegistry *registry, const CtStage *stage, const char *path, GError **error)
+{
+    const CtStage *first = g_hash_table_lookup(registry->by_name, stage->name);
+    if (first)
+        return refuse_double(registry, "stage", stage->name, first, path, error);
+    g_hash_table_insert(registry->by_name, (gpointer)stage->name, (gpointer)stage);
+    g_hash_table_insert(registry->files, (gpointer)stage, g_strdup(path));
+    g_ptr_array_add(registry->stages, (gpointer)stage);
+    return TRUE;
+}
+
+static gboolean
+add_variant(CtRegistry *registry, const CtVariant *variant, const char *path, GError **error)
+{
+    g_autofree char *covers = g_strjoinv("+", (char **)variant->covers);
+    g_autofree char *id = g_strconcat(covers, "/", variant->name, NULL);
+    const CtVariant *first = g_hash_table_lookup(registry->variant_ids, id);
+    if (first)
+        return refuse_double(registry, "variant", id, first, path, error);
+    g_hash_table_insert(registry->variant_ids, g_steal_pointer(&id), (gpointer)variant);
+    g_hash_table_insert(registry->files, (gpointer)variant, g_strdup(path));
+
+    GPtrArray *variants = g_hash_table_lookup(registry->variants, variant->covers[0]);
+    if (!variants) {
+        variants = g_ptr_array_new();
+        g_hash_table_insert(registry->variants, (gpointer)variant->covers[0], variants);
+    }
+    g_ptr_array_add(variants, (gpointer)variant);
+    return TRUE;
+}
+
+static gboolean
+add_plugin(CtRegistry *registry, const CtPlugin *plugin, const char *path, GError **error)
+{
+    for (guint i = 0; plugin->stages[i]; i++)
+        if (!add_stage(registry, plugin->stages[i], path, error))
+            return FALSE;
+    for (guint i = 0; plugin->variants[i]; i++)
+        if (!add_variant(registry, plugin->variants[i], path, error))
+            return FALSE;
+    return TRUE;
+}
+
+/* ---- folders ---- */
+
+static gint
+compare_names(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Plugins are files named ct-NAME.so; `seen` holds the names of earlier folders. */
+static gboolean
+add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **error)
+{
+    g_ptr_array_add(registry->folders, g_strdup(folder));
+    g_autoptr(GDir) listing = g_dir_open(folder, 0, NULL);
+    if (!listing) {
+        leave_out(registry, folder, g_strerror(errno));
+        return TRUE;
+    }
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    for (const char *name; (name = g_dir_read_name(listing));)
+        if (g_str_has_prefix(name, "ct-") && g_str_has_suffix(name, ".so") &&
+            !g_hash_table_contains(seen, name))
+            g_ptr_array_add(names, g_strdup(name));
+    g_ptr_array_sort(names, compare_names);
+    for (guint i = 0; i < names->len; i++) {
+        g_autofree char *path = g_build_filename(folder, names->pdata[i], NULL);
+        g_hash_table_add(seen, g_strdup(names->pdata[i]));
+        const CtPlugin *plugin = open_plugin(registry, path);
+        registry->n_plugins += plugin != NULL;
+        if (plugin && !add_plugin(registry, plugin, path, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gint
+compare_stages(gconstpointer a, gconstpointer b)
+{
+    return strcmp((*(const CtStage *const *)a)->name, (*(const CtStage *const *)b)->name);
+}
+
+/* Variants of stages that other plugins have brought, where they do not go together. */
+static void
+drop_unfit(CtRegistry *registry)
+{
+    GHashTableIter iter;
+    gpointer name, value;
+    g_hash_table_iter_init(&iter, registry->variants);
+    while (g_hash_table_iter_next(&iter, &name, &value)) {
+        GPtrArray *variants = value;
+        for (guint i = variants->len; i-- > 0;) {
+            const CtVariant *variant = variants->pdata[i];
+            const guint n = g_strv_length((char **)variant->covers);
+            const CtStage *first = g_hash_table_lookup(registry->by_name, name);
+            const CtStage *last = g_hash_table_lookup(registry->by_name, variant->covers[n - 1]);
+            g_autoptr(GError) cause = NULL;
+            if (!first || !last || ct_variant_check(variant, first, last, &cause))
+                continue;
+            leave_out(registry, g_hash_table_lookup(registry->files, variant), cause->message);
+            g_ptr_array_remove_index(variants, i);
+        }
+    }
+}
+
+CtRegistry *
+ct_registry_new_from(const char *const *folders, GError **error)
+{
+    CtIsa isa;
+    if (!find_isa(&isa, error))
+        return NULL;
+    g_autoptr(CtRegistry) registry = g_new0(CtRegistry, 1);
+    registry->isa = isa;
+    registry->folders = g_ptr_array_new_with_free_func(g_free);
+    registry->stages = g_ptr_array_new();
+    registry->by_name = g_hash_table_new(g_str_hash, g_str_equal);
+    registry->variants =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+    registry->variant_ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    registry->files = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    registry->problems = g_ptr_array_new_null_terminated(1, g_free, TRUE);
+    registry->none = g_ptr_array_new();
+
+    load_library(registry);
+    if (!add_plugin(registry, &ct_endpoints, "the core", error))
+        return NULL;
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint i = 0; folders[i]; i++)
+        if (!add_folder(registry, folders[i], seen, error))
+            return NULL;
+    drop_unfit(registry);
+    g_ptr_array_sort(registry->stages, compare_stages);
+    return g_steal_pointer(&registry);
+}
+
+CtRegistry *
+ct_registry_new(GError **error)
+{
+    g_autoptr(GStrvBuilder) folders = g_strv_builder_new();
+    const char *path = ct_environment("CORNERTURN_PLUGIN_PATH");
+    g_auto(GStrv) given = g_strsplit(path ? path : "", G_SEARCHPATH_SEPARATOR_S, -1);
+    for (guint i = 0; given[i]; i++)
+        if (*given[i] != '\0')
+            g_strv_builder_add(folders, given[i]);
+    g_autofree char *own = ct_own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
+    if (own)
+        g_strv_builder_add(folders, own);
+    g_auto(GStrv) list = g_strv_builder_end(folders);
+    return ct_registry_new_from((const char *const *)list, error);
+}
+
+/* ---- looking up ---- */
+
+/* Whether the problem is that of the file that would bring the stage by its name: of ct-file.so for
+ * file.source. */
+static gboolean
+is_of_stage(const char *problem, const char *stage)
+{
+    g_autofree char *plugin = g_strndup(stage, strcspn(stage, "."));
+    g_autofree char *file = g_strdup_printf("/ct-%s.so: ", plugin);
+    return strstr(problem, file) != NULL;
+}
+
+char *
+ct_registry_left_out(const CtRegistry *registry, const char *stage)
+{
+    const guint n = registry->problems->len;
+    const char *const *problems = ct_registry_problems(registry);
+    guint n_told = 0;
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (gint of_stage = TRUE; of_stage >= FALSE && n_told == 0; of_stage--)
+        for (guint i = 0; i < n && n_told < MAX_TOLD; i++)
+            if (!of_stage || is_of_stage(problems[i], stage))
+                g_string_append_printf(text, "%s%s", n_told++ ? "; " : "", problems[i]);
+    if (n_told > 0 && n_told < n)
+        g_string_append_printf(text, "; `cornerturn inspect` lists %u more", n - n_told);
+    return n_told ? g_strdup_printf(" (left out: %s)", text->str) : g_strdup("");
+}
+
+const CtStage *
+ct_registry_stage(const CtRegistry *registry, const char *name, GError **error)
+{
+    const CtStage *stage = g_hash_table_lookup(registry->by_name, name);
+    if (stage)
+        return stage;
+    g_autoptr(GString) message = g_string_new(NULL);
+    g_string_printf(message, "there is no stage '%s'", name);
+
+    const guint n = registry->stages->len;
+    g_autofree const char **names = g_new(const char *, n + 1);
+    for (guint i = 0; i < n; i++)
+        names[i] = ((const CtStage *)registry->stages->pdata[i])->name;
+    g_autofree char *remark = ct_suggest_remark(name, names, n, NULL);
+    g_string_append(message, remark);
+    if (registry->n_plugins == 0) {
+        g_ptr_array_add(registry->folders, NULL);
+        g_autofree char *folders = g_strjoinv(", ", (char **)registry->folders->pdata);
+        g_ptr_array_remove_index(registry->folders, registry->folders->len - 1);
+        g_string_append_printf(message, ": there are no plugins in %s",
+                               *folders ? folders : "CORNERTURN_PLUGIN_PATH, which is empty");
+    }
+    g_autofree char *left_out = ct_registry_left_out(registry, name);
+    g_string_append(message, left_out);
+    g_set_error_literal(error, CT_ERROR, CT_ERROR_PLUGIN, message->str);
+    return NULL;
+}
+
+const GPtrArray *
+ct_registry_variants(const CtRegistry *registry, const char *stage)
+{
+    const GPtrArray *variants = g_hash_table_lookup(registry->variants, stage);
+    return variants ? variants : registry->none;
+}
+
+const GPtrArray *
+ct_registry_stages(const CtRegistry *registry)
+{
+    return registry->stages;
+}
+
+const char *
+ct_registry_stage_file(const CtRegistry *registry, const CtStage *stage)
+{
+    return g_hash_table_lookup(registry->files, stage);
+}
+
+const char *
+ct_registry_variant_file(const CtRegistry *registry, const CtVariant *variant)
+{
+    return g_hash_table_lookup(registry->files, variant);
+}
+
+const char *const *
+ct_registry_problems(const CtRegistry *registry)
+{
+    return (const char *const *)registry->problems->pdata;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A plan run as it is, but for its ends. */
+#include "rehearsal.h"
+
+#include "model/params.h"
+#include "plan/planner.h"
+#include "run/scheduler.h"
+#include "trial-ends.h"
+
+#include <string.h>
+
+struct CtRehearsal {
+    const CtPlan *original;
+    CtGraph graph;
+    GPtrArray *configs; /* of CtConfigStage: of the ends */
+    GHashTable *fixed;
+    CtRegistry *registry;
+    CtPlanOptions options;
+    CtPlan *plan;
+    guint source;           /* of the plan's nodes: the one that goes step by step */
+    CtScheduler *scheduler; /* NULL: to be started */
+    gint64 started;         /* when it was, in microseconds */
+};
+
+static const CtGraphNode *
+original_at(const CtRehearsal *rehearsal, guint n)
+{
+    return g_ptr_array_index(rehearsal->original->graph->nodes, n);
+}
+
+static void
+graph_node_free(gpointer data)
+{
+    CtGraphNode *node = data;
+    if (node->node.stage == &ct_trial_source || node->node.stage == &ct_trial_sink) {
+        ct_graph_node_free(node);
+    } else {
+        /* All but the links is the graph's from which it comes. */
+        g_free(node->from);
+        g_free(node);
+    }
+}
+
+static void
+config_free(gpointer data)
+{
+    CtConfigStage *config = data;
+    g_free(config->name);
+    g_free(config);
+}
+
+/* The node of the plan that runs node `n` of the graph, inserted ones left aside. */
+static const CtPlanNode *
+find_runner(const CtRehearsal *rehearsal, guint n)
+{
+    for (guint i = 0; i < rehearsal->original->nodes->len; i++) {
+        const CtPlanNode *node = g_ptr_array_index(rehearsal->original->nodes, i);
+        for (guint k = 0; k < node->n_nodes && !node->inserted; k++)
+            if (node->nodes[k].name == original_at(rehearsal, n)->node.name)
+                return node;
+    }
+    g_assert_not_reached();
+}
+
+gboolean
+ct_rehearsal_replaces(const CtVariant *variant)
+{
+    return variant->waits || !variant->work;
+}
+
+/* ---- the graph ---- */
+
+/* Where each output of the original's nodes is to be had: `map` is [node] of CtGraphFrom
+ * [outputs]. */
+
+static CtGraphFrom *
+map_at(const GPtrArray *map, guint n)
+{
+    return g_ptr_array_index(map, n);
+}
+
+static guint
+add_end(CtRehearsal *rehearsal, const CtGraphNode *original, const CtStage *stage,
+        const CtStream *stream, const CtLayout *layout, char *name)
+{
+    const gboolean gives = stage == &ct_trial_source;
+    const CtPlace *place = &original->config->place;
+    g_autoptr(CtValue) none = ct_value_new_mapping(place);
+    CtConfigStage *config = g_new0(CtConfigStage, 1);
+    *config = (CtConfigStage){
+        .name = name,
+        .place = *place,
+        .stage_place = *place,
+        .backend = {CT_N_BACKENDS, -1},
+        .backend_place = *place,
+    };
+    g_ptr_array_add(rehearsal->configs, config);
+    CtStream *own = g_new0(CtStream, 1);
+    ct_stream_copy(own, stream);
+    own->type = ct_layout_stream_type(layout);
+    CtGraphNode *node = g_new0(CtGraphNode, 1);
+    node->config = config;
+    node->from = g_new0(CtGraphFrom, 2);
+    node->from[0].node = -1;
+    node->node = (CtNode){
+        .name = name,
+        .stage = stage,
+        .params = ct_params_new(name, stage, place, none, NULL),
+        .n_inputs = gives ? 0 : 1,
+        .inputs = gives ? g_new0(CtStream, 1) : own,
+        .n_outputs = gives ? 1 : 0,
+        .outputs = gives ? own : g_new0(CtStream, 1),
+        .footprint = {CT_FOOTPRINT_WINDOW, 1, 1, 0, CT_LANES_ALL},
+        .input_layouts = g_new0(CtLayout, 2),
+        .output_layouts = g_new0(CtLayout, 2),
+        .block = gives ? original->node.block : 0,
+    };
+    g_ptr_array_add(rehearsal->graph.nodes, node);
+    return rehearsal->graph.nodes->len - 1;
+}
+
+static void
+fix(CtRehearsal *rehearsal, guint node, CtFixed *fixed)
+{
+    const CtGraphNode *own = g_ptr_array_index(rehearsal->graph.nodes, node);
+    g_hash_table_insert(rehearsal->fixed, own->config->name, fixed);
+}
+
+/* Whether all that read the output want one block that holds. */
+static gboolean
+is_static(const CtRehearsal *rehearsal, guint n, guint port)
+{
+    gboolean any = FALSE, all = TRUE;
+    for (guint r = 0; r < rehearsal->original->graph->nodes->len; r++) {
+        const CtGraphNode *reader = original_at(rehearsal, r);
+        for (guint i = 0; i < reader->node.n_inputs; i++) {
+            if (reader->from[i].node != (gint)n || reader->from[i].port != port)
+                continue;
+            any = TRUE;
+            all &= (ct_node_input_port(&reader->node, i)->flags & CT_PORT_STATIC) != 0;
+        }
+    }
+    return any && all;
+}
+
+/* Sources for the outputs, sinks for the inputs; the first has the name. */
+static void
+replace(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *map)
+{
+    const CtGraphNode *original = original_at(rehearsal, n);
+    const gboolean on_device = runner->place != CT_HOST;
+    CtGraphFrom *given = map_at(map, n);
+    for (guint i = 0; i < original->node.n_inputs; i++) {
+        const CtGraphFrom *from = &original->from[i];
+        if (from->node < 0 || !ct_node_input_flows(&original->node, i))
+            continue;
+        const CtLayout *layout = &runner->input_bindings[i].layout;
+        const guint sink =
+            add_end(rehearsal, original, &ct_trial_sink, &original->node.inputs[i], layout,
+                    i == 0 ? g_strdup(original->node.name)
+                           : g_strdup_printf("%s.%u", original->node.name, i));
+        CtGraphNode *own = g_ptr_array_index(rehearsal->graph.nodes, sink);
+        own->from[0] = map_at(map, (guint)from->node)[from->port];
+        const CtVariant *variant = ct_trial_sink_variant(on_device, FALSE);
+        fix(rehearsal, sink,
+            ct_fixed_new(variant, variant->rows, NULL, runner->place, 1, layout, 0, NULL));
+    }
+    for (guint o = 0; o < original->node.n_outputs; o++) {
+        const CtStream *stream = &original->node.outputs[o];
+        const CtLayout *layout = &runner->output_bindings[o].layout;
+        if (stream->type == CT_TYPE_NONE)
+            continue;
+        const gboolean once = ct_stream_axis(stream, "time") < 0 || is_static(rehearsal, n, o);
+        const guint source = add_end(rehearsal, original, &ct_trial_source, stream, layout,
+                                     o == 0 ? g_strdup(original->node.name)
+                                            : g_strdup_printf("%s.%u", original->node.name, o));
+        given[o] = (CtGraphFrom){.node = (gint)source};
+        const CtVariant *variant = ct_trial_source_variant(on_device, once, FALSE);
+        fix(rehearsal, source,
+            ct_fixed_new(variant, variant->rows, NULL, runner->place, 0, NULL, 1, layout));
+    }
+}
+
+static void
+keep(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *map)
+{
+    const CtGraphNode *original = original_at(rehearsal, n);
+    const guint n_in = original->node.n_inputs;
+    CtGraphNode *own = g_new0(CtGraphNode, 1);
+    own->node = original->node;
+    own->config = original->config;
+    own->from = g_new0(CtGraphFrom, n_in + 1);
+    for (guint i = 0; i < n_in; i++) {
+        const CtGraphFrom *from = &original->from[i];
+        own->from[i] = *from;
+        if (from->node >= 0)
+            own->from[i] = map_at(map, (guint)from->node)[from->port];
+    }
+    g_ptr_array_add(rehearsal->graph.nodes, own);
+    const guint index = rehearsal->graph.nodes->len - 1;
+    for (guint o = 0; o < original->node.n_outputs; o++)
+        map_at(map, n)[o] = (CtGraphFrom){.node = (gint)index, .port = o};
+    if (runner->nodes[0].name != original->node.name)
+        return;
+    g_autofree CtLayout *layouts = g_new0(CtLayout, runner->n_inputs + runner->n_outputs + 1);
+    for (guint i = 0; i < runner->n_inputs; i++)
+        layouts[i] = runner->input_bindings[i].layout;
+    for (guint o = 0; o < runner->n_outputs; o++)
+        layouts[runner->n_inputs + o] = runner->output_bindings[o].layout;
+    fix(rehearsal, index,
+        ct_fixed_new(runner->variant, runner->row, runner->tuning, runner->place, runner->n_inputs,
+                     layouts, runner->n_outputs, &layouts[runner->n_inputs]));
+}
+
+/* The first that gives samples along time. */
+static guint
+find_source(const CtPlan *plan)
+{
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        const CtPlanNode *node = g_ptr_array_index(plan->nodes, n);
+        if (node->n_outputs > 0 && ct_stream_axis(node->output_bindings[0].stream, "time") >= 0)
+            return n;
+    }
+    return 0;
+}
+
+CtRehearsal *
+ct_rehearsal_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
+                 GError **error)
+{
+    g_autoptr(CtRehearsal) rehearsal = g_new0(CtRehearsal, 1);
+    rehearsal->original = plan;
+    rehearsal->graph.config = plan->graph->config;
+    rehearsal->graph.nodes = g_ptr_array_new_with_free_func(graph_node_free);
+    rehearsal->configs = g_ptr_array_new_with_free_func(config_free);
+    rehearsal->fixed =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)ct_fixed_free);
+    g_autoptr(GPtrArray) map = g_ptr_array_new_with_free_func(g_free);
+    for (guint n = 0; n < plan->graph->nodes->len; n++)
+        g_ptr_array_add(map, g_new0(CtGraphFrom, original_at(rehearsal, n)->node.n_outputs + 1));
+    for (guint n = 0; n < plan->graph->nodes->len; n++) {
+        const CtPlanNode *runner = find_runner(rehearsal, n);
+        if (ct_rehearsal_replaces(runner->variant))
+            replace(rehearsal, n, runner, map);
+        else
+            keep(rehearsal, n, runner, map);
+    }
+    rehearsal->registry = registry;
+    rehearsal->options = *options;
+    rehearsal->options.backend = CT_N_BACKENDS;
+    rehearsal->options.backends = rehearsal->options.variants = NULL;
+    rehearsal->options.fixed = rehearsal->fixed;
+    rehearsal->options.default_layouts = FALSE;
+    rehearsal->options.device_bytes = plan->device_aim;
+    rehearsal->plan = ct_plan_new(&rehearsal->graph, registry, &rehearsal->options, error);
+    if (!rehearsal->plan)
+        return NULL;
+    rehearsal->source = find_source(rehearsal->plan);
+    return g_steal_pointer(&rehearsal);
+}
+
+void
+ct_rehearsal_free(CtRehearsal *rehearsal)
+{
+    if (!rehearsal)
+        return;
+    ct_scheduler_free(rehearsal->scheduler);
+    ct_plan_free(rehearsal->plan);
+    g_hash_table_unref(rehearsal->fixed);
+    g_ptr_array_unref(rehearsal->graph.nodes);
+    g_ptr_array_unref(rehearsal->configs);
+    g_free(rehearsal);
+}
+
+const CtPlan *
+ct_rehearsal_plan(const CtRehearsal *rehearsal)
+{
+    return rehearsal->plan;
+}
+
+gboolean
+ct_rehearsal_is_end(const CtRehearsal *rehearsal, guint i)
+{
+    const CtPlanNode *node = g_ptr_array_index(rehearsal->plan->nodes, i);
+    return node->nodes[0].stage == &ct_trial_source || node->nodes[0].stage == &ct_trial_sink;
+}
+
+/* ---- running ---- */
+
+/* Before it is measured, for the rings to be there and filled: this share of what is measured. */
+static const gdouble warming = 0.4;
+
+typedef struct {
+    CtNodeStats *stats; /* [nodes] */
+    gint64 clock;       /* microseconds */
+} Mark;
+
+static void
+mark_init(Mark *mark, const CtRehearsal *rehearsal)
+{
+    const guint n = rehearsal->plan->nodes->len;
+    mark->stats = g_new(CtNodeStats, n);
+    for (guint i = 0; i < n; i++)
+        ct_scheduler_stats(rehearsal->scheduler, i, &mark->stats[i]);
+    mark->clock = g_get_monotonic_time();
+}
+
+/* At the beginning of the run. */
+static void
+mark_reset(Mark *mark, const CtRehearsal *rehearsal)
+{
+    memset(mark->stats, 0, rehearsal->plan->nodes->len * sizeof *mark->stats);
+    mark->clock = rehearsal->started;
+}
+
+static void
+mark_clear(Mark *mark)
+{
+    g_free(mark->stats);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Mark, mark_clear)
+
+/* Samples a second, and all that there are (−1: not known), of what goes step by step. */
+static gdouble
+source_rate(const CtRehearsal *rehearsal, gint64 *length)
+{
+    const CtPlanNode *node = g_ptr_array_index(rehearsal->plan->nodes, rehearsal->source);
+    const CtStream *stream = node->output_bindings[0].stream;
+    const gint time = ct_stream_axis(stream, "time");
+    const gdouble rate = ct_stream_sample_rate(stream);
+    *length = time < 0 || node->nodes[0].stage == &ct_trial_source ? -1 : stream->axes[time].length;
+    return rate > 0 ? rate : 1.0 / (gdouble)MAX(1, stream->ticks_per_sample);
+}
+
+/* Seconds of a node for a second of stream. */
+static gdouble
+seconds_of(const CtPlanNode *node, const CtNodeStats *from, const CtNodeStats *to)
+{
+    g_autofree CtLayout *layouts = g_new0(CtLayout, node->n_inputs + node->n_outputs + 1);
+    CtLoad load;
+    for (guint i = 0; i < node->n_inputs; i++)
+        layouts[i] = node->input_bindings[i].layout;
+    for (guint o = 0; o < node->n_outputs; o++)
+        layouts[node->n_inputs + o] = node->output_bindings[o].layout;
+    ct_load_init(&load, node->nodes, node->n_nodes, layouts, &layouts[node->n_inputs]);
+    const gboolean by_input = to->consumed > from->consumed && node->n_outputs > 0 &&
+                              node->footprint.kind != CT_FOOTPRINT_OWN;
+    const gdouble samples =
+        by_input ? (gdouble)(to->consumed - from->consumed) / (gdouble)node->footprint.hop
+                 : (gdouble)(to->samples - from->samples);
+    const gdouble core = node->place == CT_HOST ? to->core_seconds - from->core_seconds : 0;
+    return samples > 0 ? (to->work_seconds - from->work_seconds + core) * load.rate / samples : 0;
+}
+
+static gboolean
+start(CtRehearsal *rehearsal, gint64 n, gdouble seconds, GError **error)
+{
+    const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
+    const guint n_nodes = rehearsal->plan->nodes->len;
+    g_autoptr(GError) first = NULL;
+    for (;;) {
+        rehearsal->scheduler = ct_scheduler_new(rehearsal->plan, &run, first ? NULL : &first);
+        if (rehearsal->scheduler)
+            break;
+        /* Who looks at it has counted its nodes. */
+        if (!ct_plan_take_smaller(&rehearsal->plan, rehearsal->registry, &rehearsal->options,
+                                  first) ||
+            rehearsal->plan->nodes->len != n_nodes) {
+            g_propagate_error(error, g_steal_pointer(&first));
+            return FALSE;
+        }
+        rehearsal->source = find_source(rehearsal->plan);
+    }
+    rehearsal->started = g_get_monotonic_time();
+    if (!ct_scheduler_start(rehearsal->scheduler, error))
+        return FALSE;
+    return ct_scheduler_step(rehearsal->scheduler, rehearsal->source, n, seconds) ||
+           ct_scheduler_result(rehearsal->scheduler, error);
+}
+
+gboolean
+ct_rehearsal_run(CtRehearsal *rehearsal, gdouble stream_seconds, gdouble seconds,
+                 CtRehearsed *rehearsed, GError **error)
+{
+    const CtPlan *plan = rehearsal->plan;
+    gint64 length;
+    const gdouble rate = source_rate(rehearsal, &length);
+    gint64 n = MAX(1, (gint64)(stream_seconds * rate));
+    const gboolean is_short = length >= 0 && (gdouble)length < (1 + warming) * (gdouble)n;
+    if (is_short)
+        n = MAX(1, (gint64)((gdouble)length / (1 + warming)));
+    if (!rehearsal->scheduler &&
+        !start(rehearsal, MAX(1, (gint64)(warming * (gdouble)n)), seconds, error))
+        return FALSE;
+    g_auto(Mark) from, to;
+    mark_init(&from, rehearsal);
+    /* Where hardly more than one firing is all of it, nothing is left behind the warming up. */
+    if (length >= 0 && from.stats[rehearsal->source].samples >= length) {
+        mark_reset(&from, rehearsal);
+        n = length;
+    }
+    /* Of a short stream, all that is left. */
+    const gboolean goes_on = ct_scheduler_step(rehearsal->scheduler, rehearsal->source,
+                                               is_short ? G_MAXINT32 : n, seconds);
+    mark_init(&to, rehearsal);
+    const gboolean good = goes_on || ct_scheduler_result(rehearsal->scheduler, error);
+    if (!goes_on || is_short)
+        g_clear_pointer(&rehearsal->scheduler, ct_scheduler_free);
+    const gdouble given =
+        (gdouble)(to.stats[rehearsal->source].samples - from.stats[rehearsal->source].samples);
+    rehearsed->stream = (gdouble)n / rate;
+    rehearsed->clock = given > 0 ? (gdouble)(to.clock - from.clock) * 1e-6 * rate / given : 0;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        rehearsed->seconds[i] = seconds_of(node, &from.stats[i], &to.stats[i]);
+    }
+    return good;
+}
+
+gdouble
+ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed, gboolean sources)
+{
+    const CtPlan *plan = rehearsal->plan;
+    g_autofree gdouble *queues = g_new0(gdouble, plan->queues->len + 1);
+    gdouble workers = 0, most = 0;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        if (ct_rehearsal_is_end(rehearsal, i) || (!sources && ct_plan_is_source(plan, node)))
+            continue;
+        if (node->queue < 0)
+            workers += rehearsed->seconds[i];
+        else
+            queues[node->queue] += rehearsed->seconds[i];
+    }
+    for (guint q = 0; q < plan->queues->len; q++)
+        most = MAX(most, queues[q]);
+    return MAX(most, workers / plan->n_workers);
+}

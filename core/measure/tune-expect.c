@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What could at best come out: the optimism by which the tuning decides what to measure. */
+#include "graph/tuning.h"
+#include "tune-private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What was measured may come out better by so many standard errors. */
+static const gdouble errors_of_luck = 2;
+
+/* A variant may gain so much by tunings that were not tried yet, which are tried where that would
+ * be seen in the whole; one of fewer instructions is not better than so many times one of more in
+ * the same layouts. */
+static const gdouble by_tuning = 0.9, by_fewer_instructions = 0.97;
+
+/* So many measurements of a row with these innermost axes say how well it can do. */
+static const guint enough_of_row = 2;
+
+/* ---- prices ---- */
+
+gdouble
+ct_tune_as_price(const CtTune *tune, const CtPriced *what, gdouble seconds)
+{
+    const gboolean is_split = what->from == CT_HOST && what->to == CT_HOST && what->variant->split;
+    return seconds * what->load->rate / (is_split ? tune->planner.machine.n_workers : 1);
+}
+
+gdouble
+ct_tune_whole(const CtPlan *plan)
+{
+    gdouble whole = 0;
+    for (guint r = 0; r < plan->n_resources; r++)
+        whole = MAX(whole, plan->busy[r]);
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        if (!node->variant->waits)
+            whole = MAX(whole, node->cost.alone);
+    }
+    return whole > 0 ? whole : plan->seconds;
+}
+
+gboolean
+ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread)
+{
+    return errors_of_luck * spread * seconds < tune->small * tune->total;
+}
+
+static char *
+tuned_key(const CtTune *tune, const CtPriced *what)
+{
+    g_autofree char *setting = ct_tune_setting(tune->planner.prices, what);
+    return g_strjoin("|", setting, what->variant->name, NULL);
+}
+
+gboolean
+ct_tune_is_tuned(const CtTune *tune, const CtPriced *what)
+{
+    if (ct_tuning_count(what->variant) == 0)
+        return TRUE;
+    g_autofree char *key = tuned_key(tune, what);
+    return g_hash_table_contains(tune->tuned, key);
+}
+
+void
+ct_tune_set_tuned(CtTune *tune, const CtPriced *what)
+{
+    g_hash_table_add(tune->tuned, tuned_key(tune, what));
+}
+
+gboolean
+ct_tune_is_worth_tuning(const CtTune *tune, const CtPriced *what, gdouble seconds)
+{
+    return (1 - by_tuning) * seconds > tune->small * tune->total && !ct_tune_is_tuned(tune, what);
+}
+
+/* ---- what is learned ---- */
+
+void
+ct_tune_note_best(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement)
+{
+    if (variant->backend != CT_CPU)
+        return;
+    g_autofree char *setting = ct_tune_setting_of(measurement);
+    CtTuneBest *best = g_hash_table_lookup(tune->bests, setting);
+    if (!best) {
+        best = g_new(CtTuneBest, 1);
+        for (guint isa = 0; isa < CT_N_ISAS; isa++)
+            best->seconds[isa] = HUGE_VAL;
+        g_hash_table_insert(tune->bests, g_steal_pointer(&setting), best);
+    }
+    gdouble *seconds = &best->seconds[variant->isa];
+    *seconds = MIN(*seconds, measurement->seconds);
+}
+
+static const char *
+innermost(const CtLayout *layouts, guint n)
+{
+    return n > 0 && layouts[0].n_axes > 0 ? layouts[0].axes[layouts[0].n_axes - 1].name : NULL;
+}
+
+/* What ratios are kept by: speed depends on innermost axes, beside the row, more than on the rest.
+ * The hash of the variant alone where `row` is NULL. */
+static gint64
+ratio_key(const CtVariant *variant, const CtRow *row, const char *in, const char *out)
+{
+    guint64 hash = (guint64)(gsize)variant;
+    const gconstpointer further[] = {row, row ? in : NULL, row ? out : NULL};
+    for (guint i = 0; i < G_N_ELEMENTS(further); i++)
+        hash = (hash ^ (guint64)(gsize)further[i]) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    return (gint64)hash;
+}
+
+static gint64
+ratio_key_of(const CtPriced *what)
+{
+    return ratio_key(what->variant, what->row, innermost(what->inputs, what->nodes[0].n_inputs),
+                     innermost(what->outputs, what->nodes[what->n_nodes - 1].n_outputs));
+}
+
+static const CtTuneRatio *
+find_ratio(const CtTune *tune, gint64 key)
+{
+    return g_hash_table_lookup(tune->ratios, &key);
+}
+
+static void
+add_ratio(CtTune *tune, gint64 key, gdouble ratio)
+{
+    CtTuneRatio *known = g_hash_table_lookup(tune->ratios, &key);
+    if (!known) {
+        known = g_new(CtTuneRatio, 1);
+        *known = (CtTuneRatio){.least = ratio};
+        g_hash_table_insert(tune->ratios, g_memdup2(&key, sizeof(key)), known);
+    }
+    known->n++;
+    known->least = MIN(known->least, ratio);
+}
+
+void
+ct_tune_note_ratio(CtTune *tune, const CtTuneItem *item)
+{
+    const gdouble model = ct_priced_model(&item->what, &tune->planner.machine);
+    const gdouble seconds = ct_tune_as_price(tune, &item->what, item->measurement.seconds);
+    if (!(model > 0) || !(seconds > 0))
+        return;
+    add_ratio(tune, ratio_key_of(&item->what), seconds / model);
+    add_ratio(tune, ratio_key(item->what.variant, NULL, NULL, NULL), seconds / model);
+}
+
+/* The innermost axis of the first layout in "cf32[time pol], …"; NULL: there is none. */
+static const char *
+innermost_of_text(const char *text)
+{
+    const gsize n = strcspn(text, "]");
+    if (text[n] != ']')
+        return NULL;
+    gsize from = n;
+    while (from > 0 && text[from - 1] != ' ' && text[from - 1] != '[')
+        from--;
+    g_autofree char *name = g_strndup(text + from, strcspn(text + from, ":]"));
+    return g_intern_string(name);
+}
+
+void
+ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement)
+{
+    const CtMachine *machine = &tune->planner.machine;
+    const gint place = variant->backend == CT_CUDA ? 0 : CT_HOST;
+    const CtRow *row = variant->rows;
+    while (row->layouts && !g_str_equal(row->layouts, measurement->row))
+        row++;
+    if (!row->layouts || *measurement->way || place >= (gint)machine->n_devices)
+        return;
+    const CtLoad load = {measurement->operations, measurement->bytes, 1};
+    const gdouble model = ct_cost_seconds(machine, variant, row, &load, place) *
+                          (place == CT_HOST && variant->split ? machine->n_workers : 1);
+    g_auto(GStrv) sides = g_strsplit(measurement->layouts, " -> ", 2);
+    if (!(model > 0) || g_strv_length(sides) != 2)
+        return;
+    const gdouble ratio = measurement->seconds / model;
+    add_ratio(tune,
+              ratio_key(variant, row, innermost_of_text(sides[0]), innermost_of_text(sides[1])),
+              ratio);
+    add_ratio(tune, ratio_key(variant, NULL, NULL, NULL), ratio);
+}
+
+/* ---- what is expected ---- */
+
+/* The best of those variants that were measured in the same layouts and have more instructions. */
+static gdouble
+best_of_more(const CtTune *tune, const CtPriced *what)
+{
+    gdouble seconds = HUGE_VAL;
+    g_autofree char *setting = ct_tune_setting(tune->planner.prices, what);
+    const CtTuneBest *best = g_hash_table_lookup(tune->bests, setting);
+    for (guint isa = what->variant->isa + 1; best && isa < CT_N_ISAS; isa++)
+        seconds = MIN(seconds, best->seconds[isa]);
+    return ct_tune_as_price(tune, what, seconds);
+}
+
+/* What has not been measured: as well as its row ever did beside the model, or its variant, or as
+ * an optimist would have it. */
+static gdouble
+expect(const CtTune *tune, const CtPriced *what, const CtPrice *price)
+{
+    const gdouble model = ct_priced_model(what, &tune->planner.machine);
+    const CtTuneRatio *row = find_ratio(tune, ratio_key_of(what));
+    const CtTuneRatio *variant = find_ratio(tune, ratio_key(what->variant, NULL, NULL, NULL));
+    if (row && row->n >= enough_of_row)
+        return tune->slack * row->least * model;
+    if (variant)
+        return tune->optimism * variant->least * model;
+    return tune->optimism * MIN(model, price->seconds);
+}
+
+gdouble
+ct_tune_judge(const CtPriced *what, const CtPrice *price, gpointer data)
+{
+    const CtTune *tune = data;
+    g_autofree char *refusal = ct_trial_refusal(what);
+    if (price->failure || refusal)
+        return price->seconds;
+    if (price->origin == CT_ORIGIN_MEASURED) {
+        const gdouble luck = ct_tune_is_sure(tune, price->seconds, price->spread)
+                                 ? 0
+                                 : errors_of_luck * price->spread;
+        return price->seconds * MAX(0.3, 1 - luck) *
+               (ct_tune_is_worth_tuning(tune, what, price->seconds) ? by_tuning : 1);
+    }
+    /* What is obviously right is never the fastest. */
+    if (what->variant->backend == CT_REFERENCE)
+        return price->seconds;
+    const gdouble expected = expect(tune, what, price);
+    if (what->variant->isa == CT_N_ISAS - 1 || what->variant->backend != CT_CPU)
+        return expected;
+    const gdouble more = best_of_more(tune, what);
+    return more == HUGE_VAL ? expected : MAX(expected, by_fewer_instructions * more);
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measures what decides a graph's plan, until its plan cannot change any more. */
+#include "cost/roofs.h"
+#include "tune-private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The relative deviation of a repetition before any is known, and what it is taken to be at least
+ * and at most. */
+static const gdouble first_usual = 0.06, least_usual = 0.01, most_usual = 0.2;
+
+/* Trials that stay at hand, with their threads and memory, and the bytes that they hold together:
+ * so many, and a part of a device's memory. */
+enum { MAX_ALIVE = 24, PARTS_OF_DEVICE = 8 };
+static const gsize max_bytes = (gsize)2 << 30;
+
+/* Plans between two looks at how much there is left. */
+enum { LOOK_AHEAD = 8 };
+
+void
+ct_tune_report_clear(CtTuneReport *report)
+{
+    g_clear_pointer(&report->failures, g_ptr_array_unref);
+    g_clear_pointer(&report->blocks, g_free);
+    g_clear_pointer(&report->independence, g_free);
+}
+
+gboolean
+ct_tune_is_over(CtTune *tune)
+{
+    const CtTuneOptions *options = tune->options;
+    CtTuneProgress *progress = &tune->report->progress;
+    progress->elapsed = (gdouble)(g_get_monotonic_time() - tune->started) * 1e-6;
+    return (options->budget > 0 && progress->elapsed >= options->budget) ||
+           (options->is_over && options->is_over(options->data));
+}
+
+void
+ct_tune_tell(CtTune *tune, const char *what)
+{
+    const CtTuneOptions *options = tune->options;
+    CtTuneProgress *progress = &tune->report->progress;
+    progress->what = what;
+    progress->elapsed = (gdouble)(g_get_monotonic_time() - tune->started) * 1e-6;
+    progress->left = MAX(tune->end - progress->elapsed, 0);
+    if (options->budget > 0)
+        progress->left = MIN(progress->left, MAX(options->budget - progress->elapsed, 0));
+    if (options->progress)
+        options->progress(progress, options->data);
+}
+
+/* ---- items ---- */
+
+static gboolean
+is_measured(const CtTuneItem *item)
+{
+    return item->samples->len > 0;
+}
+
+static gboolean
+is_settled(const CtTune *tune, const CtTuneItem *item)
+{
+    const CtMeasurement *measurement = &item->measurement;
+    const guint n = item->samples->len;
+    return item->refusal || measurement->failure || n >= tune->most ||
+           (n >= 2 &&
+            ct_tune_is_sure(tune, ct_tune_as_price(tune, &item->what, measurement->seconds),
+                            measurement->spread));
+}
+
+/* Of the measurement's stages; NULL: there is no such one any more. */
+static const CtVariant *
+find_variant(const CtTune *tune, const CtMeasurement *measurement)
+{
+    g_autofree char *first = g_strndup(measurement->stages, strcspn(measurement->stages, "+"));
+    const GPtrArray *variants = ct_registry_variants(tune->options->registry, first);
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *variant = g_ptr_array_index(variants, i);
+        g_autofree char *stages = g_strjoinv("+", (char **)variant->covers);
+        if (g_str_equal(variant->name, measurement->variant) &&
+            g_str_equal(stages, measurement->stages))
+            return variant;
+    }
+    return NULL;
+}
+
+/* What this machine can do at most is measured once. */
+static gboolean
+measure_roofs(CtTune *tune, GError **error)
+{
+    CtMachine machine = tune->planner.machine;
+    g_autoptr(GPtrArray) known = ct_store_list_roofs(tune->store, error);
+    if (!known)
+        return FALSE;
+    if (ct_roofs_apply(&machine, known))
+        return TRUE;
+    ct_tune_tell(tune, "the roofs of the machine");
+    g_autoptr(GPtrArray) roofs = ct_roofs_measure(&machine, error);
+    for (guint i = 0; roofs && i < roofs->len; i++)
+        if (!ct_store_put_roof(tune->store, g_ptr_array_index(roofs, i), error))
+            return FALSE;
+    if (roofs)
+        ct_roofs_apply(&tune->planner.machine, roofs);
+    return roofs != NULL;
+}
+
+static gboolean
+note_known(CtTune *tune, GError **error)
+{
+    g_autoptr(GPtrArray) all = ct_store_list(tune->store, NULL, error);
+    for (guint i = 0; all && i < all->len; i++) {
+        const CtMeasurement *measurement = g_ptr_array_index(all, i);
+        const CtVariant *variant = find_variant(tune, measurement);
+        if (!variant || measurement->failure)
+            continue;
+        ct_tune_note_best(tune, variant, measurement);
+        ct_tune_note_stored_ratio(tune, variant, measurement);
+    }
+    return all != NULL;
+}
+
+static void
+note_failure(CtTune *tune, const CtTuneItem *item)
+{
+    tune->report->progress.n_failed++;
+    g_ptr_array_add(tune->report->failures,
+                    g_strdup_printf("%s: %s", item->name, item->measurement.failure));
+}
+
+/* The one that is known, or this one, which the run then owns. */
+static CtTuneItem *
+adopt(CtTune *tune, CtTuneItem *item)
+{
+    g_autofree char *key = ct_tune_item_key(item);
+    CtTuneItem *known = g_hash_table_lookup(tune->items, key);
+    if (known) {
+        ct_tune_item_free(item);
+        return known;
+    }
+    g_autoptr(CtMeasurement) stored = ct_store_get(tune->store, &item->measurement, NULL);
+    if (stored) {
+        ct_tune_item_keep(item, stored);
+        tune->report->progress.n_kept++;
+        if (stored->failure)
+            note_failure(tune, item);
+        else
+            ct_tune_note_ratio(tune, item);
+    }
+    g_hash_table_insert(tune->items, g_steal_pointer(&key), item);
+    return item;
+}
+
+CtTuneItem *
+ct_tune_item(CtTune *tune, const CtPlan *plan, const CtPlanNode *node)
+{
+    return adopt(tune, ct_tune_item_new(plan, node, tune->planner.prices));
+}
+
+CtTuneItem *
+ct_tune_retuned(CtTune *tune, const CtTuneItem *item, const gint64 *tuning)
+{
+    return adopt(tune, ct_tune_item_retuned(item, tuning, tune->planner.prices));
+}
+
+/* ---- measuring ---- */
+
+static void
+let_go(CtTune *tune, CtTuneItem *item)
+{
+    g_clear_pointer(&item->trial, ct_trial_free);
+    g_ptr_array_remove_fast(tune->alive, item);
+}
+
+/* Makes room for one more trial: those that were used longest ago go. */
+static void
+make_room(CtTune *tune)
+{
+    const CtMachine *machine = &tune->planner.machine;
+    const gsize most =
+        max_bytes +
+        (machine->n_devices > 0 ? machine->devices[0].memory_bytes / PARTS_OF_DEVICE : 0);
+    for (;;) {
+        CtTuneItem *oldest = NULL;
+        gsize bytes = 0;
+        for (guint i = 0; i < tune->alive->len; i++) {
+            CtTuneItem *item = g_ptr_array_index(tune->alive, i);
+            bytes += ct_trial_bytes(item->trial);
+            if (!oldest || item->used < oldest->used)
+                oldest = item;
+        }
+        if (!oldest || (tune->alive->len < MAX_ALIVE && bytes < most))
+            return;
+        let_go(tune, oldest);
+    }
+}
+
+/* FALSE where the trial fails. */
+static gboolean
+run(CtTune *tune, CtTuneItem *item, gdouble *seconds, GError **error)
+{
+    CtTrialResult result;
+    if (!item->trial) {
+        CtPlanOptions options = *tune->options->plan;
+        options.device_bytes = tune->planner.machine.device_bytes;
+        make_room(tune);
+        item->trial =
+            ct_trial_new(&item->what, item->reads, tune->options->registry, &options, error);
+        if (!item->trial)
+            return FALSE;
+        g_ptr_array_add(tune->alive, item);
+    }
+    item->used = ++tune->clock;
+    if (!ct_trial_run(item->trial, tune->slice, &result, error))
+        return FALSE;
+    *seconds = result.seconds;
+    if (result.samples > 0 && result.seconds > 0)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA, "its stream ends before it can be measured");
+    return FALSE;
+}
+
+/* Of all items that know theirs, the middle one. */
+static void
+find_usual(CtTune *tune)
+{
+    g_autoptr(GArray) deviations = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    GHashTableIter iter;
+    gpointer item;
+    g_hash_table_iter_init(&iter, tune->items);
+    while (g_hash_table_iter_next(&iter, NULL, &item)) {
+        const gdouble deviation = ct_tune_item_deviation(item);
+        if (!isnan(deviation))
+            g_array_append_val(deviations, deviation);
+    }
+    if (deviations->len > 2)
+        tune->usual = CLAMP(ct_tune_median(deviations), least_usual, most_usual);
+}
+
+gboolean
+ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error)
+{
+    CtTuneProgress *progress = &tune->report->progress;
+    if (item->refusal || item->measurement.failure)
+        return TRUE;
+    g_autoptr(GError) cause = NULL;
+    const gint64 from = g_get_monotonic_time();
+    const gboolean is_new = !is_measured(item);
+    gdouble seconds = 0;
+    ct_tune_tell(tune, item->name);
+    if (run(tune, item, &seconds, &cause)) {
+        ct_tune_item_add(item, seconds, tune->usual);
+        ct_tune_note_best(tune, item->what.variant, &item->measurement);
+        if (is_new)
+            ct_tune_note_ratio(tune, item);
+    } else {
+        if (item->trial)
+            let_go(tune, item);
+        item->measurement.failure = g_strdup(cause->message);
+        item->measurement.time = g_get_real_time() / G_USEC_PER_SEC;
+        note_failure(tune, item);
+    }
+    progress->n_measured += is_new;
+    progress->n_repetitions++;
+    if (is_new) {
+        const gdouble took = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
+        tune->seconds_per_item += (took - tune->seconds_per_item) / MIN(progress->n_measured, 20);
+    }
+    find_usual(tune);
+    return ct_store_put(tune->store, &item->measurement, error);
+}
+
+/* The plan if everything that is not sure came out as well as it could. */
+static CtPlan *
+plan_at_best(CtTune *tune, GError **error)
+{
+    CtPlanOptions options = *tune->options->plan;
+    options.judge = ct_tune_judge;
+    options.judge_data = tune;
+    return ct_plan_new(tune->options->graph, tune->options->registry, &options, error);
+}
+
+/* The plan that comes of all this. */
+static CtPlan *
+plan_as_known(CtTune *tune, GError **error)
+{
+    return ct_plan_new(tune->options->graph, tune->options->registry, tune->options->plan, error);
+}
+
+/* About how many seconds are left: what is not measured and looks better than what is, and the
+ * repetitions that the plan at hand still wants. */
+static gdouble
+look_ahead(CtTune *tune, guint n_repetitions)
+{
+    CtPlanOptions options = *tune->options->plan;
+    options.judge = ct_tune_judge;
+    options.judge_data = tune;
+    g_auto(CtPlanner) planner;
+    ct_planner_init(&planner, tune->options->graph, tune->options->registry, &options);
+    g_autoptr(CtCandidates) candidates = ct_candidates_new(&planner, NULL);
+    guint n = 0;
+    for (guint i = 0; candidates && i < candidates->all->len; i++) {
+        const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
+        const GPtrArray *all = candidates->nodes[arrangement->nodes[0]];
+        gdouble best = HUGE_VAL;
+        for (guint k = 0; k < all->len; k++) {
+            const CtArrangement *other = g_ptr_array_index(all, k);
+            for (guint o = 0; o < other->offers->len; o++) {
+                const CtPrice *price = &g_array_index(other->offers, CtOffer, o).price;
+                if (price->origin == CT_ORIGIN_MEASURED && !price->failure &&
+                    other->place == arrangement->place)
+                    best = MIN(best, price->seconds);
+            }
+        }
+        for (guint o = 0; o < arrangement->offers->len; o++) {
+            const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, o);
+            n += offer->price.origin != CT_ORIGIN_MEASURED && offer->price.seconds < best &&
+                 offer->variant->backend != CT_REFERENCE && !offer->variant->waits;
+        }
+    }
+    return n * tune->seconds_per_item + 3 * n_repetitions * tune->slice;
+}
+
+/* ---- the run ---- */
+
+/* Measures what is not sure of the plan; *n says how many that were. */
+static gboolean
+measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, GError **error)
+{
+    g_autoptr(GPtrArray) items = g_ptr_array_new();
+    *n = *n_repetitions = 0;
+    tune->total = ct_tune_whole(plan);
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        CtTuneItem *item = ct_tune_item(tune, plan, g_ptr_array_index(plan->nodes, i));
+        if (!g_ptr_array_find(items, item, NULL))
+            g_ptr_array_add(items, item);
+    }
+    for (guint i = 0; i < items->len && !ct_tune_is_over(tune); i++) {
+        CtTuneItem *item = g_ptr_array_index(items, i);
+        const gboolean is_open = !is_settled(tune, item);
+        *n_repetitions += is_open ? tune->most - item->samples->len : 0;
+        *n += is_open;
+        if (is_open && !ct_tune_measure(tune, item, error))
+            return FALSE;
+        const gdouble seconds = ct_tune_as_price(tune, &item->what, item->measurement.seconds);
+        if (item->refusal || !ct_tune_is_worth_tuning(tune, &item->what, seconds))
+            continue;
+        *n += !is_open;
+        if (!ct_tune_tunables(tune, item, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Until nothing is left that could change the plan, or it is over. */
+static gboolean
+settle(CtTune *tune, GError **error)
+{
+    tune->report->is_settled = FALSE;
+    for (guint round = 0; !ct_tune_is_over(tune); round++) {
+        g_autoptr(CtPlan) plan = plan_at_best(tune, error);
+        guint n = 0, n_repetitions = 0;
+        if (!plan || !measure_plan(tune, plan, &n, &n_repetitions, error))
+            return FALSE;
+        if (n == 0 && !ct_tune_is_over(tune)) {
+            /* What is near to something measured may have a price that is too good to be true. */
+            g_autoptr(CtPlan) known = plan_as_known(tune, error);
+            if (!known || !measure_plan(tune, known, &n, &n_repetitions, error))
+                return FALSE;
+        }
+        if (n == 0 && !ct_tune_is_over(tune)) {
+            tune->report->is_settled = TRUE;
+            break;
+        }
+        const CtTuneProgress *progress = &tune->report->progress;
+        if (round % LOOK_AHEAD == 0 || progress->elapsed > tune->end)
+            tune->end = progress->elapsed + look_ahead(tune, n_repetitions);
+    }
+    return TRUE;
+}
+
+/* Other blocks have other prices: plans are made anew. */
+static void
+start_again(CtTune *tune)
+{
+    while (tune->alive->len > 0)
+        let_go(tune, g_ptr_array_index(tune->alive, 0));
+    ct_planner_clear(&tune->planner);
+    ct_planner_init(&tune->planner, tune->options->graph, tune->options->registry,
+                    tune->options->plan);
+}
+
+static gboolean
+run_all(CtTune *tune, GError **error)
+{
+    gboolean is_changed = FALSE;
+    if (!settle(tune, error))
+        return FALSE;
+    if (!ct_tune_is_over(tune) && !ct_tune_blocks(tune, &is_changed, error))
+        return FALSE;
+    if (is_changed) {
+        start_again(tune);
+        if (!settle(tune, error))
+            return FALSE;
+    }
+    tune->end = 0;
+    const gboolean good = !tune->options->tests_independence || ct_tune_is_over(tune) ||
+                          ct_tune_independence(tune, error);
+    ct_tune_tell(tune, NULL);
+    return good;
+}
+
+static void
+clear(CtTune *tune)
+{
+    g_clear_pointer(&tune->alive, g_ptr_array_unref);
+    g_clear_pointer(&tune->ratios, g_hash_table_unref);
+    g_clear_pointer(&tune->tuned, g_hash_table_unref);
+    g_clear_pointer(&tune->bests, g_hash_table_unref);
+    g_clear_pointer(&tune->items, g_hash_table_unref);
+    g_clear_pointer(&tune->store, ct_store_close);
+    ct_planner_clear(&tune->planner);
+}
+
+gboolean
+ct_tune(const CtTuneOptions *options, CtTuneReport *report, GError **error)
+{
+    *report = (CtTuneReport){.failures = g_ptr_array_new_with_free_func(g_free)};
+    g_autofree char *path = ct_store_path(options->plan->costs);
+    if (!path) {
+        g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
+                    "tuning wants a file for what it measures, but costs are off");
+        return FALSE;
+    }
+    CtStore *store = ct_store_open(path, TRUE, error);
+    if (!store)
+        return FALSE;
+    CtTune tune = {
+        .options = options,
+        .store = store,
+        .items = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+                                       (GDestroyNotify)ct_tune_item_free),
+        .bests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+        .ratios = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free),
+        .tuned = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .alive = g_ptr_array_new(),
+        .usual = first_usual,
+        .slice = options->is_quick ? 0.01 : 0.025,
+        .most = options->is_quick ? 3 : 9,
+        .optimism = options->is_quick ? 0.6 : 0.4,
+        .small = options->is_quick ? 0.02 : 0.005,
+        .slack = options->is_quick ? 1 : 0.8,
+        .started = g_get_monotonic_time(),
+        .report = report,
+    };
+    ct_planner_init(&tune.planner, options->graph, options->registry, options->plan);
+    const gboolean good = ct_planner_check_options(&tune.planner, error) &&
+                          measure_roofs(&tune, error) && note_known(&tune, error) &&
+                          run_all(&tune, error);
+    clear(&tune);
+    return good;
+}

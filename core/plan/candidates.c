@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The arrangements that the planner chooses from: variants of each node, with all their layouts.
+ *
+ * Orders are never enumerated. A row that leaves an order open is bound to the orders that stand at
+ * the node's links: the canonical one, those that rows of the neighbours fix or wishes name, and
+ * what follows from these through the nodes. They spread over the graph until nothing new comes, or
+ * a link has as many as are worth looking at. */
+#include "candidates-options.h"
+#include "graph/plugin-call.h"
+
+/* Orders that reach a node from one side; layouts of a side with an order of its own; arrangements
+ * of a node at one place; rounds over the graph. */
+enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODE = 96, MAX_SWEEPS = 8 };
+
+typedef struct {
+    CtPlanner *planner;
+    CtCandidates *candidates;
+    CtOptions *options;
+    GArray *(*orders)[CT_N_SIDES]; /* [node] of CtLayout: at its links */
+} Search;
+
+static void
+arrangement_free(gpointer data)
+{
+    CtArrangement *arrangement = data;
+    g_array_unref(arrangement->offers);
+    g_free(arrangement->nodes);
+    g_free(arrangement->inputs);
+    g_free(arrangement->outputs);
+    g_free(arrangement);
+}
+
+void
+ct_candidates_free(CtCandidates *candidates)
+{
+    if (!candidates)
+        return;
+    for (guint i = 0; i < candidates->n_nodes; i++)
+        g_ptr_array_unref(candidates->nodes[i]);
+    g_free(candidates->nodes);
+    g_ptr_array_unref(candidates->all);
+    g_free(candidates);
+}
+
+static const CtGraphNode *
+node_at(const Search *search, guint i)
+{
+    return g_ptr_array_index(search->planner->graph->nodes, i);
+}
+
+/* ---- orders ---- */
+
+static gboolean
+has_order(const GArray *orders, const CtLayout *layout)
+{
+    for (guint i = 0; i < orders->len; i++) {
+        const CtLayout *other = &g_array_index(orders, CtLayout, i);
+        gboolean same = other->n_axes == layout->n_axes;
+        for (guint a = 0; same && a < layout->n_axes; a++)
+            same = other->axes[a].name == layout->axes[a].name &&
+                   other->axes[a].count == layout->axes[a].count;
+        if (same)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void
+add_order(Search *search, guint node, guint side, const CtLayout *layout)
+{
+    GArray *orders = search->orders[node][side];
+    if (layout->n_axes > 1 && orders->len < MAX_ORDERS && !has_order(orders, layout))
+        g_array_append_val(orders, *layout);
+}
+
+/* Tells the nodes at the other ends how the ports of an arrangement lie. */
+static void
+spread_orders(Search *search, const CtArrangement *arrangement)
+{
+    const guint first = arrangement->nodes[0];
+    const guint last = arrangement->nodes[arrangement->n_nodes - 1];
+    const CtGraphNode *node = node_at(search, first);
+    for (guint i = 0; i < node->node.n_inputs; i++) {
+        if (node->from[i].node >= 0)
+            add_order(search, node->from[i].node, CT_FROM_READERS, &arrangement->inputs[i]);
+    }
+    for (guint i = 0; i < search->options->outlets->len; i++) {
+        const CtOutlet *outlet = g_ptr_array_index(search->options->outlets, i);
+        if (outlet->node != last)
+            continue;
+        for (guint r = 0; r < outlet->readers->len; r++)
+            add_order(search, g_array_index(outlet->readers, CtPlanReader, r).node, CT_FROM_WRITERS,
+                      &arrangement->outputs[outlet->port]);
+    }
+}
+
+/* ---- arrangements ---- */
+
+static gboolean
+has_layouts(const CtArrangement *arrangement, const CtOption *option, const CtLayout *inputs,
+            const CtLayout *outputs)
+{
+    if (arrangement->nodes[0] != option->nodes[0] || arrangement->n_nodes != option->n_nodes ||
+        arrangement->place != option->place)
+        return FALSE;
+    for (guint i = 0; i < option->row_ports.n_inputs; i++) {
+        if (!ct_layout_equal(&arrangement->inputs[i], &inputs[i]))
+            return FALSE;
+    }
+    for (guint i = 0; i < option->row_ports.n_outputs; i++) {
+        if (!ct_layout_equal(&arrangement->outputs[i], &outputs[i]))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gint
+compare_offers(gconstpointer a, gconstpointer b)
+{
+    const gdouble x = ((const CtOffer *)a)->price.seconds, y = ((const CtOffer *)b)->price.seconds;
+    return x < y ? -1 : x > y;
+}
+
+static gboolean
+has_offer(const CtArrangement *arrangement, const CtOffer *offer)
+{
+    for (guint i = 0; i < arrangement->offers->len; i++) {
+        const CtOffer *other = &g_array_index(arrangement->offers, CtOffer, i);
+        if (other->variant == offer->variant && other->row == offer->row)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Adds the option's variants. A variant is never told its row: of several that come to the same
+ * layouts it keeps the first of its table. The cheapest of all is taken, of equal ones that which
+ * came first. */
+static void
+take_offers(const Search *search, const CtOption *option, CtArrangement *arrangement)
+{
+    if (has_offer(arrangement, &g_array_index(option->offers, CtOffer, 0)))
+        return;
+    for (guint i = 0; i < option->offers->len; i++) {
+        CtOffer offer = g_array_index(option->offers, CtOffer, i);
+        guint k = 0;
+        while (k < arrangement->offers->len &&
+               g_array_index(arrangement->offers, CtOffer, k).variant != offer.variant)
+            k++;
+        if (k < arrangement->offers->len) {
+            if (offer.row > g_array_index(arrangement->offers, CtOffer, k).row)
+                continue;
+            g_array_remove_index(arrangement->offers, k);
+        }
+        ct_option_price(option, search->planner, &offer, arrangement->inputs, arrangement->outputs);
+        g_array_append_val(arrangement->offers, offer);
+    }
+    g_array_sort(arrangement->offers, compare_offers);
+    const CtOffer *best = &g_array_index(arrangement->offers, CtOffer, 0);
+    arrangement->variant = best->variant;
+    arrangement->row = best->row;
+    arrangement->price = best->price;
+    arrangement->cost = best->cost;
+}
+
+/* Keeps it, or adds its variants to what has the same layouts. */
+static void
+keep_arrangement(Search *search, const CtOption *option, const CtLayout *inputs,
+                 const CtLayout *outputs)
+{
+    const guint n_inputs = option->row_ports.n_inputs, n_outputs = option->row_ports.n_outputs;
+    GPtrArray *own = search->candidates->nodes[option->nodes[0]];
+    guint n_here = 0;
+    for (guint i = 0; i < own->len; i++) {
+        CtArrangement *other = g_ptr_array_index(own, i);
+        n_here += other->place == option->place;
+        if (has_layouts(other, option, inputs, outputs)) {
+            take_offers(search, option, other);
+            return;
+        }
+    }
+    if (n_here >= MAX_OF_NODE)
+        return;
+    CtArrangement *arrangement = g_new0(CtArrangement, 1);
+    arrangement->offers = g_array_new(FALSE, FALSE, sizeof(CtOffer));
+    arrangement->place = option->place;
+    arrangement->n_nodes = option->n_nodes;
+    arrangement->nodes = g_memdup2(option->nodes, option->n_nodes * sizeof(guint));
+    arrangement->inputs = g_memdup2(inputs, (n_inputs + 1) * sizeof(*inputs));
+    arrangement->outputs = g_memdup2(outputs, (n_outputs + 1) * sizeof(*outputs));
+    arrangement->load = option->load;
+    take_offers(search, option, arrangement);
+    g_ptr_array_add(search->candidates->all, arrangement);
+    for (guint k = 0; k < option->n_nodes; k++)
+        g_ptr_array_add(search->candidates->nodes[option->nodes[k]], arrangement);
+    spread_orders(search, arrangement);
+}
+
+static void
+bind_to(Search *search, const CtOption *option, const CtLayout *order)
+{
+    g_autofree CtLayout *layouts = g_new0(CtLayout, option->n_ports + 1);
+    if (ct_row_bind(option->patterns, &option->row_ports, 0, NULL, order, layouts, NULL))
+        keep_arrangement(search, option, layouts, &layouts[option->row_ports.n_inputs]);
+}
+
+/* The different layouts of inputs or outputs that follow an order of that side. */
+static guint
+bind_side(const Search *search, const CtOption *option, guint side, CtLayout *sides[MAX_OF_SIDE])
+{
+    const guint n_inputs = option->row_ports.n_inputs;
+    const guint begin = side == CT_FROM_WRITERS ? 0 : n_inputs;
+    const guint n = side == CT_FROM_WRITERS ? n_inputs : option->row_ports.n_outputs;
+    const guint node = option->nodes[side == CT_FROM_WRITERS ? 0 : option->n_nodes - 1];
+    const GArray *orders = search->orders[node][side];
+    guint n_sides = 0;
+    for (guint i = 0; i <= orders->len && n_sides < MAX_OF_SIDE; i++) {
+        g_autofree CtLayout *layouts = g_new0(CtLayout, option->n_ports + 1);
+        const CtLayout *order = i == 0 ? NULL : &g_array_index(orders, CtLayout, i - 1);
+        if (!ct_row_bind(option->patterns, &option->row_ports, 0, NULL, order, layouts, NULL))
+            continue;
+        gboolean is_new = TRUE;
+        for (guint k = 0; k < n_sides && is_new; k++) {
+            is_new = FALSE;
+            for (guint p = 0; p < n; p++)
+                is_new |= !ct_layout_equal(&sides[k][p], &layouts[begin + p]);
+        }
+        if (is_new)
+            sides[n_sides++] = g_memdup2(&layouts[begin], (n + 1) * sizeof(*layouts));
+    }
+    return n_sides;
+}
+
+/* Where the orders of inputs and outputs are free of each other: each with each. */
+static void
+bind_freely(Search *search, const CtOption *option)
+{
+    CtLayout *inputs[MAX_OF_SIDE], *outputs[MAX_OF_SIDE];
+    const guint n_inputs = bind_side(search, option, CT_FROM_WRITERS, inputs);
+    const guint n_outputs = bind_side(search, option, CT_FROM_READERS, outputs);
+    for (guint i = 0; i < n_inputs; i++) {
+        for (guint o = 0; o < n_outputs; o++)
+            keep_arrangement(search, option, inputs[i], outputs[o]);
+    }
+    for (guint i = 0; i < n_inputs; i++)
+        g_free(inputs[i]);
+    for (guint o = 0; o < n_outputs; o++)
+        g_free(outputs[o]);
+}
+
+/* Binds the options of node `n` to the orders that came since it was last looked at. */
+static gboolean
+bind_options(Search *search, guint n, gboolean first)
+{
+    gboolean changed = FALSE;
+    for (guint i = 0; i < search->options->nodes[n]->len; i++) {
+        CtOption *option = g_ptr_array_index(search->options->nodes[n], i);
+        const guint ends[CT_N_SIDES] = {n, option->nodes[option->n_nodes - 1]};
+        guint tried[CT_N_SIDES];
+        gboolean has_new = first;
+        for (guint side = 0; side < CT_N_SIDES; side++) {
+            tried[side] = option->n_tried[side];
+            option->n_tried[side] = search->orders[ends[side]][side]->len;
+            has_new |= option->n_tried[side] > tried[side];
+        }
+        if (!has_new)
+            continue;
+        changed = TRUE;
+        if (first)
+            keep_arrangement(search, option, option->canonical,
+                             &option->canonical[option->row_ports.n_inputs]);
+        if (option->fixed)
+            continue;
+        if (option->patterns->any) {
+            bind_freely(search, option);
+            continue;
+        }
+        for (guint side = 0; side < CT_N_SIDES; side++) {
+            for (guint k = tried[side]; k < option->n_tried[side]; k++) {
+                const CtLayout order = g_array_index(search->orders[ends[side]][side], CtLayout, k);
+                bind_to(search, option, &order);
+            }
+        }
+    }
+    return changed;
+}
+
+static gboolean
+report_none(const Search *search, guint n, const GString *reasons, GError **error)
+{
+    const CtGraphNode *node = node_at(search, n);
+    const char *stage = node->node.stage->name;
+    g_autofree char *left_out = ct_registry_left_out(search->planner->registry, stage);
+    if (reasons->len == 0)
+        return ct_graph_error(node, NULL, CT_ERROR_PLUGIN, error, "stage '%s' has no variant%s",
+                              stage, left_out);
+    return ct_graph_error(node, NULL, CT_ERROR_LAYOUT, error,
+                          "no variant of '%s' can run here (%s)%s", stage, reasons->str, left_out);
+}
+
+static gboolean
+run_search(Search *search, guint n, GError **error)
+{
+    g_autoptr(GPtrArray) reasons = g_ptr_array_new();
+    for (guint i = 0; i < n; i++) {
+        GString *text = g_string_new(NULL);
+        g_ptr_array_add(reasons, text);
+    }
+    search->options = ct_options_new(search->planner, reasons, error);
+    gboolean fine = search->options != NULL && ct_graph_check_kept(search->planner->graph, error);
+    for (guint i = 0; i < n && fine && search->planner->options->default_layouts; i++)
+        fine = ct_default_orders(&node_at(search, i)->node, search->orders[i][CT_FROM_WRITERS],
+                                 search->orders[i][CT_FROM_READERS], error);
+    gboolean changed = fine;
+    for (guint sweep = 0; sweep < MAX_SWEEPS && changed; sweep++) {
+        changed = FALSE;
+        for (guint k = 0; k < n; k++)
+            changed |= bind_options(search, sweep % 2 ? n - 1 - k : k, sweep == 0);
+    }
+    for (guint i = 0; i < n && fine; i++) {
+        if (search->candidates->nodes[i]->len == 0)
+            fine = report_none(search, i, g_ptr_array_index(reasons, i), error);
+    }
+    for (guint i = 0; i < n; i++)
+        g_string_free(g_ptr_array_index(reasons, i), TRUE);
+    return fine;
+}
+
+CtCandidates *
+ct_candidates_new(CtPlanner *planner, GError **error)
+{
+    const guint n = planner->graph->nodes->len;
+    g_autoptr(CtCandidates) candidates = g_new0(CtCandidates, 1);
+    candidates->n_nodes = n;
+    candidates->all = g_ptr_array_new_with_free_func(arrangement_free);
+    candidates->nodes = g_new(GPtrArray *, n + 1);
+    Search search = {
+        .planner = planner,
+        .candidates = candidates,
+        .orders = g_malloc_n(n + 1, sizeof(GArray *[CT_N_SIDES])),
+    };
+    for (guint i = 0; i < n; i++) {
+        candidates->nodes[i] = g_ptr_array_new();
+        for (guint side = 0; side < CT_N_SIDES; side++)
+            search.orders[i][side] = g_array_new(FALSE, FALSE, sizeof(CtLayout));
+    }
+    const gboolean fine =
+        run_search(&search, n, error) &&
+        (!planner->options->default_layouts || ct_default_keep(candidates, planner->graph, error));
+    ct_options_free(search.options);
+    for (guint i = 0; i < n; i++)
+        for (guint side = 0; side < CT_N_SIDES; side++)
+            g_array_unref(search.orders[i][side]);
+    g_free(search.orders);
+    return fine ? g_steal_pointer(&candidates) : NULL;
+}
+
+/* Arrangements over several nodes lie in rows of nodes, and each node of a row goes on from one. */
+gdouble
+ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways)
+{
+    const guint n_nodes = candidates->n_nodes;
+    g_autofree gint *before = g_new(gint, n_nodes + 1);
+    g_autofree gboolean *goes_on = g_new0(gboolean, n_nodes + 1);
+    for (guint n = 0; n < n_nodes; n++)
+        before[n] = -1;
+    for (guint i = 0; i < candidates->all->len; i++) {
+        const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
+        for (guint k = 1; k < arrangement->n_nodes; k++) {
+            before[arrangement->nodes[k]] = (gint)arrangement->nodes[k - 1];
+            goes_on[arrangement->nodes[k - 1]] = TRUE;
+        }
+    }
+    /* Of the row of nodes up to this one. */
+    g_autofree gdouble *ways = g_new0(gdouble, n_nodes + 1);
+    gdouble all = 1;
+    for (guint n = 0; n < n_nodes; n++) {
+        for (guint i = 0; i < candidates->all->len; i++) {
+            const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
+            const gint from = before[arrangement->nodes[0]];
+            if (arrangement->nodes[arrangement->n_nodes - 1] == n)
+                ways[n] += n_ways[i] * (from >= 0 ? ways[from] : 1);
+        }
+        all *= goes_on[n] ? 1 : ways[n];
+    }
+    return all;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Why a plan is as it is, for people. */
+#include "explain.h"
+#include "graph/tuning.h"
+#include "model/table.h"
+
+#include <math.h>
+
+/* Of a node or a link, so many are shown. */
+enum { MAX_SHOWN = 8 };
+
+static const CtGraphNode *
+node_at(const CtExplanation *explanation, guint i)
+{
+    return g_ptr_array_index(explanation->planner.graph->nodes, i);
+}
+
+/* "0.215", "0.231, 1.07 times", "none" */
+static char *
+describe_seconds(const CtExplanation *explanation, gdouble seconds)
+{
+    const gdouble best = explanation->choice->seconds;
+    if (seconds == HUGE_VAL)
+        return g_strdup("none");
+    return seconds > best * 1.005 && best > 0
+               ? g_strdup_printf("%.3g, %.3g times", seconds, seconds / best)
+               : g_strdup_printf("%.3g", seconds);
+}
+
+static char *
+describe_price(const CtPrice *price)
+{
+    if (price->failure)
+        return g_strdup_printf("failed: %s", price->failure);
+    if (price->spread > 0)
+        return g_strdup_printf("%s ±%.1f%%", ct_origin_names[price->origin], 100 * price->spread);
+    return g_strdup(ct_origin_names[price->origin]);
+}
+
+static char *
+describe_place(gint place)
+{
+    return place == CT_HOST ? g_strdup("host") : g_strdup_printf("cuda:%d", place);
+}
+
+static void
+append_layouts(GString *text, const CtLayout *layouts, guint n)
+{
+    gboolean is_first = TRUE;
+    for (guint i = 0; i < n; i++) {
+        if (layouts[i].n_axes == 0)
+            continue;
+        g_autofree char *layout = ct_layout_to_string(&layouts[i]);
+        g_string_append_printf(text, "%s%s", is_first ? "" : ", ", layout);
+        is_first = FALSE;
+    }
+}
+
+static char *
+describe_layouts(const CtExplanation *explanation, const CtArrangement *arrangement)
+{
+    const CtNode *first = &node_at(explanation, arrangement->nodes[0])->node;
+    const CtNode *last = &node_at(explanation, arrangement->nodes[arrangement->n_nodes - 1])->node;
+    GString *text = g_string_new(NULL);
+    append_layouts(text, arrangement->inputs, first->n_inputs);
+    g_string_append(text, text->len && last->n_outputs ? " -> " : last->n_outputs ? "-> " : " ->");
+    append_layouts(text, arrangement->outputs, last->n_outputs);
+    return g_string_free(text, FALSE);
+}
+
+static char *
+describe_nodes(const CtExplanation *explanation, const CtArrangement *arrangement)
+{
+    GString *text = g_string_new(NULL);
+    for (guint k = 0; k < arrangement->n_nodes; k++)
+        g_string_append_printf(text, "%s%s", k ? "+" : "",
+                               node_at(explanation, arrangement->nodes[k])->config->name);
+    return g_string_free(text, FALSE);
+}
+
+/* "and 12 more, from 0.4 on" */
+static void
+print_rest(GString *text, guint n, gdouble seconds)
+{
+    if (n == 0)
+        return;
+    g_string_append_printf(text, "   and %u more", n);
+    if (seconds < HUGE_VAL)
+        g_string_append_printf(text, ", from %.3g on", seconds);
+    g_string_append_c(text, '\n');
+}
+
+/* ---- nodes ---- */
+
+static const CtColumn node_columns[] = {
+    {" ", FALSE},       {"plan", FALSE},  {"by itself", TRUE}, {"known from", FALSE},
+    {"variant", FALSE}, {"place", FALSE}, {"layouts", FALSE},
+};
+
+static void
+print_left_out(GString *text, const GArray *left_out)
+{
+    for (guint i = 0; i < left_out->len; i++) {
+        const CtLeftOut *one = &g_array_index(left_out, CtLeftOut, i);
+        g_string_append_printf(text, "   not %s: %s\n", one->variant->name, one->reason);
+    }
+}
+
+static void
+print_node(GString *text, const CtExplanation *explanation, guint n)
+{
+    const GArray *alternatives = explanation->nodes[n];
+    const CtArrangement *chosen = explanation->choice->arrangements[n];
+    g_string_append_printf(text, "\n%s", node_at(explanation, n)->config->name);
+    if (chosen->nodes[0] != n) {
+        g_autofree char *within = describe_nodes(explanation, chosen);
+        g_string_append_printf(text, ", in %s", within);
+    }
+    g_string_append_printf(text, ": %u way%s\n", alternatives->len,
+                           alternatives->len == 1 ? "" : "s");
+    g_autoptr(GPtrArray) rows = ct_table_rows_new();
+    const guint shown = MIN(alternatives->len, MAX_SHOWN);
+    for (guint a = 0; a < shown; a++) {
+        const CtAlternative *one = &g_array_index(alternatives, CtAlternative, a);
+        g_autofree char *variant = ct_tuning_name(one->offer->variant, one->offer->price.tuning);
+        g_autofree char *nodes = describe_nodes(explanation, one->arrangement);
+        char *const cells[] = {
+            g_strdup(one->is_chosen ? "*" : " "),
+            describe_seconds(explanation, one->seconds),
+            g_strdup_printf("%.3g", one->offer->price.seconds),
+            describe_price(&one->offer->price),
+            one->arrangement->n_nodes > 1 ? g_strdup_printf("%s, %s", nodes, variant)
+                                          : g_strdup(variant),
+            describe_place(one->arrangement->place),
+            describe_layouts(explanation, one->arrangement),
+            NULL,
+        };
+        g_ptr_array_add(rows, g_memdup2(cells, sizeof(cells)));
+    }
+    if (shown > 0)
+        ct_table_print(text, node_columns, G_N_ELEMENTS(node_columns), rows);
+    if (shown < alternatives->len)
+        print_rest(text, alternatives->len - shown,
+                   g_array_index(alternatives, CtAlternative, shown).seconds);
+    print_left_out(text, explanation->left_out[n]);
+}
+
+/* ---- links ---- */
+
+static const CtColumn link_columns[] = {
+    {" ", FALSE}, {"plan", FALSE}, {"by itself", TRUE}, {"known from", FALSE}, {"way", FALSE},
+};
+
+static char *
+describe_spot(const CtSpot *spot)
+{
+    g_autofree char *layout = ct_layout_to_string(&spot->layout);
+    g_autofree char *place = describe_place(spot->place);
+    return spot->place == CT_HOST ? g_strdup(layout) : g_strdup_printf("%s on %s", layout, place);
+}
+
+/* "[time station pol], transpose (cpu), [station time pol]" */
+static char *
+describe_way(const CtCrossing *crossing)
+{
+    g_autofree char *from = describe_spot(&crossing->from);
+    g_autofree char *to = describe_spot(&crossing->to);
+    GString *text = g_string_new(from);
+    for (guint s = 0; s < crossing->bridge.n_steps; s++)
+        g_string_append_printf(text, ", %s (%s)", crossing->bridge.steps[s].stage->name,
+                               crossing->bridge.steps[s].variant->name);
+    if (!g_str_equal(from, to))
+        g_string_append_printf(text, " -> %s", to);
+    return g_string_free(text, FALSE);
+}
+
+static char *
+describe_prices(const CtBridge *bridge)
+{
+    GString *text = g_string_new(NULL);
+    for (guint s = 0; s < bridge->n_steps; s++) {
+        g_autofree char *price = describe_price(&bridge->steps[s].price);
+        g_string_append_printf(text, "%s%s", s ? ", " : "", price);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static gdouble
+seconds_of(const CtBridge *bridge)
+{
+    gdouble seconds = 0;
+    for (guint s = 0; s < bridge->n_steps; s++)
+        seconds += bridge->steps[s].price.seconds;
+    return seconds;
+}
+
+static void
+print_link(GString *text, const CtExplanation *explanation, const CtExplainedLink *link)
+{
+    const CtGraphNode *writer = node_at(explanation, link->writer);
+    g_string_append_printf(text, "\n%s", writer->config->name);
+    if (link->port > 0)
+        g_string_append_printf(text, ".%s", writer->node.stage->outputs[link->port].name);
+    g_string_append_printf(text, " -> %s", node_at(explanation, link->reader)->config->name);
+    if (link->crossings->len == 0 || !g_array_index(link->crossings, CtCrossing, 0).is_chosen)
+        g_string_append(text, ", inside one variant");
+    g_string_append_printf(text, ": %u way%s\n", link->n_crossings,
+                           link->n_crossings == 1 ? "" : "s");
+    g_autoptr(GPtrArray) rows = ct_table_rows_new();
+    const guint shown = MIN(link->crossings->len, MAX_SHOWN);
+    for (guint c = 0; c < shown; c++) {
+        const CtCrossing *crossing = &g_array_index(link->crossings, CtCrossing, c);
+        const gboolean is_free = crossing->bridge.n_steps == 0;
+        char *const cells[] = {
+            g_strdup(crossing->is_chosen ? "*" : " "),
+            describe_seconds(explanation, crossing->seconds),
+            is_free ? g_strdup("") : g_strdup_printf("%.3g", seconds_of(&crossing->bridge)),
+            describe_prices(&crossing->bridge),
+            describe_way(crossing),
+            NULL,
+        };
+        g_ptr_array_add(rows, g_memdup2(cells, sizeof(cells)));
+    }
+    if (shown > 0)
+        ct_table_print(text, link_columns, G_N_ELEMENTS(link_columns), rows);
+    if (shown < link->n_crossings)
+        print_rest(text, link->n_crossings - shown,
+                   shown < link->crossings->len
+                       ? g_array_index(link->crossings, CtCrossing, shown).seconds
+                       : HUGE_VAL);
+}
+
+/* ---- all of it ---- */
+
+char *
+ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
+                   GError **error)
+{
+    g_autoptr(CtExplanation) explanation = ct_explanation_new(plan, registry, options, error);
+    if (!explanation)
+        return NULL;
+    g_autofree char *arrangements = ct_table_count(explanation->n_arrangements);
+    g_autofree char *variants = ct_table_count(explanation->n_variants);
+    GString *text = g_string_new(NULL);
+    g_string_append_printf(text,
+                           "The plan takes %.3g s for a second of stream.\n"
+                           "Exhaustion would run %s combinations of layouts and places, %s "
+                           "with each variant.\n"
+                           "plan: what the whole plan would take with this; by itself: what this "
+                           "takes where nothing else runs\n",
+                           explanation->choice->seconds, arrangements, variants);
+    for (guint n = 0; n < plan->graph->nodes->len; n++)
+        print_node(text, explanation, n);
+    for (guint l = 0; l < explanation->links->len; l++)
+        print_link(text, explanation, g_ptr_array_index(explanation->links, l));
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a plan tells beforehand of its streams: latency, history, start-up, what a gap touches. */
+#include "graph/footprint.h"
+#include "model/quantity.h"
+#include "model/table.h"
+#include "planner.h"
+
+#include <cornerturn/json.h>
+#include <math.h>
+
+static const CtPlanNode *
+plan_node(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->nodes, i);
+}
+
+static const CtNode *
+graph_node(const CtPlan *plan, guint i)
+{
+    return &((const CtGraphNode *)g_ptr_array_index(plan->graph->nodes, i))->node;
+}
+
+/* Whether the plan's node runs this one of the graph. */
+static gboolean
+runs(const CtPlanNode *planned, const CtNode *node)
+{
+    for (guint k = 0; k < planned->n_nodes && !planned->inserted; k++) {
+        if (planned->nodes[k].params == node->params)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Ticks for which a sample waits for others before its firing, from the source's firing on to the
+ * sink's: at most. */
+static gint64
+ticks_in_blocks(const CtPlan *plan, const CtPathFootprint *path)
+{
+    const guint n_nodes = plan->nodes->len;
+    g_autofree gint64 *waits = g_new(gint64, n_nodes + 1);
+    for (guint n = 0; n < n_nodes; n++) {
+        const CtPlanNode *node = plan_node(plan, n);
+        waits[n] = -1;
+        if (runs(node, graph_node(plan, path->source))) {
+            for (guint o = 0; o < node->n_outputs; o++) {
+                const CtBinding *binding = &node->output_bindings[o];
+                waits[n] = MAX(waits[n], (binding->max_samples - 1) *
+                                             MAX(binding->stream->ticks_per_sample, 1));
+            }
+            continue;
+        }
+        for (guint i = 0; i < node->n_inputs; i++) {
+            if (!ct_plan_flows(plan, node, i))
+                continue;
+            const CtPlanLink *link = g_ptr_array_index(plan->links, node->inputs[i]);
+            const gint64 batch = MAX(node->batch - 1, 0) * MAX(link->stream->ticks_per_sample, 1);
+            if (waits[link->writer] >= 0)
+                waits[n] = MAX(waits[n], waits[link->writer] + batch);
+        }
+        if (runs(node, graph_node(plan, path->sink)))
+            return MAX(waits[n], 0);
+    }
+    return 0;
+}
+
+/* Samples of the source for which one waits in blocks. */
+static gint64
+wait_in_blocks(const CtPlan *plan, const CtPathFootprint *path)
+{
+    const CtNode *source = graph_node(plan, path->source);
+    gint64 ticks = 1;
+    for (guint o = source->n_outputs; o-- > 0;)
+        ticks = MAX(source->outputs[o].ticks_per_sample, 1);
+    return ticks_in_blocks(plan, path) / ticks;
+}
+
+/* "13.1 ms", or where the source has no clock "4096 samples" */
+static char *
+describe_duration(const CtPathFootprint *path, gint64 samples)
+{
+    if (path->rate <= 0)
+        return g_strdup_printf("%" G_GINT64_FORMAT " samples", samples);
+    const gdouble seconds = (gdouble)samples / path->rate;
+    const gdouble digits = seconds > 0 ? pow(10, 2 - floor(log10(seconds))) : 1;
+    return ct_quantity_format(round(seconds * digits) / digits, "s");
+}
+
+/* "8", "7 or 8", "7 to 11" */
+static char *
+describe_count(CtCount count)
+{
+    if (count.least == count.most)
+        return g_strdup_printf("%" G_GINT64_FORMAT, count.least);
+    return g_strdup_printf("%" G_GINT64_FORMAT " %s %" G_GINT64_FORMAT, count.least,
+                           count.most == count.least + 1 ? "or" : "to", count.most);
+}
+
+/* "8 or 9 samples", "1 or 2 sums, 8 or 9 of their terms", in the lanes that they are in */
+static char *
+describe_touched(const CtPathFootprint *path)
+{
+    g_autofree char *touched = describe_count(path->touched);
+    g_autofree char *terms = describe_count(path->terms);
+    GString *text = g_string_new(path->exact ? NULL : "within ");
+    g_string_append_printf(text, "%s %s", touched,
+                           path->sums                ? "sums"
+                           : path->touched.most == 1 ? "sample"
+                                                     : "samples");
+    if (path->sums)
+        g_string_append_printf(text, ", %s of their terms", terms);
+    for (guint a = 0; a < path->n_apart; a++)
+        g_string_append_printf(text, "%s %s", a ? " and" : ", of one", path->apart[a]);
+    return g_string_free(text, FALSE);
+}
+
+void
+ct_plan_print_footprints(GString *text, const CtPlan *plan)
+{
+    g_autoptr(GArray) paths = ct_footprints_new(plan->graph, plan->n_missing);
+    if (paths->len == 0)
+        return;
+    g_autofree char *missing =
+        plan->n_missing == 1
+            ? g_strdup("a missing sample touches")
+            : g_strdup_printf("%" G_GINT64_FORMAT " missing samples touch", plan->n_missing);
+    const CtColumn columns[] = {
+        {"from", FALSE},   {"to", FALSE},      {"latency", TRUE}, {"in blocks", TRUE},
+        {"history", TRUE}, {"start-up", TRUE}, {missing, FALSE},
+    };
+    g_autoptr(GPtrArray) rows = ct_table_rows_new();
+    for (guint p = 0; p < paths->len; p++) {
+        const CtPathFootprint *path = &g_array_index(paths, CtPathFootprint, p);
+        char *const cells[] = {
+            g_strdup(graph_node(plan, path->source)->name),
+            g_strdup(graph_node(plan, path->sink)->name),
+            describe_duration(path, path->wait),
+            describe_duration(path, wait_in_blocks(plan, path)),
+            g_strdup_printf("%" G_GINT64_FORMAT, path->history),
+            g_strdup_printf("%" G_GINT64_FORMAT, path->start_up),
+            describe_touched(path),
+            NULL,
+        };
+        g_ptr_array_add(rows, g_memdup2(cells, sizeof(cells)));
+    }
+    ct_table_print(text, columns, G_N_ELEMENTS(columns), rows);
+    g_string_append_c(text, '\n');
+}
+
+/* ---- JSON ---- */
+
+static void
+append_count(GString *text, const char *key, CtCount count)
+{
+    g_string_append_printf(text, ", \"%s\": [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "]", key,
+                           count.least, count.most);
+}
+
+static void
+append_path(GString *text, const CtPlan *plan, const CtPathFootprint *path)
+{
+    const gint64 blocks = wait_in_blocks(plan, path);
+    const struct {
+        const char *key;
+        gint64 value;
+    } integers[] = {
+        {"step", path->step},         {"reach", path->reach},     {"wait", path->wait},
+        {"blocks", blocks},           {"history", path->history}, {"start_up", path->start_up},
+        {"missing", path->n_missing},
+    };
+    g_string_append(text, "    {\"source\": ");
+    ct_json_append_string(text, graph_node(plan, path->source)->name);
+    g_string_append(text, ", \"sink\": ");
+    ct_json_append_string(text, graph_node(plan, path->sink)->name);
+    for (guint i = 0; i < G_N_ELEMENTS(integers); i++)
+        g_string_append_printf(text, ", \"%s\": %" G_GINT64_FORMAT, integers[i].key,
+                               integers[i].value);
+    g_string_append(text, ", \"latency\": ");
+    ct_json_append_real(text, path->rate > 0 ? (gdouble)(path->wait + blocks) / path->rate : NAN);
+    append_count(text, "touched", path->touched);
+    append_count(text, "lost", path->lost);
+    if (path->sums)
+        append_count(text, "terms", path->terms);
+    g_string_append_printf(text, ", \"exact\": %s, \"apart\": [", path->exact ? "true" : "false");
+    for (guint a = 0; a < path->n_apart; a++) {
+        g_string_append(text, a ? ", " : "");
+        ct_json_append_string(text, path->apart[a]);
+    }
+    g_string_append(text, "]}");
+}
+
+void
+ct_plan_append_footprints(GString *text, const CtPlan *plan)
+{
+    g_autoptr(GArray) paths = ct_footprints_new(plan->graph, plan->n_missing);
+    g_string_append(text, ",\n  \"footprints\": [");
+    for (guint p = 0; p < paths->len; p++) {
+        g_string_append(text, p ? ",\n" : "\n");
+        append_path(text, plan, &g_array_index(paths, CtPathFootprint, p));
+    }
+    g_string_append(text, paths->len ? "\n  ]" : "]");
+}

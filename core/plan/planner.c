@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The planner: chooses, then writes down what runs, inserts what is missing, and sizes the rings.
+ */
+#include "planner.h"
+
+#include "graph/plugin-call.h"
+#include "model/params.h"
+
+#include <string.h>
+
+/* What a firing on a device aims at, of its largest link: so long that launches count little beside
+ * what the device does meanwhile, and a small part of its memory. */
+static const gsize parts_of_device = 256;
+static const gsize least_device_bytes = 1 << 20;
+static const gsize most_device_bytes = 512 << 20;
+
+/* Firings of a device's node in flight where nobody says how many: one that runs, one to come, and
+ * one that is copied. */
+static const guint usual_in_flight = 3;
+
+/* Times that firings are halved, at most, and that this may leave the rings as they are. */
+enum { MAX_HALVINGS = 40, MAX_SAME = 4 };
+
+const CtRowPatterns *
+ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row, GError **error)
+{
+    CtRowPatterns *patterns = g_hash_table_lookup(planner->patterns, row->layouts);
+    if (patterns)
+        return patterns;
+    CtRowPatterns parsed;
+    if (!ct_row_parse(&parsed, row->layouts, error)) {
+        g_prefix_error(error, "the plugin of variant '%s' is at fault: ", variant->name);
+        return NULL;
+    }
+    patterns = g_memdup2(&parsed, sizeof(parsed));
+    g_hash_table_insert(planner->patterns, (gpointer)row->layouts, patterns);
+    return patterns;
+}
+
+/* A spot at which an output is to be had. */
+typedef struct {
+    CtSpot spot;
+    guint link;
+} Made;
+
+typedef struct {
+    CtPlanner *planner;
+    CtPlan *plan;
+    const GPtrArray *outlets;
+    const CtChoice *choice;
+    GArray **made;     /* [outlet] of Made */
+    guint *first;      /* [graph nodes] outlets of the nodes before it */
+    GHashTable *names; /* of inserted nodes, how often each was wanted */
+} Build;
+
+CtFixed *
+ct_fixed_new(const CtVariant *variant, const CtRow *row, const gint64 *tuning, gint place,
+             guint n_inputs, const CtLayout *inputs, guint n_outputs, const CtLayout *outputs)
+{
+    CtFixed *fixed = g_new0(CtFixed, 1);
+    fixed->variant = variant;
+    fixed->row = row;
+    if (tuning)
+        memcpy(fixed->tuning, tuning, sizeof(fixed->tuning));
+    else
+        ct_tuning_defaults(variant, fixed->tuning);
+    fixed->place = place;
+    fixed->n_inputs = n_inputs;
+    fixed->inputs = g_memdup2(inputs, n_inputs * sizeof(*inputs));
+    fixed->n_outputs = n_outputs;
+    fixed->outputs = g_memdup2(outputs, n_outputs * sizeof(*outputs));
+    return fixed;
+}
+
+void
+ct_fixed_free(CtFixed *fixed)
+{
+    if (!fixed)
+        return;
+    g_free(fixed->inputs);
+    g_free(fixed->outputs);
+    g_free(fixed);
+}
+
+/* ---- nodes ---- */
+
+static void
+plan_node_free(gpointer data)
+{
+    CtPlanNode *node = data;
+    for (guint i = 0; i < node->n_inputs; i++)
+        ct_stream_clear(&node->streams[i]);
+    g_free(node->streams);
+    g_free(node->name);
+    g_free(node->nodes);
+    g_free(node->inputs);
+    g_free(node->input_bindings);
+    g_free(node->outputs);
+    g_free(node->output_bindings);
+    g_free(node);
+}
+
+static void
+plan_link_free(gpointer data)
+{
+    CtPlanLink *link = data;
+    g_array_unref(link->readers);
+    g_free(link->circle);
+    g_free(link);
+}
+
+gsize
+ct_plan_bytes(const CtPlan *plan)
+{
+    gsize bytes = plan->bytes;
+    for (guint d = 0; d < plan->n_devices; d++)
+        bytes += MIN(plan->device_bytes[d], G_MAXSIZE - bytes);
+    return bytes;
+}
+
+void
+ct_plan_free(CtPlan *plan)
+{
+    if (!plan)
+        return;
+    g_ptr_array_unref(plan->nodes);
+    g_ptr_array_unref(plan->links);
+    g_ptr_array_unref(plan->inserted);
+    g_array_unref(plan->queues);
+    g_free(plan->device_bytes);
+    g_clear_pointer(&plan->warnings, g_ptr_array_unref);
+    g_free(plan->busy);
+    g_free(plan->shrunk);
+    g_free(plan);
+}
+
+/* One rule for a row of nodes: what a sample at its end needs at its beginning. */
+static CtFootprint
+compose(const CtNode *nodes, guint n_nodes)
+{
+    CtFootprint whole = nodes[0].footprint;
+    for (guint k = 1; k < n_nodes; k++) {
+        const CtFootprint *next = &nodes[k].footprint;
+        whole.window += (next->window - 1) * whole.hop;
+        whole.offset += next->offset * whole.hop;
+        whole.hop *= next->hop;
+        whole.kind = whole.kind == CT_FOOTPRINT_SUM ? whole.kind : next->kind;
+        whole.lanes = whole.lanes == CT_LANES_ANY ? whole.lanes : next->lanes;
+    }
+    return whole;
+}
+
+/* A node over `n_nodes` nodes, not connected yet; takes `name`. */
+static CtPlanNode *
+plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *row, gint place,
+              const CtNode *nodes, guint n_nodes, const CtLayout *inputs, const CtLayout *outputs)
+{
+    const CtNode *first = &nodes[0], *last = &nodes[n_nodes - 1];
+    CtPlanNode *node = g_new0(CtPlanNode, 1);
+    node->name = name;
+    node->variant = variant;
+    node->row = row;
+    node->place = place;
+    node->queue = -1;
+    node->nodes = g_memdup2(nodes, n_nodes * sizeof(*nodes));
+    node->n_nodes = n_nodes;
+    node->n_inputs = first->n_inputs;
+    node->inputs = g_new(gint, first->n_inputs + 1);
+    node->streams = g_new0(CtStream, first->n_inputs + 1);
+    node->input_bindings = g_new0(CtBinding, first->n_inputs + 1);
+    for (guint i = 0; i < first->n_inputs; i++) {
+        ct_stream_copy(&node->streams[i], &first->inputs[i]);
+        if (inputs[i].n_axes > 0)
+            node->streams[i].type = ct_layout_stream_type(&inputs[i]);
+        node->inputs[i] = -1;
+        node->input_bindings[i] = (CtBinding){.stream = &node->streams[i], .layout = inputs[i]};
+    }
+    node->nodes[0].inputs = node->streams;
+    node->n_outputs = last->n_outputs;
+    node->outputs = g_new(gint, last->n_outputs + 1);
+    node->output_bindings = g_new0(CtBinding, last->n_outputs + 1);
+    for (guint i = 0; i < last->n_outputs; i++) {
+        node->outputs[i] = -1;
+        node->output_bindings[i] = (CtBinding){.stream = &last->outputs[i], .layout = outputs[i]};
+    }
+    node->footprint = compose(nodes, n_nodes);
+    g_ptr_array_add(build->plan->nodes, node);
+    return node;
+}
+
+/* The memory of output `port` of node `n` of the plan, at `place`; returns the link. */
+static guint
+add_link(Build *build, guint n, guint port, gint place)
+{
+    CtPlanNode *writer = g_ptr_array_index(build->plan->nodes, n);
+    CtPlanLink *link = g_new0(CtPlanLink, 1);
+    link->writer = n;
+    link->port = port;
+    link->stream = writer->output_bindings[port].stream;
+    link->layout = writer->output_bindings[port].layout;
+    link->place = place;
+    link->readers = g_array_new(FALSE, FALSE, sizeof(CtPlanReader));
+    g_ptr_array_add(build->plan->links, link);
+    writer->outputs[port] = build->plan->links->len - 1;
+    return build->plan->links->len - 1;
+}
+
+/* Connects input `port` of the last node. */
+static void
+read_link(Build *build, CtPlanNode *reader, guint port, guint link)
+{
+    const CtPlanReader entry = {build->plan->nodes->len - 1, port};
+    reader->inputs[port] = link;
+    g_array_append_val(((CtPlanLink *)g_ptr_array_index(build->plan->links, link))->readers, entry);
+}
+
+/* ---- inserted nodes ---- */
+
+/* "spectra>transpose", "spectra.weights>convert", "spectra>transpose2" */
+static char *
+inserted_name(Build *build, const CtOutlet *outlet, const char *stage)
+{
+    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, outlet->node);
+    const char *port = writer->node.stage->outputs[outlet->port].name;
+    g_autofree char *name =
+        g_strdup_printf("%s%s%s>%s", writer->config->name, outlet->port > 0 ? "." : "",
+                        outlet->port > 0 ? port : "", stage);
+    const guint n = GPOINTER_TO_UINT(g_hash_table_lookup(build->names, name)) + 1;
+    g_hash_table_insert(build->names, g_strdup(name), GUINT_TO_POINTER(n));
+    return n == 1 ? g_steal_pointer(&name) : g_strdup_printf("%s%u", name, n);
+}
+
+/* Puts the step from a layout behind `link`, whose own is the same memory: who made it may have put
+ * axes of length 1 elsewhere, and steps take both sides in the order that they were found for.
+ * *made becomes its output's. */
+static gboolean
+insert_step(Build *build, const CtOutlet *outlet, const CtLayout *from, const CtBridgeStep *step,
+            guint link, guint *made, GError **error)
+{
+    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, outlet->node);
+    const CtPlanLink *before = g_ptr_array_index(build->plan->links, link);
+    g_autofree char *name = inserted_name(build, outlet, step->stage->name);
+    g_autoptr(CtValue) values = ct_bridge_values(step->stage, &step->to.layout);
+
+    CtGraphNode *own = g_new0(CtGraphNode, 1);
+    g_ptr_array_add(build->plan->inserted, own);
+    own->config = writer->config;
+    own->node.params = ct_params_new(name, step->stage, &writer->config->place, values, error);
+    if (!own->node.params)
+        return FALSE;
+    own->node.name = g_intern_string(name);
+    own->node.stage = step->stage;
+    own->node.footprint = (CtFootprint){CT_FOOTPRINT_WINDOW, 1, 1, 0, CT_LANES_ALL};
+    CtStream *input = g_new0(CtStream, 1);
+    ct_stream_copy(input, before->stream);
+    own->node.n_inputs = own->node.n_outputs = 1;
+    own->node.inputs = input;
+    own->node.outputs = g_new0(CtStream, 1);
+    own->node.input_layouts = g_new0(CtLayout, 1);
+    own->node.output_layouts = g_new0(CtLayout, 1);
+    GError *cause = NULL;
+    if (!ct_node_infer(&own->node, &cause)) {
+        g_prefix_error(&cause, "inserted '%s': ", name);
+        return ct_graph_blame(writer, error, cause);
+    }
+    CtPlanNode *node = plan_node_new(build, g_steal_pointer(&name), step->variant, step->row,
+                                     step->place, &own->node, 1, from, &step->to.layout);
+    memcpy(node->tuning, step->price.tuning, sizeof(node->tuning));
+    node->inserted = TRUE;
+    node->graph_node = writer;
+    node->price = step->price;
+    node->cost = step->cost;
+    node->operations = step->load.operations;
+    node->bytes = step->load.bytes;
+    node->block = step->load.block;
+    node->held = step->load.held;
+    read_link(build, node, 0, link);
+    *made = add_link(build, build->plan->nodes->len - 1, 0, step->to.place);
+    return TRUE;
+}
+
+/* ---- the graph's nodes ---- */
+
+static guint
+find_outlet(const Build *build, guint node, guint port)
+{
+    guint o = build->first[node];
+    while (((const CtOutlet *)g_ptr_array_index(build->outlets, o))->port != port)
+        o++;
+    return o;
+}
+
+static gint
+find_made(const GArray *made, const CtSpot *spot, const CtStream *stream)
+{
+    for (guint i = 0; i < made->len; i++) {
+        if (ct_spot_same_memory(&g_array_index(made, Made, i).spot, spot, stream))
+            return g_array_index(made, Made, i).link;
+    }
+    return -1;
+}
+
+/* Makes every spot at which somebody wants to read the outlet of node `n` of the plan. */
+static gboolean
+make_spots(Build *build, guint o, guint n, GError **error)
+{
+    const CtPlanNode *writer = g_ptr_array_index(build->plan->nodes, n);
+    const CtOutlet *outlet = g_ptr_array_index(build->outlets, o);
+    GArray *made = build->made[o];
+    const CtStream *stream = writer->output_bindings[outlet->port].stream;
+    const Made first = {{writer->output_bindings[outlet->port].layout, writer->place},
+                        add_link(build, n, outlet->port, writer->place)};
+    g_array_append_val(made, first);
+    for (guint i = 0; i < outlet->readers->len; i++) {
+        const CtBridge *bridge = &build->choice->bridges[o][i];
+        const CtLayout *from = &first.spot.layout;
+        guint link = first.link;
+        for (guint s = 0; s < bridge->n_steps; s++) {
+            const gint known = find_made(made, &bridge->steps[s].to, stream);
+            Made next = {bridge->steps[s].to, known};
+            if (known < 0) {
+                if (!insert_step(build, outlet, from, &bridge->steps[s], link, &next.link, error))
+                    return FALSE;
+                g_array_append_val(made, next);
+            }
+            from = &bridge->steps[s].to.layout;
+            link = next.link;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean
+build_node(Build *build, guint n, GError **error)
+{
+    const CtArrangement *arrangement = build->choice->arrangements[n];
+    const CtOffer *offer = build->choice->offers[n];
+    if (arrangement->nodes[arrangement->n_nodes - 1] != n)
+        return TRUE;
+    const GPtrArray *graph_nodes = build->planner->graph->nodes;
+    g_autofree CtNode *nodes = g_new(CtNode, arrangement->n_nodes);
+    g_autoptr(GString) name = g_string_new(NULL);
+    for (guint k = 0; k < arrangement->n_nodes; k++) {
+        const CtGraphNode *covered = g_ptr_array_index(graph_nodes, arrangement->nodes[k]);
+        nodes[k] = covered->node;
+        g_string_append_printf(name, "%s%s", k ? "+" : "", covered->config->name);
+    }
+    CtPlanNode *node =
+        plan_node_new(build, g_strdup(name->str), offer->variant, offer->row, arrangement->place,
+                      nodes, arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
+    memcpy(node->tuning, offer->price.tuning, sizeof(node->tuning));
+    node->graph_node = g_ptr_array_index(graph_nodes, n);
+    node->price = offer->price;
+    node->cost = offer->cost;
+    node->operations = arrangement->load.operations;
+    node->bytes = arrangement->load.bytes;
+    node->block = arrangement->load.block;
+    node->held = arrangement->load.held;
+
+    const CtGraphNode *first = g_ptr_array_index(graph_nodes, arrangement->nodes[0]);
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (first->from[i].node < 0 || !ct_node_input_flows(&first->node, i))
+            continue;
+        const guint o = find_outlet(build, first->from[i].node, first->from[i].port);
+        const CtSpot spot = {arrangement->inputs[i], arrangement->place};
+        const gint link = find_made(build->made[o], &spot, &first->node.inputs[i]);
+        g_assert(link >= 0);
+        read_link(build, node, i, link);
+    }
+    const guint index = build->plan->nodes->len - 1;
+    for (guint o = build->first[n]; o < build->first[n + 1]; o++) {
+        if (!make_spots(build, o, index, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+build_plan(CtPlanner *planner, CtPlan *plan, const GPtrArray *outlets, const CtChoice *choice,
+           GError **error)
+{
+    const guint n = planner->graph->nodes->len;
+    g_autoptr(GPtrArray) made = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    for (guint o = 0; o < outlets->len; o++)
+        g_ptr_array_add(made, g_array_new(FALSE, FALSE, sizeof(Made)));
+    g_autofree guint *first = g_new0(guint, n + 2);
+    for (guint o = 0; o < outlets->len; o++)
+        first[((const CtOutlet *)g_ptr_array_index(outlets, o))->node + 1]++;
+    for (guint i = 0; i < n; i++)
+        first[i + 1] += first[i];
+    g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    Build build = {planner, plan, outlets, choice, (GArray **)made->pdata, first, names};
+    for (guint i = 0; i < n; i++) {
+        if (!build_node(&build, i, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+always_peers(G_GNUC_UNUSED guint from, G_GNUC_UNUSED guint to)
+{
+    return TRUE;
+}
+
+static void
+set_devices(CtMachine *machine, const CtPlanOptions *options)
+{
+    if (options->devices) {
+        machine->n_devices = options->n_devices;
+        machine->devices = options->devices;
+        machine->no_device = "none is given";
+        machine->are_peers = options->no_peers ? NULL : always_peers;
+    } else {
+        ct_machine_find_devices(machine);
+    }
+    if (options->device_bytes > 0)
+        machine->device_bytes = options->device_bytes;
+    else if (machine->n_devices > 0)
+        machine->device_bytes = CLAMP(machine->devices[0].memory_bytes / parts_of_device,
+                                      least_device_bytes, most_device_bytes);
+}
+
+char *
+ct_planner_block_name(const CtGraph *graph)
+{
+    g_autofree char *key = ct_graph_key(graph);
+    return g_strconcat("block ", key, NULL);
+}
+
+/* What firings on devices aim at, where tuning has found it. */
+static void
+take_block(CtPlanner *planner)
+{
+    if (planner->options->device_bytes > 0 || planner->machine.n_devices == 0)
+        return;
+    g_autofree char *name = ct_planner_block_name(planner->graph);
+    const CtRoof *roof = ct_prices_roof(planner->prices, 0, name);
+    if (roof && roof->value >= 1)
+        planner->machine.device_bytes = (gsize)roof->value;
+    planner->is_block_tuned = roof && roof->value >= 1;
+}
+
+void
+ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
+                const CtPlanOptions *options)
+{
+    *planner = (CtPlanner){
+        .graph = graph,
+        .registry = registry,
+        .options = options,
+        .n_in_flight = options->n_in_flight ? options->n_in_flight : usual_in_flight,
+        .patterns = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free),
+    };
+    for (guint kind = 0; kind < CT_N_BRIDGES; kind++)
+        planner->bridges[kind] = ct_registry_stage(registry, ct_bridge_stages[kind], NULL);
+    ct_machine_init(&planner->machine, options->n_workers);
+    if (options->bandwidth > 0)
+        planner->machine.bandwidth = options->bandwidth;
+    set_devices(&planner->machine, options);
+    const gsize aim = ct_machine_aim(&planner->machine, options->cache_bytes);
+    const CtPriceSources sources = {options->costs, options->shipped};
+    planner->prices = ct_prices_new(&planner->machine, graph, registry, &sources, aim);
+    if (options->judge)
+        ct_prices_set_judge(planner->prices, options->judge, options->judge_data);
+    take_block(planner);
+    ct_planner_find_firings(planner);
+}
+
+void
+ct_planner_resume(CtPlanner *planner, const CtPlan *plan)
+{
+    planner->machine.device_bytes = plan->device_aim;
+    planner->machine.n_halvings = plan->n_halvings;
+    planner->n_in_flight = plan->n_in_flight;
+}
+
+void
+ct_planner_clear(CtPlanner *planner)
+{
+    g_clear_pointer(&planner->patterns, g_hash_table_unref);
+    g_clear_pointer(&planner->firings, g_hash_table_unref);
+    g_clear_pointer(&planner->bridges_known, g_hash_table_unref);
+    g_clear_pointer(&planner->prices, ct_prices_free);
+}
+
+/* What the nodes of the plan keep busy: what is shared may be more than what a choice that is not
+ * the least counted on. */
+static void
+add_up(const CtMachine *machine, CtPlan *plan)
+{
+    plan->n_resources = ct_n_resources(machine);
+    plan->busy = g_new0(gdouble, plan->n_resources);
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        const CtCost *cost = &((const CtPlanNode *)g_ptr_array_index(plan->nodes, n))->cost;
+        for (guint p = 0; p < cost->n_parts; p++)
+            plan->busy[cost->parts[p].resource] += cost->parts[p].seconds;
+        plan->alone = MAX(plan->alone, cost->alone);
+    }
+    plan->seconds = plan->alone;
+    for (guint r = 0; r < plan->n_resources; r++)
+        plan->seconds = MAX(plan->seconds, plan->busy[r]);
+}
+
+const CtPlanNode *
+ct_plan_longest_alone(const CtPlan *plan)
+{
+    const CtPlanNode *longest = NULL;
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        const CtPlanNode *node = g_ptr_array_index(plan->nodes, n);
+        if (node->cost.alone > (longest ? longest->cost.alone : 0))
+            longest = node;
+    }
+    return longest;
+}
+
+/* The plan with firings of the size that the machine says, whether it fits or not. */
+static CtPlan *
+plan_once(CtPlanner *planner, GError **error)
+{
+    const CtPlanOptions *options = planner->options;
+    g_autoptr(CtPlan) plan = g_new0(CtPlan, 1);
+    plan->graph = planner->graph;
+    plan->warnings = ct_warnings_new();
+    if (ct_prices_warning(planner->prices))
+        ct_warnings_add(plan->warnings, CT_WARNING_PLAN, NULL, NULL, "%s",
+                        ct_prices_warning(planner->prices));
+    plan->n_workers = planner->machine.n_workers;
+    plan->n_missing = MAX(options->n_missing, 1);
+    plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
+    plan->links = g_ptr_array_new_with_free_func(plan_link_free);
+    plan->inserted = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
+    plan->devices = planner->machine.devices;
+    plan->queues = g_array_new(FALSE, FALSE, sizeof(CtPlanQueue));
+    plan->n_in_flight = planner->n_in_flight;
+    plan->n_halvings = planner->machine.n_halvings;
+    plan->device_aim = planner->machine.device_bytes;
+    plan->is_block_tuned = planner->is_block_tuned;
+
+    g_autoptr(CtCandidates) candidates = ct_candidates_new(planner, error);
+    if (!candidates || !ct_graph_check_kept(planner->graph, error))
+        return NULL;
+    g_autoptr(GPtrArray) outlets = ct_outlets_new(planner->graph);
+    g_autoptr(CtChoice) choice = ct_planner_choose(planner, candidates, outlets, error);
+    if (!choice || !build_plan(planner, plan, outlets, choice, error))
+        return NULL;
+    add_up(&planner->machine, plan);
+    plan->least =
+        choice->least < choice->seconds ? MIN(choice->least, plan->seconds) : plan->seconds;
+    ct_plan_set_queues(plan);
+    ct_plan_size_rings(plan, &planner->machine, options->cache_bytes);
+    ct_plan_place_links(plan);
+    return g_steal_pointer(&plan);
+}
+
+/* Why firings are smaller than they might be. */
+static void
+explain_smaller(CtPlan *smaller, const CtPlan *first, const CtPlanner *planner)
+{
+    g_autofree char *whose = NULL;
+    if (ct_plan_fits(first, &planner->machine, &whose))
+        whose = g_strdup(planner->options->why_smaller);
+    const CtPlanNode *source = ct_plan_asked_block(first);
+    g_autofree char *asked = source ? g_strdup_printf("the `block` of '%s'", source->name)
+                                    : g_strdup("what is aimed at");
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (smaller->n_halvings > 0)
+        g_string_append_printf(text, "firings on devices cover 1/%" G_GINT64_FORMAT " of %s",
+                               (gint64)1 << smaller->n_halvings, asked);
+    if (smaller->n_in_flight < first->n_in_flight)
+        g_string_append_printf(
+            text, "%s%u %s in flight, not %u", text->len ? ", and " : "", smaller->n_in_flight,
+            smaller->n_in_flight == 1 ? "block is" : "blocks are", first->n_in_flight);
+    g_string_append_printf(text, ": else %s", whose);
+    smaller->shrunk = g_strdup(text->str);
+    /* Who asks for something else shall know. */
+    if (source)
+        ct_warnings_add(smaller->warnings, CT_WARNING_PLAN, source->name,
+                        &source->graph_node->config->block_place, "%s", smaller->shrunk);
+}
+
+/* The same graph with firings on devices of half the size, or half of that, and so on; where that
+ * does not help, with fewer of them in flight, unless somebody says how many. The choice is made
+ * again each time, since launches then cost more. NULL with an error where none fits. */
+static CtPlan *
+plan_smaller(CtPlanner *planner, const CtPlan *first, GError **error)
+{
+    CtMachine *machine = &planner->machine;
+    const gsize aim = machine->device_bytes;
+    const gboolean is_asked = ct_plan_asked_block(first) != NULL;
+    const guint least_in_flight = planner->options->n_in_flight ? first->n_in_flight : 1;
+    g_autoptr(CtPlan) smaller = NULL;
+    for (; planner->n_in_flight >= least_in_flight; planner->n_in_flight--) {
+        gsize bytes = G_MAXSIZE;
+        machine->n_halvings = planner->options->n_halvings;
+        for (guint n_same = 0; n_same < MAX_SAME && machine->n_halvings < MAX_HALVINGS;) {
+            /* A block that is asked for is more than what is aimed at. */
+            machine->device_bytes = is_asked ? aim : MAX(1, aim >> machine->n_halvings);
+            g_clear_pointer(&smaller, ct_plan_free);
+            smaller = plan_once(planner, error);
+            if (!smaller)
+                return NULL;
+            if (ct_plan_fits(smaller, machine, NULL)) {
+                explain_smaller(smaller, first, planner);
+                return g_steal_pointer(&smaller);
+            }
+            n_same = ct_plan_bytes(smaller) < bytes ? 0 : n_same + 1;
+            bytes = MIN(bytes, ct_plan_bytes(smaller));
+            machine->n_halvings++;
+        }
+    }
+    ct_plan_refuse(smaller, machine, least_in_flight > 1 ? "a smaller --in-flight" : NULL, error);
+    return NULL;
+}
+
+CtPlan *
+ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *options,
+            GError **error)
+{
+    g_auto(CtPlanner) planner;
+    ct_planner_init(&planner, graph, registry, options);
+    if (!ct_planner_check_options(&planner, error))
+        return NULL;
+    g_autoptr(CtPlan) plan = plan_once(&planner, error);
+    if (!plan || (options->n_halvings == 0 && ct_plan_fits(plan, &planner.machine, NULL)))
+        return g_steal_pointer(&plan);
+    if (plan->n_devices > 0)
+        return plan_smaller(&planner, plan, error);
+    ct_plan_refuse(plan, &planner.machine, "a smaller `block`", error);
+    return NULL;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether what a node's advance claims lies within what it was offered. */
+#include "firing-check.h"
+
+#include "graph/plugin-call.h"
+
+#include <string.h>
+
+/* So often in a row a source is asked in vain: for a second or so. */
+#define MAX_IDLE (1 << 20)
+
+gboolean
+ct_firing_call_advance(CtRunNode *node, GError **error)
+{
+    const gsize n_arrivals = node->n_inputs * sizeof *node->arrivals;
+    const gsize n_departures = node->n_outputs * sizeof *node->departures;
+    CtAdvance given = node->advance;
+    memcpy(node->offered_arrivals, node->arrivals, n_arrivals);
+    memcpy(node->offered_departures, node->departures, n_departures);
+    const gboolean good =
+        ct_call_advance(node->plan->variant, node->plan->nodes, node->state, &given, error);
+    node->advance.ended = given.ended;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        node->arrivals[i].block = node->offered_arrivals[i].block;
+        node->arrivals[i].ended = node->offered_arrivals[i].ended;
+    }
+    for (guint o = 0; o < node->n_outputs; o++) {
+        node->departures[o].room = node->offered_departures[o].room;
+        node->departures[o].validity = node->offered_departures[o].validity;
+        node->departures[o].validity_stride = node->offered_departures[o].validity_stride;
+    }
+    return good;
+}
+
+/* Whether a stage with a rule of its own has made samples, and its outputs have room for more
+ * before they are as long as they were described. */
+static gboolean
+may_make_more(const CtRunNode *node)
+{
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRing *ring = node->outputs[o].ring;
+        const gint64 produced = node->departures[o].produced;
+        if (!ring || produced == 0)
+            continue;
+        const gint time = ct_stream_axis(ring->link->stream, "time");
+        const gint64 length = time < 0 ? -1 : ring->link->stream->axes[time].length;
+        if (length < 0 || ring->written + produced < length)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* An input is used up, of which every output sample needs some; by a rule of the stage's own, it
+ * says so, or all inputs are used up and nothing comes of them any more. */
+gboolean
+ct_firing_is_last(const CtRunNode *node)
+{
+    if (ct_firing_is_source(node))
+        return node->advance.ended;
+    gboolean all = TRUE, any = FALSE;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtArrival *arrival = &node->arrivals[i];
+        if (!node->inputs[i].ring || node->inputs[i].is_static)
+            continue;
+        const gboolean is_over = arrival->ended && arrival->consumed == arrival->block.n_samples;
+        all &= is_over;
+        any |= is_over;
+    }
+    if (node->plan->footprint.kind != CT_FOOTPRINT_OWN)
+        return any;
+    return node->advance.ended || (all && !may_make_more(node));
+}
+
+static gboolean
+check_input(const CtRunNode *node, guint i, GError **error)
+{
+    const CtArrival *arrival = &node->arrivals[i];
+    if (!node->inputs[i].ring || node->inputs[i].is_static)
+        return TRUE;
+    if (arrival->consumed >= 0 && arrival->used >= 0 &&
+        arrival->consumed <= arrival->block.n_samples && arrival->used <= arrival->block.n_samples)
+        return TRUE;
+    return ct_variant_fault(node->plan->variant, error,
+                            "its advance consumes %" G_GINT64_FORMAT " and uses %" G_GINT64_FORMAT
+                            " of %" G_GINT64_FORMAT " samples of input %u",
+                            arrival->consumed, arrival->used, arrival->block.n_samples, i);
+}
+
+static gboolean
+check_output(const CtRunNode *node, guint o, GError **error)
+{
+    const CtVariant *variant = node->plan->variant;
+    const CtDeparture *departure = &node->departures[o];
+    const CtRing *ring = node->outputs[o].ring;
+    if (departure->produced < 0 || departure->produced > departure->room)
+        return ct_variant_fault(variant, error,
+                                "its advance produces %" G_GINT64_FORMAT
+                                " samples of output %u, where there is room for %" G_GINT64_FORMAT,
+                                departure->produced, o, departure->room);
+    if (!ring || departure->produced == 0)
+        return TRUE;
+    if (departure->produced % ring->granule > 0 && !ct_firing_is_last(node))
+        return ct_variant_fault(variant, error,
+                                "its advance produces %" G_GINT64_FORMAT
+                                " samples of output %u, which comes in blocks of %" G_GINT64_FORMAT,
+                                departure->produced, o, ring->granule);
+    const gint64 due = ring->start + ring->written * ring->ticks;
+    if (ring->started && departure->start != due)
+        return ct_variant_fault(variant, error,
+                                "its advance starts a block of output %u at tick %" G_GINT64_FORMAT
+                                ", but %" G_GINT64_FORMAT " follows on the one before",
+                                o, departure->start, due);
+    return TRUE;
+}
+
+static gboolean
+gives_nothing(const CtRunNode *node)
+{
+    if (!ct_firing_is_source(node) || node->advance.ended || node->plan->variant->waits)
+        return FALSE;
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->departures[o].produced > 0 ||
+            (node->outputs[o].ring && node->departures[o].room == 0))
+            return FALSE;
+    return TRUE;
+}
+
+/* A source that neither gives anything nor ends would be asked for ever. */
+static gboolean
+check_source(CtRunNode *node, GError **error)
+{
+    node->n_idle = gives_nothing(node) ? node->n_idle + 1 : 0;
+    return node->n_idle < MAX_IDLE ||
+           ct_variant_fault(node->plan->variant, error,
+                            "its advance has given nothing %d times in a row, and not ended; one "
+                            "that waits for something sets `waits`",
+                            MAX_IDLE);
+}
+
+gboolean
+ct_firing_check_advance(CtRunNode *node, GError **error)
+{
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (!check_input(node, i, error))
+            return FALSE;
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (!check_output(node, o, error))
+            return FALSE;
+    return check_source(node, error);
+}

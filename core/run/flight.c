@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Firings of a node that runs on a device: enqueued now, run later. */
+#include "flight.h"
+
+#include "graph/plugin-call.h"
+
+#include <string.h>
+
+/* ---- filling blocks ---- */
+
+#define FILL_THREADS 256
+/* Blocks of a launch, at most; threads go over the rest in turns. */
+#define FILL_BLOCKS 4096
+
+/* As in kernel/fill.cu. */
+typedef struct {
+    gint64 length[CT_MAX_AXES];
+    gint64 stride[CT_MAX_AXES];
+    gint64 time[CT_MAX_AXES]; /* samples that a step along the axis goes on */
+    gint64 lane[CT_MAX_AXES]; /* lanes */
+    gint64 n_elements;
+    gint64 n_samples;
+    gint32 n_axes;
+    gint32 bytes;
+} FillShape;
+
+static void
+set_fill_shape(FillShape *shape, const CtBlock *block, const CtStream *stream,
+               const CtLayout *layout)
+{
+    *shape = (FillShape){
+        .n_elements = 1,
+        .n_samples = block->n_samples,
+        .n_axes = (gint32)block->n_axes,
+        .bytes = (gint32)ct_type_info(block->type)->bytes,
+    };
+    for (guint a = 0; a < block->n_axes; a++) {
+        shape->length[a] = block->length[a];
+        shape->stride[a] = block->stride[a];
+        shape->n_elements *= block->length[a];
+        const gint inner = ct_layout_block_axis(layout, layout->axes[a].name);
+        const gboolean is_inner = inner == (gint)a;
+        const gint64 step = inner >= 0 && !is_inner ? layout->axes[inner].count : 1;
+        gint64 lanes = 1;
+        if (g_str_equal(layout->axes[a].name, "time")) {
+            shape->time[a] = step;
+            continue;
+        }
+        for (guint k = stream->n_axes; k-- > 0;) {
+            const CtAxis *axis = &stream->axes[k];
+            if (!axis->loses)
+                continue;
+            if (axis->name == layout->axes[a].name)
+                shape->lane[a] = step * lanes;
+            lanes *= axis->length;
+        }
+    }
+}
+
+static gsize
+validity_bytes(const CtRunNode *node)
+{
+    gsize bytes = 0;
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring)
+            bytes +=
+                (gsize)(node->outputs[o].ring->n_lanes * node->outputs[o].ring->link->max_samples) +
+                256;
+    return bytes;
+}
+
+/* The validity of the firing's samples of output `o`, lanes packed, on the device. */
+static gpointer
+send_validity(CtRunNode *node, guint o, GError **error)
+{
+    const CtDeparture *departure = &node->departures[o];
+    const gsize n = (gsize)departure->produced;
+    const gint64 n_lanes = node->outputs[o].ring->n_lanes;
+    if (departure->validity_stride == departure->produced || n_lanes == 1)
+        return ct_queue_upload(node->flights->own, departure->validity, n * (gsize)n_lanes, error);
+    guint8 *packed = node->flights->validity;
+    for (gint64 l = 0; l < n_lanes; l++)
+        memcpy(packed + (gsize)l * n, departure->validity + l * departure->validity_stride, n);
+    return ct_queue_upload(node->flights->own, packed, n * (gsize)n_lanes, error);
+}
+
+/* Fills what is invalid of output `o`; `validity` NULL: all. */
+static gboolean
+fill_output(CtRunNode *node, guint o, guint8 value, gpointer validity, GError **error)
+{
+    const CtBinding *binding = &node->plan->output_bindings[o];
+    CtBlock *block = &node->output_blocks[o];
+    FillShape shape;
+    set_fill_shape(&shape, block, binding->stream, &binding->layout);
+    gpointer arguments[] = {&shape, &block->data, &value, &validity};
+    const gint64 blocks = (shape.n_elements + FILL_THREADS - 1) / FILL_THREADS;
+    const CtLaunch launch = {
+        .grid = {(guint)MIN(blocks, FILL_BLOCKS), 1, 1},
+        .block = {FILL_THREADS, 1, 1},
+    };
+    return ct_queue_launch(node->flights->own, node->flights->fill, &launch, arguments, error);
+}
+
+/* ---- set-up ---- */
+
+gboolean
+ct_flights_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_bytes, GError **error)
+{
+    static const CtKernelSpec fill = {
+        .name = "ct_fill_invalid",
+        .source = "/cornerturn/kernel/fill.cu",
+    };
+    CtFlights *self = node->flights = g_new0(CtFlights, 1);
+    self->queue = queue;
+    self->limit = CLAMP(limit, 1, CT_MAX_IN_FLIGHT);
+    self->after = g_ptr_array_new();
+    const gsize bytes = validity_bytes(node);
+    self->validity = g_malloc(MAX(bytes, 1));
+    self->counted = g_new0(guint64, node->n_counters + 1);
+    if (!ct_run_queue_add_marks(queue, self->limit, error))
+        return FALSE;
+    if (node->n_outputs > 0) {
+        self->fill = ct_kernel_new(queue->device, &fill, error);
+        if (!self->fill)
+            return FALSE;
+    }
+    if (node->n_counters > 0) {
+        self->counters =
+            ct_device_alloc(queue->device, node->n_counters * sizeof(guint64), "counters", error);
+        if (!self->counters)
+            return FALSE;
+    }
+    self->own =
+        ct_queue_new(queue->device, queue->stream, upload_bytes + bytes, self->limit, error);
+    return self->own != NULL;
+}
+
+void
+ct_flights_free(CtRunNode *node)
+{
+    CtFlights *self = node->flights;
+    if (!self)
+        return;
+    CtDevice *device = self->queue->device;
+    ct_queue_free(self->own);
+    ct_kernel_free(self->fill);
+    ct_device_free(device, self->counters);
+    g_ptr_array_unref(self->after);
+    g_free(self->validity);
+    g_free(self->counted);
+    g_clear_pointer(&node->flights, g_free);
+}
+
+/* ---- enqueuing ---- */
+
+void
+ct_flight_claim(CtRunNode *node)
+{
+    CtFlights *self = node->flights;
+    self->next = (self->first + self->n) % self->limit;
+}
+
+void
+ct_flight_gather(CtRunNode *node)
+{
+    CtFlights *self = node->flights;
+    GPtrArray *after = self->after;
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].ring && node->inputs[i].ring->is_crossed)
+            ct_ring_read_after(node->inputs[i].ring, &node->arrivals[i].block, after);
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRunOutput *output = &node->outputs[o];
+        if (output->ring && output->ring->is_crossed && node->departures[o].room > 0)
+            ct_ring_write_after(output->ring, output->wraps, node->departures[o].room, after);
+    }
+}
+
+static const CtRunMark *
+next_mark(const CtRunQueue *queue)
+{
+    return &g_array_index(queue->marks, CtRunMark, queue->next_mark);
+}
+
+static CtFlight *
+next_flight(const CtRunNode *node)
+{
+    return &node->flights->flights[node->flights->next];
+}
+
+gboolean
+ct_flight_begin(CtRunNode *node, GError **error)
+{
+    CtFlights *self = node->flights;
+    CtDevice *device = self->queue->device;
+    const CtCudaDriver *driver = ct_device_driver(device);
+    if (self->after->len > 0)
+        g_atomic_int_set(&self->queue->waits, TRUE);
+    if (!ct_device_enter(device, error))
+        return FALSE;
+    for (guint k = 0; k < self->after->len; k++)
+        if (!ct_device_check(device,
+                             driver->stream_wait(self->queue->stream, self->after->pdata[k], 0),
+                             error, "waiting for another queue"))
+            return FALSE;
+    g_ptr_array_set_size(self->after, 0);
+    return TRUE;
+}
+
+/* Not before the firing enqueues its work, for others may come between. An event takes its time,
+ * too: where the queue is at work, the firing begins at the end of the one before. */
+static gboolean
+mark_begin(CtRunNode *node, GError **error)
+{
+    CtRunQueue *queue = node->flights->queue;
+    const CtCudaDriver *driver = ct_device_driver(queue->device);
+    CtFlight *flight = next_flight(node);
+    const gboolean waits = g_atomic_int_compare_and_exchange(&queue->waits, TRUE, FALSE);
+    if (!waits && queue->ran) {
+        const CtCuResult result = driver->event_query(queue->ran);
+        flight->begun = queue->ran;
+        if (result == CT_CUDA_ERROR_NOT_READY)
+            return TRUE;
+        if (!ct_device_check(queue->device, result, error, "the work of a firing"))
+            return FALSE;
+    }
+    flight->begun = next_mark(queue)->begun;
+    return ct_device_check(queue->device, driver->event_record(flight->begun, queue->stream), error,
+                           "recording an event");
+}
+
+gboolean
+ct_flight_work(CtRunNode *node, GError **error)
+{
+    CtWork work = node->work;
+    work.begin = 0;
+    work.end = node->n_items;
+    work.scratch = node->flights->queue->scratch;
+    work.counters = node->flights->counters;
+    work.queue = node->flights->own;
+    if (!ct_device_enter(node->flights->queue->device, error) || !mark_begin(node, error))
+        return FALSE;
+    /* Only now, so that uploads of as many firings as are in flight have a place of their own. */
+    ct_queue_begin(node->flights->own);
+    for (guint o = 0; node->options->poison && o < node->n_outputs; o++)
+        if (node->outputs[o].ring && node->departures[o].produced > 0 &&
+            !fill_output(node, o, 0xff, NULL, error))
+            return FALSE;
+    return ct_call_work(node->plan->variant, node->plan->nodes, node->state, &work, error);
+}
+
+gboolean
+ct_flight_end(CtRunNode *node, gint64 *invalid, GError **error)
+{
+    CtFlights *self = node->flights;
+    *invalid = 0;
+    if (!ct_device_enter(self->queue->device, error) ||
+        (node->n_items == 0 && !mark_begin(node, error)))
+        return FALSE;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtDeparture *departure = &node->departures[o];
+        if (!node->outputs[o].ring || !departure->invalid || departure->produced == 0)
+            continue;
+        const gpointer validity = send_validity(node, o, error);
+        if (!validity || !fill_output(node, o, 0, validity, error))
+            return FALSE;
+        if (o == 0)
+            *invalid = ct_validity_count(departure, node->outputs[o].ring->n_lanes);
+    }
+    return ct_device_check(self->queue->device,
+                           ct_device_driver(self->queue->device)
+                               ->event_record(next_mark(self->queue)->ran, self->queue->stream),
+                           error, "recording an event");
+}
+
+void
+ct_flight_takes_off(CtRunNode *node)
+{
+    CtFlights *self = node->flights;
+    CtRunQueue *queue = self->queue;
+    CtFlight *flight = next_flight(node);
+    flight->ran = queue->ran = next_mark(queue)->ran;
+    queue->next_mark = (queue->next_mark + 1) % queue->marks->len;
+    flight->is_last = node->is_last;
+    self->n++;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRunInput *input = &node->inputs[i];
+        if (input->ring)
+            ct_ring_reader_flies(input->ring, input->reader, &node->input_blocks[i], flight->ran);
+    }
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring)
+            ct_ring_writer_flies(node->outputs[o].ring, node->departures[o].produced, flight->ran);
+}
+
+/* ---- landing ---- */
+
+/* Firings follow closely, and to be woken by a device takes its time: so long, the event is looked
+ * at again and again. */
+#define LOOKING_US 60
+
+static CtCuResult
+wait_for(const CtCudaDriver *driver, CtCuEvent event)
+{
+    const gint64 until = g_get_monotonic_time() + LOOKING_US;
+    CtCuResult result;
+    do
+        result = driver->event_query(event);
+    while (result == CT_CUDA_ERROR_NOT_READY && g_get_monotonic_time() < until);
+    return result == CT_CUDA_ERROR_NOT_READY ? driver->event_synchronize(event) : result;
+}
+
+gboolean
+ct_flight_wait(const CtRunNode *node, gint64 *ns, GError **error)
+{
+    const CtFlights *self = node->flights;
+    const CtFlight *flight = &self->flights[self->first];
+    CtDevice *device = self->queue->device;
+    const CtCudaDriver *driver = ct_device_driver(device);
+    float milliseconds = 0;
+    if (!ct_device_enter(device, error) ||
+        !ct_device_check(device, wait_for(driver, flight->ran), error, "the work of a firing") ||
+        !ct_device_check(device, driver->event_elapsed(&milliseconds, flight->begun, flight->ran),
+                         error, "the time of a firing"))
+        return FALSE;
+    *ns = (gint64)((gdouble)milliseconds * 1e6);
+    if (!flight->is_last || node->n_counters == 0)
+        return TRUE;
+    return ct_device_check(device,
+                           driver->copy(GPOINTER_TO_SIZE(self->counted),
+                                        GPOINTER_TO_SIZE(self->counters),
+                                        node->n_counters * sizeof(guint64), self->queue->stream),
+                           error, "reading counters") &&
+           ct_device_check(device, driver->stream_synchronize(self->queue->stream), error,
+                           "reading counters");
+}
+
+gboolean
+ct_flight_has_fault(const CtRunNode *node)
+{
+    const CtFlights *self = node->flights;
+    const CtCudaDriver *driver = ct_device_driver(self->queue->device);
+    if (!ct_device_enter(self->queue->device, NULL))
+        return TRUE;
+    const CtCuResult result =
+        driver->event_query(g_array_index(self->queue->marks, CtRunMark, 0).ran);
+    return result != CT_CUDA_SUCCESS && result != CT_CUDA_ERROR_NOT_READY;
+}
+
+gboolean
+ct_flight_lands(CtRunNode *node)
+{
+    CtFlights *self = node->flights;
+    const gboolean is_last = self->flights[self->first].is_last;
+    self->first = (self->first + 1) % self->limit;
+    self->n--;
+    for (guint c = 0; is_last && c < node->n_counters; c++)
+        node->counters[c] += self->counted[c];
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].ring)
+            ct_ring_reader_landed(node->inputs[i].ring, node->inputs[i].reader);
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring)
+            ct_ring_writer_landed(node->outputs[o].ring);
+    return is_last;
+}
+
+static gboolean
+copy_rows(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize from_pitch,
+          gsize bytes, gsize rows, GError **error)
+{
+    return ct_queue_copy_rows(queue, to, to_pitch, from, from_pitch, bytes, rows, error);
+}
+
+CtRingMover
+ct_flight_mover(CtQueue *queue)
+{
+    return (CtRingMover){.copy = copy_rows, .queue = queue};
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rings: the memory of a link, written along time by one node and read by any number. */
+#include "ring.h"
+
+#include "model/memory.h"
+#include "model/strided.h"
+#include "ring-private.h"
+
+#include <string.h>
+
+CtRing *
+ct_ring_new_bare(const CtPlanLink *link)
+{
+    CtRing *ring = g_new0(CtRing, 1);
+    const CtStream *stream = link->stream;
+    ring->link = link;
+    ring->granule = link->granule;
+    ring->history = link->history;
+    ring->capacity = link->capacity;
+    ring->n_lanes = ct_stream_n_lanes(stream);
+    ring->ticks = stream->ticks_per_sample;
+    ring->start = stream->start;
+    ring->lost_end = -1;
+    ring->n_readers = link->readers->len;
+    ring->readers = g_new0(CtRingReader, ring->n_readers);
+    for (guint r = 0; r < ring->n_readers; r++)
+        ring->readers[r].held_from = -1;
+    ring->form.type = ct_layout_type(&link->layout);
+    ring->form.n_axes = link->layout.n_axes;
+    ring->time = ct_layout_axis(&link->layout, "time");
+    return ring;
+}
+
+CtRing *
+ct_ring_new(const CtPlanLink *link, guint8 *memory, GError **error)
+{
+    g_autoptr(CtRing) ring = ct_ring_new_bare(link);
+    const gint64 total = ring->history + ring->capacity;
+    const gsize bytes =
+        ct_layout_strides(&link->layout, link->stream, total, ring->form.length, ring->form.stride);
+    ring->sample_stride =
+        ring->time >= 0 ? ring->form.stride[ring->time] : (gint64)((bytes + 63) & ~(gsize)63);
+    ring->bytes = ring->time >= 0 ? bytes : (gsize)(ring->sample_stride * total);
+    ring->owns_memory = !memory;
+    ring->memory = memory ? memory : ct_memory_new(ring->bytes, "a ring", error);
+    if (!ring->memory)
+        return NULL;
+    ring->validity = ct_memory_new((gsize)(ring->n_lanes * total), "the validity of a ring", error);
+    if (!ring->validity)
+        return NULL;
+    memset(ring->validity, 1, (gsize)(ring->n_lanes * total));
+    ring->laps = g_new0(CtRingLap, 2);
+    ring->n_laps = 2;
+    ring->laps[1].stride = ring->form.stride;
+    ring->laps[0] = (CtRingLap){
+        .base = ring->memory + ring->history / ring->granule * ring->sample_stride,
+        .validity = ring->validity + ring->history,
+        .validity_stride = total,
+        .stride = ring->form.stride,
+    };
+    return g_steal_pointer(&ring);
+}
+
+void
+ct_ring_free(CtRing *ring)
+{
+    if (!ring)
+        return;
+    const gsize total = (gsize)(ring->history + ring->capacity);
+    if (ring->owns_memory)
+        ct_memory_free(ring->memory, ring->bytes);
+    ct_memory_free(ring->validity, (gsize)ring->n_lanes * total);
+    if (!ring->feed)
+        g_free(ring->laps);
+    ct_ring_feed_free(ring);
+    g_free(ring->readers);
+    g_free(ring);
+}
+
+guint8 *
+ct_ring_address(const CtRing *ring, const CtRingLap *lap, gint64 index)
+{
+    const gint64 step = ring->time >= 0 ? lap->stride[ring->time] : ring->sample_stride;
+    return lap->base + (index - lap->first) / ring->granule * step;
+}
+
+/* Samples of the capacity that come before sample `index` of `lap`. */
+static gint64
+offset(const CtRing *ring, const CtRingLap *lap, gint64 index)
+{
+    const gint64 first = (lap->base - ring->memory) / ring->sample_stride * ring->granule;
+    return first - ring->history + index - lap->first;
+}
+
+/* The first sample of `lap` that a reader may still read there, `lap->end` where none does. A
+ * reader that stands in the history of `next`, and holds no window, will read there instead; where
+ * that history arrives late, it may have to read here. */
+static gint64
+first_needed(const CtRing *ring, const CtRingLap *lap, gint64 next)
+{
+    gint64 needed = lap->end;
+    if (ring->shows_late)
+        next = lap->end;
+    for (guint r = 0; r < ring->n_readers; r++) {
+        const CtRingReader *reader = &ring->readers[r];
+        if (reader->position < next)
+            needed = MIN(needed, MAX(reader->position, lap->first));
+        if (reader->held_from >= 0 && reader->held == ct_ring_address(ring, lap, reader->held_from))
+            needed = MIN(needed, reader->held_from);
+    }
+    return needed;
+}
+
+/* The first sample of a lap that would begin now. */
+static gint64
+next_first(const CtRing *ring)
+{
+    return MAX(ring->written - ring->history, ring->laps[0].first);
+}
+
+/* Samples into the memory, the space for the history included. */
+static gint64
+place_of(const CtRing *ring, const guint8 *data)
+{
+    return (data - ring->memory) / ring->sample_stride * ring->granule;
+}
+
+/* Where the next `n` samples go, and the history that a wrap puts in front of them. */
+static void
+find_target(const CtRing *ring, gboolean wraps, gint64 n, gint64 *begin, gint64 *end)
+{
+    const CtRingLap *lap = &ring->laps[0];
+    *begin = wraps ? next_first(ring) - ring->written + ring->history
+                   : offset(ring, lap, ring->written) + ring->history;
+    *end = (wraps ? ring->history : *begin) + n;
+}
+
+static gboolean
+overlaps(const CtRing *ring, const CtRingFlight *flight, gint64 begin, gint64 end)
+{
+    const gint64 place = place_of(ring, flight->data);
+    return place < end && begin < place + flight->n;
+}
+
+/* Whether firings in flight still read where the next samples would go. */
+static gboolean
+is_kept(const CtRing *ring, gboolean wraps, gint64 n)
+{
+    gint64 begin, end;
+    find_target(ring, wraps, n, &begin, &end);
+    for (guint r = 0; r < ring->n_readers; r++) {
+        const CtRingReader *reader = &ring->readers[r];
+        const CtRingFlights *of = &reader->in_flight;
+        for (guint k = 0; reader->keeps && k < of->n; k++)
+            if (overlaps(ring, &of->flights[(of->first + k) % CT_MAX_IN_FLIGHT], begin, end))
+                return TRUE;
+    }
+    return FALSE;
+}
+
+static gint64
+find_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
+{
+    const CtRingLap *lap = &ring->laps[0];
+    const CtRingLap *before = &ring->laps[1];
+    const gint64 place = offset(ring, lap, ring->written);
+    const gint64 needed = first_needed(ring, before, lap->first);
+    const gboolean alone = needed >= before->end;
+    const gint64 limit = alone ? ring->capacity : offset(ring, before, needed);
+
+    *wraps = FALSE;
+    /* With nothing to carry over, an empty ring starts again in memory that is still in the cache.
+     */
+    if (!ring->is_crossed && alone && place > 0 && next_first(ring) == ring->written &&
+        first_needed(ring, lap, ring->written) == ring->written) {
+        *wraps = TRUE;
+        return wanted;
+    }
+    if (limit - place >= wanted)
+        return wanted;
+    if (!alone)
+        return 0;
+    const gint64 still = first_needed(ring, lap, next_first(ring));
+    const gint64 free = still >= lap->end ? ring->capacity : offset(ring, lap, still);
+    if (free < wanted)
+        return 0;
+    *wraps = TRUE;
+    return wanted;
+}
+
+gint64
+ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
+{
+    const gint64 room = find_room(ring, wanted, wraps);
+    return room > 0 && is_kept(ring, *wraps, room) ? 0 : room;
+}
+
+/* On the host element for element, by `mover` in one row for each element outside time. */
+static gboolean
+copy_data(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first, gint64 n,
+          const CtRingMover *mover, GError **error)
+{
+    const gint time = ring->time;
+    const gint64 granules = (n + ring->granule - 1) / ring->granule;
+    CtBlock source = ring->form, target = ring->form;
+    source.data = ct_ring_address(ring, from, first);
+    target.data = ct_ring_address(ring, to, first);
+    memcpy(source.stride, from->stride, sizeof source.stride);
+    memcpy(target.stride, to->stride, sizeof target.stride);
+    source.length[time] = target.length[time] = granules;
+    if (!mover) {
+        ct_strided_copy(&target, &source);
+        return TRUE;
+    }
+    gsize rows = 1;
+    for (gint a = 0; a < time; a++)
+        rows *= (gsize)ring->form.length[a];
+    return mover->copy(mover->queue, target.data, time > 0 ? (gsize)to->stride[time - 1] : 0,
+                       source.data, time > 0 ? (gsize)from->stride[time - 1] : 0,
+                       (gsize)(granules * from->stride[time]), rows, error);
+}
+
+gboolean
+ct_ring_copy(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first, gint64 n,
+             const CtRingMover *mover, GError **error)
+{
+    if (n == 0)
+        return TRUE;
+    for (gint64 l = 0; l < ring->n_lanes; l++) {
+        guint8 *target = to->validity + l * to->validity_stride + first - to->first;
+        if (from->validity)
+            memmove(target, from->validity + l * from->validity_stride + first - from->first,
+                    (gsize)n);
+        else
+            memset(target, 1, (gsize)n);
+    }
+    return copy_data(ring, to, from, first, n, mover, error);
+}
+
+gboolean
+ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtRingMover *mover, GError **error)
+{
+    const gint64 first = next_first(ring);
+    const gint64 n = ring->written - first;
+    const CtRingLap *old = &ring->laps[0];
+    *lap = (CtRingLap){
+        .first = first,
+        .end = ring->written,
+        .fresh = ring->written,
+        .base = ring->memory + (ring->history - n) / ring->granule * ring->sample_stride,
+        .validity = ring->validity + ring->history - n,
+        .validity_stride = old->validity_stride,
+        .stride = ring->form.stride,
+    };
+    return ct_ring_copy(ring, lap, old, first, n, mover, error);
+}
+
+/* The block of samples first … first + n − 1 of `lap`. */
+static void
+fill_block(const CtRing *ring, const CtRingLap *lap, gint64 first, gint64 n, CtBlock *block)
+{
+    *block = ring->form;
+    memcpy(block->stride, lap->stride, sizeof block->stride);
+    block->data = ct_ring_address(ring, lap, first);
+    if (ring->time >= 0)
+        block->length[ring->time] = (n + ring->granule - 1) / ring->granule;
+    block->n_samples = n;
+    block->index = first;
+    block->start = ring->start + first * ring->ticks;
+    block->validity = lap->validity ? lap->validity + first - lap->first : NULL;
+    block->validity_stride = lap->validity_stride;
+}
+
+void
+ct_ring_block(const CtRing *ring, const CtRingLap *wrapped, gint64 n, CtBlock *block)
+{
+    fill_block(ring, wrapped ? wrapped : &ring->laps[0], ring->written, n, block);
+}
+
+gboolean
+ct_ring_is_stained(const CtRing *ring)
+{
+    return ring->lost_end >= 0;
+}
+
+void
+ct_ring_publish(CtRing *ring, const CtRingLap *wrapped, gint64 n, gint64 start, gboolean invalid)
+{
+    if (wrapped) {
+        ring->laps[1] = ring->laps[0];
+        ring->laps[0] = *wrapped;
+    }
+    if (!ring->started && n > 0) {
+        ring->start = start - ring->written * ring->ticks;
+        ring->started = TRUE;
+    }
+    ring->written += n;
+    if (!ring->shows_late)
+        ring->shown = ring->written;
+    ring->laps[0].end = ring->written;
+    if (invalid)
+        ring->lost_end = ring->written;
+}
+
+void
+ct_ring_window(const CtRing *ring, guint r, CtBlock *block)
+{
+    const gint64 position = ring->readers[r].position;
+    if (ring->n_laps == 0) {
+        *block = ring->form;
+        block->index = position;
+        block->start = ring->start + position * ring->ticks;
+        return;
+    }
+    guint newest = 0;
+    while (newest + 1 < ring->n_laps &&
+           (position < ring->laps[newest].first ||
+            (ring->shown < ring->written && ring->shown <= ring->laps[newest].fresh)))
+        newest++;
+    const CtRingLap *lap = &ring->laps[newest];
+    fill_block(ring, lap, position, MIN(lap->end, ring->shown) - position, block);
+    if (position >= ring->lost_end)
+        block->validity = NULL;
+}
+
+void
+ct_ring_hold(CtRing *ring, guint r, const CtBlock *block)
+{
+    ring->readers[r].held_from = block->index;
+    ring->readers[r].held = block->data;
+}
+
+void
+ct_ring_release(CtRing *ring, guint r, gint64 consumed)
+{
+    ring->readers[r].held_from = -1;
+    ring->readers[r].position += consumed;
+}
+
+/* ---- firings in flight ---- */
+
+static void
+push_flight(CtRingFlights *flights, const CtRingFlight *flight)
+{
+    g_assert(flights->n < CT_MAX_IN_FLIGHT);
+    flights->flights[(flights->first + flights->n++) % CT_MAX_IN_FLIGHT] = *flight;
+}
+
+static const CtRingFlight *
+pop_flight(CtRingFlights *flights)
+{
+    const CtRingFlight *flight = &flights->flights[flights->first];
+    flights->first = (flights->first + 1) % CT_MAX_IN_FLIGHT;
+    flights->n--;
+    return flight;
+}
+
+/* The newest of those that touch the memory: the ones before it run before it. */
+static void
+add_event(const CtRing *ring, const CtRingFlights *flights, gint64 begin, gint64 end,
+          GPtrArray *events)
+{
+    for (guint k = flights->n; k-- > 0;) {
+        const CtRingFlight *flight = &flights->flights[(flights->first + k) % CT_MAX_IN_FLIGHT];
+        if (!overlaps(ring, flight, begin, end))
+            continue;
+        g_ptr_array_add(events, flight->ran);
+        return;
+    }
+}
+
+void
+ct_ring_reader_flies(CtRing *ring, guint r, const CtBlock *block, gpointer ran)
+{
+    const CtRingFlight flight = {block->index, block->n_samples, block->data, ran};
+    push_flight(&ring->readers[r].in_flight, &flight);
+}
+
+void
+ct_ring_reader_landed(CtRing *ring, guint r)
+{
+    pop_flight(&ring->readers[r].in_flight);
+}
+
+void
+ct_ring_writer_flies(CtRing *ring, gint64 n, gpointer ran)
+{
+    const CtRingLap *lap = &ring->laps[0];
+    /* What begins a lap has written the history in front of it, too. */
+    gint64 from = ring->written - n;
+    if (n > 0 && from == lap->fresh)
+        from = lap->first;
+    const CtRingFlight flight = {from, ring->written - from, ct_ring_address(ring, lap, from), ran};
+    push_flight(&ring->in_flight, &flight);
+}
+
+void
+ct_ring_writer_landed(CtRing *ring)
+{
+    const CtRingFlight *flight = pop_flight(&ring->in_flight);
+    ring->shown = MAX(ring->shown, flight->from + flight->n);
+}
+
+void
+ct_ring_read_after(const CtRing *ring, const CtBlock *block, GPtrArray *events)
+{
+    if (ring->feed)
+        return; /* Nothing enqueued has written it. */
+    const gint64 begin = place_of(ring, block->data);
+    add_event(ring, &ring->in_flight, begin, begin + block->n_samples, events);
+}
+
+void
+ct_ring_write_after(const CtRing *ring, gboolean wraps, gint64 n, GPtrArray *events)
+{
+    gint64 begin, end;
+    find_target(ring, wraps, n, &begin, &end);
+    for (guint r = 0; r < ring->n_readers; r++)
+        add_event(ring, &ring->readers[r].in_flight, begin, end, events);
+}
+
+gint64
+ct_ring_fill(const CtRing *ring)
+{
+    gint64 slowest = ring->written;
+    for (guint r = 0; r < ring->n_readers; r++)
+        slowest = MIN(slowest, ring->readers[r].position);
+    return ring->written - slowest;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nodes that run on devices: their firings are enqueued by the workers and land later.
+ *
+ * A worker begins the firing of a device's node like any other and enqueues its work. What the
+ * firing read and made is then accounted for at once, so that the next firings can be enqueued
+ * behind it; only host memory waits for the landing, which a thread for each queue looks out for.
+ * So the host waits for a device where results reach its memory, and where as many firings are in
+ * flight as the plan allows. */
+#include "model/thread.h"
+#include "scheduler-private.h"
+
+/* ---- set-up ---- */
+
+gboolean
+ct_scheduler_open_devices(CtScheduler *scheduler, GError **error)
+{
+    if (scheduler->plan->queues->len == 0)
+        return TRUE;
+    scheduler->devices = ct_run_devices_new(scheduler->plan, error);
+    if (!scheduler->devices)
+        return FALSE;
+    scheduler->watchers = g_new0(CtWatcher, scheduler->devices->n_queues);
+    for (guint q = 0; q < scheduler->devices->n_queues; q++) {
+        CtWatcher *watcher = &scheduler->watchers[q];
+        watcher->scheduler = scheduler;
+        watcher->index = q;
+        watcher->flying = g_array_new(FALSE, TRUE, sizeof(guint));
+        watcher->transients = g_array_new(FALSE, FALSE, sizeof(guint));
+        pthread_cond_init(&watcher->wake, NULL);
+    }
+    return TRUE;
+}
+
+static gint
+queue_of(const CtScheduler *scheduler, guint node)
+{
+    return scheduler->nodes[node].plan->queue;
+}
+
+void
+ct_scheduler_connect_devices(CtScheduler *scheduler)
+{
+    for (guint r = 0; scheduler->devices && r < scheduler->n_rings; r++) {
+        CtRing *ring = scheduler->rings[r];
+        const gint writes = queue_of(scheduler, ring->link->writer);
+        const gboolean on_host = ring->link->place == CT_HOST;
+        gboolean is_copied = writes >= 0;
+        for (guint k = 0; k < ring->n_readers; k++) {
+            const CtPlanReader *reader = &g_array_index(ring->link->readers, CtPlanReader, k);
+            const gint reads = queue_of(scheduler, reader->node);
+            ring->is_crossed |= reads != writes;
+            ring->readers[k].keeps = reads >= 0 && on_host;
+            is_copied |= reads >= 0;
+        }
+        ring->shows_late = writes >= 0 && on_host;
+        if (ring->link->transient)
+            g_array_append_val(scheduler->watchers[writes].transients, r);
+        if (on_host && is_copied && ring->memory)
+            ct_run_devices_pin(scheduler->devices, ring->memory, ring->bytes);
+    }
+}
+
+/* So many more can be in flight on the queue. */
+static void
+add_flights(const CtScheduler *scheduler, gint queue, guint n)
+{
+    GArray *flying = scheduler->watchers[queue].flying;
+    g_array_set_size(flying, flying->len + n);
+}
+
+/* The queues that read what the program feeds, or write what it takes. */
+static void
+share_queues(const CtScheduler *scheduler, const CtRunNode *node, CtEndpoint *endpoint)
+{
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRing *ring = node->outputs[o].ring;
+        for (guint r = 0; ring && r < ring->n_readers; r++) {
+            const gint q =
+                queue_of(scheduler, g_array_index(ring->link->readers, CtPlanReader, r).node);
+            if (q >= 0)
+                ct_endpoint_share(endpoint, &scheduler->devices->queues[q]);
+        }
+    }
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRing *ring = node->inputs[i].ring;
+        const gint q = ring ? queue_of(scheduler, ring->link->writer) : -1;
+        if (q >= 0)
+            ct_endpoint_share(endpoint, &scheduler->devices->queues[q]);
+    }
+}
+
+gboolean
+ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GError **error)
+{
+    CtRunNode *node = &scheduler->nodes[i];
+    const gint q = node->plan->queue;
+    gsize upload = 0;
+    if (q < 0)
+        return ct_firing_prepare(node, NULL, scratch, &upload, error);
+    CtRunQueue *queue = &scheduler->devices->queues[q];
+    GError *cause = NULL;
+    if (node->status == CT_NODE_EXTERNAL) {
+        scheduler->endpoints[i] = ct_endpoint_new(queue, &cause);
+        if (!scheduler->endpoints[i])
+            return ct_firing_blame(node, error, cause);
+        share_queues(scheduler, node, scheduler->endpoints[i]);
+        add_flights(scheduler, q, CT_PIPELINE_QUEUE);
+        return TRUE;
+    }
+    if (!ct_firing_prepare(node, queue->device, &queue->scratch_bytes, &upload, error))
+        return FALSE;
+    if (!ct_flights_new(node, queue, scheduler->plan->n_in_flight, upload, &cause))
+        return ct_firing_blame(node, error, cause);
+    add_flights(scheduler, q, node->flights->limit);
+    return TRUE;
+}
+
+/* ---- transient links ----
+ *
+ * Those of a group share memory by the order of the plan's nodes: were each to fire in turn, every
+ * link would live from the turn of its writer to that of its last reader. So a node that writes one
+ * of them fires only while those in which something stands were written before its turn and are
+ * next read at its turn or later. */
+
+/* The first node that has not read all of the ring. */
+static guint
+next_reader(const CtRing *ring)
+{
+    guint next = G_MAXUINT;
+    for (guint k = 0; k < ring->n_readers; k++)
+        if (ring->readers[k].position < ring->written)
+            next = MIN(next, g_array_index(ring->link->readers, CtPlanReader, k).node);
+    return next;
+}
+
+/* The group in which the node writes; −1: none. */
+static gint
+group_of(const CtRunNode *node)
+{
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring && node->outputs[o].ring->link->transient)
+            return node->outputs[o].ring->link->group;
+    return -1;
+}
+
+gboolean
+ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
+{
+    node->barred = FALSE;
+    if (!node->flights)
+        return TRUE;
+    if (node->flights->n == node->flights->limit)
+        return FALSE;
+    const guint turn = (guint)(node - scheduler->nodes);
+    const gint group = group_of(node);
+    const CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
+    for (guint k = 0; group >= 0 && k < watcher->transients->len && !node->barred; k++) {
+        const CtRing *ring = scheduler->rings[g_array_index(watcher->transients, guint, k)];
+        node->barred = ring->link->group == group && ct_ring_fill(ring) > 0 &&
+                       (ring->link->writer >= turn || next_reader(ring) < turn);
+    }
+    return !node->barred;
+}
+
+/* A firing has drained links that others wait for. */
+static void
+wake_barred(CtScheduler *scheduler, const CtWatcher *watcher)
+{
+    for (guint i = 0; watcher->transients->len > 0 && i < scheduler->n_nodes; i++)
+        if (scheduler->nodes[i].barred && queue_of(scheduler, i) == (gint)watcher->index)
+            ct_scheduler_wake(scheduler, i);
+}
+
+/* ---- taking off ---- */
+
+static gboolean
+publish_outputs(CtScheduler *scheduler, CtRunNode *node)
+{
+    gboolean any = FALSE;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRunOutput *output = &node->outputs[o];
+        const CtDeparture *departure = &node->departures[o];
+        if (!output->ring)
+            continue;
+        if (departure->produced > 0) {
+            ct_ring_publish(output->ring, output->wraps ? &output->lap : NULL, departure->produced,
+                            departure->start, departure->invalid);
+            any = TRUE;
+        }
+        if (output->ring->shows_late)
+            continue;
+        output->ring->ended |= node->is_last;
+        if (departure->produced > 0 || node->is_last)
+            ct_scheduler_wake_readers(scheduler, output->ring);
+    }
+    return any;
+}
+
+void
+ct_scheduler_fly(CtScheduler *scheduler, const CtRunNode *node)
+{
+    CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
+    const guint last = (watcher->first + watcher->n++) % watcher->flying->len;
+    g_array_index(watcher->flying, guint, last) = (guint)(node - scheduler->nodes);
+    scheduler->n_in_flight++;
+    pthread_cond_signal(&watcher->wake);
+}
+
+/* Nothing was enqueued: what stands is too little. */
+static void
+stay(CtScheduler *scheduler, CtRunNode *node)
+{
+    gboolean moved = ct_firing_is_source(node);
+    for (guint i = 0; i < node->n_inputs; i++)
+        moved |= node->arrivals[i].consumed > 0;
+    ct_scheduler_count(scheduler, node);
+    ct_scheduler_release_inputs(scheduler, node);
+    if (moved)
+        wake_barred(scheduler, &scheduler->watchers[node->plan->queue]);
+    node->status = CT_NODE_IDLE;
+    node->pending |= moved;
+}
+
+void
+ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
+{
+    CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
+    if (node->n_items == 0 && !node->is_last) {
+        stay(scheduler, node);
+        return;
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+    gint64 invalid = 0;
+    GError *cause = NULL;
+    const gboolean good = ct_flight_end(node, &invalid, &cause);
+    pthread_mutex_lock(&scheduler->lock);
+    if (!good) {
+        ct_scheduler_fail_node(scheduler, node, cause);
+        return;
+    }
+    gboolean moved = publish_outputs(scheduler, node);
+    ct_flight_takes_off(node);
+    for (guint i = 0; i < node->n_inputs; i++)
+        moved |= node->arrivals[i].consumed > 0;
+    ct_scheduler_release_inputs(scheduler, node);
+    if (moved)
+        wake_barred(scheduler, watcher);
+    node->totals.firings += moved;
+    node->totals.invalid += invalid;
+    ct_scheduler_count(scheduler, node);
+    ct_scheduler_fly(scheduler, node);
+    node->status = node->is_last ? CT_NODE_LANDING : CT_NODE_IDLE;
+    if (!node->is_last && (moved || ct_firing_is_source(node)))
+        node->pending = TRUE;
+}
+
+/* ---- failing ---- */
+
+/* A fault of the device shows in whatever is called next, for whichever node. Adds whose it may be:
+ * that of all who have enqueued what has not landed. */
+void
+ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
+{
+    if (!node->flights || !ct_flight_has_fault(node))
+        return;
+    g_autoptr(GString) names = g_string_new(NULL);
+    guint n = 0;
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        const CtRunNode *other = &scheduler->nodes[i];
+        const gboolean enqueues =
+            other->status == CT_NODE_STARTING || other->status == CT_NODE_RUNNING;
+        if (!other->flights || other->plan->place != node->plan->place ||
+            (other->flights->n == 0 && !enqueues))
+            continue;
+        n += other != node;
+        g_string_append_printf(names, "%s'%s'", names->len ? ", " : "", other->plan->name);
+    }
+    if (n == 0)
+        return;
+    char *message = g_strdup_printf("%s; in flight there: %s", cause->message, names->str);
+    g_free(cause->message);
+    cause->message = message;
+}
+
+/* ---- landing ---- */
+
+static void
+land_bridge(CtScheduler *scheduler, CtRing *ring)
+{
+    ct_ring_bridge_landed(ring);
+    ct_scheduler_released(scheduler, ring);
+}
+
+static void
+land(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
+{
+    const gboolean is_last = ct_flight_lands(node);
+    node->totals.work_ns += ns;
+    if (node->n_outputs == 0)
+        ct_scheduler_reached_sink(scheduler);
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRunInput *input = &node->inputs[i];
+        if (input->ring && (input->ring->feed || input->ring->readers[input->reader].keeps))
+            ct_scheduler_released(scheduler, input->ring);
+    }
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring && node->outputs[o].ring->shows_late)
+            ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
+    if (is_last)
+        ct_scheduler_finish_node(scheduler, node);
+    else if (node->flights->n + 1 == node->flights->limit)
+        ct_scheduler_wake(scheduler, (guint)(node - scheduler->nodes));
+}
+
+static gpointer
+watch(gpointer data)
+{
+    CtWatcher *watcher = data;
+    CtScheduler *scheduler = watcher->scheduler;
+    pthread_mutex_lock(&scheduler->lock);
+    while (!scheduler->stop) {
+        if (watcher->n == 0) {
+            pthread_cond_wait(&watcher->wake, &scheduler->lock);
+            continue;
+        }
+        const guint i = g_array_index(watcher->flying, guint, watcher->first);
+        CtRunNode *node = &scheduler->nodes[i];
+        pthread_mutex_unlock(&scheduler->lock);
+        gint64 ns = 0;
+        GError *cause = NULL;
+        const gboolean good = scheduler->endpoints[i]
+                                  ? ct_endpoint_wait(scheduler->endpoints[i], &cause)
+                                  : ct_flight_wait(node, &ns, &cause);
+        pthread_mutex_lock(&scheduler->lock);
+        if (!good) {
+            ct_scheduler_fail_node(scheduler, node, cause);
+            break;
+        }
+        watcher->first = (watcher->first + 1) % watcher->flying->len;
+        watcher->n--;
+        scheduler->n_in_flight--;
+        if (scheduler->endpoints[i])
+            land_bridge(scheduler, node->outputs[0].ring);
+        else
+            land(scheduler, node, ns);
+        ct_scheduler_hurry(scheduler);
+        ct_scheduler_check_stall(scheduler);
+    }
+    scheduler->n_watching--;
+    pthread_cond_broadcast(&scheduler->over);
+    pthread_mutex_unlock(&scheduler->lock);
+    return NULL;
+}
+
+gboolean
+ct_scheduler_start_watchers(CtScheduler *scheduler, GError **error)
+{
+    for (guint q = 0; scheduler->devices && q < scheduler->devices->n_queues; q++) {
+        CtWatcher *watcher = &scheduler->watchers[q];
+        watcher->thread = ct_thread_start("watcher", watch, watcher, error);
+        if (!watcher->thread) {
+            g_prefix_error(error, "queue %u of devices: ", q + 1);
+            return FALSE;
+        }
+        scheduler->n_watching++;
+    }
+    return TRUE;
+}
+
+void
+ct_scheduler_stop_watchers(CtScheduler *scheduler)
+{
+    if (!scheduler->devices)
+        return;
+    for (guint q = 0; q < scheduler->devices->n_queues; q++) {
+        CtWatcher *watcher = &scheduler->watchers[q];
+        if (watcher->thread)
+            g_thread_join(watcher->thread);
+        pthread_cond_destroy(&watcher->wake);
+        g_array_unref(watcher->flying);
+        g_array_unref(watcher->transients);
+    }
+    g_free(scheduler->watchers);
+    ct_run_devices_synchronize(scheduler->devices);
+}

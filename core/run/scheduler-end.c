@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of a run: what it warns of, and the results that become final.
+ *
+ * A node with a result to complete waits until all other nodes have ended: where one of them fails,
+ * or a warning is an error, no result of the run becomes final. */
+#include "graph/plugin-call.h"
+#include "scheduler-private.h"
+
+/* ---- what a run warns of ---- */
+
+/* Whether there are samples of the first output, and all are invalid. */
+static gboolean
+is_all_invalid(const CtRunNode *node)
+{
+    const CtRing *ring = node->n_outputs > 0 ? node->outputs[0].ring : NULL;
+    return ring && node->totals.samples > 0 &&
+           node->totals.invalid == node->totals.samples * ring->n_lanes;
+}
+
+static gboolean
+is_empty(const CtRunNode *node)
+{
+    gboolean is_read = FALSE;
+    for (guint o = 0; o < node->n_outputs; o++)
+        is_read |= node->outputs[o].ring != NULL;
+    return is_read && node->totals.samples == 0;
+}
+
+/* Whether something that the node reads is so already: then another node is to blame. */
+static gboolean
+is_fed_by(const CtScheduler *scheduler, const CtRunNode *node,
+          gboolean (*is_so)(const CtRunNode *node))
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRing *ring = node->inputs[i].ring;
+        if (ring && is_so(&scheduler->nodes[ring->link->writer]))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Whether the graph has told already what comes to the same. */
+static gboolean
+is_known(const CtScheduler *scheduler, const CtRunNode *node, CtWarningKind kind)
+{
+    const GPtrArray *warned = scheduler->options.warned;
+    return warned && ct_warnings_have(warned, kind, node->plan->name);
+}
+
+static void
+warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
+{
+    GPtrArray *warnings = scheduler->warnings;
+    const CtPlanNode *plan = node->plan;
+    const CtPlace *place = plan->graph_node ? &plan->graph_node->config->place : NULL;
+    if (is_all_invalid(node) && !is_fed_by(scheduler, node, is_all_invalid))
+        ct_warnings_add(warnings, CT_WARNING_INVALID, plan->name, place,
+                        "all %" G_GINT64_FORMAT " samples that it gave are invalid",
+                        node->totals.samples);
+    /* An interrupt is reason enough for what follows. */
+    if (node->interrupted)
+        return;
+    if (is_empty(node) && !is_fed_by(scheduler, node, is_empty) &&
+        !is_known(scheduler, node, CT_WARNING_EMPTY))
+        ct_warnings_add(warnings, CT_WARNING_EMPTY, plan->name, place, "gave no samples");
+    if (plan->footprint.kind == CT_FOOTPRINT_SUM && !is_known(scheduler, node, CT_WARNING_SHORT))
+        ct_warnings_add_short(warnings, plan->name, place, plan->footprint.hop,
+                              node->totals.consumed);
+}
+
+/* With the lock. All that can be known at the end; FALSE where that is an error. */
+static gboolean
+warn_of_run(CtScheduler *scheduler)
+{
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        warn_of_node(scheduler, &scheduler->nodes[i]);
+    GError *error = NULL;
+    if (!scheduler->options.strict || ct_warnings_refuse(scheduler->warnings, &error))
+        return TRUE;
+    ct_scheduler_fail(scheduler, error);
+    return FALSE;
+}
+
+/* ---- results ---- */
+
+static void
+start_completing(CtScheduler *scheduler)
+{
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        if (scheduler->nodes[i].status != CT_NODE_FINISHED)
+            continue;
+        scheduler->nodes[i].status = CT_NODE_COMPLETING;
+        ct_scheduler_wake(scheduler, i);
+    }
+}
+
+/* With the lock. Where nobody but those that are to be completed goes on. */
+static void
+conclude(CtScheduler *scheduler)
+{
+    if (scheduler->unfinished > scheduler->n_finished || scheduler->stop)
+        return;
+    if (!scheduler->is_concluded) {
+        scheduler->is_concluded = TRUE;
+        if (!warn_of_run(scheduler))
+            return;
+        start_completing(scheduler);
+    }
+    if (scheduler->unfinished > 0)
+        return;
+    scheduler->finished = ct_scheduler_now();
+    scheduler->stop = TRUE;
+    ct_scheduler_wake_all(scheduler);
+}
+
+void
+ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node)
+{
+    scheduler->n_external -= node->status == CT_NODE_EXTERNAL;
+    node->status = CT_NODE_ENDED;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        if (!node->outputs[o].ring)
+            continue;
+        node->outputs[o].ring->ended = TRUE;
+        node->outputs[o].ring->interrupted = node->interrupted;
+        if (node->outputs[o].ring->feed)
+            ct_ring_reclaim(node->outputs[o].ring);
+        ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
+    }
+    for (guint i = 0; i < node->n_inputs; i++) {
+        CtRunInput *input = &node->inputs[i];
+        if (!input->ring)
+            continue;
+        input->ring->readers[input->reader].position = CT_RING_GONE;
+        ct_scheduler_released(scheduler, input->ring);
+    }
+    scheduler->unfinished--;
+    conclude(scheduler);
+}
+
+void
+ct_scheduler_finish_node(CtScheduler *scheduler, CtRunNode *node)
+{
+    if (!node->plan->variant->complete) {
+        ct_scheduler_end_node(scheduler, node);
+        return;
+    }
+    node->status = CT_NODE_FINISHED;
+    scheduler->n_finished++;
+    conclude(scheduler);
+}
+
+void
+ct_scheduler_complete_node(CtScheduler *scheduler, CtRunNode *node)
+{
+    node->pending = FALSE;
+    pthread_mutex_unlock(&scheduler->lock);
+    GError *cause = NULL;
+    const gboolean good = ct_call_complete(node->plan->variant, node->plan->nodes, node->state,
+                                           node->interrupted, &cause);
+    pthread_mutex_lock(&scheduler->lock);
+    if (!good) {
+        ct_scheduler_fail_node(scheduler, node, cause);
+        return;
+    }
+    scheduler->n_finished--;
+    ct_scheduler_end_node(scheduler, node);
+}

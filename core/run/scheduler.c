@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scheduler: fires the nodes of a plan on pinned workers until the sources end. Here is what
+ * it is made of, and what its user sees; what its threads do is in scheduler-work.c.
+ *
+ * One lock guards rings and node states; it is held for table look-ups only. A node has one firing
+ * in flight: a thread gathers what its inputs hold and its outputs can take, and lets it advance;
+ * the work is then given out in ranges to whoever is free. Workers serve the node nearest to the
+ * sinks first, so that a block is finished while it is in the cache and rings stay short. Nodes
+ * that wait have threads of their own, which run the same steps alone. */
+#include "model/memory.h"
+#include "model/thread.h"
+#include "scheduler-private.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+gint64
+ct_scheduler_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (gint64)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- set-up ---- */
+
+/* A condition whose time-outs are on the monotonic clock. */
+static void
+init_timed(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static CtRing *
+new_ring(const CtScheduler *scheduler, guint link, GError **error)
+{
+    const CtPlanLink *planned = scheduler->plan->links->pdata[link];
+    const CtPlanNode *writer = scheduler->plan->nodes->pdata[planned->writer];
+    const gboolean on_host = planned->place == CT_HOST;
+    if (!writer->variant->work)
+        return ct_ring_new_fed(planned,
+                               on_host ? NULL : scheduler->devices->devices[planned->place], error);
+    guint8 *const *offered = scheduler->options.memory;
+    if (offered && offered[link])
+        return ct_ring_new(planned, offered[link], error);
+    return ct_ring_new(planned, on_host ? NULL : ct_run_devices_memory(scheduler->devices, planned),
+                       error);
+}
+
+/* Looks from the sinks to the sources, which stand before them. */
+static void
+find_static(CtScheduler *scheduler)
+{
+    for (guint i = scheduler->n_nodes; i-- > 0;) {
+        CtRunNode *node = &scheduler->nodes[i];
+        guint n_readers = 0;
+        gboolean all = TRUE;
+        for (guint o = 0; o < node->n_outputs; o++) {
+            const CtRing *ring = node->outputs[o].ring;
+            for (guint r = 0; ring && r < ring->n_readers; r++, n_readers++) {
+                const CtPlanReader *reader = &g_array_index(ring->link->readers, CtPlanReader, r);
+                const CtRunNode *other = &scheduler->nodes[reader->node];
+                all &= other->inputs[reader->port].is_static || other->serves_static;
+            }
+        }
+        node->serves_static = all && n_readers > 0;
+    }
+}
+
+static void
+add_tuning_warnings(CtScheduler *scheduler)
+{
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        const CtPlanNode *node = scheduler->nodes[i].plan;
+        const CtPlace *place = node->graph_node ? &node->graph_node->config->place : NULL;
+        if (scheduler->nodes[i].warning)
+            ct_warnings_add(scheduler->warnings, CT_WARNING_PLAN, node->name, place, "%s",
+                            scheduler->nodes[i].warning);
+    }
+}
+
+CtScheduler *
+ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error)
+{
+    g_autoptr(CtScheduler) scheduler = g_new0(CtScheduler, 1);
+    scheduler->begun = ct_scheduler_now();
+    scheduler->plan = plan;
+    scheduler->options = *options;
+    scheduler->n_workers = plan->n_workers;
+    scheduler->warnings = ct_warnings_new();
+    pthread_mutex_init(&scheduler->lock, NULL);
+    pthread_cond_init(&scheduler->work, NULL);
+    init_timed(&scheduler->over);
+    init_timed(&scheduler->program);
+
+    if (!ct_scheduler_open_devices(scheduler, error))
+        return NULL;
+    scheduler->rings = g_new0(CtRing *, plan->links->len + 1);
+    for (; scheduler->n_rings < plan->links->len; scheduler->n_rings++) {
+        GError *cause = NULL;
+        CtRing *ring = new_ring(scheduler, scheduler->n_rings, &cause);
+        if (!ring) {
+            const CtPlanLink *link = plan->links->pdata[scheduler->n_rings];
+            const CtRunNode writer = {.plan = plan->nodes->pdata[link->writer]};
+            ct_firing_blame(&writer, error, cause);
+            return NULL;
+        }
+        scheduler->rings[scheduler->n_rings] = ring;
+    }
+    scheduler->n_nodes = plan->nodes->len;
+    scheduler->unfinished = plan->nodes->len;
+    scheduler->nodes = g_new0(CtRunNode, plan->nodes->len + 1);
+    scheduler->own = g_new0(CtRunner *, plan->nodes->len + 1);
+    scheduler->endpoints = g_new0(CtEndpoint *, plan->nodes->len + 1);
+    gsize scratch = 0;
+    guint n_counters = 0, n_waiting = 0;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        CtRunNode *node = &scheduler->nodes[i];
+        ct_firing_init(node, plan->nodes->pdata[i], i, scheduler->rings, &scheduler->options,
+                       scheduler->n_workers);
+        if (!node->lane) {
+            g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "node '%s': no memory for its validity",
+                        node->plan->name);
+            return NULL;
+        }
+        n_counters = MAX(n_counters, node->n_counters);
+        scheduler->n_external += node->status == CT_NODE_EXTERNAL;
+        n_waiting += node->plan->variant->waits;
+    }
+    find_static(scheduler);
+    const guint n_devices = plan->queues->len > 0 ? plan->n_devices : 0;
+    ct_scheduler_connect_devices(scheduler);
+    const gint64 from = ct_scheduler_now();
+    for (guint i = 0; i < plan->nodes->len; i++)
+        if (!ct_scheduler_prepare_node(scheduler, i, &scratch, error))
+            return NULL;
+    add_tuning_warnings(scheduler);
+    scheduler->preparing = ct_scheduler_now() - from;
+    if (scheduler->devices && !ct_run_devices_allocate_scratch(scheduler->devices, error))
+        return NULL;
+
+    scheduler->scratch_bytes = scratch;
+    scheduler->n_runners = scheduler->n_workers + n_devices + n_waiting;
+    scheduler->runners = g_new0(CtRunner, scheduler->n_runners);
+    guint next = scheduler->n_workers + n_devices;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        CtRunNode *node = &scheduler->nodes[i];
+        if (node->flights) {
+            const guint device = (guint)node->plan->place;
+            scheduler->own[i] = &scheduler->runners[scheduler->n_workers + device];
+        } else if (node->plan->variant->waits) {
+            scheduler->runners[next].node = node;
+            scheduler->own[i] = &scheduler->runners[next++];
+        }
+    }
+    for (guint r = 0; r < scheduler->n_runners; r++) {
+        CtRunner *runner = &scheduler->runners[r];
+        runner->scheduler = scheduler;
+        runner->index = r;
+        runner->serves = r >= scheduler->n_workers;
+        runner->generation = runner->serves ? &runner->own_generation : &scheduler->generation;
+        runner->counters = g_new0(guint64, n_counters + 1);
+        pthread_cond_init(&runner->wake, NULL);
+        runner->scratch = scratch ? ct_memory_new(scratch, "the scratch of a worker", error) : NULL;
+        if (scratch && !runner->scratch)
+            return NULL;
+    }
+    scheduler->ready = ct_scheduler_now();
+    return g_steal_pointer(&scheduler);
+}
+
+/* ---- from outside ---- */
+
+static gboolean
+start_runner(CtScheduler *scheduler, CtRunner *runner, GError **error)
+{
+    const char *kind = runner->serves ? "device" : "worker";
+    GError *cause = NULL;
+    runner->thread = ct_thread_start(runner->node ? runner->node->plan->name : kind,
+                                     ct_scheduler_run, runner, &cause);
+    scheduler->alive += runner->thread != NULL;
+    if (runner->thread)
+        return TRUE;
+    if (runner->node)
+        return ct_firing_blame(runner->node, error, cause);
+    g_propagate_prefixed_error(error, cause, "%s %u of %u: ", kind,
+                               runner->index - (runner->serves ? scheduler->n_workers : 0) + 1,
+                               runner->serves ? scheduler->plan->n_devices : scheduler->n_workers);
+    return FALSE;
+}
+
+gboolean
+ct_scheduler_start(CtScheduler *scheduler, GError **error)
+{
+    GError *cause = NULL;
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->started = TRUE;
+    scheduler->running = ct_scheduler_now();
+    scheduler->stop = scheduler->unfinished == 0;
+    scheduler->rests = scheduler->options.steps;
+    gboolean good = TRUE;
+    for (guint r = 0; r < scheduler->n_runners && good; r++)
+        good = start_runner(scheduler, &scheduler->runners[r], &cause);
+    good = good && ct_scheduler_start_watchers(scheduler, &cause);
+    if (!good) {
+        ct_scheduler_fail(scheduler, g_error_copy(cause));
+        g_propagate_error(error, cause);
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+    return good;
+}
+
+void
+ct_scheduler_stop(CtScheduler *scheduler, GError *error)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    ct_scheduler_fail(scheduler, error);
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+void
+ct_scheduler_interrupt(CtScheduler *scheduler)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->interrupted = TRUE;
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        CtRunNode *node = &scheduler->nodes[i];
+        if (!ct_firing_is_source(node))
+            continue;
+        if (node->status == CT_NODE_EXTERNAL) {
+            node->interrupted = TRUE;
+            ct_scheduler_end_node(scheduler, node);
+        } else {
+            ct_scheduler_wake(scheduler, i);
+        }
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+void
+ct_scheduler_deadline(struct timespec *until, gdouble seconds)
+{
+    const gint64 ns = ct_scheduler_now() + (gint64)(MAX(seconds, 0) * 1e9);
+    *until = (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+gboolean
+ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds)
+{
+    struct timespec until;
+    ct_scheduler_deadline(&until, seconds);
+    pthread_mutex_lock(&scheduler->lock);
+    gboolean in_time = TRUE;
+    while (scheduler->alive + scheduler->n_watching > 0 && in_time) {
+        if (seconds < 0)
+            pthread_cond_wait(&scheduler->over, &scheduler->lock);
+        else
+            in_time = pthread_cond_timedwait(&scheduler->over, &scheduler->lock, &until) == 0;
+    }
+    const gboolean over = scheduler->started && scheduler->alive + scheduler->n_watching == 0;
+    pthread_mutex_unlock(&scheduler->lock);
+    return over;
+}
+
+gboolean
+ct_scheduler_step(CtScheduler *scheduler, guint i, gint64 n, gdouble seconds)
+{
+    struct timespec until;
+    ct_scheduler_deadline(&until, seconds);
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->stepper = i;
+    scheduler->step_end = ct_scheduler_progress(&scheduler->nodes[i]) + n;
+    scheduler->rests = FALSE;
+    ct_scheduler_wake_all(scheduler);
+    while (!scheduler->stop && !ct_scheduler_is_at_rest(scheduler)) {
+        if (scheduler->rests)
+            pthread_cond_wait(&scheduler->over, &scheduler->lock);
+        else if (pthread_cond_timedwait(&scheduler->over, &scheduler->lock, &until) == ETIMEDOUT)
+            scheduler->rests = TRUE;
+    }
+    const gboolean goes_on = !scheduler->stop;
+    pthread_mutex_unlock(&scheduler->lock);
+    return goes_on;
+}
+
+gboolean
+ct_scheduler_result(CtScheduler *scheduler, GError **error)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    const gboolean good = !scheduler->error;
+    if (!good && error)
+        *error = g_error_copy(scheduler->error);
+    pthread_mutex_unlock(&scheduler->lock);
+    return good;
+}
+
+gboolean
+ct_scheduler_is_interrupted(CtScheduler *scheduler)
+{
+    gboolean any = FALSE;
+    pthread_mutex_lock(&scheduler->lock);
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        any |= scheduler->nodes[i].interrupted;
+    pthread_mutex_unlock(&scheduler->lock);
+    return any;
+}
+
+void
+ct_scheduler_join_warnings(CtScheduler *scheduler, GPtrArray *warnings)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    ct_warnings_join(warnings, scheduler->warnings);
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+void
+ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats)
+{
+    const CtRunNode *node = &scheduler->nodes[i];
+    pthread_mutex_lock(&scheduler->lock);
+    *stats = (CtNodeStats){
+        .node = node->plan,
+        .firings = node->totals.firings,
+        .samples = node->totals.samples,
+        .consumed = node->totals.consumed,
+        .invalid = node->totals.invalid,
+        .work_seconds = (gdouble)node->totals.work_ns * 1e-9,
+        .core_seconds = (gdouble)node->totals.core_ns * 1e-9,
+        .ended = node->status == CT_NODE_ENDED,
+        .n_counters = MIN(node->n_counters, G_N_ELEMENTS(stats->counters)),
+    };
+    memcpy(stats->counters, node->counters, stats->n_counters * sizeof *stats->counters);
+    for (guint k = 0; k < node->n_inputs; k++) {
+        const CtRing *ring = node->inputs[k].ring;
+        if (ring && node->status != CT_NODE_ENDED)
+            stats->fill =
+                MAX(stats->fill, (gdouble)ct_ring_fill(ring) / (gdouble)MAX(ring->capacity, 1));
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+static gdouble
+seconds_running(const CtScheduler *scheduler)
+{
+    if (!scheduler->started)
+        return 0;
+    const gint64 end = scheduler->finished ? scheduler->finished : ct_scheduler_now();
+    return (gdouble)(end - scheduler->running) * 1e-9;
+}
+
+void
+ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    *setup = (CtSetupStats){
+        .stages = (gdouble)scheduler->preparing * 1e-9,
+        .all = (gdouble)(scheduler->ready - scheduler->begun) * 1e-9,
+        .first = scheduler->first ? (gdouble)(scheduler->first - scheduler->begun) * 1e-9 : 0,
+        .running = seconds_running(scheduler),
+    };
+    for (guint n = 0; scheduler->devices && n < scheduler->devices->n_devices; n++) {
+        if (!scheduler->devices->devices[n])
+            continue;
+        const CtDeviceCosts *costs = ct_device_costs(scheduler->devices->devices[n]);
+        setup->devices += costs->open;
+        setup->memory += costs->memory;
+        setup->compile += costs->compile;
+        setup->load += costs->load;
+        setup->stages -= costs->compile + costs->load;
+        setup->n_compiled += costs->n_compiled;
+        setup->n_cached += costs->n_cached;
+    }
+    setup->stages = MAX(setup->stages, 0);
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+gdouble
+ct_scheduler_stream_seconds(CtScheduler *scheduler)
+{
+    gdouble farthest = 0;
+    pthread_mutex_lock(&scheduler->lock);
+    for (guint r = 0; r < scheduler->n_rings; r++) {
+        const CtRing *ring = scheduler->rings[r];
+        const gdouble rate = ct_stream_sample_rate(ring->link->stream);
+        const CtRunNode *writer = &scheduler->nodes[ring->link->writer];
+        if (rate > 0 && ct_firing_is_source(writer) && !writer->serves_static)
+            farthest = MAX(farthest, (gdouble)ring->written / rate);
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+    return farthest;
+}
+
+void
+ct_scheduler_free(CtScheduler *scheduler)
+{
+    if (!scheduler)
+        return;
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->stop = TRUE;
+    ct_scheduler_wake_all(scheduler);
+    pthread_mutex_unlock(&scheduler->lock);
+    for (guint r = 0; r < scheduler->n_runners; r++) {
+        CtRunner *runner = &scheduler->runners[r];
+        if (runner->thread)
+            g_thread_join(runner->thread);
+        pthread_cond_destroy(&runner->wake);
+        ct_memory_free(runner->scratch, scheduler->scratch_bytes);
+        g_free(runner->counters);
+    }
+    ct_scheduler_stop_watchers(scheduler);
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        ct_firing_clear(&scheduler->nodes[i]);
+        ct_endpoint_free(scheduler->endpoints[i]);
+    }
+    if (scheduler->devices)
+        ct_run_devices_unpin(scheduler->devices);
+    for (guint r = 0; r < scheduler->n_rings; r++)
+        ct_ring_free(scheduler->rings[r]);
+    ct_run_devices_free(scheduler->devices);
+    g_free(scheduler->runners);
+    g_free(scheduler->own);
+    g_free(scheduler->endpoints);
+    g_free(scheduler->nodes);
+    g_free(scheduler->rings);
+    g_clear_error(&scheduler->error);
+    g_ptr_array_unref(scheduler->warnings);
+    pthread_mutex_destroy(&scheduler->lock);
+    pthread_cond_destroy(&scheduler->work);
+    pthread_cond_destroy(&scheduler->over);
+    pthread_cond_destroy(&scheduler->program);
+    g_free(scheduler);
+}

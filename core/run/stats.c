@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run has done so far, for people and for programs. */
+#include "stats.h"
+
+#include "plan/capacity.h"
+
+#include <cornerturn/json.h>
+#include <string.h>
+
+/* Figures of a node that follow from its counts. */
+typedef struct {
+    CtNodeStats counts;
+    gdouble bytes;
+    gdouble operations;
+    gdouble seconds; /* of work, divided by the workers that share it */
+} Row;
+
+static void
+read_row(const CtPlan *plan, CtScheduler *scheduler, guint i, Row *row)
+{
+    ct_scheduler_stats(scheduler, i, &row->counts);
+    const CtPlanNode *node = row->counts.node;
+    row->bytes = node->bytes * (gdouble)row->counts.samples;
+    row->operations = node->operations * (gdouble)row->counts.samples;
+    row->seconds = row->counts.work_seconds /
+                   (node->variant->waits || node->place != CT_HOST ? 1 : MAX(plan->n_workers, 1));
+}
+
+static gdouble
+per_second(gdouble amount, gdouble seconds)
+{
+    return seconds > 0 ? amount / seconds : 0;
+}
+
+/* "2.56 s of stream in 1.31 s, 1.95 times real time; 'sky': 0.381 MHz per station" */
+static void
+print_rates(GString *text, const CtPlan *plan, CtScheduler *scheduler, gdouble seconds)
+{
+    const gdouble stream = ct_scheduler_stream_seconds(scheduler);
+    if (stream <= 0 || seconds <= 0)
+        return;
+    g_string_append_printf(text, "%.3g s of stream in %.3g s, %.3g times real time", stream,
+                           seconds, stream / seconds);
+    for (guint n = 0; n < plan->graph->nodes->len; n++) {
+        const CtGraphNode *node = g_ptr_array_index(plan->graph->nodes, n);
+        const gint output = ct_graph_data_output(plan->graph, n);
+        const gdouble bandwidth =
+            output >= 0 ? ct_stream_bandwidth(&node->node.outputs[output]) : 0;
+        if (bandwidth > 0)
+            g_string_append_printf(text, "; '%s': %.4g MHz per station", node->config->name,
+                                   bandwidth * 1e-6 * stream / seconds);
+    }
+    g_string_append_c(text, '\n');
+}
+
+/* "running", "complete", "interrupted", or "failed" with the error. */
+static const char *
+find_state(CtScheduler *scheduler, GError **error)
+{
+    if (!ct_scheduler_wait(scheduler, 0))
+        return "running";
+    if (!ct_scheduler_result(scheduler, error))
+        return "failed";
+    return ct_scheduler_is_interrupted(scheduler) ? "interrupted" : "complete";
+}
+
+static void
+print_state(GString *text, CtScheduler *scheduler, const GPtrArray *warnings)
+{
+    g_string_append_printf(text, "%s\n", find_state(scheduler, NULL));
+    for (guint i = 0; i < warnings->len; i++) {
+        g_autofree char *line = ct_warning_to_string(warnings->pdata[i]);
+        g_string_append_printf(text, "%s\n", line);
+    }
+}
+
+char *
+ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings)
+{
+    GString *text = g_string_new(NULL);
+    guint width = 4;
+    for (guint i = 0; i < plan->nodes->len; i++)
+        width = MAX(width, (guint)strlen(((CtPlanNode *)plan->nodes->pdata[i])->name));
+    g_string_append_printf(text, "%-*s  %-14s %9s %9s %11s %9s %9s %9s\n", (int)width, "node",
+                           "variant", "work s", "core s", "samples", "Msample/s", "GB/s", "Gop/s");
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        Row row;
+        read_row(plan, scheduler, i, &row);
+        const CtNodeStats *counts = &row.counts;
+        g_string_append_printf(text,
+                               "%-*s  %-14s %9.3f %9.3f %11" G_GINT64_FORMAT " %9.3f %9.3f %9.3f\n",
+                               (int)width, counts->node->name, counts->node->variant->name,
+                               counts->work_seconds, counts->core_seconds, counts->samples,
+                               per_second((gdouble)counts->samples, row.seconds) * 1e-6,
+                               per_second(row.bytes, row.seconds) * 1e-9,
+                               per_second(row.operations, row.seconds) * 1e-9);
+    }
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        Row row;
+        read_row(plan, scheduler, i, &row);
+        const CtNodeStats *counts = &row.counts;
+        const char *const *names = counts->node->nodes[0].stage->counters;
+        if (counts->invalid > 0)
+            g_string_append_printf(text, "%s: %" G_GINT64_FORMAT " invalid samples\n",
+                                   counts->node->name, counts->invalid);
+        for (guint c = 0; c < counts->n_counters; c++)
+            if (counts->counters[c] > 0)
+                g_string_append_printf(text, "%s: %" G_GUINT64_FORMAT " %s\n", counts->node->name,
+                                       counts->counters[c], names[c]);
+    }
+    CtSetupStats setup;
+    ct_scheduler_setup(scheduler, &setup);
+    g_string_append_printf(text, "set up in %.3f s", setup.all);
+    if (setup.devices > 0)
+        g_string_append_printf(
+            text,
+            ": devices %.3f, memory %.3f, compiling %u kernels %.3f, loading them and %u kept ones "
+            "%.3f, stages %.3f",
+            setup.devices, setup.memory, setup.n_compiled, setup.compile, setup.n_cached,
+            setup.load, setup.stages);
+    if (setup.first > 0)
+        g_string_append_printf(text, "; first output after %.3f s", setup.first);
+    g_string_append_c(text, '\n');
+    print_rates(text, plan, scheduler, setup.running);
+    print_state(text, scheduler, warnings);
+    return g_string_free(text, FALSE);
+}
+
+/* As many queues as fit on a line. */
+#define MAX_QUEUES 4
+
+char *
+ct_stats_queues_to_text(const CtPlan *plan, CtScheduler *scheduler)
+{
+    const guint n = plan->nodes->len;
+    g_autofree gdouble *fill = g_new0(gdouble, n);
+    for (guint i = 0; i < n; i++) {
+        CtNodeStats stats;
+        ct_scheduler_stats(scheduler, i, &stats);
+        fill[i] = stats.fill;
+    }
+    GString *text = g_string_new(NULL);
+    guint shown = 0;
+    for (guint i = 0; i < n && shown < MAX_QUEUES; i++) {
+        guint fuller = 0;
+        for (guint k = 0; k < n; k++)
+            fuller += fill[k] > fill[i];
+        if (fill[i] <= 0 || fuller >= MAX_QUEUES)
+            continue;
+        shown++;
+        g_string_append_printf(text, "%s%s %.0f%%", text->len ? " " : "",
+                               ((CtPlanNode *)plan->nodes->pdata[i])->name, 100 * fill[i]);
+    }
+    return g_string_free(text, FALSE);
+}
+
+char *
+ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings)
+{
+    g_autoptr(GError) error = NULL;
+    GString *text = g_string_new("{\n");
+    g_string_append_printf(text,
+                           "  \"state\": \"%s\",\n  \"error\": ", find_state(scheduler, &error));
+    if (error)
+        ct_json_append_string(text, error->message);
+    else
+        g_string_append(text, "null");
+    g_string_append(text, ",\n  \"warnings\": ");
+    ct_warnings_append_json(text, warnings);
+    g_string_append_printf(text, ",\n  \"workers\": %u,\n  \"stream_seconds\": ", plan->n_workers);
+    ct_json_append_real(text, ct_scheduler_stream_seconds(scheduler));
+    CtSetupStats setup;
+    ct_scheduler_setup(scheduler, &setup);
+    g_string_append(text, ",\n  \"running_seconds\": ");
+    ct_json_append_real(text, setup.running);
+    const struct {
+        const char *name;
+        gdouble value;
+    } causes[] = {
+        {"seconds", setup.all},        {"devices", setup.devices}, {"memory", setup.memory},
+        {"compile", setup.compile},    {"load", setup.load},       {"stages", setup.stages},
+        {"first_output", setup.first},
+    };
+    g_string_append_printf(text, ",\n  \"setup\": {\"compiled\": %u, \"cached\": %u",
+                           setup.n_compiled, setup.n_cached);
+    for (guint i = 0; i < G_N_ELEMENTS(causes); i++) {
+        g_string_append_printf(text, ", \"%s\": ", causes[i].name);
+        ct_json_append_real(text, causes[i].value);
+    }
+    g_string_append(text, "},\n  \"nodes\": [");
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        Row row;
+        read_row(plan, scheduler, i, &row);
+        const CtNodeStats *counts = &row.counts;
+        g_string_append(text, i > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
+        ct_json_append_string(text, counts->node->name);
+        g_string_append(text, ", \"stage\": ");
+        ct_json_append_string(text, counts->node->nodes[0].stage->name);
+        g_string_append(text, ", \"variant\": ");
+        ct_json_append_string(text, counts->node->variant->name);
+        g_string_append_printf(
+            text,
+            ", \"inserted\": %s, \"ended\": %s, \"firings\": %" G_GUINT64_FORMAT
+            ", \"samples\": %" G_GINT64_FORMAT ", \"invalid\": %" G_GINT64_FORMAT,
+            counts->node->inserted ? "true" : "false", counts->ended ? "true" : "false",
+            counts->firings, counts->samples, counts->invalid);
+        const struct {
+            const char *name;
+            gdouble value;
+        } reals[] = {
+            {"work_seconds", counts->work_seconds},
+            {"core_seconds", counts->core_seconds},
+            {"bytes", row.bytes},
+            {"operations", row.operations},
+            {"queue", counts->fill},
+        };
+        for (guint r = 0; r < G_N_ELEMENTS(reals); r++) {
+            g_string_append_printf(text, ", \"%s\": ", reals[r].name);
+            ct_json_append_real(text, reals[r].value);
+        }
+        g_string_append(text, ", \"counters\": {");
+        const char *const *names = counts->node->nodes[0].stage->counters;
+        for (guint c = 0; c < counts->n_counters; c++) {
+            g_string_append(text, c > 0 ? ", " : "");
+            ct_json_append_string(text, names[c]);
+            g_string_append_printf(text, ": %" G_GUINT64_FORMAT, counts->counters[c]);
+        }
+        g_string_append(text, "}}");
+    }
+    g_string_append(text, "\n  ]\n}\n");
+    return g_string_free(text, FALSE);
+}

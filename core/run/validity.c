@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The default advance: what a footprint consumes and produces, and how validity follows. */
+#include "firing.h"
+#include "model/strided.h"
+
+#include <string.h>
+
+/* Steps of a lane's index along each axis; 0 along those that lose nothing. */
+static void
+lane_steps(const CtStream *stream, gint64 step[CT_MAX_AXES])
+{
+    gint64 product = 1;
+    for (guint a = stream->n_axes; a-- > 0;) {
+        step[a] = stream->axes[a].loses ? product : 0;
+        if (stream->axes[a].loses)
+            product *= stream->axes[a].length;
+    }
+}
+
+void
+ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output)
+{
+    gint64 in_step[CT_MAX_AXES], out_step[CT_MAX_AXES];
+    lane_steps(input, in_step);
+    lane_steps(output, out_step);
+
+    /* Axes that only the input loses data along: an output lane is made of all of those. */
+    g_autofree guint *merged = g_new0(guint, (gsize)ct_stream_n_lanes(input));
+    guint n_merged = 1;
+    for (guint a = 0; a < input->n_axes; a++) {
+        const gint other = ct_stream_axis(output, input->axes[a].name);
+        if (!in_step[a] || (other >= 0 && out_step[other]))
+            continue;
+        for (guint m = 0; m < n_merged; m++)
+            for (gint64 i = 1; i < input->axes[a].length; i++)
+                merged[(guint)i * n_merged + m] = merged[m] + (guint)(i * in_step[a]);
+        n_merged *= (guint)input->axes[a].length;
+    }
+
+    map->n_lanes = (guint)ct_stream_n_lanes(output);
+    map->offsets = g_new(guint, map->n_lanes + 1);
+    map->lanes = g_new(guint, (gsize)map->n_lanes * n_merged);
+    for (guint o = 0; o < map->n_lanes; o++) {
+        gint64 base = 0;
+        for (guint a = 0; a < input->n_axes; a++) {
+            const gint other = ct_stream_axis(output, input->axes[a].name);
+            if (in_step[a] && other >= 0 && out_step[other])
+                base += o / out_step[other] % output->axes[other].length * in_step[a];
+        }
+        map->offsets[o] = o * n_merged;
+        for (guint m = 0; m < n_merged; m++)
+            map->lanes[o * n_merged + m] = (guint)base + merged[m];
+    }
+    map->offsets[map->n_lanes] = map->n_lanes * n_merged;
+}
+
+void
+ct_lane_map_clear(CtLaneMap *map)
+{
+    g_clear_pointer(&map->offsets, g_free);
+    g_clear_pointer(&map->lanes, g_free);
+}
+
+/* Ends of the run of zeros in bytes[from … n − 1] at or after `from`; FALSE where there is none. */
+static gboolean
+next_zeros(const guint8 *bytes, gint64 from, gint64 n, gint64 *begin, gint64 *end)
+{
+    const guint8 *zero = from < n ? memchr(bytes + from, 0, (gsize)(n - from)) : NULL;
+    if (!zero)
+        return FALSE;
+    *begin = zero - bytes;
+    const guint8 *one = memchr(zero, 1, (gsize)(n - *begin));
+    *end = one ? one - bytes : n;
+    return TRUE;
+}
+
+/* out[i] = 0 where a sample under window i is invalid. */
+static void
+spread_window(guint8 *out, gint64 produced, const guint8 *in, gint64 used, const CtFootprint *rule)
+{
+    gint64 begin, end;
+    for (gint64 from = 0; next_zeros(in, from, used, &begin, &end); from = end) {
+        const gint64 first = begin < rule->window ? 0 : (begin - rule->window) / rule->hop + 1;
+        const gint64 last = MIN((end - 1) / rule->hop, produced - 1);
+        if (first <= last)
+            memset(out + first, 0, (gsize)(last - first + 1));
+    }
+}
+
+static void
+window_validity(CtRunNode *node, const CtLaneMap *map, guint lane, guint8 *out, gint64 produced,
+                const CtArrival *arrival)
+{
+    const CtFootprint *rule = &node->plan->footprint;
+    const CtBlock *in = &arrival->block;
+    if (rule->lanes == CT_LANES_ALL) {
+        for (guint k = map->offsets[lane]; k < map->offsets[lane + 1]; k++)
+            spread_window(out, produced, in->validity + map->lanes[k] * in->validity_stride,
+                          arrival->used, rule);
+        return;
+    }
+    guint8 *any = node->lane;
+    memset(any, 0, (gsize)produced);
+    for (guint k = map->offsets[lane]; k < map->offsets[lane + 1]; k++) {
+        guint8 *one = node->lane + produced;
+        memset(one, 1, (gsize)produced);
+        spread_window(one, produced, in->validity + map->lanes[k] * in->validity_stride,
+                      arrival->used, rule);
+        for (gint64 i = 0; i < produced; i++)
+            any[i] |= one[i];
+    }
+    for (gint64 i = 0; i < produced; i++)
+        out[i] &= any[i];
+}
+
+/* good[i] = whether input sample i counts for this output lane. */
+static void
+sample_validity(CtRunNode *node, const CtLaneMap *map, guint lane, const CtArrival *arrival,
+                guint8 *good)
+{
+    const CtBlock *in = &arrival->block;
+    const gboolean all = node->plan->footprint.lanes == CT_LANES_ALL;
+    memset(good, all, (gsize)arrival->used);
+    for (guint k = map->offsets[lane]; k < map->offsets[lane + 1]; k++) {
+        const guint8 *bytes = in->validity + map->lanes[k] * in->validity_stride;
+        for (gint64 i = 0; i < arrival->used; i++)
+            good[i] = all ? good[i] & bytes[i] : good[i] | bytes[i];
+    }
+}
+
+/* The samples of a SUM: valid where any of its samples is; what is unfinished is carried on. */
+static void
+sum_validity(CtRunNode *node, CtRunOutput *output, guint lane, const CtArrival *arrival,
+             guint8 *out, gint64 produced)
+{
+    const gint64 hop = node->plan->footprint.hop;
+    guint8 *good = node->lane;
+    if (arrival->block.validity)
+        sample_validity(node, &output->maps[0], lane, arrival, good);
+    gint64 position = arrival->block.index % hop, from = 0;
+    for (gint64 i = 0; i <= produced; i++) {
+        const gint64 n = MIN(hop - position, arrival->used - from);
+        if (n > 0 && (!arrival->block.validity || memchr(good + from, 1, (gsize)n)))
+            output->carry[lane] = 1;
+        from += n;
+        position = 0;
+        if (i < produced) {
+            out[i] = output->carry[lane];
+            output->carry[lane] = 0;
+        }
+    }
+}
+
+/* Stream inputs must agree in what stands; a static or unconnected one asks nothing. */
+static gboolean
+is_stream(const CtRunNode *node, guint i)
+{
+    return node->inputs[i].ring && !node->inputs[i].is_static;
+}
+
+static void
+set_validity(CtRunNode *node, CtAdvance *advance)
+{
+    for (guint o = 0; o < node->n_outputs; o++) {
+        CtDeparture *departure = &advance->outputs[o];
+        CtRunOutput *output = &node->outputs[o];
+        if (!output->ring)
+            continue;
+        const gboolean is_sum = node->plan->footprint.kind == CT_FOOTPRINT_SUM;
+        for (guint i = 0; i < node->n_inputs; i++) {
+            const CtArrival *arrival = &advance->inputs[i];
+            if (!is_stream(node, i) || (!is_sum && !arrival->block.validity))
+                continue;
+            for (guint l = 0; l < output->maps[i].n_lanes; l++) {
+                guint8 *out = departure->validity + l * departure->validity_stride;
+                if (is_sum)
+                    sum_validity(node, output, l, arrival, out, departure->produced);
+                else
+                    window_validity(node, &output->maps[i], l, out, departure->produced, arrival);
+                if (departure->produced > 0 && memchr(out, 0, (gsize)departure->produced))
+                    departure->invalid = TRUE;
+            }
+        }
+    }
+}
+
+/* Samples of output from `n` samples that stand, along a WINDOW. */
+static gint64
+windows_in(const CtFootprint *rule, gint64 n, gboolean ended)
+{
+    /* Where the hop is longer than the window, what lies between is consumed with it. */
+    const gint64 needed = ended ? rule->window : MAX(rule->window, rule->hop);
+    return n >= needed ? (n - needed) / rule->hop + 1 : 0;
+}
+
+/* Drops what one of several inputs has from before where all have begun; FALSE where none does. */
+static gboolean
+drop_early(const CtRunNode *node, CtAdvance *advance)
+{
+    gint64 begin = G_MININT64;
+    gboolean any = FALSE;
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (is_stream(node, i))
+            begin = MAX(begin, advance->inputs[i].block.start);
+    for (guint i = 0; i < node->n_inputs; i++)
+        any |= is_stream(node, i) && advance->inputs[i].block.start < begin;
+    for (guint i = 0; any && i < node->n_inputs; i++) {
+        CtArrival *arrival = &advance->inputs[i];
+        if (!is_stream(node, i))
+            continue;
+        const gint64 early = (begin - arrival->block.start) / MAX(1, node->inputs[i].ring->ticks);
+        arrival->consumed = MIN(early, arrival->block.n_samples);
+        arrival->used = 0;
+    }
+    for (guint o = 0; any && o < node->n_outputs; o++) {
+        advance->outputs[o].produced = 0;
+        advance->outputs[o].invalid = FALSE;
+    }
+    return any;
+}
+
+gboolean
+ct_advance_default(CtAdvance *advance, GError **error)
+{
+    CtRunNode *node = advance->core;
+    const CtFootprint *rule = &node->plan->footprint;
+    if (drop_early(node, advance))
+        return TRUE;
+    gint64 n = G_MAXINT64;
+    gboolean ended = FALSE;
+    const CtArrival *first = NULL;
+    guint first_index = 0;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (!is_stream(node, i))
+            continue;
+        const CtArrival *arrival = &advance->inputs[i];
+        if (!first) {
+            first = arrival;
+            first_index = i;
+        }
+        if (arrival->block.n_samples < n)
+            ended = arrival->ended;
+        else if (arrival->block.n_samples == n)
+            ended |= arrival->ended;
+        n = MIN(n, arrival->block.n_samples);
+    }
+    if (!first) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "stage '%s' has no input and no advance of its own",
+                    node->plan->nodes[0].stage->name);
+        return FALSE;
+    }
+
+    gint64 room = G_MAXINT64, granule = MAX(node->plan->granule, 1);
+    gboolean read = FALSE;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        if (!node->outputs[o].ring)
+            continue;
+        read = TRUE;
+        room = MIN(room, advance->outputs[o].room);
+        granule = MAX(granule, node->outputs[o].ring->granule);
+    }
+
+    gint64 produced = 0, consumed = n, used = n, start = first->block.start;
+    const gint64 ticks = node->inputs[first_index].ring->ticks;
+    if (node->n_outputs == 0 || !read) {
+        /* A sink takes all. */
+    } else if (rule->kind == CT_FOOTPRINT_SUM) {
+        const gint64 position = first->block.index % rule->hop;
+        start -= position * ticks;
+        if (room < G_MAXINT64 / rule->hop / 2)
+            used = MIN(n, (room + 1) * rule->hop - 1 - position);
+        const gboolean last = ended && used == n;
+        produced = (position + used) / rule->hop;
+        if (!last && produced % granule > 0) {
+            produced -= produced % granule;
+            used = MIN(used, (produced + 1) * rule->hop - 1 - position);
+        }
+        if (last && (position + used) % rule->hop > 0) {
+            if (produced < room)
+                produced++;
+            else
+                used -= 1;
+        }
+        consumed = used;
+    } else {
+        const gint64 possible = windows_in(rule, n, ended);
+        produced = MIN(possible, room);
+        const gboolean last = ended && produced == possible;
+        if (!last)
+            produced -= produced % granule;
+        used = produced > 0 ? (produced - 1) * rule->hop + rule->window : 0;
+        consumed = last ? n : MIN(produced * rule->hop, n);
+        start += rule->offset * ticks;
+    }
+    for (guint i = 0; i < node->n_inputs; i++) {
+        if (!is_stream(node, i))
+            continue;
+        advance->inputs[i].consumed = consumed;
+        advance->inputs[i].used = used;
+    }
+    for (guint o = 0; o < node->n_outputs; o++) {
+        advance->outputs[o].produced = produced;
+        advance->outputs[o].start = start;
+    }
+    set_validity(node, advance);
+    return TRUE;
+}
+
+/* A walk over what is invalid in one lane: the block narrowed to that lane. */
+static CtBlock
+narrow_to_lane(const CtBlock *block, const CtStream *stream, const CtLayout *layout, gint64 lane)
+{
+    CtBlock narrow = *block;
+    for (guint a = stream->n_axes; a-- > 0;) {
+        const CtAxis *axis = &stream->axes[a];
+        if (!axis->loses)
+            continue;
+        const gint64 i = lane % axis->length;
+        lane /= axis->length;
+        const gint whole = ct_layout_axis(layout, axis->name);
+        const gint inner = ct_layout_block_axis(layout, axis->name);
+        const gint64 count = inner >= 0 ? layout->axes[inner].count : 1;
+        narrow.data += i / count * block->stride[whole];
+        narrow.length[whole] = 1;
+        if (inner >= 0) {
+            narrow.data += i % count * block->stride[inner];
+            narrow.length[inner] = 1;
+        }
+    }
+    return narrow;
+}
+
+static void
+zero_samples(const CtBlock *lane, const CtLayout *layout, gint64 begin, gint64 end)
+{
+    const gint time = ct_layout_axis(layout, "time");
+    const gint inner = ct_layout_block_axis(layout, "time");
+    CtBlock part = *lane;
+    if (time < 0) {
+        ct_strided_fill(&part, 0);
+    } else if (inner < 0) {
+        part.data += begin * lane->stride[time];
+        part.length[time] = end - begin;
+        ct_strided_fill(&part, 0);
+    } else {
+        const gint64 count = layout->axes[inner].count;
+        part.length[time] = part.length[inner] = 1;
+        for (gint64 t = begin; t < end; t++) {
+            part.data =
+                lane->data + t / count * lane->stride[time] + t % count * lane->stride[inner];
+            ct_strided_fill(&part, 0);
+        }
+    }
+}
+
+gint64
+ct_validity_count(const CtDeparture *departure, gint64 n_lanes)
+{
+    gint64 n = 0;
+    for (gint64 l = 0; l < n_lanes; l++) {
+        const guint8 *valid = departure->validity + l * departure->validity_stride;
+        for (gint64 t = 0; t < departure->produced; t++)
+            n += !valid[t];
+    }
+    return n;
+}
+
+gint64
+ct_validity_zero(const CtBlock *block, const CtDeparture *departure, const CtStream *stream,
+                 const CtLayout *layout)
+{
+    const gint64 n_lanes = ct_stream_n_lanes(stream);
+    gint64 n = 0;
+    for (gint64 l = 0; l < n_lanes; l++) {
+        const guint8 *valid = departure->validity + l * departure->validity_stride;
+        const CtBlock lane = narrow_to_lane(block, stream, layout, l);
+        gint64 begin, end;
+        for (gint64 from = 0; next_zeros(valid, from, block->n_samples, &begin, &end); from = end) {
+            zero_samples(&lane, layout, begin, end);
+            n += end - begin;
+        }
+    }
+    return n;
+}
