@@ -4,9 +4,9 @@
  * The store is read once, and what it says is parsed then. A price that was found is kept, by a
  * hash of all that decides it, for the same bridges are asked for many times. */
 #include "graph/plugin-call.h"
+#include "graph/registry.h"
 #include "graph/tuning.h"
 #include "model/own-file.h"
-#include "plan/planner.h"
 #include "price-private.h"
 #include "roofs.h"
 
@@ -140,11 +140,11 @@ find_variants(const CtGraph *graph, const CtRegistry *registry, GPtrArray *stage
 {
 
     GHashTable *variants = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    for (guint i = 0; i < graph->nodes->len + CT_N_BRIDGES; i++) {
+    for (guint i = 0; i < graph->nodes->len + CT_N_INSERTED; i++) {
         const char *stage =
             i < graph->nodes->len
                 ? ((const CtGraphNode *)g_ptr_array_index(graph->nodes, i))->node.stage->name
-                : ct_bridge_stages[i - graph->nodes->len];
+                : ct_inserted_stages[i - graph->nodes->len];
         const GPtrArray *own = ct_registry_variants(registry, stage);
         for (guint v = 0; v < own->len; v++) {
             const CtVariant *variant = g_ptr_array_index(own, v);

@@ -14,6 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const ct_inserted_stages[CT_N_INSERTED] = {
+    [CT_INSERTED_TRANSPOSE] = "transpose",
+    [CT_INSERTED_CONVERT] = "convert",
+    [CT_INSERTED_COPY] = "copy",
+};
+
 /* The most plugins left out that an error names where a stage is missing. */
 #define MAX_TOLD 3
 

@@ -4,6 +4,15 @@
 
 #include <cornerturn/stage.h>
 
+/* The kinds of stages that the planner inserts between nodes, and the names of the stages. */
+typedef enum {
+    CT_INSERTED_TRANSPOSE,
+    CT_INSERTED_CONVERT,
+    CT_INSERTED_COPY,
+    CT_N_INSERTED
+} CtInsertedKind;
+extern const char *const ct_inserted_stages[CT_N_INSERTED];
+
 typedef struct CtRegistry CtRegistry;
 
 /* Finds and opens plugins, in this order: the folders of CORNERTURN_PLUGIN_PATH, then the build

@@ -55,8 +55,6 @@ ct_spot_same_memory(const CtSpot *a, const CtSpot *b, const CtStream *stream)
     return a->place == b->place && ct_layout_same_memory(&a->layout, &b->layout, stream);
 }
 
-const char *const ct_bridge_stages[CT_N_BRIDGES] = {"transpose", "convert", "copy"};
-
 CtValue *
 ct_bridge_values(const CtStage *stage, const CtLayout *to)
 {
@@ -65,12 +63,12 @@ ct_bridge_values(const CtStage *stage, const CtLayout *to)
     CtLayout layout = *to;
     g_autofree char *text = NULL;
     const char *name = NULL;
-    if (g_str_equal(stage->name, ct_bridge_stages[CT_BRIDGE_TRANSPOSE])) {
+    if (g_str_equal(stage->name, ct_inserted_stages[CT_INSERTED_TRANSPOSE])) {
         if (ct_layout_axis(&layout, "complex") < 0)
             layout.types = 0;
         name = "layout";
         text = ct_layout_to_string(&layout);
-    } else if (g_str_equal(stage->name, ct_bridge_stages[CT_BRIDGE_CONVERT])) {
+    } else if (g_str_equal(stage->name, ct_inserted_stages[CT_INSERTED_CONVERT])) {
         name = "type";
         text = g_strdup(ct_type_info(ct_layout_stream_type(&layout))->name);
     }
@@ -137,11 +135,11 @@ enum { MAX_WAYS = 6 };
 /* One stage from `from` to `to`, by each of its variants that another is not within; returns how
  * many. */
 static guint
-find_steps(CtBridgeStep steps[MAX_WAYS], CtPlanner *planner, CtBridgeKind kind,
+find_steps(CtBridgeStep steps[MAX_WAYS], CtPlanner *planner, CtInsertedKind kind,
            const CtStream *stream, const CtSpot *from, const CtSpot *to)
 {
-    const gboolean is_copy = kind == CT_BRIDGE_COPY;
-    CtBridgeStep step = {.stage = planner->bridges[kind],
+    const gboolean is_copy = kind == CT_INSERTED_COPY;
+    CtBridgeStep step = {.stage = planner->inserted[kind],
                          .place = is_copy && from->place == CT_HOST ? to->place : from->place,
                          .to = *to};
     if (!step.stage)
@@ -269,7 +267,7 @@ keep_bridge(Ways *ways, guint state, const CtBridge *bridge)
 
 /* Goes on from one state to another, by all ways to the first. */
 static void
-go_on(Ways *ways, CtBridgeKind kind, State from, State to)
+go_on(Ways *ways, CtInsertedKind kind, State from, State to)
 {
     const guint a = number_of(from), b = number_of(to);
     if (!ways->exists[to.is_turned][to.is_converted])
@@ -297,11 +295,11 @@ find_ways(Ways *ways, State end)
         if (!ways->bridges[s])
             continue;
         if (end.is_converted && !here.is_converted)
-            go_on(ways, CT_BRIDGE_CONVERT, here, (State){here.at, here.is_turned, TRUE});
+            go_on(ways, CT_INSERTED_CONVERT, here, (State){here.at, here.is_turned, TRUE});
         if (end.is_turned && !here.is_turned)
-            go_on(ways, CT_BRIDGE_TRANSPOSE, here, (State){here.at, TRUE, here.is_converted});
+            go_on(ways, CT_INSERTED_TRANSPOSE, here, (State){here.at, TRUE, here.is_converted});
         if (here.at < end.at)
-            go_on(ways, CT_BRIDGE_COPY, here,
+            go_on(ways, CT_INSERTED_COPY, here,
                   (State){here.at + 1, here.is_turned, here.is_converted});
     }
 }

@@ -452,8 +452,8 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
         .n_in_flight = options->n_in_flight ? options->n_in_flight : usual_in_flight,
         .patterns = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free),
     };
-    for (guint kind = 0; kind < CT_N_BRIDGES; kind++)
-        planner->bridges[kind] = ct_registry_stage(registry, ct_bridge_stages[kind], NULL);
+    for (guint kind = 0; kind < CT_N_INSERTED; kind++)
+        planner->inserted[kind] = ct_registry_stage(registry, ct_inserted_stages[kind], NULL);
     ct_machine_init(&planner->machine, options->n_workers);
     if (options->bandwidth > 0)
         planner->machine.bandwidth = options->bandwidth;

@@ -8,8 +8,6 @@
 #include "model/row.h"
 #include "plan.h"
 
-typedef enum { CT_BRIDGE_TRANSPOSE, CT_BRIDGE_CONVERT, CT_BRIDGE_COPY, CT_N_BRIDGES } CtBridgeKind;
-
 /* How and where the memory of a stream lies. */
 typedef struct {
     CtLayout layout; /* concrete */
@@ -25,10 +23,10 @@ typedef struct {
     guint n_in_flight;       /* firings of a device's node */
     gboolean is_block_tuned; /* machine.device_bytes was found by tuning */
     CtPrices *prices;
-    GHashTable *firings;                  /* see planner-firings.c */
-    GHashTable *patterns;                 /* text of a row → CtRowPatterns, parsed once */
-    GHashTable *bridges_known;            /* see ct_planner_keep_bridges; NULL: none are kept */
-    const CtStage *bridges[CT_N_BRIDGES]; /* the stages that may be inserted; NULL: not installed */
+    GHashTable *firings;                    /* see planner-firings.c */
+    GHashTable *patterns;                   /* text of a row → CtRowPatterns, parsed once */
+    GHashTable *bridges_known;              /* see ct_planner_keep_bridges; NULL: none are kept */
+    const CtStage *inserted[CT_N_INSERTED]; /* stages; NULL: not installed */
 } CtPlanner;
 
 void ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
@@ -145,9 +143,7 @@ typedef struct {
     CtCost cost; /* by the price */
 } CtBridgeStep;
 
-/* The stages that may be inserted, by kind. */
-extern const char *const ct_bridge_stages[CT_N_BRIDGES];
-/* What one of them is told that leads to this layout. */
+/* The parameters of an inserted stage that lead to this layout. */
 CtValue *ct_bridge_values(const CtStage *stage, const CtLayout *to);
 
 /* What must stand between a writer and a reader: at most a transpose, a conversion, and two copies
