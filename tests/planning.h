@@ -2,7 +2,9 @@
 /* What the tests of plans share: a graph of stages that are only ever planned, and its plan. */
 #pragma once
 
-#include "plan/planner.h"
+#include "graph/graph.h"
+#include "plan/placement.h"
+#include "plan/plan.h"
 
 #include <math.h>
 

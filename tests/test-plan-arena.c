@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the arena of a device: what shares its bytes, and that nobody loses or waits for ever by
  * it, counted through in any order. */
+#include "plan/plan-sizes.h"
 #include "planning.h"
 
 /* Blocks of 1 MiB: 2048 samples of 8 channels, 4 stations, 2 pols, cf32. */

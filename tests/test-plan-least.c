@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests that no plan costs less: against every combination, and on graphs of any size. */
+#include "plan/bridge.h"
+#include "plan/candidates.h"
+#include "plan/choose.h"
+#include "plan/planner.h"
 #include "planning.h"
 
 #include <string.h>

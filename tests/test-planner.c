@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of plans: what is inserted and chosen, how long rings are, what is printed, every message.
  */
+#include "graph/tuning.h"
 #include "planning.h"
 
 #include <string.h>

@@ -2,6 +2,9 @@
 /* Tests of prices: what the store has, of the very same or of something near, and what the planner
  * makes of it. */
 #include "cost/price-private.h"
+#include "graph/tuning.h"
+#include "plan/candidates.h"
+#include "plan/planner.h"
 #include "planning.h"
 
 #include <glib/gstdio.h>

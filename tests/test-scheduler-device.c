@@ -4,7 +4,7 @@
 #include "chains.h"
 #include "device/device.h"
 #include "leak-test.h"
-#include "plan/planner.h"
+#include "plan/plan-sizes.h"
 #include "sanitized.h"
 
 #include <sys/mman.h>

@@ -3,6 +3,7 @@
  * of what is fixed in a plan. */
 #include "device/device.h"
 #include "measure/trial.h"
+#include "plan/candidates.h"
 #include "plan/planner.h"
 
 #include <string.h>

@@ -3,7 +3,8 @@
 #include "rehearsal.h"
 
 #include "model/params.h"
-#include "plan/planner.h"
+#include "plan/placement.h"
+#include "plan/plan-sizes.h"
 #include "run/scheduler.h"
 #include "trial-ends.h"
 

@@ -3,7 +3,9 @@
 #include "trial.h"
 
 #include "model/params.h"
-#include "plan/planner.h"
+#include "plan/bridge.h"
+#include "plan/placement.h"
+#include "plan/plan-sizes.h"
 #include "run/scheduler.h"
 #include "trial-ends.h"
 

@@ -2,6 +2,7 @@
 /* How much of the stream a firing on devices should cover: the whole plan, with blocks of several
  * sizes by turns. */
 #include "model/quantity.h"
+#include "plan/plan-sizes.h"
 #include "rehearsal.h"
 #include "tune-private.h"
 

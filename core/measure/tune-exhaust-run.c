@@ -2,6 +2,7 @@
 /* A combination that is run as a whole, and what that tells of its parts. */
 #include "tune-exhaust-run.h"
 
+#include "plan/plan-sizes.h"
 #include "tune-private.h"
 
 #include <stdlib.h>

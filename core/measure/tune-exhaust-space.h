@@ -7,6 +7,9 @@
  * whole graph. */
 #pragma once
 
+#include "plan/candidates.h"
+#include "plan/choose.h"
+#include "plan/placement.h"
 #include "plan/planner.h"
 
 /* Neighbours beside which a part ran: so many different ones tell how well it can do. */

@@ -3,6 +3,7 @@
  * writes in any other takes a(in) + b(out). The study whose experiment this is relies on it; plans
  * do not, for they price every pair by itself. */
 #include "graph/tuning.h"
+#include "plan/candidates.h"
 #include "tune-private.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is measured: one arrangement with one tuning, and what is known of it. */
+#include "graph/tuning.h"
 #include "tune-private.h"
 
 #include <math.h>

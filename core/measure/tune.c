@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measures what decides a graph's plan, until its plan cannot change any more. */
 #include "cost/roofs.h"
+#include "plan/candidates.h"
+#include "plan/planner-variants.h"
 #include "tune-private.h"
 
 #include <math.h>

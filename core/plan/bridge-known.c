@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bridges that are kept, where many plans are made of the same candidates. */
+#include "bridge.h"
+#include "placement.h"
 #include "planner.h"
 
 typedef struct {

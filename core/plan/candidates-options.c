@@ -2,7 +2,12 @@
 /* The rows of variants that can be bound to a graph's nodes, and those that are fixed. */
 #include "candidates-options.h"
 
+#include "bridge.h"
+#include "choose.h"
 #include "graph/plugin-call.h"
+#include "placement.h"
+#include "planner-firings.h"
+#include "planner-variants.h"
 
 #include <math.h>
 

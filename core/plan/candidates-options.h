@@ -3,6 +3,7 @@
  * chosen. */
 #pragma once
 
+#include "candidates.h"
 #include "planner.h"
 
 enum { CT_FROM_WRITERS, CT_FROM_READERS, CT_N_SIDES };

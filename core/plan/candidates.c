@@ -6,6 +6,8 @@
  * what follows from these through the nodes. They spread over the graph until nothing new comes, or
  * a link has as many as are worth looking at. */
 #include "candidates-options.h"
+#include "choose.h"
+#include "default-layouts.h"
 #include "graph/plugin-call.h"
 
 /* Orders that reach a node from one side; layouts of a side with an order of its own; arrangements

@@ -2,6 +2,9 @@
 /* The choice as a problem for the solver: what its two files share. */
 #pragma once
 
+#include "bridge.h"
+#include "candidates.h"
+#include "choose.h"
 #include "planner.h"
 #include "solve.h"
 

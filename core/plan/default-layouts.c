@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --default-layouts: every stage in the layouts that the published codes have for it, each by
  * itself, so that a plan can be compared with the naive one. */
-#include "planner.h"
+#include "default-layouts.h"
+
+#include "candidates.h"
 
 /* The layouts of the node's stage; none, where it has none. */
 static gboolean

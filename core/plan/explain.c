@@ -3,6 +3,8 @@
  * layouts, or what is written and wanted on a link. */
 #include "explain.h"
 
+#include "planner-variants.h"
+
 #include <math.h>
 
 /* Of the pairs of spots on a link, plans are made for so many: those that may be the best. */

@@ -3,6 +3,10 @@
  * with it. */
 #pragma once
 
+#include "bridge.h"
+#include "candidates.h"
+#include "choose.h"
+#include "placement.h"
 #include "planner.h"
 
 /* A way of running a node, or a row of nodes that begins with it. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a plan tells beforehand of its streams: latency, history, start-up, what a gap touches. */
+#include "plan-footprint.h"
+
 #include "graph/footprint.h"
 #include "model/quantity.h"
 #include "model/table.h"
-#include "planner.h"
+#include "plan-sizes.h"
 
 #include <cornerturn/json.h>
 #include <math.h>

@@ -9,7 +9,7 @@
  * waits for further inputs; the output of one that may drain its input in two goes, with the first
  * half of what it makes in the way of the second. */
 #include "model/quantity.h"
-#include "planner.h"
+#include "plan-sizes.h"
 
 #include <string.h>
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan in words: a table for people, a drawing for Graphviz, JSON for programs. */
+#include "graph/tuning.h"
 #include "model/quantity.h"
 #include "model/table.h"
-#include "planner.h"
+#include "plan-footprint.h"
+#include "plan-sizes.h"
 
 #include <cornerturn/json.h>
 #include <string.h>

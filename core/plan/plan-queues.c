@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues of devices: nodes of a device that data flows between share one for their work, and one
  * for copies in each direction. */
-#include "planner.h"
+#include "plan-queues.h"
 
 static CtPlanNode *
 node_at(const CtPlan *plan, guint i)

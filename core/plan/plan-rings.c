@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The memory of a plan: how much each firing makes and sees, and what the rings must hold for it.
  */
-#include "planner.h"
+#include "plan-sizes.h"
+#include "planner-firings.h"
 
 /* Strides of axes outside time are multiples of this on a device. */
 static const gint64 device_alignment = 16;

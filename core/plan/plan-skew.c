@@ -20,7 +20,7 @@
  * Any lags will do. Those are taken for which the rings hold the fewest bytes; sources are free to
  * lag behind one another, so that only ways from one source need rings. See lags.c. */
 #include "lags.h"
-#include "planner.h"
+#include "plan-sizes.h"
 
 #include <math.h>
 

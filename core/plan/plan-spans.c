@@ -5,7 +5,8 @@
  * *span* of ticks, so that each fires once for a block. It is as long as makes their largest link
  * a block of the size aimed at, and a multiple of every sample's ticks up to the sums, so that
  * windows that follow one another leave no remainder. */
-#include "planner.h"
+#include "plan-queues.h"
+#include "plan-sizes.h"
 
 #include <math.h>
 

@@ -7,6 +7,10 @@
  * device. It is taken to be so
  * whatever stands between the two: a transpose would read at once, and of what it reads the writing
  * is then a little cheaper than is reckoned with. */
+#include "planner-firings.h"
+
+#include "choose.h"
+#include "planner-variants.h"
 #include "planner.h"
 
 /* What is said at a stream. */

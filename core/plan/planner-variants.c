@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which variants may run: what the machine can, and what graph and command line ask for. */
+#include "planner-variants.h"
+
+#include "choose.h"
 #include "graph/plugin-call.h"
+#include "graph/tuning.h"
 #include "model/suggest.h"
 #include "planner.h"
 

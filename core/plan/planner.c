@@ -3,8 +3,17 @@
  */
 #include "planner.h"
 
+#include "bridge.h"
+#include "candidates.h"
+#include "choose.h"
 #include "graph/plugin-call.h"
+#include "graph/tuning.h"
 #include "model/params.h"
+#include "placement.h"
+#include "plan-queues.h"
+#include "plan-sizes.h"
+#include "planner-firings.h"
+#include "planner-variants.h"
 
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "graph/graph.h"
 #include "graph/registry.h"
 #include "measure/trial.h"
-#include "plan/planner.h"
 
 typedef struct {
     CtRegistry *registry;

@@ -4,6 +4,9 @@
  *
  * All are whole graphs, of which some is fixed and the planner does the rest. */
 #include "measure/tune.h"
+#include "plan/candidates.h"
+#include "plan/placement.h"
+#include "plan/planner.h"
 #include "runs.h"
 
 #include <glib/gstdio.h>
