@@ -219,7 +219,7 @@ overwrite(gpointer data, gpointer user_data)
 /* The end of a block is still wanted, for a copy that waits for the next block: only then is it
  * released. */
 static void
-test_bridged(void)
+test_spliced(void)
 {
     static const char text[] =
         "stages:\n"
@@ -324,7 +324,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/endpoint-device/read-elsewhere", test_read_elsewhere);
     g_test_add_func("/endpoint-device/written-elsewhere", test_written_elsewhere);
-    g_test_add_func("/endpoint-device/bridged", test_bridged);
+    g_test_add_func("/endpoint-device/spliced", test_spliced);
     g_test_add_func("/endpoint-device/taken-as-fed", test_taken_as_fed);
     g_test_add_func("/endpoint-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();

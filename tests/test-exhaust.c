@@ -13,7 +13,7 @@ typedef struct {
     guint n;          /* of all */
 } Every;
 
-/* The least that leads from spot to spot, of the resource; HUGE_VAL: nothing does. */
+/* The least that leads from placement to placement, of the resource; HUGE_VAL: nothing does. */
 static gdouble
 least_between(const GPtrArray *crossing, guint resource)
 {
@@ -31,21 +31,22 @@ least_between(const GPtrArray *crossing, guint resource)
 }
 
 static gdouble
-seconds_of_outlet(const Every *every, guint o, guint resource)
+seconds_of_fan_out(const Every *every, guint o, guint resource)
 {
-    const CtOutlet *outlet = g_ptr_array_index(every->space->outlets, o);
+    const CtFanOut *fan_out = g_ptr_array_index(every->space->fan_outs, o);
     const CtPassage *passage = g_ptr_array_index(every->space->passages, o);
-    const CtWay *writer = every->of[outlet->node];
+    const CtWay *writer = every->of[fan_out->node];
     gdouble most = 0;
-    for (guint r = 0; r < outlet->readers->len; r++) {
-        const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, r);
+    for (guint r = 0; r < fan_out->readers->len; r++) {
+        const CtPlanReader *reader = &g_array_index(fan_out->readers, CtPlanReader, r);
         const CtWay *way = every->of[reader->node];
         if (way != writer)
-            most = MAX(most,
-                       least_between(
-                           passage->crossings[writer->out_spots[outlet->port] * passage->to->len +
-                                              way->in_spots[reader->port]],
-                           resource));
+            most = MAX(
+                most,
+                least_between(
+                    passage->crossings[writer->out_placements[fan_out->port] * passage->to->len +
+                                       way->in_placements[reader->port]],
+                    resource));
     }
     return most;
 }
@@ -60,11 +61,11 @@ add_bound(Every *every)
         gdouble sum = 0;
         for (guint n = 0; n < space->n_nodes; n++) {
             const CtPart *part = &every->of[n]->part;
-            if (every->of[n]->arrangement->nodes[0] == n && part->resource == resource)
+            if (every->of[n]->candidate->nodes[0] == n && part->resource == resource)
                 sum += part->least;
         }
-        for (guint o = 0; o < space->outlets->len; o++)
-            sum += seconds_of_outlet(every, o, resource);
+        for (guint o = 0; o < space->fan_outs->len; o++)
+            sum += seconds_of_fan_out(every, o, resource);
         bound = MAX(bound, sum);
     }
     if (bound < HUGE_VAL)
@@ -86,11 +87,11 @@ try_every(Every *every, guint n)
         const CtWay *way = ct_space_way(every->space, n, i);
         if (way->is_double)
             continue;
-        for (guint k = 0; k < way->arrangement->n_nodes; k++)
-            every->of[way->arrangement->nodes[k]] = way;
+        for (guint k = 0; k < way->candidate->n_nodes; k++)
+            every->of[way->candidate->nodes[k]] = way;
         try_every(every, n + 1);
-        for (guint k = 0; k < way->arrangement->n_nodes; k++)
-            every->of[way->arrangement->nodes[k]] = NULL;
+        for (guint k = 0; k < way->candidate->n_nodes; k++)
+            every->of[way->candidate->nodes[k]] = NULL;
     }
 }
 
@@ -116,7 +117,7 @@ make_up_parts(CtSpace *space)
     for (guint n = 0; n < space->n_nodes; n++)
         for (guint i = 0; i < space->ways[n]->len; i++) {
             CtWay *way = ct_space_way(space, n, i);
-            make_up(&way->part, way->offer->cost.parts[0].resource);
+            make_up(&way->part, way->implementation->cost.parts[0].resource);
         }
     for (guint o = 0; o < space->passages->len; o++) {
         const CtPassage *passage = g_ptr_array_index(space->passages, o);

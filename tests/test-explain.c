@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* Every combination of arrangements and the variants that offer them. */
+/* Every combination of candidates and the variants that implement them. */
 typedef struct {
     CtExplanation *explanation;
-    CtCandidates forced;         /* one arrangement of each node */
-    CtArrangement *of_node;      /* [node] copies with one offer */
+    CtCandidates forced;         /* one candidate of each node */
+    CtCandidate *of_node;        /* [node] copies with one implementation */
     const CtAlternative **whose; /* [node] what it is a copy of */
     GHashTable *best;            /* CtAlternative → gdouble *, of all plans that have it */
     GHashTable *crossed;         /* CtCrossing → gdouble * */
@@ -29,7 +29,7 @@ lower(GHashTable *table, gconstpointer key, gdouble seconds)
 }
 
 static gboolean
-same_spot(const CtSpot *a, const CtSpot *b)
+same_placement(const CtPlacement *a, const CtPlacement *b)
 {
     return a->place == b->place && ct_layout_equal(&a->layout, &b->layout);
 }
@@ -39,20 +39,20 @@ note(Enumeration *all, gdouble seconds)
 {
     const CtExplanation *explanation = all->explanation;
     for (guint n = 0; n < all->forced.n_nodes; n++) {
-        if (all->whose[n]->arrangement->nodes[0] == n)
+        if (all->whose[n]->candidate->nodes[0] == n)
             lower(all->best, all->whose[n], seconds);
     }
     for (guint l = 0; l < explanation->links->len; l++) {
         const CtExplainedLink *link = g_ptr_array_index(explanation->links, l);
-        const CtArrangement *from = all->whose[link->writer]->arrangement;
-        const CtArrangement *to = all->whose[link->reader]->arrangement;
+        const CtCandidate *from = all->whose[link->writer]->candidate;
+        const CtCandidate *to = all->whose[link->reader]->candidate;
         if (from == to)
             continue;
-        const CtSpot written = {from->outputs[link->port], from->place};
-        const CtSpot wanted = {to->inputs[link->input], to->place};
+        const CtPlacement written = {from->outputs[link->port], from->place};
+        const CtPlacement wanted = {to->inputs[link->input], to->place};
         for (guint c = 0; c < link->crossings->len; c++) {
             const CtCrossing *crossing = &g_array_index(link->crossings, CtCrossing, c);
-            if (same_spot(&crossing->from, &written) && same_spot(&crossing->to, &wanted))
+            if (same_placement(&crossing->from, &written) && same_placement(&crossing->to, &wanted))
                 lower(all->crossed, crossing, seconds);
         }
     }
@@ -66,16 +66,16 @@ enumerate(Enumeration *all, guint n)
         n++;
     if (n == all->forced.n_nodes) {
         g_autoptr(CtChoice) choice =
-            ct_planner_choose(&explanation->planner, &all->forced, explanation->outlets, NULL);
+            ct_planner_choose(&explanation->planner, &all->forced, explanation->fan_outs, NULL);
         all->n++;
         note(all, choice ? choice->seconds : HUGE_VAL);
         return;
     }
     for (guint a = 0; a < explanation->nodes[n]->len; a++) {
         const CtAlternative *one = &g_array_index(explanation->nodes[n], CtAlternative, a);
-        CtArrangement forced = *one->arrangement;
-        forced.offers = g_array_new(FALSE, FALSE, sizeof(CtOffer));
-        g_array_append_val(forced.offers, *one->offer);
+        CtCandidate forced = *one->candidate;
+        forced.implementations = g_array_new(FALSE, FALSE, sizeof(CtImplementation));
+        g_array_append_val(forced.implementations, *one->implementation);
         all->of_node[n] = forced;
         gboolean is_free = TRUE;
         for (guint k = 0; k < forced.n_nodes; k++)
@@ -89,7 +89,7 @@ enumerate(Enumeration *all, guint n)
             enumerate(all, n + 1);
         for (guint k = 0; k < forced.n_nodes && is_free; k++)
             all->whose[forced.nodes[k]] = NULL;
-        g_array_unref(forced.offers);
+        g_array_unref(forced.implementations);
     }
 }
 
@@ -111,7 +111,7 @@ check_all(CtExplanation *explanation)
     Enumeration all = {
         .explanation = explanation,
         .forced = *explanation->candidates,
-        .of_node = g_new0(CtArrangement, n),
+        .of_node = g_new0(CtCandidate, n),
         .whose = g_new0(const CtAlternative *, n + 1),
         .best = g_hash_table_new_full(NULL, NULL, NULL, g_free),
         .crossed = g_hash_table_new_full(NULL, NULL, NULL, g_free),
@@ -128,7 +128,7 @@ check_all(CtExplanation *explanation)
             n_chosen += one->is_chosen;
             g_assert_true(!one->is_chosen || one->seconds == explanation->choice->seconds);
         }
-        g_assert_cmpuint(n_chosen, ==, explanation->choice->arrangements[i]->nodes[0] == i);
+        g_assert_cmpuint(n_chosen, ==, explanation->choice->candidates[i]->nodes[0] == i);
     }
     for (guint l = 0; l < explanation->links->len; l++) {
         const CtExplainedLink *link = g_ptr_array_index(explanation->links, l);
@@ -163,7 +163,7 @@ explain_graph(Fixture *fixture, const char *stages, guint n_devices)
     g_assert_cmpfloat_with_epsilon(explanation->choice->seconds, fixture->plan->seconds,
                                    1e-9 * fixture->plan->seconds);
     g_assert_cmpfloat(check_all(explanation), ==, explanation->n_variants);
-    g_assert_cmpfloat(explanation->n_arrangements, <=, explanation->n_variants);
+    g_assert_cmpfloat(explanation->n_candidates, <=, explanation->n_variants);
 }
 
 static void

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests that no plan costs less: against every combination, and on graphs of any size. */
-#include "plan/bridge.h"
 #include "plan/candidates.h"
 #include "plan/choose.h"
+#include "plan/conversion.h"
 #include "plan/planner.h"
 #include "planning.h"
 
 #include <string.h>
 #include <time.h>
 
-/* Every combination of arrangements, of the variants that offer them, and of the ways from spot to
- * spot. */
+/* Every combination of candidates, of the variants that implement them, and of the ways from
+ * placement to placement. */
 typedef struct {
     const Fixture *fixture;
     CtPlanner *planner;
-    const GPtrArray *outlets;
+    const GPtrArray *fan_outs;
     guint n_nodes, n_resources;
-    const CtArrangement **chosen;
-    GPtrArray *bridges; /* [outlet, reader] of GArray of CtBridge, for what is chosen */
-    GArray *made;       /* of Made: what has been inserted so far */
+    const CtCandidate **chosen;
+    GPtrArray *conversions; /* [fan-out, reader] of GArray of CtConversion, for what is chosen */
+    GArray *made;           /* of Made: what has been inserted so far */
     gdouble busiest, sum;
 } Search;
 
 typedef struct {
-    guint outlet;
-    CtSpot spot;
+    guint fan_out;
+    CtPlacement placement;
 } Made;
 
 static void
@@ -56,20 +56,21 @@ may_win(const Search *search, const gdouble *busy)
 }
 
 static gboolean
-is_made(const Search *search, guint outlet, const CtSpot *spot, const CtStream *stream)
+is_made(const Search *search, guint fan_out, const CtPlacement *placement, const CtStream *stream)
 {
     for (guint i = 0; i < search->made->len; i++) {
         const Made *made = &g_array_index(search->made, Made, i);
-        if (made->outlet == outlet && ct_spot_same_memory(&made->spot, spot, stream))
+        if (made->fan_out == fan_out &&
+            ct_placement_same_memory(&made->placement, placement, stream))
             return TRUE;
     }
     return FALSE;
 }
 
 static void
-try_bridges(Search *search, guint o, guint reader, guint index, const gdouble *busy)
+try_conversions(Search *search, guint o, guint reader, guint index, const gdouble *busy)
 {
-    if (o == search->outlets->len) {
+    if (o == search->fan_outs->len) {
         gdouble sum;
         const gdouble busiest = busiest_of(search, busy, &sum);
         const gboolean is_less = busiest < search->busiest * (1 - 1e-12);
@@ -77,82 +78,84 @@ try_bridges(Search *search, guint o, guint reader, guint index, const gdouble *b
         search->busiest = MIN(busiest, search->busiest);
         return;
     }
-    const CtOutlet *outlet = g_ptr_array_index(search->outlets, o);
-    if (reader == outlet->readers->len) {
-        try_bridges(search, o + 1, 0, index, busy);
+    const CtFanOut *fan_out = g_ptr_array_index(search->fan_outs, o);
+    if (reader == fan_out->readers->len) {
+        try_conversions(search, o + 1, 0, index, busy);
         return;
     }
-    const CtGraphNode *writer = g_ptr_array_index(search->fixture->graph->nodes, outlet->node);
-    const CtStream *stream = &writer->node.outputs[outlet->port];
-    const GArray *bridges = g_ptr_array_index(search->bridges, index);
+    const CtGraphNode *writer = g_ptr_array_index(search->fixture->graph->nodes, fan_out->node);
+    const CtStream *stream = &writer->node.outputs[fan_out->port];
+    const GArray *conversions = g_ptr_array_index(search->conversions, index);
     const guint n_made = search->made->len;
-    for (guint b = 0; b < bridges->len; b++) {
-        const CtBridge *bridge = &g_array_index(bridges, CtBridge, b);
+    for (guint b = 0; b < conversions->len; b++) {
+        const CtConversion *conversion = &g_array_index(conversions, CtConversion, b);
         g_autofree gdouble *next = g_memdup2(busy, (search->n_resources + 1) * sizeof(*busy));
-        for (guint s = 0; s < bridge->n_steps; s++) {
-            const Made made = {o, bridge->steps[s].to};
-            if (is_made(search, o, &made.spot, stream))
+        for (guint s = 0; s < conversion->n_steps; s++) {
+            const Made made = {o, conversion->steps[s].to};
+            if (is_made(search, o, &made.placement, stream))
                 continue;
-            add_cost(search, next, &bridge->steps[s].cost);
+            add_cost(search, next, &conversion->steps[s].cost);
             g_array_append_val(search->made, made);
         }
         if (may_win(search, next))
-            try_bridges(search, o, reader + 1, index + 1, next);
+            try_conversions(search, o, reader + 1, index + 1, next);
         g_array_set_size(search->made, n_made);
     }
 }
 
 static void
-try_offers(Search *search, guint n, const gdouble *busy)
+try_implementations(Search *search, guint n, const gdouble *busy)
 {
     if (n == search->n_nodes) {
-        try_bridges(search, 0, 0, 0, busy);
+        try_conversions(search, 0, 0, 0, busy);
         return;
     }
-    const CtArrangement *arrangement = search->chosen[n];
-    if (arrangement->nodes[0] != n) {
-        try_offers(search, n + 1, busy);
+    const CtCandidate *candidate = search->chosen[n];
+    if (candidate->nodes[0] != n) {
+        try_implementations(search, n + 1, busy);
         return;
     }
-    for (guint i = 0; i < arrangement->offers->len; i++) {
-        const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, i);
+    for (guint i = 0; i < candidate->implementations->len; i++) {
+        const CtImplementation *implementation =
+            &g_array_index(candidate->implementations, CtImplementation, i);
         g_autofree gdouble *next = g_memdup2(busy, (search->n_resources + 1) * sizeof(*busy));
-        add_cost(search, next, &offer->cost);
+        add_cost(search, next, &implementation->cost);
         if (may_win(search, next))
-            try_offers(search, n + 1, next);
+            try_implementations(search, n + 1, next);
     }
 }
 
-/* Finds the ways between what is chosen; FALSE where two arrangements do not meet. */
+/* Finds the ways between what is chosen; FALSE where two candidates do not meet. */
 static gboolean
-find_bridges(Search *search)
+find_conversions(Search *search)
 {
-    g_ptr_array_set_size(search->bridges, 0);
-    for (guint o = 0; o < search->outlets->len; o++) {
-        const CtOutlet *outlet = g_ptr_array_index(search->outlets, o);
-        const CtGraphNode *writer = g_ptr_array_index(search->fixture->graph->nodes, outlet->node);
-        const CtArrangement *from = search->chosen[outlet->node];
-        for (guint r = 0; r < outlet->readers->len; r++) {
-            const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, r);
-            const CtArrangement *to = search->chosen[reader->node];
-            const gboolean leaves = from->nodes[from->n_nodes - 1] == outlet->node;
+    g_ptr_array_set_size(search->conversions, 0);
+    for (guint o = 0; o < search->fan_outs->len; o++) {
+        const CtFanOut *fan_out = g_ptr_array_index(search->fan_outs, o);
+        const CtGraphNode *writer = g_ptr_array_index(search->fixture->graph->nodes, fan_out->node);
+        const CtCandidate *from = search->chosen[fan_out->node];
+        for (guint r = 0; r < fan_out->readers->len; r++) {
+            const CtPlanReader *reader = &g_array_index(fan_out->readers, CtPlanReader, r);
+            const CtCandidate *to = search->chosen[reader->node];
+            const gboolean leaves = from->nodes[from->n_nodes - 1] == fan_out->node;
             if (!leaves || to->nodes[0] != reader->node) {
-                const CtBridge none = {0};
-                GArray *inside = g_array_new(FALSE, FALSE, sizeof(CtBridge));
+                const CtConversion none = {0};
+                GArray *inside = g_array_new(FALSE, FALSE, sizeof(CtConversion));
                 if (from == to)
                     g_array_append_val(inside, none);
-                g_ptr_array_add(search->bridges, inside);
+                g_ptr_array_add(search->conversions, inside);
                 continue;
             }
-            const CtSpot here = {from->outputs[outlet->port], from->place};
-            const CtSpot there = {to->inputs[reader->port], to->place};
-            g_ptr_array_add(search->bridges,
-                            ct_bridges_new(search->planner, &writer->node.outputs[outlet->port],
-                                           &here, &there));
+            const CtPlacement here = {from->outputs[fan_out->port], from->place};
+            const CtPlacement there = {to->inputs[reader->port], to->place};
+            g_ptr_array_add(search->conversions,
+                            ct_conversions_new(search->planner,
+                                               &writer->node.outputs[fan_out->port], &here,
+                                               &there));
         }
     }
-    for (guint i = 0; i < search->bridges->len; i++) {
-        if (((const GArray *)g_ptr_array_index(search->bridges, i))->len == 0)
+    for (guint i = 0; i < search->conversions->len; i++) {
+        if (((const GArray *)g_ptr_array_index(search->conversions, i))->len == 0)
             return FALSE;
     }
     return TRUE;
@@ -167,8 +170,8 @@ search_all(Search *search, const CtCandidates *candidates)
     for (;;) {
         for (guint i = 0; i < n; i++)
             search->chosen[i] = g_ptr_array_index(candidates->nodes[i], digits[i]);
-        if (find_bridges(search))
-            try_offers(search, 0, nothing);
+        if (find_conversions(search))
+            try_implementations(search, 0, nothing);
         guint i = 0;
         while (i < n && ++digits[i] == candidates->nodes[i]->len)
             digits[i++] = 0;
@@ -242,7 +245,7 @@ test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         g_auto(CtPlanner) planner;
         ct_planner_init(&planner, fixture->graph, fixture->registry, &options);
         g_autoptr(CtCandidates) candidates = ct_candidates_new(&planner, NULL);
-        g_autoptr(GPtrArray) outlets = ct_outlets_new(fixture->graph);
+        g_autoptr(GPtrArray) fan_outs = ct_fan_outs_new(fixture->graph);
         gdouble combinations = 1;
         for (guint i = 0; i < candidates->n_nodes; i++)
             combinations *= candidates->nodes[i]->len;
@@ -251,25 +254,25 @@ test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         Search search = {
             .fixture = fixture,
             .planner = &planner,
-            .outlets = outlets,
+            .fan_outs = fan_outs,
             .n_nodes = candidates->n_nodes,
             .n_resources = ct_n_resources(&planner.machine),
-            .chosen = g_new(const CtArrangement *, candidates->n_nodes),
-            .bridges = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref),
+            .chosen = g_new(const CtCandidate *, candidates->n_nodes),
+            .conversions = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref),
             .made = g_array_new(FALSE, FALSE, sizeof(Made)),
             .busiest = HUGE_VAL,
             .sum = HUGE_VAL,
         };
         search_all(&search, candidates);
         g_free(search.chosen);
-        g_ptr_array_unref(search.bridges);
+        g_ptr_array_unref(search.conversions);
         g_array_unref(search.made);
         const CtPlan *plan = fixture->plan;
         const gboolean exact = is_exact(plan);
         gdouble sum = 0;
         for (guint r = 0; r < plan->n_resources; r++)
             sum += plan->busy[r];
-        /* Where an outlet has too many sets of spots, it says so. */
+        /* Where a fan-out has too many sets of placements, it says so. */
         n_exact += exact;
         n_more += exact && sum > search.sum * (1 + 1e-9);
         if (plan->seconds < search.busiest * (1 - 1e-9) ||

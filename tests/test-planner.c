@@ -542,7 +542,7 @@ static const Mistake mistakes[] = {
      "  s: {stage: test.source, type: u8}\n"
      "  a: {stage: test.planes, from: s}\n",
      NULL, NULL, NULL, "g.yaml:3:3: node 'a': no variant of 'test.planes' can run here (cpu *"},
-    {"no-bridge", CT_ERROR_LAYOUT, "bare",
+    {"no-splice", CT_ERROR_LAYOUT, "bare",
      "  s: " ORDERED "\n"
      "  a: {stage: test.channel-first, from: s}\n",
      NULL, NULL, NULL,

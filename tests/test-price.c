@@ -44,7 +44,7 @@ tear_down_priced(Priced *priced, gconstpointer data)
     g_free(priced->folder);
 }
 
-/* An arrangement of node 1 of the graph, and what else a price is asked by. */
+/* A candidate of node 1 of the graph, and what else a price is asked by. */
 typedef struct {
     CtPlanner planner;
     CtCandidates *candidates;
@@ -71,23 +71,23 @@ ask(Asked *asked, Priced *priced, const char *graph, const char *layout)
     g_assert_no_error(error);
     const GPtrArray *all = asked->candidates->nodes[1];
     for (guint i = 0; i < all->len; i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(all, i);
-        g_autofree char *text = ct_layout_to_string(&arrangement->inputs[0]);
+        const CtCandidate *candidate = g_ptr_array_index(all, i);
+        g_autofree char *text = ct_layout_to_string(&candidate->inputs[0]);
         if (!g_str_equal(text, layout))
             continue;
         const CtGraphNode *node = g_ptr_array_index(priced->graph.graph->nodes, 1);
-        asked->what = (CtPriced){.variant = arrangement->variant,
-                                 .row = arrangement->row,
+        asked->what = (CtPriced){.variant = candidate->variant,
+                                 .row = candidate->row,
                                  .nodes = &node->node,
                                  .n_nodes = 1,
-                                 .inputs = arrangement->inputs,
-                                 .outputs = arrangement->outputs,
-                                 .load = &arrangement->load,
-                                 .from = arrangement->place,
-                                 .to = arrangement->place};
+                                 .inputs = candidate->inputs,
+                                 .outputs = candidate->outputs,
+                                 .load = &candidate->load,
+                                 .from = candidate->place,
+                                 .to = candidate->place};
         return;
     }
-    g_error("no arrangement has %s", layout);
+    g_error("no candidate has %s", layout);
 }
 
 static const char canonical[] = "cf32[time channel station pol]";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes on devices: random chains over host and device, cut in all ways, with as many firings in
- * flight as you like, give one answer. */
+ * submission as you like, give one answer. */
 #include "chains.h"
 #include "device/device.h"
 #include "leak-test.h"

@@ -105,7 +105,7 @@ interrupt(gpointer data)
 }
 
 /* An interrupt while a block is fed: the one before it is not let go while it is read for the
- * bridge. */
+ * splice. */
 static void
 test_interrupted(void)
 {

@@ -70,25 +70,26 @@ find(const Fixture *fixture, const char *name)
 /* ---- every kind of node ---- */
 
 static void
-try_offer(const Fixture *fixture, const CtArrangement *arrangement, const CtOffer *offer)
+try_implementation(const Fixture *fixture, const CtCandidate *candidate,
+                   const CtImplementation *implementation)
 {
     g_autoptr(GError) error = NULL;
     CtNode nodes[4];
-    for (guint k = 0; k < arrangement->n_nodes; k++) {
-        const CtGraphNode *node = g_ptr_array_index(fixture->graph->nodes, arrangement->nodes[k]);
+    for (guint k = 0; k < candidate->n_nodes; k++) {
+        const CtGraphNode *node = g_ptr_array_index(fixture->graph->nodes, candidate->nodes[k]);
         nodes[k] = node->node;
     }
     const CtPriced what = {
-        .variant = offer->variant,
-        .row = offer->row,
-        .tuning = offer->price.tuning,
+        .variant = implementation->variant,
+        .row = implementation->row,
+        .tuning = implementation->price.tuning,
         .nodes = nodes,
-        .n_nodes = arrangement->n_nodes,
-        .inputs = arrangement->inputs,
-        .outputs = arrangement->outputs,
-        .load = &arrangement->load,
-        .from = arrangement->place,
-        .to = arrangement->place,
+        .n_nodes = candidate->n_nodes,
+        .inputs = candidate->inputs,
+        .outputs = candidate->outputs,
+        .load = &candidate->load,
+        .from = candidate->place,
+        .to = candidate->place,
     };
     g_autoptr(CtTrial) trial = ct_trial_new(&what, 1, fixture->registry, &fixture->options, &error);
     g_assert_no_error(error);
@@ -161,12 +162,13 @@ check_kind(const Case *one, CtBackend backend)
     const GPtrArray *all = fixture.candidates->nodes[find(&fixture, "tried")];
     /* Kernels are compiled for each way. */
     for (guint i = 0; i < (backend == CT_CUDA ? MIN(all->len, 3) : all->len); i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(all, i);
-        for (guint o = 0; o < arrangement->offers->len; o++) {
-            const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, o);
-            if (offer->variant->backend == CT_REFERENCE)
+        const CtCandidate *candidate = g_ptr_array_index(all, i);
+        for (guint o = 0; o < candidate->implementations->len; o++) {
+            const CtImplementation *implementation =
+                &g_array_index(candidate->implementations, CtImplementation, o);
+            if (implementation->variant->backend == CT_REFERENCE)
                 continue;
-            try_offer(&fixture, arrangement, offer);
+            try_implementation(&fixture, candidate, implementation);
             n_tried++;
         }
     }
@@ -228,7 +230,7 @@ test_failures(void)
                "out: {stage: discard, from: tried}\n",
            CT_CPU);
     const CtGraphNode *node = g_ptr_array_index(fixture.graph->nodes, find(&fixture, "tried"));
-    const CtArrangement *arrangement =
+    const CtCandidate *candidate =
         g_ptr_array_index(fixture.candidates->nodes[find(&fixture, "tried")], 0);
     const CtLoad load = {0};
     CtPriced what = {
@@ -237,8 +239,8 @@ test_failures(void)
         .row = rows,
         .nodes = &node->node,
         .n_nodes = 1,
-        .inputs = arrangement->inputs,
-        .outputs = arrangement->outputs,
+        .inputs = candidate->inputs,
+        .outputs = candidate->outputs,
         .from = CT_HOST,
         .to = CT_HOST,
     };
@@ -261,7 +263,7 @@ test_failures(void)
 
 /* ---- blocks ---- */
 
-/* Bytes of the rings of a trial of node `name`, in its first arrangement. */
+/* Bytes of the rings of a trial of node `name`, in its first candidate. */
 static gsize
 bytes_of_trial(const char *stages, const char *name, CtBackend backend)
 {
@@ -270,17 +272,17 @@ bytes_of_trial(const char *stages, const char *name, CtBackend backend)
     set_up(&fixture, stages, backend);
     const guint n = find(&fixture, name);
     const CtGraphNode *node = g_ptr_array_index(fixture.graph->nodes, n);
-    const CtArrangement *arrangement = g_ptr_array_index(fixture.candidates->nodes[n], 0);
+    const CtCandidate *candidate = g_ptr_array_index(fixture.candidates->nodes[n], 0);
     const CtPriced what = {
-        .variant = arrangement->variant,
-        .row = arrangement->row,
+        .variant = candidate->variant,
+        .row = candidate->row,
         .nodes = &node->node,
         .n_nodes = 1,
-        .inputs = arrangement->inputs,
-        .outputs = arrangement->outputs,
-        .load = &arrangement->load,
-        .from = arrangement->place,
-        .to = arrangement->place,
+        .inputs = candidate->inputs,
+        .outputs = candidate->outputs,
+        .load = &candidate->load,
+        .from = candidate->place,
+        .to = candidate->place,
     };
     g_autoptr(CtTrial) trial = ct_trial_new(&what, 1, fixture.registry, &fixture.options, &error);
     g_assert_no_error(error);
@@ -387,7 +389,7 @@ plan_layouts(const CtPlan *plan, const char *name)
     return g_strdup("nothing");
 }
 
-/* Every arrangement of a node can be fixed, and is then what the plan has. */
+/* Every candidate of a node can be fixed, and is then what the plan has. */
 static void
 test_fixed(void)
 {
@@ -397,27 +399,27 @@ test_fixed(void)
     const GPtrArray *all = fixture.candidates->nodes[filter];
     guint n_fused = 0;
     for (guint i = 0; i < all->len; i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(all, i);
-        const gboolean is_fused = arrangement->n_nodes > 1;
+        const CtCandidate *candidate = g_ptr_array_index(all, i);
+        const gboolean is_fused = candidate->n_nodes > 1;
         g_autoptr(GHashTable) fixed =
             g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)ct_fixed_free);
         CtPlanOptions options = fixture.options;
         g_autoptr(GError) error = NULL;
         options.fixed = fixed;
         g_hash_table_insert(fixed, "filter",
-                            ct_fixed_new(arrangement->variant, arrangement->row,
-                                         arrangement->price.tuning, arrangement->place, 1,
-                                         arrangement->inputs, 1, arrangement->outputs));
+                            ct_fixed_new(candidate->variant, candidate->row,
+                                         candidate->price.tuning, candidate->place, 1,
+                                         candidate->inputs, 1, candidate->outputs));
         g_autoptr(CtPlan) plan = ct_plan_new(fixture.graph, fixture.registry, &options, &error);
         g_assert_no_error(error);
         g_autofree char *got = plan_layouts(plan, "filter");
         g_autofree char *wanted =
-            g_strdup_printf("filter%s %s", is_fused ? "+spectra" : "", arrangement->variant->name);
+            g_strdup_printf("filter%s %s", is_fused ? "+spectra" : "", candidate->variant->name);
         g_assert_cmpstr(got, ==, wanted);
         n_fused += is_fused;
 
         /* Two that are at odds. */
-        const CtArrangement *other = g_ptr_array_index(fixture.candidates->nodes[spectra], 0);
+        const CtCandidate *other = g_ptr_array_index(fixture.candidates->nodes[spectra], 0);
         if (!is_fused || other->n_nodes > 1)
             continue;
         g_hash_table_insert(fixed, "spectra",

@@ -16,7 +16,7 @@ static const gdouble farthest = 4;
 static const gdouble share_of_workers = 0.2; /* of the logarithm */
 static const gdouble share_of_aim = 0.2;
 
-/* ---- one arrangement ---- */
+/* ---- one candidate ---- */
 
 void
 ct_known_free(CtKnown *known)

@@ -37,7 +37,7 @@ typedef struct {
     gdouble spread;
 } CtTried;
 
-/* All trials of one arrangement on one machine, by one code. */
+/* All trials of one candidate on one machine, by one code. */
 typedef struct {
     const CtVariant *variant;
     const CtRow *row;

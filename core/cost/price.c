@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an arrangement costs: what the store knows of it, of one that is near to it, else the model.
+/* What a candidate costs: what the store knows of it, of one that is near to it, else the model.
  *
  * The store is read once, and what it says is parsed then. A price that was found is kept, by a
- * hash of all that decides it, for the same bridges are asked for many times. */
+ * hash of all that decides it, for the same conversions are asked for many times. */
 #include "graph/plugin-call.h"
 #include "graph/registry.h"
 #include "graph/tuning.h"
@@ -111,7 +111,7 @@ is_of_same(const CtMeasurement *a, const CtMeasurement *b)
            a->n_workers == b->n_workers && g_str_equal(a->machine, b->machine);
 }
 
-/* All tunings of one arrangement follow one another. */
+/* All tunings of one candidate follow one another. */
 static void
 add_measurements(CtPrices *prices, GHashTable *variants, const GPtrArray *measurements,
                  gboolean is_shipped)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an arrangement costs, and how that is known: measured, taken over from the measurement that
+/* What a candidate costs, and how that is known: measured, taken over from the measurement that
  * is nearest to it, or modelled. */
 #pragma once
 

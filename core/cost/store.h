@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The store: measurements of what arrangements cost and of the roofs of machines, in a file that
+/* The store: measurements of what candidates cost and of the roofs of machines, in a file that
  * all graphs of a user share.
  *
  * Several processes may read and write it at once. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trial: one arrangement by itself, run and timed as it would be in a graph. */
+/* A trial: one candidate by itself, run and timed as it would be in a graph. */
 #include "trial.h"
 
 #include "model/params.h"
-#include "plan/bridge.h"
+#include "plan/conversion.h"
 #include "plan/placement.h"
 #include "plan/plan-sizes.h"
 #include "run/scheduler.h"
@@ -141,9 +141,9 @@ add_sink(CtTrial *trial, guint from, guint port, const CtStream *stream, const C
     fix(trial, node, ct_fixed_new(variant, variant->rows, NULL, place, 1, layout, 0, NULL));
 }
 
-/* The arrangement's nodes with sources in front and sinks behind. */
+/* The candidate's nodes with sources in front and sinks behind. */
 static void
-add_arrangement(CtTrial *trial, guint64 reads)
+add_candidate(CtTrial *trial, guint64 reads)
 {
     const CtPriced *what = &trial->what;
     const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
@@ -192,7 +192,7 @@ complete_nodes(CtTrial *trial, GError **error)
     CtNode *first = trial->nodes->pdata[0];
     if (first->params)
         return TRUE;
-    g_autoptr(CtValue) values = ct_bridge_values(first->stage, &what->outputs[0]);
+    g_autoptr(CtValue) values = ct_conversion_params(first->stage, &what->outputs[0]);
     trial->own_params =
         ct_params_new(first->name, first->stage, &trial->config.place, values, error);
     first->params = trial->own_params;
@@ -320,7 +320,7 @@ ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
     if (what->from != what->to)
         add_places(trial);
     else
-        add_arrangement(trial, reads);
+        add_candidate(trial, reads);
     trial->plan = ct_plan_new(&trial->graph, registry, &trial->options, error);
     if (!trial->plan)
         return NULL;
@@ -452,7 +452,7 @@ start(CtTrial *trial, GError **error)
 
 /* Samples that fill its outputs' rings on the host. */
 static gint64
-lap(const CtTrial *trial)
+generation(const CtTrial *trial)
 {
     const CtPlanNode *node = tried(trial);
     gint64 samples = 0;
@@ -478,7 +478,7 @@ settle(CtTrial *trial, gdouble seconds, GError **error)
         const guint64 before = written(trial);
         if (!step(trial, 2 * firing_samples(trial), seconds, &from, &to, &goes_on, error))
             return FALSE;
-        const gboolean is_filled = to.stats.samples >= lap(trial) || to.stats.samples == 0;
+        const gboolean is_filled = to.stats.samples >= generation(trial) || to.stats.samples == 0;
         /* Pages that are not there yet take far longer than what is to be measured. */
         const gdouble most = (is_filled ? 2 : 20) * seconds;
         const gboolean is_late = (gdouble)(g_get_monotonic_time() - started) * 1e-6 > most;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trial: one arrangement by itself, run and timed as it would be in a graph.
+/* A trial: one candidate by itself, run and timed as it would be in a graph.
  *
  * It stands between sources whose blocks lie ready with random elements, in exactly its layouts and
  * at its places, and sinks that drop what it makes; rings, firings, workers and queues are those of

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How much of the stream a firing on devices should cover: the whole plan, with blocks of several
  * sizes by turns. */
+#include "dry-run.h"
 #include "model/quantity.h"
 #include "plan/plan-sizes.h"
-#include "rehearsal.h"
 #include "tune-private.h"
 
 #include <math.h>
@@ -22,15 +22,15 @@ static const gdouble run_slices = 4, patience = 20;
 typedef struct {
     gsize bytes;
     CtPlan *plan;
-    CtRehearsal *rehearsal; /* NULL: there is no memory for it, or it is as one before */
-    GArray *seconds;        /* gdouble: of the busiest, for a second of stream, of each run */
+    CtDryRun *dry_run; /* NULL: there is no memory for it, or it is as one before */
+    GArray *seconds;   /* gdouble: of the busiest, for a second of stream, of each run */
 } Size;
 
 static void
 size_clear(Size *size)
 {
-    ct_rehearsal_free(size->rehearsal);
-    size->rehearsal = NULL;
+    ct_dry_run_free(size->dry_run);
+    size->dry_run = NULL;
     ct_plan_free(size->plan);
     size->plan = NULL;
     g_clear_pointer(&size->seconds, g_array_unref);
@@ -74,23 +74,23 @@ size_init(Size *size, const CtTune *tune, gsize bytes, const Size *before)
     const gboolean is_new =
         !before || !before->plan || !size->plan || !is_as_long(before->plan, size->plan);
     if (size->plan && fits(size->plan) && is_new)
-        size->rehearsal = ct_rehearsal_new(size->plan, tune->options->registry, &options, NULL);
+        size->dry_run = ct_dry_run_new(size->plan, tune->options->registry, &options, NULL);
 }
 
 static void
 run_size(Size *size, gdouble stream_seconds, gdouble seconds)
 {
-    const guint n_nodes = ct_rehearsal_plan(size->rehearsal)->nodes->len;
+    const guint n_nodes = ct_dry_run_plan(size->dry_run)->nodes->len;
     g_autofree gdouble *of_nodes = g_new0(gdouble, n_nodes + 1);
-    CtRehearsed rehearsed = {.seconds = of_nodes};
-    if (!ct_rehearsal_run(size->rehearsal, stream_seconds, seconds, &rehearsed, NULL) ||
-        !fits(ct_rehearsal_plan(size->rehearsal))) {
-        ct_rehearsal_free(size->rehearsal);
-        size->rehearsal = NULL;
+    CtDryRunResult result = {.seconds = of_nodes};
+    if (!ct_dry_run_run(size->dry_run, stream_seconds, seconds, &result, NULL) ||
+        !fits(ct_dry_run_plan(size->dry_run))) {
+        ct_dry_run_free(size->dry_run);
+        size->dry_run = NULL;
         g_array_set_size(size->seconds, 0);
         return;
     }
-    const gdouble busiest = ct_rehearsal_busiest(size->rehearsal, &rehearsed, TRUE);
+    const gdouble busiest = ct_dry_run_busiest(size->dry_run, &result, TRUE);
     /* Where patience ended before a firing did, nothing is known. */
     if (busiest > 0)
         g_array_append_val(size->seconds, busiest);
@@ -150,13 +150,13 @@ ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error)
     for (guint i = 0; i < N_SIZES; i++) {
         size_init(&sizes[i], tune, (gsize)ldexp((gdouble)aim, (gint)i + LEAST_POWER),
                   i > 0 ? &sizes[i - 1] : NULL);
-        n_sizes += sizes[i].rehearsal != NULL;
+        n_sizes += sizes[i].dry_run != NULL;
     }
     const guint n_repetitions = n_sizes < 2 ? 0 : tune->options->is_quick ? N_QUICK : N_REPETITIONS;
     const gdouble seconds = run_slices * tune->slice;
     for (guint k = 0; k < n_repetitions; k++)
         for (guint i = 0; i < N_SIZES && !ct_tune_is_over(tune); i++) {
-            if (!sizes[i].rehearsal)
+            if (!sizes[i].dry_run)
                 continue;
             g_autofree char *bytes = ct_format_bytes(sizes[i].bytes);
             g_autofree char *what = g_strdup_printf("blocks of %s", bytes);

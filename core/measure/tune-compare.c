@@ -2,9 +2,9 @@
 /* The plans of a graph side by side, stage by stage. */
 #include "tune-compare.h"
 
+#include "dry-run.h"
 #include "graph/tuning.h"
 #include "model/table.h"
-#include "rehearsal.h"
 #include "tune-private.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ static const gdouble patience = 10;
 typedef struct {
     CtPlanOptions options;
     CtPlan *plan;
-    CtRehearsal *rehearsal;
-    guint n_nodes;    /* of the rehearsal's plan */
+    CtDryRun *dry_run;
+    guint n_nodes;    /* of the dry run's plan */
     GArray **seconds; /* [node] gdouble of each run */
     GArray *all;      /* gdouble: of what is busiest, the ends left out */
     GArray *behind;   /* gdouble: the same without sources */
@@ -32,7 +32,7 @@ typedef struct {
 static void
 entry_clear(Entry *entry)
 {
-    ct_rehearsal_free(entry->rehearsal);
+    ct_dry_run_free(entry->dry_run);
     ct_plan_free(entry->plan);
     for (guint i = 0; i < entry->n_nodes; i++)
         g_array_unref(entry->seconds[i]);
@@ -48,7 +48,7 @@ entry_clear(Entry *entry)
 static const CtPlanNode *
 node_at(const Entry *entry, guint i)
 {
-    return g_ptr_array_index(ct_rehearsal_plan(entry->rehearsal)->nodes, i);
+    return g_ptr_array_index(ct_dry_run_plan(entry->dry_run)->nodes, i);
 }
 
 static gboolean
@@ -61,10 +61,10 @@ entry_init(Entry *entry, guint which, const CtCompareOptions *options, GError **
     entry->plan = ct_plan_new(options->graph, options->registry, &entry->options, error);
     if (!entry->plan)
         return FALSE;
-    entry->rehearsal = ct_rehearsal_new(entry->plan, options->registry, &entry->options, error);
-    if (!entry->rehearsal)
+    entry->dry_run = ct_dry_run_new(entry->plan, options->registry, &entry->options, error);
+    if (!entry->dry_run)
         return FALSE;
-    entry->n_nodes = ct_rehearsal_plan(entry->rehearsal)->nodes->len;
+    entry->n_nodes = ct_dry_run_plan(entry->dry_run)->nodes->len;
     entry->seconds = g_new(GArray *, entry->n_nodes + 1);
     for (guint i = 0; i < entry->n_nodes; i++)
         entry->seconds[i] = g_array_new(FALSE, FALSE, sizeof(gdouble));
@@ -80,17 +80,17 @@ static gboolean
 run_entry(Entry *entry, gdouble stream_seconds, gdouble seconds, GError **error)
 {
     g_autofree gdouble *of_nodes = g_new0(gdouble, entry->n_nodes + 1);
-    CtRehearsed rehearsed = {.seconds = of_nodes};
-    if (!ct_rehearsal_run(entry->rehearsal, stream_seconds, seconds, &rehearsed, error))
+    CtDryRunResult result = {.seconds = of_nodes};
+    if (!ct_dry_run_run(entry->dry_run, stream_seconds, seconds, &result, error))
         return FALSE;
     for (guint i = 0; i < entry->n_nodes; i++)
         g_array_append_val(entry->seconds[i], of_nodes[i]);
-    const gdouble most = ct_rehearsal_busiest(entry->rehearsal, &rehearsed, TRUE);
-    const gdouble behind = ct_rehearsal_busiest(entry->rehearsal, &rehearsed, FALSE);
+    const gdouble most = ct_dry_run_busiest(entry->dry_run, &result, TRUE);
+    const gdouble behind = ct_dry_run_busiest(entry->dry_run, &result, FALSE);
     g_array_append_val(entry->all, most);
     g_array_append_val(entry->behind, behind);
-    g_array_append_val(entry->clock, rehearsed.clock);
-    entry->stream = rehearsed.stream;
+    g_array_append_val(entry->clock, result.clock);
+    entry->stream = result.stream;
     return TRUE;
 }
 
@@ -207,7 +207,7 @@ all_names(const Entry *entries, GHashTable *ends)
         for (guint i = 0; i < entry->n_nodes; i++) {
             char *name = node_at(entry, i)->name;
             guint known;
-            if (ct_rehearsal_is_end(entry->rehearsal, i))
+            if (ct_dry_run_is_end(entry->dry_run, i))
                 g_hash_table_add(ends, name);
             if (g_ptr_array_find_with_equal_func(names, name, g_str_equal, &known))
                 at = known + 1;

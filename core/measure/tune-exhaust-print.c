@@ -33,13 +33,13 @@ node_at(const CtSpace *space, guint n)
 static void
 append_way(GString *text, const CtSpace *space, guint n, const CtWay *way)
 {
-    const CtArrangement *to = way->arrangement;
+    const CtCandidate *to = way->candidate;
     const guint last = to->nodes[to->n_nodes - 1];
     g_string_append(text, text->len ? ", " : "");
     for (guint k = 0; k < to->n_nodes; k++)
         g_string_append_printf(text, "%s%s", k ? "+" : "",
                                node_at(space, to->nodes[k])->config->name);
-    g_string_append_printf(text, " %s", way->offer->variant->name);
+    g_string_append_printf(text, " %s", way->implementation->variant->name);
     for (guint i = 0; i < node_at(space, n)->node.n_inputs; i++) {
         g_autofree char *layout = ct_layout_to_string(&to->inputs[i]);
         g_string_append_printf(text, " %s", to->inputs[i].n_axes > 0 ? layout : "");

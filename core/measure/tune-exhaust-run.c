@@ -28,7 +28,7 @@ ct_whole_new(const guint16 *chosen, guint n_nodes, gdouble bound)
 void
 ct_whole_rest(CtWhole *whole)
 {
-    g_clear_pointer(&whole->rehearsal, ct_rehearsal_free);
+    g_clear_pointer(&whole->dry_run, ct_dry_run_free);
     g_clear_pointer(&whole->plan, ct_plan_free);
     g_clear_pointer(&whole->fixed, g_hash_table_unref);
 }
@@ -61,12 +61,13 @@ prepare(CtWhole *whole, const CtSpace *space, GError **error)
         if (whole->chosen[n] == CT_COVERED)
             continue;
         const CtWay *way = ct_space_way(space, n, whole->chosen[n]);
-        const CtArrangement *to = way->arrangement;
-        g_hash_table_insert(
-            whole->fixed, node_at(space, n)->config->name,
-            ct_fixed_new(way->offer->variant, way->offer->row, way->offer->price.tuning, to->place,
-                         node_at(space, n)->node.n_inputs, to->inputs,
-                         node_at(space, to->nodes[to->n_nodes - 1])->node.n_outputs, to->outputs));
+        const CtCandidate *to = way->candidate;
+        g_hash_table_insert(whole->fixed, node_at(space, n)->config->name,
+                            ct_fixed_new(way->implementation->variant, way->implementation->row,
+                                         way->implementation->price.tuning, to->place,
+                                         node_at(space, n)->node.n_inputs, to->inputs,
+                                         node_at(space, to->nodes[to->n_nodes - 1])->node.n_outputs,
+                                         to->outputs));
     }
     whole->options = *planner->options;
     whole->options.fixed = whole->fixed;
@@ -74,8 +75,8 @@ prepare(CtWhole *whole, const CtSpace *space, GError **error)
     whole->plan = ct_plan_new(planner->graph, planner->registry, &whole->options, error);
     if (!whole->plan)
         return FALSE;
-    whole->rehearsal = ct_rehearsal_new(whole->plan, planner->registry, &whole->options, error);
-    return whole->rehearsal != NULL;
+    whole->dry_run = ct_dry_run_new(whole->plan, planner->registry, &whole->options, error);
+    return whole->dry_run != NULL;
 }
 
 /* ---- what a run tells ---- */
@@ -97,34 +98,35 @@ find_node(const CtSpace *space, const char *name, guint *port)
     return -1;
 }
 
-static CtSpot
-spot_of(const CtPlan *plan, gint link)
+static CtPlacement
+placement_of(const CtPlan *plan, gint link)
 {
     const CtPlanLink *own = g_ptr_array_index(plan->links, (guint)link);
-    return (CtSpot){own->layout, own->place};
+    return (CtPlacement){own->layout, own->place};
 }
 
-/* The outlet of the graph behind which an inserted node stands. */
+/* The fan-out of the graph behind which an inserted node stands. */
 static gint
-find_outlet(const CtSpace *space, const CtPlan *plan, const CtPlanNode *node)
+find_fan_out(const CtSpace *space, const CtPlan *plan, const CtPlanNode *node)
 {
     const CtPlanLink *link = g_ptr_array_index(plan->links, (guint)node->inputs[0]);
     const CtPlanNode *writer = g_ptr_array_index(plan->nodes, link->writer);
     if (writer->inserted)
-        return find_outlet(space, plan, writer);
+        return find_fan_out(space, plan, writer);
     guint port = link->port;
     const gint n = find_node(space, writer->nodes[writer->n_nodes - 1].name, &port);
-    return n < 0 ? -1 : space->output_outlets[n][port];
+    return n < 0 ? -1 : space->output_fan_outs[n][port];
 }
 
 static CtPart *
 find_part(const CtWhole *whole, CtSpace *space, const CtPlanNode *node)
 {
-    const CtPlan *plan = ct_rehearsal_plan(whole->rehearsal);
+    const CtPlan *plan = ct_dry_run_plan(whole->dry_run);
     if (node->inserted) {
-        const gint outlet = find_outlet(space, plan, node);
-        const CtSpot from = spot_of(plan, node->inputs[0]), to = spot_of(plan, node->outputs[0]);
-        return outlet < 0 ? NULL : ct_space_step(space, (guint)outlet, node->variant, &from, &to);
+        const gint fan_out = find_fan_out(space, plan, node);
+        const CtPlacement from = placement_of(plan, node->inputs[0]),
+                          to = placement_of(plan, node->outputs[0]);
+        return fan_out < 0 ? NULL : ct_space_step(space, (guint)fan_out, node->variant, &from, &to);
     }
     guint port;
     const gint n = find_node(space, node->nodes[0].name, &port);
@@ -187,7 +189,7 @@ note_ends(const CtWhole *whole, CtSpace *space)
     for (guint n = 0; n < space->n_nodes; n++)
         if (whole->chosen[n] != CT_COVERED) {
             CtWay *way = ct_space_way(space, n, whole->chosen[n]);
-            if (ct_rehearsal_replaces(way->offer->variant))
+            if (ct_dry_run_replaces(way->implementation->variant))
                 note(&way->part, way->part.n, 0, 0, 0);
         }
 }
@@ -209,12 +211,12 @@ is_behind_sum(const CtPlan *plan, const CtPlanNode *node)
 
 /* What did not fire at all must not look fast. */
 static gboolean
-check_all_ran(const CtRehearsal *rehearsal, const gdouble *seconds, GError **error)
+check_all_ran(const CtDryRun *dry_run, const gdouble *seconds, GError **error)
 {
-    const CtPlan *plan = ct_rehearsal_plan(rehearsal);
+    const CtPlan *plan = ct_dry_run_plan(dry_run);
     for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
-        if (seconds[i] > 0 || ct_rehearsal_is_end(rehearsal, i) || ct_plan_is_source(plan, node) ||
+        if (seconds[i] > 0 || ct_dry_run_is_end(dry_run, i) || ct_plan_is_source(plan, node) ||
             is_behind_sum(plan, node))
             continue;
         g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED, "'%s' takes too long to tell", node->name);
@@ -235,12 +237,12 @@ largest(const gdouble *vector, guint n)
 static void
 note_run(CtWhole *whole, CtSpace *space, const gdouble *seconds)
 {
-    const CtPlan *plan = ct_rehearsal_plan(whole->rehearsal);
+    const CtPlan *plan = ct_dry_run_plan(whole->dry_run);
     const guint n = space->n_resources + 1;
     g_autofree gdouble *all = g_new0(gdouble, n), *behind = g_new0(gdouble, n);
     for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
-        if (ct_rehearsal_is_end(whole->rehearsal, i))
+        if (ct_dry_run_is_end(whole->dry_run, i))
             continue;
         guint resource = ct_resource(CT_HOST, CT_QUEUE_COMPUTE);
         gdouble busy = seconds[i] / plan->n_workers, alone = 0;
@@ -271,13 +273,12 @@ gboolean
 ct_whole_run(CtWhole *whole, CtSpace *space, gdouble stream_seconds, gdouble seconds,
              GError **error)
 {
-    if (!whole->rehearsal && !prepare(whole, space, error))
+    if (!whole->dry_run && !prepare(whole, space, error))
         return FALSE;
-    g_autofree gdouble *of_nodes =
-        g_new0(gdouble, ct_rehearsal_plan(whole->rehearsal)->nodes->len + 1);
-    CtRehearsed rehearsed = {.seconds = of_nodes};
-    if (!ct_rehearsal_run(whole->rehearsal, stream_seconds, seconds, &rehearsed, error) ||
-        !check_all_ran(whole->rehearsal, of_nodes, error))
+    g_autofree gdouble *of_nodes = g_new0(gdouble, ct_dry_run_plan(whole->dry_run)->nodes->len + 1);
+    CtDryRunResult result = {.seconds = of_nodes};
+    if (!ct_dry_run_run(whole->dry_run, stream_seconds, seconds, &result, error) ||
+        !check_all_ran(whole->dry_run, of_nodes, error))
         return FALSE;
     note_run(whole, space, of_nodes);
     return TRUE;

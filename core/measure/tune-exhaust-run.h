@@ -2,7 +2,7 @@
 /* A combination that is run as a whole. */
 #pragma once
 
-#include "rehearsal.h"
+#include "dry-run.h"
 #include "tune-exhaust-space.h"
 
 typedef struct {
@@ -13,7 +13,7 @@ typedef struct {
     GHashTable *fixed;
     CtPlanOptions options;
     CtPlan *plan; /* NULL: it is not at hand */
-    CtRehearsal *rehearsal;
+    CtDryRun *dry_run;
 } CtWhole;
 
 CtWhole *ct_whole_new(const guint16 *chosen, guint n_nodes, gdouble bound);

@@ -21,11 +21,11 @@ typedef struct {
     const CtQuery *query;
     guint n;          /* of a vector */
     gdouble **ways;   /* [node] vectors [ways], that of one that may not be chosen without end */
-    gdouble **links;  /* [outlet] vectors [from][to] */
+    gdouble **links;  /* [fan-out] vectors [from][to] */
     gdouble *least;   /* vectors [node]: of the ways that cover it, its share */
     gdouble *sums;    /* vectors [node]: before the node is chosen */
     gdouble *rest;    /* vectors [node]: the least of all that is not chosen then */
-    gdouble **made;   /* [node] vectors [outlet]: what is inserted behind it, then */
+    gdouble **made;   /* [node] vectors [fan-out]: what is inserted behind it, then */
     guint16 *chosen;  /* [node] */
     const CtWay **of; /* [node] the way that covers it; NULL: none yet */
     gdouble limit;
@@ -84,8 +84,8 @@ set_all(const Search *search, gdouble *vector, gdouble value)
 static gboolean
 covers(const CtWay *way, guint node)
 {
-    for (guint k = 0; k < way->arrangement->n_nodes; k++)
-        if (way->arrangement->nodes[k] == node)
+    for (guint k = 0; k < way->candidate->n_nodes; k++)
+        if (way->candidate->nodes[k] == node)
             return TRUE;
     return FALSE;
 }
@@ -97,8 +97,8 @@ may_be_chosen(const Search *search, guint n, guint index)
     if (way->fails || way->is_double)
         return FALSE;
     if (with && way != with)
-        for (guint k = 0; k < with->arrangement->n_nodes; k++)
-            if (covers(way, with->arrangement->nodes[k]))
+        for (guint k = 0; k < with->candidate->n_nodes; k++)
+            if (covers(way, with->candidate->nodes[k]))
                 return FALSE;
     return way == with || !search->query->is_known || way->part.n > 0;
 }
@@ -118,15 +118,15 @@ price_ways(Search *search)
                 vector[0] = HUGE_VAL;
                 continue;
             }
-            add_part(search, vector, &way->part, &way->offer->cost);
-            for (guint k = 0; k < way->arrangement->n_nodes; k++)
-                take_least(search, &search->least[way->arrangement->nodes[k] * search->n], vector,
-                           1.0 / way->arrangement->n_nodes);
+            add_part(search, vector, &way->part, &way->implementation->cost);
+            for (guint k = 0; k < way->candidate->n_nodes; k++)
+                take_least(search, &search->least[way->candidate->nodes[k] * search->n], vector,
+                           1.0 / way->candidate->n_nodes);
         }
     }
 }
 
-/* From spot to spot, of all ways there the least of each component. */
+/* From placement to placement, of all ways there the least of each component. */
 static void
 price_links(Search *search)
 {
@@ -155,7 +155,7 @@ price_links(Search *search)
 
 /* ---- the search ---- */
 
-/* Adds what stands before the way's inputs. What is inserted behind an outlet serves all of its
+/* Adds what stands before the way's inputs. What is inserted behind a fan-out serves all of its
  * readers: together they take no less than the one that takes most. */
 static void
 add_links(const Search *search, guint n, const CtWay *way, gdouble *sums, gdouble *made)
@@ -163,12 +163,12 @@ add_links(const Search *search, guint n, const CtWay *way, gdouble *sums, gdoubl
     const CtSpace *space = search->space;
     const CtGraphNode *node = node_at(space, n);
     for (guint i = 0; i < node->node.n_inputs; i++) {
-        const gint o = space->input_outlets[n][i];
+        const gint o = space->input_fan_outs[n][i];
         if (o < 0)
             continue;
         const CtWay *writer = search->of[node->from[i].node];
         const CtPassage *passage = g_ptr_array_index(space->passages, (guint)o);
-        const guint from = writer->out_spots[node->from[i].port], to = way->in_spots[i];
+        const guint from = writer->out_placements[node->from[i].port], to = way->in_placements[i];
         const gdouble *link = &search->links[o][(from * passage->to->len + to) * search->n];
         gdouble *before = &made[(guint)o * search->n];
         for (guint r = 0; r < search->n; r++) {
@@ -213,7 +213,7 @@ static void
 go_on(Search *search, guint n)
 {
     const CtSpace *space = search->space;
-    const guint n_outlets = space->passages->len, size = search->n;
+    const guint n_fan_outs = space->passages->len, size = search->n;
     const gdouble *sums = &search->sums[n * size], *rest = &search->rest[n * size];
     if (n == space->n_nodes) {
         gdouble bound = 0;
@@ -223,7 +223,7 @@ go_on(Search *search, guint n)
         return;
     }
     gdouble *next_sums = &search->sums[(n + 1) * size], *next_rest = &search->rest[(n + 1) * size];
-    memcpy(search->made[n + 1], search->made[n], n_outlets * size * sizeof(gdouble));
+    memcpy(search->made[n + 1], search->made[n], n_fan_outs * size * sizeof(gdouble));
     if (search->of[n]) {
         search->chosen[n] = CT_COVERED;
         memcpy(next_sums, sums, size * sizeof(*sums));
@@ -235,30 +235,30 @@ go_on(Search *search, guint n)
         const CtWay *way = ct_space_way(space, n, i);
         const gdouble *vector = &search->ways[n][i * size];
         gboolean is_free = vector[0] < HUGE_VAL;
-        for (guint k = 0; k < way->arrangement->n_nodes; k++)
-            is_free &= !search->of[way->arrangement->nodes[k]];
+        for (guint k = 0; k < way->candidate->n_nodes; k++)
+            is_free &= !search->of[way->candidate->nodes[k]];
         if (!is_free)
             continue;
         search->n_looked_at++;
-        memcpy(search->made[n + 1], search->made[n], n_outlets * size * sizeof(gdouble));
+        memcpy(search->made[n + 1], search->made[n], n_fan_outs * size * sizeof(gdouble));
         memcpy(next_sums, sums, size * sizeof(*sums));
         memcpy(next_rest, rest, size * sizeof(*rest));
         add(search, next_sums, vector);
         add_links(search, n, way, next_sums, search->made[n + 1]);
-        for (guint k = 0; k < way->arrangement->n_nodes; k++)
+        for (guint k = 0; k < way->candidate->n_nodes; k++)
             for (guint r = 0; r + 1 < size; r++)
-                next_rest[r] -= search->least[way->arrangement->nodes[k] * size + r];
+                next_rest[r] -= search->least[way->candidate->nodes[k] * size + r];
         gdouble bound = next_sums[size - 1];
         for (guint r = 0; r + 1 < size; r++)
             bound = MAX(bound, next_sums[r] + next_rest[r]);
         if (!(bound < search->limit))
             continue;
         search->chosen[n] = (guint16)i;
-        for (guint k = 0; k < way->arrangement->n_nodes; k++)
-            search->of[way->arrangement->nodes[k]] = way;
+        for (guint k = 0; k < way->candidate->n_nodes; k++)
+            search->of[way->candidate->nodes[k]] = way;
         go_on(search, n + 1);
-        for (guint k = 0; k < way->arrangement->n_nodes; k++)
-            search->of[way->arrangement->nodes[k]] = NULL;
+        for (guint k = 0; k < way->candidate->n_nodes; k++)
+            search->of[way->candidate->nodes[k]] = NULL;
     }
 }
 
@@ -272,17 +272,17 @@ static void
 run(Search *search)
 {
     CtSpace *space = search->space;
-    const guint n_nodes = space->n_nodes, n_outlets = space->passages->len;
+    const guint n_nodes = space->n_nodes, n_fan_outs = space->passages->len;
     search->n = space->n_resources + 1;
     search->limit = search->query->limit;
     search->ways = g_new0(gdouble *, n_nodes + 1);
-    search->links = g_new0(gdouble *, n_outlets + 1);
+    search->links = g_new0(gdouble *, n_fan_outs + 1);
     search->least = g_new(gdouble, (gsize)n_nodes * search->n + 1);
     search->sums = g_new0(gdouble, (gsize)(n_nodes + 1) * search->n);
     search->rest = g_new0(gdouble, (gsize)(n_nodes + 1) * search->n);
     search->made = g_new(gdouble *, n_nodes + 1);
     for (guint n = 0; n <= n_nodes; n++)
-        search->made[n] = g_new0(gdouble, (gsize)n_outlets * search->n + 1);
+        search->made[n] = g_new0(gdouble, (gsize)n_fan_outs * search->n + 1);
     search->chosen = g_new(guint16, n_nodes + 1);
     search->of = g_new0(const CtWay *, n_nodes + 1);
     price_ways(search);
@@ -299,7 +299,7 @@ run(Search *search)
         g_free(search->made[n]);
     for (guint n = 0; n < n_nodes; n++)
         g_free(search->ways[n]);
-    for (guint o = 0; o < n_outlets; o++)
+    for (guint o = 0; o < n_fan_outs; o++)
         g_free(search->links[o]);
     g_free(search->ways);
     g_free(search->links);

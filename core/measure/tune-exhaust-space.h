@@ -26,12 +26,12 @@ typedef struct {
     gdouble alone; /* the same of one worker, where no other can help; else 0 */
 } CtPart;
 
-/* An arrangement by one of its variants. */
+/* A candidate by one of its variants. */
 typedef struct {
-    const CtArrangement *arrangement;
-    const CtOffer *offer;
-    guint *in_spots, *out_spots; /* [inputs of the first], [outputs of the last] which of its
-                                    passage's spots */
+    const CtCandidate *candidate;
+    const CtImplementation *implementation;
+    guint *in_placements, *out_placements; /* [inputs of the first], [outputs of the last] which of
+                                    its passage's placements */
     CtPart part;
     gboolean is_double; /* another way of the node comes to the same */
     char *refusal;  /* why a combination failed that had it before it ever ran; NULL: none did */
@@ -43,9 +43,9 @@ typedef struct {
     CtCost cost; /* as planned */
 } CtStepPart;
 
-/* From where an outlet's writer puts it to where its readers want it. */
+/* From where a fan-out's writer puts it to where its readers want it. */
 typedef struct {
-    GArray *from, *to;     /* of CtSpot */
+    GArray *from, *to;     /* of CtPlacement */
     GPtrArray **crossings; /* [from][to] of GArray of CtStepPart: ways there, each a row of steps */
 } CtPassage;
 
@@ -56,15 +56,15 @@ enum { CT_COVERED = G_MAXUINT16 };
 typedef struct {
     CtPlanner *planner;
     CtCandidates *candidates;
-    CtChoice *choice;   /* the planner's */
-    GPtrArray *outlets; /* of CtOutlet */
+    CtChoice *choice;    /* the planner's */
+    GPtrArray *fan_outs; /* of CtFanOut */
     guint n_nodes;
     guint n_resources;
-    GPtrArray **ways;                       /* [node] of CtWay that begin with it */
-    gint **input_outlets, **output_outlets; /* [node][port]; −1: no data flows there */
-    GPtrArray *passages;                    /* [outlet] of CtPassage */
-    GHashTable *steps;                      /* key → CtPart */
-    GHashTable *tried;                      /* GBytes of `chosen` */
+    GPtrArray **ways;                         /* [node] of CtWay that begin with it */
+    gint **input_fan_outs, **output_fan_outs; /* [node][port]; −1: no data flows there */
+    GPtrArray *passages;                      /* [fan-out] of CtPassage */
+    GHashTable *steps;                        /* key → CtPart */
+    GHashTable *tried;                        /* GBytes of `chosen` */
 } CtSpace;
 
 /* Of all that the planner, which must outlive it, would choose from. */
@@ -74,16 +74,16 @@ void ct_space_clear(CtSpace *space);
 CtWay *ct_space_way(const CtSpace *space, guint node, guint index);
 /* Which ways count. */
 typedef enum { CT_COUNT_LAYOUTS, CT_COUNT_ALL, CT_COUNT_DIFFERENT, CT_COUNT_RUNNING } CtCount;
-/* How many combinations there are: of arrangements; with each variant by itself; of these, that do
+/* How many combinations there are: of candidates; with each variant by itself; of these, that do
  * not come to the same; of these, that have no part which fails. */
 gdouble ct_space_count(const CtSpace *space, CtCount what);
 /* Of variants that all take no more than this in the same layouts, leaves one. */
 void ct_space_leave_out(CtSpace *space, gdouble seconds);
 /* The planner's own choice, allocated. */
 guint16 *ct_space_planned(const CtSpace *space);
-/* What is known of an inserted step behind an outlet. */
-CtPart *ct_space_step(CtSpace *space, guint outlet, const CtVariant *variant, const CtSpot *from,
-                      const CtSpot *to);
+/* What is known of an inserted step behind a fan-out. */
+CtPart *ct_space_step(CtSpace *space, guint fan_out, const CtVariant *variant,
+                      const CtPlacement *from, const CtPlacement *to);
 /* From now on the combination is not found any more. */
 void ct_space_set_tried(CtSpace *space, const guint16 *chosen);
 gboolean ct_space_is_tried(const CtSpace *space, const guint16 *chosen);

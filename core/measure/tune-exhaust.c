@@ -168,7 +168,7 @@ count_ways(Exhaust *exhaust)
                 const CtGraphNode *node = g_ptr_array_index(exhaust->planner.graph->nodes, n);
                 g_ptr_array_add(found->failures,
                                 g_strdup_printf("%s %s: %s", node->config->name,
-                                                way->offer->variant->name, way->refusal));
+                                                way->implementation->variant->name, way->refusal));
             }
         }
     found->n_failing = ct_space_count(&exhaust->space, CT_COUNT_DIFFERENT) -

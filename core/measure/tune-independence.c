@@ -16,7 +16,7 @@ enum { MAX_SIDE = 8, REPETITIONS = 5 };
 static const gdouble fails = 0.1, apart = 3;
 
 typedef struct {
-    const CtArrangement *pairs[MAX_SIDE][MAX_SIDE];
+    const CtCandidate *pairs[MAX_SIDE][MAX_SIDE];
     CtTuneItem *items[MAX_SIDE][MAX_SIDE];
     guint n_in, n_out;
 } Matrix;
@@ -30,7 +30,7 @@ same_side(const CtLayout *a, const CtLayout *b, guint n)
     return TRUE;
 }
 
-/* The place of an arrangement's side among those that are known, a new one where there is room. */
+/* The place of a candidate's side among those that are known, a new one where there is room. */
 static gint
 find_side(const CtLayout **sides, guint *n_sides, const CtLayout *layouts, guint n)
 {
@@ -44,10 +44,10 @@ find_side(const CtLayout **sides, guint *n_sides, const CtLayout *layouts, guint
 }
 
 static gboolean
-has_variant(const CtArrangement *arrangement, const CtVariant *variant)
+has_variant(const CtCandidate *candidate, const CtVariant *variant)
 {
-    for (guint i = 0; i < arrangement->offers->len; i++)
-        if (g_array_index(arrangement->offers, CtOffer, i).variant == variant)
+    for (guint i = 0; i < candidate->implementations->len; i++)
+        if (g_array_index(candidate->implementations, CtImplementation, i).variant == variant)
             return TRUE;
     return FALSE;
 }
@@ -59,21 +59,20 @@ find_pairs(Matrix *matrix, const CtCandidates *candidates, guint n, const CtPlan
     const CtLayout *ins[MAX_SIDE], *outs[MAX_SIDE];
     *matrix = (Matrix){0};
     for (guint i = 0; i < candidates->nodes[n]->len; i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(candidates->nodes[n], i);
-        if (arrangement->n_nodes > 1 || arrangement->place != node->place ||
-            !has_variant(arrangement, node->variant))
+        const CtCandidate *candidate = g_ptr_array_index(candidates->nodes[n], i);
+        if (candidate->n_nodes > 1 || candidate->place != node->place ||
+            !has_variant(candidate, node->variant))
             continue;
-        const gint in = find_side(ins, &matrix->n_in, arrangement->inputs, node->n_inputs);
-        const gint out = find_side(outs, &matrix->n_out, arrangement->outputs, node->n_outputs);
+        const gint in = find_side(ins, &matrix->n_in, candidate->inputs, node->n_inputs);
+        const gint out = find_side(outs, &matrix->n_out, candidate->outputs, node->n_outputs);
         if (in >= 0 && out >= 0)
-            matrix->pairs[in][out] = arrangement;
+            matrix->pairs[in][out] = candidate;
     }
 }
 
-/* The item of this arrangement by the plan's variant and tuning. */
+/* The item of this candidate by the plan's variant and tuning. */
 static CtTuneItem *
-item_of(CtTune *tune, guint n, const CtPlanNode *node, const CtArrangement *arrangement,
-        GError **error)
+item_of(CtTune *tune, guint n, const CtPlanNode *node, const CtCandidate *candidate, GError **error)
 {
     const CtGraphNode *of = g_ptr_array_index(tune->options->graph->nodes, n);
     g_autoptr(GHashTable) fixed =
@@ -82,8 +81,8 @@ item_of(CtTune *tune, guint n, const CtPlanNode *node, const CtArrangement *arra
     options.fixed = fixed;
     g_hash_table_insert(fixed, of->config->name,
                         ct_fixed_new(node->variant, node->row, node->tuning, node->place,
-                                     node->n_inputs, arrangement->inputs, node->n_outputs,
-                                     arrangement->outputs));
+                                     node->n_inputs, candidate->inputs, node->n_outputs,
+                                     candidate->outputs));
     g_autoptr(CtPlan) plan =
         ct_plan_new(tune->options->graph, tune->options->registry, &options, error);
     for (guint i = 0; plan && i < plan->nodes->len; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is measured: one arrangement with one tuning, and what is known of it. */
+/* What is measured: one candidate with one tuning, and what is known of it. */
 #include "graph/tuning.h"
 #include "tune-private.h"
 

@@ -9,7 +9,7 @@
 
 /* ---- items: tune-item.c ---- */
 
-/* One arrangement with one tuning, and what is known of it. */
+/* One candidate with one tuning, and what is known of it. */
 typedef struct {
     char *name;    /* "beams cpu-avx512 cf32[…] -> cf32[…]", for people */
     char *setting; /* all that decides its speed but variant and tuning, as text */

@@ -21,7 +21,7 @@ compare_items(gconstpointer a, gconstpointer b)
     return p < q ? -1 : p > q;
 }
 
-/* Measures the item's arrangement with this tuning once, and adds it to `tried`. */
+/* Measures the item's candidate with this tuning once, and adds it to `tried`. */
 static gboolean
 try_tuning(CtTune *tune, const CtTuneItem *item, const gint64 *tuning, GPtrArray *tried,
            GError **error)

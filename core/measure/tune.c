@@ -302,22 +302,26 @@ look_ahead(CtTune *tune, guint n_repetitions)
     g_autoptr(CtCandidates) candidates = ct_candidates_new(&planner, NULL);
     guint n = 0;
     for (guint i = 0; candidates && i < candidates->all->len; i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
-        const GPtrArray *all = candidates->nodes[arrangement->nodes[0]];
+        const CtCandidate *candidate = g_ptr_array_index(candidates->all, i);
+        const GPtrArray *all = candidates->nodes[candidate->nodes[0]];
         gdouble best = HUGE_VAL;
         for (guint k = 0; k < all->len; k++) {
-            const CtArrangement *other = g_ptr_array_index(all, k);
-            for (guint o = 0; o < other->offers->len; o++) {
-                const CtPrice *price = &g_array_index(other->offers, CtOffer, o).price;
+            const CtCandidate *other = g_ptr_array_index(all, k);
+            for (guint o = 0; o < other->implementations->len; o++) {
+                const CtPrice *price =
+                    &g_array_index(other->implementations, CtImplementation, o).price;
                 if (price->origin == CT_ORIGIN_MEASURED && !price->failure &&
-                    other->place == arrangement->place)
+                    other->place == candidate->place)
                     best = MIN(best, price->seconds);
             }
         }
-        for (guint o = 0; o < arrangement->offers->len; o++) {
-            const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, o);
-            n += offer->price.origin != CT_ORIGIN_MEASURED && offer->price.seconds < best &&
-                 offer->variant->backend != CT_REFERENCE && !offer->variant->waits;
+        for (guint o = 0; o < candidate->implementations->len; o++) {
+            const CtImplementation *implementation =
+                &g_array_index(candidate->implementations, CtImplementation, o);
+            n += implementation->price.origin != CT_ORIGIN_MEASURED &&
+                 implementation->price.seconds < best &&
+                 implementation->variant->backend != CT_REFERENCE &&
+                 !implementation->variant->waits;
         }
     }
     return n * tune->seconds_per_item + 3 * n_repetitions * tune->slice;

@@ -2,8 +2,8 @@
 /* The rows of variants that can be bound to a graph's nodes, and those that are fixed. */
 #include "candidates-options.h"
 
-#include "bridge.h"
 #include "choose.h"
+#include "conversion.h"
 #include "graph/plugin-call.h"
 #include "placement.h"
 #include "planner-firings.h"
@@ -19,7 +19,7 @@ static void
 option_free(gpointer data)
 {
     CtOption *option = data;
-    g_array_unref(option->offers);
+    g_array_unref(option->implementations);
     g_free(option->nodes);
     g_free(option->covered);
     g_free(option->canonical);
@@ -87,7 +87,7 @@ option_new(const CtOptions *self, const CtRowPatterns *patterns, gint place, con
     option->covered = g_new(CtNode, n_nodes);
     for (guint k = 0; k < n_nodes; k++)
         option->covered[k] = node_at(self, nodes[k])->node;
-    option->offers = g_array_new(FALSE, FALSE, sizeof(CtOffer));
+    option->implementations = g_array_new(FALSE, FALSE, sizeof(CtImplementation));
     set_ports(self, option);
     option->canonical = g_new0(CtLayout, option->n_ports + 1);
     return option;
@@ -112,15 +112,15 @@ set_load(const CtOptions *self, CtOption *option)
 }
 
 void
-ct_option_price(const CtOption *option, CtPlanner *planner, CtOffer *offer, const CtLayout *inputs,
-                const CtLayout *outputs)
+ct_option_price(const CtOption *option, CtPlanner *planner, CtImplementation *implementation,
+                const CtLayout *inputs, const CtLayout *outputs)
 {
     gint64 tuning[CT_MAX_TUNABLES];
     const gboolean is_asked =
         !option->fixed &&
-        ct_planner_tuning(planner, offer->variant, option->nodes, option->n_nodes, tuning);
-    const CtPriced what = {.variant = offer->variant,
-                           .row = offer->row,
+        ct_planner_tuning(planner, implementation->variant, option->nodes, option->n_nodes, tuning);
+    const CtPriced what = {.variant = implementation->variant,
+                           .row = implementation->row,
                            .tuning = option->fixed ? option->fixed->tuning
                                      : is_asked    ? tuning
                                                    : NULL,
@@ -131,9 +131,9 @@ ct_option_price(const CtOption *option, CtPlanner *planner, CtOffer *offer, cons
                            .load = &option->load,
                            .from = option->place,
                            .to = option->place};
-    ct_price_find(planner->prices, &what, &offer->price);
-    ct_cost_init(&offer->cost, &planner->machine, offer->variant, option->place,
-                 offer->price.seconds);
+    ct_price_find(planner->prices, &what, &implementation->price);
+    ct_cost_init(&implementation->cost, &planner->machine, implementation->variant, option->place,
+                 implementation->price.seconds);
 }
 
 /* Adds the variant's row to the options, where it can be bound to the streams. Preferences never
@@ -167,11 +167,11 @@ add_option(CtOptions *self, const CtVariant *variant, const CtRow *row,
         option->seconds = HUGE_VAL;
         g_ptr_array_add(options, option);
     }
-    CtOffer offer = {.variant = variant, .row = row};
-    ct_option_price(option, self->planner, &offer, option->canonical,
+    CtImplementation implementation = {.variant = variant, .row = row};
+    ct_option_price(option, self->planner, &implementation, option->canonical,
                     &option->canonical[option->row_ports.n_inputs]);
-    option->seconds = MIN(option->seconds, offer.price.seconds);
-    g_array_append_val(option->offers, offer);
+    option->seconds = MIN(option->seconds, implementation.price.seconds);
+    g_array_append_val(option->implementations, implementation);
 }
 
 /* Seconds of transposes at all ports. */
@@ -181,17 +181,17 @@ surroundings(const CtOptions *self, const CtOption *option)
     gdouble sum = 0;
     for (guint p = 0; p < option->n_ports; p++) {
         const CtLayout *layout = &option->canonical[p];
-        const CtSpot here = {*layout, option->place};
-        CtSpot turned = here;
+        const CtPlacement here = {*layout, option->place};
+        CtPlacement turned = here;
         for (guint a = 0; a < layout->n_axes; a++)
             turned.layout.axes[a] = layout->axes[layout->n_axes - 1 - a];
         if (layout->n_axes == 0)
             continue;
-        g_autoptr(GArray) bridges =
-            ct_bridges_new(self->planner, option->ports[p].stream, &here, &turned);
+        g_autoptr(GArray) conversions =
+            ct_conversions_new(self->planner, option->ports[p].stream, &here, &turned);
         gdouble least = HUGE_VAL;
-        for (guint i = 0; i < bridges->len; i++)
-            least = MIN(least, ct_cost_longest(&g_array_index(bridges, CtBridge, i).cost));
+        for (guint i = 0; i < conversions->len; i++)
+            least = MIN(least, ct_cost_longest(&g_array_index(conversions, CtConversion, i).cost));
         sum += least;
     }
     return sum;
@@ -252,7 +252,7 @@ claim_fixed(CtOptions *self, GError **error)
         if (!fixed)
             continue;
         g_autofree guint *nodes =
-            ct_planner_covers(self->planner->graph, self->outlets, n, fixed->variant, &n_nodes);
+            ct_planner_covers(self->planner->graph, self->fan_outs, n, fixed->variant, &n_nodes);
         g_autofree char *reason = NULL;
         if (!nodes || self->fixed_from[n] >= 0)
             return ct_graph_error(node_at(self, n), NULL, CT_ERROR_LAYOUT, error,
@@ -274,20 +274,20 @@ add_fixed(CtOptions *self, guint n, const CtFixed *fixed, GError **error)
         ct_planner_row(self->planner, fixed->variant, fixed->row, error);
     guint n_nodes;
     g_autofree guint *nodes =
-        ct_planner_covers(self->planner->graph, self->outlets, n, fixed->variant, &n_nodes);
+        ct_planner_covers(self->planner->graph, self->fan_outs, n, fixed->variant, &n_nodes);
     if (!patterns)
         return FALSE;
     CtOption *option = option_new(self, patterns, fixed->place, nodes, n_nodes);
     g_assert(option->row_ports.n_inputs == fixed->n_inputs &&
              option->row_ports.n_outputs == fixed->n_outputs);
-    const CtOffer offer = {.variant = fixed->variant, .row = fixed->row};
+    const CtImplementation implementation = {.variant = fixed->variant, .row = fixed->row};
     option->fixed = fixed;
     for (guint i = 0; i < fixed->n_inputs; i++)
         option->canonical[i] = fixed->inputs[i];
     for (guint o = 0; o < fixed->n_outputs; o++)
         option->canonical[fixed->n_inputs + o] = fixed->outputs[o];
     set_load(self, option);
-    g_array_append_val(option->offers, offer);
+    g_array_append_val(option->implementations, implementation);
     g_ptr_array_add(self->nodes[n], option);
     return TRUE;
 }
@@ -320,7 +320,7 @@ find_options(CtOptions *self, guint n, GString *reasons, GError **error)
         const CtVariant *variant = g_ptr_array_index(variants, v);
         guint n_nodes;
         g_autofree guint *nodes =
-            ct_planner_covers(self->planner->graph, self->outlets, n, variant, &n_nodes);
+            ct_planner_covers(self->planner->graph, self->fan_outs, n, variant, &n_nodes);
         g_autofree char *reason = NULL;
         if (!nodes)
             continue;
@@ -358,7 +358,7 @@ ct_options_new(CtPlanner *planner, GPtrArray *reasons, GError **error)
     self->nodes = g_new(GPtrArray *, n + 1);
     for (guint i = 0; i < n; i++)
         self->nodes[i] = g_ptr_array_new_with_free_func(option_free);
-    self->outlets = ct_outlets_new(planner->graph);
+    self->fan_outs = ct_fan_outs_new(planner->graph);
     self->failed = g_ptr_array_new();
     self->fixed_from = g_new(gint, n + 1);
     gboolean fine = claim_fixed(self, error);
@@ -375,7 +375,7 @@ ct_options_free(CtOptions *options)
     for (guint i = 0; i < options->n_nodes; i++)
         g_ptr_array_unref(options->nodes[i]);
     g_free(options->nodes);
-    g_ptr_array_unref(options->outlets);
+    g_ptr_array_unref(options->fan_outs);
     g_ptr_array_unref(options->failed);
     g_free(options->fixed_from);
     g_free(options);

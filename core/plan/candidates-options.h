@@ -10,7 +10,7 @@ enum { CT_FROM_WRITERS, CT_FROM_READERS, CT_N_SIDES };
 
 /* A row of layouts over a row of nodes, with the variants that have it. */
 typedef struct {
-    GArray *offers; /* of CtOffer, without prices */
+    GArray *implementations; /* of CtImplementation, without prices */
     const CtRowPatterns *patterns;
     gint place;
     guint n_nodes;
@@ -30,7 +30,7 @@ typedef struct {
     CtPlanner *planner;
     guint n_nodes;
     GPtrArray **nodes; /* [node] of CtOption, those that begin with the node */
-    GPtrArray *outlets;
+    GPtrArray *fan_outs;
     GPtrArray *failed; /* patterns that do not fit the node at hand; borrowed */
     gint *fixed_from;  /* [node] the first of those that are fixed with it; −1: it is free */
 } CtOptions;
@@ -41,6 +41,6 @@ CtOptions *ct_options_new(CtPlanner *planner, GPtrArray *reasons, GError **error
 void ct_options_free(CtOptions *options);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtOptions, ct_options_free)
 
-/* What the offer's variant costs in these layouts of all ports. */
-void ct_option_price(const CtOption *option, CtPlanner *planner, CtOffer *offer,
+/* What the implementation's variant costs in these layouts of all ports. */
+void ct_option_price(const CtOption *option, CtPlanner *planner, CtImplementation *implementation,
                      const CtLayout *inputs, const CtLayout *outputs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arrangements that the planner chooses from: variants of each node, with all their layouts.
+/* The candidates that the planner chooses from: variants of each node, with all their layouts.
  *
  * Orders are never enumerated. A row that leaves an order open is bound to the orders that stand at
  * the node's links: the canonical one, those that rows of the neighbours fix or wishes name, and
@@ -10,7 +10,7 @@
 #include "default-layouts.h"
 #include "graph/plugin-call.h"
 
-/* Orders that reach a node from one side; layouts of a side with an order of its own; arrangements
+/* Orders that reach a node from one side; layouts of a side with an order of its own; candidates
  * of a node at one place; rounds over the graph. */
 enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODE = 96, MAX_SWEEPS = 8 };
 
@@ -22,14 +22,14 @@ typedef struct {
 } Search;
 
 static void
-arrangement_free(gpointer data)
+candidate_free(gpointer data)
 {
-    CtArrangement *arrangement = data;
-    g_array_unref(arrangement->offers);
-    g_free(arrangement->nodes);
-    g_free(arrangement->inputs);
-    g_free(arrangement->outputs);
-    g_free(arrangement);
+    CtCandidate *candidate = data;
+    g_array_unref(candidate->implementations);
+    g_free(candidate->nodes);
+    g_free(candidate->inputs);
+    g_free(candidate->outputs);
+    g_free(candidate);
 }
 
 void
@@ -75,60 +75,62 @@ add_order(Search *search, guint node, guint side, const CtLayout *layout)
         g_array_append_val(orders, *layout);
 }
 
-/* Tells the nodes at the other ends how the ports of an arrangement lie. */
+/* Tells the nodes at the other ends how the ports of a candidate lie. */
 static void
-spread_orders(Search *search, const CtArrangement *arrangement)
+spread_orders(Search *search, const CtCandidate *candidate)
 {
-    const guint first = arrangement->nodes[0];
-    const guint last = arrangement->nodes[arrangement->n_nodes - 1];
+    const guint first = candidate->nodes[0];
+    const guint last = candidate->nodes[candidate->n_nodes - 1];
     const CtGraphNode *node = node_at(search, first);
     for (guint i = 0; i < node->node.n_inputs; i++) {
         if (node->from[i].node >= 0)
-            add_order(search, node->from[i].node, CT_FROM_READERS, &arrangement->inputs[i]);
+            add_order(search, node->from[i].node, CT_FROM_READERS, &candidate->inputs[i]);
     }
-    for (guint i = 0; i < search->options->outlets->len; i++) {
-        const CtOutlet *outlet = g_ptr_array_index(search->options->outlets, i);
-        if (outlet->node != last)
+    for (guint i = 0; i < search->options->fan_outs->len; i++) {
+        const CtFanOut *fan_out = g_ptr_array_index(search->options->fan_outs, i);
+        if (fan_out->node != last)
             continue;
-        for (guint r = 0; r < outlet->readers->len; r++)
-            add_order(search, g_array_index(outlet->readers, CtPlanReader, r).node, CT_FROM_WRITERS,
-                      &arrangement->outputs[outlet->port]);
+        for (guint r = 0; r < fan_out->readers->len; r++)
+            add_order(search, g_array_index(fan_out->readers, CtPlanReader, r).node,
+                      CT_FROM_WRITERS, &candidate->outputs[fan_out->port]);
     }
 }
 
-/* ---- arrangements ---- */
+/* ---- candidates ---- */
 
 static gboolean
-has_layouts(const CtArrangement *arrangement, const CtOption *option, const CtLayout *inputs,
+has_layouts(const CtCandidate *candidate, const CtOption *option, const CtLayout *inputs,
             const CtLayout *outputs)
 {
-    if (arrangement->nodes[0] != option->nodes[0] || arrangement->n_nodes != option->n_nodes ||
-        arrangement->place != option->place)
+    if (candidate->nodes[0] != option->nodes[0] || candidate->n_nodes != option->n_nodes ||
+        candidate->place != option->place)
         return FALSE;
     for (guint i = 0; i < option->row_ports.n_inputs; i++) {
-        if (!ct_layout_equal(&arrangement->inputs[i], &inputs[i]))
+        if (!ct_layout_equal(&candidate->inputs[i], &inputs[i]))
             return FALSE;
     }
     for (guint i = 0; i < option->row_ports.n_outputs; i++) {
-        if (!ct_layout_equal(&arrangement->outputs[i], &outputs[i]))
+        if (!ct_layout_equal(&candidate->outputs[i], &outputs[i]))
             return FALSE;
     }
     return TRUE;
 }
 
 static gint
-compare_offers(gconstpointer a, gconstpointer b)
+compare_implementations(gconstpointer a, gconstpointer b)
 {
-    const gdouble x = ((const CtOffer *)a)->price.seconds, y = ((const CtOffer *)b)->price.seconds;
+    const gdouble x = ((const CtImplementation *)a)->price.seconds,
+                  y = ((const CtImplementation *)b)->price.seconds;
     return x < y ? -1 : x > y;
 }
 
 static gboolean
-has_offer(const CtArrangement *arrangement, const CtOffer *offer)
+has_implementation(const CtCandidate *candidate, const CtImplementation *implementation)
 {
-    for (guint i = 0; i < arrangement->offers->len; i++) {
-        const CtOffer *other = &g_array_index(arrangement->offers, CtOffer, i);
-        if (other->variant == offer->variant && other->row == offer->row)
+    for (guint i = 0; i < candidate->implementations->len; i++) {
+        const CtImplementation *other =
+            &g_array_index(candidate->implementations, CtImplementation, i);
+        if (other->variant == implementation->variant && other->row == implementation->row)
             return TRUE;
     }
     return FALSE;
@@ -138,63 +140,67 @@ has_offer(const CtArrangement *arrangement, const CtOffer *offer)
  * layouts it keeps the first of its table. The cheapest of all is taken, of equal ones that which
  * came first. */
 static void
-take_offers(const Search *search, const CtOption *option, CtArrangement *arrangement)
+take_implementations(const Search *search, const CtOption *option, CtCandidate *candidate)
 {
-    if (has_offer(arrangement, &g_array_index(option->offers, CtOffer, 0)))
+    if (has_implementation(candidate, &g_array_index(option->implementations, CtImplementation, 0)))
         return;
-    for (guint i = 0; i < option->offers->len; i++) {
-        CtOffer offer = g_array_index(option->offers, CtOffer, i);
+    for (guint i = 0; i < option->implementations->len; i++) {
+        CtImplementation implementation =
+            g_array_index(option->implementations, CtImplementation, i);
         guint k = 0;
-        while (k < arrangement->offers->len &&
-               g_array_index(arrangement->offers, CtOffer, k).variant != offer.variant)
+        while (k < candidate->implementations->len &&
+               g_array_index(candidate->implementations, CtImplementation, k).variant !=
+                   implementation.variant)
             k++;
-        if (k < arrangement->offers->len) {
-            if (offer.row > g_array_index(arrangement->offers, CtOffer, k).row)
+        if (k < candidate->implementations->len) {
+            if (implementation.row >
+                g_array_index(candidate->implementations, CtImplementation, k).row)
                 continue;
-            g_array_remove_index(arrangement->offers, k);
+            g_array_remove_index(candidate->implementations, k);
         }
-        ct_option_price(option, search->planner, &offer, arrangement->inputs, arrangement->outputs);
-        g_array_append_val(arrangement->offers, offer);
+        ct_option_price(option, search->planner, &implementation, candidate->inputs,
+                        candidate->outputs);
+        g_array_append_val(candidate->implementations, implementation);
     }
-    g_array_sort(arrangement->offers, compare_offers);
-    const CtOffer *best = &g_array_index(arrangement->offers, CtOffer, 0);
-    arrangement->variant = best->variant;
-    arrangement->row = best->row;
-    arrangement->price = best->price;
-    arrangement->cost = best->cost;
+    g_array_sort(candidate->implementations, compare_implementations);
+    const CtImplementation *best = &g_array_index(candidate->implementations, CtImplementation, 0);
+    candidate->variant = best->variant;
+    candidate->row = best->row;
+    candidate->price = best->price;
+    candidate->cost = best->cost;
 }
 
 /* Keeps it, or adds its variants to what has the same layouts. */
 static void
-keep_arrangement(Search *search, const CtOption *option, const CtLayout *inputs,
-                 const CtLayout *outputs)
+keep_candidate(Search *search, const CtOption *option, const CtLayout *inputs,
+               const CtLayout *outputs)
 {
     const guint n_inputs = option->row_ports.n_inputs, n_outputs = option->row_ports.n_outputs;
     GPtrArray *own = search->candidates->nodes[option->nodes[0]];
     guint n_here = 0;
     for (guint i = 0; i < own->len; i++) {
-        CtArrangement *other = g_ptr_array_index(own, i);
+        CtCandidate *other = g_ptr_array_index(own, i);
         n_here += other->place == option->place;
         if (has_layouts(other, option, inputs, outputs)) {
-            take_offers(search, option, other);
+            take_implementations(search, option, other);
             return;
         }
     }
     if (n_here >= MAX_OF_NODE)
         return;
-    CtArrangement *arrangement = g_new0(CtArrangement, 1);
-    arrangement->offers = g_array_new(FALSE, FALSE, sizeof(CtOffer));
-    arrangement->place = option->place;
-    arrangement->n_nodes = option->n_nodes;
-    arrangement->nodes = g_memdup2(option->nodes, option->n_nodes * sizeof(guint));
-    arrangement->inputs = g_memdup2(inputs, (n_inputs + 1) * sizeof(*inputs));
-    arrangement->outputs = g_memdup2(outputs, (n_outputs + 1) * sizeof(*outputs));
-    arrangement->load = option->load;
-    take_offers(search, option, arrangement);
-    g_ptr_array_add(search->candidates->all, arrangement);
+    CtCandidate *candidate = g_new0(CtCandidate, 1);
+    candidate->implementations = g_array_new(FALSE, FALSE, sizeof(CtImplementation));
+    candidate->place = option->place;
+    candidate->n_nodes = option->n_nodes;
+    candidate->nodes = g_memdup2(option->nodes, option->n_nodes * sizeof(guint));
+    candidate->inputs = g_memdup2(inputs, (n_inputs + 1) * sizeof(*inputs));
+    candidate->outputs = g_memdup2(outputs, (n_outputs + 1) * sizeof(*outputs));
+    candidate->load = option->load;
+    take_implementations(search, option, candidate);
+    g_ptr_array_add(search->candidates->all, candidate);
     for (guint k = 0; k < option->n_nodes; k++)
-        g_ptr_array_add(search->candidates->nodes[option->nodes[k]], arrangement);
-    spread_orders(search, arrangement);
+        g_ptr_array_add(search->candidates->nodes[option->nodes[k]], candidate);
+    spread_orders(search, candidate);
 }
 
 static void
@@ -202,7 +208,7 @@ bind_to(Search *search, const CtOption *option, const CtLayout *order)
 {
     g_autofree CtLayout *layouts = g_new0(CtLayout, option->n_ports + 1);
     if (ct_row_bind(option->patterns, &option->row_ports, 0, NULL, order, layouts, NULL))
-        keep_arrangement(search, option, layouts, &layouts[option->row_ports.n_inputs]);
+        keep_candidate(search, option, layouts, &layouts[option->row_ports.n_inputs]);
 }
 
 /* The different layouts of inputs or outputs that follow an order of that side. */
@@ -241,7 +247,7 @@ bind_freely(Search *search, const CtOption *option)
     const guint n_outputs = bind_side(search, option, CT_FROM_READERS, outputs);
     for (guint i = 0; i < n_inputs; i++) {
         for (guint o = 0; o < n_outputs; o++)
-            keep_arrangement(search, option, inputs[i], outputs[o]);
+            keep_candidate(search, option, inputs[i], outputs[o]);
     }
     for (guint i = 0; i < n_inputs; i++)
         g_free(inputs[i]);
@@ -268,8 +274,8 @@ bind_options(Search *search, guint n, gboolean first)
             continue;
         changed = TRUE;
         if (first)
-            keep_arrangement(search, option, option->canonical,
-                             &option->canonical[option->row_ports.n_inputs]);
+            keep_candidate(search, option, option->canonical,
+                           &option->canonical[option->row_ports.n_inputs]);
         if (option->fixed)
             continue;
         if (option->patterns->any) {
@@ -333,7 +339,7 @@ ct_candidates_new(CtPlanner *planner, GError **error)
     const guint n = planner->graph->nodes->len;
     g_autoptr(CtCandidates) candidates = g_new0(CtCandidates, 1);
     candidates->n_nodes = n;
-    candidates->all = g_ptr_array_new_with_free_func(arrangement_free);
+    candidates->all = g_ptr_array_new_with_free_func(candidate_free);
     candidates->nodes = g_new(GPtrArray *, n + 1);
     Search search = {
         .planner = planner,
@@ -356,7 +362,7 @@ ct_candidates_new(CtPlanner *planner, GError **error)
     return fine ? g_steal_pointer(&candidates) : NULL;
 }
 
-/* Arrangements over several nodes lie in rows of nodes, and each node of a row goes on from one. */
+/* Candidates over several nodes lie in rows of nodes, and each node of a row goes on from one. */
 gdouble
 ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways)
 {
@@ -366,10 +372,10 @@ ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways)
     for (guint n = 0; n < n_nodes; n++)
         before[n] = -1;
     for (guint i = 0; i < candidates->all->len; i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
-        for (guint k = 1; k < arrangement->n_nodes; k++) {
-            before[arrangement->nodes[k]] = (gint)arrangement->nodes[k - 1];
-            goes_on[arrangement->nodes[k - 1]] = TRUE;
+        const CtCandidate *candidate = g_ptr_array_index(candidates->all, i);
+        for (guint k = 1; k < candidate->n_nodes; k++) {
+            before[candidate->nodes[k]] = (gint)candidate->nodes[k - 1];
+            goes_on[candidate->nodes[k - 1]] = TRUE;
         }
     }
     /* Of the row of nodes up to this one. */
@@ -377,9 +383,9 @@ ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways)
     gdouble all = 1;
     for (guint n = 0; n < n_nodes; n++) {
         for (guint i = 0; i < candidates->all->len; i++) {
-            const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
-            const gint from = before[arrangement->nodes[0]];
-            if (arrangement->nodes[arrangement->n_nodes - 1] == n)
+            const CtCandidate *candidate = g_ptr_array_index(candidates->all, i);
+            const gint from = before[candidate->nodes[0]];
+            if (candidate->nodes[candidate->n_nodes - 1] == n)
                 ways[n] += n_ways[i] * (from >= 0 ? ways[from] : 1);
         }
         all *= goes_on[n] ? 1 : ways[n];

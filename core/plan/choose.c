@@ -1,58 +1,58 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The choice of an arrangement for every node, so that all of them and what must stand between them
+/* The choice of a candidate for every node, so that all of them and what must stand between them
  * keep nothing busy longer than they must.
  *
- * Each node is a variable whose choices are its arrangements, and the variants that offer one are
- * the ways to have it; an arrangement over several nodes is a choice of each of them, and its pairs
- * forbid that it be chosen for some only. A link with one reader is a pair, at the cost of the
- * bridges between the two spots: layouts and places. Outlets with several readers are in
- * choose-fan.c. */
+ * Each node is a variable whose choices are its candidates, and the variants that implement
+ * one are the ways to have it; a candidate over several nodes is a choice of each of them, and its
+ * pairs forbid that it be chosen for some only. A link with one reader is a pair, at the cost of
+ * the conversions between the two placements: layouts and places. Fan-outs with several readers are
+ * in choose-fan-out.c. */
 #include "choose-private.h"
 
 #include <math.h>
 
 static void
-outlet_free(gpointer data)
+fan_out_free(gpointer data)
 {
-    CtOutlet *outlet = data;
-    g_array_unref(outlet->readers);
-    g_free(outlet);
+    CtFanOut *fan_out = data;
+    g_array_unref(fan_out->readers);
+    g_free(fan_out);
 }
 
 GPtrArray *
-ct_outlets_new(const CtGraph *graph)
+ct_fan_outs_new(const CtGraph *graph)
 {
-    GPtrArray *outlets = g_ptr_array_new_with_free_func(outlet_free);
+    GPtrArray *fan_outs = g_ptr_array_new_with_free_func(fan_out_free);
     g_autofree GPtrArray **of_node = g_new(GPtrArray *, graph->nodes->len + 1);
     for (guint n = 0; n < graph->nodes->len; n++) {
         const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
         of_node[n] = g_ptr_array_new();
         for (guint p = 0; p < node->node.n_outputs; p++) {
-            CtOutlet *outlet = g_new0(CtOutlet, 1);
-            outlet->node = n;
-            outlet->port = p;
-            outlet->readers = g_array_new(FALSE, FALSE, sizeof(CtPlanReader));
-            g_ptr_array_add(of_node[n], outlet);
+            CtFanOut *fan_out = g_new0(CtFanOut, 1);
+            fan_out->node = n;
+            fan_out->port = p;
+            fan_out->readers = g_array_new(FALSE, FALSE, sizeof(CtPlanReader));
+            g_ptr_array_add(of_node[n], fan_out);
         }
         for (guint i = 0; i < node->node.n_inputs; i++) {
             if (node->from[i].node < 0 || !ct_node_input_flows(&node->node, i))
                 continue;
             const CtPlanReader reader = {n, i};
-            CtOutlet *outlet = g_ptr_array_index(of_node[node->from[i].node], node->from[i].port);
-            g_array_append_val(outlet->readers, reader);
+            CtFanOut *fan_out = g_ptr_array_index(of_node[node->from[i].node], node->from[i].port);
+            g_array_append_val(fan_out->readers, reader);
         }
     }
     for (guint n = 0; n < graph->nodes->len; n++) {
         for (guint p = 0; p < of_node[n]->len; p++) {
-            CtOutlet *outlet = g_ptr_array_index(of_node[n], p);
-            if (outlet->readers->len > 0)
-                g_ptr_array_add(outlets, outlet);
+            CtFanOut *fan_out = g_ptr_array_index(of_node[n], p);
+            if (fan_out->readers->len > 0)
+                g_ptr_array_add(fan_outs, fan_out);
             else
-                outlet_free(outlet);
+                fan_out_free(fan_out);
         }
         g_ptr_array_unref(of_node[n]);
     }
-    return outlets;
+    return fan_outs;
 }
 
 static const CtGraphNode *
@@ -67,8 +67,8 @@ ct_problem_n_choices(const CtProblem *problem, guint node)
     return problem->candidates->nodes[node]->len;
 }
 
-static const CtArrangement *
-arrangement_at(const CtProblem *problem, guint node, guint i)
+static const CtCandidate *
+candidate_at(const CtProblem *problem, guint node, guint i)
 {
     return g_ptr_array_index(problem->candidates->nodes[node], i);
 }
@@ -84,9 +84,9 @@ find_components(CtProblem *problem)
         problem->components[r] = -1;
     guint n_devices = 0;
     for (guint i = 0; i < problem->candidates->all->len; i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(problem->candidates->all, i);
-        gint *first = &problem->components[ct_resource(arrangement->place, CT_QUEUE_COMPUTE)];
-        n_devices += arrangement->place != CT_HOST && *first < 0;
+        const CtCandidate *candidate = g_ptr_array_index(problem->candidates->all, i);
+        gint *first = &problem->components[ct_resource(candidate->place, CT_QUEUE_COMPUTE)];
+        n_devices += candidate->place != CT_HOST && *first < 0;
         *first = 0;
     }
     for (gint d = 0; d < (gint)machine->n_devices; d++) {
@@ -126,37 +126,40 @@ add_cost(CtProblem *problem, const CtCost *cost, gdouble share)
 
 /* ---- nodes ---- */
 
-/* Whether none of the offers before the `i`th, which are cheaper, is within it. */
+/* Whether none of the implementations before the `i`th, which are cheaper, is within it. */
 static gboolean
-is_offered(const CtArrangement *arrangement, guint i)
+is_offered(const CtCandidate *candidate, guint i)
 {
-    const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, i);
+    const CtImplementation *implementation =
+        &g_array_index(candidate->implementations, CtImplementation, i);
     for (guint k = 0; k < i; k++) {
-        if (ct_cost_within(&g_array_index(arrangement->offers, CtOffer, k).cost, &offer->cost))
+        if (ct_cost_within(&g_array_index(candidate->implementations, CtImplementation, k).cost,
+                           &implementation->cost))
             return FALSE;
     }
     return TRUE;
 }
 
 static guint
-add_offers(CtProblem *problem, const CtArrangement *arrangement)
+add_implementations(CtProblem *problem, const CtCandidate *candidate)
 {
     const guint cell = ct_solver_add_cell(problem->solver);
-    for (guint i = 0; i < arrangement->offers->len; i++) {
-        if (is_offered(arrangement, i))
-            add_cost(problem, &g_array_index(arrangement->offers, CtOffer, i).cost, 1);
+    for (guint i = 0; i < candidate->implementations->len; i++) {
+        if (is_offered(candidate, i))
+            add_cost(problem, &g_array_index(candidate->implementations, CtImplementation, i).cost,
+                     1);
     }
     return cell;
 }
 
-/* The offer that is the `way`th of the cell. */
-static const CtOffer *
-offer_of(const CtArrangement *arrangement, guint way)
+/* The implementation that is the `way`th of the cell. */
+static const CtImplementation *
+implementation_of(const CtCandidate *candidate, guint way)
 {
     guint i = 0;
-    for (guint n = 0; !is_offered(arrangement, i) || n++ < way; i++)
+    for (guint n = 0; !is_offered(candidate, i) || n++ < way; i++)
         ;
-    return &g_array_index(arrangement->offers, CtOffer, i);
+    return &g_array_index(candidate->implementations, CtImplementation, i);
 }
 
 static void
@@ -166,8 +169,9 @@ add_nodes(CtProblem *problem)
         const guint n_choices = ct_problem_n_choices(problem, n);
         g_autofree guint *cells = g_new(guint, n_choices + 1);
         for (guint i = 0; i < n_choices; i++) {
-            const CtArrangement *arrangement = arrangement_at(problem, n, i);
-            cells[i] = arrangement->nodes[0] == n ? add_offers(problem, arrangement) : CT_CELL_FREE;
+            const CtCandidate *candidate = candidate_at(problem, n, i);
+            cells[i] =
+                candidate->nodes[0] == n ? add_implementations(problem, candidate) : CT_CELL_FREE;
         }
         ct_solver_add_variable(problem->solver, n_choices, cells);
     }
@@ -175,55 +179,55 @@ add_nodes(CtProblem *problem)
 
 /* ---- links ---- */
 
-/* What node `node` writes, FALSE where the output stays inside the arrangement. */
+/* What node `node` writes, FALSE where the output stays inside the candidate. */
 static gboolean
-written(const CtArrangement *arrangement, guint node, guint port, CtSpot *spot)
+written(const CtCandidate *candidate, guint node, guint port, CtPlacement *placement)
 {
-    if (arrangement->nodes[arrangement->n_nodes - 1] != node)
+    if (candidate->nodes[candidate->n_nodes - 1] != node)
         return FALSE;
-    *spot = (CtSpot){arrangement->outputs[port], arrangement->place};
+    *placement = (CtPlacement){candidate->outputs[port], candidate->place};
     return TRUE;
 }
 
 static gboolean
-wanted(const CtArrangement *arrangement, guint node, guint port, CtSpot *spot)
+wanted(const CtCandidate *candidate, guint node, guint port, CtPlacement *placement)
 {
-    if (arrangement->nodes[0] != node)
+    if (candidate->nodes[0] != node)
         return FALSE;
-    *spot = (CtSpot){arrangement->inputs[port], arrangement->place};
+    *placement = (CtPlacement){candidate->inputs[port], candidate->place};
     return TRUE;
 }
 
-static const CtSpot *
-spot_at(const GArray *spots, guint i)
+static const CtPlacement *
+placement_at(const GArray *placements, guint i)
 {
-    return &g_array_index(spots, CtSpot, i);
+    return &g_array_index(placements, CtPlacement, i);
 }
 
-/* Adds `spot` to the different ones and returns its index. */
+/* Adds `placement` to the different ones and returns its index. */
 static guint
-spot_index(GArray *spots, const CtSpot *spot)
+placement_index(GArray *placements, const CtPlacement *placement)
 {
-    for (guint i = 0; i < spots->len; i++) {
-        const CtSpot *other = spot_at(spots, i);
-        if (other->place == spot->place && ct_layout_equal(&other->layout, &spot->layout))
+    for (guint i = 0; i < placements->len; i++) {
+        const CtPlacement *other = placement_at(placements, i);
+        if (other->place == placement->place && ct_layout_equal(&other->layout, &placement->layout))
             return i;
     }
-    g_array_append_val(spots, *spot);
-    return spots->len - 1;
+    g_array_append_val(placements, *placement);
+    return placements->len - 1;
 }
 
-/* Indices in `spots` of what each arrangement of a node has at a port; −1: nothing there. */
+/* Indices in `placements` of what each candidate of a node has at a port; −1: nothing there. */
 static gint *
-port_indices(const CtProblem *problem, guint node, guint port, gboolean writes, GArray *spots)
+port_indices(const CtProblem *problem, guint node, guint port, gboolean writes, GArray *placements)
 {
     gint *indices = g_new(gint, ct_problem_n_choices(problem, node) + 1);
     for (guint i = 0; i < ct_problem_n_choices(problem, node); i++) {
-        const CtArrangement *arrangement = arrangement_at(problem, node, i);
-        CtSpot spot;
-        const gboolean there = writes ? written(arrangement, node, port, &spot)
-                                      : wanted(arrangement, node, port, &spot);
-        indices[i] = there ? (gint)spot_index(spots, &spot) : -1;
+        const CtCandidate *candidate = candidate_at(problem, node, i);
+        CtPlacement placement;
+        const gboolean there = writes ? written(candidate, node, port, &placement)
+                                      : wanted(candidate, node, port, &placement);
+        indices[i] = there ? (gint)placement_index(placements, &placement) : -1;
     }
     return indices;
 }
@@ -233,8 +237,8 @@ junction_free(gpointer data)
 {
     CtJunction *junction = data;
     for (guint b = 0; b < junction->from->len * junction->to->len; b++)
-        g_array_unref(junction->bridges[b]);
-    g_free(junction->bridges);
+        g_array_unref(junction->conversions[b]);
+    g_free(junction->conversions);
     g_array_unref(junction->from);
     g_array_unref(junction->to);
     g_free(junction->writes);
@@ -245,82 +249,82 @@ junction_free(gpointer data)
 }
 
 static CtJunction *
-junction_new(const CtProblem *problem, const CtOutlet *outlet)
+junction_new(const CtProblem *problem, const CtFanOut *fan_out)
 {
     CtJunction *junction = g_new0(CtJunction, 1);
-    junction->outlet = outlet;
-    junction->stream = &node_at(problem, outlet->node)->node.outputs[outlet->port];
-    junction->from = g_array_new(FALSE, FALSE, sizeof(CtSpot));
-    junction->to = g_array_new(FALSE, FALSE, sizeof(CtSpot));
-    junction->writes = port_indices(problem, outlet->node, outlet->port, TRUE, junction->from);
+    junction->fan_out = fan_out;
+    junction->stream = &node_at(problem, fan_out->node)->node.outputs[fan_out->port];
+    junction->from = g_array_new(FALSE, FALSE, sizeof(CtPlacement));
+    junction->to = g_array_new(FALSE, FALSE, sizeof(CtPlacement));
+    junction->writes = port_indices(problem, fan_out->node, fan_out->port, TRUE, junction->from);
     junction->reads = g_ptr_array_new_with_free_func(g_free);
-    for (guint i = 0; i < outlet->readers->len; i++) {
-        const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
+    for (guint i = 0; i < fan_out->readers->len; i++) {
+        const CtPlanReader *reader = &g_array_index(fan_out->readers, CtPlanReader, i);
         g_ptr_array_add(junction->reads,
                         port_indices(problem, reader->node, reader->port, FALSE, junction->to));
     }
     const guint n_from = junction->from->len, n_to = junction->to->len;
-    junction->bridges = g_new(GArray *, (gsize)n_from * n_to + 1);
+    junction->conversions = g_new(GArray *, (gsize)n_from * n_to + 1);
     for (guint b = 0; b < n_from * n_to; b++)
-        junction->bridges[b] =
-            ct_bridges_known(problem->planner, junction->stream, spot_at(junction->from, b / n_to),
-                             spot_at(junction->to, b % n_to));
+        junction->conversions[b] = ct_conversions_known(problem->planner, junction->stream,
+                                                        placement_at(junction->from, b / n_to),
+                                                        placement_at(junction->to, b % n_to));
     junction->is_whole = TRUE;
     return junction;
 }
 
-/* Readers by themselves: the bridges, at a share of what they cost, or nothing inside an
- * arrangement of both nodes. */
+/* Readers by themselves: the conversions, at a share of what they cost, or nothing inside a
+ * candidate of both nodes. */
 static void
 add_links(CtProblem *problem, CtJunction *junction, gdouble share)
 {
-    const CtOutlet *outlet = junction->outlet;
+    const CtFanOut *fan_out = junction->fan_out;
     const guint n_to = junction->to->len;
-    g_autofree guint *of_spots = g_new(guint, (gsize)junction->from->len * n_to + 1);
+    g_autofree guint *of_placements = g_new(guint, (gsize)junction->from->len * n_to + 1);
     for (guint b = 0; b < junction->from->len * n_to; b++) {
-        const GArray *bridges = junction->bridges[b];
-        of_spots[b] = ct_solver_add_cell(problem->solver);
-        for (guint i = 0; i < bridges->len; i++)
-            add_cost(problem, &g_array_index(bridges, CtBridge, i).cost, share);
+        const GArray *conversions = junction->conversions[b];
+        of_placements[b] = ct_solver_add_cell(problem->solver);
+        for (guint i = 0; i < conversions->len; i++)
+            add_cost(problem, &g_array_index(conversions, CtConversion, i).cost, share);
     }
-    const guint n_writes = ct_problem_n_choices(problem, outlet->node);
-    for (guint i = 0; i < outlet->readers->len; i++) {
-        const guint node = g_array_index(outlet->readers, CtPlanReader, i).node;
+    const guint n_writes = ct_problem_n_choices(problem, fan_out->node);
+    for (guint i = 0; i < fan_out->readers->len; i++) {
+        const guint node = g_array_index(fan_out->readers, CtPlanReader, i).node;
         const gint *reads = g_ptr_array_index(junction->reads, i);
         const guint n_reads = ct_problem_n_choices(problem, node);
         guint *cells = g_new(guint, (gsize)n_writes * n_reads);
         for (guint w = 0; w < n_writes; w++) {
             for (guint r = 0; r < n_reads; r++) {
                 const gboolean is_same =
-                    arrangement_at(problem, outlet->node, w) == arrangement_at(problem, node, r);
+                    candidate_at(problem, fan_out->node, w) == candidate_at(problem, node, r);
                 cells[w * n_reads + r] =
                     junction->writes[w] >= 0 && reads[r] >= 0
-                        ? of_spots[(guint)junction->writes[w] * n_to + (guint)reads[r]]
+                        ? of_placements[(guint)junction->writes[w] * n_to + (guint)reads[r]]
                     : is_same ? CT_CELL_FREE
                               : CT_CELL_FORBIDDEN;
             }
         }
-        const guint pair = ct_solver_add_pair(problem->solver, outlet->node, node, cells);
+        const guint pair = ct_solver_add_pair(problem->solver, fan_out->node, node, cells);
         if (i == 0)
             junction->first_pair = pair;
     }
 }
 
 static void
-add_junction(CtProblem *problem, const CtOutlet *outlet)
+add_junction(CtProblem *problem, const CtFanOut *fan_out)
 {
-    CtJunction *junction = junction_new(problem, outlet);
+    CtJunction *junction = junction_new(problem, fan_out);
     g_ptr_array_add(problem->junctions, junction);
-    if (outlet->readers->len > 1 && junction->to->len <= CT_MAX_SPOTS) {
-        ct_problem_add_fan(problem, junction);
+    if (fan_out->readers->len > 1 && junction->to->len <= CT_MAX_PLACEMENTS) {
+        ct_problem_add_fan_out(problem, junction);
     } else {
         add_links(problem, junction, 1);
-        junction->is_whole = outlet->readers->len == 1;
+        junction->is_whole = fan_out->readers->len == 1;
     }
 }
 
-/* Where not all sets of an outlet's spots were looked at: what no choice is below. To make a set
- * costs no less than the bridge to any one spot of it, hence than their average. */
+/* Where not all sets of a fan-out's placements were looked at: what no choice is below. To make a
+ * set costs no less than the conversion to any one placement of it, hence than their average. */
 static gdouble
 least_by_shares(const CtProblem *problem)
 {
@@ -330,7 +334,7 @@ least_by_shares(const CtProblem *problem)
     add_nodes(&other);
     for (guint o = 0; o < problem->junctions->len; o++) {
         CtJunction junction = *(const CtJunction *)g_ptr_array_index(problem->junctions, o);
-        add_links(&other, &junction, 1.0 / junction.outlet->readers->len);
+        add_links(&other, &junction, 1.0 / junction.fan_out->readers->len);
     }
     g_autoptr(CtSolution) solution = ct_solver_run(solver, CT_SOLVER_LIMITS);
     return solution->least;
@@ -338,16 +342,16 @@ least_by_shares(const CtProblem *problem)
 
 /* ---- the choice ---- */
 
-/* Names a link over which no two arrangements meet. */
+/* Names a link over which no two candidates meet. */
 static gboolean
 report_stuck(const CtProblem *problem, GError **error)
 {
     for (guint o = 0; o < problem->junctions->len; o++) {
         const CtJunction *junction = g_ptr_array_index(problem->junctions, o);
-        const CtOutlet *outlet = junction->outlet;
-        const CtGraphNode *writer = node_at(problem, outlet->node);
-        for (guint i = 0; i < outlet->readers->len; i++) {
-            const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, i);
+        const CtFanOut *fan_out = junction->fan_out;
+        const CtGraphNode *writer = node_at(problem, fan_out->node);
+        for (guint i = 0; i < fan_out->readers->len; i++) {
+            const CtPlanReader *reader = &g_array_index(fan_out->readers, CtPlanReader, i);
             const CtGraphNode *node = node_at(problem, reader->node);
             const gint *reads = g_ptr_array_index(junction->reads, i);
             gint wants = -1;
@@ -355,13 +359,14 @@ report_stuck(const CtProblem *problem, GError **error)
             for (guint r = 0; r < ct_problem_n_choices(problem, reader->node); r++) {
                 wants = wants < 0 ? reads[r] : wants;
                 for (guint w = 0; w < junction->from->len && reads[r] >= 0; w++)
-                    meets |= junction->bridges[w * junction->to->len + (guint)reads[r]]->len > 0;
+                    meets |=
+                        junction->conversions[w * junction->to->len + (guint)reads[r]]->len > 0;
             }
             if (meets || wants < 0)
                 continue;
-            g_autofree char *given = ct_layout_to_string(&spot_at(junction->from, 0)->layout);
+            g_autofree char *given = ct_layout_to_string(&placement_at(junction->from, 0)->layout);
             g_autofree char *layout =
-                ct_layout_to_string(&spot_at(junction->to, (guint)wants)->layout);
+                ct_layout_to_string(&placement_at(junction->to, (guint)wants)->layout);
             return ct_graph_error(node, &node->from[reader->port].place, CT_ERROR_LAYOUT, error,
                                   "port '%s' wants %s, but is given %s by '%s', and no transpose "
                                   "or conversion that is installed leads there",
@@ -374,31 +379,32 @@ report_stuck(const CtProblem *problem, GError **error)
     return FALSE;
 }
 
-/* The bridges [reader] of an outlet that the solution takes. */
-static CtBridge *
-bridges_of(const CtProblem *problem, const CtJunction *junction, const CtSolution *solution)
+/* The conversions [reader] of a fan-out that the solution takes. */
+static CtConversion *
+conversions_of(const CtProblem *problem, const CtJunction *junction, const CtSolution *solution)
 {
-    const guint n_readers = junction->outlet->readers->len, n_to = junction->to->len;
-    CtBridge *bridges = g_new0(CtBridge, n_readers + 1);
-    const gint from = junction->writes[solution->choices[junction->outlet->node]];
-    const CtBridge *of_set[CT_MAX_SPOTS] = {NULL};
+    const guint n_readers = junction->fan_out->readers->len, n_to = junction->to->len;
+    CtConversion *conversions = g_new0(CtConversion, n_readers + 1);
+    const gint from = junction->writes[solution->choices[junction->fan_out->node]];
+    const CtConversion *of_set[CT_MAX_PLACEMENTS] = {NULL};
     if (from >= 0 && junction->sets) {
         const guint64 set =
             g_array_index(junction->sets, guint64, solution->choices[junction->variable]);
-        ct_problem_bridges_of_set(problem, junction, (guint)from, set,
-                                  solution->pair_ways[junction->first_pair], of_set);
+        ct_problem_conversions_of_set(problem, junction, (guint)from, set,
+                                      solution->pair_ways[junction->first_pair], of_set);
     }
     for (guint i = 0; i < n_readers && from >= 0; i++) {
-        const guint node = g_array_index(junction->outlet->readers, CtPlanReader, i).node;
+        const guint node = g_array_index(junction->fan_out->readers, CtPlanReader, i).node;
         const gint *reads = g_ptr_array_index(junction->reads, i);
         const gint to = reads[solution->choices[node]];
         if (to >= 0 && junction->sets)
-            bridges[i] = *of_set[to];
+            conversions[i] = *of_set[to];
         else if (to >= 0)
-            bridges[i] = g_array_index(junction->bridges[(guint)from * n_to + (guint)to], CtBridge,
-                                       solution->pair_ways[junction->first_pair + i]);
+            conversions[i] =
+                g_array_index(junction->conversions[(guint)from * n_to + (guint)to], CtConversion,
+                              solution->pair_ways[junction->first_pair + i]);
     }
-    return bridges;
+    return conversions;
 }
 
 static CtChoice *
@@ -406,20 +412,21 @@ choice_new(const CtProblem *problem, const CtSolution *solution)
 {
     CtChoice *choice = g_new0(CtChoice, 1);
     choice->n_nodes = problem->candidates->n_nodes;
-    choice->n_outlets = problem->junctions->len;
-    choice->arrangements = g_new0(const CtArrangement *, choice->n_nodes + 1);
-    choice->offers = g_new0(const CtOffer *, choice->n_nodes + 1);
-    choice->bridges = g_new0(CtBridge *, choice->n_outlets + 1);
+    choice->n_fan_outs = problem->junctions->len;
+    choice->candidates = g_new0(const CtCandidate *, choice->n_nodes + 1);
+    choice->implementations = g_new0(const CtImplementation *, choice->n_nodes + 1);
+    choice->conversions = g_new0(CtConversion *, choice->n_fan_outs + 1);
     for (guint n = 0; n < choice->n_nodes; n++) {
-        const CtArrangement *arrangement = arrangement_at(problem, n, solution->choices[n]);
-        choice->arrangements[n] = arrangement;
-        /* Of several nodes, the first one's variable has the offers. */
-        choice->offers[n] = arrangement->nodes[0] == n ? offer_of(arrangement, solution->ways[n])
-                                                       : choice->offers[arrangement->nodes[0]];
+        const CtCandidate *candidate = candidate_at(problem, n, solution->choices[n]);
+        choice->candidates[n] = candidate;
+        /* Of several nodes, the first one's variable has the implementations. */
+        choice->implementations[n] = candidate->nodes[0] == n
+                                         ? implementation_of(candidate, solution->ways[n])
+                                         : choice->implementations[candidate->nodes[0]];
     }
-    for (guint o = 0; o < choice->n_outlets; o++)
-        choice->bridges[o] =
-            bridges_of(problem, g_ptr_array_index(problem->junctions, o), solution);
+    for (guint o = 0; o < choice->n_fan_outs; o++)
+        choice->conversions[o] =
+            conversions_of(problem, g_ptr_array_index(problem->junctions, o), solution);
     choice->seconds = solution->busiest;
     choice->least = solution->least;
     return choice;
@@ -430,16 +437,16 @@ ct_choice_free(CtChoice *choice)
 {
     if (!choice)
         return;
-    for (guint o = 0; o < choice->n_outlets; o++)
-        g_free(choice->bridges[o]);
-    g_free(choice->bridges);
-    g_free(choice->offers);
-    g_free(choice->arrangements);
+    for (guint o = 0; o < choice->n_fan_outs; o++)
+        g_free(choice->conversions[o]);
+    g_free(choice->conversions);
+    g_free(choice->implementations);
+    g_free(choice->candidates);
     g_free(choice);
 }
 
 CtChoice *
-ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates, const GPtrArray *outlets,
+ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates, const GPtrArray *fan_outs,
                   GError **error)
 {
     g_autofree gint *components = g_new(gint, ct_n_resources(&planner->machine));
@@ -451,8 +458,8 @@ ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates, const GPtr
     problem.junctions = junctions;
     add_nodes(&problem);
     gboolean is_whole = TRUE;
-    for (guint o = 0; o < outlets->len; o++) {
-        add_junction(&problem, g_ptr_array_index(outlets, o));
+    for (guint o = 0; o < fan_outs->len; o++) {
+        add_junction(&problem, g_ptr_array_index(fan_outs, o));
         is_whole &= ((const CtJunction *)g_ptr_array_index(junctions, o))->is_whole;
     }
     g_autoptr(CtSolution) solution = ct_solver_run(solver, CT_SOLVER_LIMITS);

@@ -54,48 +54,48 @@ distance_at_port(const CtLayout *layout, const CtLayout *pattern)
 }
 
 static guint
-distance_of(const CtArrangement *arrangement, const CtNode *node, const CtRowPatterns *row)
+distance_of(const CtCandidate *candidate, const CtNode *node, const CtRowPatterns *row)
 {
     guint distance = 0;
     for (guint i = 0; i < node->n_inputs; i++) {
         const CtLayout *pattern = pattern_at(row->inputs, row->n_inputs, i);
-        distance += pattern ? distance_at_port(&arrangement->inputs[i], pattern) : 0;
+        distance += pattern ? distance_at_port(&candidate->inputs[i], pattern) : 0;
     }
     for (guint o = 0; o < node->n_outputs; o++) {
         const CtLayout *pattern = pattern_at(row->outputs, row->n_outputs, o);
-        distance += pattern ? distance_at_port(&arrangement->outputs[o], pattern) : 0;
+        distance += pattern ? distance_at_port(&candidate->outputs[o], pattern) : 0;
     }
     return distance;
 }
 
 /* What is slow but obviously right comes only where there is nothing else. */
 static gboolean
-is_reference(const CtArrangement *arrangement)
+is_reference(const CtCandidate *candidate)
 {
-    return arrangement->variant->backend == CT_REFERENCE;
+    return candidate->variant->backend == CT_REFERENCE;
 }
 
-/* Whether `other` would be taken at the same place in the stead of `arrangement`. */
+/* Whether `other` would be taken at the same place in the stead of `candidate`. */
 static gboolean
-is_nearer(const CtArrangement *other, const CtArrangement *arrangement, const CtNode *node,
+is_nearer(const CtCandidate *other, const CtCandidate *candidate, const CtNode *node,
           const CtRowPatterns *row)
 {
-    if (other->n_nodes > 1 || other->place != arrangement->place)
+    if (other->n_nodes > 1 || other->place != candidate->place)
         return FALSE;
-    if (is_reference(other) != is_reference(arrangement))
-        return is_reference(arrangement);
-    return distance_of(other, node, row) < distance_of(arrangement, node, row);
+    if (is_reference(other) != is_reference(candidate))
+        return is_reference(candidate);
+    return distance_of(other, node, row) < distance_of(candidate, node, row);
 }
 
-/* Whether each node of an arrangement over several has one of its own. */
+/* Whether each node of a candidate over several has one of its own. */
 static gboolean
-can_part(const CtCandidates *candidates, const CtArrangement *arrangement)
+can_part(const CtCandidates *candidates, const CtCandidate *candidate)
 {
-    for (guint k = 0; k < arrangement->n_nodes; k++) {
-        const GPtrArray *own = candidates->nodes[arrangement->nodes[k]];
+    for (guint k = 0; k < candidate->n_nodes; k++) {
+        const GPtrArray *own = candidates->nodes[candidate->nodes[k]];
         gboolean has_own = FALSE;
         for (guint i = 0; i < own->len && !has_own; i++)
-            has_own = ((const CtArrangement *)g_ptr_array_index(own, i))->n_nodes == 1;
+            has_own = ((const CtCandidate *)g_ptr_array_index(own, i))->n_nodes == 1;
         if (!has_own)
             return FALSE;
     }
@@ -103,10 +103,10 @@ can_part(const CtCandidates *candidates, const CtArrangement *arrangement)
 }
 
 static void
-drop(CtCandidates *candidates, const CtArrangement *arrangement)
+drop(CtCandidates *candidates, const CtCandidate *candidate)
 {
-    for (guint k = 0; k < arrangement->n_nodes; k++)
-        g_ptr_array_remove(candidates->nodes[arrangement->nodes[k]], (gpointer)arrangement);
+    for (guint k = 0; k < candidate->n_nodes; k++)
+        g_ptr_array_remove(candidates->nodes[candidate->nodes[k]], (gpointer)candidate);
 }
 
 gboolean
@@ -122,12 +122,12 @@ ct_default_keep(CtCandidates *candidates, const CtGraph *graph, GError **error)
         GPtrArray *own = candidates->nodes[n];
         g_autoptr(GPtrArray) far = g_ptr_array_new();
         for (guint i = 0; i < own->len; i++) {
-            const CtArrangement *arrangement = g_ptr_array_index(own, i);
-            gboolean keeps = arrangement->n_nodes == 1 || !can_part(candidates, arrangement);
-            for (guint k = 0; k < own->len && keeps && arrangement->n_nodes == 1; k++)
-                keeps = !is_nearer(g_ptr_array_index(own, k), arrangement, node, &row);
+            const CtCandidate *candidate = g_ptr_array_index(own, i);
+            gboolean keeps = candidate->n_nodes == 1 || !can_part(candidates, candidate);
+            for (guint k = 0; k < own->len && keeps && candidate->n_nodes == 1; k++)
+                keeps = !is_nearer(g_ptr_array_index(own, k), candidate, node, &row);
             if (!keeps)
-                g_ptr_array_add(far, (gpointer)arrangement);
+                g_ptr_array_add(far, (gpointer)candidate);
         }
         for (guint i = 0; i < far->len; i++)
             drop(candidates, g_ptr_array_index(far, i));

@@ -63,26 +63,26 @@ append_price(GString *text, const CtPrice *price)
 static void
 append_alternative(GString *text, const CtExplanation *explanation, const CtAlternative *one)
 {
-    const CtArrangement *arrangement = one->arrangement;
-    const CtNode *first = &node_at(explanation, arrangement->nodes[0])->node;
-    const CtNode *last = &node_at(explanation, arrangement->nodes[arrangement->n_nodes - 1])->node;
+    const CtCandidate *candidate = one->candidate;
+    const CtNode *first = &node_at(explanation, candidate->nodes[0])->node;
+    const CtNode *last = &node_at(explanation, candidate->nodes[candidate->n_nodes - 1])->node;
     g_autofree char *tuning =
-        ct_tuning_to_string(one->offer->variant, one->offer->price.tuning, FALSE);
+        ct_tuning_to_string(one->implementation->variant, one->implementation->price.tuning, FALSE);
     g_string_append_printf(text, "{\"chosen\": %s", one->is_chosen ? "true" : "false");
     append_number(text, "plan", one->seconds);
-    append_price(text, &one->offer->price);
-    append_string(text, "variant", one->offer->variant->name);
-    append_string(text, "row", one->offer->row->layouts);
+    append_price(text, &one->implementation->price);
+    append_string(text, "variant", one->implementation->variant->name);
+    append_string(text, "row", one->implementation->row->layouts);
     append_string(text, "tuning", tuning);
-    append_place(text, "place", arrangement->place);
+    append_place(text, "place", candidate->place);
     g_string_append(text, ", \"nodes\": [");
-    for (guint k = 0; k < arrangement->n_nodes; k++) {
+    for (guint k = 0; k < candidate->n_nodes; k++) {
         g_string_append(text, k ? ", " : "");
-        ct_json_append_string(text, node_at(explanation, arrangement->nodes[k])->config->name);
+        ct_json_append_string(text, node_at(explanation, candidate->nodes[k])->config->name);
     }
     g_string_append_c(text, ']');
-    append_layouts(text, "inputs", arrangement->inputs, first->n_inputs);
-    append_layouts(text, "outputs", arrangement->outputs, last->n_outputs);
+    append_layouts(text, "inputs", candidate->inputs, first->n_inputs);
+    append_layouts(text, "outputs", candidate->outputs, last->n_outputs);
     g_string_append_c(text, '}');
 }
 
@@ -98,8 +98,8 @@ append_crossing(GString *text, const CtCrossing *crossing)
     append_string(text, "to", to);
     append_place(text, "to_place", crossing->to.place);
     g_string_append(text, ", \"steps\": [");
-    for (guint s = 0; s < crossing->bridge.n_steps; s++) {
-        const CtBridgeStep *step = &crossing->bridge.steps[s];
+    for (guint s = 0; s < crossing->conversion.n_steps; s++) {
+        const CtConversionStep *step = &crossing->conversion.steps[s];
         g_string_append(text, s ? ", {\"stage\": " : "{\"stage\": ");
         ct_json_append_string(text, step->stage->name);
         append_string(text, "variant", step->variant->name);
@@ -138,7 +138,7 @@ ct_explain_to_json(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     GString *text = g_string_new("{\n  \"seconds\": ");
     ct_json_append_real(text, explanation->choice->seconds);
     append_number(text, "least", explanation->choice->least);
-    append_number(text, "combinations", explanation->n_arrangements);
+    append_number(text, "combinations", explanation->n_candidates);
     append_number(text, "combinations_of_variants", explanation->n_variants);
     g_string_append(text, ",\n  \"nodes\": [");
     for (guint n = 0; n < plan->graph->nodes->len; n++) {

@@ -57,24 +57,24 @@ append_layouts(GString *text, const CtLayout *layouts, guint n)
 }
 
 static char *
-describe_layouts(const CtExplanation *explanation, const CtArrangement *arrangement)
+describe_layouts(const CtExplanation *explanation, const CtCandidate *candidate)
 {
-    const CtNode *first = &node_at(explanation, arrangement->nodes[0])->node;
-    const CtNode *last = &node_at(explanation, arrangement->nodes[arrangement->n_nodes - 1])->node;
+    const CtNode *first = &node_at(explanation, candidate->nodes[0])->node;
+    const CtNode *last = &node_at(explanation, candidate->nodes[candidate->n_nodes - 1])->node;
     GString *text = g_string_new(NULL);
-    append_layouts(text, arrangement->inputs, first->n_inputs);
+    append_layouts(text, candidate->inputs, first->n_inputs);
     g_string_append(text, text->len && last->n_outputs ? " -> " : last->n_outputs ? "-> " : " ->");
-    append_layouts(text, arrangement->outputs, last->n_outputs);
+    append_layouts(text, candidate->outputs, last->n_outputs);
     return g_string_free(text, FALSE);
 }
 
 static char *
-describe_nodes(const CtExplanation *explanation, const CtArrangement *arrangement)
+describe_nodes(const CtExplanation *explanation, const CtCandidate *candidate)
 {
     GString *text = g_string_new(NULL);
-    for (guint k = 0; k < arrangement->n_nodes; k++)
+    for (guint k = 0; k < candidate->n_nodes; k++)
         g_string_append_printf(text, "%s%s", k ? "+" : "",
-                               node_at(explanation, arrangement->nodes[k])->config->name);
+                               node_at(explanation, candidate->nodes[k])->config->name);
     return g_string_free(text, FALSE);
 }
 
@@ -110,7 +110,7 @@ static void
 print_node(GString *text, const CtExplanation *explanation, guint n)
 {
     const GArray *alternatives = explanation->nodes[n];
-    const CtArrangement *chosen = explanation->choice->arrangements[n];
+    const CtCandidate *chosen = explanation->choice->candidates[n];
     g_string_append_printf(text, "\n%s", node_at(explanation, n)->config->name);
     if (chosen->nodes[0] != n) {
         g_autofree char *within = describe_nodes(explanation, chosen);
@@ -122,17 +122,18 @@ print_node(GString *text, const CtExplanation *explanation, guint n)
     const guint shown = MIN(alternatives->len, MAX_SHOWN);
     for (guint a = 0; a < shown; a++) {
         const CtAlternative *one = &g_array_index(alternatives, CtAlternative, a);
-        g_autofree char *variant = ct_tuning_name(one->offer->variant, one->offer->price.tuning);
-        g_autofree char *nodes = describe_nodes(explanation, one->arrangement);
+        g_autofree char *variant =
+            ct_tuning_name(one->implementation->variant, one->implementation->price.tuning);
+        g_autofree char *nodes = describe_nodes(explanation, one->candidate);
         char *const cells[] = {
             g_strdup(one->is_chosen ? "*" : " "),
             describe_seconds(explanation, one->seconds),
-            g_strdup_printf("%.3g", one->offer->price.seconds),
-            describe_price(&one->offer->price),
-            one->arrangement->n_nodes > 1 ? g_strdup_printf("%s, %s", nodes, variant)
-                                          : g_strdup(variant),
-            describe_place(one->arrangement->place),
-            describe_layouts(explanation, one->arrangement),
+            g_strdup_printf("%.3g", one->implementation->price.seconds),
+            describe_price(&one->implementation->price),
+            one->candidate->n_nodes > 1 ? g_strdup_printf("%s, %s", nodes, variant)
+                                        : g_strdup(variant),
+            describe_place(one->candidate->place),
+            describe_layouts(explanation, one->candidate),
             NULL,
         };
         g_ptr_array_add(rows, g_memdup2(cells, sizeof(cells)));
@@ -152,45 +153,46 @@ static const CtColumn link_columns[] = {
 };
 
 static char *
-describe_spot(const CtSpot *spot)
+describe_placement(const CtPlacement *placement)
 {
-    g_autofree char *layout = ct_layout_to_string(&spot->layout);
-    g_autofree char *place = describe_place(spot->place);
-    return spot->place == CT_HOST ? g_strdup(layout) : g_strdup_printf("%s on %s", layout, place);
+    g_autofree char *layout = ct_layout_to_string(&placement->layout);
+    g_autofree char *place = describe_place(placement->place);
+    return placement->place == CT_HOST ? g_strdup(layout)
+                                       : g_strdup_printf("%s on %s", layout, place);
 }
 
 /* "[time station pol], transpose (cpu), [station time pol]" */
 static char *
 describe_way(const CtCrossing *crossing)
 {
-    g_autofree char *from = describe_spot(&crossing->from);
-    g_autofree char *to = describe_spot(&crossing->to);
+    g_autofree char *from = describe_placement(&crossing->from);
+    g_autofree char *to = describe_placement(&crossing->to);
     GString *text = g_string_new(from);
-    for (guint s = 0; s < crossing->bridge.n_steps; s++)
-        g_string_append_printf(text, ", %s (%s)", crossing->bridge.steps[s].stage->name,
-                               crossing->bridge.steps[s].variant->name);
+    for (guint s = 0; s < crossing->conversion.n_steps; s++)
+        g_string_append_printf(text, ", %s (%s)", crossing->conversion.steps[s].stage->name,
+                               crossing->conversion.steps[s].variant->name);
     if (!g_str_equal(from, to))
         g_string_append_printf(text, " -> %s", to);
     return g_string_free(text, FALSE);
 }
 
 static char *
-describe_prices(const CtBridge *bridge)
+describe_prices(const CtConversion *conversion)
 {
     GString *text = g_string_new(NULL);
-    for (guint s = 0; s < bridge->n_steps; s++) {
-        g_autofree char *price = describe_price(&bridge->steps[s].price);
+    for (guint s = 0; s < conversion->n_steps; s++) {
+        g_autofree char *price = describe_price(&conversion->steps[s].price);
         g_string_append_printf(text, "%s%s", s ? ", " : "", price);
     }
     return g_string_free(text, FALSE);
 }
 
 static gdouble
-seconds_of(const CtBridge *bridge)
+seconds_of(const CtConversion *conversion)
 {
     gdouble seconds = 0;
-    for (guint s = 0; s < bridge->n_steps; s++)
-        seconds += bridge->steps[s].price.seconds;
+    for (guint s = 0; s < conversion->n_steps; s++)
+        seconds += conversion->steps[s].price.seconds;
     return seconds;
 }
 
@@ -210,12 +212,12 @@ print_link(GString *text, const CtExplanation *explanation, const CtExplainedLin
     const guint shown = MIN(link->crossings->len, MAX_SHOWN);
     for (guint c = 0; c < shown; c++) {
         const CtCrossing *crossing = &g_array_index(link->crossings, CtCrossing, c);
-        const gboolean is_free = crossing->bridge.n_steps == 0;
+        const gboolean is_free = crossing->conversion.n_steps == 0;
         char *const cells[] = {
             g_strdup(crossing->is_chosen ? "*" : " "),
             describe_seconds(explanation, crossing->seconds),
-            is_free ? g_strdup("") : g_strdup_printf("%.3g", seconds_of(&crossing->bridge)),
-            describe_prices(&crossing->bridge),
+            is_free ? g_strdup("") : g_strdup_printf("%.3g", seconds_of(&crossing->conversion)),
+            describe_prices(&crossing->conversion),
             describe_way(crossing),
             NULL,
         };
@@ -239,7 +241,7 @@ ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     g_autoptr(CtExplanation) explanation = ct_explanation_new(plan, registry, options, error);
     if (!explanation)
         return NULL;
-    g_autofree char *arrangements = ct_table_count(explanation->n_arrangements);
+    g_autofree char *candidates = ct_table_count(explanation->n_candidates);
     g_autofree char *variants = ct_table_count(explanation->n_variants);
     GString *text = g_string_new(NULL);
     g_string_append_printf(text,
@@ -248,7 +250,7 @@ ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
                            "with each variant.\n"
                            "plan: what the whole plan would take with this; by itself: what this "
                            "takes where nothing else runs\n",
-                           explanation->choice->seconds, arrangements, variants);
+                           explanation->choice->seconds, candidates, variants);
     for (guint n = 0; n < plan->graph->nodes->len; n++)
         print_node(text, explanation, n);
     for (guint l = 0; l < explanation->links->len; l++)

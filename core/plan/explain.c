@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Of the pairs of spots on a link, plans are made for so many: those that may be the best. */
+/* Of the pairs of placements on a link, plans are made for so many: those that may be the best. */
 enum { MAX_CROSSINGS = 24 };
 
 /* ---- the plan with something forced ---- */
@@ -51,20 +51,21 @@ empty_list(Narrowed *narrowed, guint n)
 static CtChoice *
 choose_among(CtExplanation *explanation, const Narrowed *narrowed)
 {
-    return ct_planner_choose(&explanation->planner, &narrowed->candidates, explanation->outlets,
+    return ct_planner_choose(&explanation->planner, &narrowed->candidates, explanation->fan_outs,
                              NULL);
 }
 
-/* Seconds of the best plan with this arrangement by this offer. */
+/* Seconds of the best plan with this candidate by this implementation. */
 static gdouble
-seconds_with(CtExplanation *explanation, const CtArrangement *arrangement, const CtOffer *offer)
+seconds_with(CtExplanation *explanation, const CtCandidate *candidate,
+             const CtImplementation *implementation)
 {
     g_auto(Narrowed) narrowed;
     narrowed_init(&narrowed, explanation->candidates);
-    CtArrangement forced = *arrangement;
-    g_autoptr(GArray) offers = g_array_new(FALSE, FALSE, sizeof(CtOffer));
-    g_array_append_val(offers, *offer);
-    forced.offers = offers;
+    CtCandidate forced = *candidate;
+    g_autoptr(GArray) implementations = g_array_new(FALSE, FALSE, sizeof(CtImplementation));
+    g_array_append_val(implementations, *implementation);
+    forced.implementations = implementations;
     for (guint k = 0; k < forced.n_nodes; k++)
         g_ptr_array_add(empty_list(&narrowed, forced.nodes[k]), &forced);
     g_autoptr(CtChoice) choice = choose_among(explanation, &narrowed);
@@ -81,8 +82,8 @@ compare_alternatives(gconstpointer a, gconstpointer b)
         return x->is_chosen ? -1 : 1;
     if (x->seconds != y->seconds)
         return x->seconds < y->seconds ? -1 : 1;
-    return (x->offer->price.seconds > y->offer->price.seconds) -
-           (x->offer->price.seconds < y->offer->price.seconds);
+    return (x->implementation->price.seconds > y->implementation->price.seconds) -
+           (x->implementation->price.seconds < y->implementation->price.seconds);
 }
 
 static GArray *
@@ -91,18 +92,19 @@ explain_node(CtExplanation *explanation, guint n)
     GArray *alternatives = g_array_new(FALSE, FALSE, sizeof(CtAlternative));
     const GPtrArray *own = explanation->candidates->nodes[n];
     for (guint i = 0; i < own->len; i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(own, i);
-        if (arrangement->nodes[0] != n)
+        const CtCandidate *candidate = g_ptr_array_index(own, i);
+        if (candidate->nodes[0] != n)
             continue;
-        for (guint k = 0; k < arrangement->offers->len; k++) {
-            const CtOffer *offer = &g_array_index(arrangement->offers, CtOffer, k);
-            const gboolean is_chosen = explanation->choice->arrangements[n] == arrangement &&
-                                       explanation->choice->offers[n] == offer;
+        for (guint k = 0; k < candidate->implementations->len; k++) {
+            const CtImplementation *implementation =
+                &g_array_index(candidate->implementations, CtImplementation, k);
+            const gboolean is_chosen = explanation->choice->candidates[n] == candidate &&
+                                       explanation->choice->implementations[n] == implementation;
             const CtAlternative alternative = {
-                .arrangement = arrangement,
-                .offer = offer,
+                .candidate = candidate,
+                .implementation = implementation,
                 .seconds = is_chosen ? explanation->choice->seconds
-                                     : seconds_with(explanation, arrangement, offer),
+                                     : seconds_with(explanation, candidate, implementation),
                 .is_chosen = is_chosen,
             };
             g_array_append_val(alternatives, alternative);
@@ -124,7 +126,7 @@ static gboolean
 is_offered(const GArray *alternatives, const CtVariant *variant)
 {
     for (guint a = 0; a < alternatives->len; a++) {
-        if (g_array_index(alternatives, CtAlternative, a).offer->variant == variant)
+        if (g_array_index(alternatives, CtAlternative, a).implementation->variant == variant)
             return TRUE;
     }
     return FALSE;
@@ -142,7 +144,7 @@ find_left_out(const CtExplanation *explanation, guint n)
         const CtVariant *variant = g_ptr_array_index(variants, v);
         guint n_nodes;
         g_autofree guint *nodes =
-            ct_planner_covers(planner->graph, explanation->outlets, n, variant, &n_nodes);
+            ct_planner_covers(planner->graph, explanation->fan_outs, n, variant, &n_nodes);
         CtLeftOut one = {.variant = variant};
         if (!nodes || is_offered(explanation->nodes[n], variant) ||
             !ct_planner_can_run(planner, variant, NULL))
@@ -159,58 +161,59 @@ find_left_out(const CtExplanation *explanation, guint n)
 /* ---- links ---- */
 
 static gboolean
-same_spot(const CtSpot *a, const CtSpot *b)
+same_placement(const CtPlacement *a, const CtPlacement *b)
 {
     return a->place == b->place && ct_layout_equal(&a->layout, &b->layout);
 }
 
-/* What an arrangement has at the port, if that is one of its ends. */
+/* What a candidate has at the port, if that is one of its ends. */
 static gboolean
-spot_of(const CtArrangement *arrangement, guint node, guint port, gboolean writes, CtSpot *spot)
+placement_of(const CtCandidate *candidate, guint node, guint port, gboolean writes,
+             CtPlacement *placement)
 {
-    const guint end = writes ? arrangement->nodes[arrangement->n_nodes - 1] : arrangement->nodes[0];
+    const guint end = writes ? candidate->nodes[candidate->n_nodes - 1] : candidate->nodes[0];
     if (end != node)
         return FALSE;
-    *spot = (CtSpot){writes ? arrangement->outputs[port] : arrangement->inputs[port],
-                     arrangement->place};
+    *placement = (CtPlacement){writes ? candidate->outputs[port] : candidate->inputs[port],
+                               candidate->place};
     return TRUE;
 }
 
-/* A spot at one end of a link, and the best plan that has it there. */
+/* A placement at one end of a link, and the best plan that has it there. */
 typedef struct {
-    CtSpot spot;
+    CtPlacement placement;
     gdouble seconds;
 } End;
 
-/* The seconds of the best plan with this arrangement, by whatever variant. */
+/* The seconds of the best plan with this candidate, by whatever variant. */
 static gdouble
-best_with(const CtExplanation *explanation, const CtArrangement *arrangement)
+best_with(const CtExplanation *explanation, const CtCandidate *candidate)
 {
-    const GArray *alternatives = explanation->nodes[arrangement->nodes[0]];
+    const GArray *alternatives = explanation->nodes[candidate->nodes[0]];
     gdouble best = HUGE_VAL;
     for (guint a = 0; a < alternatives->len; a++) {
         const CtAlternative *one = &g_array_index(alternatives, CtAlternative, a);
-        best = one->arrangement == arrangement ? MIN(best, one->seconds) : best;
+        best = one->candidate == candidate ? MIN(best, one->seconds) : best;
     }
     return best;
 }
 
-/* Of End, the different spots at a port. */
+/* Of End, the different placements at a port. */
 static GArray *
 ends_new(const CtExplanation *explanation, guint node, guint port, gboolean writes)
 {
     GArray *ends = g_array_new(FALSE, FALSE, sizeof(End));
     const GPtrArray *own = explanation->candidates->nodes[node];
     for (guint i = 0; i < own->len; i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(own, i);
+        const CtCandidate *candidate = g_ptr_array_index(own, i);
         End end;
-        if (!spot_of(arrangement, node, port, writes, &end.spot))
+        if (!placement_of(candidate, node, port, writes, &end.placement))
             continue;
-        end.seconds = best_with(explanation, arrangement);
+        end.seconds = best_with(explanation, candidate);
         End *known = NULL;
         for (guint k = 0; k < ends->len && !known; k++) {
             End *other = &g_array_index(ends, End, k);
-            known = same_spot(&other->spot, &end.spot) ? other : NULL;
+            known = same_placement(&other->placement, &end.placement) ? other : NULL;
         }
         if (known)
             known->seconds = MIN(known->seconds, end.seconds);
@@ -220,36 +223,36 @@ ends_new(const CtExplanation *explanation, guint node, guint port, gboolean writ
     return ends;
 }
 
-/* Leaves node `n` those that have the spot at the port. */
+/* Leaves node `n` those that have the placement at the port. */
 static void
-narrow_to_spot(Narrowed *narrowed, const CtCandidates *all, guint n, guint port, gboolean writes,
-               const CtSpot *spot)
+narrow_to_placement(Narrowed *narrowed, const CtCandidates *all, guint n, guint port,
+                    gboolean writes, const CtPlacement *placement)
 {
     GPtrArray *list = empty_list(narrowed, n);
     for (guint i = 0; i < all->nodes[n]->len; i++) {
-        CtArrangement *arrangement = g_ptr_array_index(all->nodes[n], i);
-        CtSpot own;
-        if (spot_of(arrangement, n, port, writes, &own) && same_spot(&own, spot))
-            g_ptr_array_add(list, arrangement);
+        CtCandidate *candidate = g_ptr_array_index(all->nodes[n], i);
+        CtPlacement own;
+        if (placement_of(candidate, n, port, writes, &own) && same_placement(&own, placement))
+            g_ptr_array_add(list, candidate);
     }
 }
 
-/* Makes the best plan that has both spots of the crossing. */
+/* Makes the best plan that has both placements of the crossing. */
 static void
-cross(CtExplanation *explanation, guint outlet, guint r, CtCrossing *crossing)
+cross(CtExplanation *explanation, guint fan_out, guint r, CtCrossing *crossing)
 {
-    const CtOutlet *given = g_ptr_array_index(explanation->outlets, outlet);
+    const CtFanOut *given = g_ptr_array_index(explanation->fan_outs, fan_out);
     const CtPlanReader *reader = &g_array_index(given->readers, CtPlanReader, r);
     g_auto(Narrowed) narrowed;
     narrowed_init(&narrowed, explanation->candidates);
-    narrow_to_spot(&narrowed, explanation->candidates, given->node, given->port, TRUE,
-                   &crossing->from);
-    narrow_to_spot(&narrowed, explanation->candidates, reader->node, reader->port, FALSE,
-                   &crossing->to);
+    narrow_to_placement(&narrowed, explanation->candidates, given->node, given->port, TRUE,
+                        &crossing->from);
+    narrow_to_placement(&narrowed, explanation->candidates, reader->node, reader->port, FALSE,
+                        &crossing->to);
     g_autoptr(CtChoice) choice = choose_among(explanation, &narrowed);
     crossing->seconds = choice ? choice->seconds : HUGE_VAL;
     if (choice)
-        crossing->bridge = choice->bridges[outlet][r];
+        crossing->conversion = choice->conversions[fan_out][r];
 }
 
 static gint
@@ -270,15 +273,15 @@ link_free(gpointer data)
 }
 
 static CtExplainedLink *
-explain_link(CtExplanation *explanation, guint outlet, guint r)
+explain_link(CtExplanation *explanation, guint fan_out, guint r)
 {
-    const CtOutlet *given = g_ptr_array_index(explanation->outlets, outlet);
+    const CtFanOut *given = g_ptr_array_index(explanation->fan_outs, fan_out);
     const CtPlanReader *reader = &g_array_index(given->readers, CtPlanReader, r);
     const CtChoice *choice = explanation->choice;
-    CtSpot written, wanted;
+    CtPlacement written, wanted;
     const gboolean is_between =
-        spot_of(choice->arrangements[given->node], given->node, given->port, TRUE, &written) &&
-        spot_of(choice->arrangements[reader->node], reader->node, reader->port, FALSE, &wanted);
+        placement_of(choice->candidates[given->node], given->node, given->port, TRUE, &written) &&
+        placement_of(choice->candidates[reader->node], reader->node, reader->port, FALSE, &wanted);
     g_autoptr(GArray) from = ends_new(explanation, given->node, given->port, TRUE);
     g_autoptr(GArray) to = ends_new(explanation, reader->node, reader->port, FALSE);
 
@@ -296,9 +299,9 @@ explain_link(CtExplanation *explanation, guint outlet, guint r)
         for (guint t = 0; t < to->len; t++) {
             const End *a = &g_array_index(from, End, f), *b = &g_array_index(to, End, t);
             CtCrossing crossing = {
-                .from = a->spot, .to = b->spot, .seconds = MAX(a->seconds, b->seconds)};
-            crossing.is_chosen = is_between && same_spot(&crossing.from, &written) &&
-                                 same_spot(&crossing.to, &wanted);
+                .from = a->placement, .to = b->placement, .seconds = MAX(a->seconds, b->seconds)};
+            crossing.is_chosen = is_between && same_placement(&crossing.from, &written) &&
+                                 same_placement(&crossing.to, &wanted);
             g_array_append_val(link->crossings, crossing);
         }
     }
@@ -306,10 +309,10 @@ explain_link(CtExplanation *explanation, guint outlet, guint r)
     g_array_set_size(link->crossings, MIN(link->crossings->len, MAX_CROSSINGS));
     for (guint c = 0; c < link->crossings->len; c++) {
         CtCrossing *crossing = &g_array_index(link->crossings, CtCrossing, c);
-        cross(explanation, outlet, r, crossing);
+        cross(explanation, fan_out, r, crossing);
         if (crossing->is_chosen) {
             crossing->seconds = choice->seconds;
-            crossing->bridge = choice->bridges[outlet][r];
+            crossing->conversion = choice->conversions[fan_out][r];
         }
     }
     g_array_sort(link->crossings, compare_crossings);
@@ -318,14 +321,14 @@ explain_link(CtExplanation *explanation, guint outlet, guint r)
 
 /* ---- how many there are ---- */
 
-/* With every variant by itself (`each`), or arrangements alone. */
+/* With every variant by itself (`each`), or candidates alone. */
 static gdouble
 count(const CtCandidates *candidates, gboolean each)
 {
     g_autofree gdouble *n_ways = g_new(gdouble, candidates->all->len + 1);
     for (guint i = 0; i < candidates->all->len; i++) {
-        const CtArrangement *arrangement = g_ptr_array_index(candidates->all, i);
-        n_ways[i] = each ? arrangement->offers->len : 1;
+        const CtCandidate *candidate = g_ptr_array_index(candidates->all, i);
+        n_ways[i] = each ? candidate->implementations->len : 1;
     }
     return ct_candidates_count(candidates, n_ways);
 }
@@ -339,9 +342,9 @@ explain(CtExplanation *explanation, GError **error)
     explanation->candidates = ct_candidates_new(&explanation->planner, error);
     if (!explanation->candidates)
         return FALSE;
-    explanation->outlets = ct_outlets_new(explanation->planner.graph);
+    explanation->fan_outs = ct_fan_outs_new(explanation->planner.graph);
     explanation->choice = ct_planner_choose(&explanation->planner, explanation->candidates,
-                                            explanation->outlets, error);
+                                            explanation->fan_outs, error);
     if (!explanation->choice)
         return FALSE;
     explanation->nodes = g_new0(GArray *, n + 1);
@@ -350,12 +353,12 @@ explain(CtExplanation *explanation, GError **error)
         explanation->nodes[i] = explain_node(explanation, i);
         explanation->left_out[i] = find_left_out(explanation, i);
     }
-    for (guint o = 0; o < explanation->outlets->len; o++) {
-        const CtOutlet *outlet = g_ptr_array_index(explanation->outlets, o);
-        for (guint r = 0; r < outlet->readers->len; r++)
+    for (guint o = 0; o < explanation->fan_outs->len; o++) {
+        const CtFanOut *fan_out = g_ptr_array_index(explanation->fan_outs, o);
+        for (guint r = 0; r < fan_out->readers->len; r++)
             g_ptr_array_add(explanation->links, explain_link(explanation, o, r));
     }
-    explanation->n_arrangements = count(explanation->candidates, FALSE);
+    explanation->n_candidates = count(explanation->candidates, FALSE);
     explanation->n_variants = count(explanation->candidates, TRUE);
     return TRUE;
 }
@@ -367,7 +370,7 @@ ct_explanation_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     g_autoptr(CtExplanation) explanation = g_new0(CtExplanation, 1);
     ct_planner_init(&explanation->planner, plan->graph, registry, options);
     ct_planner_resume(&explanation->planner, plan);
-    ct_planner_keep_bridges(&explanation->planner);
+    ct_planner_keep_conversions(&explanation->planner);
     explanation->links = g_ptr_array_new_with_free_func(link_free);
     return explain(explanation, error) ? g_steal_pointer(&explanation) : NULL;
 }
@@ -385,7 +388,7 @@ ct_explanation_free(CtExplanation *explanation)
     g_free(explanation->left_out);
     g_ptr_array_unref(explanation->links);
     g_clear_pointer(&explanation->choice, ct_choice_free);
-    g_clear_pointer(&explanation->outlets, g_ptr_array_unref);
+    g_clear_pointer(&explanation->fan_outs, g_ptr_array_unref);
     g_clear_pointer(&explanation->candidates, ct_candidates_free);
     ct_planner_clear(&explanation->planner);
     g_free(explanation);

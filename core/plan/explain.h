@@ -3,31 +3,32 @@
  * with it. */
 #pragma once
 
-#include "bridge.h"
 #include "candidates.h"
 #include "choose.h"
+#include "conversion.h"
 #include "placement.h"
 #include "planner.h"
 
 /* A way of running a node, or a row of nodes that begins with it. */
 typedef struct {
-    const CtArrangement *arrangement;
-    const CtOffer *offer; /* of the arrangement's */
-    gdouble seconds;      /* of the whole plan, where this is chosen; HUGE_VAL: there is none */
+    const CtCandidate *candidate;
+    const CtImplementation *implementation; /* of the candidate's */
+    gdouble seconds; /* of the whole plan, where this is chosen; HUGE_VAL: there is none */
     gboolean is_chosen;
 } CtAlternative;
 
 /* A way over a link. */
 typedef struct {
-    CtSpot from, to; /* what is written, and what is wanted */
-    CtBridge bridge; /* in the best plan that has both */
-    gdouble seconds; /* of that plan; HUGE_VAL: there is none */
+    CtPlacement from, to;    /* what is written, and what is wanted */
+    CtConversion conversion; /* in the best plan that has both */
+    gdouble seconds;         /* of that plan; HUGE_VAL: there is none */
     gboolean is_chosen;
 } CtCrossing;
 
 typedef struct {
     guint writer, port, reader, input; /* nodes of the graph, and their ports */
-    guint n_crossings; /* pairs of spots; of those that cannot be among the best no plan was made */
+    guint n_crossings; /* pairs of placements; of those that cannot be among the best no plan was
+                          made */
     GArray
         *crossings; /* of CtCrossing, the best first; none chosen: both ends are in one variant */
 } CtExplainedLink;
@@ -41,13 +42,13 @@ typedef struct {
 typedef struct {
     CtPlanner planner;
     CtCandidates *candidates;
-    GPtrArray *outlets; /* of CtOutlet */
+    GPtrArray *fan_outs; /* of CtFanOut */
     CtChoice *choice;
-    GArray **nodes;    /* [graph nodes] of CtAlternative, the best first */
-    GArray **left_out; /* [graph nodes] of CtLeftOut, but for want of a device or instructions */
-    GPtrArray *links;  /* of CtExplainedLink */
-    gdouble n_arrangements; /* of all nodes together: plans that exhaustion would run … */
-    gdouble n_variants;     /* … with each variant by itself */
+    GArray **nodes;       /* [graph nodes] of CtAlternative, the best first */
+    GArray **left_out;    /* [graph nodes] of CtLeftOut, but for want of a device or instructions */
+    GPtrArray *links;     /* of CtExplainedLink */
+    gdouble n_candidates; /* of all nodes together: plans that exhaustion would run … */
+    gdouble n_variants;   /* … with each variant by itself */
 } CtExplanation;
 
 /* Looks at everything that `plan` could have been made of. The arguments must outlive what is

@@ -47,7 +47,7 @@ ct_layout_same_memory(const CtLayout *a, const CtLayout *b, const CtStream *stre
 }
 
 gboolean
-ct_spot_same_memory(const CtSpot *a, const CtSpot *b, const CtStream *stream)
+ct_placement_same_memory(const CtPlacement *a, const CtPlacement *b, const CtStream *stream)
 {
     return a->place == b->place && ct_layout_same_memory(&a->layout, &b->layout, stream);
 }

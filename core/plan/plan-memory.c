@@ -217,7 +217,7 @@ ct_plan_explain_ring(const CtPlanLink *link)
 {
     static const char *const kinds[] = {
         [CT_REST_READER] = "that a reader sees",
-        [CT_REST_LAPS] = "so that the history is moved seldom",
+        [CT_REST_GENERATIONS] = "so that the history is moved seldom",
         [CT_REST_SKEW] = "of skew",
     };
     gint64 padding;

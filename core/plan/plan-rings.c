@@ -7,8 +7,8 @@
 /* Strides of axes outside time are multiples of this on a device. */
 static const gint64 device_alignment = 16;
 
-/* Laps are so many times longer than the history that is moved in front of each. */
-static const gint64 laps_to_history = 4;
+/* Generations are so many times longer than the history that is moved in front of each. */
+static const gint64 generations_to_history = 4;
 
 /* What sizes are made of. */
 typedef struct {
@@ -356,26 +356,26 @@ set_capacity(const Sizes *sizes, CtPlanLink *link, const Demand *demand)
 {
     const gint64 made = link->max_samples, skew = at_most_all(link, link->skew);
     const gint64 block = demand->crosses ? MAX(made, demand->fresh) : made;
-    const gint64 laps = multiply(laps_to_history, link->history);
+    const gint64 generations = multiply(generations_to_history, link->history);
     gint64 firings = demand->crosses ? sizes->plan->n_in_flight : 1;
-    /* What a reader is left with lies behind where the next lap begins; a block that the host
-     * fills, beside one that is copied. */
+    /* What a reader is left with lies behind where the next generation begins; a block that the
+     * host fills, beside one that is copied. */
     if (link->history > 0 || (link->place == CT_HOST && made < demand->fresh))
         firings = MAX(firings, 2);
     firings = multiply(firings, (block + made - 1) / made);
     link->n_firings = firings;
     link->rest = link->history;
     link->rest_kind = CT_REST_READER;
-    /* The history is moved in front of every lap: it shall be worth the while. */
-    if (add(multiply(firings, made), link->rest) < laps) {
-        link->rest = laps - multiply(firings, made);
-        link->rest_kind = CT_REST_LAPS;
+    /* The history is moved in front of every generation: it shall be worth the while. */
+    if (add(multiply(firings, made), link->rest) < generations) {
+        link->rest = generations - multiply(firings, made);
+        link->rest_kind = CT_REST_GENERATIONS;
     }
     const gint64 capacity = add(multiply(firings, made), link->rest);
     const gboolean on_host = link->place == CT_HOST && !demand->crosses;
     gint64 least = on_host || demand->is_held ? demand->wanted : 0;
-    /* Whole firings divide the memory beyond the history into laps; one firing's share may be left
-     * empty at the end of a lap. */
+    /* Whole firings divide the memory beyond the history into generations; one firing's share may
+     * be left empty at the end of a generation. */
     if (skew > link->history)
         least = MAX(least, skew);
     if (least > 0 && (on_host || add(multiply(2, made), least) > capacity)) {
@@ -393,7 +393,7 @@ size_link(const Sizes *sizes, CtPlanLink *link)
     Demand demand;
     ask_readers(sizes, link, &demand);
     /* A fed input has room for so many blocks, however short they are: only the samples that
-     * bridges copy are sure to stand. */
+     * splices copy are sure to stand. */
     if (!writer->variant->work && has_time(link->stream))
         link->history = MAX(link->history, round_up(at_most_all(link, link->skew), link->granule));
     if (has_time(link->stream)) {

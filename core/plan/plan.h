@@ -40,7 +40,7 @@ typedef struct {
     gint64 granule;             /* of so many outputs a firing makes a multiple; 0: any */
     gint64 batch;               /* input samples for which a firing waits while others are at work;
                                    0: it takes what stands */
-    CtPrice price;              /* of this arrangement by itself */
+    CtPrice price;              /* of this candidate by itself */
     CtCost cost;                /* predicted, per second of stream (per sample without clock) */
     gdouble operations;         /* useful, per sample of the first output (first input of a sink) */
     gdouble bytes;              /* in and out, each once, per the same */
@@ -54,9 +54,10 @@ typedef struct {
 
 /* The samples that a ring holds beside firings of its writer. */
 typedef enum {
-    CT_REST_READER, /* what a firing of a reader sees, or may leave */
-    CT_REST_LAPS,   /* laps that are long beside the history that is moved in front of each */
-    CT_REST_SKEW    /* what stands while the reader waits for another way */
+    CT_REST_READER,      /* what a firing of a reader sees, or may leave */
+    CT_REST_GENERATIONS, /* generations that are long beside the history that is moved in front of
+                            each */
+    CT_REST_SKEW         /* what stands while the reader waits for another way */
 } CtRestKind;
 
 /* One output port's memory: a ring along time that one node writes and any number read. */

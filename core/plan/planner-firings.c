@@ -151,23 +151,23 @@ held_for_device(CtPlanner *planner, const CtStream *stream)
 }
 
 static void
-find_held(CtPlanner *planner, const GPtrArray *outlets)
+find_held(CtPlanner *planner, const GPtrArray *fan_outs)
 {
     g_autofree gboolean **is_read = g_new0(gboolean *, planner->graph->nodes->len + 1);
     for (guint n = 0; n < planner->graph->nodes->len; n++)
         is_read[n] = g_new0(gboolean, node_at(planner, n)->node.n_outputs + 1);
-    for (guint k = 0; k < outlets->len; k++) {
-        const CtOutlet *outlet = g_ptr_array_index(outlets, k);
-        is_read[outlet->node][outlet->port] = TRUE;
+    for (guint k = 0; k < fan_outs->len; k++) {
+        const CtFanOut *fan_out = g_ptr_array_index(fan_outs, k);
+        is_read[fan_out->node][fan_out->port] = TRUE;
     }
-    for (guint k = 0; k < outlets->len; k++) {
-        const CtOutlet *outlet = g_ptr_array_index(outlets, k);
-        const CtStream *stream = &node_at(planner, outlet->node)->node.outputs[outlet->port];
+    for (guint k = 0; k < fan_outs->len; k++) {
+        const CtFanOut *fan_out = g_ptr_array_index(fan_outs, k);
+        const CtStream *stream = &node_at(planner, fan_out->node)->node.outputs[fan_out->port];
         gdouble held = 0;
         if (!has_time(stream))
             continue;
-        for (guint r = 0; r < outlet->readers->len; r++) {
-            const CtPlanReader *reader = &g_array_index(outlet->readers, CtPlanReader, r);
+        for (guint r = 0; r < fan_out->readers->len; r++) {
+            const CtPlanReader *reader = &g_array_index(fan_out->readers, CtPlanReader, r);
             const CtGraphNode *node = node_at(planner, reader->node);
             if (!ct_node_input_streams(&node->node, reader->port))
                 continue;
@@ -195,8 +195,8 @@ ct_planner_held(const CtPlanner *planner, const CtStream *stream, gint place)
 void
 ct_planner_find_firings(CtPlanner *planner)
 {
-    g_autoptr(GPtrArray) outlets = ct_outlets_new(planner->graph);
+    g_autoptr(GPtrArray) fan_outs = ct_fan_outs_new(planner->graph);
     planner->firings = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     find_blocks(planner);
-    find_held(planner, outlets);
+    find_held(planner, fan_outs);
 }

@@ -420,15 +420,15 @@ node_of(const CtGraph *graph, guint i)
 
 /* The one reader of the first output of `node`, when nobody reads another output: −1 otherwise. */
 static gint
-only_reader(const GPtrArray *outlets, guint node)
+only_reader(const GPtrArray *fan_outs, guint node)
 {
     gint reader = -1;
-    for (guint i = 0; i < outlets->len; i++) {
-        const CtOutlet *outlet = g_ptr_array_index(outlets, i);
-        if (outlet->node != node)
+    for (guint i = 0; i < fan_outs->len; i++) {
+        const CtFanOut *fan_out = g_ptr_array_index(fan_outs, i);
+        if (fan_out->node != node)
             continue;
-        const CtPlanReader *first = &g_array_index(outlet->readers, CtPlanReader, 0);
-        if (outlet->port != 0 || outlet->readers->len != 1 || first->port != 0)
+        const CtPlanReader *first = &g_array_index(fan_out->readers, CtPlanReader, 0);
+        if (fan_out->port != 0 || fan_out->readers->len != 1 || first->port != 0)
             return -1;
         reader = first->node;
     }
@@ -436,7 +436,7 @@ only_reader(const GPtrArray *outlets, guint node)
 }
 
 guint *
-ct_planner_covers(const CtGraph *graph, const GPtrArray *outlets, guint first,
+ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint first,
                   const CtVariant *variant, guint *n_nodes)
 {
     guint n = 0;
@@ -447,7 +447,7 @@ ct_planner_covers(const CtGraph *graph, const GPtrArray *outlets, guint first,
         if (k == 0) {
             nodes[0] = first;
         } else {
-            const gint reader = only_reader(outlets, nodes[k - 1]);
+            const gint reader = only_reader(fan_outs, nodes[k - 1]);
             if (reader < 0)
                 return NULL;
             /* Only the first of the row has inputs of its own. */

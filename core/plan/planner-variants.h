@@ -17,8 +17,8 @@ gboolean ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node,
 gboolean ct_planner_tuning(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
                            guint n_nodes, gint64 tuning[CT_MAX_TUNABLES]);
 /* The nodes from `first` on that `variant` covers, allocated; NULL where they are not such a row.
- * `outlets` are those of the graph. */
-guint *ct_planner_covers(const CtGraph *graph, const GPtrArray *outlets, guint first,
+ * `fan_outs` are those of the graph. */
+guint *ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint first,
                          const CtVariant *variant, guint *n_nodes);
 /* Whether the variant may run these nodes, which it covers, and can do what they ask; otherwise
  * *reason says why not, allocated; NULL: the parameters do not suit it. */

@@ -3,9 +3,9 @@
  */
 #include "planner.h"
 
-#include "bridge.h"
 #include "candidates.h"
 #include "choose.h"
+#include "conversion.h"
 #include "graph/plugin-call.h"
 #include "graph/tuning.h"
 #include "model/params.h"
@@ -46,19 +46,19 @@ ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row, G
     return patterns;
 }
 
-/* A spot at which an output is to be had. */
+/* A placement at which an output is to be had. */
 typedef struct {
-    CtSpot spot;
+    CtPlacement placement;
     guint link;
 } Made;
 
 typedef struct {
     CtPlanner *planner;
     CtPlan *plan;
-    const GPtrArray *outlets;
+    const GPtrArray *fan_outs;
     const CtChoice *choice;
-    GArray **made;     /* [outlet] of Made */
-    guint *first;      /* [graph nodes] outlets of the nodes before it */
+    GArray **made;     /* [fan-out] of Made */
+    guint *first;      /* [graph nodes] fan-outs of the nodes before it */
     GHashTable *names; /* of inserted nodes, how often each was wanted */
 } Build;
 
@@ -227,13 +227,13 @@ read_link(Build *build, CtPlanNode *reader, guint port, guint link)
 
 /* "spectra>transpose", "spectra.weights>convert", "spectra>transpose2" */
 static char *
-inserted_name(Build *build, const CtOutlet *outlet, const char *stage)
+inserted_name(Build *build, const CtFanOut *fan_out, const char *stage)
 {
-    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, outlet->node);
-    const char *port = writer->node.stage->outputs[outlet->port].name;
+    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, fan_out->node);
+    const char *port = writer->node.stage->outputs[fan_out->port].name;
     g_autofree char *name =
-        g_strdup_printf("%s%s%s>%s", writer->config->name, outlet->port > 0 ? "." : "",
-                        outlet->port > 0 ? port : "", stage);
+        g_strdup_printf("%s%s%s>%s", writer->config->name, fan_out->port > 0 ? "." : "",
+                        fan_out->port > 0 ? port : "", stage);
     const guint n = GPOINTER_TO_UINT(g_hash_table_lookup(build->names, name)) + 1;
     g_hash_table_insert(build->names, g_strdup(name), GUINT_TO_POINTER(n));
     return n == 1 ? g_steal_pointer(&name) : g_strdup_printf("%s%u", name, n);
@@ -243,13 +243,13 @@ inserted_name(Build *build, const CtOutlet *outlet, const char *stage)
  * axes of length 1 elsewhere, and steps take both sides in the order that they were found for.
  * *made becomes its output's. */
 static gboolean
-insert_step(Build *build, const CtOutlet *outlet, const CtLayout *from, const CtBridgeStep *step,
-            guint link, guint *made, GError **error)
+insert_step(Build *build, const CtFanOut *fan_out, const CtLayout *from,
+            const CtConversionStep *step, guint link, guint *made, GError **error)
 {
-    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, outlet->node);
+    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, fan_out->node);
     const CtPlanLink *before = g_ptr_array_index(build->plan->links, link);
-    g_autofree char *name = inserted_name(build, outlet, step->stage->name);
-    g_autoptr(CtValue) values = ct_bridge_values(step->stage, &step->to.layout);
+    g_autofree char *name = inserted_name(build, fan_out, step->stage->name);
+    g_autoptr(CtValue) values = ct_conversion_params(step->stage, &step->to.layout);
 
     CtGraphNode *own = g_new0(CtGraphNode, 1);
     g_ptr_array_add(build->plan->inserted, own);
@@ -291,48 +291,49 @@ insert_step(Build *build, const CtOutlet *outlet, const CtLayout *from, const Ct
 /* ---- the graph's nodes ---- */
 
 static guint
-find_outlet(const Build *build, guint node, guint port)
+find_fan_out(const Build *build, guint node, guint port)
 {
     guint o = build->first[node];
-    while (((const CtOutlet *)g_ptr_array_index(build->outlets, o))->port != port)
+    while (((const CtFanOut *)g_ptr_array_index(build->fan_outs, o))->port != port)
         o++;
     return o;
 }
 
 static gint
-find_made(const GArray *made, const CtSpot *spot, const CtStream *stream)
+find_made(const GArray *made, const CtPlacement *placement, const CtStream *stream)
 {
     for (guint i = 0; i < made->len; i++) {
-        if (ct_spot_same_memory(&g_array_index(made, Made, i).spot, spot, stream))
+        if (ct_placement_same_memory(&g_array_index(made, Made, i).placement, placement, stream))
             return g_array_index(made, Made, i).link;
     }
     return -1;
 }
 
-/* Makes every spot at which somebody wants to read the outlet of node `n` of the plan. */
+/* Makes every placement at which somebody wants to read the fan-out of node `n` of the plan. */
 static gboolean
-make_spots(Build *build, guint o, guint n, GError **error)
+make_placements(Build *build, guint o, guint n, GError **error)
 {
     const CtPlanNode *writer = g_ptr_array_index(build->plan->nodes, n);
-    const CtOutlet *outlet = g_ptr_array_index(build->outlets, o);
+    const CtFanOut *fan_out = g_ptr_array_index(build->fan_outs, o);
     GArray *made = build->made[o];
-    const CtStream *stream = writer->output_bindings[outlet->port].stream;
-    const Made first = {{writer->output_bindings[outlet->port].layout, writer->place},
-                        add_link(build, n, outlet->port, writer->place)};
+    const CtStream *stream = writer->output_bindings[fan_out->port].stream;
+    const Made first = {{writer->output_bindings[fan_out->port].layout, writer->place},
+                        add_link(build, n, fan_out->port, writer->place)};
     g_array_append_val(made, first);
-    for (guint i = 0; i < outlet->readers->len; i++) {
-        const CtBridge *bridge = &build->choice->bridges[o][i];
-        const CtLayout *from = &first.spot.layout;
+    for (guint i = 0; i < fan_out->readers->len; i++) {
+        const CtConversion *conversion = &build->choice->conversions[o][i];
+        const CtLayout *from = &first.placement.layout;
         guint link = first.link;
-        for (guint s = 0; s < bridge->n_steps; s++) {
-            const gint known = find_made(made, &bridge->steps[s].to, stream);
-            Made next = {bridge->steps[s].to, known};
+        for (guint s = 0; s < conversion->n_steps; s++) {
+            const gint known = find_made(made, &conversion->steps[s].to, stream);
+            Made next = {conversion->steps[s].to, known};
             if (known < 0) {
-                if (!insert_step(build, outlet, from, &bridge->steps[s], link, &next.link, error))
+                if (!insert_step(build, fan_out, from, &conversion->steps[s], link, &next.link,
+                                 error))
                     return FALSE;
                 g_array_append_val(made, next);
             }
-            from = &bridge->steps[s].to.layout;
+            from = &conversion->steps[s].to.layout;
             link = next.link;
         }
     }
@@ -342,63 +343,63 @@ make_spots(Build *build, guint o, guint n, GError **error)
 static gboolean
 build_node(Build *build, guint n, GError **error)
 {
-    const CtArrangement *arrangement = build->choice->arrangements[n];
-    const CtOffer *offer = build->choice->offers[n];
-    if (arrangement->nodes[arrangement->n_nodes - 1] != n)
+    const CtCandidate *candidate = build->choice->candidates[n];
+    const CtImplementation *implementation = build->choice->implementations[n];
+    if (candidate->nodes[candidate->n_nodes - 1] != n)
         return TRUE;
     const GPtrArray *graph_nodes = build->planner->graph->nodes;
-    g_autofree CtNode *nodes = g_new(CtNode, arrangement->n_nodes);
+    g_autofree CtNode *nodes = g_new(CtNode, candidate->n_nodes);
     g_autoptr(GString) name = g_string_new(NULL);
-    for (guint k = 0; k < arrangement->n_nodes; k++) {
-        const CtGraphNode *covered = g_ptr_array_index(graph_nodes, arrangement->nodes[k]);
+    for (guint k = 0; k < candidate->n_nodes; k++) {
+        const CtGraphNode *covered = g_ptr_array_index(graph_nodes, candidate->nodes[k]);
         nodes[k] = covered->node;
         g_string_append_printf(name, "%s%s", k ? "+" : "", covered->config->name);
     }
-    CtPlanNode *node =
-        plan_node_new(build, g_strdup(name->str), offer->variant, offer->row, arrangement->place,
-                      nodes, arrangement->n_nodes, arrangement->inputs, arrangement->outputs);
-    memcpy(node->tuning, offer->price.tuning, sizeof(node->tuning));
+    CtPlanNode *node = plan_node_new(build, g_strdup(name->str), implementation->variant,
+                                     implementation->row, candidate->place, nodes,
+                                     candidate->n_nodes, candidate->inputs, candidate->outputs);
+    memcpy(node->tuning, implementation->price.tuning, sizeof(node->tuning));
     node->graph_node = g_ptr_array_index(graph_nodes, n);
-    node->price = offer->price;
-    node->cost = offer->cost;
-    node->operations = arrangement->load.operations;
-    node->bytes = arrangement->load.bytes;
-    node->block = arrangement->load.block;
-    node->held = arrangement->load.held;
+    node->price = implementation->price;
+    node->cost = implementation->cost;
+    node->operations = candidate->load.operations;
+    node->bytes = candidate->load.bytes;
+    node->block = candidate->load.block;
+    node->held = candidate->load.held;
 
-    const CtGraphNode *first = g_ptr_array_index(graph_nodes, arrangement->nodes[0]);
+    const CtGraphNode *first = g_ptr_array_index(graph_nodes, candidate->nodes[0]);
     for (guint i = 0; i < node->n_inputs; i++) {
         if (first->from[i].node < 0 || !ct_node_input_flows(&first->node, i))
             continue;
-        const guint o = find_outlet(build, first->from[i].node, first->from[i].port);
-        const CtSpot spot = {arrangement->inputs[i], arrangement->place};
-        const gint link = find_made(build->made[o], &spot, &first->node.inputs[i]);
+        const guint o = find_fan_out(build, first->from[i].node, first->from[i].port);
+        const CtPlacement placement = {candidate->inputs[i], candidate->place};
+        const gint link = find_made(build->made[o], &placement, &first->node.inputs[i]);
         g_assert(link >= 0);
         read_link(build, node, i, link);
     }
     const guint index = build->plan->nodes->len - 1;
     for (guint o = build->first[n]; o < build->first[n + 1]; o++) {
-        if (!make_spots(build, o, index, error))
+        if (!make_placements(build, o, index, error))
             return FALSE;
     }
     return TRUE;
 }
 
 static gboolean
-build_plan(CtPlanner *planner, CtPlan *plan, const GPtrArray *outlets, const CtChoice *choice,
+build_plan(CtPlanner *planner, CtPlan *plan, const GPtrArray *fan_outs, const CtChoice *choice,
            GError **error)
 {
     const guint n = planner->graph->nodes->len;
     g_autoptr(GPtrArray) made = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-    for (guint o = 0; o < outlets->len; o++)
+    for (guint o = 0; o < fan_outs->len; o++)
         g_ptr_array_add(made, g_array_new(FALSE, FALSE, sizeof(Made)));
     g_autofree guint *first = g_new0(guint, n + 2);
-    for (guint o = 0; o < outlets->len; o++)
-        first[((const CtOutlet *)g_ptr_array_index(outlets, o))->node + 1]++;
+    for (guint o = 0; o < fan_outs->len; o++)
+        first[((const CtFanOut *)g_ptr_array_index(fan_outs, o))->node + 1]++;
     for (guint i = 0; i < n; i++)
         first[i + 1] += first[i];
     g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    Build build = {planner, plan, outlets, choice, (GArray **)made->pdata, first, names};
+    Build build = {planner, plan, fan_outs, choice, (GArray **)made->pdata, first, names};
     for (guint i = 0; i < n; i++) {
         if (!build_node(&build, i, error))
             return FALSE;
@@ -489,7 +490,7 @@ ct_planner_clear(CtPlanner *planner)
 {
     g_clear_pointer(&planner->patterns, g_hash_table_unref);
     g_clear_pointer(&planner->firings, g_hash_table_unref);
-    g_clear_pointer(&planner->bridges_known, g_hash_table_unref);
+    g_clear_pointer(&planner->conversions_known, g_hash_table_unref);
     g_clear_pointer(&planner->prices, ct_prices_free);
 }
 
@@ -549,9 +550,9 @@ plan_once(CtPlanner *planner, GError **error)
     g_autoptr(CtCandidates) candidates = ct_candidates_new(planner, error);
     if (!candidates || !ct_graph_check_kept(planner->graph, error))
         return NULL;
-    g_autoptr(GPtrArray) outlets = ct_outlets_new(planner->graph);
-    g_autoptr(CtChoice) choice = ct_planner_choose(planner, candidates, outlets, error);
-    if (!choice || !build_plan(planner, plan, outlets, choice, error))
+    g_autoptr(GPtrArray) fan_outs = ct_fan_outs_new(planner->graph);
+    g_autoptr(CtChoice) choice = ct_planner_choose(planner, candidates, fan_outs, error);
+    if (!choice || !build_plan(planner, plan, fan_outs, choice, error))
         return NULL;
     add_up(&planner->machine, plan);
     plan->least =

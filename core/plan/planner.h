@@ -14,9 +14,9 @@ typedef struct {
     guint n_in_flight;       /* firings of a device's node */
     gboolean is_block_tuned; /* machine.device_bytes was found by tuning */
     CtPrices *prices;
-    GHashTable *firings;                    /* see planner-firings.c */
-    GHashTable *patterns;                   /* text of a row → CtRowPatterns, parsed once */
-    GHashTable *bridges_known;              /* see ct_planner_keep_bridges; NULL: none are kept */
+    GHashTable *firings;           /* see planner-firings.c */
+    GHashTable *patterns;          /* text of a row → CtRowPatterns, parsed once */
+    GHashTable *conversions_known; /* see ct_planner_keep_conversions; NULL: none are kept */
     const CtStage *inserted[CT_N_INSERTED]; /* stages; NULL: not installed */
 } CtPlanner;
 

@@ -15,7 +15,7 @@ create_events(CtEndpoint *endpoint, GError **error)
     for (guint k = 0; k < CT_PIPELINE_QUEUE; k++)
         if (!ct_device_check(
                 device,
-                driver->event_create(&endpoint->bridged[k],
+                driver->event_create(&endpoint->spliced[k],
                                      CT_CU_EVENT_BLOCKING_SYNC | CT_CU_EVENT_DISABLE_TIMING),
                 error, doing))
             return FALSE;
@@ -44,8 +44,8 @@ ct_endpoint_free(CtEndpoint *endpoint)
     const CtCudaDriver *driver = ct_device_driver(endpoint->queue->device);
     if (endpoint->event && ct_device_enter(endpoint->queue->device, NULL)) {
         driver->event_destroy(endpoint->event);
-        for (guint k = 0; k < CT_PIPELINE_QUEUE && endpoint->bridged[k]; k++)
-            driver->event_destroy(endpoint->bridged[k]);
+        for (guint k = 0; k < CT_PIPELINE_QUEUE && endpoint->spliced[k]; k++)
+            driver->event_destroy(endpoint->spliced[k]);
     }
     ct_queue_free(endpoint->own);
     g_ptr_array_unref(endpoint->after);
@@ -113,9 +113,9 @@ ct_endpoint_finish(CtEndpoint *endpoint, GError **error)
 }
 
 gboolean
-ct_endpoint_bridged(CtEndpoint *endpoint, GError **error)
+ct_endpoint_spliced(CtEndpoint *endpoint, GError **error)
 {
-    const CtCuEvent event = endpoint->bridged[endpoint->next_bridge++ % CT_PIPELINE_QUEUE];
+    const CtCuEvent event = endpoint->spliced[endpoint->next_splice++ % CT_PIPELINE_QUEUE];
     return record(endpoint, event, endpoint->queue->stream, "recording an event", error) &&
            hold_up_others(endpoint, event, "waiting for another queue", error);
 }
@@ -124,8 +124,8 @@ gboolean
 ct_endpoint_wait(CtEndpoint *endpoint, GError **error)
 {
     CtDevice *device = endpoint->queue->device;
-    const CtCuEvent event = endpoint->bridged[endpoint->oldest_bridge % CT_PIPELINE_QUEUE];
-    endpoint->oldest_bridge++;
+    const CtCuEvent event = endpoint->spliced[endpoint->oldest_splice % CT_PIPELINE_QUEUE];
+    endpoint->oldest_splice++;
     return ct_device_enter(device, error) &&
            ct_device_check(device, ct_device_driver(device)->event_synchronize(event), error,
                            "what stands between two blocks");

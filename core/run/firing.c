@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A firing: what a node finds in its inputs and outputs, and what it decides to do with it. */
 #include "firing-check.h"
-#include "flight.h"
 #include "graph/plugin-call.h"
 #include "graph/tuning.h"
 #include "model/params.h"
 #include "model/strided.h"
+#include "submission.h"
 
 #include <string.h>
 
@@ -360,7 +360,7 @@ gather_outputs(CtRunNode *node)
 }
 
 /* Whether it is worth to wait for more input: not for what ends, what completes a sum, or what a
- * static input or the lap of a ring cuts short. */
+ * static input or the generation of a ring cuts short. */
 static gboolean
 wants_more(const CtRunNode *node)
 {
@@ -392,8 +392,8 @@ ct_firing_gather(CtRunNode *node, GError **error)
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring)
             ct_ring_hold(node->inputs[i].ring, node->inputs[i].reader, &node->arrivals[i].block);
-    if (node->flights)
-        ct_flight_gather(node);
+    if (node->submissions)
+        ct_submission_gather(node);
     return TRUE;
 }
 
@@ -426,20 +426,21 @@ drop_all(CtRunNode *node)
 static gboolean
 advance(CtRunNode *node, GError **error)
 {
-    if (node->flights && !ct_flight_begin(node, error))
+    if (node->submissions && !ct_submission_begin(node, error))
         return FALSE;
     const CtRingMover mover =
-        node->flights ? ct_flight_mover(node->flights->own) : (CtRingMover){0};
+        node->submissions ? ct_submission_mover(node->submissions->own) : (CtRingMover){0};
     for (guint o = 0; o < node->n_outputs; o++) {
         CtRunOutput *output = &node->outputs[o];
         CtDeparture *departure = &node->departures[o];
         if (!output->ring || departure->room == 0)
             continue;
-        if (output->wraps &&
-            !ct_ring_wrap(output->ring, &output->lap, node->flights ? &mover : NULL, error))
+        if (output->wraps && !ct_ring_wrap(output->ring, &output->generation,
+                                           node->submissions ? &mover : NULL, error))
             return FALSE;
         CtBlock *block = &node->output_blocks[o];
-        ct_ring_block(output->ring, output->wraps ? &output->lap : NULL, departure->room, block);
+        ct_ring_block(output->ring, output->wraps ? &output->generation : NULL, departure->room,
+                      block);
         departure->validity = block->validity;
         departure->validity_stride = block->validity_stride;
         if (ct_ring_is_stained(output->ring))
@@ -509,12 +510,12 @@ set_blocks(CtRunNode *node)
         any |= departure->produced > 0;
         if (departure->room == 0)
             continue;
-        ct_ring_block(output->ring, output->wraps ? &output->lap : NULL, departure->produced,
+        ct_ring_block(output->ring, output->wraps ? &output->generation : NULL, departure->produced,
                       block);
         block->start = departure->start;
         if (!departure->invalid)
             block->validity = NULL;
-        if (node->options->poison && departure->produced > 0 && !node->flights)
+        if (node->options->poison && departure->produced > 0 && !node->submissions)
             ct_strided_fill(block, 0xff);
     }
     return any;
@@ -548,7 +549,7 @@ ct_firing_decide_to_end(CtRunNode *node, GError **error)
         node->departures[o] = (CtDeparture){0};
     node->n_items = 0;
     node->is_last = TRUE;
-    return !node->flights || ct_flight_begin(node, error);
+    return !node->submissions || ct_submission_begin(node, error);
 }
 
 gint64
@@ -570,7 +571,7 @@ ct_firing_zero_invalid(const CtRunNode *node)
 void
 ct_firing_clear(CtRunNode *node)
 {
-    ct_flights_free(node);
+    ct_submissions_free(node);
     finish(node);
     for (guint o = 0; o < node->n_outputs; o++) {
         for (guint i = 0; i < node->n_inputs && node->outputs[o].maps; i++)

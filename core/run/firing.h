@@ -37,7 +37,7 @@ typedef struct {
     CtLaneMap *maps; /* [n_inputs], for the default rule */
     guint8 *carry;   /* [lane] of a SUM: whether the sum in the making has a valid sample */
     gboolean wraps;
-    CtRingLap lap;
+    CtRingGeneration generation;
 } CtRunOutput;
 
 typedef struct {
@@ -49,14 +49,14 @@ typedef struct {
     gint64 core_ns;  /* advance, histories, validity */
 } CtRunTotals;
 
-/* What a node has that runs on a device; see flight.h. */
-typedef struct CtFlights CtFlights;
+/* What a node has that runs on a device; see submission.h. */
+typedef struct CtSubmissions CtSubmissions;
 
 typedef struct {
     const CtPlanNode *plan;
     const CtRunOptions *options;
     gboolean serves_static; /* all that reads it, directly or through others, are static inputs */
-    CtFlights *flights;     /* NULL: it runs on the host */
+    CtSubmissions *submissions; /* NULL: it runs on the host */
     guint n_workers;
     gpointer state;
     char *warning; /* that it was not prepared as planned; NULL: it was */

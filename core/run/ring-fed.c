@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring that the program feeds: blocks in its memory are the laps, with bridges between. */
+/* A ring that the program feeds: blocks in its memory are the generations, with splices between. */
 #include "model/memory.h"
 #include "ring-private.h"
 
 #include <string.h>
 
-/* A block and the bridge that leads to it, each. */
-#define MAX_LAPS (2 * CT_PIPELINE_QUEUE)
+/* A block and the splice that leads to it, each. */
+#define MAX_GENERATIONS (2 * CT_PIPELINE_QUEUE)
 
 typedef struct {
-    gint64 stride[CT_MAX_AXES]; /* that of the lap points here */
+    gint64 stride[CT_MAX_AXES]; /* that of the generation points here */
     CtReleased released;
     gpointer data;
     gpointer user_data;
-    gboolean is_bridge;
+    gboolean is_splice;
 } Slot;
 
 struct CtRingFeed {
-    CtRingLap laps[MAX_LAPS]; /* CtRing.laps */
-    Slot *slots[MAX_LAPS];    /* of each lap */
-    Slot pool[MAX_LAPS];
-    Slot *spare[MAX_LAPS];
+    CtRingGeneration generations[MAX_GENERATIONS]; /* CtRing.generations */
+    Slot *slots[MAX_GENERATIONS];                  /* of each generation */
+    Slot pool[MAX_GENERATIONS];
+    Slot *spare[MAX_GENERATIONS];
     guint n_spare;
-    guint n_blocks; /* laps that are no bridges */
-    guint next_bridge;
-    gint64 bridge_samples; /* of a bridge: twice the history */
-    gint64 bridge_stride[CT_MAX_AXES];
-    gsize bridge_bytes;
-    guint8 *bridges;         /* [CT_PIPELINE_QUEUE] */
+    guint n_blocks; /* generations that are no splices */
+    guint next_splice;
+    gint64 splice_samples; /* of a splice: twice the history */
+    gint64 splice_stride[CT_MAX_AXES];
+    gsize splice_bytes;
+    guint8 *splices;         /* [CT_PIPELINE_QUEUE] */
     CtDevice *device;        /* where they lie; NULL: on the host */
-    guint8 *bridge_validity; /* [CT_PIPELINE_QUEUE][lane][bridge_samples] */
-    gsize bridge_lanes;      /* bytes of validity of a bridge */
-    CtRingLap bridge;        /* built, not yet visible; first == end: none */
-    gboolean is_feeding;     /* a bridge is being built: all laps stay */
-    /* The first samples of bridges that are enqueued and not yet made; the blocks that they lead to
+    guint8 *splice_validity; /* [CT_PIPELINE_QUEUE][lane][splice_samples] */
+    gsize splice_lanes;      /* bytes of validity of a splice */
+    CtRingGeneration splice; /* built, not yet visible; first == end: none */
+    gboolean is_feeding;     /* a splice is being built: all generations stay */
+    /* The first samples of splices that are enqueued and not yet made; the blocks that they lead to
      * are all kept. */
     gint64 enqueued[CT_PIPELINE_QUEUE];
     guint first_enqueued;
@@ -45,26 +45,26 @@ ct_ring_new_fed(const CtPlanLink *link, CtDevice *device, GError **error)
 {
     g_autoptr(CtRing) ring = ct_ring_new_bare(link);
     CtRingFeed *feed = ring->feed = g_new0(CtRingFeed, 1);
-    ring->laps = feed->laps;
-    for (guint i = 0; i < MAX_LAPS; i++)
+    ring->generations = feed->generations;
+    for (guint i = 0; i < MAX_GENERATIONS; i++)
         feed->spare[feed->n_spare++] = &feed->pool[i];
-    feed->bridge_samples = 2 * ring->history;
+    feed->splice_samples = 2 * ring->history;
     gint64 length[CT_MAX_AXES];
-    feed->bridge_bytes = ct_layout_strides(&link->layout, link->stream, feed->bridge_samples,
-                                           length, feed->bridge_stride);
+    feed->splice_bytes = ct_layout_strides(&link->layout, link->stream, feed->splice_samples,
+                                           length, feed->splice_stride);
     memcpy(ring->form.length, length, sizeof length);
-    feed->laps[0].stride = feed->bridge_stride; /* for who looks before anything is fed */
-    feed->bridge_lanes = (gsize)(ring->n_lanes * feed->bridge_samples);
-    static const char what[] = "the bridges of an input";
-    const gsize bytes = CT_PIPELINE_QUEUE * feed->bridge_bytes;
+    feed->generations[0].stride = feed->splice_stride; /* for who looks before anything is fed */
+    feed->splice_lanes = (gsize)(ring->n_lanes * feed->splice_samples);
+    static const char what[] = "the splices of an input";
+    const gsize bytes = CT_PIPELINE_QUEUE * feed->splice_bytes;
     feed->device = device;
-    feed->bridges =
+    feed->splices =
         device ? ct_device_alloc(device, bytes, what, error) : ct_memory_new(bytes, what, error);
-    if (!feed->bridges)
+    if (!feed->splices)
         return NULL;
-    feed->bridge_validity =
-        ct_memory_new(CT_PIPELINE_QUEUE * feed->bridge_lanes, "the validity of an input", error);
-    if (!feed->bridge_validity)
+    feed->splice_validity =
+        ct_memory_new(CT_PIPELINE_QUEUE * feed->splice_lanes, "the validity of an input", error);
+    if (!feed->splice_validity)
         return NULL;
     return g_steal_pointer(&ring);
 }
@@ -73,9 +73,9 @@ static void
 drop_oldest(CtRing *ring)
 {
     CtRingFeed *feed = ring->feed;
-    Slot *slot = feed->slots[--ring->n_laps];
+    Slot *slot = feed->slots[--ring->n_generations];
     feed->spare[feed->n_spare++] = slot;
-    if (slot->is_bridge)
+    if (slot->is_splice)
         return;
     feed->n_blocks--;
     if (slot->released)
@@ -88,13 +88,13 @@ ct_ring_feed_free(CtRing *ring)
     CtRingFeed *feed = ring->feed;
     if (!feed)
         return;
-    while (ring->n_laps > 0)
+    while (ring->n_generations > 0)
         drop_oldest(ring);
     if (feed->device)
-        ct_device_free(feed->device, feed->bridges);
+        ct_device_free(feed->device, feed->splices);
     else
-        ct_memory_free(feed->bridges, CT_PIPELINE_QUEUE * feed->bridge_bytes);
-    ct_memory_free(feed->bridge_validity, CT_PIPELINE_QUEUE * feed->bridge_lanes);
+        ct_memory_free(feed->splices, CT_PIPELINE_QUEUE * feed->splice_bytes);
+    ct_memory_free(feed->splice_validity, CT_PIPELINE_QUEUE * feed->splice_lanes);
     g_free(feed);
 }
 
@@ -105,64 +105,65 @@ ct_ring_can_feed(const CtRing *ring)
 }
 
 void
-ct_ring_last(CtRing *ring, CtRingLap *last)
+ct_ring_last(CtRing *ring, CtRingGeneration *last)
 {
     ring->feed->is_feeding = TRUE;
-    *last = ring->n_laps > 0 ? ring->laps[0] : (CtRingLap){0};
-    /* Of a block shorter than the history, the bridge that led to it holds all, and what was
+    *last = ring->n_generations > 0 ? ring->generations[0] : (CtRingGeneration){0};
+    /* Of a block shorter than the history, the splice that led to it holds all, and what was
      * before. */
-    if (ring->n_laps > 1 && ring->laps[1].end == last->end)
-        *last = ring->laps[1];
+    if (ring->n_generations > 1 && ring->generations[1].end == last->end)
+        *last = ring->generations[1];
 }
 
 gboolean
-ct_ring_bridge(CtRing *ring, const CtRingLap *last, const CtBlock *block, const CtRingMover *mover,
-               GError **error)
+ct_ring_splice(CtRing *ring, const CtRingGeneration *last, const CtBlock *block,
+               const CtRingMover *mover, GError **error)
 {
     CtRingFeed *feed = ring->feed;
-    feed->bridge = (CtRingLap){0};
+    feed->splice = (CtRingGeneration){0};
     if (ring->written == 0 || ring->history == 0)
         return TRUE;
     const gint64 before = MIN(ring->history, ring->written - last->first);
     const gint64 after = MIN(ring->history, block->n_samples);
-    feed->bridge = (CtRingLap){
+    feed->splice = (CtRingGeneration){
         .first = ring->written - before,
         .end = ring->written + after,
-        .base = feed->bridges + feed->next_bridge * feed->bridge_bytes,
-        .validity = feed->bridge_validity + feed->next_bridge * feed->bridge_lanes,
-        .validity_stride = feed->bridge_samples,
-        .stride = feed->bridge_stride,
+        .base = feed->splices + feed->next_splice * feed->splice_bytes,
+        .validity = feed->splice_validity + feed->next_splice * feed->splice_lanes,
+        .validity_stride = feed->splice_samples,
+        .stride = feed->splice_stride,
     };
-    feed->next_bridge = (feed->next_bridge + 1) % CT_PIPELINE_QUEUE;
-    const CtRingLap next = {
+    feed->next_splice = (feed->next_splice + 1) % CT_PIPELINE_QUEUE;
+    const CtRingGeneration next = {
         .first = ring->written,
         .base = block->data,
         .validity = block->validity,
         .validity_stride = block->validity_stride,
         .stride = block->stride,
     };
-    return ct_ring_copy(ring, &feed->bridge, last, feed->bridge.first, before, mover, error) &&
-           ct_ring_copy(ring, &feed->bridge, &next, ring->written, after, mover, error);
+    return ct_ring_copy(ring, &feed->splice, last, feed->splice.first, before, mover, error) &&
+           ct_ring_copy(ring, &feed->splice, &next, ring->written, after, mover, error);
 }
 
 gboolean
-ct_ring_is_bridged(const CtRing *ring)
+ct_ring_is_spliced(const CtRing *ring)
 {
-    return ring->feed->bridge.first < ring->feed->bridge.end;
+    return ring->feed->splice.first < ring->feed->splice.end;
 }
 
 static void
-push_lap(CtRing *ring, CtRingLap lap, const Slot *content)
+push_generation(CtRing *ring, CtRingGeneration generation, const Slot *content)
 {
     CtRingFeed *feed = ring->feed;
     Slot *slot = feed->spare[--feed->n_spare];
     *slot = *content;
-    lap.stride = slot->stride;
-    memmove(feed->laps + 1, feed->laps, ring->n_laps * sizeof *feed->laps);
-    memmove(feed->slots + 1, feed->slots, ring->n_laps * sizeof *feed->slots);
-    feed->laps[0] = lap;
+    generation.stride = slot->stride;
+    memmove(feed->generations + 1, feed->generations,
+            ring->n_generations * sizeof *feed->generations);
+    memmove(feed->slots + 1, feed->slots, ring->n_generations * sizeof *feed->slots);
+    feed->generations[0] = generation;
     feed->slots[0] = slot;
-    ring->n_laps++;
+    ring->n_generations++;
 }
 
 void
@@ -170,26 +171,26 @@ ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer u
 {
     CtRingFeed *feed = ring->feed;
     feed->is_feeding = FALSE;
-    if (ct_ring_is_bridged(ring)) {
-        Slot content = {.is_bridge = TRUE};
-        memcpy(content.stride, feed->bridge_stride, sizeof content.stride);
-        push_lap(ring, feed->bridge, &content);
+    if (ct_ring_is_spliced(ring)) {
+        Slot content = {.is_splice = TRUE};
+        memcpy(content.stride, feed->splice_stride, sizeof content.stride);
+        push_generation(ring, feed->splice, &content);
         if (feed->device) {
             g_assert(feed->n_enqueued < CT_PIPELINE_QUEUE);
             const guint last = (feed->first_enqueued + feed->n_enqueued++) % CT_PIPELINE_QUEUE;
-            feed->enqueued[last] = feed->bridge.first;
+            feed->enqueued[last] = feed->splice.first;
         }
     }
     Slot content = {.released = released, .data = block->data, .user_data = user_data};
     memcpy(content.stride, block->stride, sizeof content.stride);
-    const CtRingLap lap = {
+    const CtRingGeneration generation = {
         .first = ring->written,
         .end = ring->written + block->n_samples,
         .base = block->data,
         .validity = block->validity,
         .validity_stride = block->validity_stride,
     };
-    push_lap(ring, lap, &content);
+    push_generation(ring, generation, &content);
     feed->n_blocks++;
     ring->started = TRUE;
     ring->shown = ring->written += block->n_samples;
@@ -198,45 +199,49 @@ ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer u
 }
 
 void
-ct_ring_bridge_landed(CtRing *ring)
+ct_ring_splice_landed(CtRing *ring)
 {
     CtRingFeed *feed = ring->feed;
     feed->first_enqueued = (feed->first_enqueued + 1) % CT_PIPELINE_QUEUE;
     feed->n_enqueued--;
 }
 
-/* Whether firings in flight read in the lap. */
+/* Whether firings in flight read in the generation. */
 static gboolean
-is_flown(const CtRing *ring, const CtRingLap *lap, const CtRingFlights *flights)
+is_flown(const CtRing *ring, const CtRingGeneration *generation,
+         const CtRingSubmissions *submissions)
 {
-    for (guint k = 0; k < flights->n; k++) {
-        const CtRingFlight *flight = &flights->flights[(flights->first + k) % CT_MAX_IN_FLIGHT];
-        if (flight->data == ct_ring_address(ring, lap, flight->from))
+    for (guint k = 0; k < submissions->n; k++) {
+        const CtRingSubmission *submission =
+            &submissions->submissions[(submissions->first + k) % CT_MAX_IN_FLIGHT];
+        if (submission->data == ct_ring_address(ring, generation, submission->from))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Whether some reader still reads in lap `i`, or will. */
+/* Whether some reader still reads in generation `i`, or will. */
 static gboolean
 is_read(const CtRing *ring, guint i)
 {
     const CtRingFeed *feed = ring->feed;
-    const CtRingLap *lap = &ring->laps[i];
+    const CtRingGeneration *generation = &ring->generations[i];
     /* The oldest begins first. */
-    if (feed->n_enqueued > 0 && lap->end > feed->enqueued[feed->first_enqueued])
+    if (feed->n_enqueued > 0 && generation->end > feed->enqueued[feed->first_enqueued])
         return TRUE;
-    /* From here on readers find their samples in a newer lap; the newest is kept for its bridge. */
-    gint64 next = i == 0 && ring->ended ? lap->end : G_MAXINT64;
+    /* From here on readers find their samples in a newer generation; the newest is kept for its
+     * splice. */
+    gint64 next = i == 0 && ring->ended ? generation->end : G_MAXINT64;
     for (guint newer = 0; newer < i; newer++)
-        next = MIN(next, ring->laps[newer].first);
+        next = MIN(next, ring->generations[newer].first);
     for (guint r = 0; r < ring->n_readers; r++) {
         const CtRingReader *reader = &ring->readers[r];
         if (reader->position < next)
             return TRUE;
-        if (reader->held_from >= 0 && reader->held == ct_ring_address(ring, lap, reader->held_from))
+        if (reader->held_from >= 0 &&
+            reader->held == ct_ring_address(ring, generation, reader->held_from))
             return TRUE;
-        if (is_flown(ring, lap, &reader->in_flight))
+        if (is_flown(ring, generation, &reader->in_flight))
             return TRUE;
     }
     return i == 0 && !ring->ended;
@@ -245,6 +250,7 @@ is_read(const CtRing *ring, guint i)
 void
 ct_ring_reclaim(CtRing *ring)
 {
-    while (ring->n_laps > 0 && !ring->feed->is_feeding && !is_read(ring, ring->n_laps - 1))
+    while (ring->n_generations > 0 && !ring->feed->is_feeding &&
+           !is_read(ring, ring->n_generations - 1))
         drop_oldest(ring);
 }

@@ -49,10 +49,10 @@ ct_ring_new(const CtPlanLink *link, guint8 *memory, GError **error)
     if (!ring->validity)
         return NULL;
     memset(ring->validity, 1, (gsize)(ring->n_lanes * total));
-    ring->laps = g_new0(CtRingLap, 2);
-    ring->n_laps = 2;
-    ring->laps[1].stride = ring->form.stride;
-    ring->laps[0] = (CtRingLap){
+    ring->generations = g_new0(CtRingGeneration, 2);
+    ring->n_generations = 2;
+    ring->generations[1].stride = ring->form.stride;
+    ring->generations[0] = (CtRingGeneration){
         .base = ring->memory + ring->history / ring->granule * ring->sample_stride,
         .validity = ring->validity + ring->history,
         .validity_stride = total,
@@ -71,51 +71,52 @@ ct_ring_free(CtRing *ring)
         ct_memory_free(ring->memory, ring->bytes);
     ct_memory_free(ring->validity, (gsize)ring->n_lanes * total);
     if (!ring->feed)
-        g_free(ring->laps);
+        g_free(ring->generations);
     ct_ring_feed_free(ring);
     g_free(ring->readers);
     g_free(ring);
 }
 
 guint8 *
-ct_ring_address(const CtRing *ring, const CtRingLap *lap, gint64 index)
+ct_ring_address(const CtRing *ring, const CtRingGeneration *generation, gint64 index)
 {
-    const gint64 step = ring->time >= 0 ? lap->stride[ring->time] : ring->sample_stride;
-    return lap->base + (index - lap->first) / ring->granule * step;
+    const gint64 step = ring->time >= 0 ? generation->stride[ring->time] : ring->sample_stride;
+    return generation->base + (index - generation->first) / ring->granule * step;
 }
 
-/* Samples of the capacity that come before sample `index` of `lap`. */
+/* Samples of the capacity that come before sample `index` of `generation`. */
 static gint64
-offset(const CtRing *ring, const CtRingLap *lap, gint64 index)
+offset(const CtRing *ring, const CtRingGeneration *generation, gint64 index)
 {
-    const gint64 first = (lap->base - ring->memory) / ring->sample_stride * ring->granule;
-    return first - ring->history + index - lap->first;
+    const gint64 first = (generation->base - ring->memory) / ring->sample_stride * ring->granule;
+    return first - ring->history + index - generation->first;
 }
 
-/* The first sample of `lap` that a reader may still read there, `lap->end` where none does. A
- * reader that stands in the history of `next`, and holds no window, will read there instead; where
- * that history arrives late, it may have to read here. */
+/* The first sample of `generation` that a reader may still read there, `generation->end` where none
+ * does. A reader that stands in the history of `next`, and holds no window, will read there
+ * instead; where that history arrives late, it may have to read here. */
 static gint64
-first_needed(const CtRing *ring, const CtRingLap *lap, gint64 next)
+first_needed(const CtRing *ring, const CtRingGeneration *generation, gint64 next)
 {
-    gint64 needed = lap->end;
+    gint64 needed = generation->end;
     if (ring->shows_late)
-        next = lap->end;
+        next = generation->end;
     for (guint r = 0; r < ring->n_readers; r++) {
         const CtRingReader *reader = &ring->readers[r];
         if (reader->position < next)
-            needed = MIN(needed, MAX(reader->position, lap->first));
-        if (reader->held_from >= 0 && reader->held == ct_ring_address(ring, lap, reader->held_from))
+            needed = MIN(needed, MAX(reader->position, generation->first));
+        if (reader->held_from >= 0 &&
+            reader->held == ct_ring_address(ring, generation, reader->held_from))
             needed = MIN(needed, reader->held_from);
     }
     return needed;
 }
 
-/* The first sample of a lap that would begin now. */
+/* The first sample of a generation that would begin now. */
 static gint64
 next_first(const CtRing *ring)
 {
-    return MAX(ring->written - ring->history, ring->laps[0].first);
+    return MAX(ring->written - ring->history, ring->generations[0].first);
 }
 
 /* Samples into the memory, the space for the history included. */
@@ -129,17 +130,17 @@ place_of(const CtRing *ring, const guint8 *data)
 static void
 find_target(const CtRing *ring, gboolean wraps, gint64 n, gint64 *begin, gint64 *end)
 {
-    const CtRingLap *lap = &ring->laps[0];
+    const CtRingGeneration *generation = &ring->generations[0];
     *begin = wraps ? next_first(ring) - ring->written + ring->history
-                   : offset(ring, lap, ring->written) + ring->history;
+                   : offset(ring, generation, ring->written) + ring->history;
     *end = (wraps ? ring->history : *begin) + n;
 }
 
 static gboolean
-overlaps(const CtRing *ring, const CtRingFlight *flight, gint64 begin, gint64 end)
+overlaps(const CtRing *ring, const CtRingSubmission *submission, gint64 begin, gint64 end)
 {
-    const gint64 place = place_of(ring, flight->data);
-    return place < end && begin < place + flight->n;
+    const gint64 place = place_of(ring, submission->data);
+    return place < end && begin < place + submission->n;
 }
 
 /* Whether firings in flight still read where the next samples would go. */
@@ -150,9 +151,9 @@ is_kept(const CtRing *ring, gboolean wraps, gint64 n)
     find_target(ring, wraps, n, &begin, &end);
     for (guint r = 0; r < ring->n_readers; r++) {
         const CtRingReader *reader = &ring->readers[r];
-        const CtRingFlights *of = &reader->in_flight;
+        const CtRingSubmissions *of = &reader->in_flight;
         for (guint k = 0; reader->keeps && k < of->n; k++)
-            if (overlaps(ring, &of->flights[(of->first + k) % CT_MAX_IN_FLIGHT], begin, end))
+            if (overlaps(ring, &of->submissions[(of->first + k) % CT_MAX_IN_FLIGHT], begin, end))
                 return TRUE;
     }
     return FALSE;
@@ -161,10 +162,10 @@ is_kept(const CtRing *ring, gboolean wraps, gint64 n)
 static gint64
 find_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
 {
-    const CtRingLap *lap = &ring->laps[0];
-    const CtRingLap *before = &ring->laps[1];
-    const gint64 place = offset(ring, lap, ring->written);
-    const gint64 needed = first_needed(ring, before, lap->first);
+    const CtRingGeneration *generation = &ring->generations[0];
+    const CtRingGeneration *before = &ring->generations[1];
+    const gint64 place = offset(ring, generation, ring->written);
+    const gint64 needed = first_needed(ring, before, generation->first);
     const gboolean alone = needed >= before->end;
     const gint64 limit = alone ? ring->capacity : offset(ring, before, needed);
 
@@ -172,7 +173,7 @@ find_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
     /* With nothing to carry over, an empty ring starts again in memory that is still in the cache.
      */
     if (!ring->is_crossed && alone && place > 0 && next_first(ring) == ring->written &&
-        first_needed(ring, lap, ring->written) == ring->written) {
+        first_needed(ring, generation, ring->written) == ring->written) {
         *wraps = TRUE;
         return wanted;
     }
@@ -180,8 +181,8 @@ find_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
         return wanted;
     if (!alone)
         return 0;
-    const gint64 still = first_needed(ring, lap, next_first(ring));
-    const gint64 free = still >= lap->end ? ring->capacity : offset(ring, lap, still);
+    const gint64 still = first_needed(ring, generation, next_first(ring));
+    const gint64 free = still >= generation->end ? ring->capacity : offset(ring, generation, still);
     if (free < wanted)
         return 0;
     *wraps = TRUE;
@@ -197,8 +198,8 @@ ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
 
 /* On the host element for element, by `mover` in one row for each element outside time. */
 static gboolean
-copy_data(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first, gint64 n,
-          const CtRingMover *mover, GError **error)
+copy_data(const CtRing *ring, const CtRingGeneration *to, const CtRingGeneration *from,
+          gint64 first, gint64 n, const CtRingMover *mover, GError **error)
 {
     const gint time = ring->time;
     const gint64 granules = (n + ring->granule - 1) / ring->granule;
@@ -221,8 +222,8 @@ copy_data(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64
 }
 
 gboolean
-ct_ring_copy(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gint64 first, gint64 n,
-             const CtRingMover *mover, GError **error)
+ct_ring_copy(const CtRing *ring, const CtRingGeneration *to, const CtRingGeneration *from,
+             gint64 first, gint64 n, const CtRingMover *mover, GError **error)
 {
     if (n == 0)
         return TRUE;
@@ -238,12 +239,12 @@ ct_ring_copy(const CtRing *ring, const CtRingLap *to, const CtRingLap *from, gin
 }
 
 gboolean
-ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtRingMover *mover, GError **error)
+ct_ring_wrap(CtRing *ring, CtRingGeneration *generation, const CtRingMover *mover, GError **error)
 {
     const gint64 first = next_first(ring);
     const gint64 n = ring->written - first;
-    const CtRingLap *old = &ring->laps[0];
-    *lap = (CtRingLap){
+    const CtRingGeneration *old = &ring->generations[0];
+    *generation = (CtRingGeneration){
         .first = first,
         .end = ring->written,
         .fresh = ring->written,
@@ -252,29 +253,31 @@ ct_ring_wrap(CtRing *ring, CtRingLap *lap, const CtRingMover *mover, GError **er
         .validity_stride = old->validity_stride,
         .stride = ring->form.stride,
     };
-    return ct_ring_copy(ring, lap, old, first, n, mover, error);
+    return ct_ring_copy(ring, generation, old, first, n, mover, error);
 }
 
-/* The block of samples first … first + n − 1 of `lap`. */
+/* The block of samples first … first + n − 1 of `generation`. */
 static void
-fill_block(const CtRing *ring, const CtRingLap *lap, gint64 first, gint64 n, CtBlock *block)
+fill_block(const CtRing *ring, const CtRingGeneration *generation, gint64 first, gint64 n,
+           CtBlock *block)
 {
     *block = ring->form;
-    memcpy(block->stride, lap->stride, sizeof block->stride);
-    block->data = ct_ring_address(ring, lap, first);
+    memcpy(block->stride, generation->stride, sizeof block->stride);
+    block->data = ct_ring_address(ring, generation, first);
     if (ring->time >= 0)
         block->length[ring->time] = (n + ring->granule - 1) / ring->granule;
     block->n_samples = n;
     block->index = first;
     block->start = ring->start + first * ring->ticks;
-    block->validity = lap->validity ? lap->validity + first - lap->first : NULL;
-    block->validity_stride = lap->validity_stride;
+    block->validity =
+        generation->validity ? generation->validity + first - generation->first : NULL;
+    block->validity_stride = generation->validity_stride;
 }
 
 void
-ct_ring_block(const CtRing *ring, const CtRingLap *wrapped, gint64 n, CtBlock *block)
+ct_ring_block(const CtRing *ring, const CtRingGeneration *wrapped, gint64 n, CtBlock *block)
 {
-    fill_block(ring, wrapped ? wrapped : &ring->laps[0], ring->written, n, block);
+    fill_block(ring, wrapped ? wrapped : &ring->generations[0], ring->written, n, block);
 }
 
 gboolean
@@ -284,11 +287,12 @@ ct_ring_is_stained(const CtRing *ring)
 }
 
 void
-ct_ring_publish(CtRing *ring, const CtRingLap *wrapped, gint64 n, gint64 start, gboolean invalid)
+ct_ring_publish(CtRing *ring, const CtRingGeneration *wrapped, gint64 n, gint64 start,
+                gboolean invalid)
 {
     if (wrapped) {
-        ring->laps[1] = ring->laps[0];
-        ring->laps[0] = *wrapped;
+        ring->generations[1] = ring->generations[0];
+        ring->generations[0] = *wrapped;
     }
     if (!ring->started && n > 0) {
         ring->start = start - ring->written * ring->ticks;
@@ -297,7 +301,7 @@ ct_ring_publish(CtRing *ring, const CtRingLap *wrapped, gint64 n, gint64 start, 
     ring->written += n;
     if (!ring->shows_late)
         ring->shown = ring->written;
-    ring->laps[0].end = ring->written;
+    ring->generations[0].end = ring->written;
     if (invalid)
         ring->lost_end = ring->written;
 }
@@ -306,19 +310,19 @@ void
 ct_ring_window(const CtRing *ring, guint r, CtBlock *block)
 {
     const gint64 position = ring->readers[r].position;
-    if (ring->n_laps == 0) {
+    if (ring->n_generations == 0) {
         *block = ring->form;
         block->index = position;
         block->start = ring->start + position * ring->ticks;
         return;
     }
     guint newest = 0;
-    while (newest + 1 < ring->n_laps &&
-           (position < ring->laps[newest].first ||
-            (ring->shown < ring->written && ring->shown <= ring->laps[newest].fresh)))
+    while (newest + 1 < ring->n_generations &&
+           (position < ring->generations[newest].first ||
+            (ring->shown < ring->written && ring->shown <= ring->generations[newest].fresh)))
         newest++;
-    const CtRingLap *lap = &ring->laps[newest];
-    fill_block(ring, lap, position, MIN(lap->end, ring->shown) - position, block);
+    const CtRingGeneration *generation = &ring->generations[newest];
+    fill_block(ring, generation, position, MIN(generation->end, ring->shown) - position, block);
     if (position >= ring->lost_end)
         block->validity = NULL;
 }
@@ -340,31 +344,33 @@ ct_ring_release(CtRing *ring, guint r, gint64 consumed)
 /* ---- firings in flight ---- */
 
 static void
-push_flight(CtRingFlights *flights, const CtRingFlight *flight)
+push_submission(CtRingSubmissions *submissions, const CtRingSubmission *submission)
 {
-    g_assert(flights->n < CT_MAX_IN_FLIGHT);
-    flights->flights[(flights->first + flights->n++) % CT_MAX_IN_FLIGHT] = *flight;
+    g_assert(submissions->n < CT_MAX_IN_FLIGHT);
+    submissions->submissions[(submissions->first + submissions->n++) % CT_MAX_IN_FLIGHT] =
+        *submission;
 }
 
-static const CtRingFlight *
-pop_flight(CtRingFlights *flights)
+static const CtRingSubmission *
+pop_submission(CtRingSubmissions *submissions)
 {
-    const CtRingFlight *flight = &flights->flights[flights->first];
-    flights->first = (flights->first + 1) % CT_MAX_IN_FLIGHT;
-    flights->n--;
-    return flight;
+    const CtRingSubmission *submission = &submissions->submissions[submissions->first];
+    submissions->first = (submissions->first + 1) % CT_MAX_IN_FLIGHT;
+    submissions->n--;
+    return submission;
 }
 
 /* The newest of those that touch the memory: the ones before it run before it. */
 static void
-add_event(const CtRing *ring, const CtRingFlights *flights, gint64 begin, gint64 end,
+add_event(const CtRing *ring, const CtRingSubmissions *submissions, gint64 begin, gint64 end,
           GPtrArray *events)
 {
-    for (guint k = flights->n; k-- > 0;) {
-        const CtRingFlight *flight = &flights->flights[(flights->first + k) % CT_MAX_IN_FLIGHT];
-        if (!overlaps(ring, flight, begin, end))
+    for (guint k = submissions->n; k-- > 0;) {
+        const CtRingSubmission *submission =
+            &submissions->submissions[(submissions->first + k) % CT_MAX_IN_FLIGHT];
+        if (!overlaps(ring, submission, begin, end))
             continue;
-        g_ptr_array_add(events, flight->ran);
+        g_ptr_array_add(events, submission->ran);
         return;
     }
 }
@@ -372,33 +378,34 @@ add_event(const CtRing *ring, const CtRingFlights *flights, gint64 begin, gint64
 void
 ct_ring_reader_flies(CtRing *ring, guint r, const CtBlock *block, gpointer ran)
 {
-    const CtRingFlight flight = {block->index, block->n_samples, block->data, ran};
-    push_flight(&ring->readers[r].in_flight, &flight);
+    const CtRingSubmission submission = {block->index, block->n_samples, block->data, ran};
+    push_submission(&ring->readers[r].in_flight, &submission);
 }
 
 void
 ct_ring_reader_landed(CtRing *ring, guint r)
 {
-    pop_flight(&ring->readers[r].in_flight);
+    pop_submission(&ring->readers[r].in_flight);
 }
 
 void
 ct_ring_writer_flies(CtRing *ring, gint64 n, gpointer ran)
 {
-    const CtRingLap *lap = &ring->laps[0];
-    /* What begins a lap has written the history in front of it, too. */
+    const CtRingGeneration *generation = &ring->generations[0];
+    /* What begins a generation has written the history in front of it, too. */
     gint64 from = ring->written - n;
-    if (n > 0 && from == lap->fresh)
-        from = lap->first;
-    const CtRingFlight flight = {from, ring->written - from, ct_ring_address(ring, lap, from), ran};
-    push_flight(&ring->in_flight, &flight);
+    if (n > 0 && from == generation->fresh)
+        from = generation->first;
+    const CtRingSubmission submission = {from, ring->written - from,
+                                         ct_ring_address(ring, generation, from), ran};
+    push_submission(&ring->in_flight, &submission);
 }
 
 void
 ct_ring_writer_landed(CtRing *ring)
 {
-    const CtRingFlight *flight = pop_flight(&ring->in_flight);
-    ring->shown = MAX(ring->shown, flight->from + flight->n);
+    const CtRingSubmission *submission = pop_submission(&ring->in_flight);
+    ring->shown = MAX(ring->shown, submission->from + submission->n);
 }
 
 void

@@ -5,7 +5,7 @@
  * firing read and made is then accounted for at once, so that the next firings can be enqueued
  * behind it; only host memory waits for the landing, which a thread for each queue looks out for.
  * So the host waits for a device where results reach its memory, and where as many firings are in
- * flight as the plan allows. */
+ * submission as the plan allows. */
 #include "model/thread.h"
 #include "scheduler-private.h"
 
@@ -62,7 +62,7 @@ ct_scheduler_connect_devices(CtScheduler *scheduler)
 
 /* So many more can be in flight on the queue. */
 static void
-add_flights(const CtScheduler *scheduler, gint queue, guint n)
+add_submissions(const CtScheduler *scheduler, gint queue, guint n)
 {
     GArray *flying = scheduler->watchers[queue].flying;
     g_array_set_size(flying, flying->len + n);
@@ -104,14 +104,14 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
         if (!scheduler->endpoints[i])
             return ct_firing_blame(node, error, cause);
         share_queues(scheduler, node, scheduler->endpoints[i]);
-        add_flights(scheduler, q, CT_PIPELINE_QUEUE);
+        add_submissions(scheduler, q, CT_PIPELINE_QUEUE);
         return TRUE;
     }
     if (!ct_firing_prepare(node, queue->device, &queue->scratch_bytes, &upload, error))
         return FALSE;
-    if (!ct_flights_new(node, queue, scheduler->plan->n_in_flight, upload, &cause))
+    if (!ct_submissions_new(node, queue, scheduler->plan->n_in_flight, upload, &cause))
         return ct_firing_blame(node, error, cause);
-    add_flights(scheduler, q, node->flights->limit);
+    add_submissions(scheduler, q, node->submissions->limit);
     return TRUE;
 }
 
@@ -147,9 +147,9 @@ gboolean
 ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
 {
     node->barred = FALSE;
-    if (!node->flights)
+    if (!node->submissions)
         return TRUE;
-    if (node->flights->n == node->flights->limit)
+    if (node->submissions->n == node->submissions->limit)
         return FALSE;
     const guint turn = (guint)(node - scheduler->nodes);
     const gint group = group_of(node);
@@ -183,8 +183,8 @@ publish_outputs(CtScheduler *scheduler, CtRunNode *node)
         if (!output->ring)
             continue;
         if (departure->produced > 0) {
-            ct_ring_publish(output->ring, output->wraps ? &output->lap : NULL, departure->produced,
-                            departure->start, departure->invalid);
+            ct_ring_publish(output->ring, output->wraps ? &output->generation : NULL,
+                            departure->produced, departure->start, departure->invalid);
             any = TRUE;
         }
         if (output->ring->shows_late)
@@ -232,14 +232,14 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
     pthread_mutex_unlock(&scheduler->lock);
     gint64 invalid = 0;
     GError *cause = NULL;
-    const gboolean good = ct_flight_end(node, &invalid, &cause);
+    const gboolean good = ct_submission_end(node, &invalid, &cause);
     pthread_mutex_lock(&scheduler->lock);
     if (!good) {
         ct_scheduler_fail_node(scheduler, node, cause);
         return;
     }
     gboolean moved = publish_outputs(scheduler, node);
-    ct_flight_takes_off(node);
+    ct_submission_submit(node);
     for (guint i = 0; i < node->n_inputs; i++)
         moved |= node->arrivals[i].consumed > 0;
     ct_scheduler_release_inputs(scheduler, node);
@@ -261,7 +261,7 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
 void
 ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
 {
-    if (!node->flights || !ct_flight_has_fault(node))
+    if (!node->submissions || !ct_submission_has_fault(node))
         return;
     g_autoptr(GString) names = g_string_new(NULL);
     guint n = 0;
@@ -269,8 +269,8 @@ ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *
         const CtRunNode *other = &scheduler->nodes[i];
         const gboolean enqueues =
             other->status == CT_NODE_STARTING || other->status == CT_NODE_RUNNING;
-        if (!other->flights || other->plan->place != node->plan->place ||
-            (other->flights->n == 0 && !enqueues))
+        if (!other->submissions || other->plan->place != node->plan->place ||
+            (other->submissions->n == 0 && !enqueues))
             continue;
         n += other != node;
         g_string_append_printf(names, "%s'%s'", names->len ? ", " : "", other->plan->name);
@@ -285,16 +285,16 @@ ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *
 /* ---- landing ---- */
 
 static void
-land_bridge(CtScheduler *scheduler, CtRing *ring)
+land_splice(CtScheduler *scheduler, CtRing *ring)
 {
-    ct_ring_bridge_landed(ring);
+    ct_ring_splice_landed(ring);
     ct_scheduler_released(scheduler, ring);
 }
 
 static void
 land(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
 {
-    const gboolean is_last = ct_flight_lands(node);
+    const gboolean is_last = ct_submission_retire(node);
     node->totals.work_ns += ns;
     if (node->n_outputs == 0)
         ct_scheduler_reached_sink(scheduler);
@@ -308,7 +308,7 @@ land(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
             ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
     if (is_last)
         ct_scheduler_finish_node(scheduler, node);
-    else if (node->flights->n + 1 == node->flights->limit)
+    else if (node->submissions->n + 1 == node->submissions->limit)
         ct_scheduler_wake(scheduler, (guint)(node - scheduler->nodes));
 }
 
@@ -330,7 +330,7 @@ watch(gpointer data)
         GError *cause = NULL;
         const gboolean good = scheduler->endpoints[i]
                                   ? ct_endpoint_wait(scheduler->endpoints[i], &cause)
-                                  : ct_flight_wait(node, &ns, &cause);
+                                  : ct_submission_wait(node, &ns, &cause);
         pthread_mutex_lock(&scheduler->lock);
         if (!good) {
             ct_scheduler_fail_node(scheduler, node, cause);
@@ -340,7 +340,7 @@ watch(gpointer data)
         watcher->n--;
         scheduler->n_in_flight--;
         if (scheduler->endpoints[i])
-            land_bridge(scheduler, node->outputs[0].ring);
+            land_splice(scheduler, node->outputs[0].ring);
         else
             land(scheduler, node, ns);
         ct_scheduler_hurry(scheduler);

@@ -2,8 +2,8 @@
 /* The scheduler's own state, which the program's side of it shares. */
 #pragma once
 
-#include "flight.h"
 #include "scheduler.h"
+#include "submission.h"
 
 #include <pthread.h>
 
@@ -39,13 +39,13 @@ typedef struct {
     CtRunQueue *queue;
     GPtrArray *others; /* of CtRunQueue: those that read what the program feeds, or write what it
                           takes, beside `queue` */
-    CtQueue *own;      /* for bridges */
+    CtQueue *own;      /* for splices */
     CtCuEvent event;   /* what the program has enqueued */
     CtCuStream stream; /* the program's; NULL: the host waits */
     GPtrArray *after;
-    CtCuEvent bridged[CT_PIPELINE_QUEUE]; /* in turns: the ends of bridges */
-    guint next_bridge;                    /* the feeder's */
-    guint oldest_bridge;                  /* the watcher's: of those in flight */
+    CtCuEvent spliced[CT_PIPELINE_QUEUE]; /* in turns: the ends of splices */
+    guint next_splice;                    /* the feeder's */
+    guint oldest_splice;                  /* the watcher's: of those in flight */
 } CtEndpoint;
 
 struct CtScheduler {
@@ -159,7 +159,7 @@ void ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GEr
 /* With the lock. Whether the node may fire as far as its device goes: firings in flight, and memory
  * that links share. Where it may not, it is woken when that may have changed. */
 gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. A firing of the node is in flight, or a bridge of what the program feeds. */
+/* With the lock. A firing of the node is in flight, or a splice of what the program feeds. */
 void ct_scheduler_fly(CtScheduler *scheduler, const CtRunNode *node);
 /* With the lock, which it lets go in between: what work has enqueued is in flight. */
 void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);
@@ -172,9 +172,9 @@ void ct_endpoint_free(CtEndpoint *endpoint);
 void ct_endpoint_share(CtEndpoint *endpoint, CtRunQueue *queue);
 /* The queues run on after what the program's stream has been given so far. */
 gboolean ct_endpoint_follow(CtEndpoint *endpoint, GError **error);
-/* A bridge was enqueued on `queue`: the other queues run on after it. */
-gboolean ct_endpoint_bridged(CtEndpoint *endpoint, GError **error);
-/* Waits until the oldest bridge in flight is made. */
+/* A splice was enqueued on `queue`: the other queues run on after it. */
+gboolean ct_endpoint_spliced(CtEndpoint *endpoint, GError **error);
+/* Waits until the oldest splice in flight is made. */
 gboolean ct_endpoint_wait(CtEndpoint *endpoint, GError **error);
 /* Waits until the program's stream has done what ct_endpoint_follow was called for. */
 gboolean ct_endpoint_finish(CtEndpoint *endpoint, GError **error);

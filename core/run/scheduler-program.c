@@ -32,7 +32,7 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
     while (ring && !scheduler->stop && node->status == CT_NODE_EXTERNAL && !ct_ring_can_feed(ring))
         pthread_cond_wait(&scheduler->program, &scheduler->lock);
     const gboolean good = !scheduler->stop && node->status == CT_NODE_EXTERNAL;
-    CtRingLap last;
+    CtRingGeneration last;
     if (!good)
         set_over(scheduler, i, error);
     else if (ring)
@@ -47,12 +47,12 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
         return TRUE;
     }
     CtEndpoint *endpoint = scheduler->endpoints[i];
-    const CtRingMover mover = endpoint ? ct_flight_mover(endpoint->own) : (CtRingMover){0};
+    const CtRingMover mover = endpoint ? ct_submission_mover(endpoint->own) : (CtRingMover){0};
     GError *cause = NULL;
     const gboolean enqueued =
         (!endpoint || ct_endpoint_follow(endpoint, &cause)) &&
-        ct_ring_bridge(ring, &last, block, endpoint ? &mover : NULL, &cause) &&
-        (!endpoint || !ct_ring_is_bridged(ring) || ct_endpoint_bridged(endpoint, &cause));
+        ct_ring_splice(ring, &last, block, endpoint ? &mover : NULL, &cause) &&
+        (!endpoint || !ct_ring_is_spliced(ring) || ct_endpoint_spliced(endpoint, &cause));
     pthread_mutex_lock(&scheduler->lock);
     if (!enqueued) {
         fail(scheduler, i, cause, error);
@@ -60,9 +60,9 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
         return FALSE;
     }
     ct_ring_feed(ring, block, released, user_data);
-    if (endpoint && ct_ring_is_bridged(ring))
+    if (endpoint && ct_ring_is_spliced(ring))
         ct_scheduler_fly(scheduler, node);
-    /* Short blocks before it may stand whole in its bridge. */
+    /* Short blocks before it may stand whole in its splice. */
     ct_ring_reclaim(ring);
     node->totals.firings++;
     node->totals.samples += block->n_samples;

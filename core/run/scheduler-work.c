@@ -123,8 +123,8 @@ begin(CtScheduler *scheduler, CtRunNode *node)
         return FALSE;
     node->status = CT_NODE_STARTING;
     node->interrupted = node->interrupted || is_interrupted;
-    if (node->flights)
-        ct_flight_claim(node);
+    if (node->submissions)
+        ct_submission_claim(node);
     pthread_mutex_unlock(&scheduler->lock);
 
     const gint64 from = work_time(scheduler);
@@ -163,13 +163,13 @@ work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
     memset(runner->counters, 0, node->n_counters * sizeof *runner->counters);
     GError *cause = NULL;
     const gint64 from = work_time(scheduler);
-    const gboolean good = node->flights ? ct_flight_work(node, &cause)
-                                        : ct_call_work(node->plan->variant, node->plan->nodes,
-                                                       node->state, &part, &cause);
+    const gboolean good = node->submissions ? ct_submission_work(node, &cause)
+                                            : ct_call_work(node->plan->variant, node->plan->nodes,
+                                                           node->state, &part, &cause);
     const gint64 spent = work_time(scheduler) - from;
 
     pthread_mutex_lock(&scheduler->lock);
-    *(node->flights ? &node->totals.core_ns : &node->totals.work_ns) += spent;
+    *(node->submissions ? &node->totals.core_ns : &node->totals.work_ns) += spent;
     for (guint c = 0; c < node->n_counters; c++)
         node->counters[c] += runner->counters[c];
     node->done += part.end - part.begin;
@@ -242,7 +242,7 @@ ct_scheduler_reached_sink(CtScheduler *scheduler)
 static void
 settle(CtScheduler *scheduler, CtRunNode *node)
 {
-    if (node->flights) {
+    if (node->submissions) {
         ct_scheduler_take_off(scheduler, node);
         return;
     }
@@ -259,8 +259,8 @@ settle(CtScheduler *scheduler, CtRunNode *node)
         const CtDeparture *departure = &node->departures[o];
         if (!output->ring || departure->produced == 0)
             continue;
-        ct_ring_publish(output->ring, output->wraps ? &output->lap : NULL, departure->produced,
-                        departure->start, departure->invalid);
+        ct_ring_publish(output->ring, output->wraps ? &output->generation : NULL,
+                        departure->produced, departure->start, departure->invalid);
         moved += departure->produced;
         ct_scheduler_wake_readers(scheduler, output->ring);
     }

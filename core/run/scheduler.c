@@ -150,7 +150,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     guint next = scheduler->n_workers + n_devices;
     for (guint i = 0; i < plan->nodes->len; i++) {
         CtRunNode *node = &scheduler->nodes[i];
-        if (node->flights) {
+        if (node->submissions) {
             const guint device = (guint)node->plan->place;
             scheduler->own[i] = &scheduler->runners[scheduler->n_workers + device];
         } else if (node->plan->variant->waits) {

@@ -106,16 +106,16 @@ measure_rounds(const Crossing *crossing, Run *const *runs, guint n)
 /* ---- a common layout, or a transpose ---- */
 
 static CtFixed *
-fixed_new(const CtArrangement *arrangement, guint n_inputs, guint n_outputs)
+fixed_new(const CtCandidate *candidate, guint n_inputs, guint n_outputs)
 {
-    return ct_fixed_new(arrangement->variant, arrangement->row, arrangement->price.tuning,
-                        arrangement->place, n_inputs, arrangement->inputs, n_outputs,
-                        arrangement->outputs);
+    return ct_fixed_new(candidate->variant, candidate->row, candidate->price.tuning,
+                        candidate->place, n_inputs, candidate->inputs, n_outputs,
+                        candidate->outputs);
 }
 
 static Run *
-pair_new(const Crossing *crossing, const char *text, const CtArrangement *filter,
-         const CtArrangement *correlator, GError **error)
+pair_new(const Crossing *crossing, const char *text, const CtCandidate *filter,
+         const CtCandidate *correlator, GError **error)
 {
     GHashTable *fixed =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)ct_fixed_free);
@@ -154,15 +154,15 @@ rename_run(Run *run, const char *name)
 
 /* Whether it runs where this is about. */
 static gboolean
-is_here(const Crossing *crossing, const CtArrangement *arrangement)
+is_here(const Crossing *crossing, const CtCandidate *candidate)
 {
-    return arrangement->n_nodes == 1 &&
-           (arrangement->place != CT_HOST) == (crossing->choices->device != NULL);
+    return candidate->n_nodes == 1 &&
+           (candidate->place != CT_HOST) == (crossing->choices->device != NULL);
 }
 
 /* Whether it reads the samples of `stream` as they lie in `order`. */
 static gboolean
-reads(const CtArrangement *filter, const CtStream *stream, const char *order)
+reads(const CtCandidate *filter, const CtStream *stream, const char *order)
 {
     g_autofree char *text = g_strdup_printf("ci8%s", order);
     CtLayout layout;
@@ -176,7 +176,7 @@ typedef struct {
     Sketch *sketch;
     CtPlanner planner;
     CtCandidates *candidates;
-    const GPtrArray *filters, *correlators; /* of CtArrangement */
+    const GPtrArray *filters, *correlators; /* of CtCandidate */
     const CtStream *samples;                /* that the filter reads */
 } Ways;
 
@@ -215,9 +215,9 @@ measure_pairs(const Crossing *crossing, const char *text, const Ways *ways, GPtr
 {
     guint n_left_out = 0;
     for (guint i = 0; i < ways->filters->len; i++) {
-        const CtArrangement *filter = ways->filters->pdata[i];
+        const CtCandidate *filter = ways->filters->pdata[i];
         for (guint k = 0; k < ways->correlators->len; k++) {
-            const CtArrangement *correlator = ways->correlators->pdata[k];
+            const CtCandidate *correlator = ways->correlators->pdata[k];
             if (!is_here(crossing, filter) || !is_here(crossing, correlator))
                 continue;
             Run *run = pair_new(crossing, text, filter, correlator, error);
@@ -334,7 +334,7 @@ fixed_run_new(const Crossing *crossing, const char *name, const char *text, cons
     Ways ways;
     gboolean good = ways_init(&ways, crossing, text, error);
     for (guint i = 0; good && i < ways.filters->len; i++) {
-        const CtArrangement *filter = ways.filters->pdata[i];
+        const CtCandidate *filter = ways.filters->pdata[i];
         if (!is_here(crossing, filter) || !reads(filter, ways.samples, order))
             continue;
         GHashTable *fixed =

@@ -10,9 +10,9 @@ typedef struct {
     CtCuEvent begun; /* all that it had to wait for has run; of the queue's marks */
     CtCuEvent ran;
     gboolean is_last;
-} CtFlight;
+} CtSubmission;
 
-struct CtFlights {
+struct CtSubmissions {
     CtRunQueue *queue;
     CtQueue *own;      /* what the variant enqueues on */
     GPtrArray *after;  /* events of other queues that the firing at hand must run after */
@@ -24,34 +24,34 @@ struct CtFlights {
     guint n;           /* how many are */
     guint first;       /* the oldest of them */
     guint next;        /* that of the firing at hand */
-    CtFlight flights[CT_MAX_IN_FLIGHT];
+    CtSubmission submissions[CT_MAX_IN_FLIGHT];
 };
 
 /* Creates what the firings of the prepared node need. */
-gboolean ct_flights_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_bytes,
-                        GError **error);
-void ct_flights_free(CtRunNode *node);
+gboolean ct_submissions_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_bytes,
+                            GError **error);
+void ct_submissions_free(CtRunNode *node);
 
 /* With the lock. A firing begins: it has a slot. */
-void ct_flight_claim(CtRunNode *node);
+void ct_submission_claim(CtRunNode *node);
 /* With the lock. Gathers the events that the firing must run after. */
-void ct_flight_gather(CtRunNode *node);
+void ct_submission_gather(CtRunNode *node);
 /* Without the lock. Makes the queue wait for them; then the firing may enqueue. */
-gboolean ct_flight_begin(CtRunNode *node, GError **error);
+gboolean ct_submission_begin(CtRunNode *node, GError **error);
 /* Without the lock. Enqueues the node's work. */
-gboolean ct_flight_work(CtRunNode *node, GError **error);
+gboolean ct_submission_work(CtRunNode *node, GError **error);
 /* Without the lock, after work: zeroes what is invalid, and marks the firing's end. Writes the
  * invalid lanes × samples of the first output. */
-gboolean ct_flight_end(CtRunNode *node, gint64 *invalid, GError **error);
+gboolean ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error);
 /* With the lock. The firing is in flight: its rings know of it. */
-void ct_flight_takes_off(CtRunNode *node);
+void ct_submission_submit(CtRunNode *node);
 
 /* Without the lock. Waits until the oldest has run; *ns says how long it took. Of the last, reads
  * the counters. */
-gboolean ct_flight_wait(const CtRunNode *node, gint64 *ns, GError **error);
+gboolean ct_submission_wait(const CtRunNode *node, gint64 *ns, GError **error);
 /* Whether the node's device has had a fault, after which it does nothing any more. */
-gboolean ct_flight_has_fault(const CtRunNode *node);
+gboolean ct_submission_has_fault(const CtRunNode *node);
 /* With the lock. The oldest has landed. Returns whether it was the node's last firing. */
-gboolean ct_flight_lands(CtRunNode *node);
+gboolean ct_submission_retire(CtRunNode *node);
 /* How histories are moved on a queue. */
-CtRingMover ct_flight_mover(CtQueue *queue);
+CtRingMover ct_submission_mover(CtQueue *queue);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan run as it is, but for its ends. */
-#include "rehearsal.h"
+#include "dry-run.h"
 
 #include "model/params.h"
 #include "plan/placement.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-struct CtRehearsal {
+struct CtDryRun {
     const CtPlan *original;
     CtGraph graph;
     GPtrArray *configs; /* of CtConfigStage: of the ends */
@@ -24,9 +24,9 @@ struct CtRehearsal {
 };
 
 static const CtGraphNode *
-original_at(const CtRehearsal *rehearsal, guint n)
+original_at(const CtDryRun *dry_run, guint n)
 {
-    return g_ptr_array_index(rehearsal->original->graph->nodes, n);
+    return g_ptr_array_index(dry_run->original->graph->nodes, n);
 }
 
 static void
@@ -52,19 +52,19 @@ config_free(gpointer data)
 
 /* The node of the plan that runs node `n` of the graph, inserted ones left aside. */
 static const CtPlanNode *
-find_runner(const CtRehearsal *rehearsal, guint n)
+find_runner(const CtDryRun *dry_run, guint n)
 {
-    for (guint i = 0; i < rehearsal->original->nodes->len; i++) {
-        const CtPlanNode *node = g_ptr_array_index(rehearsal->original->nodes, i);
+    for (guint i = 0; i < dry_run->original->nodes->len; i++) {
+        const CtPlanNode *node = g_ptr_array_index(dry_run->original->nodes, i);
         for (guint k = 0; k < node->n_nodes && !node->inserted; k++)
-            if (node->nodes[k].name == original_at(rehearsal, n)->node.name)
+            if (node->nodes[k].name == original_at(dry_run, n)->node.name)
                 return node;
     }
     g_assert_not_reached();
 }
 
 gboolean
-ct_rehearsal_replaces(const CtVariant *variant)
+ct_dry_run_replaces(const CtVariant *variant)
 {
     return variant->waits || !variant->work;
 }
@@ -81,7 +81,7 @@ map_at(const GPtrArray *map, guint n)
 }
 
 static guint
-add_end(CtRehearsal *rehearsal, const CtGraphNode *original, const CtStage *stage,
+add_end(CtDryRun *dry_run, const CtGraphNode *original, const CtStage *stage,
         const CtStream *stream, const CtLayout *layout, char *name)
 {
     const gboolean gives = stage == &ct_trial_source;
@@ -95,7 +95,7 @@ add_end(CtRehearsal *rehearsal, const CtGraphNode *original, const CtStage *stag
         .backend = {CT_N_BACKENDS, -1},
         .backend_place = *place,
     };
-    g_ptr_array_add(rehearsal->configs, config);
+    g_ptr_array_add(dry_run->configs, config);
     CtStream *own = g_new0(CtStream, 1);
     ct_stream_copy(own, stream);
     own->type = ct_layout_stream_type(layout);
@@ -116,24 +116,24 @@ add_end(CtRehearsal *rehearsal, const CtGraphNode *original, const CtStage *stag
         .output_layouts = g_new0(CtLayout, 2),
         .block = gives ? original->node.block : 0,
     };
-    g_ptr_array_add(rehearsal->graph.nodes, node);
-    return rehearsal->graph.nodes->len - 1;
+    g_ptr_array_add(dry_run->graph.nodes, node);
+    return dry_run->graph.nodes->len - 1;
 }
 
 static void
-fix(CtRehearsal *rehearsal, guint node, CtFixed *fixed)
+fix(CtDryRun *dry_run, guint node, CtFixed *fixed)
 {
-    const CtGraphNode *own = g_ptr_array_index(rehearsal->graph.nodes, node);
-    g_hash_table_insert(rehearsal->fixed, own->config->name, fixed);
+    const CtGraphNode *own = g_ptr_array_index(dry_run->graph.nodes, node);
+    g_hash_table_insert(dry_run->fixed, own->config->name, fixed);
 }
 
 /* Whether all that read the output want one block that holds. */
 static gboolean
-is_static(const CtRehearsal *rehearsal, guint n, guint port)
+is_static(const CtDryRun *dry_run, guint n, guint port)
 {
     gboolean any = FALSE, all = TRUE;
-    for (guint r = 0; r < rehearsal->original->graph->nodes->len; r++) {
-        const CtGraphNode *reader = original_at(rehearsal, r);
+    for (guint r = 0; r < dry_run->original->graph->nodes->len; r++) {
+        const CtGraphNode *reader = original_at(dry_run, r);
         for (guint i = 0; i < reader->node.n_inputs; i++) {
             if (reader->from[i].node != (gint)n || reader->from[i].port != port)
                 continue;
@@ -146,9 +146,9 @@ is_static(const CtRehearsal *rehearsal, guint n, guint port)
 
 /* Sources for the outputs, sinks for the inputs; the first has the name. */
 static void
-replace(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *map)
+replace(CtDryRun *dry_run, guint n, const CtPlanNode *runner, GPtrArray *map)
 {
-    const CtGraphNode *original = original_at(rehearsal, n);
+    const CtGraphNode *original = original_at(dry_run, n);
     const gboolean on_device = runner->place != CT_HOST;
     CtGraphFrom *given = map_at(map, n);
     for (guint i = 0; i < original->node.n_inputs; i++) {
@@ -157,13 +157,13 @@ replace(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *ma
             continue;
         const CtLayout *layout = &runner->input_bindings[i].layout;
         const guint sink =
-            add_end(rehearsal, original, &ct_trial_sink, &original->node.inputs[i], layout,
+            add_end(dry_run, original, &ct_trial_sink, &original->node.inputs[i], layout,
                     i == 0 ? g_strdup(original->node.name)
                            : g_strdup_printf("%s.%u", original->node.name, i));
-        CtGraphNode *own = g_ptr_array_index(rehearsal->graph.nodes, sink);
+        CtGraphNode *own = g_ptr_array_index(dry_run->graph.nodes, sink);
         own->from[0] = map_at(map, (guint)from->node)[from->port];
         const CtVariant *variant = ct_trial_sink_variant(on_device, FALSE);
-        fix(rehearsal, sink,
+        fix(dry_run, sink,
             ct_fixed_new(variant, variant->rows, NULL, runner->place, 1, layout, 0, NULL));
     }
     for (guint o = 0; o < original->node.n_outputs; o++) {
@@ -171,21 +171,21 @@ replace(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *ma
         const CtLayout *layout = &runner->output_bindings[o].layout;
         if (stream->type == CT_TYPE_NONE)
             continue;
-        const gboolean once = ct_stream_axis(stream, "time") < 0 || is_static(rehearsal, n, o);
-        const guint source = add_end(rehearsal, original, &ct_trial_source, stream, layout,
+        const gboolean once = ct_stream_axis(stream, "time") < 0 || is_static(dry_run, n, o);
+        const guint source = add_end(dry_run, original, &ct_trial_source, stream, layout,
                                      o == 0 ? g_strdup(original->node.name)
                                             : g_strdup_printf("%s.%u", original->node.name, o));
         given[o] = (CtGraphFrom){.node = (gint)source};
         const CtVariant *variant = ct_trial_source_variant(on_device, once, FALSE);
-        fix(rehearsal, source,
+        fix(dry_run, source,
             ct_fixed_new(variant, variant->rows, NULL, runner->place, 0, NULL, 1, layout));
     }
 }
 
 static void
-keep(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *map)
+keep(CtDryRun *dry_run, guint n, const CtPlanNode *runner, GPtrArray *map)
 {
-    const CtGraphNode *original = original_at(rehearsal, n);
+    const CtGraphNode *original = original_at(dry_run, n);
     const guint n_in = original->node.n_inputs;
     CtGraphNode *own = g_new0(CtGraphNode, 1);
     own->node = original->node;
@@ -197,8 +197,8 @@ keep(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *map)
         if (from->node >= 0)
             own->from[i] = map_at(map, (guint)from->node)[from->port];
     }
-    g_ptr_array_add(rehearsal->graph.nodes, own);
-    const guint index = rehearsal->graph.nodes->len - 1;
+    g_ptr_array_add(dry_run->graph.nodes, own);
+    const guint index = dry_run->graph.nodes->len - 1;
     for (guint o = 0; o < original->node.n_outputs; o++)
         map_at(map, n)[o] = (CtGraphFrom){.node = (gint)index, .port = o};
     if (runner->nodes[0].name != original->node.name)
@@ -208,7 +208,7 @@ keep(CtRehearsal *rehearsal, guint n, const CtPlanNode *runner, GPtrArray *map)
         layouts[i] = runner->input_bindings[i].layout;
     for (guint o = 0; o < runner->n_outputs; o++)
         layouts[runner->n_inputs + o] = runner->output_bindings[o].layout;
-    fix(rehearsal, index,
+    fix(dry_run, index,
         ct_fixed_new(runner->variant, runner->row, runner->tuning, runner->place, runner->n_inputs,
                      layouts, runner->n_outputs, &layouts[runner->n_inputs]));
 }
@@ -225,64 +225,64 @@ find_source(const CtPlan *plan)
     return 0;
 }
 
-CtRehearsal *
-ct_rehearsal_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
-                 GError **error)
+CtDryRun *
+ct_dry_run_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
+               GError **error)
 {
-    g_autoptr(CtRehearsal) rehearsal = g_new0(CtRehearsal, 1);
-    rehearsal->original = plan;
-    rehearsal->graph.config = plan->graph->config;
-    rehearsal->graph.nodes = g_ptr_array_new_with_free_func(graph_node_free);
-    rehearsal->configs = g_ptr_array_new_with_free_func(config_free);
-    rehearsal->fixed =
+    g_autoptr(CtDryRun) dry_run = g_new0(CtDryRun, 1);
+    dry_run->original = plan;
+    dry_run->graph.config = plan->graph->config;
+    dry_run->graph.nodes = g_ptr_array_new_with_free_func(graph_node_free);
+    dry_run->configs = g_ptr_array_new_with_free_func(config_free);
+    dry_run->fixed =
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)ct_fixed_free);
     g_autoptr(GPtrArray) map = g_ptr_array_new_with_free_func(g_free);
     for (guint n = 0; n < plan->graph->nodes->len; n++)
-        g_ptr_array_add(map, g_new0(CtGraphFrom, original_at(rehearsal, n)->node.n_outputs + 1));
+        g_ptr_array_add(map, g_new0(CtGraphFrom, original_at(dry_run, n)->node.n_outputs + 1));
     for (guint n = 0; n < plan->graph->nodes->len; n++) {
-        const CtPlanNode *runner = find_runner(rehearsal, n);
-        if (ct_rehearsal_replaces(runner->variant))
-            replace(rehearsal, n, runner, map);
+        const CtPlanNode *runner = find_runner(dry_run, n);
+        if (ct_dry_run_replaces(runner->variant))
+            replace(dry_run, n, runner, map);
         else
-            keep(rehearsal, n, runner, map);
+            keep(dry_run, n, runner, map);
     }
-    rehearsal->registry = registry;
-    rehearsal->options = *options;
-    rehearsal->options.backend = CT_N_BACKENDS;
-    rehearsal->options.backends = rehearsal->options.variants = NULL;
-    rehearsal->options.fixed = rehearsal->fixed;
-    rehearsal->options.default_layouts = FALSE;
-    rehearsal->options.device_bytes = plan->device_aim;
-    rehearsal->plan = ct_plan_new(&rehearsal->graph, registry, &rehearsal->options, error);
-    if (!rehearsal->plan)
+    dry_run->registry = registry;
+    dry_run->options = *options;
+    dry_run->options.backend = CT_N_BACKENDS;
+    dry_run->options.backends = dry_run->options.variants = NULL;
+    dry_run->options.fixed = dry_run->fixed;
+    dry_run->options.default_layouts = FALSE;
+    dry_run->options.device_bytes = plan->device_aim;
+    dry_run->plan = ct_plan_new(&dry_run->graph, registry, &dry_run->options, error);
+    if (!dry_run->plan)
         return NULL;
-    rehearsal->source = find_source(rehearsal->plan);
-    return g_steal_pointer(&rehearsal);
+    dry_run->source = find_source(dry_run->plan);
+    return g_steal_pointer(&dry_run);
 }
 
 void
-ct_rehearsal_free(CtRehearsal *rehearsal)
+ct_dry_run_free(CtDryRun *dry_run)
 {
-    if (!rehearsal)
+    if (!dry_run)
         return;
-    ct_scheduler_free(rehearsal->scheduler);
-    ct_plan_free(rehearsal->plan);
-    g_hash_table_unref(rehearsal->fixed);
-    g_ptr_array_unref(rehearsal->graph.nodes);
-    g_ptr_array_unref(rehearsal->configs);
-    g_free(rehearsal);
+    ct_scheduler_free(dry_run->scheduler);
+    ct_plan_free(dry_run->plan);
+    g_hash_table_unref(dry_run->fixed);
+    g_ptr_array_unref(dry_run->graph.nodes);
+    g_ptr_array_unref(dry_run->configs);
+    g_free(dry_run);
 }
 
 const CtPlan *
-ct_rehearsal_plan(const CtRehearsal *rehearsal)
+ct_dry_run_plan(const CtDryRun *dry_run)
 {
-    return rehearsal->plan;
+    return dry_run->plan;
 }
 
 gboolean
-ct_rehearsal_is_end(const CtRehearsal *rehearsal, guint i)
+ct_dry_run_is_end(const CtDryRun *dry_run, guint i)
 {
-    const CtPlanNode *node = g_ptr_array_index(rehearsal->plan->nodes, i);
+    const CtPlanNode *node = g_ptr_array_index(dry_run->plan->nodes, i);
     return node->nodes[0].stage == &ct_trial_source || node->nodes[0].stage == &ct_trial_sink;
 }
 
@@ -297,21 +297,21 @@ typedef struct {
 } Mark;
 
 static void
-mark_init(Mark *mark, const CtRehearsal *rehearsal)
+mark_init(Mark *mark, const CtDryRun *dry_run)
 {
-    const guint n = rehearsal->plan->nodes->len;
+    const guint n = dry_run->plan->nodes->len;
     mark->stats = g_new(CtNodeStats, n);
     for (guint i = 0; i < n; i++)
-        ct_scheduler_stats(rehearsal->scheduler, i, &mark->stats[i]);
+        ct_scheduler_stats(dry_run->scheduler, i, &mark->stats[i]);
     mark->clock = g_get_monotonic_time();
 }
 
 /* At the beginning of the run. */
 static void
-mark_reset(Mark *mark, const CtRehearsal *rehearsal)
+mark_reset(Mark *mark, const CtDryRun *dry_run)
 {
-    memset(mark->stats, 0, rehearsal->plan->nodes->len * sizeof *mark->stats);
-    mark->clock = rehearsal->started;
+    memset(mark->stats, 0, dry_run->plan->nodes->len * sizeof *mark->stats);
+    mark->clock = dry_run->started;
 }
 
 static void
@@ -324,9 +324,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Mark, mark_clear)
 
 /* Samples a second, and all that there are (−1: not known), of what goes step by step. */
 static gdouble
-source_rate(const CtRehearsal *rehearsal, gint64 *length)
+source_rate(const CtDryRun *dry_run, gint64 *length)
 {
-    const CtPlanNode *node = g_ptr_array_index(rehearsal->plan->nodes, rehearsal->source);
+    const CtPlanNode *node = g_ptr_array_index(dry_run->plan->nodes, dry_run->source);
     const CtStream *stream = node->output_bindings[0].stream;
     const gint time = ct_stream_axis(stream, "time");
     const gdouble rate = ct_stream_sample_rate(stream);
@@ -355,84 +355,83 @@ seconds_of(const CtPlanNode *node, const CtNodeStats *from, const CtNodeStats *t
 }
 
 static gboolean
-start(CtRehearsal *rehearsal, gint64 n, gdouble seconds, GError **error)
+start(CtDryRun *dry_run, gint64 n, gdouble seconds, GError **error)
 {
     const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
-    const guint n_nodes = rehearsal->plan->nodes->len;
+    const guint n_nodes = dry_run->plan->nodes->len;
     g_autoptr(GError) first = NULL;
     for (;;) {
-        rehearsal->scheduler = ct_scheduler_new(rehearsal->plan, &run, first ? NULL : &first);
-        if (rehearsal->scheduler)
+        dry_run->scheduler = ct_scheduler_new(dry_run->plan, &run, first ? NULL : &first);
+        if (dry_run->scheduler)
             break;
         /* Who looks at it has counted its nodes. */
-        if (!ct_plan_take_smaller(&rehearsal->plan, rehearsal->registry, &rehearsal->options,
-                                  first) ||
-            rehearsal->plan->nodes->len != n_nodes) {
+        if (!ct_plan_take_smaller(&dry_run->plan, dry_run->registry, &dry_run->options, first) ||
+            dry_run->plan->nodes->len != n_nodes) {
             g_propagate_error(error, g_steal_pointer(&first));
             return FALSE;
         }
-        rehearsal->source = find_source(rehearsal->plan);
+        dry_run->source = find_source(dry_run->plan);
     }
-    rehearsal->started = g_get_monotonic_time();
-    if (!ct_scheduler_start(rehearsal->scheduler, error))
+    dry_run->started = g_get_monotonic_time();
+    if (!ct_scheduler_start(dry_run->scheduler, error))
         return FALSE;
-    return ct_scheduler_step(rehearsal->scheduler, rehearsal->source, n, seconds) ||
-           ct_scheduler_result(rehearsal->scheduler, error);
+    return ct_scheduler_step(dry_run->scheduler, dry_run->source, n, seconds) ||
+           ct_scheduler_result(dry_run->scheduler, error);
 }
 
 gboolean
-ct_rehearsal_run(CtRehearsal *rehearsal, gdouble stream_seconds, gdouble seconds,
-                 CtRehearsed *rehearsed, GError **error)
+ct_dry_run_run(CtDryRun *dry_run, gdouble stream_seconds, gdouble seconds, CtDryRunResult *result,
+               GError **error)
 {
-    const CtPlan *plan = rehearsal->plan;
+    const CtPlan *plan = dry_run->plan;
     gint64 length;
-    const gdouble rate = source_rate(rehearsal, &length);
+    const gdouble rate = source_rate(dry_run, &length);
     gint64 n = MAX(1, (gint64)(stream_seconds * rate));
     const gboolean is_short = length >= 0 && (gdouble)length < (1 + warming) * (gdouble)n;
     if (is_short)
         n = MAX(1, (gint64)((gdouble)length / (1 + warming)));
-    if (!rehearsal->scheduler &&
-        !start(rehearsal, MAX(1, (gint64)(warming * (gdouble)n)), seconds, error))
+    if (!dry_run->scheduler &&
+        !start(dry_run, MAX(1, (gint64)(warming * (gdouble)n)), seconds, error))
         return FALSE;
     g_auto(Mark) from, to;
-    mark_init(&from, rehearsal);
+    mark_init(&from, dry_run);
     /* Where hardly more than one firing is all of it, nothing is left behind the warming up. */
-    if (length >= 0 && from.stats[rehearsal->source].samples >= length) {
-        mark_reset(&from, rehearsal);
+    if (length >= 0 && from.stats[dry_run->source].samples >= length) {
+        mark_reset(&from, dry_run);
         n = length;
     }
     /* Of a short stream, all that is left. */
-    const gboolean goes_on = ct_scheduler_step(rehearsal->scheduler, rehearsal->source,
-                                               is_short ? G_MAXINT32 : n, seconds);
-    mark_init(&to, rehearsal);
-    const gboolean good = goes_on || ct_scheduler_result(rehearsal->scheduler, error);
+    const gboolean goes_on =
+        ct_scheduler_step(dry_run->scheduler, dry_run->source, is_short ? G_MAXINT32 : n, seconds);
+    mark_init(&to, dry_run);
+    const gboolean good = goes_on || ct_scheduler_result(dry_run->scheduler, error);
     if (!goes_on || is_short)
-        g_clear_pointer(&rehearsal->scheduler, ct_scheduler_free);
+        g_clear_pointer(&dry_run->scheduler, ct_scheduler_free);
     const gdouble given =
-        (gdouble)(to.stats[rehearsal->source].samples - from.stats[rehearsal->source].samples);
-    rehearsed->stream = (gdouble)n / rate;
-    rehearsed->clock = given > 0 ? (gdouble)(to.clock - from.clock) * 1e-6 * rate / given : 0;
+        (gdouble)(to.stats[dry_run->source].samples - from.stats[dry_run->source].samples);
+    result->stream = (gdouble)n / rate;
+    result->clock = given > 0 ? (gdouble)(to.clock - from.clock) * 1e-6 * rate / given : 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
-        rehearsed->seconds[i] = seconds_of(node, &from.stats[i], &to.stats[i]);
+        result->seconds[i] = seconds_of(node, &from.stats[i], &to.stats[i]);
     }
     return good;
 }
 
 gdouble
-ct_rehearsal_busiest(const CtRehearsal *rehearsal, const CtRehearsed *rehearsed, gboolean sources)
+ct_dry_run_busiest(const CtDryRun *dry_run, const CtDryRunResult *result, gboolean sources)
 {
-    const CtPlan *plan = rehearsal->plan;
+    const CtPlan *plan = dry_run->plan;
     g_autofree gdouble *queues = g_new0(gdouble, plan->queues->len + 1);
     gdouble workers = 0, most = 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
-        if (ct_rehearsal_is_end(rehearsal, i) || (!sources && ct_plan_is_source(plan, node)))
+        if (ct_dry_run_is_end(dry_run, i) || (!sources && ct_plan_is_source(plan, node)))
             continue;
         if (node->queue < 0)
-            workers += rehearsed->seconds[i];
+            workers += result->seconds[i];
         else
-            queues[node->queue] += rehearsed->seconds[i];
+            queues[node->queue] += result->seconds[i];
     }
     for (guint q = 0; q < plan->queues->len; q++)
         most = MAX(most, queues[q]);

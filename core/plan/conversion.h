@@ -11,29 +11,29 @@ typedef struct {
     const CtRow *row;
     gint place; /* where it runs: a copy on the device that it goes to or, to the host or another
                    device, comes from */
-    CtSpot to;
+    CtPlacement to;
     CtLoad load;
     CtPrice price;
     CtCost cost; /* by the price */
-} CtBridgeStep;
+} CtConversionStep;
 
 /* The parameters of an inserted stage that lead to this layout. */
-CtValue *ct_bridge_values(const CtStage *stage, const CtLayout *to);
+CtValue *ct_conversion_params(const CtStage *stage, const CtLayout *to);
 
 /* What must stand between a writer and a reader: at most a transpose, a conversion, and two copies
  * through the host. */
 typedef struct {
     guint n_steps;
-    CtBridgeStep steps[4];
+    CtConversionStep steps[4];
     CtCost cost; /* of all steps */
-} CtBridge;
+} CtConversion;
 
-/* The ways (CtBridge) for `stream` from one spot to the memory of another, of which none asks for
- * more than another everywhere; types may widen. */
-GArray *ct_bridges_new(CtPlanner *planner, const CtStream *stream, const CtSpot *from,
-                       const CtSpot *to);
+/* The ways (CtConversion) for `stream` from one placement to the memory of another, of which none
+ * asks for more than another everywhere; types may widen. */
+GArray *ct_conversions_new(CtPlanner *planner, const CtStream *stream, const CtPlacement *from,
+                           const CtPlacement *to);
 /* The same, of those that the planner keeps, if it keeps them: not to be written to. */
-GArray *ct_bridges_known(CtPlanner *planner, const CtStream *stream, const CtSpot *from,
-                         const CtSpot *to);
+GArray *ct_conversions_known(CtPlanner *planner, const CtStream *stream, const CtPlacement *from,
+                             const CtPlacement *to);
 /* From now on; the machine must stay as it is. */
-void ct_planner_keep_bridges(CtPlanner *planner);
+void ct_planner_keep_conversions(CtPlanner *planner);

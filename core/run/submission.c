@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Firings of a node that runs on a device: enqueued now, run later. */
-#include "flight.h"
+#include "submission.h"
 
 #include "graph/plugin-call.h"
 
@@ -77,11 +77,12 @@ send_validity(CtRunNode *node, guint o, GError **error)
     const gsize n = (gsize)departure->produced;
     const gint64 n_lanes = node->outputs[o].ring->n_lanes;
     if (departure->validity_stride == departure->produced || n_lanes == 1)
-        return ct_queue_upload(node->flights->own, departure->validity, n * (gsize)n_lanes, error);
-    guint8 *packed = node->flights->validity;
+        return ct_queue_upload(node->submissions->own, departure->validity, n * (gsize)n_lanes,
+                               error);
+    guint8 *packed = node->submissions->validity;
     for (gint64 l = 0; l < n_lanes; l++)
         memcpy(packed + (gsize)l * n, departure->validity + l * departure->validity_stride, n);
-    return ct_queue_upload(node->flights->own, packed, n * (gsize)n_lanes, error);
+    return ct_queue_upload(node->submissions->own, packed, n * (gsize)n_lanes, error);
 }
 
 /* Fills what is invalid of output `o`; `validity` NULL: all. */
@@ -98,19 +99,21 @@ fill_output(CtRunNode *node, guint o, guint8 value, gpointer validity, GError **
         .grid = {(guint)MIN(blocks, FILL_BLOCKS), 1, 1},
         .block = {FILL_THREADS, 1, 1},
     };
-    return ct_queue_launch(node->flights->own, node->flights->fill, &launch, arguments, error);
+    return ct_queue_launch(node->submissions->own, node->submissions->fill, &launch, arguments,
+                           error);
 }
 
 /* ---- set-up ---- */
 
 gboolean
-ct_flights_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_bytes, GError **error)
+ct_submissions_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_bytes,
+                   GError **error)
 {
     static const CtKernelSpec fill = {
         .name = "ct_fill_invalid",
         .source = "/cornerturn/kernel/fill.cu",
     };
-    CtFlights *self = node->flights = g_new0(CtFlights, 1);
+    CtSubmissions *self = node->submissions = g_new0(CtSubmissions, 1);
     self->queue = queue;
     self->limit = CLAMP(limit, 1, CT_MAX_IN_FLIGHT);
     self->after = g_ptr_array_new();
@@ -136,9 +139,9 @@ ct_flights_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_byt
 }
 
 void
-ct_flights_free(CtRunNode *node)
+ct_submissions_free(CtRunNode *node)
 {
-    CtFlights *self = node->flights;
+    CtSubmissions *self = node->submissions;
     if (!self)
         return;
     CtDevice *device = self->queue->device;
@@ -148,22 +151,22 @@ ct_flights_free(CtRunNode *node)
     g_ptr_array_unref(self->after);
     g_free(self->validity);
     g_free(self->counted);
-    g_clear_pointer(&node->flights, g_free);
+    g_clear_pointer(&node->submissions, g_free);
 }
 
 /* ---- enqueuing ---- */
 
 void
-ct_flight_claim(CtRunNode *node)
+ct_submission_claim(CtRunNode *node)
 {
-    CtFlights *self = node->flights;
+    CtSubmissions *self = node->submissions;
     self->next = (self->first + self->n) % self->limit;
 }
 
 void
-ct_flight_gather(CtRunNode *node)
+ct_submission_gather(CtRunNode *node)
 {
-    CtFlights *self = node->flights;
+    CtSubmissions *self = node->submissions;
     GPtrArray *after = self->after;
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring && node->inputs[i].ring->is_crossed)
@@ -181,16 +184,16 @@ next_mark(const CtRunQueue *queue)
     return &g_array_index(queue->marks, CtRunMark, queue->next_mark);
 }
 
-static CtFlight *
-next_flight(const CtRunNode *node)
+static CtSubmission *
+next_submission(const CtRunNode *node)
 {
-    return &node->flights->flights[node->flights->next];
+    return &node->submissions->submissions[node->submissions->next];
 }
 
 gboolean
-ct_flight_begin(CtRunNode *node, GError **error)
+ct_submission_begin(CtRunNode *node, GError **error)
 {
-    CtFlights *self = node->flights;
+    CtSubmissions *self = node->submissions;
     CtDevice *device = self->queue->device;
     const CtCudaDriver *driver = ct_device_driver(device);
     if (self->after->len > 0)
@@ -211,36 +214,36 @@ ct_flight_begin(CtRunNode *node, GError **error)
 static gboolean
 mark_begin(CtRunNode *node, GError **error)
 {
-    CtRunQueue *queue = node->flights->queue;
+    CtRunQueue *queue = node->submissions->queue;
     const CtCudaDriver *driver = ct_device_driver(queue->device);
-    CtFlight *flight = next_flight(node);
+    CtSubmission *submission = next_submission(node);
     const gboolean waits = g_atomic_int_compare_and_exchange(&queue->waits, TRUE, FALSE);
     if (!waits && queue->ran) {
         const CtCuResult result = driver->event_query(queue->ran);
-        flight->begun = queue->ran;
+        submission->begun = queue->ran;
         if (result == CT_CUDA_ERROR_NOT_READY)
             return TRUE;
         if (!ct_device_check(queue->device, result, error, "the work of a firing"))
             return FALSE;
     }
-    flight->begun = next_mark(queue)->begun;
-    return ct_device_check(queue->device, driver->event_record(flight->begun, queue->stream), error,
-                           "recording an event");
+    submission->begun = next_mark(queue)->begun;
+    return ct_device_check(queue->device, driver->event_record(submission->begun, queue->stream),
+                           error, "recording an event");
 }
 
 gboolean
-ct_flight_work(CtRunNode *node, GError **error)
+ct_submission_work(CtRunNode *node, GError **error)
 {
     CtWork work = node->work;
     work.begin = 0;
     work.end = node->n_items;
-    work.scratch = node->flights->queue->scratch;
-    work.counters = node->flights->counters;
-    work.queue = node->flights->own;
-    if (!ct_device_enter(node->flights->queue->device, error) || !mark_begin(node, error))
+    work.scratch = node->submissions->queue->scratch;
+    work.counters = node->submissions->counters;
+    work.queue = node->submissions->own;
+    if (!ct_device_enter(node->submissions->queue->device, error) || !mark_begin(node, error))
         return FALSE;
     /* Only now, so that uploads of as many firings as are in flight have a place of their own. */
-    ct_queue_begin(node->flights->own);
+    ct_queue_begin(node->submissions->own);
     for (guint o = 0; node->options->poison && o < node->n_outputs; o++)
         if (node->outputs[o].ring && node->departures[o].produced > 0 &&
             !fill_output(node, o, 0xff, NULL, error))
@@ -249,9 +252,9 @@ ct_flight_work(CtRunNode *node, GError **error)
 }
 
 gboolean
-ct_flight_end(CtRunNode *node, gint64 *invalid, GError **error)
+ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error)
 {
-    CtFlights *self = node->flights;
+    CtSubmissions *self = node->submissions;
     *invalid = 0;
     if (!ct_device_enter(self->queue->device, error) ||
         (node->n_items == 0 && !mark_begin(node, error)))
@@ -273,23 +276,25 @@ ct_flight_end(CtRunNode *node, gint64 *invalid, GError **error)
 }
 
 void
-ct_flight_takes_off(CtRunNode *node)
+ct_submission_submit(CtRunNode *node)
 {
-    CtFlights *self = node->flights;
+    CtSubmissions *self = node->submissions;
     CtRunQueue *queue = self->queue;
-    CtFlight *flight = next_flight(node);
-    flight->ran = queue->ran = next_mark(queue)->ran;
+    CtSubmission *submission = next_submission(node);
+    submission->ran = queue->ran = next_mark(queue)->ran;
     queue->next_mark = (queue->next_mark + 1) % queue->marks->len;
-    flight->is_last = node->is_last;
+    submission->is_last = node->is_last;
     self->n++;
     for (guint i = 0; i < node->n_inputs; i++) {
         const CtRunInput *input = &node->inputs[i];
         if (input->ring)
-            ct_ring_reader_flies(input->ring, input->reader, &node->input_blocks[i], flight->ran);
+            ct_ring_reader_flies(input->ring, input->reader, &node->input_blocks[i],
+                                 submission->ran);
     }
     for (guint o = 0; o < node->n_outputs; o++)
         if (node->outputs[o].ring)
-            ct_ring_writer_flies(node->outputs[o].ring, node->departures[o].produced, flight->ran);
+            ct_ring_writer_flies(node->outputs[o].ring, node->departures[o].produced,
+                                 submission->ran);
 }
 
 /* ---- landing ---- */
@@ -310,20 +315,22 @@ wait_for(const CtCudaDriver *driver, CtCuEvent event)
 }
 
 gboolean
-ct_flight_wait(const CtRunNode *node, gint64 *ns, GError **error)
+ct_submission_wait(const CtRunNode *node, gint64 *ns, GError **error)
 {
-    const CtFlights *self = node->flights;
-    const CtFlight *flight = &self->flights[self->first];
+    const CtSubmissions *self = node->submissions;
+    const CtSubmission *submission = &self->submissions[self->first];
     CtDevice *device = self->queue->device;
     const CtCudaDriver *driver = ct_device_driver(device);
     float milliseconds = 0;
     if (!ct_device_enter(device, error) ||
-        !ct_device_check(device, wait_for(driver, flight->ran), error, "the work of a firing") ||
-        !ct_device_check(device, driver->event_elapsed(&milliseconds, flight->begun, flight->ran),
+        !ct_device_check(device, wait_for(driver, submission->ran), error,
+                         "the work of a firing") ||
+        !ct_device_check(device,
+                         driver->event_elapsed(&milliseconds, submission->begun, submission->ran),
                          error, "the time of a firing"))
         return FALSE;
     *ns = (gint64)((gdouble)milliseconds * 1e6);
-    if (!flight->is_last || node->n_counters == 0)
+    if (!submission->is_last || node->n_counters == 0)
         return TRUE;
     return ct_device_check(device,
                            driver->copy(GPOINTER_TO_SIZE(self->counted),
@@ -335,9 +342,9 @@ ct_flight_wait(const CtRunNode *node, gint64 *ns, GError **error)
 }
 
 gboolean
-ct_flight_has_fault(const CtRunNode *node)
+ct_submission_has_fault(const CtRunNode *node)
 {
-    const CtFlights *self = node->flights;
+    const CtSubmissions *self = node->submissions;
     const CtCudaDriver *driver = ct_device_driver(self->queue->device);
     if (!ct_device_enter(self->queue->device, NULL))
         return TRUE;
@@ -347,10 +354,10 @@ ct_flight_has_fault(const CtRunNode *node)
 }
 
 gboolean
-ct_flight_lands(CtRunNode *node)
+ct_submission_retire(CtRunNode *node)
 {
-    CtFlights *self = node->flights;
-    const gboolean is_last = self->flights[self->first].is_last;
+    CtSubmissions *self = node->submissions;
+    const gboolean is_last = self->submissions[self->first].is_last;
     self->first = (self->first + 1) % self->limit;
     self->n--;
     for (guint c = 0; is_last && c < node->n_counters; c++)
@@ -372,7 +379,7 @@ copy_rows(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize 
 }
 
 CtRingMover
-ct_flight_mover(CtQueue *queue)
+ct_submission_mover(CtQueue *queue)
 {
     return (CtRingMover){.copy = copy_rows, .queue = queue};
 }

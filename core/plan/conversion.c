@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What must stand between a writer and a reader of different layouts, or at different places: a
  * transpose, a conversion, copies, in the order that costs least. */
-#include "bridge.h"
+#include "conversion.h"
 
 #include "placement.h"
 #include "planner-firings.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 
 CtValue *
-ct_bridge_values(const CtStage *stage, const CtLayout *to)
+ct_conversion_params(const CtStage *stage, const CtLayout *to)
 {
     const CtPlace place = {g_intern_static_string("inserted by the planner"), 0, 0};
     CtValue *values = ct_value_new_mapping(&place);
@@ -90,13 +90,13 @@ enum { MAX_WAYS = 6 };
 /* One stage from `from` to `to`, by each of its variants that another is not within; returns how
  * many. */
 static guint
-find_steps(CtBridgeStep steps[MAX_WAYS], CtPlanner *planner, CtInsertedKind kind,
-           const CtStream *stream, const CtSpot *from, const CtSpot *to)
+find_steps(CtConversionStep steps[MAX_WAYS], CtPlanner *planner, CtInsertedKind kind,
+           const CtStream *stream, const CtPlacement *from, const CtPlacement *to)
 {
     const gboolean is_copy = kind == CT_INSERTED_COPY;
-    CtBridgeStep step = {.stage = planner->inserted[kind],
-                         .place = is_copy && from->place == CT_HOST ? to->place : from->place,
-                         .to = *to};
+    CtConversionStep step = {.stage = planner->inserted[kind],
+                             .place = is_copy && from->place == CT_HOST ? to->place : from->place,
+                             .to = *to};
     if (!step.stage)
         return 0;
     CtStream before = *stream, after = *stream;
@@ -179,7 +179,8 @@ typedef struct {
     gint places[N_PLACES];
     CtLayout layouts[2][2]; /* [is_turned][is_converted] */
     gboolean exists[2][2];
-    GArray *bridges[N_STATES]; /* of CtBridge: the ways there, none within another; NULL: none */
+    GArray *conversions[N_STATES]; /* of CtConversion: the ways there, none within another; NULL:
+                                      none */
 } Ways;
 
 /* No step leads to a smaller number. */
@@ -195,29 +196,30 @@ state_of(guint number)
     return (State){number / 4, number / 2 % 2, number % 2};
 }
 
-static CtSpot
-spot_of(const Ways *ways, State state)
+static CtPlacement
+placement_of(const Ways *ways, State state)
 {
-    return (CtSpot){ways->layouts[state.is_turned][state.is_converted], ways->places[state.at]};
+    return (CtPlacement){ways->layouts[state.is_turned][state.is_converted],
+                         ways->places[state.at]};
 }
 
 /* Keeps it, unless another is within it; of equal ones the first. */
 static void
-keep_bridge(Ways *ways, guint state, const CtBridge *bridge)
+keep_conversion(Ways *ways, guint state, const CtConversion *conversion)
 {
-    if (!ways->bridges[state])
-        ways->bridges[state] = g_array_new(FALSE, FALSE, sizeof(CtBridge));
-    GArray *bridges = ways->bridges[state];
-    for (guint i = 0; i < bridges->len; i++) {
-        if (ct_cost_within(&g_array_index(bridges, CtBridge, i).cost, &bridge->cost))
+    if (!ways->conversions[state])
+        ways->conversions[state] = g_array_new(FALSE, FALSE, sizeof(CtConversion));
+    GArray *conversions = ways->conversions[state];
+    for (guint i = 0; i < conversions->len; i++) {
+        if (ct_cost_within(&g_array_index(conversions, CtConversion, i).cost, &conversion->cost))
             return;
     }
-    for (guint i = bridges->len; i-- > 0;) {
-        if (ct_cost_within(&bridge->cost, &g_array_index(bridges, CtBridge, i).cost))
-            g_array_remove_index(bridges, i);
+    for (guint i = conversions->len; i-- > 0;) {
+        if (ct_cost_within(&conversion->cost, &g_array_index(conversions, CtConversion, i).cost))
+            g_array_remove_index(conversions, i);
     }
-    if (bridges->len < MAX_WAYS)
-        g_array_append_vals(bridges, bridge, 1);
+    if (conversions->len < MAX_WAYS)
+        g_array_append_vals(conversions, conversion, 1);
 }
 
 /* Goes on from one state to another, by all ways to the first. */
@@ -227,15 +229,15 @@ go_on(Ways *ways, CtInsertedKind kind, State from, State to)
     const guint a = number_of(from), b = number_of(to);
     if (!ways->exists[to.is_turned][to.is_converted])
         return;
-    const CtSpot here = spot_of(ways, from), there = spot_of(ways, to);
-    CtBridgeStep steps[MAX_WAYS];
+    const CtPlacement here = placement_of(ways, from), there = placement_of(ways, to);
+    CtConversionStep steps[MAX_WAYS];
     const guint n_steps = find_steps(steps, ways->planner, kind, ways->stream, &here, &there);
-    for (guint i = 0; i < ways->bridges[a]->len; i++) {
+    for (guint i = 0; i < ways->conversions[a]->len; i++) {
         for (guint s = 0; s < n_steps; s++) {
-            CtBridge bridge = g_array_index(ways->bridges[a], CtBridge, i);
-            bridge.steps[bridge.n_steps++] = steps[s];
-            ct_cost_add(&bridge.cost, &steps[s].cost);
-            keep_bridge(ways, b, &bridge);
+            CtConversion conversion = g_array_index(ways->conversions[a], CtConversion, i);
+            conversion.steps[conversion.n_steps++] = steps[s];
+            ct_cost_add(&conversion.cost, &steps[s].cost);
+            keep_conversion(ways, b, &conversion);
         }
     }
 }
@@ -243,11 +245,11 @@ go_on(Ways *ways, CtInsertedKind kind, State from, State to)
 static void
 find_ways(Ways *ways, State end)
 {
-    const CtBridge none = {0};
-    keep_bridge(ways, 0, &none);
+    const CtConversion none = {0};
+    keep_conversion(ways, 0, &none);
     for (guint s = 0; s < number_of(end); s++) {
         const State here = state_of(s);
-        if (!ways->bridges[s])
+        if (!ways->conversions[s])
             continue;
         if (end.is_converted && !here.is_converted)
             go_on(ways, CT_INSERTED_CONVERT, here, (State){here.at, here.is_turned, TRUE});
@@ -274,12 +276,13 @@ set_places(Ways *ways, gint from, gint to)
 }
 
 GArray *
-ct_bridges_new(CtPlanner *planner, const CtStream *stream, const CtSpot *from, const CtSpot *to)
+ct_conversions_new(CtPlanner *planner, const CtStream *stream, const CtPlacement *from,
+                   const CtPlacement *to)
 {
-    GArray *bridges = g_array_new(FALSE, FALSE, sizeof(CtBridge));
-    if (ct_spot_same_memory(from, to, stream)) {
-        const CtBridge none = {0};
-        return g_array_append_val(bridges, none);
+    GArray *conversions = g_array_new(FALSE, FALSE, sizeof(CtConversion));
+    if (ct_placement_same_memory(from, to, stream)) {
+        const CtConversion none = {0};
+        return g_array_append_val(conversions, none);
     }
     const CtType before = ct_layout_stream_type(&from->layout);
     const CtType after = ct_layout_stream_type(&to->layout);
@@ -294,12 +297,12 @@ ct_bridges_new(CtPlanner *planner, const CtStream *stream, const CtSpot *from, c
                            !ct_layout_same_memory(&ways.layouts[FALSE][TRUE], &to->layout, stream);
     const State end = {ways.n_places - 1, turns, before != after};
     find_ways(&ways, end);
-    const GArray *found = ways.bridges[number_of(end)];
+    const GArray *found = ways.conversions[number_of(end)];
     if (found)
-        g_array_append_vals(bridges, found->data, found->len);
+        g_array_append_vals(conversions, found->data, found->len);
     for (guint s = 0; s < N_STATES; s++) {
-        if (ways.bridges[s])
-            g_array_unref(ways.bridges[s]);
+        if (ways.conversions[s])
+            g_array_unref(ways.conversions[s]);
     }
-    return bridges;
+    return conversions;
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Readers of one output share what is inserted for them: the outlet becomes a variable of its own,
- * whose choices are the sets of spots that are made. The writer pays for the set, and a reader may
- * only have a spot that is in it. */
+/* Readers of one output share what is inserted for them: the fan-out becomes a variable of its own,
+ * whose choices are the sets of placements that are made. The writer pays for the set, and a reader
+ * may only have a placement that is in it. */
 #include "choose-private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Beyond so many sets of spots, larger ones are left out; so many ways to make a set are kept; so
- * many different steps are known to be the same. */
+/* Beyond so many sets of placements, larger ones are left out; so many ways to make a set are kept;
+ * so many different steps are known to be the same. */
 enum { MAX_SETS = 512, MAX_WAYS = 32, MAX_MADE = 256 };
 
-/* The sets of spots, as bits, that an outlet may be had in: those that some reader cannot do
+/* The sets of placements, as bits, that a fan-out may be had in: those that some reader cannot do
  * without, and with them any of the others, the fewest first, and all. *complete tells whether
  * there are no further sets. */
 static GArray *
 list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
 {
-    guint others[CT_MAX_SPOTS];
+    guint others[CT_MAX_PLACEMENTS];
     guint n_others = 0;
     for (guint i = 0; i < n; i++) {
         if (!(needed >> i & 1))
@@ -35,7 +35,7 @@ list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
             *complete = FALSE;
             break;
         }
-        guint chosen[CT_MAX_SPOTS];
+        guint chosen[CT_MAX_PLACEMENTS];
         for (guint k = 0; k < size; k++)
             chosen[k] = k;
         for (gboolean more = TRUE; more;) {
@@ -57,22 +57,22 @@ list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
     return sets;
 }
 
-/* The steps of the bridges from one spot, each known by what it makes: a step that several bridges
- * have is made once. */
+/* The steps of the conversions from one placement, each known by what it makes: a step that several
+ * conversions have is made once. */
 static guint
-step_index(GArray *made, const CtSpot *spot, const CtStream *stream)
+step_index(GArray *made, const CtPlacement *placement, const CtStream *stream)
 {
     for (guint i = 0; i < made->len; i++) {
-        if (ct_spot_same_memory(&g_array_index(made, CtSpot, i), spot, stream))
+        if (ct_placement_same_memory(&g_array_index(made, CtPlacement, i), placement, stream))
             return i;
     }
-    g_array_append_val(made, *spot);
+    g_array_append_val(made, *placement);
     return made->len - 1;
 }
 
-/* One way to make a set of spots. */
+/* One way to make a set of placements. */
 typedef struct {
-    guint8 picks[CT_MAX_SPOTS]; /* of each spot's bridges */
+    guint8 picks[CT_MAX_PLACEMENTS]; /* of each placement's conversions */
     guint64 made[MAX_MADE / 64];
     gdouble longest;
 } Way;
@@ -117,34 +117,34 @@ keep_way(Ways *ways, const Way *way, const gdouble *vector, guint n)
     return TRUE;
 }
 
-/* What it takes to make all spots of `set` from one; returns whether all ways are there. */
+/* What it takes to make all placements of `set` from one; returns whether all ways are there. */
 static gboolean
 find_ways(const CtProblem *problem, const CtJunction *junction, guint from, guint64 set, Ways *ways)
 {
-    const guint n = problem->n_sums + 1, n_spots = junction->to->len;
-    g_autoptr(GArray) made = g_array_new(FALSE, FALSE, sizeof(CtSpot));
+    const guint n = problem->n_sums + 1, n_placements = junction->to->len;
+    g_autoptr(GArray) made = g_array_new(FALSE, FALSE, sizeof(CtPlacement));
     g_autofree gdouble *vector = g_new0(gdouble, n);
     gboolean is_whole = TRUE;
     const Way start = {{0}, {0}, 0};
     keep_way(ways, &start, vector, n);
-    for (guint r = 0; r < n_spots && ways->ways->len > 0; r++) {
+    for (guint r = 0; r < n_placements && ways->ways->len > 0; r++) {
         if (!(set >> r & 1))
             continue;
-        const GArray *bridges = junction->bridges[from * n_spots + r];
+        const GArray *conversions = junction->conversions[from * n_placements + r];
         g_auto(Ways) next;
         ways_init(&next);
         for (guint i = 0; i < ways->ways->len; i++) {
-            for (guint b = 0; b < bridges->len; b++) {
-                const CtBridge *bridge = &g_array_index(bridges, CtBridge, b);
+            for (guint b = 0; b < conversions->len; b++) {
+                const CtConversion *conversion = &g_array_index(conversions, CtConversion, b);
                 Way way = g_array_index(ways->ways, Way, i);
                 memcpy(vector, &g_array_index(ways->vectors, gdouble, i * n), n * sizeof(*vector));
                 way.picks[r] = (guint8)b;
-                for (guint s = 0; s < bridge->n_steps; s++) {
-                    const guint step = step_index(made, &bridge->steps[s].to, junction->stream);
+                for (guint s = 0; s < conversion->n_steps; s++) {
+                    const guint step = step_index(made, &conversion->steps[s].to, junction->stream);
                     const guint64 bit = G_GUINT64_CONSTANT(1) << step % 64;
                     if (step < MAX_MADE && way.made[step / 64] & bit)
                         continue;
-                    ct_problem_add(problem, vector, &bridge->steps[s].cost);
+                    ct_problem_add(problem, vector, &conversion->steps[s].cost);
                     if (step < MAX_MADE)
                         way.made[step / 64] |= bit;
                 }
@@ -159,26 +159,28 @@ find_ways(const CtProblem *problem, const CtJunction *junction, guint from, guin
 }
 
 void
-ct_problem_bridges_of_set(const CtProblem *problem, const CtJunction *junction, guint from,
-                          guint64 set, guint way, const CtBridge *bridges[CT_MAX_SPOTS])
+ct_problem_conversions_of_set(const CtProblem *problem, const CtJunction *junction, guint from,
+                              guint64 set, guint way,
+                              const CtConversion *conversions[CT_MAX_PLACEMENTS])
 {
     g_auto(Ways) ways;
     ways_init(&ways);
     find_ways(problem, junction, from, set, &ways);
     const Way *chosen = &g_array_index(ways.ways, Way, way);
     for (guint r = 0; r < junction->to->len; r++)
-        bridges[r] = set >> r & 1 ? &g_array_index(junction->bridges[from * junction->to->len + r],
-                                                   CtBridge, chosen->picks[r])
-                                  : NULL;
+        conversions[r] = set >> r & 1
+                             ? &g_array_index(junction->conversions[from * junction->to->len + r],
+                                              CtConversion, chosen->picks[r])
+                             : NULL;
 }
 
-/* Spots that some reader cannot do without. */
+/* Placements that some reader cannot do without. */
 static guint64
-needed_spots(const CtProblem *problem, const CtJunction *junction)
+needed_placements(const CtProblem *problem, const CtJunction *junction)
 {
     guint64 needed = 0;
-    for (guint i = 0; i < junction->outlet->readers->len; i++) {
-        const guint node = g_array_index(junction->outlet->readers, CtPlanReader, i).node;
+    for (guint i = 0; i < junction->fan_out->readers->len; i++) {
+        const guint node = g_array_index(junction->fan_out->readers, CtPlanReader, i).node;
         const gint *indices = g_ptr_array_index(junction->reads, i);
         gboolean only = indices[0] >= 0;
         for (guint r = 1; r < ct_problem_n_choices(problem, node); r++)
@@ -189,43 +191,43 @@ needed_spots(const CtProblem *problem, const CtJunction *junction)
 }
 
 void
-ct_problem_add_fan(CtProblem *problem, CtJunction *junction)
+ct_problem_add_fan_out(CtProblem *problem, CtJunction *junction)
 {
-    const CtOutlet *outlet = junction->outlet;
-    junction->sets = list_sets(junction->to->len, needed_spots(problem, junction),
-                               outlet->readers->len, &junction->is_whole);
+    const CtFanOut *fan_out = junction->fan_out;
+    junction->sets = list_sets(junction->to->len, needed_placements(problem, junction),
+                               fan_out->readers->len, &junction->is_whole);
     const guint n_sets = junction->sets->len;
     g_autofree guint *own = g_new(guint, n_sets);
     for (guint s = 0; s < n_sets; s++)
         own[s] = CT_CELL_FREE;
     junction->variable = ct_solver_add_variable(problem->solver, n_sets, own);
 
-    g_autofree guint *of_spot = g_new(guint, (gsize)junction->from->len * n_sets + 1);
+    g_autofree guint *of_placement = g_new(guint, (gsize)junction->from->len * n_sets + 1);
     for (guint w = 0; w < junction->from->len; w++) {
         for (guint s = 0; s < n_sets; s++) {
             g_auto(Ways) ways;
             ways_init(&ways);
             junction->is_whole &=
                 find_ways(problem, junction, w, g_array_index(junction->sets, guint64, s), &ways);
-            of_spot[w * n_sets + s] = ct_solver_add_cell(problem->solver);
+            of_placement[w * n_sets + s] = ct_solver_add_cell(problem->solver);
             for (guint i = 0; i < ways.ways->len; i++)
                 ct_solver_add_vector(problem->solver, &g_array_index(ways.vectors, gdouble,
                                                                      i * (problem->n_sums + 1)));
         }
     }
-    const guint n_writes = ct_problem_n_choices(problem, outlet->node);
+    const guint n_writes = ct_problem_n_choices(problem, fan_out->node);
     guint *cells = g_new(guint, (gsize)n_writes * n_sets);
     for (guint w = 0; w < n_writes; w++) {
         const gint from = junction->writes[w];
         for (guint s = 0; s < n_sets; s++)
             cells[w * n_sets + s] =
-                from >= 0 ? of_spot[(guint)from * n_sets + s] : CT_CELL_FORBIDDEN;
+                from >= 0 ? of_placement[(guint)from * n_sets + s] : CT_CELL_FORBIDDEN;
     }
     junction->first_pair =
-        ct_solver_add_pair(problem->solver, outlet->node, junction->variable, cells);
+        ct_solver_add_pair(problem->solver, fan_out->node, junction->variable, cells);
 
-    for (guint i = 0; i < outlet->readers->len; i++) {
-        const guint node = g_array_index(outlet->readers, CtPlanReader, i).node;
+    for (guint i = 0; i < fan_out->readers->len; i++) {
+        const guint node = g_array_index(fan_out->readers, CtPlanReader, i).node;
         const gint *indices = g_ptr_array_index(junction->reads, i);
         const guint n_reads = ct_problem_n_choices(problem, node);
         cells = g_new(guint, (gsize)n_reads * n_sets);
