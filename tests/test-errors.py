@@ -179,8 +179,8 @@ GRAPHS = {
         "'A b'"),
     "a stream without the axis": (
         graph("x: { stage: fft, from: sky }"),
-        "3:3: node 'x': wants the axis phase, but is given time 4096, station 2, pol 2; `axis` names "
-        "another"),
+        "3:3: node 'x': wants the axis phase (as fir makes it, or 'axis' names another one), but is "
+        "given time 4096, station 2, pol 2"),
     "a stream with the axis already": (
         graph("x: { stage: fir, from: sky, n_channels: 4, n_taps: 2 }",
               "y: { stage: fir, from: x, n_channels: 4, n_taps: 2 }"),
