@@ -179,8 +179,8 @@ GRAPHS = {
         "'A b'"),
     "a stream without the axis": (
         graph("x: { stage: fft, from: sky }"),
-        "3:3: node 'x': wants the axis phase, but is given time 4096, station 2, pol 2; `axis` names "
-        "another"),
+        "3:3: node 'x': wants the axis phase (as fir makes it, or 'axis' names another one), but is "
+        "given time 4096, station 2, pol 2"),
     "a stream with the axis already": (
         graph("x: { stage: fir, from: sky, n_channels: 4, n_taps: 2 }",
               "y: { stage: fir, from: x, n_channels: 4, n_taps: 2 }"),
@@ -213,8 +213,12 @@ GRAPHS = {
         "3:46: node 'x': stage 'fail.work' has no variant 'fast'; it has reference"),
     "a sink's layout": (
         graph('x: { stage: file.sink, from: sky, path: out.npy, layout: "[time station beam]" }'),
-        "3:3: node 'x': no variant of 'file.sink' can run here (cpu 'any: [...] ->': input 'samples': "
-        "[time station beam] wants an axis 'beam', but is given time 4096, station 2, pol 2)"),
+        "3:60: node 'x': parameter 'layout': [time station beam] wants an axis 'beam', but is given "
+        "time 4096, station 2, pol 2"),
+    "a sink's layout with too few axes": (
+        graph('x: { stage: file.sink, from: sky, path: out.npy, layout: "[time station]" }'),
+        "3:60: node 'x': parameter 'layout': [time station] has no place for the axis 'pol': it is "
+        "given time 4096, station 2, pol 2"),
     "a sink's type, with loss": (
         graph('x: { stage: file.sink, from: sky, path: out.npy, layout: "ci8[time station pol]" }'),
         "3:3: node 'x': no variant of 'file.sink' can run here (cpu 'any: [...] ->': input 'samples' "
