@@ -45,14 +45,15 @@ TEXTS = {
     "a list": ("- a\n", "1:1: wants a graph: { stages: … }, but is given a list of 1"),
     "an open brace": (
         "stages: { a: { stage: x }\n",
-        "2:1: not YAML: while parsing a flow mapping, did not find expected ',' or '}'"),
+        "2:1: not YAML: while parsing a flow mapping that begins in line 1, did not find expected "
+        "',' or '}'"),
     "a tab": (
         "stages:\n\ta: b\n",
         "2:1: not YAML: while scanning for the next token, found character that cannot start any "
-        "token"),
+        "token: YAML indents by spaces, not by tabs"),
     "an open quote": (
         "stages: 'a\n",
-        "2:1: not YAML: while scanning a quoted scalar, found unexpected end of stream"),
+        "2:1: not YAML: while scanning a quoted scalar that begins in line 1, found unexpected end of stream"),
     "a second document": (SKY + "---\na: b\n", "3:1: a second document begins here"),
     "a NUL byte": ("stages: \0\n", "1:9: not text: control characters are not allowed (0x00)"),
     "bad UTF-8": ("stages: \udcff\n", "1:9: not text: invalid leading UTF-8 octet (0xff)"),
