@@ -100,10 +100,10 @@ static const struct {
     {"", "g:1:1: wants a graph: { stages: … }, but is given nothing"},
     {"# empty\n", "g:1:1: wants a graph: { stages: … }, but is given nothing"},
     {"- a\n", "g:1:1: wants a graph: { stages: … }, but is given a list of 1"},
-    {"stages: { a: { stage: x }", "g:2:1: not YAML: while parsing a flow mapping, did not find "
-                                  "expected ',' or '}'"},
+    {"stages: { a: { stage: x }", "g:2:1: not YAML: while parsing a flow mapping that begins in "
+                                  "line 1, did not find expected ',' or '}'"},
     {"stages:\n\t- a", "g:2:1: not YAML: while scanning for the next token, found character that "
-                       "cannot start any token"},
+                       "cannot start any token: YAML indents by spaces, not by tabs"},
     {"stages: { a: { stage: x } }\n---\n", "g:2:1: a second document begins here"},
     {"stages: { a: { stage: x }, a: { stage: y } }",
      "g:1:28: key 'a' stands twice, first in line 1"},

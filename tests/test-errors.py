@@ -45,14 +45,15 @@ TEXTS = {
     "a list": ("- a\n", "1:1: wants a graph: { stages: … }, but is given a list of 1"),
     "an open brace": (
         "stages: { a: { stage: x }\n",
-        "2:1: not YAML: while parsing a flow mapping, did not find expected ',' or '}'"),
+        "2:1: not YAML: while parsing a flow mapping that begins in line 1, did not find expected "
+        "',' or '}'"),
     "a tab": (
         "stages:\n\ta: b\n",
         "2:1: not YAML: while scanning for the next token, found character that cannot start any "
-        "token"),
+        "token: YAML indents by spaces, not by tabs"),
     "an open quote": (
         "stages: 'a\n",
-        "2:1: not YAML: while scanning a quoted scalar, found unexpected end of stream"),
+        "2:1: not YAML: while scanning a quoted scalar that begins in line 1, found unexpected end of stream"),
     "a second document": (SKY + "---\na: b\n", "3:1: a second document begins here"),
     "a NUL byte": ("stages: \0\n", "1:9: not text: control characters are not allowed (0x00)"),
     "bad UTF-8": ("stages: \udcff\n", "1:9: not text: invalid leading UTF-8 octet (0xff)"),
@@ -179,8 +180,8 @@ GRAPHS = {
         "'A b'"),
     "a stream without the axis": (
         graph("x: { stage: fft, from: sky }"),
-        "3:3: node 'x': wants the axis phase, but is given time 4096, station 2, pol 2; `axis` names "
-        "another"),
+        "3:3: node 'x': wants the axis phase (as fir makes it, or 'axis' names another one), but is "
+        "given time 4096, station 2, pol 2"),
     "a stream with the axis already": (
         graph("x: { stage: fir, from: sky, n_channels: 4, n_taps: 2 }",
               "y: { stage: fir, from: x, n_channels: 4, n_taps: 2 }"),
@@ -213,8 +214,12 @@ GRAPHS = {
         "3:46: node 'x': stage 'fail.work' has no variant 'fast'; it has reference"),
     "a sink's layout": (
         graph('x: { stage: file.sink, from: sky, path: out.npy, layout: "[time station beam]" }'),
-        "3:3: node 'x': no variant of 'file.sink' can run here (cpu 'any: [...] ->': input 'samples': "
-        "[time station beam] wants an axis 'beam', but is given time 4096, station 2, pol 2)"),
+        "3:60: node 'x': parameter 'layout': [time station beam] wants an axis 'beam', but is given "
+        "time 4096, station 2, pol 2"),
+    "a sink's layout with too few axes": (
+        graph('x: { stage: file.sink, from: sky, path: out.npy, layout: "[time station]" }'),
+        "3:60: node 'x': parameter 'layout': [time station] has no place for the axis 'pol': it is "
+        "given time 4096, station 2, pol 2"),
     "a sink's type, with loss": (
         graph('x: { stage: file.sink, from: sky, path: out.npy, layout: "ci8[time station pol]" }'),
         "3:3: node 'x': no variant of 'file.sink' can run here (cpu 'any: [...] ->': input 'samples' "

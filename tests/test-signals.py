@@ -98,6 +98,17 @@ class Signals(graphs.GraphTest):
                 self.check_ended_in_order(process, number)
                 (self.folder / "out.npy").unlink()
 
+    def test_signal_sent_twice(self):
+        """As GNU timeout sends it: to the command, and to its group."""
+        for number in INTERRUPTS:
+            with self.subTest(number):
+                process = self.begin(ENDLESS, start_new_session=True)
+                self.wait_until_written(process)
+                process.send_signal(number)
+                os.killpg(process.pid, number)
+                self.check_ended_in_order(process, number)
+                (self.folder / "out.npy").unlink()
+
     def test_ignored_signals_stay_so(self):
         for ignored, number in [(signal.SIGHUP, signal.SIGINT), (signal.SIGINT, signal.SIGTERM)]:
             with self.subTest(ignored):

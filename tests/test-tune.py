@@ -39,6 +39,17 @@ stages:
 """
 
 
+# Hundreds of ways to run it.
+LARGE_GRAPH = """
+stages:
+  sky: { stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 2, n_pols: 2, samples: 40000 }
+  filter: { stage: fir, from: sky, n_channels: 8, n_taps: 4 }
+  spectra: { stage: fft, from: filter }
+  visibilities: { stage: correlate, from: spectra, integration: 16 }
+  out: { stage: file.sink, from: visibilities, path: %s }
+"""
+
+
 class TuneTest(unittest.TestCase):
     backend = "cpu"
 
@@ -240,6 +251,7 @@ class Tune(TuneTest):
         self.assertEqual(len(everything), len(kept) + measured)
 
     def test_interrupt_ends_it_in_order(self):
+        self.graph.write_text(LARGE_GRAPH % self.output, encoding="utf-8")
         arguments = [COMMAND, "tune", "--workers", "2", "--backend", self.backend, str(self.graph)]
         with subprocess.Popen(arguments, env=self.environment, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.PIPE) as process:

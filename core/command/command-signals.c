@@ -4,7 +4,12 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
+
+/* Nanoseconds within which a signal that comes again is still the first one: GNU timeout sends its
+ * signal to the command and then to the group that the command is in. */
+#define SAME_SIGNAL 300000000
 
 static const struct {
     int number;
@@ -13,14 +18,22 @@ static const struct {
 
 /* Written by handlers, on any thread. */
 static atomic_int interrupted_by;
+static atomic_llong interrupted_at; /* nanoseconds; set before interrupted_by */
 static atomic_bool is_requested;
 
 static void
 on_interrupt(int number)
 {
     static const char text[] = "interrupted again: ended at once; results stay partial\n";
-    int none = 0;
-    if (atomic_compare_exchange_strong(&interrupted_by, &none, number))
+    struct timespec time;
+    long long at = 0;
+    int first = 0;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    const long long now = time.tv_sec * 1000000000LL + time.tv_nsec;
+    atomic_compare_exchange_strong(&interrupted_at, &at, now);
+    if (atomic_compare_exchange_strong(&interrupted_by, &first, number))
+        return;
+    if (first == number && now - atomic_load(&interrupted_at) < SAME_SIGNAL)
         return;
     /* There is nobody to tell that this could not be written. */
     const ssize_t ignored G_GNUC_UNUSED = write(STDERR_FILENO, text, sizeof text - 1);

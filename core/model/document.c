@@ -206,10 +206,17 @@ next_event(Reader *reader, yaml_event_t *event, GError **error)
         return ct_place_error(&place, CT_ERROR_CONFIG, error, "not text: %s", problem);
     }
     const CtPlace place = mark_place(reader, parser->problem_mark);
-    if (parser->context)
-        return ct_place_error(&place, CT_ERROR_CONFIG, error, "not YAML: %s, %s", parser->context,
-                              problem);
-    return ct_place_error(&place, CT_ERROR_CONFIG, error, "not YAML: %s", problem);
+    const gboolean is_tab = parser->error == YAML_SCANNER_ERROR &&
+                            parser->buffer.pointer < parser->buffer.last &&
+                            *parser->buffer.pointer == '\t';
+    const char *hint = is_tab ? ": YAML indents by spaces, not by tabs" : "";
+    if (!parser->context)
+        return ct_place_error(&place, CT_ERROR_CONFIG, error, "not YAML: %s%s", problem, hint);
+    g_autofree char *begin = NULL;
+    if (parser->context_mark.line != parser->problem_mark.line && !reader->without_lines)
+        begin = g_strdup_printf(" that begins in line %zu", parser->context_mark.line + 1);
+    return ct_place_error(&place, CT_ERROR_CONFIG, error, "not YAML: %s%s, %s%s", parser->context,
+                          begin ? begin : "", problem, hint);
 }
 
 static CtValue *read_value(Reader *reader, const yaml_event_t *event, guint depth, GError **error);

@@ -66,14 +66,15 @@ ct_fft_design_init(FftDesign *design, const CtParams *given, const CtStream *in,
                                    "wants an axis of the input, but %s is none of: %s", made.axis,
                                    described);
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                    "wants the axis %s, but is given %s; `axis` names another", made.axis,
-                    described);
+                    "wants the axis %s (%s'axis' names another one), but is given %s", made.axis,
+                    strcmp(made.axis, "phase") == 0 ? "as fir makes it, or " : "", described);
         return FALSE;
     }
     if (made.to != made.axis && ct_stream_axis(in, made.to) >= 0) {
-        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                    "wants to make the axis %s, but the input has one already; `to` names another",
-                    made.to);
+        g_set_error(
+            error, CT_ERROR, CT_ERROR_SHAPE,
+            "wants to make the axis %s, but the input has one already: 'to' gives it another name",
+            made.to);
         return FALSE;
     }
     if (made.along_time && made.to == made.axis)

@@ -202,7 +202,10 @@ stages:
 
     def test_errors(self):
         for kind, axes, parameters, message in [
-                ("cf32", "time station", "shift: true", "wants the axis phase, but is given"),
+                ("cf32", "time station", "shift: true",
+                 "wants the axis phase \\(as fir makes it, or 'axis' names another one\\)"),
+                ("cf32", "time station", "direction: inverse",
+                 "wants the axis channel \\('axis' names another one\\)"),
                 ("cf32", "time station", "axis: beam", "axis.*wants an axis of the input"),
                 ("cf32", "time phase channel", "shift: true", "wants to make the axis channel"),
                 ("cf32", "time phase", "length: 4", "length.*the transform is along phase"),

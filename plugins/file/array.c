@@ -47,6 +47,20 @@ only_type(const CtLayout *layout)
     return CT_TYPE_NONE;
 }
 
+/* The name by which NumPy calls an element: int16. */
+static char *
+npy_name(const CtNpyHeader *header)
+{
+    static const struct {
+        char kind;
+        const char *name;
+    } kinds[] = {{'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}};
+    for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
+        if (kinds[i].kind == header->kind)
+            return g_strdup_printf("%s%u", kinds[i].name, header->item_bytes * 8);
+    return g_strdup("bool");
+}
+
 static gboolean
 open_npy(FileArray *array, const CtParams *given, CtType *type, gint64 *shape, GError **error)
 {
@@ -54,6 +68,7 @@ open_npy(FileArray *array, const CtParams *given, CtType *type, gint64 *shape, G
     if (!ct_npy_open(array->path, &header, &array->fd, error))
         return FALSE;
     const guint n_axes = array->layout.n_axes;
+    g_autofree char *given_name = npy_name(&header);
     if (*type == CT_TYPE_NONE)
         *type = file_npy_type(&header);
     if (ct_params_has(given, "shape"))
@@ -62,14 +77,13 @@ open_npy(FileArray *array, const CtParams *given, CtType *type, gint64 *shape, G
                                array->path);
     if (*type == CT_TYPE_NONE || (array->layout.types && !(array->layout.types & 1u << *type)))
         return ct_params_error(given, "layout", error,
-                               "wants the type of %s, whose elements are '%c%u'", array->path,
-                               header.kind, header.item_bytes);
+                               "wants the type of %s, whose elements are %s", array->path,
+                               given_name);
     const gboolean has_parts = file_npy_element(*type, &wanted);
+    g_autofree char *wanted_name = npy_name(&wanted);
     if (header.kind != wanted.kind || header.item_bytes != wanted.item_bytes)
-        return ct_params_error(given, "layout", error,
-                               "%s wants elements of '%c%u', but %s has '%c%u'",
-                               ct_type_info(*type)->name, wanted.kind, wanted.item_bytes,
-                               array->path, header.kind, header.item_bytes);
+        return ct_params_error(given, "layout", error, "%s wants elements of %s, but %s has %s",
+                               ct_type_info(*type)->name, wanted_name, array->path, given_name);
     if (header.n_axes != n_axes + has_parts)
         return ct_params_error(given, "layout", error, "wants the %u axes of %s%s, but is given %u",
                                header.n_axes - has_parts, array->path,

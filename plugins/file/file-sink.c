@@ -79,6 +79,11 @@ infer(CtNode *node, GError **error)
         if (layout->axes[a].count && strcmp(layout->axes[a].name, "time") == 0)
             return ct_params_error(node->params, "layout", error,
                                    "wants time whole, but is given a block of it");
+    /* The planner may convert what comes, so that its type does not count here. */
+    CtStream stream = node->inputs[0];
+    stream.type = CT_TYPE_NONE;
+    if (!ct_layout_accepts(layout, &stream, &cause))
+        return ct_params_error(node->params, "layout", error, "%s", cause->message);
     *wish = *layout;
     return TRUE;
 }

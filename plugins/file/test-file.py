@@ -302,7 +302,7 @@ class Errors(graphs.GraphTest):
                  "words.npy: wants elements that are integers, floating point or complex, but is "
                  "given '<U2'"),
                 ("ci16[time pol]", {},
-                 "ci16 wants elements of 'i2', but in.npy has 'c8'"),
+                 "ci16 wants elements of int16, but in.npy has complex64"),
                 ("ci8[time]", {"path": "threes.npy"},
                  "ci8 wants a last axis of 2, real and imaginary, but threes.npy is given one of 3"),
                 ("cf32[time]", {}, "wants the 2 axes of in.npy, but is given 1"),

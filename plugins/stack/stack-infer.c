@@ -70,8 +70,9 @@ check_input(const CtNode *node, guint i, const char *axis, GError **error)
 {
     const CtStream *first = &node->inputs[0], *other = &node->inputs[i];
     if (first->type != other->type)
-        return differ(node, i, error, "are of types %s and %s", ct_type_info(first->type)->name,
-                      ct_type_info(other->type)->name);
+        return differ(node, i, error,
+                      "are of types %s and %s: a node 'convert' gives either the type of the other",
+                      ct_type_info(first->type)->name, ct_type_info(other->type)->name);
     if (first->rate_num != other->rate_num || first->rate_den != other->rate_den ||
         first->ticks_per_sample != other->ticks_per_sample)
         return differ(node, i, error, "have clocks of %g and %g samples per second",

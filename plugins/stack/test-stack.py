@@ -188,7 +188,8 @@ class Errors(unittest.TestCase):
     def test_messages(self):
         first = source(0, 10, 2)
         for other, axis, message in [
-                (source(0, 10, 2, type_="ci8"), "station", "'s0' and 's1' are of types ci16 and ci8"),
+                (source(0, 10, 2, type_="ci8"), "station", "'s0' and 's1' are of types ci16 and "
+                 "ci8: a node 'convert' gives either the type of the other"),
                 (source(0, 10, 2, rate="2 MHz"), "station", "'s0' and 's1' have clocks of 1e.06"),
                 (source(0, 10, 3), "beam", "'s0' and 's1' have 2 and 3 along 'station'"),
                 (source(0, 10, 0), "station", "only the first has an axis 'station'"),
