@@ -292,11 +292,6 @@ open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stre
             ct_stream_remove_axis(stream, layout->axes[a].name);
         ct_stream_add_axis(stream, layout->axes[a].name, shape[a]);
     }
-    for (guint a = 0; a < stream->n_axes; a++)
-        if (!sidecar_coordinate_fits(stream, a)) {
-            g_clear_pointer(&stream->axes[a].coordinate.table, g_bytes_unref);
-            stream->axes[a].coordinate = (CtCoordinate){0};
-        }
     stream->type = type;
     const gint time = ct_layout_axis(&array->layout, "time");
     for (guint a = 0; a < array->n_axes && time >= 0; a++)
