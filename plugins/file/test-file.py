@@ -255,11 +255,16 @@ class Sidecars(graphs.GraphTest):
                 ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
                  '"unit": "m", "table": [1]}]}',
                  "1:48: has a table of another length than its axis, or an axis whose parent is "
-                 "none"),
+                 "none, or has one itself"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
                  '"unit": "m", "first": 0, "step": 1, "parent": "pol"}]}',
                  "1:48: has a table of another length than its axis, or an axis whose parent is "
-                 "none"),
+                 "none, or has one itself"),
+                ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
+                 '"unit": "m", "first": 0, "step": 1, "parent": "beam"}, {"name": "beam", '
+                 '"length": 2, "unit": "m", "first": 0, "step": 1, "parent": "pol"}]}',
+                 "1:48: has a table of another length than its axis, or an axis whose parent is "
+                 "none, or has one itself"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [], "bytes": "many"}',
                  "1:61: wants the array's length in bytes"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1]}',

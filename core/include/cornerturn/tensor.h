@@ -59,7 +59,7 @@ typedef struct {
     gdouble first;
     gdouble step;
     GBytes *table;      /* gdouble; NULL: affine */
-    const char *parent; /* interned axis name; NULL: none */
+    const char *parent; /* interned name of an axis without parent; NULL: none */
 } CtCoordinate;
 
 typedef struct {
