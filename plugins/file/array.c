@@ -173,8 +173,15 @@ static gboolean
 set_clock(const CtParams *given, CtStream *stream, GError **error)
 {
     if (ct_params_has(given, "sample_rate")) {
-        const gint64 ticks =
-            ct_params_has(given, "ticks_per_sample") ? ct_params_int(given, "ticks_per_sample") : 1;
+        const gint64 before = stream->ticks_per_sample;
+        const gint64 ticks = ct_params_has(given, "ticks_per_sample")
+                                 ? ct_params_int(given, "ticks_per_sample")
+                                 : before;
+        if (ticks != before && stream->start != 0 && !ct_params_has(given, "start"))
+            return ct_params_error(given, "ticks_per_sample", error,
+                                   "wants 'start' beside it, for that of %s.json counts ticks of "
+                                   "which a sample has %" G_GINT64_FORMAT,
+                                   ct_params_string(given, "path"), before);
         ct_params_rational(given, "sample_rate", &stream->rate_num, &stream->rate_den);
         gint64 a = stream->rate_den, b = ticks;
         while (b) {

@@ -166,6 +166,29 @@ class Sidecars(graphs.GraphTest):
         self.assertNotEqual(again.pop("generation"), first.pop("generation"))
         self.assertEqual(again, first)
 
+    def test_rate_beside_a_clock(self):
+        """A rate of one's own leaves the ticks of a sample as PATH.json has them, so that its start
+        keeps its meaning; with other ticks it wants a start of its own."""
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        (self.folder / "in.npy.json").write_text(
+            '{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1000000, 1], '
+            '"ticks_per_sample": 50, "start": 5000}')
+        for given, wanted in (({}, ([1000000, 1], 50, 5000)),
+                              ({"sample_rate": "20 kHz"}, ([1000000, 1], 50, 5000)),
+                              ({"sample_rate": "40 kHz"}, ([2000000, 1], 50, 5000)),
+                              ({"sample_rate": "20 kHz", "ticks_per_sample": 1, "start": 100},
+                               ([20000, 1], 1, 100))):
+            with self.subTest(given):
+                self.run_graph(copy_stages("f32[time]", given))
+                beside = json.loads((self.folder / "out.npy.json").read_text())
+                clock = tuple(beside[key] for key in
+                              ("ticks_per_second", "ticks_per_sample", "start"))
+                self.assertEqual(clock, wanted)
+        error = self.fail_graph(copy_stages("f32[time]", {"sample_rate": "20 kHz",
+                                                          "ticks_per_sample": 1}))
+        self.assertIn("'ticks_per_sample': wants 'start' beside it, for that of in.npy.json counts "
+                      "ticks of which a sample has 50", error)
+
     def test_digest(self):
         for axes in (["channel", "time", "pol"], ["time", "channel", "pol"]):
             for path, shape in (("out.npy", None), ("out.raw", None)):
