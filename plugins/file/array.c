@@ -172,6 +172,9 @@ read_epoch(const CtParams *given, gint64 *epoch, GError **error)
 static gboolean
 set_clock(const CtParams *given, CtStream *stream, GError **error)
 {
+    /* Parameters that are not read have no effect, of which the graph warns. */
+    if (ct_stream_axis(stream, "time") < 0)
+        return TRUE;
     if (ct_params_has(given, "sample_rate")) {
         const gint64 before = stream->ticks_per_sample;
         const gint64 ticks = ct_params_has(given, "ticks_per_sample")

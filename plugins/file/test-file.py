@@ -189,6 +189,14 @@ class Sidecars(graphs.GraphTest):
         self.assertIn("'ticks_per_sample': wants 'start' beside it, for that of in.npy.json counts "
                       "ticks of which a sample has 50", error)
 
+    def test_clock_without_time(self):
+        """What has no time has no clock: what would set one is said to have no effect."""
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        for name, given in (("sample_rate", "1 MHz"), ("start", 5), ("epoch", "1600000000")):
+            with self.subTest(name):
+                error = self.fail_graph(copy_stages("f32[pol]", {name: given}), "--strict")
+                self.assertIn(f"node 'in': parameter '{name}' has no effect here", error)
+
     def test_digest(self):
         for axes in (["channel", "time", "pol"], ["time", "channel", "pol"]):
             for path, shape in (("out.npy", None), ("out.raw", None)):
