@@ -27,7 +27,7 @@ struct CtPipeline {
     CtConfig *config;
     CtGraph *graph;
     GPtrArray *warnings;      /* of CtWarning: of the graph; NULL: not checked yet */
-    GPtrArray *late_warnings; /* … once it is prepared */
+    GPtrArray *late_warnings; /* … once it is prepared or verified */
     CtPlan *plan;
     CtScheduler *scheduler; /* NULL: not prepared yet */
     gboolean is_started;
@@ -292,6 +292,13 @@ ct_pipeline_plan(CtPipeline *pipeline, GError **error)
            (!pipeline->run_options.strict || ct_warnings_refuse(pipeline->plan->warnings, error));
 }
 
+static void
+renew_late_warnings(CtPipeline *pipeline)
+{
+    g_clear_pointer(&pipeline->late_warnings, g_ptr_array_unref);
+    pipeline->late_warnings = ct_warnings_new();
+}
+
 /* All that there are until now. */
 static GPtrArray *
 collect_warnings(const CtPipeline *pipeline)
@@ -377,6 +384,8 @@ ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, 
     pipeline->is_verified = TRUE;
     if (!ct_pipeline_plan(pipeline, error))
         return NULL;
+    renew_late_warnings(pipeline);
+    pipeline->run_options.warned = pipeline->warnings;
     const CtVerifyOptions options = {
         .graph = pipeline->graph,
         .registry = pipeline->registry,
@@ -384,9 +393,13 @@ ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, 
         .run = &pipeline->run_options,
         .against = backend,
         .node = node,
+        .warnings = pipeline->late_warnings,
     };
     g_autoptr(GPtrArray) rows = ct_verify(&options, error);
-    return rows ? ct_verify_to_text(rows, agrees) : NULL;
+    if (!rows ||
+        (pipeline->run_options.strict && !ct_warnings_refuse(pipeline->late_warnings, error)))
+        return NULL;
+    return ct_verify_to_text(rows, agrees);
 }
 
 /* ---- running ---- */
@@ -450,7 +463,7 @@ ct_pipeline_prepare(CtPipeline *pipeline, GError **error)
             return FALSE;
         }
     }
-    pipeline->late_warnings = ct_warnings_new();
+    renew_late_warnings(pipeline);
     ct_graph_warn_prepared(pipeline->graph, pipeline->late_warnings);
     ct_scheduler_join_warnings(pipeline->scheduler, pipeline->late_warnings);
     return ct_pipeline_plan(pipeline, error) &&
