@@ -69,16 +69,20 @@ find_workers(CtPipeline *pipeline, GError **error)
     return TRUE;
 }
 
-/* Reads the text as far as its syntax goes, so that errors of the file show where it is loaded. */
+/* Reads the text as far as its syntax goes, so that errors of the file show where it is loaded.
+ * After an error the pipeline has what it had before. */
 static gboolean
 configure(CtPipeline *pipeline, GError **error)
 {
-    g_clear_pointer(&pipeline->config, ct_config_free);
     const char *const *overrides = (const char *const *)pipeline->overrides->pdata;
-    pipeline->config = pipeline->path ? ct_config_load(pipeline->path, overrides, error)
+    CtConfig *config = pipeline->path ? ct_config_load(pipeline->path, overrides, error)
                                       : ct_config_parse(pipeline->text, (gssize)pipeline->length,
                                                         pipeline->name, overrides, error);
-    return pipeline->config != NULL;
+    if (!config)
+        return FALSE;
+    ct_config_free(pipeline->config);
+    pipeline->config = config;
+    return TRUE;
 }
 
 CtPipeline *
@@ -137,7 +141,6 @@ ct_pipeline_set(CtPipeline *pipeline, const char *assignment, GError **error)
     if (configure(pipeline, error))
         return TRUE;
     g_ptr_array_remove_index(pipeline->overrides, pipeline->overrides->len - 2);
-    configure(pipeline, NULL);
     return FALSE;
 }
 
