@@ -28,8 +28,8 @@ class Faults(graphs.GraphTest):
         numpy.save(self.folder / "in.npy", numpy.ones((5000, 2), numpy.complex64))
         self.write(STAGES)
 
-    def call(self, *arguments, fault=None):
-        environment = {**os.environ, "LD_PRELOAD": LIBRARY, "ADVERSARY_COUNTS": "counts"}
+    def call(self, *arguments, fault=None, **more):
+        environment = {**os.environ, "LD_PRELOAD": LIBRARY, "ADVERSARY_COUNTS": "counts", **more}
         if fault:
             environment["ADVERSARY_FAULT"] = fault
         return subprocess.run([graphs.COMMAND, *arguments], cwd=self.folder, env=environment,
@@ -103,6 +103,13 @@ class Faults(graphs.GraphTest):
 
     def test_threads_of_measurements(self):
         self.check_threads("costs", "--costs", "store.db", "--measure-roofs")
+
+    def test_memory_of_measurements(self):
+        """A worker without memory for what it is to copy measures nothing."""
+        done = self.call("costs", "--costs", "store.db", "--measure-roofs",
+                         fault=f"mmap:1:{errno.ENOMEM}", ADVERSARY_LEAST="1000000")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, "^what a worker copies wants .* of memory: ")
 
 
 if __name__ == "__main__":
