@@ -64,11 +64,11 @@ class Faults(graphs.GraphTest):
         for stages, message in [
                 ({"sky": sky, "x": {"stage": "fir", "from": "sky", "n_channels": 1 << 24,
                                     "n_taps": 64}, "end": end},
-                 "node 'x': no memory for 64 taps of 16777216 channels"),
+                 "node 'x': no memory for coefficients, 1073741824 of 4 bytes "),
                 ({"x": {**lanes, "spiral": "1 m", "source_directions": [[0, 0]]}, "end": end},
-                 "node 'x': no memory for a signal at 1000000 stations in 1000000 subbands"),
+                 "node 'x': no memory for a signal at all stations in all subbands, 1000000000000 of "),
                 ({"x": {**lanes, "tone_frequencies": ["1 MHz"]}, "end": end},
-                 "node 'x': no memory for a signal at 1000000 stations in 1000000 subbands")]:
+                 "node 'x': no memory for a signal at all stations in all subbands, 2000000000000 of ")]:
             with self.subTest(message):
                 self.write(stages)
                 most = 2 << 30
@@ -77,7 +77,7 @@ class Faults(graphs.GraphTest):
                     text=True, timeout=100,
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
                 self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
-                self.assertTrue(done.stderr.endswith(message + "\n"), done.stderr)
+                self.assertIn(message, done.stderr)
 
     def check_threads(self, *arguments):
         said = []

@@ -169,7 +169,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     sink->layout = input->layout;
     sink->time_axis = ct_layout_axis(&sink->layout, "time");
     sink->n_lanes = ct_stream_n_lanes(&sink->stream);
-    sink->invalid = g_new0(gint64, sink->n_lanes);
+    sink->invalid = CT_TABLE(gint64, sink->n_lanes, "lanes", error);
+    if (!sink->invalid)
+        return FALSE;
 
     gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
     ct_layout_strides(&sink->layout, &sink->stream, 1, length, stride);

@@ -355,6 +355,11 @@ struct CtVariant {
  * of a SUM, where any sample is. After work, the core zeroes what is invalid. */
 CT_EXPORT gboolean ct_advance_default(CtAdvance *advance, GError **error);
 
+/* Memory for a table of `n` items of `bytes` each, all zero, for g_free. NULL and an error that
+ * tells `what` it was for where there is none: GLib's own functions end the process there. */
+CT_EXPORT gpointer ct_table_new(gsize n, gsize bytes, const char *what, GError **error);
+#define CT_TABLE(type, n, what, error) ((type *)ct_table_new((gsize)(n), sizeof(type), what, error))
+
 /* The folder in which plugins and the core keep what saves work the next time, the user's own
  * "…/cornerturn", which may not be there; allocated. In a process with the rights of another
  * account (setuid) that account's, whatever the environment says. */
