@@ -14,6 +14,7 @@ import graphs
 import tap
 
 LIBRARY = os.environ["ADVERSARY_FAULT_LIBRARY"]
+EMULATOR = os.environ.get("ADVERSARY_EMULATOR")
 STAGES = {
     "in": {"stage": "file.source", "path": "in.npy", "layout": "cf32[time pol]",
            "sample_rate": "1 MHz", "centre_frequency": "1 MHz"},
@@ -35,8 +36,8 @@ class Faults(graphs.GraphTest):
         return subprocess.run([graphs.COMMAND, *arguments], cwd=self.folder, env=environment,
                               capture_output=True, text=True, timeout=100)
 
-    def count(self, name, *arguments):
-        done = self.call(*arguments)
+    def count(self, name, *arguments, **more):
+        done = self.call(*arguments, **more)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         counts = dict(line.split() for line in (self.folder / "counts").read_text().splitlines())
         self.assertGreater(int(counts[name]), 0)
@@ -79,14 +80,14 @@ class Faults(graphs.GraphTest):
                 self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
                 self.assertIn(message, done.stderr)
 
-    def check_threads(self, *arguments):
+    def check_threads(self, *arguments, message="no thread can be started: ", **more):
         said = []
-        for turn in range(1, self.count("pthread_create", *arguments) + 1):
+        for turn in range(1, self.count("pthread_create", *arguments, **more) + 1):
             with self.subTest(f"{arguments[0]}, {turn}"):
                 (self.folder / "out.npy").unlink(missing_ok=True)
-                done = self.call(*arguments, fault=f"pthread_create:{turn}:{errno.EAGAIN}")
+                done = self.call(*arguments, fault=f"pthread_create:{turn}:{errno.EAGAIN}", **more)
                 self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
-                self.assertIn("no thread can be started: ", done.stderr)
+                self.assertRegex(done.stderr, message)
                 self.assertEqual(done.stderr.count("\n"), 1)
                 self.assertFalse((self.folder / "out.npy").exists())
                 said.append(done.stderr)
@@ -100,6 +101,19 @@ class Faults(graphs.GraphTest):
 
     def test_threads_of_verify(self):
         self.check_threads("verify", "--workers", "2", "graph.yaml")
+
+    @unittest.skipUnless(EMULATOR, "wants the emulator")
+    def test_threads_of_devices(self):
+        """Those of a device's queues, and of the emulator's streams before them; nothing is left on
+        the device."""
+        self.write({**STAGES, "x": {**STAGES["x"], "backend": "cuda"}})
+        said = self.check_threads(
+            "run", "--quiet", "--workers", "1", "graph.yaml",
+            message="no thread can be started: |CUDA_ERROR_OUT_OF_MEMORY",
+            CORNERTURN_CUDA=EMULATOR, CORNERTURN_EMULATOR_LEAKS="1")
+        queues = [line for line in said if line.startswith("queue ")]
+        self.assertEqual([line.partition(": no thread")[0] for line in queues],
+                         [f"queue {q} of devices" for q in (1, 2, 3)])
 
     def test_threads_of_measurements(self):
         self.check_threads("costs", "--costs", "store.db", "--measure-roofs")
