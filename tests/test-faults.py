@@ -93,6 +93,19 @@ class Faults(graphs.GraphTest):
                 said.append(done.stderr)
         return said
 
+    def test_results_become_final_together(self):
+        """Where the bytes of any of three sinks do not reach the disk, none of them is final: six
+        files come before the folders that names stand in."""
+        sinks = {f"out{i}": {**STAGES["out"], "path": f"out{i}.npy"} for i in range(3)}
+        self.write({"in": STAGES["in"], "x": STAGES["x"], **sinks})
+        for turn in range(1, 7):
+            with self.subTest(turn):
+                done = self.call("run", "--quiet", "graph.yaml", fault=f"fsync:{turn}:{errno.EIO}")
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("can't be written to the disk", done.stderr)
+                self.assertEqual(sorted(path.name for path in self.folder.glob("out*")), sorted(
+                    f"{sink}.npy{end}.partial" for sink in sinks for end in ("", ".json")))
+
     def test_threads_of_a_run(self):
         said = self.check_threads("run", "--quiet", "--workers", "3", "graph.yaml")
         self.assertEqual([line.partition(": no thread")[0] for line in said],

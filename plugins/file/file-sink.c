@@ -349,7 +349,7 @@ close_array(Sink *sink, GError **error)
 }
 
 static gboolean
-complete(gpointer state, gboolean interrupted, GError **error)
+close_sink(gpointer state, gboolean interrupted, GError **error)
 {
     Sink *sink = state;
     if (!close_array(sink, error))
@@ -362,7 +362,14 @@ complete(gpointer state, gboolean interrupted, GError **error)
         .sha256 = sink->wants_digest ? g_checksum_get_string(checksum) : NULL,
     };
     g_autofree char *text = format_sidecar(sink, array);
-    return sink_files_commit(&sink->files, text, error);
+    return sink_files_seal(&sink->files, text, error);
+}
+
+static gboolean
+complete(gpointer state, G_GNUC_UNUSED gboolean interrupted, GError **error)
+{
+    const Sink *sink = state;
+    return sink_files_commit(&sink->files, error);
 }
 
 /* After a failure, what is written is left as a valid array under its partial name. */
@@ -410,6 +417,7 @@ const CtVariant file_sink_cpu = {
     .waits = TRUE,
     .prepare = prepare,
     .work = work,
+    .close = close_sink,
     .complete = complete,
     .finish = sink_free,
 };

@@ -34,7 +34,7 @@
 G_BEGIN_DECLS
 
 /* Raised whenever a struct of this header changes; plugins of another version are refused. */
-#define CT_ABI_VERSION 5
+#define CT_ABI_VERSION 6
 
 typedef struct CtStage CtStage;
 typedef struct CtVariant CtVariant;
@@ -342,7 +342,13 @@ struct CtVariant {
     gboolean (*work)(gpointer state, const CtWork *work, GError **error);
 
     /* Sinks: the stream has ended in order, or an interrupt has ended a source that it comes from
-     * (`interrupted`): make the result final. Not called after a failure. May be NULL. */
+     * (`interrupted`): write all that is left, so that as little as possible can fail later. All
+     * sinks of a run are closed before the first is completed. Not called after a failure. May be
+     * NULL. */
+    gboolean (*close)(gpointer state, gboolean interrupted, GError **error);
+
+    /* Sinks: make the result final. Not called after a failure. NULL: there is none, nor is
+     * anything closed. */
     gboolean (*complete)(gpointer state, gboolean interrupted, GError **error);
 
     /* Frees, the half-prepared too; not called where prepare left the state NULL. May be NULL. */
