@@ -179,13 +179,14 @@ find_split(const FftDesign *design, const CtStream *out, gint *split)
 
 /* Frequencies of the channels: the samples' spacing (seconds) gives their step, the stream or the
  * axis that is split where they begin. */
-static void
-set_frequencies(const FftDesign *design, const CtStream *in, CtStream *out, gdouble spacing)
+static gboolean
+set_frequencies(const FftDesign *design, const CtStream *in, CtStream *out, gdouble spacing,
+                GError **error)
 {
     CtCoordinate *made = &out->axes[ct_stream_axis(out, design->to)].coordinate;
     gint split;
     if (!find_split(design, out, &split))
-        return;
+        return TRUE;
     gdouble centre = split < 0 && in->has_frequency ? in->frequency : 0;
     gdouble step = 1 / (spacing * (gdouble)design->length);
 
@@ -195,10 +196,12 @@ set_frequencies(const FftDesign *design, const CtStream *in, CtStream *out, gdou
     if (design->shift)
         made->first -= (gdouble)(design->length / 2) * step;
     if (design->real || design->shift || design->length == 1)
-        return;
+        return TRUE;
 
     gint64 n_parents = split >= 0 ? out->axes[split].length : 1;
-    gdouble *table = g_new(gdouble, n_parents * design->length);
+    gdouble *table = CT_TABLE(gdouble, n_parents * design->length, "frequencies", error);
+    if (table == NULL)
+        return FALSE;
     for (gint64 parent = 0; parent < n_parents; parent++) {
         gdouble first = split >= 0 ? ct_stream_coordinate(out, (guint)split, parent, 0) : centre;
         for (gint64 c = 0; c < design->length; c++)
@@ -206,6 +209,7 @@ set_frequencies(const FftDesign *design, const CtStream *in, CtStream *out, gdou
                 first + step * (gdouble)(c < (design->length + 1) / 2 ? c : c - design->length);
     }
     made->table = g_bytes_new_take(table, (gsize)(n_parents * design->length) * sizeof *table);
+    return TRUE;
 }
 
 static gboolean
@@ -245,9 +249,7 @@ infer(CtNode *node, GError **error)
     }
     if (design.inverse && spacing > 0)
         made->coordinate = (CtCoordinate){.unit = g_intern_static_string("s"), .step = spacing};
-    else if (!design.inverse && spacing > 0)
-        set_frequencies(&design, in, out, spacing);
-    return TRUE;
+    return design.inverse || !(spacing > 0) || set_frequencies(&design, in, out, spacing, error);
 }
 
 /* 5 n log2 n for a complex transform of n, half of it for a real one: the field's count. */
