@@ -112,8 +112,8 @@ geometry_positions(const CtParams *params, gint64 *n_stations, GError **error)
             return NULL;
         }
         n = ct_params_count(params, given);
-        positions = g_new(gdouble, n * 3);
-        for (gint64 i = 0; i < n; i++)
+        positions = CT_TABLE(gdouble, n * 3, "positions", error);
+        for (gint64 i = 0; positions && i < n; i++)
             for (guint k = 0; k < 3; k++)
                 positions[3 * i + k] = ct_params_real_cell(params, given, i, k);
     } else if (given == names[1]) {
@@ -128,7 +128,7 @@ geometry_positions(const CtParams *params, gint64 *n_stations, GError **error)
             return NULL;
         }
         n = array->shape[0];
-        positions = g_memdup2(array->data, array->n_items * sizeof(gdouble));
+        positions = g_steal_pointer(&array->data);
     } else {
         if (*n_stations < 1) {
             ct_params_error(params, given, error,
@@ -137,8 +137,8 @@ geometry_positions(const CtParams *params, gint64 *n_stations, GError **error)
         }
         n = *n_stations;
         gdouble radius = ct_params_real(params, given);
-        positions = g_new(gdouble, n * 3);
-        for (gint64 i = 0; i < n; i++) {
+        positions = CT_TABLE(gdouble, n * 3, "positions", error);
+        for (gint64 i = 0; positions && i < n; i++) {
             gdouble r = radius * sqrt((i + 0.5) / n);
             gdouble azimuth = i * GEOMETRY_GOLDEN_ANGLE;
             positions[3 * i + 0] = r * sin(azimuth);
@@ -146,6 +146,8 @@ geometry_positions(const CtParams *params, gint64 *n_stations, GError **error)
             positions[3 * i + 2] = 0;
         }
     }
+    if (!positions)
+        return NULL;
     if (*n_stations > 0 && n != *n_stations) {
         ct_params_error(params, given, error,
                         "wants %" G_GINT64_FORMAT " stations, but is given %" G_GINT64_FORMAT,

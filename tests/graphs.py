@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -42,6 +43,15 @@ class GraphTest(unittest.TestCase):
         output, errors = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 0, errors)
         return json.loads(output)
+
+    def check_no_effect(self, stages, node, parameter):
+        """The one warning of a graph is of a parameter, and with --strict it is the error."""
+        for strict, status, severity, mark in ([], 0, "warning: ", ""), (["--strict"], 1, "", " (strict)"):
+            done = subprocess.run([COMMAND, "check", "--quiet", self.write(stages), *strict],
+                                  cwd=self.folder, capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertRegex(done.stderr, rf"^graph.yaml:\d+:\d+: node '{node}': {severity}parameter "
+                                          rf"'{parameter}' has no effect here{re.escape(mark)}\n$")
 
     def fail_graph(self, stages, *arguments, **options):
         """Runs into an error: its one message."""

@@ -50,6 +50,8 @@ CHECKED = {
     "infer: negative axis": STAGE + "output 'out' has an axis 'pol' of length -2",
     "infer: nan coordinate": STAGE + "output 'out' has coordinates nan + 0 · i along 'pol'",
     "infer: nan table": STAGE + "output 'out' has the coordinate nan along 'pol'",
+    "infer: own parent": STAGE + "output 'out' has coordinates along 'pol' on those along 'pol', "
+                                 "which hang on others",
     "infer: short table": STAGE + "output 'out' has 1 coordinates along 'pol', but wants 2",
     "infer: nan frequency": STAGE + "output 'out' has a frequency of nan Hz",
     "infer: wild clock": STAGE + "output 'out' has a clock of 1000000/-1 ticks per second",

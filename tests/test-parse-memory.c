@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs are read, planned and verified while the parser of YAML gets no memory from its nth use
  * on: that is an error, and nothing worse. */
+#include "graph/registry.h"
+
 #include <cornerturn/pipeline.h>
-#include <cornerturn/stage.h>
 #include <dlfcn.h>
 #include <string.h>
 #include <yaml.h>
@@ -84,11 +85,50 @@ test_verify(void)
     check(verify, "reference");
 }
 
+/* A value that cannot be set leaves the graph as it was. */
+static void
+test_set(void)
+{
+    g_autoptr(GError) error = NULL;
+
+    n_left = G_MAXUINT;
+    g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(graph, -1, "graph", &error);
+    g_assert_no_error(error);
+    n_left = 0;
+    g_assert_false(ct_pipeline_set(pipeline, "x.samples=32", &error));
+    g_assert_error(error, CT_ERROR, CT_ERROR_MEMORY);
+    g_clear_error(&error);
+    n_left = G_MAXUINT;
+    const CtStream *stream = ct_pipeline_stream(pipeline, "x", NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(stream->axes[ct_stream_axis(stream, "time")].length, ==, 64);
+}
+
+/* No plugin is left out for want of memory. */
+static void
+test_plugins(void)
+{
+    for (guint n = 0;; n++) {
+        g_autoptr(GError) error = NULL;
+        n_left = n;
+        g_autoptr(CtRegistry) registry = ct_registry_new(&error);
+        if (registry) {
+            g_assert_null(ct_registry_problems(registry)[0]);
+            g_assert_cmpuint(n, >, 0);
+            return;
+        }
+        g_assert_error(error, CT_ERROR, CT_ERROR_MEMORY);
+        g_assert_nonnull(strstr(error->message, ".so: "));
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/parse-memory/plan", test_plan);
+    g_test_add_func("/parse-memory/set", test_set);
+    g_test_add_func("/parse-memory/plugins", test_plugins);
     g_test_add_func("/parse-memory/verify", test_verify);
     return g_test_run();
 }

@@ -659,7 +659,13 @@ test_shipped(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     plan(&priced->graph, GRAPH, &priced->options);
     g_assert_nonnull(
         strstr(first_warning(priced->graph.plan), "any.json:1: 'stages' wants a text"));
+    /* What is there, but is no folder. */
+    priced->options.shipped = file;
+    plan(&priced->graph, GRAPH, &priced->options);
+    g_assert_nonnull(strstr(first_warning(priced->graph.plan), "any.json"));
     g_assert_cmpint(g_unlink(file), ==, 0);
+    plan(&priced->graph, GRAPH, &priced->options);
+    g_assert_cmpstr(first_warning(priced->graph.plan), ==, "");
 }
 
 static void

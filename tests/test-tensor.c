@@ -203,6 +203,13 @@ test_coordinates(void)
 
     ct_stream_add_axis(&stream, "station", 5);
     g_assert_cmpfloat(ct_stream_coordinate(&stream, 2, 4, 0), ==, 4);
+
+    /* With the parent goes what hangs on it. */
+    ct_stream_remove_axis(&stream, "subband");
+    g_assert_cmpstr(stream.axes[0].coordinate.unit, ==, NULL);
+    g_assert_null(stream.axes[0].coordinate.parent);
+    g_assert_null(stream.axes[0].coordinate.table);
+    g_assert_cmpfloat(ct_stream_coordinate(&stream, 0, 3, 0), ==, 3);
     ct_stream_clear(&stream);
 }
 

@@ -63,6 +63,10 @@ class TuneTest(unittest.TestCase):
         self.graph.write_text(GRAPH % self.output, encoding="utf-8")
         self.environment = {**os.environ, "CORNERTURN_COSTS": str(self.path / "costs.db")}
 
+    def add_plugin(self, name):
+        os.symlink(pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / name, self.path / name)
+        self.environment["CORNERTURN_PLUGIN_PATH"] += ":" + str(self.path)
+
     def run_command(self, *arguments, status=0):
         result = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True,
                                 check=False, env=self.environment)
@@ -190,6 +194,23 @@ class OnDevice(TuneTest):
         self.assertIn("about 1.0 MiB\n",
                       self.run_command(*plan, "--set", "sky.n_stations=4").stdout)
 
+    @unittest.skipUnless("emulator" in os.environ.get("CORNERTURN_CUDA", ""),
+                         "only a small device tells blocks of so few samples apart")
+    def test_blocks_that_fail(self):
+        self.environment["CORNERTURN_EMULATOR_MEMORY"] = str(256 << 20)
+        self.add_plugin("ct-lame.so")
+        self.graph.write_text(
+            "stages:\n"
+            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, n_stations: 2, n_pols: 2,\n"
+            "         samples: 100000, layout: '[time station pol]' }\n"
+            "  x: { stage: lame, from: sky, how: modest }\n"
+            "  out: { stage: discard, from: x }\n", encoding="utf-8")
+        text = self.tune("--no-comparison")
+        for n, size in (65536, "2.0 MiB"), (100000, "4.0 MiB"):
+            self.assertRegex(text, rf"(?m)^passed over: blocks of {size}: .*node 'x': wants 40000 "
+                                   rf"samples at most, but is given {n}$")
+        self.assertIn("\nblocks on devices of 256 KiB: ", text)
+
     def test_exhaustive(self):
         # On the emulator, compilers take most of the time.
         self.graph.write_text(
@@ -207,9 +228,7 @@ class OnDevice(TuneTest):
 class Tune(TuneTest):
     def write_failing_graph(self):
         """One of two variants of `size` fails."""
-        plugin = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-fail.so"
-        os.symlink(plugin, self.path / plugin.name)
-        self.environment["CORNERTURN_PLUGIN_PATH"] += ":" + str(self.path)
+        self.add_plugin("ct-fail.so")
         self.graph.write_text(
             "stages:\n"
             "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, samples: 4000,\n"

@@ -115,7 +115,7 @@ class Verify(graphs.GraphTest):
     @unittest.skipIf(GIVEN, f"for backends other than {GIVEN}")
     def test_one_variant(self):
         stages = {"sky": SKY, "filter": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": 4}}
-        report = self.agree(self.write(stages), "--backend", "reference", "--node", "filter")
+        report = self.verify(self.write(stages), "--backend", "reference", "--node", "filter").stdout
         self.assertRegex(report, r"(?m)^filter +reference +runs both ways$")
         self.agree(self.write(stages), "--against", "cpu", "--variant", "filter=cpu-baseline")
 
@@ -133,11 +133,41 @@ class Verify(graphs.GraphTest):
                              "--backend", "cpu")
         self.assertRegex(report, r"(?m)^wrong: \d+ samples are valid on one side alone$")
 
-    def test_too_short(self):
-        report = self.differ({"sky": {**SKY, "samples": 20},
-                              "filter": {"stage": "fir", "from": "sky", "n_channels": 8,
-                                         "n_taps": 4}}, "--backend", "cpu")
-        self.assertIn("filter: gives nothing to compare: the stream is too short", report)
+    def check_nothing_compared(self, sky, warnings, *arguments):
+        """Each warning stands on standard error, and is an error with --strict."""
+        graph = self.write({"sky": {**SKY, **sky},
+                            "filter": {"stage": "fir", "from": "sky", "n_channels": 8,
+                                       "n_taps": 4}})
+        done = self.verify(graph, *arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        said = [re.sub(r"^graph.yaml:\d+:\d+: ", "", line) for line in done.stderr.splitlines()]
+        for warning in warnings:
+            self.assertEqual(said.count(warning), 1, done.stderr)
+        strict = self.verify(graph, "--strict", *arguments)
+        self.assertEqual((strict.returncode, strict.stdout), (1, ""))
+        self.assertNotIn("''", strict.stderr)
+        return done.stdout
+
+    def test_no_samples(self):
+        report = self.check_nothing_compared({"samples": 20}, [
+            "node 'filter': warning: gives no samples: one is made of 32, but only 20 come in",
+            "node 'filter': warning: nothing of 'filter' is compared: there are no samples",
+        ], "--backend", BACKEND)
+        self.assertRegex(report, r"(?m)^filter .* nothing is compared$")
+
+    def test_all_invalid(self):
+        report = self.check_nothing_compared({"invalid": [[-1, 0, 3000]]}, [
+            "node 'sky': warning: all 3000 samples that it gave are invalid",
+            "node 'sky': warning: nothing of 'sky' is compared: no sample is valid",
+            "node 'filter': warning: nothing of 'filter' is compared: no sample is valid",
+        ], "--backend", BACKEND)
+        self.assertEqual(report.count("  nothing is compared\n"), 3)
+
+    @unittest.skipIf(GIVEN, f"for backends other than {GIVEN}")
+    def test_one_variant_each(self):
+        nothing = "warning: nothing is compared: one variant runs each node both ways"
+        for more in ((), ("--node", "filter")):
+            self.check_nothing_compared({}, [nothing], "--backend", "reference", *more)
 
     def test_errors(self):
         endless = {key: value for key, value in SKY.items() if key != "samples"}

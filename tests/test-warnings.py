@@ -42,6 +42,21 @@ GRAPHS = {
     "a seed of nothing random": (
         sky("samples: 99, noise: 0, seed: @3") + SINK.replace(" x,", " sky,"),
         ("parameter", "sky", "parameter 'seed' has no effect here")),
+    "the step of one subband": (
+        sky("samples: 99, subband_step: @1 MHz") + SINK.replace(" x,", " sky,"),
+        ("parameter", "sky", "parameter 'subband_step' has no effect here")),
+    "the power of sources that are not given": (
+        sky("samples: 99, source_powers: @3") + SINK.replace(" x,", " sky,"),
+        ("parameter", "sky", "parameter 'source_powers' has no effect here")),
+    "delays that are longer than the stream": (
+        through("stage: delay, constant: [0 s, 1 s]", mark="@"),
+        ("empty", "x", "gives no samples: one is made of 1000001, but only 4096 come in")),
+    "inputs at different times": (
+        "stages:\n  sky: { stage: generate, type: f32, sample_rate: 1 MHz, n_stations: 2, samples: 99 }\n"
+        "  late: { stage: generate, type: f32, sample_rate: 1 MHz, n_stations: 2, samples: 99,\n"
+        "    start: 100 }\n"
+        "  @x: { stage: diamond.pair, from: {in: sky, other: late}, window: 1, hop: 1 }\n" + SINK,
+        ("empty", "x", "gives no samples: its inputs have none in common")),
     "a step of constant delays": (
         through("stage: delay, constant: [1 us, 2 us], step: @1 s"),
         ("parameter", "x", "parameter 'step' has no effect here")),
@@ -65,6 +80,11 @@ GRAPHS = {
         "  w: { stage: pointing, from: f, directions: [[0, 0]], spiral: 10 m, channel_width: @1 Hz }\n"
         "  b: { stage: beamform, from: [f, w] }\n  o: { stage: discard, from: b }\n",
         ("parameter", "w", "parameter 'channel_width' has no effect here")),
+    "a number of channels beside those of the input": (
+        through("stage: fir, n_channels: 4, n_taps: 2") + "  f: { stage: fft, from: x }\n"
+        "  w: { stage: pointing, from: f, directions: [[0, 0]], spiral: 10 m, n_channels: @3 }\n"
+        "  b: { stage: beamform, from: [f, w] }\n  o: { stage: discard, from: b }\n",
+        ("parameter", "w", "parameter 'n_channels' has no effect here")),
     "a block without time": (
         sky() + "  w: { stage: pointing, first_frequency: 1 MHz, directions: [[0, 0]], spiral: 1 m,\n"
         "    n_stations: 2, block: @{ time: 5 } }\n"
@@ -118,6 +138,7 @@ class Warnings(unittest.TestCase):
         numpy.save(self.folder / "taps.npy", numpy.ones((2, 4), numpy.float32))
         (self.folder / "plugins").mkdir()
         shutil.copy(PLUGINS / "ct-wait.so", self.folder / "plugins")
+        shutil.copy(PLUGINS / "diamond" / "ct-diamond.so", self.folder / "plugins")
         self.environment = {
             **os.environ,
             "CORNERTURN_PLUGIN_PATH":

@@ -197,13 +197,18 @@ read_shipped_file(const Reading *reading, const char *path, GError **error)
     return TRUE;
 }
 
-/* All files of the folder, which need not exist. */
+/* All files of the folder, which need not exist, and whose reading the first error ends. */
 static gboolean
 read_shipped(const Reading *reading, const char *folder, GError **error)
 {
     g_autofree char *own =
         folder ? g_strdup(folder) : ct_own_folder("costs", CT_COSTS_DIR_FROM_PREFIX);
-    g_autoptr(GDir) names = own ? g_dir_open(own, 0, NULL) : NULL;
+    g_autoptr(GError) cause = NULL;
+    g_autoptr(GDir) names = own ? g_dir_open(own, 0, &cause) : NULL;
+    if (cause && !g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT)) {
+        g_propagate_error(error, g_steal_pointer(&cause));
+        return FALSE;
+    }
     for (const char *name = NULL; names && (name = g_dir_read_name(names));) {
         g_autofree char *path = g_build_filename(own, name, NULL);
         if (g_str_has_suffix(name, ".json") && !read_shipped_file(reading, path, error))

@@ -125,6 +125,7 @@ typedef struct {
 
 typedef struct {
     const Task *task;
+    guint8 *memory; /* of the task's bytes; NULL: it has none */
     gdouble rate;
 } Share;
 
@@ -133,21 +134,26 @@ run_share(gpointer data)
 {
     Share *share = data;
     const Task *task = share->task;
-    guint8 *memory = task->bytes ? ct_memory_new(task->bytes, "roofs", NULL) : NULL;
-    if (memory)
-        memset(memory, 1, task->bytes);
+    if (share->memory)
+        memset(share->memory, 1, task->bytes);
     g_atomic_int_dec_and_test(task->n_waiting);
     while (g_atomic_int_get(task->n_waiting) > 0)
         g_thread_yield();
     for (guint i = 0; i < N_REPEATS; i++) {
-        const gdouble rate = memory        ? bytes_per_second(memory, task->bytes)
-                             : task->bytes ? 0
+        const gdouble rate = share->memory ? bytes_per_second(share->memory, task->bytes)
                                            : operations_per_second(task->isa);
         share->rate = MAX(share->rate, rate);
     }
-    if (memory)
-        ct_memory_free(memory, task->bytes);
     return NULL;
+}
+
+static gboolean
+share_init(Share *share, const Task *task, GError **error)
+{
+    share->task = task;
+    if (task->bytes)
+        share->memory = ct_memory_new(task->bytes, "what a worker copies", error);
+    return share->memory || !task->bytes;
 }
 
 /* *rate: per second, of a worker while the others do the same. */
@@ -161,8 +167,9 @@ measure_worker(guint n_workers, gsize bytes, CtIsa isa, gdouble *rate, GError **
     gdouble sum = 0;
     guint n = 0;
     for (; n < n_workers; n++) {
-        shares[n].task = &task;
-        threads[n] = ct_thread_start("roofs", run_share, &shares[n], error);
+        threads[n] = share_init(&shares[n], &task, error)
+                         ? ct_thread_start("roofs", run_share, &shares[n], error)
+                         : NULL;
         if (!threads[n])
             break;
     }
@@ -172,6 +179,8 @@ measure_worker(guint n_workers, gsize bytes, CtIsa isa, gdouble *rate, GError **
         g_thread_join(threads[i]);
         sum += shares[i].rate;
     }
+    for (guint i = 0; i < n_workers; i++)
+        ct_memory_free(shares[i].memory, bytes);
     *rate = sum / n_workers;
     return n == n_workers;
 }

@@ -278,14 +278,28 @@ ct_call_work(const CtVariant *variant, const CtNode *nodes, gpointer state, cons
     return judge(&call, good, NULL, cause, error);
 }
 
+typedef gboolean (*End)(gpointer state, gboolean interrupted, GError **error);
+
+static gboolean
+call_end(const Call *call, End end, gpointer state, gboolean interrupted, GError **error)
+{
+    GError *cause = NULL;
+    const gboolean good = !end || end(state, interrupted, &cause);
+    return judge(call, good, NULL, cause, error);
+}
+
+gboolean
+ct_call_close(const CtVariant *variant, const CtNode *nodes, gpointer state, gboolean interrupted,
+              GError **error)
+{
+    const Call call = call_of(variant, nodes, "close");
+    return call_end(&call, variant->close, state, interrupted, error);
+}
+
 gboolean
 ct_call_complete(const CtVariant *variant, const CtNode *nodes, gpointer state,
                  gboolean interrupted, GError **error)
 {
-    if (!variant->complete)
-        return TRUE;
     const Call call = call_of(variant, nodes, "complete");
-    GError *cause = NULL;
-    const gboolean good = variant->complete(state, interrupted, &cause);
-    return judge(&call, good, NULL, cause, error);
+    return call_end(&call, variant->complete, state, interrupted, error);
 }

@@ -27,6 +27,8 @@ gboolean ct_call_advance(const CtVariant *variant, const CtNode *nodes, gpointer
 gboolean ct_call_work(const CtVariant *variant, const CtNode *nodes, gpointer state,
                       const CtWork *work, GError **error);
 /* TRUE where the variant has none. */
+gboolean ct_call_close(const CtVariant *variant, const CtNode *nodes, gpointer state,
+                       gboolean interrupted, GError **error);
 gboolean ct_call_complete(const CtVariant *variant, const CtNode *nodes, gpointer state,
                           gboolean interrupted, GError **error);
 

@@ -127,8 +127,12 @@ check_param(const CtCheck *check, const CtParam *param, GError **error)
         !check_files(check, field, param, error))
         return FALSE;
     g_autoptr(GError) cause = NULL;
-    return ct_param_check_fallback(param, &cause) ||
-           ct_check_refuse(check, error, field, "fallback: %s", cause->message);
+    if (ct_param_check_fallback(param, &cause))
+        return TRUE;
+    if (!g_error_matches(cause, CT_ERROR, CT_ERROR_MEMORY))
+        return ct_check_refuse(check, error, field, "fallback: %s", cause->message);
+    g_propagate_error(error, g_steal_pointer(&cause));
+    return FALSE;
 }
 
 static gboolean

@@ -121,9 +121,10 @@ load(const char *path, char **fault)
     return module;
 }
 
-/* NULL where the file is no plugin that can be used; the reason is then remembered. */
-static const CtPlugin *
-open_plugin(CtRegistry *registry, const char *path)
+/* *plugin is NULL where the file is none that can be used; the reason is then remembered. FALSE
+ * where there is no memory to find out. */
+static gboolean
+open_plugin(CtRegistry *registry, const char *path, const CtPlugin **plugin, GError **error)
 {
     gpointer symbol = NULL;
     g_autofree char *fault = NULL;
@@ -133,14 +134,18 @@ open_plugin(CtRegistry *registry, const char *path)
         fault = g_strdup("is not a plugin of Cornerturn: it has no symbol " CT_PLUGIN_SYMBOL);
     else if (module && !ct_plugin_check(symbol, &cause))
         fault = g_strdup(cause->message);
-    if (fault) {
-        leave_out(registry, path, fault);
-        if (module)
-            g_module_close(module);
-        return NULL;
+    *plugin = fault ? NULL : symbol;
+    if (*plugin)
+        g_module_make_resident(module);
+    else if (module)
+        g_module_close(module);
+    if (g_error_matches(cause, CT_ERROR, CT_ERROR_MEMORY)) {
+        g_propagate_prefixed_error(error, g_steal_pointer(&cause), "%s: ", path);
+        return FALSE;
     }
-    g_module_make_resident(module);
-    return symbol;
+    if (fault)
+        leave_out(registry, path, fault);
+    return TRUE;
 }
 
 /* Plugins name this library among what they need. A program that holds the core itself loads the
@@ -245,7 +250,9 @@ add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **
     for (guint i = 0; i < names->len; i++) {
         g_autofree char *path = g_build_filename(folder, names->pdata[i], NULL);
         g_hash_table_add(seen, g_strdup(names->pdata[i]));
-        const CtPlugin *plugin = open_plugin(registry, path);
+        const CtPlugin *plugin;
+        if (!open_plugin(registry, path, &plugin, error))
+            return FALSE;
         registry->n_plugins += plugin != NULL;
         if (plugin && !add_plugin(registry, plugin, path, error))
             return FALSE;

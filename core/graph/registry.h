@@ -19,7 +19,8 @@ typedef struct CtRegistry CtRegistry;
  * tree that this program stands in, or else its install prefix. Of two files of one name the first
  * counts. What is no plugin, of another ABI, declares what cannot be (plugin-check.h), or may be
  * written by others (plugin-file.h), is left out and remembered; two that bring the same stage, or
- * the same variant, are an error that names both. Plugins stay loaded until the program ends. */
+ * the same variant, are an error that names both, as is want of memory. Plugins stay loaded until
+ * the program ends. */
 CtRegistry *ct_registry_new(GError **error);
 /* Of these folders alone, NULL-terminated. */
 CtRegistry *ct_registry_new_from(const char *const *folders, GError **error);

@@ -23,6 +23,11 @@ find_fault_of_coordinate(const CtStream *stream, const CtAxis *axis)
     const CtCoordinate *coordinate = &axis->coordinate;
     if (!coordinate->unit)
         return NULL;
+    const gint parent = coordinate->parent ? ct_stream_axis(stream, coordinate->parent) : -1;
+    if (parent >= 0 && stream->axes[parent].coordinate.parent)
+        return g_strdup_printf(
+            "has coordinates along '%s' on those along '%s', which hang on others", axis->name,
+            coordinate->parent);
     if (!coordinate->table)
         return isfinite(coordinate->first) && isfinite(coordinate->step)
                    ? NULL

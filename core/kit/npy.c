@@ -2,6 +2,8 @@
 /* Arrays in NumPy's .npy files, versions 1 to 3: the header as it stands, and whole small files. */
 #include "cornerturn/npy.h"
 
+#include "cornerturn/stage.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -484,9 +486,11 @@ ct_npy_load(const char *path, char kind, unsigned item_bytes, GError **error)
     if (!ct_npy_open(path, &header, &fd, error))
         return NULL;
     const gsize bytes = header.n_items * header.item_bytes;
-    g_autofree guint8 *items = g_try_malloc(bytes);
-    const gssize given = items || !bytes ? read_fully(fd, items, bytes) : -1;
+    g_autofree guint8 *items = ct_table_new(header.n_items, header.item_bytes, path, error);
+    const gssize given = items ? read_fully(fd, items, bytes) : -1;
     close(fd);
+    if (!items)
+        return NULL;
     if (given < 0 || (gsize)given < bytes) {
         g_set_error(error, CT_NPY_ERROR, CT_NPY_ERROR_LENGTH,
                     "%s: can't read its %" G_GSIZE_FORMAT " bytes of data", path, bytes);
@@ -501,13 +505,16 @@ ct_npy_load(const char *path, char kind, unsigned item_bytes, GError **error)
         const unsigned parts = header.kind == 'c' ? 2 : 1;
         ct_npy_swap(items, header.n_items * parts, header.item_bytes / parts);
     }
+    gpointer data = ct_table_new(header.n_items, item_bytes, path, error);
+    if (!data)
+        return NULL;
     CtNpyArray *array = g_new0(CtNpyArray, 1);
     *array = (CtNpyArray){
         .kind = kind,
         .item_bytes = item_bytes,
         .n_axes = header.n_axes,
         .n_items = header.n_items,
-        .data = g_malloc_n(MAX(header.n_items, 1), item_bytes),
+        .data = data,
     };
     for (unsigned i = 0; i < header.n_axes; i++)
         array->shape[i] = header.shape[i];

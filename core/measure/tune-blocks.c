@@ -22,7 +22,7 @@ static const gdouble run_slices = 4, patience = 20;
 typedef struct {
     gsize bytes;
     CtPlan *plan;
-    CtDryRun *dry_run; /* NULL: there is no memory for it, or it is as one before */
+    CtDryRun *dry_run; /* NULL: there is no memory for it, it is as one before, or it fails */
     GArray *seconds;   /* gdouble: of the busiest, for a second of stream, of each run */
 } Size;
 
@@ -63,28 +63,43 @@ fits(const CtPlan *plan)
     return plan->n_halvings == 0 && !plan->shrunk;
 }
 
+/* Tells why blocks of this size are passed over; `cause` NULL: for no failure. */
+static void
+note_failure(const CtTune *tune, const Size *size, const GError *cause)
+{
+    if (!cause)
+        return;
+    g_autofree char *bytes = ct_format_bytes(size->bytes);
+    g_ptr_array_add(tune->report->failures,
+                    g_strdup_printf("blocks of %s: %s", bytes, cause->message));
+}
+
 /* `before`: the next smaller one; NULL: there is none. */
 static void
 size_init(Size *size, const CtTune *tune, gsize bytes, const Size *before)
 {
+    g_autoptr(GError) cause = NULL;
     CtPlanOptions options = *tune->options->plan;
     options.device_bytes = size->bytes = bytes;
     size->seconds = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    size->plan = ct_plan_new(tune->options->graph, tune->options->registry, &options, NULL);
+    size->plan = ct_plan_new(tune->options->graph, tune->options->registry, &options, &cause);
     const gboolean is_new =
         !before || !before->plan || !size->plan || !is_as_long(before->plan, size->plan);
     if (size->plan && fits(size->plan) && is_new)
-        size->dry_run = ct_dry_run_new(size->plan, tune->options->registry, &options, NULL);
+        size->dry_run = ct_dry_run_new(size->plan, tune->options->registry, &options, &cause);
+    note_failure(tune, size, cause);
 }
 
 static void
-run_size(Size *size, gdouble stream_seconds, gdouble seconds)
+run_size(const CtTune *tune, Size *size, gdouble stream_seconds, gdouble seconds)
 {
+    g_autoptr(GError) cause = NULL;
     const guint n_nodes = ct_dry_run_plan(size->dry_run)->nodes->len;
     g_autofree gdouble *of_nodes = g_new0(gdouble, n_nodes + 1);
     CtDryRunResult result = {.seconds = of_nodes};
-    if (!ct_dry_run_run(size->dry_run, stream_seconds, seconds, &result, NULL) ||
+    if (!ct_dry_run_run(size->dry_run, stream_seconds, seconds, &result, &cause) ||
         !fits(ct_dry_run_plan(size->dry_run))) {
+        note_failure(tune, size, cause);
         ct_dry_run_free(size->dry_run);
         size->dry_run = NULL;
         g_array_set_size(size->seconds, 0);
@@ -161,7 +176,7 @@ ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error)
             g_autofree char *bytes = ct_format_bytes(sizes[i].bytes);
             g_autofree char *what = g_strdup_printf("blocks of %s", bytes);
             ct_tune_tell(tune, what);
-            run_size(&sizes[i], seconds / whole, patience * seconds);
+            run_size(tune, &sizes[i], seconds / whole, patience * seconds);
         }
     const Size *chosen = ct_tune_is_over(tune) ? NULL : choose(sizes);
     gboolean good = TRUE;

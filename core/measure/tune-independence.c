@@ -200,9 +200,9 @@ ct_tune_independence(CtTune *tune, GError **error)
         return FALSE;
     for (guint i = 0; i < plan->nodes->len && !ct_tune_is_over(tune); i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
-        const CtRowPatterns *row = ct_planner_row(&tune->planner, node->variant, node->row, NULL);
+        const CtRowPatterns *row = ct_planner_row(&tune->planner, node->row);
         Matrix matrix;
-        if (node->inserted || node->n_nodes > 1 || !row || !row->any)
+        if (node->inserted || node->n_nodes > 1 || !row->any)
             continue;
         const guint n = find_node(tune, node);
         find_pairs(&matrix, candidates, n, node);

@@ -114,9 +114,11 @@ add_chunk(CtComparison *self, const CtTypeInfo *type, const Chunk chunks[2], gin
 static void
 add_validity(CtComparison *self, const CtStream *stream, const CtBlock *const blocks[2])
 {
-    if (!blocks[0]->validity && !blocks[1]->validity)
-        return;
     const gint64 n_lanes = ct_stream_n_lanes(stream);
+    if (!blocks[0]->validity && !blocks[1]->validity) {
+        self->n_valid += n_lanes * blocks[0]->n_samples;
+        return;
+    }
     for (gint64 lane = 0; lane < n_lanes; lane++)
         for (gint64 t = 0; t < blocks[0]->n_samples; t++) {
             gboolean valid[2];
@@ -124,6 +126,7 @@ add_validity(CtComparison *self, const CtStream *stream, const CtBlock *const bl
                 valid[k] = !blocks[k]->validity ||
                            blocks[k]->validity[lane * blocks[k]->validity_stride + t];
             self->n_validity += valid[0] != valid[1];
+            self->n_valid += valid[0] && valid[1];
         }
 }
 

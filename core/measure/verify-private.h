@@ -12,6 +12,7 @@ typedef struct {
     gdouble value_largest;     /* of the second stream's elements */
     gdouble value_squares;     /* their sum */
     gint64 n_validity;         /* samples of a lane that are valid in one of them alone */
+    gint64 n_valid;            /* … that are valid in both */
     gint64 worst_sample;       /* where the largest difference is */
     gint64 worst[CT_MAX_AXES]; /* in the stream's axes, time left out */
 } CtComparison;

@@ -127,6 +127,20 @@ run_job(gpointer data)
 
 /* ---- the run ---- */
 
+/* What the run warns of, but for the twins: the nodes that they are beside have the same. */
+static void
+keep_warnings(const CtVerifyOptions *options, CtScheduler *scheduler)
+{
+    g_autoptr(GPtrArray) said = ct_warnings_new();
+    ct_scheduler_join_warnings(scheduler, said);
+    for (guint i = said->len; i-- > 0;) {
+        const CtWarning *warning = said->pdata[i];
+        if (warning->node && g_str_has_suffix(warning->node, "'"))
+            g_ptr_array_remove_index(said, i);
+    }
+    ct_warnings_join(options->warnings, said);
+}
+
 static void
 job_init(Job *job, CtVerifyPair *pair, const CtPlan *plan, CtScheduler *scheduler)
 {
@@ -256,14 +270,18 @@ plan_and_run(const CtVerifyTwins *twins, const CtVerifyOptions *options, gboolea
         return FALSE;
     CtRunOptions run = *options->run;
     run.memory = NULL;
+    run.strict = FALSE; /* for it would name twins */
     g_autoptr(GError) first = NULL;
     for (;;) {
         *any_same = find_variants(twins, plan);
         if (*any_same)
             return TRUE;
         g_autoptr(CtScheduler) scheduler = ct_scheduler_new(plan, &run, first ? NULL : &first);
-        if (scheduler)
-            return run_jobs(twins, plan, scheduler, error);
+        if (scheduler) {
+            const gboolean good = run_jobs(twins, plan, scheduler, error);
+            keep_warnings(options, scheduler);
+            return good;
+        }
         if (!ct_plan_take_smaller(&plan, options->registry, &how, first)) {
             g_propagate_error(error, g_steal_pointer(&first));
             return FALSE;

@@ -104,8 +104,6 @@ find_problem(const CtVerifyRow *row, const CtVerifyPair *pair, const CtStream *s
 {
     if (pair->problem)
         return g_strdup(pair->problem);
-    if (row->n == 0)
-        return g_strdup("gives nothing to compare: the stream is too short");
     if (pair->comparison.n_validity > 0)
         return g_strdup_printf("%" G_GINT64_FORMAT " samples are valid on one side alone",
                                pair->comparison.n_validity);
@@ -117,6 +115,15 @@ find_problem(const CtVerifyRow *row, const CtVerifyPair *pair, const CtStream *s
         return g_strdup_printf("off by %.3g in the mean square, where %.3g is allowed; most %s",
                                row->rms, row->rms_bound, place);
     return NULL;
+}
+
+/* Why nothing is compared, where all that can be said is that neither side has a valid sample. */
+static const char *
+find_nothing(const CtComparison *found)
+{
+    return found->n == 0         ? "there are no samples"
+           : found->n_valid == 0 ? "no sample is valid"
+                                 : NULL;
 }
 
 /* Each side may be off by the errors. */
@@ -145,6 +152,8 @@ row_new(const CtVerifyPair *pair, const CtGraphNode *node, const CtAccuracy *acc
     }
     if (!row->is_same)
         row->problem = find_problem(row, pair, &node->node.outputs[pair->port]);
+    if (!row->is_same && !row->problem)
+        row->nothing = find_nothing(found);
     return row;
 }
 
@@ -160,9 +169,25 @@ add_rows(GPtrArray *rows, const CtVerifyTwins *twins, const CtVerifyOptions *opt
         const CtGraphNode *node = nodes->pdata[pair->node];
         if (options->node && strcmp(node->node.name, options->node) != 0)
             continue;
-        g_ptr_array_add(rows, row_new(pair, node, &accuracies->outputs[pair->node][pair->port],
-                                      twins->together));
+        CtVerifyRow *row =
+            row_new(pair, node, &accuracies->outputs[pair->node][pair->port], twins->together);
+        g_ptr_array_add(rows, row);
+        if (row->nothing)
+            ct_warnings_add(options->warnings, CT_WARNING_EMPTY, node->node.name,
+                            &node->config->place, "nothing of '%s' is compared: %s", row->name,
+                            row->nothing);
     }
+}
+
+/* Warns where no node has been compared by itself. */
+static void
+warn_of_one_variant(const GPtrArray *rows, GPtrArray *warnings)
+{
+    for (guint i = 0; i < rows->len; i++)
+        if (!((const CtVerifyRow *)rows->pdata[i])->is_same)
+            return;
+    ct_warnings_add(warnings, CT_WARNING_EMPTY, NULL, NULL,
+                    "nothing is compared: one variant runs each node both ways");
 }
 
 /* ---- the whole ---- */
@@ -220,6 +245,8 @@ ct_verify(const CtVerifyOptions *options, GError **error)
         if (!together)
             accuracies_measure(&accuracies, &twins);
         add_rows(rows, &twins, options, &accuracies);
+        if (!together)
+            warn_of_one_variant(rows, options->warnings);
         if (!ct_graph_check_kept(options->graph, error))
             return NULL;
     }
@@ -250,6 +277,11 @@ append_section(GString *text, const GPtrArray *rows, gboolean together)
         if (row->is_same) {
             g_string_append_printf(text, "%-*s  %-14s runs both ways\n", (int)width, row->name,
                                    row->variants[0]);
+            continue;
+        }
+        if (row->nothing) {
+            g_string_append_printf(text, "%-*s  %-14s %-14s nothing is compared\n", (int)width,
+                                   row->name, row->variants[0], row->variants[1]);
             continue;
         }
         g_autofree char *bound =

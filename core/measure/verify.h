@@ -10,7 +10,8 @@ typedef struct {
     const CtPlanOptions *plan; /* how the graph is to run: that is looked into */
     const CtRunOptions *run;
     CtConfigBackend against;
-    const char *node; /* this one alone; NULL: each by itself, then all together */
+    const char *node;    /* this one alone; NULL: each by itself, then all together */
+    GPtrArray *warnings; /* of CtWarning: gets those of the run, and what is not compared */
 } CtVerifyOptions;
 
 /* An output of a node. */
@@ -23,10 +24,11 @@ typedef struct {
     gdouble value_rms;     /* of the elements */
     gdouble largest_bound; /* together: there is none */
     gdouble rms_bound;
-    const char *rule; /* of the stage: whence the bounds are; NULL: elements are moved only */
-    gdouble rates[2]; /* elements per second of work */
-    char *problem;    /* why it is wrong; NULL: it is not */
-    gboolean is_same; /* one variant runs both ways: nothing is compared */
+    const char *rule;    /* of the stage: whence the bounds are; NULL: elements are moved only */
+    gdouble rates[2];    /* elements per second of work */
+    char *problem;       /* why it is wrong; NULL: it is not */
+    gboolean is_same;    /* one variant runs both ways: nothing is compared */
+    const char *nothing; /* why nothing is compared otherwise; NULL: something is */
 } CtVerifyRow;
 
 /* Runs the graph without its sinks. Rows are of CtVerifyRow, in the order of the graph. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large memory: page-aligned, zero, in huge pages where the kernel gives them. */
+/* Large memory: page-aligned, zero, in huge pages where the kernel gives them; tables. */
 #include "memory.h"
 
 #include "quantity.h"
@@ -32,4 +32,15 @@ ct_memory_free(guint8 *memory, gsize bytes)
 {
     if (memory)
         munmap(memory, MAX(bytes, 1));
+}
+
+gpointer
+ct_table_new(gsize n, gsize bytes, const char *what, GError **error)
+{
+    gpointer table = g_try_malloc0_n(MAX(n, 1), MAX(bytes, 1));
+    if (!table)
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "no memory for %s, %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes each", what,
+                    n, bytes);
+    return table;
 }

@@ -144,6 +144,13 @@ ct_stream_remove_axis(CtStream *stream, const char *name)
     const gint a = ct_stream_axis(stream, name);
     if (a < 0)
         return;
+    for (guint child = 0; child < stream->n_axes; child++) {
+        CtCoordinate *coordinate = &stream->axes[child].coordinate;
+        if (g_strcmp0(coordinate->parent, stream->axes[a].name) != 0)
+            continue;
+        g_clear_pointer(&coordinate->table, g_bytes_unref);
+        *coordinate = (CtCoordinate){0};
+    }
     clear_axis(&stream->axes[a]);
     stream->n_axes--;
     memmove(&stream->axes[a], &stream->axes[a + 1], (stream->n_axes - a) * sizeof(CtAxis));

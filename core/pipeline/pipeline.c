@@ -27,7 +27,7 @@ struct CtPipeline {
     CtConfig *config;
     CtGraph *graph;
     GPtrArray *warnings;      /* of CtWarning: of the graph; NULL: not checked yet */
-    GPtrArray *late_warnings; /* … once it is prepared */
+    GPtrArray *late_warnings; /* … once it is prepared or verified */
     CtPlan *plan;
     CtScheduler *scheduler; /* NULL: not prepared yet */
     gboolean is_started;
@@ -69,16 +69,20 @@ find_workers(CtPipeline *pipeline, GError **error)
     return TRUE;
 }
 
-/* Reads the text as far as its syntax goes, so that errors of the file show where it is loaded. */
+/* Reads the text as far as its syntax goes, so that errors of the file show where it is loaded.
+ * After an error the pipeline has what it had before. */
 static gboolean
 configure(CtPipeline *pipeline, GError **error)
 {
-    g_clear_pointer(&pipeline->config, ct_config_free);
     const char *const *overrides = (const char *const *)pipeline->overrides->pdata;
-    pipeline->config = pipeline->path ? ct_config_load(pipeline->path, overrides, error)
+    CtConfig *config = pipeline->path ? ct_config_load(pipeline->path, overrides, error)
                                       : ct_config_parse(pipeline->text, (gssize)pipeline->length,
                                                         pipeline->name, overrides, error);
-    return pipeline->config != NULL;
+    if (!config)
+        return FALSE;
+    ct_config_free(pipeline->config);
+    pipeline->config = config;
+    return TRUE;
 }
 
 CtPipeline *
@@ -137,7 +141,6 @@ ct_pipeline_set(CtPipeline *pipeline, const char *assignment, GError **error)
     if (configure(pipeline, error))
         return TRUE;
     g_ptr_array_remove_index(pipeline->overrides, pipeline->overrides->len - 2);
-    configure(pipeline, NULL);
     return FALSE;
 }
 
@@ -292,6 +295,13 @@ ct_pipeline_plan(CtPipeline *pipeline, GError **error)
            (!pipeline->run_options.strict || ct_warnings_refuse(pipeline->plan->warnings, error));
 }
 
+static void
+renew_late_warnings(CtPipeline *pipeline)
+{
+    g_clear_pointer(&pipeline->late_warnings, g_ptr_array_unref);
+    pipeline->late_warnings = ct_warnings_new();
+}
+
 /* All that there are until now. */
 static GPtrArray *
 collect_warnings(const CtPipeline *pipeline)
@@ -377,6 +387,8 @@ ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, 
     pipeline->is_verified = TRUE;
     if (!ct_pipeline_plan(pipeline, error))
         return NULL;
+    renew_late_warnings(pipeline);
+    pipeline->run_options.warned = pipeline->warnings;
     const CtVerifyOptions options = {
         .graph = pipeline->graph,
         .registry = pipeline->registry,
@@ -384,9 +396,13 @@ ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, 
         .run = &pipeline->run_options,
         .against = backend,
         .node = node,
+        .warnings = pipeline->late_warnings,
     };
     g_autoptr(GPtrArray) rows = ct_verify(&options, error);
-    return rows ? ct_verify_to_text(rows, agrees) : NULL;
+    if (!rows ||
+        (pipeline->run_options.strict && !ct_warnings_refuse(pipeline->late_warnings, error)))
+        return NULL;
+    return ct_verify_to_text(rows, agrees);
 }
 
 /* ---- running ---- */
@@ -450,7 +466,7 @@ ct_pipeline_prepare(CtPipeline *pipeline, GError **error)
             return FALSE;
         }
     }
-    pipeline->late_warnings = ct_warnings_new();
+    renew_late_warnings(pipeline);
     ct_graph_warn_prepared(pipeline->graph, pipeline->late_warnings);
     ct_scheduler_join_warnings(pipeline->scheduler, pipeline->late_warnings);
     return ct_pipeline_plan(pipeline, error) &&

@@ -267,16 +267,13 @@ claim_fixed(CtOptions *self, GError **error)
     return TRUE;
 }
 
-static gboolean
-add_fixed(CtOptions *self, guint n, const CtFixed *fixed, GError **error)
+static void
+add_fixed(CtOptions *self, guint n, const CtFixed *fixed)
 {
-    const CtRowPatterns *patterns =
-        ct_planner_row(self->planner, fixed->variant, fixed->row, error);
+    const CtRowPatterns *patterns = ct_planner_row(self->planner, fixed->row);
     guint n_nodes;
     g_autofree guint *nodes =
         ct_planner_covers(self->planner->graph, self->fan_outs, n, fixed->variant, &n_nodes);
-    if (!patterns)
-        return FALSE;
     CtOption *option = option_new(self, patterns, fixed->place, nodes, n_nodes);
     g_assert(option->row_ports.n_inputs == fixed->n_inputs &&
              option->row_ports.n_outputs == fixed->n_outputs);
@@ -289,7 +286,6 @@ add_fixed(CtOptions *self, guint n, const CtFixed *fixed, GError **error)
     set_load(self, option);
     g_array_append_val(option->implementations, implementation);
     g_ptr_array_add(self->nodes[n], option);
-    return TRUE;
 }
 
 static gboolean
@@ -313,8 +309,10 @@ find_options(CtOptions *self, guint n, GString *reasons, GError **error)
     const CtGraphNode *node = node_at(self, n);
     const GPtrArray *variants =
         ct_registry_variants(self->planner->registry, node->node.stage->name);
+    if (self->fixed_from[n] == (gint)n)
+        add_fixed(self, n, fixed_at(self, n));
     if (self->fixed_from[n] >= 0)
-        return self->fixed_from[n] != (gint)n || add_fixed(self, n, fixed_at(self, n), error);
+        return TRUE;
     g_ptr_array_set_size(self->failed, 0);
     for (guint v = 0; v < variants->len; v++) {
         const CtVariant *variant = g_ptr_array_index(variants, v);
@@ -333,9 +331,7 @@ find_options(CtOptions *self, guint n, GString *reasons, GError **error)
         if (!check_nodes(self, variant, nodes, n_nodes, error))
             return FALSE;
         for (const CtRow *row = variant->rows; row && row->layouts; row++) {
-            const CtRowPatterns *patterns = ct_planner_row(self->planner, variant, row, error);
-            if (!patterns)
-                return FALSE;
+            const CtRowPatterns *patterns = ct_planner_row(self->planner, row);
             add_option(self, variant, row, patterns, nodes, n_nodes, reasons);
         }
     }

@@ -131,9 +131,9 @@ find_steps(CtConversionStep steps[MAX_WAYS], CtPlanner *planner, CtInsertedKind 
                                    .load = &step.load,
                                    .from = from->place,
                                    .to = to->place};
-            const CtRowPatterns *patterns = ct_planner_row(planner, step.variant, step.row, NULL);
+            const CtRowPatterns *patterns = ct_planner_row(planner, step.row);
             /* To a copy between places, all layouts are bytes. */
-            if (!patterns || (!is_copy && !leads(patterns, &row_ports, &from->layout, &to->layout)))
+            if (!is_copy && !leads(patterns, &row_ports, &from->layout, &to->layout))
                 continue;
             ct_price_find(planner->prices, &what, &step.price);
             if (step.price.seconds == HUGE_VAL)

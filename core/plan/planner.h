@@ -30,6 +30,5 @@ void ct_planner_resume(CtPlanner *planner, const CtPlan *plan);
 char *ct_planner_block_name(const CtGraph *graph);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtPlanner, ct_planner_clear)
 
-/* The row's patterns; NULL with an error where its text is malformed. */
-const CtRowPatterns *ct_planner_row(CtPlanner *planner, const CtVariant *variant, const CtRow *row,
-                                    GError **error);
+/* The patterns of a row of a variant that the registry has taken. */
+const CtRowPatterns *ct_planner_row(CtPlanner *planner, const CtRow *row);

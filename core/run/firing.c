@@ -58,8 +58,22 @@ relate_clocks(CtRunNode *node)
     }
 }
 
-static void
-connect(CtRunNode *node, guint index, CtRing *const *rings)
+static gboolean
+connect_output(CtRunNode *node, CtRunOutput *output, const CtStream *stream, GError **error)
+{
+    const CtPlanNode *plan = node->plan;
+    output->maps = g_new0(CtLaneMap, MAX(plan->n_inputs, 1));
+    output->carry = CT_TABLE(guint8, output->ring->n_lanes, "lanes", error);
+    gboolean good = output->carry != NULL;
+    for (guint i = 0; i < plan->n_inputs && good; i++)
+        if (node->inputs[i].ring && !node->inputs[i].is_static)
+            good =
+                ct_lane_map_init(&output->maps[i], plan->input_bindings[i].stream, stream, error);
+    return good;
+}
+
+static gboolean
+connect(CtRunNode *node, guint index, CtRing *const *rings, GError **error)
 {
     const CtPlanNode *plan = node->plan;
     node->n_inputs = plan->n_inputs;
@@ -89,15 +103,12 @@ connect(CtRunNode *node, guint index, CtRing *const *rings)
             continue;
         CtRunOutput *output = &node->outputs[o];
         output->ring = rings[plan->outputs[o]];
-        output->maps = g_new0(CtLaneMap, MAX(plan->n_inputs, 1));
-        output->carry = g_new0(guint8, (gsize)output->ring->n_lanes);
-        for (guint i = 0; i < plan->n_inputs; i++)
-            if (node->inputs[i].ring && !node->inputs[i].is_static)
-                ct_lane_map_init(&output->maps[i], plan->input_bindings[i].stream,
-                                 plan->output_bindings[o].stream);
+        if (!connect_output(node, output, plan->output_bindings[o].stream, error))
+            return FALSE;
         longest = MAX(longest, 2 * output->ring->link->max_samples);
     }
-    node->lane = g_try_malloc((gsize)longest);
+    node->lane = CT_TABLE(guint8, longest, "validity", error);
+    return node->lane != NULL;
 }
 
 static void
@@ -140,16 +151,19 @@ ct_firing_blame(const CtRunNode *node, GError **error, GError *cause)
     return FALSE;
 }
 
-void
+gboolean
 ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *const *rings,
-               const CtRunOptions *options, guint n_workers)
+               const CtRunOptions *options, guint n_workers, GError **error)
 {
+    GError *cause = NULL;
     node->plan = plan;
     node->options = options;
     node->n_workers = n_workers;
     node->status = plan->variant->work ? CT_NODE_IDLE : CT_NODE_EXTERNAL;
-    connect(node, index, rings);
+    if (!connect(node, index, rings, &cause))
+        return ct_firing_blame(node, error, cause);
     allocate(node);
+    return TRUE;
 }
 
 static void

@@ -94,10 +94,9 @@ typedef struct {
     gint64 done;
 } CtRunNode;
 
-/* Connects the node to its rings and allocates what its firings need; `lane` is NULL where there is
- * no memory for it. */
-void ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *const *rings,
-                    const CtRunOptions *options, guint n_workers);
+/* Connects the node to its rings and allocates what its firings need. */
+gboolean ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *const *rings,
+                        const CtRunOptions *options, guint n_workers, GError **error);
 /* Prepares the variant, for `device` unless it is NULL; raises *scratch to the bytes that each
  * worker needs, or a firing on the device, and sets *upload to what such a firing uploads. */
 gboolean ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *upload,
@@ -129,7 +128,8 @@ gint64 ct_firing_zero_invalid(const CtRunNode *node);
 /* The invalid lanes × samples of what is produced. */
 gint64 ct_validity_count(const CtDeparture *departure, gint64 n_lanes);
 /* Maps the lanes of validity of `input` to those of `output`. */
-void ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output);
+gboolean ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output,
+                          GError **error);
 void ct_lane_map_clear(CtLaneMap *map);
 /* Zeroes what `departure` says is invalid in `block`, and returns how many lanes × samples that is.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a run: what it warns of, and the results that become final.
  *
- * A node with a result to complete waits until all other nodes have ended: where one of them fails,
- * or a warning is an error, no result of the run becomes final. */
+ * A node with a result to complete waits until all other nodes have ended, and then until all
+ * others with a result are closed: where one of them fails, or a warning is an error, no result of
+ * the run becomes final. */
 #include "graph/plugin-call.h"
 #include "scheduler-private.h"
 
@@ -104,6 +105,7 @@ conclude(CtScheduler *scheduler)
         scheduler->is_concluded = TRUE;
         if (!warn_of_run(scheduler))
             return;
+        scheduler->n_closing = scheduler->n_finished;
         start_completing(scheduler);
     }
     if (scheduler->unfinished > 0)
@@ -153,16 +155,23 @@ ct_scheduler_finish_node(CtScheduler *scheduler, CtRunNode *node)
 void
 ct_scheduler_complete_node(CtScheduler *scheduler, CtRunNode *node)
 {
+    const gboolean closes = scheduler->n_closing > 0;
     node->pending = FALSE;
     pthread_mutex_unlock(&scheduler->lock);
     GError *cause = NULL;
-    const gboolean good = ct_call_complete(node->plan->variant, node->plan->nodes, node->state,
-                                           node->interrupted, &cause);
+    const gboolean good = (closes ? ct_call_close : ct_call_complete)(
+        node->plan->variant, node->plan->nodes, node->state, node->interrupted, &cause);
     pthread_mutex_lock(&scheduler->lock);
     if (!good) {
         ct_scheduler_fail_node(scheduler, node, cause);
         return;
     }
-    scheduler->n_finished--;
-    ct_scheduler_end_node(scheduler, node);
+    if (!closes) {
+        scheduler->n_finished--;
+        ct_scheduler_end_node(scheduler, node);
+        return;
+    }
+    node->status = CT_NODE_FINISHED;
+    if (--scheduler->n_closing == 0)
+        start_completing(scheduler);
 }

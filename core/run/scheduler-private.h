@@ -78,7 +78,8 @@ struct CtScheduler {
     guint n_watching;  /* watchers that have not returned */
     guint n_in_flight; /* firings */
     gboolean interrupted;
-    gboolean is_concluded; /* all that is left is to complete */
+    gboolean is_concluded; /* all that is left is to close and to complete */
+    guint n_closing;       /* nodes that are still to be closed before any is completed */
     gboolean stop;
     gboolean started;
     gboolean rests;   /* no firing begins */

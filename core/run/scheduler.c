@@ -121,13 +121,9 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     guint n_counters = 0, n_waiting = 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
         CtRunNode *node = &scheduler->nodes[i];
-        ct_firing_init(node, plan->nodes->pdata[i], i, scheduler->rings, &scheduler->options,
-                       scheduler->n_workers);
-        if (!node->lane) {
-            g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "node '%s': no memory for its validity",
-                        node->plan->name);
+        if (!ct_firing_init(node, plan->nodes->pdata[i], i, scheduler->rings, &scheduler->options,
+                            scheduler->n_workers, error))
             return NULL;
-        }
         n_counters = MAX(n_counters, node->n_counters);
         scheduler->n_external += node->status == CT_NODE_EXTERNAL;
         n_waiting += node->plan->variant->waits;

@@ -17,16 +17,18 @@ lane_steps(const CtStream *stream, gint64 step[CT_MAX_AXES])
     }
 }
 
-void
-ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output)
+gboolean
+ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output, GError **error)
 {
     gint64 in_step[CT_MAX_AXES], out_step[CT_MAX_AXES];
     lane_steps(input, in_step);
     lane_steps(output, out_step);
 
     /* Axes that only the input loses data along: an output lane is made of all of those. */
-    g_autofree guint *merged = g_new0(guint, (gsize)ct_stream_n_lanes(input));
+    g_autofree guint *merged = CT_TABLE(guint, ct_stream_n_lanes(input), "lanes", error);
     guint n_merged = 1;
+    if (!merged)
+        return FALSE;
     for (guint a = 0; a < input->n_axes; a++) {
         const gint other = ct_stream_axis(output, input->axes[a].name);
         if (!in_step[a] || (other >= 0 && out_step[other]))
@@ -38,8 +40,9 @@ ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output)
     }
 
     map->n_lanes = (guint)ct_stream_n_lanes(output);
-    map->offsets = g_new(guint, map->n_lanes + 1);
-    map->lanes = g_new(guint, (gsize)map->n_lanes * n_merged);
+    if (!(map->offsets = CT_TABLE(guint, (gsize)map->n_lanes + 1, "lanes", error)) ||
+        !(map->lanes = CT_TABLE(guint, (gsize)map->n_lanes * n_merged, "lanes", error)))
+        return FALSE;
     for (guint o = 0; o < map->n_lanes; o++) {
         gint64 base = 0;
         for (guint a = 0; a < input->n_axes; a++) {
@@ -52,6 +55,7 @@ ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output)
             map->lanes[o * n_merged + m] = (guint)base + merged[m];
     }
     map->offsets[map->n_lanes] = map->n_lanes * n_merged;
+    return TRUE;
 }
 
 void

@@ -144,7 +144,9 @@ ct_beamform_allocate(Beamform *self, CtPrepare *prepare, GError **error)
                     self->method.set_bytes, n);
         return FALSE;
     }
-    self->pols = g_new(const void *, (gsize)(self->n_sets * self->n_pols));
+    self->pols = CT_TABLE(const void *, self->n_sets * self->n_pols, "sets of weights", error);
+    if (!self->pols)
+        return FALSE;
     for (gint64 set = 0; set < self->n_sets; set++)
         for (gint64 p = 0; p < self->n_pols; p++) {
             const gint64 i = self->weights_have_pol ? set * self->n_pols + p : set;

@@ -207,7 +207,9 @@ prepare_weights(State *self, CtPrepare *prepare, GError **error)
         *(correlate->axes[a].lane > 0 ? &self->n_groups : &self->n_alike) *=
             correlate->axes[a].length;
     const gsize bytes = (gsize)(self->n_lanes * divide_up(prepare->inputs[0].max_samples, 32)) * 4;
-    self->bits = g_malloc(bytes);
+    self->bits = ct_table_new(bytes, 1, "validity", error);
+    if (!self->bits)
+        return FALSE;
     prepare->upload_bytes = (bytes + 255) / 256 * 256;
     self->weights = compile_weights(self, error);
     for (guint k = 0; k < 2 && self->weights; k++) {

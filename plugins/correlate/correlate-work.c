@@ -107,8 +107,11 @@ ct_correlate_allocate(Correlate *self, CtPrepare *prepare, GError **error)
                     method->sums_bytes, n_items);
         return FALSE;
     }
-    if (self->has_weights)
-        self->counts = g_new0(guint32, n_items * self->counts_per_item);
+    if (self->has_weights) {
+        self->counts = CT_TABLE(guint32, n_items * self->counts_per_item, "counts", error);
+        if (!self->counts)
+            return FALSE;
+    }
     prepare->n_items = self->n_items;
     prepare->scratch_bytes =
         method->scratch_bytes + method->sums_bytes + ct_correlate_count_scratch(self);

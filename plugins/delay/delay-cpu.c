@@ -43,22 +43,25 @@ index_of(const DelayState *state, const gint64 *index, gint64 at[DELAY_N_AXES])
 }
 
 /* What every element of every row is multiplied by, or is made of. */
-static void
-prepare_rows(Cpu *cpu, const CtBinding *input)
+static gboolean
+prepare_rows(Cpu *cpu, const CtBinding *input, GError **error)
 {
     const DelayTable *table = cpu->base.table;
     const gsize n = cpu->n_rows * cpu->row;
-    cpu->frequencies = g_new(gdouble, n);
-    cpu->lanes = g_new(guint32, n);
+    if (!(cpu->frequencies = CT_TABLE(gdouble, n, "frequencies", error)) ||
+        !(cpu->lanes = CT_TABLE(guint32, n, "lanes", error)))
+        return FALSE;
     delay_state_elements(&cpu->base, input, cpu->frequencies, cpu->lanes);
     if (table->n_rows > 1)
-        return;
-    g_autofree gdouble *turns = g_new(gdouble, n);
+        return TRUE;
+    g_autofree gdouble *turns = CT_TABLE(gdouble, n, "phases", error);
+    if (!turns || !(cpu->cosines = CT_TABLE(gfloat, 2 * n, "cosines", error)) ||
+        !(cpu->sines = CT_TABLE(gfloat, 2 * n, "sines", error)))
+        return FALSE;
     for (gsize i = 0; i < n; i++)
         turns[i] = cpu->frequencies[i] * table->seconds[cpu->lanes[i]];
-    cpu->cosines = g_new(gfloat, 2 * n);
-    cpu->sines = g_new(gfloat, 2 * n);
     CT_ISA(delay_phasors)(cpu->cosines, cpu->sines, turns, n);
+    return TRUE;
 }
 
 static gboolean
@@ -85,11 +88,10 @@ cpu_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     cpu->n_rows = 1;
     for (guint k = 0; k < cpu->first_of_row; k++)
         cpu->n_rows *= (gint)k == time ? 1 : length[k];
-    prepare_rows(cpu, input);
     const DelayTable *table = cpu->base.table;
     prepare->scratch_bytes = cpu->row * (sizeof(gdouble) + 4 * sizeof(gfloat)) +
                              TILE * table->n_stations * table->n_pols * sizeof(gdouble);
-    return TRUE;
+    return prepare_rows(cpu, input, error);
 }
 
 static const guint8 *

@@ -35,8 +35,10 @@ prepare_constant(Cuda *cuda, const gdouble *frequencies, const guint32 *lanes, g
                  GError **error)
 {
     const DelayState *state = &cuda->base;
-    g_autofree gfloat *factors = g_new(gfloat, 2 * n);
-    g_autofree gint64 *shifts = g_new0(gint64, n);
+    g_autofree gfloat *factors = CT_TABLE(gfloat, 2 * n, "factors of delays", error);
+    g_autofree gint64 *shifts = factors ? CT_TABLE(gint64, n, "shifts by delays", error) : NULL;
+    if (!shifts)
+        return FALSE;
     for (gsize i = 0; i < n; i++) {
         const gdouble turns = frequencies[i] * state->table->seconds[lanes[i]];
         const gdouble angle = -2 * G_PI * (turns - rint(turns));
@@ -73,14 +75,10 @@ prepare_changing(Cuda *cuda, CtPrepare *prepare, const gdouble *frequencies, con
 {
     const gint64 most = count_spans(&cuda->base, prepare->outputs[0].max_samples);
     cuda->most_spans = (guint)MIN(most, G_MAXINT32);
-    cuda->spans = g_try_new0(DelaySpan, cuda->n_lanes * (gsize)cuda->most_spans);
-    if (!cuda->spans) {
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "wants memory for %" G_GINT64_FORMAT " spans of delays in a firing, but is "
-                    "given none",
-                    most * cuda->n_lanes);
+    cuda->spans = CT_TABLE(DelaySpan, cuda->n_lanes * (gsize)cuda->most_spans,
+                           "spans of delays in a firing", error);
+    if (!cuda->spans)
         return FALSE;
-    }
     prepare->upload_bytes = cuda->n_lanes * (gsize)cuda->most_spans * sizeof(DelaySpan);
     return send_table(cuda, &cuda->lanes, lanes, n * sizeof *lanes, error) &&
            send_table(cuda, &cuda->frequencies, frequencies, n * sizeof *frequencies, error);
@@ -97,8 +95,10 @@ cuda_prepare(CtPrepare *prepare, gpointer *user_data, GError **error)
     cuda->unroll = cuda->base.is_complex ? 8 : 4;
     const gsize n = (gsize)ct_stream_width(prepare->inputs[0].stream);
     const gboolean changes = table->n_rows > 1;
-    g_autofree gdouble *frequencies = g_new(gdouble, n);
-    g_autofree guint32 *lanes = g_new(guint32, n);
+    g_autofree gdouble *frequencies = CT_TABLE(gdouble, n, "frequencies", error);
+    g_autofree guint32 *lanes = frequencies ? CT_TABLE(guint32, n, "lanes", error) : NULL;
+    if (!lanes)
+        return FALSE;
     cuda->n_lanes = (guint)(table->n_stations * table->n_pols);
     delay_state_elements(&cuda->base, &prepare->inputs[0], frequencies, lanes);
     if (!(changes ? prepare_changing(cuda, prepare, frequencies, lanes, n, error)

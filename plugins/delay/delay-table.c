@@ -16,10 +16,10 @@ table_from_list(DelayTable *table, const CtParams *params, gint64 n_pols, GError
             " stations, or for each station and pol, but is given %" G_GINT64_FORMAT,
             table->n_stations, n);
     table->n_pols = n == table->n_stations ? 1 : n_pols;
-    table->seconds = g_new(gdouble, n);
-    for (gint64 i = 0; i < n; i++)
+    table->seconds = CT_TABLE(gdouble, n, "delays", error);
+    for (gint64 i = 0; table->seconds && i < n; i++)
         table->seconds[i] = ct_params_real_at(params, "constant", i);
-    return TRUE;
+    return table->seconds != NULL;
 }
 
 static gboolean
@@ -43,7 +43,7 @@ table_from_file(DelayTable *table, const CtParams *params, const CtStream *strea
     }
     table->n_rows = array->shape[0];
     table->n_pols = array->n_axes == 2 ? 1 : n_pols;
-    table->seconds = g_memdup2(array->data, array->n_items * sizeof(gdouble));
+    table->seconds = g_steal_pointer(&array->data);
     if (table->n_rows == 1)
         return TRUE;
     if (!ct_params_has(params, "step"))
@@ -77,10 +77,10 @@ table_from_direction(DelayTable *table, const CtParams *params, GError **error)
     g_autofree gdouble *positions = geometry_positions(params, &n_stations, error);
     if (!positions)
         return FALSE;
-    table->seconds = g_new(gdouble, n_stations);
-    for (gint64 s = 0; s < n_stations; s++)
+    table->seconds = CT_TABLE(gdouble, n_stations, "delays", error);
+    for (gint64 s = 0; table->seconds && s < n_stations; s++)
         table->seconds[s] = geometry_lead(positions + 3 * s, direction);
-    return TRUE;
+    return table->seconds != NULL;
 }
 
 DelayTable *

@@ -155,7 +155,10 @@ delay_state_init(DelayState *state, const CtPrepare *prepare, GError **error)
 
     gint subband = ct_stream_axis(stream, "subband"), channel = ct_stream_axis(stream, "channel");
     gint64 n_channels = state->length[DELAY_CHANNEL];
-    state->frequencies = g_new(gdouble, state->length[DELAY_SUBBAND] * n_channels);
+    state->frequencies =
+        CT_TABLE(gdouble, state->length[DELAY_SUBBAND] * n_channels, "frequencies", error);
+    if (!state->frequencies)
+        return FALSE;
     for (gint64 b = 0; b < state->length[DELAY_SUBBAND]; b++)
         for (gint64 c = 0; c < n_channels; c++)
             state->frequencies[b * n_channels + c] =

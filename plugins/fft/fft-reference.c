@@ -21,7 +21,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_fft_design_init(design, prepare->nodes[0].params, input->stream, error))
         return FALSE;
     ct_fft_axes_init(&self->axes, design, &input->layout, &output->layout);
-    self->turns = g_new(gdouble, 2 * design->length);
+    self->turns = CT_TABLE(gdouble, 2 * design->length, "a transform's factors", error);
+    if (self->turns == NULL)
+        return FALSE;
     for (gint64 j = 0; j < design->length; j++) {
         gdouble angle = 2 * G_PI * (gdouble)j / (gdouble)design->length;
         gdouble scale = design->inverse ? 1 / (gdouble)design->length : 1;

@@ -157,34 +157,59 @@ ct_fft_batch_offset(const FftBatch *batch, gint64 i, gint64 *in, gint64 *out)
     }
 }
 
-/* Frequencies of the channels: the samples' spacing (seconds) gives their step, the stream or its
- * subbands where they begin. */
-static void
-set_frequencies(const FftDesign *design, const CtStream *in, CtStream *out, gdouble spacing)
+/* The axis whose frequencies the transform splits; −1: none, the stream's own. FALSE where the new
+ * axis cannot say its frequencies: it would hang on several axes, on channels that do not say
+ * theirs, or be channels on another axis than subband, where their readers do not look. */
+static gboolean
+find_split(const FftDesign *design, const CtStream *out, gint *split)
+{
+    const char *channel = ct_axis_name("channel"), *subband = ct_axis_name("subband");
+    *split = -1;
+    for (guint a = 0; a < out->n_axes; a++) {
+        const CtAxis *axis = &out->axes[a];
+        const gboolean hertz = g_strcmp0(axis->coordinate.unit, "Hz") == 0;
+        if (axis->name == design->to || (!hertz && axis->name != channel))
+            continue;
+        if (!hertz || *split >= 0 || (design->to == channel && axis->name != subband))
+            return FALSE;
+        *split = (gint)a;
+    }
+    return TRUE;
+}
+
+/* Frequencies of the channels: the samples' spacing (seconds) gives their step, the stream or the
+ * axis that is split where they begin. */
+static gboolean
+set_frequencies(const FftDesign *design, const CtStream *in, CtStream *out, gdouble spacing,
+                GError **error)
 {
     CtCoordinate *made = &out->axes[ct_stream_axis(out, design->to)].coordinate;
-    gint subband = ct_stream_axis(out, "subband");
-    gboolean per_subband = subband >= 0 && out->axes[subband].coordinate.unit != NULL;
-    gdouble centre = !per_subband && in->has_frequency ? in->frequency : 0;
+    gint split;
+    if (!find_split(design, out, &split))
+        return TRUE;
+    gdouble centre = split < 0 && in->has_frequency ? in->frequency : 0;
     gdouble step = 1 / (spacing * (gdouble)design->length);
 
     *made = (CtCoordinate){.unit = g_intern_static_string("Hz"), .first = centre, .step = step};
-    if (per_subband)
-        made->parent = ct_axis_name("subband");
+    if (split >= 0)
+        made->parent = out->axes[split].name;
     if (design->shift)
         made->first -= (gdouble)(design->length / 2) * step;
     if (design->real || design->shift || design->length == 1)
-        return;
+        return TRUE;
 
-    gint64 n_parents = per_subband ? out->axes[subband].length : 1;
-    gdouble *table = g_new(gdouble, n_parents * design->length);
+    gint64 n_parents = split >= 0 ? out->axes[split].length : 1;
+    gdouble *table = CT_TABLE(gdouble, n_parents * design->length, "frequencies", error);
+    if (table == NULL)
+        return FALSE;
     for (gint64 parent = 0; parent < n_parents; parent++) {
-        gdouble first = per_subband ? ct_stream_coordinate(out, (guint)subband, parent, 0) : centre;
+        gdouble first = split >= 0 ? ct_stream_coordinate(out, (guint)split, parent, 0) : centre;
         for (gint64 c = 0; c < design->length; c++)
             table[parent * design->length + c] =
                 first + step * (gdouble)(c < (design->length + 1) / 2 ? c : c - design->length);
     }
     made->table = g_bytes_new_take(table, (gsize)(n_parents * design->length) * sizeof *table);
+    return TRUE;
 }
 
 static gboolean
@@ -224,9 +249,7 @@ infer(CtNode *node, GError **error)
     }
     if (design.inverse && spacing > 0)
         made->coordinate = (CtCoordinate){.unit = g_intern_static_string("s"), .step = spacing};
-    else if (!design.inverse && spacing > 0)
-        set_frequencies(&design, in, out, spacing);
-    return TRUE;
+    return design.inverse || !(spacing > 0) || set_frequencies(&design, in, out, spacing, error);
 }
 
 /* 5 n log2 n for a complex transform of n, half of it for a real one: the field's count. */

@@ -4,6 +4,7 @@
  * CORNERTURN_LENGTHS says how many lengths are drawn, beside those that are always tried, or which
  * part of all some 6,000 lengths is tried, in all types: 3/16 is the third of sixteen parts. */
 #include "../../tests/variant-test.h"
+#include "fft-test.h"
 
 #include <complex.h>
 #include <math.h>
@@ -371,31 +372,16 @@ test_other_lengths(void)
         check_drawn(lengths, number, random);
 }
 
-static void
-remove_folder(const char *folder)
-{
-    g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
-
-    for (const char *entry; entries != NULL && (entry = g_dir_read_name(entries)) != NULL;) {
-        g_autofree char *path = g_build_filename(folder, entry, NULL);
-        remove_folder(path);
-    }
-    remove(folder);
-}
-
 int
 main(int argc, char **argv)
 {
-    g_autoptr(GError) error = NULL;
-    g_autofree char *folder = g_dir_make_tmp("test-fft-lengths-XXXXXX", &error);
+    g_autofree char *folder = fft_test_cache();
 
-    g_assert_no_error(error);
-    g_setenv("XDG_CACHE_HOME", folder, TRUE);
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/fft-lengths/usual", test_usual_lengths);
     g_test_add_func("/fft-lengths/others", test_other_lengths);
     const int status = g_test_run();
 
-    remove_folder(folder);
+    fft_test_remove(folder);
     return status;
 }

@@ -200,6 +200,21 @@ stages:
                          ([100e6, 100.25e6, 99.5e6, 99.75e6, 101e6, 101.25e6, 100.5e6, 100.75e6],
                           "subband"))
 
+    def test_split_axis_goes(self):
+        """Channels of subbands have no frequencies where there are no subbands any more, and a sink
+        writes what a source reads."""
+        self.run_graph({
+            "sky": {"stage": "generate", "sample_rate": "1 MHz", "centre_frequency": "100 MHz",
+                    "n_subbands": 2, "samples": 64},
+            "fine": {"stage": "fft", "from": "sky", "axis": "time", "length": 4},
+            "other": {"stage": "fft", "from": "fine", "axis": "subband", "to": "lag"},
+            "out": {"stage": "file.sink", "from": "other", "path": "out.npy"}})
+        axes = json.loads((self.folder / "out.npy.json").read_text())["axes"]
+        self.assertEqual(axes[1:], [{"name": "channel", "length": 4}, {"name": "lag", "length": 2}])
+        self.run_graph({
+            "in": {"stage": "file.source", "path": "out.npy"},
+            "out": {"stage": "file.sink", "from": "in", "path": "again.npy"}})
+
     def test_errors(self):
         for kind, axes, parameters, message in [
                 ("cf32", "time station", "shift: true",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the transform's variants against the reference: lengths, orders, strides and cuts. */
 #include "../../tests/kernel-test.h"
+#include "fft-test.h"
 
 #include <math.h>
 
@@ -243,26 +244,11 @@ test_wisdom(void)
     g_assert_null(strstr(text, "not wisdom"));
 }
 
-static void
-remove_folder(const char *folder)
-{
-    g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
-
-    for (const char *entry; entries != NULL && (entry = g_dir_read_name(entries)) != NULL;) {
-        g_autofree char *path = g_build_filename(folder, entry, NULL);
-        remove_folder(path);
-    }
-    remove(folder);
-}
-
 int
 main(int argc, char **argv)
 {
-    g_autoptr(GError) error = NULL;
-    g_autofree char *folder = g_dir_make_tmp("test-fft-XXXXXX", &error);
+    g_autofree char *folder = fft_test_cache();
 
-    g_assert_no_error(error);
-    g_setenv("XDG_CACHE_HOME", folder, TRUE);
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/fft/variants", test_variants);
     g_test_add_func("/fft/lanes", test_lanes);
@@ -272,6 +258,6 @@ main(int argc, char **argv)
     g_test_add_func("/fft/wisdom", test_wisdom);
     const int status = g_test_run();
 
-    remove_folder(folder);
+    fft_test_remove(folder);
     return status;
 }

@@ -186,9 +186,19 @@ read_epoch(const CtParams *given, gint64 *epoch, GError **error)
 static gboolean
 set_clock(const CtParams *given, CtStream *stream, GError **error)
 {
+    /* Parameters that are not read have no effect, of which the graph warns. */
+    if (ct_stream_axis(stream, "time") < 0)
+        return TRUE;
     if (ct_params_has(given, "sample_rate")) {
-        const gint64 ticks =
-            ct_params_has(given, "ticks_per_sample") ? ct_params_int(given, "ticks_per_sample") : 1;
+        const gint64 before = stream->ticks_per_sample;
+        const gint64 ticks = ct_params_has(given, "ticks_per_sample")
+                                 ? ct_params_int(given, "ticks_per_sample")
+                                 : before;
+        if (ticks != before && stream->start != 0 && !ct_params_has(given, "start"))
+            return ct_params_error(given, "ticks_per_sample", error,
+                                   "wants 'start' beside it, for that of %s.json counts ticks of "
+                                   "which a sample has %" G_GINT64_FORMAT,
+                                   ct_params_string(given, "path"), before);
         ct_params_rational(given, "sample_rate", &stream->rate_num, &stream->rate_den);
         gint64 a = stream->rate_den, b = ticks;
         while (b) {
@@ -306,11 +316,6 @@ open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stre
             ct_stream_remove_axis(stream, layout->axes[a].name);
         ct_stream_add_axis(stream, layout->axes[a].name, shape[a]);
     }
-    for (guint a = 0; a < stream->n_axes; a++)
-        if (!sidecar_coordinate_fits(stream, a)) {
-            g_clear_pointer(&stream->axes[a].coordinate.table, g_bytes_unref);
-            stream->axes[a].coordinate = (CtCoordinate){0};
-        }
     stream->type = type;
     const gint time = ct_layout_axis(&array->layout, "time");
     for (guint a = 0; a < array->n_axes && time >= 0; a++)

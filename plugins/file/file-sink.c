@@ -174,7 +174,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     sink->layout = input->layout;
     sink->time_axis = ct_layout_axis(&sink->layout, "time");
     sink->n_lanes = ct_stream_n_lanes(&sink->stream);
-    sink->invalid = g_new0(gint64, sink->n_lanes);
+    sink->invalid = CT_TABLE(gint64, sink->n_lanes, "lanes", error);
+    if (!sink->invalid)
+        return FALSE;
 
     gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
     ct_layout_strides(&sink->layout, &sink->stream, 1, length, stride);
@@ -352,7 +354,7 @@ close_array(Sink *sink, GError **error)
 }
 
 static gboolean
-complete(gpointer state, gboolean interrupted, GError **error)
+close_sink(gpointer state, gboolean interrupted, GError **error)
 {
     Sink *sink = state;
     if (!close_array(sink, error))
@@ -365,7 +367,14 @@ complete(gpointer state, gboolean interrupted, GError **error)
         .sha256 = sink->wants_digest ? g_checksum_get_string(checksum) : NULL,
     };
     g_autofree char *text = format_sidecar(sink, array);
-    return sink_files_commit(&sink->files, text, error);
+    return sink_files_seal(&sink->files, text, error);
+}
+
+static gboolean
+complete(gpointer state, G_GNUC_UNUSED gboolean interrupted, GError **error)
+{
+    const Sink *sink = state;
+    return sink_files_commit(&sink->files, error);
 }
 
 /* After a failure, what is written is left as a valid array under its partial name. */
@@ -413,6 +422,7 @@ const CtVariant file_sink_cpu = {
     .waits = TRUE,
     .prepare = prepare,
     .work = work,
+    .close = close_sink,
     .complete = complete,
     .finish = sink_free,
 };

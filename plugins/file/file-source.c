@@ -38,7 +38,7 @@ static const CtParam params[] = {
      .flags = CT_PARAM_RANGED,
      .minimum = 1,
      .maximum = 1e12,
-     .help = "ticks of the clock from a sample to the next, 1 where left out"},
+     .help = "ticks of the clock from a sample to the next; left out: as PATH.json says, or 1"},
     {.name = "start", .kind = CT_PARAM_INT, .help = "tick of the first sample, 0 where left out"},
     {.name = "epoch",
      .kind = CT_PARAM_STRING,

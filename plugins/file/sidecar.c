@@ -274,12 +274,14 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
     return TRUE;
 }
 
-gboolean
-sidecar_coordinate_fits(const CtStream *stream, guint axis)
+/* Whether an axis's table has a value for each place, and its parent is an axis that hangs on none.
+ */
+static gboolean
+coordinate_fits(const CtStream *stream, guint axis)
 {
     const CtCoordinate *coordinate = &stream->axes[axis].coordinate;
     const gint parent = coordinate->parent ? ct_stream_axis(stream, coordinate->parent) : -1;
-    if (coordinate->parent && (parent < 0 || parent == (gint)axis))
+    if (coordinate->parent && (parent < 0 || stream->axes[parent].coordinate.parent))
         return FALSE;
     const gint64 n_parents = parent < 0 ? 1 : stream->axes[parent].length;
     gint64 n;
@@ -332,10 +334,10 @@ read_root(Json *json, CtStream *stream, CtLayout *layout, GError **error)
         if (!read_axis(json, item(json, axes, i), stream, error))
             return FALSE;
     for (guint a = 0; a < stream->n_axes; a++)
-        if (!sidecar_coordinate_fits(stream, a))
+        if (!coordinate_fits(stream, a))
             return malformed(json, axes->start_mark, error,
                              "has a table of another length than its axis, or an axis "
-                             "whose parent is none");
+                             "whose parent is none, or has one itself");
     stream->has_frequency = read_real(text_value(json, root, "frequency"), &stream->frequency);
     return read_clock(json, root, stream, error);
 }

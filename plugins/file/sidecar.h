@@ -27,7 +27,3 @@ char *sidecar_format(const CtStream *stream, const CtLayout *layout, const Sidec
  * another length than `bytes`. `layout` is NULL where there is no file. */
 gboolean sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtLayout **layout,
                       GError **error);
-
-/* Whether an axis's table has a value for each place, and its parent is another axis that there is.
- */
-gboolean sidecar_coordinate_fits(const CtStream *stream, guint axis);

@@ -238,14 +238,26 @@ give_name(const SinkFiles *files, const char *partial, const char *path, GError 
     return sync_folder(files, error);
 }
 
-gboolean
-sink_files_commit(const SinkFiles *files, const char *text, GError **error)
+/* Whether the names are still those of the files. */
+static gboolean
+check_names(const SinkFiles *files, GError **error)
 {
-    return sink_files_describe(files, text, error) && sink_files_check(files->path, error) &&
-           check_same(files->partial, files->fd, error) &&
-           check_same(files->json_partial, files->json_fd, error) &&
+    return sink_files_check(files->path, error) && check_same(files->partial, files->fd, error) &&
+           check_same(files->json_partial, files->json_fd, error);
+}
+
+gboolean
+sink_files_seal(const SinkFiles *files, const char *text, GError **error)
+{
+    return sink_files_describe(files, text, error) && check_names(files, error) &&
            sync_file(files->partial, files->fd, error) &&
-           sync_file(files->json_partial, files->json_fd, error) && remove_old(files, error) &&
+           sync_file(files->json_partial, files->json_fd, error);
+}
+
+gboolean
+sink_files_commit(const SinkFiles *files, GError **error)
+{
+    return check_names(files, error) && remove_old(files, error) &&
            give_name(files, files->partial, files->path, error) &&
            give_name(files, files->json_partial, files->json, error);
 }

@@ -29,9 +29,12 @@ gboolean sink_files_describe(const SinkFiles *files, const char *text, GError **
 /* Adds the bytes of PATH.partial to `checksum`. */
 gboolean sink_files_digest(const SinkFiles *files, GChecksum *checksum, GError **error);
 
-/* Gives both files their final names, with `text` as PATH.json, once their bytes are on the disk.
- * After a failure there is no PATH.json, or the old one beside the old array. */
-gboolean sink_files_commit(const SinkFiles *files, const char *text, GError **error);
+/* Makes `text` what PATH.json will be, and waits until the bytes of both files are on the disk. */
+gboolean sink_files_seal(const SinkFiles *files, const char *text, GError **error);
+
+/* Gives both files their final names, once they are sealed. After a failure there is no PATH.json,
+ * or the old one beside the old array. */
+gboolean sink_files_commit(const SinkFiles *files, GError **error);
 
 /* Closes the files, which lets other runs write them. */
 void sink_files_close(SinkFiles *files);

@@ -166,6 +166,37 @@ class Sidecars(graphs.GraphTest):
         self.assertNotEqual(again.pop("generation"), first.pop("generation"))
         self.assertEqual(again, first)
 
+    def test_rate_beside_a_clock(self):
+        """A rate of one's own leaves the ticks of a sample as PATH.json has them, so that its start
+        keeps its meaning; with other ticks it wants a start of its own."""
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        (self.folder / "in.npy.json").write_text(
+            '{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1000000, 1], '
+            '"ticks_per_sample": 50, "start": 5000}')
+        for given, wanted in (({}, ([1000000, 1], 50, 5000)),
+                              ({"sample_rate": "20 kHz"}, ([1000000, 1], 50, 5000)),
+                              ({"sample_rate": "40 kHz"}, ([2000000, 1], 50, 5000)),
+                              ({"sample_rate": "20 kHz", "ticks_per_sample": 1, "start": 100},
+                               ([20000, 1], 1, 100))):
+            with self.subTest(given):
+                self.run_graph(copy_stages("f32[time]", given))
+                beside = json.loads((self.folder / "out.npy.json").read_text())
+                clock = tuple(beside[key] for key in
+                              ("ticks_per_second", "ticks_per_sample", "start"))
+                self.assertEqual(clock, wanted)
+        error = self.fail_graph(copy_stages("f32[time]", {"sample_rate": "20 kHz",
+                                                          "ticks_per_sample": 1}))
+        self.assertIn("'ticks_per_sample': wants 'start' beside it, for that of in.npy.json counts "
+                      "ticks of which a sample has 50", error)
+
+    def test_clock_without_time(self):
+        """What has no time has no clock: what would set one is said to have no effect."""
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        for name, given in (("sample_rate", "1 MHz"), ("start", 5), ("epoch", "1600000000")):
+            with self.subTest(name):
+                error = self.fail_graph(copy_stages("f32[pol]", {name: given}), "--strict")
+                self.assertIn(f"node 'in': parameter '{name}' has no effect here", error)
+
     def test_digest(self):
         for axes in (["channel", "time", "pol"], ["time", "channel", "pol"]):
             for path, shape in (("out.npy", None), ("out.raw", None)):
@@ -255,11 +286,16 @@ class Sidecars(graphs.GraphTest):
                 ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
                  '"unit": "m", "table": [1]}]}',
                  "1:48: has a table of another length than its axis, or an axis whose parent is "
-                 "none"),
+                 "none, or has one itself"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
                  '"unit": "m", "first": 0, "step": 1, "parent": "pol"}]}',
                  "1:48: has a table of another length than its axis, or an axis whose parent is "
-                 "none"),
+                 "none, or has one itself"),
+                ('{"layout": "f32[time]", "type": "f32", "axes": [{"name": "pol", "length": 2, '
+                 '"unit": "m", "first": 0, "step": 1, "parent": "beam"}, {"name": "beam", '
+                 '"length": 2, "unit": "m", "first": 0, "step": 1, "parent": "pol"}]}',
+                 "1:48: has a table of another length than its axis, or an axis whose parent is "
+                 "none, or has one itself"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [], "bytes": "many"}',
                  "1:61: wants the array's length in bytes"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1]}',

@@ -126,7 +126,7 @@ write_run(SinkFiles *files, const char *array, const char *json, GError **error)
 {
     const gint64 n = (gint64)strlen(array);
     return file_write(files->partial, files->fd, 0, array, n, error) == n &&
-           sink_files_commit(files, json, error);
+           sink_files_seal(files, json, error) && sink_files_commit(files, error);
 }
 
 /* ---- tests ---- */

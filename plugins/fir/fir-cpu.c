@@ -102,9 +102,9 @@ round_up(gint64 n, gint64 unit)
 }
 
 /* Sorts the axes but time into inner, gathered and outer ones; all outer unless `packed`. */
-static void
+static gboolean
 cut_series(const Fir *self, Cut *cut, const CtBinding *input, const CtBinding *output,
-           gboolean packed)
+           gboolean packed, GError **error)
 {
     const CtLayout *in = &input->layout, *out = &output->layout;
     guint axis = in->n_axes, matched = out->n_axes;
@@ -141,9 +141,10 @@ cut_series(const Fir *self, Cut *cut, const CtBinding *input, const CtBinding *o
         }
     }
     cut->repeat = cut->inner * self->parts;
-    cut->lane_phase = g_new(int, cut->repeat + FIR_MAX_LANES);
-    for (gsize i = 0; i < cut->repeat + FIR_MAX_LANES; i++)
+    cut->lane_phase = CT_TABLE(int, cut->repeat + FIR_MAX_LANES, "lanes", error);
+    for (gsize i = 0; cut->lane_phase && i < cut->repeat + FIR_MAX_LANES; i++)
         cut->lane_phase[i] = (int)(i / cut->repeat);
+    return cut->lane_phase != NULL;
 }
 
 /* Sizes of tiles for firings of up to `most` outputs, and how rows lie in scratch. */
@@ -232,16 +233,19 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         self->row_step = design->n_taps;
     }
 
-    cut_series(self, &self->packed, input, output, TRUE);
+    if (!cut_series(self, &self->packed, input, output, TRUE, error) ||
+        !cut_series(self, &self->loose, input, output, FALSE, error))
+        return FALSE;
     cut_tiles(self, &self->packed, output->max_samples);
-    cut_series(self, &self->loose, input, output, FALSE);
     cut_tiles(self, &self->loose, output->max_samples);
     prepare->scratch_bytes = MAX(cut_scratch(&self->packed), cut_scratch(&self->loose));
 
     /* Vectors begin at any phase, those of merged rows beyond the last one. */
     gint64 widest = MAX(self->packed.merged, self->loose.merged) * design->n_channels;
     self->taps_pitch = (gsize)round_up(widest + FIR_MAX_LANES, FIR_MAX_LANES);
-    self->taps = g_new(float, (gsize)design->n_taps * self->taps_pitch);
+    self->taps = CT_TABLE(float, (gsize)design->n_taps * self->taps_pitch, "coefficients", error);
+    if (!self->taps)
+        return FALSE;
     for (gsize k = 0; k < (gsize)design->n_taps; k++)
         for (gsize p = 0; p < self->taps_pitch; p++)
             self->taps[k * self->taps_pitch + p] =

@@ -60,7 +60,7 @@ design_sinc(FirDesign *design, Window window, gdouble beta)
 /* Sizes and values from an array of [tap phase] or [tap · phase]; `n_channels` and `n_taps` are 0
  * where the graph gives none. */
 static gboolean
-design_from_array(FirDesign *design, const CtParams *given, const CtNpyArray *array, GError **error)
+design_from_array(FirDesign *design, const CtParams *given, CtNpyArray *array, GError **error)
 {
     gint64 n_items = (gint64)array->n_items;
     gint64 n_taps = design->n_taps, n_channels = design->n_channels;
@@ -94,7 +94,7 @@ design_from_array(FirDesign *design, const CtParams *given, const CtNpyArray *ar
                                ct_params_string(given, "coefficients"), shape);
     design->n_taps = n_taps;
     design->n_channels = n_channels;
-    design->taps = g_memdup2(array->data, array->n_items * sizeof *design->taps);
+    design->taps = g_steal_pointer(&array->data);
     return TRUE;
 }
 
@@ -121,13 +121,9 @@ ct_fir_design_init(FirDesign *design, const CtParams *given, GError **error)
             return ct_params_error(
                 given, missing, error,
                 "wants a value where there are no coefficients, but none is given");
-        made.taps = g_try_new(float, made.n_channels *made.n_taps);
-        if (!made.taps) {
-            g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                        "no memory for %" G_GINT64_FORMAT " taps of %" G_GINT64_FORMAT " channels",
-                        made.n_taps, made.n_channels);
+        made.taps = CT_TABLE(float, made.n_channels *made.n_taps, "coefficients", error);
+        if (!made.taps)
             return FALSE;
-        }
         const Window window = ct_params_choice(given, "window");
         design_sinc(&made, window, window == KAISER ? ct_params_real(given, "beta") : 0);
     }

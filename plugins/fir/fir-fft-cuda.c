@@ -131,8 +131,10 @@ send_table(FirFft *self, GError **error)
 {
     const gint64 n = self->spread.n_channels;
     const gsize bytes = (gsize)n * 2 * sizeof(float);
-    g_autofree float *table = g_new(float, 2 * n);
+    g_autofree float *table = CT_TABLE(float, 2 * n, "a transform's factors", error);
 
+    if (table == NULL)
+        return FALSE;
     for (gint64 m = 0; m < n; m++) {
         table[2 * m] = (float)cos(2 * G_PI * (gdouble)m / (gdouble)n);
         table[2 * m + 1] = (float)-sin(2 * G_PI * (gdouble)m / (gdouble)n);

@@ -72,6 +72,37 @@ class BankTest(graphs.GraphTest):
                     found = at[subband, numpy.argmax(power[subband])]
                     self.assertLessEqual(abs(found - tone), 0.51 * width * 48 / hop)
 
+    def test_split_axes(self):
+        """What splits an axis of any name has frequencies about those of that axis, and none where
+        it would take more than one axis to say them."""
+        tone = CENTRE + 7.3e6
+        for coarse, fine, parent in [("subband", "channel", "subband"), ("channel", "fine", "channel"),
+                                     ("subband", "fine", "subband"), ("coarse", "fine", "coarse"),
+                                     ("coarse", "channel", None)]:
+            stages = {"sky": self.sky(64 * 48 * 30, tone_frequencies=[tone]),
+                      **bank("first", "sky", "reference", 48, coarse),
+                      "secondf": {"stage": "fir", "from": "first", "n_channels": 16, "n_taps": 4},
+                      "second": {"stage": "fft", "from": "secondf", "to": fine},
+                      "out": {"stage": "file.sink", "from": "second", "path": "out.npy",
+                              "layout": f"[time {coarse} {fine}]"},
+                      "thirdf": {"stage": "fir", "from": "second", "n_channels": 4, "n_taps": 1},
+                      "third": {"stage": "fft", "from": "thirdf", "to": "finest"},
+                      "last": {"stage": "file.sink", "from": "third", "path": "last.npy"}}
+            with self.subTest(coarse=coarse, fine=fine):
+                self.run_graph(stages)
+                axes = {name: {axis["name"]: axis for axis in json.loads(
+                    (self.folder / f"{name}.npy.json").read_text())["axes"]}
+                    for name in ("out", "last")}
+                self.assertEqual(axes["out"][fine].get("parent"), parent)
+                self.assertNotIn("unit", axes["last"]["finest"])
+                if parent is None:
+                    self.assertNotIn("unit", axes["out"][fine])
+                    continue
+                at = numpy.array(axes["out"][fine]["table"]).reshape(N_CHANNELS, 16)
+                power = (abs(numpy.load(self.folder / "out.npy")) ** 2).mean(0)
+                found = at[numpy.unravel_index(numpy.argmax(power), power.shape)]
+                self.assertLessEqual(abs(found - tone), 0.51 * RATE / 48 / 16)
+
     def test_phases(self):
         """In its channel a tone turns by its distance from the channel's centre, from tick 0 on."""
         for variant, (hop, start, kind) in itertools.product(

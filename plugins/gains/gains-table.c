@@ -155,12 +155,9 @@ ct_gains_factors(const CtPrepare *prepare, gint64 repeat, gboolean is_double, gi
         n *= expansion.lengths[a];
     }
     find_strides(layout, array, axes, expansion.strides);
-    guint8 *factors = g_try_malloc((gsize)n * (is_double ? 16 : 8));
-    if (!factors) {
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "wants memory for %" G_GINT64_FORMAT " gains, but is given none", n);
+    guint8 *factors = ct_table_new((gsize)n, is_double ? 16 : 8, "gains", error);
+    if (!factors)
         return NULL;
-    }
     expand(&expansion, 0, array ? array->data : &constant, factors);
     *n_factors = n;
     return factors;

@@ -78,12 +78,13 @@ cpu_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     prepare->scratch_bytes = scratch_floats(cpu) * sizeof(gfloat);
 
     gsize n_lanes = model->n_subbands * model->n_stations;
-    cpu->delays = g_new(Delay, model->n_sources * n_lanes);
+    if (!(cpu->delays = CT_TABLE(Delay, model->n_sources * n_lanes, "delays", error)) ||
+        !(cpu->gains = CT_TABLE(gfloat, model->n_tones * n_lanes * 2, "tones", error)))
+        return FALSE;
     for (guint i = 0; i < model->n_sources; i++)
         for (gsize k = 0; k < n_lanes; k++)
             set_delay(&cpu->delays[i * n_lanes + k], &model->sources[i].delays[k],
                       model->sources[i].amplitude, model->scale);
-    cpu->gains = g_new(gfloat, model->n_tones * n_lanes * 2);
     for (guint i = 0; i < model->n_tones; i++)
         for (gsize k = 0; k < n_lanes * 2; k++)
             cpu->gains[i * n_lanes * 2 + k] = (gfloat)(model->tones[i].gains[k] * model->scale);

@@ -86,8 +86,10 @@ send_sources(Cuda *cuda, GError **error)
 {
     const GenerateModel *model = cuda->base.model;
     gsize n_lanes = model->n_subbands * model->n_stations;
-    g_autofree Delay *delays = g_new0(Delay, model->n_sources * n_lanes);
     g_autofree gfloat *correlations = g_new(gfloat, 2 * model->n_sources);
+    g_autofree Delay *delays = CT_TABLE(Delay, model->n_sources * n_lanes, "delays", error);
+    if (!delays)
+        return FALSE;
     for (guint i = 0; i < model->n_sources; i++) {
         const GenerateSource *source = &model->sources[i];
         for (gsize k = 0; k < n_lanes; k++)
@@ -106,8 +108,12 @@ send_tones(Cuda *cuda, GError **error)
 {
     const GenerateModel *model = cuda->base.model;
     gsize n_subbands = model->n_subbands, n_gains = n_subbands * model->n_stations * 2;
-    g_autofree guint64 *increments = g_new(guint64, model->n_tones * n_subbands);
-    g_autofree gfloat *gains = g_new(gfloat, model->n_tones * n_gains);
+    g_autofree guint64 *increments =
+        CT_TABLE(guint64, model->n_tones * n_subbands, "frequencies", error);
+    g_autofree gfloat *gains =
+        increments ? CT_TABLE(gfloat, model->n_tones * n_gains, "tones", error) : NULL;
+    if (!gains)
+        return FALSE;
     for (guint i = 0; i < model->n_tones; i++) {
         for (gsize b = 0; b < n_subbands; b++)
             increments[i * n_subbands + b] = model->tones[i].increments[b];
@@ -124,7 +130,9 @@ static gboolean
 send_noise(Cuda *cuda, GError **error)
 {
     const GenerateModel *model = cuda->base.model;
-    g_autofree gfloat *noise = g_new(gfloat, model->n_stations);
+    g_autofree gfloat *noise = CT_TABLE(gfloat, model->n_stations, "noise", error);
+    if (!noise)
+        return FALSE;
     for (gint64 s = 0; s < model->n_stations; s++)
         noise[s] = (gfloat)((model->is_complex ? 1 : G_SQRT2) * model->noise[s] * model->scale);
     return send(cuda, &cuda->noise, noise, model->n_stations * sizeof *noise, "amplitudes of noise",

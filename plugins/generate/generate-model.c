@@ -92,16 +92,10 @@ static gpointer
 new_lanes(const GenerateModel *model, gsize n, gsize bytes, GError **error)
 {
     gsize n_lanes, n_items;
-    gpointer lanes = NULL;
-    if (g_size_checked_mul(&n_lanes, (gsize)model->n_subbands, (gsize)model->n_stations) &&
-        g_size_checked_mul(&n_items, n_lanes, n))
-        lanes = g_try_malloc0_n(n_items, bytes);
-    if (!lanes)
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "no memory for a signal at %" G_GINT64_FORMAT " stations in %" G_GINT64_FORMAT
-                    " subbands",
-                    model->n_stations, model->n_subbands);
-    return lanes;
+    if (!g_size_checked_mul(&n_lanes, (gsize)model->n_subbands, (gsize)model->n_stations) ||
+        !g_size_checked_mul(&n_items, n_lanes, n))
+        n_items = G_MAXSIZE;
+    return ct_table_new(n_items, bytes, "a signal at all stations in all subbands", error);
 }
 
 static gboolean
@@ -172,9 +166,8 @@ set_tones(GenerateModel *model, const CtParams *params, const CtStream *stream,
             !list_item(params, "tone_phases", i, n, &phase, error) ||
             (directed && !geometry_direction(params, "tone_directions", i, direction, error)))
             return FALSE;
-        tone->increments = g_new0(guint64, model->n_subbands);
-        tone->gains = new_lanes(model, 2, sizeof *tone->gains, error);
-        if (!tone->gains)
+        if (!(tone->increments = CT_TABLE(guint64, model->n_subbands, "subbands", error)) ||
+            !(tone->gains = new_lanes(model, 2, sizeof *tone->gains, error)))
             return FALSE;
         gboolean inside = FALSE;
         for (gint64 b = 0; b < model->n_subbands; b++) {
@@ -287,7 +280,9 @@ generate_model_new(const CtParams *params, const CtStream *stream, GError **erro
     model->n_pols = ct_stream_length(stream, "pol");
     model->n_samples = stream->axes[ct_stream_axis(stream, "time")].length;
     model->first = ct_params_int(params, "start");
-    model->noise = g_new0(gdouble, model->n_stations);
+    model->noise = CT_TABLE(gdouble, model->n_stations, "the noise of stations", error);
+    if (!model->noise)
+        return NULL;
     for (gint64 s = 0; s < model->n_stations; s++) {
         gdouble power = 0;
         if (!list_item(params, "noise", s, model->n_stations, &power, error) ||

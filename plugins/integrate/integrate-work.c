@@ -66,13 +66,8 @@ ct_integrate_new(CtPrepare *prepare, const IntegrateMethod *method, GError **err
     /* Either port may be one that nobody reads. */
     self->max_sums = MAX(prepare->outputs[0].max_samples, prepare->outputs[1].max_samples);
     const gsize n_counts = (gsize)((self->max_sums + 2) * self->n_lanes);
-    self->sums = method ? g_try_new0(double, n_sums) : NULL;
-    self->counts = g_try_new0(guint32, n_counts);
-    if ((method && !self->sums) || !self->counts) {
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "wants memory for %" G_GSIZE_FORMAT " sums and %" G_GSIZE_FORMAT
-                    " counts, but is given none",
-                    n_sums, n_counts);
+    if ((method && !(self->sums = CT_TABLE(double, n_sums, "sums", error))) ||
+        !(self->counts = CT_TABLE(guint32, n_counts, "counts", error))) {
         ct_integrate_finish(self);
         return NULL;
     }

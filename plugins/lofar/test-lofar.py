@@ -194,6 +194,12 @@ class Made(Source):
         array, _, _ = self.decode(["made4"], {"real_nibble": "low"})
         np.testing.assert_array_equal((array << 4).view(np.int8) >> 4, parts[..., 0])
 
+    def test_parameters_without_effect(self):
+        self.make(8)
+        for source in {"band": "LBA_30_90"}, {"real_nibble": "low"}:
+            with self.subTest(source):
+                self.check_no_effect(graph(["made8"], source), "station", *source)
+
     def test_clock(self):
         self.make(8, clock=160, second=3)
         _, _, beside = self.decode(["made8"])

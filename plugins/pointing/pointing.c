@@ -98,7 +98,9 @@ new_directions(const CtParams *params, gint64 *n_beams, GError **error)
         ct_params_error(params, "directions", error, "wants a beam at least");
         return NULL;
     }
-    g_autofree gdouble *directions = g_new(gdouble, 3 * n);
+    g_autofree gdouble *directions = CT_TABLE(gdouble, 3 * n, "directions", error);
+    if (!directions)
+        return NULL;
     for (gint64 b = 0; b < n; b++) {
         gdouble *direction = directions + 3 * b;
         if (by_disk) {
@@ -176,15 +178,13 @@ pointing_prepare(CtPrepare *prepare, gpointer *state, GError **error)
             }
     gint64 n_stations = length[STATION];
     g_autofree gdouble *positions = geometry_positions(params, &n_stations, error);
-    g_autofree gdouble *directions = new_directions(params, &length[BEAM], error);
-    if (!positions || !directions)
+    g_autofree gdouble *directions =
+        positions ? new_directions(params, &length[BEAM], error) : NULL;
+    if (!directions)
         return FALSE;
-    pointing->weights = g_try_new(float complex, n);
-    if (!pointing->weights) {
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "no memory for %" G_GSIZE_FORMAT " weights",
-                    n);
+    pointing->weights = CT_TABLE(float complex, n, "weights", error);
+    if (!pointing->weights)
         return FALSE;
-    }
     pointing->n = n;
 
     const gdouble moduli[] = {

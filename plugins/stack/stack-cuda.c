@@ -25,8 +25,10 @@ static gboolean
 send_sources(Cuda *cuda, GError **error)
 {
     const gsize n = (gsize)(cuda->row / cuda->unit);
-    g_autofree guint16 *source_of = g_new(guint16, n);
+    g_autofree guint16 *source_of = CT_TABLE(guint16, n, "stacked rows", error);
     gsize at = 0;
+    if (!source_of)
+        return FALSE;
     for (guint i = 0; i < cuda->base.n_inputs; i++)
         for (guint k = 0; k < cuda->sources[i].run / cuda->unit; k++)
             source_of[at++] = (guint16)i;

@@ -102,15 +102,17 @@ check_input(const CtNode *node, guint i, const char *axis, GError **error)
 
 /* Coordinates of the stacked axis: affine where the inputs continue one another, else a table of
  * [parent length][length]. */
-static void
-join_coordinates(const CtNode *node, const char *name, CtStream *output)
+static gboolean
+join_coordinates(const CtNode *node, const char *name, CtStream *output, GError **error)
 {
     CtAxis *axis = &output->axes[ct_stream_axis(output, name)];
     if (!axis->coordinate.unit)
-        return;
+        return TRUE;
     gint64 n_parents =
         axis->coordinate.parent ? ct_stream_length(output, axis->coordinate.parent) : 1;
-    g_autofree gdouble *table = g_new(gdouble, n_parents * axis->length);
+    g_autofree gdouble *table = CT_TABLE(gdouble, n_parents * axis->length, "coordinates", error);
+    if (!table)
+        return FALSE;
     for (gint64 parent = 0; parent < n_parents; parent++) {
         gdouble *row = table + parent * axis->length;
         for (guint i = 0; i < node->n_inputs; i++) {
@@ -124,30 +126,38 @@ join_coordinates(const CtNode *node, const char *name, CtStream *output)
     for (gint64 k = 0; affine && k < axis->length; k++)
         affine = table[k] == axis->coordinate.first + axis->coordinate.step * k;
     if (affine)
-        return;
+        return TRUE;
     g_clear_pointer(&axis->coordinate.table, g_bytes_unref);
-    axis->coordinate.table = g_bytes_new(table, n_parents * axis->length * sizeof(gdouble));
+    axis->coordinate.table =
+        g_bytes_new_take(g_steal_pointer(&table), n_parents * axis->length * sizeof(gdouble));
+    return TRUE;
 }
 
 /* Tables that hang on the stacked axis follow it. */
-static void
-join_hanging(const CtNode *node, const char *name, CtStream *output)
+static gboolean
+join_hanging(const CtNode *node, const char *name, CtStream *output, GError **error)
 {
     for (guint k = 0; k < output->n_axes; k++) {
         CtCoordinate *coordinate = &output->axes[k].coordinate;
         if (g_strcmp0(coordinate->parent, name) != 0 || !coordinate->table)
             continue;
-        g_autoptr(GByteArray) joined = g_byte_array_new();
+        const gint64 n = ct_stream_length(output, name) * output->axes[k].length;
+        gdouble *table = CT_TABLE(gdouble, n, "coordinates", error);
+        gdouble *to = table;
+        if (!table)
+            return FALSE;
         for (guint i = 0; i < node->n_inputs; i++) {
             const CtStream *input = &node->inputs[i];
             gint place = ct_stream_axis(input, output->axes[k].name);
             gsize length;
             const guint8 *bytes = g_bytes_get_data(input->axes[place].coordinate.table, &length);
-            g_byte_array_append(joined, bytes, length);
+            memcpy(to, bytes, length);
+            to += length / sizeof *to;
         }
         g_bytes_unref(coordinate->table);
-        coordinate->table = g_byte_array_free_to_bytes(g_steal_pointer(&joined));
+        coordinate->table = g_bytes_new_take(table, (gsize)n * sizeof *table);
     }
+    return TRUE;
 }
 
 /* The new axis: subbands have the frequencies of their inputs. */
@@ -220,8 +230,9 @@ stack_infer(CtNode *node, GError **error)
         for (guint i = 0; i < node->n_inputs; i++)
             length += ct_stream_length(&node->inputs[i], name);
         output->axes[axis].length = length;
-        join_coordinates(node, name, output);
-        join_hanging(node, name, output);
+        if (!join_coordinates(node, name, output, error) ||
+            !join_hanging(node, name, output, error))
+            return FALSE;
     }
     output->axes[axis].loses = TRUE;
 

@@ -13,13 +13,13 @@ static const CtParam stack_params[] = {
 };
 
 /* Which input each output lane of validity comes from: lanes are row-major in the losing axes. */
-static void
-map_lanes(StackState *state, const CtPrepare *prepare, const char *axis)
+static gboolean
+map_lanes(StackState *state, const CtPrepare *prepare, const char *axis, GError **error)
 {
     const CtStream *output = prepare->outputs[0].stream;
     state->n_lanes = ct_stream_n_lanes(output);
-    state->lanes = g_new(StackLane, state->n_lanes);
-    for (gint64 lane = 0; lane < state->n_lanes; lane++) {
+    state->lanes = CT_TABLE(StackLane, state->n_lanes, "lanes", error);
+    for (gint64 lane = 0; state->lanes && lane < state->n_lanes; lane++) {
         gint64 index[CT_MAX_AXES] = {0}, rest = lane;
         guint input = 0;
         for (guint k = output->n_axes; k-- > 0;) {
@@ -44,10 +44,11 @@ map_lanes(StackState *state, const CtPrepare *prepare, const char *axis)
                 state->lanes[lane].lane * own->length + index[ct_stream_axis(output, own->name)];
         }
     }
+    return state->lanes != NULL;
 }
 
 gboolean
-stack_state_init(StackState *state, const CtPrepare *prepare, G_GNUC_UNUSED GError **error)
+stack_state_init(StackState *state, const CtPrepare *prepare, GError **error)
 {
     const char *axis = ct_params_string(prepare->nodes[0].params, "axis");
     const CtBinding *output = &prepare->outputs[0];
@@ -69,8 +70,7 @@ stack_state_init(StackState *state, const CtPrepare *prepare, G_GNUC_UNUSED GErr
             input->place[k] = ct_layout_axis(&binding->layout, output->layout.axes[k].name);
         offset += input->length;
     }
-    map_lanes(state, prepare, axis);
-    return TRUE;
+    return map_lanes(state, prepare, axis, error);
 }
 
 void

@@ -214,6 +214,14 @@ class Made(Recording):
         source.setdefault("sample_rate", "1.024 MHz")
         return self.decode("made.vdif", source)
 
+    def test_parameters_without_effect(self):
+        """Frames of one channel have no axis of channels, and real ones give their rate."""
+        frames, _ = self.make(4, edv=1, rate=1024)
+        (self.folder / "made.vdif").write_bytes(b"".join(frames))
+        sky = {"stage": "vdif.source", "path": "made.vdif", "channels": "subband"}
+        self.check_no_effect({"sky": sky, "out": {"stage": "discard", "from": "sky"}}, "sky",
+                             "channels")
+
     def test_types(self):
         for bits in LEVELS:
             for is_complex in (False, True):

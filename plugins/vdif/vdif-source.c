@@ -185,7 +185,9 @@ prepare_with(CtPrepare *prepare, gpointer *state, Decode decode, GError **error)
     source->position = recording->packets->first;
     source->end = MIN(recording->packets->end,
                       source->position + ct_stream_length(prepare->outputs[0].stream, "time"));
-    source->payload = g_malloc(recording->header.frame_bytes);
+    source->payload = ct_table_new(recording->header.frame_bytes, 1, "a frame", error);
+    if (!source->payload)
+        return FALSE;
     vdif_decoder_init(&source->decoder, &recording->header);
     return TRUE;
 }

@@ -4,6 +4,7 @@
  *     ADVERSARY_FAULT=pwrite:3:28     the third pwrite fails with errno 28
  *     ADVERSARY_FAULT=pwrite:3+:28    and every one after it
  *     ADVERSARY_FAULT=read:2:short    the second read gives half of what it could
+ *     ADVERSARY_LEAST=4096            of calls for memory, those for less neither count nor fail
  *     ADVERSARY_COUNTS=FILE           writes "CALL N" lines, how often each was called, at the end
  *
  * Calls are counted from when the library is loaded, those of all threads together; variants of a
@@ -77,6 +78,7 @@ static const char *const names[] = {
 static atomic_long counts[N_CALLS];
 static int failing = -1, failure;
 static long first;
+static size_t least;
 static int lasting, counting;
 
 /* Whether this call shall fail, or give less. */
@@ -91,6 +93,13 @@ fails(int call)
     if (failure != SHORT)
         errno = failure;
     return failure;
+}
+
+/* The same of a call for `n` bytes of memory. */
+static int
+fails_of(int call, size_t n)
+{
+    return n >= least && fails(call);
 }
 
 static void
@@ -115,7 +124,8 @@ parse(const char *text)
 static __attribute__((constructor)) void
 begin(void)
 {
-    const char *text = getenv("ADVERSARY_FAULT");
+    const char *text = getenv("ADVERSARY_FAULT"), *bytes = getenv("ADVERSARY_LEAST");
+    least = bytes ? strtoul(bytes, NULL, 10) : 0;
     if (text)
         parse(text);
     counting = 1;
@@ -179,11 +189,13 @@ DEFINE_OPENAT(openat64)
 
 /* A call that gives `bad` where it fails. */
 #define DEFINE(result, name, call, bad, parameters, arguments)                                     \
+    DEFINE_IF(result, name, fails(CALL_##call), bad, parameters, arguments)
+#define DEFINE_IF(result, name, is_bad, bad, parameters, arguments)                                \
     result name parameters                                                                         \
     {                                                                                              \
         typedef result(*Own) parameters;                                                           \
         OWN(Own, #name);                                                                           \
-        return fails(CALL_##call) ? bad : own arguments;                                           \
+        return is_bad ? bad : own arguments;                                                       \
     }
 
 DEFINE(FILE *, fopen, fopen, NULL, (const char *path, const char *mode), (path, mode))
@@ -208,12 +220,12 @@ DEFINE(int, renameat, rename, -1, (int a, const char *from, int b, const char *t
 DEFINE(int, unlink, unlink, -1, (const char *path), (path))
 DEFINE(int, mkdir, mkdir, -1, (const char *path, mode_t mode), (path, mode))
 DEFINE(int, msync, msync, -1, (void *memory, size_t n, int flags), (memory, n, flags))
-DEFINE(void *, mmap, mmap, MAP_FAILED,
-       (void *at, size_t n, int protection, int flags, int fd, off_t from),
-       (at, n, protection, flags, fd, from))
-DEFINE(void *, mmap64, mmap, MAP_FAILED,
-       (void *at, size_t n, int protection, int flags, int fd, off64_t from),
-       (at, n, protection, flags, fd, from))
+DEFINE_IF(void *, mmap, fails_of(CALL_mmap, n), MAP_FAILED,
+          (void *at, size_t n, int protection, int flags, int fd, off_t from),
+          (at, n, protection, flags, fd, from))
+DEFINE_IF(void *, mmap64, fails_of(CALL_mmap, n), MAP_FAILED,
+          (void *at, size_t n, int protection, int flags, int fd, off64_t from),
+          (at, n, protection, flags, fd, from))
 
 /* The file is closed all the same, as it is on Linux. */
 int
@@ -262,25 +274,25 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)
 void *
 malloc(size_t n)
 {
-    return fails(CALL_malloc) ? NULL : __libc_malloc(n);
+    return fails_of(CALL_malloc, n) ? NULL : __libc_malloc(n);
 }
 
 void *
 calloc(size_t n, size_t size)
 {
-    return fails(CALL_calloc) ? NULL : __libc_calloc(n, size);
+    return fails_of(CALL_calloc, n * size) ? NULL : __libc_calloc(n, size);
 }
 
 void *
 realloc(void *memory, size_t n)
 {
-    return fails(CALL_realloc) ? NULL : __libc_realloc(memory, n);
+    return fails_of(CALL_realloc, n) ? NULL : __libc_realloc(memory, n);
 }
 
 void *
 memalign(size_t alignment, size_t n)
 {
-    return fails(CALL_memalign) ? NULL : __libc_memalign(alignment, n);
+    return fails_of(CALL_memalign, n) ? NULL : __libc_memalign(alignment, n);
 }
 
 void *

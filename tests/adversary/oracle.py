@@ -120,7 +120,16 @@ def _seconds(step, n):
     return Coordinate("s", tuple(step * numpy.arange(n)), False, step=step)
 
 
-def _channels(stream, coordinates, n, real, shift, spacing):
+def _split(names, coordinates, to):
+    """The axes whose frequencies a new axis `to` splits; None: it cannot say its own."""
+    split = [name for name in names if name != to and
+             (name == "channel" or name in coordinates and coordinates[name].unit == "Hz")]
+    if any(name not in coordinates or coordinates[name].unit != "Hz" for name in split):
+        return None
+    return None if len(split) > 1 or to == "channel" and split not in ([], ["subband"]) else split
+
+
+def _channels(stream, coordinates, split, n, real, shift, spacing):
     """Frequencies of the channels of a forward transform of samples so many seconds apart."""
     steps = numpy.arange(n // 2 + 1 if real else n)
     if shift:
@@ -129,11 +138,10 @@ def _channels(stream, coordinates, n, real, shift, spacing):
         steps = numpy.where(steps < (n + 1) // 2, steps, steps - n)
     table = not (real or shift or n == 1)
     offsets = steps / (spacing * n)
-    if "subband" not in coordinates:
+    if not split:
         return Coordinate("Hz", tuple((stream.frequency or 0) + offsets), table)
-    bands = coordinates["subband"].array()
-    values = bands[:, None] + offsets
-    return Coordinate("Hz", tuple(map(tuple, values)), table, "subband")
+    values = coordinates[split[0]].array()[:, None] + offsets
+    return Coordinate("Hz", tuple(map(tuple, values)), table, split[0])
 
 
 def _spacing(stream, axis, n):
@@ -191,8 +199,9 @@ def fft(stream, axis, to, inverse=False, shift=False, length=None):
     valid = numpy.moveaxis(valid.all(axis=at, keepdims=True), at, -1)
     names = [name for name in names if name != axis] + [to]
     coordinates = without(stream.coordinates, axis, to)
-    if not inverse and spacing > 0:
-        coordinates[to] = _channels(stream, coordinates, n, real, shift, spacing)
+    split = _split(names, coordinates, to)
+    if not inverse and spacing > 0 and split is not None:
+        coordinates[to] = _channels(stream, coordinates, split, n, real, shift, spacing)
     elif inverse and spacing > 0:
         coordinates[to] = _seconds(spacing, n)
     return change(

@@ -167,6 +167,17 @@ emulator_enqueue(Stream *stream, Operation *operation)
     sem_post(&stream->ready);
 }
 
+static void
+stream_destroy(Stream *stream)
+{
+    g_free(stream->head);
+    emulator_runner_free(stream->runner);
+    sem_destroy(&stream->ready);
+    pthread_mutex_destroy(&stream->producers);
+    g_free(stream);
+}
+
+/* NULL: there is no thread for it. */
 static Stream *
 stream_new(Context *context)
 {
@@ -177,9 +188,10 @@ stream_new(Context *context)
     stream->head = stream->tail = g_new0(Operation, 1);
     stream->runner = emulator_runner_new();
     stream->random = emulator_settings()->seed + context->streams->len;
-    if (pthread_create(&stream->thread, NULL, consume, stream) != 0)
-        emulator_fatal("no thread for a stream");
-    return stream;
+    if (pthread_create(&stream->thread, NULL, consume, stream) == 0)
+        return stream;
+    stream_destroy(stream);
+    return NULL;
 }
 
 /* Lets what is enqueued finish. */
@@ -188,18 +200,18 @@ stream_free(Stream *stream)
 {
     emulator_enqueue(stream, g_new0(Operation, 1));
     pthread_join(stream->thread, NULL);
-    g_free(stream->head);
-    emulator_runner_free(stream->runner);
-    sem_destroy(&stream->ready);
-    pthread_mutex_destroy(&stream->producers);
-    g_free(stream);
+    stream_destroy(stream);
 }
 
 static Stream *
 default_stream(Context *context)
 {
-    if (context->streams->len == 0)
-        g_ptr_array_add(context->streams, stream_new(context));
+    if (context->streams->len == 0) {
+        Stream *stream = stream_new(context);
+        if (!stream)
+            return NULL;
+        g_ptr_array_add(context->streams, stream);
+    }
     return context->streams->pdata[0];
 }
 
@@ -219,7 +231,7 @@ emulator_stream(Context *context, CtCuStream handle, gboolean same_context, Stre
         pthread_mutex_lock(&context->lock);
         *stream = default_stream(context);
         pthread_mutex_unlock(&context->lock);
-        return 0;
+        return *stream ? 0 : OUT_OF_MEMORY;
     }
     gboolean found = is_stream_of(context, handle);
     for (unsigned d = 0; d < emulator_settings()->n_devices && !found && !same_context; d++)
@@ -292,10 +304,13 @@ cuStreamCreate(CtCuStream *stream, unsigned flags)
     if (flags & ~(unsigned)CT_CU_STREAM_NON_BLOCKING)
         return INVALID_VALUE;
     pthread_mutex_lock(&context->lock);
-    default_stream(context);
-    *stream = stream_new(context);
-    g_ptr_array_add(context->streams, *stream);
+    Stream *made = default_stream(context) ? stream_new(context) : NULL;
+    if (made)
+        g_ptr_array_add(context->streams, made);
     pthread_mutex_unlock(&context->lock);
+    if (!made)
+        return OUT_OF_MEMORY;
+    *stream = made;
     emulator_count(EMULATOR_STREAM, 1);
     return 0;
 }

@@ -22,6 +22,7 @@ static const char *const hows[] = {
     "infer: nan coordinate",
     "infer: nan table",
     "infer: short table",
+    "infer: own parent",
     "infer: nan frequency",
     "infer: wild clock",
     "infer: wild footprint",
@@ -122,6 +123,8 @@ break_stream(const CtParams *parameters, CtStream *out)
             (CtCoordinate){.unit = "m", .table = g_bytes_new(not_numbers, sizeof not_numbers)};
     else if (does(parameters, "infer: short table"))
         axis->coordinate = (CtCoordinate){.unit = "m", .table = g_bytes_new(not_numbers, 8)};
+    else if (does(parameters, "infer: own parent"))
+        axis->coordinate = (CtCoordinate){.unit = "m", .step = 1, .parent = axis->name};
     else if (does(parameters, "infer: nan frequency"))
         out->frequency = NAN;
     else if (does(parameters, "infer: wild clock"))

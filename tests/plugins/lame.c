@@ -14,10 +14,11 @@ typedef enum {
     HEAVY,    /* no block has so many threads: in the second firing */
     CHATTY,   /* the second firing uploads more than prepare has said */
     ASTRAY,   /* the kernel runs into a trap */
+    MODEST,   /* a firing may have 40000 samples at most */
 } How;
 
-static const char *const hows[] = {"fine", "broken", "nameless", "lost",   "greedy",
-                                   "wide", "heavy",  "chatty",   "astray", NULL};
+static const char *const hows[] = {"fine",  "broken", "nameless", "lost",   "greedy", "wide",
+                                   "heavy", "chatty", "astray",   "modest", NULL};
 
 static const CtParam params[] = {
     {.name = "how", .kind = CT_PARAM_CHOICE, .fallback = "fine", .choices = hows, .help = "fails"},
@@ -45,6 +46,12 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->table = ct_device_alloc(self->device, 1000, "a table", error);
     if (!self->table)
         return FALSE;
+    if (self->how == MODEST && prepare->inputs[0].max_samples > 40000) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "wants 40000 samples at most, but is given %" G_GINT64_FORMAT,
+                    prepare->inputs[0].max_samples);
+        return FALSE;
+    }
     const CtKernelSpec spec = {
         .name = self->how == NAMELESS ? "nameless" : "lame",
         .source = self->how == LOST ? "/cornerturn/tests/lost.cu" : "/cornerturn/tests/lame.cu",

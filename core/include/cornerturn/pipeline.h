@@ -92,7 +92,8 @@ CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *n
 /* Runs the graph, without its sinks, as it would run and on the backend `against`, and compares
  * what the nodes give: each by itself, on one input, then all together; or `node` (unless NULL) by
  * itself. Returns a report for people, allocated; *agrees: whether all differences are within the
- * bounds that the stages give. Waits for the end of the streams, or the duration. */
+ * bounds that the stages give. Where nothing could be compared, that is a warning. Waits for the
+ * end of the streams, or the duration. */
 CT_EXPORT char *ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node,
                                    gboolean *agrees, GError **error);
 

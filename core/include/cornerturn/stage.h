@@ -34,7 +34,7 @@
 G_BEGIN_DECLS
 
 /* Raised whenever a struct of this header changes; plugins of another version are refused. */
-#define CT_ABI_VERSION 5
+#define CT_ABI_VERSION 6
 
 typedef struct CtStage CtStage;
 typedef struct CtVariant CtVariant;
@@ -342,7 +342,13 @@ struct CtVariant {
     gboolean (*work)(gpointer state, const CtWork *work, GError **error);
 
     /* Sinks: the stream has ended in order, or an interrupt has ended a source that it comes from
-     * (`interrupted`): make the result final. Not called after a failure. May be NULL. */
+     * (`interrupted`): write all that is left, so that as little as possible can fail later. All
+     * sinks of a run are closed before the first is completed. Not called after a failure. May be
+     * NULL. */
+    gboolean (*close)(gpointer state, gboolean interrupted, GError **error);
+
+    /* Sinks: make the result final. Not called after a failure. NULL: there is none, nor is
+     * anything closed. */
     gboolean (*complete)(gpointer state, gboolean interrupted, GError **error);
 
     /* Frees, the half-prepared too; not called where prepare left the state NULL. May be NULL. */
@@ -354,6 +360,11 @@ struct CtVariant {
  * stands. Sets each output's validity: of a WINDOW, valid where every sample under the window is;
  * of a SUM, where any sample is. After work, the core zeroes what is invalid. */
 CT_EXPORT gboolean ct_advance_default(CtAdvance *advance, GError **error);
+
+/* Memory for a table of `n` items of `bytes` each, all zero, for g_free. NULL and an error that
+ * tells `what` it was for where there is none: GLib's own functions end the process there. */
+CT_EXPORT gpointer ct_table_new(gsize n, gsize bytes, const char *what, GError **error);
+#define CT_TABLE(type, n, what, error) ((type *)ct_table_new((gsize)(n), sizeof(type), what, error))
 
 /* The folder in which plugins and the core keep what saves work the next time, the user's own
  * "…/cornerturn", which may not be there; allocated. In a process with the rights of another

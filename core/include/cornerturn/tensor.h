@@ -59,7 +59,7 @@ typedef struct {
     gdouble first;
     gdouble step;
     GBytes *table;      /* gdouble; NULL: affine */
-    const char *parent; /* interned axis name; NULL: none */
+    const char *parent; /* interned name of an axis without parent; NULL: none */
 } CtCoordinate;
 
 typedef struct {
@@ -106,6 +106,7 @@ CT_EXPORT gint64 ct_stream_length(const CtStream *stream, const char *name);
  * exists or there are too many. The canonical order is time subband tap channel phase, then other
  * axes in the order they come, then beam baseline station pol pol' stokes. */
 CT_EXPORT CtAxis *ct_stream_add_axis(CtStream *stream, const char *name, gint64 length);
+/* Removes an axis and the coordinates that hang on it; nothing where there is none of that name. */
 CT_EXPORT void ct_stream_remove_axis(CtStream *stream, const char *name);
 /* Samples of an element of time: the product of the other axes' lengths (G_MAXINT64 where it does
  * not fit). */
