@@ -101,8 +101,8 @@ class Command(unittest.TestCase):
                              "'1e16'", "plan", f"{option}=1e16", graph)
         self.check_usage("wants one of --capacity and --missing, but is given both",
                          "plan", "--capacity", "--missing=3", graph)
-        self.check_usage("wants one of --measure-roofs and --stage, but is given both",
-                         "costs", "--measure-roofs", "--stage=fir")
+        self.check_usage("wants one of --measure-ceilings and --stage, but is given both",
+                         "costs", "--measure-ceilings", "--stage=fir")
 
     def test_nothing_at_all(self):
         result = run()

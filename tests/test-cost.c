@@ -175,7 +175,7 @@ next_are_peers(guint from, guint to)
     return from + 1 == to;
 }
 
-/* A device has roofs of its own, whatever the workers, and launches. */
+/* A device has ceilings of its own, whatever the workers, and launches. */
 static void
 test_device(void)
 {

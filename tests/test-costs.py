@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The store of costs from the outside: the command that keeps it, and graphs that are planned by it."""
+"""The cost database from the outside: the command that keeps it, and graphs that are planned by it."""
 import json
 import os
 import pathlib
@@ -50,7 +50,7 @@ class Costs(unittest.TestCase):
                          measurement(tuning="tile=4", failure="too many\nregisters"),
                          measurement(stages="fft", n_workers=0))
         self.assertEqual(self.printed("costs", "--import", self.lines),
-                         "3 measurements and 0 roofs imported\n")
+                         "3 measurements and 0 ceilings imported\n")
         text = self.printed("costs")
         self.assertIn("3 measurements, 1 of them failed", text)
         self.assertIn("fir cpu\n    cf32[time pol] -> cf32[time pol]; 0 2 -> 0 2; n_taps=16\n", text)
@@ -108,7 +108,7 @@ class Costs(unittest.TestCase):
         self.assertIn("0 measurements", self.printed("costs"))
 
     def test_roofs(self):
-        text = self.printed("costs", "--measure-roofs")
+        text = self.printed("costs", "--measure-ceilings")
         self.assertIn("bandwidth", text)
         self.assertIn("peak baseline", text)
         self.assertLessEqual(set(text.splitlines()), set(self.printed("costs").splitlines()))
@@ -116,7 +116,7 @@ class Costs(unittest.TestCase):
     def test_off(self):
         result = self.run_command("costs", CORNERTURN_COSTS="off")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("the store of costs is off", result.stderr)
+        self.assertIn("the cost database is off", result.stderr)
         self.assertIn("0 measurements", self.printed("costs", "--costs", self.store,
                                                      CORNERTURN_COSTS="off"))
 
@@ -132,7 +132,7 @@ class Costs(unittest.TestCase):
         os.symlink(plugin, os.path.join(self.folder.name, plugin.name))
         folders = {"CORNERTURN_PLUGIN_PATH":
                    os.environ["CORNERTURN_PLUGIN_PATH"] + ":" + self.folder.name}
-        machine = self.printed("costs", "--measure-roofs").splitlines()[0]
+        machine = self.printed("costs", "--measure-ceilings").splitlines()[0]
         self.write_lines(measurement(
             stages="fail.size", variant="reference", tuning="size=2", machine=machine,
             layouts="cf32[time station pol] -> cf32[time station pol]", lengths="0 2 2 -> 0 2 2",
@@ -151,9 +151,9 @@ class Costs(unittest.TestCase):
         self.assertIn("wants size=1", result.stderr)
 
     def test_several(self):
-        result = self.run_command("costs", "--forget", "--measure-roofs")
+        result = self.run_command("costs", "--forget", "--measure-ceilings")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("wants one of --export, --import, --forget and --measure-roofs", result.stderr)
+        self.assertIn("wants one of --export, --import, --forget and --measure-ceilings", result.stderr)
 
     def test_damaged_store_keeps_no_graph_from_its_plan(self):
         modelled = self.printed("plan", "--json", "--no-tuning", GRAPH)
@@ -162,7 +162,7 @@ class Costs(unittest.TestCase):
         result = self.run_command("plan", "--json", GRAPH)
         self.assertEqual((result.returncode, result.stdout), (0, modelled))
         self.assertEqual(result.stderr.count("\n"), 1)
-        self.assertIn("warning: the store of costs ", result.stderr)
+        self.assertIn("warning: the cost database ", result.stderr)
         self.assertIn("file is not a database", result.stderr)
         self.assertIn("; costs are modelled", result.stderr)
         self.assertEqual(self.printed("plan", "--json", "--no-tuning", GRAPH), modelled)

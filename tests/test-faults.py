@@ -129,11 +129,11 @@ class Faults(graphs.GraphTest):
                          [f"queue {q} of devices" for q in (1, 2, 3)])
 
     def test_threads_of_measurements(self):
-        self.check_threads("costs", "--costs", "store.db", "--measure-roofs")
+        self.check_threads("costs", "--costs", "store.db", "--measure-ceilings")
 
     def test_memory_of_measurements(self):
         """A worker without memory for what it is to copy measures nothing."""
-        done = self.call("costs", "--costs", "store.db", "--measure-roofs",
+        done = self.call("costs", "--costs", "store.db", "--measure-ceilings",
                          fault=f"mmap:1:{errno.ENOMEM}", ADVERSARY_LEAST="1000000")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, "^what a worker copies wants .* of memory: ")

@@ -70,7 +70,7 @@ class Install(unittest.TestCase):
         folder = self.root / "costs"
         folder.mkdir()
         store = str(folder / "costs.db")
-        machine = self.output(self.command, "costs", "--costs", store, "--measure-roofs")
+        machine = self.output(self.command, "costs", "--costs", store, "--measure-ceilings")
         line = {"stages": "discard", "variant": "cpu", "row": "any: [...] ->", "way": "",
                 "layouts": "cf32[time station pol] -> ", "lengths": "0 2 2 -> ", "parameters": "",
                 "machine": machine.splitlines()[0], "n_workers": 2, "aim": 1 << 20, "code": "another",

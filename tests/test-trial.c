@@ -79,10 +79,10 @@ try_implementation(const Fixture *fixture, const CtCandidate *candidate,
         const CtGraphNode *node = g_ptr_array_index(fixture->graph->nodes, candidate->nodes[k]);
         nodes[k] = node->node;
     }
-    const CtPriced what = {
+    const CtEstimated what = {
         .variant = implementation->variant,
         .row = implementation->row,
-        .tuning = implementation->price.tuning,
+        .tuning = implementation->estimate.tuning,
         .nodes = nodes,
         .n_nodes = candidate->n_nodes,
         .inputs = candidate->inputs,
@@ -233,7 +233,7 @@ test_failures(void)
     const CtCandidate *candidate =
         g_ptr_array_index(fixture.candidates->nodes[find(&fixture, "tried")], 0);
     const CtLoad load = {0};
-    CtPriced what = {
+    CtEstimated what = {
         .load = &load,
         .variant = &refusing,
         .row = rows,
@@ -273,7 +273,7 @@ bytes_of_trial(const char *stages, const char *name, CtBackend backend)
     const guint n = find(&fixture, name);
     const CtGraphNode *node = g_ptr_array_index(fixture.graph->nodes, n);
     const CtCandidate *candidate = g_ptr_array_index(fixture.candidates->nodes[n], 0);
-    const CtPriced what = {
+    const CtEstimated what = {
         .variant = candidate->variant,
         .row = candidate->row,
         .nodes = &node->node,
@@ -329,7 +329,7 @@ test_blocks_on_device(void)
 
 /* ---- readers that wait ---- */
 
-/* What a node is priced by is what its reader goes through at once in the plan, or nothing where
+/* What a node is estimated by is what its reader goes through at once in the plan, or nothing where
  * that stays in caches. */
 static void
 test_held(void)
@@ -408,7 +408,7 @@ test_fixed(void)
         options.fixed = fixed;
         g_hash_table_insert(fixed, "filter",
                             ct_fixed_new(candidate->variant, candidate->row,
-                                         candidate->price.tuning, candidate->place, 1,
+                                         candidate->estimate.tuning, candidate->place, 1,
                                          candidate->inputs, 1, candidate->outputs));
         g_autoptr(CtPlan) plan = ct_plan_new(fixture.graph, fixture.registry, &options, &error);
         g_assert_no_error(error);
@@ -423,7 +423,7 @@ test_fixed(void)
         if (!is_fused || other->n_nodes > 1)
             continue;
         g_hash_table_insert(fixed, "spectra",
-                            ct_fixed_new(other->variant, other->row, other->price.tuning,
+                            ct_fixed_new(other->variant, other->row, other->estimate.tuning,
                                          other->place, 1, other->inputs, 1, other->outputs));
         g_autoptr(CtPlan) none = ct_plan_new(fixture.graph, fixture.registry, &options, &error);
         g_assert_null(none);

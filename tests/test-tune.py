@@ -314,7 +314,7 @@ class Tune(TuneTest):
         self.graph.write_text(FREE_GRAPH % self.output, encoding="utf-8")
         text = self.check_exhaustion()
         self.assertRegex(text, r"take less than [\d.]+ ms: all of these\.")
-        self.assertNotIn("their prices stand for them", text)
+        self.assertNotIn("their estimates stand for them", text)
         self.assertFalse(self.output.exists())
 
     def test_exhaustive_runs_everything(self):
@@ -334,7 +334,7 @@ class Tune(TuneTest):
     def test_exhaustive_over_its_budget(self):
         self.graph.write_text(FREE_GRAPH % self.output, encoding="utf-8")
         text, _, _ = self.exhaust("--budget", "20 ms")
-        self.assertRegex(text, r"\d+ of the ways to run a stage did not run: their prices stand")
+        self.assertRegex(text, r"\d+ of the ways to run a stage did not run: their estimates stand")
         self.assertRegex(text, r"The parts of all that did not run take [\d.]+ ms or more")
 
     def test_exhaustive_passes_over_what_fails(self):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn costs`: the store of measured costs. */
+/* `cornerturn costs`: the database of measured costs. */
 #include "command.h"
-#include "cost/roofs.h"
-#include "cost/store.h"
+#include "cost/ceilings.h"
+#include "cost/database.h"
 #include "graph/registry.h"
 #include "model/quantity.h"
 
@@ -14,7 +14,7 @@ typedef struct {
     char *import;
     char **stages;
     gboolean forgets;
-    gboolean measures_roofs;
+    gboolean measures_ceilings;
 } Given;
 
 static void
@@ -31,31 +31,31 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
 /* ---- the list ---- */
 
 static char *
-roof_value(const CtRoof *roof)
+ceiling_value(const CtCeiling *ceiling)
 {
-    if (g_str_has_prefix(roof->name, "block"))
-        return ct_format_bytes((gsize)roof->value);
-    const gboolean is_share = g_str_has_prefix(roof->name, "share");
-    return g_strdup_printf("%8.4g %s", roof->value * (is_share ? 100 : 1e-9),
-                           is_share                               ? "%"
-                           : g_str_has_prefix(roof->name, "peak") ? "Gop/s"
-                                                                  : "GB/s");
+    if (g_str_has_prefix(ceiling->name, "block"))
+        return ct_format_bytes((gsize)ceiling->value);
+    const gboolean is_share = g_str_has_prefix(ceiling->name, "share");
+    return g_strdup_printf("%8.4g %s", ceiling->value * (is_share ? 100 : 1e-9),
+                           is_share                                  ? "%"
+                           : g_str_has_prefix(ceiling->name, "peak") ? "Gop/s"
+                                                                     : "GB/s");
 }
 
 static void
-print_roofs(const GPtrArray *roofs)
+print_ceilings(const GPtrArray *ceilings)
 {
     const char *machine = NULL;
-    for (guint i = 0; i < roofs->len; i++) {
-        const CtRoof *roof = g_ptr_array_index(roofs, i);
-        if (!machine || !g_str_equal(machine, roof->machine)) {
-            g_print("%s\n", roof->machine);
-            machine = roof->machine;
+    for (guint i = 0; i < ceilings->len; i++) {
+        const CtCeiling *ceiling = g_ptr_array_index(ceilings, i);
+        if (!machine || !g_str_equal(machine, ceiling->machine)) {
+            g_print("%s\n", ceiling->machine);
+            machine = ceiling->machine;
         }
-        g_autofree char *value = roof_value(roof);
-        g_print("    %-22s %s\n", roof->name, value);
+        g_autofree char *value = ceiling_value(ceiling);
+        g_print("    %-22s %s\n", ceiling->name, value);
     }
-    if (roofs->len)
+    if (ceilings->len)
         g_print("\n");
 }
 
@@ -99,34 +99,37 @@ print_measurement(const CtMeasurement *measurement, const CtMeasurement *before)
 }
 
 static gboolean
-list(CtStore *store, const char *path, const char *const *stages, GError **error)
+list(CtDatabase *database, const char *path, const char *const *stages, GError **error)
 {
-    g_autoptr(GPtrArray) measurements = ct_store_list(store, stages, error);
-    g_autoptr(GPtrArray) roofs = measurements ? ct_store_list_roofs(store, error) : NULL;
-    if (!roofs)
+    g_autoptr(GPtrArray) measurements = ct_database_list(database, stages, error);
+    g_autoptr(GPtrArray) ceilings =
+        measurements ? ct_database_list_ceilings(database, error) : NULL;
+    if (!ceilings)
         return FALSE;
     guint n_failed = 0;
     for (guint i = 0; i < measurements->len; i++)
         n_failed += ((const CtMeasurement *)g_ptr_array_index(measurements, i))->failure != NULL;
     g_print("%s: %u measurements, %u of them failed\n\n", path, measurements->len, n_failed);
-    print_roofs(roofs);
+    print_ceilings(ceilings);
     for (guint i = 0; i < measurements->len; i++)
         print_measurement(g_ptr_array_index(measurements, i),
                           i ? g_ptr_array_index(measurements, i - 1) : NULL);
     return TRUE;
 }
 
-/* ---- from store to store ---- */
+/* ---- from database to database ---- */
 
-static gboolean export(CtStore *store, const char *file, const char *const *stages, GError **error)
+static gboolean export(CtDatabase *database, const char *file, const char *const *stages,
+                       GError **error)
 {
-    g_autoptr(GPtrArray) measurements = ct_store_list(store, stages, error);
-    g_autoptr(GPtrArray) roofs = measurements ? ct_store_list_roofs(store, error) : NULL;
-    if (!roofs)
+    g_autoptr(GPtrArray) measurements = ct_database_list(database, stages, error);
+    g_autoptr(GPtrArray) ceilings =
+        measurements ? ct_database_list_ceilings(database, error) : NULL;
+    if (!ceilings)
         return FALSE;
     g_autoptr(GString) text = g_string_new(NULL);
-    for (guint i = 0; i < roofs->len; i++) {
-        g_autofree char *line = ct_roof_to_json(g_ptr_array_index(roofs, i));
+    for (guint i = 0; i < ceilings->len; i++) {
+        g_autofree char *line = ct_ceiling_to_json(g_ptr_array_index(ceilings, i));
         g_string_append_printf(text, "%s\n", line);
     }
     for (guint i = 0; i < measurements->len; i++) {
@@ -149,51 +152,51 @@ static gboolean export(CtStore *store, const char *file, const char *const *stag
 }
 
 static gboolean
-import(CtStore *store, const char *file, const char *const *stages, GError **error)
+import(CtDatabase *database, const char *file, const char *const *stages, GError **error)
 {
     g_autofree char *text = NULL;
     gsize length;
     const CtStoreFilter filter = {.stages = stages};
     g_autoptr(GPtrArray) measurements =
         g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
-    g_autoptr(GPtrArray) roofs = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
+    g_autoptr(GPtrArray) ceilings = g_ptr_array_new_with_free_func((GDestroyNotify)ct_ceiling_free);
     if (!g_file_get_contents(file, &text, &length, error) ||
-        !ct_store_parse(text, length, file, &filter, measurements, roofs, error) ||
-        !ct_store_put_all(store, measurements, roofs, error))
+        !ct_database_parse(text, length, file, &filter, measurements, ceilings, error) ||
+        !ct_database_put_all(database, measurements, ceilings, error))
         return FALSE;
-    g_print("%u measurements and %u roofs imported\n", measurements->len, roofs->len);
+    g_print("%u measurements and %u ceilings imported\n", measurements->len, ceilings->len);
     return TRUE;
 }
 
 static gboolean
-forget(CtStore *store, const char *const *stages, GError **error)
+forget(CtDatabase *database, const char *const *stages, GError **error)
 {
     guint n;
-    if (!ct_store_forget(store, stages, &n, error))
+    if (!ct_database_forget(database, stages, &n, error))
         return FALSE;
     g_print("%u measurements forgotten\n", n);
     return TRUE;
 }
 
 static gboolean
-measure_roofs(CtStore *store, GError **error)
+measure_ceilings(CtDatabase *database, GError **error)
 {
     CtMachine machine;
     ct_machine_init(&machine, 0);
     ct_machine_find_devices(&machine);
-    g_autoptr(GPtrArray) roofs = ct_roofs_measure(&machine, error);
-    if (!roofs || !ct_store_put_all(store, NULL, roofs, error))
+    g_autoptr(GPtrArray) ceilings = ct_ceilings_measure(&machine, error);
+    if (!ceilings || !ct_database_put_all(database, NULL, ceilings, error))
         return FALSE;
-    print_roofs(roofs);
+    print_ceilings(ceilings);
     return TRUE;
 }
 
-/* Whether the store has measurements of `name`, or it is made of stages that there are. */
+/* Whether the database has measurements of `name`, or it is made of stages that there are. */
 static gboolean
-check_stage(CtStore *store, CtRegistry *registry, const char *name, GError **error)
+check_stage(CtDatabase *database, CtRegistry *registry, const char *name, GError **error)
 {
     const char *const alone[] = {name, NULL};
-    g_autoptr(GPtrArray) measurements = ct_store_list(store, alone, error);
+    g_autoptr(GPtrArray) measurements = ct_database_list(database, alone, error);
     if (!measurements)
         return FALSE;
     g_auto(GStrv) stages = g_strsplit(name, "+", -1);
@@ -207,11 +210,11 @@ check_stage(CtStore *store, CtRegistry *registry, const char *name, GError **err
 }
 
 static gboolean
-check_stages(CtStore *store, const char *const *stages, GError **error)
+check_stages(CtDatabase *database, const char *const *stages, GError **error)
 {
     g_autoptr(CtRegistry) registry = stages ? ct_registry_new(error) : NULL;
     for (guint i = 0; registry && stages[i]; i++)
-        if (!check_stage(store, registry, stages[i], error))
+        if (!check_stage(database, registry, stages[i], error))
             return FALSE;
     return !stages || registry;
 }
@@ -228,42 +231,43 @@ run(int argc, char **argv, GError **error)
         {"import", 0, 0, G_OPTION_ARG_FILENAME, &given.import,
          "Add lines of JSON, in the place of measurements of the same", "FILE"},
         {"forget", 0, 0, G_OPTION_ARG_NONE, &given.forgets, "Remove the measurements", NULL},
-        {"measure-roofs", 0, 0, G_OPTION_ARG_NONE, &given.measures_roofs,
+        {"measure-ceilings", 0, 0, G_OPTION_ARG_NONE, &given.measures_ceilings,
          "Measure anew what this machine can do at most", NULL},
         {"costs", 0, 0, G_OPTION_ARG_FILENAME, &given.costs,
-         "The store; the one in the user's cache where left out", "FILE"},
+         "The cost database; the one in the user's cache where left out", "FILE"},
         {NULL},
     };
     if (!ct_command_parse(&ct_command_costs, entries, &argc, &argv, 0, 0, error))
         return FALSE;
-    if ((given.export != NULL) + (given.import != NULL) + given.forgets + given.measures_roofs >
+    if ((given.export != NULL) + (given.import != NULL) + given.forgets + given.measures_ceilings >
         1) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "wants one of --export, --import, --forget and --measure-roofs, but is given "
-                    "several");
+        g_set_error(
+            error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+            "wants one of --export, --import, --forget and --measure-ceilings, but is given "
+            "several");
         return FALSE;
     }
-    if (given.measures_roofs && given.stages) {
+    if (given.measures_ceilings && given.stages) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "wants one of --measure-roofs and --stage, but is given both");
+                    "wants one of --measure-ceilings and --stage, but is given both");
         return FALSE;
     }
-    g_autofree char *path = ct_store_path(given.costs);
+    g_autofree char *path = ct_database_path(given.costs);
     if (!path) {
         g_set_error(error, CT_ERROR, CT_ERROR_IO,
-                    "the store of costs is off; --costs or CORNERTURN_COSTS name a file");
+                    "the cost database is off; --costs or CORNERTURN_COSTS name a file");
         return FALSE;
     }
     const char *const *stages = (const char *const *)given.stages;
-    const gboolean writes = given.import || given.forgets || given.measures_roofs;
-    g_autoptr(CtStore) store = ct_store_open(path, writes, error);
-    if (!store || (!given.import && !check_stages(store, stages, error)))
+    const gboolean writes = given.import || given.forgets || given.measures_ceilings;
+    g_autoptr(CtDatabase) database = ct_database_open(path, writes, error);
+    if (!database || (!given.import && !check_stages(database, stages, error)))
         return FALSE;
-    return given.export           ? export(store, given.export, stages, error)
-           : given.import         ? import(store, given.import, stages, error)
-           : given.forgets        ? forget(store, stages, error)
-           : given.measures_roofs ? measure_roofs(store, error)
-                                  : list(store, path, stages, error);
+    return given.export              ? export(database, given.export, stages, error)
+           : given.import            ? import(database, given.import, stages, error)
+           : given.forgets           ? forget(database, stages, error)
+           : given.measures_ceilings ? measure_ceilings(database, error)
+                                     : list(database, path, stages, error);
 }
 
 const CtCommand ct_command_costs = {

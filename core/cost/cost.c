@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What running something costs, by the roofs of the machine. */
+/* What running something costs, by the ceilings of the machine. */
 #include "cost.h"
 
 #include "graph/graph.h"
@@ -157,8 +157,8 @@ launches(const CtMachine *machine, const CtLoad *load)
 }
 
 gdouble
-ct_cost_roof_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
-                     const CtLoad *load, gint place)
+ct_cost_ceiling_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
+                        const CtLoad *load, gint place)
 {
     const gboolean on_host = place == CT_HOST;
     const gdouble bandwidth = on_host
@@ -176,7 +176,8 @@ ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow 
                 const CtLoad *load, gint place)
 {
     const gdouble efficiency = CLAMP(row->efficiency, 1e-4, 1);
-    const gdouble seconds = ct_cost_roof_seconds(machine, variant, row, load, place) / efficiency;
+    const gdouble seconds =
+        ct_cost_ceiling_seconds(machine, variant, row, load, place) / efficiency;
     if (place == CT_HOST)
         return seconds / (variant->split ? machine->n_workers : 1);
     return seconds + launches(machine, load);

@@ -16,7 +16,7 @@ typedef enum {
     CT_N_QUEUE_KINDS
 } CtQueueKind;
 
-/* The roofs of one worker, and of each device. */
+/* The ceilings of one worker, and of each device. */
 typedef struct {
     const char *name; /* of the host, by ct_machine_host */
     guint n_workers;
@@ -43,8 +43,8 @@ typedef struct {
 void ct_machine_init(CtMachine *machine, guint n_workers);
 /* Those that are there; opens none. */
 void ct_machine_find_devices(CtMachine *machine);
-/* What makes hosts alike to the store: processor, caches and instruction sets, "AMD EPYC 9354, 1024
- * KiB L2, 32768 KiB L3, avx512"; and what machines do at a place: "NVIDIA H200, driver 13.0".
+/* What makes hosts alike to the database: processor, caches and instruction sets, "AMD EPYC 9354,
+ * 1024 KiB L2, 32768 KiB L3, avx512"; and what machines do at a place: "NVIDIA H200, driver 13.0".
  * Interned. */
 const char *ct_machine_host(void);
 const char *ct_machine_name(const CtMachine *machine, gint place);
@@ -82,8 +82,8 @@ gint64 ct_load_block_samples(const CtLoad *load, const CtStream *stream);
 gdouble ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
                         const CtLoad *load, gint place);
 /* Seconds for a second of stream that no row can be quicker than: of one worker on the host. */
-gdouble ct_cost_roof_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
-                             const CtLoad *load, gint place);
+gdouble ct_cost_ceiling_seconds(const CtMachine *machine, const CtVariant *variant,
+                                const CtRow *row, const CtLoad *load, gint place);
 /* Of a copy from place to place; HUGE_VAL where there is no way but through the host. */
 gdouble ct_cost_copy_seconds(const CtMachine *machine, const CtLoad *load, gint from, gint to);
 

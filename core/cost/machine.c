@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine's devices, and what makes machines alike to the store of costs. */
+/* The machine's devices, and what makes machines alike to the cost database. */
 #include "cost.h"
 #include "device/device.h"
 

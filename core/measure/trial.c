@@ -25,7 +25,7 @@ static const gdouble longest_sum = 8;
 static const gdouble patience = 20, least_patience = 2;
 
 struct CtTrial {
-    CtPriced what;
+    CtEstimated what;
     CtConfig config;
     GPtrArray *nodes;     /* of CtNode: those covered, with parameters */
     CtParams *own_params; /* of a node that the planner would insert … */
@@ -145,7 +145,7 @@ add_sink(CtTrial *trial, guint from, guint port, const CtStream *stream, const C
 static void
 add_candidate(CtTrial *trial, guint64 reads)
 {
-    const CtPriced *what = &trial->what;
+    const CtEstimated *what = &trial->what;
     const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
     g_autoptr(GArray) sources = g_array_new(FALSE, FALSE, sizeof(gint));
     for (guint i = 0; i < first->n_inputs; i++) {
@@ -176,17 +176,17 @@ add_candidate(CtTrial *trial, guint64 reads)
 static void
 add_places(CtTrial *trial)
 {
-    const CtPriced *what = &trial->what;
+    const CtEstimated *what = &trial->what;
     const CtStream *stream = &what->nodes[0].inputs[0];
     const guint source = add_source(trial, 0, stream, &what->inputs[0]);
     add_sink(trial, source, 0, stream, &what->outputs[0]);
 }
 
-/* What the planner prices of a node that it would insert has no parameters yet. */
+/* What the planner estimates of a node that it would insert has no parameters yet. */
 static gboolean
 complete_nodes(CtTrial *trial, GError **error)
 {
-    const CtPriced *what = &trial->what;
+    const CtEstimated *what = &trial->what;
     for (guint k = 0; k < what->n_nodes; k++)
         g_ptr_array_add(trial->nodes, g_memdup2(&what->nodes[k], sizeof(CtNode)));
     CtNode *first = trial->nodes->pdata[0];
@@ -278,7 +278,7 @@ finish_plan(CtTrial *trial)
 }
 
 char *
-ct_trial_refusal(const CtPriced *what)
+ct_trial_refusal(const CtEstimated *what)
 {
     const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
     if (!what->variant->work)
@@ -292,7 +292,7 @@ ct_trial_refusal(const CtPriced *what)
 }
 
 CtTrial *
-ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
+ct_trial_new(const CtEstimated *what, guint64 reads, CtRegistry *registry,
              const CtPlanOptions *options, GError **error)
 {
     g_autoptr(CtTrial) trial = g_new0(CtTrial, 1);

@@ -6,7 +6,7 @@
  * any plan. It can be run for a while, rest while others are run, and go on. */
 #pragma once
 
-#include "cost/price.h"
+#include "cost/estimate.h"
 #include "graph/registry.h"
 #include "plan/plan.h"
 
@@ -22,12 +22,12 @@ typedef struct {
 
 /* Why `what` cannot be tried: it waits for the world, or does nothing along time. Allocated; NULL:
  * it can. */
-char *ct_trial_refusal(const CtPriced *what);
+char *ct_trial_refusal(const CtEstimated *what);
 
 /* Plans and prepares; all that `what` points to, registry and options must outlive the trial.
  * `reads` has a bit for each output that somebody reads. An error is the variant's own, if it
  * cannot be prepared. */
-CtTrial *ct_trial_new(const CtPriced *what, guint64 reads, CtRegistry *registry,
+CtTrial *ct_trial_new(const CtEstimated *what, guint64 reads, CtRegistry *registry,
                       const CtPlanOptions *options, GError **error);
 void ct_trial_free(CtTrial *trial);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtTrial, ct_trial_free)

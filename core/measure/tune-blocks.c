@@ -39,7 +39,7 @@ size_clear(Size *size)
 /* Whether the size is the graph's to find: something runs on a device, and nobody has said how
  * much of the stream a firing covers. */
 static gboolean
-is_open(const CtTune *tune, const CtPlan *plan, const CtRoof *known)
+is_open(const CtTune *tune, const CtPlan *plan, const CtCeiling *known)
 {
     return tune->options->plan->device_bytes == 0 && plan->queues->len > 0 &&
            !ct_plan_asked_block(plan) && !(known && ct_tune_is_fresh(known->time));
@@ -158,7 +158,7 @@ ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error)
     if (!plan)
         return FALSE;
     const gdouble whole = ct_tune_whole(plan);
-    if (!is_open(tune, plan, ct_prices_roof(tune->planner.prices, 0, name)) || whole <= 0)
+    if (!is_open(tune, plan, ct_estimates_ceiling(tune->planner.estimates, 0, name)) || whole <= 0)
         return TRUE;
 
     guint n_sizes = 0;
@@ -181,13 +181,13 @@ ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error)
     const Size *chosen = ct_tune_is_over(tune) ? NULL : choose(sizes);
     gboolean good = TRUE;
     if (chosen) {
-        CtRoof roof = {
+        CtCeiling ceiling = {
             .machine = (char *)ct_machine_name(machine, 0),
             .name = name,
             .value = (gdouble)chosen->bytes,
             .time = g_get_real_time() / G_USEC_PER_SEC,
         };
-        good = ct_store_put_roof(tune->store, &roof, error);
+        good = ct_database_put_ceiling(tune->database, &ceiling, error);
         *is_changed = chosen->bytes != aim;
         tune->report->blocks = describe(sizes, chosen);
     }

@@ -135,7 +135,7 @@ append_failures(GString *text, const CtExhaustion *found)
                                found->n_failed, found->failure);
     if (found->n_unknown > 0)
         g_string_append_printf(text,
-                               "%u of the ways to run a stage did not run: their prices stand "
+                               "%u of the ways to run a stage did not run: their estimates stand "
                                "for them\n",
                                found->n_unknown);
 }

@@ -64,7 +64,7 @@ prepare(CtWhole *whole, const CtSpace *space, GError **error)
         const CtCandidate *to = way->candidate;
         g_hash_table_insert(whole->fixed, node_at(space, n)->config->name,
                             ct_fixed_new(way->implementation->variant, way->implementation->row,
-                                         way->implementation->price.tuning, to->place,
+                                         way->implementation->estimate.tuning, to->place,
                                          node_at(space, n)->node.n_inputs, to->inputs,
                                          node_at(space, to->nodes[to->n_nodes - 1])->node.n_outputs,
                                          to->outputs));

@@ -104,7 +104,7 @@ may_be_chosen(const Search *search, guint n, guint index)
 }
 
 static void
-price_ways(Search *search)
+estimate_ways(Search *search)
 {
     const CtSpace *space = search->space;
     for (guint n = 0; n < space->n_nodes; n++)
@@ -128,7 +128,7 @@ price_ways(Search *search)
 
 /* From placement to placement, of all ways there the least of each component. */
 static void
-price_links(Search *search)
+estimate_links(Search *search)
 {
     const CtSpace *space = search->space;
     g_autofree gdouble *vector = g_new(gdouble, search->n);
@@ -285,8 +285,8 @@ run(Search *search)
         search->made[n] = g_new0(gdouble, (gsize)n_fan_outs * search->n + 1);
     search->chosen = g_new(guint16, n_nodes + 1);
     search->of = g_new0(const CtWay *, n_nodes + 1);
-    price_ways(search);
-    price_links(search);
+    estimate_ways(search);
+    estimate_links(search);
     gboolean is_possible = TRUE;
     for (guint n = 0; n < n_nodes; n++) {
         is_possible &= search->least[n * search->n] < HUGE_VAL;

@@ -17,10 +17,10 @@ static const gdouble by_tuning = 0.9, by_fewer_instructions = 0.97;
 /* So many measurements of a row with these innermost axes say how well it can do. */
 static const guint enough_of_row = 2;
 
-/* ---- prices ---- */
+/* ---- estimates ---- */
 
 gdouble
-ct_tune_as_price(const CtTune *tune, const CtPriced *what, gdouble seconds)
+ct_tune_as_estimate(const CtTune *tune, const CtEstimated *what, gdouble seconds)
 {
     const gboolean is_split = what->from == CT_HOST && what->to == CT_HOST && what->variant->split;
     return seconds * what->load->rate / (is_split ? tune->planner.machine.n_workers : 1);
@@ -47,14 +47,14 @@ ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread)
 }
 
 static char *
-tuned_key(const CtTune *tune, const CtPriced *what)
+tuned_key(const CtTune *tune, const CtEstimated *what)
 {
-    g_autofree char *setting = ct_tune_setting(tune->planner.prices, what);
+    g_autofree char *setting = ct_tune_setting(tune->planner.estimates, what);
     return g_strjoin("|", setting, what->variant->name, NULL);
 }
 
 gboolean
-ct_tune_is_tuned(const CtTune *tune, const CtPriced *what)
+ct_tune_is_tuned(const CtTune *tune, const CtEstimated *what)
 {
     if (ct_tuning_count(what->variant) == 0)
         return TRUE;
@@ -63,13 +63,13 @@ ct_tune_is_tuned(const CtTune *tune, const CtPriced *what)
 }
 
 void
-ct_tune_set_tuned(CtTune *tune, const CtPriced *what)
+ct_tune_set_tuned(CtTune *tune, const CtEstimated *what)
 {
     g_hash_table_add(tune->tuned, tuned_key(tune, what));
 }
 
 gboolean
-ct_tune_is_worth_tuning(const CtTune *tune, const CtPriced *what, gdouble seconds)
+ct_tune_is_worth_tuning(const CtTune *tune, const CtEstimated *what, gdouble seconds)
 {
     return (1 - by_tuning) * seconds > tune->small * tune->total && !ct_tune_is_tuned(tune, what);
 }
@@ -112,7 +112,7 @@ ratio_key(const CtVariant *variant, const CtRow *row, const char *in, const char
 }
 
 static gint64
-ratio_key_of(const CtPriced *what)
+ratio_key_of(const CtEstimated *what)
 {
     return ratio_key(what->variant, what->row, innermost(what->inputs, what->nodes[0].n_inputs),
                      innermost(what->outputs, what->nodes[what->n_nodes - 1].n_outputs));
@@ -140,8 +140,8 @@ add_ratio(CtTune *tune, gint64 key, gdouble ratio)
 void
 ct_tune_note_ratio(CtTune *tune, const CtTuneItem *item)
 {
-    const gdouble model = ct_priced_model(&item->what, &tune->planner.machine);
-    const gdouble seconds = ct_tune_as_price(tune, &item->what, item->measurement.seconds);
+    const gdouble model = ct_estimated_model(&item->what, &tune->planner.machine);
+    const gdouble seconds = ct_tune_as_estimate(tune, &item->what, item->measurement.seconds);
     if (!(model > 0) || !(seconds > 0))
         return;
     add_ratio(tune, ratio_key_of(&item->what), seconds / model);
@@ -189,49 +189,49 @@ ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant, const CtMeasur
 
 /* The best of those variants that were measured in the same layouts and have more instructions. */
 static gdouble
-best_of_more(const CtTune *tune, const CtPriced *what)
+best_of_more(const CtTune *tune, const CtEstimated *what)
 {
     gdouble seconds = HUGE_VAL;
-    g_autofree char *setting = ct_tune_setting(tune->planner.prices, what);
+    g_autofree char *setting = ct_tune_setting(tune->planner.estimates, what);
     const CtTuneBest *best = g_hash_table_lookup(tune->bests, setting);
     for (guint isa = what->variant->isa + 1; best && isa < CT_N_ISAS; isa++)
         seconds = MIN(seconds, best->seconds[isa]);
-    return ct_tune_as_price(tune, what, seconds);
+    return ct_tune_as_estimate(tune, what, seconds);
 }
 
 /* What has not been measured: as well as its row ever did beside the model, or its variant, or as
  * an optimist would have it. */
 static gdouble
-expect(const CtTune *tune, const CtPriced *what, const CtPrice *price)
+expect(const CtTune *tune, const CtEstimated *what, const CtEstimate *estimate)
 {
-    const gdouble model = ct_priced_model(what, &tune->planner.machine);
+    const gdouble model = ct_estimated_model(what, &tune->planner.machine);
     const CtTuneRatio *row = find_ratio(tune, ratio_key_of(what));
     const CtTuneRatio *variant = find_ratio(tune, ratio_key(what->variant, NULL, NULL, NULL));
     if (row && row->n >= enough_of_row)
         return tune->slack * row->least * model;
     if (variant)
         return tune->optimism * variant->least * model;
-    return tune->optimism * MIN(model, price->seconds);
+    return tune->optimism * MIN(model, estimate->seconds);
 }
 
 gdouble
-ct_tune_judge(const CtPriced *what, const CtPrice *price, gpointer data)
+ct_tune_judge(const CtEstimated *what, const CtEstimate *estimate, gpointer data)
 {
     const CtTune *tune = data;
     g_autofree char *refusal = ct_trial_refusal(what);
-    if (price->failure || refusal)
-        return price->seconds;
-    if (price->origin == CT_ORIGIN_MEASURED) {
-        const gdouble luck = ct_tune_is_sure(tune, price->seconds, price->spread)
+    if (estimate->failure || refusal)
+        return estimate->seconds;
+    if (estimate->origin == CT_ORIGIN_MEASURED) {
+        const gdouble luck = ct_tune_is_sure(tune, estimate->seconds, estimate->spread)
                                  ? 0
-                                 : errors_of_luck * price->spread;
-        return price->seconds * MAX(0.3, 1 - luck) *
-               (ct_tune_is_worth_tuning(tune, what, price->seconds) ? by_tuning : 1);
+                                 : errors_of_luck * estimate->spread;
+        return estimate->seconds * MAX(0.3, 1 - luck) *
+               (ct_tune_is_worth_tuning(tune, what, estimate->seconds) ? by_tuning : 1);
     }
     /* What is obviously right is never the fastest. */
     if (what->variant->backend == CT_REFERENCE)
-        return price->seconds;
-    const gdouble expected = expect(tune, what, price);
+        return estimate->seconds;
+    const gdouble expected = expect(tune, what, estimate);
     if (what->variant->isa == CT_N_ISAS - 1 || what->variant->backend != CT_CPU)
         return expected;
     const gdouble more = best_of_more(tune, what);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether reading and writing cost independently of each other: a node that reads in any order and
  * writes in any other takes a(in) + b(out). The study whose experiment this is relies on it; plans
- * do not, for they price every pair by itself. */
+ * do not, for they estimate every pair by itself. */
 #include "graph/tuning.h"
 #include "plan/candidates.h"
 #include "tune-private.h"

@@ -120,12 +120,12 @@ ct_tune_setting_of(const CtMeasurement *measurement)
 }
 
 char *
-ct_tune_setting(CtPrices *prices, const CtPriced *what)
+ct_tune_setting(CtEstimates *estimates, const CtEstimated *what)
 {
     g_auto(CtMeasurement) key = {0};
     gint64 tuning[CT_MAX_TUNABLES];
     ct_tuning_defaults(what->variant, tuning);
-    ct_price_key(prices, what, tuning, &key);
+    ct_estimate_key(estimates, what, tuning, &key);
     return ct_tune_setting_of(&key);
 }
 
@@ -136,10 +136,10 @@ ct_tune_item_key(const CtTuneItem *item)
 }
 
 static void
-set_names(CtTuneItem *item, CtPrices *prices)
+set_names(CtTuneItem *item, CtEstimates *estimates)
 {
-    ct_price_key(prices, &item->what, item->tuning, &item->measurement);
-    item->setting = ct_tune_setting(prices, &item->what);
+    ct_estimate_key(estimates, &item->what, item->tuning, &item->measurement);
+    item->setting = ct_tune_setting(estimates, &item->what);
     g_autofree char *variant = ct_tuning_name(item->what.variant, item->tuning);
     g_autoptr(GString) nodes = g_string_new(NULL);
     for (guint k = 0; k < item->what.n_nodes; k++)
@@ -171,13 +171,13 @@ free_streams(CtStream *streams, guint n)
 /* Points `what` to the item's own, and asks whether it can be tried. */
 static void
 finish(CtTuneItem *item, const CtVariant *variant, const CtRow *row, guint n_nodes, gint64 block,
-       gint64 held, gint from, gint to, CtPrices *prices)
+       gint64 held, gint from, gint to, CtEstimates *estimates)
 {
     const CtNode *first = &item->nodes[0];
     ct_load_init(&item->load, item->nodes, n_nodes, item->layouts, &item->layouts[first->n_inputs]);
     item->load.block = block;
     item->load.held = held;
-    item->what = (CtPriced){
+    item->what = (CtEstimated){
         .variant = variant,
         .row = row,
         .nodes = item->nodes,
@@ -191,7 +191,7 @@ finish(CtTuneItem *item, const CtVariant *variant, const CtRow *row, guint n_nod
     };
     item->samples = g_array_new(FALSE, FALSE, sizeof(gdouble));
     item->refusal = ct_trial_refusal(&item->what);
-    set_names(item, prices);
+    set_names(item, estimates);
 }
 
 static gint
@@ -201,7 +201,7 @@ place_of_link(const CtPlan *plan, gint link, gint otherwise)
 }
 
 CtTuneItem *
-ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtPrices *prices)
+ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtEstimates *estimates)
 {
     const guint n_in = node->n_inputs, n_out = node->n_outputs;
     CtTuneItem *item = g_new0(CtTuneItem, 1);
@@ -218,7 +218,7 @@ ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtPrices *prices)
     memcpy(item->tuning, node->tuning, sizeof(item->tuning));
     gint from = node->place, to = node->place;
     if (node->inserted) {
-        /* It has parameters and streams of the plan's; the price is of one without. */
+        /* It has parameters and streams of the plan's; the estimate is of one without. */
         item->outputs = copy_streams(node->nodes[0].outputs, n_out);
         item->nodes[0].outputs = item->outputs;
         item->nodes[0].params = NULL;
@@ -228,14 +228,14 @@ ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtPrices *prices)
         to = place_of_link(plan, node->outputs[0], to);
     }
     finish(item, node->variant, node->row, node->n_nodes, node->block, node->held, from, to,
-           prices);
+           estimates);
     return item;
 }
 
 CtTuneItem *
-ct_tune_item_retuned(const CtTuneItem *item, const gint64 *tuning, CtPrices *prices)
+ct_tune_item_retuned(const CtTuneItem *item, const gint64 *tuning, CtEstimates *estimates)
 {
-    const CtPriced *what = &item->what;
+    const CtEstimated *what = &item->what;
     const guint n_in = item->nodes[0].n_inputs, n_out = item->nodes[what->n_nodes - 1].n_outputs;
     CtTuneItem *other = g_new0(CtTuneItem, 1);
     other->nodes = g_memdup2(item->nodes, what->n_nodes * sizeof(CtNode));
@@ -249,7 +249,7 @@ ct_tune_item_retuned(const CtTuneItem *item, const gint64 *tuning, CtPrices *pri
     other->reads = item->reads;
     memcpy(other->tuning, tuning, sizeof(other->tuning));
     finish(other, what->variant, what->row, what->n_nodes, what->load->block, what->load->held,
-           what->from, what->to, prices);
+           what->from, what->to, estimates);
     return other;
 }
 

@@ -2,7 +2,7 @@
 /* What the files of the tuning share. */
 #pragma once
 
-#include "cost/store.h"
+#include "cost/database.h"
 #include "plan/planner.h"
 #include "trial.h"
 #include "tune.h"
@@ -16,7 +16,7 @@ typedef struct {
     CtMeasurement measurement;
 
     /* What is tried: `what` points to the rest. */
-    CtPriced what;
+    CtEstimated what;
     CtNode *nodes;
     CtStream *inputs;  /* of the first node */
     CtStream *outputs; /* of a node that the planner inserted; NULL: the graph's */
@@ -26,29 +26,30 @@ typedef struct {
     guint64 reads; /* bits of the outputs that somebody reads */
 
     char *refusal;    /* why it cannot be tried: the model has the last word */
-    GArray *samples;  /* gdouble: seconds per sample of each repetition, those that the store tells
-                         of made up */
+    GArray *samples;  /* gdouble: seconds per sample of each repetition, those that the database
+                         tells  of made up */
     gboolean is_best; /* among the best tunings of its variant, all of which were looked at */
     CtTrial *trial;   /* NULL: not at hand */
     guint64 used;     /* when it was, last */
 } CtTuneItem;
 
-/* Of a node of a plan; `key` says how prices are kept. */
-CtTuneItem *ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtPrices *prices);
+/* Of a node of a plan; `key` says how estimates are kept. */
+CtTuneItem *ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtEstimates *estimates);
 /* The same with another tuning. */
-CtTuneItem *ct_tune_item_retuned(const CtTuneItem *item, const gint64 *tuning, CtPrices *prices);
+CtTuneItem *ct_tune_item_retuned(const CtTuneItem *item, const gint64 *tuning,
+                                 CtEstimates *estimates);
 void ct_tune_item_free(CtTuneItem *item);
 /* Text by which items are known: equal of equal ones. Allocated. */
 char *ct_tune_item_key(const CtTuneItem *item);
-/* That of all items of what is priced, whatever variant and tuning; also from a measurement. */
-char *ct_tune_setting(CtPrices *prices, const CtPriced *what);
+/* That of all items of what is estimated, whatever variant and tuning; also from a measurement. */
+char *ct_tune_setting(CtEstimates *estimates, const CtEstimated *what);
 char *ct_tune_setting_of(const CtMeasurement *measurement);
 /* Adds a repetition; its measurement is then what should be stored. `usual` is the relative
  * deviation of a repetition as it is known of others. */
 void ct_tune_item_add(CtTuneItem *item, gdouble seconds, gdouble usual);
-/* Whether what the store has had since then, in Unix seconds, is taken as it is. */
+/* Whether what the database has had since then, in Unix seconds, is taken as it is. */
 gboolean ct_tune_is_fresh(gint64 time);
-/* Takes over what the store has. */
+/* Takes over what the database has. */
 void ct_tune_item_keep(CtTuneItem *item, const CtMeasurement *stored);
 /* The relative deviation of its repetitions, robust; NaN of too few. */
 gdouble ct_tune_item_deviation(const CtTuneItem *item);
@@ -73,7 +74,7 @@ typedef struct {
 
 typedef struct {
     const CtTuneOptions *options;
-    CtStore *store;
+    CtDatabase *database;
     CtPlanner planner;  /* for keys and the model */
     GHashTable *items;  /* key → CtTuneItem */
     GHashTable *bests;  /* setting → CtTuneBest */
@@ -97,7 +98,7 @@ typedef struct {
 /* The item of these, which the run owns: a new one, or the one that is known. */
 CtTuneItem *ct_tune_item(CtTune *tune, const CtPlan *plan, const CtPlanNode *node);
 CtTuneItem *ct_tune_retuned(CtTune *tune, const CtTuneItem *item, const gint64 *tuning);
-/* One repetition more; a failure of the trial is recorded, and none of the run. FALSE: the store
+/* One repetition more; a failure of the trial is recorded, and none of the run. FALSE: the database
  * cannot be written. */
 gboolean ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error);
 /* Shows what is done now. */
@@ -107,18 +108,20 @@ gboolean ct_tune_is_over(CtTune *tune);
 
 /* ---- what could at best come out: tune-expect.c ---- */
 
-/* Seconds for a second of stream, as prices have them, of so many a sample. */
-gdouble ct_tune_as_price(const CtTune *tune, const CtPriced *what, gdouble seconds);
+/* Seconds for a second of stream, as estimates have them, of so many a sample. */
+gdouble ct_tune_as_estimate(const CtTune *tune, const CtEstimated *what, gdouble seconds);
 /* Seconds for a second of stream of what is busiest, what waits for files or the network left
  * aside: nothing about these is measured, and the rest is to be chosen well beside them, too. */
 gdouble ct_tune_whole(const CtPlan *plan);
-/* Whether it makes no difference to the whole by how much a price of such a spread may be off. */
+/* Whether it makes no difference to the whole by how much an estimate of such a spread may be off.
+ */
 gboolean ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread);
-/* Whether the tunings of a variant with what is priced have been looked at; and that they have. */
-gboolean ct_tune_is_tuned(const CtTune *tune, const CtPriced *what);
-void ct_tune_set_tuned(CtTune *tune, const CtPriced *what);
+/* Whether the tunings of a variant with what is estimated have been looked at; and that they have.
+ */
+gboolean ct_tune_is_tuned(const CtTune *tune, const CtEstimated *what);
+void ct_tune_set_tuned(CtTune *tune, const CtEstimated *what);
 /* Whether they have not, and would be seen in the whole. */
-gboolean ct_tune_is_worth_tuning(const CtTune *tune, const CtPriced *what, gdouble seconds);
+gboolean ct_tune_is_worth_tuning(const CtTune *tune, const CtEstimated *what, gdouble seconds);
 
 /* Remembers how fast a variant is, for those of fewer instructions. */
 void ct_tune_note_best(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement);
@@ -128,8 +131,8 @@ void ct_tune_note_ratio(CtTune *tune, const CtTuneItem *item);
 void ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant,
                                const CtMeasurement *measurement);
 
-/* A CtPriceJudge, of a CtTune. */
-gdouble ct_tune_judge(const CtPriced *what, const CtPrice *price, gpointer data);
+/* A CtEstimateJudge, of a CtTune. */
+gdouble ct_tune_judge(const CtEstimated *what, const CtEstimate *estimate, gpointer data);
 
 /* ---- tunables: tune-tunables.c ---- */
 
@@ -139,7 +142,8 @@ gboolean ct_tune_tunables(CtTune *tune, CtTuneItem *item, GError **error);
 /* ---- how long firings are: tune-blocks.c ---- */
 
 /* Runs the plan with blocks of several sizes on devices, unless somebody has said how large they
- * are, or it is known; what is found goes into the store. *is_changed: plans are other ones now. */
+ * are, or it is known; what is found goes into the database. *is_changed: plans are other ones now.
+ */
 gboolean ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error);
 
 /* ---- reading and writing: tune-independence.c ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measures what decides a graph's plan, until its plan cannot change any more. */
-#include "cost/roofs.h"
+#include "cost/ceilings.h"
 #include "plan/candidates.h"
 #include "plan/planner-variants.h"
 #include "tune-private.h"
@@ -67,7 +67,7 @@ is_settled(const CtTune *tune, const CtTuneItem *item)
     const guint n = item->samples->len;
     return item->refusal || measurement->failure || n >= tune->most ||
            (n >= 2 &&
-            ct_tune_is_sure(tune, ct_tune_as_price(tune, &item->what, measurement->seconds),
+            ct_tune_is_sure(tune, ct_tune_as_estimate(tune, &item->what, measurement->seconds),
                             measurement->spread));
 }
 
@@ -89,28 +89,28 @@ find_variant(const CtTune *tune, const CtMeasurement *measurement)
 
 /* What this machine can do at most is measured once. */
 static gboolean
-measure_roofs(CtTune *tune, GError **error)
+measure_ceilings(CtTune *tune, GError **error)
 {
     CtMachine machine = tune->planner.machine;
-    g_autoptr(GPtrArray) known = ct_store_list_roofs(tune->store, error);
+    g_autoptr(GPtrArray) known = ct_database_list_ceilings(tune->database, error);
     if (!known)
         return FALSE;
-    if (ct_roofs_apply(&machine, known))
+    if (ct_ceilings_apply(&machine, known))
         return TRUE;
-    ct_tune_tell(tune, "the roofs of the machine");
-    g_autoptr(GPtrArray) roofs = ct_roofs_measure(&machine, error);
-    for (guint i = 0; roofs && i < roofs->len; i++)
-        if (!ct_store_put_roof(tune->store, g_ptr_array_index(roofs, i), error))
+    ct_tune_tell(tune, "the ceilings of the machine");
+    g_autoptr(GPtrArray) ceilings = ct_ceilings_measure(&machine, error);
+    for (guint i = 0; ceilings && i < ceilings->len; i++)
+        if (!ct_database_put_ceiling(tune->database, g_ptr_array_index(ceilings, i), error))
             return FALSE;
-    if (roofs)
-        ct_roofs_apply(&tune->planner.machine, roofs);
-    return roofs != NULL;
+    if (ceilings)
+        ct_ceilings_apply(&tune->planner.machine, ceilings);
+    return ceilings != NULL;
 }
 
 static gboolean
 note_known(CtTune *tune, GError **error)
 {
-    g_autoptr(GPtrArray) all = ct_store_list(tune->store, NULL, error);
+    g_autoptr(GPtrArray) all = ct_database_list(tune->database, NULL, error);
     for (guint i = 0; all && i < all->len; i++) {
         const CtMeasurement *measurement = g_ptr_array_index(all, i);
         const CtVariant *variant = find_variant(tune, measurement);
@@ -140,7 +140,7 @@ adopt(CtTune *tune, CtTuneItem *item)
         ct_tune_item_free(item);
         return known;
     }
-    g_autoptr(CtMeasurement) stored = ct_store_get(tune->store, &item->measurement, NULL);
+    g_autoptr(CtMeasurement) stored = ct_database_get(tune->database, &item->measurement, NULL);
     if (stored) {
         ct_tune_item_keep(item, stored);
         tune->report->progress.n_kept++;
@@ -156,13 +156,13 @@ adopt(CtTune *tune, CtTuneItem *item)
 CtTuneItem *
 ct_tune_item(CtTune *tune, const CtPlan *plan, const CtPlanNode *node)
 {
-    return adopt(tune, ct_tune_item_new(plan, node, tune->planner.prices));
+    return adopt(tune, ct_tune_item_new(plan, node, tune->planner.estimates));
 }
 
 CtTuneItem *
 ct_tune_retuned(CtTune *tune, const CtTuneItem *item, const gint64 *tuning)
 {
-    return adopt(tune, ct_tune_item_retuned(item, tuning, tune->planner.prices));
+    return adopt(tune, ct_tune_item_retuned(item, tuning, tune->planner.estimates));
 }
 
 /* ---- measuring ---- */
@@ -269,7 +269,7 @@ ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error)
         tune->seconds_per_item += (took - tune->seconds_per_item) / MIN(progress->n_measured, 20);
     }
     find_usual(tune);
-    return ct_store_put(tune->store, &item->measurement, error);
+    return ct_database_put(tune->database, &item->measurement, error);
 }
 
 /* The plan if everything that is not sure came out as well as it could. */
@@ -308,18 +308,18 @@ look_ahead(CtTune *tune, guint n_repetitions)
         for (guint k = 0; k < all->len; k++) {
             const CtCandidate *other = g_ptr_array_index(all, k);
             for (guint o = 0; o < other->implementations->len; o++) {
-                const CtPrice *price =
-                    &g_array_index(other->implementations, CtImplementation, o).price;
-                if (price->origin == CT_ORIGIN_MEASURED && !price->failure &&
+                const CtEstimate *estimate =
+                    &g_array_index(other->implementations, CtImplementation, o).estimate;
+                if (estimate->origin == CT_ORIGIN_MEASURED && !estimate->failure &&
                     other->place == candidate->place)
-                    best = MIN(best, price->seconds);
+                    best = MIN(best, estimate->seconds);
             }
         }
         for (guint o = 0; o < candidate->implementations->len; o++) {
             const CtImplementation *implementation =
                 &g_array_index(candidate->implementations, CtImplementation, o);
-            n += implementation->price.origin != CT_ORIGIN_MEASURED &&
-                 implementation->price.seconds < best &&
+            n += implementation->estimate.origin != CT_ORIGIN_MEASURED &&
+                 implementation->estimate.seconds < best &&
                  implementation->variant->backend != CT_REFERENCE &&
                  !implementation->variant->waits;
         }
@@ -348,7 +348,7 @@ measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, G
         *n += is_open;
         if (is_open && !ct_tune_measure(tune, item, error))
             return FALSE;
-        const gdouble seconds = ct_tune_as_price(tune, &item->what, item->measurement.seconds);
+        const gdouble seconds = ct_tune_as_estimate(tune, &item->what, item->measurement.seconds);
         if (item->refusal || !ct_tune_is_worth_tuning(tune, &item->what, seconds))
             continue;
         *n += !is_open;
@@ -369,7 +369,8 @@ settle(CtTune *tune, GError **error)
         if (!plan || !measure_plan(tune, plan, &n, &n_repetitions, error))
             return FALSE;
         if (n == 0 && !ct_tune_is_over(tune)) {
-            /* What is near to something measured may have a price that is too good to be true. */
+            /* What is near to something measured may have an estimate that is too good to be true.
+             */
             g_autoptr(CtPlan) known = plan_as_known(tune, error);
             if (!known || !measure_plan(tune, known, &n, &n_repetitions, error))
                 return FALSE;
@@ -385,7 +386,7 @@ settle(CtTune *tune, GError **error)
     return TRUE;
 }
 
-/* Other blocks have other prices: plans are made anew. */
+/* Other blocks have other estimates: plans are made anew. */
 static void
 start_again(CtTune *tune)
 {
@@ -424,7 +425,7 @@ clear(CtTune *tune)
     g_clear_pointer(&tune->tuned, g_hash_table_unref);
     g_clear_pointer(&tune->bests, g_hash_table_unref);
     g_clear_pointer(&tune->items, g_hash_table_unref);
-    g_clear_pointer(&tune->store, ct_store_close);
+    g_clear_pointer(&tune->database, ct_database_close);
     ct_planner_clear(&tune->planner);
 }
 
@@ -432,18 +433,18 @@ gboolean
 ct_tune(const CtTuneOptions *options, CtTuneReport *report, GError **error)
 {
     *report = (CtTuneReport){.failures = g_ptr_array_new_with_free_func(g_free)};
-    g_autofree char *path = ct_store_path(options->plan->costs);
+    g_autofree char *path = ct_database_path(options->plan->costs);
     if (!path) {
         g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
                     "tuning wants a file for what it measures, but costs are off");
         return FALSE;
     }
-    CtStore *store = ct_store_open(path, TRUE, error);
-    if (!store)
+    CtDatabase *database = ct_database_open(path, TRUE, error);
+    if (!database)
         return FALSE;
     CtTune tune = {
         .options = options,
-        .store = store,
+        .database = database,
         .items = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                        (GDestroyNotify)ct_tune_item_free),
         .bests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
@@ -461,7 +462,7 @@ ct_tune(const CtTuneOptions *options, CtTuneReport *report, GError **error)
     };
     ct_planner_init(&tune.planner, options->graph, options->registry, options->plan);
     const gboolean good = ct_planner_check_options(&tune.planner, error) &&
-                          measure_roofs(&tune, error) && note_known(&tune, error) &&
+                          measure_ceilings(&tune, error) && note_known(&tune, error) &&
                           run_all(&tune, error);
     clear(&tune);
     return good;

@@ -4,7 +4,7 @@
  * One rule says what is measured next: the plan that would be the best if everything that is not
  * sure came out as well as it could. What is not sure in that plan is measured; when all of it is
  * sure, no other plan can be better, and most of what there is was never looked at. Whatever is
- * measured goes into the store at once, so that an interruption loses nothing. */
+ * measured goes into the database at once, so that an interruption loses nothing. */
 #pragma once
 
 #include "graph/registry.h"
@@ -13,7 +13,7 @@
 typedef struct {
     const char *what;    /* is being measured; NULL: nothing */
     guint n_measured;    /* ways of running something that were measured, or failed, by now */
-    guint n_kept;        /* … that the store had already */
+    guint n_kept;        /* … that the database had already */
     guint n_failed;      /* of both */
     guint n_repetitions; /* of this run */
     gdouble elapsed;     /* seconds */

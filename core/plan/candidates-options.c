@@ -112,28 +112,28 @@ set_load(const CtOptions *self, CtOption *option)
 }
 
 void
-ct_option_price(const CtOption *option, CtPlanner *planner, CtImplementation *implementation,
-                const CtLayout *inputs, const CtLayout *outputs)
+ct_option_estimate(const CtOption *option, CtPlanner *planner, CtImplementation *implementation,
+                   const CtLayout *inputs, const CtLayout *outputs)
 {
     gint64 tuning[CT_MAX_TUNABLES];
     const gboolean is_asked =
         !option->fixed &&
         ct_planner_tuning(planner, implementation->variant, option->nodes, option->n_nodes, tuning);
-    const CtPriced what = {.variant = implementation->variant,
-                           .row = implementation->row,
-                           .tuning = option->fixed ? option->fixed->tuning
-                                     : is_asked    ? tuning
-                                                   : NULL,
-                           .nodes = option->covered,
-                           .n_nodes = option->n_nodes,
-                           .inputs = inputs,
-                           .outputs = outputs,
-                           .load = &option->load,
-                           .from = option->place,
-                           .to = option->place};
-    ct_price_find(planner->prices, &what, &implementation->price);
+    const CtEstimated what = {.variant = implementation->variant,
+                              .row = implementation->row,
+                              .tuning = option->fixed ? option->fixed->tuning
+                                        : is_asked    ? tuning
+                                                      : NULL,
+                              .nodes = option->covered,
+                              .n_nodes = option->n_nodes,
+                              .inputs = inputs,
+                              .outputs = outputs,
+                              .load = &option->load,
+                              .from = option->place,
+                              .to = option->place};
+    ct_estimate_find(planner->estimates, &what, &implementation->estimate);
     ct_cost_init(&implementation->cost, &planner->machine, implementation->variant, option->place,
-                 implementation->price.seconds);
+                 implementation->estimate.seconds);
 }
 
 /* Adds the variant's row to the options, where it can be bound to the streams. Preferences never
@@ -168,9 +168,9 @@ add_option(CtOptions *self, const CtVariant *variant, const CtRow *row,
         g_ptr_array_add(options, option);
     }
     CtImplementation implementation = {.variant = variant, .row = row};
-    ct_option_price(option, self->planner, &implementation, option->canonical,
-                    &option->canonical[option->row_ports.n_inputs]);
-    option->seconds = MIN(option->seconds, implementation.price.seconds);
+    ct_option_estimate(option, self->planner, &implementation, option->canonical,
+                       &option->canonical[option->row_ports.n_inputs]);
+    option->seconds = MIN(option->seconds, implementation.estimate.seconds);
     g_array_append_val(option->implementations, implementation);
 }
 

@@ -10,7 +10,7 @@ enum { CT_FROM_WRITERS, CT_FROM_READERS, CT_N_SIDES };
 
 /* A row of layouts over a row of nodes, with the variants that have it. */
 typedef struct {
-    GArray *implementations; /* of CtImplementation, without prices */
+    GArray *implementations; /* of CtImplementation, without estimates */
     const CtRowPatterns *patterns;
     gint place;
     guint n_nodes;
@@ -42,5 +42,6 @@ void ct_options_free(CtOptions *options);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtOptions, ct_options_free)
 
 /* What the implementation's variant costs in these layouts of all ports. */
-void ct_option_price(const CtOption *option, CtPlanner *planner, CtImplementation *implementation,
-                     const CtLayout *inputs, const CtLayout *outputs);
+void ct_option_estimate(const CtOption *option, CtPlanner *planner,
+                        CtImplementation *implementation, const CtLayout *inputs,
+                        const CtLayout *outputs);

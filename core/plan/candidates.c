@@ -119,8 +119,8 @@ has_layouts(const CtCandidate *candidate, const CtOption *option, const CtLayout
 static gint
 compare_implementations(gconstpointer a, gconstpointer b)
 {
-    const gdouble x = ((const CtImplementation *)a)->price.seconds,
-                  y = ((const CtImplementation *)b)->price.seconds;
+    const gdouble x = ((const CtImplementation *)a)->estimate.seconds,
+                  y = ((const CtImplementation *)b)->estimate.seconds;
     return x < y ? -1 : x > y;
 }
 
@@ -158,15 +158,15 @@ take_implementations(const Search *search, const CtOption *option, CtCandidate *
                 continue;
             g_array_remove_index(candidate->implementations, k);
         }
-        ct_option_price(option, search->planner, &implementation, candidate->inputs,
-                        candidate->outputs);
+        ct_option_estimate(option, search->planner, &implementation, candidate->inputs,
+                           candidate->outputs);
         g_array_append_val(candidate->implementations, implementation);
     }
     g_array_sort(candidate->implementations, compare_implementations);
     const CtImplementation *best = &g_array_index(candidate->implementations, CtImplementation, 0);
     candidate->variant = best->variant;
     candidate->row = best->row;
-    candidate->price = best->price;
+    candidate->estimate = best->estimate;
     candidate->cost = best->cost;
 }
 

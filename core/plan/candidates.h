@@ -7,15 +7,15 @@
 typedef struct {
     const CtVariant *variant;
     const CtRow *row;
-    CtPrice price;
-    CtCost cost; /* by the price */
+    CtEstimate estimate;
+    CtCost cost; /* by the estimate */
 } CtImplementation;
 
 /* One way of running a node, or a row of them: a variant with all its layouts. */
 typedef struct {
     const CtVariant *variant;
     const CtRow *row;
-    CtPrice price;
+    CtEstimate estimate;
     GArray *implementations; /* of CtImplementation: of all variants that do it, the cheapest first,
                                 as above */
     guint n_nodes;
@@ -24,7 +24,7 @@ typedef struct {
     CtLayout *inputs;  /* [inputs of the first] empty where no data flows */
     CtLayout *outputs; /* [outputs of the last] */
     CtLoad load;
-    CtCost cost; /* by the price */
+    CtCost cost; /* by the estimate */
 } CtCandidate;
 
 typedef struct {

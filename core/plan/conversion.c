@@ -122,28 +122,28 @@ find_steps(CtConversionStep steps[MAX_WAYS], CtPlanner *planner, CtInsertedKind 
         if (!may_insert(planner, step.stage, step.variant, step.place))
             continue;
         for (step.row = step.variant->rows; step.row && step.row->layouts; step.row++) {
-            const CtPriced what = {.variant = step.variant,
-                                   .row = step.row,
-                                   .nodes = &node,
-                                   .n_nodes = 1,
-                                   .inputs = &from->layout,
-                                   .outputs = &to->layout,
-                                   .load = &step.load,
-                                   .from = from->place,
-                                   .to = to->place};
+            const CtEstimated what = {.variant = step.variant,
+                                      .row = step.row,
+                                      .nodes = &node,
+                                      .n_nodes = 1,
+                                      .inputs = &from->layout,
+                                      .outputs = &to->layout,
+                                      .load = &step.load,
+                                      .from = from->place,
+                                      .to = to->place};
             const CtRowPatterns *patterns = ct_planner_row(planner, step.row);
             /* To a copy between places, all layouts are bytes. */
             if (!is_copy && !leads(patterns, &row_ports, &from->layout, &to->layout))
                 continue;
-            ct_price_find(planner->prices, &what, &step.price);
-            if (step.price.seconds == HUGE_VAL)
+            ct_estimate_find(planner->estimates, &what, &step.estimate);
+            if (step.estimate.seconds == HUGE_VAL)
                 continue;
             if (is_copy)
                 ct_cost_init_copy(&step.cost, &planner->machine, from->place, to->place,
-                                  step.price.seconds);
+                                  step.estimate.seconds);
             else
                 ct_cost_init(&step.cost, &planner->machine, step.variant, step.place,
-                             step.price.seconds);
+                             step.estimate.seconds);
             guint n_kept = 0;
             gboolean is_needed = n < MAX_WAYS;
             for (guint k = 0; k < n && is_needed; k++)

@@ -13,8 +13,8 @@ typedef struct {
                    device, comes from */
     CtPlacement to;
     CtLoad load;
-    CtPrice price;
-    CtCost cost; /* by the price */
+    CtEstimate estimate;
+    CtCost cost; /* by the estimate */
 } CtConversionStep;
 
 /* The parameters of an inserted stage that lead to this layout. */

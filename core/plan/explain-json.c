@@ -52,12 +52,12 @@ append_layouts(GString *text, const char *key, const CtLayout *layouts, guint n)
 }
 
 static void
-append_price(GString *text, const CtPrice *price)
+append_estimate(GString *text, const CtEstimate *estimate)
 {
-    append_number(text, "seconds", price->seconds);
-    append_string(text, "origin", ct_origin_names[price->origin]);
-    append_number(text, "spread", price->spread);
-    append_string(text, "failure", price->failure);
+    append_number(text, "seconds", estimate->seconds);
+    append_string(text, "origin", ct_origin_names[estimate->origin]);
+    append_number(text, "spread", estimate->spread);
+    append_string(text, "failure", estimate->failure);
 }
 
 static void
@@ -66,11 +66,11 @@ append_alternative(GString *text, const CtExplanation *explanation, const CtAlte
     const CtCandidate *candidate = one->candidate;
     const CtNode *first = &node_at(explanation, candidate->nodes[0])->node;
     const CtNode *last = &node_at(explanation, candidate->nodes[candidate->n_nodes - 1])->node;
-    g_autofree char *tuning =
-        ct_tuning_to_string(one->implementation->variant, one->implementation->price.tuning, FALSE);
+    g_autofree char *tuning = ct_tuning_to_string(one->implementation->variant,
+                                                  one->implementation->estimate.tuning, FALSE);
     g_string_append_printf(text, "{\"chosen\": %s", one->is_chosen ? "true" : "false");
     append_number(text, "plan", one->seconds);
-    append_price(text, &one->implementation->price);
+    append_estimate(text, &one->implementation->estimate);
     append_string(text, "variant", one->implementation->variant->name);
     append_string(text, "row", one->implementation->row->layouts);
     append_string(text, "tuning", tuning);
@@ -104,7 +104,7 @@ append_crossing(GString *text, const CtCrossing *crossing)
         ct_json_append_string(text, step->stage->name);
         append_string(text, "variant", step->variant->name);
         append_place(text, "place", step->place);
-        append_price(text, &step->price);
+        append_estimate(text, &step->estimate);
         g_string_append_c(text, '}');
     }
     g_string_append(text, "]}");

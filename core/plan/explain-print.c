@@ -28,13 +28,14 @@ describe_seconds(const CtExplanation *explanation, gdouble seconds)
 }
 
 static char *
-describe_price(const CtPrice *price)
+describe_estimate(const CtEstimate *estimate)
 {
-    if (price->failure)
-        return g_strdup_printf("failed: %s", price->failure);
-    if (price->spread > 0)
-        return g_strdup_printf("%s ±%.1f%%", ct_origin_names[price->origin], 100 * price->spread);
-    return g_strdup(ct_origin_names[price->origin]);
+    if (estimate->failure)
+        return g_strdup_printf("failed: %s", estimate->failure);
+    if (estimate->spread > 0)
+        return g_strdup_printf("%s ±%.1f%%", ct_origin_names[estimate->origin],
+                               100 * estimate->spread);
+    return g_strdup(ct_origin_names[estimate->origin]);
 }
 
 static char *
@@ -123,13 +124,13 @@ print_node(GString *text, const CtExplanation *explanation, guint n)
     for (guint a = 0; a < shown; a++) {
         const CtAlternative *one = &g_array_index(alternatives, CtAlternative, a);
         g_autofree char *variant =
-            ct_tuning_name(one->implementation->variant, one->implementation->price.tuning);
+            ct_tuning_name(one->implementation->variant, one->implementation->estimate.tuning);
         g_autofree char *nodes = describe_nodes(explanation, one->candidate);
         char *const cells[] = {
             g_strdup(one->is_chosen ? "*" : " "),
             describe_seconds(explanation, one->seconds),
-            g_strdup_printf("%.3g", one->implementation->price.seconds),
-            describe_price(&one->implementation->price),
+            g_strdup_printf("%.3g", one->implementation->estimate.seconds),
+            describe_estimate(&one->implementation->estimate),
             one->candidate->n_nodes > 1 ? g_strdup_printf("%s, %s", nodes, variant)
                                         : g_strdup(variant),
             describe_place(one->candidate->place),
@@ -177,12 +178,12 @@ describe_way(const CtCrossing *crossing)
 }
 
 static char *
-describe_prices(const CtConversion *conversion)
+describe_estimates(const CtConversion *conversion)
 {
     GString *text = g_string_new(NULL);
     for (guint s = 0; s < conversion->n_steps; s++) {
-        g_autofree char *price = describe_price(&conversion->steps[s].price);
-        g_string_append_printf(text, "%s%s", s ? ", " : "", price);
+        g_autofree char *estimate = describe_estimate(&conversion->steps[s].estimate);
+        g_string_append_printf(text, "%s%s", s ? ", " : "", estimate);
     }
     return g_string_free(text, FALSE);
 }
@@ -192,7 +193,7 @@ seconds_of(const CtConversion *conversion)
 {
     gdouble seconds = 0;
     for (guint s = 0; s < conversion->n_steps; s++)
-        seconds += conversion->steps[s].price.seconds;
+        seconds += conversion->steps[s].estimate.seconds;
     return seconds;
 }
 
@@ -217,7 +218,7 @@ print_link(GString *text, const CtExplanation *explanation, const CtExplainedLin
             g_strdup(crossing->is_chosen ? "*" : " "),
             describe_seconds(explanation, crossing->seconds),
             is_free ? g_strdup("") : g_strdup_printf("%.3g", seconds_of(&crossing->conversion)),
-            describe_prices(&crossing->conversion),
+            describe_estimates(&crossing->conversion),
             describe_way(crossing),
             NULL,
         };

@@ -82,8 +82,8 @@ compare_alternatives(gconstpointer a, gconstpointer b)
         return x->is_chosen ? -1 : 1;
     if (x->seconds != y->seconds)
         return x->seconds < y->seconds ? -1 : 1;
-    return (x->implementation->price.seconds > y->implementation->price.seconds) -
-           (x->implementation->price.seconds < y->implementation->price.seconds);
+    return (x->implementation->estimate.seconds > y->implementation->estimate.seconds) -
+           (x->implementation->estimate.seconds < y->implementation->estimate.seconds);
 }
 
 static GArray *

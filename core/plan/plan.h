@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cost/cost.h"
-#include "cost/price.h"
+#include "cost/estimate.h"
 #include "graph/graph.h"
 
 /* Nodes of a device that data flows between share a queue of each kind that they need. */
@@ -40,7 +40,7 @@ typedef struct {
     gint64 granule;             /* of so many outputs a firing makes a multiple; 0: any */
     gint64 batch;               /* input samples for which a firing waits while others are at work;
                                    0: it takes what stands */
-    CtPrice price;              /* of this candidate by itself */
+    CtEstimate estimate;        /* of this candidate by itself */
     CtCost cost;                /* predicted, per second of stream (per sample without clock) */
     gdouble operations;         /* useful, per sample of the first output (first input of a sink) */
     gdouble bytes;              /* in and out, each once, per the same */
@@ -132,11 +132,11 @@ typedef struct {
     gdouble bandwidth;           /* as if a worker had this one; 0: its own */
     guint n_halvings;            /* of firings on devices, at least, beside what the plan needs */
     const char *why_smaller;     /* with `n_halvings`: what the plan says of them */
-    const char *costs;           /* the store of measured costs, as ct_store_path has it */
+    const char *costs;           /* the database of measured costs, as ct_database_path has it */
     const char *shipped;         /* the folder of those that were shipped; NULL: the program's */
     gboolean default_layouts;    /* each stage in those of the published codes, as near as may be */
-    gint64 n_missing;   /* samples in a row whose loss the plan tells the footprint of; 0: one */
-    CtPriceJudge judge; /* of all prices; NULL: none */
+    gint64 n_missing;      /* samples in a row whose loss the plan tells the footprint of; 0: one */
+    CtEstimateJudge judge; /* of all estimates; NULL: none */
     gpointer judge_data;
 } CtPlanOptions;
 

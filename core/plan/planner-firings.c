@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the graph alone says of firings, before there is a plan: prices go by it.
+/* What the graph alone says of firings, before there is a plan: estimates go by it.
  *
  * A source's `block` comes to as many ticks everywhere behind it. What a node writes to the host's
  * memory leaves the caches where its reader goes through much at once, for which it waits, and for

@@ -272,10 +272,10 @@ insert_step(Build *build, const CtFanOut *fan_out, const CtLayout *from,
     }
     CtPlanNode *node = plan_node_new(build, g_steal_pointer(&name), step->variant, step->row,
                                      step->place, &own->node, 1, from, &step->to.layout);
-    memcpy(node->tuning, step->price.tuning, sizeof(node->tuning));
+    memcpy(node->tuning, step->estimate.tuning, sizeof(node->tuning));
     node->inserted = TRUE;
     node->graph_node = writer;
-    node->price = step->price;
+    node->estimate = step->estimate;
     node->cost = step->cost;
     node->operations = step->load.operations;
     node->bytes = step->load.bytes;
@@ -356,9 +356,9 @@ build_node(Build *build, guint n, GError **error)
     CtPlanNode *node = plan_node_new(build, g_strdup(name->str), implementation->variant,
                                      implementation->row, candidate->place, nodes,
                                      candidate->n_nodes, candidate->inputs, candidate->outputs);
-    memcpy(node->tuning, implementation->price.tuning, sizeof(node->tuning));
+    memcpy(node->tuning, implementation->estimate.tuning, sizeof(node->tuning));
     node->graph_node = g_ptr_array_index(graph_nodes, n);
-    node->price = implementation->price;
+    node->estimate = implementation->estimate;
     node->cost = implementation->cost;
     node->operations = candidate->load.operations;
     node->bytes = candidate->load.bytes;
@@ -443,10 +443,10 @@ take_block(CtPlanner *planner)
     if (planner->options->device_bytes > 0 || planner->machine.n_devices == 0)
         return;
     g_autofree char *name = ct_planner_block_name(planner->graph);
-    const CtRoof *roof = ct_prices_roof(planner->prices, 0, name);
-    if (roof && roof->value >= 1)
-        planner->machine.device_bytes = (gsize)roof->value;
-    planner->is_block_tuned = roof && roof->value >= 1;
+    const CtCeiling *ceiling = ct_estimates_ceiling(planner->estimates, 0, name);
+    if (ceiling && ceiling->value >= 1)
+        planner->machine.device_bytes = (gsize)ceiling->value;
+    planner->is_block_tuned = ceiling && ceiling->value >= 1;
 }
 
 void
@@ -467,10 +467,10 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
         planner->machine.bandwidth = options->bandwidth;
     set_devices(&planner->machine, options);
     const gsize aim = ct_machine_aim(&planner->machine, options->cache_bytes);
-    const CtPriceSources sources = {options->costs, options->shipped};
-    planner->prices = ct_prices_new(&planner->machine, graph, registry, &sources, aim);
+    const CtEstimateSources sources = {options->costs, options->shipped};
+    planner->estimates = ct_estimates_new(&planner->machine, graph, registry, &sources, aim);
     if (options->judge)
-        ct_prices_set_judge(planner->prices, options->judge, options->judge_data);
+        ct_estimates_set_judge(planner->estimates, options->judge, options->judge_data);
     take_block(planner);
     ct_planner_find_firings(planner);
 }
@@ -489,7 +489,7 @@ ct_planner_clear(CtPlanner *planner)
     g_clear_pointer(&planner->patterns, g_hash_table_unref);
     g_clear_pointer(&planner->firings, g_hash_table_unref);
     g_clear_pointer(&planner->conversions_known, g_hash_table_unref);
-    g_clear_pointer(&planner->prices, ct_prices_free);
+    g_clear_pointer(&planner->estimates, ct_estimates_free);
 }
 
 /* What the nodes of the plan keep busy: what is shared may be more than what a choice that is not
@@ -530,9 +530,9 @@ plan_once(CtPlanner *planner, GError **error)
     g_autoptr(CtPlan) plan = g_new0(CtPlan, 1);
     plan->graph = planner->graph;
     plan->warnings = ct_warnings_new();
-    if (ct_prices_warning(planner->prices))
+    if (ct_estimates_warning(planner->estimates))
         ct_warnings_add(plan->warnings, CT_WARNING_PLAN, NULL, NULL, "%s",
-                        ct_prices_warning(planner->prices));
+                        ct_estimates_warning(planner->estimates));
     plan->n_workers = planner->machine.n_workers;
     plan->n_missing = MAX(options->n_missing, 1);
     plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);

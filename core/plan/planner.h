@@ -13,7 +13,7 @@ typedef struct {
     CtMachine machine;
     guint n_in_flight;       /* firings of a device's node */
     gboolean is_block_tuned; /* machine.device_bytes was found by tuning */
-    CtPrices *prices;
+    CtEstimates *estimates;
     GHashTable *firings;           /* see planner-firings.c */
     GHashTable *patterns;          /* text of a row → CtRowPatterns, parsed once */
     GHashTable *conversions_known; /* see ct_planner_keep_conversions; NULL: none are kept */
@@ -25,8 +25,8 @@ void ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *regis
 void ct_planner_clear(CtPlanner *planner);
 /* Goes by the firings that the plan has come to, for want of memory perhaps. */
 void ct_planner_resume(CtPlanner *planner, const CtPlan *plan);
-/* By which the store keeps what firings on devices should aim at in this graph: a CtRoof of the
- * first device, in bytes. Allocated. */
+/* By which the database keeps what firings on devices should aim at in this graph: a CtCeiling of
+ * the first device, in bytes. Allocated. */
 char *ct_planner_block_name(const CtGraph *graph);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtPlanner, ct_planner_clear)
 

@@ -211,7 +211,7 @@ ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *uplo
     CtPrepare prepare = fresh;
     GError *cause = NULL;
     gboolean is_prepared = prepare_with(node, &prepare, plan->tuning, &cause);
-    if (!is_prepared && plan->price.is_tuned) {
+    if (!is_prepared && plan->estimate.is_tuned) {
         /* What did well elsewhere need not do here. */
         gint64 defaults[CT_MAX_TUNABLES];
         ct_tuning_defaults(plan->variant, defaults);

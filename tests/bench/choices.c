@@ -82,8 +82,8 @@ lone_new(const Choices *choices, const char *name, const char *stages, const cha
         lone->layouts[i] = planned->input_bindings[i].layout;
     for (guint o = 0; o < planned->n_outputs; o++)
         lone->layouts[planned->n_inputs + o] = planned->output_bindings[o].layout;
-    memcpy(lone->tuning, planned->price.tuning, sizeof lone->tuning);
-    lone->what = (CtPriced){
+    memcpy(lone->tuning, planned->estimate.tuning, sizeof lone->tuning);
+    lone->what = (CtEstimated){
         .variant = planned->variant,
         .row = planned->row,
         .nodes = planned->nodes,

@@ -44,7 +44,7 @@ typedef struct {
     char *name;
     Sketch *sketch;
     CtPlan *plan;
-    CtPriced what; /* the plan's node, with this tuning */
+    CtEstimated what; /* the plan's node, with this tuning */
     CtLoad load;
     CtLayout *layouts;
     gint64 tuning[CT_MAX_TUNABLES];

@@ -108,7 +108,7 @@ measure_rounds(const Crossing *crossing, Run *const *runs, guint n)
 static CtFixed *
 fixed_new(const CtCandidate *candidate, guint n_inputs, guint n_outputs)
 {
-    return ct_fixed_new(candidate->variant, candidate->row, candidate->price.tuning,
+    return ct_fixed_new(candidate->variant, candidate->row, candidate->estimate.tuning,
                         candidate->place, n_inputs, candidate->inputs, n_outputs,
                         candidate->outputs);
 }
@@ -239,7 +239,7 @@ measure_pairs(const Crossing *crossing, const char *text, const Ways *ways, GPtr
     return TRUE;
 }
 
-/* What the planner takes once it has measured what decides: in a store of its own. */
+/* What the planner takes once it has measured what decides: in a database of its own. */
 static Run *
 tuned_run_new(const Crossing *crossing, const char *text, GError **error)
 {

@@ -208,7 +208,7 @@ typedef enum { CT_ISA_BASELINE, CT_ISA_AVX2, CT_ISA_AVX512, CT_N_ISAS } CtIsa;
  * but `...` takes blocks and `complex` too. */
 typedef struct {
     const char *layouts;
-    gdouble efficiency; /* share of the roof (bytes over bandwidth, operations over peak: on the
+    gdouble efficiency; /* share of the ceiling (bytes over bandwidth, operations over peak: on the
                            host both, one after the other, on a device the larger) that this row
                            reaches in the model: 0 to 1; above that of the single-precision peak
                            alone, where it computes on other units */

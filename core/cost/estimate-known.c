@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the store says, parsed, and which of it is nearest to what is asked. */
+/* What the database says, parsed, and which of it is nearest to what is asked. */
+#include "estimate-private.h"
 #include "graph/tuning.h"
-#include "price-private.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,7 @@ ct_known_free(CtKnown *known)
     g_free(known);
 }
 
-/* The ports of one side; FALSE where the texts are not what ct_price_key writes. */
+/* The ports of one side; FALSE where the texts are not what ct_estimate_key writes. */
 static gboolean
 parse_side(CtKnown *known, const char *layouts, const char *lengths)
 {
@@ -79,7 +79,7 @@ ct_known_new(const CtVariant *variant, const CtMeasurement *measurement, gboolea
              gboolean is_code)
 {
     const CtRow *row = find_row(variant, measurement->row);
-    const char *way = ct_price_way_from_string(measurement->way);
+    const char *way = ct_estimate_way_from_string(measurement->way);
     if (!row || !way)
         return NULL;
     CtKnown *known = g_new0(CtKnown, 1);
@@ -135,31 +135,32 @@ ct_known_find(const CtKnown *known, const gint64 *tuning)
 }
 
 gdouble
-ct_known_over_roof(const CtKnown *known, const CtTried *tried, const CtMachine *machine, gint place)
+ct_known_over_ceiling(const CtKnown *known, const CtTried *tried, const CtMachine *machine,
+                      gint place)
 {
-    const gdouble roof =
-        ct_cost_roof_seconds(machine, known->variant, known->row, &known->load, place);
-    return roof > 0 ? tried->seconds / roof : 0;
+    const gdouble ceiling =
+        ct_cost_ceiling_seconds(machine, known->variant, known->row, &known->load, place);
+    return ceiling > 0 ? tried->seconds / ceiling : 0;
 }
 
 /* ---- what is asked ---- */
 
 void
-ct_question_init(CtQuestion *question, const CtPriced *what, const char *machine, gint64 n_workers,
-                 gint64 aim)
+ct_question_init(CtQuestion *question, const CtEstimated *what, const char *machine,
+                 gint64 n_workers, gint64 aim)
 {
     const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
     const guint n = first->n_inputs + last->n_outputs;
     *question = (CtQuestion){
         .what = what,
-        .way = ct_price_way(what->from, what->to),
+        .way = ct_estimate_way(what->from, what->to),
         .machine = machine,
         .n_workers = n_workers,
         .aim = aim,
         .n_ports = n,
         .layouts = g_new(const CtLayout *, n + 1),
         .lengths = g_malloc0_n(n + 1, sizeof(*question->lengths)),
-        .parameters = ct_price_parameters(what),
+        .parameters = ct_estimate_parameters(what),
     };
     for (guint p = 0; p < n; p++) {
         const gboolean is_input = p < first->n_inputs;
@@ -168,7 +169,7 @@ ct_question_init(CtQuestion *question, const CtPriced *what, const char *machine
         const CtLayout *layout = is_input ? &what->inputs[i] : &what->outputs[i];
         question->layouts[p] = layout;
         for (guint a = 0; a < layout->n_axes; a++)
-            question->lengths[p][a] = ct_price_length(stream, &layout->axes[a]);
+            question->lengths[p][a] = ct_estimate_length(stream, &layout->axes[a]);
     }
 }
 
@@ -226,7 +227,7 @@ ports_distance(const CtKnown *known, const CtQuestion *question)
 static gdouble
 distance_of(const CtKnown *known, const CtQuestion *question)
 {
-    const CtPriced *what = question->what;
+    const CtEstimated *what = question->what;
     if (known->way != question->way || known->machine != question->machine ||
         known->variant->backend != what->variant->backend ||
         (known->row != what->row && !g_str_equal(known->row->layouts, what->row->layouts)))
@@ -235,7 +236,7 @@ distance_of(const CtKnown *known, const CtQuestion *question)
     if (ports > farthest)
         return HUGE_VAL;
     return ports + (known->variant != what->variant ? DISTANCE_OF_VARIANT : 0) +
-           ct_price_parameters_distance(known->parameters, question->parameters) +
+           ct_estimate_parameters_distance(known->parameters, question->parameters) +
            share_of_workers * ratio_distance(known->n_workers, question->n_workers) +
            share_of_aim * ratio_distance(known->aim, question->aim) +
            (known->is_code ? 0 : CT_DISTANCE_CODE) + (known->is_shipped ? CT_DISTANCE_SHIPPED : 0);
@@ -326,7 +327,7 @@ hash_known(const CtKnown *known, Circle circle)
 static guint64
 hash_question(const CtQuestion *question, Circle circle)
 {
-    const CtPriced *what = question->what;
+    const CtEstimated *what = question->what;
     guint64 hash = hash_row(what->variant, what->row, question->way, circle);
     for (guint p = 0; p < question->n_ports; p++)
         hash = hash_port(hash, question->layouts[p], circle);
@@ -370,7 +371,8 @@ find_nearest(const GPtrArray *list, const CtQuestion *question, const CtMachine 
         if (distance > MIN(*nearest, farthest) || (!tried && !(distance == 0 && known->failure)))
             continue;
         const gdouble over =
-            tried ? ct_known_over_roof(known, tried, machine, ct_price_place(question->what)) : 0;
+            tried ? ct_known_over_ceiling(known, tried, machine, ct_estimate_place(question->what))
+                  : 0;
         if (distance == *nearest && over <= slowest)
             continue;
         best = known;

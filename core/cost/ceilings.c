@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The roofs of this machine: copies through the caches and fused multiply-adds of each instruction
- * set, on all workers at once; copies between the host and its devices, and what these take from
- * kernels beside them. */
-#include "roofs.h"
+/* The ceilings of this machine: copies through the caches and fused multiply-adds of each
+ * instruction set, on all workers at once; copies between the host and its devices, and what these
+ * take from kernels beside them. */
+#include "ceilings.h"
 
 #include "device/device.h"
 #include "model/memory.h"
@@ -246,14 +246,14 @@ time_inside(CtDevice *device, CtCuStream streams[2], guint8 *memory, gconstpoint
 }
 
 static void
-add_roof(GPtrArray *roofs, const char *machine, const char *name, gdouble value)
+add_ceiling(GPtrArray *ceilings, const char *machine, const char *name, gdouble value)
 {
-    CtRoof *roof = g_new0(CtRoof, 1);
-    roof->machine = g_strdup(machine);
-    roof->name = g_strdup(name);
-    roof->value = value;
-    roof->time = g_get_real_time() / G_USEC_PER_SEC;
-    g_ptr_array_add(roofs, roof);
+    CtCeiling *ceiling = g_new0(CtCeiling, 1);
+    ceiling->machine = g_strdup(machine);
+    ceiling->name = g_strdup(name);
+    ceiling->value = value;
+    ceiling->time = g_get_real_time() / G_USEC_PER_SEC;
+    g_ptr_array_add(ceilings, ceiling);
 }
 
 static const char copy_to_device[] = "copy to device", copy_to_host[] = "copy to host";
@@ -263,7 +263,7 @@ static const char share_of_copies[] = "share of copies";
 static const gdouble least_share = 1e-3, most_share = 0.5;
 
 static gboolean
-measure_device(const CtMachine *machine, guint index, GPtrArray *roofs, GError **error)
+measure_device(const CtMachine *machine, guint index, GPtrArray *ceilings, GError **error)
 {
     g_autoptr(CtDevice) device = ct_device_open(index, error);
     if (!device || !ct_device_enter(device, error))
@@ -294,10 +294,10 @@ measure_device(const CtMachine *machine, guint index, GPtrArray *roofs, GError *
     ct_device_free(device, memory);
     if (!good)
         return FALSE;
-    add_roof(roofs, ct_machine_name(machine, (gint)index), copy_to_device, rates[0]);
-    add_roof(roofs, ct_machine_name(machine, (gint)index), copy_to_host, rates[1]);
-    add_roof(roofs, ct_machine_name(machine, (gint)index), share_of_copies,
-             CLAMP(1 - alone / MAX(beside, 1e-9), least_share, most_share));
+    add_ceiling(ceilings, ct_machine_name(machine, (gint)index), copy_to_device, rates[0]);
+    add_ceiling(ceilings, ct_machine_name(machine, (gint)index), copy_to_host, rates[1]);
+    add_ceiling(ceilings, ct_machine_name(machine, (gint)index), share_of_copies,
+                CLAMP(1 - alone / MAX(beside, 1e-9), least_share, most_share));
     return TRUE;
 }
 
@@ -309,9 +309,9 @@ static const char bandwidth[] = "memory bandwidth";
 static const gsize caches_copied = 16;
 
 GPtrArray *
-ct_roofs_measure(const CtMachine *machine, GError **error)
+ct_ceilings_measure(const CtMachine *machine, GError **error)
 {
-    g_autoptr(GPtrArray) roofs = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
+    g_autoptr(GPtrArray) ceilings = g_ptr_array_new_with_free_func((GDestroyNotify)ct_ceiling_free);
     const guint n = machine->n_workers;
     /* As much as links hold: what a worker reads has left the cache of the one that wrote it. */
     const gsize most = machine->memory_bytes > 0 ? machine->memory_bytes / 8 / n : G_MAXSIZE;
@@ -319,13 +319,13 @@ ct_roofs_measure(const CtMachine *machine, GError **error)
     if (!measure_worker(n, MIN(caches_copied * machine->cache_bytes, most), CT_ISA_BASELINE, &rate,
                         error))
         return NULL;
-    add_roof(roofs, machine->name, bandwidth, rate);
+    add_ceiling(ceilings, machine->name, bandwidth, rate);
     for (CtIsa isa = 0; isa < CT_N_ISAS; isa++) {
         if (!has_isa(isa))
             continue;
         if (!measure_worker(n, 0, isa, &rate, error))
             return NULL;
-        add_roof(roofs, machine->name, peaks[isa].name, rate);
+        add_ceiling(ceilings, machine->name, peaks[isa].name, rate);
     }
     for (guint d = 0; d < machine->n_devices; d++) {
         /* Devices of one kind are one machine. */
@@ -333,38 +333,38 @@ ct_roofs_measure(const CtMachine *machine, GError **error)
         while (
             !g_str_equal(ct_machine_name(machine, (gint)first), ct_machine_name(machine, (gint)d)))
             first++;
-        if (first == d && !measure_device(machine, d, roofs, error))
+        if (first == d && !measure_device(machine, d, ceilings, error))
             return NULL;
     }
-    return g_steal_pointer(&roofs);
+    return g_steal_pointer(&ceilings);
 }
 
 gboolean
-ct_roofs_apply(CtMachine *machine, const GPtrArray *roofs)
+ct_ceilings_apply(CtMachine *machine, const GPtrArray *ceilings)
 {
     gboolean is_known = FALSE;
-    for (guint i = 0; i < roofs->len; i++) {
-        const CtRoof *roof = g_ptr_array_index(roofs, i);
-        if (roof->value <= 0)
+    for (guint i = 0; i < ceilings->len; i++) {
+        const CtCeiling *ceiling = g_ptr_array_index(ceilings, i);
+        if (ceiling->value <= 0)
             continue;
-        const gboolean is_host = g_str_equal(roof->machine, machine->name);
-        if (is_host && g_str_equal(roof->name, bandwidth)) {
-            machine->bandwidth = roof->value;
+        const gboolean is_host = g_str_equal(ceiling->machine, machine->name);
+        if (is_host && g_str_equal(ceiling->name, bandwidth)) {
+            machine->bandwidth = ceiling->value;
             is_known = TRUE;
         }
         for (CtIsa isa = 0; is_host && isa < CT_N_ISAS; isa++) {
-            if (peaks[isa].name && g_str_equal(roof->name, peaks[isa].name))
-                machine->peak[isa] = roof->value;
+            if (peaks[isa].name && g_str_equal(ceiling->name, peaks[isa].name))
+                machine->peak[isa] = ceiling->value;
         }
         for (gint d = 0; d < (gint)machine->n_devices; d++) {
-            if (!g_str_equal(roof->machine, ct_machine_name(machine, d)))
+            if (!g_str_equal(ceiling->machine, ct_machine_name(machine, d)))
                 continue;
-            if (g_str_equal(roof->name, copy_to_device))
-                machine->copy_to_device = roof->value;
-            else if (g_str_equal(roof->name, copy_to_host))
-                machine->copy_to_host = roof->value;
-            else if (g_str_equal(roof->name, share_of_copies))
-                machine->share_of_copies = roof->value;
+            if (g_str_equal(ceiling->name, copy_to_device))
+                machine->copy_to_device = ceiling->value;
+            else if (g_str_equal(ceiling->name, copy_to_host))
+                machine->copy_to_host = ceiling->value;
+            else if (g_str_equal(ceiling->name, share_of_copies))
+                machine->share_of_copies = ceiling->value;
         }
     }
     return is_known;

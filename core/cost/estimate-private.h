@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the prices' own files share: the words in which the store keeps what is priced, and what it
- * says. */
+/* What the estimates' own files share: the words in which the database keeps what is estimated, and
+ * what it says. */
 #pragma once
 
-#include "price.h"
+#include "estimate.h"
 
-/* ---- words: price-key.c ---- */
+/* ---- words: estimate-key.c ---- */
 
 /* "fir+fft", allocated. */
-char *ct_price_stages(const CtVariant *variant);
+char *ct_estimate_stages(const CtVariant *variant);
 /* "", "to device", "to host", "to peer": one of these very pointers. */
-const char *ct_price_way(gint from, gint to);
+const char *ct_estimate_way(gint from, gint to);
 /* Of these pointers the one that reads so; NULL: none. */
-const char *ct_price_way_from_string(const char *text);
+const char *ct_estimate_way_from_string(const char *text);
 /* Where it runs. */
-gint ct_price_place(const CtPriced *what);
+gint ct_estimate_place(const CtEstimated *what);
 /* "ci8[time pol], - -> cf32[time pol phase]": the layouts of all ports, a dash where nothing is
  * connected; and the lengths of their axes, "0 2, - -> 0 2 256", 0 of time. Allocated. */
-char *ct_price_layouts(const CtPriced *what);
-char *ct_price_lengths(const CtPriced *what);
+char *ct_estimate_layouts(const CtEstimated *what);
+char *ct_estimate_lengths(const CtEstimated *what);
 /* Length of an axis of a layout, 0 of time. */
-gint64 ct_price_length(const CtStream *stream, const CtLayoutAxis *axis);
+gint64 ct_estimate_length(const CtStream *stream, const CtLayoutAxis *axis);
 /* What else decides: footprints that are not sample by sample, the parameters that are integers,
  * truths and choices, a source's block, and what readers wait for. "window=4096 hop=256 n_taps=16
  * held=300"; allocated.
  */
-char *ct_price_parameters(const CtPriced *what);
+char *ct_estimate_parameters(const CtEstimated *what);
 /* How far one is from the other, 0: they are the same. */
-gdouble ct_price_parameters_distance(const char *a, const char *b);
+gdouble ct_estimate_parameters_distance(const char *a, const char *b);
 
-/* ---- what is known: price-known.c ---- */
+/* ---- what is known: estimate-known.c ---- */
 
 typedef struct {
     gint64 tuning[CT_MAX_TUNABLES];
@@ -65,9 +65,9 @@ void ct_known_add(CtKnown *known, const CtMeasurement *measurement);
 /* Of this tuning, the best where that is NULL; NULL: it was not tried. */
 const CtTried *ct_known_find(const CtKnown *known, const gint64 *tuning);
 
-/* What is priced, in the same words. */
+/* What is estimated, in the same words. */
 typedef struct {
-    const CtPriced *what;
+    const CtEstimated *what;
     const char *way;
     const char *machine;
     gint64 n_workers, aim;
@@ -78,7 +78,7 @@ typedef struct {
 } CtQuestion;
 
 /* The machine, its name and the aim are those of the place where it runs. */
-void ct_question_init(CtQuestion *question, const CtPriced *what, const char *machine,
+void ct_question_init(CtQuestion *question, const CtEstimated *what, const char *machine,
                       gint64 n_workers, gint64 aim);
 void ct_question_clear(CtQuestion *question);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtQuestion, ct_question_clear)
@@ -99,9 +99,9 @@ gboolean ct_knowledge_has(const CtKnowledge *knowledge, const CtVariant *variant
  * what is not known must not look better than what is. */
 const CtKnown *ct_knowledge_nearest(const CtKnowledge *knowledge, const CtQuestion *question,
                                     const CtMachine *machine, gdouble *distance);
-/* How many times what the roof says it takes; 0 where the roof says nothing. */
-gdouble ct_known_over_roof(const CtKnown *known, const CtTried *tried, const CtMachine *machine,
-                           gint place);
+/* How many times what the ceiling says it takes; 0 where the ceiling says nothing. */
+gdouble ct_known_over_ceiling(const CtKnown *known, const CtTried *tried, const CtMachine *machine,
+                              gint place);
 
 /* Distances of what was shipped, and by another code. */
 #define CT_DISTANCE_SHIPPED 0.2

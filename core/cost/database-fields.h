@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fields of a measurement, one table for SQL and JSON; private to the store's files. */
+/* The fields of a measurement, one table for SQL and JSON; private to the database's files. */
 #pragma once
 
-#include "store.h"
+#include "database.h"
 
 typedef enum { CT_FIELD_TEXT, CT_FIELD_INTEGER, CT_FIELD_REAL } CtFieldKind;
 

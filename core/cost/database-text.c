@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measurements as lines of JSON: what is exported, shipped and imported. */
+#include "database-fields.h"
 #include "model/document.h"
-#include "store-fields.h"
 
 #include <cornerturn/json.h>
 #include <cornerturn/stage.h>
@@ -32,15 +32,15 @@ ct_measurement_to_json(const CtMeasurement *measurement)
 }
 
 char *
-ct_roof_to_json(const CtRoof *roof)
+ct_ceiling_to_json(const CtCeiling *ceiling)
 {
     g_autoptr(GString) text = g_string_new("{\"machine\": ");
-    ct_json_append_string(text, roof->machine);
+    ct_json_append_string(text, ceiling->machine);
     g_string_append(text, ", \"roof\": ");
-    ct_json_append_string(text, roof->name);
+    ct_json_append_string(text, ceiling->name);
     g_string_append(text, ", \"value\": ");
-    ct_json_append_real(text, roof->value);
-    g_string_append_printf(text, ", \"time\": %" G_GINT64_FORMAT "}", roof->time);
+    ct_json_append_real(text, ceiling->value);
+    g_string_append_printf(text, ", \"time\": %" G_GINT64_FORMAT "}", ceiling->time);
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
@@ -123,15 +123,15 @@ read_measurement(const Line *line, GPtrArray *measurements, GError **error)
 }
 
 static gboolean
-read_roof(const Line *line, GPtrArray *roofs, GError **error)
+read_ceiling(const Line *line, GPtrArray *ceilings, GError **error)
 {
-    g_autoptr(CtRoof) roof = g_new0(CtRoof, 1);
-    if (!read_text(line, "machine", &roof->machine, error) ||
-        !read_text(line, "roof", &roof->name, error) ||
-        !read_real(line, "value", &roof->value, error) ||
-        !read_integer(line, "time", &roof->time, error))
+    g_autoptr(CtCeiling) ceiling = g_new0(CtCeiling, 1);
+    if (!read_text(line, "machine", &ceiling->machine, error) ||
+        !read_text(line, "roof", &ceiling->name, error) ||
+        !read_real(line, "value", &ceiling->value, error) ||
+        !read_integer(line, "time", &ceiling->time, error))
         return FALSE;
-    g_ptr_array_add(roofs, g_steal_pointer(&roof));
+    g_ptr_array_add(ceilings, g_steal_pointer(&ceiling));
     return TRUE;
 }
 
@@ -161,7 +161,7 @@ may_be_wanted(const char *text, const char *key, const char *const *wanted)
 
 static gboolean
 read_line(const char *text, const char *name, guint number, const CtStoreFilter *filter,
-          GPtrArray *measurements, GPtrArray *roofs, GError **error)
+          GPtrArray *measurements, GPtrArray *ceilings, GError **error)
 {
     g_autofree char *place = g_strdup_printf("%s:%u", name, number);
     g_autoptr(CtValue) values = ct_value_parse_short(text, place, error);
@@ -179,13 +179,13 @@ read_line(const char *text, const char *name, guint number, const CtStoreFilter 
                    !is_wanted(&line, "stages", filter->stages)))
         return TRUE;
     if (find_text(&line, "roof"))
-        return !roofs || read_roof(&line, roofs, error);
+        return !ceilings || read_ceiling(&line, ceilings, error);
     return !measurements || read_measurement(&line, measurements, error);
 }
 
 gboolean
-ct_store_parse(const char *text, gsize length, const char *name, const CtStoreFilter *filter,
-               GPtrArray *measurements, GPtrArray *roofs, GError **error)
+ct_database_parse(const char *text, gsize length, const char *name, const CtStoreFilter *filter,
+                  GPtrArray *measurements, GPtrArray *ceilings, GError **error)
 {
     guint number = 0;
     for (gsize at = 0; at < length;) {
@@ -203,7 +203,7 @@ ct_store_parse(const char *text, gsize length, const char *name, const CtStoreFi
         if (!*line || (filter && (!may_be_wanted(line, "stages", filter->stages) ||
                                   !may_be_wanted(line, "machine", filter->machines))))
             continue;
-        if (!read_line(line, name, number, filter, measurements, roofs, error))
+        if (!read_line(line, name, number, filter, measurements, ceilings, error))
             return FALSE;
     }
     return TRUE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The store: measurements of what candidates cost and of the roofs of machines, in a file that
- * all graphs of a user share.
+/* The database: measurements of what candidates cost and of the ceilings of machines, in a file
+ * that all graphs of a user share.
  *
  * Several processes may read and write it at once. */
 #pragma once
@@ -45,55 +45,56 @@ typedef struct {
     char *name;
     gdouble value;
     gint64 time;
-} CtRoof;
+} CtCeiling;
 
-void ct_roof_free(CtRoof *roof);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtRoof, ct_roof_free)
+void ct_ceiling_free(CtCeiling *ceiling);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtCeiling, ct_ceiling_free)
 
-typedef struct CtStore CtStore;
+typedef struct CtDatabase CtDatabase;
 
-/* The file of the store, allocated: `given` (--costs), else CORNERTURN_COSTS, else
+/* The file of the database, allocated: `given` (--costs), else CORNERTURN_COSTS, else
  * cornerturn/costs.db in the user's cache. NULL where it is to be "off". */
-char *ct_store_path(const char *given);
+char *ct_database_path(const char *given);
 
-/* Opens the store in this file. Where there is none it is made, with the folders above, if the
- * store is opened to write; else it is as if it were empty. Errors name the file. */
-CtStore *ct_store_open(const char *path, gboolean writes, GError **error);
+/* Opens the database in this file. Where there is none it is made, with the folders above, if the
+ * database is opened to write; else it is as if it were empty. Errors name the file. */
+CtDatabase *ct_database_open(const char *path, gboolean writes, GError **error);
 /* Accepts NULL. */
-void ct_store_close(CtStore *store);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtStore, ct_store_close)
+void ct_database_close(CtDatabase *database);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtDatabase, ct_database_close)
 
 /* Adds the measurement, in the place of one with the same key (all up to `tuning`). It stays,
  * whatever becomes of the process. */
-gboolean ct_store_put(CtStore *store, const CtMeasurement *measurement, GError **error);
+gboolean ct_database_put(CtDatabase *database, const CtMeasurement *measurement, GError **error);
 /* The measurement of this key; NULL without error: there is none. */
-CtMeasurement *ct_store_get(CtStore *store, const CtMeasurement *key, GError **error);
+CtMeasurement *ct_database_get(CtDatabase *database, const CtMeasurement *key, GError **error);
 /* Of CtMeasurement, by their keys, those of these stages ("fir", "fir+fft"; NULL-terminated; NULL:
  * of all); NULL with an error. Free with g_ptr_array_unref. */
-GPtrArray *ct_store_list(CtStore *store, const char *const *stages, GError **error);
+GPtrArray *ct_database_list(CtDatabase *database, const char *const *stages, GError **error);
 /* Forgets the measurements of these stages (NULL: all), and how many they were. */
-gboolean ct_store_forget(CtStore *store, const char *const *stages, guint *n, GError **error);
+gboolean ct_database_forget(CtDatabase *database, const char *const *stages, guint *n,
+                            GError **error);
 
-/* Puts all of CtMeasurement and CtRoof (NULL: none), or none of them. */
-gboolean ct_store_put_all(CtStore *store, const GPtrArray *measurements, const GPtrArray *roofs,
-                          GError **error);
-gboolean ct_store_put_roof(CtStore *store, const CtRoof *roof, GError **error);
-/* Of CtRoof; NULL with an error. */
-GPtrArray *ct_store_list_roofs(CtStore *store, GError **error);
+/* Puts all of CtMeasurement and CtCeiling (NULL: none), or none of them. */
+gboolean ct_database_put_all(CtDatabase *database, const GPtrArray *measurements,
+                             const GPtrArray *ceilings, GError **error);
+gboolean ct_database_put_ceiling(CtDatabase *database, const CtCeiling *ceiling, GError **error);
+/* Of CtCeiling; NULL with an error. */
+GPtrArray *ct_database_list_ceilings(CtDatabase *database, GError **error);
 
-/* ---- as text: store-text.c ---- */
+/* ---- as text: database-text.c ---- */
 
 /* A line of JSON, without its end. */
 char *ct_measurement_to_json(const CtMeasurement *measurement);
-char *ct_roof_to_json(const CtRoof *roof);
+char *ct_ceiling_to_json(const CtCeiling *ceiling);
 /* Which lines are wanted; NULL: all. */
 typedef struct {
     const char *const *stages;   /* NULL-terminated */
     const char *const *machines; /* NULL-terminated */
 } CtStoreFilter;
 
-/* Adds what the lines of `text` hold to `measurements`, of CtMeasurement, and `roofs`, of CtRoof
- * (each may be NULL: not wanted). `name` stands for the file in errors. */
-gboolean ct_store_parse(const char *text, gsize length, const char *name,
-                        const CtStoreFilter *filter, GPtrArray *measurements, GPtrArray *roofs,
-                        GError **error);
+/* Adds what the lines of `text` hold to `measurements`, of CtMeasurement, and `ceilings`, of
+ * CtCeiling (each may be NULL: not wanted). `name` stands for the file in errors. */
+gboolean ct_database_parse(const char *text, gsize length, const char *name,
+                           const CtStoreFilter *filter, GPtrArray *measurements,
+                           GPtrArray *ceilings, GError **error);

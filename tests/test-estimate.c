@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of prices: what the store has, of the very same or of something near, and what the planner
- * makes of it. */
-#include "cost/price-private.h"
+/* Tests of estimates: what the database has, of the very same or of something near, and what the
+ * planner makes of it. */
+#include "cost/estimate-private.h"
 #include "graph/tuning.h"
 #include "plan/candidates.h"
 #include "plan/planner.h"
@@ -23,32 +23,32 @@ typedef struct {
 } Priced;
 
 static void
-set_up_priced(Priced *priced, gconstpointer data)
+set_up_estimated(Priced *estimated, gconstpointer data)
 {
     g_autoptr(GError) error = NULL;
-    set_up(&priced->graph, data);
-    priced->folder = g_dir_make_tmp("price-XXXXXX", &error);
+    set_up(&estimated->graph, data);
+    estimated->folder = g_dir_make_tmp("price-XXXXXX", &error);
     g_assert_no_error(error);
-    priced->costs = g_build_filename(priced->folder, "costs.db", NULL);
-    priced->options = usual;
-    priced->options.costs = priced->costs;
+    estimated->costs = g_build_filename(estimated->folder, "costs.db", NULL);
+    estimated->options = usual;
+    estimated->options.costs = estimated->costs;
 }
 
 static void
-tear_down_priced(Priced *priced, gconstpointer data)
+tear_down_estimated(Priced *estimated, gconstpointer data)
 {
-    tear_down(&priced->graph, data);
-    g_unlink(priced->costs);
-    g_rmdir(priced->folder);
-    g_free(priced->costs);
-    g_free(priced->folder);
+    tear_down(&estimated->graph, data);
+    g_unlink(estimated->costs);
+    g_rmdir(estimated->folder);
+    g_free(estimated->costs);
+    g_free(estimated->folder);
 }
 
-/* A candidate of node 1 of the graph, and what else a price is asked by. */
+/* A candidate of node 1 of the graph, and what else an estimate is asked by. */
 typedef struct {
     CtPlanner planner;
     CtCandidates *candidates;
-    CtPriced what;
+    CtEstimated what;
 } Asked;
 
 static void
@@ -62,11 +62,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Asked, asked_clear)
 
 /* With the inputs in this layout. */
 static void
-ask(Asked *asked, Priced *priced, const char *graph, const char *layout)
+ask(Asked *asked, Priced *estimated, const char *graph, const char *layout)
 {
     g_autoptr(GError) error = NULL;
-    load(&priced->graph, graph);
-    ct_planner_init(&asked->planner, priced->graph.graph, priced->graph.registry, &priced->options);
+    load(&estimated->graph, graph);
+    ct_planner_init(&asked->planner, estimated->graph.graph, estimated->graph.registry,
+                    &estimated->options);
     asked->candidates = ct_candidates_new(&asked->planner, &error);
     g_assert_no_error(error);
     const GPtrArray *all = asked->candidates->nodes[1];
@@ -75,16 +76,16 @@ ask(Asked *asked, Priced *priced, const char *graph, const char *layout)
         g_autofree char *text = ct_layout_to_string(&candidate->inputs[0]);
         if (!g_str_equal(text, layout))
             continue;
-        const CtGraphNode *node = g_ptr_array_index(priced->graph.graph->nodes, 1);
-        asked->what = (CtPriced){.variant = candidate->variant,
-                                 .row = candidate->row,
-                                 .nodes = &node->node,
-                                 .n_nodes = 1,
-                                 .inputs = candidate->inputs,
-                                 .outputs = candidate->outputs,
-                                 .load = &candidate->load,
-                                 .from = candidate->place,
-                                 .to = candidate->place};
+        const CtGraphNode *node = g_ptr_array_index(estimated->graph.graph->nodes, 1);
+        asked->what = (CtEstimated){.variant = candidate->variant,
+                                    .row = candidate->row,
+                                    .nodes = &node->node,
+                                    .n_nodes = 1,
+                                    .inputs = candidate->inputs,
+                                    .outputs = candidate->outputs,
+                                    .load = &candidate->load,
+                                    .from = candidate->place,
+                                    .to = candidate->place};
         return;
     }
     g_error("no candidate has %s", layout);
@@ -94,40 +95,41 @@ static const char canonical[] = "cf32[time channel station pol]";
 
 /* Writes down a trial of what is asked for; `change` may alter it first. */
 static void
-put(Asked *asked, const Priced *priced, const gint64 *tuning, gdouble seconds, const char *failure,
-    void (*change)(CtMeasurement *measurement))
+put(Asked *asked, const Priced *estimated, const gint64 *tuning, gdouble seconds,
+    const char *failure, void (*change)(CtMeasurement *measurement))
 {
     g_autoptr(GError) error = NULL;
     gint64 defaults[CT_MAX_TUNABLES];
     g_auto(CtMeasurement) measurement = {0};
     ct_tuning_defaults(asked->what.variant, defaults);
-    ct_price_key(asked->planner.prices, &asked->what, tuning ? tuning : defaults, &measurement);
+    ct_estimate_key(asked->planner.estimates, &asked->what, tuning ? tuning : defaults,
+                    &measurement);
     measurement.seconds = seconds;
     measurement.spread = 0.01;
     measurement.failure = g_strdup(failure);
     if (change)
         change(&measurement);
-    g_autoptr(CtStore) store = ct_store_open(priced->costs, TRUE, &error);
+    g_autoptr(CtDatabase) database = ct_database_open(estimated->costs, TRUE, &error);
     g_assert_no_error(error);
-    ct_store_put(store, &measurement, &error);
+    ct_database_put(database, &measurement, &error);
     g_assert_no_error(error);
 }
 
-static CtPrice
-price_of(Asked *asked)
+static CtEstimate
+estimate_of(Asked *asked)
 {
-    CtPrice price;
-    ct_price_find(asked->planner.prices, &asked->what, &price);
-    return price;
+    CtEstimate estimate;
+    ct_estimate_find(asked->planner.estimates, &asked->what, &estimate);
+    return estimate;
 }
 
-static CtPrice
-price_in(Priced *priced, const char *graph, const char *layout)
+static CtEstimate
+estimate_in(Priced *estimated, const char *graph, const char *layout)
 {
     g_auto(Asked) asked = {0};
-    ask(&asked, priced, graph, layout);
-    g_assert_null(ct_prices_warning(asked.planner.prices));
-    return price_of(&asked);
+    ask(&asked, estimated, graph, layout);
+    g_assert_null(ct_estimates_warning(asked.planner.estimates));
+    return estimate_of(&asked);
 }
 
 static void
@@ -137,55 +139,55 @@ assert_near(gdouble a, gdouble b)
 }
 
 static void
-test_measured(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_measured(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     g_auto(Asked) asked = {0};
-    ask(&asked, priced, GRAPH, canonical);
-    g_assert_cmpint(price_of(&asked).origin, ==, CT_ORIGIN_MODEL);
-    put(&asked, priced, NULL, 3e-8, NULL, NULL);
-    /* The store is read once. */
-    g_assert_cmpint(price_of(&asked).origin, ==, CT_ORIGIN_MODEL);
+    ask(&asked, estimated, GRAPH, canonical);
+    g_assert_cmpint(estimate_of(&asked).origin, ==, CT_ORIGIN_MODEL);
+    put(&asked, estimated, NULL, 3e-8, NULL, NULL);
+    /* The database is read once. */
+    g_assert_cmpint(estimate_of(&asked).origin, ==, CT_ORIGIN_MODEL);
 
-    const CtPrice price = price_in(priced, GRAPH, canonical);
-    g_assert_cmpint(price.origin, ==, CT_ORIGIN_MEASURED);
+    const CtEstimate estimate = estimate_in(estimated, GRAPH, canonical);
+    g_assert_cmpint(estimate.origin, ==, CT_ORIGIN_MEASURED);
     /* A million samples a second, by one worker of two: the variant does not split its work. */
-    assert_near(price.seconds, 0.03);
-    assert_near(price.spread, 0.01);
-    g_assert_cmpint(price.tuning[0], ==, 4);
-    g_assert_null(price.failure);
+    assert_near(estimate.seconds, 0.03);
+    assert_near(estimate.spread, 0.01);
+    g_assert_cmpint(estimate.tuning[0], ==, 4);
+    g_assert_null(estimate.failure);
 }
 
 /* The best tuning, or the one that is asked for. */
 static void
-test_tunings(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_tunings(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     const gint64 best[CT_MAX_TUNABLES] = {8, 64}, other[CT_MAX_TUNABLES] = {2, 64};
     const gint64 unknown[CT_MAX_TUNABLES] = {2, 128};
     g_auto(Asked) asked = {0};
-    ask(&asked, priced, GRAPH, canonical);
-    put(&asked, priced, NULL, 3e-8, NULL, NULL);
-    put(&asked, priced, best, 2e-8, NULL, NULL);
-    put(&asked, priced, other, 4e-8, NULL, NULL);
-    put(&asked, priced, unknown, 0, "too many registers", NULL);
-    const CtPrice price = price_in(priced, GRAPH, canonical);
-    assert_near(price.seconds, 0.02);
-    g_assert_cmpint(price.tuning[0], ==, 8);
-    g_assert_cmpint(price.tuning[1], ==, 64);
-    g_assert_null(price.failure);
+    ask(&asked, estimated, GRAPH, canonical);
+    put(&asked, estimated, NULL, 3e-8, NULL, NULL);
+    put(&asked, estimated, best, 2e-8, NULL, NULL);
+    put(&asked, estimated, other, 4e-8, NULL, NULL);
+    put(&asked, estimated, unknown, 0, "too many registers", NULL);
+    const CtEstimate estimate = estimate_in(estimated, GRAPH, canonical);
+    assert_near(estimate.seconds, 0.02);
+    g_assert_cmpint(estimate.tuning[0], ==, 8);
+    g_assert_cmpint(estimate.tuning[1], ==, 64);
+    g_assert_null(estimate.failure);
 
     g_auto(Asked) again = {0};
-    ask(&again, priced, GRAPH, canonical);
+    ask(&again, estimated, GRAPH, canonical);
     again.what.tuning = other;
-    assert_near(price_of(&again).seconds, 0.04);
-    g_assert_cmpint(price_of(&again).origin, ==, CT_ORIGIN_MEASURED);
+    assert_near(estimate_of(&again).seconds, 0.04);
+    g_assert_cmpint(estimate_of(&again).origin, ==, CT_ORIGIN_MEASURED);
     again.what.tuning = unknown;
-    g_assert_cmpint(price_of(&again).origin, ==, CT_ORIGIN_NEAREST);
-    g_assert_cmpint(price_of(&again).tuning[1], ==, 128);
+    g_assert_cmpint(estimate_of(&again).origin, ==, CT_ORIGIN_NEAREST);
+    g_assert_cmpint(estimate_of(&again).tuning[1], ==, 128);
 }
 
-/* Other lengths: the share of the roof. */
+/* Other lengths: the share of the ceiling. */
 static void
-test_nearest(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_nearest(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     static const char larger[] = "  from: {stage: test.source, type: cf32, channels: 16}\n"
                                  "  work: {stage: test.picky, from: from}\n"
@@ -194,64 +196,65 @@ test_nearest(Priced *priced, G_GNUC_UNUSED gconstpointer data)
                                "  work: {stage: test.picky, from: from}\n"
                                "  to: {stage: test.sink, from: work}\n";
     g_auto(Asked) asked = {0};
-    ask(&asked, priced, GRAPH, canonical);
-    put(&asked, priced, NULL, 3e-8, NULL, NULL);
-    const CtPrice price = price_in(priced, larger, canonical);
-    g_assert_cmpint(price.origin, ==, CT_ORIGIN_NEAREST);
-    assert_near(price.seconds, 0.06);
-    g_assert_cmpint(price_in(priced, huge, canonical).origin, ==, CT_ORIGIN_MODEL);
+    ask(&asked, estimated, GRAPH, canonical);
+    put(&asked, estimated, NULL, 3e-8, NULL, NULL);
+    const CtEstimate estimate = estimate_in(estimated, larger, canonical);
+    g_assert_cmpint(estimate.origin, ==, CT_ORIGIN_NEAREST);
+    assert_near(estimate.seconds, 0.06);
+    g_assert_cmpint(estimate_in(estimated, huge, canonical).origin, ==, CT_ORIGIN_MODEL);
 
     /* The nearer of two. */
     g_auto(Asked) again = {0};
-    ask(&again, priced, larger, canonical);
-    put(&again, priced, NULL, 9e-8, NULL, NULL);
-    assert_near(price_in(priced, larger, canonical).seconds, 0.09);
-    assert_near(price_in(priced, GRAPH, canonical).seconds, 0.03);
+    ask(&again, estimated, larger, canonical);
+    put(&again, estimated, NULL, 9e-8, NULL, NULL);
+    assert_near(estimate_in(estimated, larger, canonical).seconds, 0.09);
+    assert_near(estimate_in(estimated, GRAPH, canonical).seconds, 0.03);
 }
 
 /* What other orders cost is taken from those with the same axis innermost. */
 static void
-test_other_orders(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_other_orders(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     static const char graph[] = "  from: {stage: test.source, type: cf32}\n"
                                 "  work: {stage: test.picky, from: from}\n"
                                 "  to: {stage: test.sink, from: work, layout: '[pol ...]'}\n"
                                 "  t: {stage: test.sink, from: work, layout: '[station ...]'}\n";
     g_auto(Asked) asked = {0}, other = {0};
-    ask(&asked, priced, graph, canonical);
-    put(&asked, priced, NULL, 3e-8, NULL, NULL);
-    ask(&other, priced, graph, "cf32[pol time channel station]");
-    put(&other, priced, NULL, 5e-8, NULL, NULL);
-    const CtPrice price = price_in(priced, graph, "cf32[station time channel pol]");
-    g_assert_cmpint(price.origin, ==, CT_ORIGIN_NEAREST);
-    assert_near(price.seconds, 0.03);
+    ask(&asked, estimated, graph, canonical);
+    put(&asked, estimated, NULL, 3e-8, NULL, NULL);
+    ask(&other, estimated, graph, "cf32[pol time channel station]");
+    put(&other, estimated, NULL, 5e-8, NULL, NULL);
+    const CtEstimate estimate = estimate_in(estimated, graph, "cf32[station time channel pol]");
+    g_assert_cmpint(estimate.origin, ==, CT_ORIGIN_NEAREST);
+    assert_near(estimate.seconds, 0.03);
 }
 
 static void
-test_failure(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_failure(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     g_auto(Asked) asked = {0};
-    ask(&asked, priced, GRAPH, canonical);
-    const gdouble modelled = price_of(&asked).seconds;
-    put(&asked, priced, NULL, 0, "out of registers", NULL);
+    ask(&asked, estimated, GRAPH, canonical);
+    const gdouble modelled = estimate_of(&asked).seconds;
+    put(&asked, estimated, NULL, 0, "out of registers", NULL);
     g_auto(Asked) again = {0};
-    ask(&again, priced, GRAPH, canonical);
-    const CtPrice price = price_of(&again);
-    g_assert_cmpstr(price.failure, ==, "out of registers");
-    g_assert_cmpfloat(price.seconds, >, 1000 * modelled);
-    g_assert_cmpfloat(price.seconds, <, HUGE_VAL);
+    ask(&again, estimated, GRAPH, canonical);
+    const CtEstimate estimate = estimate_of(&again);
+    g_assert_cmpstr(estimate.failure, ==, "out of registers");
+    g_assert_cmpfloat(estimate.seconds, >, 1000 * modelled);
+    g_assert_cmpfloat(estimate.seconds, <, HUGE_VAL);
 
     /* Another layout is free of it, and is taken; nothing else there is, it is taken all the same.
      */
     static const char turned[] = "  from: {stage: test.source, type: cf32}\n"
                                  "  work: {stage: test.picky, from: from}\n"
                                  "  to: {stage: test.sink, from: work, layout: '[pol ...]'}\n";
-    plan(&priced->graph, turned, &priced->options);
+    plan(&estimated->graph, turned, &estimated->options);
     g_autofree char *text =
-        ct_layout_to_string(&node_named(&priced->graph, "work")->input_bindings[0].layout);
+        ct_layout_to_string(&node_named(&estimated->graph, "work")->input_bindings[0].layout);
     g_assert_cmpstr(text, ==, "cf32[pol time channel station]");
-    plan(&priced->graph, GRAPH, &priced->options);
-    g_assert_cmpstr(node_named(&priced->graph, "work")->price.failure, ==, "out of registers");
+    plan(&estimated->graph, GRAPH, &estimated->options);
+    g_assert_cmpstr(node_named(&estimated->graph, "work")->estimate.failure, ==,
+                    "out of registers");
 }
 
 static void
@@ -299,7 +302,7 @@ of_other_aim(CtMeasurement *measurement)
 
 /* What is not quite the same is near, or nothing. */
 static void
-test_others(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_others(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     static const struct {
         void (*change)(CtMeasurement *measurement);
@@ -311,20 +314,20 @@ test_others(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_auto(Asked) asked = {0};
-        g_unlink(priced->costs);
-        ask(&asked, priced, GRAPH, canonical);
-        put(&asked, priced, NULL, 3e-8, NULL, cases[i].change);
-        const CtPrice price = price_in(priced, GRAPH, canonical);
-        g_assert_cmpint(price.origin, ==, cases[i].origin);
-        if (price.origin == CT_ORIGIN_NEAREST)
-            assert_near(price.seconds, 0.03);
+        g_unlink(estimated->costs);
+        ask(&asked, estimated, GRAPH, canonical);
+        put(&asked, estimated, NULL, 3e-8, NULL, cases[i].change);
+        const CtEstimate estimate = estimate_in(estimated, GRAPH, canonical);
+        g_assert_cmpint(estimate.origin, ==, cases[i].origin);
+        if (estimate.origin == CT_ORIGIN_NEAREST)
+            assert_near(estimate.seconds, 0.03);
     }
     /* A failure of another code says nothing. */
     g_auto(Asked) asked = {0};
-    g_unlink(priced->costs);
-    ask(&asked, priced, GRAPH, canonical);
-    put(&asked, priced, NULL, 0, "crash", of_other_code);
-    g_assert_cmpint(price_in(priced, GRAPH, canonical).origin, ==, CT_ORIGIN_MODEL);
+    g_unlink(estimated->costs);
+    ask(&asked, estimated, GRAPH, canonical);
+    put(&asked, estimated, NULL, 0, "crash", of_other_code);
+    g_assert_cmpint(estimate_in(estimated, GRAPH, canonical).origin, ==, CT_ORIGIN_MODEL);
 }
 
 static gdouble
@@ -338,23 +341,23 @@ half(const CtNode *nodes, const CtLayout *inputs, const CtLayout *outputs)
 
 /* A variant that says what is left of its efficiency takes so much longer in the model. */
 static void
-test_share(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_share(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     g_auto(Asked) asked = {0};
-    ask(&asked, priced, GRAPH, canonical);
-    const gdouble whole = ct_priced_model(&asked.what, &asked.planner.machine);
+    ask(&asked, estimated, GRAPH, canonical);
+    const gdouble whole = ct_estimated_model(&asked.what, &asked.planner.machine);
     g_assert_cmpfloat(whole, >, 0);
-    assert_near(price_of(&asked).seconds, whole);
+    assert_near(estimate_of(&asked).seconds, whole);
     CtVariant variant = *asked.what.variant;
     variant.share = half;
     asked.what.variant = &variant;
-    assert_near(ct_priced_model(&asked.what, &asked.planner.machine), 2 * whole);
+    assert_near(ct_estimated_model(&asked.what, &asked.planner.machine), 2 * whole);
 }
 
 /* A node writes at another cost where its reader waits for more than caches hold; what was measured
  * beside one reader is near beside another. */
 static void
-test_held(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_held(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     /* Samples of 2 MiB: for a sum of as much, four are read at once. */
     static const char *const graphs[] = {
@@ -367,26 +370,26 @@ test_held(Priced *priced, G_GNUC_UNUSED gconstpointer data)
         "  to: {stage: test.sink, from: sum}\n"};
     for (guint g = 0; g < G_N_ELEMENTS(graphs); g++) {
         g_auto(Asked) asked = {0};
-        ask(&asked, priced, graphs[g], canonical);
+        ask(&asked, estimated, graphs[g], canonical);
         g_assert_cmpint(asked.what.load->held, ==, 4 * g);
-        put(&asked, priced, NULL, g == 0 ? 1e-8 : 2e-8, NULL, NULL);
-        const CtPrice own = price_in(priced, graphs[g], canonical);
+        put(&asked, estimated, NULL, g == 0 ? 1e-8 : 2e-8, NULL, NULL);
+        const CtEstimate own = estimate_in(estimated, graphs[g], canonical);
         g_assert_cmpint(own.origin, ==, CT_ORIGIN_MEASURED);
         assert_near(own.seconds, g == 0 ? 0.01 : 0.02);
         if (g > 0)
             break;
-        const CtPrice other = price_in(priced, graphs[1], canonical);
+        const CtEstimate other = estimate_in(estimated, graphs[1], canonical);
         g_assert_cmpint(other.origin, ==, CT_ORIGIN_NEAREST);
         assert_near(other.seconds, 0.01);
     }
-    const CtPrice first = price_in(priced, graphs[0], canonical);
+    const CtEstimate first = estimate_in(estimated, graphs[0], canonical);
     g_assert_cmpint(first.origin, ==, CT_ORIGIN_MEASURED);
     assert_near(first.seconds, 0.01);
 }
 
 /* The key says all that decides; a trial of it again takes its place. */
 static void
-test_key(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_key(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     static const char graph[] = "  from: {stage: test.source}\n"
                                 "  work: {stage: test.window, from: from, window: 5, hop: 2}\n"
@@ -394,8 +397,8 @@ test_key(Priced *priced, G_GNUC_UNUSED gconstpointer data)
     const gint64 tuning[CT_MAX_TUNABLES] = {0};
     g_auto(Asked) asked = {0};
     g_auto(CtMeasurement) key = {0};
-    ask(&asked, priced, graph, canonical);
-    ct_price_key(asked.planner.prices, &asked.what, tuning, &key);
+    ask(&asked, estimated, graph, canonical);
+    ct_estimate_key(asked.planner.estimates, &asked.what, tuning, &key);
     g_assert_cmpstr(key.stages, ==, "test.window");
     g_assert_cmpstr(key.variant, ==, "cpu");
     g_assert_cmpstr(key.row, ==, "[...] -> [...]");
@@ -415,56 +418,57 @@ test_key(Priced *priced, G_GNUC_UNUSED gconstpointer data)
                                  "  to: {stage: test.sink, from: work}\n";
     g_auto(Asked) of_block = {0};
     g_auto(CtMeasurement) other = {0};
-    ask(&of_block, priced, blocks, canonical);
-    ct_price_key(of_block.planner.prices, &of_block.what, tuning, &other);
+    ask(&of_block, estimated, blocks, canonical);
+    ct_estimate_key(of_block.planner.estimates, &of_block.what, tuning, &other);
     g_assert_cmpstr(other.parameters, ==, "window=5 hop=2 window=5 hop=2 sum=0 offset=0 block=100");
-    g_assert_cmpfloat(ct_price_parameters_distance(key.parameters, other.parameters), ==, 0.2);
+    g_assert_cmpfloat(ct_estimate_parameters_distance(key.parameters, other.parameters), ==, 0.2);
     g_assert_nonnull(strstr(key.machine, "L2"));
 }
 
 /* A copy to a device says which way it goes, and by which machine. */
 static void
-test_copy(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_copy(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     static const char graph[] = "  from: {stage: test.source, backend: cpu}\n"
                                 "  work: {stage: test.pass, from: from, backend: cuda}\n"
                                 "  to: {stage: test.sink, from: work}\n";
-    priced->options.n_devices = 1;
-    priced->options.device_bytes = 1 << 20;
+    estimated->options.n_devices = 1;
+    estimated->options.device_bytes = 1 << 20;
     for (guint round = 0; round < 2; round++) {
-        plan(&priced->graph, graph, &priced->options);
-        const CtPlanNode *copy = node_named(&priced->graph, "from>copy");
+        plan(&estimated->graph, graph, &estimated->options);
+        const CtPlanNode *copy = node_named(&estimated->graph, "from>copy");
         const CtOrigin origin = round == 0 ? CT_ORIGIN_MODEL : CT_ORIGIN_MEASURED;
-        g_assert_cmpint(copy->price.origin, ==, origin);
+        g_assert_cmpint(copy->estimate.origin, ==, origin);
         if (round > 0) {
-            assert_near(copy->price.seconds, 0.25);
+            assert_near(copy->estimate.seconds, 0.25);
             break;
         }
         g_autoptr(GError) error = NULL;
         const gint64 tuning[CT_MAX_TUNABLES] = {0};
         g_auto(CtPlanner) planner = {0};
         g_auto(CtMeasurement) measurement = {0};
-        ct_planner_init(&planner, priced->graph.graph, priced->graph.registry, &priced->options);
+        ct_planner_init(&planner, estimated->graph.graph, estimated->graph.registry,
+                        &estimated->options);
         CtLoad load;
         ct_load_init(&load, copy->nodes, 1, &copy->input_bindings[0].layout,
                      &copy->output_bindings[0].layout);
-        const CtPriced what = {.variant = copy->variant,
-                               .row = copy->row,
-                               .nodes = copy->nodes,
-                               .n_nodes = 1,
-                               .inputs = &copy->input_bindings[0].layout,
-                               .outputs = &copy->output_bindings[0].layout,
-                               .load = &load,
-                               .from = CT_HOST,
-                               .to = 0};
-        ct_price_key(planner.prices, &what, tuning, &measurement);
+        const CtEstimated what = {.variant = copy->variant,
+                                  .row = copy->row,
+                                  .nodes = copy->nodes,
+                                  .n_nodes = 1,
+                                  .inputs = &copy->input_bindings[0].layout,
+                                  .outputs = &copy->output_bindings[0].layout,
+                                  .load = &load,
+                                  .from = CT_HOST,
+                                  .to = 0};
+        ct_estimate_key(planner.estimates, &what, tuning, &measurement);
         g_assert_cmpstr(measurement.way, ==, "to device");
         g_assert_cmpstr(measurement.machine, ==, "first");
         g_assert_cmpint(measurement.n_workers, ==, 0);
         g_assert_cmpint(measurement.aim, ==, 1 << 20);
         measurement.seconds = 2.5e-7;
-        g_autoptr(CtStore) store = ct_store_open(priced->costs, TRUE, &error);
-        g_assert_true(ct_store_put(store, &measurement, &error));
+        g_autoptr(CtDatabase) database = ct_database_open(estimated->costs, TRUE, &error);
+        g_assert_true(ct_database_put(database, &measurement, &error));
     }
 }
 
@@ -535,15 +539,15 @@ nearest(const CtKnowledge *knowledge, const CtVariant *variant, const char *layo
     CtLayout concrete;
     g_assert_true(ct_layout_parse(&concrete, layout, NULL));
     const CtLoad load = {1, 16 * (gdouble)n_stations, 1};
-    const CtPriced what = {.variant = variant,
-                           .row = variant->rows,
-                           .nodes = &node,
-                           .n_nodes = 1,
-                           .inputs = &concrete,
-                           .outputs = &concrete,
-                           .load = &load,
-                           .from = CT_HOST,
-                           .to = CT_HOST};
+    const CtEstimated what = {.variant = variant,
+                              .row = variant->rows,
+                              .nodes = &node,
+                              .n_nodes = 1,
+                              .inputs = &concrete,
+                              .outputs = &concrete,
+                              .load = &load,
+                              .from = CT_HOST,
+                              .to = CT_HOST};
     CtMachine machine;
     ct_machine_init(&machine, 2);
     g_auto(CtQuestion) question;
@@ -609,15 +613,15 @@ static void
 test_words(void)
 {
     static const char a[] = "z=1 x\0001", b[] = "x\0002", none[] = "", blank[] = "  ", bare[] = "=";
-    g_assert_cmpfloat(ct_price_parameters_distance(a, b), ==, 1);
-    g_assert_cmpfloat(ct_price_parameters_distance(b, a), ==, 1);
-    g_assert_cmpfloat(ct_price_parameters_distance("x", "x=2"), ==, 1);
-    g_assert_cmpfloat(ct_price_parameters_distance("x z=4", "x z=2"), ==, log(2));
-    g_assert_cmpfloat(ct_price_parameters_distance("x", none), ==, 1);
-    g_assert_cmpfloat(ct_price_parameters_distance(none, blank), ==, 0);
-    g_assert_cmpfloat(ct_price_parameters_distance(bare, blank), ==, 1);
-    g_assert_cmpfloat(ct_price_parameters_distance("n=4  n_taps=8 ", "n_taps=8 n=4"), ==, 0);
-    g_assert_cmpfloat(ct_price_parameters_distance("block=2", none), ==, 0.2);
+    g_assert_cmpfloat(ct_estimate_parameters_distance(a, b), ==, 1);
+    g_assert_cmpfloat(ct_estimate_parameters_distance(b, a), ==, 1);
+    g_assert_cmpfloat(ct_estimate_parameters_distance("x", "x=2"), ==, 1);
+    g_assert_cmpfloat(ct_estimate_parameters_distance("x z=4", "x z=2"), ==, log(2));
+    g_assert_cmpfloat(ct_estimate_parameters_distance("x", none), ==, 1);
+    g_assert_cmpfloat(ct_estimate_parameters_distance(none, blank), ==, 0);
+    g_assert_cmpfloat(ct_estimate_parameters_distance(bare, blank), ==, 1);
+    g_assert_cmpfloat(ct_estimate_parameters_distance("n=4  n_taps=8 ", "n_taps=8 n=4"), ==, 0);
+    g_assert_cmpfloat(ct_estimate_parameters_distance("block=2", none), ==, 0.2);
 }
 
 /* What was shipped is of another build; what was measured here goes before it. */
@@ -630,78 +634,78 @@ first_warning(const CtPlan *plan)
 }
 
 static void
-test_shipped(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_shipped(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
     gint64 tuning[CT_MAX_TUNABLES];
     g_auto(Asked) asked = {0};
     g_auto(CtMeasurement) measurement = {0};
-    priced->options.shipped = priced->folder;
-    ask(&asked, priced, GRAPH, canonical);
+    estimated->options.shipped = estimated->folder;
+    ask(&asked, estimated, GRAPH, canonical);
     ct_tuning_defaults(asked.what.variant, tuning);
-    ct_price_key(asked.planner.prices, &asked.what, tuning, &measurement);
+    ct_estimate_key(asked.planner.estimates, &asked.what, tuning, &measurement);
     measurement.seconds = 2e-8;
     of_other_code(&measurement);
     g_autofree char *line = ct_measurement_to_json(&measurement);
-    g_autofree char *file = g_build_filename(priced->folder, "any.json", NULL);
+    g_autofree char *file = g_build_filename(estimated->folder, "any.json", NULL);
     g_assert_true(g_file_set_contents(file, line, -1, NULL));
-    const CtPrice shipped = price_in(priced, GRAPH, canonical);
+    const CtEstimate shipped = estimate_in(estimated, GRAPH, canonical);
     g_assert_cmpint(shipped.origin, ==, CT_ORIGIN_SHIPPED);
     assert_near(shipped.seconds, 0.02);
 
     g_auto(Asked) again = {0};
-    ask(&again, priced, GRAPH, canonical);
-    put(&again, priced, NULL, 3e-8, NULL, NULL);
-    const CtPrice measured = price_in(priced, GRAPH, canonical);
+    ask(&again, estimated, GRAPH, canonical);
+    put(&again, estimated, NULL, 3e-8, NULL, NULL);
+    const CtEstimate measured = estimate_in(estimated, GRAPH, canonical);
     g_assert_cmpint(measured.origin, ==, CT_ORIGIN_MEASURED);
     assert_near(measured.seconds, 0.03);
 
     g_assert_true(g_file_set_contents(file, "{}", -1, NULL));
-    plan(&priced->graph, GRAPH, &priced->options);
+    plan(&estimated->graph, GRAPH, &estimated->options);
     g_assert_nonnull(
-        strstr(first_warning(priced->graph.plan), "any.json:1: 'stages' wants a text"));
+        strstr(first_warning(estimated->graph.plan), "any.json:1: 'stages' wants a text"));
     /* What is there, but is no folder. */
-    priced->options.shipped = file;
-    plan(&priced->graph, GRAPH, &priced->options);
-    g_assert_nonnull(strstr(first_warning(priced->graph.plan), "any.json"));
+    estimated->options.shipped = file;
+    plan(&estimated->graph, GRAPH, &estimated->options);
+    g_assert_nonnull(strstr(first_warning(estimated->graph.plan), "any.json"));
     g_assert_cmpint(g_unlink(file), ==, 0);
-    plan(&priced->graph, GRAPH, &priced->options);
-    g_assert_cmpstr(first_warning(priced->graph.plan), ==, "");
+    plan(&estimated->graph, GRAPH, &estimated->options);
+    g_assert_cmpstr(first_warning(estimated->graph.plan), ==, "");
 }
 
 static void
-test_damaged(Priced *priced, G_GNUC_UNUSED gconstpointer data)
+test_damaged(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
-    plan(&priced->graph, GRAPH, &priced->options);
-    g_assert_cmpuint(priced->graph.plan->warnings->len, ==, 0);
-    g_autofree char *before = summarise(priced->graph.plan);
-    g_assert_true(g_file_set_contents(priced->costs, "this is no database at all", -1, NULL));
-    plan(&priced->graph, GRAPH, &priced->options);
-    g_autofree char *after = summarise(priced->graph.plan);
+    plan(&estimated->graph, GRAPH, &estimated->options);
+    g_assert_cmpuint(estimated->graph.plan->warnings->len, ==, 0);
+    g_autofree char *before = summarise(estimated->graph.plan);
+    g_assert_true(g_file_set_contents(estimated->costs, "this is no database at all", -1, NULL));
+    plan(&estimated->graph, GRAPH, &estimated->options);
+    g_autofree char *after = summarise(estimated->graph.plan);
     g_assert_cmpstr(before, ==, after);
-    g_assert_nonnull(strstr(first_warning(priced->graph.plan), "file is not a database"));
-    g_assert_true(g_str_has_suffix(first_warning(priced->graph.plan), "; costs are modelled"));
+    g_assert_nonnull(strstr(first_warning(estimated->graph.plan), "file is not a database"));
+    g_assert_true(g_str_has_suffix(first_warning(estimated->graph.plan), "; costs are modelled"));
 }
 
-#define ADD(name, test) g_test_add(name, Priced, NULL, set_up_priced, test, tear_down_priced)
+#define ADD(name, test) g_test_add(name, Priced, NULL, set_up_estimated, test, tear_down_estimated)
 
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    ADD("/price/key", test_key);
-    ADD("/price/held", test_held);
-    ADD("/price/share", test_share);
-    ADD("/price/measured", test_measured);
-    ADD("/price/tunings", test_tunings);
-    ADD("/price/nearest", test_nearest);
-    ADD("/price/other-orders", test_other_orders);
-    ADD("/price/failure", test_failure);
-    ADD("/price/others", test_others);
-    ADD("/price/copy", test_copy);
-    g_test_add_func("/price/mix", test_mix);
-    g_test_add_func("/price/distances", test_distances);
-    g_test_add_func("/price/words", test_words);
-    ADD("/price/shipped", test_shipped);
-    ADD("/price/damaged", test_damaged);
+    ADD("/estimate/key", test_key);
+    ADD("/estimate/held", test_held);
+    ADD("/estimate/share", test_share);
+    ADD("/estimate/measured", test_measured);
+    ADD("/estimate/tunings", test_tunings);
+    ADD("/estimate/nearest", test_nearest);
+    ADD("/estimate/other-orders", test_other_orders);
+    ADD("/estimate/failure", test_failure);
+    ADD("/estimate/others", test_others);
+    ADD("/estimate/copy", test_copy);
+    g_test_add_func("/estimate/mix", test_mix);
+    g_test_add_func("/estimate/distances", test_distances);
+    g_test_add_func("/estimate/words", test_words);
+    ADD("/estimate/shipped", test_shipped);
+    ADD("/estimate/damaged", test_damaged);
     return g_test_run();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the store of costs: what is put comes back, whoever else writes, and whatever became of
+/* Tests of the cost database: what is put comes back, whoever else writes, and whatever became of
  * the file. */
-#include "cost/store.h"
+#include "cost/database.h"
 
 #include <cornerturn/stage.h>
 #include <glib/gstdio.h>
@@ -68,20 +68,20 @@ assert_same(const CtMeasurement *a, const CtMeasurement *b)
     g_assert_cmpstr(x, ==, y);
 }
 
-static CtStore *
-open_store(const Fixture *fixture, gboolean writes)
+static CtDatabase *
+open_database(const Fixture *fixture, gboolean writes)
 {
     g_autoptr(GError) error = NULL;
-    CtStore *store = ct_store_open(fixture->path, writes, &error);
+    CtDatabase *database = ct_database_open(fixture->path, writes, &error);
     g_assert_no_error(error);
-    return store;
+    return database;
 }
 
 static void
-put(CtStore *store, const CtMeasurement *measurement)
+put(CtDatabase *database, const CtMeasurement *measurement)
 {
     g_autoptr(GError) error = NULL;
-    ct_store_put(store, measurement, &error);
+    ct_database_put(database, measurement, &error);
     g_assert_no_error(error);
 }
 
@@ -89,8 +89,8 @@ static guint
 count(const Fixture *fixture, const char *const *stages)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(CtStore) store = open_store(fixture, FALSE);
-    g_autoptr(GPtrArray) list = ct_store_list(store, stages, &error);
+    g_autoptr(CtDatabase) database = open_database(fixture, FALSE);
+    g_autoptr(GPtrArray) list = ct_database_list(database, stages, &error);
     g_assert_no_error(error);
     return list->len;
 }
@@ -102,51 +102,51 @@ test_round_trip(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(count(fixture, NULL), ==, 0);
     g_assert_false(g_file_test(fixture->path, G_FILE_TEST_EXISTS));
 
-    g_autoptr(CtStore) store = open_store(fixture, TRUE);
-    g_assert_null(ct_store_get(store, &sample, &error));
+    g_autoptr(CtDatabase) database = open_database(fixture, TRUE);
+    g_assert_null(ct_database_get(database, &sample, &error));
     g_assert_no_error(error);
-    put(store, &sample);
+    put(database, &sample);
     CtMeasurement failed = sample;
     failed.stages = "fir+fft";
     failed.failure = "out of \"memory\"";
-    put(store, &failed);
+    put(database, &failed);
     CtMeasurement again = sample;
     again.seconds = 1;
-    put(store, &again);
+    put(database, &again);
 
-    g_autoptr(CtMeasurement) found = ct_store_get(store, &sample, &error);
+    g_autoptr(CtMeasurement) found = ct_database_get(database, &sample, &error);
     g_assert_no_error(error);
     assert_same(found, &again);
     static const char *const fused[] = {"fft", "fir+fft", NULL};
     g_assert_cmpuint(count(fixture, NULL), ==, 2);
     g_assert_cmpuint(count(fixture, fused), ==, 1);
-    g_autoptr(GPtrArray) list = ct_store_list(store, fused, &error);
+    g_autoptr(GPtrArray) list = ct_database_list(database, fused, &error);
     assert_same(g_ptr_array_index(list, 0), &failed);
 
     guint n;
-    g_assert_true(ct_store_forget(store, fused, &n, &error));
+    g_assert_true(ct_database_forget(database, fused, &n, &error));
     g_assert_cmpuint(n, ==, 1);
     g_assert_cmpuint(count(fixture, NULL), ==, 1);
 }
 
 static void
-test_roofs(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+test_ceilings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
     g_autoptr(GError) error = NULL;
-    CtRoof roof = {"machine", "bandwidth", 1e10, 12};
-    g_autoptr(CtStore) store = open_store(fixture, TRUE);
-    g_assert_true(ct_store_put_roof(store, &roof, &error));
-    roof.value = 2e10;
-    g_assert_true(ct_store_put_roof(store, &roof, &error));
-    g_autoptr(GPtrArray) roofs = ct_store_list_roofs(store, &error);
-    g_assert_cmpuint(roofs->len, ==, 1);
-    const CtRoof *found = g_ptr_array_index(roofs, 0);
+    CtCeiling ceiling = {"machine", "bandwidth", 1e10, 12};
+    g_autoptr(CtDatabase) database = open_database(fixture, TRUE);
+    g_assert_true(ct_database_put_ceiling(database, &ceiling, &error));
+    ceiling.value = 2e10;
+    g_assert_true(ct_database_put_ceiling(database, &ceiling, &error));
+    g_autoptr(GPtrArray) ceilings = ct_database_list_ceilings(database, &error);
+    g_assert_cmpuint(ceilings->len, ==, 1);
+    const CtCeiling *found = g_ptr_array_index(ceilings, 0);
     g_assert_cmpfloat(found->value, ==, 2e10);
 
-    g_autofree char *text = ct_roof_to_json(found);
-    g_autoptr(GPtrArray) read = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
-    g_assert_true(ct_store_parse(text, strlen(text), "x.json", NULL, NULL, read, &error));
-    g_autofree char *same = ct_roof_to_json(g_ptr_array_index(read, 0));
+    g_autofree char *text = ct_ceiling_to_json(found);
+    g_autoptr(GPtrArray) read = g_ptr_array_new_with_free_func((GDestroyNotify)ct_ceiling_free);
+    g_assert_true(ct_database_parse(text, strlen(text), "x.json", NULL, NULL, read, &error));
+    g_autofree char *same = ct_ceiling_to_json(g_ptr_array_index(read, 0));
     g_assert_cmpstr(text, ==, same);
 }
 
@@ -161,7 +161,7 @@ test_text(void)
     g_autofree char *two = ct_measurement_to_json(&failed);
     g_autofree char *text = g_strconcat("\n", one, "\n", two, NULL);
     g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
-    g_assert_true(ct_store_parse(text, strlen(text), "x.json", NULL, list, NULL, &error));
+    g_assert_true(ct_database_parse(text, strlen(text), "x.json", NULL, list, NULL, &error));
     g_assert_no_error(error);
     g_assert_cmpuint(list->len, ==, 2);
     assert_same(g_ptr_array_index(list, 0), &sample);
@@ -169,11 +169,11 @@ test_text(void)
 
     static const char *const fir[] = {"fir", NULL}, *const other[] = {"another", NULL};
     g_ptr_array_set_size(list, 0);
-    g_assert_true(ct_store_parse(text, strlen(text), "x.json", &(CtStoreFilter){fir, NULL}, list,
-                                 NULL, &error));
+    g_assert_true(ct_database_parse(text, strlen(text), "x.json", &(CtStoreFilter){fir, NULL}, list,
+                                    NULL, &error));
     g_assert_cmpuint(list->len, ==, 1);
-    g_assert_true(ct_store_parse(text, strlen(text), "x.json", &(CtStoreFilter){fir, other}, list,
-                                 NULL, &error));
+    g_assert_true(ct_database_parse(text, strlen(text), "x.json", &(CtStoreFilter){fir, other},
+                                    list, NULL, &error));
     g_assert_cmpuint(list->len, ==, 1);
 }
 
@@ -196,15 +196,16 @@ test_text_errors(void)
         g_autoptr(GError) error = NULL;
         g_autoptr(GPtrArray) list =
             g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
-        g_autoptr(GPtrArray) roofs = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
-        g_assert_false(ct_store_parse(cases[i].text, strlen(cases[i].text), "x.json", NULL, list,
-                                      roofs, &error));
+        g_autoptr(GPtrArray) ceilings =
+            g_ptr_array_new_with_free_func((GDestroyNotify)ct_ceiling_free);
+        g_assert_false(ct_database_parse(cases[i].text, strlen(cases[i].text), "x.json", NULL, list,
+                                         ceilings, &error));
         g_assert_cmpstr(error->message, ==, cases[i].message);
     }
     g_autoptr(GError) error = NULL, cut = NULL;
-    g_assert_false(ct_store_parse("{", 1, "x.json", NULL, NULL, NULL, &error));
+    g_assert_false(ct_database_parse("{", 1, "x.json", NULL, NULL, NULL, &error));
     g_assert_nonnull(strstr(error->message, "x.json:1"));
-    g_assert_false(ct_store_parse("\n \0{}", 5, "x.json", NULL, NULL, NULL, &cut));
+    g_assert_false(ct_database_parse("\n \0{}", 5, "x.json", NULL, NULL, NULL, &cut));
     g_assert_cmpstr(cut->message, ==, "x.json:2: wants a line of JSON, but is given a NUL byte");
 }
 
@@ -215,12 +216,12 @@ enum { N_WRITERS = 3, N_EACH = 40 };
 static void
 write_many(const Fixture *fixture, gint64 writer)
 {
-    g_autoptr(CtStore) store = open_store(fixture, TRUE);
+    g_autoptr(CtDatabase) database = open_database(fixture, TRUE);
     for (gint64 i = 0; i < N_EACH; i++) {
         CtMeasurement measurement = sample;
         measurement.n_workers = writer;
         measurement.aim = i;
-        put(store, &measurement);
+        put(database, &measurement);
     }
 }
 
@@ -260,11 +261,11 @@ test_killed(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(pipe(ends), ==, 0);
     const pid_t writer = fork();
     if (writer == 0) {
-        g_autoptr(CtStore) store = open_store(fixture, TRUE);
+        g_autoptr(CtDatabase) database = open_database(fixture, TRUE);
         for (gint64 i = 0;; i++) {
             CtMeasurement measurement = sample;
             measurement.aim = i;
-            put(store, &measurement);
+            put(database, &measurement);
             if (write(ends[1], "", 1) < 0)
                 _exit(1);
         }
@@ -280,18 +281,18 @@ test_killed(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     close(ends[0]);
     close(ends[1]);
     g_assert_cmpuint(count(fixture, NULL), >=, 20);
-    g_autoptr(CtStore) store = open_store(fixture, TRUE);
-    put(store, &sample);
+    g_autoptr(CtDatabase) database = open_database(fixture, TRUE);
+    put(database, &sample);
 }
 
 /* ---- what may have become of the file ---- */
 
 static void
-assert_no_store(const Fixture *fixture, gboolean writes, const char *words)
+assert_no_database(const Fixture *fixture, gboolean writes, const char *words)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(CtStore) store = ct_store_open(fixture->path, writes, &error);
-    g_autoptr(GPtrArray) list = store ? ct_store_list(store, NULL, &error) : NULL;
+    g_autoptr(CtDatabase) database = ct_database_open(fixture->path, writes, &error);
+    g_autoptr(GPtrArray) list = database ? ct_database_list(database, NULL, &error) : NULL;
     g_assert_null(list);
     g_assert_error(error, CT_ERROR, CT_ERROR_IO);
     if (!strstr(error->message, words) || !strstr(error->message, fixture->folder))
@@ -311,8 +312,8 @@ test_garbage(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     make_folder(fixture);
     g_autofree char *noise = g_strnfill(5000, 'x');
     g_assert_true(g_file_set_contents(fixture->path, noise, -1, NULL));
-    assert_no_store(fixture, FALSE, "cannot be read: file is not a database");
-    assert_no_store(fixture, TRUE, "cannot be read: file is not a database");
+    assert_no_database(fixture, FALSE, "cannot be read: file is not a database");
+    assert_no_database(fixture, TRUE, "cannot be read: file is not a database");
 }
 
 static void
@@ -324,9 +325,9 @@ test_damaged(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_true(g_file_get_contents(fixture->path, &bytes, &n, NULL));
     memset(bytes + n / 2, 0xff, n / 2);
     g_assert_true(g_file_set_contents(fixture->path, bytes, (gssize)n, NULL));
-    assert_no_store(fixture, FALSE, "cannot be read: database disk image is malformed; remove");
+    assert_no_database(fixture, FALSE, "cannot be read: database disk image is malformed; remove");
     g_assert_true(g_file_set_contents(fixture->path, bytes, (gssize)n / 3, NULL));
-    assert_no_store(fixture, FALSE, "cannot be read: database disk image is malformed; remove");
+    assert_no_database(fixture, FALSE, "cannot be read: database disk image is malformed; remove");
 }
 
 static void
@@ -343,8 +344,8 @@ test_foreign(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
     make_folder(fixture);
     execute(fixture, "CREATE TABLE costs (stages TEXT)");
-    assert_no_store(fixture, FALSE, "is a database, but no store of costs");
-    assert_no_store(fixture, TRUE, "is a database, but no store of costs");
+    assert_no_database(fixture, FALSE, "is a database, but no cost database");
+    assert_no_database(fixture, TRUE, "is a database, but no cost database");
 }
 
 /* A table that others made as ours, without what keeps NULL out of it. */
@@ -352,11 +353,11 @@ static void
 test_nulls(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
     g_autoptr(GError) error = NULL;
-    ct_store_close(open_store(fixture, TRUE));
+    ct_database_close(open_database(fixture, TRUE));
     execute(fixture, "CREATE TABLE other AS SELECT * FROM costs; DROP TABLE costs;"
                      "ALTER TABLE other RENAME TO costs; INSERT INTO costs DEFAULT VALUES");
-    g_autoptr(CtStore) store = open_store(fixture, FALSE);
-    g_autoptr(GPtrArray) list = ct_store_list(store, NULL, &error);
+    g_autoptr(CtDatabase) database = open_database(fixture, FALSE);
+    g_autoptr(GPtrArray) list = ct_database_list(database, NULL, &error);
     g_assert_no_error(error);
     const CtMeasurement *only = g_ptr_array_index(list, 0);
     g_assert_cmpstr(only->stages, ==, "");
@@ -367,9 +368,9 @@ test_nulls(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 static void
 test_version(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
-    ct_store_close(open_store(fixture, TRUE));
+    ct_database_close(open_database(fixture, TRUE));
     execute(fixture, "PRAGMA user_version = 99");
-    assert_no_store(fixture, FALSE, "(its form is 99, wanted is 1)");
+    assert_no_database(fixture, FALSE, "(its form is 99, wanted is 1)");
 }
 
 static void
@@ -377,23 +378,23 @@ test_no_folder(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
     g_autofree char *further = g_path_get_dirname(fixture->path);
     g_assert_true(g_file_set_contents(further, "", 0, NULL));
-    assert_no_store(fixture, TRUE, "cannot be made: folder");
+    assert_no_database(fixture, TRUE, "cannot be made: folder");
     g_assert_cmpint(g_unlink(further), ==, 0);
     make_folder(fixture);
     g_assert_cmpint(g_mkdir(fixture->path, 0777), ==, 0);
-    assert_no_store(fixture, FALSE, "unable to open database file");
-    assert_no_store(fixture, TRUE, "unable to open database file");
+    assert_no_database(fixture, FALSE, "unable to open database file");
+    assert_no_database(fixture, TRUE, "unable to open database file");
     g_assert_cmpint(g_rmdir(fixture->path), ==, 0);
 }
 
 static void
 test_busy(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
-    ct_store_close(open_store(fixture, TRUE));
+    ct_database_close(open_database(fixture, TRUE));
     sqlite3 *other;
     g_assert_cmpint(sqlite3_open(fixture->path, &other), ==, SQLITE_OK);
     g_assert_cmpint(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), ==, SQLITE_OK);
-    assert_no_store(fixture, FALSE, "database is locked by another process");
+    assert_no_database(fixture, FALSE, "database is locked by another process");
     sqlite3_close(other);
     g_assert_cmpuint(count(fixture, NULL), ==, 0);
 }
@@ -403,36 +404,36 @@ static void
 test_full(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(CtStore) store = open_store(fixture, TRUE);
-    put(store, &sample);
+    g_autoptr(CtDatabase) database = open_database(fixture, TRUE);
+    put(database, &sample);
     struct rlimit before;
     g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, before.rlim_max});
     CtMeasurement other = sample;
     other.stages = "fft";
-    const gboolean good = ct_store_put(store, &other, &error);
+    const gboolean good = ct_database_put(database, &other, &error);
     setrlimit(RLIMIT_FSIZE, &before);
     g_assert_false(good);
     g_assert_error(error, CT_ERROR, CT_ERROR_IO);
     g_assert_nonnull(strstr(error->message, "cannot be written: "));
     g_assert_cmpuint(count(fixture, NULL), ==, 1);
-    put(store, &other);
+    put(database, &other);
 }
 
 static void
 test_path(void)
 {
-    g_autofree char *given = ct_store_path("here.db");
+    g_autofree char *given = ct_database_path("here.db");
     g_assert_cmpstr(given, ==, "here.db");
-    g_assert_null(ct_store_path("off"));
+    g_assert_null(ct_database_path("off"));
     g_setenv("CORNERTURN_COSTS", "there.db", TRUE);
-    g_autofree char *named = ct_store_path(NULL);
+    g_autofree char *named = ct_database_path(NULL);
     g_assert_cmpstr(named, ==, "there.db");
     g_setenv("CORNERTURN_COSTS", "off", TRUE);
-    g_assert_null(ct_store_path(NULL));
+    g_assert_null(ct_database_path(NULL));
     g_unsetenv("CORNERTURN_COSTS");
-    g_autofree char *usual = ct_store_path(NULL);
+    g_autofree char *usual = ct_database_path(NULL);
     g_assert_true(g_str_has_suffix(usual, "/cornerturn/costs.db"));
     g_setenv("CORNERTURN_COSTS", "off", TRUE);
 }
@@ -443,20 +444,20 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/store/path", test_path);
-    ADD("/store/round-trip", test_round_trip);
-    ADD("/store/roofs", test_roofs);
-    g_test_add_func("/store/text", test_text);
-    g_test_add_func("/store/text-errors", test_text_errors);
-    ADD("/store/processes", test_processes);
-    ADD("/store/killed", test_killed);
-    ADD("/store/garbage", test_garbage);
-    ADD("/store/damaged", test_damaged);
-    ADD("/store/foreign", test_foreign);
-    ADD("/store/nulls", test_nulls);
-    ADD("/store/version", test_version);
-    ADD("/store/no-folder", test_no_folder);
-    ADD("/store/busy", test_busy);
-    ADD("/store/full", test_full);
+    g_test_add_func("/database/path", test_path);
+    ADD("/database/round-trip", test_round_trip);
+    ADD("/database/roofs", test_ceilings);
+    g_test_add_func("/database/text", test_text);
+    g_test_add_func("/database/text-errors", test_text_errors);
+    ADD("/database/processes", test_processes);
+    ADD("/database/killed", test_killed);
+    ADD("/database/garbage", test_garbage);
+    ADD("/database/damaged", test_damaged);
+    ADD("/database/foreign", test_foreign);
+    ADD("/database/nulls", test_nulls);
+    ADD("/database/version", test_version);
+    ADD("/database/no-folder", test_no_folder);
+    ADD("/database/busy", test_busy);
+    ADD("/database/full", test_full);
     return g_test_run();
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The store of costs, an SQLite database. */
+/* The cost database, kept by SQLite. */
+#include "database-fields.h"
 #include "model/environment.h"
-#include "store-fields.h"
 
 #include <cornerturn/stage.h>
 #include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
 
-/* So that other databases are not taken for a store, nor one of another shape for this. */
+/* So that neither another SQLite database nor one of another form is taken for this one. */
 static const int application_id = 0x43546331; /* "CTc1" */
 static const int schema_version = 1;
 
 /* How long to wait for other processes, which write one measurement at a time. */
 enum { READER_WAITS_MS = 2000, WRITER_WAITS_MS = 20000 };
 
-struct CtStore {
-    sqlite3 *database; /* NULL: there is no file yet, and nobody writes */
+struct CtDatabase {
+    sqlite3 *handle; /* NULL: there is no file yet, and nobody writes */
     char *path;
     sqlite3_stmt *put; /* prepared when first wanted */
 };
@@ -46,20 +46,20 @@ ct_measurement_free(CtMeasurement *measurement)
 }
 
 void
-ct_roof_free(CtRoof *roof)
+ct_ceiling_free(CtCeiling *ceiling)
 {
-    if (!roof)
+    if (!ceiling)
         return;
-    g_free(roof->machine);
-    g_free(roof->name);
-    g_free(roof);
+    g_free(ceiling->machine);
+    g_free(ceiling->name);
+    g_free(ceiling);
 }
 
 /* ---- errors ---- */
 
 /* What SQLite says, and what to do about it. */
 static gboolean
-report(const CtStore *store, int result, const char *doing, GError **error)
+report(const CtDatabase *database, int result, const char *doing, GError **error)
 {
     static const struct {
         int result;
@@ -76,25 +76,25 @@ report(const CtStore *store, int result, const char *doing, GError **error)
         if (advices[i].result == (result & 0xff))
             advice = advices[i].advice;
     }
-    g_set_error(error, CT_ERROR, CT_ERROR_IO, "the store of costs %s cannot be %s: %s%s",
-                store->path, doing, sqlite3_errstr(result), advice);
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "the cost database %s cannot be %s: %s%s",
+                database->path, doing, sqlite3_errstr(result), advice);
     return FALSE;
 }
 
 static Statement *
-prepare(CtStore *store, const char *sql, const char *doing, GError **error)
+prepare(CtDatabase *database, const char *sql, const char *doing, GError **error)
 {
     Statement *statement = NULL;
-    const int result = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
+    const int result = sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL);
     if (result != SQLITE_OK)
-        report(store, result, doing, error);
+        report(database, result, doing, error);
     return statement;
 }
 
 /* ---- opening ---- */
 
 char *
-ct_store_path(const char *given)
+ct_database_path(const char *given)
 {
     const char *path = given ? given : ct_environment("CORNERTURN_COSTS");
     if (!path || !*path) {
@@ -105,23 +105,23 @@ ct_store_path(const char *given)
 }
 
 static gboolean
-execute(CtStore *store, const char *sql, const char *doing, GError **error)
+execute(CtDatabase *database, const char *sql, const char *doing, GError **error)
 {
-    const int result = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
-    return result == SQLITE_OK || report(store, result, doing, error);
+    const int result = sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
+    return result == SQLITE_OK || report(database, result, doing, error);
 }
 
 /* The number that a pragma gives, −1 with an error. */
 static gint64
-ask(CtStore *store, const char *sql, GError **error)
+ask(CtDatabase *database, const char *sql, GError **error)
 {
-    g_autoptr(Statement) statement = prepare(store, sql, "read", error);
+    g_autoptr(Statement) statement = prepare(database, sql, "read", error);
     if (!statement)
         return -1;
     const int result = sqlite3_step(statement);
     if (result == SQLITE_ROW)
         return sqlite3_column_int64(statement, 0);
-    report(store, result, "read", error);
+    report(database, result, "read", error);
     return -1;
 }
 
@@ -148,26 +148,26 @@ schema(void)
     return g_string_free(g_steal_pointer(&sql), FALSE);
 }
 
-/* What the file is: a store of this version, or (*empty) nothing yet. */
+/* What the file is: a database of this version, or (*empty) nothing yet. */
 static gboolean
-check(CtStore *store, gboolean *empty, GError **error)
+check(CtDatabase *database, gboolean *empty, GError **error)
 {
-    const gint64 n_tables = ask(store, "SELECT count(*) FROM sqlite_schema", error);
-    const gint64 id = n_tables < 0 ? -1 : ask(store, "PRAGMA application_id", error);
-    const gint64 version = id < 0 ? -1 : ask(store, "PRAGMA user_version", error);
+    const gint64 n_tables = ask(database, "SELECT count(*) FROM sqlite_schema", error);
+    const gint64 id = n_tables < 0 ? -1 : ask(database, "PRAGMA application_id", error);
+    const gint64 version = id < 0 ? -1 : ask(database, "PRAGMA user_version", error);
     if (version < 0)
         return FALSE;
     *empty = n_tables == 0;
     if (!*empty && id != application_id) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s is a database, but no store of costs",
-                    store->path);
+        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s is a database, but no cost database",
+                    database->path);
         return FALSE;
     }
     if (!*empty && version != schema_version) {
         g_set_error(error, CT_ERROR, CT_ERROR_IO,
-                    "the store of costs %s was written by another version of Cornerturn (its form "
+                    "the cost database %s was written by another version of Cornerturn (its form "
                     "is %d, wanted is %d); remove it to measure anew",
-                    store->path, (int)version, schema_version);
+                    database->path, (int)version, schema_version);
         return FALSE;
     }
     return TRUE;
@@ -175,71 +175,71 @@ check(CtStore *store, gboolean *empty, GError **error)
 
 /* Two processes may come at once: the second finds the tables made. */
 static gboolean
-make_tables(CtStore *store, GError **error)
+make_tables(CtDatabase *database, GError **error)
 {
     gboolean empty;
-    if (!execute(store, "BEGIN IMMEDIATE", "written", error))
+    if (!execute(database, "BEGIN IMMEDIATE", "written", error))
         return FALSE;
     g_autofree char *sql = schema();
-    if (!check(store, &empty, error) || (empty && !execute(store, sql, "written", error))) {
-        execute(store, "ROLLBACK", "written", NULL);
+    if (!check(database, &empty, error) || (empty && !execute(database, sql, "written", error))) {
+        execute(database, "ROLLBACK", "written", NULL);
         return FALSE;
     }
-    return execute(store, "COMMIT", "written", error);
+    return execute(database, "COMMIT", "written", error);
 }
 
-CtStore *
-ct_store_open(const char *path, gboolean writes, GError **error)
+CtDatabase *
+ct_database_open(const char *path, gboolean writes, GError **error)
 {
-    g_autoptr(CtStore) store = g_new0(CtStore, 1);
-    store->path = g_strdup(path);
+    g_autoptr(CtDatabase) database = g_new0(CtDatabase, 1);
+    database->path = g_strdup(path);
     if (!writes && !g_file_test(path, G_FILE_TEST_EXISTS))
-        return g_steal_pointer(&store);
+        return g_steal_pointer(&database);
     g_autofree char *folder = g_path_get_dirname(path);
     if (writes && g_mkdir_with_parents(folder, 0777) != 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_IO,
-                    "the store of costs %s cannot be made: folder %s: %s", path, folder,
+                    "the cost database %s cannot be made: folder %s: %s", path, folder,
                     g_strerror(errno));
         return NULL;
     }
     /* Even a reader may have to undo what a writer that died had begun. */
     const int flags = SQLITE_OPEN_READWRITE | (writes ? SQLITE_OPEN_CREATE : 0);
-    const int result = sqlite3_open_v2(path, &store->database, flags, NULL);
+    const int result = sqlite3_open_v2(path, &database->handle, flags, NULL);
     if (result != SQLITE_OK) {
-        report(store, result, writes ? "made" : "read", error);
+        report(database, result, writes ? "made" : "read", error);
         return NULL;
     }
-    sqlite3_extended_result_codes(store->database, 1);
-    sqlite3_busy_timeout(store->database, writes ? WRITER_WAITS_MS : READER_WAITS_MS);
-    if (writes && sqlite3_db_readonly(store->database, "main") == 1) {
-        report(store, SQLITE_READONLY, "written", error);
+    sqlite3_extended_result_codes(database->handle, 1);
+    sqlite3_busy_timeout(database->handle, writes ? WRITER_WAITS_MS : READER_WAITS_MS);
+    if (writes && sqlite3_db_readonly(database->handle, "main") == 1) {
+        report(database, SQLITE_READONLY, "written", error);
         return NULL;
     }
     gboolean empty;
-    if (!check(store, &empty, error))
+    if (!check(database, &empty, error))
         return NULL;
     if (empty && !writes) {
-        g_clear_pointer(&store->database, sqlite3_close);
-        return g_steal_pointer(&store);
+        g_clear_pointer(&database->handle, sqlite3_close);
+        return g_steal_pointer(&database);
     }
-    if (empty && !make_tables(store, error))
+    if (empty && !make_tables(database, error))
         return NULL;
     /* A measurement takes as long as a disk's cache takes to be emptied, so this is left to the
      * system: what a process wrote outlives it, if not the machine. */
-    if (writes && !execute(store, "PRAGMA synchronous = OFF", "written", error))
+    if (writes && !execute(database, "PRAGMA synchronous = OFF", "written", error))
         return NULL;
-    return g_steal_pointer(&store);
+    return g_steal_pointer(&database);
 }
 
 void
-ct_store_close(CtStore *store)
+ct_database_close(CtDatabase *database)
 {
-    if (!store)
+    if (!database)
         return;
-    sqlite3_finalize(store->put);
-    sqlite3_close(store->database);
-    g_free(store->path);
-    g_free(store);
+    sqlite3_finalize(database->put);
+    sqlite3_close(database->handle);
+    g_free(database->path);
+    g_free(database);
 }
 
 /* ---- rows ---- */
@@ -288,31 +288,31 @@ append_columns(GString *sql)
 }
 
 gboolean
-ct_store_put(CtStore *store, const CtMeasurement *measurement, GError **error)
+ct_database_put(CtDatabase *database, const CtMeasurement *measurement, GError **error)
 {
-    if (!store->put) {
+    if (!database->put) {
         g_autoptr(GString) sql = g_string_new("INSERT OR REPLACE INTO costs (");
         append_columns(sql);
         g_string_append(sql, ") VALUES (?");
         for (guint f = 1; f < CT_N_FIELDS; f++)
             g_string_append(sql, ", ?");
         g_string_append(sql, ")");
-        store->put = prepare(store, sql->str, "written", error);
-        if (!store->put)
+        database->put = prepare(database, sql->str, "written", error);
+        if (!database->put)
             return FALSE;
     }
     for (guint f = 0; f < CT_N_FIELDS; f++)
-        bind_field(store->put, (int)f + 1, &ct_measurement_fields[f], measurement);
-    sqlite3_step(store->put);
-    const int result = sqlite3_reset(store->put);
-    sqlite3_clear_bindings(store->put);
-    return result == SQLITE_OK || report(store, result, "written", error);
+        bind_field(database->put, (int)f + 1, &ct_measurement_fields[f], measurement);
+    sqlite3_step(database->put);
+    const int result = sqlite3_reset(database->put);
+    sqlite3_clear_bindings(database->put);
+    return result == SQLITE_OK || report(database, result, "written", error);
 }
 
 CtMeasurement *
-ct_store_get(CtStore *store, const CtMeasurement *key, GError **error)
+ct_database_get(CtDatabase *database, const CtMeasurement *key, GError **error)
 {
-    if (!store->database)
+    if (!database->handle)
         return NULL;
     g_autoptr(GString) sql = g_string_new("SELECT ");
     append_columns(sql);
@@ -320,7 +320,7 @@ ct_store_get(CtStore *store, const CtMeasurement *key, GError **error)
     for (guint f = 0; f < CT_N_KEYS; f++)
         g_string_append_printf(sql, "%s\"%s\" = ?", f ? " AND " : "",
                                ct_measurement_fields[f].name);
-    g_autoptr(Statement) statement = prepare(store, sql->str, "read", error);
+    g_autoptr(Statement) statement = prepare(database, sql->str, "read", error);
     if (!statement)
         return NULL;
     for (guint f = 0; f < CT_N_KEYS; f++)
@@ -329,7 +329,7 @@ ct_store_get(CtStore *store, const CtMeasurement *key, GError **error)
     if (result == SQLITE_ROW)
         return read_row(statement);
     if (result != SQLITE_DONE)
-        report(store, result, "read", error);
+        report(database, result, "read", error);
     return NULL;
 }
 
@@ -354,10 +354,10 @@ append_stages(GString *sql, const char *const *stages)
 }
 
 GPtrArray *
-ct_store_list(CtStore *store, const char *const *stages, GError **error)
+ct_database_list(CtDatabase *database, const char *const *stages, GError **error)
 {
     g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
-    if (!store->database)
+    if (!database->handle)
         return g_steal_pointer(&list);
     g_autoptr(GString) sql = g_string_new("SELECT ");
     append_columns(sql);
@@ -366,7 +366,7 @@ ct_store_list(CtStore *store, const char *const *stages, GError **error)
     g_string_append(sql, " ORDER BY ");
     for (guint f = 0; f < CT_N_KEYS; f++)
         g_string_append_printf(sql, "%s\"%s\"", f ? ", " : "", ct_measurement_fields[f].name);
-    g_autoptr(Statement) statement = prepare(store, sql->str, "read", error);
+    g_autoptr(Statement) statement = prepare(database, sql->str, "read", error);
     if (!statement)
         return NULL;
     bind_stages(statement, stages);
@@ -374,66 +374,66 @@ ct_store_list(CtStore *store, const char *const *stages, GError **error)
     while ((result = sqlite3_step(statement)) == SQLITE_ROW)
         g_ptr_array_add(list, read_row(statement));
     if (result != SQLITE_DONE) {
-        report(store, result, "read", error);
+        report(database, result, "read", error);
         return NULL;
     }
     return g_steal_pointer(&list);
 }
 
 gboolean
-ct_store_forget(CtStore *store, const char *const *stages, guint *n, GError **error)
+ct_database_forget(CtDatabase *database, const char *const *stages, guint *n, GError **error)
 {
     g_autoptr(GString) sql = g_string_new("DELETE FROM costs");
     append_stages(sql, stages);
-    g_autoptr(Statement) statement = prepare(store, sql->str, "written", error);
+    g_autoptr(Statement) statement = prepare(database, sql->str, "written", error);
     if (!statement)
         return FALSE;
     bind_stages(statement, stages);
     const int result = sqlite3_step(statement);
     if (result != SQLITE_DONE)
-        return report(store, result, "written", error);
-    *n = (guint)sqlite3_changes(store->database);
+        return report(database, result, "written", error);
+    *n = (guint)sqlite3_changes(database->handle);
     return TRUE;
 }
 
-/* ---- roofs ---- */
+/* ---- ceilings ---- */
 
 gboolean
-ct_store_put_roof(CtStore *store, const CtRoof *roof, GError **error)
+ct_database_put_ceiling(CtDatabase *database, const CtCeiling *ceiling, GError **error)
 {
     g_autoptr(Statement) statement =
-        prepare(store, "INSERT OR REPLACE INTO roofs VALUES (?, ?, ?, ?)", "written", error);
+        prepare(database, "INSERT OR REPLACE INTO roofs VALUES (?, ?, ?, ?)", "written", error);
     if (!statement)
         return FALSE;
-    sqlite3_bind_text(statement, 1, roof->machine, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, roof->name, -1, SQLITE_STATIC);
-    sqlite3_bind_double(statement, 3, roof->value);
-    sqlite3_bind_int64(statement, 4, roof->time);
+    sqlite3_bind_text(statement, 1, ceiling->machine, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, ceiling->name, -1, SQLITE_STATIC);
+    sqlite3_bind_double(statement, 3, ceiling->value);
+    sqlite3_bind_int64(statement, 4, ceiling->time);
     const int result = sqlite3_step(statement);
-    return result == SQLITE_DONE || report(store, result, "written", error);
+    return result == SQLITE_DONE || report(database, result, "written", error);
 }
 
 GPtrArray *
-ct_store_list_roofs(CtStore *store, GError **error)
+ct_database_list_ceilings(CtDatabase *database, GError **error)
 {
-    g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func((GDestroyNotify)ct_roof_free);
-    if (!store->database)
+    g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func((GDestroyNotify)ct_ceiling_free);
+    if (!database->handle)
         return g_steal_pointer(&list);
     g_autoptr(Statement) statement =
-        prepare(store, "SELECT machine, name, value, time FROM roofs", "read", error);
+        prepare(database, "SELECT machine, name, value, time FROM roofs", "read", error);
     if (!statement)
         return NULL;
     int result;
     while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-        CtRoof *roof = g_new0(CtRoof, 1);
-        roof->machine = column_text(statement, 0, TRUE);
-        roof->name = column_text(statement, 1, TRUE);
-        roof->value = sqlite3_column_double(statement, 2);
-        roof->time = sqlite3_column_int64(statement, 3);
-        g_ptr_array_add(list, roof);
+        CtCeiling *ceiling = g_new0(CtCeiling, 1);
+        ceiling->machine = column_text(statement, 0, TRUE);
+        ceiling->name = column_text(statement, 1, TRUE);
+        ceiling->value = sqlite3_column_double(statement, 2);
+        ceiling->time = sqlite3_column_int64(statement, 3);
+        g_ptr_array_add(list, ceiling);
     }
     if (result != SQLITE_DONE) {
-        report(store, result, "read", error);
+        report(database, result, "read", error);
         return NULL;
     }
     return g_steal_pointer(&list);
@@ -442,25 +442,27 @@ ct_store_list_roofs(CtStore *store, GError **error)
 /* ---- many at once ---- */
 
 static gboolean
-put_each(CtStore *store, const GPtrArray *measurements, const GPtrArray *roofs, GError **error)
+put_each(CtDatabase *database, const GPtrArray *measurements, const GPtrArray *ceilings,
+         GError **error)
 {
     for (guint i = 0; measurements && i < measurements->len; i++)
-        if (!ct_store_put(store, g_ptr_array_index(measurements, i), error))
+        if (!ct_database_put(database, g_ptr_array_index(measurements, i), error))
             return FALSE;
-    for (guint i = 0; roofs && i < roofs->len; i++)
-        if (!ct_store_put_roof(store, g_ptr_array_index(roofs, i), error))
+    for (guint i = 0; ceilings && i < ceilings->len; i++)
+        if (!ct_database_put_ceiling(database, g_ptr_array_index(ceilings, i), error))
             return FALSE;
     return TRUE;
 }
 
 gboolean
-ct_store_put_all(CtStore *store, const GPtrArray *measurements, const GPtrArray *roofs,
-                 GError **error)
+ct_database_put_all(CtDatabase *database, const GPtrArray *measurements, const GPtrArray *ceilings,
+                    GError **error)
 {
-    if (!execute(store, "BEGIN IMMEDIATE", "written", error))
+    if (!execute(database, "BEGIN IMMEDIATE", "written", error))
         return FALSE;
-    if (put_each(store, measurements, roofs, error) && execute(store, "COMMIT", "written", error))
+    if (put_each(database, measurements, ceilings, error) &&
+        execute(database, "COMMIT", "written", error))
         return TRUE;
-    execute(store, "ROLLBACK", "written", NULL);
+    execute(database, "ROLLBACK", "written", NULL);
     return FALSE;
 }

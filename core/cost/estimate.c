@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a candidate costs: what the store knows of it, of one that is near to it, else the model.
+/* What a candidate costs: what the database knows of it, of one that is near to it, else the model.
  *
- * The store is read once, and what it says is parsed then. A price that was found is kept, by a
- * hash of all that decides it, for the same conversions are asked for many times. */
+ * The database is read once, and what it says is parsed then. An estimate that was found is kept,
+ * by a hash of all that decides it, for the same conversions are asked for many times. */
+#include "ceilings.h"
+#include "estimate-private.h"
 #include "graph/plugin-call.h"
 #include "graph/registry.h"
 #include "graph/tuning.h"
 #include "model/own-file.h"
-#include "price-private.h"
-#include "roofs.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,44 +24,44 @@ const char *const ct_origin_names[CT_N_ORIGINS] = {
  * nothing else is left. */
 static const gdouble failed = 1e6;
 
-struct CtPrices {
+struct CtEstimates {
     const CtMachine *machine;
     const CtRegistry *registry;
     const char **machines; /* their names, interned, the host's first; NULL-terminated */
     gint64 aim;
     CtKnowledge *knowledge;
-    GPtrArray *roofs;  /* of CtRoof; NULL: none are known */
-    GHashTable *codes; /* file → its checksum */
-    GHashTable *found; /* hash → CtPrice */
+    GPtrArray *ceilings; /* of CtCeiling; NULL: none are known */
+    GHashTable *codes;   /* file → its checksum */
+    GHashTable *found;   /* hash → CtEstimate */
     char *warning;
-    CtPriceJudge judge; /* NULL: none */
+    CtEstimateJudge judge; /* NULL: none */
     gpointer judge_data;
 };
 
 static const char *
-machine_at(const CtPrices *prices, gint place)
+machine_at(const CtEstimates *estimates, gint place)
 {
-    return prices->machines[place + 1];
+    return estimates->machines[place + 1];
 }
 
 static gint64
-n_workers_at(const CtPrices *prices, gint place)
+n_workers_at(const CtEstimates *estimates, gint place)
 {
-    return place == CT_HOST ? prices->machine->n_workers : 0;
+    return place == CT_HOST ? estimates->machine->n_workers : 0;
 }
 
 static gint64
-aim_at(const CtPrices *prices, gint place)
+aim_at(const CtEstimates *estimates, gint place)
 {
-    return place == CT_HOST ? prices->aim : (gint64)prices->machine->device_bytes;
+    return place == CT_HOST ? estimates->aim : (gint64)estimates->machine->device_bytes;
 }
 
 /* Checksum of the file that the variant came from; the core's own has none. */
 static const char *
-code_of(CtPrices *prices, const CtVariant *variant)
+code_of(CtEstimates *estimates, const CtVariant *variant)
 {
-    const char *file = ct_registry_variant_file(prices->registry, variant);
-    const char *known = g_hash_table_lookup(prices->codes, file);
+    const char *file = ct_registry_variant_file(estimates->registry, variant);
+    const char *known = g_hash_table_lookup(estimates->codes, file);
     if (known)
         return known;
     g_autofree char *bytes = NULL;
@@ -73,33 +73,34 @@ code_of(CtPrices *prices, const CtVariant *variant)
             g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, n);
         code = g_strndup(sum, 16);
     }
-    g_hash_table_insert(prices->codes, g_strdup(file), code);
+    g_hash_table_insert(estimates->codes, g_strdup(file), code);
     return code;
 }
 
 void
-ct_price_key(CtPrices *prices, const CtPriced *what, const gint64 *tuning, CtMeasurement *key)
+ct_estimate_key(CtEstimates *estimates, const CtEstimated *what, const gint64 *tuning,
+                CtMeasurement *key)
 {
-    const gint place = ct_price_place(what);
+    const gint place = ct_estimate_place(what);
     *key = (CtMeasurement){
-        .stages = ct_price_stages(what->variant),
+        .stages = ct_estimate_stages(what->variant),
         .variant = g_strdup(what->variant->name),
         .row = g_strdup(what->row->layouts),
-        .way = g_strdup(ct_price_way(what->from, what->to)),
-        .layouts = ct_price_layouts(what),
-        .lengths = ct_price_lengths(what),
-        .parameters = ct_price_parameters(what),
+        .way = g_strdup(ct_estimate_way(what->from, what->to)),
+        .layouts = ct_estimate_layouts(what),
+        .lengths = ct_estimate_lengths(what),
+        .parameters = ct_estimate_parameters(what),
         .tuning = ct_tuning_to_string(what->variant, tuning, FALSE),
-        .machine = g_strdup(machine_at(prices, place)),
-        .n_workers = n_workers_at(prices, place),
-        .aim = aim_at(prices, place),
-        .code = g_strdup(code_of(prices, what->variant)),
+        .machine = g_strdup(machine_at(estimates, place)),
+        .n_workers = n_workers_at(estimates, place),
+        .aim = aim_at(estimates, place),
+        .code = g_strdup(code_of(estimates, what->variant)),
         .operations = what->load->operations,
         .bytes = what->load->bytes,
     };
 }
 
-/* ---- from the store ---- */
+/* ---- from the database ---- */
 
 static gboolean
 is_of_same(const CtMeasurement *a, const CtMeasurement *b)
@@ -113,7 +114,7 @@ is_of_same(const CtMeasurement *a, const CtMeasurement *b)
 
 /* All tunings of one candidate follow one another. */
 static void
-add_measurements(CtPrices *prices, GHashTable *variants, const GPtrArray *measurements,
+add_measurements(CtEstimates *estimates, GHashTable *variants, const GPtrArray *measurements,
                  gboolean is_shipped)
 {
     for (guint i = 0, end; i < measurements->len; i = end) {
@@ -123,14 +124,14 @@ add_measurements(CtPrices *prices, GHashTable *variants, const GPtrArray *measur
                 break;
         g_autofree char *name = g_strconcat(first->stages, ":", first->variant, NULL);
         const CtVariant *variant = g_hash_table_lookup(variants, name);
-        if (!variant || !g_strv_contains(prices->machines, first->machine))
+        if (!variant || !g_strv_contains(estimates->machines, first->machine))
             continue;
-        const gboolean is_code = g_str_equal(first->code, code_of(prices, variant));
+        const gboolean is_code = g_str_equal(first->code, code_of(estimates, variant));
         CtKnown *known = ct_known_new(variant, first, is_shipped, is_code);
         for (guint k = i; known && k < end; k++)
             ct_known_add(known, g_ptr_array_index(measurements, k));
         if (known)
-            ct_knowledge_add(prices->knowledge, known);
+            ct_knowledge_add(estimates->knowledge, known);
     }
 }
 
@@ -148,7 +149,7 @@ find_variants(const CtGraph *graph, const CtRegistry *registry, GPtrArray *stage
         const GPtrArray *own = ct_registry_variants(registry, stage);
         for (guint v = 0; v < own->len; v++) {
             const CtVariant *variant = g_ptr_array_index(own, v);
-            g_autofree char *covers = ct_price_stages(variant);
+            g_autofree char *covers = ct_estimate_stages(variant);
             g_hash_table_insert(variants, g_strconcat(covers, ":", variant->name, NULL),
                                 (gpointer)variant);
             if (!g_ptr_array_find_with_equal_func(stages, covers, g_str_equal, NULL))
@@ -161,7 +162,7 @@ find_variants(const CtGraph *graph, const CtRegistry *registry, GPtrArray *stage
 
 /* What is read, and for what. */
 typedef struct {
-    CtPrices *prices;
+    CtEstimates *estimates;
     CtMachine *machine;
     GHashTable *variants;
     const char *const *stages;   /* NULL-terminated */
@@ -169,16 +170,18 @@ typedef struct {
 } Reading;
 
 static gboolean
-read_store(const Reading *reading, const char *path, GError **error)
+read_database(const Reading *reading, const char *path, GError **error)
 {
-    g_autoptr(CtStore) store = ct_store_open(path, FALSE, error);
-    g_autoptr(GPtrArray) measurements = store ? ct_store_list(store, reading->stages, error) : NULL;
-    g_autoptr(GPtrArray) roofs = measurements ? ct_store_list_roofs(store, error) : NULL;
-    if (!roofs)
+    g_autoptr(CtDatabase) database = ct_database_open(path, FALSE, error);
+    g_autoptr(GPtrArray) measurements =
+        database ? ct_database_list(database, reading->stages, error) : NULL;
+    g_autoptr(GPtrArray) ceilings =
+        measurements ? ct_database_list_ceilings(database, error) : NULL;
+    if (!ceilings)
         return FALSE;
-    ct_roofs_apply(reading->machine, roofs);
-    reading->prices->roofs = g_steal_pointer(&roofs);
-    add_measurements(reading->prices, reading->variants, measurements, FALSE);
+    ct_ceilings_apply(reading->machine, ceilings);
+    reading->estimates->ceilings = g_steal_pointer(&ceilings);
+    add_measurements(reading->estimates, reading->variants, measurements, FALSE);
     return TRUE;
 }
 
@@ -191,9 +194,9 @@ read_shipped_file(const Reading *reading, const char *path, GError **error)
     g_autoptr(GPtrArray) measurements =
         g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
     if (!g_file_get_contents(path, &text, &length, error) ||
-        !ct_store_parse(text, length, path, &filter, measurements, NULL, error))
+        !ct_database_parse(text, length, path, &filter, measurements, NULL, error))
         return FALSE;
-    add_measurements(reading->prices, reading->variants, measurements, TRUE);
+    add_measurements(reading->estimates, reading->variants, measurements, TRUE);
     return TRUE;
 }
 
@@ -218,127 +221,130 @@ read_shipped(const Reading *reading, const char *folder, GError **error)
 }
 
 static void
-warn(CtPrices *prices, const GError *error)
+warn(CtEstimates *estimates, const GError *error)
 {
-    if (error && !prices->warning)
-        prices->warning = g_strdup_printf("%s; costs are modelled", error->message);
+    if (error && !estimates->warning)
+        estimates->warning = g_strdup_printf("%s; costs are modelled", error->message);
 }
 
 static void
-read_all(CtPrices *prices, CtMachine *machine, const CtGraph *graph, const CtPriceSources *sources)
+read_all(CtEstimates *estimates, CtMachine *machine, const CtGraph *graph,
+         const CtEstimateSources *sources)
 {
-    g_autofree char *path = ct_store_path(sources->costs);
+    g_autofree char *path = ct_database_path(sources->costs);
     if (!path)
         return;
     g_autoptr(GPtrArray) stages = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GHashTable) variants = find_variants(graph, prices->registry, stages);
-    const Reading reading = {prices, machine, variants, (const char *const *)stages->pdata,
-                             prices->machines};
+    g_autoptr(GHashTable) variants = find_variants(graph, estimates->registry, stages);
+    const Reading reading = {estimates, machine, variants, (const char *const *)stages->pdata,
+                             estimates->machines};
     g_autoptr(GError) error = NULL, shipped_error = NULL;
-    read_store(&reading, path, &error);
+    read_database(&reading, path, &error);
     read_shipped(&reading, sources->shipped, &shipped_error);
-    warn(prices, error);
-    warn(prices, shipped_error);
+    warn(estimates, error);
+    warn(estimates, shipped_error);
 }
 
-CtPrices *
-ct_prices_new(CtMachine *machine, const CtGraph *graph, const CtRegistry *registry,
-              const CtPriceSources *sources, gsize aim)
+CtEstimates *
+ct_estimates_new(CtMachine *machine, const CtGraph *graph, const CtRegistry *registry,
+                 const CtEstimateSources *sources, gsize aim)
 {
-    CtPrices *prices = g_new0(CtPrices, 1);
-    prices->machine = machine;
-    prices->registry = registry;
-    prices->aim = (gint64)aim;
-    prices->machines = g_new0(const char *, machine->n_devices + 2);
+    CtEstimates *estimates = g_new0(CtEstimates, 1);
+    estimates->machine = machine;
+    estimates->registry = registry;
+    estimates->aim = (gint64)aim;
+    estimates->machines = g_new0(const char *, machine->n_devices + 2);
     for (gint place = CT_HOST; place < (gint)machine->n_devices; place++)
-        prices->machines[place + 1] = ct_machine_name(machine, place);
-    prices->knowledge = ct_knowledge_new();
-    prices->codes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    prices->found = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-    read_all(prices, machine, graph, sources);
-    return prices;
+        estimates->machines[place + 1] = ct_machine_name(machine, place);
+    estimates->knowledge = ct_knowledge_new();
+    estimates->codes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    estimates->found = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    read_all(estimates, machine, graph, sources);
+    return estimates;
 }
 
 void
-ct_prices_free(CtPrices *prices)
+ct_estimates_free(CtEstimates *estimates)
 {
-    if (!prices)
+    if (!estimates)
         return;
-    ct_knowledge_free(prices->knowledge);
-    g_clear_pointer(&prices->roofs, g_ptr_array_unref);
-    g_hash_table_unref(prices->codes);
-    g_hash_table_unref(prices->found);
-    g_free(prices->machines);
-    g_free(prices->warning);
-    g_free(prices);
+    ct_knowledge_free(estimates->knowledge);
+    g_clear_pointer(&estimates->ceilings, g_ptr_array_unref);
+    g_hash_table_unref(estimates->codes);
+    g_hash_table_unref(estimates->found);
+    g_free(estimates->machines);
+    g_free(estimates->warning);
+    g_free(estimates);
 }
 
-const CtRoof *
-ct_prices_roof(const CtPrices *prices, gint place, const char *name)
+const CtCeiling *
+ct_estimates_ceiling(const CtEstimates *estimates, gint place, const char *name)
 {
-    for (guint i = 0; prices->roofs && i < prices->roofs->len; i++) {
-        const CtRoof *roof = g_ptr_array_index(prices->roofs, i);
-        if (g_str_equal(roof->name, name) && g_str_equal(roof->machine, machine_at(prices, place)))
-            return roof;
+    for (guint i = 0; estimates->ceilings && i < estimates->ceilings->len; i++) {
+        const CtCeiling *ceiling = g_ptr_array_index(estimates->ceilings, i);
+        if (g_str_equal(ceiling->name, name) &&
+            g_str_equal(ceiling->machine, machine_at(estimates, place)))
+            return ceiling;
     }
     return NULL;
 }
 
 const char *
-ct_prices_warning(const CtPrices *prices)
+ct_estimates_warning(const CtEstimates *estimates)
 {
-    return prices->warning;
+    return estimates->warning;
 }
 
 void
-ct_prices_set_judge(CtPrices *prices, CtPriceJudge judge, gpointer data)
+ct_estimates_set_judge(CtEstimates *estimates, CtEstimateJudge judge, gpointer data)
 {
-    prices->judge = judge;
-    prices->judge_data = data;
+    estimates->judge = judge;
+    estimates->judge_data = data;
 }
 
-/* ---- one price ---- */
+/* ---- one estimate ---- */
 
-/* What the store has to say; FALSE: nothing. */
+/* What the database has to say; FALSE: nothing. */
 static gboolean
-ask_store(const CtPrices *prices, const CtPriced *what, CtPrice *price)
+ask_database(const CtEstimates *estimates, const CtEstimated *what, CtEstimate *estimate)
 {
-    const CtMachine *machine = prices->machine;
-    const gint place = ct_price_place(what);
+    const CtMachine *machine = estimates->machine;
+    const gint place = ct_estimate_place(what);
     g_auto(CtQuestion) question;
-    ct_question_init(&question, what, machine_at(prices, place), n_workers_at(prices, place),
-                     aim_at(prices, place));
+    ct_question_init(&question, what, machine_at(estimates, place), n_workers_at(estimates, place),
+                     aim_at(estimates, place));
     gdouble distance;
-    const CtKnown *known = ct_knowledge_nearest(prices->knowledge, &question, machine, &distance);
+    const CtKnown *known =
+        ct_knowledge_nearest(estimates->knowledge, &question, machine, &distance);
     if (!known)
         return FALSE;
     const gboolean is_own = known->variant == what->variant;
     const CtTried *asked = is_own ? ct_known_find(known, what->tuning) : NULL;
     const CtTried *tried = asked ? asked : ct_known_find(known, NULL);
     if (!tried) {
-        price->seconds *= failed;
-        price->origin = CT_ORIGIN_MEASURED;
-        price->failure = known->failure;
+        estimate->seconds *= failed;
+        estimate->origin = CT_ORIGIN_MEASURED;
+        estimate->failure = known->failure;
         return TRUE;
     }
     const CtLoad one = {what->load->operations, what->load->bytes, 1};
-    const gdouble over = ct_known_over_roof(known, tried, machine, place);
-    const gdouble roof = ct_cost_roof_seconds(machine, what->variant, what->row, &one, place);
-    const gdouble seconds = over > 0 && roof > 0 ? over * roof : tried->seconds;
+    const gdouble over = ct_known_over_ceiling(known, tried, machine, place);
+    const gdouble ceiling = ct_cost_ceiling_seconds(machine, what->variant, what->row, &one, place);
+    const gdouble seconds = over > 0 && ceiling > 0 ? over * ceiling : tried->seconds;
     const gboolean is_split = place == CT_HOST && what->variant->split;
-    price->seconds = what->load->rate * seconds / (is_split ? (gdouble)machine->n_workers : 1);
-    price->spread = tried->spread;
-    price->origin = asked && distance == 0 ? CT_ORIGIN_MEASURED : CT_ORIGIN_NEAREST;
+    estimate->seconds = what->load->rate * seconds / (is_split ? (gdouble)machine->n_workers : 1);
+    estimate->spread = tried->spread;
+    estimate->origin = asked && distance == 0 ? CT_ORIGIN_MEASURED : CT_ORIGIN_NEAREST;
     if (asked && known->is_shipped && distance <= CT_DISTANCE_SHIPPED + CT_DISTANCE_CODE)
-        price->origin = CT_ORIGIN_SHIPPED;
+        estimate->origin = CT_ORIGIN_SHIPPED;
     if (is_own && !what->tuning) {
-        price->is_tuned = !ct_tuning_equal(what->variant, price->tuning, tried->tuning);
-        memcpy(price->tuning, tried->tuning, sizeof(price->tuning));
+        estimate->is_tuned = !ct_tuning_equal(what->variant, estimate->tuning, tried->tuning);
+        memcpy(estimate->tuning, tried->tuning, sizeof(estimate->tuning));
     }
     return TRUE;
 }
 
-/* ---- prices that were found ---- */
+/* ---- estimates that were found ---- */
 
 static guint64
 mix_real(guint64 hash, gdouble value)
@@ -363,15 +369,15 @@ mix_ports(guint64 hash, const CtStream *streams, const CtLayout *layouts, guint 
     return ct_mix(hash, n);
 }
 
-/* Of all that the price depends on; nodes of one graph with the same parameters are one node. */
+/* Of all that the estimate depends on; nodes of one graph with the same parameters are one node. */
 static guint64
-hash_of(const CtPrices *prices, const CtPriced *what)
+hash_of(const CtEstimates *estimates, const CtEstimated *what)
 {
     const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
     guint64 hash = ct_mix(0, (guint64)(gsize)what->row);
     hash = ct_mix(hash, (guint64)(gsize)what->variant);
     hash = ct_mix(ct_mix(hash, (guint64)what->from), (guint64)what->to);
-    hash = ct_mix(hash, (guint64)aim_at(prices, ct_price_place(what)));
+    hash = ct_mix(hash, (guint64)aim_at(estimates, ct_estimate_place(what)));
     hash = mix_real(hash, what->load->operations);
     hash = mix_real(hash, what->load->bytes);
     hash = mix_real(hash, what->load->rate);
@@ -388,7 +394,7 @@ hash_of(const CtPrices *prices, const CtPriced *what)
 }
 
 gdouble
-ct_priced_model(const CtPriced *what, const CtMachine *machine)
+ct_estimated_model(const CtEstimated *what, const CtMachine *machine)
 {
     const CtVariant *variant = what->variant;
     if (what->from != what->to)
@@ -401,32 +407,32 @@ ct_priced_model(const CtPriced *what, const CtMachine *machine)
 }
 
 static void
-ask_model(const CtPrices *prices, const CtPriced *what, CtPrice *price)
+ask_model(const CtEstimates *estimates, const CtEstimated *what, CtEstimate *estimate)
 {
-    *price = (CtPrice){.origin = CT_ORIGIN_MODEL};
-    ct_tuning_defaults(what->variant, price->tuning);
+    *estimate = (CtEstimate){.origin = CT_ORIGIN_MODEL};
+    ct_tuning_defaults(what->variant, estimate->tuning);
     if (what->tuning)
-        memcpy(price->tuning, what->tuning, sizeof(price->tuning));
-    price->seconds = ct_priced_model(what, prices->machine);
+        memcpy(estimate->tuning, what->tuning, sizeof(estimate->tuning));
+    estimate->seconds = ct_estimated_model(what, estimates->machine);
 }
 
 void
-ct_price_find(CtPrices *prices, const CtPriced *what, CtPrice *price)
+ct_estimate_find(CtEstimates *estimates, const CtEstimated *what, CtEstimate *estimate)
 {
-    ask_model(prices, what, price);
-    const gboolean is_known = ct_knowledge_has(prices->knowledge, what->variant);
-    if ((!is_known && !prices->judge) || price->seconds == HUGE_VAL)
+    ask_model(estimates, what, estimate);
+    const gboolean is_known = ct_knowledge_has(estimates->knowledge, what->variant);
+    if ((!is_known && !estimates->judge) || estimate->seconds == HUGE_VAL)
         return;
-    const guint64 hash = hash_of(prices, what);
-    const CtPrice *known = g_hash_table_lookup(prices->found, &hash);
+    const guint64 hash = hash_of(estimates, what);
+    const CtEstimate *known = g_hash_table_lookup(estimates->found, &hash);
     if (known) {
-        *price = *known;
+        *estimate = *known;
         return;
     }
     if (is_known)
-        ask_store(prices, what, price);
-    if (prices->judge)
-        price->seconds = prices->judge(what, price, prices->judge_data);
-    g_hash_table_insert(prices->found, g_memdup2(&hash, sizeof(hash)),
-                        g_memdup2(price, sizeof(*price)));
+        ask_database(estimates, what, estimate);
+    if (estimates->judge)
+        estimate->seconds = estimates->judge(what, estimate, estimates->judge_data);
+    g_hash_table_insert(estimates->found, g_memdup2(&hash, sizeof(hash)),
+                        g_memdup2(estimate, sizeof(*estimate)));
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words in which the store keeps what is priced. */
+/* The words in which the database keeps what is estimated. */
+#include "estimate-private.h"
 #include "model/params-private.h"
-#include "price-private.h"
 
 #include <math.h>
 #include <string.h>
 
 char *
-ct_price_stages(const CtVariant *variant)
+ct_estimate_stages(const CtVariant *variant)
 {
     return g_strjoinv("+", (char **)variant->covers);
 }
@@ -15,13 +15,13 @@ ct_price_stages(const CtVariant *variant)
 static const char *const ways[] = {"", "to device", "to host", "to peer"};
 
 const char *
-ct_price_way(gint from, gint to)
+ct_estimate_way(gint from, gint to)
 {
     return ways[from == to ? 0 : from == CT_HOST ? 1 : to == CT_HOST ? 2 : 3];
 }
 
 const char *
-ct_price_way_from_string(const char *text)
+ct_estimate_way_from_string(const char *text)
 {
     for (guint i = 0; i < G_N_ELEMENTS(ways); i++) {
         if (g_str_equal(ways[i], text))
@@ -31,13 +31,13 @@ ct_price_way_from_string(const char *text)
 }
 
 gint
-ct_price_place(const CtPriced *what)
+ct_estimate_place(const CtEstimated *what)
 {
     return what->from == CT_HOST ? what->to : what->from;
 }
 
 gint64
-ct_price_length(const CtStream *stream, const CtLayoutAxis *axis)
+ct_estimate_length(const CtStream *stream, const CtLayoutAxis *axis)
 {
     if (g_str_equal(axis->name, "complex"))
         return 2;
@@ -60,7 +60,7 @@ append_lengths(GString *text, const CtStream *stream, const CtLayout *layout)
 {
     for (guint a = 0; a < layout->n_axes; a++)
         g_string_append_printf(text, "%s%" G_GINT64_FORMAT, a ? " " : "",
-                               ct_price_length(stream, &layout->axes[a]));
+                               ct_estimate_length(stream, &layout->axes[a]));
 }
 
 static void
@@ -77,7 +77,7 @@ append_side(GString *text, const CtStream *streams, const CtLayout *layouts, gui
 }
 
 static char *
-describe_ports(const CtPriced *what, AppendPort append)
+describe_ports(const CtEstimated *what, AppendPort append)
 {
     const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
     g_autoptr(GString) text = g_string_new(NULL);
@@ -88,13 +88,13 @@ describe_ports(const CtPriced *what, AppendPort append)
 }
 
 char *
-ct_price_layouts(const CtPriced *what)
+ct_estimate_layouts(const CtEstimated *what)
 {
     return describe_ports(what, append_layout);
 }
 
 char *
-ct_price_lengths(const CtPriced *what)
+ct_estimate_lengths(const CtEstimated *what)
 {
     return describe_ports(what, append_lengths);
 }
@@ -133,7 +133,7 @@ append_node(GString *text, const CtNode *node, const char *prefix)
 
 /* Of its first input along time (of its output, where there is none). */
 static gint64
-block_samples(const CtPriced *what)
+block_samples(const CtEstimated *what)
 {
     const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
     const CtStream *stream = last->n_outputs > 0 ? &last->outputs[0] : &first->inputs[0];
@@ -145,7 +145,7 @@ block_samples(const CtPriced *what)
 }
 
 char *
-ct_price_parameters(const CtPriced *what)
+ct_estimate_parameters(const CtEstimated *what)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     for (guint k = 0; k < what->n_nodes; k++) {
@@ -239,7 +239,7 @@ one_way(const char *a, const char *b, gboolean missing_alone)
 }
 
 gdouble
-ct_price_parameters_distance(const char *a, const char *b)
+ct_estimate_parameters_distance(const char *a, const char *b)
 {
     return g_str_equal(a, b) ? 0 : one_way(a, b, FALSE) + one_way(b, a, TRUE);
 }
