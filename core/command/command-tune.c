@@ -92,8 +92,9 @@ print_report(const CtTuneReport *report)
         g_print("\n%s", *report->independence ? report->independence
                                               : "no stage reads in one order and writes in any "
                                                 "other\n");
-    if (!report->is_settled)
-        g_print("ended before the plan was settled; the same command goes on from here\n");
+    if (!report->is_decided)
+        g_print("ended before all that decides the plan was measured; the same command goes on "
+                "from here\n");
 }
 
 /* What runs at the end. */
@@ -174,7 +175,8 @@ run(int argc, char **argv, GError **error)
     gboolean tests_independence = FALSE;
     const GOptionEntry entries[] = {
         {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
-         "End after so much time, --exhaustive after as much again; else when the plan is settled",
+         "End after so much time, --exhaustive after as much again; else when nothing is left that "
+         "decides the plan",
          "TIME"},
         {"quick", 0, 0, G_OPTION_ARG_NONE, &is_quick,
          "Measure less, less often: a good plan rather than the best", NULL},

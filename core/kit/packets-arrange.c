@@ -209,7 +209,7 @@ compare_contents(const CtPackets *packets, const CtPacket *a, const CtPacket *b,
 /* Packets begin … end − 1, in order, claim the same samples. Drops all but the first, or all of
  * them where the first cannot be believed either. */
 static gboolean
-settle_claims(CtPackets *packets, guint begin, guint end, GError **error)
+decide_claims(CtPackets *packets, guint begin, guint end, GError **error)
 {
     gboolean same = TRUE;
     for (guint i = begin + 1; i < end && same; i++)
@@ -235,7 +235,7 @@ drop_doubled(CtPackets *packets, GError **error)
         end = begin + 1;
         while (end < n && compare_places(packet_at(packets, begin), packet_at(packets, end)) == 0)
             end++;
-        if (end > begin + 1 && !settle_claims(packets, begin, end, error))
+        if (end > begin + 1 && !decide_claims(packets, begin, end, error))
             return FALSE;
     }
     remove_dropped(packets);

@@ -240,7 +240,7 @@ source_write(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         return TRUE;
     const gint64 n = source->time < 0 ? 1 : block->length[source->time];
     const guint8 *end = block->data + (source->time < 0 ? 1 : n * block->stride[source->time]);
-    /* It has settled when it comes by memory that it knows. */
+    /* It has warmed up when it comes by memory that it knows. */
     if (end > source->high) {
         source->written += (guint64)n;
         source->high = (guint8 *)end;

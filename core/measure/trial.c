@@ -37,7 +37,7 @@ struct CtTrial {
     CtPlan *plan;
     guint node;               /* of the plan: the one that is tried */
     CtScheduler *scheduler;   /* NULL: to be started */
-    gboolean is_short;        /* its streams end before it has settled: all of them is measured */
+    gboolean is_short;        /* its streams end before it has warmed up: all of them is measured */
     gdouble seconds_per_step; /* of the clock, per sample by which steps go; 0: not known */
 };
 
@@ -467,7 +467,7 @@ generation(const CtTrial *trial)
 
 /* Starts it, and runs until its memory is there and filled, and its pace is known. */
 static gboolean
-settle(CtTrial *trial, gdouble seconds, GError **error)
+warm_up(CtTrial *trial, gdouble seconds, GError **error)
 {
     if (!start(trial, error))
         return FALSE;
@@ -520,7 +520,7 @@ run_once(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **error)
 {
     *result = (CtTrialResult){0};
     if (!trial->scheduler &&
-        !(trial->is_short ? start(trial, error) : settle(trial, seconds, error)))
+        !(trial->is_short ? start(trial, error) : warm_up(trial, seconds, error)))
         return FALSE;
     Mark from, to;
     gboolean goes_on;

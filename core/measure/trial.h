@@ -33,7 +33,7 @@ void ct_trial_free(CtTrial *trial);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtTrial, ct_trial_free)
 
 /* Runs on for about so many seconds, whole firings and, where they are not much longer, whole sums;
- * the first time after it has settled. */
+ * the first time after it has warmed up. */
 gboolean ct_trial_run(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **error);
 /* Bytes of its rings, on whichever place. */
 gsize ct_trial_bytes(const CtTrial *trial);

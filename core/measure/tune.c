@@ -61,7 +61,7 @@ is_measured(const CtTuneItem *item)
 }
 
 static gboolean
-is_settled(const CtTune *tune, const CtTuneItem *item)
+is_decided(const CtTune *tune, const CtTuneItem *item)
 {
     const CtMeasurement *measurement = &item->measurement;
     const guint n = item->samples->len;
@@ -343,7 +343,7 @@ measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, G
     }
     for (guint i = 0; i < items->len && !ct_tune_is_over(tune); i++) {
         CtTuneItem *item = g_ptr_array_index(items, i);
-        const gboolean is_open = !is_settled(tune, item);
+        const gboolean is_open = !is_decided(tune, item);
         *n_repetitions += is_open ? tune->most - item->samples->len : 0;
         *n += is_open;
         if (is_open && !ct_tune_measure(tune, item, error))
@@ -360,9 +360,9 @@ measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, G
 
 /* Until nothing is left that could change the plan, or it is over. */
 static gboolean
-settle(CtTune *tune, GError **error)
+decide(CtTune *tune, GError **error)
 {
-    tune->report->is_settled = FALSE;
+    tune->report->is_decided = FALSE;
     for (guint round = 0; !ct_tune_is_over(tune); round++) {
         g_autoptr(CtPlan) plan = plan_at_best(tune, error);
         guint n = 0, n_repetitions = 0;
@@ -376,7 +376,7 @@ settle(CtTune *tune, GError **error)
                 return FALSE;
         }
         if (n == 0 && !ct_tune_is_over(tune)) {
-            tune->report->is_settled = TRUE;
+            tune->report->is_decided = TRUE;
             break;
         }
         const CtTuneProgress *progress = &tune->report->progress;
@@ -401,13 +401,13 @@ static gboolean
 run_all(CtTune *tune, GError **error)
 {
     gboolean is_changed = FALSE;
-    if (!settle(tune, error))
+    if (!decide(tune, error))
         return FALSE;
     if (!ct_tune_is_over(tune) && !ct_tune_blocks(tune, &is_changed, error))
         return FALSE;
     if (is_changed) {
         start_again(tune);
-        if (!settle(tune, error))
+        if (!decide(tune, error))
             return FALSE;
     }
     tune->end = 0;

@@ -34,7 +34,7 @@ typedef struct {
 
 typedef struct {
     CtTuneProgress progress;
-    gboolean is_settled; /* FALSE: ended by the budget, or by `is_over` */
+    gboolean is_decided; /* FALSE: ended by the budget, or by `is_over` */
     GPtrArray *failures; /* of char: what could not be measured, and why */
     char *blocks;        /* a line on the sizes of blocks on devices; NULL: none were looked at */
     char *independence;  /* a line for each node that was tested; NULL: none was asked for */

@@ -5,10 +5,10 @@
  * the node's links: the canonical one, those that rows of the neighbours fix or wishes name, and
  * what follows from these through the nodes. They spread over the graph until nothing new comes, or
  * a link has as many as are worth looking at. */
-#include "candidates-options.h"
 #include "choose.h"
 #include "default-layouts.h"
 #include "graph/plugin-call.h"
+#include "unbound-rows.h"
 
 /* Orders that reach a node from one side; layouts of a side with an order of its own; candidates
  * of a node at one place; rounds over the graph. */
@@ -17,7 +17,7 @@ enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODE = 96, MAX_SWEEPS = 8 };
 typedef struct {
     CtPlanner *planner;
     CtCandidates *candidates;
-    CtOptions *options;
+    CtUnboundRows *unbound_rows;
     GArray *(*orders)[CT_N_SIDES]; /* [node] of CtLayout: at its links */
 } Search;
 
@@ -86,8 +86,8 @@ spread_orders(Search *search, const CtCandidate *candidate)
         if (node->from[i].node >= 0)
             add_order(search, node->from[i].node, CT_FROM_READERS, &candidate->inputs[i]);
     }
-    for (guint i = 0; i < search->options->fan_outs->len; i++) {
-        const CtFanOut *fan_out = g_ptr_array_index(search->options->fan_outs, i);
+    for (guint i = 0; i < search->unbound_rows->fan_outs->len; i++) {
+        const CtFanOut *fan_out = g_ptr_array_index(search->unbound_rows->fan_outs, i);
         if (fan_out->node != last)
             continue;
         for (guint r = 0; r < fan_out->readers->len; r++)
@@ -99,17 +99,17 @@ spread_orders(Search *search, const CtCandidate *candidate)
 /* ---- candidates ---- */
 
 static gboolean
-has_layouts(const CtCandidate *candidate, const CtOption *option, const CtLayout *inputs,
+has_layouts(const CtCandidate *candidate, const CtUnboundRow *unbound, const CtLayout *inputs,
             const CtLayout *outputs)
 {
-    if (candidate->nodes[0] != option->nodes[0] || candidate->n_nodes != option->n_nodes ||
-        candidate->place != option->place)
+    if (candidate->nodes[0] != unbound->nodes[0] || candidate->n_nodes != unbound->n_nodes ||
+        candidate->place != unbound->place)
         return FALSE;
-    for (guint i = 0; i < option->row_ports.n_inputs; i++) {
+    for (guint i = 0; i < unbound->row_ports.n_inputs; i++) {
         if (!ct_layout_equal(&candidate->inputs[i], &inputs[i]))
             return FALSE;
     }
-    for (guint i = 0; i < option->row_ports.n_outputs; i++) {
+    for (guint i = 0; i < unbound->row_ports.n_outputs; i++) {
         if (!ct_layout_equal(&candidate->outputs[i], &outputs[i]))
             return FALSE;
     }
@@ -136,17 +136,18 @@ has_implementation(const CtCandidate *candidate, const CtImplementation *impleme
     return FALSE;
 }
 
-/* Adds the option's variants. A variant is never told its row: of several that come to the same
- * layouts it keeps the first of its table. The cheapest of all is taken, of equal ones that which
- * came first. */
+/* Adds the unbound row's variants. A variant is never told its row: of several that come to the
+ * same layouts it keeps the first of its table. The cheapest of all is taken, of equal ones that
+ * which came first. */
 static void
-take_implementations(const Search *search, const CtOption *option, CtCandidate *candidate)
+take_implementations(const Search *search, const CtUnboundRow *unbound, CtCandidate *candidate)
 {
-    if (has_implementation(candidate, &g_array_index(option->implementations, CtImplementation, 0)))
+    if (has_implementation(candidate,
+                           &g_array_index(unbound->implementations, CtImplementation, 0)))
         return;
-    for (guint i = 0; i < option->implementations->len; i++) {
+    for (guint i = 0; i < unbound->implementations->len; i++) {
         CtImplementation implementation =
-            g_array_index(option->implementations, CtImplementation, i);
+            g_array_index(unbound->implementations, CtImplementation, i);
         guint k = 0;
         while (k < candidate->implementations->len &&
                g_array_index(candidate->implementations, CtImplementation, k).variant !=
@@ -158,8 +159,8 @@ take_implementations(const Search *search, const CtOption *option, CtCandidate *
                 continue;
             g_array_remove_index(candidate->implementations, k);
         }
-        ct_option_estimate(option, search->planner, &implementation, candidate->inputs,
-                           candidate->outputs);
+        ct_unbound_row_estimate(unbound, search->planner, &implementation, candidate->inputs,
+                                candidate->outputs);
         g_array_append_val(candidate->implementations, implementation);
     }
     g_array_sort(candidate->implementations, compare_implementations);
@@ -172,17 +173,17 @@ take_implementations(const Search *search, const CtOption *option, CtCandidate *
 
 /* Keeps it, or adds its variants to what has the same layouts. */
 static void
-keep_candidate(Search *search, const CtOption *option, const CtLayout *inputs,
+keep_candidate(Search *search, const CtUnboundRow *unbound, const CtLayout *inputs,
                const CtLayout *outputs)
 {
-    const guint n_inputs = option->row_ports.n_inputs, n_outputs = option->row_ports.n_outputs;
-    GPtrArray *own = search->candidates->nodes[option->nodes[0]];
+    const guint n_inputs = unbound->row_ports.n_inputs, n_outputs = unbound->row_ports.n_outputs;
+    GPtrArray *own = search->candidates->nodes[unbound->nodes[0]];
     guint n_here = 0;
     for (guint i = 0; i < own->len; i++) {
         CtCandidate *other = g_ptr_array_index(own, i);
-        n_here += other->place == option->place;
-        if (has_layouts(other, option, inputs, outputs)) {
-            take_implementations(search, option, other);
+        n_here += other->place == unbound->place;
+        if (has_layouts(other, unbound, inputs, outputs)) {
+            take_implementations(search, unbound, other);
             return;
         }
     }
@@ -190,41 +191,42 @@ keep_candidate(Search *search, const CtOption *option, const CtLayout *inputs,
         return;
     CtCandidate *candidate = g_new0(CtCandidate, 1);
     candidate->implementations = g_array_new(FALSE, FALSE, sizeof(CtImplementation));
-    candidate->place = option->place;
-    candidate->n_nodes = option->n_nodes;
-    candidate->nodes = g_memdup2(option->nodes, option->n_nodes * sizeof(guint));
+    candidate->place = unbound->place;
+    candidate->n_nodes = unbound->n_nodes;
+    candidate->nodes = g_memdup2(unbound->nodes, unbound->n_nodes * sizeof(guint));
     candidate->inputs = g_memdup2(inputs, (n_inputs + 1) * sizeof(*inputs));
     candidate->outputs = g_memdup2(outputs, (n_outputs + 1) * sizeof(*outputs));
-    candidate->load = option->load;
-    take_implementations(search, option, candidate);
+    candidate->load = unbound->load;
+    take_implementations(search, unbound, candidate);
     g_ptr_array_add(search->candidates->all, candidate);
-    for (guint k = 0; k < option->n_nodes; k++)
-        g_ptr_array_add(search->candidates->nodes[option->nodes[k]], candidate);
+    for (guint k = 0; k < unbound->n_nodes; k++)
+        g_ptr_array_add(search->candidates->nodes[unbound->nodes[k]], candidate);
     spread_orders(search, candidate);
 }
 
 static void
-bind_to(Search *search, const CtOption *option, const CtLayout *order)
+bind_to(Search *search, const CtUnboundRow *unbound, const CtLayout *order)
 {
-    g_autofree CtLayout *layouts = g_new0(CtLayout, option->n_ports + 1);
-    if (ct_row_bind(option->patterns, &option->row_ports, 0, NULL, order, layouts, NULL))
-        keep_candidate(search, option, layouts, &layouts[option->row_ports.n_inputs]);
+    g_autofree CtLayout *layouts = g_new0(CtLayout, unbound->n_ports + 1);
+    if (ct_row_bind(unbound->patterns, &unbound->row_ports, 0, NULL, order, layouts, NULL))
+        keep_candidate(search, unbound, layouts, &layouts[unbound->row_ports.n_inputs]);
 }
 
 /* The different layouts of inputs or outputs that follow an order of that side. */
 static guint
-bind_side(const Search *search, const CtOption *option, guint side, CtLayout *sides[MAX_OF_SIDE])
+bind_side(const Search *search, const CtUnboundRow *unbound, guint side,
+          CtLayout *sides[MAX_OF_SIDE])
 {
-    const guint n_inputs = option->row_ports.n_inputs;
+    const guint n_inputs = unbound->row_ports.n_inputs;
     const guint begin = side == CT_FROM_WRITERS ? 0 : n_inputs;
-    const guint n = side == CT_FROM_WRITERS ? n_inputs : option->row_ports.n_outputs;
-    const guint node = option->nodes[side == CT_FROM_WRITERS ? 0 : option->n_nodes - 1];
+    const guint n = side == CT_FROM_WRITERS ? n_inputs : unbound->row_ports.n_outputs;
+    const guint node = unbound->nodes[side == CT_FROM_WRITERS ? 0 : unbound->n_nodes - 1];
     const GArray *orders = search->orders[node][side];
     guint n_sides = 0;
     for (guint i = 0; i <= orders->len && n_sides < MAX_OF_SIDE; i++) {
-        g_autofree CtLayout *layouts = g_new0(CtLayout, option->n_ports + 1);
+        g_autofree CtLayout *layouts = g_new0(CtLayout, unbound->n_ports + 1);
         const CtLayout *order = i == 0 ? NULL : &g_array_index(orders, CtLayout, i - 1);
-        if (!ct_row_bind(option->patterns, &option->row_ports, 0, NULL, order, layouts, NULL))
+        if (!ct_row_bind(unbound->patterns, &unbound->row_ports, 0, NULL, order, layouts, NULL))
             continue;
         gboolean is_new = TRUE;
         for (guint k = 0; k < n_sides && is_new; k++) {
@@ -240,14 +242,14 @@ bind_side(const Search *search, const CtOption *option, guint side, CtLayout *si
 
 /* Where the orders of inputs and outputs are free of each other: each with each. */
 static void
-bind_freely(Search *search, const CtOption *option)
+bind_freely(Search *search, const CtUnboundRow *unbound)
 {
     CtLayout *inputs[MAX_OF_SIDE], *outputs[MAX_OF_SIDE];
-    const guint n_inputs = bind_side(search, option, CT_FROM_WRITERS, inputs);
-    const guint n_outputs = bind_side(search, option, CT_FROM_READERS, outputs);
+    const guint n_inputs = bind_side(search, unbound, CT_FROM_WRITERS, inputs);
+    const guint n_outputs = bind_side(search, unbound, CT_FROM_READERS, outputs);
     for (guint i = 0; i < n_inputs; i++) {
         for (guint o = 0; o < n_outputs; o++)
-            keep_candidate(search, option, inputs[i], outputs[o]);
+            keep_candidate(search, unbound, inputs[i], outputs[o]);
     }
     for (guint i = 0; i < n_inputs; i++)
         g_free(inputs[i]);
@@ -255,37 +257,37 @@ bind_freely(Search *search, const CtOption *option)
         g_free(outputs[o]);
 }
 
-/* Binds the options of node `n` to the orders that came since it was last looked at. */
+/* Binds the unbound rows of node `n` to the orders that came since it was last looked at. */
 static gboolean
 bind_options(Search *search, guint n, gboolean first)
 {
     gboolean changed = FALSE;
-    for (guint i = 0; i < search->options->nodes[n]->len; i++) {
-        CtOption *option = g_ptr_array_index(search->options->nodes[n], i);
-        const guint ends[CT_N_SIDES] = {n, option->nodes[option->n_nodes - 1]};
+    for (guint i = 0; i < search->unbound_rows->nodes[n]->len; i++) {
+        CtUnboundRow *unbound = g_ptr_array_index(search->unbound_rows->nodes[n], i);
+        const guint ends[CT_N_SIDES] = {n, unbound->nodes[unbound->n_nodes - 1]};
         guint tried[CT_N_SIDES];
         gboolean has_new = first;
         for (guint side = 0; side < CT_N_SIDES; side++) {
-            tried[side] = option->n_tried[side];
-            option->n_tried[side] = search->orders[ends[side]][side]->len;
-            has_new |= option->n_tried[side] > tried[side];
+            tried[side] = unbound->n_tried[side];
+            unbound->n_tried[side] = search->orders[ends[side]][side]->len;
+            has_new |= unbound->n_tried[side] > tried[side];
         }
         if (!has_new)
             continue;
         changed = TRUE;
         if (first)
-            keep_candidate(search, option, option->canonical,
-                           &option->canonical[option->row_ports.n_inputs]);
-        if (option->fixed)
+            keep_candidate(search, unbound, unbound->canonical,
+                           &unbound->canonical[unbound->row_ports.n_inputs]);
+        if (unbound->fixed)
             continue;
-        if (option->patterns->any) {
-            bind_freely(search, option);
+        if (unbound->patterns->any) {
+            bind_freely(search, unbound);
             continue;
         }
         for (guint side = 0; side < CT_N_SIDES; side++) {
-            for (guint k = tried[side]; k < option->n_tried[side]; k++) {
+            for (guint k = tried[side]; k < unbound->n_tried[side]; k++) {
                 const CtLayout order = g_array_index(search->orders[ends[side]][side], CtLayout, k);
-                bind_to(search, option, &order);
+                bind_to(search, unbound, &order);
             }
         }
     }
@@ -313,8 +315,9 @@ run_search(Search *search, guint n, GError **error)
         GString *text = g_string_new(NULL);
         g_ptr_array_add(reasons, text);
     }
-    search->options = ct_options_new(search->planner, reasons, error);
-    gboolean fine = search->options != NULL && ct_graph_check_kept(search->planner->graph, error);
+    search->unbound_rows = ct_unbound_rows_new(search->planner, reasons, error);
+    gboolean fine =
+        search->unbound_rows != NULL && ct_graph_check_kept(search->planner->graph, error);
     for (guint i = 0; i < n && fine && search->planner->options->default_layouts; i++)
         fine = ct_default_orders(&node_at(search, i)->node, search->orders[i][CT_FROM_WRITERS],
                                  search->orders[i][CT_FROM_READERS], error);
@@ -354,7 +357,7 @@ ct_candidates_new(CtPlanner *planner, GError **error)
     const gboolean fine =
         run_search(&search, n, error) &&
         (!planner->options->default_layouts || ct_default_keep(candidates, planner->graph, error));
-    ct_options_free(search.options);
+    ct_unbound_rows_free(search.unbound_rows);
     for (guint i = 0; i < n; i++)
         for (guint side = 0; side < CT_N_SIDES; side++)
             g_array_unref(search.orders[i][side]);

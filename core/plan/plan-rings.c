@@ -13,8 +13,8 @@ static const gint64 generations_to_history = 4;
 /* What sizes are made of. */
 typedef struct {
     CtPlan *plan;
-    gsize cache_bytes; /* that a firing on the host stays near */
-    gint64 *spans;     /* [node] ticks that a firing on a device covers; 0: on the host */
+    gsize cache_bytes;    /* that a firing on the host stays near */
+    gint64 *firing_ticks; /* [node] ticks that a firing on a device covers; 0: on the host */
 } Sizes;
 
 static gboolean
@@ -174,10 +174,11 @@ static gint64
 fit_to_blocks(const Sizes *sizes, const CtPlanLink *link, gint64 samples)
 {
     for (guint r = 0; r < link->readers->len; r++) {
-        const gint64 span = sizes->spans[g_array_index(link->readers, CtPlanReader, r).node];
-        if (span == 0)
+        const gint64 firing_ticks =
+            sizes->firing_ticks[g_array_index(link->readers, CtPlanReader, r).node];
+        if (firing_ticks == 0)
             continue;
-        const gint64 block = samples_over(link, span);
+        const gint64 block = samples_over(link, firing_ticks);
         const gint64 least = (block + samples - 1) / samples;
         for (gint64 n = least; n <= 2 * least; n++) {
             if (block % n == 0 && block / n % link->granule == 0)
@@ -226,15 +227,15 @@ size_on_host(const Sizes *sizes, const CtPlanNode *node)
 }
 
 static void
-size_on_device(const Sizes *sizes, const CtPlanNode *node, gint64 span)
+size_on_device(const Sizes *sizes, const CtPlanNode *node, gint64 firing_ticks)
 {
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] < 0)
             continue;
         CtPlanLink *link = link_at(sizes->plan, node->outputs[i]);
         link->max_samples = has_time(link->stream)
-                                ? round_up(samples_over(link, span), node->granule)
-                                : samples_over(link, span);
+                                ? round_up(samples_over(link, firing_ticks), node->granule)
+                                : samples_over(link, firing_ticks);
     }
 }
 
@@ -263,7 +264,7 @@ full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
     const gint64 one = MAX(footprint.window, footprint.hop);
     if (footprint.kind != CT_FOOTPRINT_SUM)
         return round_up(add(multiply(made - 1, footprint.hop), one), link->granule);
-    if (sizes->spans[n] > 0)
+    if (sizes->firing_ticks[n] > 0)
         return round_up(MAX(*least, link->max_samples), link->granule);
     const gint64 seen = input_in_cache(plan, node, port, sizes->cache_bytes);
     return round_up(MAX(*least, MIN(seen, multiply(made, footprint.hop))), link->granule);
@@ -280,7 +281,7 @@ batch_of(const Sizes *sizes, guint n, guint port, gint64 wanted)
     /* A device takes whole blocks, which then pass through it undivided. Other devices, and the
      * program, have blocks of their own. */
     const CtPlanNode *writer = node_at(plan, link_at(plan, node->inputs[port])->writer);
-    if (sizes->spans[n] > 0)
+    if (sizes->firing_ticks[n] > 0)
         return writer->place == CT_HOST && writer->variant->work && wanted > 1 ? wanted : 0;
     /* A firing of few samples would spend its time on what it goes through as a whole: it is worth
      * to wait for as many bytes of input, of those that it is to see. */
@@ -416,11 +417,11 @@ ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes)
     cache_bytes = ct_machine_aim(machine, cache_bytes);
     set_granules(plan);
     ct_plan_find_skew(plan);
-    g_autofree gint64 *spans = ct_plan_spans(plan, machine);
-    const Sizes sizes = {plan, cache_bytes, spans};
+    g_autofree gint64 *firing_ticks = ct_plan_device_firings(plan, machine);
+    const Sizes sizes = {plan, cache_bytes, firing_ticks};
     for (guint n = 0; n < plan->nodes->len; n++) {
-        if (spans[n] > 0)
-            size_on_device(&sizes, node_at(plan, n), spans[n]);
+        if (firing_ticks[n] > 0)
+            size_on_device(&sizes, node_at(plan, n), firing_ticks[n]);
         else
             size_on_host(&sizes, node_at(plan, n));
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes of firings and rings: plan-spans.c, plan-skew.c, plan-rings.c, plan-memory.c. */
+/* Sizes of firings and rings: plan-device-firings.c, plan-skew.c, plan-rings.c, plan-memory.c. */
 #pragma once
 
 #include "plan.h"
@@ -14,7 +14,7 @@ gsize ct_plan_bytes_of_sums(const CtPlan *plan, const CtPlanNode *node);
 gsize ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node);
 /* [node] ticks of stream that a firing on a device covers, 0 of nodes on the host; allocated. Wants
  * granules. */
-gint64 *ct_plan_spans(const CtPlan *plan, const CtMachine *machine);
+gint64 *ct_plan_device_firings(const CtPlan *plan, const CtMachine *machine);
 /* 0: it is too large. */
 gint64 ct_least_multiple(gint64 a, gint64 b);
 /* The footprint of one input. A CT_FOOTPRINT_OWN counts in samples of that input, which

@@ -92,7 +92,7 @@ ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *ca
     ct_scheduler_fail(scheduler, error);
 }
 
-/* ---- a firing: begin, work, settle ---- */
+/* ---- a firing: begin, work, finish ---- */
 
 static void
 wake_static_writers(CtScheduler *scheduler, CtRunNode *node)
@@ -106,7 +106,7 @@ wake_static_writers(CtScheduler *scheduler, CtRunNode *node)
 }
 
 /* With the lock, which it lets go in between. TRUE where the node now has a firing; one without
- * items is only to be settled. */
+ * items is only to be finished. */
 static gboolean
 begin(CtScheduler *scheduler, CtRunNode *node)
 {
@@ -240,7 +240,7 @@ ct_scheduler_reached_sink(CtScheduler *scheduler)
 /* With the lock, which it lets go in between: what the firing made becomes visible, what it
  * consumed is released. */
 static void
-settle(CtScheduler *scheduler, CtRunNode *node)
+finish(CtScheduler *scheduler, CtRunNode *node)
 {
     if (node->submissions) {
         ct_scheduler_take_off(scheduler, node);
@@ -408,13 +408,13 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
             if (!begin(scheduler, node))
                 continue;
             if (node->n_items == 0)
-                settle(scheduler, node);
+                finish(scheduler, node);
             else if (node->n_items > node->chunk)
                 wake_workers(scheduler);
         } else if (node->status == CT_NODE_COMPLETING) {
             ct_scheduler_complete_node(scheduler, node);
         } else if (work(scheduler, runner, node)) {
-            settle(scheduler, node);
+            finish(scheduler, node);
         }
     }
 }
@@ -429,7 +429,7 @@ own_loop(CtScheduler *scheduler, CtRunner *runner)
         else if (node->status == CT_NODE_COMPLETING)
             ct_scheduler_complete_node(scheduler, node);
         else if (begin(scheduler, node) && (node->n_items == 0 || work(scheduler, runner, node)))
-            settle(scheduler, node);
+            finish(scheduler, node);
     }
 }
 

@@ -261,7 +261,7 @@ tuned_run_new(const Crossing *crossing, const char *text, GError **error)
     Run *run = NULL;
     if (ct_tune(&options, &report, error)) {
         printf("  tuned in %.1f s: %u ways measured%s\n", report.progress.elapsed,
-               report.progress.n_measured, report.is_settled ? "" : ", not settled");
+               report.progress.n_measured, report.is_decided ? "" : ", not decided");
         run = run_new(&tuned, "tuned", text, NULL, "visibilities", block_samples(crossing), error);
     }
     g_autoptr(GDir) files = g_dir_open(folder, 0, NULL);

@@ -2,7 +2,7 @@
 /* How much of the stream a firing on a device covers.
  *
  * All nodes of devices that data flows between, without the host in between, fire over the same
- * *span* of ticks, so that each fires once for a block. It is as long as makes their largest link
+ * number of ticks, so that each fires once for a block. It is what makes their largest link
  * a block of the size aimed at, and a multiple of every sample's ticks up to the sums, so that
  * windows that follow one another leave no remainder. */
 #include "plan-queues.h"
@@ -169,10 +169,10 @@ choose(const Wish *wish, guint n_halvings)
 }
 
 gint64 *
-ct_plan_spans(const CtPlan *plan, const CtMachine *machine)
+ct_plan_device_firings(const CtPlan *plan, const CtMachine *machine)
 {
     const guint n = plan->nodes->len;
-    gint64 *spans = g_new0(gint64, n + 1);
+    gint64 *firing_ticks = g_new0(gint64, n + 1);
     g_autofree guint *components = ct_plan_components(plan, TRUE);
     g_autofree gint64 *blocks = find_blocks(plan);
     g_autofree gboolean *is_summed = find_summed(plan);
@@ -198,7 +198,7 @@ ct_plan_spans(const CtPlan *plan, const CtMachine *machine)
     }
     for (guint i = 0; i < n; i++) {
         if (node_at(plan, i)->place != CT_HOST)
-            spans[i] = choose(&wishes[components[i]], machine->n_halvings);
+            firing_ticks[i] = choose(&wishes[components[i]], machine->n_halvings);
     }
-    return spans;
+    return firing_ticks;
 }

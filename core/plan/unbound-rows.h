@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options of a graph: the rows of variants that can be bound to its nodes, before any order is
- * chosen. */
+/* The unbound rows of a graph: the rows of variants that can be bound to its nodes, before any
+ * order is chosen. */
 #pragma once
 
 #include "candidates.h"
@@ -24,24 +24,24 @@ typedef struct {
     gdouble seconds;           /* of the cheapest, so bound */
     guint n_tried[CT_N_SIDES]; /* orders that it was bound to */
     const CtFixed *fixed;      /* bound to no others than these; NULL: it is free */
-} CtOption;
+} CtUnboundRow;
 
 typedef struct {
     CtPlanner *planner;
     guint n_nodes;
-    GPtrArray **nodes; /* [node] of CtOption, those that begin with the node */
+    GPtrArray **nodes; /* [node] of CtUnboundRow, those that begin with the node */
     GPtrArray *fan_outs;
     GPtrArray *failed; /* patterns that do not fit the node at hand; borrowed */
     gint *fixed_from;  /* [node] the first of those that are fixed with it; −1: it is free */
-} CtOptions;
+} CtUnboundRows;
 
 /* Those of `planner`, which must outlive them. reasons[node], of GString: why what is not among
  * them is not; of variants that nobody wants, only where that is all there is to tell. */
-CtOptions *ct_options_new(CtPlanner *planner, GPtrArray *reasons, GError **error);
-void ct_options_free(CtOptions *options);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtOptions, ct_options_free)
+CtUnboundRows *ct_unbound_rows_new(CtPlanner *planner, GPtrArray *reasons, GError **error);
+void ct_unbound_rows_free(CtUnboundRows *unbound_rows);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtUnboundRows, ct_unbound_rows_free)
 
 /* What the implementation's variant costs in these layouts of all ports. */
-void ct_option_estimate(const CtOption *option, CtPlanner *planner,
-                        CtImplementation *implementation, const CtLayout *inputs,
-                        const CtLayout *outputs);
+void ct_unbound_row_estimate(const CtUnboundRow *unbound, CtPlanner *planner,
+                             CtImplementation *implementation, const CtLayout *inputs,
+                             const CtLayout *outputs);
