@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of parameters: a stage's table against what a graph gives. */
-#include "model/params.h"
+#include "model/node-params.h"
 
 #include <string.h>
 

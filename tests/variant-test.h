@@ -7,7 +7,7 @@
 #include "../core/graph/graph.h"
 #include "../core/graph/registry.h"
 #include "../core/graph/tuning.h"
-#include "../core/model/params.h"
+#include "../core/model/node-params.h"
 #include "../core/model/row.h"
 #include "device-test.h"
 #include "sanitized.h"

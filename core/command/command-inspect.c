@@ -4,7 +4,7 @@
 #include "device/device.h"
 #include "graph/registry.h"
 #include "graph/tuning.h"
-#include "model/params.h"
+#include "model/node-params.h"
 #include "model/quantity.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "graph.h"
 
 #include "model/clock.h"
-#include "model/params.h"
+#include "model/node-params.h"
 #include "model/suggest.h"
 
 static guint

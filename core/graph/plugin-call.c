@@ -2,7 +2,7 @@
 /* Calls of the functions that plugins bring, and what is made of those that break their word. */
 #include "plugin-call.h"
 
-#include "model/params.h"
+#include "model/node-params.h"
 
 #include <math.h>
 #include <unistd.h>

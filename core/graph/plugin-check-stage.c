@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether the tables of a stage can be what they say. */
-#include "model/params.h"
+#include "model/node-params.h"
 #include "model/row.h"
 #include "plugin-check-private.h"
 

@@ -2,7 +2,7 @@
 /* Warnings of a graph before it is planned: work that comes to nothing, and parameters that have no
  * effect. */
 #include "graph.h"
-#include "model/params.h"
+#include "model/node-params.h"
 
 static const CtGraphNode *
 node_at(const CtGraph *graph, guint i)

@@ -2,7 +2,7 @@
 /* A plan run as it is, but for its ends. */
 #include "dry-run.h"
 
-#include "model/params.h"
+#include "model/node-params.h"
 #include "plan/placement.h"
 #include "plan/plan-sizes.h"
 #include "run/scheduler.h"

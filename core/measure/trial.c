@@ -2,7 +2,7 @@
 /* A trial: one candidate by itself, run and timed as it would be in a graph. */
 #include "trial.h"
 
-#include "model/params.h"
+#include "model/node-params.h"
 #include "plan/conversion.h"
 #include "plan/placement.h"
 #include "plan/plan-sizes.h"

@@ -2,7 +2,7 @@
 /* How the values of a node's parameters are held. */
 #pragma once
 
-#include "params.h"
+#include "node-params.h"
 #include "quantity.h"
 
 #include <stdatomic.h>

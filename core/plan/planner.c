@@ -8,7 +8,7 @@
 #include "conversion.h"
 #include "graph/plugin-call.h"
 #include "graph/tuning.h"
-#include "model/params.h"
+#include "model/node-params.h"
 #include "placement.h"
 #include "plan-queues.h"
 #include "plan-sizes.h"

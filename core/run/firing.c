@@ -3,7 +3,7 @@
 #include "firing-check.h"
 #include "graph/plugin-call.h"
 #include "graph/tuning.h"
-#include "model/params.h"
+#include "model/node-params.h"
 #include "model/strided.h"
 #include "submission.h"
 

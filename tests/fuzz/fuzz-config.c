@@ -3,7 +3,7 @@
  * stages against a table of every kind. */
 #include "fuzz.h"
 #include "graph/config.h"
-#include "model/params.h"
+#include "model/node-params.h"
 
 #include <string.h>
 

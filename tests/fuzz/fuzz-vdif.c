@@ -4,7 +4,7 @@
  * same by the fast way and by the plain one. */
 #define _GNU_SOURCE
 #include "fuzz.h"
-#include "model/params.h"
+#include "model/node-params.h"
 #include "vdif-recording.h"
 
 #include <string.h>
