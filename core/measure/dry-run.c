@@ -19,6 +19,7 @@ struct CtDryRun {
     CtPlanOptions options;
     CtPlan *plan;
     guint source;           /* of the plan's nodes: the one that goes step by step */
+    guint n_nodes;          /* of the plan, as the caller has counted them */
     CtScheduler *scheduler; /* NULL: to be started */
     gint64 started;         /* when it was, in microseconds */
 };
@@ -354,24 +355,24 @@ seconds_of(const CtPlanNode *node, const CtNodeStats *from, const CtNodeStats *t
     return samples > 0 ? (to->work_seconds - from->work_seconds + core) * load.rate / samples : 0;
 }
 
+/* A CtPlanTaken. */
+static gboolean
+take_plan(const CtPlan *plan, gpointer data)
+{
+    CtDryRun *dry_run = data;
+    dry_run->source = find_source(plan);
+    return plan->nodes->len == dry_run->n_nodes;
+}
+
 static gboolean
 start(CtDryRun *dry_run, gint64 n, gdouble seconds, GError **error)
 {
     const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
-    const guint n_nodes = dry_run->plan->nodes->len;
-    g_autoptr(GError) first = NULL;
-    for (;;) {
-        dry_run->scheduler = ct_scheduler_new(dry_run->plan, &run, first ? NULL : &first);
-        if (dry_run->scheduler)
-            break;
-        /* Who looks at it has counted its nodes. */
-        if (!ct_plan_take_smaller(&dry_run->plan, dry_run->registry, &dry_run->options, first) ||
-            dry_run->plan->nodes->len != n_nodes) {
-            g_propagate_error(error, g_steal_pointer(&first));
-            return FALSE;
-        }
-        dry_run->source = find_source(dry_run->plan);
-    }
+    dry_run->n_nodes = dry_run->plan->nodes->len;
+    dry_run->scheduler = ct_scheduler_new_that_fits(
+        &dry_run->plan, dry_run->registry, &dry_run->options, &run, take_plan, dry_run, error);
+    if (!dry_run->scheduler)
+        return FALSE;
     dry_run->started = g_get_monotonic_time();
     if (!ct_scheduler_start(dry_run->scheduler, error))
         return FALSE;

@@ -268,13 +268,15 @@ hold_outputs(CtTrial *trial)
     }
 }
 
-/* Makes of a plan that of a trial. */
-static void
-finish_plan(CtTrial *trial)
+/* Makes a plan that of the trial; a CtPlanTaken. */
+static gboolean
+finish_plan(const CtPlan *plan G_GNUC_UNUSED, gpointer data)
 {
+    CtTrial *trial = data;
     trial->node = find_tried(trial);
     limit_firings(trial);
     hold_outputs(trial);
+    return TRUE;
 }
 
 char *
@@ -324,7 +326,7 @@ ct_trial_new(const CtEstimated *what, guint64 reads, CtRegistry *registry,
     trial->plan = ct_plan_new(&trial->graph, registry, &trial->options, error);
     if (!trial->plan)
         return NULL;
-    finish_plan(trial);
+    finish_plan(trial->plan, trial);
     return g_steal_pointer(&trial);
 }
 
@@ -435,19 +437,10 @@ static gboolean
 start(CtTrial *trial, GError **error)
 {
     const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
-    g_autoptr(GError) first = NULL;
     g_clear_pointer(&trial->scheduler, ct_scheduler_free);
-    for (;;) {
-        trial->scheduler = ct_scheduler_new(trial->plan, &run, first ? NULL : &first);
-        if (trial->scheduler)
-            break;
-        if (!ct_plan_take_smaller(&trial->plan, trial->registry, &trial->options, first)) {
-            g_propagate_error(error, g_steal_pointer(&first));
-            return FALSE;
-        }
-        finish_plan(trial);
-    }
-    return ct_scheduler_start(trial->scheduler, error);
+    trial->scheduler = ct_scheduler_new_that_fits(&trial->plan, trial->registry, &trial->options,
+                                                  &run, finish_plan, trial, error);
+    return trial->scheduler && ct_scheduler_start(trial->scheduler, error);
 }
 
 /* Samples that fill its outputs' rings on the host. */

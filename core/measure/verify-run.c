@@ -255,6 +255,21 @@ drop_same(CtVerifyTwins *twins)
     }
 }
 
+/* The twins, and whether a plan runs some of them by the same variant. */
+typedef struct {
+    const CtVerifyTwins *twins;
+    gboolean any_same;
+} Taken;
+
+/* A CtPlanTaken. */
+static gboolean
+take_plan(const CtPlan *plan, gpointer data)
+{
+    Taken *taken = data;
+    taken->any_same = find_variants(taken->twins, plan);
+    return !taken->any_same;
+}
+
 static gboolean
 plan_and_run(const CtVerifyTwins *twins, const CtVerifyOptions *options, gboolean *any_same,
              GError **error)
@@ -271,22 +286,22 @@ plan_and_run(const CtVerifyTwins *twins, const CtVerifyOptions *options, gboolea
     CtRunOptions run = *options->run;
     run.memory = NULL;
     run.strict = FALSE; /* for it would name twins */
-    g_autoptr(GError) first = NULL;
-    for (;;) {
-        *any_same = find_variants(twins, plan);
-        if (*any_same)
-            return TRUE;
-        g_autoptr(CtScheduler) scheduler = ct_scheduler_new(plan, &run, first ? NULL : &first);
-        if (scheduler) {
-            const gboolean good = run_jobs(twins, plan, scheduler, error);
-            keep_warnings(options, scheduler);
-            return good;
-        }
-        if (!ct_plan_take_smaller(&plan, options->registry, &how, first)) {
-            g_propagate_error(error, g_steal_pointer(&first));
-            return FALSE;
-        }
+    Taken taken = {.twins = twins};
+    g_autoptr(GError) cause = NULL;
+    g_autoptr(CtScheduler) scheduler = NULL;
+    if (take_plan(plan, &taken))
+        scheduler = ct_scheduler_new_that_fits(&plan, options->registry, &how, &run, take_plan,
+                                               &taken, &cause);
+    *any_same = taken.any_same;
+    if (*any_same)
+        return TRUE;
+    if (!scheduler) {
+        g_propagate_error(error, g_steal_pointer(&cause));
+        return FALSE;
     }
+    const gboolean good = run_jobs(twins, plan, scheduler, error);
+    keep_warnings(options, scheduler);
+    return good;
 }
 
 gboolean

@@ -425,8 +425,9 @@ find_endpoint(CtPipeline *pipeline, const char *name, const char *stage, GError 
     return -1;
 }
 
-static gboolean
-prepare_run(CtPipeline *pipeline, GError **error)
+/* Memory that the program has offered is right for this plan alone. */
+static CtScheduler *
+schedule_with_memory(CtPipeline *pipeline, GError **error)
 {
     g_free(pipeline->memory);
     pipeline->memory = g_new0(guint8 *, pipeline->plan->links->len + 1);
@@ -439,17 +440,7 @@ prepare_run(CtPipeline *pipeline, GError **error)
         pipeline->memory[node->inputs[0]] = memory;
     }
     pipeline->run_options.memory = pipeline->memory;
-    pipeline->run_options.warned = pipeline->warnings;
-    pipeline->scheduler = ct_scheduler_new(pipeline->plan, &pipeline->run_options, error);
-    return pipeline->scheduler != NULL;
-}
-
-/* What the program has offered is right for the first plan alone. */
-static gboolean
-plan_smaller(CtPipeline *pipeline, const GError *why)
-{
-    return g_hash_table_size(pipeline->offers) == 0 &&
-           ct_plan_take_smaller(&pipeline->plan, pipeline->registry, &pipeline->plan_options, why);
+    return ct_scheduler_new(pipeline->plan, &pipeline->run_options, error);
 }
 
 gboolean
@@ -459,13 +450,14 @@ ct_pipeline_prepare(CtPipeline *pipeline, GError **error)
         return TRUE;
     if (!ct_pipeline_plan(pipeline, error))
         return FALSE;
-    g_autoptr(GError) first = NULL;
-    while (!prepare_run(pipeline, first ? NULL : &first)) {
-        if (!plan_smaller(pipeline, first)) {
-            g_propagate_error(error, g_steal_pointer(&first));
-            return FALSE;
-        }
-    }
+    pipeline->run_options.warned = pipeline->warnings;
+    pipeline->scheduler = g_hash_table_size(pipeline->offers) > 0
+                              ? schedule_with_memory(pipeline, error)
+                              : ct_scheduler_new_that_fits(
+                                    &pipeline->plan, pipeline->registry, &pipeline->plan_options,
+                                    &pipeline->run_options, NULL, NULL, error);
+    if (!pipeline->scheduler)
+        return FALSE;
     renew_late_warnings(pipeline);
     ct_graph_warn_prepared(pipeline->graph, pipeline->late_warnings);
     ct_scheduler_join_warnings(pipeline->scheduler, pipeline->late_warnings);

@@ -51,6 +51,14 @@ typedef struct {
 
 /* Prepares every node and allocates every ring. The plan must outlive the scheduler. */
 CtScheduler *ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error);
+/* Called with a smaller plan that has taken the place of another one; FALSE: it is not wanted. */
+typedef gboolean (*CtPlanTaken)(const CtPlan *plan, gpointer data);
+/* The same, but where a device has too little memory, smaller plans of the graph, made by `how`,
+ * take the place of *plan one after another until a run by one can be prepared. The error is that
+ * of the first plan. `taken` may be NULL. */
+CtScheduler *ct_scheduler_new_that_fits(CtPlan **plan, CtRegistry *registry,
+                                        const CtPlanOptions *how, const CtRunOptions *options,
+                                        CtPlanTaken taken, gpointer data, GError **error);
 /* Stops and joins where it still runs. */
 void ct_scheduler_free(CtScheduler *scheduler);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtScheduler, ct_scheduler_free)
