@@ -30,6 +30,15 @@ def includes(path):
     return re.findall(r'^#include "([^"]+)"', path.read_text(), re.M)
 
 
+def drawn_rooms(text):
+    """What the drawing in the document marks for each room."""
+    head, *lines = re.search(r"^    room .*\n\n(?:    .*\n)+", text, re.M).group(0).splitlines()
+    columns = [match for match in re.finditer(r"\w+", head) if match.group(0) in ROOMS]
+    return {line.split()[0]: {column.group(0) for column in columns
+                              if "x" in line[column.start():column.end()]}
+            for line in lines if line and "only public" not in line}
+
+
 def wrong_includes(root):
     """Those that point back, each as FILE: INCLUDED."""
     for path in sorted(root.glob("core/*/*.[ch]")):
@@ -60,6 +69,12 @@ class Rooms(unittest.TestCase):
         for room, others in ROOMS.items():
             self.assertLessEqual(set(others.split()), below)
             below.add(room)
+
+    def test_drawing(self):
+        """The architecture's page draws what may be included."""
+        text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+        self.assertEqual(drawn_rooms(text), {room: set(others.split())
+                                             for room, others in ROOMS.items() if others})
 
     def test_violations(self):
         """Planted ones are found."""

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes that run on devices: their firings are enqueued by the workers and land later.
+/* Nodes that run on devices: one thread for each device enqueues their firings, and one thread for
+ * each queue, the watcher, waits for the ends of firings.
  *
- * A worker begins the firing of a device's node like any other and enqueues its work. What the
- * firing read and made is then accounted for at once, so that the next firings can be enqueued
- * behind it; only host memory waits for the landing, which a thread for each queue looks out for.
- * So the host waits for a device where results reach its memory, and where as many firings are in
- * submission as the plan allows. */
+ * The thread of a device begins a firing like a worker does and enqueues its work. The firing is
+ * then accounted for at once: its outputs are published and its inputs released, so that the next
+ * firings can be enqueued behind it. Only host memory waits for the end of the firing. So the host
+ * waits for a device where results reach host memory, and where as many firings are in flight as
+ * the plan allows. */
 #include "model/thread.h"
 #include "scheduler-private.h"
 

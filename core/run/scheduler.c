@@ -5,8 +5,8 @@
  * One lock guards rings and node states; it is held for table look-ups only. A node has one firing
  * in flight: a thread gathers what its inputs hold and its outputs can take, and lets it advance;
  * the work is then given out in ranges to whoever is free. Workers serve the node nearest to the
- * sinks first, so that a block is finished while it is in the cache and rings stay short. Nodes
- * that wait have threads of their own, which run the same steps alone. */
+ * sinks first, so that a block is finished while it is in the cache and rings stay short. Each node
+ * that waits, and each device, has a thread of its own, which runs the same steps alone. */
 #include "model/memory.h"
 #include "model/thread.h"
 #include "scheduler-private.h"
