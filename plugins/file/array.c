@@ -252,6 +252,23 @@ set_frequencies(const CtParams *given, CtStream *stream, GError **error)
     return TRUE;
 }
 
+/* Files carry no validity: blocks of an array are all valid. */
+static void
+warn_of_losses(const CtParams *given, const SidecarLosses *losses)
+{
+    const char *path = ct_params_string(given, "path");
+    if (losses->invalid > 0)
+        ct_params_warn(given, "path",
+                       "%" G_GINT64_FORMAT " samples, in %u of %u lanes, are invalid, as %s.json "
+                       "says, but are read as valid",
+                       losses->invalid, losses->n_lossy, losses->n_lanes, path);
+    if (losses->interrupted)
+        ct_params_warn(given, "path",
+                       "the run that wrote %s was interrupted, as %s.json says: the array is read "
+                       "as a whole stream",
+                       path, path);
+}
+
 /* Whether two open files are one. */
 static gboolean
 check_same(const char *path, int first, int second, GError **error)
@@ -271,10 +288,12 @@ static gboolean
 open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stream, GError **error)
 {
     g_autofree CtLayout *beside = NULL;
+    SidecarLosses losses;
     guint format;
     if (!file_format(given, array->path, &format, error) ||
-        !sidecar_read(array->path, bytes, stream, &beside, error))
+        !sidecar_read(array->path, bytes, stream, &beside, &losses, error))
         return FALSE;
+    warn_of_losses(given, &losses);
     const CtLayout *layout = ct_params_layout(given, "layout");
     CtType type = layout && layout->types ? only_type(layout) : stream->type;
     if (!layout)

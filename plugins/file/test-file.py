@@ -189,6 +189,51 @@ class Sidecars(graphs.GraphTest):
         self.assertIn("'ticks_per_sample': wants 'start' beside it, for that of in.npy.json counts "
                       "ticks of which a sample has 50", error)
 
+    def test_losses(self):
+        """Arrays carry no validity: a source that reads samples as valid that were not says so."""
+        np.save(self.folder / "in.npy", np.zeros((8, 2), np.float32))
+        invalid = {"validity": {"axes": ["pol"], "valid": 0.8125, "invalid_samples": [3, 0]}}
+        says_invalid = ("'path': 3 samples, in 1 of 2 lanes, are invalid, as in.npy.json says, but are "
+                        "read as valid")
+        says_interrupted = ("'path': the run that wrote in.npy was interrupted, as in.npy.json says: "
+                            "the array is read as a whole stream")
+        for keys, said in ((invalid, [says_invalid]), ({"interrupted": True}, [says_interrupted]),
+                           ({**invalid, "interrupted": True}, [says_invalid, says_interrupted]),
+                           ({"interrupted": False, "validity": {"invalid_samples": [0, 0]}}, []),
+                           ({"validity": {"invalid_samples": []}}, [])):
+            with self.subTest(keys):
+                (self.folder / "in.npy.json").write_text(json.dumps(
+                    {"layout": "f32[time pol]", "type": "f32", "axes": [], **keys}))
+                stages = copy_stages("f32[time pol]")
+                warnings = self.run_graph(stages)["warnings"]
+                self.assertEqual([(w["node"], w["message"]) for w in warnings],
+                                 [("in", "parameter " + text) for text in said])
+                process = self.start(stages, "--strict")
+                _, errors = process.communicate(timeout=120)
+                self.assertEqual(process.returncode, 1 if said else 0)
+                self.assertEqual(len(errors.splitlines()), len(said), errors)
+
+    def test_losses_of_a_sink(self):
+        """A source knows what the sink of another run has lost."""
+        self.run_graph({
+            "sky": {"stage": "generate", "sample_rate": "1 MHz", "samples": 64, "n_stations": 3,
+                    "invalid": [[0, 5, 7], [2, 60, 9]]},
+            "out": {"stage": "file.sink", "from": "sky", "path": "in.npy"}})
+        error = self.fail_graph({
+            "in": {"stage": "file.source", "path": "in.npy"},
+            "out": {"stage": "discard", "from": "in"}}, "--strict")
+        self.assertIn("node 'in': parameter 'path': 11 samples, in 2 of 3 lanes, are invalid", error)
+
+    def test_malformed_losses(self):
+        np.save(self.folder / "in.npy", np.zeros(8, np.float32))
+        for lanes in ["x"], [-1], [[1]], [2**62, 2**62]:
+            with self.subTest(lanes):
+                (self.folder / "in.npy.json").write_text(json.dumps(
+                    {"layout": "f32[time]", "type": "f32", "axes": [],
+                     "validity": {"invalid_samples": lanes}}))
+                self.assertIn("wants the number of invalid samples of each lane",
+                              self.fail_graph(copy_stages("f32[time]")))
+
     def test_clock_without_time(self):
         """What has no time has no clock: what would set one is said to have no effect."""
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
