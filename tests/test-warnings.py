@@ -63,6 +63,12 @@ GRAPHS = {
     "the shape of another window": (
         through("stage: fir, n_channels: 4, n_taps: 2, beta: @3"),
         ("parameter", "x", "parameter 'beta' has no effect here")),
+    "phases of a stream without sample rate": (
+        "stages:\n  in: { stage: file.source, path: in.npy, layout: '[time station]', start: 7 }\n"
+        "  x: { stage: fir, from: in, n_channels: 4, n_taps: 2, hop: @3 }\n" + SINK,
+        ("stage", "x", "parameter 'hop': is no multiple of 4 channels, so that phases are counted from "
+         "the start of a stream without sample rate, here tick 7: a stream that starts at another tick "
+         "differs in phase")),
     "a window of taps that are given": (
         through("stage: fir, n_channels: 4, coefficients: taps.npy, window: @hanning"),
         ("parameter", "x", "parameter 'window' has no effect here")),
@@ -135,6 +141,7 @@ class Warnings(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cornerturn-"))
         self.addCleanup(shutil.rmtree, self.folder)
+        numpy.save(self.folder / "in.npy", numpy.ones((64, 2), numpy.complex64))
         numpy.save(self.folder / "taps.npy", numpy.ones((2, 4), numpy.float32))
         (self.folder / "plugins").mkdir()
         shutil.copy(PLUGINS / "ct-wait.so", self.folder / "plugins")

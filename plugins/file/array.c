@@ -216,7 +216,9 @@ set_clock(const CtParams *given, CtStream *stream, GError **error)
     }
     if (ct_params_has(given, "start"))
         stream->start = ct_params_int(given, "start");
-    return !ct_params_has(given, "epoch") || read_epoch(given, &stream->epoch, error);
+    /* Ticks of no rate have no UTC. */
+    return stream->rate_num == 0 || !ct_params_has(given, "epoch") ||
+           read_epoch(given, &stream->epoch, error);
 }
 
 static gboolean

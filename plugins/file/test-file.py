@@ -242,6 +242,11 @@ class Sidecars(graphs.GraphTest):
                 error = self.fail_graph(copy_stages("f32[pol]", {name: given}), "--strict")
                 self.assertIn(f"node 'in': parameter '{name}' has no effect here", error)
 
+    def test_epoch_without_rate(self):
+        """Ticks that are no fraction of a second have no date."""
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        self.check_no_effect(copy_stages("f32[time]", {"epoch": "1600000000"}), "in", "epoch")
+
     def test_digest(self):
         for axes in (["channel", "time", "pol"], ["time", "channel", "pol"]):
             for path, shape in (("out.npy", None), ("out.raw", None)):
@@ -399,7 +404,7 @@ class Errors(graphs.GraphTest):
                  "wants lengths, and -1 for a slowest time alone"),
                 ("[time pol]", {"path": "short.raw", "shape": [2, 2]},
                  "wants one type, for a raw array"),
-                ("cf32[time pol]", {"epoch": "yesterday"},
+                ("cf32[time pol]", {"sample_rate": 1, "epoch": "yesterday"},
                  "wants a time as 2022-06-29T01:30:00Z, to the second, but is given 'yesterday'"),
                 ("cf32[time pol]", {"first_frequency": "1 MHz"},
                  "wants real samples: give 'centre_frequency' for these"),
