@@ -221,19 +221,23 @@ set_clock(const CtParams *given, CtStream *stream, GError **error)
            read_epoch(given, &stream->epoch, error);
 }
 
-static gboolean
-set_frequencies(const CtParams *given, CtStream *stream, GError **error)
+/* Subbands and channels that have frequencies count in place of the stream's own. */
+static void
+warn_of_frequency(const CtParams *given, const char *name, const CtStream *stream)
 {
-    const gboolean is_complex = ct_type_info(stream->type)->is_complex;
-    const char *name = is_complex ? "centre_frequency" : "first_frequency";
-    const char *other = is_complex ? "first_frequency" : "centre_frequency";
-    if (ct_params_has(given, other))
-        return ct_params_error(given, other, error, "wants %s samples: give '%s' for these",
-                               is_complex ? "real" : "complex", name);
-    if (ct_params_has(given, name)) {
-        stream->has_frequency = TRUE;
-        stream->frequency = ct_params_real(given, name);
+    static const char *const axes[] = {"subband", "channel"};
+    for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
+        const gint a = ct_stream_axis(stream, axes[i]);
+        if (a >= 0 && g_strcmp0(stream->axes[a].coordinate.unit, "Hz") == 0)
+            ct_params_warn(given, name, "does not change the frequencies that axis '%s' has",
+                           axes[i]);
     }
+}
+
+/* Coordinates of subbands or channels from the parameter 'frequencies'. */
+static gboolean
+set_table(const CtParams *given, CtStream *stream, GError **error)
+{
     const guint n = ct_params_count(given, "frequencies");
     if (n == 0)
         return TRUE;
@@ -251,6 +255,26 @@ set_frequencies(const CtParams *given, CtStream *stream, GError **error)
     g_clear_pointer(&coordinate->table, g_bytes_unref);
     *coordinate = (CtCoordinate){.unit = g_intern_static_string("Hz"),
                                  .table = g_bytes_new(table, n * sizeof *table)};
+    return TRUE;
+}
+
+static gboolean
+set_frequencies(const CtParams *given, CtStream *stream, GError **error)
+{
+    const gboolean is_complex = ct_type_info(stream->type)->is_complex;
+    const char *name = is_complex ? "centre_frequency" : "first_frequency";
+    const char *other = is_complex ? "first_frequency" : "centre_frequency";
+    if (ct_params_has(given, other))
+        return ct_params_error(given, other, error, "wants %s samples: give '%s' for these",
+                               is_complex ? "real" : "complex", name);
+    if (ct_params_has(given, name)) {
+        stream->has_frequency = TRUE;
+        stream->frequency = ct_params_real(given, name);
+    }
+    if (!set_table(given, stream, error))
+        return FALSE;
+    if (ct_params_has(given, name))
+        warn_of_frequency(given, name, stream);
     return TRUE;
 }
 
