@@ -513,6 +513,25 @@ class Errors(graphs.GraphTest):
                 self.check_refused(
                     stages, f"wants files that no other node uses, but would write {ending}")
 
+    def test_path_of_the_graph(self):
+        """A sink would put its array in the place of the graph that wants it."""
+        (self.folder / "to-graph.npy").symlink_to("graph.yaml")
+        stages = copy_stages("cf32[time pol]")
+        for path, ending in (
+                ("graph.yaml", "'graph.yaml', from which the graph is read"),
+                ("./graph.yaml", "'./graph.yaml', from which the graph is read as 'graph.yaml'"),
+                ("to-graph.npy", "'to-graph.npy', from which the graph is read as 'graph.yaml'")):
+            with self.subTest(path):
+                stages["out"] = {**stages["out"], "path": path, "format": "npy"}
+                self.check_refused(
+                    stages, f"wants files that nobody else uses, but would write {ending}")
+        stages["out"] = {**stages["out"], "path": "out.npy"}
+        graph = self.write(stages, "out.npy.json")
+        done = graphs.subprocess.run([graphs.COMMAND, "check", graph], cwd=self.folder, text=True,
+                                     capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("would write 'out.npy.json', from which the graph is read", done.stderr)
+
     def test_replaced_since_the_plan(self):
         """What was planned for another array would be read past its end."""
         text = ("stages: { in: { stage: file.source, path: '%s/in.npy', layout: 'cf32[time pol]' },"
