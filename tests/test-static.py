@@ -86,6 +86,18 @@ class Static(graphs.GraphTest):
                 stages["w"]["start"] = 12
                 self.assertEqual(self.run_graph(stages)["warnings"], [])
 
+    def test_duration_that_ends_before_the_first_block(self):
+        """The error tells why there is none, where that is known."""
+        stages = self.make(n=5000, n_blocks=20)
+        stages["w"]["centre_frequency"] = 0
+        stages["more"] = {"stage": "delay", "from": "w", "constant": ["0 s", "5 s"]}
+        stages["weights"] = {"stage": "discard", "from": "w"}
+        stages["b"]["from"]["weights"] = "more"
+        errors = self.fail_graph(stages, "--duration", "2 s")
+        self.assertTrue(errors.endswith(
+            "node 'b': what feeds it ended without the one block that it waits for: the duration of 2 s "
+            "ends before it comes"), errors)
+
     def test_words(self):
         """What is said of rates is said of the data."""
         name = self.write(self.make())
