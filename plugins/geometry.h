@@ -69,13 +69,6 @@ geometry_direction(const CtParams *params, const char *name, guint row, gdouble 
     return TRUE;
 }
 
-static inline gboolean
-geometry_has_positions(const CtParams *params)
-{
-    return ct_params_has(params, "positions") || ct_params_has(params, "positions_file") ||
-           ct_params_has(params, "spiral");
-}
-
 /* A new array [station][3] of the positions that the parameters give. `n_stations` holds how many
  * are wanted, 0 where the positions themselves say, and comes back as how many there are. */
 static inline gdouble *

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What signals do to a run: an interrupt ends it in order, a second one at once, SIGUSR1 asks for
 statistics."""
+import errno
 import json
 import os
 import pathlib
@@ -192,17 +193,58 @@ class Signals(graphs.GraphTest):
         self.assertEqual(stats["error"], errors.strip())
         self.assertGreater(stats["nodes"][0]["samples"], 0)
 
-    def test_before_the_run_nothing_is_kept(self):
-        """A FIFO of which nobody reads keeps a stage in prepare."""
-        stages = {
-            "sky": ENDLESS["sky"],
-            "stuck": {"stage": "wait.work", "from": "sky", "path": "fifo"},
-            "out": {"stage": "file.sink", "from": "stuck", "path": "out.npy"},
-        }
+    def begin_stuck(self):
+        """Until a source is prepared; then a FIFO of which nobody reads keeps the next stage there."""
+        (self.folder / "stuck").unlink(missing_ok=True)
+        os.mkfifo(self.folder / "stuck")
         (self.folder / "out.npy").write_text("of an earlier run")
-        process = self.begin(stages)
+        process = self.begin({
+            "source": {"stage": "wait.source", "path": "fifo"},
+            "stuck": {"stage": "wait.work", "from": "source", "path": "stuck"},
+            "out": {"stage": "file.sink", "from": "source", "path": "out.npy"},
+            "raw": {"stage": "file.sink", "from": "stuck", "path": "out.raw"},
+        })
+        end = time.monotonic() + SECONDS
+        while True:
+            try:
+                # An error while nobody opens the other end.
+                fifo = os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                break
+            except OSError as error:
+                self.assertEqual(error.errno, errno.ENXIO)
+            self.assertIsNone(process.poll(), "it ended by itself")
+            self.assertLess(time.monotonic(), end, "nothing is prepared")
+            time.sleep(0.01)
+        self.addCleanup(os.close, fifo)
+        return process
+
+    def test_interrupts_while_the_graph_is_prepared(self):
+        for number in INTERRUPTS:
+            with self.subTest(number):
+                process = self.begin_stuck()
+                process.send_signal(signal.SIGUSR1)
+                process.send_signal(number)
+                reader = os.open(self.folder / "stuck", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                self.assertEqual(self.finish(process), (
+                    INTERRUPTS[number], "",
+                    f"interrupted by {signal.Signals(number).name} while the graph was prepared\n"))
+                os.close(reader)
+                self.assertEqual((self.folder / "out.npy").read_text(), "of an earlier run")
+                # What is left tells that nothing has come.
+                with open(self.folder / "out.npy.partial", "rb") as partial:
+                    self.assertEqual(partial.read(6), b"\x93NUMPY")
+                for name in "out.npy", "out.raw":
+                    beside = json.loads((self.folder / f"{name}.json.partial").read_text())
+                    self.assertEqual(beside["written"], 0)
+
+    def test_second_signal_while_the_graph_is_prepared(self):
+        process = self.begin_stuck()
         process.send_signal(signal.SIGINT)
-        self.assertEqual(self.finish(process)[0], -signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        status, output, errors = self.finish(process)
+        self.assertIn(status, (130, 143))  # by the one that comes second
+        self.assertEqual(output, "")
+        self.assertIn("interrupted again: ended at once", errors)
         self.assertEqual((self.folder / "out.npy").read_text(), "of an earlier run")
 
 

@@ -59,6 +59,45 @@ class Static(graphs.GraphTest):
         self.assertEqual((samples["x"], seconds), (2000, 2))
         np.testing.assert_array_equal(y[:, 0], np.repeat([20, 22], 1000))
 
+    def test_data_before_the_first_block(self):
+        """They use the first block, of which the run warns."""
+        stages = self.make(n=5000, n_blocks=20, start=10000)
+        stages["w"]["start"] = 12
+        stats = self.run_graph(stages)
+        self.assertEqual([(w["kind"], w["node"], w["message"]) for w in stats["warnings"]], [
+            ("early", "b", "the first block of port 'weights' stands at tick 12000 of port 'voltages', "
+             "whose data begin at tick 10000: the data before the block use it too")])
+        y = np.load(self.folder / "y.npy")
+        np.testing.assert_array_equal(y[:, 0], np.repeat([0, 2, 4], [3000, 1000, 1000]))
+        self.assertIn("node 'b': the first block of port 'weights' stands at tick 12000",
+                      self.fail_graph(stages, "--strict"))
+
+    def test_one_block(self):
+        """It holds throughout, wherever it stands."""
+        stages = self.make(n_blocks=1)
+        stages["w"]["start"] = 12
+        self.assertEqual(self.run_graph(stages)["warnings"], [])
+
+    def test_data_of_the_first_block(self):
+        """A block that stands where the data begin, or before, is not late."""
+        for start in 12000, 12001:
+            with self.subTest(start):
+                stages = self.make(n_blocks=20, start=start)
+                stages["w"]["start"] = 12
+                self.assertEqual(self.run_graph(stages)["warnings"], [])
+
+    def test_duration_that_ends_before_the_first_block(self):
+        """The error tells why there is none, where that is known."""
+        stages = self.make(n=5000, n_blocks=20)
+        stages["w"]["centre_frequency"] = 0
+        stages["more"] = {"stage": "delay", "from": "w", "constant": ["0 s", "5 s"]}
+        stages["weights"] = {"stage": "discard", "from": "w"}
+        stages["b"]["from"]["weights"] = "more"
+        errors = self.fail_graph(stages, "--duration", "2 s")
+        self.assertTrue(errors.endswith(
+            "node 'b': what feeds it ended without the one block that it waits for: the duration of 2 s "
+            "ends before it comes"), errors)
+
     def test_words(self):
         """What is said of rates is said of the data."""
         name = self.write(self.make())

@@ -42,6 +42,31 @@ GRAPHS = {
     "a seed of nothing random": (
         sky("samples: 99, noise: 0, seed: @3") + SINK.replace(" x,", " sky,"),
         ("parameter", "sky", "parameter 'seed' has no effect here")),
+    "a spiral that no direction makes use of": (
+        sky("samples: 99, spiral: @5 m") + SINK.replace(" x,", " sky,"),
+        ("parameter", "sky", "parameter 'spiral' has no effect here")),
+    "invalid samples behind the stream": (
+        sky("samples: 99, start: 5, invalid: @[[0, 9, 3], [1, 104, 9]]") + SINK.replace(" x,", " sky,"),
+        ("stage", "sky", "parameter 'invalid': row 1 has no effect: it has no sample of the stream, "
+         "which begins at 5 and ends before 104")),
+    "invalid samples before the stream": (
+        sky("samples: 99, start: 5, invalid: @[[0, 9, 3], [-1, -9, 14]]") + SINK.replace(" x,", " sky,"),
+        ("stage", "sky", "parameter 'invalid': row 1 has no effect: it has no sample of the stream, "
+         "which begins at 5 and ends before 104")),
+    "no invalid samples": (
+        sky("samples: 99, invalid: @[[0, 9, 0]]") + SINK.replace(" x,", " sky,"),
+        ("stage", "sky", "parameter 'invalid': row 0 has no effect: it has no sample of the stream, "
+         "which begins at 0 and ends before 99")),
+    "a frequency beside those of channels": (
+        "stages:\n  in: { stage: file.source, path: in.npy, layout: '[time channel]',\n"
+        "    frequencies: [1 MHz, 3 MHz], centre_frequency: @2 MHz }\n" + SINK.replace(" x,", " in,"),
+        ("stage", "in", "parameter 'centre_frequency': does not change the frequencies that axis "
+         "'channel' has")),
+    "a frequency beside those of subbands": (
+        "stages:\n  in: { stage: file.source, path: sub.npy, layout: '[time subband]',\n"
+        "    centre_frequency: @2 MHz }\n" + SINK.replace(" x,", " in,"),
+        ("stage", "in", "parameter 'centre_frequency': does not change the frequencies that axis "
+         "'subband' has")),
     "the step of one subband": (
         sky("samples: 99, subband_step: @1 MHz") + SINK.replace(" x,", " sky,"),
         ("parameter", "sky", "parameter 'subband_step' has no effect here")),
@@ -63,6 +88,12 @@ GRAPHS = {
     "the shape of another window": (
         through("stage: fir, n_channels: 4, n_taps: 2, beta: @3"),
         ("parameter", "x", "parameter 'beta' has no effect here")),
+    "phases of a stream without sample rate": (
+        "stages:\n  in: { stage: file.source, path: in.npy, layout: '[time station]', start: 7 }\n"
+        "  x: { stage: fir, from: in, n_channels: 4, n_taps: 2, hop: @3 }\n" + SINK,
+        ("stage", "x", "parameter 'hop': is no multiple of 4 channels, so that phases are counted from "
+         "the start of a stream without sample rate, here tick 7: a stream that starts at another tick "
+         "differs in phase")),
     "a window of taps that are given": (
         through("stage: fir, n_channels: 4, coefficients: taps.npy, window: @hanning"),
         ("parameter", "x", "parameter 'window' has no effect here")),
@@ -135,7 +166,12 @@ class Warnings(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cornerturn-"))
         self.addCleanup(shutil.rmtree, self.folder)
+        numpy.save(self.folder / "in.npy", numpy.ones((64, 2), numpy.complex64))
         numpy.save(self.folder / "taps.npy", numpy.ones((2, 4), numpy.float32))
+        numpy.save(self.folder / "sub.npy", numpy.ones((64, 2), numpy.complex64))
+        (self.folder / "sub.npy.json").write_text(json.dumps({
+            "layout": "cf32[time subband]", "type": "cf32", "axes": [
+                {"name": "subband", "length": 2, "unit": "Hz", "first": 1e6, "step": 2e6}]}))
         (self.folder / "plugins").mkdir()
         shutil.copy(PLUGINS / "ct-wait.so", self.folder / "plugins")
         shutil.copy(PLUGINS / "diamond" / "ct-diamond.so", self.folder / "plugins")

@@ -341,98 +341,151 @@ variant_test_total(const VariantTest *test, const CtBlock *in, const CtBlock *ou
     return test->node.footprint.kind == CT_FOOTPRINT_SUM ? &in->n_samples : &out->n_samples;
 }
 
-/* Fills `out` from `in`, in firings of `n_firings` outputs each in turn (over and over), work split
- * into items for `n_workers`. Of a sum, they are firings of so many inputs. Of a cuda variant the
- * blocks are copied to the device and back. */
+/* A variant that is prepared, and runs on blocks of one size. */
+typedef struct {
+    const VariantTest *test;
+    const CtVariant *variant;
+    CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
+    gint64 tuning[CT_MAX_TUNABLES];
+    CtPrepare prepare;
+    gpointer state;
+    guint n_workers;
+    gboolean on_device;
+    DeviceTest device;
+    guint8 *scratch;
+    guint64 counters[VARIANT_TEST_COUNTERS];
+} VariantTestRun;
+
+static inline void
+variant_test_prepare(VariantTestRun *run, const VariantTest *test, const CtVariant *variant,
+                     const char *in_axes, const CtBlock *in, const char *out_axes,
+                     const CtBlock *out, guint n_workers)
+{
+    const char *const order[2] = {in_axes, out_axes};
+    const gint64 samples[2] = {in->n_samples, out->n_samples};
+    g_autoptr(GError) error = NULL;
+
+    *run = (VariantTestRun){.test = test,
+                            .variant = variant,
+                            .n_workers = n_workers,
+                            .on_device = variant->backend == CT_CUDA};
+    variant_test_bind(test, order, samples, run->inputs, run->outputs);
+    ct_tuning_defaults(variant, run->tuning);
+    run->prepare = (CtPrepare){
+        .nodes = test->nodes ? test->nodes : &test->node,
+        .n_nodes = test->nodes ? test->n_nodes : 1,
+        .n_inputs = test->node.n_inputs,
+        .inputs = run->inputs,
+        .n_outputs = test->node.n_outputs,
+        .outputs = run->outputs,
+        .n_workers = run->on_device ? 1 : n_workers,
+        .tuning = test->tuning ? test->tuning : run->tuning,
+        .device = run->on_device ? device_test_device() : NULL,
+    };
+    variant->prepare(&run->prepare, &run->state, &error);
+    g_assert_no_error(error);
+    if (run->on_device) {
+        device_test_begin(&run->device, &run->prepare);
+        run->scratch = run->device.scratch;
+    } else {
+        run->scratch = g_aligned_alloc(run->prepare.scratch_bytes + 1, 1, 64);
+    }
+}
+
+/* One firing, split into items for the workers; the `firing`th. */
+static inline void
+variant_test_fire(VariantTestRun *run, CtBlock *used, CtBlock *made, guint firing, gboolean ended)
+{
+    const char *split = run->variant->split;
+    g_autoptr(GError) error = NULL;
+    gint64 n_items = 1;
+
+    if (split != NULL && strcmp(split, "*") == 0)
+        n_items = run->prepare.n_items;
+    else if (split != NULL && strcmp(split, "time") == 0)
+        n_items = made->n_samples;
+    else if (split != NULL)
+        n_items = ct_stream_length(&run->test->out, split);
+    for (gint64 item = 0, end; item < n_items; item = end) {
+        end = MIN(n_items, item + 1 + n_items / (gint64)(run->n_workers + 1));
+        const CtWork work = {
+            .inputs = (const CtBlock[VARIANT_TEST_PORTS]){*used},
+            .outputs = (const CtBlock[VARIANT_TEST_PORTS]){*made},
+            .begin = item,
+            .end = end,
+            .ended = ended,
+            .scratch = run->scratch,
+            .counters = run->on_device ? run->device.counters : run->counters,
+            .queue = run->device.queue,
+        };
+        if (run->device.queue) {
+            /* what the slots of earlier firings hold must have been used */
+            if (firing % DEVICE_TEST_SLOTS == 0)
+                device_test_wait(&run->device);
+            ct_queue_begin(run->device.queue);
+        }
+        run->variant->work(run->state, &work, &error);
+        g_assert_no_error(error);
+    }
+}
+
+/* Fills `out` from `in`, in firings of `n_firings` outputs each in turn (over and over). Of a sum,
+ * they are firings of so many inputs. Of a cuda variant the blocks are copied to the device and
+ * back. */
+static inline void
+variant_test_work(VariantTestRun *run, const CtBlock *in, const CtBlock *out, const gint64 *firings,
+                  guint n_firings)
+{
+    const gint64 total = *variant_test_total(run->test, in, out);
+    DeviceTestBlock device_in = {.there = *in}, device_out = {.there = *out};
+
+    if (run->on_device) {
+        device_test_send(&device_in, in);
+        device_test_send(&device_out, out);
+    } else {
+        memset(run->scratch, 0xff, run->prepare.scratch_bytes); /* a NaN, whatever it is read as */
+    }
+    gint64 n;
+    guint firing = 0;
+    for (gint64 t = 0; t < total; t += n, firing++) {
+        CtBlock used = device_in.there, made = device_out.there;
+        n = MIN(firings[firing % n_firings], total - t);
+        variant_test_cut(run->test, &run->inputs[0], &run->outputs[0], t, n, t + n == total, &used,
+                         &made);
+        variant_test_fire(run, &used, &made, firing, t + n == total);
+    }
+    if (run->on_device) {
+        device_test_wait(&run->device);
+        device_test_fetch(&device_in, in);
+        device_test_fetch(&device_out, out);
+    }
+}
+
+static inline void
+variant_test_finish(VariantTestRun *run)
+{
+    if (run->on_device) {
+        device_test_copy(run->counters, run->device.counters, sizeof run->counters);
+        device_test_end(&run->device);
+    } else {
+        g_aligned_free(run->scratch);
+    }
+    if (run->variant->finish)
+        run->variant->finish(run->state);
+    if (run->test->counters)
+        memcpy(run->test->counters, run->counters, sizeof run->counters);
+}
+
 static inline void
 variant_test_run(const VariantTest *test, const CtVariant *variant, const char *in_axes,
                  const CtBlock *in, const char *out_axes, const CtBlock *out, guint n_workers,
                  const gint64 *firings, guint n_firings)
 {
-    const char *const order[2] = {in_axes, out_axes};
-    const gint64 samples[2] = {in->n_samples, out->n_samples};
-    CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
-    variant_test_bind(test, order, samples, inputs, outputs);
-    const gboolean on_device = variant->backend == CT_CUDA;
-    gint64 tuning[CT_MAX_TUNABLES];
-    ct_tuning_defaults(variant, tuning);
-    CtPrepare prepare = {
-        .nodes = test->nodes ? test->nodes : &test->node,
-        .n_nodes = test->nodes ? test->n_nodes : 1,
-        .n_inputs = test->node.n_inputs,
-        .inputs = inputs,
-        .n_outputs = test->node.n_outputs,
-        .outputs = outputs,
-        .n_workers = on_device ? 1 : n_workers,
-        .tuning = test->tuning ? test->tuning : tuning,
-        .device = on_device ? device_test_device() : NULL,
-    };
-    const gint64 total = *variant_test_total(test, in, out);
-    g_autoptr(GError) error = NULL;
-    gpointer state = NULL;
+    VariantTestRun run;
 
-    variant->prepare(&prepare, &state, &error);
-    g_assert_no_error(error);
-    DeviceTest device = {0};
-    DeviceTestBlock device_in = {.there = *in}, device_out = {.there = *out};
-    guint64 counters[VARIANT_TEST_COUNTERS] = {0};
-    guint8 *scratch;
-    if (on_device) {
-        device_test_begin(&device, &prepare);
-        device_test_send(&device_in, in);
-        device_test_send(&device_out, out);
-        scratch = device.scratch;
-    } else {
-        scratch = g_aligned_alloc(prepare.scratch_bytes + 1, 1, 64);
-        memset(scratch, 0xff, prepare.scratch_bytes); /* a NaN, whatever it is read as */
-    }
-    gint64 n;
-    for (gint64 t = 0, firing = 0; t < total; t += n, firing++) {
-        CtBlock used = device_in.there, made = device_out.there;
-        n = MIN(firings[firing % n_firings], total - t);
-        variant_test_cut(test, &inputs[0], &outputs[0], t, n, t + n == total, &used, &made);
-        gint64 n_items = 1;
-        if (variant->split != NULL && strcmp(variant->split, "*") == 0)
-            n_items = prepare.n_items;
-        else if (variant->split != NULL && strcmp(variant->split, "time") == 0)
-            n_items = made.n_samples;
-        else if (variant->split != NULL)
-            n_items = ct_stream_length(&test->out, variant->split);
-        for (gint64 item = 0, end; item < n_items; item = end) {
-            end = MIN(n_items, item + 1 + n_items / (gint64)(n_workers + 1));
-            const CtWork work = {
-                .inputs = (const CtBlock[VARIANT_TEST_PORTS]){used},
-                .outputs = (const CtBlock[VARIANT_TEST_PORTS]){made},
-                .begin = item,
-                .end = end,
-                .ended = t + n == total,
-                .scratch = scratch,
-                .counters = on_device ? device.counters : counters,
-                .queue = device.queue,
-            };
-            if (device.queue) {
-                /* what the slots of earlier firings hold must have been used */
-                if (firing % DEVICE_TEST_SLOTS == 0)
-                    device_test_wait(&device);
-                ct_queue_begin(device.queue);
-            }
-            variant->work(state, &work, &error);
-            g_assert_no_error(error);
-        }
-    }
-    if (on_device) {
-        device_test_wait(&device);
-        device_test_fetch(&device_in, in);
-        device_test_fetch(&device_out, out);
-        device_test_copy(counters, device.counters, sizeof counters);
-        device_test_end(&device);
-    } else {
-        g_aligned_free(scratch);
-    }
-    if (variant->finish)
-        variant->finish(state);
-    if (test->counters)
-        memcpy(test->counters, counters, sizeof counters);
+    variant_test_prepare(&run, test, variant, in_axes, in, out_axes, out, n_workers);
+    variant_test_work(&run, in, out, firings, n_firings);
+    variant_test_finish(&run);
 }
 
 /* Largest difference of float or double blocks of one shape, and largest value of the second. */

@@ -78,6 +78,28 @@ judge(CtPipeline *pipeline, GError **error)
     return FALSE;
 }
 
+/* Between the steps of preparation: FALSE where a signal asks for the end. */
+static gboolean
+goes_on(GError **error)
+{
+    if (!ct_command_interrupt())
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED,
+                "interrupted by %s while the graph was prepared",
+                ct_command_signal_name(ct_command_interrupt()));
+    return FALSE;
+}
+
+static gboolean
+prepare(CtPipeline *pipeline, GError **error)
+{
+    return ct_pipeline_check(pipeline, error) &&
+           ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error) &&
+           ct_endpoints_check_taken(ct_pipeline_graph(pipeline), error) && goes_on(error) &&
+           ct_pipeline_plan(pipeline, error) && goes_on(error) &&
+           ct_pipeline_prepare(pipeline, error) && goes_on(error);
+}
+
 static gboolean
 run(int argc, char **argv, GError **error)
 {
@@ -91,6 +113,8 @@ run(int argc, char **argv, GError **error)
          "Fill every block with NaN before it is written, to find what a stage forgets", NULL},
         {NULL},
     };
+    ct_command_catch_requests();
+    ct_command_catch_interrupts();
     CtGraphOptions options = {0};
     g_autoptr(CtPipeline) pipeline =
         ct_graph_options_load(&options, &ct_command_run, entries, argc, argv, error);
@@ -104,15 +128,9 @@ run(int argc, char **argv, GError **error)
     }
     const char *format = stats ? stats : quiet ? "none" : "text";
     ct_pipeline_set_poison(pipeline, poison);
-    if (!ct_pipeline_check(pipeline, error) ||
-        !ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error) ||
-        !ct_endpoints_check_taken(ct_pipeline_graph(pipeline), error))
-        return FALSE;
-    ct_command_catch_requests();
-    if (!ct_pipeline_prepare(pipeline, error))
+    if (!prepare(pipeline, error))
         return FALSE;
     ct_graph_print_warnings(&options, pipeline);
-    ct_command_catch_interrupts();
     if (!ct_pipeline_start(pipeline, error))
         return FALSE;
     follow(pipeline, options.duration, format, quiet);

@@ -36,6 +36,7 @@ ct_config_free(CtConfig *config)
     if (!config)
         return;
     g_clear_pointer(&config->stages, g_ptr_array_unref);
+    g_free(config->path);
     g_free(config);
 }
 
@@ -54,6 +55,7 @@ CtConfig *
 ct_config_new(const CtConfig *config)
 {
     CtConfig *made = g_memdup2(config, sizeof *config);
+    made->path = g_strdup(config->path);
     made->stages = g_ptr_array_new_with_free_func(stage_free);
     return made;
 }
@@ -432,7 +434,10 @@ CtConfig *
 ct_config_load(const char *path, const char *const *overrides, GError **error)
 {
     g_autoptr(CtValue) top = ct_value_load(path, error);
-    return top ? config_from_value(top, path, overrides, error) : NULL;
+    CtConfig *config = top ? config_from_value(top, path, overrides, error) : NULL;
+    if (config)
+        config->path = g_strdup(path);
+    return config;
 }
 
 CtConfig *

@@ -40,6 +40,7 @@ typedef struct {
 } CtConfigStage;
 
 typedef struct {
+    char *path; /* of the file that it was read from; NULL: from memory */
     CtPlace place;
     CtConfigBackend backend;
     CtPlace backend_place; /* that of the graph where none is given */

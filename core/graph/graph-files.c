@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files that the parameters of a graph name: no node writes one that another one uses. */
+/* The files that the parameters of a graph name: no node writes one that another one uses, or from
+ * which the graph is read. */
 #include "graph.h"
 
 #include <errno.h>
@@ -9,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file that a parameter stands for. */
+/* A file that a parameter stands for, or the graph's own. */
 typedef struct {
-    const CtGraphNode *node;
+    const CtGraphNode *node; /* NULL: the graph's own */
     const CtParam *param;
     guint item; /* of the parameter's list */
     char *path; /* as it is spelled */
@@ -28,7 +29,7 @@ file_free(gpointer data)
 static gboolean
 is_written(const File *file)
 {
-    return (file->param->flags & CT_PARAM_WRITTEN) != 0;
+    return file->param && file->param->flags & CT_PARAM_WRITTEN;
 }
 
 static gboolean
@@ -80,6 +81,15 @@ inode_name(const char *path)
     return g_strdup_printf("%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
 }
 
+static char *
+describe_use(const File *file)
+{
+    if (!file->node)
+        return g_strdup("from which the graph is read");
+    return g_strdup_printf("which node '%s' %s", file->node->node.name,
+                           is_written(file) ? "writes" : "reads");
+}
+
 /* Enters a file in a table of those that were met before; takes `name`. */
 static gboolean
 enter(GHashTable *known, char *name, File *file, GError **error)
@@ -97,14 +107,13 @@ enter(GHashTable *known, char *name, File *file, GError **error)
     g_free(name);
     const File *blamed = is_written(file) ? file : other;
     const File *innocent = blamed == file ? other : file;
+    g_autofree char *use = describe_use(innocent);
     g_autofree char *spelled = strcmp(blamed->path, innocent->path) == 0
                                    ? g_strdup("")
                                    : g_strdup_printf(" as '%s'", innocent->path);
-    g_autofree char *message =
-        g_strdup_printf("wants files that no other node uses, but would write '%s', which node "
-                        "'%s' %s%s",
-                        blamed->path, innocent->node->node.name,
-                        is_written(innocent) ? "writes" : "reads", spelled);
+    g_autofree char *message = g_strdup_printf(
+        "wants files that %s, but would write '%s', %s%s",
+        innocent->node ? "no other node uses" : "nobody else uses", blamed->path, use, spelled);
     return file_error(blamed, error, message);
 }
 
@@ -121,6 +130,13 @@ check_file(GHashTable *known, GPtrArray *files, const File *named, const char *e
         return FALSE;
     char *inode = inode_name(file->path);
     return !inode || enter(known, inode, file, error);
+}
+
+static gboolean
+check_own_file(GHashTable *known, GPtrArray *files, const CtGraph *graph, GError **error)
+{
+    const File own = {.path = graph->config->path};
+    return !own.path || check_file(known, files, &own, "", error);
 }
 
 static gboolean
@@ -144,6 +160,8 @@ ct_graph_check_files(const CtGraph *graph, GError **error)
 {
     g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(file_free);
+    if (!check_own_file(known, files, graph, error))
+        return FALSE;
     for (guint i = 0; i < graph->nodes->len; i++) {
         const CtGraphNode *node = graph->nodes->pdata[i];
         const CtParam *param = node->node.stage->params;

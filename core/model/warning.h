@@ -12,6 +12,7 @@ typedef enum {
     CT_WARNING_EMPTY,     /* a stream of no samples */
     CT_WARNING_SHORT,     /* sums that are all short */
     CT_WARNING_INVALID,   /* a stream whose samples are all invalid */
+    CT_WARNING_EARLY,     /* data before the first block of a static input */
     CT_WARNING_PLAN       /* a plan other than what was asked for */
 } CtWarningKind;
 

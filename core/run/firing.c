@@ -261,18 +261,32 @@ static_tick(const CtRunInput *input, gint64 k)
     return ct_clock_map(&input->clock, ring->start + k * ring->ticks);
 }
 
+/* The cause is known where the graph says that there are blocks, and the run was cut short. */
+static void
+fail_without_block(const CtRing *ring, gdouble duration, GError **error)
+{
+    const CtStream *stream = ring->link->stream;
+    const gint time = ct_stream_axis(stream, "time");
+    const gboolean is_cut =
+        duration > 0 && !ring->interrupted && time >= 0 && stream->axes[time].length > 0;
+    g_autofree char *cause =
+        is_cut ? g_strdup_printf(": the duration of %g s ends before it comes", duration)
+               : g_strdup("");
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                "what feeds it ended without the one block that it waits for%s", cause);
+}
+
 /* The block of a static input that holds at `tick`; FALSE while it is not known. Limits `*n`, the
  * samples from `tick` on, to those for which it holds. */
 static gboolean
 gather_static(CtRunInput *input, CtArrival *arrival, gint64 tick, gint64 ticks, gint64 *n,
-              GError **error)
+              gdouble duration, GError **error)
 {
     CtRing *ring = input->ring;
     CtRingReader *reader = &ring->readers[input->reader];
     if (ring->shown == 0) {
         if (ring->ended)
-            g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                        "what feeds it ended without the one block that it waits for");
+            fail_without_block(ring, duration, error);
         return FALSE;
     }
     while (reader->position + 1 < ring->shown && static_tick(input, reader->position + 1) <= tick) {
@@ -317,7 +331,8 @@ gather_inputs(CtRunNode *node, GError **error)
     for (guint i = 0; i < node->n_inputs; i++) {
         if (!node->inputs[i].is_static)
             continue;
-        if (!gather_static(&node->inputs[i], &node->arrivals[i], tick, ticks, &limit, error))
+        if (!gather_static(&node->inputs[i], &node->arrivals[i], tick, ticks, &limit,
+                           node->options->duration, error))
             return FALSE;
         ct_firing_view(node, i, &node->arrivals[i].block);
     }

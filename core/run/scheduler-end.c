@@ -48,6 +48,40 @@ is_known(const CtScheduler *scheduler, const CtRunNode *node, CtWarningKind kind
     return warned && ct_warnings_have(warned, kind, node->plan->name);
 }
 
+/* Whether the input may have several blocks: a single one holds throughout. */
+static gboolean
+is_changing(const CtRunInput *input)
+{
+    const CtStream *stream = input->ring->link->stream;
+    const gint time = ct_stream_axis(stream, "time");
+    return time >= 0 && stream->axes[time].length != 1;
+}
+
+/* Warns of data that came before the first block of a static input, and used it. */
+static void
+warn_of_early_data(GPtrArray *warnings, const CtRunNode *node, const CtPlace *place)
+{
+    const CtPort *ports = node->plan->nodes[0].stage->inputs;
+    guint flows = 0;
+    while (flows < node->n_inputs && (!node->inputs[flows].ring || node->inputs[flows].is_static))
+        flows++;
+    if (flows == node->n_inputs || node->totals.consumed == 0)
+        return;
+    const gint64 start = node->inputs[flows].ring->start;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRunInput *input = &node->inputs[i];
+        if (!input->ring || !input->is_static || !is_changing(input))
+            continue;
+        const gint64 first = ct_clock_map(&input->clock, input->ring->start);
+        if (first > start)
+            ct_warnings_add(warnings, CT_WARNING_EARLY, node->plan->name, place,
+                            "the first block of port '%s' stands at tick %" G_GINT64_FORMAT
+                            " of port '%s', whose data begin at tick %" G_GINT64_FORMAT
+                            ": the data before the block use it too",
+                            ports[i].name, first, ports[flows].name, start);
+    }
+}
+
 static void
 warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
 {
@@ -58,6 +92,7 @@ warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
         ct_warnings_add(warnings, CT_WARNING_INVALID, plan->name, place,
                         "all %" G_GINT64_FORMAT " samples that it gave are invalid",
                         node->totals.samples);
+    warn_of_early_data(warnings, node, place);
     /* An interrupt is reason enough for what follows. */
     if (node->interrupted)
         return;

@@ -216,22 +216,28 @@ set_clock(const CtParams *given, CtStream *stream, GError **error)
     }
     if (ct_params_has(given, "start"))
         stream->start = ct_params_int(given, "start");
-    return !ct_params_has(given, "epoch") || read_epoch(given, &stream->epoch, error);
+    /* Ticks of no rate have no UTC. */
+    return stream->rate_num == 0 || !ct_params_has(given, "epoch") ||
+           read_epoch(given, &stream->epoch, error);
 }
 
-static gboolean
-set_frequencies(const CtParams *given, CtStream *stream, GError **error)
+/* Subbands and channels that have frequencies count in place of the stream's own. */
+static void
+warn_of_frequency(const CtParams *given, const char *name, const CtStream *stream)
 {
-    const gboolean is_complex = ct_type_info(stream->type)->is_complex;
-    const char *name = is_complex ? "centre_frequency" : "first_frequency";
-    const char *other = is_complex ? "first_frequency" : "centre_frequency";
-    if (ct_params_has(given, other))
-        return ct_params_error(given, other, error, "wants %s samples: give '%s' for these",
-                               is_complex ? "real" : "complex", name);
-    if (ct_params_has(given, name)) {
-        stream->has_frequency = TRUE;
-        stream->frequency = ct_params_real(given, name);
+    static const char *const axes[] = {"subband", "channel"};
+    for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
+        const gint a = ct_stream_axis(stream, axes[i]);
+        if (a >= 0 && g_strcmp0(stream->axes[a].coordinate.unit, "Hz") == 0)
+            ct_params_warn(given, name, "does not change the frequencies that axis '%s' has",
+                           axes[i]);
     }
+}
+
+/* Coordinates of subbands or channels from the parameter 'frequencies'. */
+static gboolean
+set_table(const CtParams *given, CtStream *stream, GError **error)
+{
     const guint n = ct_params_count(given, "frequencies");
     if (n == 0)
         return TRUE;
@@ -250,6 +256,43 @@ set_frequencies(const CtParams *given, CtStream *stream, GError **error)
     *coordinate = (CtCoordinate){.unit = g_intern_static_string("Hz"),
                                  .table = g_bytes_new(table, n * sizeof *table)};
     return TRUE;
+}
+
+static gboolean
+set_frequencies(const CtParams *given, CtStream *stream, GError **error)
+{
+    const gboolean is_complex = ct_type_info(stream->type)->is_complex;
+    const char *name = is_complex ? "centre_frequency" : "first_frequency";
+    const char *other = is_complex ? "first_frequency" : "centre_frequency";
+    if (ct_params_has(given, other))
+        return ct_params_error(given, other, error, "wants %s samples: give '%s' for these",
+                               is_complex ? "real" : "complex", name);
+    if (ct_params_has(given, name)) {
+        stream->has_frequency = TRUE;
+        stream->frequency = ct_params_real(given, name);
+    }
+    if (!set_table(given, stream, error))
+        return FALSE;
+    if (ct_params_has(given, name))
+        warn_of_frequency(given, name, stream);
+    return TRUE;
+}
+
+/* Files carry no validity: blocks of an array are all valid. */
+static void
+warn_of_losses(const CtParams *given, const SidecarLosses *losses)
+{
+    const char *path = ct_params_string(given, "path");
+    if (losses->invalid > 0)
+        ct_params_warn(given, "path",
+                       "%" G_GINT64_FORMAT " samples, in %u of %u lanes, are invalid, as %s.json "
+                       "says, but are read as valid",
+                       losses->invalid, losses->n_lossy, losses->n_lanes, path);
+    if (losses->interrupted)
+        ct_params_warn(given, "path",
+                       "the run that wrote %s was interrupted, as %s.json says: the array is read "
+                       "as a whole stream",
+                       path, path);
 }
 
 /* Whether two open files are one. */
@@ -271,10 +314,12 @@ static gboolean
 open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stream, GError **error)
 {
     g_autofree CtLayout *beside = NULL;
+    SidecarLosses losses;
     guint format;
     if (!file_format(given, array->path, &format, error) ||
-        !sidecar_read(array->path, bytes, stream, &beside, error))
+        !sidecar_read(array->path, bytes, stream, &beside, &losses, error))
         return FALSE;
+    warn_of_losses(given, &losses);
     const CtLayout *layout = ct_params_layout(given, "layout");
     CtType type = layout && layout->types ? only_type(layout) : stream->type;
     if (!layout)

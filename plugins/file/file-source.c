@@ -42,7 +42,8 @@ static const CtParam params[] = {
     {.name = "start", .kind = CT_PARAM_INT, .help = "tick of the first sample, 0 where left out"},
     {.name = "epoch",
      .kind = CT_PARAM_STRING,
-     .help = "UTC of tick 0 to the second, 2022-06-29T01:30:00Z, or unix seconds"},
+     .help = "UTC of tick 0 to the second, 2022-06-29T01:30:00Z, or unix seconds; with a sample "
+             "rate"},
     {.name = "centre_frequency",
      .kind = CT_PARAM_QUANTITY,
      .unit = "Hz",
@@ -258,6 +259,7 @@ const CtStage file_source = {
     .outputs = outputs,
     .params = params,
     .infer = infer,
+    .infer_uses_params = TRUE,
 };
 
 static const char *const covers[] = {"file.source", NULL};

@@ -365,6 +365,34 @@ check_array(Json *json, gint64 bytes, GError **error)
     return malformed(json, said->start_mark, error, what);
 }
 
+static gboolean
+read_invalid(Json *json, yaml_node_t *lanes, SidecarLosses *losses, GError **error)
+{
+    for (guint lane = 0; lane < n_items(lanes); lane++) {
+        const yaml_node_t *node = item(json, lanes, lane);
+        gint64 n;
+        if (node->type != YAML_SCALAR_NODE ||
+            !read_integer((const char *)node->data.scalar.value, &n) || n < 0 ||
+            __builtin_add_overflow(losses->invalid, n, &losses->invalid))
+            return malformed(json, node->start_mark, error,
+                             "wants the number of invalid samples of each lane");
+        losses->n_lossy += n > 0;
+    }
+    losses->n_lanes = n_items(lanes);
+    return TRUE;
+}
+
+static gboolean
+read_losses(Json *json, SidecarLosses *losses, GError **error)
+{
+    yaml_node_t *root = yaml_document_get_root_node(&json->document);
+    const char *interrupted = text_value(json, root, "interrupted");
+    yaml_node_t *validity = value(json, root, "validity", YAML_MAPPING_NODE);
+    yaml_node_t *lanes = value(json, validity, "invalid_samples", YAML_SEQUENCE_NODE);
+    losses->interrupted = g_strcmp0(interrupted, "true") == 0;
+    return !lanes || read_invalid(json, lanes, losses, error);
+}
+
 /* Reads a file to memory; *text is NULL where there is none. */
 static gboolean
 read_text(const char *path, guint8 **text, gsize *length, GError **error)
@@ -393,12 +421,13 @@ read_text(const char *path, guint8 **text, gsize *length, GError **error)
 
 gboolean
 sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtLayout **layout,
-             GError **error)
+             SidecarLosses *losses, GError **error)
 {
     g_autofree char *path = g_strconcat(array_path, ".json", NULL);
     g_autofree guint8 *text = NULL;
     gsize length;
     *layout = NULL;
+    *losses = (SidecarLosses){0};
     if (!read_text(path, &text, &length, error))
         return FALSE;
     if (!text)
@@ -416,7 +445,9 @@ sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtLayout **
     if (!loaded)
         return malformed(&json, failed, error, "not JSON");
     g_autofree CtLayout *read = g_new0(CtLayout, 1);
-    const gboolean good = check_array(&json, bytes, error) && read_root(&json, stream, read, error);
+    const gboolean good = check_array(&json, bytes, error) &&
+                          read_root(&json, stream, read, error) &&
+                          read_losses(&json, losses, error);
     yaml_document_delete(&json.document);
     if (good)
         *layout = g_steal_pointer(&read);

@@ -22,8 +22,16 @@ typedef struct {
  * stays JSON. */
 char *sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArray *array);
 
+/* What the array lacks of the stream that a sink wrote to it. */
+typedef struct {
+    gint64 invalid;       /* samples, of all lanes */
+    guint n_lanes;        /* 0: where none is invalid */
+    guint n_lossy;        /* lanes that have invalid samples */
+    gboolean interrupted; /* the stream would have gone on */
+} SidecarLosses;
+
 /* Reads PATH.json, if there is one, to a stream (zeroed before): its clock, and the axes that it
  * names, whose lengths are the caller's to check. Fails where it says that the array's file has
  * another length than `bytes`. `layout` is NULL where there is no file. */
 gboolean sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtLayout **layout,
-                      GError **error);
+                      SidecarLosses *losses, GError **error);

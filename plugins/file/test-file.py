@@ -189,6 +189,51 @@ class Sidecars(graphs.GraphTest):
         self.assertIn("'ticks_per_sample': wants 'start' beside it, for that of in.npy.json counts "
                       "ticks of which a sample has 50", error)
 
+    def test_losses(self):
+        """Arrays carry no validity: a source that reads samples as valid that were not says so."""
+        np.save(self.folder / "in.npy", np.zeros((8, 2), np.float32))
+        invalid = {"validity": {"axes": ["pol"], "valid": 0.8125, "invalid_samples": [3, 0]}}
+        says_invalid = ("'path': 3 samples, in 1 of 2 lanes, are invalid, as in.npy.json says, but are "
+                        "read as valid")
+        says_interrupted = ("'path': the run that wrote in.npy was interrupted, as in.npy.json says: "
+                            "the array is read as a whole stream")
+        for keys, said in ((invalid, [says_invalid]), ({"interrupted": True}, [says_interrupted]),
+                           ({**invalid, "interrupted": True}, [says_invalid, says_interrupted]),
+                           ({"interrupted": False, "validity": {"invalid_samples": [0, 0]}}, []),
+                           ({"validity": {"invalid_samples": []}}, [])):
+            with self.subTest(keys):
+                (self.folder / "in.npy.json").write_text(json.dumps(
+                    {"layout": "f32[time pol]", "type": "f32", "axes": [], **keys}))
+                stages = copy_stages("f32[time pol]")
+                warnings = self.run_graph(stages)["warnings"]
+                self.assertEqual([(w["node"], w["message"]) for w in warnings],
+                                 [("in", "parameter " + text) for text in said])
+                process = self.start(stages, "--strict")
+                _, errors = process.communicate(timeout=120)
+                self.assertEqual(process.returncode, 1 if said else 0)
+                self.assertEqual(len(errors.splitlines()), len(said), errors)
+
+    def test_losses_of_a_sink(self):
+        """A source knows what the sink of another run has lost."""
+        self.run_graph({
+            "sky": {"stage": "generate", "sample_rate": "1 MHz", "samples": 64, "n_stations": 3,
+                    "invalid": [[0, 5, 7], [2, 60, 9]]},
+            "out": {"stage": "file.sink", "from": "sky", "path": "in.npy"}})
+        error = self.fail_graph({
+            "in": {"stage": "file.source", "path": "in.npy"},
+            "out": {"stage": "discard", "from": "in"}}, "--strict")
+        self.assertIn("node 'in': parameter 'path': 11 samples, in 2 of 3 lanes, are invalid", error)
+
+    def test_malformed_losses(self):
+        np.save(self.folder / "in.npy", np.zeros(8, np.float32))
+        for lanes in ["x"], [-1], [[1]], [2**62, 2**62]:
+            with self.subTest(lanes):
+                (self.folder / "in.npy.json").write_text(json.dumps(
+                    {"layout": "f32[time]", "type": "f32", "axes": [],
+                     "validity": {"invalid_samples": lanes}}))
+                self.assertIn("wants the number of invalid samples of each lane",
+                              self.fail_graph(copy_stages("f32[time]")))
+
     def test_clock_without_time(self):
         """What has no time has no clock: what would set one is said to have no effect."""
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
@@ -196,6 +241,11 @@ class Sidecars(graphs.GraphTest):
             with self.subTest(name):
                 error = self.fail_graph(copy_stages("f32[pol]", {name: given}), "--strict")
                 self.assertIn(f"node 'in': parameter '{name}' has no effect here", error)
+
+    def test_epoch_without_rate(self):
+        """Ticks that are no fraction of a second have no date."""
+        np.save(self.folder / "in.npy", np.zeros(4, np.float32))
+        self.check_no_effect(copy_stages("f32[time]", {"epoch": "1600000000"}), "in", "epoch")
 
     def test_digest(self):
         for axes in (["channel", "time", "pol"], ["time", "channel", "pol"]):
@@ -354,7 +404,7 @@ class Errors(graphs.GraphTest):
                  "wants lengths, and -1 for a slowest time alone"),
                 ("[time pol]", {"path": "short.raw", "shape": [2, 2]},
                  "wants one type, for a raw array"),
-                ("cf32[time pol]", {"epoch": "yesterday"},
+                ("cf32[time pol]", {"sample_rate": 1, "epoch": "yesterday"},
                  "wants a time as 2022-06-29T01:30:00Z, to the second, but is given 'yesterday'"),
                 ("cf32[time pol]", {"first_frequency": "1 MHz"},
                  "wants real samples: give 'centre_frequency' for these"),
@@ -462,6 +512,25 @@ class Errors(graphs.GraphTest):
                 stages["out"] = {**stages["out"], "path": path, "format": "npy"}
                 self.check_refused(
                     stages, f"wants files that no other node uses, but would write {ending}")
+
+    def test_path_of_the_graph(self):
+        """A sink would put its array in the place of the graph that wants it."""
+        (self.folder / "to-graph.npy").symlink_to("graph.yaml")
+        stages = copy_stages("cf32[time pol]")
+        for path, ending in (
+                ("graph.yaml", "'graph.yaml', from which the graph is read"),
+                ("./graph.yaml", "'./graph.yaml', from which the graph is read as 'graph.yaml'"),
+                ("to-graph.npy", "'to-graph.npy', from which the graph is read as 'graph.yaml'")):
+            with self.subTest(path):
+                stages["out"] = {**stages["out"], "path": path, "format": "npy"}
+                self.check_refused(
+                    stages, f"wants files that nobody else uses, but would write {ending}")
+        stages["out"] = {**stages["out"], "path": "out.npy"}
+        graph = self.write(stages, "out.npy.json")
+        done = graphs.subprocess.run([graphs.COMMAND, "check", graph], cwd=self.folder, text=True,
+                                     capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("would write 'out.npy.json', from which the graph is read", done.stderr)
 
     def test_replaced_since_the_plan(self):
         """What was planned for another array would be read past its end."""

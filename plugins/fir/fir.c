@@ -36,6 +36,23 @@ static const CtPort outputs[] = {
     {NULL},
 };
 
+/* Stages behind this one align streams by their ticks, on which phases hang only with a rate. */
+static void
+warn_of_phases(const CtNode *node, const FirDesign *design)
+{
+    const CtStream *in = &node->inputs[0];
+
+    if (design->hop % design->n_channels == 0 || in->rate_num > 0 || in->start == 0)
+        return;
+    ct_params_warn(
+        node->params, "hop",
+        "is no multiple of %" G_GINT64_FORMAT
+        " channels, so that phases are counted from the start of a stream without sample "
+        "rate, here tick %" G_GINT64_FORMAT
+        ": a stream that starts at another tick differs in phase",
+        design->n_channels, in->start);
+}
+
 static gboolean
 infer(CtNode *node, GError **error)
 {
@@ -45,6 +62,7 @@ infer(CtNode *node, GError **error)
 
     if (!ct_fir_design_init(&design, node->params, error))
         return FALSE;
+    warn_of_phases(node, &design);
     ct_fir_design_clear(&design);
 
     ct_stream_copy(out, in);

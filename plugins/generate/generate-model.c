@@ -194,6 +194,26 @@ set_tones(GenerateModel *model, const CtParams *params, const CtStream *stream,
     return TRUE;
 }
 
+/* Rows need not touch the stream, but then they do nothing. */
+static void
+warn_of_gap(const GenerateModel *model, const CtParams *params, guint row)
+{
+    const GenerateGap *gap = &model->gaps[row];
+    const gint64 first = model->first;
+    gint64 end;
+    if (model->n_samples < 0 || __builtin_add_overflow(first, model->n_samples, &end))
+        end = G_MAXINT64;
+    if (model->n_samples == 0 || MAX(gap->first, first) < MIN(gap->last, end))
+        return;
+    g_autofree char *until = end < G_MAXINT64
+                                 ? g_strdup_printf(" and ends before %" G_GINT64_FORMAT, end)
+                                 : g_strdup("");
+    ct_params_warn(params, "invalid",
+                   "row %u has no effect: it has no sample of the stream, which begins at "
+                   "%" G_GINT64_FORMAT "%s",
+                   row, first, until);
+}
+
 static gboolean
 set_gaps(GenerateModel *model, const CtParams *params, GError **error)
 {
@@ -222,6 +242,7 @@ set_gaps(GenerateModel *model, const CtParams *params, GError **error)
         model->gaps[i] = (GenerateGap){.station = cell[0],
                                        .first = (gint64)cell[1],
                                        .last = (gint64)cell[1] + MAX((gint64)cell[2], 0)};
+        warn_of_gap(model, params, i);
     }
     return TRUE;
 }

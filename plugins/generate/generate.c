@@ -74,6 +74,16 @@ samples_of_duration(const CtParams *params, const CtStream *stream, gint64 *samp
     return TRUE;
 }
 
+/* A spiral says where stations are, but not how many: directions alone make use of it. */
+static gboolean
+uses_positions(const CtParams *params, gint64 n_stations)
+{
+    const gboolean is_directed =
+        ct_params_has(params, "source_directions") || ct_params_has(params, "tone_directions");
+    return ct_params_has(params, "positions") || ct_params_has(params, "positions_file") ||
+           (ct_params_has(params, "spiral") && (is_directed || n_stations == 0));
+}
+
 static gboolean
 set_axes(const CtParams *params, CtStream *stream, GError **error)
 {
@@ -105,7 +115,7 @@ set_axes(const CtParams *params, CtStream *stream, GError **error)
 
     gint64 n_stations =
         ct_params_has(params, "n_stations") ? ct_params_int(params, "n_stations") : 0;
-    if (geometry_has_positions(params)) {
+    if (uses_positions(params, n_stations)) {
         g_autofree gdouble *positions = geometry_positions(params, &n_stations, error);
         if (!positions)
             return FALSE;
