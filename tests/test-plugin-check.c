@@ -319,6 +319,12 @@ test_pairs(void)
     check("variant 'cpu' of 'twice': waits: a variant for devices cannot wait");
 
     reset();
+    variant.backend = CT_CUDA;
+    variant.split = "time";
+    check("variant 'cpu' of 'twice': split: wants nothing, since a device's firing is enqueued as "
+          "a whole, but is given 'time'");
+
+    reset();
     variant.split = "channel";
     variant.rows = closed_rows;
     check("variant 'cpu' of 'twice': split: wants an axis of 'cf32[time station] -> cf32[time "

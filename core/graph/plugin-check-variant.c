@@ -113,6 +113,11 @@ check_split(const CtCheck *check, const CtVariant *variant, GError **error)
 {
     if (!ct_check_remark(check, "split", variant->split, error))
         return FALSE;
+    if (variant->split && variant->backend == CT_CUDA)
+        return ct_check_refuse(check, error, "split",
+                               "wants nothing, since a device's firing is enqueued as a whole, but "
+                               "is given '%s'",
+                               variant->split);
     if (is_axis_split(variant) && !ct_layout_is_axis_name(variant->split))
         return ct_check_refuse(check, error, "split",
                                "wants the name of an axis, or '*', but is given '%s'",

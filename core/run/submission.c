@@ -118,7 +118,9 @@ ct_submissions_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload
     self->limit = CLAMP(limit, 1, CT_MAX_IN_FLIGHT);
     self->after = g_ptr_array_new();
     const gsize bytes = validity_bytes(node);
-    self->validity = g_malloc(MAX(bytes, 1));
+    self->validity = CT_TABLE(guint8, MAX(bytes, 1), "validity", error);
+    if (!self->validity)
+        return FALSE;
     self->counted = g_new0(guint64, node->n_counters + 1);
     if (!ct_run_queue_add_marks(queue, self->limit, error))
         return FALSE;
