@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What core/device/cuda-driver.h says of the driver and the compiler is what their headers say. Built
- * where these are found. */
+/* What core/device/cuda-driver.h says of the driver and the compiler is what their headers say.
+ * Built where these are found. */
 #include "../core/device/cuda-driver.h"
 
 #include <cuda.h>

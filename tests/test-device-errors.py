@@ -78,7 +78,7 @@ CALLS = {
     "cuModuleGetFunction": "finding kernel '[a-z_]+'",
     "cuLaunchKernel": "launching kernel '[a-z_]+' as [0-9]+ × 1 × 1 blocks of [0-9]+ × [0-9]+ × 1 "
                       "threads with [0-9]+ bytes of shared memory",
-    "launch": "[a-z ]+|launching kernel .*",
+    "launch": "[a-z0-9 ]+|launching kernel .*",
     "lost": ".+",
 }
 # Failures that only cost time.

@@ -74,6 +74,24 @@ class Skew(graphs.GraphTest):
                    "out": {"stage": "discard", "from": "both"}}
         self.run_all(stages)
 
+    def test_shared_memory(self):
+        """What waits in a ring of a device does not share its memory."""
+        if not pipeline.has_device():
+            self.skipTest("no device")
+        stages = {"sky": {**sky("1 MHz", 3000, 2), "type": "ci8", "block": {"time": 1}},
+                  "early": {"stage": "convert", "from": "sky", "type": "cf32"},
+                  "late": {"stage": "delay", "from": "early", "constant": ["-614 us", "443 us"]},
+                  "pair": {"stage": "stack", "from": ["early", "late"], "axis": "station"},
+                  "other": {"stage": "convert", "from": "sky", "type": "cf32"},
+                  "both": {"stage": "stack", "from": ["pair", "other"], "axis": "station"},
+                  "bank": {"stage": "fir", "from": "other", "n_channels": 8, "n_taps": 7},
+                  "out": {"stage": "discard", "from": "both"},
+                  "channels": {"stage": "discard", "from": "bank"}}
+        for name in stages:
+            if stages[name]["stage"] != "discard":
+                stages[name]["backend"] = "cuda"
+        self.run_all(stages, ((), ("--device-block", "65536"), ("--in-flight", "1")))
+
     def test_sum(self):
         """A sum of which nothing comes for long, beside the same sum of what was delayed."""
         stages = {"sky": sky("1 MHz", 9000),

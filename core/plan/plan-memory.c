@@ -6,8 +6,8 @@
  * rings. Within a group, nodes fire in the order of the plan, so that a link lives from its
  * writer's turn to that of its last reader, and links that never live together share bytes. What
  * would bar the others has rings instead: the input of a reader that leaves samples behind, or
- * waits for further inputs; the output of one that may drain its input in two goes, with the first
- * half of what it makes in the way of the second. */
+ * waits for further inputs; a link with skew, in which samples wait; the output of one that may
+ * drain its input in two goes, with the first half of what it makes in the way of the second. */
 #include "model/quantity.h"
 #include "plan-sizes.h"
 
@@ -84,7 +84,7 @@ static gboolean
 is_transient(const CtPlan *plan, const CtPlanLink *link)
 {
     const CtPlanNode *writer = node_at(plan, link->writer);
-    if (link->place == CT_HOST || link->history > 0 || !writer->variant->work)
+    if (link->place == CT_HOST || link->history > 0 || link->skew > 0 || !writer->variant->work)
         return FALSE;
     for (guint i = 0; i < writer->n_inputs; i++) {
         if (writer->inputs[i] >= 0 && link_at(plan, writer->inputs[i])->transient &&

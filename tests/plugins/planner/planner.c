@@ -340,7 +340,7 @@ static const CtStage copy = {
         .backend = backend_,                                                                       \
         .covers = (const char *const[]){__VA_ARGS__, NULL},                                        \
         .rows = variable##_rows,                                                                   \
-        .split = "*",                                                                              \
+        .split = (backend_) == CT_CUDA ? NULL : "*",                                               \
         .prepare = prepare,                                                                        \
         .advance = advance,                                                                        \
         .work = work,                                                                              \
