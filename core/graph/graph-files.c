@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files that the parameters of a graph name: no node writes one that another one uses. */
+/* Checks the files that the parameters of a graph name: no node may write one that another uses. */
 #include "graph.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file that a parameter stands for. */
+/* A file that a parameter names. */
 typedef struct {
     const CtGraphNode *node;
     const CtParam *param;
     guint item; /* of the parameter's list */
-    char *path; /* as it is spelled */
+    char *path; /* as given */
 } File;
 
 static void
@@ -58,7 +58,7 @@ check_folder(const File *file, GError **error)
     return file_error(file, error, message);
 }
 
-/* One text for all spellings of a path, whether or not there is a file. */
+/* The same text for all spellings of a path, whether or not the file exists. */
 static char *
 real_name(const char *path)
 {
@@ -70,7 +70,7 @@ real_name(const char *path)
     return whole;
 }
 
-/* One text for all names of a file that there is, links among them; NULL where there is none. */
+/* The same text for all names of an existing file, links included; NULL if it does not exist. */
 static char *
 inode_name(const char *path)
 {
@@ -80,7 +80,7 @@ inode_name(const char *path)
     return g_strdup_printf("%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
 }
 
-/* Enters a file in a table of those that were met before; takes `name`. */
+/* Adds a file to the table of known files, or reports the conflict with one; takes `name`. */
 static gboolean
 enter(GHashTable *known, char *name, File *file, GError **error)
 {
