@@ -456,6 +456,6 @@ ct_value_load(const char *path, GError **error)
     g_autoptr(GByteArray) bytes = read_file(path, error);
     if (!bytes)
         return NULL;
-    /* libyaml wants a text, even an empty one. */
+    /* libyaml needs a text, even an empty one. */
     return ct_value_parse(bytes->data ? (const char *)bytes->data : "", bytes->len, path, error);
 }

@@ -129,8 +129,8 @@ blame(const Asker *asker, const CtPlace *place, GError **error, const char *form
                           asker->node, asker->param->name, message);
 }
 
-/* "wants an integer from 1 to 64, but is given 'many'". `names` are the `n` names that may be
- * meant. */
+/* Refuses a value: "wants an integer from 1 to 64, but is given 'many'". `names` are the `n` names
+ * that may be meant. */
 static gboolean
 refuse(const Asker *asker, const CtValue *value, const char *const *names, gsize n, GError **error)
 {

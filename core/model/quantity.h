@@ -12,9 +12,9 @@ typedef struct {
 
 /*     quantity = number [ "/" number ] [ unit ] [ "/" number ]
  *
- * `unit`: "Hz" "s" "m" "rad" "B", or any other name, with the SI prefixes, and what people write
- * beside them (min, deg, GiB); a number without unit counts in `unit` itself. NULL: no unit may
- * stand. The message says what was wanted and what was given, nothing of places. */
+ * `unit`: "Hz" "s" "m" "rad" "B", or any other name. The text may add an SI prefix to it, or use
+ * another common unit (min, deg, GiB). A number without a unit is in `unit` itself. NULL: the text
+ * must not have a unit. The message says what is wanted and what is given, without a place. */
 gboolean ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit,
                            GError **error);
 /* "a frequency such as '200 MHz'"; "a number" for NULL. Allocated. */
