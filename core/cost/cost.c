@@ -8,7 +8,7 @@
 #include <math.h>
 #include <unistd.h>
 
-/* Used if the machine does not tell. */
+/* Used if the machine does not report its own. */
 static const gdouble usual_clock = 3e9;
 static const gsize usual_cache = 1 << 20;
 
@@ -33,7 +33,7 @@ static const gsize usual_device_bytes = 32 << 20;
 /* The share of a copy's seconds that concurrent kernels lose. */
 static const gdouble usual_share_of_copies = 0.03;
 
-/* For devices that do not tell their clocks. */
+/* For devices that do not report their clocks. */
 static const gdouble usual_device_bandwidth = 1e12;
 static const gdouble usual_device_peak = 1e13;
 
