@@ -53,7 +53,7 @@ typedef enum {
     CT_ERROR_DEVICE,
     CT_ERROR_DATA,      /* contents of a file or packet */
     CT_ERROR_CANCELLED, /* the run was cancelled */
-    CT_ERROR_WARNING    /* a warning, where warnings are errors */
+    CT_ERROR_WARNING    /* a warning, if warnings are errors */
 } CtError;
 
 /* ---- ports ---- */
