@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ceilings of this machine: copies through the caches and fused multiply-adds of each
- * instruction set, on all workers at once; copies between the host and its devices, and what these
- * take from kernels beside them. */
+/* Measures the ceilings of this machine: copies through the caches and fused multiply-adds of each
+ * instruction set, on all workers at once; copies between the host and its devices, and how much
+ * these slow down concurrent kernels. */
 #include "ceilings.h"
 
 #include "device/device.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The best of so many, of so long each. */
+/* Each measurement is repeated, and the best result counts; each repeat takes this long. */
 enum { N_REPEATS = 5 };
 static const gdouble seconds_each = 0.02;
 
@@ -21,7 +21,7 @@ now(void)
     return 1e-6 * (gdouble)g_get_monotonic_time();
 }
 
-/* What this thread has had of the processor: others may be at work. */
+/* The processor time of this thread: other processes may be running. */
 static gdouble
 processor_seconds(void)
 {
@@ -30,10 +30,10 @@ processor_seconds(void)
     return (gdouble)time.tv_sec + 1e-9 * (gdouble)time.tv_nsec;
 }
 
-/* ---- one thread's ---- */
+/* ---- one worker ---- */
 
-/* Multiply-adds on so many vectors at once hide how long one takes. They begin with different
- * numbers, none of them the one at which they stay: equal chains are one to the compiler. */
+/* Enough independent chains of multiply-adds hide the latency of one. They start from different
+ * numbers, none of them the fixed point: the compiler would merge equal chains. */
 enum { N_CHAINS = 10, N_STEPS = 20000 };
 
 #define DEFINE_PEAK(name, target, vector_bytes)                                                    \
@@ -98,7 +98,7 @@ operations_per_second(CtIsa isa)
     return operations / seconds;
 }
 
-/* Read and written. */
+/* Bytes read and written per second by a copy. */
 static gdouble
 bytes_per_second(guint8 *memory, gsize bytes)
 {
@@ -114,18 +114,18 @@ bytes_per_second(guint8 *memory, gsize bytes)
     return sum / seconds;
 }
 
-/* ---- of all workers at once ---- */
+/* ---- all workers at once ---- */
 
-/* What is measured: copies of `bytes`, or operations. */
+/* The measurement: copies of `bytes`, or operations. */
 typedef struct {
     gsize bytes; /* 0: operations of `isa` */
     CtIsa isa;
-    gint *n_waiting; /* of the threads that begin together */
+    gint *n_waiting; /* the number of threads that are not ready yet */
 } Task;
 
 typedef struct {
     const Task *task;
-    guint8 *memory; /* of the task's bytes; NULL: it has none */
+    guint8 *memory; /* task->bytes bytes; NULL: the task needs none */
     gdouble rate;
 } Share;
 
@@ -156,7 +156,7 @@ share_init(Share *share, const Task *task, GError **error)
     return share->memory || !task->bytes;
 }
 
-/* *rate: per second, of a worker while the others do the same. */
+/* Sets *rate to the rate per second of one worker while all others do the same. */
 static gboolean
 measure_worker(guint n_workers, gsize bytes, CtIsa isa, gdouble *rate, GError **error)
 {
@@ -173,7 +173,7 @@ measure_worker(guint n_workers, gsize bytes, CtIsa isa, gdouble *rate, GError **
         if (!threads[n])
             break;
     }
-    /* Those that have begun wait for no others. */
+    /* The threads that have started must not wait for threads that could not be started. */
     g_atomic_int_add(&n_waiting, (gint)n - (gint)n_workers);
     for (guint i = 0; i < n; i++) {
         g_thread_join(threads[i]);
@@ -212,8 +212,8 @@ time_copies(CtDevice *device, CtCuStream stream, gpointer to, gconstpointer from
     return TRUE;
 }
 
-/* Copies within the device, of what no cache of it holds, stand for kernels that its memory holds
- * up: for how long they take by themselves, and beside copies from the host. */
+/* Copies within the device, too large for its caches, stand for kernels limited by its memory. They
+ * are timed alone, and beside copies from the host. */
 enum { N_INSIDE = 16, N_BESIDE = 4 };
 
 static gboolean
@@ -259,7 +259,7 @@ add_ceiling(GPtrArray *ceilings, const char *machine, const char *name, gdouble 
 static const char copy_to_device[] = "copy to device", copy_to_host[] = "copy to host";
 static const char share_of_copies[] = "share of copies";
 
-/* What is measured beyond is noise. */
+/* A value outside these limits is noise. */
 static const gdouble least_share = 1e-3, most_share = 0.5;
 
 static gboolean
@@ -301,11 +301,11 @@ measure_device(const CtMachine *machine, guint index, GPtrArray *ceilings, GErro
     return TRUE;
 }
 
-/* ---- all ---- */
+/* ---- the whole machine ---- */
 
 static const char bandwidth[] = "memory bandwidth";
 
-/* Times what a worker's own cache holds. */
+/* The size of a copy, in caches of a worker. */
 static const gsize caches_copied = 16;
 
 GPtrArray *
@@ -313,7 +313,8 @@ ct_ceilings_measure(const CtMachine *machine, GError **error)
 {
     g_autoptr(GPtrArray) ceilings = g_ptr_array_new_with_free_func((GDestroyNotify)ct_ceiling_free);
     const guint n = machine->n_workers;
-    /* As much as links hold: what a worker reads has left the cache of the one that wrote it. */
+    /* Copies are as large as links are, so that data leave the cache of the worker that wrote them,
+     * but take no more than an eighth of the memory. */
     const gsize most = machine->memory_bytes > 0 ? machine->memory_bytes / 8 / n : G_MAXSIZE;
     gdouble rate;
     if (!measure_worker(n, MIN(caches_copied * machine->cache_bytes, most), CT_ISA_BASELINE, &rate,
@@ -328,7 +329,7 @@ ct_ceilings_measure(const CtMachine *machine, GError **error)
         add_ceiling(ceilings, machine->name, peaks[isa].name, rate);
     }
     for (guint d = 0; d < machine->n_devices; d++) {
-        /* Devices of one kind are one machine. */
+        /* Devices of one kind share their ceilings. */
         guint first = 0;
         while (
             !g_str_equal(ct_machine_name(machine, (gint)first), ct_machine_name(machine, (gint)d)))

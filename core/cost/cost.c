@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What running something costs, by the ceilings of the machine. */
+/* The cost of running nodes, from the ceilings of the machine. */
 #include "cost.h"
 
 #include "graph/graph.h"
@@ -8,43 +8,44 @@
 #include <math.h>
 #include <unistd.h>
 
-/* Used where the machine does not say. */
+/* Used if the machine does not report its own. */
 static const gdouble usual_clock = 3e9;
 static const gsize usual_cache = 1 << 20;
 
-/* Bytes read and written per clock, of a worker that reads what another has written, and writes
- * what another will read: by way of the caches that they share. */
+/* Bytes read and written per clock by a worker that reads what another has written, and writes what
+ * another will read, through the caches that they share. */
 static const gdouble bytes_per_clock = 9;
 
-/* What is not repeated along time is done once; this spreads it over a long run. */
+/* Data without an axis time are processed once; this spreads the cost over a long run. */
 static const gdouble once_per_second = 1e-3;
 
-/* Bytes per second between the host and a device, and from a device to its peer: what links of the
- * fifth generation of PCI Express, and NVLink, give of theirs. */
+/* Bytes per second between the host and a device, and between two devices: what PCI Express 5.0 and
+ * NVLink reach in practice. */
 static const gdouble host_copy_rate = 50e9;
 static const gdouble peer_copy_rate = 200e9;
 
-/* What enqueuing a firing's kernels costs. */
+/* The time that launching a firing's kernels takes. */
 static const gdouble launch_seconds = 5e-6;
 
-/* What a firing on a device aims at: long enough for launches and the bus to count little. */
+/* The bytes that a firing on a device aims at: enough for launches and the bus to matter little. */
 static const gsize usual_device_bytes = 32 << 20;
 
-/* Of the seconds of a copy, those that kernels beside it lose of the device's memory. */
+/* The share of a copy's seconds that concurrent kernels lose. */
 static const gdouble usual_share_of_copies = 0.03;
 
-/* Of a device that does not tell its clocks. */
+/* For devices that do not report their clocks. */
 static const gdouble usual_device_bandwidth = 1e12;
 static const gdouble usual_device_peak = 1e13;
 
-/* Single-precision operations per clock: two units of fused multiply-adds, lanes of the vector. */
+/* Single-precision operations per clock: units of fused multiply-adds times lanes of the vector. */
 static const gdouble operations_per_clock[CT_N_ISAS] = {
     [CT_ISA_BASELINE] = 2 * 4,
     [CT_ISA_AVX2] = 2 * 2 * 8,
     [CT_ISA_AVX512] = 2 * 2 * 16,
 };
 
-/* Hertz of the first processor; what the kernel says of it varies with load and is rounded. */
+/* The clock of the first processor in hertz: its maximum, since the current one varies with
+ * load. */
 static gdouble
 processor_clock(void)
 {
@@ -86,7 +87,7 @@ has_time(const CtStream *stream)
     return ct_stream_axis(stream, "time") >= 0;
 }
 
-/* Bytes of a sample in memory; 0 where the port is not connected. */
+/* The bytes of a sample in memory; 0 if the port is not connected. */
 static gdouble
 sample_bytes(const CtStream *stream, const CtLayout *layout)
 {
@@ -119,7 +120,7 @@ ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *i
         load->ticks = load->rate * (gdouble)MAX(1, counted->ticks_per_sample);
     }
 
-    /* Samples at each point for one at the end. */
+    /* The number of samples at each node for one sample at the end. */
     gdouble samples = 1;
     for (guint i = n_nodes; i-- > 0;) {
         load->operations += samples * ct_call_operations(&nodes[i]);
@@ -147,7 +148,7 @@ told(gdouble given, gdouble usual)
     return given > 0 ? given : usual;
 }
 
-/* Seconds that a second of stream costs by the firings that it takes. */
+/* The seconds that launching the firings takes for a second of stream. */
 static gdouble
 launches(const CtMachine *machine, const CtLoad *load)
 {
@@ -192,11 +193,11 @@ ct_cost_copy_seconds(const CtMachine *machine, const CtLoad *load, gint from, gi
     const gdouble rate = is_peer           ? peer_copy_rate
                          : from == CT_HOST ? told(machine->copy_to_device, host_copy_rate)
                                            : told(machine->copy_to_host, host_copy_rate);
-    /* In and out are the same bytes. */
+    /* The bytes are counted twice, as input and as output. */
     return load->rate * load->bytes / 2 / rate + launches(machine, load);
 }
 
-/* ---- what is kept busy ---- */
+/* ---- resources ---- */
 
 guint
 ct_resource(gint place, CtQueueKind kind)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What running something costs: a model of the machine, and of the work of a node. */
+/* The cost of running nodes: a model of the machine, and of the work of a node. */
 #pragma once
 
 #include <cornerturn/stage.h>
 
-/* Where memory is: the host's, or that of the device with this number. */
+/* The place of memory: the host, or else the device with this number. */
 #define CT_HOST (-1)
 
-/* A stream of a device, on which nodes enqueue: what is enqueued on one runs in order. */
+/* The queues of a device. Work that is enqueued on one queue runs in order. */
 typedef enum {
     CT_QUEUE_COMPUTE,
     CT_QUEUE_TO_DEVICE, /* copies from the host */
@@ -16,89 +16,91 @@ typedef enum {
     CT_N_QUEUE_KINDS
 } CtQueueKind;
 
-/* The ceilings of one worker, and of each device. */
+/* The ceilings of one worker and of each device. */
 typedef struct {
     const char *name; /* of the host, by ct_machine_host */
     guint n_workers;
-    gsize cache_bytes;       /* of a core's own cache (L2) */
+    gsize cache_bytes;       /* of a core's L2 cache */
     gsize memory_bytes;      /* of the machine; 0: not known */
-    gdouble bandwidth;       /* bytes read and written per second, from worker to worker */
+    gdouble bandwidth;       /* bytes read and written per second, passed between workers */
     gdouble peak[CT_N_ISAS]; /* single-precision operations per second */
     guint n_devices;
-    const CtDeviceInfo *devices; /* borrowed */
+    const CtDeviceInfo *devices; /* borrowed from ct_devices */
     int driver_version;          /* of the devices, 13000 for 13.0; 0: not known */
-    const char *no_device;       /* why there is none */
+    const char *no_device;       /* the reason why there is none */
     gdouble copy_to_device;      /* bytes per second from the host */
     gdouble copy_to_host;
-    gdouble share_of_copies; /* of a copy's seconds, those that kernels beside it lose */
-    gsize device_bytes;      /* that a firing on a device aims at, of its largest link */
-    guint n_halvings; /* of the firings on devices, for want of memory, this aim's among them */
-    /* Whether one device copies to another without the host; NULL: none does. */
+    gdouble share_of_copies; /* the share of a copy's seconds that concurrent kernels lose */
+    gsize device_bytes;      /* the bytes that a firing on a device aims at for its largest link */
+    guint n_halvings; /* how often firings on devices were halved for lack of memory, halvings of
+                         device_bytes included */
+    /* Whether one device can copy to another without the host. NULL: none can. */
     gboolean (*are_peers)(guint from, guint to);
 } CtMachine;
 
-/* Estimates the host from its clock, its caches and its instruction sets: nothing is run, so that a
- * graph has the same plan every time. It has no devices. `n_workers` 0: one for each processor that
- * this process may use. */
+/* Estimates the host's ceilings from its clock, caches and instruction sets. Nothing is run, so a
+ * graph gets the same plan every time. The machine has no devices yet. `n_workers` 0: one for each
+ * processor that this process may use. */
 void ct_machine_init(CtMachine *machine, guint n_workers);
-/* Those that are there; opens none. */
+/* Sets the devices of this machine, without opening them. */
 void ct_machine_find_devices(CtMachine *machine);
-/* What makes hosts alike to the database: processor, caches and instruction sets, "AMD EPYC 9354,
- * 1024 KiB L2, 32768 KiB L3, avx512"; and what machines do at a place: "NVIDIA H200, driver 13.0".
- * Interned. */
+/* Names by which the database tells machines apart. The host's has its processor, caches and
+ * instruction sets: "AMD EPYC 9354, 1024 KiB L2, 32768 KiB L3, avx512"; a device's is "NVIDIA H200,
+ * driver 13.0". Interned. */
 const char *ct_machine_host(void);
 const char *ct_machine_name(const CtMachine *machine, gint place);
-/* What a firing on the host stays near: the bytes that are given or, where these are 0, half of the
- * caches of all workers. */
+/* The bytes that a firing on the host aims at: `given` or, if that is 0, half of the L2 caches of
+ * all workers. */
 gsize ct_machine_aim(const CtMachine *machine, gsize given);
 
-/* What nodes ask of the machine, per sample of the first output of the last (of the first input of
- * a sink), and how many of these a second of stream has. Where the stream has no clock, a tick
- * stands for a second; what does not flow along time counts next to nothing. */
+/* The work of nodes per sample, and the number of samples in a second of stream. Samples are those
+ * of the first output of the last node (for a sink, of the first input). If the stream has no
+ * clock, a tick counts as a second. Data without an axis time count next to nothing. */
 typedef struct {
-    gdouble operations; /* useful ones */
-    gdouble bytes;      /* in and out, each once */
+    gdouble operations; /* useful operations */
+    gdouble bytes;      /* of inputs and outputs, each counted once */
     gdouble rate;
-    gdouble ticks; /* of the stream, in that second */
-    gint64 block;  /* ticks that a firing covers because a source's `block` says so; 0: as many as
-                      the planner aims at */
-    gint64 held; /* samples of its outputs that a reader goes through at once, where these are more
-                    than caches hold; else 0 */
+    gdouble ticks; /* ticks per second of stream */
+    gint64 block;  /* ticks that a firing covers because a source's `block` is given; 0: the planner
+                      aims at a size */
+    gint64 held;   /* samples of the outputs that a reader processes at once, if these are more than
+                      caches hold; else 0 */
 } CtLoad;
 
-/* Of a row of `n_nodes` nodes, each but the first fed by the first output of the one before it.
- * `inputs` are the layouts at the ports of the first, `outputs` those of the last; empty where
- * nothing is connected. What it is about firings is left to the planner. */
+/* Computes the load of a chain of `n_nodes` nodes, each fed by the first output of the one before
+ * it. `inputs` are the layouts at the ports of the first node, `outputs` those of the last; the
+ * layout of an unconnected port is empty. The planner sets `block` and `held`. */
 void ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *inputs,
                   const CtLayout *outputs);
 
-/* Samples of one of its streams that its block covers, at least one; 0: it has none. */
+/* The number of samples of `stream` that `block` covers, rounded up; 0: `block` is not set. */
 gint64 ct_load_block_samples(const CtLoad *load, const CtStream *stream);
 
-/* Seconds for a second of stream, on the host (CT_HOST) or a device, over the row's efficiency: of
- * bytes over bandwidth and operations over peak, on a device the larger, on the host both, for a
- * worker waits for what it reads from the caches. On the host with all workers where
- * the variant splits its work; on a device with the launches of its firings. */
+/* The seconds that the model gives for a second of stream, on the host (CT_HOST) or a device: the
+ * ceiling's seconds, divided by the row's efficiency. On the host, all workers share the work if
+ * the variant splits it; on a device, the launches of the firings are included. */
 gdouble ct_cost_seconds(const CtMachine *machine, const CtVariant *variant, const CtRow *row,
                         const CtLoad *load, gint place);
-/* Seconds for a second of stream that no row can be quicker than: of one worker on the host. */
+/* The least seconds that any row can take for a second of stream, of one worker on the host. On the
+ * host, the times for memory and for operations add up, since a worker waits for data from the
+ * caches; on a device, the longer of the two counts. */
 gdouble ct_cost_ceiling_seconds(const CtMachine *machine, const CtVariant *variant,
                                 const CtRow *row, const CtLoad *load, gint place);
-/* Of a copy from place to place; HUGE_VAL where there is no way but through the host. */
+/* The seconds for a copy between two places; HUGE_VAL if the only way is through the host. */
 gdouble ct_cost_copy_seconds(const CtMachine *machine, const CtLoad *load, gint from, gint to);
 
-/* ---- what is kept busy ---- */
+/* ---- resources ---- */
 
-/* What a plan keeps busy has a number: the host's workers, all together, and of each device the
- * queues of each kind. */
+/* Numbers of the resources that a plan keeps busy: the host's workers, taken together, and the
+ * queues of each kind of each device. */
 guint ct_resource(gint place, CtQueueKind kind);
 guint ct_n_resources(const CtMachine *machine);
 /* "workers", "cuda:0 kernels", "cuda:0 to host"; allocated. */
 char *ct_resource_name(guint resource);
 
-/* What a thing that runs asks of them, in seconds for a second of stream. Those of all that runs
- * add up, for each resource by itself; the plan takes as long as the busiest, or as the longest of
- * what one thread has to do by itself. */
+/* The demand of nodes or copies on the resources, in seconds for a second of stream. Demands add up
+ * for each resource separately. A plan takes as long as its busiest resource, or as the longest
+ * piece of work that one thread must do alone. */
 enum { CT_COST_PARTS = 6 };
 
 typedef struct {
@@ -107,18 +109,18 @@ typedef struct {
         guint resource;
         gdouble seconds;
     } parts[CT_COST_PARTS];
-    gdouble alone; /* of what no other worker can help with; these do not add up */
+    gdouble alone; /* of the longest work that one thread does alone; costs do not add up here */
 } CtCost;
 
-/* Of what takes `seconds` by itself: of all workers where the variant splits its work, of one where
- * not; of a device's queue. */
+/* The cost of a node that takes `seconds`: of all workers if the variant splits its work, of one
+ * worker if not, or of a device's queue. */
 void ct_cost_init(CtCost *cost, const CtMachine *machine, const CtVariant *variant, gint place,
                   gdouble seconds);
-/* Of a copy from place to place. It takes memory bandwidth from the kernels of its devices. */
+/* The cost of a copy. It takes memory bandwidth from the kernels of its devices. */
 void ct_cost_init_copy(CtCost *cost, const CtMachine *machine, gint from, gint to, gdouble seconds);
-/* Adds what else runs. */
+/* Adds another cost. */
 void ct_cost_add(CtCost *cost, const CtCost *other);
-/* Seconds that it would take if nothing else ran. */
+/* The seconds that the work takes if nothing else runs. */
 gdouble ct_cost_longest(const CtCost *cost);
-/* Whether `cost` asks nowhere for more than `other`. */
+/* Whether `cost` is at most `other` on every resource, and for work of one thread. */
 gboolean ct_cost_within(const CtCost *cost, const CtCost *other);

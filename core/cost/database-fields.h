@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fields of a measurement, one table for SQL and JSON; private to the database's files. */
+/* The fields of a measurement: one table for SQL and JSON, private to the files of the database. */
 #pragma once
 
 #include "database.h"
@@ -18,7 +18,8 @@ typedef struct {
 #name, CT_FIELD_##kind, is_key, G_STRUCT_OFFSET(CtMeasurement, name)                       \
     }
 
-/* The keys first, of these the tuning last: all tunings of one thing follow one another. */
+/* The key comes first, and in it the tuning last, so that all tunings of a candidate are
+ * adjacent. */
 static const CtField ct_measurement_fields[] = {
     CT_FIELD(stages, TEXT, TRUE),
     CT_FIELD(variant, TEXT, TRUE),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measurements as lines of JSON: what is exported, shipped and imported. */
+/* Measurements as lines of JSON, for export, import and shipping. */
 #include "database-fields.h"
 #include "model/document.h"
 
@@ -44,7 +44,7 @@ ct_ceiling_to_json(const CtCeiling *ceiling)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* A line that is being read. */
+/* The line that is being read. */
 typedef struct {
     const CtValue *values;
     const char *name; /* of the file */
@@ -135,7 +135,7 @@ read_ceiling(const Line *line, GPtrArray *ceilings, GError **error)
     return TRUE;
 }
 
-/* Whether the filter wants what this line says under `key`. */
+/* Whether the filter accepts the line's value of `key`. */
 static gboolean
 is_wanted(const Line *line, const char *key, const char *const *wanted)
 {
@@ -143,7 +143,8 @@ is_wanted(const Line *line, const char *key, const char *const *wanted)
     return !given || g_strv_contains(wanted, given);
 }
 
-/* Whether a line, as this file writes them, may be: reading all of a large file takes its time. */
+/* The same test on the text of a line, without parsing it; TRUE if in doubt. Parsing all lines of a
+ * large file would be slow. */
 static gboolean
 may_be_wanted(const char *text, const char *key, const char *const *wanted)
 {

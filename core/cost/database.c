@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cost database, kept by SQLite. */
+/* The cost database, in SQLite. */
 #include "database-fields.h"
 #include "model/environment.h"
 
@@ -8,17 +8,17 @@
 #include <sqlite3.h>
 #include <string.h>
 
-/* So that neither another SQLite database nor one of another form is taken for this one. */
+/* Identify the file as a cost database, and its version. */
 static const int application_id = 0x43546331; /* "CTc1" */
 static const int schema_version = 1;
 
-/* How long to wait for other processes, which write one measurement at a time. */
+/* The time to wait for other processes, each of which writes one measurement at a time. */
 enum { READER_WAITS_MS = 2000, WRITER_WAITS_MS = 20000 };
 
 struct CtDatabase {
-    sqlite3 *handle; /* NULL: there is no file yet, and nobody writes */
+    sqlite3 *handle; /* NULL: the file does not exist, and the database is open for reading */
     char *path;
-    sqlite3_stmt *put; /* prepared when first wanted */
+    sqlite3_stmt *put; /* prepared at its first use */
 };
 
 typedef sqlite3_stmt Statement;
@@ -57,7 +57,7 @@ ct_ceiling_free(CtCeiling *ceiling)
 
 /* ---- errors ---- */
 
-/* What SQLite says, and what to do about it. */
+/* Sets an error with SQLite's message, and advice for the user. */
 static gboolean
 report(const CtDatabase *database, int result, const char *doing, GError **error)
 {
@@ -111,7 +111,7 @@ execute(CtDatabase *database, const char *sql, const char *doing, GError **error
     return result == SQLITE_OK || report(database, result, doing, error);
 }
 
-/* The number that a pragma gives, −1 with an error. */
+/* The number that the statement returns; −1 with an error. */
 static gint64
 ask(CtDatabase *database, const char *sql, GError **error)
 {
@@ -148,7 +148,7 @@ schema(void)
     return g_string_free(g_steal_pointer(&sql), FALSE);
 }
 
-/* What the file is: a database of this version, or (*empty) nothing yet. */
+/* Checks that the file is a database of this version, or sets *empty if it has no tables yet. */
 static gboolean
 check(CtDatabase *database, gboolean *empty, GError **error)
 {
@@ -173,7 +173,7 @@ check(CtDatabase *database, gboolean *empty, GError **error)
     return TRUE;
 }
 
-/* Two processes may come at once: the second finds the tables made. */
+/* If two processes come here at once, the second finds the tables made. */
 static gboolean
 make_tables(CtDatabase *database, GError **error)
 {
@@ -202,7 +202,7 @@ ct_database_open(const char *path, gboolean writes, GError **error)
                     g_strerror(errno));
         return NULL;
     }
-    /* Even a reader may have to undo what a writer that died had begun. */
+    /* Even a reader may have to roll back the transaction of a writer that died. */
     const int flags = SQLITE_OPEN_READWRITE | (writes ? SQLITE_OPEN_CREATE : 0);
     const int result = sqlite3_open_v2(path, &database->handle, flags, NULL);
     if (result != SQLITE_OK) {
@@ -224,8 +224,8 @@ ct_database_open(const char *path, gboolean writes, GError **error)
     }
     if (empty && !make_tables(database, error))
         return NULL;
-    /* A measurement takes as long as a disk's cache takes to be emptied, so this is left to the
-     * system: what a process wrote outlives it, if not the machine. */
+    /* Flushing to the disk would take as long as a measurement, so it is left to the system: data
+     * survive the process, but perhaps not a crash of the machine. */
     if (writes && !execute(database, "PRAGMA synchronous = OFF", "written", error))
         return NULL;
     return g_steal_pointer(&database);
@@ -255,7 +255,7 @@ bind_field(Statement *statement, int at, const CtField *field, const CtMeasureme
         sqlite3_bind_double(statement, at, *ct_field_real(field, measurement));
 }
 
-/* `is_needed`: the file may be of others, whose table allows NULL. */
+/* If `is_needed`, NULL becomes "": another program may have made the table, and may allow NULL. */
 static char *
 column_text(Statement *statement, guint column, gboolean is_needed)
 {
@@ -279,7 +279,7 @@ read_row(Statement *statement)
     return measurement;
 }
 
-/* "\"stages\", \"variant\", …": the order of columns in the file is its own. */
+/* "\"stages\", \"variant\", …": the columns in the file may have another order. */
 static void
 append_columns(GString *sql)
 {
@@ -333,7 +333,7 @@ ct_database_get(CtDatabase *database, const CtMeasurement *key, GError **error)
     return NULL;
 }
 
-/* Binds what append_stages has left open. */
+/* Binds the parameters of append_stages. */
 static void
 bind_stages(Statement *statement, const char *const *stages)
 {
@@ -341,7 +341,7 @@ bind_stages(Statement *statement, const char *const *stages)
         sqlite3_bind_text(statement, i + 1, stages[i], -1, SQLITE_STATIC);
 }
 
-/* Of these stages alone; NULL: of all. */
+/* Appends a condition that selects these stages; NULL: all. */
 static void
 append_stages(GString *sql, const char *const *stages)
 {
@@ -439,7 +439,7 @@ ct_database_list_ceilings(CtDatabase *database, GError **error)
     return g_steal_pointer(&list);
 }
 
-/* ---- many at once ---- */
+/* ---- several at once ---- */
 
 static gboolean
 put_each(CtDatabase *database, const GPtrArray *measurements, const GPtrArray *ceilings,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words in which the database keeps what is estimated. */
+/* The keys under which the database keeps measurements. */
 #include "estimate-private.h"
 #include "model/params-private.h"
 
@@ -131,7 +131,7 @@ append_node(GString *text, const CtNode *node, const char *prefix)
     }
 }
 
-/* Of its first input along time (of its output, where there is none). */
+/* The samples of the block in the first streaming input or, without one, in the first output. */
 static gint64
 block_samples(const CtEstimated *what)
 {
@@ -160,7 +160,7 @@ ct_estimate_parameters(const CtEstimated *what)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* A word "name=value" of the text of parameters; of one without `=`, the value is empty. */
+/* A word "name=value" of the text of parameters. A word without `=` has an empty value. */
 typedef struct {
     const char *name, *value;
     gsize name_length, value_length;
@@ -196,7 +196,7 @@ find_word(const char *text, const Word *like, Word *word)
     return FALSE;
 }
 
-/* Of the logarithm, and where only one side has it. */
+/* Parameters whose distance counts less than fully. */
 static const struct {
     const char *name;
     gdouble share;
@@ -212,7 +212,7 @@ share_of(const Word *word)
     return 1;
 }
 
-/* `b` NULL: only one side has it. */
+/* `b` NULL: only one text has the word. */
 static gdouble
 values_distance(const Word *a, const Word *b)
 {
@@ -224,7 +224,7 @@ values_distance(const Word *a, const Word *b)
     return x > 0 && y > 0 ? fabs(log(x / y)) : 1;
 }
 
-/* Of all that `a` has; what it has not, where `b` does, is counted the other way round. */
+/* The distance over the words of `a`. `missing_alone`: only over those that `b` lacks. */
 static gdouble
 one_way(const char *a, const char *b, gboolean missing_alone)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the database says, parsed, and which of it is nearest to what is asked. */
+/* What the database knows, parsed, and the search for the nearest candidate. */
 #include "estimate-private.h"
 #include "graph/tuning.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What is that far is not taken for near; about a factor of 50 in all lengths together. */
+/* Candidates farther than this are not near: about a factor of 50 in all lengths together. */
 static const gdouble farthest = 4;
 
-/* Beside the logarithms of the ratios of lengths. */
+/* Added to the logarithms of the ratios of lengths. */
 #define DISTANCE_OF_VARIANT      1.0
-#define DISTANCE_OF_OUTER_ORDERS 1.25 /* the axes innermost are the same */
+#define DISTANCE_OF_OUTER_ORDERS 1.25 /* the innermost axes are the same */
 #define DISTANCE_OF_ORDERS       2.0
-static const gdouble share_of_workers = 0.2; /* of the logarithm */
+static const gdouble share_of_workers = 0.2; /* of the logarithm of the ratio */
 static const gdouble share_of_aim = 0.2;
 
 /* ---- one candidate ---- */
@@ -30,7 +30,7 @@ ct_known_free(CtKnown *known)
     g_free(known);
 }
 
-/* The ports of one side; FALSE where the texts are not what ct_estimate_key writes. */
+/* Parses the ports of one side. FALSE if the texts are not as ct_estimate_key writes them. */
 static gboolean
 parse_side(CtKnown *known, const char *layouts, const char *lengths)
 {
@@ -143,7 +143,7 @@ ct_known_over_ceiling(const CtKnown *known, const CtTried *tried, const CtMachin
     return ceiling > 0 ? tried->seconds / ceiling : 0;
 }
 
-/* ---- what is asked ---- */
+/* ---- questions ---- */
 
 void
 ct_question_init(CtQuestion *question, const CtEstimated *what, const char *machine,
@@ -183,7 +183,7 @@ ct_question_clear(CtQuestion *question)
 
 /* ---- distances ---- */
 
-/* The axis of the same name and block; −1: none. */
+/* The axis of the same name and block; −1: there is none. */
 static gint
 same_axis(const CtLayout *layout, const CtLayoutAxis *axis)
 {
@@ -200,7 +200,7 @@ ratio_distance(gint64 a, gint64 b)
     return a == b ? 0 : a <= 0 || b <= 0 ? HUGE_VAL : fabs(log((gdouble)a / (gdouble)b));
 }
 
-/* HUGE_VAL where the two have not the same axes and types. */
+/* HUGE_VAL if the two differ in their axes or types. */
 static gdouble
 ports_distance(const CtKnown *known, const CtQuestion *question)
 {
@@ -242,16 +242,18 @@ distance_of(const CtKnown *known, const CtQuestion *question)
            (known->is_code ? 0 : CT_DISTANCE_CODE) + (known->is_shipped ? CT_DISTANCE_SHIPPED : 0);
 }
 
-/* ---- all that is known ---- */
+/* ---- all candidates ---- */
 
-/* What is known lies in circles around what is asked: of each of them, a hash of what all that is
- * in it have in common, beside the way, the row's text, types and axes. A hash that two share by
- * chance costs a look more. */
+/* Known candidates are indexed by circles around a question; each contains the one before it. A
+ * circle has a hash of what its candidates have in common: always the way, the types and the set of
+ * axes; in OWN also the variant, the row and the order of the axes; in SAME_ORDERS the row's text
+ * and the order; in SAME_INNERMOST the row's text and the innermost axes; in ANY_ORDERS the row's
+ * text. A collision of hashes only costs time. */
 typedef enum { OWN, SAME_ORDERS, SAME_INNERMOST, ANY_ORDERS, N_CIRCLES } Circle;
 
-/* Nothing in the circle, but for what is in one before it, is nearer. */
+/* The least distance of a candidate that is in this circle and in no narrower one. */
 static const gdouble least_distance[N_CIRCLES] = {
-    [OWN] = 0, /* of this variant, in these orders */
+    [OWN] = 0, /* of this variant, with these orders */
     [SAME_ORDERS] = DISTANCE_OF_VARIANT,
     [SAME_INNERMOST] = DISTANCE_OF_OUTER_ORDERS,
     [ANY_ORDERS] = DISTANCE_OF_ORDERS,
@@ -259,7 +261,7 @@ static const gdouble least_distance[N_CIRCLES] = {
 
 struct CtKnowledge {
     GPtrArray *all;                 /* of CtKnown */
-    GHashTable *stages;             /* the first ones that anything is known of */
+    GHashTable *stages;             /* the first stages of all known variants */
     GHashTable *circles[N_CIRCLES]; /* hash → GPtrArray of CtKnown, borrowed */
 };
 
@@ -367,7 +369,7 @@ find_nearest(const GPtrArray *list, const CtQuestion *question, const CtMachine 
         const CtKnown *known = g_ptr_array_index(list, i);
         const gdouble distance = distance_of(known, question);
         const CtTried *tried = ct_known_find(known, NULL);
-        /* A failure tells of nothing but itself. */
+        /* A failure says nothing about other candidates. */
         if (distance > MIN(*nearest, farthest) || (!tried && !(distance == 0 && known->failure)))
             continue;
         const gdouble over =
@@ -391,7 +393,7 @@ ct_knowledge_nearest(const CtKnowledge *knowledge, const CtQuestion *question,
     for (Circle circle = 0; circle < N_CIRCLES && *distance >= least_distance[circle]; circle++) {
         const guint64 hash = hash_question(question, circle);
         const GPtrArray *list = g_hash_table_lookup(knowledge->circles[circle], &hash);
-        /* What is in this circle is in the next, too. */
+        /* The next circle contains this one. */
         const CtKnown *known = list ? find_nearest(list, question, machine, distance) : NULL;
         best = known ? known : best;
     }

@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the estimates' own files share: the words in which the database keeps what is estimated, and
- * what it says. */
+/* Shared by the files of estimates: keys of the database, and what is known from it. */
 #pragma once
 
 #include "estimate.h"
 
-/* ---- words: estimate-key.c ---- */
+/* ---- keys: estimate-key.c ---- */
 
 /* "fir+fft", allocated. */
 char *ct_estimate_stages(const CtVariant *variant);
-/* "", "to device", "to host", "to peer": one of these very pointers. */
+/* The direction of a copy: "", "to device", "to host" or "to peer". Equal ways are equal
+ * pointers. */
 const char *ct_estimate_way(gint from, gint to);
-/* Of these pointers the one that reads so; NULL: none. */
+/* The same from its text; NULL if there is no such way. */
 const char *ct_estimate_way_from_string(const char *text);
-/* Where it runs. */
+/* The place that does the work: for a copy, the device. */
 gint ct_estimate_place(const CtEstimated *what);
-/* "ci8[time pol], - -> cf32[time pol phase]": the layouts of all ports, a dash where nothing is
- * connected; and the lengths of their axes, "0 2, - -> 0 2 256", 0 of time. Allocated. */
+/* "ci8[time pol], - -> cf32[time pol phase]": the layouts of all ports, a dash for an unconnected
+ * one; and the lengths of their axes, "0 2, - -> 0 2 256", 0 for time. Allocated. */
 char *ct_estimate_layouts(const CtEstimated *what);
 char *ct_estimate_lengths(const CtEstimated *what);
-/* Length of an axis of a layout, 0 of time. */
+/* The length of an axis of a layout, 0 for time. */
 gint64 ct_estimate_length(const CtStream *stream, const CtLayoutAxis *axis);
-/* What else decides: footprints that are not sample by sample, the parameters that are integers,
- * truths and choices, a source's block, and what readers wait for. "window=4096 hop=256 n_taps=16
- * held=300"; allocated.
- */
+/* Other facts that decide the cost: footprints other than sample by sample, parameters that are
+ * integers, booleans or choices, a source's block, and the samples held for readers. "window=4096
+ * hop=256 n_taps=16 held=300"; allocated. */
 char *ct_estimate_parameters(const CtEstimated *what);
-/* How far one is from the other, 0: they are the same. */
+/* The distance between two such texts; 0: they are the same. */
 gdouble ct_estimate_parameters_distance(const char *a, const char *b);
 
-/* ---- what is known: estimate-known.c ---- */
+/* ---- knowledge from the database: estimate-known.c ---- */
 
 typedef struct {
     gint64 tuning[CT_MAX_TUNABLES];
@@ -37,7 +36,7 @@ typedef struct {
     gdouble spread;
 } CtTried;
 
-/* All trials of one candidate on one machine, by one code. */
+/* All trials of one candidate on one machine with one version of the code. */
 typedef struct {
     const CtVariant *variant;
     const CtRow *row;
@@ -50,22 +49,22 @@ typedef struct {
     gint64 n_workers;
     gint64 aim;
     gboolean is_shipped;
-    gboolean is_code;    /* the very code that is loaded */
-    CtLoad load;         /* for one sample a second */
-    GArray *tried;       /* of CtTried, the best first, the failures not among them */
-    const char *failure; /* of one of these, interned */
+    gboolean is_code;    /* the measured code is the code that is loaded */
+    CtLoad load;         /* for one sample per second */
+    GArray *tried;       /* of CtTried, sorted, the fastest first; without failures */
+    const char *failure; /* of one of the trials, interned; NULL: none failed */
 } CtKnown;
 
-/* NULL where the measurement says nothing of the variant any more. */
+/* NULL if the variant no longer has the row of the measurement, or the texts cannot be parsed. */
 CtKnown *ct_known_new(const CtVariant *variant, const CtMeasurement *measurement,
                       gboolean is_shipped, gboolean is_code);
 void ct_known_free(CtKnown *known);
-/* Adds what one trial gave. */
+/* Adds the result of one trial. */
 void ct_known_add(CtKnown *known, const CtMeasurement *measurement);
-/* Of this tuning, the best where that is NULL; NULL: it was not tried. */
+/* The trial with this tuning, or the fastest if `tuning` is NULL. NULL if there is none. */
 const CtTried *ct_known_find(const CtKnown *known, const gint64 *tuning);
 
-/* What is estimated, in the same words. */
+/* The candidate to be estimated, in the same terms. */
 typedef struct {
     const CtEstimated *what;
     const char *way;
@@ -77,39 +76,40 @@ typedef struct {
     char *parameters;
 } CtQuestion;
 
-/* The machine, its name and the aim are those of the place where it runs. */
+/* `machine`, `n_workers` and `aim` belong to the place that does the work. */
 void ct_question_init(CtQuestion *question, const CtEstimated *what, const char *machine,
                       gint64 n_workers, gint64 aim);
 void ct_question_clear(CtQuestion *question);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtQuestion, ct_question_clear)
 
-/* What is known of all variants. */
+/* All that is known of all variants. */
 typedef struct CtKnowledge CtKnowledge;
 
 CtKnowledge *ct_knowledge_new(void);
 void ct_knowledge_free(CtKnowledge *knowledge);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtKnowledge, ct_knowledge_free)
-/* Takes `known`, complete. */
+/* Takes `known`. Its trials must have been added. */
 void ct_knowledge_add(CtKnowledge *knowledge, CtKnown *known);
-/* Whether anything is known of the variants for the same stages. */
+/* Whether anything is known of variants that begin with the same stage. */
 gboolean ct_knowledge_has(const CtKnowledge *knowledge, const CtVariant *variant);
-/* The nearest that is not too far, NULL: there is none. *distance is 0 where it is the very same
- * (which may have failed). It may be of another order, or of the same row of another variant, as
- * for another instruction set; of those that are as near, the one that takes longest by `machine`:
- * what is not known must not look better than what is. */
+/* The nearest known candidate that is not too far away; NULL if there is none. *distance is 0 if it
+ * is the same candidate, which may have failed. Otherwise it may have another order of axes, or be
+ * the same row of another variant, such as one for another instruction set. Of equally near
+ * candidates, the one that is slowest compared with its ceiling is returned: an unmeasured
+ * candidate must not look better than measured ones. */
 const CtKnown *ct_knowledge_nearest(const CtKnowledge *knowledge, const CtQuestion *question,
                                     const CtMachine *machine, gdouble *distance);
-/* How many times what the ceiling says it takes; 0 where the ceiling says nothing. */
+/* The seconds of the trial divided by those of the ceiling; 0 if the ceiling gives none. */
 gdouble ct_known_over_ceiling(const CtKnown *known, const CtTried *tried, const CtMachine *machine,
                               gint place);
 
-/* Distances of what was shipped, and by another code. */
+/* Distances added for shipped measurements, and for another version of the code. */
 #define CT_DISTANCE_SHIPPED 0.2
 #define CT_DISTANCE_CODE    0.05
 
 /* ---- hashes ---- */
 
-/* Not symmetric: pointers of things that lie alike in memory must not cancel each other. */
+/* Depends on the order of its values: pointers with equal distances must not cancel each other. */
 static inline guint64
 ct_mix(guint64 hash, guint64 value)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a candidate costs: what the database knows of it, of one that is near to it, else the model.
+/* Estimates of what candidates cost: from the database if it knows the candidate or a near one, or
+ * else from the model.
  *
- * The database is read once, and what it says is parsed then. An estimate that was found is kept,
- * by a hash of all that decides it, for the same conversions are asked for many times. */
+ * The database is read and parsed once. Estimates are cached by a hash of all that decides them,
+ * since the same conversions are estimated many times. */
 #include "ceilings.h"
 #include "estimate-private.h"
 #include "graph/plugin-call.h"
@@ -20,19 +21,19 @@ const char *const ct_origin_names[CT_N_ORIGINS] = {
     [CT_ORIGIN_MEASURED] = "measured",
 };
 
-/* So many times what the model says: nothing else is as dear, and it can still be chosen where
- * nothing else is left. */
+/* The factor on the model's seconds for a candidate that failed: the highest cost of all, but one
+ * that can still be chosen if there is no alternative. */
 static const gdouble failed = 1e6;
 
 struct CtEstimates {
     const CtMachine *machine;
     const CtRegistry *registry;
-    const char **machines; /* their names, interned, the host's first; NULL-terminated */
+    const char **machines; /* names, interned, the host's first; NULL-terminated */
     gint64 aim;
     CtKnowledge *knowledge;
     GPtrArray *ceilings; /* of CtCeiling; NULL: none are known */
     GHashTable *codes;   /* file → its checksum */
-    GHashTable *found;   /* hash → CtEstimate */
+    GHashTable *found;   /* the cache: hash → CtEstimate */
     char *warning;
     CtEstimateJudge judge; /* NULL: none */
     gpointer judge_data;
@@ -56,7 +57,7 @@ aim_at(const CtEstimates *estimates, gint place)
     return place == CT_HOST ? estimates->aim : (gint64)estimates->machine->device_bytes;
 }
 
-/* Checksum of the file that the variant came from; the core's own has none. */
+/* The checksum of the file that the variant came from; "" for variants of the core. */
 static const char *
 code_of(CtEstimates *estimates, const CtVariant *variant)
 {
@@ -112,7 +113,7 @@ is_of_same(const CtMeasurement *a, const CtMeasurement *b)
            a->n_workers == b->n_workers && g_str_equal(a->machine, b->machine);
 }
 
-/* All tunings of one candidate follow one another. */
+/* Adds measurements to the knowledge. All tunings of one candidate are adjacent. */
 static void
 add_measurements(CtEstimates *estimates, GHashTable *variants, const GPtrArray *measurements,
                  gboolean is_shipped)
@@ -135,7 +136,8 @@ add_measurements(CtEstimates *estimates, GHashTable *variants, const GPtrArray *
     }
 }
 
-/* "fir+fft:cpu" → variant, of all that the graph may have; and what they cover, NULL-terminated. */
+/* Finds all variants that the graph may use, "fir+fft:cpu" → variant, and adds the stages that they
+ * cover to `stages`, NULL-terminated. */
 static GHashTable *
 find_variants(const CtGraph *graph, const CtRegistry *registry, GPtrArray *stages)
 {
@@ -160,7 +162,7 @@ find_variants(const CtGraph *graph, const CtRegistry *registry, GPtrArray *stage
     return variants;
 }
 
-/* What is read, and for what. */
+/* The arguments of reading measurements. */
 typedef struct {
     CtEstimates *estimates;
     CtMachine *machine;
@@ -200,7 +202,7 @@ read_shipped_file(const Reading *reading, const char *path, GError **error)
     return TRUE;
 }
 
-/* All files of the folder, which need not exist, and whose reading the first error ends. */
+/* Reads all .json files of the folder, which need not exist. The first error ends the reading. */
 static gboolean
 read_shipped(const Reading *reading, const char *folder, GError **error)
 {
@@ -304,7 +306,7 @@ ct_estimates_set_judge(CtEstimates *estimates, CtEstimateJudge judge, gpointer d
 
 /* ---- one estimate ---- */
 
-/* What the database has to say; FALSE: nothing. */
+/* Estimates from the database; FALSE if it knows nothing. */
 static gboolean
 ask_database(const CtEstimates *estimates, const CtEstimated *what, CtEstimate *estimate)
 {
@@ -344,7 +346,7 @@ ask_database(const CtEstimates *estimates, const CtEstimated *what, CtEstimate *
     return TRUE;
 }
 
-/* ---- estimates that were found ---- */
+/* ---- the cache ---- */
 
 static guint64
 mix_real(guint64 hash, gdouble value)
@@ -369,7 +371,7 @@ mix_ports(guint64 hash, const CtStream *streams, const CtLayout *layouts, guint 
     return ct_mix(hash, n);
 }
 
-/* Of all that the estimate depends on; nodes of one graph with the same parameters are one node. */
+/* A hash of all that the estimate depends on. Equal parameters are taken for the same node. */
 static guint64
 hash_of(const CtEstimates *estimates, const CtEstimated *what)
 {
@@ -399,7 +401,7 @@ ct_estimated_model(const CtEstimated *what, const CtMachine *machine)
     const CtVariant *variant = what->variant;
     if (what->from != what->to)
         return ct_cost_copy_seconds(machine, what->load, what->from, what->to);
-    /* What the embedding program feeds and takes is done in its own time. */
+    /* The embedding program feeds and takes blocks in its own time. */
     if (!variant->work)
         return 0;
     const gdouble share = ct_call_share(variant, what->nodes, what->inputs, what->outputs);

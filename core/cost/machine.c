@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine's devices, and what makes machines alike to the cost database. */
+/* The machine's devices, and the names of machines for the cost database. */
 #include "cost.h"
 #include "device/device.h"
 
@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* "AMD EPYC 9354 32-Core Processor", as the kernel has it; the architecture where it has none. */
+/* "AMD EPYC 9354 32-Core Processor", as the kernel names it, or else the architecture. */
 static char *
 processor_name(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NVIDIA's driver (libcuda) and compiler (NVRTC), opened at run time: what the core calls of them,
- * as their documentation gives it. Nothing of theirs is wanted to build.
+/* NVIDIA's driver (libcuda) and compiler (NVRTC), opened at run time: the functions and types that
+ * the core uses, declared after their documentation. NVIDIA's headers are not needed for the build.
  *
- * Names of constants are those of the vendor's headers with CT_ in front. */
+ * Constants have the names of NVIDIA's headers, prefixed with CT_. */
 #pragma once
 
 #include <glib.h>
@@ -103,7 +103,7 @@ enum {
     CT_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
 };
 
-/* Name here, name in the library, arguments. */
+/* Columns: name here, name in the library, arguments. */
 #define CT_CUDA_DRIVER_FUNCTIONS(F)                                                                \
     F(init, cuInit, (unsigned flags))                                                              \
     F(driver_version, cuDriverGetVersion, (int *version))                                          \
@@ -192,12 +192,13 @@ typedef struct {
     CT_NVRTC_FUNCTIONS(CT_DECLARE_FUNCTION)
 } CtNvrtc;
 
-/* The driver, initialised; opened once. NULL where it, or a device, is missing: *reason (owned by
- * the callee) then says what. The libraries are looked for under their usual names, or in the one
- * that the environment's CORNERTURN_CUDA names ("off": nowhere). */
+/* The driver, opened and initialised once. NULL if the driver or a device is missing; *reason
+ * (owned by the callee) then says why. Each library is opened under its usual names, or from the
+ * file that the environment variable CORNERTURN_CUDA names ("off": not at all). */
 const CtCudaDriver *ct_cuda_driver(const char **reason);
-/* The compiler; opened once. */
+/* The compiler, opened once; like ct_cuda_driver. */
 const CtNvrtc *ct_cuda_nvrtc(const char **reason);
-/* Opens a further library of the toolkit, "cufft", and looks up `n` symbols; the same rules. */
+/* Opens another library of the toolkit, such as "cufft", by the same rules, and looks up `n`
+ * symbols. */
 gboolean ct_cuda_library(const char *name, const char *const *symbols, guint n, gpointer *functions,
                          const char **reason);

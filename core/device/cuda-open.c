@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens NVIDIA's libraries at run time: the same build runs where they are not. */
+/* Opens NVIDIA's libraries at run time, so that the same build also runs without them. */
 #include "cuda-driver.h"
 #include "model/environment.h"
 
 #include <gmodule.h>
 #include <string.h>
 
-/* Where the environment says that CUDA is: "off", or a library that has all of it. */
+/* The variable that disables CUDA ("off") or names the one library that has all its functions. */
 #define VARIABLE "CORNERTURN_CUDA"
 
-/* Major versions of the toolkit under which a library may go, the newest first. */
+/* Major versions of the toolkit in the names of its libraries, the newest first. */
 static const guint versions[] = {14, 13, 12, 11, 10};
 
-/* What the lists of functions make of one. */
+/* The symbols' names, from the lists of functions. */
 #define SYMBOL(name, symbol, arguments) #symbol,
 static const char *const driver_symbols[] = {CT_CUDA_DRIVER_FUNCTIONS(SYMBOL)};
 static const char *const nvrtc_symbols[] = {CT_NVRTC_FUNCTIONS(SYMBOL)};
 
-/* A library once looked for: its functions, or why there are none. */
+/* The result of opening a library: its functions, or the reason why there are none. */
 typedef struct {
     gboolean found;
     const char *reason;
@@ -27,7 +27,7 @@ typedef struct {
     };
 } Opened;
 
-/* Libraries as people know them, and who has them. */
+/* The libraries' full names, and how to install them. */
 static const struct {
     const char *name, *title, *advice;
 } libraries[] = {
@@ -36,8 +36,7 @@ static const struct {
     {"cufft", "cuFFT", "; install the CUDA toolkit, or of it libcufft"},
 };
 
-/* Opens a file. What it was that did not go is kept in *problem, unless there is just no such
- * file. */
+/* Opens a file. If that fails, *problem keeps the reason, unless the file does not exist. */
 static GModule *
 open_in(const char *folder, const char *file, char **problem)
 {
@@ -52,8 +51,8 @@ open_in(const char *folder, const char *file, char **problem)
     return NULL;
 }
 
-/* "nvrtc" as libnvrtc.so.13 …: where the toolkit is said to be, where the loader looks, and where
- * it usually is. */
+/* Opens a library of the toolkit, "nvrtc" as libnvrtc.so.13 and so on. With CUDA_HOME set it tries
+ * that folder, then the loader's path; otherwise the loader's path, then /usr/local/cuda. */
 static GModule *
 open_versioned(const char *name, char **problem)
 {
@@ -70,7 +69,7 @@ open_versioned(const char *name, char **problem)
     return module;
 }
 
-/* Why a library is not there, for *reason. `problem` NULL: no such file. */
+/* Why a library is missing, for *reason. `problem` NULL: there is no such file. */
 static const char *
 say_why(const char *name, const char *given, const char *problem)
 {
@@ -94,8 +93,8 @@ say_why(const char *name, const char *given, const char *problem)
     return g_intern_string(text);
 }
 
-/* Opens library `name` ("cuda", "nvrtc", "cufft") and finds its symbols; otherwise *reason, which
- * stays allocated for the process, says what is not there. */
+/* Opens library `name` ("cuda", "nvrtc", "cufft") and looks up its symbols. Otherwise FALSE, and
+ * *reason, which is never freed, says what is missing. */
 static gboolean
 open_library(const char *name, const char *const *symbols, guint n, gpointer *functions,
              const char **reason)
@@ -115,7 +114,7 @@ open_library(const char *name, const char *const *symbols, guint n, gpointer *fu
         *reason = say_why(name, given, problem);
         return FALSE;
     }
-    /* What hangs on it lives until the process ends. */
+    /* The functions stay valid until the process ends. */
     g_module_make_resident(module);
     for (guint i = 0; i < n; i++) {
         if (g_module_symbol(module, symbols[i], &functions[i]))

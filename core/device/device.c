@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices: what there is, their contexts and their memory. */
+/* Devices: finding them, their contexts and their memory. */
 #include "device.h"
 
 #include "model/quantity.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The driver gives out memory at multiples of this; a dry device does too. */
+/* The driver aligns memory to this; a dry device does too. */
 #define ALIGNMENT 256
 
 /* Single-precision operations per clock of a multiprocessor: 128 fused multiply-adds. */
@@ -29,10 +29,10 @@ typedef struct {
     guint n;
     CtDeviceInfo *info;
     const char *reason;
-    gdouble seconds; /* that it took to look */
+    gdouble seconds; /* the time that the search took */
 } Found;
 
-/* ---- what there is ---- */
+/* ---- the devices of the machine ---- */
 
 static gint
 attribute(const CtCudaDriver *driver, CtCuDevice handle, gint which)
@@ -72,7 +72,7 @@ describe(const CtCudaDriver *driver, guint index, CtDeviceInfo *info)
             driver, handle, CT_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
         .l2_bytes = (gsize)attribute(driver, handle, CT_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
         .memory_bytes = bytes,
-        /* Two transfers a clock. */
+        /* Two transfers per clock. */
         .bandwidth = 2 * memory_clock * bus / 8,
         .peak = clock * multiprocessors * operations_per_clock,
     };
@@ -93,19 +93,19 @@ find_devices(G_GNUC_UNUSED gpointer data)
         return found;
     }
     found->info = g_new0(CtDeviceInfo, n);
-    /* In the driver's order and without gaps: device i is found->info[i]. */
+    /* Devices keep the driver's order without gaps: device i is found->info[i]. */
     while (found->n < (guint)n && describe(driver, found->n, &found->info[found->n]))
         found->n++;
     if (found->n == 0)
         found->reason = "the driver does not describe the one it has";
-    /* Without a compiler of kernels they are of no use. */
+    /* Without the compiler, devices are of no use. */
     else if (!ct_cuda_nvrtc(&found->reason))
         found->n = 0;
     found->seconds = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
     return found;
 }
 
-/* Looked for once. */
+/* The search is done once. */
 static const Found *
 found_devices(void)
 {
@@ -135,7 +135,7 @@ ct_device_are_peers(guint from, guint to)
            driver->can_access_peer(&can, a, b) == CT_CUDA_SUCCESS && can;
 }
 
-/* ---- one of them ---- */
+/* ---- one device ---- */
 
 CtDevice *
 ct_device_open(guint index, GError **error)
@@ -165,7 +165,7 @@ ct_device_open(guint index, GError **error)
         !ct_device_enter(device, error))
         return NULL;
     device->costs.open = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
-    /* The driver was started for the first of them. */
+    /* Device 0 also bears the time of starting the driver. */
     if (index == 0)
         device->costs.open += found_devices()->seconds;
     return g_steal_pointer(&device);
@@ -177,7 +177,7 @@ ct_device_new_dry(guint architecture)
     CtDevice *device = g_new0(CtDevice, 1);
     pthread_mutex_init(&device->lock, NULL);
     device->sizes = g_hash_table_new(NULL, NULL);
-    /* That of 9.0, which 8.6, 8.9 and 12.0 have less of. */
+    /* Architectures with the large shared memory: 8.0, and 9.0 up to 12.0. */
     const gboolean is_large = architecture == 80 || (architecture >= 90 && architecture < 120);
     device->info = (CtDeviceInfo){
         .name = g_strdup_printf("sm_%u", architecture),

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels: compiled by NVRTC for the exact graph, kept on disk, loaded on a device. */
+/* Kernels: compiled by NVRTC for one graph, cached on disk, loaded on a device. */
 #include "device.h"
 #include "model/environment.h"
 
 #include <gio/gio.h>
 #include <string.h>
 
-/* What every kernel may include, and under which name. */
+/* The header that every kernel may include, and the name by which it is included. */
 #define COMMON_RESOURCE "/cornerturn/kernel/kernel.h"
 #define COMMON_INCLUDE  "cornerturn/kernel.h"
 
-/* Part of the key of a compiled kernel: raised when anything else about its compilation changes. */
+/* Part of the key of a compiled kernel. Raise it when the compilation changes in a way that the
+ * other parts of the key do not show. */
 #define CACHE_VERSION "2"
 
 struct CtKernel {
@@ -20,12 +21,12 @@ struct CtKernel {
     char *name;
 };
 
-/* All that goes into a compilation. */
+/* All inputs of a compilation. */
 typedef struct {
     const CtKernelSpec *spec;
     GPtrArray *texts;   /* of GBytes: the source, then the headers */
     GPtrArray *names;   /* of the headers, as they are included */
-    GPtrArray *options; /* of char *; as the compiler gets them */
+    GPtrArray *options; /* of char *; as they are passed to the compiler */
 } Unit;
 
 static void
@@ -69,7 +70,7 @@ unit_init(Unit *unit, const CtKernelSpec *spec, guint architecture, GError **err
     }
     g_ptr_array_add(unit->options, g_strdup_printf("--gpu-architecture=sm_%u", architecture));
     g_ptr_array_add(unit->options, g_strdup("--std=c++17"));
-    /* Registers and local memory, into the log. */
+    /* Reports registers and local memory in the log. */
     g_ptr_array_add(unit->options, g_strdup("--ptxas-options=-v"));
     for (guint i = 0; spec->defines && spec->defines[i]; i++)
         g_ptr_array_add(unit->options, g_strdup_printf("-D%s", spec->defines[i]));
@@ -78,7 +79,7 @@ unit_init(Unit *unit, const CtKernelSpec *spec, guint architecture, GError **err
 
 /* ---- the cache on disk ---- */
 
-/* The file that holds what this unit compiles to, which is all kernels of its source. */
+/* The path of the cached image of this unit; an image has all kernels of its source. */
 static char *
 cache_path(const Unit *unit, const CtNvrtc *nvrtc)
 {
@@ -108,8 +109,9 @@ cache_path(const Unit *unit, const CtNvrtc *nvrtc)
     return g_build_filename(cache, "kernels", file, NULL);
 }
 
-/* An image's files: what the driver loads, and a text, which begins with a line that has the
- * image's checksum. The driver is told no length: it must get no image that was cut short. */
+/* Reads a cached image. It has two files: the image, and a text whose first line is the image's
+ * checksum. The checksum guards against a truncated image, since the driver is not told its
+ * length. */
 static GBytes *
 read_cache(const char *path, char **log)
 {
@@ -130,7 +132,7 @@ read_cache(const char *path, char **log)
     return g_bytes_new_take(g_steal_pointer(&image), bytes);
 }
 
-/* A kernel that cannot be kept is compiled again the next time: no reason to stop. */
+/* A failure to write is not an error: the kernel is then compiled again the next time. */
 static void
 write_cache(const char *path, GBytes *image, const char *log)
 {
@@ -195,7 +197,7 @@ compile(const Unit *unit, const CtNvrtc *nvrtc, char **log, GError **error)
     return g_bytes_new_take(g_steal_pointer(&image), bytes);
 }
 
-/* *compiled, unless it is NULL: whether the cache did not have it. */
+/* *compiled, unless it is NULL, is set to whether the image was not in the cache. */
 static GBytes *
 find_image(const CtKernelSpec *spec, guint architecture, char **log, gboolean *compiled,
            GError **error)
@@ -230,7 +232,8 @@ find_image(const CtKernelSpec *spec, guint architecture, char **log, gboolean *c
 
 /* ---- loading ---- */
 
-/* Where tests look for it: "12 bytes spill stores" in the log of the assembler. */
+/* Looks for "12 bytes spill stores" in the assembler's log. Only dry devices check it, for
+ * tests. */
 static gboolean
 check_spills(const CtKernelSpec *spec, guint architecture, const char *log, GError **error)
 {
@@ -273,7 +276,7 @@ load(CtKernel *self, const CtKernelSpec *spec, GBytes *image, GError **error)
                          driver->module_function(&self->function, self->module, spec->name), error,
                          "finding kernel '%s'", spec->name))
         return FALSE;
-    /* Beyond 48 KiB, what the kernel has by itself included, it is had on request only. */
+    /* Above 48 KiB, static shared memory included, shared memory must be requested. */
     return spec->shared_bytes == 0 ||
            ct_device_check(self->device,
                            driver->function_set(self->function,

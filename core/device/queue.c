@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues: what a node's firings enqueue on a stream of its device. */
+/* Queues: the calls with which a node's firings enqueue on a stream of their device. */
 #include "device.h"
 #include "model/memory.h"
 
 #include <string.h>
 
-/* Uploads begin at multiples of this. */
+/* Uploads are aligned to this. */
 #define ALIGNMENT 256
-/* What the driver takes as bytes from row to row. */
+/* The largest distance between rows, in bytes, that the driver accepts. */
 #define MOST_PITCH (gsize) G_MAXINT32
 
 struct CtQueue {
@@ -16,13 +16,13 @@ struct CtQueue {
     gsize slot_bytes;
     guint n_slots;
     guint slot;
-    gsize used;       /* of the slot */
+    gsize used;       /* bytes of the current slot */
     guint8 *staging;  /* [n_slots][slot_bytes] */
-    gboolean pinned;  /* staging */
-    guint8 *uploaded; /* on the device, the same */
+    gboolean pinned;  /* of `staging` */
+    guint8 *uploaded; /* the same layout on the device */
 };
 
-/* Pinned where that can be had; from other memory the driver takes a copy as it enqueues. */
+/* Allocates pinned memory if possible. From other memory, the driver copies while enqueuing. */
 static gboolean
 allocate_staging(CtQueue *queue, gsize bytes, GError **error)
 {
@@ -107,7 +107,7 @@ ct_queue_copy(CtQueue *queue, gpointer to, gconstpointer from, gsize bytes, GErr
                                          error, "a copy of %" G_GSIZE_FORMAT " bytes", bytes);
 }
 
-/* Rows so far apart are few. */
+/* Copies row by row: rows so far apart are few. */
 static gboolean
 copy_each_row(CtQueue *queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize from_pitch,
               gsize bytes, gsize rows, GError **error)

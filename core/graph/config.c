@@ -104,7 +104,7 @@ ct_config_add_copy(CtConfig *config, const CtConfigStage *stage, const char *nam
 
 /* ---- pieces ---- */
 
-/* "FILE:LINE:COLUMN: node 'filter': "; at the top of the file without the node. */
+/* Sets "FILE:LINE:COLUMN: node 'filter': …", or the same without the node if `node` is NULL. */
 static gboolean blame(const CtPlace *place, const char *node, GError **error, const char *format,
                       ...) G_GNUC_PRINTF(4, 5);
 
@@ -120,8 +120,8 @@ blame(const CtPlace *place, const char *node, GError **error, const char *format
     return ct_place_error(place, CT_ERROR_CONFIG, error, "node '%s': %s", node, message);
 }
 
-/* Letters, digits, `_` and `-`, beginning with a letter or `_`: no dots, which part node and port.
- */
+/* Whether the text consists of letters, digits, `_` and `-`, and begins with a letter or `_`. A dot
+ * would separate node and port. */
 static gboolean
 is_node_name(const char *text)
 {
@@ -130,7 +130,7 @@ is_node_name(const char *text)
     return text[strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-")] == '\0';
 }
 
-/* A port may end in `'`, as axes do. */
+/* A port may end in `'`, as axes may. */
 static gboolean
 is_port_name(const char *text)
 {
@@ -138,7 +138,7 @@ is_port_name(const char *text)
            text[strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-'")] == '\0';
 }
 
-/* The text of a scalar that must be a name of some kind, `what`. */
+/* The text of a scalar; `what` says in the error which kind of name is wanted. */
 static const char *
 get_name(const CtValue *value, const char *node, const char *key, const char *what, GError **error)
 {
@@ -186,7 +186,7 @@ read_backend(const CtValue *value, const char *node, CtConfigBackend *backend, G
     return TRUE;
 }
 
-/* So many samples that no sum of them overflows. */
+/* Small enough that sums of blocks do not overflow. */
 #define LARGEST_BLOCK (G_GINT64_CONSTANT(1) << 40)
 
 /* `block: { time: 65536 }` */
@@ -406,7 +406,7 @@ apply_override(CtValue *top, const char *assignment, GError **error)
     return TRUE;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole graph ---- */
 
 static CtConfig *
 config_from_value(CtValue *top, const char *name, const char *const *overrides, GError **error)

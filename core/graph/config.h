@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph as its file describes it: top-level keys, and the stages in the order in which they
- * stand, whose parameters are still as written. */
+/* A graph as its file describes it: the top-level keys, and the stages in the order of the file.
+ * The parameters of the stages are still YAML values. */
 #pragma once
 
 #include "model/document.h"
@@ -13,14 +13,14 @@ typedef struct {
     gint device;       /* −1: any */
 } CtConfigBackend;
 
-/* "auto", "reference", "cpu", "cuda", "cuda:1". */
+/* Parses "auto", "reference", "cpu", "cuda" or "cuda:1". */
 gboolean ct_config_backend_parse(CtConfigBackend *backend, const char *text, GError **error);
 
 /* An item of `from`. */
 typedef struct {
-    char *port;   /* of this stage; NULL: the next in order */
-    char *node;   /* that feeds it */
-    char *output; /* of that node; NULL: its first */
+    char *port;   /* of this stage; NULL: the next free one */
+    char *node;   /* the node that feeds the port */
+    char *output; /* of that node; NULL: its first output */
     CtPlace place;
 } CtConfigLink;
 
@@ -31,7 +31,7 @@ typedef struct {
     CtPlace stage_place;
     GArray *links; /* of CtConfigLink */
     CtConfigBackend backend;
-    CtPlace backend_place; /* the node's where none is given */
+    CtPlace backend_place; /* the place of the node if no backend is given */
     char *variant;         /* NULL: not given */
     CtPlace variant_place;
     gint64 block; /* samples along time; 0: not given */
@@ -43,25 +43,25 @@ typedef struct {
     char *path; /* of the file that it was read from; NULL: from memory */
     CtPlace place;
     CtConfigBackend backend;
-    CtPlace backend_place; /* that of the graph where none is given */
+    CtPlace backend_place; /* the place of the graph if no backend is given */
     gint64 block;          /* 0: the planner chooses */
     GPtrArray *stages;     /* of CtConfigStage */
 } CtConfig;
 
-/* `overrides`: "node.key=value" each, the value in YAML; NULL-terminated, or NULL. */
+/* `overrides`: "node.key=value" each, with the value in YAML; NULL-terminated, or NULL. */
 CtConfig *ct_config_load(const char *path, const char *const *overrides, GError **error);
-/* From memory; `name` stands for the file in messages, `length` −1: up to the NUL. */
+/* Parses a text. `name` stands for the file in messages. `length` −1: the text ends with a NUL. */
 CtConfig *ct_config_parse(const char *text, gssize length, const char *name,
                           const char *const *overrides, GError **error);
 void ct_config_free(CtConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtConfig, ct_config_free)
 
-/* NULL where there is none. */
+/* NULL if there is no stage of this name. */
 const CtConfigStage *ct_config_find(const CtConfig *config, const char *name);
 
-/* A graph without stages that otherwise is like `config`. */
+/* A copy of `config` without its stages. */
 CtConfig *ct_config_new(const CtConfig *config);
-/* Adds a stage without links, whose parameters are an empty mapping. */
+/* Adds a stage that has no links and no parameters. */
 CtConfigStage *ct_config_add(CtConfig *config, const char *name, const char *stage,
                              const CtPlace *place);
 /* Adds a copy of `stage` under another name. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stages `input` and `output`: where the embedding program's blocks come and go. */
+/* The stages `input` and `output`, through which an embedding program feeds and takes blocks. */
 #include "endpoints.h"
 
 static const CtParam input_params[] = {

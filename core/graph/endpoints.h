@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two stages that the core itself brings: where the embedding program's blocks come and go. */
+/* The stages `input` and `output`, through which an embedding program feeds and takes blocks. They
+ * are part of the core. */
 #pragma once
 
 #include "graph.h"
 
-/* `input` and `output`; their variants have no work: the program does it. */
+/* A plugin with `input` and `output`. Their variants have no work: the program does it. */
 extern const CtPlugin ct_endpoints;
 
-/* Without a program nobody feeds an `input`: an error of the first. */
+/* Sets an error if the graph has an `input`, which nothing feeds without an embedding program. */
 gboolean ct_endpoints_check_fed(const CtGraph *graph, GError **error);
-/* And nobody takes from an `output`. */
+/* Sets an error if the graph has an `output`, from which nothing takes without a program. */
 gboolean ct_endpoints_check_taken(const CtGraph *graph, GError **error);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Footprints over the graph.
+/* Footprints of whole paths.
  *
- * A run of missing samples stays a run: through a window of W samples and a hop of H, n samples in
- * a row touch (W + n − 1)/H in a row, rounded down or up by where the run begins; a sum is a window
- * of its hop, and is lost where all of it is. Since every place modulo the hops is as good as any
- * other, bounds that go on from node to node are reached. */
+ * A run of missing samples stays a run: through a window of W samples with a hop of H, n missing
+ * samples touch (W + n − 1)/H outputs in a row, rounded down or up depending on where the run
+ * begins. A sum is a window of its hop; it is lost if all its terms are. All positions modulo the
+ * hops occur, so bounds that are passed on from node to node are reached. */
 #include "footprint.h"
 
 #include "model/clock.h"
 
 #include <string.h>
 
-/* What leaves a node, of one source's samples. Ticks count from the start of one of its samples. */
+/* The samples of one source that a sample of a node's output is made of. Ticks count from the start
+ * of that output sample. */
 typedef struct {
     gboolean is_reached;
-    gint64 behind; /* ticks from the first of the source's samples to there */
-    gint64 ahead;  /* from there to the end of the last */
-    gint64 wait;   /* from there to the end of the last that must have come */
-    gint64 spread; /* ticks by which lanes have been moved against one another */
+    gint64 behind; /* ticks back to the first of the source's samples */
+    gint64 ahead;  /* ticks forward to the end of the last */
+    gint64 wait;   /* ticks forward to the end of the last that must have arrived */
+    gint64 spread; /* ticks by which lanes are shifted against each other */
     CtCount touched, lost, terms;
     gboolean sums;
     gboolean exact;
@@ -31,7 +32,7 @@ node_at(const CtGraph *graph, guint i)
     return g_ptr_array_index(graph->nodes, i);
 }
 
-/* Keeps those of the axes that `stream` loses data along. */
+/* Keeps the axes along which `stream` loses data. */
 static void
 keep_apart(Flow *flow, const CtStream *stream)
 {
@@ -50,14 +51,14 @@ ceiling(gint64 a, gint64 b)
     return a > 0 ? (a - 1) / b + 1 : 0;
 }
 
-/* a + b · c, of numbers that windows, sums and graphs can make as large as they like. */
+/* a + b · c, saturating: windows, sums and graphs may be arbitrarily large. */
 static gint64
 add(gint64 a, gint64 b, gint64 c)
 {
     return ct_saturating_add(a, ct_saturating_multiply(b, c));
 }
 
-/* Multiples of `hop` among (run + more) in a row, wherever they begin, for a run of `runs`. */
+/* The number of multiples of `hop` among (run + more) consecutive numbers, for any start. */
 static CtCount
 multiples(CtCount runs, gint64 more, gint64 hop)
 {
@@ -67,8 +68,9 @@ multiples(CtCount runs, gint64 more, gint64 hop)
     };
 }
 
-/* Windows that a run touches in `needs` places of theirs: one after the other, where no two places
- * can be further apart than the run is long. */
+/* The number of windows that a run touches if each window uses `needs` of its samples, at unknown
+ * places. The touched windows are consecutive if the run is longer than any gap between the used
+ * samples. */
 static CtCount
 places(CtCount runs, const CtFootprint *footprint, gboolean *exact)
 {
@@ -116,7 +118,7 @@ pass_sum(Flow *flow, gint64 hop)
     };
 }
 
-/* From what flows in to what flows out. `ticks` are those of an input sample. */
+/* Passes from a node's input to its output. `ticks` are those of an input sample. */
 static void
 pass_node(Flow *flow, const CtFootprint *footprint, gint64 ticks)
 {
@@ -125,7 +127,7 @@ pass_node(Flow *flow, const CtFootprint *footprint, gint64 ticks)
     flow->behind = add(flow->behind, footprint->offset, ticks);
     flow->ahead = add(flow->ahead, window - 1 - footprint->offset, ticks);
     flow->wait = add(flow->wait, MAX(window, footprint->hop) - 1 - footprint->offset, ticks);
-    /* Each lane has its own samples of the window. */
+    /* Each lane uses its own samples of the window. */
     if (footprint->needs > 0)
         flow->spread = add(flow->spread, window - 1, ticks);
     if (is_sum)
@@ -140,7 +142,7 @@ same_count(CtCount a, CtCount b)
     return a.least == b.least && a.most == b.most;
 }
 
-/* What came by one input, with what came by those before it. */
+/* Joins the flow of one input with that of the inputs before it. */
 static void
 join(Flow *flow, const Flow *other)
 {
@@ -175,8 +177,8 @@ join(Flow *flow, const Flow *other)
     flow->n_apart = n;
 }
 
-/* Lanes have become one, by the rule of the node that did it: what each of them loses lies apart by
- * what they have been moved. */
+/* Accounts for lanes that a node has merged by `rule`: their losses are shifted against each other
+ * by the lanes' spread. */
 static void
 merge_lanes(Flow *flow, CtLanes rule, gint64 ticks)
 {
@@ -187,7 +189,7 @@ merge_lanes(Flow *flow, CtLanes rule, gint64 ticks)
         flow->lost.most = add(flow->lost.most, spread, 1);
 }
 
-/* What flows into the node, and *stream, over which. */
+/* The joined flow of the node's inputs. Sets *stream to the last of them. */
 static Flow
 flow_in(const CtGraph *graph, const Flow *flows, guint n, const CtStream **stream)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files that the parameters of a graph name: no node writes one that another one uses, or from
- * which the graph is read. */
+/* Checks the files that the parameters of a graph name: no node may write one that another uses, or
+ * from which the graph is read. */
 #include "graph.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file that a parameter stands for, or the graph's own. */
+/* A file that a parameter names, or the graph's own. */
 typedef struct {
     const CtGraphNode *node; /* NULL: the graph's own */
     const CtParam *param;
     guint item; /* of the parameter's list */
-    char *path; /* as it is spelled */
+    char *path; /* as given */
 } File;
 
 static void
@@ -59,7 +59,7 @@ check_folder(const File *file, GError **error)
     return file_error(file, error, message);
 }
 
-/* One text for all spellings of a path, whether or not there is a file. */
+/* The same text for all spellings of a path, whether or not the file exists. */
 static char *
 real_name(const char *path)
 {
@@ -71,7 +71,7 @@ real_name(const char *path)
     return whole;
 }
 
-/* One text for all names of a file that there is, links among them; NULL where there is none. */
+/* The same text for all names of an existing file, links included; NULL if it does not exist. */
 static char *
 inode_name(const char *path)
 {
@@ -90,7 +90,7 @@ describe_use(const File *file)
                            is_written(file) ? "writes" : "reads");
 }
 
-/* Enters a file in a table of those that were met before; takes `name`. */
+/* Adds a file to the table of known files, or reports the conflict with one; takes `name`. */
 static gboolean
 enter(GHashTable *known, char *name, File *file, GError **error)
 {

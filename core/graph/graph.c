@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The graph: stages found, ports connected, nodes in order. */
+/* The graph: looking up stages, connecting ports, ordering nodes. */
 #include "graph.h"
 
 #include "model/clock.h"
@@ -50,7 +50,7 @@ ct_node_source_output(const CtNode *node)
     return -1;
 }
 
-/* [node] whether all that reads it, directly or through others, are static inputs. */
+/* [node] whether all data of the node end in static inputs, directly or through other nodes. */
 static gboolean *
 find_static(const CtGraph *graph)
 {
@@ -136,7 +136,7 @@ hint_ports(const char *given, const CtPort *ports)
     return ct_suggest_remark(given, (const char *const *)names->pdata, names->len, "it has");
 }
 
-/* Index of port `name`, −1 where there is none. */
+/* The index of port `name`; −1 if there is none. */
 static gint
 find_port(const CtPort *ports, const char *name)
 {
@@ -147,7 +147,7 @@ find_port(const CtPort *ports, const char *name)
     return -1;
 }
 
-/* The node with its stage, parameters and arrays; streams are clear. */
+/* A node with its stage, its parameters and its arrays. The streams are clear. */
 static CtGraphNode *
 graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegistry *registry,
                GError **error)
@@ -202,7 +202,7 @@ graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegi
     return node;
 }
 
-/* The input that `link` names, or the next that nothing names; −1 with an error. */
+/* The input that `link` names, or the next free one; −1 with an error. */
 static gint
 choose_input(const CtGraphNode *node, const CtConfigLink *link, guint next, GError **error)
 {
@@ -237,7 +237,7 @@ choose_input(const CtGraphNode *node, const CtConfigLink *link, guint next, GErr
     return next;
 }
 
-/* Finds what `link` names among the nodes, which stand in the order of the configuration. */
+/* Finds the output that `link` names. The nodes are still in the order of the configuration. */
 static gboolean
 find_output(CtGraphFrom *from, const CtGraphNode *node, const CtConfigLink *link,
             const GPtrArray *nodes, GError **error)
@@ -278,7 +278,7 @@ static gboolean
 connect_node(CtGraphNode *node, const GPtrArray *nodes, GError **error)
 {
     const GArray *links = node->config->links;
-    /* Those that name their port go first: the others take what is left. */
+    /* Links that name their port go first; the others take the remaining ports. */
     for (guint pass = 0; pass < 2; pass++) {
         for (guint i = 0; i < links->len; i++) {
             const CtConfigLink *link = &g_array_index(links, CtConfigLink, i);
@@ -320,8 +320,7 @@ connect_node(CtGraphNode *node, const GPtrArray *nodes, GError **error)
     return TRUE;
 }
 
-/* "cycle: a -> b -> a", from the nodes that could not be ordered: each of them waits for another.
- */
+/* Reports "cycle: a -> b -> a". Each node that could not be ordered waits for another such node. */
 static gboolean
 report_cycle(const GPtrArray *nodes, const gint *place_of, GError **error)
 {
@@ -343,7 +342,7 @@ report_cycle(const GPtrArray *nodes, const gint *place_of, GError **error)
             }
         }
     }
-    /* The path runs against the flow. Begin at the node that comes first in the file. */
+    /* The path goes against the flow. The report begins at the node that is first in the file. */
     const guint first = seen_at[at], length = path->len - first;
     guint begin = 0;
     for (guint i = 0; i < length; i++) {
@@ -362,7 +361,7 @@ report_cycle(const GPtrArray *nodes, const gint *place_of, GError **error)
                           text->str);
 }
 
-/* Sorts the nodes so that each follows those that feed it, otherwise as they stand in the file. */
+/* Sorts the nodes so that each follows those that feed it, and otherwise keeps their order. */
 static gboolean
 order_nodes(GPtrArray *nodes, GError **error)
 {
@@ -398,8 +397,8 @@ order_nodes(GPtrArray *nodes, GError **error)
     return TRUE;
 }
 
-/* Gives the node the streams of what feeds it; a type that the port does not take is widened where
- * that loses nothing. */
+/* Copies the streams of the outputs that feed the node. If a port does not take the type, it is
+ * widened, provided that this is lossless. */
 static gboolean
 take_inputs(CtGraphNode *node, const GPtrArray *nodes, GError **error)
 {
@@ -440,8 +439,8 @@ take_inputs(CtGraphNode *node, const GPtrArray *nodes, GError **error)
     return TRUE;
 }
 
-/* A static input of more than one block changes with the stream beside it, so their clocks must
- * relate. */
+/* A static input of more than one block changes at ticks of the streaming input, so the two clocks
+ * must be related. */
 static gboolean
 check_static_clocks(const CtGraphNode *node, GError **error)
 {

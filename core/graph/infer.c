@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What flows out of a node, from what flows in: the stage's own rule between the core's checks. */
+/* Describes the outputs of a node from its inputs: calls the stage's infer and checks the
+ * result. */
 #include "graph.h"
 #include "model/clock.h"
 #include "plugin-call.h"
 #include "stream-check.h"
 
-/* Samples of an output whose input has `n`, −1 where that is not known. */
+/* The number of output samples from `n` input samples; −1 if not known. */
 static gint64
 length_after(const CtFootprint *footprint, gint64 n)
 {
@@ -24,7 +25,7 @@ describe_stream(const CtStream *stream)
     return g_strdup_printf("%s%s%s", ct_type_info(stream->type)->name, *axes ? ", " : "", axes);
 }
 
-/* What a port declares; nothing: anything. */
+/* Parses a port's layout; a port without one accepts everything. */
 static gboolean
 parse_port(CtLayout *pattern, const CtPort *port, GError **error)
 {
@@ -75,7 +76,7 @@ static gboolean
 check_described(const CtNode *node, guint i, GError **error)
 {
     g_autofree char *fault = ct_stream_find_fault(&node->outputs[i]);
-    /* The axes are counted again when the node is freed. */
+    /* n_axes is used again when the node is freed. */
     if (node->outputs[i].n_axes > CT_MAX_AXES)
         node->outputs[i].n_axes = 0;
     return !fault ||
@@ -128,12 +129,12 @@ check_output(const CtNode *node, guint i, GError **error)
     return TRUE;
 }
 
-/* Where data along time comes in: all such inputs count the same ticks, and the output begins where
- * the last of them does. */
+/* The streaming inputs of a node. All must count the same ticks; the output begins where the last
+ * of them begins. */
 typedef struct {
-    const CtStream *stream; /* the first; NULL: there is none */
+    const CtStream *stream; /* the first input; NULL: there is none */
     gint64 start;
-    gint64 length; /* samples that all inputs have; −1: not known */
+    gint64 length; /* samples that all inputs have in common; −1: not known */
 } Inflow;
 
 static gboolean

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of the functions that plugins bring, and what is made of those that break their word. */
+/* Calls of plugin functions, and errors for functions that break their contract. */
 #include "plugin-call.h"
 
 #include "model/node-params.h"
@@ -7,12 +7,12 @@
 #include <math.h>
 #include <unistd.h>
 
-/* Items of a firing at most. */
+/* The most items of a firing. */
 #define MAX_ITEMS ((gint64)1 << 48)
 
 /* A function that has been called. */
 typedef struct {
-    const CtVariant *variant; /* NULL: a stage's */
+    const CtVariant *variant; /* NULL: a function of a stage */
     const CtNode *nodes;
     guint n_nodes;
     const char *function;
@@ -51,7 +51,7 @@ blame(const Call *call, const char *fault)
     return g_strdup_printf("%s is at fault: its %s %s", who, call->function, fault);
 }
 
-/* The function's fault in asking for parameters, allocated; NULL: there is none. */
+/* The fault of the function in asking for parameters, allocated; NULL: there is none. */
 static char *
 take_fault(const Call *call)
 {
@@ -62,7 +62,8 @@ take_fault(const Call *call)
     return fault;
 }
 
-/* Whether the call went well: with `fault` NULL, a function that keeps its word. Takes both. */
+/* Whether the call succeeded. A function that breaks its contract, or has a `fault`, becomes an
+ * error. Takes `fault` and `cause`. */
 static gboolean
 judge(const Call *call, gboolean good, char *fault, GError *cause, GError **error)
 {
@@ -84,7 +85,7 @@ judge(const Call *call, gboolean good, char *fault, GError *cause, GError **erro
     return good;
 }
 
-/* Keeps the fault of a function that cannot return an error. Takes it. */
+/* Keeps the fault of a function that cannot return an error. Takes `fault`. */
 static void
 keep(const Call *call, char *fault)
 {
@@ -147,7 +148,7 @@ ct_call_accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outpu
         return;
     const Call call = {NULL, node, 1, "accuracy"};
     node->stage->accuracy(node, inputs, outputs);
-    /* Data that are not finite may give an accuracy that is not. */
+    /* Input that is not finite may give an accuracy that is not finite. */
     char *fault = NULL;
     for (guint o = 0; o < node->n_outputs && !fault; o++)
         if (outputs[o].error < 0 || outputs[o].rms_error < 0)
@@ -230,7 +231,8 @@ ct_variant_check_nodes(const CtVariant *variant, const CtNode *nodes, GError **e
 
 /* ---- of variants, in a run ---- */
 
-/* The first value set by prepare that makes no sense, allocated; NULL: there is none. */
+/* The first value set by prepare that is out of bounds, as a message, allocated; NULL: there is
+ * none. */
 static char *
 find_fault_of_prepare(const CtVariant *variant, const CtPrepare *prepare)
 {

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that the checks of stages and of variants share. */
+/* Functions shared by the checks of stages and of variants. */
 #pragma once
 
 #include "plugin-check.h"
 
-/* Rows of a table at most: one that has more lacks the row that ends it. */
+/* The most rows of a table; a table with more is taken to lack its last, empty row. */
 #define CT_CHECK_ROWS 1024
 
-/* The check of a plugin, and who is looked at. */
+/* The state of a plugin's check. */
 typedef struct {
-    GArray *spans; /* what the loader has mapped; NULL where no memory is asked for */
-    char *who;     /* "stage 'fir'" */
+    GArray *spans; /* memory that the loader has mapped; NULL in checks that read no memory */
+    char *who;     /* the subject of messages: "stage 'fir'" */
 } CtCheck;
 
 /* Sets "stage 'fir': FIELD: …". Returns FALSE. */
 gboolean ct_check_refuse(const CtCheck *check, GError **error, const char *field,
                          const char *format, ...) G_GNUC_PRINTF(4, 5);
-/* Bytes from `address` on that an object of this process has; 0: none has it. */
+/* The number of mapped bytes from `address` on; 0: the address is not mapped. */
 gsize ct_check_mapped(const CtCheck *check, gconstpointer address);
 gboolean ct_check_is_text(const CtCheck *check, const char *text);
-/* A text, or NULL. */
+/* Whether `text` is NULL or a text; sets an error otherwise. */
 gboolean ct_check_remark(const CtCheck *check, const char *field, const char *text, GError **error);
-/* Counts the rows of a table that ends with a row whose first member, a text, is NULL. */
+/* Counts the rows of a table. The first member of a row is a text; NULL ends the table. */
 gboolean ct_check_count_rows(const CtCheck *check, const char *field, gconstpointer table,
                              gsize row_bytes, guint *n, GError **error);
-/* Whether `name` is made of letters, digits, _ and these signs. */
+/* Whether `name` consists of letters, digits, _ and the characters of `signs`. */
 gboolean ct_check_name(const CtCheck *check, const char *field, const char *name, const char *signs,
                        GError **error);
-/* Whether the name of row `i` is no earlier row's. */
+/* Whether the name of row `i` differs from those of the rows before it. */
 gboolean ct_check_unique(const CtCheck *check, const char *field, gconstpointer table,
                          gsize row_bytes, guint i, GError **error);
 
 #define COUNT_ROWS(check, field, table, n, error)                                                  \
     ct_check_count_rows(check, field, table, sizeof *(table), n, error)
 
-/* The i-th stage, and variant, of the plugin's tables; `who` becomes its name. */
+/* Check stage or variant number `i` of the plugin's tables, and set `who` to its name. */
 gboolean ct_check_stage(CtCheck *check, const CtStage *stage, guint i, GError **error);
 gboolean ct_check_variant(CtCheck *check, const CtVariant *variant, guint i, GError **error);

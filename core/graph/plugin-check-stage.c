@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the tables of a stage can be what they say. */
+/* Checks that the tables of a stage are consistent. */
 #include "model/node-params.h"
 #include "model/row.h"
 #include "plugin-check-private.h"

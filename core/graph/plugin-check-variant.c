@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the tables of a variant can be what they say, and suit the stages that it covers. */
+/* Checks that the tables of a variant are consistent, and that they suit the stages that it
+ * covers. */
 #include "model/layout-private.h"
 #include "model/row.h"
 #include "plugin-check-private.h"
@@ -7,9 +8,9 @@
 
 #include <string.h>
 
-/* A row that computes on other units than the machine's peak counts may reach more than 1. */
+/* The efficiency may be above 1 if the row computes on other units than the peak is given for. */
 #define MAX_EFFICIENCY 100
-/* Stages that one variant covers at most. */
+/* The most stages that one variant may cover. */
 #define MAX_COVERS 16
 
 /* ---- variants ---- */
@@ -31,7 +32,7 @@ check_covers(const CtCheck *check, const CtVariant *variant, GError **error)
     return TRUE;
 }
 
-/* Whether an axis of this name may stand in what the pattern takes. */
+/* Whether a layout that matches the pattern may have this axis. */
 static gboolean
 takes_axis(const CtLayout *pattern, const char *axis)
 {
@@ -173,7 +174,7 @@ ct_check_variant(CtCheck *check, const CtVariant *variant, guint i, GError **err
 
 /* ---- variants and stages ---- */
 
-/* Whether data stream into the stage. */
+/* Whether the stage has an input through which data stream. */
 static gboolean
 has_stream(const CtStage *stage)
 {

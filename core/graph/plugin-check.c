@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the tables of a plugin can be what they say. */
+/* Checks that the tables of a plugin are consistent. */
 #define _GNU_SOURCE
 #include "plugin-check-private.h"
 
 #include <link.h>
 #include <string.h>
 
-/* Bytes of a text at most. */
+/* The most bytes of a text. */
 #define MAX_TEXT 65536
 
 #define NAME_LETTERS G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_"
@@ -121,7 +121,8 @@ find_stage(const CtPlugin *plugin, const char *name)
     return NULL;
 }
 
-/* Against the plugin's own stages; those of others are looked at when all are there. */
+/* Checks the variant against stages of the same plugin. Variants of other plugins' stages are
+ * checked when all plugins are loaded. */
 static gboolean
 check_own_meeting(const CtPlugin *plugin, const CtVariant *variant, GError **error)
 {
@@ -135,7 +136,7 @@ check_own_meeting(const CtPlugin *plugin, const CtVariant *variant, GError **err
 
 /* ---- the plugin ---- */
 
-/* A NULL-terminated array of pointers. */
+/* Checks that an array of pointers is NULL-terminated. */
 static gboolean
 check_array(const CtCheck *check, const char *field, gconstpointer array, GError **error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the file of a plugin may be loaded: whose it is, and whether it is whole. */
+/* Checks that the file of a plugin is safe to load: its owners and its length. */
 #define _GNU_SOURCE
 #include "plugin-file.h"
 
@@ -15,17 +15,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As many links as the kernel follows. */
+/* The number of links that the kernel follows. */
 #define MAX_LINKS 40
-/* Bytes of an entry of the databases of users and groups at most. */
+/* The most bytes of an entry in the databases of users and groups. */
 #define MAX_ENTRY 65536
 
-/* ---- whose ---- */
+/* ---- owners ---- */
 
-/* The users that may own and write a file that is loaded. */
+/* The trusted owner, besides root and the user, and the folders that are not checked. */
 typedef struct {
     uid_t owner;   /* of this program's file */
-    GArray *above; /* of struct stat: the folders that the program stands in */
+    GArray *above; /* of struct stat: the folders above the program */
 } Trust;
 
 static void
@@ -63,7 +63,7 @@ holds_program(const Trust *trust, const struct stat *status)
     return FALSE;
 }
 
-/* Whether the group is that of the owner alone: of the owner's name, and without other members. */
+/* Whether the group is private to the owner: it has the owner's name and no other members. */
 static gboolean
 is_private_group(const struct stat *status)
 {
@@ -117,7 +117,7 @@ describe_errno(const char *path, const char *what)
     return g_strdup_printf("%s%s%s: %s", path, *path ? " " : "", what, g_strerror(number));
 }
 
-/* What `path`, a link, leads to, with `rest` behind it; NULL where it cannot be read. */
+/* The target of the link `path`, followed by `rest`; NULL if it cannot be read. */
 static char *
 follow(const char *path, const char *rest)
 {
@@ -129,8 +129,8 @@ follow(const char *path, const char *rest)
                                       : g_strconcat(folder, "/", target, "/", rest, NULL);
 }
 
-/* Looks at every step of an absolute path, links among them: each in a folder that was looked at
- * before. */
+/* Checks every step of an absolute path, links included. Each step is in a folder that has been
+ * checked before it. */
 static char *
 find_fault_of_path(const Trust *trust, const char *given, guint n_links)
 {
@@ -164,7 +164,7 @@ find_fault_of_path(const Trust *trust, const char *given, guint n_links)
     return fault;
 }
 
-/* ---- whole ---- */
+/* ---- contents ---- */
 
 static gboolean
 read_at(int file, gpointer data, gsize bytes, gsize offset)
@@ -172,7 +172,8 @@ read_at(int file, gpointer data, gsize bytes, gsize offset)
     return pread(file, data, bytes, (off_t)offset) == (gssize)bytes;
 }
 
-/* Bytes of the file by its headers, those of its segments among them as far as they are there. */
+/* The length of the file according to its headers, including the segment headers that are
+ * present. */
 static guint64
 length_by_headers(int file, const ElfW(Ehdr) * header)
 {
@@ -202,7 +203,7 @@ find_fault_of_contents(int file, guint64 bytes)
     return NULL;
 }
 
-/* Others than regular files might wait for a writer, or do something when they are opened. */
+/* Only regular files may be opened: opening others might block or have an effect. */
 static char *
 find_fault_of_kind(const char *path)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the file of a plugin may be loaded. */
+/* Checks that the file of a plugin is safe to load. */
 #pragma once
 
 #include <glib.h>
 
-/* The fault of a plugin's file, allocated; NULL: it has none. It must be a regular file, as long as
- * its ELF headers say: a signal would end the loader where a shorter one stops. Only root, the user
- * and the owner of this program may own or write it, any folder above it, and any link on the way.
- * Folders above this program itself are not asked: whoever may write them may change the program.
- * The group may write where it is the owner's own, without another member. A folder of root's with
- * the sticky bit, as /tmp, may be anybody's to write. So nobody else can change what the path means
- * between this look at it and the loading. */
+/* Describes why the file must not be loaded, allocated; NULL: it may be.
+ *
+ * The file must be regular, and as long as its ELF headers say: a signal would end the process if
+ * the loader read past its end. The file, every folder above it, and every link on the way may be
+ * owned and written only by root, by the user, and by the owner of this program. Exceptions:
+ * folders above this program itself are not checked, since whoever may write those can change the
+ * program; a group may write if the owner is its only member; a folder of root's with the sticky
+ * bit, such as /tmp, may be writable for all. So nobody else can change the meaning of the path
+ * between this check and the loading. */
 char *ct_plugin_file_find_fault(const char *path);

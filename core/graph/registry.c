@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugins that there are: found, opened, checked, and indexed. */
+/* The registry of plugins: finds, opens, checks and indexes them. */
 #include "registry.h"
 
 #include "endpoints.h"
@@ -20,12 +20,12 @@ const char *const ct_inserted_stages[CT_N_INSERTED] = {
     [CT_INSERTED_COPY] = "copy",
 };
 
-/* The most plugins left out that an error names where a stage is missing. */
+/* The most left-out plugins that an error names if a stage is missing. */
 #define MAX_TOLD 3
 
 struct CtRegistry {
-    GPtrArray *folders;      /* of char: where it was looked */
-    guint n_plugins;         /* found there */
+    GPtrArray *folders;      /* of char: the folders that were searched */
+    guint n_plugins;         /* in these folders */
     GPtrArray *stages;       /* of const CtStage, by name */
     GHashTable *by_name;     /* name → const CtStage */
     GHashTable *variants;    /* name of the first stage covered → GPtrArray of const CtVariant */
@@ -33,7 +33,7 @@ struct CtRegistry {
     GHashTable *files;       /* const CtStage or CtVariant → char */
     GPtrArray *problems;     /* of char, NULL-terminated */
     GPtrArray *none;         /* empty */
-    CtIsa isa;               /* the best that may be used */
+    CtIsa isa;               /* the best one that may be used */
 };
 
 void
@@ -95,7 +95,7 @@ ct_registry_allows_isa(const CtRegistry *registry, CtIsa isa)
 
 /* ---- opening ---- */
 
-/* Remembers why the file, or something in it, is left out. */
+/* Keeps the reason why the file, or a part of it, is left out. */
 static void
 leave_out(CtRegistry *registry, const char *path, const char *reason)
 {
@@ -108,7 +108,7 @@ load(const char *path, char **fault)
     *fault = ct_plugin_file_find_fault(path);
     if (*fault)
         return NULL;
-    /* The file itself rather than a link to it, so that what stands beside it is found. */
+    /* The path without links, so that the loader finds libraries beside the file. */
     char *real = realpath(path, NULL);
     const char *name = real ? real : path;
     GModule *module = g_module_open(name, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
@@ -121,8 +121,8 @@ load(const char *path, char **fault)
     return module;
 }
 
-/* *plugin is NULL where the file is none that can be used; the reason is then remembered. FALSE
- * where there is no memory to find out. */
+/* Opens a plugin. If the file cannot be used, keeps the reason and sets *plugin to NULL. Returns
+ * FALSE only for lack of memory. */
 static gboolean
 open_plugin(CtRegistry *registry, const char *path, const CtPlugin **plugin, GError **error)
 {
@@ -148,8 +148,8 @@ open_plugin(CtRegistry *registry, const char *path, const CtPlugin **plugin, GEr
     return TRUE;
 }
 
-/* Plugins name this library among what they need. A program that holds the core itself loads the
- * one that belongs to it, so that they find it whatever their own search path is. */
+/* Plugins depend on the core's library. A program that is linked with the core statically loads the
+ * library that belongs to it, so that plugins find it whatever their search path is. */
 static void
 load_library(CtRegistry *registry)
 {
@@ -231,7 +231,8 @@ compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Plugins are files named ct-NAME.so; `seen` holds the names of earlier folders. */
+/* Adds the plugins of a folder: files named ct-NAME.so. `seen` holds the names in earlier
+ * folders. */
 static gboolean
 add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **error)
 {
@@ -266,7 +267,8 @@ compare_stages(gconstpointer a, gconstpointer b)
     return strcmp((*(const CtStage *const *)a)->name, (*(const CtStage *const *)b)->name);
 }
 
-/* Variants of stages that other plugins have brought, where they do not go together. */
+/* Leaves out variants that do not fit the stages they cover, which may be those of other
+ * plugins. */
 static void
 drop_unfit(CtRegistry *registry)
 {
@@ -337,7 +339,7 @@ ct_registry_new(GError **error)
 
 /* ---- looking up ---- */
 
-/* Whether the problem is that of the file that would bring the stage by its name: of ct-file.so for
+/* Whether the problem is with the file that the stage is expected in: ct-file.so for
  * file.source. */
 static gboolean
 is_of_stage(const char *problem, const char *stage)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether descriptions can be those of a stream. */
+/* Checks that descriptions of streams are consistent. */
 #include "stream-check.h"
 
 #include "model/layout-private.h"
 
 #include <math.h>
 
-/* Values that the coordinate's table must have; −1: that is not known. */
+/* The number of values that the coordinate's table must have; −1: not known. */
 static gint64
 table_length(const CtStream *stream, const CtAxis *axis)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values of a variant's tunables: defaults, as text and from it. */
+/* Values of a variant's tunables: defaults, parsing and printing. */
 #include "tuning.h"
 
 #include "model/suggest.h"

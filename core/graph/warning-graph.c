@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Warnings of a graph before it is planned: work that comes to nothing, and parameters that have no
+/* Warnings of a graph before it is planned: work without a result, and parameters without
  * effect. */
 #include "graph.h"
 #include "model/node-params.h"
@@ -17,7 +17,7 @@ time_length(const CtStream *stream)
     return time < 0 ? -1 : stream->axes[time].length;
 }
 
-/* Marks the outputs, by node, that somebody reads. */
+/* Marks the nodes that have a reader. */
 static void
 mark_read(const CtGraph *graph, gboolean *is_read)
 {
@@ -38,8 +38,8 @@ warn_of_block(const CtGraphNode *node, GPtrArray *warnings)
             "'block' has no effect: what '%s' gives has no axis time", node->config->stage);
 }
 
-/* The first input along time; NULL: there is none, or one of them has no samples, of which whoever
- * gives it warns. */
+/* The first input along time. NULL if there is none, or if one of them has no samples: the node
+ * that gives it has its own warning. */
 static const CtStream *
 find_filled_input(const CtNode *node)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays in NumPy's .npy files, versions 1 to 3: the header as it stands, and whole small files. */
+/* Arrays in NumPy's .npy files, versions 1 to 3: headers, and loading small files as a whole. */
 #include "cornerturn/npy.h"
 
 #include "cornerturn/stage.h"
@@ -54,7 +54,7 @@ accept(Text *text, char c)
     return TRUE;
 }
 
-/* A quoted string without escapes, which no key or type has. */
+/* Reads a quoted string; no key or type has escapes. */
 static char *
 read_string(Text *text)
 {
@@ -121,7 +121,7 @@ read_shape(Text *text, CtNpyHeader *header, GError **error)
     return TRUE;
 }
 
-/* '<f4': byte order, kind, bytes. */
+/* Reads a type such as '<f4': byte order, kind, bytes. */
 static gboolean
 read_type(const char *type, CtNpyHeader *header, GError **error)
 {
@@ -225,8 +225,8 @@ read_dictionary(Text *text, CtNpyHeader *header, GError **error)
     return TRUE;
 }
 
-/* The product of the shape; FALSE where the bytes would not fit 63 bits. An axis of no length makes
- * any others harmless. */
+/* Sets n_items to the product of the shape. FALSE if the bytes do not fit in 63 bits; an array with
+ * an axis of length 0 always fits. */
 static gboolean
 count_items(CtNpyHeader *header)
 {
@@ -312,7 +312,7 @@ fail_with_errno(GError **error, const char *path, const char *what)
     return FALSE;
 }
 
-/* Reads until `length` bytes are there or the file ends; the bytes read, or -1. */
+/* Reads until `length` bytes are read or the file ends. Returns the number of bytes, or -1. */
 static gssize
 read_fully(int fd, guint8 *bytes, gsize length)
 {
@@ -421,7 +421,7 @@ half_to_double(guint16 half)
     return half & 0x8000 ? -magnitude : magnitude;
 }
 
-/* One native real value of a kind ('c' is read part by part, as 'f'). */
+/* One real value in native byte order. A complex number (kind 'c') is read as two of kind 'f'. */
 static double
 value_to_double(const guint8 *at, char kind, unsigned bytes)
 {
@@ -445,7 +445,8 @@ value_to_double(const guint8 *at, char kind, unsigned bytes)
     return bytes == 1 ? value.u1 : bytes == 2 ? value.u2 : bytes == 4 ? value.u4 : value.u8;
 }
 
-/* Converts items of a file (native byte order, its own axis order) into the array's. */
+/* Converts items of a file (in native byte order, in the file's axis order) to items of the
+ * array. */
 static void
 convert_items(const CtNpyHeader *header, const guint8 *items, CtNpyArray *array)
 {

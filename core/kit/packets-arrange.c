@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packets of files, put in time: which of them are believed, and what is missing. */
+/* Arranges the packets of files in time: drops packets with wrong stamps and counts missing
+ * ones. */
 #include "packets-private.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ packet_at(const CtPackets *packets, guint i)
     return &g_array_index(packets->packets, CtPacket, i);
 }
 
-/* A packet of samples that cannot be true. */
+/* Drops a packet whose stamp is wrong. */
 static void
 drop(CtPackets *packets, guint i)
 {
@@ -42,8 +43,8 @@ compare_places(gconstpointer a, gconstpointer b)
     return x->lane != y->lane ? (x->lane < y->lane ? -1 : 1) : compare_stamps(&x->stamp, &y->stamp);
 }
 
-/* By lane, stamp, what speaks for it, and place: the first of those that claim the same samples is
- * the one to keep. */
+/* Orders packets by lane, by stamp, by credibility, and by place in the files. Among packets that
+ * claim the same samples, the first is the one to keep. */
 static gint
 compare_packets(gconstpointer a, gconstpointer b)
 {
@@ -60,13 +61,13 @@ compare_packets(gconstpointer a, gconstpointer b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Counts the joins of each packet, in the order of the files; returns how many join on to nothing.
- */
+/* Sets `joins` of each packet: how many of its neighbours in the lane, in the order of the files,
+ * directly precede or follow it in time. Returns the number of packets with no such neighbour. */
 static guint
 count_joins(CtPackets *packets)
 {
     guint n_alone = packets->packets->len;
-    g_autofree gint64 *last = g_new(gint64, packets->n_lanes); /* the lane's packet before; −1 */
+    g_autofree gint64 *last = g_new(gint64, packets->n_lanes); /* [lane] previous, or −1 */
     for (guint i = 0; i < packets->n_lanes; i++)
         last[i] = -1;
     for (guint i = 0; i < packets->packets->len; i++) {
@@ -82,7 +83,7 @@ count_joins(CtPackets *packets)
     return n_alone;
 }
 
-/* By lane, stamp, and whether it joins on to nothing. */
+/* Orders packets by lane and stamp; those with joins come before those without. */
 static gint
 compare_claims(gconstpointer a, gconstpointer b)
 {
@@ -91,8 +92,7 @@ compare_claims(gconstpointer a, gconstpointer b)
     return places != 0 ? places : (x->joins == 0) - (y->joins == 0);
 }
 
-/* Whether a packet that joins on to others (`joins` 1), or one that does not (0), claims a stamp.
- */
+/* Whether a packet with joins (`joins` 1) or without (`joins` 0) claims a stamp. */
 static gboolean
 is_claimed(const GArray *sorted, guint32 lane, gint64 stamp, guint32 joins)
 {
@@ -100,9 +100,9 @@ is_claimed(const GArray *sorted, guint32 lane, gint64 stamp, guint32 joins)
     return bsearch(&claim, sorted->data, sorted->len, sizeof claim, compare_claims) != NULL;
 }
 
-/* Whether `packet` claims another time than the only one that `before` and `after` leave free, and
- * nobody claims that: a packet that came late, or changed places with another one, leaves no such
- * room. */
+/* Whether exactly one packet is missing between `before` and `after`, `packet` claims another time
+ * than that gap, and no other packet claims the gap. A packet that came late, or that changed
+ * places with another one, leaves no such gap. */
 static gboolean
 is_misplaced(const CtPackets *packets, const GArray *sorted, gint64 before, gint64 packet,
              gint64 after)
@@ -115,8 +115,8 @@ is_misplaced(const CtPackets *packets, const GArray *sorted, gint64 before, gint
            !is_claimed(sorted, lane, room, 1);
 }
 
-/* Drops the packets that are misplaced in the order of the files. A copy that joins on to nothing,
- * of a packet that does, is nobody's neighbour. */
+/* Drops the packets that are misplaced in the order of the files. A packet without joins is ignored
+ * if a packet with joins claims the same stamp. */
 static void
 drop_misplaced(CtPackets *packets)
 {
@@ -124,7 +124,7 @@ drop_misplaced(CtPackets *packets)
         return;
     g_autoptr(GArray) sorted = g_array_copy(packets->packets);
     g_array_sort(sorted, compare_claims);
-    g_autofree gint64 *before = g_new(gint64, 2 * packets->n_lanes); /* the lane's two; −1 */
+    g_autofree gint64 *before = g_new(gint64, 2 * packets->n_lanes); /* [lane][2] previous, or −1 */
     for (guint i = 0; i < 2 * packets->n_lanes; i++)
         before[i] = -1;
     for (guint i = 0; i < packets->packets->len; i++) {
@@ -140,7 +140,8 @@ drop_misplaced(CtPackets *packets)
     remove_dropped(packets);
 }
 
-/* The stretch of time that is believed: [first, end) of stamps. */
+/* Finds the stretch of time with the most packets and no gap above `max_gap`: [first, end) of
+ * stamps. */
 static void
 find_longest_run(const GArray *packets, gint64 max_gap, gint64 *first, gint64 *end)
 {
@@ -164,7 +165,7 @@ find_longest_run(const GArray *packets, gint64 max_gap, gint64 *first, gint64 *e
     }
 }
 
-/* Drops the packets that are out of the believed time, and counts those out of order. */
+/* Drops the packets outside that stretch of time, and counts those that are out of order. */
 static void
 drop_mistimed(CtPackets *packets)
 {
@@ -183,7 +184,7 @@ drop_mistimed(CtPackets *packets)
     remove_dropped(packets);
 }
 
-/* Whether two packets hold the same, headers aside. */
+/* Sets *same to whether two packets have the same contents after their headers. */
 static gboolean
 compare_contents(const CtPackets *packets, const CtPacket *a, const CtPacket *b, gboolean *same,
                  GError **error)
@@ -206,8 +207,8 @@ compare_contents(const CtPackets *packets, const CtPacket *a, const CtPacket *b,
     return TRUE;
 }
 
-/* Packets begin … end − 1, in order, claim the same samples. Drops all but the first, or all of
- * them where the first cannot be believed either. */
+/* Packets begin … end − 1, in order, claim the same samples. Keeps the first and drops the others;
+ * drops the first too if an equally credible one has other contents. */
 static gboolean
 decide_claims(CtPackets *packets, guint begin, guint end, GError **error)
 {
@@ -226,7 +227,7 @@ decide_claims(CtPackets *packets, guint begin, guint end, GError **error)
     return TRUE;
 }
 
-/* Packets are in order. Decides which one holds the samples that several claim. */
+/* The packets are in order. Keeps at most one of those that claim the same samples. */
 static gboolean
 drop_doubled(CtPackets *packets, GError **error)
 {
@@ -242,9 +243,7 @@ drop_doubled(CtPackets *packets, GError **error)
     return TRUE;
 }
 
-/* The first packet from `begin` on, of a lane, that joins on to a neighbour; `begin` where none
- * does.
- */
+/* The first packet of the lane, from `begin` on, that has joins; `begin` if none has. */
 static guint
 first_joined(const CtPackets *packets, guint begin)
 {
@@ -255,14 +254,14 @@ first_joined(const CtPackets *packets, guint begin)
     return begin;
 }
 
-/* Packets are in order, none twice. Drops those that overlap others or stand off the grid. The
- * grid of a packet that joins on to nothing is that of the last before it that does, or of the
- * lane's first. */
+/* The packets are in order, and no two claim the same samples. Drops those that overlap others or
+ * are off the grid. A packet with joins sets the grid; one without is compared with the grid of the
+ * last before it that has joins or, at the beginning of a lane, of the first after it. */
 static void
 drop_off_grid(CtPackets *packets)
 {
     const gint64 n = packets->n_samples;
-    gint64 grid = 0, last = -1; /* a stamp; the index of the packet kept last in the lane */
+    gint64 grid = 0, last = -1; /* a stamp; the index of the last packet kept in the lane */
     guint lane = G_MAXUINT32;
     for (guint i = 0; i < packets->packets->len; i++) {
         const CtPacket *packet = packet_at(packets, i);
@@ -287,7 +286,8 @@ drop_off_grid(CtPackets *packets)
     remove_dropped(packets);
 }
 
-/* Packets from the next in its lane, beyond which a first or last one is not believed. */
+/* In packets: a first or last packet without joins is dropped if it is farther than this from the
+ * next packet of its lane. */
 enum { LONE_DISTANCE = 16 };
 
 static gboolean
@@ -297,8 +297,8 @@ is_lone(const CtPackets *packets, guint i, guint next)
     return packet_at(packets, i)->joins == 0 && ABS(distance) > LONE_DISTANCE * packets->n_samples;
 }
 
-/* Packets are in order. Drops those that stand alone at the ends of a lane whose other packets
- * follow on one another: no neighbour could contradict them. */
+/* The packets are in order. Drops lone packets at the ends of a lane in which other packets have
+ * joins: a wrong stamp there leaves no contradiction. */
 static void
 drop_lone_ends(CtPackets *packets)
 {
@@ -317,7 +317,7 @@ drop_lone_ends(CtPackets *packets)
     remove_dropped(packets);
 }
 
-/* The time from the first packet to the last. */
+/* Sets the time from the first packet to the last. */
 static void
 find_ends(CtPackets *packets)
 {
@@ -332,7 +332,7 @@ find_ends(CtPackets *packets)
     }
 }
 
-/* Drops the flagged, and notes where each lane begins. */
+/* Drops the flagged packets, and sets where each lane begins. */
 static void
 index_lanes(CtPackets *packets)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packets as they are found, before they are arranged. */
+/* The packets of files before they are arranged. */
 #pragma once
 
 #include "cornerturn/packets.h"
 
-/* A file whose packets were found. */
+/* A file that has been searched for packets. */
 typedef struct {
     const char *path;
     int fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of back-to-back packets: where each packet stands. */
+/* Files of packets back to back: finding where each packet begins. */
 #include "cornerturn/stage.h"
 #include "packets-private.h"
 
@@ -20,7 +20,7 @@ fail_with_errno(GError **error, const char *path, const char *what)
     return FALSE;
 }
 
-/* Bytes read, fewer than `n` only at the end of the file; −1 on failure. */
+/* Returns the number of bytes read, fewer than `n` only at the end of the file; −1 on failure. */
 static gssize
 read_at(int fd, gint64 offset, guint8 *bytes, gsize n)
 {
@@ -38,7 +38,7 @@ read_at(int fd, gint64 offset, guint8 *bytes, gsize n)
     return done;
 }
 
-/* Whether the file's length says what it holds: those of /proc are made up while they are read. */
+/* Checks that the file's length is known: files of /proc have length 0 but hold bytes. */
 static gboolean
 check_length(const char *path, int fd, GError **error)
 {
@@ -94,15 +94,15 @@ typedef struct {
     const char *path;
     int fd;
     gint64 length;   /* of the file */
-    guint8 *pattern; /* header of the stream; size 0 while it is not known */
+    guint8 *pattern; /* the stream's header; size 0: not known yet */
     gint64 size;     /* of each packet */
-    guint8 *window;  /* a piece of the file, for searches byte by byte */
+    guint8 *window;  /* a piece of the file, for searching byte by byte */
     gint64 window_begin, window_end;
 } Scan;
 
 enum { WINDOW_BYTES = 1 << 20 };
 
-/* The header at `at`, or NULL where the file has ended, or can't be read (then with an error). */
+/* The header at `at`. NULL at the end of the file, or with an error if the file cannot be read. */
 static const guint8 *
 header_in_window(Scan *scan, gint64 at, GError **error)
 {
@@ -128,7 +128,7 @@ is_of_stream(const Scan *scan, const guint8 *header)
            scan->format->alike(scan->pattern, header, scan->format->data);
 }
 
-/* Reads the header at `at` to `header`; FALSE where none of the stream is there. */
+/* Reads the header at `at`. FALSE if it is not a header of the stream. */
 static gboolean
 read_header(Scan *scan, gint64 at, guint8 *header, GError **error)
 {
@@ -139,9 +139,10 @@ read_header(Scan *scan, gint64 at, guint8 *header, GError **error)
            is_of_stream(scan, header);
 }
 
-/* The first header of the stream after `from`, where a packet begins; the length of the file where
- * there is none, −1 with an error. Bytes may look like a header by chance: one is believed at a
- * number of whole packets from there, or where another one, or the end of the file, follows it. */
+/* Finds the first header of the stream after `from`, where a packet begins. Returns the length of
+ * the file if there is none, −1 with an error. Bytes may look like a header by chance: a header is
+ * accepted if it is a whole number of packets after `from`, or if another header or the end of the
+ * file follows its packet. */
 static gint64
 find_header(Scan *scan, gint64 from, GError **error)
 {
@@ -164,8 +165,8 @@ find_header(Scan *scan, gint64 from, GError **error)
     return header ? at : scan->length;
 }
 
-/* Sets pattern and size by the first header that one of its like follows, else by the first that
- * the end of the file follows; returns where it stands, −1 where there is none. */
+/* Sets pattern and size from the first header that is followed by another of the same stream, or
+ * else from the first whose packet ends with the file. Returns its offset, −1 with an error. */
 static gint64
 find_stream(Scan *scan, GError **error)
 {
@@ -203,8 +204,8 @@ find_stream(Scan *scan, GError **error)
     return lone_at;
 }
 
-/* Copies the first header of the stream, a number of packets before that which was found at `at`,
- * and returns where it stands; −1 with an error. */
+/* Finds the first header of the stream: it is a whole number of packets before the one at `at`.
+ * Copies it and returns its offset; −1 with an error. */
 static gint64
 find_first(Scan *scan, gint64 at, guint8 *header, GError **error)
 {
@@ -218,7 +219,7 @@ find_first(Scan *scan, gint64 at, guint8 *header, GError **error)
     return -1;
 }
 
-/* Sets `begins` where the file ends within a header at `at`, as far as its bytes say. */
+/* Sets `begins` if the file ends within a header at `at` whose bytes, as far as they go, match. */
 static gboolean
 check_cut_header(const Scan *scan, gint64 at, gboolean *begins, GError **error)
 {
@@ -234,10 +235,10 @@ check_cut_header(const Scan *scan, gint64 at, gboolean *begins, GError **error)
     return TRUE;
 }
 
-/* Finds the next header where none follows the packet at `at`, and counts the bytes between:
- * damage in place keeps the distances between packets and to the end of the file, lost bytes
- * shorten them. This packet is whole where the distance is a number of packets, or where the file
- * ends within the next header. Returns −1 with an error. */
+/* Finds the next header if none follows the packet at `at` directly, and counts the packets lost.
+ * Overwritten bytes keep the distances between packets and to the end of the file; lost bytes
+ * shorten them. So this packet is whole if the distance is a number of whole packets, or if the
+ * file ends within the next header. Returns −1 with an error. */
 static gint64
 pass_damage(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, GError **error)
 {
@@ -255,8 +256,8 @@ pass_damage(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, GError *
     return found_at;
 }
 
-/* Finds where the packet after that at `at` stands, and whether this one is whole; copies the
- * header of the next one, where there is one. Returns −1 with an error. */
+/* Finds the offset of the packet after the one at `at`, sets whether the one at `at` is whole, and
+ * copies the next one's header if there is one. Returns −1 with an error. */
 static gint64
 find_next(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, guint8 *header,
           GError **error)

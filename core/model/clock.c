@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Clocks of streams: where one's ticks stand on another's. */
+/* Clocks of streams: converting ticks of one clock to ticks of another. */
 #include "clock.h"
 
 static gint64
@@ -13,7 +13,7 @@ common_divisor(gint64 a, gint64 b)
     return a;
 }
 
-/* a / b · c / d, in lowest terms; FALSE where 63 bits do not hold them. */
+/* a / b · c / d in lowest terms. FALSE if 63 bits do not hold it. */
 static gboolean
 multiply(gint64 a, gint64 b, gint64 c, gint64 d, gint64 *num, gint64 *den)
 {
@@ -57,7 +57,7 @@ divide_down(__int128 x, gint64 d, gint64 *rest)
 gint64
 ct_clock_map(const CtClockMap *map, gint64 tick)
 {
-    /* Whole ticks of both terms, and what is left over of each; below 2¹²⁷ all. */
+    /* The whole ticks and the remainders of both terms; all are below 2¹²⁷. */
     gint64 rests[2];
     const __int128 whole =
         divide_down((__int128)tick * map->num, map->den, &rests[0]) +

@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Clocks of streams: where one's ticks stand on another's. */
+/* Clocks of streams: converting ticks of one clock to ticks of another. */
 #pragma once
 
 #include <cornerturn/tensor.h>
 
-/* Tick t of the one clock is at tick t · num / den + seconds · rate_num / rate_den of the other. */
+/* Tick t of clock `from` is tick t · num / den + seconds · rate_num / rate_den of clock `to`. */
 typedef struct {
     gint64 num, den;
-    gint64 seconds; /* from the other's epoch to the one's */
+    gint64 seconds; /* the epoch of `from` minus that of `to` */
     gint64 rate_num, rate_den;
 } CtClockMap;
 
-/* Relates the clock of `from` to that of `to`. Two streams without clock count the same ticks.
- * Returns NULL, or why the clocks do not relate. */
+/* Relates the clock of `from` to that of `to`. Two streams without a clock count the same ticks.
+ * Returns NULL, or a text that says why the clocks cannot be related. */
 const char *ct_clock_map_init(CtClockMap *map, const CtStream *from, const CtStream *to);
 
-/* The first tick of `to` that is not before tick `tick` of `from`; the least or the greatest number
- * where it is beyond. */
+/* The first tick of `to` that is not before tick `tick` of `from`, clamped to the range of
+ * gint64. */
 gint64 ct_clock_map(const CtClockMap *map, gint64 tick);
 
-/* Ticks at which streams begin and end lie within ± this, so that differences of two never
- * overflow.
- */
+/* The ticks at which streams begin and end lie within ± this, so that the difference of two never
+ * overflows. */
 #define CT_MAX_TICK ((gint64)1 << 62)
 
-/* The tick at which the stream's last sample ends, CT_MAX_TICK where its length is not known; FALSE
- * where it begins or ends beyond CT_MAX_TICK. */
+/* Sets *end to the tick at which the stream's last sample ends, or to CT_MAX_TICK if the length is
+ * not known. Returns FALSE if the stream begins or ends beyond ± CT_MAX_TICK. */
 gboolean ct_stream_end(const CtStream *stream, gint64 *end);
 
-/* Sums and products of what may be as large as numbers get: the nearest number where they are
- * beyond. */
+/* Saturating arithmetic: a result that overflows becomes the nearest gint64. */
 static inline gint64
 ct_saturating_add(gint64 a, gint64 b)
 {

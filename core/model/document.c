@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* YAML as written: a tree of scalars, lists and mappings, each with its place. */
+/* YAML as a tree of scalars, lists and mappings; each value has its place in the file. */
 #include "document.h"
 
 #include <cornerturn/stage.h>
@@ -168,7 +168,7 @@ mark_place(const Reader *reader, yaml_mark_t mark)
     return (CtPlace){reader->name, mark.line + 1, mark.column + 1};
 }
 
-/* Of a byte: libyaml gives no mark for what it cannot decode. */
+/* The place of a byte: libyaml gives no mark for text that it cannot decode. */
 static CtPlace
 offset_place(const Reader *reader, gsize offset)
 {
@@ -334,7 +334,7 @@ read_value(Reader *reader, const yaml_event_t *event, guint depth, GError **erro
     return read_scalar(reader, event, error);
 }
 
-/* The stream's and the document's frame around the one value. */
+/* Reads the one value of a stream of one document. */
 static CtValue *
 read_document(Reader *reader, GError **error)
 {
@@ -407,7 +407,7 @@ ct_value_parse_short(const char *text, const char *name, GError **error)
     return parse(&reader, error);
 }
 
-/* To open a FIFO may take as long as to read it: either can be interrupted. */
+/* Opening a FIFO may block as long as reading it does, and a signal may interrupt either. */
 static int
 open_file(const char *path)
 {
@@ -428,7 +428,7 @@ read_piece(int fd, guint8 *piece, gsize bytes)
     return n;
 }
 
-/* Files of any kind, up to the size that a graph may have. */
+/* Reads a file of any kind, up to the largest size of a graph. */
 static GByteArray *
 read_file(const char *path, GError **error)
 {
@@ -456,6 +456,6 @@ ct_value_load(const char *path, GError **error)
     g_autoptr(GByteArray) bytes = read_file(path, error);
     if (!bytes)
         return NULL;
-    /* libyaml wants text, be it empty. */
+    /* libyaml needs a text, even an empty one. */
     return ct_value_parse(bytes->data ? (const char *)bytes->data : "", bytes->len, path, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Environment variables, which a setuid process does not follow. */
+/* Environment variables. A process with raised privileges ignores them. */
 #define _GNU_SOURCE
 #include "environment.h"
 

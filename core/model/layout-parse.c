@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The grammar of layouts: text to CtLayout, every mistake with its own message and a caret. */
+/* The grammar of layouts: parses a text to a CtLayout. Each mistake has a message and a caret. */
 #include "layout-private.h"
 #include "suggest.h"
 
 #include <cornerturn/stage.h>
 #include <string.h>
 
-/* Bytes of a text that an error shows before and from the caret. */
+/* The bytes of a text that an error shows before the caret and from the caret on. */
 enum { SHOWN_BEFORE = 60, SHOWN_FROM = 24 };
 
 typedef struct {
     const char *text;
     gsize at, end;
     CtLayout layout;
-    gsize place[CT_MAX_AXES]; /* where each axis begins in the text */
+    gsize place[CT_MAX_AXES]; /* the byte at which each axis begins in the text */
 } Parser;
 
-/* Appends text[begin … end) without what does not print, and returns the columns that it takes. */
+/* Appends text[begin … end) with unprintable characters replaced, and returns its width in
+ * columns. */
 static guint
 append_shown(GString *shown, const char *text, gsize begin, gsize end)
 {
@@ -66,7 +67,7 @@ ct_layout_error_at(GError **error, const char *text, gsize at, const char *forma
     return FALSE;
 }
 
-/* The character at the parser's place as messages quote it. */
+/* The character at the parser's position, quoted for messages. */
 static char *
 quote_character(const Parser *parser)
 {
@@ -208,7 +209,7 @@ parse_axis(Parser *parser, CtLayoutAxis *axis, GError **error)
     return parse_count(parser, name, &axis->count, error);
 }
 
-/* An axis ends where a blank, a bracket, or the text ends it. */
+/* Checks that a blank, a bracket or the end of the text follows the axis. */
 static gboolean
 check_axis_end(const Parser *parser, GError **error)
 {
@@ -225,7 +226,7 @@ check_axis_end(const Parser *parser, GError **error)
     return wants(parser, error, "a space behind the axis");
 }
 
-/* What an axis must not repeat of those before it. */
+/* Checks that the axis does not repeat one before it. */
 static gboolean
 check_twice(const Parser *parser, const CtLayoutAxis *axis, gsize place, GError **error)
 {
@@ -278,7 +279,7 @@ parse_axes(Parser *parser, GError **error)
     return TRUE;
 }
 
-/* What can be said only when all axes are known. */
+/* The checks that need all axes. */
 static gboolean
 check_axes(const Parser *parser, GError **error)
 {

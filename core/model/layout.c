@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Layouts: matching memory against patterns, making patterns concrete, strides. */
+/* Layouts: matching them against patterns, making patterns concrete, strides. */
 #include "layout-private.h"
 
 #include <cornerturn/stage.h>
 #include <string.h>
 
-/* Interned names are compared by pointer; these two are compared so seldom that strcmp serves. */
+/* Interned names are compared by pointer, except these two: they are compared so seldom that strcmp
+ * serves. */
 static gboolean
 is_further(const CtLayoutAxis *axis)
 {
@@ -95,7 +96,7 @@ same_axis(const CtLayoutAxis *a, const CtLayoutAxis *b)
     return a->name == b->name && a->count == b->count;
 }
 
-/* Whether `...` of a pattern may stand for the axis: blocks and `complex` must be named. */
+/* Whether `...` of a pattern may stand for the axis. Blocks and `complex` must be named. */
 static gboolean
 may_be_further(const CtLayoutAxis *axis)
 {
@@ -125,7 +126,7 @@ matches_in_order(const CtLayout *pattern, const CtLayout *layout)
     return TRUE;
 }
 
-/* The whole axes in any order, then the blocks as they stand. */
+/* Whether the layout has the pattern's whole axes in any order, then its blocks in their order. */
 static gboolean
 matches_in_any_order(const CtLayout *pattern, const CtLayout *layout)
 {
@@ -154,8 +155,8 @@ matches_in_any_order(const CtLayout *pattern, const CtLayout *layout)
     return TRUE;
 }
 
-/* `layout` with its complex type as an innermost axis of the part type, or the other way round:
- * the same memory. FALSE where it has no such other form. */
+/* The other form of `layout`: its complex type becomes an innermost axis of the part type, or the
+ * reverse. Both describe the same memory. FALSE if there is no other form. */
 static gboolean
 other_form(const CtLayout *layout, CtLayout *other)
 {
@@ -258,8 +259,8 @@ ct_layout_accepts(const CtLayout *pattern, const CtStream *stream, GError **erro
     return TRUE;
 }
 
-/* The axes of memory of `stream`, slowest first, in the order of `like`; those that it lacks come
- * in canonical order where its `...` stands, or last. Returns their number. */
+/* Lists the axes of `stream` in memory, slowest first, in the order of `like`. Axes that `like`
+ * does not name come in canonical order at its `...`, or last. Returns their number. */
 static guint
 order_axes(const CtStream *stream, gboolean with_complex, const CtLayout *like,
            const char *names[CT_MAX_AXES + 1])
@@ -341,7 +342,7 @@ ct_layout_canonical(CtLayout *layout, const CtStream *stream)
         layout->axes[a] = (CtLayoutAxis){stream->axes[a].name, 0};
 }
 
-/* The product of what is not negative, or the largest number where it is larger still. */
+/* The product of two numbers that are not negative; the largest number if it overflows. */
 static gint64
 product(gint64 a, gint64 b)
 {

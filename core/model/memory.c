@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large memory: page-aligned, zero, in huge pages where the kernel gives them; tables. */
+/* Large memory (page-aligned, cleared, in huge pages if the kernel provides them), and tables. */
 #include "memory.h"
 
 #include "quantity.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-/* Below this, huge pages waste more than they bring. */
+/* Below this size, huge pages waste more than they gain. */
 #define HUGE_FROM (gsize)(4 << 20)
 
 guint8 *

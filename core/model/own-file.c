@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file of this program, and the files that belong to it. */
+/* Paths of this program's file and of the files that belong to it. */
 #define _GNU_SOURCE
 #include "own-file.h"
 

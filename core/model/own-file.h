@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file of this program, and the files that belong to it. */
+/* Paths of this program's file and of the files that belong to it. */
 #pragma once
 
 #include <glib.h>
 
-/* The file of the program or library that holds this function, links resolved; allocated. NULL
- * where it cannot be told. */
+/* The file of the program or library that holds this function, with links resolved; allocated. NULL
+ * if it cannot be found. */
 char *ct_own_file(void);
-/* A folder of this very build, `in_build` under its root, or of the installation, `from_prefix`
- * under its prefix (or absolute); allocated. NULL where this program stands in no known place. */
+/* A folder that belongs to this program; allocated. In a build tree it is `in_build` under the
+ * tree's root; in an installation it is `from_prefix` under the prefix (or absolute). NULL if the
+ * program is in neither. */
 char *ct_own_folder(const char *in_build, const char *from_prefix);

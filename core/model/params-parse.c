@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters of a node, as written, checked against the stage's table. */
+/* Parameters of a node: reading their values and checking them against the stage's table. */
 #include "layout-private.h"
 #include "params-private.h"
 #include "suggest.h"
 
 #include <math.h>
 
-/* Who asks, for messages. */
+/* The node and the parameter that messages name. */
 typedef struct {
     const char *node; /* NULL: a check of the table */
     const CtParam *param;
@@ -48,7 +48,7 @@ ct_params_free(CtParams *params)
     g_free(params);
 }
 
-/* ---- what a row wants ---- */
+/* ---- the values that a row accepts ---- */
 
 static void
 append_limit(GString *text, const CtParam *param, gdouble limit)
@@ -89,7 +89,7 @@ ct_param_describe(const CtParam *param)
         g_string_append(text, quantity ? quantity : names[param->kind]);
     if (!(param->flags & CT_PARAM_RANGED))
         return g_string_free(text, FALSE);
-    /* Limits that only keep an integer from overflowing say nothing to a reader. */
+    /* A limit that only keeps an integer from overflowing is not shown. */
     const gdouble largest = param->kind == CT_PARAM_INT ? 1e15 : G_MAXDOUBLE;
     const gboolean low = param->minimum > -largest, high = param->maximum < largest;
     if (low && high) {
@@ -129,7 +129,8 @@ blame(const Asker *asker, const CtPlace *place, GError **error, const char *form
                           asker->node, asker->param->name, message);
 }
 
-/* "wants an integer from 1 to 64, but is given 'many'"; `names`: those it may have meant. */
+/* Refuses a value: "wants an integer from 1 to 64, but is given 'many'". `names` are the `n` names
+ * that may be meant. */
 static gboolean
 refuse(const Asker *asker, const CtValue *value, const char *const *names, gsize n, GError **error)
 {
@@ -218,7 +219,7 @@ read_text(const Asker *asker, const CtValue *value, Cell *cell, GError **error)
     return TRUE;
 }
 
-/* The text of a layout; YAML takes `[a b]` without quotes for a list of one text, `{a b}` for a
+/* The text of a layout. YAML reads an unquoted `[a b]` as a list of one text and `{a b}` as a
  * mapping of one key. */
 static char *
 find_layout_text(const CtValue *value)
@@ -344,7 +345,7 @@ ct_param_check_fallback(const CtParam *param, GError **error)
     return good;
 }
 
-/* ---- all of a node ---- */
+/* ---- all parameters of a node ---- */
 
 const CtParam *
 ct_stage_params(const CtStage *stage)

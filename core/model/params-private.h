@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the values of a node's parameters are held. */
+/* The representation of a node's parameter values. */
 #pragma once
 
 #include "node-params.h"
@@ -9,7 +9,7 @@
 
 typedef union {
     gint64 integer;
-    CtQuantity quantity; /* of a real, too */
+    CtQuantity quantity; /* of a quantity or a real */
     gboolean truth;
     guint choice;
     char *text;
@@ -17,21 +17,21 @@ typedef union {
     CtLayout *layout;
 } Cell;
 
-/* What stands for a row of the table. A single value is a list of one; a list is a table of one
+/* The values of one row of the table. A single value is a list of one; a list is a table of one
  * column. */
 typedef struct {
     const CtParam *param;
     gboolean has;
-    gboolean is_given; /* by the graph: it is not the default */
+    gboolean is_given; /* by the graph, not by the default */
     CtPlace place;
     guint n_rows, n_columns;
     GArray *cells; /* of Cell, row by row */
 } Entry;
 
-/* The first of each, allocated; NULL: none. */
+/* The first fault of either kind, allocated; NULL: none. */
 typedef struct {
-    _Atomic(char *) asked; /* what a getter was asked for in vain, and not told of yet */
-    _Atomic(char *) kept;  /* what a function of the plugin did wrong that can return no error */
+    _Atomic(char *) asked; /* by a caller of a getter, not reported yet */
+    _Atomic(char *) kept;  /* by a plugin function that cannot return an error */
 } CtParamsFaults;
 
 struct CtParams {
@@ -39,9 +39,9 @@ struct CtParams {
     CtPlace place; /* the node's */
     guint n;
     Entry *entries; /* in the order of the table */
-    /* Written through const params: */
-    CtPlace *blame;         /* by ct_params_error; file NULL: nothing */
-    CtParamsFaults *faults; /* on any thread */
-    atomic_bool *is_used;   /* [n] by the getters of values, on any thread */
-    GPtrArray *warnings;    /* by ct_params_warn */
+    /* The following are written through const params: */
+    CtPlace *blame;         /* set by ct_params_error; file NULL: nothing */
+    CtParamsFaults *faults; /* set on any thread */
+    atomic_bool *is_used;   /* [n] set by the getters of values, on any thread */
+    GPtrArray *warnings;    /* added by ct_params_warn */
 };

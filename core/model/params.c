@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters of a node, got by name. */
+/* Parameters of a node: getting their values by name. */
 #include "params-private.h"
 
 #include <stdatomic.h>
@@ -52,7 +52,7 @@ tell_fault(const CtParams *params, const char *format, ...)
 
 /* ---- values ---- */
 
-/* NULL, and a fault of the plugin, where the stage's own table has none of this name and kind. */
+/* NULL, with a fault of the plugin, if the stage's table has no parameter of this name and kind. */
 static const Entry *
 find_entry(const CtParams *params, const char *name, guint kinds)
 {
@@ -84,8 +84,8 @@ ct_params_use(const CtParams *params, const char *name)
         note_use(params, entry);
 }
 
-/* Getters give this for a value that is missing by the plugin's fault: it is safe to divide by and
- * to read. */
+/* The value that getters return if a value is missing through the plugin's fault: one that is safe
+ * to divide by and to read. */
 static const Cell *
 stand_in(guint kinds)
 {
@@ -99,7 +99,7 @@ stand_in(guint kinds)
                                   : &nothing;
 }
 
-/* NULL where there is no value. */
+/* NULL if the parameter has no value. */
 static const Cell *
 find_cell(const CtParams *params, const char *name, guint kinds, guint row, guint column)
 {

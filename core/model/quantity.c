@@ -8,7 +8,7 @@
 
 typedef __int128 Wide;
 
-/* `value` always holds; numerator / denominator where `denominator` is not 0. */
+/* `value` is always set; the fraction is valid if `denominator` is not 0. */
 typedef struct {
     gdouble value;
     Wide numerator, denominator;
@@ -19,7 +19,7 @@ typedef struct {
     Number factor;
 } Factor;
 
-/* The large ones first: who writes "200 mhz" means MHz. */
+/* The large prefixes come first: "200 mhz" is taken to mean MHz, not mHz. */
 static const Factor prefixes[] = {
     {"", {1, 1, 1}},
     {"k", {1e3, 1000, 1}},
@@ -33,7 +33,7 @@ static const Factor prefixes[] = {
     {"p", {1e-12, 1, 1000000000000}},
 };
 
-/* What people write that is no prefix of the unit. */
+/* Units that are not a prefix and the base unit. */
 static const struct {
     const char *unit;
     Factor factor;
@@ -144,7 +144,7 @@ starts_number(const char *text)
     return g_ascii_isdigit(*text);
 }
 
-/* A decimal number, exact as long as 36 digits hold it. */
+/* Parses a decimal number; it is exact if 36 digits hold it. */
 static gboolean
 parse_number(const char **text, Number *number)
 {
@@ -220,7 +220,7 @@ find_factor(const char *given, const char *unit, Number *factor)
     return FALSE;
 }
 
-/* The unit that `given` differs from in case alone, NULL where there is none. */
+/* The unit that differs from `given` in case alone; NULL if there is none. */
 static char *
 suggest_unit(const char *given, const char *unit)
 {
@@ -236,7 +236,8 @@ suggest_unit(const char *given, const char *unit)
     return NULL;
 }
 
-/* Takes a "/ number" off the front of `text`. FALSE where what follows the stroke is none. */
+/* Reads a "/ number" at the start of `text`, if there is one. FALSE if no number other than 0
+ * follows the "/". */
 static gboolean
 parse_divisor(const char **text, Number *number)
 {
@@ -308,7 +309,8 @@ ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit, GErr
 void
 ct_quantity_approximate(gdouble value, gint64 *numerator, gint64 *denominator)
 {
-    /* Convergents p/q of the continued fraction, until a next one would not fit or is exact. */
+    /* Computes the convergents p/q of the continued fraction until one is exact or the next would
+     * not fit. */
     const gdouble limit = 9e18;
     gdouble rest = fabs(value);
     gint64 p = 1, q = 0, last_p = 0, last_q = 1;

@@ -6,22 +6,22 @@
 
 typedef struct {
     gdouble value;                 /* in the wanted unit */
-    gint64 numerator, denominator; /* the same exactly, in lowest terms; denominator 0: it cannot be
-                                      held so (180 deg, 1e-30) */
+    gint64 numerator, denominator; /* the same value as an exact fraction in lowest terms;
+                                      denominator 0: 64 bits cannot hold it (180 deg, 1e-30) */
 } CtQuantity;
 
 /*     quantity = number [ "/" number ] [ unit ] [ "/" number ]
  *
- * `unit`: "Hz" "s" "m" "rad" "B", or any other name, with the SI prefixes, and what people write
- * beside them (min, deg, GiB); a number without unit counts in `unit` itself. NULL: no unit may
- * stand. The message says what was wanted and what was given, nothing of places. */
+ * `unit`: "Hz" "s" "m" "rad" "B", or any other name. The text may add an SI prefix to it, or use
+ * another common unit (min, deg, GiB). A number without a unit is in `unit` itself. NULL: the text
+ * must not have a unit. The message says what is wanted and what is given, without a place. */
 gboolean ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit,
                            GError **error);
-/* "a frequency such as '200 MHz'"; "a number" for NULL. */
+/* "a frequency such as '200 MHz'"; "a number" for NULL. Allocated. */
 char *ct_quantity_describe(const char *unit);
-/* The fraction nearest to `value` that 64 bits hold. */
+/* A close fraction of 64-bit integers: the last convergent of the continued fraction that fits. */
 void ct_quantity_approximate(gdouble value, gint64 *numerator, gint64 *denominator);
-/* "200 MHz": the shortest that reads well, for people. */
+/* "200 MHz": a short form for people. Allocated. */
 char *ct_quantity_format(gdouble value, const char *unit);
-/* "1.5 MiB", whatever the locale. */
+/* "1.5 MiB", in every locale. Allocated. */
 char *ct_format_bytes(gsize bytes);

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of layouts made concrete for the streams of a node.
+/* Makes rows of layouts concrete for the streams of a node.
  *
- * All orders that a row leaves open follow one order of places, so that what must agree between the
- * ports agrees. Axes that stand for one another (station and baseline) share a place. What is known
- * and wished orders some of the places; preferences and the canonical order decide the rest. */
+ * All orders that a row leaves open follow one common order of places, so that the ports agree.
+ * Axes that replace one another (station and baseline) share a place. Known layouts and wishes
+ * order some of the places; preferences and the canonical order decide the rest. */
 #include "layout-private.h"
 #include "row.h"
 
 #include <string.h>
 
-/* Different axis names over all ports of a node; a place is a bit of a guint64. */
+/* The most axis names over all ports of a node; a place is a bit of a guint64. */
 enum { MAX_NAMES = 64 };
 
 typedef struct {
     const char *name;
     guint place;
-    guint rank;       /* within a place: the made axis 0, the consumed one 1 */
+    guint rank;       /* order of axes that share a place: 0 the output's, 1 the input's */
     gboolean is_made; /* only outputs have it */
     gboolean is_paired;
 } Name;
 
 typedef struct {
-    guint n; /* names, and places: a name begins with a place of its own */
+    guint n; /* number of names, and of places: at first each name has its own place */
     Name names[MAX_NAMES];
     guint64 before[MAX_NAMES]; /* places that must come before this one */
-    guint64 ordered;           /* places that `before` says something of */
-    guint position[MAX_NAMES]; /* of a place, once solved */
+    guint64 ordered;           /* places that `before` orders */
+    guint position[MAX_NAMES]; /* of each place, set by order_solve */
 } Order;
 
 static gboolean
@@ -81,7 +81,7 @@ add_name(Order *order, const char *name, gboolean is_made)
     return TRUE;
 }
 
-/* The unprimed axis of the port beside which a primed one stands, NULL where it is none such. */
+/* The axis without the prime of a primed name: "pol" of "pol'"; NULL if there is none. */
 static Name *
 base_of(Order *order, const char *name)
 {
@@ -92,7 +92,7 @@ base_of(Order *order, const char *name)
     return find_name(order, ct_axis_name(base));
 }
 
-/* Axes of one kind replace one another before others do. */
+/* The kind of an axis, 0 for none. An axis replaces one of its own kind before others. */
 static guint
 kind_of(const char *name)
 {
@@ -109,8 +109,8 @@ kind_of(const char *name)
     return 0;
 }
 
-/* Gives axes of `output` that `input` lacks the places of those that only `input` has; `alike`:
- * only within a kind. */
+/* Gives axes that only `output` has the places of axes that only `input` has. If `alike`, only axes
+ * of one kind are paired. */
 static void
 pair_axes(Order *order, const CtStream *input, const CtStream *output, gboolean alike)
 {
@@ -161,14 +161,15 @@ order_begin(Order *order, const CtRowPatterns *row, const CtRowPorts *ports, GEr
     return TRUE;
 }
 
-/* The axes whose place a pattern leaves open: all between `{ }`, else those under `...`. */
+/* Whether the pattern leaves the place of the axis open: all axes between `{ }`, or those under
+ * `...`. */
 static gboolean
 is_open(const CtLayout *pattern, const char *name)
 {
     return pattern->any_order || pattern->n_axes == 0 || ct_layout_axis(pattern, name) < 0;
 }
 
-/* `a` before `b`. */
+/* Orders `a` before `b`. */
 static void
 order_pair(Order *order, const char *a, const char *b)
 {
@@ -179,7 +180,7 @@ order_pair(Order *order, const char *a, const char *b)
     order->ordered |= G_GUINT64_CONSTANT(1) << x | G_GUINT64_CONSTANT(1) << y;
 }
 
-/* Orders the open axes of a port as `layout` (known, or a wish) has them. */
+/* Orders the open axes of a port as in `layout`, its known layout or its wish. */
 static void
 order_like(Order *order, const CtLayout *pattern, const CtStream *stream, const CtLayout *layout)
 {
@@ -209,8 +210,8 @@ order_like(Order *order, const CtLayout *pattern, const CtStream *stream, const 
     }
 }
 
-/* Places in the order in which they are preferred: as `like` names them, the others where its `...`
- * stands, or last. */
+/* Lists the places in order of preference: first as `like` names them; the others come at its
+ * `...`, or last. */
 static guint
 preferred_places(Order *order, const CtLayout *like, guint places[MAX_NAMES])
 {
@@ -236,7 +237,8 @@ preferred_places(Order *order, const CtLayout *like, guint places[MAX_NAMES])
     return n;
 }
 
-/* A made pol' stands behind pol where nothing known or preferred has it elsewhere. */
+/* Whether the axis is a primed one of the outputs that must come directly after its unprimed one:
+ * nothing known or preferred orders it otherwise. */
 static gboolean
 follows_base(Order *order, guint place, const CtLayout *like)
 {
@@ -267,7 +269,7 @@ order_solve(Order *order, const CtLayout *like)
         done |= G_GUINT64_CONSTANT(1) << places[i];
         sorted[n_sorted++] = places[i];
     }
-    /* Positions leave room for the primed axes between the others. */
+    /* Positions leave gaps for the primed axes. */
     for (guint i = 0; i < n_sorted; i++)
         order->position[sorted[i]] = 2 * i;
     for (guint place = 0; place < order->n; place++)
@@ -277,7 +279,7 @@ order_solve(Order *order, const CtLayout *like)
     return TRUE;
 }
 
-/* The stream's axes as the solved order has them, as a layout for ct_layout_resolve to follow. */
+/* Writes the stream's axes in the solved order, as a layout that ct_layout_resolve can follow. */
 static void
 order_write(Order *order, const CtLayout *pattern, const CtStream *stream, CtLayout *like)
 {
@@ -298,7 +300,7 @@ order_write(Order *order, const CtLayout *pattern, const CtStream *stream, CtLay
     }
 }
 
-/* Of an "any:" row, the pattern that takes whatever memory there is. */
+/* Whether the pattern is the `...` of an "any:" row, which matches all memory. */
 static gboolean
 is_everything(const CtRowPatterns *row, const CtLayout *pattern)
 {
@@ -313,7 +315,7 @@ type_fits(const CtLayout *pattern, CtType type)
     return type != CT_TYPE_NONE && (pattern->types == 0 || pattern->types & 1u << type);
 }
 
-/* CT_TYPE_NONE where no type serves. */
+/* Returns CT_TYPE_NONE if no type serves. */
 static CtType
 choose_type(const CtLayout *pattern, const CtRowPort *port, gboolean may_convert)
 {
@@ -347,7 +349,8 @@ layout_error(const CtRowPorts *ports, guint p, const CtLayout *wanted, const CtL
     return port_error(ports, p, wanted, text, error);
 }
 
-/* The known layout as the row writes it; it must hold the stream, and what the node wishes. */
+/* Converts the known layout to the row's form. It must hold the stream and match the node's
+ * wish. */
 static gboolean
 take_known(const CtRowPatterns *row, const CtRowPorts *ports, guint p, const CtLayout *known,
            CtLayout *form, GError **error)
@@ -368,7 +371,8 @@ take_known(const CtRowPatterns *row, const CtRowPorts *ports, guint p, const CtL
     return TRUE;
 }
 
-/* The layout of a port in the solved order. `known` is the port's own, or NULL. */
+/* Makes the layout of a port concrete in the solved order. `known` is that port's known layout, or
+ * NULL. */
 static gboolean
 bind_port(Order *order, const CtRowPatterns *row, const CtRowPorts *ports, guint p,
           const CtLayout *known, CtLayout *layout, GError **error)
@@ -401,7 +405,7 @@ bind_port(Order *order, const CtRowPatterns *row, const CtRowPorts *ports, guint
     return TRUE;
 }
 
-/* What is known or wished of port `p`, as an order of places. */
+/* Adds the order of port `p` that is known or wished. */
 static void
 order_port(Order *order, const CtRowPatterns *row, const CtRowPorts *ports, guint p,
            const CtLayout *known)
@@ -445,7 +449,7 @@ ct_row_bind(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port,
             order = shared;
             order_port(&order, row, ports, p, own);
         }
-        /* What is known is the best guess of the order of a port that is free of it. */
+        /* A port that is free to choose its order follows the known layout. */
         if (!order_solve(&order, !like && known && row->any ? &form : like)) {
             g_set_error(error, CT_ERROR, CT_ERROR_LAYOUT,
                         "the ports want orders of the axes that contradict one another");

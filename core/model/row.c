@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The layouts of one side, text[begin … end), separated by commas. */
+/* Parses the layouts of one side, text[begin … end), separated by commas. */
 static gboolean
 parse_side(const char *text, gsize begin, gsize end, CtLayout *layouts, guint *n, GError **error)
 {
@@ -14,7 +14,7 @@ parse_side(const char *text, gsize begin, gsize end, CtLayout *layouts, guint *n
     if (strspn(text + begin, " \t") >= end - begin)
         return TRUE;
     while (begin <= end) {
-        /* A comma between brackets is the layout's mistake, not a separator. */
+        /* A comma between brackets does not separate layouts; the layout's parser reports it. */
         gsize stop = begin;
         for (gint depth = 0; stop < end && (depth > 0 || text[stop] != ','); stop++)
             depth +=
@@ -55,7 +55,8 @@ ct_row_parse(CtRowPatterns *row, const char *text, GError **error)
     return TRUE;
 }
 
-/* The types of streams that a pattern can hold: with `complex` named, complex ones. */
+/* The types of streams that a pattern can hold. A pattern with an axis `complex` holds complex
+ * types. */
 static guint32
 stream_types(const CtLayout *pattern)
 {
@@ -70,7 +71,7 @@ stream_types(const CtLayout *pattern)
     return types;
 }
 
-/* The first axis that `a` names and `b` has no place for, NULL where there is none. */
+/* The first axis that `a` names and `b` has no place for; NULL if there is none. */
 static const char *
 axis_without_place(const CtLayout *a, const CtLayout *b)
 {

@@ -4,7 +4,7 @@
 
 #include <cornerturn/stage.h>
 
-/* Ports of a row on either side; a CT_PORT_MANY input counts once. */
+/* The most ports of a row on either side; a CT_PORT_MANY input counts once. */
 enum { CT_MAX_ROW_PORTS = 8 };
 
 typedef struct {
@@ -15,43 +15,44 @@ typedef struct {
     CtLayout outputs[CT_MAX_ROW_PORTS];
 } CtRowPatterns;
 
-/* Parses "any: pattern, pattern -> pattern"; mistakes are shown with a caret. */
+/* Parses "any: pattern, pattern -> pattern". The error shows a caret at the mistake. */
 gboolean ct_row_parse(CtRowPatterns *row, const char *text, GError **error);
 
-/* Whether the row has one pattern for every port, and one that can meet what the port declares.
- * Of a fused variant, `inputs` are those of its first stage, `outputs` those of its last. */
+/* Whether the row has one pattern for each port, and each pattern can match what its port declares.
+ * For a fused variant, `inputs` are those of its first stage and `outputs` those of its last. */
 gboolean ct_row_check(const CtRowPatterns *row, const CtPort *inputs, const CtPort *outputs,
                       GError **error);
 
-/* A port of a node, as a row is bound to it. */
+/* A port of a node, as ct_row_bind sees it. */
 typedef struct {
     const char *name;       /* for messages */
     const CtStream *stream; /* NULL, or of type CT_TYPE_NONE: not connected */
     const CtLayout
-        *wish; /* what the node asks of the port beside the row; NULL or empty: nothing */
+        *wish; /* the layout that the node asks for in addition to the row; NULL or empty: none */
 } CtRowPort;
 
 typedef struct {
-    guint n_inputs; /* one per link: a row's one pattern serves all links of a CT_PORT_MANY input */
+    guint n_inputs; /* one per link: a CT_PORT_MANY input's one pattern serves all its links */
     guint n_outputs;
     const CtRowPort *ports; /* inputs, then outputs */
 } CtRowPorts;
 
-/* Makes the row concrete: writes layouts[n_inputs + n_outputs], inputs first, empty ones where
- * nothing is connected. `known`, unless NULL, is the concrete layout of `known_port` (counted like
- * the layouts); it comes back as the row writes it, `complex` named or not. All orders that are
- * left open follow `like` (a pattern, NULL: none), then the canonical order of the first input.
+/* Makes the row concrete: writes layouts[n_inputs + n_outputs], inputs first. The layout of an
+ * unconnected port is empty. `known`, unless NULL, is the concrete layout of `known_port` (an index
+ * into the layouts); its result has the row's form, with or without an axis `complex`. All orders
+ * that are left open follow `like` (a pattern, NULL: none), then the canonical order of the first
+ * input.
  *
- * An axis that only an output has takes the place of one that only the first input has: first of
- * the same kind (channel and phase; station, beam and baseline; pol and stokes), then as they
- * stand. pol' stands behind pol. What is left over comes last, unless `known` or a wish has it
- * elsewhere.
+ * An axis that only an output has takes the place of an axis that only the first input has: first
+ * among axes of the same kind (channel and phase; station, beam and baseline; pol and stokes), then
+ * in the order of the axes. pol' comes directly after pol. The remaining axes come last, unless
+ * `known` or a wish orders them otherwise.
  *
- * An input's type is that of its stream, else the first to which it converts without loss, in the
- * order of CtType: where it differs, the caller inserts a conversion. An output's is its stream's.
+ * An input's type is that of its stream or, if the row does not take it, the first in the order of
+ * CtType to which it converts without loss. The caller inserts the conversion. An output's type is
+ * that of its stream.
  *
- * In a row that begins with "any:", a pattern of nothing but `...` also takes blocks and `complex`.
- */
+ * In a row that begins with "any:", the pattern `...` alone also matches blocks and `complex`. */
 gboolean ct_row_bind(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port,
                      const CtLayout *known, const CtLayout *like, CtLayout *layouts,
                      GError **error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plain walks over strided blocks. */
+/* Simple loops over strided blocks. */
 #include "strided.h"
 
 #include <string.h>
@@ -10,11 +10,11 @@ typedef struct {
     const gint64 *length;
     const gint64 *to_stride;
     const gint64 *from_stride; /* NULL: fill */
-    guint run_axes;            /* the innermost axes that are one run of bytes on both sides */
+    guint run_axes;            /* the number of innermost axes that are contiguous on both sides */
     gsize run;
 } Walk;
 
-/* Joins the innermost axes as long as both sides are packed there. */
+/* Joins the innermost axes as long as both sides are contiguous there. */
 static void
 find_run(Walk *walk, gsize element)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plain walks over strided blocks, for the little that the core itself moves: histories, what is
- * invalid, what is not written yet. Transposes are a plugin's. */
+/* Simple loops over strided blocks, for the data that the core itself copies or clears: histories,
+ * invalid samples, samples that are not written yet. Plugins do the transposes. */
 #pragma once
 
 #include <cornerturn/stage.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The known name that a mistyped one most likely meant. */
+/* Suggests the known name that a mistyped name most likely means. */
 #include "suggest.h"
 
 #include <string.h>
 
 enum { LONGEST = 63, MOST_LISTED = 32 };
 
-/* Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`; both at most LONGEST
- * long. Rows of the usual table: `row[j]` edits from a[0..i) to b[0..j). */
+/* The number of edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`, each at
+ * most LONGEST long. row[j] holds the edits from a[0..i) to b[0..j). */
 static unsigned
 distance(const char *a, const char *b)
 {
@@ -35,7 +35,7 @@ ct_suggest_name(const char *given, const char *const *names, size_t n)
     const size_t length = strlen(given);
     if (length < 2 || length > LONGEST)
         return NULL;
-    /* A third of the letters may be wrong; more is another word. */
+    /* Up to a third of the letters may be wrong. */
     unsigned best = MAX(1, length / 3) + 1;
     const char *nearest = NULL;
     for (size_t i = 0; i < n; i++) {

@@ -25,7 +25,7 @@ static const CtTypeInfo types[CT_N_TYPES] = {
     [CT_F64] = {"f64", 8, 64, FALSE, TRUE, TRUE, CT_F64},
 };
 
-/* The canonical order; axes that it does not name stand at the empty name. */
+/* The canonical order. The empty name is the place of all axes that are not listed. */
 static const char *const canonical[] = {
     "time", "subband",  "tap",     "channel", "phase", "",
     "beam", "baseline", "station", "pol",     "pol'",  "stokes",
@@ -48,7 +48,7 @@ ct_type_from_name(const char *name)
     return CT_TYPE_NONE;
 }
 
-/* Integers up to 2 to this power are values of a float of `bits`. */
+/* A float of `bits` holds all integers up to 2 to this power. */
 static guint
 exact_bits(guint bits)
 {
@@ -157,7 +157,7 @@ ct_stream_remove_axis(CtStream *stream, const char *name)
     stream->axes[stream->n_axes] = (CtAxis){0};
 }
 
-/* The product, or the largest number where it is larger still. */
+/* The product; the largest number if it overflows. */
 static gint64
 product(gint64 a, gint64 b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads: their start, and their processors. */
+/* Starting threads and pinning them to processors. */
 #define _GNU_SOURCE
 #include "thread.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads: their start, and their processors. */
+/* Starting threads and pinning them to processors. */
 #pragma once
 
 #include <glib.h>
 
-/* Starts a thread, for g_thread_join; NULL with an error where the process may have no more. */
+/* Starts a thread, to be ended by g_thread_join. NULL with an error if no thread can be started. */
 GThread *ct_thread_start(const char *name, GThreadFunc function, gpointer data, GError **error);
 
-/* Pins this thread to the index-th of the processors that the process may use, counted round. */
+/* Pins the calling thread to one of the processors that the process may use: number `index`, modulo
+ * their count. */
 void ct_thread_pin(guint index);

@@ -88,7 +88,7 @@ ct_warnings_have(const GPtrArray *warnings, CtWarningKind kind, const char *node
     return FALSE;
 }
 
-/* `severity`: "warning: ", or nothing for an error. */
+/* `severity`: "warning: ", or "" for an error. */
 static char *
 write_line(const CtWarning *warning, const char *severity)
 {

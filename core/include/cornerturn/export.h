@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which symbols leave a shared object: all others are hidden by the build. */
+/* Marks the symbols that a shared object exports; the build hides all others. */
 #pragma once
 
 #define CT_EXPORT __attribute__((visibility("default")))

@@ -3,7 +3,7 @@
 #pragma once
 
 /* The build sets CT_ISA_SUFFIX to baseline, avx2 or avx512. Every symbol with external linkage in
- * such a file is named through CT_ISA, so that the copies can stand in one shared object. */
+ * such a file is named by CT_ISA, so that one shared object can hold all copies. */
 #ifndef CT_ISA_SUFFIX
 #define CT_ISA_SUFFIX baseline
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values as JSON writes them. */
+/* Appends values in JSON. */
 #pragma once
 
 #include <cornerturn/export.h>
@@ -7,9 +7,9 @@
 
 G_BEGIN_DECLS
 
-/* Appends a string with quotes around it. */
+/* Appends a quoted string. */
 CT_EXPORT void ct_json_append_string(GString *text, const char *string);
-/* Appends a number that reads back as the same; `null` where it is not finite. */
+/* Appends a number with all its digits, or `null` if it is not finite. */
 CT_EXPORT void ct_json_append_real(GString *text, gdouble value);
 
 G_END_DECLS

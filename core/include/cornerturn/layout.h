@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Layouts: types and an axis order, as patterns that variants accept and as memory has them.
+/* Layouts: types and an order of axes, as patterns of variants and as the layout of memory.
  *
  *     layout = [ types ] ( "[" axis { axis } "]" | "{" axis { axis } "}" )
  *     types  = type { "|" type }
  *     axis   = name | "..." | name ":" count          name: a-z 0-9 _ and final '
  *
- * `[a b c]` this order, slowest first; `{a b c}` these axes in any order; `...` any further axes,
- * in their order; `time:16` the innermost block of 16 of an axis that also stands outside;
- * `complex` the real and imaginary parts as an axis of length 2 of the part type.
+ * `[a b c]` is this order, slowest first; `{a b c}` is these axes in any order; `...` is any
+ * further axes, in their order; `time:16` is the innermost block of 16 of an axis that is also
+ * named outside; `complex` is the real and imaginary parts, as an axis of length 2 of the part
+ * type.
  *
- * Between `{ }` the blocks stand last, and memory has them so. `...` stands for whole axes of the
- * stream: blocks and `complex` must be named. A complex type and its part type with `complex`
- * innermost are the same memory, and either form matches where the pattern has the other. */
+ * Between `{ }` the blocks come last, and so they do in memory. `...` matches only whole axes of
+ * the stream: blocks and `complex` must be named. A complex type and its part type with `complex`
+ * innermost describe the same memory; a pattern of either form matches a layout of the other. */
 #pragma once
 
 #include <cornerturn/tensor.h>
@@ -20,11 +21,11 @@ G_BEGIN_DECLS
 
 typedef struct {
     const char *name; /* interned; "..." for further axes */
-    gint64 count;     /* of a block; 0: the whole axis */
+    gint64 count;     /* of samples in a block; 0: the whole axis */
 } CtLayoutAxis;
 
-/* A pattern; it is *concrete* when it has one type, `[ ]` order and no `...`. An empty one (n_axes
- * 0) constrains nothing. */
+/* A pattern. It is *concrete* if it has one type, `[ ]` order and no `...`. An empty pattern
+ * (n_axes 0) matches all axes. */
 typedef struct {
     guint32 types; /* bit 1 << CtType; 0: any */
     gboolean any_order;
@@ -32,39 +33,38 @@ typedef struct {
     CtLayoutAxis axes[CT_MAX_AXES];
 } CtLayout;
 
-/* Parses `text`; a malformed one is diagnosed with the text and a caret under the offending place.
- */
+/* Parses `text`. The error shows the text and a caret under the mistake. */
 CT_EXPORT gboolean ct_layout_parse(CtLayout *layout, const char *text, GError **error);
 /* "ci8[time station pol]", allocated. */
 CT_EXPORT char *ct_layout_to_string(const CtLayout *layout);
 CT_EXPORT gboolean ct_layout_is_concrete(const CtLayout *layout);
 CT_EXPORT gboolean ct_layout_equal(const CtLayout *a, const CtLayout *b);
-/* The one type of a concrete layout (of its elements in memory: i8 where `complex` is an axis). */
+/* The type of a concrete layout; with an axis `complex`, the part type. */
 CT_EXPORT CtType ct_layout_type(const CtLayout *layout);
-/* Index of the whole (outer) axis `name`, −1 where there is none; `name` need not be interned. */
+/* The index of the whole (outer) axis `name`; −1 if there is none. `name` need not be interned. */
 CT_EXPORT gint ct_layout_axis(const CtLayout *layout, const char *name);
-/* Index of the block of axis `name` (`name:count`), −1 where there is none. */
+/* The index of the block of axis `name` (`name:count`); −1 if there is none. */
 CT_EXPORT gint ct_layout_block_axis(const CtLayout *layout, const char *name);
 
-/* Whether memory in the concrete `layout` is what `pattern` asks for. */
+/* Whether the concrete `layout` matches `pattern`. */
 CT_EXPORT gboolean ct_layout_matches(const CtLayout *pattern, const CtLayout *layout);
-/* Whether `pattern` can hold the axes of `stream`, types aside; the error says which axis is
- * missing or too many. */
+/* Whether `pattern` has a place for each axis of `stream`, and no others; types are not compared.
+ * The error names the axis that is missing or too many. */
 CT_EXPORT gboolean ct_layout_accepts(const CtLayout *pattern, const CtStream *stream,
                                      GError **error);
-/* Makes `pattern` concrete for the axes of `stream` and element `type`: the axes under `...` and in
- * `{ }` come in the order in which they stand in `like` (a layout of a neighbour, or a pattern of
- * one; NULL or in any order: the stream's canonical order). Axes that `like` lacks come in
- * canonical order where its `...` stands, or last. Where the pattern has `complex`, a complex
- * `type` becomes its part type. FALSE where the pattern cannot hold the stream. */
+/* Makes `pattern` concrete for the axes of `stream` and the element `type`. Axes under `...` and in
+ * `{ }` take the order of `like` (a neighbour's layout or pattern; if it is NULL or in any order,
+ * the stream's canonical order). Axes that `like` lacks come in canonical order at its `...`, or
+ * last. If the pattern has `complex`, a complex `type` becomes its part type. Returns FALSE if the
+ * pattern cannot hold the stream. */
 CT_EXPORT gboolean ct_layout_resolve(CtLayout *concrete, const CtLayout *pattern,
                                      const CtStream *stream, CtType type, const CtLayout *like,
                                      GError **error);
-/* The stream's axes in canonical order. */
+/* Sets `layout` to the stream's type and its axes in canonical order. */
 CT_EXPORT void ct_layout_canonical(CtLayout *layout, const CtStream *stream);
 
-/* Lengths and packed strides of `n_samples` of `stream` in a concrete layout; returns the bytes of
- * the whole, G_MAXSIZE where they do not fit. A blocked axis is rounded up to whole blocks. */
+/* The lengths and packed strides of `n_samples` of `stream` in a concrete layout. A blocked axis is
+ * rounded up to whole blocks. Returns the number of bytes, or G_MAXSIZE if it overflows. */
 CT_EXPORT gsize ct_layout_strides(const CtLayout *layout, const CtStream *stream, gint64 n_samples,
                                   gint64 length[CT_MAX_AXES], gint64 stride[CT_MAX_AXES]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays in NumPy's .npy files, versions 1 to 3: the header as it stands, and whole small files. */
+/* Arrays in NumPy's .npy files, versions 1 to 3: headers, and loading small files as a whole. */
 #pragma once
 
 #include <cornerturn/export.h>
@@ -11,9 +11,9 @@
 CT_EXPORT GQuark ct_npy_error_quark(void);
 
 typedef enum {
-    CT_NPY_ERROR_HEADER, /* not an .npy file, or one whose header is malformed */
-    CT_NPY_ERROR_TYPE,   /* an .npy file of elements that can't serve */
-    CT_NPY_ERROR_LENGTH, /* fewer data than the header promises */
+    CT_NPY_ERROR_HEADER, /* not an .npy file, or its header is malformed */
+    CT_NPY_ERROR_TYPE,   /* an .npy file with elements of an unsuitable type */
+    CT_NPY_ERROR_LENGTH, /* less data than the header promises */
 } CtNpyError;
 
 typedef struct {
@@ -23,23 +23,24 @@ typedef struct {
     gboolean fortran; /* the first axis is the fastest */
     unsigned n_axes;
     guint64 shape[CT_NPY_MAX_AXES];
-    guint64 n_items;    /* the product of the shape; its bytes fit 63 bits */
-    gsize header_bytes; /* where the data begin */
+    guint64 n_items;    /* the product of the shape; the bytes fit in 63 bits */
+    gsize header_bytes; /* offset of the data */
 } CtNpyHeader;
 
-/* Reads the header at the beginning of `bytes`, which may hold the data too. Depends on nothing
- * else; `header` is untouched on failure. Messages begin with "not an .npy file" unless the file is
- * one, of elements that no stage reads. */
+/* Parses the header at the beginning of `bytes`, which may hold the data too. On failure `header`
+ * is unchanged. Messages begin with "not an .npy file", unless it is one and its elements have an
+ * unsuitable type. */
 CT_EXPORT gboolean ct_npy_header_parse(const guint8 *bytes, gsize length, CtNpyHeader *header,
                                        GError **error);
 
-/* A header of version 1 for the kind, item_bytes, order and shape given (others are ignored). Its
- * length depends on the number of axes alone, so that a shape can be patched when it is known. */
+/* Formats a header of version 1 with the kind, item_bytes, byte order, axis order and shape of
+ * `header`; other fields are ignored. Its length depends only on the number of axes, so that a
+ * shape can be patched in later. */
 CT_EXPORT GBytes *ct_npy_header_format(const CtNpyHeader *header);
 
-/* Reads and checks the header of a file; messages begin with "PATH: ". Fails as well where the file
- * is shorter than its header promises. The file descriptor, where wanted, stands at the data and is
- * the caller's to close. */
+/* Opens a file, and reads and checks its header; messages begin with "PATH: ". Fails also if the
+ * file is shorter than its header promises. *fd, unless `fd` is NULL, is positioned at the data;
+ * the caller closes it. */
 CT_EXPORT gboolean ct_npy_open(const char *path, CtNpyHeader *header, int *fd, GError **error);
 
 typedef struct {
@@ -48,11 +49,11 @@ typedef struct {
     unsigned n_axes;
     gsize shape[CT_NPY_MAX_AXES];
     gsize n_items;
-    gpointer data; /* native byte order, last axis fastest */
+    gpointer data; /* in native byte order, last axis fastest */
 } CtNpyArray;
 
-/* Reads a whole file, converted to float ('f', 4), double ('f', 8), complex float ('c', 8) or
- * complex double ('c', 16). Real elements become complex, never the other way. */
+/* Loads a whole file, converted to float ('f', 4), double ('f', 8), complex float ('c', 8) or
+ * complex double ('c', 16). Real elements can become complex, but not the reverse. */
 CT_EXPORT CtNpyArray *ct_npy_load(const char *path, char kind, unsigned item_bytes, GError **error);
 CT_EXPORT void ct_npy_array_free(CtNpyArray *array);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtNpyArray, ct_npy_array_free)

@@ -7,10 +7,11 @@
  *     ct_pipeline_wait(pipeline, -1);
  *     ct_pipeline_result(pipeline, &error);
  *
- * What a graph reads from the program stands in it as stage `input`, what it gives to the program
- * as stage `output`. A pipeline runs once. Its functions may be called from any thread, but the
- * ones that configure it not at the same time as others. What returns gboolean or a pointer and
- * takes an error sets it where it returns FALSE or NULL; what is allocated is freed by g_free. */
+ * The program feeds a graph through the stage `input` and takes from it through the stage `output`.
+ * A pipeline runs once. Its functions may be called from any thread, but no other function may run
+ * at the same time as one that configures the pipeline. Functions that take an error set it if they
+ * return FALSE or NULL (except ct_pipeline_take when its time is up). Free allocated results with
+ * g_free. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -19,161 +20,171 @@ G_BEGIN_DECLS
 
 typedef struct CtPipeline CtPipeline;
 
-/* Reads a graph's file; the places of its errors are in that file. */
+/* Reads a graph from a file. Errors give places in that file. */
 CT_EXPORT CtPipeline *ct_pipeline_load(const char *path, GError **error);
-/* From memory: `name` stands for the file in errors; `length` −1: up to the NUL. */
+/* Reads a graph from memory. `name` stands for the file in errors. `length` −1: the text ends with
+ * a NUL. */
 CT_EXPORT CtPipeline *ct_pipeline_parse(const char *text, gssize length, const char *name,
                                         GError **error);
-/* Stops what runs, without completing the sinks, and frees. Accepts NULL. */
+/* Stops a run without completing the sinks, and frees the pipeline. Accepts NULL. */
 CT_EXPORT void ct_pipeline_free(CtPipeline *pipeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPipeline, ct_pipeline_free)
 
 /* ---- before the plan ---- */
 
-/* "node.parameter=value", the value as the graph's file would have it. */
+/* Sets "node.parameter=value", with the value in YAML. */
 CT_EXPORT gboolean ct_pipeline_set(CtPipeline *pipeline, const char *assignment, GError **error);
-/* "auto", "reference", "cpu", "cuda", "cuda:1"; `node` NULL: for all that the graph leaves open. */
+/* Sets "auto", "reference", "cpu", "cuda" or "cuda:1". `node` NULL: for all nodes to which the
+ * graph gives no backend. */
 CT_EXPORT gboolean ct_pipeline_set_backend(CtPipeline *pipeline, const char *node,
                                            const char *backend, GError **error);
-/* `variant`: "cuda", or with values of its tunables "cuda:tile=4,threads=64". */
+/* `variant`: "cuda", or "cuda:tile=4,threads=64" with values of its tunables. */
 CT_EXPORT gboolean ct_pipeline_set_variant(CtPipeline *pipeline, const char *node,
                                            const char *variant, GError **error);
-/* 0: as many as the environment's CORNERTURN_WORKERS says, else one for each processor that the
- * process may use. At most CT_PIPELINE_MAX_WORKERS. */
+/* 0: the number in the environment variable CORNERTURN_WORKERS, or else one for each processor that
+ * the process may use. At most CT_PIPELINE_MAX_WORKERS. */
 CT_EXPORT void ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers);
 #define CT_PIPELINE_MAX_WORKERS 4096
-/* The plan keeps what a firing reads and writes near so many bytes; 0: half of the workers' L2. */
+/* The bytes that a firing should read and write, at about; 0: half of the workers' L2 caches. */
 CT_EXPORT void ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes);
-/* A firing on a device covers so much of the stream that its largest block has about so many bytes;
- * 0: as many as tuning has found best for the graph, else a 256th of the device's memory, 512 MiB
- * at most. Larger ones waste less on launches; they are longer on their way. */
+/* The bytes that the largest block of a firing on a device should have, at about. 0: the best
+ * number found by tuning for this graph, or else 1/256 of the device's memory, at most 512 MiB.
+ * Larger blocks waste less time on launches, but have more latency. */
 CT_EXPORT void ct_pipeline_set_device_block(CtPipeline *pipeline, gsize bytes);
-/* Blocks that a node of a device works on, or waits to, at once, at most CT_PIPELINE_MAX_IN_FLIGHT:
- * more of them hide what the host is late by, and want more memory. 0: three. */
+/* The number of blocks that a node on a device works on or waits for at once, at most
+ * CT_PIPELINE_MAX_IN_FLIGHT. More blocks hide more delays of the host, but need more memory. 0:
+ * three. */
 CT_EXPORT void ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks);
 #define CT_PIPELINE_MAX_IN_FLIGHT 16
-/* The store of measured costs that the plan goes by: a file, or "off": the plan follows the model
- * alone. NULL: the one in CORNERTURN_COSTS, or the user's cache. */
+/* The database of measured costs for the plan: a file, or "off" to plan with the model alone. NULL:
+ * the file in CORNERTURN_COSTS, or the one in the user's cache. */
 CT_EXPORT void ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs);
-/* Plan each stage in the layouts that published codes have for it, as near as its variants come to
- * them, and none fused: what a tuned plan is compared with. */
+/* Plans each stage, unfused, in the layouts of published codes, or in the nearest ones that its
+ * variants have: for comparison with a tuned plan. */
 CT_EXPORT void ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean default_layouts);
-/* The plan's description says what the loss of so many samples in a row touches; else of one. */
+/* The number of consecutive lost samples whose effect the plan's description shows; by default
+ * one. */
 CT_EXPORT void ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples);
-/* Sources end after so many seconds of stream; 0: at their own end. */
+/* Ends the sources after this time of stream; 0: at their own end. */
 CT_EXPORT void ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds);
-/* Makes every warning an error: of the check, of the plan, or of the run, which then completes no
- * sink. */
+/* Turns every warning of the check, of the plan and of the run into an error. A run with a warning
+ * completes no sink. */
 CT_EXPORT void ct_pipeline_set_strict(CtPipeline *pipeline, gboolean strict);
-/* Fill every block with NaN before it is written, so that what a stage forgets shows. */
+/* Fills every block with NaN before it is written, to reveal elements that a stage does not
+ * write. */
 CT_EXPORT void ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison);
 
 /* ---- the plan ---- */
 
-/* Everything that can be known without planning: stages, parameters, shapes. */
+/* Checks all that can be known without planning: stages, parameters, shapes. */
 CT_EXPORT gboolean ct_pipeline_check(CtPipeline *pipeline, GError **error);
-/* Chooses variants and layouts. Checks where that has not been done. */
+/* Chooses variants and layouts. Checks first if necessary. */
 CT_EXPORT gboolean ct_pipeline_plan(CtPipeline *pipeline, GError **error);
-/* The warnings, a line each: "FILE:LINE:COLUMN: node 'NAME': warning: …". Those of the graph are
- * known once it is checked, those of the plan once it is made, those of the run once it is over;
- * later ones are appended. For g_strfreev. */
+/* The warnings, one per line: "FILE:LINE:COLUMN: node 'NAME': warning: …". Those of the graph are
+ * known after the check, those of the plan after planning, those of the run after its end; they are
+ * in this order. Free with g_strfreev. */
 CT_EXPORT char **ct_pipeline_warnings(const CtPipeline *pipeline);
-/* The plan as "text", "dot" or "json"; what else there was, and what it would cost, as "explain" or
- * "explain-json"; how much it could keep up with as "capacity" or "capacity-json"; allocated. Plans
- * where that has not been done. */
+/* Describes the plan as "text", "dot" or "json"; its alternatives and their costs as "explain" or
+ * "explain-json"; the stream rates that it could sustain as "capacity" or "capacity-json".
+ * Allocated. Plans first if necessary. */
 CT_EXPORT char *ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error);
-/* The stream that leaves `output` of `node` (NULL: its first), owned by the pipeline; checks where
- * that has not been done. */
+/* The stream of `output` of `node` (NULL: its first), owned by the pipeline. Checks first if
+ * necessary. */
 CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *node,
                                              const char *output, GError **error);
 
 /* ---- proving ---- */
 
-/* Runs the graph, without its sinks, as it would run and on the backend `against`, and compares
- * what the nodes give: each by itself, on one input, then all together; or `node` (unless NULL) by
- * itself. Returns a report for people, allocated; *agrees: whether all differences are within the
- * bounds that the stages give. Where nothing could be compared, that is a warning. Waits for the
- * end of the streams, or the duration. */
+/* Runs the graph without its sinks, once as planned and once on the backend `against`, and compares
+ * the outputs of the nodes: each node separately on the same input, then all together; or only
+ * `node` (unless NULL) separately. Returns a report for people, allocated. *agrees: whether all
+ * differences are within the bounds of the stages. If nothing can be compared, a warning is added.
+ * Waits for the end of the streams, or the set duration. */
 CT_EXPORT char *ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node,
                                    gboolean *agrees, GError **error);
 
 /* ---- running ---- */
 
-/* Prepares every stage and allocates every ring. Plans where that has not been done. */
+/* Prepares all stages and allocates all rings. Plans first if necessary. */
 CT_EXPORT gboolean ct_pipeline_prepare(CtPipeline *pipeline, GError **error);
-/* Starts the threads. Prepares where that has not been done. */
+/* Starts the threads. Prepares first if necessary. */
 CT_EXPORT gboolean ct_pipeline_start(CtPipeline *pipeline, GError **error);
-/* Sources end now, inputs too; what they gave flows to the sinks, which are completed. */
+/* Ends all sources and inputs now. The samples that they have given still flow to the sinks, which
+ * are completed. */
 CT_EXPORT void ct_pipeline_interrupt(CtPipeline *pipeline);
-/* Whether the run is over; waits for it at most `seconds` (negative: for ever). */
+/* Waits for the end of the run, at most `seconds` (negative: without limit). Returns whether it is
+ * over. */
 CT_EXPORT gboolean ct_pipeline_wait(CtPipeline *pipeline, gdouble seconds);
-/* After the run: TRUE, or the first error. */
+/* After the run: TRUE if it succeeded, otherwise FALSE with the first error. */
 CT_EXPORT gboolean ct_pipeline_result(CtPipeline *pipeline, GError **error);
 /* Whether an interrupt ended a stream before its own end. */
 CT_EXPORT gboolean ct_pipeline_is_interrupted(CtPipeline *pipeline);
-/* Seconds of stream that the sources have given so far. */
+/* The seconds of stream that the sources have given so far. */
 CT_EXPORT gdouble ct_pipeline_stream_seconds(CtPipeline *pipeline);
-/* Whether it runs, is complete, was interrupted or has failed, and of what; its warnings; time,
- * blocks, samples, bytes, operations, queue and counters per node: as JSON, allocated. */
+/* The state of the run (running, complete, interrupted, or failed with an error), its warnings, and
+ * per node its time, blocks, samples, bytes, operations, queue and counters; as JSON, allocated. */
 CT_EXPORT char *ct_pipeline_stats_json(CtPipeline *pipeline);
 /* The same as a table for people, allocated. */
 CT_EXPORT char *ct_pipeline_stats_text(CtPipeline *pipeline);
-/* "filter 80% sink 5%": the fullest queues now, allocated. */
+/* "filter 80% sink 5%": the queues that are fullest now, allocated. */
 CT_EXPORT char *ct_pipeline_queue_text(CtPipeline *pipeline);
 
-/* ---- blocks of the program's own ---- */
+/* ---- blocks in the program's memory ---- */
 
-/* Called when no stage reads the samples any more, or the pipeline is freed: the memory is the
- * program's again. It runs on a thread of the pipeline and must not call back into it. */
+/* Called when no stage will read the samples again, or when the pipeline is freed: the program may
+ * reuse the memory. It runs on a thread of the pipeline and must not call functions of the
+ * pipeline. */
 typedef void (*CtReleased)(gpointer data, gpointer user_data);
 
-/* Gives `n_samples` samples to the `input` named `node`, in the layout that its graph entry states,
- * packed. They are read where they lie, and must stay until `released` (which may be NULL where the
- * program knows otherwise); only what a window reads across the end of a block is copied.
- * `validity` is [lane][n_samples], 1 valid, 0 invalid, or NULL: all valid. Blocks follow one
- * another without gap. Waits while CT_PIPELINE_QUEUE blocks are unread. One thread feeds a node. */
+/* Feeds `n_samples` samples to the `input` named `node`, packed, in the layout of its graph entry.
+ * They are read in place, and must stay valid until `released` is called (it may be NULL if the
+ * program knows otherwise); only samples that a window reads across the end of a block are copied.
+ * `validity` is [lane][n_samples], 1 valid, 0 invalid; NULL: all valid. Each block continues the
+ * one before it without a gap. Waits while CT_PIPELINE_QUEUE blocks are unread. Only one thread may
+ * feed a node. */
 CT_EXPORT gboolean ct_pipeline_feed(CtPipeline *pipeline, const char *node, gpointer data,
                                     gint64 n_samples, const guint8 *validity, CtReleased released,
                                     gpointer user_data, GError **error);
-/* Nothing more comes from the program. */
+/* Ends the stream of an `input`. */
 CT_EXPORT gboolean ct_pipeline_feed_end(CtPipeline *pipeline, const char *node, GError **error);
 
-/* Blocks that an `input` or an `output` queues. */
+/* The number of blocks that an `input` or an `output` queues. */
 #define CT_PIPELINE_QUEUE 4
 
-/* Waits at most `seconds` (negative: for ever) for samples at the `output` named `node` and
- * describes them in `block`: in the ring, or, after ct_pipeline_offer, in the program's memory.
- * They stay until ct_pipeline_give_back. n_samples 0 with TRUE: the stream has ended. FALSE with an
- * error: the run has failed; without: time is up. */
+/* Waits at most `seconds` (negative: without limit) for samples at the `output` named `node`, and
+ * describes them in `block`. They are in the ring or, after ct_pipeline_offer, in the program's
+ * memory, and stay there until ct_pipeline_give_back. TRUE with n_samples 0: the stream has ended.
+ * FALSE with an error: the run has failed. FALSE without an error: the time is up. */
 CT_EXPORT gboolean ct_pipeline_take(CtPipeline *pipeline, const char *node, gdouble seconds,
                                     CtBlock *block, GError **error);
-/* Gives the block taken last back to the pipeline. */
+/* Gives the last taken block back to the pipeline. */
 CT_EXPORT void ct_pipeline_give_back(CtPipeline *pipeline, const char *node);
 
 /* ---- blocks in a device's memory ----
  *
- * Where an `input` or an `output` itself has `backend: cuda`, `data` above is an address on that
- * device and nothing is copied to or from the host. Without a stream of the program's, what it
- * feeds must be complete, what it takes is, and what it gives back it has done with; `released` is
- * called when the device has read the block. */
+ * If an `input` or an `output` itself has `backend: cuda`, `data` above is an address on that
+ * device, and nothing is copied to or from the host. Without ct_pipeline_set_stream, all device
+ * work on a block must be complete when the program feeds it or gives it back; it is complete when
+ * the program takes a block. `released` is called when the device has read the block. */
 
-/* After the start: the program's work on `node`, an `input` or `output` on a device, is enqueued on
- * its CUstream `stream` (of the device's primary context), so that neither waits on the host: the
- * pipeline reads a block fed after what the stream has been given until then, the stream goes on
- * after a block taken is there, and the pipeline writes over it after what the stream has been
- * given until it is given back. */
+/* Sets the CUstream (of the device's primary context) on which the program enqueues its work on
+ * `node`, an `input` or `output` on a device; to be called after the start. Neither side then waits
+ * on the host. The pipeline reads a fed block after the work enqueued on the stream before the
+ * feed; the stream continues after a taken block is complete; the pipeline overwrites a block after
+ * the work enqueued before it is given back. */
 CT_EXPORT gboolean ct_pipeline_set_stream(CtPipeline *pipeline, const char *node, gpointer stream,
                                           GError **error);
 
-/* ---- results in memory of the program's own ---- */
+/* ---- results in the program's memory ---- */
 
-/* Before the start: the ring that `node`, an `output`, reads shall lie in memory of the program, so
- * that the stage before writes there: ct_pipeline_memory_bytes bytes, 64-byte aligned, until the
- * pipeline is freed. Outputs that read the same ring are offered memory for it once. */
+/* Offers memory of the program for the ring that `node`, an `output`, reads, so that the stage
+ * before it writes there; to be called before the start. The memory must have
+ * ct_pipeline_memory_bytes bytes, be 64-byte aligned, and stay valid until the pipeline is freed.
+ * If several outputs read one ring, offer memory once. */
 CT_EXPORT gboolean ct_pipeline_offer(CtPipeline *pipeline, const char *node, gpointer memory,
                                      gsize bytes, GError **error);
-/* Bytes that ct_pipeline_offer wants for `node`; plans where that has not been done. 0 with an
- * error. */
+/* The number of bytes that ct_pipeline_offer wants for `node`; 0 with an error. Plans first if
+ * necessary. */
 CT_EXPORT gsize ct_pipeline_memory_bytes(CtPipeline *pipeline, const char *node, GError **error);
 
 G_END_DECLS

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All that a stage author includes: stages, their variants, and the plugin that brings them.
+/* The interface for stage authors: stages, their variants, and the plugin that contains them.
  *
- * A *stage* says what is computed: ports, parameters, and how the description of its outputs
- * follows from that of its inputs (`infer`). A *variant* is one way of computing it: backend,
- * instruction set, layouts, and the functions. The core parses, checks, plans, allocates,
- * schedules.
+ * A *stage* declares what is computed: ports, parameters, and a function that describes its outputs
+ * from its inputs (`infer`). A *variant* is one way of computing it: backend, instruction set,
+ * layouts, and functions. The core parses, checks, plans, allocates and schedules.
  *
- * Per block there are two steps. `advance`, serial and on the host, says what a firing consumes and
- * produces; a stage with a declared footprint needs none. `work` computes a range of the items that
- * the variant declares independent, on any worker, or once on a stream, where it only enqueues.
- * Neither allocates, blocks, or waits for a device (a variant that waits, see below, may).
+ * A firing has two steps. `advance` runs serially on the host and decides how many samples the
+ * firing consumes and produces; a stage with a declared footprint needs none. `work` computes a
+ * range of the items that the variant declares independent, on any worker; on a device it is called
+ * once, and only enqueues. Neither may allocate, block, or wait for a device (except in a variant
+ * that `waits`).
  *
- * Threads: `infer`, `operations`, `accuracy`, `fits` and `differs` are called by whoever plans, any
- * number of times, and keep nothing. `prepare` is called once, before any thread of the run starts,
- * `finish` once, after all have ended; `advance` on any worker, but once at a time for a node;
- * `work` on many workers at once; `complete` after the last of it. Where nobody reads any output,
- * neither `advance` nor `work` is called.
+ * Threads: `infer`, `operations`, `accuracy`, `share`, `fits` and `differs` are called during
+ * planning, any number of times, and keep no state. `prepare` is called once, before any thread of
+ * the run starts, and `finish` once, after all have ended. `advance` is called on any worker, but
+ * never twice at a time for one node; `work` is called on many workers at once; `complete` after
+ * the last call of `work`. If nothing reads any output of a node, neither `advance` nor `work` is
+ * called.
  *
- * A function that takes an error sets it when it returns FALSE or NULL, and only then: otherwise
- * the core reports a fault of the plugin, by node and function. The core also does so where a
- * function gives an impossible result (more samples than there is room for, a length below 0).
- * Strings and structs in these tables are the plugin's, and constant; what is handed in belongs to
- * the core and holds for the call, but for what prepare gets, which holds until finish.
+ * A function that takes an error sets it if and only if it returns FALSE or NULL; otherwise the
+ * core reports a fault of the plugin, with node and function. It also does so if a function gives
+ * an impossible result (more samples than there is room for, a length below 0). Strings and structs
+ * in the tables belong to the plugin and are constant. Arguments belong to the core and are valid
+ * during the call; those of prepare are valid until finish.
  *
- * The answer must not depend on where the stream was cut into blocks. */
+ * The result must not depend on where the stream is cut into blocks. */
 #pragma once
 
 #include <cornerturn/cuda.h>
@@ -33,7 +34,7 @@
 
 G_BEGIN_DECLS
 
-/* Raised whenever a struct of this header changes; plugins of another version are refused. */
+/* Raised whenever a struct of this header changes. Plugins of another version are refused. */
 #define CT_ABI_VERSION 6
 
 typedef struct CtStage CtStage;
@@ -42,138 +43,140 @@ typedef struct CtVariant CtVariant;
 #define CT_ERROR ct_error_quark()
 CT_EXPORT GQuark ct_error_quark(void);
 typedef enum {
-    CT_ERROR_CONFIG,    /* the graph's text */
+    CT_ERROR_CONFIG,    /* the text of the graph */
     CT_ERROR_PARAMETER, /* a value that a stage cannot take */
-    CT_ERROR_SHAPE,     /* streams that do not fit a port or each other */
-    CT_ERROR_LAYOUT,    /* layouts: malformed, or none that fits */
-    CT_ERROR_PLUGIN,    /* a shared object that is no plugin, of another ABI, or misbehaves */
+    CT_ERROR_SHAPE,     /* streams that do not fit a port or one another */
+    CT_ERROR_LAYOUT,    /* a layout that is malformed, or none that fits */
+    CT_ERROR_PLUGIN,    /* a shared object that is not a plugin, has another ABI, or is at fault */
     CT_ERROR_IO,        /* files and packets */
     CT_ERROR_MEMORY,
     CT_ERROR_DEVICE,
-    CT_ERROR_DATA,      /* what a file or packet holds */
-    CT_ERROR_CANCELLED, /* told to stop */
-    CT_ERROR_WARNING    /* a warning, where warnings are errors */
+    CT_ERROR_DATA,      /* contents of a file or packet */
+    CT_ERROR_CANCELLED, /* the run was cancelled */
+    CT_ERROR_WARNING    /* a warning, if warnings are errors */
 } CtError;
 
 /* ---- ports ---- */
 
 typedef enum {
     CT_PORT_OPTIONAL = 1 << 0,
-    CT_PORT_STATIC = 1 << 1, /* an input that is read before the stream starts and holds one whole
-                                block (no history, nothing to consume); a later block takes effect
-                                where its tick stands on the clock of the first input that flows */
-    CT_PORT_SHAPE = 1 << 2,  /* an input of which only the description is used: no data flow, and
-                                it makes no cycle */
-    CT_PORT_MANY = 1 << 3,   /* the stage's one input: takes a list of links */
-    CT_PORT_UNREAD = 1 << 4  /* an input that is counted, but whose elements nobody looks at */
+    CT_PORT_STATIC = 1 << 1, /* an input that is read before the stream starts, one whole block at a
+                                time (no history, nothing to consume); a later block takes effect
+                                when the first streaming input reaches its tick */
+    CT_PORT_SHAPE = 1 << 2, /* an input of which only the description is used: no data flow over it,
+                               and it makes no cycle */
+    CT_PORT_MANY = 1 << 3,  /* the stage's only input, which takes a list of links */
+    CT_PORT_UNREAD = 1 << 4 /* an input whose samples are counted, but not read */
 } CtPortFlags;
 
-/* A row of a stage's table of inputs or outputs; the table ends with a row without name. */
+/* A row of a stage's table of inputs or outputs. A row without a name ends the table. */
 typedef struct {
     const char *name;
-    const char *layout; /* what any variant may rely on: types and axes that must stand, as a
-                           pattern in any order, "ci8|cf32{time station ...}" */
+    const char *layout; /* the types and axes that every variant may rely on, as a pattern in any
+                           order: "ci8|cf32{time station ...}" */
     CtPortFlags flags;
     const char *help;
 } CtPort;
 
-/* ---- shape rule ---- */
+/* ---- footprints ---- */
 
 typedef enum {
     CT_FOOTPRINT_WINDOW, /* output sample i is made of input samples i·hop … i·hop + window − 1;
                             only whole windows count */
     CT_FOOTPRINT_SUM, /* output sample i sums input samples i·hop … (i + 1)·hop − 1; the variant
-                         carries the partial sum from block to block; the last may be short */
-    CT_FOOTPRINT_OWN /* no fixed ratio: infer itself sets the outputs' clock, start and time length
-                        (a copy of an input has them), and every variant has an `advance`, which
-                        goes by ticks. From the tick of an output sample (less `offset`) on, it
-                        needs `window` samples of each input, and no fewer than last as long as the
-                        output sample; it makes the sample as soon as they stand, and consumes what
-                        ends before the next. An input that has not begun by that tick, or has
-                        ended, is not waited for, or the output begins and ends with it. Rings are
-                        sized by this, and predictions made */
+                         carries the partial sum from block to block; the last sum may be short */
+    CT_FOOTPRINT_OWN /* no fixed ratio: infer itself sets the clock, start and length in time of the
+                        outputs (a copy of an input has them), and every variant has an `advance`,
+                        which works with ticks. From the tick of an output sample (less `offset`)
+                        on, the output sample needs `window` samples of each input, or as many as
+                        last as long as the output sample if these are more. advance makes the
+                        output sample as soon as these are there, and consumes the input samples
+                        that end before the next one. It does not wait for an input that has not
+                        begun by that tick, or has ended, unless the output begins and ends with
+                        that input. Rings are sized, and predictions made, by this rule */
 } CtFootprintKind;
 
 typedef enum {
-    CT_LANES_ALL, /* an output is valid where all the lanes that it is made of are */
-    CT_LANES_ANY  /* … where any of them is: a beam of the stations that there are */
+    CT_LANES_ALL, /* an output is valid if all the lanes that it is made of are */
+    CT_LANES_ANY  /* an output is valid if any of them is: a beam of the stations that are there */
 } CtLanes;
 
-/* What one output sample needs of the input along time. {WINDOW, 1, 1, 0, ALL}, sample by sample,
- * is the default. `window` > `hop` is history: the core keeps it. */
+/* The input samples, along time, that an output sample is made of. The default is {WINDOW, 1, 1, 0,
+ * ALL}, sample by sample. If `window` > `hop`, the core keeps the history. */
 typedef struct {
     CtFootprintKind kind;
     gint64 window;
     gint64 hop;
-    gint64 offset; /* the output's start: its window's first sample plus this many samples */
-    CtLanes lanes; /* how lanes of validity merge whose axis the output has no more */
-    gint64 needs;  /* samples of the window that an output sample is really made of, the most of any
-                      lane, where each lane has its own (delays); 0: all. It serves predictions */
+    gint64 offset;  /* the start of the output is the first sample of its window, plus this many
+                       samples */
+    CtLanes lanes;  /* how lanes of validity merge along axes that the output does not have */
+    gint64 needs;   /* how many samples of the window an output sample is really made of, at most in
+                       any lane, if each lane has its own (delays); 0: all. Used for predictions */
     gboolean moves; /* with `needs`: which samples these are changes along the stream */
 } CtFootprint;
 
-/* One node of a graph as a stage sees it. Inputs and outputs are in the order of the stage's tables
- * (one input per link for CT_PORT_MANY); type CT_TYPE_NONE marks one that is not connected. */
+/* A node of a graph as its stage sees it. Inputs and outputs are in the order of the stage's tables
+ * (with CT_PORT_MANY, one input per link). Type CT_TYPE_NONE marks a port that is not connected. */
 typedef struct {
     const char *name;
     const CtStage *stage;
     const CtParams *params;
     guint n_inputs;
     const CtStream *inputs;
-    const char *const *input_names; /* nodes that feed the inputs, for messages; NULL: none does */
+    const char *const *input_names; /* the nodes that feed the inputs, for messages; NULL: none */
     guint n_outputs;
     CtStream *outputs;
     CtFootprint footprint;
-    CtLayout *input_layouts;  /* wishes from the parameters: patterns that every variant's port */
-    CtLayout *output_layouts; /* must also match; empty ones ask nothing */
+    CtLayout *input_layouts;  /* wishes: patterns, set from parameters, that the ports of every */
+    CtLayout *output_layouts; /* variant must match as well; an empty one matches everything */
     gint64 block;             /* a source's `block: {time: …}`; 0: the planner chooses */
 } CtNode;
 
-/* The elements of a stream, moduli of complex ones, and how far they may be from exact arithmetic.
- */
+/* The size of a stream's elements (of complex ones, of their moduli), and the bounds of their
+ * errors. */
 typedef struct {
     gdouble largest, rms;
-    gdouble error;     /* the most that one is off, where the inputs are exact */
-    gdouble rms_error; /* in the mean square, with what comes of the inputs' rms_error */
+    gdouble error;     /* bound of an element's error if the inputs are exact */
+    gdouble rms_error; /* root mean square of the error, including the inputs' rms_error */
 } CtAccuracy;
 
 /* The most counters that a stage may have. */
 #define CT_MAX_COUNTERS 16
 
-/* A stage. */
 struct CtStage {
     const char *name;            /* "fir", "file.source" */
     const char *summary;         /* one line */
-    guint version;               /* of parameters and ports: raised when they change */
+    guint version;               /* of parameters and ports: raise it when they change */
     const CtPort *inputs;        /* NULL: none */
     const CtPort *outputs;       /* NULL: none */
     const CtParam *params;       /* NULL: none */
-    const char *const *counters; /* names of what it counts, "clipped"; NULL-terminated, or NULL */
+    const char *const *counters; /* names of its counters, "clipped"; NULL-terminated, or NULL */
 
-    /* Describes the outputs: type, axes and coordinates, from inputs and parameters, and sets the
-     * footprint and the node's wishes. Outputs come in as clear streams. Where there is an input
-     * with time, the core then fills the outputs' clock, start and time length from the footprint;
-     * a source fills them itself. It may read small files (headers, coefficients), and checks
-     * whatever can be known without running. */
+    /* Describes the outputs: sets type, axes and coordinates from inputs and parameters, and sets
+     * the footprint and the node's wishes. The outputs are clear beforehand. If there is an input
+     * along time, the core then sets the clock, start and length in time of the outputs from the
+     * footprint; a source sets them itself. infer may read small files (headers, coefficients), and
+     * should check everything that can be checked without running. */
     gboolean (*infer)(CtNode *node, GError **error);
 
-    /* infer uses every parameter that has an effect with the others, by a getter or ct_params_use,
-     * and no other: so a check already warns of those that have none. Otherwise what infer and
-     * prepare leave unused is warned of when a run is prepared. */
+    /* Set if infer uses, by a getter or ct_params_use, every parameter that has an effect with the
+     * given values, and no other: a check can then warn of parameters without effect. Otherwise the
+     * warning comes when a run is prepared, for parameters that neither infer nor prepare has used.
+     */
     gboolean infer_uses_params;
 
-    /* Useful operations per sample (along time) of the first output, of the first input for a sink;
-     * NULL: none to speak of. For plans, statistics and benchmarks. */
+    /* Useful operations per sample (along time) of the first output or, for a sink, of the first
+     * input. NULL: practically none. Used for plans, statistics and benchmarks. */
     gdouble (*operations)(const CtNode *node);
 
-    /* How well a variant of the stage, any of them, computes: sets the errors of the outputs, from
-     * what the elements are like (those of inputs without data are 0). By this `cornerturn verify`
-     * judges. NULL: elements are only moved, and as good as they come. */
+    /* The accuracy of every variant of the stage: sets the errors of the outputs from the
+     * properties of the inputs (which are 0 for inputs without data). `cornerturn verify` uses it.
+     * NULL: elements are only moved, and their errors do not change. */
     void (*accuracy)(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs);
-    const char *accuracy_rule; /* `error` in a formula: "(n_taps + 1) u Σ|h| |x|, u = 2⁻²⁴" */
+    const char *accuracy_rule; /* the formula of `error`: "(n_taps + 1) u Σ|h| |x|, u = 2⁻²⁴" */
 
-    /* The layouts that the field's published codes have for it, as a row of a variant has them
-     * (CtRow); NULL: none that is known. For --default-layouts, which compares with them. */
+    /* The layouts of published codes for this stage, as a row of layouts (CtRow), for the
+     * comparison by --default-layouts. NULL: none is known. */
     const char *default_layouts;
 };
 
@@ -181,7 +184,7 @@ struct CtStage {
 
 typedef enum { CT_REFERENCE, CT_CPU, CT_CUDA, CT_N_BACKENDS } CtBackend;
 
-/* Instruction sets; a variant runs where the processor has its own. */
+/* Instruction sets; a variant runs on processors that have its own. */
 typedef enum { CT_ISA_BASELINE, CT_ISA_AVX2, CT_ISA_AVX512, CT_N_ISAS } CtIsa;
 
 /* The instruction set that this copy of a file is compiled for. */
@@ -193,34 +196,35 @@ typedef enum { CT_ISA_BASELINE, CT_ISA_AVX2, CT_ISA_AVX512, CT_N_ISAS } CtIsa;
 #define CT_ISA_THIS CT_ISA_BASELINE
 #endif
 
-/* Layouts that a variant can run, one row a choice:
+/* The layouts that a variant can run, one row per choice:
  *
  *     "ci8|cf32[... time] -> cf32[... time phase]"
  *     "cf32[channel time station pol], cf32[channel beam station] -> cf32[channel time beam pol]"
  *
- * inputs, arrow, outputs, each in port order, all ports named (an unconnected optional one is then
- * passed over; a source has nothing before the arrow, a sink nothing after it; a CT_PORT_MANY input
- * is one pattern for all). Between the ports of a row the same name is the same axis and `...`
- * stands for the same axes in the same order; `{a b}` on both sides means that both have the common
- * axes in one order, with the axes that only the output has in the place of those that only the
- * input has (phase and channel, station and baseline, …; pol' behind pol), or last. A row whose
- * order may differ between the ports (transpose) begins with "any: "; there, a pattern of nothing
- * but `...` takes blocks and `complex` too. */
+ * A row has the patterns of all inputs, an arrow, and the patterns of all outputs, each in the
+ * order of the ports. The pattern of an unconnected optional port is skipped; a source has nothing
+ * before the arrow, a sink nothing after it; a CT_PORT_MANY input has one pattern for all its
+ * links. Throughout a row, the same name is the same axis, and `...` stands for the same axes in
+ * the same order. `{a b}` on both sides means that both sides have the common axes in one order;
+ * axes that only the output has take the places of axes that only the input has (phase and channel,
+ * station and baseline, …; pol' comes after pol), or come last. A row that begins with "any: "
+ * allows the ports to have different orders (transpose); in it, the pattern `...` alone also
+ * matches blocks and `complex`. */
 typedef struct {
     const char *layouts;
-    gdouble efficiency; /* share of the ceiling (bytes over bandwidth, operations over peak: on the
-                           host both, one after the other, on a device the larger) that this row
-                           reaches in the model: 0 to 1; above that of the single-precision peak
-                           alone, where it computes on other units */
+    gdouble efficiency; /* share of the ceiling that this row reaches in the model, 0 to 1. The
+                           ceiling is bytes over bandwidth and operations over peak: their sum on
+                           the host, the larger on a device. Above 1 if the row computes on other
+                           units than those of the single-precision peak */
 } CtRow;
 
-/* What changes a variant's speed and nothing else: the size of a tile, samples per thread. A row of
- * a variant's table; the table ends with a row without name. */
+/* A property of a variant that changes its speed and not its result: the size of a tile, samples
+ * per thread. A row of a variant's table; a row without a name ends the table. */
 typedef struct {
-    const char *name;     /* "tile": letters, digits and _, as those of parameters */
-    const gint64 *values; /* rising; with their number by CT_VALUES */
+    const char *name;     /* "tile": a-z, 0-9 and _ */
+    const gint64 *values; /* rising; CT_VALUES gives them with their number */
     guint n_values;
-    gint64 fallback; /* one of them: the value where none is asked for, and none measured */
+    gint64 fallback; /* one of them: the value if none is given and none was measured */
     const char *help;
 } CtTunable;
 
@@ -228,147 +232,150 @@ typedef struct {
 #define CT_VALUES(...)                                                                             \
     (const gint64[]){__VA_ARGS__}, (guint)(sizeof((const gint64[]){__VA_ARGS__}) / sizeof(gint64))
 
-/* The most that a variant may have. */
+/* The most tunables of a variant. */
 #define CT_MAX_TUNABLES 8
 
-/* A port as the plan has bound it, for prepare. */
+/* A port as the plan has bound it to a stream and a layout, for prepare. */
 typedef struct {
     const CtStream *stream; /* type CT_TYPE_NONE: not connected */
     CtLayout layout;        /* concrete */
-    gint64 max_samples;     /* the most that one firing sees (with history) or makes */
+    gint64 max_samples;     /* the most that one firing reads (with history) or writes */
 } CtBinding;
 
-/* What prepare gets, and what it may set. */
+/* The arguments of prepare, and the members that it may set. */
 typedef struct {
-    const CtNode
-        *nodes; /* what the variant covers, in the order of `covers`; they live until finish */
+    const CtNode *nodes; /* in the order of the variant's `covers`; valid until finish */
     guint n_nodes;
     guint n_inputs; /* of the first node */
     const CtBinding *inputs;
     guint n_outputs; /* of the last node */
     const CtBinding *outputs;
     guint n_workers;
-    const gint64 *tuning; /* a value of each of the variant's tunables, in the order of its table */
-    CtDevice *device;     /* of a cuda variant; NULL: of another */
-    gsize scratch_bytes; /* set: bytes of scratch that each worker needs, 64-byte aligned; of a cuda
-                            variant, of device memory that each firing needs, 256-byte aligned */
-    gsize upload_bytes;  /* set by a cuda variant: bytes that a firing uploads, see cuda.h */
-    gint64 n_items;      /* set, with split "*": items of a firing, whatever its length */
+    const gint64 *tuning; /* a value for each tunable, in the order of the variant's table */
+    CtDevice *device;     /* for a cuda variant; otherwise NULL */
+    gsize scratch_bytes;  /* set: bytes of scratch memory that each worker needs, 64-byte aligned;
+                             for a cuda variant, bytes of device memory that each firing needs,
+                             256-byte aligned */
+    gsize upload_bytes;   /* set by a cuda variant: bytes that a firing uploads, see cuda.h */
+    gint64 n_items;       /* set, with split "*": the items of a firing, whatever its length */
 } CtPrepare;
 
-/* An input as advance sees it: what has arrived and is not consumed yet. */
+/* An input as advance sees it: the samples that have arrived and are not consumed yet. */
 typedef struct {
-    CtBlock block;   /* n_samples of it stand, contiguous; for a static port the current block */
-    gboolean ended;  /* no more will come after these */
-    gint64 consumed; /* set: samples that will not be needed again */
-    gint64 used;     /* set: samples from the first that work may read (consumed and history) */
+    CtBlock block;   /* holds n_samples, contiguous; for a static port, the current block */
+    gboolean ended;  /* no samples will follow these */
+    gint64 consumed; /* set: the number of samples that will not be needed again */
+    gint64 used; /* set: the number of samples that work may read, from the first on (consumed and
+                    history) */
 } CtArrival;
 
 /* An output as advance sees it. */
 typedef struct {
-    gint64 room;     /* samples that can be produced now */
-    gint64 produced; /* set */
-    gint64 start;    /* set: tick of the first sample produced; must follow on what was before */
-    guint8
-        *validity; /* [lane][room], all 1 beforehand; write zeros where data are invalid, and set */
+    gint64 room;      /* samples that can be produced now */
+    gint64 produced;  /* set */
+    gint64 start;     /* set: tick of the first sample produced; must follow the samples before it
+                         without a gap */
+    guint8 *validity; /* [lane][room], all 1 beforehand; if data are invalid, write zeros and set */
     gint64 validity_stride;
-    gboolean invalid; /* set: some are invalid; otherwise `validity` is not looked at */
+    gboolean invalid; /* set: some samples are invalid; otherwise `validity` is not read */
 } CtDeparture;
 
 typedef struct {
     CtArrival *inputs;
     CtDeparture *outputs;
-    gboolean ended;    /* set by a source, with the last samples, and by a stage of
-                          CT_FOOTPRINT_OWN that will make no more, whatever its inputs still have;
-                          others end when an input does, stages of CT_FOOTPRINT_OWN when all do */
+    gboolean ended;    /* set by a source with its last samples, and by a stage of CT_FOOTPRINT_OWN
+                          that will produce no more, whatever its inputs still hold. Other stages end
+                          when an input ends, stages of CT_FOOTPRINT_OWN when all inputs end */
     guint64 *counters; /* in the order of the stage's `counters` */
-    gpointer core;     /* the core's own */
+    gpointer core;     /* private to the core */
 } CtAdvance;
 
-/* A firing, or a range of it. Blocks are those that advance decided on: inputs hold `used` samples,
- * outputs `produced`. */
+/* A firing, or a range of its items. The blocks are as advance has decided: inputs hold `used`
+ * samples, outputs `produced`. */
 typedef struct {
     const CtBlock *inputs;  /* data NULL: not connected */
-    const CtBlock *outputs; /* data NULL: nobody reads this port */
-    gint64 begin, end;      /* items */
-    gboolean ended;         /* nothing comes after this firing: partial sums are due */
-    gpointer scratch;       /* this worker's */
-    guint64 *counters;      /* this worker's; in the order of the stage's `counters` */
-    CtQueue *queue;         /* of a cuda variant: where to enqueue; NULL: of another */
+    const CtBlock *outputs; /* data NULL: nothing reads this port */
+    gint64 begin, end;      /* the range of items */
+    gboolean ended;         /* no firing follows: write partial sums */
+    gpointer scratch;       /* of this worker */
+    guint64 *counters;      /* of this worker; in the order of the stage's `counters` */
+    CtQueue *queue;         /* of a cuda variant: the queue on which to enqueue; otherwise NULL */
 } CtWork;
 
 struct CtVariant {
     const char *name; /* "reference", "cpu-avx2" */
     CtBackend backend;
     CtIsa isa;
-    const char *const
-        *covers; /* stages, NULL-terminated: {"fir", NULL}; a fused one {"fir", "fft", NULL} */
-    const CtRow *rows; /* in order of preference, ends with a row without layouts */
+    const char *const *covers; /* names of stages, NULL-terminated: {"fir", NULL}; of a fused
+                                  variant {"fir", "fft", NULL} */
+    const CtRow *rows;         /* in order of preference; a row without layouts ends the table */
 
-    /* Of a row's efficiency, what is left in the model where the nodes' axes are short, so that
-     * vectors are half empty: more than 0, to 1. The layouts are those of all ports, concrete,
-     * empty where nothing is connected. NULL: all of it. */
+    /* The share of a row's efficiency that is left, in the model, if axes of the nodes are short,
+     * so that vectors are partly empty: above 0, up to 1. The layouts are those of all ports,
+     * concrete, and empty for unconnected ports. NULL: 1. */
     gdouble (*share)(const CtNode *nodes, const CtLayout *inputs, const CtLayout *outputs);
 
-    /* Any combination of their values gives the same answer, to rounding: where one cannot be (a
-     * tile is larger than all that there is), prepare takes what is nearest to it. NULL: none. */
+    /* Every combination of values must give the same result up to rounding. If a combination is
+     * impossible (a tile is larger than the data), prepare uses the nearest possible one. NULL:
+     * none. */
     const CtTunable *tunables;
 
-    /* Whether a tuning is worth a trial for these nodes: FALSE where it comes to the same as
-     * another. The default always is. NULL: every one is. */
+    /* Whether a tuning is worth a trial for these nodes; FALSE if it has the same effect as
+     * another. The default always is worth one. NULL: every tuning is. */
     gboolean (*differs)(const CtNode *nodes, const gint64 *tuning);
 
-    /* The axis of the first output (of the first input for a sink) along which work may be split;
-     * "time": items are the output's samples (a sink's: the input's); "*": prepare sets n_items;
-     * NULL: one item. */
+    /* The axis of the first output (for a sink, of the first input) along which work may be split.
+     * "time": items are the samples of the output (for a sink, of the input). "*": prepare sets
+     * n_items. NULL: one item. */
     const char *split;
 
-    /* Source or sink that waits for files or the network: gets a thread of its own, where advance
-     * and work may block. */
+    /* Set for a source or sink that waits for files or the network: it gets a thread of its own, on
+     * which advance and work may block. */
     gboolean waits;
 
-    /* Whether this variant can do these nodes, beyond types and layouts (NULL: it can). Where it
-     * cannot, *reason says why, allocated for the caller. */
+    /* Whether the variant can run these nodes, apart from types and layouts. If not, *reason says
+     * why, allocated for the caller. NULL: it always can. */
     gboolean (*fits)(const CtNode *nodes, char **reason);
 
-    /* May fail and allocate. *state is the variant's own and given to finish even after a failure,
-     * NULL where prepare left it so. */
+    /* May fail and allocate. *state belongs to the variant; it is passed to finish even after a
+     * failure, unless it is NULL. */
     gboolean (*prepare)(CtPrepare *prepare, gpointer *state, GError **error);
 
     /* NULL: ct_advance_default. */
     gboolean (*advance)(gpointer state, CtAdvance *advance, GError **error);
 
-    /* NULL: the work is the embedding program's; for the core's own `input` and `output`. */
+    /* NULL only for the core's own `input` and `output`: the embedding program does their work. */
     gboolean (*work)(gpointer state, const CtWork *work, GError **error);
 
-    /* Sinks: the stream has ended in order, or an interrupt has ended a source that it comes from
-     * (`interrupted`): write all that is left, so that as little as possible can fail later. All
-     * sinks of a run are closed before the first is completed. Not called after a failure. May be
-     * NULL. */
+    /* For sinks: called when the stream has ended, or when an interrupt has ended a source that
+     * feeds it (`interrupted`). Writes everything that is left, so that as little as possible can
+     * fail later. All sinks of a run are closed before the first is completed. Not called after a
+     * failure. May be NULL. */
     gboolean (*close)(gpointer state, gboolean interrupted, GError **error);
 
-    /* Sinks: make the result final. Not called after a failure. NULL: there is none, nor is
-     * anything closed. */
+    /* For sinks: makes the result final. Not called after a failure. NULL: nothing to do; close is
+     * then not called either. */
     gboolean (*complete)(gpointer state, gboolean interrupted, GError **error);
 
-    /* Frees, the half-prepared too; not called where prepare left the state NULL. May be NULL. */
+    /* Frees the state, even if prepare failed halfway. Not called if prepare left the state NULL.
+     * May be NULL. */
     void (*finish)(gpointer state);
 };
 
-/* The rule of the footprint (of a fused variant: of its stages in a row), for variants that only
- * want to add to it. Consumes and produces what the footprint allows; a sink consumes all that
- * stands. Sets each output's validity: of a WINDOW, valid where every sample under the window is;
- * of a SUM, where any sample is. After work, the core zeroes what is invalid. */
+/* Advances by the rule of the footprint (for a fused variant, of its stages in a row), for variants
+ * that only add to it. Consumes and produces what the footprint allows; a sink consumes all
+ * samples. Sets the validity of each output: a sample of a WINDOW is valid if every sample in the
+ * window is, one of a SUM if any sample is. After work, the core clears invalid samples. */
 CT_EXPORT gboolean ct_advance_default(CtAdvance *advance, GError **error);
 
-/* Memory for a table of `n` items of `bytes` each, all zero, for g_free. NULL and an error that
- * tells `what` it was for where there is none: GLib's own functions end the process there. */
+/* Allocates a table of `n` items of `bytes` each, cleared, to be freed with g_free. NULL with an
+ * error that names `what` if there is no memory; GLib's own functions would end the process. */
 CT_EXPORT gpointer ct_table_new(gsize n, gsize bytes, const char *what, GError **error);
 #define CT_TABLE(type, n, what, error) ((type *)ct_table_new((gsize)(n), sizeof(type), what, error))
 
-/* The folder in which plugins and the core keep what saves work the next time, the user's own
- * "…/cornerturn", which may not be there; allocated. In a process with the rights of another
- * account (setuid) that account's, whatever the environment says. */
+/* The folder for caches of plugins and of the core: "…/cornerturn" in the user's cache folder,
+ * allocated. It may not exist yet. In a process with the rights of another account (setuid) it is
+ * in that account's home, whatever the environment says. */
 CT_EXPORT char *ct_cache_folder(void);
 
 /* ---- the plugin ---- */
@@ -385,9 +392,8 @@ typedef struct {
 
 /* Defines the one symbol that a plugin exports:
  *
- *     CT_PLUGIN("fir", ((const CtStage *const[]){&fir, NULL}), ((const CtVariant *const[]){…,
- * NULL}));
- */
+ *     CT_PLUGIN("fir", ((const CtStage *const[]){&fir, NULL}),
+ *               ((const CtVariant *const[]){…, NULL})); */
 #define CT_PLUGIN_SYMBOL "ct_plugin"
 #define CT_PLUGIN(name_, stages_, variants_)                                                       \
     CT_EXPORT extern const CtPlugin ct_plugin;                                                     \
