@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes that run on devices: their firings are enqueued by the workers and land later.
+/* Nodes that run on devices: workers enqueue their firings, which are retired later.
  *
- * A worker begins the firing of a device's node like any other and enqueues its work. What the
- * firing read and made is then accounted for at once, so that the next firings can be enqueued
- * behind it; only host memory waits for the landing, which a thread for each queue looks out for.
- * So the host waits for a device where results reach its memory, and where as many firings are in
- * submission as the plan allows. */
+ * A worker begins a firing of such a node like any other and enqueues its work. The samples that
+ * it read and made are then counted at once, so that the next firings can be enqueued behind it.
+ * Only host memory waits until the firing is retired, which a thread for each queue watches. So
+ * the host waits for a device only where results reach its memory, and where the plan's number of
+ * firings is in flight. */
 #include "model/thread.h"
 #include "scheduler-private.h"
 
@@ -60,7 +60,7 @@ ct_scheduler_connect_devices(CtScheduler *scheduler)
     }
 }
 
-/* So many more can be in flight on the queue. */
+/* Makes room for `n` more firings in flight on the queue. */
 static void
 add_submissions(const CtScheduler *scheduler, gint queue, guint n)
 {
@@ -68,7 +68,7 @@ add_submissions(const CtScheduler *scheduler, gint queue, guint n)
     g_array_set_size(flying, flying->len + n);
 }
 
-/* The queues that read what the program feeds, or write what it takes. */
+/* Adds the queues that read blocks which the program feeds, or write those that it takes. */
 static void
 share_queues(const CtScheduler *scheduler, const CtRunNode *node, CtEndpoint *endpoint)
 {
@@ -122,7 +122,7 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
  * of them fires only while those in which something stands were written before its turn and are
  * next read at its turn or later. */
 
-/* The first node that has not read all of the ring. */
+/* The first reader that has not read all of the ring. */
 static guint
 next_reader(const CtRing *ring)
 {
@@ -133,7 +133,7 @@ next_reader(const CtRing *ring)
     return next;
 }
 
-/* The group in which the node writes; −1: none. */
+/* The group of transient links that the node writes; −1: none. */
 static gint
 group_of(const CtRunNode *node)
 {
@@ -162,7 +162,7 @@ ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
     return !node->barred;
 }
 
-/* A firing has drained links that others wait for. */
+/* Wakes the nodes of the queue that wait for links to be drained. */
 static void
 wake_barred(CtScheduler *scheduler, const CtWatcher *watcher)
 {
@@ -206,7 +206,7 @@ ct_scheduler_fly(CtScheduler *scheduler, const CtRunNode *node)
     pthread_cond_signal(&watcher->wake);
 }
 
-/* Nothing was enqueued: what stands is too little. */
+/* Ends a firing that had no work to enqueue, because its input is too short. */
 static void
 stay(CtScheduler *scheduler, CtRunNode *node)
 {
@@ -256,8 +256,8 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
 
 /* ---- failing ---- */
 
-/* A fault of the device shows in whatever is called next, for whichever node. Adds whose it may be:
- * that of all who have enqueued what has not landed. */
+/* A fault of a device shows in the next call, whichever node makes it. Adds the names of all nodes
+ * that may have caused it: those with work that is enqueued and not retired. */
 void
 ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
 {
