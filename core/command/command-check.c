@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn check`: everything that can be known of a graph without running it. */
+/* `cornerturn check`: everything that is known of a graph without running it. */
 #include "command-graph.h"
 #include "pipeline/pipeline-private.h"
 

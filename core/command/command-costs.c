@@ -140,7 +140,7 @@ static gboolean export(CtDatabase *database, const char *file, const char *const
         g_print("%s", text->str);
         return TRUE;
     }
-    /* The file is renamed onto its name: a device there would be replaced, not written. */
+    /* The file is written under another name and renamed, which would replace a device. */
     if (g_file_test(file, G_FILE_TEST_EXISTS) && !g_file_test(file, G_FILE_TEST_IS_REGULAR)) {
         g_set_error(error, CT_ERROR, CT_ERROR_IO,
                     "--export: %s: wants a regular file in its place, but is given a folder or "
@@ -191,7 +191,7 @@ measure_ceilings(CtDatabase *database, GError **error)
     return TRUE;
 }
 
-/* Whether the database has measurements of `name`, or it is made of stages that there are. */
+/* Whether the cost database has measurements of the stages `name`, or all of these stages exist. */
 static gboolean
 check_stage(CtDatabase *database, CtRegistry *registry, const char *name, GError **error)
 {

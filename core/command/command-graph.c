@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A number that nobody gives. */
+/* The value of a number that is not given. */
 #define LEFT_OUT G_MININT
 
 typedef struct {
@@ -82,7 +82,8 @@ check_count(const char *option, int given, int most, GError **error)
     return FALSE;
 }
 
-/* A quantity of `unit` within bounds, of which `bounds` tells. */
+/* Reads a quantity of `unit` that is positive and at most `most`; `bounds` describes this for the
+ * error. */
 static gboolean
 read_quantity(const char *option, const char *text, const char *unit, gdouble most,
               const char *bounds, gdouble *value, GError **error)
@@ -109,7 +110,7 @@ ct_graph_read_time(const char *option, const char *text, gdouble *seconds, GErro
     return read_quantity(option, text, "s", G_MAXDOUBLE, "more than nothing", seconds, error);
 }
 
-/* `text` NULL: the option is left out. */
+/* Sets a number of bytes; `text` NULL: the option is not given. */
 static gboolean
 apply_bytes(CtPipeline *pipeline, void (*set)(CtPipeline *pipeline, gsize bytes),
             const char *option, const char *text, GError **error)
@@ -178,7 +179,7 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
                     "wants one of --costs and --no-tuning, but is given both");
         return NULL;
     }
-    /* One that tune will make. */
+    /* `tune` creates the file. */
     const gboolean makes = g_str_equal(command->name, "tune");
     if (given.costs && !makes && !g_str_equal(given.costs, "off") &&
         !g_file_test(given.costs, G_FILE_TEST_EXISTS)) {

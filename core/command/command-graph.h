@@ -10,18 +10,17 @@ typedef struct {
     const char *file;
     gdouble duration; /* seconds of stream; 0: as long as the sources last */
     gboolean strict;  /* warnings are errors */
-    guint n_printed;  /* of the warnings */
+    guint n_printed;  /* number of warnings printed */
 } CtGraphOptions;
 
-/* Parses the options of `command`, `further` ones (NULL: none) among them, and loads and sets up
- * the pipeline of the one argument. */
+/* Parses the options of `command`, including the `further` ones (NULL: none), and loads and sets up
+ * the pipeline of its argument. */
 CtPipeline *ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
                                   const GOptionEntry *further, int argc, char **argv,
                                   GError **error);
 
-/* A time of more than nothing, in seconds, that `option` is given as `text`. */
+/* Reads the time in seconds, more than zero, that `option` is given as `text`. */
 gboolean ct_graph_read_time(const char *option, const char *text, gdouble *seconds, GError **error);
 
-/* Prints on standard error what the pipeline warns of, and has not been printed; nothing where an
- * error says so. */
+/* Prints the pipeline's new warnings on standard error; nothing where an error reports them. */
 void ct_graph_print_warnings(CtGraphOptions *options, const CtPipeline *pipeline);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn inspect`: the stages that there are, from the tables that the loader reads. */
+/* `cornerturn inspect`: the installed stages, from the tables that the loader reads. */
 #include "command.h"
 #include "device/device.h"
 #include "graph/registry.h"
@@ -114,7 +114,8 @@ print_tunables(const CtVariant *variant)
     }
 }
 
-/* Rows and tunables stand once under the last of the variants in a row that share them. */
+/* Prints the variants; rows and tunables are printed once, under the last of consecutive variants
+ * that share them. */
 static void
 print_variants(const CtRegistry *registry, const CtStage *stage)
 {
@@ -165,7 +166,7 @@ print_list(const CtRegistry *registry)
     print_problems(registry);
 }
 
-/* The devices of this machine, or why there are none. */
+/* Prints the devices of this machine, or the reason why there are none. */
 static void
 print_devices(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn new-stage`: a plugin's folder that builds and passes its own test. */
+/* `cornerturn new-stage`: creates the folder of a plugin that builds and passes its own test. */
 #include "command.h"
 #include "graph/registry.h"
 #include "model/environment.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands in the folder, for a plugin among those of the source tree and for one of its own. */
+/* The files in the folder, for a plugin in the source tree and for one outside of it. */
 static const struct {
     const char *resource, *file; /* %s: the stage's name */
     gboolean in_tree, alone;
@@ -25,7 +25,7 @@ static const struct {
 
 static const char list_path[] = "plugins/meson.build";
 
-/* As part of identifiers in C, file names and graphs. */
+/* Checks a name, which becomes part of C identifiers, file names and graphs. */
 static gboolean
 check_name(const char *name, GError **error)
 {
@@ -81,7 +81,7 @@ write_template(GResource *resource, guint i, const char *folder, const char *nam
     return write_file(path, text->str, error);
 }
 
-/* Adds the folder to the list of the source tree's plugins, after those that stand there. */
+/* Adds the folder to the end of the list of the source tree's plugins. */
 static gboolean
 add_to_list(const char *name, GError **error)
 {
@@ -100,7 +100,7 @@ add_to_list(const char *name, GError **error)
     return write_file(list_path, list, error);
 }
 
-/* The folder of an installation's plugins, as pkg-config knows it; NULL: it knows none. */
+/* The folder of an installation's plugins according to pkg-config; NULL: it knows none. */
 static char *
 ask_pkg_config(void)
 {
@@ -118,7 +118,7 @@ ask_pkg_config(void)
     return folder;
 }
 
-/* "PKG_CONFIG_PATH=… ", where pkg-config would not find this installation, or build, by itself. */
+/* "PKG_CONFIG_PATH=… ", if pkg-config does not find this installation, or build, by itself. */
 static char *
 find_setting(void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn plan`: variants, layouts, what is inserted, and memory. */
+/* `cornerturn plan`: prints variants, layouts, inserted nodes and memory. */
 #include "command-graph.h"
 #include "command.h"
 
-/* So many samples that no sum of them and a window can overflow. */
+/* The most samples for --missing, so that no sum of them and a window overflows. */
 static const gint64 most_missing = G_GINT64_CONSTANT(1) << 48;
 
-/* A number that nobody gives. */
+/* The value of a number that is not given. */
 #define LEFT_OUT G_MININT64
 
 static gboolean

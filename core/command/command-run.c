@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn run`: runs a graph, shows how it goes, and sums up. */
+/* `cornerturn run`: runs a graph, shows its progress, and prints statistics. */
 #include "command-graph.h"
 #include "command.h"
 #include "graph/endpoints.h"
@@ -7,10 +7,11 @@
 
 #include <unistd.h>
 
-/* Looks at the run so often. */
+/* The interval between two checks of the run. */
 static const double tick_seconds = 0.1;
 
-/* A line that overwrites itself: stream time, rate against real time, the fullest queue. */
+/* Prints a line that overwrites the previous one: stream time, rate against real time, the fullest
+ * queues. */
 static void
 show_progress(CtPipeline *pipeline, gint64 started, double duration)
 {
@@ -39,7 +40,7 @@ interrupt(CtPipeline *pipeline, gboolean quiet)
                    ct_command_signal_name(ct_command_interrupt()));
 }
 
-/* Waits for the end, and does what signals ask for. */
+/* Waits for the end, and handles signals. */
 static void
 follow(CtPipeline *pipeline, double duration, const char *format, gboolean quiet)
 {
@@ -63,7 +64,7 @@ follow(CtPipeline *pipeline, double duration, const char *format, gboolean quiet
     g_printerr("%s", clear);
 }
 
-/* The run's failure, or the interrupt that has ended it. */
+/* Whether the run succeeded; its failure, or the interrupt that ended it, is the error. */
 static gboolean
 judge(CtPipeline *pipeline, GError **error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signals of commands that take their time: they end them in order, or ask how they are. */
+/* Signals for commands that run long: they end the command in order, or ask for statistics. */
 #include "command.h"
 
 #include <signal.h>
@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Nanoseconds within which a signal that comes again is still the first one: GNU timeout sends its
- * signal to the command and then to the group that the command is in. */
+/* A signal that is repeated within this many nanoseconds is the same: GNU timeout sends its signal
+ * to the command and then to the group that the command is in. */
 #define SAME_SIGNAL 300000000
 
 static const struct {
@@ -35,7 +35,7 @@ on_interrupt(int number)
         return;
     if (first == number && now - atomic_load(&interrupted_at) < SAME_SIGNAL)
         return;
-    /* There is nobody to tell that this could not be written. */
+    /* A failure of this write cannot be reported. */
     const ssize_t ignored G_GNUC_UNUSED = write(STDERR_FILENO, text, sizeof text - 1);
     _exit(128 + number);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn tune`: measures what decides a graph's plan, and shows what that gains. */
+/* `cornerturn tune`: measures the candidates that decide a graph's plan, and shows the gain. */
 #include "command-graph.h"
 #include "command.h"
 #include "device/device.h"
@@ -13,7 +13,7 @@
 
 enum { BAR_WIDTH = 24, NAME_WIDTH = 60 };
 
-/* Seconds between lines where no terminal shows a bar. */
+/* Seconds between lines of progress without a terminal. */
 static const gdouble seconds_per_line = 10;
 
 static gboolean
@@ -27,8 +27,8 @@ is_interrupted(G_GNUC_UNUSED gpointer data)
 typedef struct {
     gboolean is_terminal;
     gboolean is_quiet;
-    gdouble last; /* when a line was printed */
-    gdouble done; /* share, which never shrinks */
+    gdouble last; /* time of the last line printed */
+    gdouble done; /* share done, which never shrinks */
 } Shown;
 
 /* "1 min 20 s" */
@@ -97,9 +97,9 @@ print_report(const CtTuneReport *report)
                 "from here\n");
 }
 
-/* What runs at the end. */
+/* The comparisons at the end. */
 typedef struct {
-    gboolean is_side_by_side; /* default, untuned and tuned plan */
+    gboolean is_side_by_side; /* compare the default, untuned and tuned plans */
     gboolean is_exhaustive;
 } Which;
 
@@ -120,7 +120,7 @@ show_exhaustion(const char *text, gdouble elapsed, gpointer data)
     shown->last = elapsed;
 }
 
-/* Prints what it returns, unless it was ended before. */
+/* Prints a comparison; `text` NULL: it was interrupted. */
 static gboolean
 print_comparison(char *text, GError *cause, GError **error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn verify`: whether a graph gives what another way of running it gives. */
+/* `cornerturn verify`: compares the results of a graph with those of another way to run it. */
 #include "command-graph.h"
 
 static gboolean

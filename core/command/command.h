@@ -21,20 +21,20 @@ extern const CtCommand ct_command_run;
 extern const CtCommand ct_command_tune;
 extern const CtCommand ct_command_verify;
 
-/* Parses the options of `command`; what is left in `argv` are its arguments, of which there must be
- * `least` to `most`. Prints the help and exits where it is asked for. */
+/* Parses the options of `command`. The remaining elements of `argv` are its arguments, whose number
+ * must be `least` to `most`. Prints the help and exits if that is requested. */
 gboolean ct_command_parse(const CtCommand *command, const GOptionEntry *entries, int *argc,
                           char ***argv, int least, int most, GError **error);
 
-/* From now on a write to a reader that has gone, or past a file's limit, is an error of the write,
- * and SIGUSR1 asks for statistics. */
+/* Makes a write to a reader that is gone, or past a file's size limit, an error of the write, and
+ * SIGUSR1 a request for statistics. */
 void ct_command_catch_requests(void);
 /* Whether statistics were asked for since the last call. */
 gboolean ct_command_take_request(void);
-/* From now on the first of SIGINT, SIGTERM and SIGHUP is kept in place of ending the process; the
- * next ends it at once. Those that are ignored stay so. */
+/* Makes the first SIGINT, SIGTERM or SIGHUP be noted instead of ending the process; the next one
+ * ends it at once. Signals that are ignored stay so. */
 void ct_command_catch_interrupts(void);
-/* The one that came; 0: none has. */
+/* The signal that was noted; 0: none was. */
 int ct_command_interrupt(void);
 /* "SIGINT" */
 const char *ct_command_signal_name(int number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `cornerturn`: finds the subcommand, prints its error. */
+/* The command `cornerturn`: runs the subcommand and prints its error. */
 #include "command.h"
 #include "model/suggest.h"
 
@@ -78,7 +78,7 @@ report(const CtCommand *command, const GError *error)
     return EXIT_USAGE;
 }
 
-/* What was printed must have arrived: on a full disk it has not. */
+/* Fails if the output could not be written, for example because the disk is full. */
 static gboolean
 flush_output(GError **error)
 {
@@ -92,7 +92,7 @@ int
 main(int argc, char **argv)
 {
     setlocale(LC_ALL, "");
-    /* Numbers are written the same everywhere. */
+    /* Numbers are written in the same way in all locales. */
     setlocale(LC_NUMERIC, "C");
     if (argc < 2 || g_str_equal(argv[1], "--help") || g_str_equal(argv[1], "-h")) {
         print_help();

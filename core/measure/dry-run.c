@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plan run as it is, but for its ends. */
+/* A plan run as it is, except for its ends. */
 #include "dry-run.h"
 
 #include "model/node-params.h"
@@ -37,7 +37,7 @@ graph_node_free(gpointer data)
     if (node->node.stage == &ct_trial_source || node->node.stage == &ct_trial_sink) {
         ct_graph_node_free(node);
     } else {
-        /* All but the links is the graph's from which it comes. */
+        /* The original graph owns everything but the links. */
         g_free(node->from);
         g_free(node);
     }
@@ -51,7 +51,7 @@ config_free(gpointer data)
     g_free(config);
 }
 
-/* The node of the plan that runs node `n` of the graph, inserted ones left aside. */
+/* The node of the plan that runs node `n` of the graph; not an inserted one. */
 static const CtPlanNode *
 find_runner(const CtDryRun *dry_run, guint n)
 {
@@ -72,7 +72,7 @@ ct_dry_run_replaces(const CtVariant *variant)
 
 /* ---- the graph ---- */
 
-/* Where each output of the original's nodes is to be had: `map` is [node] of CtGraphFrom
+/* The new output in place of each output of the original's nodes: `map` is [node] of CtGraphFrom
  * [outputs]. */
 
 static CtGraphFrom *
@@ -128,7 +128,7 @@ fix(CtDryRun *dry_run, guint node, CtFixed *fixed)
     g_hash_table_insert(dry_run->fixed, own->config->name, fixed);
 }
 
-/* Whether all that read the output want one block that holds. */
+/* Whether all readers of the output are static inputs. */
 static gboolean
 is_static(const CtDryRun *dry_run, guint n, guint port)
 {
@@ -145,7 +145,8 @@ is_static(const CtDryRun *dry_run, guint n, guint port)
     return any && all;
 }
 
-/* Sources for the outputs, sinks for the inputs; the first has the name. */
+/* Replaces a node by sources for its outputs and sinks for its inputs, of which the first has the
+ * node's name. */
 static void
 replace(CtDryRun *dry_run, guint n, const CtPlanNode *runner, GPtrArray *map)
 {
@@ -214,7 +215,7 @@ keep(CtDryRun *dry_run, guint n, const CtPlanNode *runner, GPtrArray *map)
                      layouts, runner->n_outputs, &layouts[runner->n_inputs]));
 }
 
-/* The first that gives samples along time. */
+/* The first node that gives samples along time. */
 static guint
 find_source(const CtPlan *plan)
 {
@@ -289,7 +290,7 @@ ct_dry_run_is_end(const CtDryRun *dry_run, guint i)
 
 /* ---- running ---- */
 
-/* Before it is measured, for the rings to be there and filled: this share of what is measured. */
+/* The share of the measurement that runs before it, to allocate and fill the rings. */
 static const gdouble warming = 0.4;
 
 typedef struct {
@@ -307,7 +308,7 @@ mark_init(Mark *mark, const CtDryRun *dry_run)
     mark->clock = g_get_monotonic_time();
 }
 
-/* At the beginning of the run. */
+/* Sets the mark to the beginning of the run. */
 static void
 mark_reset(Mark *mark, const CtDryRun *dry_run)
 {
@@ -323,7 +324,8 @@ mark_clear(Mark *mark)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Mark, mark_clear)
 
-/* Samples a second, and all that there are (−1: not known), of what goes step by step. */
+/* The samples per second of the node that counts steps; *length is the number of its samples, −1:
+ * not known. */
 static gdouble
 source_rate(const CtDryRun *dry_run, gint64 *length)
 {
@@ -335,7 +337,7 @@ source_rate(const CtDryRun *dry_run, gint64 *length)
     return rate > 0 ? rate : 1.0 / (gdouble)MAX(1, stream->ticks_per_sample);
 }
 
-/* Seconds of a node for a second of stream. */
+/* The seconds that a node takes for a second of stream. */
 static gdouble
 seconds_of(const CtPlanNode *node, const CtNodeStats *from, const CtNodeStats *to)
 {
@@ -396,12 +398,12 @@ ct_dry_run_run(CtDryRun *dry_run, gdouble stream_seconds, gdouble seconds, CtDry
         return FALSE;
     g_auto(Mark) from, to;
     mark_init(&from, dry_run);
-    /* Where hardly more than one firing is all of it, nothing is left behind the warming up. */
+    /* If the stream has hardly more than one firing, nothing is left after warming up. */
     if (length >= 0 && from.stats[dry_run->source].samples >= length) {
         mark_reset(&from, dry_run);
         n = length;
     }
-    /* Of a short stream, all that is left. */
+    /* A short stream is measured to its end. */
     const gboolean goes_on =
         ct_scheduler_step(dry_run->scheduler, dry_run->source, is_short ? G_MAXINT32 : n, seconds);
     mark_init(&to, dry_run);

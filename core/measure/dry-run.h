@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A dry run: a plan run as it is, but for what waits for the world or the program, in the place
- * of which stand sources whose blocks lie ready and sinks that drop. No file is read or written. */
+/* A dry run: a plan is run as it is, except that nodes which wait for files, the network or the
+ * program are replaced by sources whose blocks are ready and sinks that drop them. No file is read
+ * or written. */
 #pragma once
 
 #include "graph/registry.h"
@@ -8,33 +9,35 @@
 
 typedef struct CtDryRun CtDryRun;
 
-/* Of a plan of the same options; plan, registry and options must outlive it. */
+/* Prepares the dry run of a plan that was made with the same options; plan, registry and options
+ * must outlive it. */
 CtDryRun *ct_dry_run_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
                          GError **error);
 void ct_dry_run_free(CtDryRun *dry_run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtDryRun, ct_dry_run_free)
 
-/* The same choices with the ends replaced. Its nodes have the names of the plan's. */
+/* The plan that is run: the same choices with the ends replaced. Its nodes keep their names. */
 const CtPlan *ct_dry_run_plan(const CtDryRun *dry_run);
-/* Whether node `i` of that plan stands in the place of another. */
+/* Whether node `i` of that plan replaces another one. */
 gboolean ct_dry_run_is_end(const CtDryRun *dry_run, guint i);
 
-/* Whether nodes that the variant runs are replaced. */
+/* Whether nodes of this variant are replaced. */
 gboolean ct_dry_run_replaces(const CtVariant *variant);
 
-/* What a run has shown. */
+/* The result of a run. */
 typedef struct {
-    gdouble *seconds; /* [nodes] for a second of stream: of processors, all added up, or of the
-                         device's queue; 0 of what does nothing along time */
-    gdouble clock;    /* seconds that a second of stream took */
-    gdouble stream;   /* seconds of stream that were to run: fewer than wanted of a short one */
+    gdouble *seconds; /* [nodes] for a second of stream: of all processors together, or of the
+                         device's queue; 0 of nodes that do nothing along time */
+    gdouble clock;    /* seconds of real time for a second of stream */
+    gdouble stream;   /* seconds of stream that were wanted, limited by the length of the stream */
 } CtDryRunResult;
 
-/* Runs on for so many seconds of stream, and at most `seconds` by the clock; the first time after
- * it has warmed up. A stream that ends begins anew each time. `result->seconds` is the caller's,
- * of as many as there are nodes. */
+/* Continues for `stream_seconds` of stream, at most for `seconds` of real time; the first call
+ * warms up before. A stream that has ended begins anew in the next call. The caller allocates
+ * `result->seconds`, one for each node. */
 gboolean ct_dry_run_run(CtDryRun *dry_run, gdouble stream_seconds, gdouble seconds,
                         CtDryRunResult *result, GError **error);
-/* Seconds that the busiest is busy, for a second of stream: the workers, or a queue of a device.
- * The ends are left out, and unless `sources` what else has no input along time. */
+/* The seconds that the busiest is busy, for a second of stream: the workers, or a queue of a
+ * device. Without the replaced ends and, unless `sources`, without other nodes that have no input
+ * along time. */
 gdouble ct_dry_run_busiest(const CtDryRun *dry_run, const CtDryRunResult *result, gboolean sources);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands at the ends of a trial: a source whose blocks lie ready, a sink that drops them. */
+/* The ends of a trial: a source whose blocks are ready, and a sink that drops them. */
 #include "trial-ends.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static const char *const counters[] = {"written", NULL};
 
 /* ---- random elements ---- */
 
-/* Bytes of them, which are repeated; a whole number of elements of any type. */
+/* The bytes of the pattern, which is repeated: a whole number of elements of any type. */
 #define PATTERN_BYTES (1 << 16)
 
 static guint64
@@ -20,7 +20,8 @@ next_random(guint64 *state)
     return *state;
 }
 
-/* Bytes of a real or imaginary part, and whether it is a floating-point number; ci4 as one part. */
+/* The bytes of a real or imaginary part (of ci4, of both), and whether it is a floating-point
+ * number. */
 static gsize
 part_bytes(CtType type, gboolean *is_float)
 {
@@ -29,8 +30,8 @@ part_bytes(CtType type, gboolean *is_float)
     return info->is_complex && info->part != CT_TYPE_NONE ? info->bytes / 2 : info->bytes;
 }
 
-/* Numbers of variance 1, integers of the whole range but the least of a byte, which no receiver
- * gives. */
+/* Makes the pattern: numbers of variance 1; integers from their whole range, except −128 of a byte,
+ * which no receiver gives. */
 static guint8 *
 new_pattern(CtType type)
 {
@@ -72,7 +73,7 @@ fill_run(Filler *filler, guint8 *to, gsize bytes)
     }
 }
 
-/* The axes from `axis` on, in as long runs as there are. */
+/* Fills the axes from `axis` on, in the longest contiguous runs. */
 static void
 fill_axes(Filler *filler, const CtBlock *block, guint axis, guint8 *to)
 {
@@ -95,7 +96,7 @@ fill_axes(Filler *filler, const CtBlock *block, guint axis, guint8 *to)
 #define FILL_THREADS 256
 #define FILL_BLOCKS  4096
 
-/* As in kernel/random.cu. */
+/* The same struct as in kernel/random.cu. */
 typedef struct {
     gint64 length[CT_MAX_AXES];
     gint64 stride[CT_MAX_AXES];
@@ -148,7 +149,7 @@ typedef struct {
 static gboolean
 source_infer(G_GNUC_UNUSED CtNode *node, G_GNUC_UNUSED GError **error)
 {
-    return TRUE; /* whoever makes the node describes its output */
+    return TRUE; /* the creator of the node describes its output */
 }
 
 static gboolean
@@ -204,7 +205,8 @@ once_advance(gpointer state, CtAdvance *advance, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-/* A ring is written from its front on, so what is not filled lies behind what is. */
+/* Fills the memory that is not filled yet. A ring is first written from its beginning on, so that
+ * memory follows the filled part. */
 static gboolean
 source_work(gpointer state, const CtWork *work, GError **error)
 {
@@ -230,7 +232,7 @@ source_work(gpointer state, const CtWork *work, GError **error)
     return TRUE;
 }
 
-/* Every block anew. */
+/* Writes every block anew. */
 static gboolean
 source_write(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
@@ -240,7 +242,7 @@ source_write(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         return TRUE;
     const gint64 n = source->time < 0 ? 1 : block->length[source->time];
     const guint8 *end = block->data + (source->time < 0 ? 1 : n * block->stride[source->time]);
-    /* It has warmed up when it comes by memory that it knows. */
+    /* The trial has warmed up when the source gets memory that it has already seen. */
     if (end > source->high) {
         source->written += (guint64)n;
         source->high = (guint8 *)end;
@@ -269,13 +271,13 @@ sink_work(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work,
     return TRUE;
 }
 
-/* What a worker's cache holds, about; and a line of it. */
+/* The size of a worker's cache, about, and of one of its lines. */
 #define OTHER_BYTES ((gsize)4 << 20)
 #define LINE_BYTES  64
 
 typedef struct {
     guint8 *other;
-    volatile guint64 sum; /* so that what is read counts */
+    volatile guint64 sum; /* keeps the compiler from dropping reads */
 } Sink;
 
 static gboolean
@@ -295,7 +297,7 @@ read_run(const guint8 *from, gsize bytes)
     return sum;
 }
 
-/* The axes from `axis` on, as fill_axes goes. */
+/* Reads the axes from `axis` on, in the same way as fill_axes. */
 static guint64
 read_axes(const CtBlock *block, guint axis, const guint8 *from)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trial: one candidate by itself, run and timed as it would be in a graph. */
+/* A trial: one candidate, run by itself and timed as it would be in a graph. */
 #include "trial.h"
 
 #include "model/node-params.h"
@@ -11,34 +11,35 @@
 
 #include <math.h>
 
-/* Before the first measurement it runs until its sources write no more, or so many steps. */
+/* The most steps before the first measurement; warming up ends earlier when the sources write no
+ * more. */
 enum { SETTLING_STEPS = 64 };
 
-/* Firings of a measurement, at least. */
+/* The least number of firings of a measurement. */
 static const gint64 least_firings = 4;
 
-/* A sum is measured whole where that takes at most so many times what is asked for. */
+/* A sum is measured as a whole if that takes at most this many times the wanted seconds. */
 static const gdouble longest_sum = 8;
 
-/* A step that takes so many times what it should is given up, but not sooner than after so many
- * seconds: others may have the processors. */
+/* A step is given up when it takes this many times its due, but not before this many seconds: other
+ * processes may have the processors. */
 static const gdouble patience = 20, least_patience = 2;
 
 struct CtTrial {
     CtEstimated what;
     CtConfig config;
-    GPtrArray *nodes;     /* of CtNode: those covered, with parameters */
-    CtParams *own_params; /* of a node that the planner would insert … */
-    CtLayout *no_wishes;  /* … which asks for no layouts */
+    GPtrArray *nodes;     /* of CtNode: the covered nodes, with parameters */
+    CtParams *own_params; /* parameters of a node that the planner would insert … */
+    CtLayout *no_wishes;  /* … and its preferred layouts, of which it has none */
     CtGraph graph;
     GHashTable *fixed;
     CtRegistry *registry;
     CtPlanOptions options;
     CtPlan *plan;
-    guint node;               /* of the plan: the one that is tried */
-    CtScheduler *scheduler;   /* NULL: to be started */
-    gboolean is_short;        /* its streams end before it has warmed up: all of them is measured */
-    gdouble seconds_per_step; /* of the clock, per sample by which steps go; 0: not known */
+    guint node;             /* index in the plan of the node that is tried */
+    CtScheduler *scheduler; /* NULL: it is not started yet */
+    gboolean is_short; /* its streams end before it has warmed up, so the whole run is measured */
+    gdouble seconds_per_step; /* real time per sample that steps count; 0: not known */
 };
 
 /* ---- the graph around it ---- */
@@ -51,7 +52,7 @@ graph_node_free(gpointer data)
     if (node->node.stage == &ct_trial_source || node->node.stage == &ct_trial_sink) {
         ct_graph_node_free(node);
     } else {
-        /* What stands in the tried node is the graph's from which it comes. */
+        /* The original graph owns the content of the tried node. */
         g_free(node->from);
         g_free(node);
     }
@@ -59,7 +60,7 @@ graph_node_free(gpointer data)
     g_free(config);
 }
 
-/* Adds a node; what `node` points to becomes the graph's, of ends. */
+/* Adds a node. The graph takes over the memory that the node of an end points to. */
 static guint
 add_node(CtTrial *trial, const CtNode *node, char *name)
 {
@@ -90,7 +91,7 @@ fix(CtTrial *trial, guint node, CtFixed *fixed)
     g_hash_table_insert(trial->fixed, graph_node(trial, node)->config->name, fixed);
 }
 
-/* A source or a sink of `stream`, whose elements lie as `layout` says. */
+/* Adds a source or a sink of `stream` in memory of this layout. */
 static guint
 add_end(CtTrial *trial, const CtStage *stage, const CtStream *stream, const CtLayout *layout,
         char *name)
@@ -141,7 +142,7 @@ add_sink(CtTrial *trial, guint from, guint port, const CtStream *stream, const C
     fix(trial, node, ct_fixed_new(variant, variant->rows, NULL, place, 1, layout, 0, NULL));
 }
 
-/* The candidate's nodes with sources in front and sinks behind. */
+/* Adds the candidate's nodes with sources before and sinks after them. */
 static void
 add_candidate(CtTrial *trial, guint64 reads)
 {
@@ -172,7 +173,7 @@ add_candidate(CtTrial *trial, guint64 reads)
             add_sink(trial, node, o, &last->outputs[o], &what->outputs[o]);
 }
 
-/* A copy between places stands where the planner inserts it. */
+/* Adds the ends of a copy between places; the planner inserts the copy. */
 static void
 add_places(CtTrial *trial)
 {
@@ -182,7 +183,7 @@ add_places(CtTrial *trial)
     add_sink(trial, source, 0, stream, &what->outputs[0]);
 }
 
-/* What the planner estimates of a node that it would insert has no parameters yet. */
+/* Completes the nodes: a node that the planner would insert has no parameters yet. */
 static gboolean
 complete_nodes(CtTrial *trial, GError **error)
 {
@@ -211,8 +212,8 @@ find_tried(const CtTrial *trial)
     }
 }
 
-/* The sources give as much as there is room for. In a graph a node on the host fires as soon as its
- * writer has made a block, or there is as much as it waits for: no more is to be seen here. */
+/* Limits the samples of a firing. The sources fill the rings, while in a graph a node on the host
+ * fires as soon as its writer has made a block, or as much as it waits for. */
 static void
 limit_firings(CtTrial *trial)
 {
@@ -241,8 +242,8 @@ limit_firings(CtTrial *trial)
     }
 }
 
-/* Lets the sinks wait for as much as readers go through in the graph, so that the node writes to
- * memory that no cache holds, at the same strides. */
+/* Lets the sinks wait for as many samples as the readers in the graph go through at once, so that
+ * the node writes to memory that is in no cache, at the same strides. */
 static void
 hold_outputs(CtTrial *trial)
 {
@@ -370,7 +371,7 @@ flowing_input(const CtTrial *trial)
     return -1;
 }
 
-/* Samples by which a full firing goes on. */
+/* The samples by which a full firing advances. */
 static gint64
 firing_samples(const CtTrial *trial)
 {
@@ -384,7 +385,7 @@ firing_samples(const CtTrial *trial)
     return MAX(1, node->input_bindings[input].max_samples - history);
 }
 
-/* Samples that the sources had to write so far. */
+/* The samples that the sources have written so far. */
 static guint64
 written(const CtTrial *trial)
 {
@@ -418,7 +419,7 @@ progress(const CtTrial *trial, const CtNodeStats *stats)
     return flowing_input(trial) < 0 ? stats->samples : stats->consumed;
 }
 
-/* One step, whose pace is remembered; *goes_on: whether there is more to come. */
+/* Makes one step and notes its pace; *goes_on is set to whether the stream continues. */
 static gboolean
 step(CtTrial *trial, gint64 n, gdouble seconds, Mark *from, Mark *to, gboolean *goes_on,
      GError **error)
@@ -443,7 +444,7 @@ start(CtTrial *trial, GError **error)
     return trial->scheduler && ct_scheduler_start(trial->scheduler, error);
 }
 
-/* Samples that fill its outputs' rings on the host. */
+/* The samples that fill the rings of the node's outputs on the host. */
 static gint64
 generation(const CtTrial *trial)
 {
@@ -458,7 +459,7 @@ generation(const CtTrial *trial)
     return samples;
 }
 
-/* Starts it, and runs until its memory is there and filled, and its pace is known. */
+/* Starts the run, and continues until the memory is allocated and filled, and the pace is known. */
 static gboolean
 warm_up(CtTrial *trial, gdouble seconds, GError **error)
 {
@@ -472,7 +473,7 @@ warm_up(CtTrial *trial, gdouble seconds, GError **error)
         if (!step(trial, 2 * firing_samples(trial), seconds, &from, &to, &goes_on, error))
             return FALSE;
         const gboolean is_filled = to.stats.samples >= generation(trial) || to.stats.samples == 0;
-        /* Pages that are not there yet take far longer than what is to be measured. */
+        /* The first use of memory takes far longer than the measurement. */
         const gdouble most = (is_filled ? 2 : 20) * seconds;
         const gboolean is_late = (gdouble)(g_get_monotonic_time() - started) * 1e-6 > most;
         if (k > 0 && ((written(trial) == before && is_filled) || is_late))
@@ -482,7 +483,7 @@ warm_up(CtTrial *trial, gdouble seconds, GError **error)
     return goes_on || start(trial, error);
 }
 
-/* Samples of a measurement. */
+/* The samples of a measurement. */
 static gint64
 measured_samples(const CtTrial *trial, gdouble seconds)
 {
@@ -496,7 +497,7 @@ measured_samples(const CtTrial *trial, gdouble seconds)
     return n;
 }
 
-/* Samples of the first output, of a sink's first input. */
+/* The samples between two marks: of the first output, or of a sink's first input. */
 static gdouble
 counted(const CtTrial *trial, const Mark *from, const Mark *to)
 {
@@ -526,7 +527,7 @@ run_once(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **error)
         result->seconds =
             (to.stats.work_seconds - from.stats.work_seconds + core) / result->samples;
     result->ended = !goes_on;
-    /* Streams that end begin again. */
+    /* Streams that have ended begin again. */
     if (!goes_on)
         g_clear_pointer(&trial->scheduler, ct_scheduler_free);
     return TRUE;
@@ -537,6 +538,6 @@ ct_trial_run(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **er
 {
     if (!run_once(trial, seconds, result, error))
         return FALSE;
-    /* There was nothing left of what had begun before. */
+    /* The run before had nothing left. */
     return result->samples > 0 || !result->ended || run_once(trial, seconds, result, error);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trial: one candidate by itself, run and timed as it would be in a graph.
+/* A trial: one candidate, run by itself and timed as it would be in a graph.
  *
- * It stands between sources whose blocks lie ready with random elements, in exactly its layouts and
- * at its places, and sinks that drop what it makes; rings, firings, workers and queues are those of
- * any plan. It can be run for a while, rest while others are run, and go on. */
+ * It runs between sources whose blocks of random elements are ready, in the candidate's layouts
+ * and at its places, and sinks that drop its output; rings, firings, workers and queues are those
+ * of any plan. A trial can pause while others run, and continue. */
 #pragma once
 
 #include "cost/estimate.h"
@@ -12,28 +12,28 @@
 
 typedef struct CtTrial CtTrial;
 
-/* What a trial has shown so far. */
+/* The result of a trial so far. */
 typedef struct {
-    gdouble seconds; /* per sample of the first output (of a sink's first input): of the processor,
-                        all workers added up, or of the device's queue */
-    gdouble samples; /* in which it was measured */
-    gboolean ended;  /* the node's stream is over: there is nothing more to measure */
+    gdouble seconds; /* per sample of the first output (of a sink's first input): of all workers
+                        together in processor time, or of the device's queue */
+    gdouble samples; /* number of samples measured */
+    gboolean ended;  /* the node's stream has ended: there is nothing more to measure */
 } CtTrialResult;
 
-/* Why `what` cannot be tried: it waits for the world, or does nothing along time. Allocated; NULL:
- * it can. */
+/* The reason why `what` cannot be tried: it waits for files, the network or the program, or does
+ * nothing along time. Allocated; NULL: it can be tried. */
 char *ct_trial_refusal(const CtEstimated *what);
 
-/* Plans and prepares; all that `what` points to, registry and options must outlive the trial.
- * `reads` has a bit for each output that somebody reads. An error is the variant's own, if it
- * cannot be prepared. */
+/* Plans and prepares the trial. Everything that `what` points to, the registry and the options must
+ * outlive it. `reads` has a bit for each output that has a reader. An error is the variant's own,
+ * if it cannot be prepared. */
 CtTrial *ct_trial_new(const CtEstimated *what, guint64 reads, CtRegistry *registry,
                       const CtPlanOptions *options, GError **error);
 void ct_trial_free(CtTrial *trial);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtTrial, ct_trial_free)
 
-/* Runs on for about so many seconds, whole firings and, where they are not much longer, whole sums;
- * the first time after it has warmed up. */
+/* Continues for about `seconds`, in whole firings and, where that is not much longer, whole sums;
+ * the first call warms up before. */
 gboolean ct_trial_run(CtTrial *trial, gdouble seconds, CtTrialResult *result, GError **error);
-/* Bytes of its rings, on whichever place. */
+/* The bytes of its rings, on the host and on devices. */
 gsize ct_trial_bytes(const CtTrial *trial);

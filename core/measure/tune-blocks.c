@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much of the stream a firing on devices should cover: the whole plan, with blocks of several
- * sizes by turns. */
+/* The search for the length of firings on devices: the whole plan is run with blocks of several
+ * sizes in turn. */
 #include "dry-run.h"
 #include "model/quantity.h"
 #include "plan/plan-sizes.h"
@@ -8,21 +8,22 @@
 
 #include <math.h>
 
-/* Around what is aimed at, in powers of two. */
+/* The sizes that are tried, around the one aimed at, in powers of two. */
 enum { LEAST_POWER = -2, MOST_POWER = 2, N_SIZES = MOST_POWER - LEAST_POWER + 1 };
-/* Repetitions, and with --quick. */
+/* The repetitions, normally and with --quick. */
 enum { N_REPETITIONS = 5, N_QUICK = 3 };
 
-/* Of the sizes that come so near to the best the smallest is taken, for it is there soonest. */
+/* A size that is this near to the best is as good; the smallest such one is taken, as its latency
+ * is the least. */
 static const gdouble as_good = 0.01;
 
-/* A run, in repetitions of a trial, and what it may take beyond that. */
+/* The length of a run, in repetitions of a trial, and the factor of it after which a run ends. */
 static const gdouble run_slices = 4, patience = 20;
 
 typedef struct {
     gsize bytes;
     CtPlan *plan;
-    CtDryRun *dry_run; /* NULL: there is no memory for it, it is as one before, or it fails */
+    CtDryRun *dry_run; /* NULL: there is no memory for it, it equals a smaller size, or it fails */
     GArray *seconds;   /* gdouble: of the busiest, for a second of stream, of each run */
 } Size;
 
@@ -36,8 +37,8 @@ size_clear(Size *size)
     g_clear_pointer(&size->seconds, g_array_unref);
 }
 
-/* Whether the size is the graph's to find: something runs on a device, and nobody has said how
- * much of the stream a firing covers. */
+/* Whether the size should be searched: something runs on a device, neither options nor a `block`
+ * set the size, and the cost database has no recent one. */
 static gboolean
 is_open(const CtTune *tune, const CtPlan *plan, const CtCeiling *known)
 {
@@ -45,7 +46,7 @@ is_open(const CtTune *tune, const CtPlan *plan, const CtCeiling *known)
            !ct_plan_asked_block(plan) && !(known && ct_tune_is_fresh(known->time));
 }
 
-/* Whether firings cover as much: that of a stream which is short, say. */
+/* Whether firings in both plans are as long, for example because the stream is short. */
 static gboolean
 is_as_long(const CtPlan *a, const CtPlan *b)
 {
@@ -63,7 +64,7 @@ fits(const CtPlan *plan)
     return plan->n_halvings == 0 && !plan->shrunk;
 }
 
-/* Tells why blocks of this size are passed over; `cause` NULL: for no failure. */
+/* Reports why blocks of this size are left out; `cause` NULL: without a failure. */
 static void
 note_failure(const CtTune *tune, const Size *size, const GError *cause)
 {
@@ -106,7 +107,7 @@ run_size(const CtTune *tune, Size *size, gdouble stream_seconds, gdouble seconds
         return;
     }
     const gdouble busiest = ct_dry_run_busiest(size->dry_run, &result, TRUE);
-    /* Where patience ended before a firing did, nothing is known. */
+    /* A run that was ended before its first firing gives no result. */
     if (busiest > 0)
         g_array_append_val(size->seconds, busiest);
 }

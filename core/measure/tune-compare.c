@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plans of a graph side by side, stage by stage. */
+/* The plans of a graph in comparison, stage by stage. */
 #include "tune-compare.h"
 
 #include "dry-run.h"
@@ -14,7 +14,7 @@ enum { BY_DEFAULT, UNTUNED, TUNED, N_PLANS };
 
 static const char *const plan_names[N_PLANS] = {"default", "untuned", "tuned"};
 
-/* A run ends at the latest after so many times what it should take. */
+/* A run ends at the latest after this many times its due. */
 static const gdouble patience = 10;
 
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
     CtDryRun *dry_run;
     guint n_nodes;    /* of the dry run's plan */
     GArray **seconds; /* [node] gdouble of each run */
-    GArray *all;      /* gdouble: of what is busiest, the ends left out */
+    GArray *all;      /* gdouble: of the busiest of each run, without the replaced ends */
     GArray *behind;   /* gdouble: the same without sources */
     GArray *clock;    /* gdouble: seconds for a second of stream */
     gdouble stream;   /* seconds of it in the last run */
@@ -128,7 +128,7 @@ layouts_text(const CtPlanNode *node)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* Milliseconds of a stage in a plan; NaN where it has none by itself. */
+/* The milliseconds of a stage in a plan; NaN where the plan has no node of its own for it. */
 static gdouble
 milliseconds(const Entry *entry, const char *name)
 {
@@ -164,7 +164,7 @@ add_row(GPtrArray *rows, const char *stage, char *variant, char *layouts,
     g_ptr_array_add(rows, cells);
 }
 
-/* The stage as each plan has it, a line for each way that differs from those above. */
+/* Adds the rows of a stage: one for each way of running it that differs from those above. */
 static void
 add_stage(GPtrArray *rows, const Entry *entries, const char *name, gboolean is_end)
 {
@@ -196,7 +196,7 @@ add_stage(GPtrArray *rows, const Entry *entries, const char *name, gboolean is_e
     }
 }
 
-/* The names of all nodes of all plans, about in the order of the graph. */
+/* The names of all nodes of all plans, approximately in the order of the graph. */
 static GPtrArray *
 all_names(const Entry *entries, GHashTable *ends)
 {
@@ -276,7 +276,7 @@ ct_compare(const CtCompareOptions *options, GError **error)
     char *text = NULL;
     for (guint p = 0; p < N_PLANS && good; p++)
         good = entry_init(&entries[p], p, options, error);
-    /* All get the same piece of stream. */
+    /* All plans get the same length of stream. */
     gdouble longest = 0;
     for (guint p = 0; p < N_PLANS && good; p++)
         longest = MAX(longest, ct_tune_whole(entries[p].plan));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plans of a graph side by side: in default layouts, untuned, tuned; stage by stage. */
+/* The plans of a graph in comparison, stage by stage: with default layouts, untuned, and tuned. */
 #pragma once
 
 #include "tune.h"
@@ -9,11 +9,11 @@ typedef struct {
     CtRegistry *registry;
     const CtPlanOptions *plan;
     guint n_repetitions;
-    gdouble seconds; /* of a run, about */
+    gdouble seconds; /* of a run, approximately */
     gboolean (*is_over)(gpointer data);
     gpointer data;
 } CtCompareOptions;
 
-/* Runs the three by turns, and returns the table of stages, allocated; NULL without error where it
- * was ended before. */
+/* Runs the three plans in turn, and returns the table of stages, allocated; NULL without error
+ * where it was interrupted. */
 char *ct_compare(const CtCompareOptions *options, GError **error);

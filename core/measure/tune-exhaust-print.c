@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an exhaustive run says. */
+/* The texts of an exhaustive run. */
 #include "model/table.h"
 #include "tune-exhaust-private.h"
 #include "tune-private.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Whether two plans are told apart: standard errors. */
+/* Two plans differ if their ratio is this many standard errors from one. */
 static const gdouble apart = 2;
 
 char *
@@ -50,7 +50,7 @@ append_way(GString *text, const CtSpace *space, guint n, const CtWay *way)
     }
 }
 
-/* The ways in which it differs from another, or all. */
+/* The ways in which a combination differs from another one, or all of its ways. */
 static char *
 ways_text(const CtSpace *space, const CtWhole *whole, const CtWhole *other)
 {
@@ -67,7 +67,7 @@ typedef struct {
     gdouble ratio, noise; /* the median of the ratios, and its standard error */
 } Beside;
 
-/* What the planned one takes of the other, by turns. */
+/* Compares the planned combination with another one, run by run. */
 static Beside
 compare(const CtWhole *planned, const CtWhole *other)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A combination that is run as a whole, and what that tells of its parts. */
+/* A combination, run as a whole graph, and the results for its parts. */
 #include "tune-exhaust-run.h"
 
 #include "plan/plan-sizes.h"
@@ -81,8 +81,7 @@ prepare(CtWhole *whole, const CtSpace *space, GError **error)
 
 /* ---- what a run tells ---- */
 
-/* The graph's node that runs under this name, and in "name.2", of what stands in its place, the
- * port. */
+/* The graph's node of this name, or of a replacement's name, "name.2", from which *port is set. */
 static gint
 find_node(const CtSpace *space, const char *name, guint *port)
 {
@@ -105,7 +104,7 @@ placement_of(const CtPlan *plan, gint link)
     return (CtPlacement){own->layout, own->place};
 }
 
-/* The fan-out of the graph behind which an inserted node stands. */
+/* The fan-out of the graph behind which an inserted node was inserted. */
 static gint
 find_fan_out(const CtSpace *space, const CtPlan *plan, const CtPlanNode *node)
 {
@@ -156,8 +155,9 @@ append_neighbour(GString *text, const CtPlanNode *node, const CtBinding *binding
     g_string_append_printf(text, "%s %s, ", node->name, layout ? layout : "");
 }
 
-/* Of all that write what the node reads, what they read, and of all that read what it writes, what
- * they write: what a cache holds, and who waits for how much, depends on these. */
+/* A hash of the neighbours: of the writers of its inputs with their inputs, and of the readers
+ * of its outputs with their outputs. The content of caches, and the waiting of nodes, depend on
+ * these. */
 static guint
 hash_neighbours(const CtPlan *plan, const CtPlanNode *node)
 {
@@ -182,7 +182,7 @@ hash_neighbours(const CtPlan *plan, const CtPlanNode *node)
     return g_str_hash(text->str);
 }
 
-/* Ends are no part of it: what they stand for takes nothing. */
+/* Notes that the ways of replaced nodes ran; they take no time. */
 static void
 note_ends(const CtWhole *whole, CtSpace *space)
 {
@@ -194,7 +194,7 @@ note_ends(const CtWhole *whole, CtSpace *space)
         }
 }
 
-/* Whether it may have had nothing to do yet. */
+/* Whether the node follows a sum, and so may have had no input yet. */
 static gboolean
 is_behind_sum(const CtPlan *plan, const CtPlanNode *node)
 {
@@ -209,7 +209,7 @@ is_behind_sum(const CtPlan *plan, const CtPlanNode *node)
     return FALSE;
 }
 
-/* What did not fire at all must not look fast. */
+/* Fails where a node did not fire at all, which would look fast. */
 static gboolean
 check_all_ran(const CtDryRun *dry_run, const gdouble *seconds, GError **error)
 {

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The combinations of the least bounds, by branch and bound: node by node, in the order of the
- * graph, as long as what is chosen and the least of what is left stay below the limit. */
+/* The search for the combinations with the least bounds, by branch and bound: node by node, in the
+ * order of the graph, while the chosen ways plus the least of the others stay below the limit. */
 #include "tune-exhaust-space.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What never ran may take so many times what is planned; what ran beside few neighbours, so many
- * times the least that it did. */
+/* The optimism for parts: one that never ran may take this share of the predicted time, one that
+ * ran with few neighbours this share of its least time. */
 static const gdouble never = 0.4, hardly = 0.5;
 
-/* Beyond so many, combinations are not counted one by one, and ways not looked at. */
+/* The most combinations that are counted, and the most ways that are tried in a search. */
 static const gdouble most_counted = 1e6;
 static const gsize most_looked_at = 50 * 1000 * 1000;
 
-/* A vector has the seconds of each resource, which add up, and last those that are done alone, of
- * which the largest counts. */
+/* The state of a search. A vector has the seconds of each resource, which add up, and last the
+ * seconds on one thread, of which the largest counts. */
 typedef struct {
     CtSpace *space;
     const CtQuery *query;
-    guint n;          /* of a vector */
-    gdouble **ways;   /* [node] vectors [ways], that of one that may not be chosen without end */
-    gdouble **links;  /* [fan-out] vectors [from][to] */
-    gdouble *least;   /* vectors [node]: of the ways that cover it, its share */
-    gdouble *sums;    /* vectors [node]: before the node is chosen */
-    gdouble *rest;    /* vectors [node]: the least of all that is not chosen then */
-    gdouble **made;   /* [node] vectors [fan-out]: what is inserted behind it, then */
+    guint n;         /* length of a vector */
+    gdouble **ways;  /* [node] vectors [ways]; HUGE_VAL first where the way may not be chosen */
+    gdouble **links; /* [fan-out] vectors [from][to] */
+    gdouble *least;  /* vectors [node]: the least share of the node in the ways that cover it */
+    gdouble *sums;   /* vectors [node]: the sum of the ways chosen before the node */
+    gdouble *rest;   /* vectors [node]: the least of all nodes not chosen by then */
+    gdouble **made; /* [node] vectors [fan-out]: the cost of the steps inserted behind it by then */
     guint16 *chosen;  /* [node] */
     const CtWay **of; /* [node] the way that covers it; NULL: none yet */
     gdouble limit;
-    GArray *found; /* of CtFound; NULL: they are counted */
+    GArray *found; /* of CtFound; NULL: combinations are only counted */
     gdouble count;
     gsize n_looked_at;
 } Search;
@@ -126,7 +126,7 @@ estimate_ways(Search *search)
     }
 }
 
-/* From placement to placement, of all ways there the least of each component. */
+/* Sets, for each pair of placements, the least of each component over all ways between them. */
 static void
 estimate_links(Search *search)
 {
@@ -155,8 +155,8 @@ estimate_links(Search *search)
 
 /* ---- the search ---- */
 
-/* Adds what stands before the way's inputs. What is inserted behind a fan-out serves all of its
- * readers: together they take no less than the one that takes most. */
+/* Adds the steps before the way's inputs. Steps behind a fan-out serve all its readers: together
+ * these take no less than the one that takes most. */
 static void
 add_links(const Search *search, guint n, const CtWay *way, gdouble *sums, gdouble *made)
 {

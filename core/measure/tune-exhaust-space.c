@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All combinations of the ways to run a graph's nodes, with what the planner puts between them. */
+/* All combinations of the ways to run a graph's nodes, with the conversions that the planner
+ * inserts. */
 #include "tune-exhaust-space.h"
 
 #include "dry-run.h"
@@ -242,7 +243,8 @@ flows_along_time(const CtNode *node)
     return FALSE;
 }
 
-/* By itself, and nothing along time: whatever its way, it has run before anything counts. */
+/* Whether the node has no fused candidates and does nothing along time, so that it runs once,
+ * before the measurement. */
 static gboolean
 is_still(const CtSpace *space, guint n)
 {
@@ -252,7 +254,8 @@ is_still(const CtSpace *space, guint n)
     return !flows_along_time(&node_at(space, n)->node);
 }
 
-/* The planner's way, or of those that are replaced alike the first, stands for the others. */
+/* Marks the ways that are the same as another one: of each group, the planner's way or the first
+ * one represents the others. */
 static void
 find_doubles(CtSpace *space)
 {

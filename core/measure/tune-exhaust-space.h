@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All that a graph can be planned as: every combination of the ways to run its nodes, what the
- * planner puts between them, and what running some tells of the rest.
+/* All combinations of the ways to run a graph's nodes, with the conversions that the planner
+ * inserts, and the results of those that have run.
  *
- * A combination is made of parts: a way for each node, and the steps where layouts or places
- * differ. Its *bound* are the seconds that it takes if each part does as well as it ever did in a
- * whole graph. */
+ * A combination is made of parts: a way for each node, and the inserted steps where layouts or
+ * places differ. Its *bound* is the time that it takes if each part does as well as it ever did in
+ * a whole graph. */
 #pragma once
 
 #include "plan/candidates.h"
@@ -12,30 +12,32 @@
 #include "plan/placement.h"
 #include "plan/planner.h"
 
-/* Neighbours beside which a part ran: so many different ones tell how well it can do. */
+/* The number of different neighbourhoods in which a part must have run to know how well it can
+ * do. */
 enum { CT_ENOUGH_NEIGHBOURS = 3 };
 
-/* How a part did in the whole graphs that it was part of. */
+/* The results of a part in the whole graphs that contained it. */
 typedef struct {
     guint n;                                /* runs */
-    guint neighbours[CT_ENOUGH_NEIGHBOURS]; /* hashes of those that it had, all of them different */
+    guint neighbours[CT_ENOUGH_NEIGHBOURS]; /* hashes of the different neighbours that it had */
     guint n_neighbours;
-    gdouble least; /* seconds for a second of stream that it kept `resource` busy, in any of them:
-                      of all workers, or of a device's queue */
+    gdouble least; /* the least seconds for which it kept `resource` busy, for a second of stream:
+                      all workers together, or the device's queue */
     guint resource;
-    gdouble alone; /* the same of one worker, where no other can help; else 0 */
+    gdouble alone; /* the same of one worker, where others cannot share the work; else 0 */
 } CtPart;
 
-/* A candidate by one of its variants. */
+/* A candidate with one of its implementations. */
 typedef struct {
     const CtCandidate *candidate;
     const CtImplementation *implementation;
-    guint *in_placements, *out_placements; /* [inputs of the first], [outputs of the last] which of
-                                    its passage's placements */
+    guint *in_placements, *out_placements; /* [inputs of the first], [outputs of the last] index in
+                                              the placements of its passage */
     CtPart part;
-    gboolean is_double; /* another way of the node comes to the same */
-    char *refusal;  /* why a combination failed that had it before it ever ran; NULL: none did */
-    gboolean fails; /* with ways that run, too */
+    gboolean is_double; /* it is the same as another way of the node */
+    char *refusal; /* why a combination with this way failed before the way ever ran; NULL: none did
+                    */
+    gboolean fails; /* it fails even among ways that run */
 } CtWay;
 
 typedef struct {
@@ -43,48 +45,50 @@ typedef struct {
     CtCost cost; /* as planned */
 } CtStepPart;
 
-/* From where a fan-out's writer puts it to where its readers want it. */
+/* The placements that a fan-out's writer can write and its readers want, and the steps between
+ * them. */
 typedef struct {
     GArray *from, *to;     /* of CtPlacement */
-    GPtrArray **crossings; /* [from][to] of GArray of CtStepPart: ways there, each a row of steps */
+    GPtrArray **crossings; /* [from][to] of GArray of CtStepPart: the ways between them, each a row
+                              of steps */
 } CtPassage;
 
-/* Combinations are `chosen` [graph nodes]: of each node the index of its way, or this where a row
- * of nodes covers it that begins before it. */
+/* A combination is an array `chosen` [graph nodes] of the index of each node's way, or this value
+ * where a way that begins at an earlier node covers it. */
 enum { CT_COVERED = G_MAXUINT16 };
 
 typedef struct {
     CtPlanner *planner;
     CtCandidates *candidates;
-    CtChoice *choice;    /* the planner's */
+    CtChoice *choice;    /* of the planner */
     GPtrArray *fan_outs; /* of CtFanOut */
     guint n_nodes;
     guint n_resources;
-    GPtrArray **ways;                         /* [node] of CtWay that begin with it */
+    GPtrArray **ways; /* [node] of CtWay: the ways that begin with the node */
     gint **input_fan_outs, **output_fan_outs; /* [node][port]; −1: no data flows there */
     GPtrArray *passages;                      /* [fan-out] of CtPassage */
     GHashTable *steps;                        /* key → CtPart */
     GHashTable *tried;                        /* GBytes of `chosen` */
 } CtSpace;
 
-/* Of all that the planner, which must outlive it, would choose from. */
+/* Finds all ways from which the planner chooses. The planner must outlive the space. */
 gboolean ct_space_init(CtSpace *space, CtPlanner *planner, GError **error);
 void ct_space_clear(CtSpace *space);
 
 CtWay *ct_space_way(const CtSpace *space, guint node, guint index);
-/* Which ways count. */
+/* The combinations to count. */
 typedef enum { CT_COUNT_LAYOUTS, CT_COUNT_ALL, CT_COUNT_DIFFERENT, CT_COUNT_RUNNING } CtCount;
-/* How many combinations there are: of candidates; with each variant by itself; of these, that do
- * not come to the same; of these, that have no part which fails. */
+/* The number of combinations: of candidates; of variants; of variants that differ; and, of these,
+ * without parts that fail. */
 gdouble ct_space_count(const CtSpace *space, CtCount what);
-/* Of variants that all take no more than this in the same layouts, leaves one. */
+/* Keeps only one of the variants that take at most `seconds` in the same layouts. */
 void ct_space_leave_out(CtSpace *space, gdouble seconds);
 /* The planner's own choice, allocated. */
 guint16 *ct_space_planned(const CtSpace *space);
-/* What is known of an inserted step behind a fan-out. */
+/* The results of an inserted step behind a fan-out. */
 CtPart *ct_space_step(CtSpace *space, guint fan_out, const CtVariant *variant,
                       const CtPlacement *from, const CtPlacement *to);
-/* From now on the combination is not found any more. */
+/* Marks the combination as tried, so that it is not found again. */
 void ct_space_set_tried(CtSpace *space, const guint16 *chosen);
 gboolean ct_space_is_tried(const CtSpace *space, const guint16 *chosen);
 
@@ -96,13 +100,14 @@ typedef struct {
 } CtFound;
 
 typedef struct {
-    gdouble limit;     /* of bounds; HUGE_VAL: none */
-    guint most;        /* so many are found, at most */
-    const CtWay *with; /* one that must be among its ways; NULL: any */
-    gboolean is_known; /* of all other nodes, ways that have run before */
+    gdouble limit;     /* the bounds must be below it; HUGE_VAL: no limit */
+    guint most;        /* the most combinations to find */
+    const CtWay *with; /* a way that must be part of the combination; NULL: any */
+    gboolean is_known; /* other nodes must have ways that have run before */
 } CtQuery;
 
-/* Of CtFound that were not tried: those of the least bounds, the least first. */
+/* The untried combinations (CtFound) with the least bounds, in ascending order. */
 GArray *ct_space_find(CtSpace *space, const CtQuery *query);
-/* How many were not tried and have bounds below the limit; *is_all FALSE: no fewer than that. */
+/* The number of untried combinations with bounds below the limit; *is_all FALSE: there may be
+ * more. */
 gdouble ct_space_count_below(CtSpace *space, gdouble limit, gboolean *is_all);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs what could be the best plan of a graph, until all that did not run could not. */
+/* Runs all combinations that could be the best plan of a graph: it ends when, by their bounds, the
+ * others cannot be. */
 #include "tune-exhaust.h"
 
 #include "tune-exhaust-private.h"
@@ -7,31 +8,33 @@
 
 #include <math.h>
 
-/* Combinations that are looked up at once; the fastest, which are repeated on the way, and how
- * often; those near the fastest that are repeated, and in the last round. */
+/* The number of combinations searched at once; of the fastest ones that are repeated meanwhile, and
+ * of their runs; of those near the fastest that are repeated; and of those in the last round. */
 enum { BATCH = 16, N_LEADERS = 8, LEADER_RUNS = 3, MAX_NEAR = 64, N_FINALISTS = 5 };
 
-/* Of a run among all, beside one of the last round; a run ends at the latest after so many times
- * what it should take; of a budget, what the first round may take. */
+/* The length of a first run and of one in the last round, as a share of a full one; the factor of
+ * its due after which a run ends; and the share of the budget for the first runs. */
 static const gdouble share_of_first = 0.03, share_of_last = 0.5, patience = 20;
 static const gdouble share_of_budget = 0.6;
 
-/* What is so many times as slow as the fastest, in one run, may still be it. */
+/* A combination that takes at most this many times the time of the fastest, in one run, may still
+ * be the fastest. */
 static const gdouble near = 1.15;
 
-/* What takes less, of the fastest, makes no difference. */
+/* A smaller share of the fastest's time makes no difference. */
 static const gdouble negligible = 0.001;
 
-/* A bound may be undercut as far as any was, and at least so far. */
+/* Combinations may take less than their bounds, by the largest factor seen so far, and at least by
+ * this. */
 static const gdouble usual_share = 0.97;
 
 typedef struct {
     const CtExhaustOptions *options;
     CtPlanner planner;
     CtSpace space;
-    GPtrArray *wholes; /* of CtWhole: that ran */
+    GPtrArray *wholes; /* of CtWhole: those that have run */
     CtWhole *planned;
-    gdouble stream_seconds; /* of a run of a second */
+    gdouble stream_seconds; /* seconds of stream of a run of one second */
     gint64 started;
     CtExhaustion found;
 } Exhaust;
@@ -49,7 +52,7 @@ is_interrupted(const Exhaust *exhaust)
     return options->is_over && options->is_over(options->data);
 }
 
-/* Whether no more combinations should be looked at. */
+/* Whether no more combinations should be tried. */
 static gboolean
 is_over(const Exhaust *exhaust)
 {
@@ -79,7 +82,7 @@ run(Exhaust *exhaust, CtWhole *whole, gdouble share, GError **error)
                         patience * share * options->seconds, error);
 }
 
-/* Notes what failed: the ways that never ran may be why. */
+/* Notes a failure, for which the ways that never ran may be the reason. */
 static void
 note_failure(Exhaust *exhaust, const CtWhole *whole, const GError *cause)
 {
@@ -139,7 +142,8 @@ try_with(Exhaust *exhaust, CtWay *way, gboolean is_known)
     tell(exhaust, "each stage in every way");
 }
 
-/* First in the combination that looks best, and of what fails there, with ways that run. */
+/* Tries each way in the combination with the least bound, then those that failed among ways that
+ * have run. */
 static void
 try_all_ways(Exhaust *exhaust)
 {
@@ -185,7 +189,7 @@ compare_wholes(gconstpointer a, gconstpointer b)
     return (x > y) - (x < y);
 }
 
-/* Repeats what was the fastest so far; seconds of the fastest of these. */
+/* Repeats the fastest combinations so far; returns the seconds of the fastest of these. */
 static gdouble
 repeat_leaders(Exhaust *exhaust)
 {
@@ -245,7 +249,8 @@ try_all_below(Exhaust *exhaust)
 
 /* ---- the fastest by turns ---- */
 
-/* Leaves half of those near the fastest, and half of these, until few are left. */
+/* Repeats the combinations near the fastest, and drops the slower half each time, until few are
+ * left. */
 static gboolean
 halve(Exhaust *exhaust, GPtrArray *left, GError **error)
 {
@@ -278,8 +283,8 @@ halve(Exhaust *exhaust, GPtrArray *left, GError **error)
     return TRUE;
 }
 
-/* Runs them so many times by turns, from nothing, and each time anew: where its memory happens to
- * lie may make a difference. */
+/* Runs the combinations in turn, without earlier results, and prepares each run anew, because the
+ * place of its memory may make a difference. */
 static gboolean
 run_by_turns(Exhaust *exhaust, const GPtrArray *wholes, guint n_repetitions, GError **error)
 {
@@ -299,8 +304,8 @@ run_by_turns(Exhaust *exhaust, const GPtrArray *wholes, guint n_repetitions, GEr
     return TRUE;
 }
 
-/* The last round says which is the fastest beside the planner's; the two then run again, for what
- * was picked as the fastest of several looks faster than it is. */
+/* The last round finds the fastest beside the planner's. The two then run again, because the
+ * fastest of several looks faster than it is. */
 static char *
 run_finalists(Exhaust *exhaust, GError **error)
 {

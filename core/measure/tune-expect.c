@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could at best come out: the optimism by which the tuning decides what to measure. */
+/* The best that estimates may turn out to be: the optimism by which the tuning decides what to
+ * measure. */
 #include "graph/tuning.h"
 #include "tune-private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What was measured may come out better by so many standard errors. */
+/* A measurement may turn out better by this many standard errors. */
 static const gdouble errors_of_luck = 2;
 
-/* A variant may gain so much by tunings that were not tried yet, which are tried where that would
- * be seen in the whole; one of fewer instructions is not better than so many times one of more in
- * the same layouts. */
+/* The share of a variant's time that untried tunings may leave, which are tried if the gain would
+ * be seen in the whole; and the least ratio of a variant's time to that of one with more
+ * instructions in the same layouts. */
 static const gdouble by_tuning = 0.9, by_fewer_instructions = 0.97;
 
-/* So many measurements of a row with these innermost axes say how well it can do. */
+/* With this many measurements of a row with the same innermost axes, their ratio is used. */
 static const guint enough_of_row = 2;
 
 /* ---- estimates ---- */
@@ -99,8 +100,8 @@ innermost(const CtLayout *layouts, guint n)
     return n > 0 && layouts[0].n_axes > 0 ? layouts[0].axes[layouts[0].n_axes - 1].name : NULL;
 }
 
-/* What ratios are kept by: speed depends on innermost axes, beside the row, more than on the rest.
- * The hash of the variant alone where `row` is NULL. */
+/* The key of a ratio: the variant, row, and innermost axes, on which speed depends most; where
+ * `row` is NULL, the variant alone. */
 static gint64
 ratio_key(const CtVariant *variant, const CtRow *row, const char *in, const char *out)
 {
@@ -187,7 +188,7 @@ ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant, const CtMeasur
 
 /* ---- what is expected ---- */
 
-/* The best of those variants that were measured in the same layouts and have more instructions. */
+/* The seconds of the best measured variant with more instructions in the same layouts. */
 static gdouble
 best_of_more(const CtTune *tune, const CtEstimated *what)
 {
@@ -199,8 +200,8 @@ best_of_more(const CtTune *tune, const CtEstimated *what)
     return ct_tune_as_estimate(tune, what, seconds);
 }
 
-/* What has not been measured: as well as its row ever did beside the model, or its variant, or as
- * an optimist would have it. */
+/* The expectation for a candidate that is not measured: as good, compared with the model, as its
+ * row ever was, or its variant, or else as an optimist would guess. */
 static gdouble
 expect(const CtTune *tune, const CtEstimated *what, const CtEstimate *estimate)
 {
@@ -228,7 +229,7 @@ ct_tune_judge(const CtEstimated *what, const CtEstimate *estimate, gpointer data
         return estimate->seconds * MAX(0.3, 1 - luck) *
                (ct_tune_is_worth_tuning(tune, what, estimate->seconds) ? by_tuning : 1);
     }
-    /* What is obviously right is never the fastest. */
+    /* Reference variants are never the fastest. */
     if (what->variant->backend == CT_REFERENCE)
         return estimate->seconds;
     const gdouble expected = expect(tune, what, estimate);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether reading and writing cost independently of each other: a node that reads in any order and
- * writes in any other takes a(in) + b(out). The study whose experiment this is relies on it; plans
- * do not, for they estimate every pair by itself. */
+/* A test of whether the costs of reading and of writing are independent: whether a node that reads
+ * and writes in any order takes a(in) + b(out). The study that this experiment repeats relies on
+ * it; plans do not, as each pair is estimated by itself. */
 #include "graph/tuning.h"
 #include "plan/candidates.h"
 #include "tune-private.h"
@@ -9,10 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Ways of reading and of writing that are looked at; repetitions of each pair. */
+/* The most layouts for reading and for writing, and the repetitions of each pair. */
 enum { MAX_SIDE = 8, REPETITIONS = 5 };
 
-/* It fails where a pair is off by more than this, and by more than so many standard errors. */
+/* The test fails where a pair is off by more than this share, and by more than this many standard
+ * errors. */
 static const gdouble fails = 0.1, apart = 3;
 
 typedef struct {
@@ -30,7 +31,8 @@ same_side(const CtLayout *a, const CtLayout *b, guint n)
     return TRUE;
 }
 
-/* The place of a candidate's side among those that are known, a new one where there is room. */
+/* The index of a candidate's input or output layouts among the known ones, to which new ones are
+ * added while there is room. */
 static gint
 find_side(const CtLayout **sides, guint *n_sides, const CtLayout *layouts, guint n)
 {
@@ -52,7 +54,7 @@ has_variant(const CtCandidate *candidate, const CtVariant *variant)
     return FALSE;
 }
 
-/* All that the variant can be asked to read and write, over this node alone. */
+/* Finds all pairs of layouts that the variant can read and write, over this node alone. */
 static void
 find_pairs(Matrix *matrix, const CtCandidates *candidates, guint n, const CtPlanNode *node)
 {
@@ -70,7 +72,7 @@ find_pairs(Matrix *matrix, const CtCandidates *candidates, guint n, const CtPlan
     }
 }
 
-/* The item of this candidate by the plan's variant and tuning. */
+/* The item of this candidate with the plan's variant and tuning. */
 static CtTuneItem *
 item_of(CtTune *tune, guint n, const CtPlanNode *node, const CtCandidate *candidate, GError **error)
 {
@@ -93,7 +95,7 @@ item_of(CtTune *tune, guint n, const CtPlanNode *node, const CtCandidate *candid
     return NULL;
 }
 
-/* By turns. */
+/* Measures all pairs in turn. */
 static gboolean
 measure(CtTune *tune, Matrix *matrix, guint n, const CtPlanNode *node, GError **error)
 {
@@ -118,7 +120,7 @@ is_measured(const Matrix *matrix, guint i, guint o)
     return matrix->items[i][o] && matrix->items[i][o]->samples->len > 0;
 }
 
-/* Least squares of the relative differences, by turns of a and b; not all pairs need be there. */
+/* Fits a and b in turn by least squares of the relative differences; some pairs may be missing. */
 static void
 fit(const Matrix *matrix, gdouble a[MAX_SIDE], gdouble b[MAX_SIDE])
 {

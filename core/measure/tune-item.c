@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is measured: one candidate with one tuning, and what is known of it. */
+/* Items: one candidate with one tuning, and its measurements. */
 #include "graph/tuning.h"
 #include "tune-private.h"
 
@@ -11,11 +11,11 @@
 static const gdouble error_of_median = 1.2533;
 static const gdouble of_absolute = 1.4826;
 
-/* What the machine shares with others changes: what is so many seconds old counts as one repetition
- * beside those of today. */
+/* The load by others on a shared machine changes: a measurement older than this, in seconds, counts
+ * as one repetition only. */
 static const gint64 fresh = 3600;
 
-/* From so many repetitions on, an item knows its own deviation. */
+/* The least repetitions from which an item has a deviation of its own. */
 enum { ENOUGH_TO_DEVIATE = 4 };
 
 /* ---- statistics ---- */
@@ -100,7 +100,7 @@ ct_tune_item_keep(CtTuneItem *item, const CtMeasurement *stored)
     measurement->n_repetitions = stored->n_repetitions;
     measurement->time = stored->time;
     g_array_set_size(item->samples, 0);
-    /* Repetitions with this median and this deviation. */
+    /* Makes up repetitions with this median and deviation. */
     for (gint64 i = 0; i < n && !stored->failure; i++) {
         const gdouble side = n % 2 && i == n - 1 ? 0 : i % 2 ? 1 : -1;
         const gdouble sample = stored->seconds * (1 + side * deviation / of_absolute);
@@ -168,7 +168,7 @@ free_streams(CtStream *streams, guint n)
     g_free(streams);
 }
 
-/* Points `what` to the item's own, and asks whether it can be tried. */
+/* Points `what` to the item's own data, and finds out whether it can be tried. */
 static void
 finish(CtTuneItem *item, const CtVariant *variant, const CtRow *row, guint n_nodes, gint64 block,
        gint64 held, gint from, gint to, CtEstimates *estimates)
@@ -218,7 +218,7 @@ ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtEstimates *estima
     memcpy(item->tuning, node->tuning, sizeof(item->tuning));
     gint from = node->place, to = node->place;
     if (node->inserted) {
-        /* It has parameters and streams of the plan's; the estimate is of one without. */
+        /* The plan's node has parameters and streams; the estimate is of a node without. */
         item->outputs = copy_streams(node->nodes[0].outputs, n_out);
         item->nodes[0].outputs = item->outputs;
         item->nodes[0].params = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the tuning share. */
+/* Declarations shared by the files of the tuning. */
 #pragma once
 
 #include "cost/database.h"
@@ -9,125 +9,126 @@
 
 /* ---- items: tune-item.c ---- */
 
-/* One candidate with one tuning, and what is known of it. */
+/* One candidate with one tuning, and its measurements. */
 typedef struct {
     char *name;    /* "beams cpu-avx512 cf32[…] -> cf32[…]", for people */
-    char *setting; /* all that decides its speed but variant and tuning, as text */
+    char *setting; /* everything that decides its speed except variant and tuning, as text */
     CtMeasurement measurement;
 
-    /* What is tried: `what` points to the rest. */
+    /* The candidate: `what` points to the members below. */
     CtEstimated what;
     CtNode *nodes;
     CtStream *inputs;  /* of the first node */
-    CtStream *outputs; /* of a node that the planner inserted; NULL: the graph's */
+    CtStream *outputs; /* of an inserted node; NULL: those of the graph */
     CtLayout *layouts; /* inputs, then outputs */
     CtLoad load;
     gint64 tuning[CT_MAX_TUNABLES];
-    guint64 reads; /* bits of the outputs that somebody reads */
+    guint64 reads; /* bits of the outputs that are read */
 
-    char *refusal;    /* why it cannot be tried: the model has the last word */
-    GArray *samples;  /* gdouble: seconds per sample of each repetition, those that the database
-                         tells  of made up */
-    gboolean is_best; /* among the best tunings of its variant, all of which were looked at */
-    CtTrial *trial;   /* NULL: not at hand */
-    guint64 used;     /* when it was, last */
+    char *refusal;    /* why it cannot be tried, so that the model counts; NULL: it can */
+    GArray *samples;  /* gdouble: seconds per sample of each repetition; made up for those that the
+                         cost database has */
+    gboolean is_best; /* among the best tunings of its variant, after all were tried */
+    CtTrial *trial;   /* NULL: not prepared */
+    guint64 used;     /* the clock at its last use */
 } CtTuneItem;
 
-/* Of a node of a plan; `key` says how estimates are kept. */
+/* Makes the item of a node of a plan. */
 CtTuneItem *ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtEstimates *estimates);
 /* The same with another tuning. */
 CtTuneItem *ct_tune_item_retuned(const CtTuneItem *item, const gint64 *tuning,
                                  CtEstimates *estimates);
 void ct_tune_item_free(CtTuneItem *item);
-/* Text by which items are known: equal of equal ones. Allocated. */
+/* The text that identifies an item. Allocated. */
 char *ct_tune_item_key(const CtTuneItem *item);
-/* That of all items of what is estimated, whatever variant and tuning; also from a measurement. */
+/* The setting of an estimated candidate, the same for all variants and tunings; also from a
+ * measurement. */
 char *ct_tune_setting(CtEstimates *estimates, const CtEstimated *what);
 char *ct_tune_setting_of(const CtMeasurement *measurement);
-/* Adds a repetition; its measurement is then what should be stored. `usual` is the relative
- * deviation of a repetition as it is known of others. */
+/* Adds a repetition and updates the measurement, which can then be stored. `usual` is the relative
+ * deviation of a repetition that is known from other items. */
 void ct_tune_item_add(CtTuneItem *item, gdouble seconds, gdouble usual);
-/* Whether what the database has had since then, in Unix seconds, is taken as it is. */
+/* Whether a measurement of this time, in Unix seconds, is recent enough to be taken as it is. */
 gboolean ct_tune_is_fresh(gint64 time);
-/* Takes over what the database has. */
+/* Takes over the measurement in the cost database. */
 void ct_tune_item_keep(CtTuneItem *item, const CtMeasurement *stored);
-/* The relative deviation of its repetitions, robust; NaN of too few. */
+/* The relative deviation of its repetitions, robust; NaN where they are too few. */
 gdouble ct_tune_item_deviation(const CtTuneItem *item);
 
 gdouble ct_tune_median(const GArray *values);
-/* Their standard deviation, by the median of the distances from the median. */
+/* The standard deviation of the values, from the median of the distances from their median. */
 gdouble ct_tune_deviation(const GArray *values);
 
 /* ---- the run: tune.c ---- */
 
-/* Of the variants on the host with what was measured, by their instructions: seconds per sample of
- * the best, HUGE_VAL where there is none. */
+/* The best measured variants on the host in one setting, by instruction set: seconds per sample,
+ * HUGE_VAL where there is none. */
 typedef struct {
     gdouble seconds[CT_N_ISAS];
 } CtTuneBest;
 
-/* How a variant did beside the model, with the innermost axes of a row's ports, or at all. */
+/* The measurements of a variant beside the model: with the innermost axes of a row's ports, or of
+ * all its rows. */
 typedef struct {
     guint n;
-    gdouble least; /* of the ratios of what was measured to what was modelled */
+    gdouble least; /* the least ratio of the measured to the modelled seconds */
 } CtTuneRatio;
 
 typedef struct {
     const CtTuneOptions *options;
     CtDatabase *database;
-    CtPlanner planner;  /* for keys and the model */
+    CtPlanner planner;  /* gives keys and the model */
     GHashTable *items;  /* key → CtTuneItem */
     GHashTable *bests;  /* setting → CtTuneBest */
-    GHashTable *ratios; /* hash of what it is of → CtTuneRatio */
-    GHashTable *tuned;  /* setting and variant, as text, whose tunings were all looked at */
-    GPtrArray *alive;   /* of CtTuneItem, that have a trial at hand */
-    guint64 clock;      /* of their use */
+    GHashTable *ratios; /* key of the ratio → CtTuneRatio */
+    GHashTable *tuned;  /* set of setting and variant, as text, of which all tunings were tried */
+    GPtrArray *alive;   /* of CtTuneItem: those with a prepared trial */
+    guint64 clock;      /* counts uses of trials */
     gdouble usual;      /* relative deviation of a repetition */
     gdouble slice;      /* seconds of a repetition */
-    guint most;         /* repetitions */
-    gdouble optimism;   /* what is not measured may take so many times what is expected … */
-    gdouble slack;      /* … and what is measured elsewhere, so many times what it did best */
-    gdouble total;      /* seconds of what is measured of the last plan; 0: there is none */
-    gdouble small;      /* of that: what makes no difference */
-    gdouble end;        /* seconds from the start at which it is about over */
+    guint most;         /* the most repetitions of an item */
+    gdouble optimism; /* the share of the expected time that an unmeasured candidate may take … */
+    gdouble slack;    /* … and, where its row was measured elsewhere, the share of its best */
+    gdouble total;    /* seconds of the last plan, as far as it can be measured; 0: there is none */
+    gdouble small;    /* share of `total` that makes no difference */
+    gdouble end;      /* seconds from the start to the expected end */
     gdouble seconds_per_item;
     gint64 started;
     CtTuneReport *report;
 } CtTune;
 
-/* The item of these, which the run owns: a new one, or the one that is known. */
+/* The item of a node, new or known, owned by the run. */
 CtTuneItem *ct_tune_item(CtTune *tune, const CtPlan *plan, const CtPlanNode *node);
 CtTuneItem *ct_tune_retuned(CtTune *tune, const CtTuneItem *item, const gint64 *tuning);
-/* One repetition more; a failure of the trial is recorded, and none of the run. FALSE: the database
- * cannot be written. */
+/* Measures one more repetition. A failure of the trial is recorded and is no failure of the run.
+ * FALSE: the cost database cannot be written. */
 gboolean ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error);
-/* Shows what is done now. */
+/* Reports the current activity. */
 void ct_tune_tell(CtTune *tune, const char *what);
-/* Whether budget or user end it. */
+/* Whether the budget or the user ends the run. */
 gboolean ct_tune_is_over(CtTune *tune);
 
 /* ---- what could at best come out: tune-expect.c ---- */
 
-/* Seconds for a second of stream, as estimates have them, of so many a sample. */
+/* Converts seconds per sample to those for a second of stream, as in estimates. */
 gdouble ct_tune_as_estimate(const CtTune *tune, const CtEstimated *what, gdouble seconds);
-/* Seconds for a second of stream of what is busiest, what waits for files or the network left
- * aside: nothing about these is measured, and the rest is to be chosen well beside them, too. */
+/* The seconds for which the busiest resource of a plan is busy, for a second of stream. Nodes that
+ * wait for files or the network are left out: they are not measured, and the others should be
+ * chosen well beside them, too. */
 gdouble ct_tune_whole(const CtPlan *plan);
-/* Whether it makes no difference to the whole by how much an estimate of such a spread may be off.
- */
+/* Whether the error of an estimate with this spread makes no difference to the whole. */
 gboolean ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread);
-/* Whether the tunings of a variant with what is estimated have been looked at; and that they have.
- */
+/* Whether all tunings of an estimated variant were tried; and a note that they were. */
 gboolean ct_tune_is_tuned(const CtTune *tune, const CtEstimated *what);
 void ct_tune_set_tuned(CtTune *tune, const CtEstimated *what);
-/* Whether they have not, and would be seen in the whole. */
+/* Whether they were not, and their gain would be seen in the whole. */
 gboolean ct_tune_is_worth_tuning(const CtTune *tune, const CtEstimated *what, gdouble seconds);
 
-/* Remembers how fast a variant is, for those of fewer instructions. */
+/* Notes the speed of a variant, for variants with fewer instructions. */
 void ct_tune_note_best(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement);
-/* Remembers how it did beside the model, the first time that it is known. */
+/* Notes the ratio of an item's first measurement to the model. */
 void ct_tune_note_ratio(CtTune *tune, const CtTuneItem *item);
-/* The same of what an earlier run measured. */
+/* The same of a measurement from an earlier run. */
 void ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant,
                                const CtMeasurement *measurement);
 
@@ -136,18 +137,17 @@ gdouble ct_tune_judge(const CtEstimated *what, const CtEstimate *estimate, gpoin
 
 /* ---- tunables: tune-tunables.c ---- */
 
-/* Tries tunings of the item's variant that are worth it. */
+/* Tries the promising tunings of the item's variant. */
 gboolean ct_tune_tunables(CtTune *tune, CtTuneItem *item, GError **error);
 
 /* ---- how long firings are: tune-blocks.c ---- */
 
-/* Runs the plan with blocks of several sizes on devices, unless somebody has said how large they
- * are, or it is known; what is found goes into the database. *is_changed: plans are other ones now.
- */
+/* Runs the plan with blocks of several sizes on devices, unless the size is set or known, and
+ * stores the best in the cost database. *is_changed is set to whether plans are different now. */
 gboolean ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error);
 
 /* ---- reading and writing: tune-independence.c ---- */
 
-/* Measures all pairs of the nodes that read and write in any order, and reports whether their cost
- * is that of reading and that of writing. */
+/* Measures all pairs of input and output layouts of the nodes that read and write in any order, and
+ * reports whether their costs are sums of a cost of reading and a cost of writing. */
 gboolean ct_tune_independence(CtTune *tune, GError **error);

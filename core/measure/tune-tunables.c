@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The search for a variant's best tuning in given layouts: each tunable by itself first, then those
- * together that mattered; layouts after the first take over what was good there. */
+ * that mattered together. Later layouts begin with the tunings that were good in the first. */
 #include "graph/tuning.h"
 #include "tune-private.h"
 
 #include <string.h>
 
-/* A tunable matters whose best value gains so much over the one that is usual. */
+/* A tunable matters if its best value gains this share over the default. */
 static const gdouble matters = 0.02;
 
-/* Tunings of the same variant elsewhere that are tried, the best ones; combinations of those
- * tunables that matter, at most; repetitions of the best before they are believed. */
+/* The number of the best tunings of the variant in other layouts that are tried; the most tunables
+ * that are combined, and the most combinations; and the repetitions of the best tunings. */
 enum { TAKEN_OVER = 3, MAX_COMBINED = 4, MAX_COMBINATIONS = 16, REPEATED = 3 };
 
 static gint
@@ -38,7 +38,7 @@ try_tuning(CtTune *tune, const CtTuneItem *item, const gint64 *tuning, GPtrArray
     return TRUE;
 }
 
-/* Goes on to measure the best ones until the best of them is no accident. */
+/* Repeats the best tunings until each of them has enough repetitions. */
 static gboolean
 repeat_best(CtTune *tune, GPtrArray *tried, GError **error)
 {
@@ -59,11 +59,11 @@ repeat_best(CtTune *tune, GPtrArray *tried, GError **error)
     return TRUE;
 }
 
-/* Of a tunable, by itself. */
+/* The effect of a tunable by itself. */
 typedef struct {
     guint index;
     gint64 best, next; /* values: the two best */
-    gdouble gain;      /* of the best over the usual */
+    gdouble gain;      /* of the best value over the default */
 } Effect;
 
 static gint
@@ -73,7 +73,7 @@ compare_effects(gconstpointer a, gconstpointer b)
     return x > y ? -1 : x < y;
 }
 
-/* Each value of each tunable, the others as usual. */
+/* Tries each value of each tunable, with defaults for the others. */
 static gboolean
 try_alone(CtTune *tune, const CtTuneItem *usual, GPtrArray *tried, GArray *effects, GError **error)
 {
@@ -108,7 +108,7 @@ try_alone(CtTune *tune, const CtTuneItem *usual, GPtrArray *tried, GArray *effec
     return TRUE;
 }
 
-/* The two best values of each tunable that matters, each with each. */
+/* Tries all combinations of the two best values of the tunables that matter. */
 static gboolean
 try_together(CtTune *tune, const CtTuneItem *usual, GPtrArray *tried, GArray *effects,
              GError **error)
@@ -130,7 +130,7 @@ try_together(CtTune *tune, const CtTuneItem *usual, GPtrArray *tried, GArray *ef
     return TRUE;
 }
 
-/* Of all that was measured of this variant over these nodes elsewhere: the tunings of the best. */
+/* Finds the best tunings of this variant over these nodes in other layouts. */
 static GPtrArray *
 find_elsewhere(const CtTune *tune, const CtTuneItem *item)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures what decides a graph's plan, until its plan cannot change any more. */
+/* Tuning: measures the candidates that decide a graph's plan until the plan cannot change any
+ * more. */
 #include "cost/ceilings.h"
 #include "plan/candidates.h"
 #include "plan/planner-variants.h"
@@ -8,16 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-/* The relative deviation of a repetition before any is known, and what it is taken to be at least
- * and at most. */
+/* The relative deviation of a repetition: the first guess, and the least and largest value used. */
 static const gdouble first_usual = 0.06, least_usual = 0.01, most_usual = 0.2;
 
-/* Trials that stay at hand, with their threads and memory, and the bytes that they hold together:
- * so many, and a part of a device's memory. */
+/* The most trials that stay prepared, with their threads and memory, and the most bytes that these
+ * hold together: a number, plus a part of a device's memory. */
 enum { MAX_ALIVE = 24, PARTS_OF_DEVICE = 8 };
 static const gsize max_bytes = (gsize)2 << 30;
 
-/* Plans between two looks at how much there is left. */
+/* Plans between two estimates of the remaining time. */
 enum { LOOK_AHEAD = 8 };
 
 void
@@ -71,7 +71,7 @@ is_decided(const CtTune *tune, const CtTuneItem *item)
                             measurement->spread));
 }
 
-/* Of the measurement's stages; NULL: there is no such one any more. */
+/* The variant of a measurement; NULL: it does not exist any more. */
 static const CtVariant *
 find_variant(const CtTune *tune, const CtMeasurement *measurement)
 {
@@ -87,7 +87,7 @@ find_variant(const CtTune *tune, const CtMeasurement *measurement)
     return NULL;
 }
 
-/* What this machine can do at most is measured once. */
+/* Measures the ceilings of this machine, once. */
 static gboolean
 measure_ceilings(CtTune *tune, GError **error)
 {
@@ -130,7 +130,7 @@ note_failure(CtTune *tune, const CtTuneItem *item)
                     g_strdup_printf("%s: %s", item->name, item->measurement.failure));
 }
 
-/* The one that is known, or this one, which the run then owns. */
+/* Returns the known item that equals `item`, or `item`, which the run then owns. */
 static CtTuneItem *
 adopt(CtTune *tune, CtTuneItem *item)
 {
@@ -174,7 +174,7 @@ let_go(CtTune *tune, CtTuneItem *item)
     g_ptr_array_remove_fast(tune->alive, item);
 }
 
-/* Makes room for one more trial: those that were used longest ago go. */
+/* Makes room for one more trial by releasing the least recently used ones. */
 static void
 make_room(CtTune *tune)
 {
@@ -197,7 +197,7 @@ make_room(CtTune *tune)
     }
 }
 
-/* FALSE where the trial fails. */
+/* Runs the item's trial for one repetition; FALSE where it fails. */
 static gboolean
 run(CtTune *tune, CtTuneItem *item, gdouble *seconds, GError **error)
 {
@@ -222,7 +222,7 @@ run(CtTune *tune, CtTuneItem *item, gdouble *seconds, GError **error)
     return FALSE;
 }
 
-/* Of all items that know theirs, the middle one. */
+/* Sets the usual deviation to the median over the items that have one. */
 static void
 find_usual(CtTune *tune)
 {
@@ -272,7 +272,7 @@ ct_tune_measure(CtTune *tune, CtTuneItem *item, GError **error)
     return ct_database_put(tune->database, &item->measurement, error);
 }
 
-/* The plan if everything that is not sure came out as well as it could. */
+/* The plan if each uncertain estimate came out as well as it could. */
 static CtPlan *
 plan_at_best(CtTune *tune, GError **error)
 {
@@ -282,15 +282,15 @@ plan_at_best(CtTune *tune, GError **error)
     return ct_plan_new(tune->options->graph, tune->options->registry, &options, error);
 }
 
-/* The plan that comes of all this. */
+/* The plan from the measurements so far. */
 static CtPlan *
 plan_as_known(CtTune *tune, GError **error)
 {
     return ct_plan_new(tune->options->graph, tune->options->registry, tune->options->plan, error);
 }
 
-/* About how many seconds are left: what is not measured and looks better than what is, and the
- * repetitions that the plan at hand still wants. */
+/* Estimates the remaining seconds: for the unmeasured candidates that look better than measured
+ * ones, and for the repetitions that the current plan still wants. */
 static gdouble
 look_ahead(CtTune *tune, guint n_repetitions)
 {
@@ -329,7 +329,7 @@ look_ahead(CtTune *tune, guint n_repetitions)
 
 /* ---- the run ---- */
 
-/* Measures what is not sure of the plan; *n says how many that were. */
+/* Measures the uncertain candidates of the plan; *n is set to their number. */
 static gboolean
 measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, GError **error)
 {
@@ -358,7 +358,7 @@ measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, G
     return TRUE;
 }
 
-/* Until nothing is left that could change the plan, or it is over. */
+/* Measures until nothing is left that could change the plan, or the run is over. */
 static gboolean
 decide(CtTune *tune, GError **error)
 {
@@ -369,8 +369,7 @@ decide(CtTune *tune, GError **error)
         if (!plan || !measure_plan(tune, plan, &n, &n_repetitions, error))
             return FALSE;
         if (n == 0 && !ct_tune_is_over(tune)) {
-            /* What is near to something measured may have an estimate that is too good to be true.
-             */
+            /* An estimate derived from a near measurement may be too good. */
             g_autoptr(CtPlan) known = plan_as_known(tune, error);
             if (!known || !measure_plan(tune, known, &n, &n_repetitions, error))
                 return FALSE;
@@ -386,7 +385,7 @@ decide(CtTune *tune, GError **error)
     return TRUE;
 }
 
-/* Other blocks have other estimates: plans are made anew. */
+/* Begins again with another size of blocks, which changes all estimates. */
 static void
 start_again(CtTune *tune)
 {

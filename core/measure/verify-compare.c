@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elements of two blocks side by side, whatever their layouts. */
+/* The comparison of two blocks, element by element, in any layouts. */
 #include "verify-private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Elements that are looked at at a time. */
+/* Elements that are compared at a time. */
 enum { CHUNK = 256 };
 
-/* Parts of elements, and their bits, in which integers of 64 bits differ that are one number in
- * double precision. */
+/* The parts of elements, and their bits: integers of 64 bits may differ where they are the same
+ * number in double precision. */
 typedef struct {
     gdouble parts[2][CHUNK];
     guint64 bits[2][CHUNK];
@@ -81,7 +81,8 @@ difference_of(gdouble a, gdouble b, gboolean same_bits)
     return isnan(difference) ? INFINITY : difference;
 }
 
-/* Returns which of the chunk's elements now has the largest difference; −1: none. */
+/* Adds a chunk. Returns the index of its element with the largest difference so far; −1: it has
+ * none. */
 static gint64
 add_chunk(CtComparison *self, const CtTypeInfo *type, const Chunk chunks[2], gint64 n)
 {
@@ -130,7 +131,7 @@ add_validity(CtComparison *self, const CtStream *stream, const CtBlock *const bl
         }
 }
 
-/* Keeps the place of the largest difference: `index` in the second layout's axes. */
+/* Notes the place of the largest difference: `index` in the second layout's axes. */
 static void
 keep_place(CtComparison *self, const CtStream *stream, const CtLayout *layout, const gint64 *index,
            gint64 sample)

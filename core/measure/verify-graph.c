@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph with every node twice: as is looked into, and for comparison. */
+/* A graph with every node twice: for the tested way, and for the reference. */
 #include "verify-private.h"
 
 static void
@@ -21,7 +21,7 @@ twin_name(const char *name)
     return g_strconcat(name, "'", NULL);
 }
 
-/* Whether the graph's node `i` is `node` or feeds it. */
+/* Whether node `i` of the graph is `node` or feeds it, directly or not. */
 static gboolean
 leads_to(const CtGraph *graph, guint i, guint node)
 {
@@ -34,7 +34,7 @@ leads_to(const CtGraph *graph, guint i, guint node)
     return FALSE;
 }
 
-/* The nodes that are run: all but sinks, or what leads to the one that is asked for. */
+/* The nodes that are run: all except sinks, or those that feed the requested one. */
 static gboolean *
 find_nodes(const CtVerifyOptions *options)
 {
@@ -51,7 +51,7 @@ find_nodes(const CtVerifyOptions *options)
     return is_run;
 }
 
-/* Whether a node that is run, other than one that only wants its description, reads the output. */
+/* Whether a node that is run reads the output's data. */
 static gboolean
 is_read(const CtGraph *graph, const gboolean *is_run, guint node, guint port)
 {
@@ -77,7 +77,7 @@ has_backend(CtRegistry *registry, const CtStage *stage, CtBackend backend)
     return FALSE;
 }
 
-/* The way in which the node is to be looked into, for its twin of this name. */
+/* Copies the options for the node to its twin, which runs in the tested way. */
 static void
 copy_way(CtVerifyTwins *twins, const CtVerifyOptions *options, const char *name, const char *twin)
 {
@@ -112,7 +112,7 @@ add_nodes(CtVerifyTwins *twins, const CtVerifyOptions *options, const CtGraphNod
     }
 }
 
-/* A node of stage `output` that takes an output; returns its name. */
+/* Adds a node of stage `output` that takes an output; returns its name. */
 static char *
 add_tap(CtVerifyTwins *twins, const CtGraphNode *node, guint port, const char *from)
 {

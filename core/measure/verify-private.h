@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the verification share. */
+/* Declarations shared by the files of the verification. */
 #pragma once
 
 #include "verify.h"
 
-/* Two streams of the same elements in any layouts, so far. */
+/* The comparison so far of two streams with the same elements in any layouts. */
 typedef struct {
     gint64 n;                  /* elements */
-    gdouble largest;           /* of the differences */
-    gdouble squares;           /* their sum */
-    gdouble value_largest;     /* of the second stream's elements */
-    gdouble value_squares;     /* their sum */
-    gint64 n_validity;         /* samples of a lane that are valid in one of them alone */
-    gint64 n_valid;            /* … that are valid in both */
-    gint64 worst_sample;       /* where the largest difference is */
-    gint64 worst[CT_MAX_AXES]; /* in the stream's axes, time left out */
+    gdouble largest;           /* the largest difference */
+    gdouble squares;           /* the sum of the squared differences */
+    gdouble value_largest;     /* the largest element of the second stream */
+    gdouble value_squares;     /* the sum of its squared elements */
+    gint64 n_validity;         /* samples of a lane that are valid in one stream only */
+    gint64 n_valid;            /* … and in both */
+    gint64 worst_sample;       /* the sample of the largest difference */
+    gint64 worst[CT_MAX_AXES]; /* its index in the stream's axes, without time */
 } CtComparison;
 
-/* Adds blocks of as many samples, the first of which is `sample` of the stream. `layouts` are
- * concrete, without blocks. */
+/* Adds two blocks of the same number of samples, the first of which is `sample` of the stream.
+ * `layouts` are concrete, without blocks. */
 void ct_comparison_add(CtComparison *comparison, const CtStream *stream,
                        const CtLayout *const layouts[2], const CtBlock *const blocks[2],
                        gint64 sample);
 
-/* An output that is looked at. */
+/* An output that is compared. */
 typedef struct {
-    guint node; /* of the graph */
+    guint node; /* index in the graph */
     guint port;
-    char *taps[2];  /* nodes that take it, as is looked into and for comparison; the first may be
-                       NULL: it is there to be known alone */
-    char *nodes[2]; /* that make it */
+    char *taps[2];  /* the nodes that take the output, of the tested way and of the reference; the
+                       first may be NULL where only the reference runs */
+    char *nodes[2]; /* the nodes that make the output */
     CtComparison comparison;
     char *variants[2]; /* of the nodes */
-    gint places[2];    /* … and where they run */
+    gint places[2];    /* … and their places */
     gdouble rates[2];
     char *problem;
 } CtVerifyPair;
 
-/* A graph that has every node twice. */
+/* A graph that contains every node twice. */
 typedef struct {
     gboolean together;
     CtConfig *config;
@@ -45,12 +45,12 @@ typedef struct {
     GPtrArray *pairs;                /* of CtVerifyPair */
 } CtVerifyTwins;
 
-/* With `together`, of chains side by side, looked at where they end; otherwise each node beside
- * itself, with one input. */
+/* Makes the graph. With `together`, two chains side by side whose ends are compared; otherwise each
+ * node beside its twin, with the same input. */
 void ct_verify_twins_init(CtVerifyTwins *twins, const CtVerifyOptions *options, gboolean together);
 void ct_verify_twins_clear(CtVerifyTwins *twins);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtVerifyTwins, ct_verify_twins_clear)
 
-/* Runs it and fills the pairs. Of nodes that one variant runs both ways, at one place, one is taken
- * out first. */
+/* Runs the graph and fills the pairs. Where the same variant at the same place would run both nodes
+ * of a pair, one of them is removed first. */
 gboolean ct_verify_twins_run(CtVerifyTwins *twins, const CtVerifyOptions *options, GError **error);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a graph of twins, and compares what each pair gives while it comes. */
+/* Runs a graph of twins, and compares the outputs of each pair during the run. */
 #include "model/thread.h"
 #include "verify-private.h"
 
 #include <string.h>
 
-/* What a tap has given and what is left of it. */
+/* The current block of a tap. */
 typedef struct {
-    guint tap; /* of the plan */
+    guint tap; /* index in the plan */
     const CtLayout *layout;
     CtBlock block;
-    gint64 used; /* samples of the block */
+    gint64 used; /* samples of the block that are compared */
     gboolean has_block, ended;
 } Side;
 
@@ -18,9 +18,9 @@ typedef struct {
     CtVerifyPair *pair;
     CtScheduler *scheduler;
     const CtStream *stream;
-    guint n_sides; /* the last n_sides of: looked into, for comparison */
+    guint n_sides; /* the last n_sides of: tested, reference */
     Side sides[2];
-    gint64 sample; /* of the stream, from its first */
+    gint64 sample; /* number of samples compared */
     GThread *thread;
 } Job;
 
@@ -39,7 +39,8 @@ find_node(const CtPlan *plan, const char *name)
 
 /* ---- comparing ---- */
 
-/* Makes samples stand, unless the stream has ended; FALSE after a failure of the run. */
+/* Takes the next block where the current one is used up, unless the stream has ended; FALSE after a
+ * failure of the run. */
 static gboolean
 take(const Job *job, Side *side)
 {
@@ -56,7 +57,7 @@ take(const Job *job, Side *side)
     return TRUE;
 }
 
-/* `n` samples of what stands. */
+/* The next `n` samples of the block. */
 static CtBlock
 cut(const Side *side, gint64 n)
 {
@@ -78,7 +79,7 @@ tick_of(const Job *job, const Side *side)
     return side->block.start + side->used * job->stream->ticks_per_sample;
 }
 
-/* Compares `n` samples that both have. */
+/* Compares the next `n` samples of both blocks. */
 static void
 compare(Job *job, gint64 n)
 {
@@ -109,7 +110,7 @@ run_job(gpointer data)
                                 first->ended ? "before the other" : "later than the other");
         if (first->ended && second->ended)
             break;
-        /* What is left of the longer one must flow all the same. */
+        /* The rest of the longer stream must still be taken. */
         if (first->ended || second->ended) {
             Side *longer = first->ended ? second : first;
             longer->used = longer->block.n_samples;
@@ -127,7 +128,7 @@ run_job(gpointer data)
 
 /* ---- the run ---- */
 
-/* What the run warns of, but for the twins: the nodes that they are beside have the same. */
+/* Keeps the warnings of the run, except those of twins: the nodes beside them have the same. */
 static void
 keep_warnings(const CtVerifyOptions *options, CtScheduler *scheduler)
 {
@@ -157,8 +158,8 @@ job_init(Job *job, CtVerifyPair *pair, const CtPlan *plan, CtScheduler *schedule
     }
 }
 
-/* Elements that the node has made per second of work; with `together`, of the work of its whole
- * chain. */
+/* The elements that the node has made per second of its work, or, with `together`, of the work of
+ * its whole chain. */
 static gdouble
 rate_of(CtScheduler *scheduler, const CtPlan *plan, const CtVerifyPair *pair, guint side,
         gboolean together)
@@ -212,7 +213,8 @@ is_same(const CtVerifyPair *pair)
            pair->places[0] == pair->places[1];
 }
 
-/* Notes the variants of all pairs; TRUE where nodes side by side would run by the same. */
+/* Notes the variants of all pairs; TRUE where both nodes of a pair would run with the same variant
+ * at the same place. */
 static gboolean
 find_variants(const CtVerifyTwins *twins, const CtPlan *plan)
 {
@@ -241,7 +243,7 @@ drop_stage(CtVerifyTwins *twins, const char *name)
     g_hash_table_remove(twins->variants, name);
 }
 
-/* Leaves one of those. */
+/* Removes one node of each such pair. */
 static void
 drop_same(CtVerifyTwins *twins)
 {

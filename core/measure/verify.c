@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two ways of running a graph compared: what is run, and how far apart they may be. */
+/* The comparison of two ways to run a graph: the runs, and the differences that are allowed. */
 #include "verify.h"
 
 #include "graph/endpoints.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of all outputs of a graph, [node][port]. */
+/* The accuracy of all outputs of a graph, [node][port]. */
 typedef struct {
     const CtGraph *graph;
     CtAccuracy **outputs;
@@ -33,7 +33,7 @@ accuracies_clear(Accuracies *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Accuracies, accuracies_clear)
 
-/* Sets what the elements are like: those for comparison, which the graph gives by itself. */
+/* Sets the sizes of the elements, from the reference. */
 static void
 accuracies_measure(Accuracies *self, const CtVerifyTwins *twins)
 {
@@ -117,7 +117,7 @@ find_problem(const CtVerifyRow *row, const CtVerifyPair *pair, const CtStream *s
     return NULL;
 }
 
-/* Why nothing is compared, where all that can be said is that neither side has a valid sample. */
+/* The reason why nothing is compared, if there is no valid sample on both sides. */
 static const char *
 find_nothing(const CtComparison *found)
 {
@@ -126,7 +126,7 @@ find_nothing(const CtComparison *found)
                                  : NULL;
 }
 
-/* Each side may be off by the errors. */
+/* The row of a pair. Its bounds are twice the error, which each side may have. */
 static CtVerifyRow *
 row_new(const CtVerifyPair *pair, const CtGraphNode *node, const CtAccuracy *accuracy,
         gboolean together)
@@ -179,7 +179,7 @@ add_rows(GPtrArray *rows, const CtVerifyTwins *twins, const CtVerifyOptions *opt
     }
 }
 
-/* Warns where no node has been compared by itself. */
+/* Warns if no node was compared by itself. */
 static void
 warn_of_one_variant(const GPtrArray *rows, GPtrArray *warnings)
 {
@@ -192,7 +192,7 @@ warn_of_one_variant(const GPtrArray *rows, GPtrArray *warnings)
 
 /* ---- the whole ---- */
 
-/* A run must be able to end, without a program. */
+/* Checks that a run can end without a program. */
 static gboolean
 check_ends(const CtVerifyOptions *options, GError **error)
 {
@@ -294,7 +294,7 @@ append_section(GString *text, const GPtrArray *rows, gboolean together)
     }
 }
 
-/* Why the bounds are what they are, once for each stage. */
+/* Appends the rules for the bounds, once for each stage. */
 static void
 append_rules(GString *text, const GPtrArray *rows)
 {

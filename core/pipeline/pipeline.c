@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph from its text to its end: configuration, graph, plan, run. */
+/* A pipeline: a graph from its text to the end of its run, by configuration, graph, plan and
+ * run. */
 #include "measure/verify.h"
 #include "model/environment.h"
 #include "model/suggest.h"
@@ -12,22 +13,22 @@
 #include <string.h>
 
 struct CtPipeline {
-    char *path; /* of the file; NULL: `text` */
+    char *path; /* path of the file; NULL: the graph is `text` */
     char *text;
     gsize length;
     char *name;
     GPtrArray *overrides; /* of char, NULL-terminated */
-    char *costs;          /* that the options point to */
+    char *costs;          /* the cost database that the options point to */
     guint default_workers;
-    gboolean is_verified; /* by ct_pipeline_verify, which reads all outputs */
+    gboolean is_verified; /* for ct_pipeline_verify(), which reads all outputs */
     CtPlanOptions plan_options;
     CtRunOptions run_options;
     GHashTable *offers; /* node name → guint8 * */
     CtRegistry *registry;
     CtConfig *config;
     CtGraph *graph;
-    GPtrArray *warnings;      /* of CtWarning: of the graph; NULL: not checked yet */
-    GPtrArray *late_warnings; /* … once it is prepared or verified */
+    GPtrArray *warnings;      /* of CtWarning: of the graph; NULL: it is not checked yet */
+    GPtrArray *late_warnings; /* … and of the run or the verification */
     CtPlan *plan;
     CtScheduler *scheduler; /* NULL: not prepared yet */
     gboolean is_started;
@@ -69,8 +70,8 @@ find_workers(CtPipeline *pipeline, GError **error)
     return TRUE;
 }
 
-/* Reads the text as far as its syntax goes, so that errors of the file show where it is loaded.
- * After an error the pipeline has what it had before. */
+/* Reads the text and checks its syntax, so that errors in the file are reported when it is loaded.
+ * After an error the pipeline is unchanged. */
 static gboolean
 configure(CtPipeline *pipeline, GError **error)
 {
@@ -253,7 +254,7 @@ ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison)
 
 /* ---- the plan ---- */
 
-/* Streams without a clock do not know when the duration is over. */
+/* Warns of sources without a clock, which cannot end after the duration. */
 static void
 warn_of_duration(const CtPipeline *pipeline)
 {
@@ -302,7 +303,7 @@ renew_late_warnings(CtPipeline *pipeline)
     pipeline->late_warnings = ct_warnings_new();
 }
 
-/* All that there are until now. */
+/* All warnings until now. */
 static GPtrArray *
 collect_warnings(const CtPipeline *pipeline)
 {
@@ -600,7 +601,8 @@ ct_pipeline_memory_bytes(CtPipeline *pipeline, const char *name, GError **error)
     return link->bytes;
 }
 
-/* An output beside `name` that has been offered memory for the ring of `link`, NULL: none. */
+/* Another output than `name` for which memory was offered for the ring of `link`; NULL: there is
+ * none. */
 static const char *
 find_offered(CtPipeline *pipeline, const char *name, gint link)
 {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The candidates that the planner chooses from: variants of each node, with all their layouts.
+/* The candidates from which the planner chooses: variants of each node, with all their layouts.
  *
- * Orders are never enumerated. A row that leaves an order open is bound to the orders that stand at
- * the node's links: the canonical one, those that rows of the neighbours fix or wishes name, and
- * what follows from these through the nodes. They spread over the graph until nothing new comes, or
- * a link has as many as are worth looking at. */
+ * Orders are never enumerated. A row that leaves an order open is bound to the orders known at the
+ * node's links: the canonical one, those that rows of the neighbours fix or prefer, and those that
+ * follow from these through other nodes. Orders spread over the graph until there are no new ones,
+ * or a link has the most that are allowed. */
 #include "choose.h"
 #include "default-layouts.h"
 #include "graph/plugin-call.h"
 #include "unbound-rows.h"
 
-/* Orders that reach a node from one side; layouts of a side with an order of its own; candidates
- * of a node at one place; rounds over the graph. */
+/* Limits on the orders that reach a node from one side, the layouts of one side where the sides
+ * have orders of their own, the candidates of a node at one place, and the rounds over the
+ * graph. */
 enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODE = 96, MAX_SWEEPS = 8 };
 
 typedef struct {
     CtPlanner *planner;
     CtCandidates *candidates;
     CtUnboundRows *unbound_rows;
-    GArray *(*orders)[CT_N_SIDES]; /* [node] of CtLayout: at its links */
+    GArray *(*orders)[CT_N_SIDES]; /* [node] of CtLayout: the orders at its links */
 } Search;
 
 static void
@@ -75,7 +76,7 @@ add_order(Search *search, guint node, guint side, const CtLayout *layout)
         g_array_append_val(orders, *layout);
 }
 
-/* Tells the nodes at the other ends how the ports of a candidate lie. */
+/* Adds the orders of a candidate's ports to those of the nodes at the other ends of the links. */
 static void
 spread_orders(Search *search, const CtCandidate *candidate)
 {
@@ -136,9 +137,9 @@ has_implementation(const CtCandidate *candidate, const CtImplementation *impleme
     return FALSE;
 }
 
-/* Adds the unbound row's variants. A variant is never told its row: of several that come to the
- * same layouts it keeps the first of its table. The cheapest of all is taken, of equal ones that
- * which came first. */
+/* Adds the unbound row's variants to the candidate. A variant does not know which of its rows is
+ * used, so of several rows with the same layouts the first counts. The candidate takes over the
+ * cheapest implementation, of equally cheap ones the first. */
 static void
 take_implementations(const Search *search, const CtUnboundRow *unbound, CtCandidate *candidate)
 {
@@ -171,7 +172,7 @@ take_implementations(const Search *search, const CtUnboundRow *unbound, CtCandid
     candidate->cost = best->cost;
 }
 
-/* Keeps it, or adds its variants to what has the same layouts. */
+/* Makes a candidate of these layouts, or adds the row's variants to the candidate that has them. */
 static void
 keep_candidate(Search *search, const CtUnboundRow *unbound, const CtLayout *inputs,
                const CtLayout *outputs)
@@ -212,7 +213,7 @@ bind_to(Search *search, const CtUnboundRow *unbound, const CtLayout *order)
         keep_candidate(search, unbound, layouts, &layouts[unbound->row_ports.n_inputs]);
 }
 
-/* The different layouts of inputs or outputs that follow an order of that side. */
+/* Finds the different layouts of the inputs or outputs for the orders of that side. */
 static guint
 bind_side(const Search *search, const CtUnboundRow *unbound, guint side,
           CtLayout *sides[MAX_OF_SIDE])
@@ -240,7 +241,8 @@ bind_side(const Search *search, const CtUnboundRow *unbound, guint side,
     return n_sides;
 }
 
-/* Where the orders of inputs and outputs are free of each other: each with each. */
+/* Binds a row whose inputs and outputs have independent orders: each input layout with each output
+ * layout. */
 static void
 bind_freely(Search *search, const CtUnboundRow *unbound)
 {
@@ -257,7 +259,7 @@ bind_freely(Search *search, const CtUnboundRow *unbound)
         g_free(outputs[o]);
 }
 
-/* Binds the unbound rows of node `n` to the orders that came since it was last looked at. */
+/* Binds the unbound rows of node `n` to the orders that were added since the last call. */
 static gboolean
 bind_options(Search *search, guint n, gboolean first)
 {
@@ -365,7 +367,8 @@ ct_candidates_new(CtPlanner *planner, GError **error)
     return fine ? g_steal_pointer(&candidates) : NULL;
 }
 
-/* Candidates over several nodes lie in rows of nodes, and each node of a row goes on from one. */
+/* Candidates over several nodes connect these to chains; in a chain, each node continues from one
+ * other. */
 gdouble
 ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways)
 {
@@ -381,7 +384,7 @@ ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways)
             goes_on[candidate->nodes[k - 1]] = TRUE;
         }
     }
-    /* Of the row of nodes up to this one. */
+    /* Ways to run the chain up to each node. */
     g_autofree gdouble *ways = g_new0(gdouble, n_nodes + 1);
     gdouble all = 1;
     for (guint n = 0; n < n_nodes; n++) {

@@ -11,16 +11,17 @@ typedef struct {
     CtCost cost; /* by the estimate */
 } CtImplementation;
 
-/* One way of running a node, or a row of them: a variant with all its layouts. */
+/* One way to run a node, or a row of nodes, with all its layouts. */
 typedef struct {
     const CtVariant *variant;
     const CtRow *row;
     CtEstimate estimate;
-    GArray *implementations; /* of CtImplementation: of all variants that do it, the cheapest first,
-                                as above */
+    GArray *implementations; /* of CtImplementation: all variants that do it, the cheapest first.
+                                The variant, row, estimate and cost of the cheapest are repeated in
+                                this struct */
     guint n_nodes;
-    guint *nodes;      /* in the graph; each feeds the next */
-    gint place;        /* where it runs, and its ports lie */
+    guint *nodes;      /* indices in the graph; each node feeds the next */
+    gint place;        /* where it runs and where its ports lie */
     CtLayout *inputs;  /* [inputs of the first] empty where no data flows */
     CtLayout *outputs; /* [outputs of the last] */
     CtLoad load;
@@ -29,14 +30,16 @@ typedef struct {
 
 typedef struct {
     GPtrArray *all;    /* of CtCandidate */
-    GPtrArray **nodes; /* [graph nodes] of those that cover the node, borrowed */
+    GPtrArray **nodes; /* [graph nodes] the candidates that cover the node, borrowed */
     guint n_nodes;
 } CtCandidates;
 
-/* The candidates of every node, of the same layouts the cheapest: rows of the variants that may
- * run, in the orders that the neighbours name. */
+/* Finds the candidates of every node: the rows of the variants that may run, bound to the orders
+ * that the neighbours name. Implementations with the same layouts at the same place form one
+ * candidate. */
 CtCandidates *ct_candidates_new(CtPlanner *planner, GError **error);
 void ct_candidates_free(CtCandidates *candidates);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtCandidates, ct_candidates_free)
-/* Ways to run all nodes, of so many ways [of `all`] to run each candidate. */
+/* The number of ways to run all nodes, where `n_ways` [of `all`] is the number of ways to run each
+ * candidate. */
 gdouble ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Capacity: what comes in, over the share of time that it keeps the busiest busy. */
+/* Capacity: the rate of the input, divided by the share of time for which it keeps the busiest
+ * resource busy. */
 #include "capacity.h"
 
 #include "model/table.h"
 
 #include <cornerturn/json.h>
 
-/* One of those that a plan keeps busy. */
+/* A resource that a plan keeps busy. */
 typedef struct {
     char *name;
     gdouble seconds; /* for a second of stream */
@@ -15,8 +16,8 @@ typedef struct {
 typedef struct {
     const CtPlan *plan;
     GArray *loads; /* of Load */
-    guint busiest; /* of these */
-    gdouble ends;  /* what the busiest would be, if sources and sinks cost nothing */
+    guint busiest; /* index in `loads` */
+    gdouble ends;  /* seconds of the busiest if sources and sinks cost nothing */
 } Capacity;
 
 static void
@@ -32,7 +33,8 @@ ct_stream_bandwidth(const CtStream *stream)
     return share * ct_stream_sample_rate(stream) * (gdouble)ct_stream_length(stream, "subband");
 }
 
-/* The stream that node `n` of the graph brings in; NULL: none with a clock. */
+/* The stream that source `n` of the graph gives; NULL: the node is none, or the stream has no
+ * clock. */
 static const CtStream *
 stream_in(const CtPlan *plan, guint n)
 {
@@ -51,7 +53,7 @@ add_load(Capacity *capacity, char *name, gdouble seconds)
         capacity->busiest = capacity->loads->len - 1;
 }
 
-/* The busiest without the nodes at which the graph begins and ends. */
+/* Seconds of the busiest resource without the graph's sources and sinks. */
 static gdouble
 seconds_within(const CtPlan *plan)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Readers of one output share what is inserted for them: the fan-out becomes a variable of its own,
- * whose choices are the sets of placements that are made. The writer pays for the set, and a reader
- * may only have a placement that is in it. */
+/* Fan-outs with several readers, which share the steps inserted for them: the fan-out is a variable
+ * of its own, whose choices are the sets of placements that are made. The writer pays for the set,
+ * and a reader can only choose a placement in the set. */
 #include "choose-private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Beyond so many sets of placements, larger ones are left out; so many ways to make a set are kept;
- * so many different steps are known to be the same. */
+/* The most sets of placements, the most ways to make a set, and the most different steps that are
+ * recognised as shared. */
 enum { MAX_SETS = 512, MAX_WAYS = 32, MAX_MADE = 256 };
 
-/* The sets of placements, as bits, that a fan-out may be had in: those that some reader cannot do
- * without, and with them any of the others, the fewest first, and all. *complete tells whether
- * there are no further sets. */
+/* Lists the sets of placements, as bits: the needed placements with any of the others, smaller
+ * sets first. Where these are too many, the set of all placements ends the list, and *complete
+ * is FALSE. */
 static GArray *
 list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
 {
@@ -57,8 +57,8 @@ list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
     return sets;
 }
 
-/* The steps of the conversions from one placement, each known by what it makes: a step that several
- * conversions have is made once. */
+/* The number of a step, which is known by the placement that it makes: conversions with the same
+ * step share it. */
 static guint
 step_index(GArray *made, const CtPlacement *placement, const CtStream *stream)
 {
@@ -72,7 +72,7 @@ step_index(GArray *made, const CtPlacement *placement, const CtStream *stream)
 
 /* One way to make a set of placements. */
 typedef struct {
-    guint8 picks[CT_MAX_PLACEMENTS]; /* of each placement's conversions */
+    guint8 picks[CT_MAX_PLACEMENTS]; /* [placement] index of the conversion */
     guint64 made[MAX_MADE / 64];
     gdouble longest;
 } Way;
@@ -97,8 +97,8 @@ ways_init(Ways *ways)
     ways->vectors = g_array_new(FALSE, FALSE, sizeof(gdouble));
 }
 
-/* Keeps a way, unless one that has made as much or more is within it; returns whether there was
- * room. */
+/* Keeps a way, unless another one that makes the same placements or more is within it; returns
+ * FALSE where there was no room for it. */
 static gboolean
 keep_way(Ways *ways, const Way *way, const gdouble *vector, guint n)
 {
@@ -117,7 +117,8 @@ keep_way(Ways *ways, const Way *way, const gdouble *vector, guint n)
     return TRUE;
 }
 
-/* What it takes to make all placements of `set` from one; returns whether all ways are there. */
+/* Finds the ways to make all placements of `set` from one; returns whether all of them were
+ * kept. */
 static gboolean
 find_ways(const CtProblem *problem, const CtJunction *junction, guint from, guint64 set, Ways *ways)
 {
@@ -174,7 +175,7 @@ ct_problem_conversions_of_set(const CtProblem *problem, const CtJunction *juncti
                              : NULL;
 }
 
-/* Placements that some reader cannot do without. */
+/* The placements that some reader needs with each of its candidates. */
 static guint64
 needed_placements(const CtProblem *problem, const CtJunction *junction)
 {

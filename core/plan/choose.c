@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The choice of a candidate for every node, so that all of them and what must stand between them
- * keep nothing busy longer than they must.
+/* The choice of a candidate for every node such that the busiest resource, with all candidates and
+ * the conversions between them, is as little busy as possible.
  *
- * Each node is a variable whose choices are its candidates, and the variants that implement
- * one are the ways to have it; a candidate over several nodes is a choice of each of them, and its
- * pairs forbid that it be chosen for some only. A link with one reader is a pair, at the cost of
- * the conversions between the two placements: layouts and places. Fan-outs with several readers are
- * in choose-fan-out.c. */
+ * Each node is a variable, its candidates are the choices, and the vectors of a choice's cell are
+ * the variants that implement the candidate. A candidate over several nodes is a choice of each of
+ * them; pairs forbid that it is chosen for some of them only. A link with one reader is a pair
+ * that costs the conversion between the two placements. Fan-outs with several readers are in
+ * choose-fan-out.c. */
 #include "choose-private.h"
 
 #include <math.h>
@@ -75,7 +75,7 @@ candidate_at(const CtProblem *problem, guint node, guint i)
 
 /* ---- costs ---- */
 
-/* Finds what may be kept busy: of devices that nothing can run on, nothing is. */
+/* Numbers the resources that may be used; a device on which no candidate runs has none. */
 static void
 find_components(CtProblem *problem)
 {
@@ -126,7 +126,7 @@ add_cost(CtProblem *problem, const CtCost *cost, gdouble share)
 
 /* ---- nodes ---- */
 
-/* Whether none of the implementations before the `i`th, which are cheaper, is within it. */
+/* Whether no implementation before the `i`th, that is, no cheaper one, is within it. */
 static gboolean
 is_offered(const CtCandidate *candidate, guint i)
 {
@@ -152,7 +152,7 @@ add_implementations(CtProblem *problem, const CtCandidate *candidate)
     return cell;
 }
 
-/* The implementation that is the `way`th of the cell. */
+/* The implementation that belongs to the `way`th vector of the candidate's cell. */
 static const CtImplementation *
 implementation_of(const CtCandidate *candidate, guint way)
 {
@@ -179,7 +179,7 @@ add_nodes(CtProblem *problem)
 
 /* ---- links ---- */
 
-/* What node `node` writes, FALSE where the output stays inside the candidate. */
+/* The placement that node `node` writes; FALSE where the output stays inside the candidate. */
 static gboolean
 written(const CtCandidate *candidate, guint node, guint port, CtPlacement *placement)
 {
@@ -204,7 +204,7 @@ placement_at(const GArray *placements, guint i)
     return &g_array_index(placements, CtPlacement, i);
 }
 
-/* Adds `placement` to the different ones and returns its index. */
+/* Adds `placement`, unless it is among them, and returns its index. */
 static guint
 placement_index(GArray *placements, const CtPlacement *placement)
 {
@@ -217,7 +217,8 @@ placement_index(GArray *placements, const CtPlacement *placement)
     return placements->len - 1;
 }
 
-/* Indices in `placements` of what each candidate of a node has at a port; −1: nothing there. */
+/* The indices in `placements` of each candidate's placement at a port; −1: the port is inside the
+ * candidate. */
 static gint *
 port_indices(const CtProblem *problem, guint node, guint port, gboolean writes, GArray *placements)
 {
@@ -273,8 +274,8 @@ junction_new(const CtProblem *problem, const CtFanOut *fan_out)
     return junction;
 }
 
-/* Readers by themselves: the conversions, at a share of what they cost, or nothing inside a
- * candidate of both nodes. */
+/* Adds a pair for each reader: the conversions, at a share of their cost; nothing inside a
+ * candidate that covers both nodes. */
 static void
 add_links(CtProblem *problem, CtJunction *junction, gdouble share)
 {
@@ -323,8 +324,8 @@ add_junction(CtProblem *problem, const CtFanOut *fan_out)
     }
 }
 
-/* Where not all sets of a fan-out's placements were looked at: what no choice is below. To make a
- * set costs no less than the conversion to any one placement of it, hence than their average. */
+/* A lower bound of every choice for problems without all sets of placements: a set costs no less
+ * than the conversion to any one placement in it, hence no less than their average. */
 static gdouble
 least_by_shares(const CtProblem *problem)
 {
@@ -342,7 +343,7 @@ least_by_shares(const CtProblem *problem)
 
 /* ---- the choice ---- */
 
-/* Names a link over which no two candidates meet. */
+/* Sets the error for a link over which no two candidates can be connected. */
 static gboolean
 report_stuck(const CtProblem *problem, GError **error)
 {
@@ -419,7 +420,7 @@ choice_new(const CtProblem *problem, const CtSolution *solution)
     for (guint n = 0; n < choice->n_nodes; n++) {
         const CtCandidate *candidate = candidate_at(problem, n, solution->choices[n]);
         choice->candidates[n] = candidate;
-        /* Of several nodes, the first one's variable has the implementations. */
+        /* The variable of the first covered node has the implementations. */
         choice->implementations[n] = candidate->nodes[0] == n
                                          ? implementation_of(candidate, solution->ways[n])
                                          : choice->implementations[candidate->nodes[0]];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conversions that are kept, where many plans are made of the same candidates. */
+/* A cache of conversions, for many plans made from the same candidates. */
 #include "conversion.h"
 #include "placement.h"
 #include "planner.h"

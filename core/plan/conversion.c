@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What must stand between a writer and a reader of different layouts, or at different places: a
- * transpose, a conversion, copies, in the order that costs least. */
+/* Conversions between different layouts or places: a transpose, a conversion of the type, and
+ * copies, in the order that costs least. */
 #include "conversion.h"
 
 #include "placement.h"
@@ -32,8 +32,8 @@ ct_conversion_params(const CtStage *stage, const CtLayout *to)
     return values;
 }
 
-/* The layout with elements of another type of stream; FALSE where parts would have to stand apart
- * and cannot. */
+/* The layout for another type of the stream; FALSE where the layout has real and imaginary parts
+ * apart and the type has no parts. */
 static gboolean
 with_type(CtLayout *other, const CtLayout *layout, CtType type)
 {
@@ -43,7 +43,7 @@ with_type(CtLayout *other, const CtLayout *layout, CtType type)
     return element != CT_TYPE_NONE;
 }
 
-/* Whether a pattern takes all orders; ct_row_bind would tell, but takes its time. */
+/* Whether a pattern takes all orders: a quick test before ct_row_bind, which is slow. */
 static gboolean
 takes_all(const CtRowPatterns *row, const CtLayout *pattern, const CtLayout *layout)
 {
@@ -63,8 +63,8 @@ leads(const CtRowPatterns *row, const CtRowPorts *ports, const CtLayout *from, c
            ct_layout_equal(&bound[0], from) && ct_layout_equal(&bound[1], to);
 }
 
-/* Whether a variant may be inserted at a place: on the host those of the backend for all, where the
- * stage knows it. */
+/* Whether a variant may be inserted at a place. On the host only variants of the common backend
+ * may, if the stage has such variants. */
 static gboolean
 may_insert(const CtPlanner *planner, const CtStage *stage, const CtVariant *variant, gint place)
 {
@@ -84,11 +84,11 @@ may_insert(const CtPlanner *planner, const CtStage *stage, const CtVariant *vari
     return TRUE;
 }
 
-/* Ways from somewhere to somewhere that are kept, none within another. */
+/* The most ways from one placement to another that are kept, none within another. */
 enum { MAX_WAYS = 6 };
 
-/* One stage from `from` to `to`, by each of its variants that another is not within; returns how
- * many. */
+/* Finds the steps of one stage from `from` to `to`, one for each variant and row that no other is
+ * within; returns their number. */
 static guint
 find_steps(CtConversionStep steps[MAX_WAYS], CtPlanner *planner, CtInsertedKind kind,
            const CtStream *stream, const CtPlacement *from, const CtPlacement *to)
@@ -132,7 +132,7 @@ find_steps(CtConversionStep steps[MAX_WAYS], CtPlanner *planner, CtInsertedKind 
                                       .from = from->place,
                                       .to = to->place};
             const CtRowPatterns *patterns = ct_planner_row(planner, step.row);
-            /* To a copy between places, all layouts are bytes. */
+            /* A copy between places takes all layouts. */
             if (!is_copy && !leads(patterns, &row_ports, &from->layout, &to->layout))
                 continue;
             ct_estimate_find(planner->estimates, &what, &step.estimate);
@@ -165,9 +165,9 @@ find_steps(CtConversionStep steps[MAX_WAYS], CtPlanner *planner, CtInsertedKind 
 
 enum { N_PLACES = 3, N_STATES = 4 * N_PLACES };
 
-/* What has been done on the way. */
+/* The steps that are done. */
 typedef struct {
-    guint at; /* which of the places */
+    guint at; /* index in `places` */
     gboolean is_turned;
     gboolean is_converted;
 } State;
@@ -179,11 +179,11 @@ typedef struct {
     gint places[N_PLACES];
     CtLayout layouts[2][2]; /* [is_turned][is_converted] */
     gboolean exists[2][2];
-    GArray *conversions[N_STATES]; /* of CtConversion: the ways there, none within another; NULL:
-                                      none */
+    GArray *conversions[N_STATES]; /* of CtConversion: the ways to this state, none within another;
+                                      NULL: none */
 } Ways;
 
-/* No step leads to a smaller number. */
+/* The number of a state. Each step leads to a larger one. */
 static guint
 number_of(State state)
 {
@@ -203,7 +203,7 @@ placement_of(const Ways *ways, State state)
                          ways->places[state.at]};
 }
 
-/* Keeps it, unless another is within it; of equal ones the first. */
+/* Keeps the conversion, unless an earlier one is within it. */
 static void
 keep_conversion(Ways *ways, guint state, const CtConversion *conversion)
 {
@@ -222,7 +222,7 @@ keep_conversion(Ways *ways, guint state, const CtConversion *conversion)
         g_array_append_vals(conversions, conversion, 1);
 }
 
-/* Goes on from one state to another, by all ways to the first. */
+/* Adds one step, from one state to another, to all ways that lead to the first. */
 static void
 go_on(Ways *ways, CtInsertedKind kind, State from, State to)
 {
@@ -261,7 +261,7 @@ find_ways(Ways *ways, State end)
     }
 }
 
-/* The places from one to the other; between devices that are no peers the host is on the way. */
+/* Sets the places on the way; the host is between devices that are no peers. */
 static void
 set_places(Ways *ways, gint from, gint to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From layout to layout, and from place to place. */
+/* Conversions from one placement to another. */
 #pragma once
 
 #include "placement.h"
@@ -9,31 +9,31 @@ typedef struct {
     const CtStage *stage;
     const CtVariant *variant;
     const CtRow *row;
-    gint place; /* where it runs: a copy on the device that it goes to or, to the host or another
-                   device, comes from */
+    gint place; /* where it runs; a copy runs on the device to which it copies from the host, else
+                   on the device from which it copies */
     CtPlacement to;
     CtLoad load;
     CtEstimate estimate;
-    CtCost cost; /* by the estimate */
+    CtCost cost; /* from the estimate */
 } CtConversionStep;
 
-/* The parameters of an inserted stage that lead to this layout. */
+/* The parameters with which an inserted stage gives this layout. */
 CtValue *ct_conversion_params(const CtStage *stage, const CtLayout *to);
 
-/* What must stand between a writer and a reader: at most a transpose, a conversion, and two copies
- * through the host. */
+/* The steps between a writer and a reader: at most a transpose, a conversion of the type, and two
+ * copies (through the host). */
 typedef struct {
     guint n_steps;
     CtConversionStep steps[4];
     CtCost cost; /* of all steps */
 } CtConversion;
 
-/* The ways (CtConversion) for `stream` from one placement to the memory of another, of which none
- * asks for more than another everywhere; types may widen. */
+/* The ways (CtConversion) to bring `stream` from one placement to the memory of another, without
+ * those that another way is within (ct_cost_within); types may widen. */
 GArray *ct_conversions_new(CtPlanner *planner, const CtStream *stream, const CtPlacement *from,
                            const CtPlacement *to);
-/* The same, of those that the planner keeps, if it keeps them: not to be written to. */
+/* The same, from the planner's cache if it has one; the array must not be changed. */
 GArray *ct_conversions_known(CtPlanner *planner, const CtStream *stream, const CtPlacement *from,
                              const CtPlacement *to);
-/* From now on; the machine must stay as it is. */
+/* Makes the planner cache conversions from now on; its machine must not change afterwards. */
 void ct_planner_keep_conversions(CtPlanner *planner);

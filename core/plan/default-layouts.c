@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --default-layouts: every stage in the layouts that the published codes have for it, each by
- * itself, so that a plan can be compared with the naive one. */
+/* --default-layouts: each stage runs in the layouts that the published codes have for it, so that a
+ * plan can be compared with the naive one. */
 #include "default-layouts.h"
 
 #include "candidates.h"
 
-/* The layouts of the node's stage; none, where it has none. */
+/* The default layouts of the node's stage; empty where it has none. */
 static gboolean
 default_row(const CtNode *node, CtRowPatterns *row, GError **error)
 {
@@ -16,7 +16,7 @@ default_row(const CtNode *node, CtRowPatterns *row, GError **error)
     return FALSE;
 }
 
-/* The pattern of a port: a CT_PORT_MANY input has one for all. */
+/* The pattern of a port; all inputs of a CT_PORT_MANY port have the last one. */
 static const CtLayout *
 pattern_at(const CtLayout *patterns, guint n, guint port)
 {
@@ -34,7 +34,8 @@ ct_default_orders(const CtNode *node, GArray *inputs, GArray *outputs, GError **
     return TRUE;
 }
 
-/* Pairs of axes that stand the other way round than in the pattern, and what is cut out of axes. */
+/* The number of pairs of axes that are in reverse order in the pattern, plus the number of axes
+ * that are split into blocks. */
 static guint
 distance_at_port(const CtLayout *layout, const CtLayout *pattern)
 {
@@ -68,14 +69,14 @@ distance_of(const CtCandidate *candidate, const CtNode *node, const CtRowPattern
     return distance;
 }
 
-/* What is slow but obviously right comes only where there is nothing else. */
+/* Reference variants are kept only where there is nothing else. */
 static gboolean
 is_reference(const CtCandidate *candidate)
 {
     return candidate->variant->backend == CT_REFERENCE;
 }
 
-/* Whether `other` would be taken at the same place in the stead of `candidate`. */
+/* Whether `other` is preferred to `candidate` at the same place. */
 static gboolean
 is_nearer(const CtCandidate *other, const CtCandidate *candidate, const CtNode *node,
           const CtRowPatterns *row)
@@ -87,7 +88,7 @@ is_nearer(const CtCandidate *other, const CtCandidate *candidate, const CtNode *
     return distance_of(other, node, row) < distance_of(candidate, node, row);
 }
 
-/* Whether each node of a candidate over several has one of its own. */
+/* Whether each node that a fused candidate covers also has a candidate of its own. */
 static gboolean
 can_part(const CtCandidates *candidates, const CtCandidate *candidate)
 {

@@ -5,8 +5,9 @@
 #include "candidates.h"
 #include "graph/graph.h"
 
-/* Adds the orders of the stage's default layouts, patterns of its inputs and outputs. */
+/* Appends the stage's default layouts, patterns of its inputs and outputs, to the orders. */
 gboolean ct_default_orders(const CtNode *node, GArray *inputs, GArray *outputs, GError **error);
-/* Leaves, of each node whose stage has default layouts, the candidates nearest to them at each
- * place: those that turn round the fewest pairs of axes. Fused ones go. */
+/* Keeps, for each node whose stage has default layouts, the candidates nearest to them at each
+ * place: those in which the fewest pairs of axes are in reverse order. Fused candidates are
+ * dropped, unless one of their nodes has no candidate of its own. */
 gboolean ct_default_keep(CtCandidates *candidates, const CtGraph *graph, GError **error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All forms in which a plan is told. */
+/* All formats in which a plan is described. */
 #include "describe.h"
 
 #include "capacity.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All forms in which a plan is told. */
+/* All formats in which a plan is described. */
 #pragma once
 
 #include "plan.h"
 
-/* "text", "dot", "json", "explain", "explain-json", "capacity", "capacity-json"; allocated. With
- * the registry and the options that the plan was made of. */
+/* Describes the plan in a format: "text", "dot", "json", "explain", "explain-json", "capacity" or
+ * "capacity-json"; allocated. Registry and options must be those that the plan was made with. */
 char *ct_plan_describe(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
                        const char *format, GError **error);

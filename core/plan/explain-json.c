@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a plan is as it is, for programs. */
+/* The explanation of a plan as JSON. */
 #include "explain.h"
 #include "graph/tuning.h"
 
@@ -35,7 +35,7 @@ append_place(GString *text, const char *key, gint place)
     append_string(text, key, name);
 }
 
-/* null where no data flows */
+/* Layouts of ports; null where no data flows. */
 static void
 append_layouts(GString *text, const char *key, const CtLayout *layouts, guint n)
 {

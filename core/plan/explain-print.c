@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a plan is as it is, for people. */
+/* The explanation of a plan as text. */
 #include "explain.h"
 #include "graph/tuning.h"
 #include "model/table.h"
 
 #include <math.h>
 
-/* Of a node or a link, so many are shown. */
+/* The most alternatives of a node or a link that are printed. */
 enum { MAX_SHOWN = 8 };
 
 static const CtGraphNode *

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What else there was. The whole plan is chosen again with one thing forced: a variant in certain
- * layouts, or what is written and wanted on a link. */
+/* The alternatives to a plan. The whole plan is chosen again with one part forced: a variant in
+ * certain layouts, or the placements at both ends of a link. */
 #include "explain.h"
 
 #include "planner-variants.h"
 
 #include <math.h>
 
-/* Of the pairs of placements on a link, plans are made for so many: those that may be the best. */
+/* The number of pairs of placements on a link for which plans are made: those with the least lower
+ * bounds. */
 enum { MAX_CROSSINGS = 24 };
 
 /* ---- the plan with something forced ---- */
 
-/* Candidates of which some nodes have fewer. */
+/* The candidates, where some nodes have fewer of them. */
 typedef struct {
     CtCandidates candidates;
-    GPtrArray **lists; /* [node] own ones; NULL: as they were */
+    GPtrArray **lists; /* [node] the replaced lists; NULL: unchanged */
 } Narrowed;
 
 static void
@@ -39,7 +40,7 @@ narrowed_clear(Narrowed *narrowed)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Narrowed, narrowed_clear)
 
-/* Leaves node `n` nothing yet. */
+/* Gives node `n` an empty list. */
 static GPtrArray *
 empty_list(Narrowed *narrowed, guint n)
 {
@@ -55,7 +56,7 @@ choose_among(CtExplanation *explanation, const Narrowed *narrowed)
                              NULL);
 }
 
-/* Seconds of the best plan with this candidate by this implementation. */
+/* The seconds of the best plan with this candidate and implementation. */
 static gdouble
 seconds_with(CtExplanation *explanation, const CtCandidate *candidate,
              const CtImplementation *implementation)
@@ -166,7 +167,7 @@ same_placement(const CtPlacement *a, const CtPlacement *b)
     return a->place == b->place && ct_layout_equal(&a->layout, &b->layout);
 }
 
-/* What a candidate has at the port, if that is one of its ends. */
+/* The placement of a candidate at the port; FALSE where the port is inside the candidate. */
 static gboolean
 placement_of(const CtCandidate *candidate, guint node, guint port, gboolean writes,
              CtPlacement *placement)
@@ -185,7 +186,7 @@ typedef struct {
     gdouble seconds;
 } End;
 
-/* The seconds of the best plan with this candidate, by whatever variant. */
+/* The seconds of the best plan with this candidate, with any of its implementations. */
 static gdouble
 best_with(const CtExplanation *explanation, const CtCandidate *candidate)
 {
@@ -198,7 +199,7 @@ best_with(const CtExplanation *explanation, const CtCandidate *candidate)
     return best;
 }
 
-/* Of End, the different placements at a port. */
+/* The different placements at a port, of End. */
 static GArray *
 ends_new(const CtExplanation *explanation, guint node, guint port, gboolean writes)
 {
@@ -223,7 +224,7 @@ ends_new(const CtExplanation *explanation, guint node, guint port, gboolean writ
     return ends;
 }
 
-/* Leaves node `n` those that have the placement at the port. */
+/* Leaves node `n` the candidates that have the placement at the port. */
 static void
 narrow_to_placement(Narrowed *narrowed, const CtCandidates *all, guint n, guint port,
                     gboolean writes, const CtPlacement *placement)
@@ -294,7 +295,7 @@ explain_link(CtExplanation *explanation, guint fan_out, guint r)
         .n_crossings = from->len * to->len,
         .crossings = g_array_new(FALSE, FALSE, sizeof(CtCrossing)),
     };
-    /* No plan with both is better than the best with either. */
+    /* No plan with both placements is better than the best one with either. */
     for (guint f = 0; f < from->len; f++) {
         for (guint t = 0; t < to->len; t++) {
             const End *a = &g_array_index(from, End, f), *b = &g_array_index(to, End, t);
@@ -321,7 +322,7 @@ explain_link(CtExplanation *explanation, guint fan_out, guint r)
 
 /* ---- how many there are ---- */
 
-/* With every variant by itself (`each`), or candidates alone. */
+/* The number of combinations of candidates, or (`each`) of variants. */
 static gdouble
 count(const CtCandidates *candidates, gboolean each)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a plan is as it is: what else there was, what that costs, and what the whole plan would cost
- * with it. */
+/* The explanation of a plan: its alternatives, their costs, and the cost of the whole plan with
+ * each of them. */
 #pragma once
 
 #include "candidates.h"
@@ -9,31 +9,31 @@
 #include "placement.h"
 #include "planner.h"
 
-/* A way of running a node, or a row of nodes that begins with it. */
+/* One way to run a node, or a row of nodes that begins with it. */
 typedef struct {
     const CtCandidate *candidate;
-    const CtImplementation *implementation; /* of the candidate's */
-    gdouble seconds; /* of the whole plan, where this is chosen; HUGE_VAL: there is none */
+    const CtImplementation *implementation; /* one of the candidate's */
+    gdouble seconds; /* of the best plan with this choice; HUGE_VAL: there is none */
     gboolean is_chosen;
 } CtAlternative;
 
-/* A way over a link. */
+/* A pair of placements at the two ends of a link. */
 typedef struct {
-    CtPlacement from, to;    /* what is written, and what is wanted */
-    CtConversion conversion; /* in the best plan that has both */
+    CtPlacement from, to;    /* the placement that is written, and the one that is read */
+    CtConversion conversion; /* in the best plan with both placements */
     gdouble seconds;         /* of that plan; HUGE_VAL: there is none */
     gboolean is_chosen;
 } CtCrossing;
 
 typedef struct {
-    guint writer, port, reader, input; /* nodes of the graph, and their ports */
-    guint n_crossings; /* pairs of placements; of those that cannot be among the best no plan was
-                          made */
-    GArray
-        *crossings; /* of CtCrossing, the best first; none chosen: both ends are in one variant */
+    guint writer, port, reader, input; /* indices of the graph's nodes, and their ports */
+    guint n_crossings; /* number of pairs of placements; no plan was made for those that cannot be
+                          among the best */
+    GArray *crossings; /* of CtCrossing, the chosen first, then by cost; none is chosen where one
+                          variant covers both ends */
 } CtExplainedLink;
 
-/* A variant that begins with a node, and is not among the ways to run it. */
+/* A variant that covers a node, and perhaps nodes after it, but is not among the ways to run it. */
 typedef struct {
     const CtVariant *variant;
     char *reason;
@@ -44,21 +44,21 @@ typedef struct {
     CtCandidates *candidates;
     GPtrArray *fan_outs; /* of CtFanOut */
     CtChoice *choice;
-    GArray **nodes;       /* [graph nodes] of CtAlternative, the best first */
-    GArray **left_out;    /* [graph nodes] of CtLeftOut, but for want of a device or instructions */
+    GArray **nodes;       /* [graph nodes] of CtAlternative, the chosen first, then by cost */
+    GArray **left_out;    /* [graph nodes] of CtLeftOut, without variants that want a device or
+                             instructions that the machine lacks */
     GPtrArray *links;     /* of CtExplainedLink */
-    gdouble n_candidates; /* of all nodes together: plans that exhaustion would run … */
-    gdouble n_variants;   /* … with each variant by itself */
+    gdouble n_candidates; /* number of plans with any combination of candidates … */
+    gdouble n_variants;   /* … and of variants */
 } CtExplanation;
 
-/* Looks at everything that `plan` could have been made of. The arguments must outlive what is
- * returned. */
+/* Compares `plan` with all its alternatives. The arguments must outlive the explanation. */
 CtExplanation *ct_explanation_new(const CtPlan *plan, CtRegistry *registry,
                                   const CtPlanOptions *options, GError **error);
 void ct_explanation_free(CtExplanation *explanation);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtExplanation, ct_explanation_free)
 
-/* What `cornerturn plan --explain` prints: explain-print.c, explain-json.c. */
+/* The output of `cornerturn plan --explain`: explain-print.c, explain-json.c. */
 char *ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
                          GError **error);
 char *ct_explain_to_json(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,

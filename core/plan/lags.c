@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How far nodes lag behind one another: a network simplex, as it is used to rank the nodes of drawn
+/* The lags of nodes behind one another, by a network simplex, as used to rank the nodes of drawn
  * graphs (Gansner, Koutsofios, North, Vo: A technique for drawing directed graphs, 1993).
  *
- * Lags that cost least follow from a forest of tight edges. Without one of its edges, a tree falls
- * into two parts, which could be moved apart: where this makes the rest cheaper than the edge
- * dearer, it is done, until another edge between the parts becomes tight and takes the place of the
- * first. */
+ * The cheapest lags follow from a forest of tight edges. Without one of its edges, a tree falls
+ * into two parts, which can move apart. Where that lowers the total cost, they move until another
+ * edge between them becomes tight and replaces the first. */
 #include "lags.h"
 
 typedef struct {
@@ -15,13 +14,13 @@ typedef struct {
     gint64 *lags;
     gboolean *in_forest;
     const guint *first;    /* [node + 1] into `incident` */
-    const guint *incident; /* edges at each node */
+    const guint *incident; /* [2 · n_edges] the edges at each node */
     guint *tree;           /* [node] while the forest grows */
     gboolean *is_here;     /* [node] on the side of an edge's `from` */
     guint *stack;          /* [node] */
 } Simplex;
 
-/* Exchanges of edges, for each of them: far more than are seen to be needed. */
+/* The most exchanges, for each edge: far more than are needed in practice. */
 static const guint exchanges_per_edge = 8;
 
 static gint64
@@ -30,7 +29,7 @@ slack(const Simplex *simplex, const CtLagEdge *edge)
     return simplex->lags[edge->to] - simplex->lags[edge->from] - edge->least;
 }
 
-/* The least lags, from the nodes on that no edge leads to. */
+/* Sets the least lags, starting from the nodes to which no edge leads. */
 static void
 find_least(const Simplex *simplex)
 {
@@ -63,9 +62,9 @@ move_tree(const Simplex *simplex, guint tree, gint64 by)
             simplex->lags[i] += by;
 }
 
-/* Joins trees by their tightest edge, one after the other, and moves the tree at its end until it
- * is tight. No edge between the two is as tight, but others that lead to the moved tree may be: the
- * tightest of all goes first, so that none becomes too tight. */
+/* Joins trees by the tightest edge between two trees, one after the other, and moves the tree at
+ * the edge's end until the edge is tight. The tightest edge of all goes first, so that no other
+ * edge to the moved tree is violated. */
 static void
 grow_forest(const Simplex *simplex)
 {
@@ -89,7 +88,8 @@ grow_forest(const Simplex *simplex)
     }
 }
 
-/* Marks the nodes that the forest without edge `left_out` joins with its beginning. */
+/* Marks the nodes that are still joined with the beginning of edge `left_out` in the forest without
+ * that edge. */
 static void
 mark_side(const Simplex *simplex, guint left_out)
 {
@@ -113,7 +113,8 @@ mark_side(const Simplex *simplex, guint left_out)
     }
 }
 
-/* The cost of a tick by which the two marked sides move apart; 0 where it is only rounding. */
+/* The change in cost for each tick by which the two sides move apart; 0 where it is only rounding,
+ * or no gain. */
 static gdouble
 cost_of_cut(const Simplex *simplex)
 {
@@ -128,7 +129,7 @@ cost_of_cut(const Simplex *simplex)
     return sum < -1e-9 * all ? sum : 0;
 }
 
-/* Moves the sides apart, until an edge holds them; −1: none does. Returns that edge. */
+/* Moves the sides apart until an edge becomes tight, and returns that edge; −1: there is none. */
 static gint
 move_apart(const Simplex *simplex)
 {
@@ -146,7 +147,7 @@ move_apart(const Simplex *simplex)
     return holds;
 }
 
-/* Looks at the edges of the forest in turns: what has just come in is looked at last. */
+/* Exchanges the edges of the forest in turn; an edge that has just come in is tried last. */
 static void
 exchange_edges(const Simplex *simplex)
 {
@@ -211,7 +212,7 @@ guint *
 ct_lags_way(guint n, const CtLagEdge *edges, guint n_edges, const gboolean *in_forest, guint from,
             guint to, guint *length)
 {
-    /* From `to` on, so that every node knows the next one on the way there. */
+    /* Search from `to` on, so that every node knows the next node on the way there. */
     g_autofree gint *next = g_new(gint, n + 1);
     g_autofree guint *queue = g_new(guint, n + 1);
     guint n_queued = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether streams lie in memory in the same way. */
+/* Comparison of placements. */
 #include "placement.h"
 
 CtType
@@ -15,8 +15,8 @@ ct_layout_stream_type(const CtLayout *layout)
     return element;
 }
 
-/* The layout in the one form that all of its memory have: an innermost `complex` belongs to the
- * type, and axes of length 1 are nowhere. */
+/* The normal form of a layout, which all layouts with the same memory share: an innermost `complex`
+ * axis belongs to the type, and axes of length 1 are left out. */
 static CtLayout
 memory_form(const CtLayout *layout, const CtStream *stream)
 {

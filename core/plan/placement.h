@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How and where the memory of a stream lies. */
+/* Placements: the layout of a stream in memory and the place of that memory. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -9,11 +9,13 @@ typedef struct {
     gint place;      /* CT_HOST or a device */
 } CtPlacement;
 
-/* Whether the memory of the stream is the same in both concrete layouts: axes of length 1 stand
- * anywhere, and an innermost `complex` is part of the type. A reader then has a view. */
+/* Whether the stream has the same memory in both concrete layouts, so that a reader of either has a
+ * view of the other: axes of length 1 may differ in position, and an innermost `complex` axis is
+ * the same as a complex type. */
 gboolean ct_layout_same_memory(const CtLayout *a, const CtLayout *b, const CtStream *stream);
-/* The same at the same place. */
+/* The same of two placements, which must be at the same place. */
 gboolean ct_placement_same_memory(const CtPlacement *a, const CtPlacement *b,
                                   const CtStream *stream);
-/* The type of the stream's elements in this layout: complex, where parts stand apart. */
+/* The type of the stream's elements in this layout: complex where the layout has a `complex`
+ * axis. */
 CtType ct_layout_stream_type(const CtLayout *layout);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much of the stream a firing on a device covers.
+/* The length of stream that a firing on a device covers.
  *
- * All nodes of devices that data flows between, without the host in between, fire over the same
- * number of ticks, so that each fires once for a block. It is what makes their largest link
- * a block of the size aimed at, and a multiple of every sample's ticks up to the sums, so that
- * windows that follow one another leave no remainder. */
+ * All nodes on devices between which data flows without passing through the host fire over the
+ * same number of ticks, so that each fires once for a block. This number makes the largest link a
+ * block of the size aimed at, and is a multiple of the ticks of a sample on each link before the
+ * sums, so that consecutive windows leave no remainder. */
 #include "plan-queues.h"
 #include "plan-sizes.h"
 
 #include <math.h>
 
-/* A firing that goes through sums or weights as a whole is longer, so that these are a small part
- * of what it reads and writes; but no link is to take more than this share of a device's memory. */
+/* The least ratio of a firing's input to the sums or weights that it goes through as a whole, in
+ * bytes; but no link may take more than this share of a device's memory. */
 static const gdouble input_to_whole = 4;
 static const gdouble largest_share = 1.0 / 64;
 
-/* To be such a multiple, a firing may be so many times longer than is aimed at. */
+/* A firing may be at most this many times longer than aimed at to be such a multiple. */
 static const gdouble most_to_round = 4;
 
-/* What is asked of one set of connected nodes. */
+/* The demands of one group of connected nodes. */
 typedef struct {
-    gdouble aimed;  /* ticks that make the largest link what is aimed at */
-    gdouble least;  /* for what is gone through as a whole */
-    gdouble most;   /* that memory allows */
-    gint64 unit;    /* ticks of which it should be a multiple; 0: too many */
-    gint64 by_user; /* ticks of a source's `block`; 0: none says */
+    gdouble aimed;  /* ticks for which the largest link has the size aimed at */
+    gdouble least;  /* ticks wanted because of sums and weights */
+    gdouble most;   /* ticks that memory allows */
+    gint64 unit;    /* the firing should be a multiple of these ticks; 0: they are too many */
+    gint64 by_user; /* ticks of a source's `block`; 0: none is set */
 } Wish;
 
 static const CtPlanNode *
@@ -74,7 +74,7 @@ bytes_per_tick(const CtPlanLink *link)
     return (gdouble)bytes / (gdouble)link->granule / (gdouble)ticks_of(link);
 }
 
-/* Whether data flow in time along the link, on a device. */
+/* Whether data flows along time on the link, which is on a device. */
 static gboolean
 flows(const CtPlan *plan, const CtPlanLink *link)
 {
@@ -104,8 +104,8 @@ add_link(const CtPlan *plan, const CtMachine *machine, const CtPlanLink *link, W
     }
 }
 
-/* Nodes that sum on a device, and those behind them there: a sample of theirs comes once in many
- * firings, however long these are. */
+/* Marks the nodes that sum on a device, and those that follow them there: they make one sample in
+ * many firings, however long these are. */
 static gboolean *
 find_summed(const CtPlan *plan)
 {
@@ -122,7 +122,7 @@ find_summed(const CtPlan *plan)
     return is_summed;
 }
 
-/* [node of the plan] as ct_graph_blocks has them. */
+/* The result of ct_graph_blocks, by node of the plan. */
 static gint64 *
 find_blocks(const CtPlan *plan)
 {
@@ -152,7 +152,7 @@ ct_plan_asked_block(const CtPlan *plan)
     return longest;
 }
 
-/* Where nothing bounds it: the stream does. */
+/* Ticks of a firing that nothing but the length of the stream limits. */
 static const gdouble longest = 0x1p60;
 
 static gint64

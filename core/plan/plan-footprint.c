@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plan tells beforehand of its streams: latency, history, start-up, what a gap touches. */
+/* Latency, history, start-up, and the effect of gaps, as known before a run. */
 #include "plan-footprint.h"
 
 #include "graph/footprint.h"
@@ -33,8 +33,8 @@ runs(const CtPlanNode *planned, const CtNode *node)
     return FALSE;
 }
 
-/* Ticks for which a sample waits for others before its firing, from the source's firing on to the
- * sink's: at most. */
+/* The most ticks for which a sample waits for others of its block, from the source's firing to the
+ * sink's. */
 static gint64
 ticks_in_blocks(const CtPlan *plan, const CtPathFootprint *path)
 {
@@ -65,7 +65,7 @@ ticks_in_blocks(const CtPlan *plan, const CtPathFootprint *path)
     return 0;
 }
 
-/* Samples of the source for which one waits in blocks. */
+/* The same in samples of the source. */
 static gint64
 wait_in_blocks(const CtPlan *plan, const CtPathFootprint *path)
 {
@@ -97,7 +97,8 @@ describe_count(CtCount count)
                            count.most == count.least + 1 ? "or" : "to", count.most);
 }
 
-/* "8 or 9 samples", "1 or 2 sums, 8 or 9 of their terms", in the lanes that they are in */
+/* "8 or 9 samples", "1 or 2 sums, 8 or 9 of their terms", followed by the axes along which they are
+ * lost */
 static char *
 describe_touched(const CtPathFootprint *path)
 {

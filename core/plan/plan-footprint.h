@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What footprints say of a plan before it runs. */
+/* Latencies and gaps of a plan, from footprints, before it runs. */
 #pragma once
 
 #include "plan.h"
 
-/* The table of latencies and gaps, and an empty line; nothing where data flows along no time. */
+/* Appends the table of latencies and gaps and an empty line; nothing where no data flows along
+ * time. */
 void ct_plan_print_footprints(GString *text, const CtPlan *plan);
-/* The key `footprints` of an object, a comma in front of it. */
+/* Appends a comma and the key `footprints` of a JSON object. */
 void ct_plan_append_footprints(GString *text, const CtPlan *plan);

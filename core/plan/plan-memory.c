@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of links: which of a device's share bytes, where each lies, and whether all fits.
+/* The memory of links: the links on a device that share bytes, the place of each, and whether all
+ * of them fit.
  *
  * A link is *transient* where each firing of its readers drains what a firing of its writer made.
  * Those form groups: trees of nodes, each fed by one transient link, below one that is fed by
@@ -13,10 +14,10 @@
 
 #include <string.h>
 
-/* Where links begin. */
+/* Links begin at multiples of this. */
 static const gsize alignment = 256;
 
-/* Of so many parts of a device's memory, one is not for rings. */
+/* One part in this many of a device's memory is kept free of rings. */
 static const gsize kept_from_rings = 16;
 
 static const CtPlanNode *
@@ -46,8 +47,8 @@ align(gsize bytes)
 
 /* ---- transient links ---- */
 
-/* Whether the node may stop half-way through what stands: weights change, or a sum makes a sample
- * more at the end of the stream than there is room for. */
+/* Whether a firing of the node may leave samples of its input: weights change, or, at the end of
+ * the stream, a sum makes one sample more than there is room for. */
 static gboolean
 may_stop(const CtPlanNode *node)
 {
@@ -57,7 +58,7 @@ may_stop(const CtPlanNode *node)
     return n > 1 || node->footprint.kind == CT_FOOTPRINT_SUM;
 }
 
-/* Whether firings of the node take all that stands at the port, and wait for no other. */
+/* Whether a firing of the node takes all samples at the port, and waits for no other input. */
 static gboolean
 drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
 {
@@ -79,7 +80,7 @@ drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
            node->input_bindings[reader->port].max_samples >= link->max_samples;
 }
 
-/* The links that feed its writer are known. */
+/* Whether the link is transient. Needs the same of the links that feed its writer. */
 static gboolean
 is_transient(const CtPlan *plan, const CtPlanLink *link)
 {
@@ -99,7 +100,7 @@ is_transient(const CtPlan *plan, const CtPlanLink *link)
     return TRUE;
 }
 
-/* The links of a tree have the number of the first of them. */
+/* Sets the groups: each link of a tree has the index of the tree's first link. */
 static void
 set_groups(CtPlan *plan)
 {
@@ -108,8 +109,8 @@ set_groups(CtPlan *plan)
         const CtPlanNode *writer = node_at(plan, link->writer);
         link->transient = is_transient(plan, link);
         link->group = link->transient ? (gint)l : -1;
-        /* Of the link that feeds the writer, or of a sister: links stand in the order of writers.
-         */
+        /* Take the group of the link that feeds the writer, or of another output of the writer:
+         * links are in the order of their writers. */
         for (guint i = 0; i < writer->n_inputs && link->transient; i++) {
             if (writer->inputs[i] >= 0 && link_at(plan, writer->inputs[i])->transient)
                 link->group = link_at(plan, writer->inputs[i])->group;
@@ -155,7 +156,7 @@ compare_offset(gconstpointer a, gconstpointer b)
 }
 
 /* Places the links of a group from `begin` on, the largest first, each at the lowest offset that is
- * free while it lives. Returns where they end. */
+ * free during its life. Returns the end of the group. */
 static gsize
 place_group(GPtrArray *links, gsize begin)
 {
@@ -190,7 +191,7 @@ ct_plan_place_links(CtPlan *plan)
     g_autoptr(GPtrArray) group = g_ptr_array_new();
     for (guint l = 0; l < plan->links->len; l++) {
         CtPlanLink *link = link_at(plan, l);
-        /* What the program feeds lies in its own memory. */
+        /* Blocks that the program feeds are in its own memory. */
         if (link->place == CT_HOST || !node_at(plan, link->writer)->variant->work)
             continue;
         gsize *end = &plan->device_bytes[link->place];
@@ -239,7 +240,8 @@ ct_plan_explain_ring(const CtPlanLink *link)
     return g_string_free(text, FALSE);
 }
 
-/* Bytes for rings at a place. A device's kernels have tables and sums of their own. */
+/* The bytes available for rings at a place: not all, as a device's kernels have tables and sums
+ * too. */
 static gsize
 room_at(const CtMachine *machine, gint place)
 {
@@ -313,7 +315,7 @@ ct_plan_refuse(const CtPlan *plan, const CtMachine *machine, const char *advice,
     if (__builtin_add_overflow(largest->capacity, largest->history, &n_samples))
         n_samples = G_MAXINT64;
     const gboolean on_host = place == CT_HOST;
-    /* Blocks are the smaller part. */
+    /* The skew is the larger part of the ring. */
     if (largest->rest_kind == CT_REST_SKEW && largest->rest > largest->capacity / 2)
         advice = "less skew";
     g_autofree char *message = g_strdup_printf(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plan in words: a table for people, a drawing for Graphviz, JSON for programs. */
+/* A plan as text, as a drawing for Graphviz, and as JSON. */
 #include "graph/tuning.h"
 #include "model/quantity.h"
 #include "model/table.h"
@@ -21,7 +21,7 @@ link_at(const CtPlan *plan, guint i)
     return g_ptr_array_index(plan->links, i);
 }
 
-/* "[time station pol] cf32"-like layouts of ports, separated by commas; "–" where there is none. */
+/* The layouts of the connected ports, separated by commas. */
 static char *
 describe_ports(guint n, const CtBinding *bindings, const gint *links)
 {
@@ -35,7 +35,7 @@ describe_ports(guint n, const CtBinding *bindings, const gint *links)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* Samples that a firing makes; of a sink, that it sees. */
+/* The samples that a firing makes, or, of a sink, that it sees. */
 static gint64
 samples_per_firing(const CtPlanNode *node)
 {
@@ -53,7 +53,7 @@ describe_place(gint place)
     return place == CT_HOST ? g_strdup("host") : g_strdup_printf("cuda:%d", place);
 }
 
-/* What the program feeds lies in its own memory. */
+/* Whether the program feeds the link, whose samples are then in the program's memory. */
 static gboolean
 is_fed(const CtPlan *plan, const CtPlanLink *link)
 {
@@ -176,7 +176,8 @@ add_busy(GPtrArray *rows, const CtPlan *plan, const char *name, gdouble seconds)
     g_ptr_array_add(rows, g_memdup2(cells, sizeof(cells)));
 }
 
-/* What the plan keeps busy, of a second of stream; the one thread that has most to do by itself. */
+/* The seconds for which each resource is busy, for a second of stream, and the node that is the
+ * longest on one thread. */
 static void
 print_busy(GString *text, const CtPlan *plan)
 {
@@ -233,7 +234,7 @@ ct_plan_to_text(const CtPlan *plan)
 
 /* ---- Graphviz ---- */
 
-/* A string of the DOT language: control characters but new lines are left out. */
+/* A string in the DOT language, without control characters other than newlines. */
 static void
 append_quoted(GString *text, const char *string)
 {
@@ -333,7 +334,7 @@ append_place(GString *text, gint place)
     g_string_append_printf(text, ", \"place\": \"%s\"", name);
 }
 
-/* null where there is none. */
+/* An index; null where it is negative. */
 static void
 append_index(GString *text, const char *key, gint index)
 {
@@ -343,7 +344,7 @@ append_index(GString *text, const char *key, gint index)
         g_string_append_printf(text, ", \"%s\": %d", key, index);
 }
 
-/* All tunables, those with their default too. */
+/* All tunables, including those with their default value. */
 static void
 append_tuning(GString *text, const CtPlanNode *node)
 {
@@ -354,7 +355,7 @@ append_tuning(GString *text, const CtPlanNode *node)
     g_string_append_c(text, '}');
 }
 
-/* What is kept busy, by name. */
+/* The resources that are busy, by name. */
 static void
 append_busy(GString *text, const CtPlan *plan)
 {

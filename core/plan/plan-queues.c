@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues of devices: nodes of a device that data flows between share one for their work, and one
- * for copies in each direction. */
+/* Queues of devices: the nodes of a device that exchange data share one queue for their work, and
+ * one for copies in each direction. */
 #include "plan-queues.h"
 
 static CtPlanNode *
@@ -31,7 +31,7 @@ ct_plan_components(const CtPlan *plan, gboolean over_peers)
             const guint i = r < link->readers->len
                                 ? g_array_index(link->readers, CtPlanReader, r).node
                                 : link->writer;
-            /* A copy from one device to another belongs to where it comes from. */
+            /* A copy between devices belongs to the device from which it copies. */
             if (node_at(plan, i)->place != link->place && !over_peers)
                 continue;
             if (first < 0)

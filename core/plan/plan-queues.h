@@ -4,8 +4,8 @@
 
 #include "plan.h"
 
-/* Which nodes of a device data flows between without leaving it, or (`over_peers`) without passing
- * through the host: [node] one of them that stands for all. Allocated. */
+/* Groups the nodes between which data flows without leaving the device or (`over_peers`) without
+ * passing through the host. Returns [node] the node that stands for its group; allocated. */
 guint *ct_plan_components(const CtPlan *plan, gboolean over_peers);
-/* Sets the queues, those of the nodes, and the number of devices. */
+/* Sets the plan's queues, the queue of each node, and the number of devices. */
 void ct_plan_set_queues(CtPlan *plan);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of a plan: how much each firing makes and sees, and what the rings must hold for it.
- */
+/* The sizes of firings and rings. */
 #include "plan-sizes.h"
 #include "planner-firings.h"
 
 /* Strides of axes outside time are multiples of this on a device. */
 static const gint64 device_alignment = 16;
 
-/* Generations are so many times longer than the history that is moved in front of each. */
+/* The least ratio of a generation to the history that is copied to its front. */
 static const gint64 generations_to_history = 4;
 
-/* What sizes are made of. */
+/* The inputs of the computation. */
 typedef struct {
     CtPlan *plan;
-    gsize cache_bytes;    /* that a firing on the host stays near */
+    gsize cache_bytes;    /* aimed at by firings on the host */
     gint64 *firing_ticks; /* [node] ticks that a firing on a device covers; 0: on the host */
 } Sizes;
 
@@ -42,7 +41,7 @@ bytes_of(const CtPlanLink *link, gint64 n_samples)
     return ct_layout_strides(&link->layout, link->stream, n_samples, length, stride);
 }
 
-/* The sum, or the largest number where it is larger still. */
+/* The sum, or G_MAXINT64 where it overflows. */
 static gint64
 add(gint64 a, gint64 b)
 {
@@ -57,14 +56,14 @@ multiply(gint64 a, gint64 b)
     return __builtin_mul_overflow(a, b, &product) ? G_MAXINT64 : product;
 }
 
-/* The next multiple of `granule`, from `n` on. */
+/* The least multiple of `granule` that is at least `n`. */
 static gint64
 round_up(gint64 n, gint64 granule)
 {
     return n > G_MAXINT64 - granule ? n : (n + granule - 1) / granule * granule;
 }
 
-/* No more than the whole stream. */
+/* The number of samples, limited to the whole stream. */
 static gint64
 at_most_all(const CtPlanLink *link, gint64 samples)
 {
@@ -72,7 +71,7 @@ at_most_all(const CtPlanLink *link, gint64 samples)
     return length < 0 ? samples : MIN(samples, round_up(MAX(1, length), link->granule));
 }
 
-/* Samples of a link that come next to `bytes`, at least one granule, at most the whole stream. */
+/* The samples of a link that take about `bytes`: at least one granule, at most the whole stream. */
 static gint64
 samples_in(const CtPlanLink *link, gsize bytes)
 {
@@ -80,7 +79,7 @@ samples_in(const CtPlanLink *link, gsize bytes)
     return at_most_all(link, (gint64)MAX(1, bytes / of_granule) * link->granule);
 }
 
-/* Samples of a link that a firing over so many ticks makes. */
+/* The samples of a link that a firing over this many ticks makes. */
 static gint64
 samples_over(const CtPlanLink *link, gint64 ticks)
 {
@@ -108,7 +107,8 @@ ct_plan_is_source(const CtPlan *plan, const CtPlanNode *node)
     return TRUE;
 }
 
-/* Whole blocks of every output, and of what they read: a reader begins with a whole one. */
+/* The granule of a node's output: whole blocks of each output, made from whole blocks of each
+ * input. */
 static gint64
 granule_of(const CtPlan *plan, const CtPlanNode *node)
 {
@@ -159,7 +159,8 @@ ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node)
     return bytes;
 }
 
-/* Samples of an input that a firing of a node may see to stay near `cache_bytes`. */
+/* The samples of an input that a firing may see: about `cache_bytes`, or more where sums or static
+ * inputs are large. */
 static gint64
 input_in_cache(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cache_bytes)
 {
@@ -168,8 +169,8 @@ input_in_cache(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cac
     return samples_in(link_at(plan, node->inputs[port]), MAX(cache_bytes, whole));
 }
 
-/* Where a device takes in blocks what a node on the host makes: fewer samples than `samples`, of
- * which a whole number makes a block, unless they would be much fewer. */
+/* Adapts the samples of a firing on the host to a reader on a device, which takes blocks: a whole
+ * number of firings makes a block, unless they would be much smaller. */
 static gint64
 fit_to_blocks(const Sizes *sizes, const CtPlanLink *link, gint64 samples)
 {
@@ -188,9 +189,9 @@ fit_to_blocks(const Sizes *sizes, const CtPlanLink *link, gint64 samples)
     return samples;
 }
 
-/* What a firing makes, so that neither what it makes nor what it sees leaves the cache: at least
- * one sample. A history that alone fills the cache is read again in every firing, which then has as
- * much that is new. A source's `block` is taken at its word. */
+/* Sets the samples that a firing makes such that neither its outputs nor its inputs leave the
+ * cache, but at least one sample. A history that fills the cache by itself is read again in every
+ * firing, so a firing then takes as many new samples. A source's `block` is taken as it is. */
 static void
 size_on_host(const Sizes *sizes, const CtPlanNode *node)
 {
@@ -239,8 +240,8 @@ size_on_device(const Sizes *sizes, const CtPlanNode *node, gint64 firing_ticks)
     }
 }
 
-/* What a full firing of node `n` wants to see of an input: *least of them before it can fire at
- * all. */
+/* The samples of an input that a full firing of node `n` sees; *least is the number that it needs
+ * to fire at all. */
 static gint64
 full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
 {
@@ -257,7 +258,7 @@ full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
             continue;
         made = MAX(made, link_at(plan, node->outputs[i])->max_samples);
     }
-    /* A sink, or a node that nobody reads, takes what its writer makes. */
+    /* A sink, or a node without readers, takes as many samples as its writer makes. */
     if (made == 0)
         return link->max_samples;
     *least = ct_plan_needs(plan, node, port);
@@ -270,7 +271,7 @@ full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
     return round_up(MAX(*least, MIN(seen, multiply(made, footprint.hop))), link->granule);
 }
 
-/* Samples of input for which a firing waits while others are at work. */
+/* The samples of input for which a firing waits while other nodes are at work. */
 static gint64
 batch_of(const Sizes *sizes, guint n, guint port, gint64 wanted)
 {
@@ -278,26 +279,26 @@ batch_of(const Sizes *sizes, guint n, guint port, gint64 wanted)
     const CtPlanNode *node = node_at(plan, n);
     if (!ct_plan_flows(plan, node, port))
         return 0;
-    /* A device takes whole blocks, which then pass through it undivided. Other devices, and the
-     * program, have blocks of their own. */
+    /* A device takes whole blocks, which then pass through it undivided. Writers on devices, and
+     * the program, have blocks of their own. */
     const CtPlanNode *writer = node_at(plan, link_at(plan, node->inputs[port])->writer);
     if (sizes->firing_ticks[n] > 0)
         return writer->place == CT_HOST && writer->variant->work && wanted > 1 ? wanted : 0;
-    /* A firing of few samples would spend its time on what it goes through as a whole: it is worth
-     * to wait for as many bytes of input, of those that it is to see. */
+    /* A firing of few samples would spend its time on sums and static inputs; it waits for as many
+     * bytes of input as those have, at most for a full firing. */
     const gsize whole = ct_plan_bytes_of_sums(plan, node) + ct_plan_bytes_of_statics(plan, node);
     return whole == 0 ? 0 : MIN(wanted, samples_in(link_at(plan, node->inputs[port]), whole));
 }
 
 /* ---- links ---- */
 
-/* What the readers of a link ask of it. */
+/* The demands of a link's readers. */
 typedef struct {
-    gint64 wanted;    /* that a firing sees, at most */
-    gint64 fresh;     /* the same on devices, without what a firing may leave */
-    gboolean is_held; /* one is held up by more than the link: by others at work on the host, by
-                         further inputs; or it keeps a block while the next comes */
-    gboolean crosses; /* it is written on one queue, or by the program, and read on another */
+    gint64 wanted;    /* the most samples that a firing sees */
+    gint64 fresh;     /* the same on devices, without the samples that a firing may leave */
+    gboolean is_held; /* a reader may wait for more than the link: for other nodes on the host or
+                         for other inputs, or it keeps a block while the next one comes */
+    gboolean crosses; /* the link is written on one queue, or by the program, and read on another */
 } Demand;
 
 /* Whether the node has no other input. */
@@ -335,7 +336,7 @@ ask_readers(const Sizes *sizes, CtPlanLink *link, Demand *demand)
     link->history = round_up(history, link->granule);
 }
 
-/* On a device, so many samples more that the strides of axes outside time are aligned. */
+/* The samples to add so that, on a device, the strides of axes outside time are aligned. */
 static gint64
 padding(const CtPlanLink *link)
 {
@@ -351,7 +352,7 @@ padding(const CtPlanLink *link)
     return round_up(total, multiply(step, link->granule)) - total;
 }
 
-/* Sets the samples of the ring, beside its history: firings of its writer, and what else. */
+/* Sets the samples of the ring beside its history: firings of the writer, and the rest. */
 static void
 set_capacity(const Sizes *sizes, CtPlanLink *link, const Demand *demand)
 {
@@ -359,15 +360,15 @@ set_capacity(const Sizes *sizes, CtPlanLink *link, const Demand *demand)
     const gint64 block = demand->crosses ? MAX(made, demand->fresh) : made;
     const gint64 generations = multiply(generations_to_history, link->history);
     gint64 firings = demand->crosses ? sizes->plan->n_in_flight : 1;
-    /* What a reader is left with lies behind where the next generation begins; a block that the
-     * host fills, beside one that is copied. */
+    /* Samples that a reader leaves lie beyond the beginning of the next generation; and the host
+     * fills one block while another is copied. */
     if (link->history > 0 || (link->place == CT_HOST && made < demand->fresh))
         firings = MAX(firings, 2);
     firings = multiply(firings, (block + made - 1) / made);
     link->n_firings = firings;
     link->rest = link->history;
     link->rest_kind = CT_REST_READER;
-    /* The history is moved in front of every generation: it shall be worth the while. */
+    /* The history is copied for every generation, so generations are made long beside it. */
     if (add(multiply(firings, made), link->rest) < generations) {
         link->rest = generations - multiply(firings, made);
         link->rest_kind = CT_REST_GENERATIONS;
@@ -393,8 +394,8 @@ size_link(const Sizes *sizes, CtPlanLink *link)
     const CtPlanNode *writer = node_at(sizes->plan, link->writer);
     Demand demand;
     ask_readers(sizes, link, &demand);
-    /* A fed input has room for so many blocks, however short they are: only the samples that
-     * splices copy are sure to stand. */
+    /* The ring of a fed input holds a fixed number of blocks, which may be short: only the samples
+     * that splices copy are sure to be kept. */
     if (!writer->variant->work && has_time(link->stream))
         link->history = MAX(link->history, round_up(at_most_all(link, link->skew), link->granule));
     if (has_time(link->stream)) {
@@ -402,7 +403,7 @@ size_link(const Sizes *sizes, CtPlanLink *link)
         link->capacity = add(link->capacity, padding(link));
         link->bytes = bytes_of(link, add(link->history, link->capacity));
     } else {
-        /* The block that holds, and the next. */
+        /* The block in force, and the next one. */
         link->capacity = MAX(2, link->skew);
         link->n_firings = 2;
         link->rest = link->capacity - 2;
@@ -431,7 +432,7 @@ ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes)
         const CtPlanNode *writer = node_at(plan, link->writer);
         writer->output_bindings[link->port].max_samples = link->max_samples;
         gsize sum;
-        /* What the program feeds lies in its own memory. */
+        /* Blocks that the program feeds are in its own memory. */
         if (link->place == CT_HOST && writer->variant->work)
             plan->bytes = __builtin_add_overflow(plan->bytes, link->bytes, &sum) ? G_MAXSIZE : sum;
     }

@@ -1,42 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Skew: what rings must hold so that ways that part and meet again never wait for one another.
+/* Skew: the samples that rings must hold so that ways that part and meet again never wait for one
+ * another.
  *
- * The progress of a node is the tick of the first sample that it has yet to take (a source: to
- * give). A node that waits for data of link l, from node u, has got as far as u at least, less a
- * constant D(l), in ticks: what it needs at once, what u may have taken and not given yet, and the
- * offset between the ticks that u takes and gives. Every node n gets a lag L(n), with
+ * The progress of a node is the tick of the first sample that it has not taken yet (of a source:
+ * not given yet). If node n waits for data of link l from node u, then n is at least as far as u,
+ * less a constant D(l) in ticks: the samples that n needs at once, those that u may have taken
+ * without giving anything, and the offset between the ticks that u takes and gives. Each node n
+ * gets a lag L(n), with
  *
  *     L(n) ≥ L(u) + D(l)    for all links l from u to n,
  *
- * so that progress plus lag is no more in a node that is waited for than in the one that waits. A
+ * so that a node that waits for data has at least the progress plus lag of the one it waits for. A
  * ring that holds a firing of its writer and the skew
  *
  *     S(l) = L(n) − L(u) + offset of u
  *
- * makes the same sum truly less in a reader that is waited for than in the writer that waits for
- * room. So no nodes wait in a circle: one of them would be less than itself, or all would wait for
- * data, upstream without end. The least advanced can always go on.
+ * makes this sum strictly less in the reader than in a writer that waits for room. So nodes never
+ * wait in a circle: either the sum of one of them would be less than itself, or all would wait for
+ * data, upstream without end.
  *
- * Any lags will do. Those are taken for which the rings hold the fewest bytes; sources are free to
- * lag behind one another, so that only ways from one source need rings. See lags.c. */
+ * Any lags that fulfil this will do. Those are taken for which the rings hold the fewest bytes;
+ * sources may lag behind one another, so that only ways from the same source need rings. See
+ * lags.c. */
 #include "lags.h"
 #include "plan-sizes.h"
 
 #include <math.h>
 
-/* Ticks of different clocks are counted in so many parts of the fastest. */
+/* Where clocks differ, ticks are counted in this many parts of a tick of the fastest. */
 static const gdouble parts_of_tick = 1024;
 
-/* Fed samples lie in the program's blocks, of whatever length, and a window across their ends must
- * be copied: a byte there costs as much as so many elsewhere. */
+/* Samples that the program feeds are in blocks of any length, and a window across two blocks must
+ * be copied: a byte of skew there costs as much as this many elsewhere. */
 static const gdouble cost_of_fed = 1e6;
 
 typedef struct {
     const CtPlan *plan;
     gdouble fastest; /* clock, ticks per second; 0: all streams have the same */
     GArray *edges;   /* of CtLagEdge */
-    GArray *nodes;   /* of guint: those of the plan, and for each link of several readers one
-                        that stands for the last of them, as the number of the writer */
+    GArray *nodes; /* of guint: the nodes, then one for each link with several readers, given as its
+                      writer, that lags as much as the last of them */
 } Ways;
 
 static const CtPlanNode *
@@ -57,14 +60,14 @@ clock_of(const CtStream *stream)
     return stream->rate_num > 0 ? (gdouble)stream->rate_num / (gdouble)stream->rate_den : 0;
 }
 
-/* Ticks of a sample of the link's stream. */
+/* The ticks of a sample of the stream. */
 static gint64
 ticks_of(const CtStream *stream)
 {
     return MAX(1, stream->ticks_per_sample);
 }
 
-/* Seconds, of a stream without clock ticks. */
+/* The duration of a sample in seconds, or in ticks where the stream has no clock. */
 static gdouble
 duration_of(const CtStream *stream)
 {
@@ -111,13 +114,13 @@ ct_plan_needs(const CtPlan *plan, const CtPlanNode *node, guint port)
     if (__builtin_mul_overflow(node->granule - 1, footprint.hop, &before) ||
         __builtin_add_overflow(before, one - 1, &before) || before == G_MAXINT64)
         return G_MAXINT64;
-    /* Whole blocks come and go, so that what is left of them are whole ones. */
+    /* Samples come and go in whole blocks, so the remainder is whole blocks, too. */
     return before / granule * granule + 1;
 }
 
 /* ---- ticks ---- */
 
-/* So many samples of the stream in common ticks, within what lags can be. */
+/* The common ticks of this many samples of the stream, within the range of lags. */
 static gint64
 common_ticks(const Ways *ways, const CtStream *stream, gdouble samples)
 {
@@ -139,7 +142,7 @@ input_stream(const CtPlan *plan, const CtPlanNode *node)
     return NULL;
 }
 
-/* Ticks between what a node takes and what it gives of it. */
+/* The ticks between a node's input and the output that it makes of it. */
 static gint64
 offset_of(const Ways *ways, const CtPlanNode *node)
 {
@@ -149,7 +152,7 @@ offset_of(const Ways *ways, const CtPlanNode *node)
     return common_ticks(ways, input, (gdouble)node->footprint.offset);
 }
 
-/* Ticks that a node may have taken without giving anything. */
+/* The ticks of input that a node may have taken without giving any output. */
 static gint64
 kept_by(const Ways *ways, const CtPlanNode *node)
 {
@@ -159,7 +162,7 @@ kept_by(const Ways *ways, const CtPlanNode *node)
     return common_ticks(ways, input, (gdouble)node->footprint.hop - 1);
 }
 
-/* Whether the clock of a static stream tells which block holds: it has one for each time. */
+/* Whether a static stream has several blocks, of which its clock tells the one in force. */
 static gboolean
 has_blocks(const CtPlan *plan, const CtPlanLink *link)
 {
@@ -167,7 +170,7 @@ has_blocks(const CtPlan *plan, const CtPlanLink *link)
            !ct_plan_is_source(plan, node_at(plan, link->writer));
 }
 
-/* Samples of a stream by which it begins after another. */
+/* The samples of a stream by which it begins after another stream. */
 static gdouble
 samples_late(const CtStream *stream, const CtStream *other)
 {
@@ -178,7 +181,7 @@ samples_late(const CtStream *stream, const CtStream *other)
            (gdouble)ticks_of(stream);
 }
 
-/* The ticks by which a reader that waits is ahead of the writer, at most. */
+/* The most ticks by which a reader that waits for data is ahead of the writer. */
 static gint64
 waits_ahead(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader)
 {
@@ -189,8 +192,8 @@ waits_ahead(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader
         const gint64 needs = ct_plan_needs(plan, node, reader->port);
         ahead = common_ticks(ways, link->stream, (gdouble)(needs - 1));
     } else {
-        /* It wants to know the next block, too, and at the beginning the first two, however late
-         * these are. What a source gives by itself comes without being waited for. */
+        /* The reader needs the next block, too, and at the beginning the first two, however late
+         * they are. The blocks of a source come without waiting. */
         const CtStream *input = input_stream(plan, node);
         const gboolean is_made = input && !ct_plan_is_source(plan, writer);
         const gdouble late = is_made ? MAX(0, samples_late(link->stream, input)) : 0;
@@ -214,7 +217,8 @@ add_edge(Ways *ways, guint from, guint to, gint64 least, gdouble weight)
     g_array_append_val(ways->edges, edge);
 }
 
-/* A link holds as much as its last reader lags: where it has several, that is a node of its own. */
+/* Adds the edges of a link. A link holds as much as its last reader lags; where there are several
+ * readers, an additional node lags as much as the last of them. */
 static void
 add_link(Ways *ways, guint l)
 {
@@ -260,7 +264,7 @@ find_fastest(Ways *ways)
 
 /* ---- what comes of it ---- */
 
-/* Samples of a link that wait for a reader that lags so many ticks. */
+/* The samples of a link that wait for a reader that lags by this many ticks. */
 static gint64
 samples_in(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader, gint64 ticks)
 {
@@ -268,10 +272,11 @@ samples_in(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader,
     const CtPlanNode *node = node_at(plan, reader->node);
     const gint64 of_sample = MAX(1, common_ticks(ways, link->stream, 1));
     gint64 samples = MAX(0, ticks) / of_sample;
-    /* A block that holds and what comes after it. */
+    /* The block in force and those after it. */
     if (!ct_plan_flows(plan, node, reader->port))
         return 1 + samples + (MAX(0, ticks) % of_sample > 0);
-    /* It may keep a sample that lasts longer than what it makes; ticks may have been rounded. */
+    /* The reader may keep a sample that lasts longer than those that it makes; and ticks may have
+     * been rounded. */
     const CtStream *output = output_stream(plan, node);
     if (ways->fastest > 0 || (node->footprint.kind == CT_FOOTPRINT_OWN && output &&
                               duration_of(output) != duration_of(link->stream)))
@@ -279,7 +284,7 @@ samples_in(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader,
     return samples;
 }
 
-/* "late > both < sky": the nodes of a circle of ways from the link's writer on; > goes with the
+/* "late > both < sky": the nodes of the circle, beginning with the link's writer; > goes with the
  * stream, < against it. NULL: the ways do not meet. */
 static char *
 describe_circle(const Ways *ways, const gboolean *in_forest, const CtPlanLink *link, guint reader)
@@ -295,7 +300,7 @@ describe_circle(const Ways *ways, const gboolean *in_forest, const CtPlanLink *l
         const guint node = g_array_index(ways->nodes, guint, way[k]);
         if (node == link->writer)
             break;
-        /* Nodes are in the order of the streams. */
+        /* Each node comes after those that feed it. */
         if (node != before)
             g_string_append_printf(text, " %c %s", node > before ? '>' : '<',
                                    node_at(plan, node)->name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plans again for a run that did not get its memory. */
+/* Plans again, with smaller firings, for a run that did not get its memory. */
 #include "plan.h"
 
-/* Halvings that may leave the rings as they are, where these hold a whole short stream. */
+/* The most halvings in a row that may leave the rings as large as they are, which happens where
+ * rings hold the whole of a short stream. */
 enum { MAX_HALVINGS = 4 };
 
 gboolean

@@ -1,50 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan: which variant runs each node, how every link lies in memory, what was inserted. */
+/* The plan: the variant that runs each node, the layout of every link in memory, and the inserted
+ * nodes. */
 #pragma once
 
 #include "cost/cost.h"
 #include "cost/estimate.h"
 #include "graph/graph.h"
 
-/* Nodes of a device that data flows between share a queue of each kind that they need. */
+/* A queue of a device. Nodes that exchange data on one device share one queue of each kind. */
 typedef struct {
     gint device;
     CtQueueKind kind;
 } CtPlanQueue;
 
-/* A node as it runs: one variant over one node of the graph, over several (fused), or an inserted
- * transpose, conversion or copy. */
+/* A node as it runs: one variant that covers one node of the graph or several (fused), or an
+ * inserted transpose, conversion or copy. */
 typedef struct {
-    char *name; /* "filter"; of a fused one "filter+spectra"; of an inserted one "spectra>turn" … */
+    char *name; /* "filter"; a fused one: "filter+spectra"; an inserted one: "spectra>transpose" */
     const CtVariant *variant;
-    const CtRow *row;               /* of the variant's rows, the one chosen */
+    const CtRow *row;               /* the chosen row of the variant */
     gint64 tuning[CT_MAX_TUNABLES]; /* of the variant's tunables */
-    CtNode *nodes;                  /* [n_nodes] what the variant covers; shallow copies, the first
-                                       with `streams` as inputs */
+    CtNode *nodes; /* [n_nodes] the covered nodes; shallow copies, the first has `streams` as its
+                      inputs */
     guint n_nodes;
-    const CtGraphNode *graph_node; /* of the last covered; of an inserted one, whose output it
-                                      carries */
+    const CtGraphNode *graph_node; /* the last covered node; of an inserted one, the node whose
+                                      output passes through it */
     gboolean inserted;
-    gint place; /* where it runs: CT_HOST, or the device on which it enqueues. Its outputs lie there
-                   too, and its inputs; those of an inserted copy where their links say */
-    gint queue; /* of the plan's; −1: it runs on the host */
+    gint place; /* where it runs: CT_HOST, or the device of its queue. Its inputs and outputs lie
+                   there too; those of an inserted copy lie where their links say */
+    gint queue; /* index into the plan's queues; −1: it runs on the host */
     guint n_inputs;
-    gint *inputs;      /* links; −1: not connected, or connected for its description alone */
-    CtStream *streams; /* [n_inputs] as they come in: of the type to which they were converted */
+    gint *inputs;              /* links; −1: not connected, or only described and without data */
+    CtStream *streams;         /* [n_inputs] the inputs, of the type to which they were converted */
     CtBinding *input_bindings; /* the layout may be a view of the link's: the same memory, with axes
-                                  of length 1 elsewhere, or an innermost `complex` split off */
+                                  of length 1 elsewhere, or an innermost `complex` axis split off */
     guint n_outputs;
-    gint *outputs;              /* links; −1: nobody reads it */
-    CtBinding *output_bindings; /* described, and laid out as if it were read, even then */
-    CtFootprint footprint;      /* of the covered nodes in a row */
-    gint64 granule;             /* of so many outputs a firing makes a multiple; 0: any */
-    gint64 batch;               /* input samples for which a firing waits while others are at work;
-                                   0: it takes what stands */
-    CtEstimate estimate;        /* of this candidate by itself */
-    CtCost cost;                /* predicted, per second of stream (per sample without clock) */
-    gdouble operations;         /* useful, per sample of the first output (first input of a sink) */
-    gdouble bytes;              /* in and out, each once, per the same */
-    gint64 block, held;         /* CtLoad's */
+    gint *outputs;              /* links; −1: nobody reads the output */
+    CtBinding *output_bindings; /* described and laid out even where nobody reads the output */
+    CtFootprint footprint;      /* of the covered nodes together */
+    gint64 granule; /* a firing makes a multiple of this number of output samples; 0: any number */
+    gint64 batch;   /* input samples for which a firing waits while other nodes are at work; 0: it
+                       takes the samples that are there */
+    CtEstimate estimate; /* of this candidate by itself */
+    CtCost cost;         /* predicted, per second of stream (per sample without clock) */
+    gdouble operations;  /* useful ones, per sample of the first output (first input of a sink) */
+    gdouble bytes;       /* read and written, each byte once, per the same sample */
+    gint64 block, held;  /* as in CtLoad */
 } CtPlanNode;
 
 typedef struct {
@@ -52,53 +53,54 @@ typedef struct {
     guint port;
 } CtPlanReader;
 
-/* The samples that a ring holds beside firings of its writer. */
+/* The reason for the samples that a ring holds beside the firings of its writer. */
 typedef enum {
-    CT_REST_READER,      /* what a firing of a reader sees, or may leave */
-    CT_REST_GENERATIONS, /* generations that are long beside the history that is moved in front of
-                            each */
-    CT_REST_SKEW         /* what stands while the reader waits for another way */
+    CT_REST_READER,      /* a firing of a reader sees them, or may leave them */
+    CT_REST_GENERATIONS, /* generations are made long, compared with the history that is copied to
+                            the front of each */
+    CT_REST_SKEW         /* they wait while the reader waits for its other input */
 } CtRestKind;
 
-/* One output port's memory: a ring along time that one node writes and any number read. */
+/* The memory of one output port: a ring along time with one writer and any number of readers. */
 typedef struct {
     guint writer;
     guint port;
     const CtStream *stream;
     CtLayout layout;    /* concrete */
-    gint place;         /* in whose memory: CT_HOST or a device */
-    gint64 max_samples; /* the most that a firing of the writer makes */
-    gint64 granule;     /* samples of a block where the layout blocks time, else 1 */
-    gint64 history;     /* the most samples that a reader may be left with, too few for it to fire,
-                           in granules: (granule of its output − 1) · hop + one − 1, where `one`,
-                           what a first output needs, is max(window, hop) of a WINDOW, 1 of a SUM */
-    gint64 skew;        /* samples that may stand unread while readers wait for other ways to where
-                           these meet; where none do, what a reader may be left with */
-    char *circle;       /* nodes around which the ways go, where that is more: "late > both < sky",
-                           where > goes with the stream and < against it; NULL: it is not */
+    gint place;         /* CT_HOST or the device in whose memory the ring lies */
+    gint64 max_samples; /* the most samples that a firing of the writer makes */
+    gint64 granule;     /* samples in a block where the layout blocks time; else 1 */
+    gint64 history;     /* the most samples that a reader may leave, too few to fire, in granules:
+                           (granule of its output − 1) · hop + one − 1, where `one`, the input of a
+                           first output sample, is max(window, hop) of a WINDOW, 1 of a SUM */
+    gint64 skew;  /* samples that may be unread while a reader waits for its other inputs; where no
+                     two ways meet, the samples that a reader may leave */
+    char *circle; /* the nodes of the circle that causes the skew, where the skew is more than a
+                     reader may leave: "late > both < sky", where > goes with the stream and <
+                     against it; else NULL */
     gint64 capacity; /* samples that the ring holds beside the history in front of it: `n_firings`
-                        of the writer, `rest`, and on a device what aligns strides. On the host
-                        room for two firings of the writer and one of the reader that wants most;
-                        between queues for as many firings as are in flight; on one queue of a
-                        device for one, or for two and the history; in all cases for two and the
-                        skew */
+                        of the writer, `rest`, and on a device the padding that aligns strides. On
+                        the host: two firings of the writer and the largest firing of a reader.
+                        Between queues: the firings in flight. On one queue of a device: one firing,
+                        or two and the history. Everywhere at least two firings and the skew, where
+                        that is more than the history */
     gint64 n_firings, rest;
     CtRestKind rest_kind;
     gsize bytes;        /* of the ring */
-    gsize offset;       /* on a device: where it lies in the arena, a multiple of 256 */
+    gsize offset;       /* on a device: its place in the arena, a multiple of 256 */
     gboolean transient; /* on a device: every firing of the readers drains it, so that it shares
-                           memory with others of its group; written and read on one queue */
-    gint group;      /* of a transient link. It lives from the firing of its writer to that of the
-                        last of its readers, in the order of the plan's nodes: who writes one of
-                        the group fires only while those that are not empty were written by
-                        nodes before it, and await no reader before it */
-    GArray *readers; /* of CtPlanReader; those of CT_PORT_SHAPE inputs not among them */
+                           memory with the others of its group; written and read on one queue */
+    gint group; /* of a transient link, which lives from the firing of its writer to the firing of
+                   its last reader, in the order of the plan's nodes. A writer of the group fires
+                   only if each link of the group that holds data was written by a node before it,
+                   and waits for no reader before it */
+    GArray *readers; /* of CtPlanReader, without those of CT_PORT_SHAPE inputs */
 } CtPlanLink;
 
-/* How a node is to run, or a row of nodes that one variant covers, and no other way. */
+/* The only way in which a node, or a row of nodes that one variant covers, may run. */
 typedef struct {
     const CtVariant *variant;
-    const CtRow *row;               /* of the variant's */
+    const CtRow *row;               /* one of the variant's rows */
     gint64 tuning[CT_MAX_TUNABLES]; /* of the variant's tunables */
     gint place;
     guint n_inputs;   /* of the first node */
@@ -107,7 +109,7 @@ typedef struct {
     CtLayout *outputs;
 } CtFixed;
 
-/* With the variant's usual tuning where `tuning` is NULL. */
+/* Takes the variant's default tuning where `tuning` is NULL. */
 CtFixed *ct_fixed_new(const CtVariant *variant, const CtRow *row, const gint64 *tuning, gint place,
                       guint n_inputs, const CtLayout *inputs, guint n_outputs,
                       const CtLayout *outputs);
@@ -116,77 +118,78 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtFixed, ct_fixed_free)
 
 typedef struct {
     guint n_workers;
-    CtBackend backend;    /* for all nodes that the graph leaves open; CT_N_BACKENDS: the best */
+    CtBackend backend; /* for all nodes for which the graph names none; CT_N_BACKENDS: the best */
     GHashTable *backends; /* node name → "reference" …: --backend; NULL: none */
     GHashTable *variants; /* node name → "NAME" or "NAME:tile=4,…": --variant; NULL: none */
-    GHashTable *fixed;    /* node name → CtFixed, of a row of nodes the first: whatever else these
-                             options and the graph say of it; NULL: none is */
-    gint device;          /* with `backend` cuda; −1: any */
-    guint n_in_flight;    /* firings of a device's node; 0: three */
-    gsize cache_bytes;    /* aim for the bytes of a link between workers; 0: from the machine */
-    gsize device_bytes; /* aim for the bytes of a link on a device; 0: what tuning has found, else a
-                           256th of its memory, 512 MiB at most */
+    GHashTable *fixed;  /* node name (of a row of nodes, the first) → CtFixed, which overrides the
+                           other options and the graph; NULL: none */
+    gint device;        /* with `backend` cuda; −1: any */
+    guint n_in_flight;  /* firings in flight of a node on a device; 0: three */
+    gsize cache_bytes;  /* aimed at for the bytes of a link between workers; 0: the machine's */
+    gsize device_bytes; /* bytes of a link on a device that firings aim at; 0: the size found by
+                           tuning, else a 256th of its memory, between 1 MiB and 512 MiB */
     guint n_devices;    /* with `devices` */
-    const CtDeviceInfo *devices; /* as if the machine had these; NULL: its own */
-    gboolean no_peers;           /* with `devices`: each copies to the host alone */
-    gdouble bandwidth;           /* as if a worker had this one; 0: its own */
-    guint n_halvings;            /* of firings on devices, at least, beside what the plan needs */
-    const char *why_smaller;     /* with `n_halvings`: what the plan says of them */
-    const char *costs;           /* the database of measured costs, as ct_database_path has it */
-    const char *shipped;         /* the folder of those that were shipped; NULL: the program's */
-    gboolean default_layouts;    /* each stage in those of the published codes, as near as may be */
-    gint64 n_missing;      /* samples in a row whose loss the plan tells the footprint of; 0: one */
-    CtEstimateJudge judge; /* of all estimates; NULL: none */
+    const CtDeviceInfo *devices; /* planned for in place of the machine's own; NULL: its own */
+    gboolean no_peers;        /* with `devices`: they copy to one another through the host only */
+    gdouble bandwidth;        /* bandwidth assumed for the host; 0: the machine's own */
+    guint n_halvings;         /* the least number of times that firings on devices are halved */
+    const char *why_smaller;  /* with `n_halvings`: the reason that the plan gives for them */
+    const char *costs;        /* the cost database, in the form that ct_database_path() takes */
+    const char *shipped;      /* the folder of the shipped measurements; NULL: the program's */
+    gboolean default_layouts; /* each stage in its default layouts, or the nearest ones */
+    gint64 n_missing; /* the footprint in the plan is that of the loss of this many samples in a
+                         row; 0: one */
+    CtEstimateJudge judge; /* called for every estimate; NULL: none */
     gpointer judge_data;
 } CtPlanOptions;
 
 typedef struct {
     const CtGraph *graph;
     guint n_workers;
-    gint64 n_missing;    /* as in the options */
-    GPtrArray *nodes;    /* of CtPlanNode, every node after those that feed it */
-    GPtrArray *links;    /* of CtPlanLink */
-    GArray *queues;      /* of CtPlanQueue */
-    guint n_in_flight;   /* firings of a device's node that may be enqueued and not have run */
-    guint n_devices;     /* one more than the highest number of a device in the plan */
-    gsize *device_bytes; /* [n_devices] of the arena in which its links lie */
-    const CtDeviceInfo *devices; /* [n_devices] borrowed from the options, or of the process */
+    gint64 n_missing;  /* as in the options */
+    GPtrArray *nodes;  /* of CtPlanNode, every node after those that feed it */
+    GPtrArray *links;  /* of CtPlanLink */
+    GArray *queues;    /* of CtPlanQueue */
+    guint n_in_flight; /* firings of a node on a device that may be enqueued and not yet finished */
+    guint n_devices;   /* one more than the highest device number in the plan */
+    gsize *device_bytes;         /* [n_devices] of the arena in which its links lie */
+    const CtDeviceInfo *devices; /* [n_devices] borrowed from the options or from the process */
     gsize bytes;                 /* of all rings in host memory */
     guint n_resources;
-    gdouble *busy;    /* [n_resources] seconds for a second of stream that each is kept busy, as
-                         predicted: see ct_resource() */
-    gdouble alone;    /* those of the longest node that no other worker can help with */
-    gdouble seconds;  /* the largest of these: what a second of stream takes */
-    gdouble least;    /* no other choice takes less: `seconds`, unless the graph is too entangled to
-                         tell */
+    gdouble *busy;    /* [n_resources] predicted seconds for which each is busy, for a second of
+                         stream: see ct_resource() */
+    gdouble alone;    /* the same of the longest node whose work other workers cannot share */
+    gdouble seconds;  /* the largest of these: the time that a second of stream takes */
+    gdouble least;    /* no choice takes less: `seconds`, unless the search met a limit */
     gsize device_aim; /* bytes that firings on devices aim at */
-    gboolean is_block_tuned; /* they were found by tuning */
-    guint n_halvings;        /* of that, for want of memory */
-    char *shrunk; /* why firings on devices are smaller than is aimed at; NULL: they are not */
-    GPtrArray *warnings; /* of CtWarning: of what was planned nevertheless */
-    GPtrArray *inserted; /* of CtGraphNode: what the inserted nodes point to */
+    gboolean is_block_tuned; /* `device_aim` was found by tuning */
+    guint n_halvings;        /* how often firings on devices are halved for lack of memory */
+    char *shrunk;        /* why firings on devices are smaller than aimed at; NULL: they are not */
+    GPtrArray *warnings; /* of CtWarning: problems in spite of which the plan was made */
+    GPtrArray *inserted; /* of CtGraphNode: the nodes that the inserted plan nodes run */
 } CtPlan;
 
-/* Chooses variants and layouts, inserts what is missing, sizes the rings. */
+/* Chooses variants and layouts, inserts transposes, conversions and copies, and sizes the rings. */
 CtPlan *ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *options,
                     GError **error);
-/* Puts a plan of smaller firings on devices in the place of *plan, because of `why`, which is said
- * where a run by it is prepared: how much memory stages want beside the rings, their scratch among
- * it, is known then, and others may use the device. FALSE where it is about something else, or no
- * ring becomes smaller. */
+/* Replaces *plan by one with smaller firings on devices after `why`, the error of a run that could
+ * not be prepared: only then is it known how much memory stages want beside the rings, and other
+ * programs may use the device. FALSE where `why` is not about memory, the plan uses no device, or
+ * no ring becomes smaller. */
 gboolean ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanOptions *options,
                               const GError *why);
-/* Samples of an input that must stand before the node can fire, of a plan that has its granules. */
+/* The number of samples that an input must hold before the node can fire. Wants the granules of the
+ * plan. */
 gint64 ct_plan_needs(const CtPlan *plan, const CtPlanNode *node, guint port);
-/* Of all rings, on the host and on devices. */
+/* The bytes of all rings, on the host and on devices. */
 gsize ct_plan_bytes(const CtPlan *plan);
 void ct_plan_free(CtPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPlan, ct_plan_free)
 
-/* The node that keeps one thread busy the longest, alone; NULL: none does. */
+/* The node that keeps one thread busy the longest by itself; NULL: there is none. */
 const CtPlanNode *ct_plan_longest_alone(const CtPlan *plan);
 
-/* What `cornerturn plan` prints. */
+/* The output of `cornerturn plan`. */
 char *ct_plan_to_text(const CtPlan *plan);
 char *ct_plan_to_dot(const CtPlan *plan);
 char *ct_plan_to_json(const CtPlan *plan);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the graph alone says of firings, before there is a plan: estimates go by it.
+/* The sizes of firings that follow from the graph alone, before there is a plan; estimates use
+ * them.
  *
- * A source's `block` comes to as many ticks everywhere behind it. What a node writes to the host's
- * memory leaves the caches where its reader goes through much at once, for which it waits, and for
- * which there is room: such as carry on a sum, go through weights as a whole, or take blocks to a
- * device. It is taken to be so
- * whatever stands between the two: a transpose would read at once, and of what it reads the writing
- * is then a little cheaper than is reckoned with. */
+ * A source's `block` is as many ticks everywhere behind it. The output of a node in the host's
+ * memory leaves the caches where its reader waits for many samples and goes through them at once:
+ * readers that carry on a sum, go through weights as a whole, or take blocks to a device. This is
+ * assumed whatever is inserted between the two: a transpose would read at once, and writing its
+ * input would be a little cheaper than estimated. */
 #include "planner-firings.h"
 
 #include "choose.h"
 #include "planner-variants.h"
 #include "planner.h"
 
-/* What is said at a stream. */
+/* The sizes for one stream. */
 typedef struct {
     gint64 block;        /* ticks; 0: nothing */
-    gdouble block_bytes; /* of all of it */
-    gboolean is_own;     /* the stream is the source's */
+    gdouble block_bytes; /* bytes of the block */
+    gboolean is_own;     /* the source writes the stream */
     gint64 held;         /* samples */
 } Firing;
 
@@ -102,7 +102,7 @@ ct_planner_block(const CtPlanner *planner, const CtStream *stream, gint place)
 
 /* ---- what readers go through ---- */
 
-/* Whether the node can run on devices alone. */
+/* Whether the node can run on devices only. */
 static gboolean
 is_of_device(const CtPlanner *planner, const CtGraphNode *node)
 {
@@ -119,8 +119,8 @@ is_of_device(const CtPlanner *planner, const CtGraphNode *node)
     return any;
 }
 
-/* Samples of an input that a firing on the host goes through at most, where it goes through a sum
- * or static inputs as a whole; else 0: about as many as caches hold. */
+/* The most samples of an input that a firing on the host goes through because of a sum or static
+ * inputs; 0 without these, as a firing is then about as large as the caches. */
 static gdouble
 held_on_host(const CtPlanner *planner, const CtNode *reader, guint input, const gboolean *is_read)
 {
@@ -141,7 +141,7 @@ held_on_host(const CtPlanner *planner, const CtNode *reader, guint input, const 
     return samples;
 }
 
-/* Samples of a block that goes to a device. */
+/* The samples of a block that goes to a device. */
 static gdouble
 held_for_device(CtPlanner *planner, const CtStream *stream)
 {

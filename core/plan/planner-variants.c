@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which variants may run: what the machine can, and what graph and command line ask for. */
+/* Which variants may run: those that the machine supports, and that graph and command line ask
+ * for. */
 #include "planner-variants.h"
 
 #include "choose.h"
@@ -48,14 +49,14 @@ check_names(const CtPlanner *planner, GHashTable *table, const char *option, GEr
     return TRUE;
 }
 
-/* Whether the variant does nothing of its own: the program feeds or takes the blocks. */
+/* Whether the program does the variant's work: it feeds or takes the blocks. */
 static gboolean
 is_endpoint(const CtVariant *variant)
 {
     return !variant->work;
 }
 
-/* Whether the stage has variants for the backend at all, fused ones left aside. */
+/* Whether the stage has any variant for the backend, fused ones aside. */
 static gboolean
 knows_backend(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
 {
@@ -70,7 +71,7 @@ knows_backend(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
 
 /* ---- what is asked for ---- */
 
-/* The backend and device for all that names none. */
+/* The backend and device of all nodes that name none. */
 static CtConfigBackend
 common_backend(const CtPlanner *planner)
 {
@@ -85,8 +86,9 @@ ct_planner_backend(const CtPlanner *planner)
     return common_backend(planner).backend;
 }
 
-/* Whether the backend for all is one for this stage. It does not heed what it has no variant for:
- * files are read and written by the host. Where the program has its blocks is for itself to say. */
+/* Whether the common backend counts for this stage. It does not where the stage has no variant for
+ * it: the host reads and writes files. Nor does `cuda` count for the stages at which the program
+ * feeds and takes blocks, whose place the graph names. */
 static gboolean
 heeds(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
 {
@@ -95,8 +97,8 @@ heeds(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
     return knows_backend(planner, stage, backend) && !(is_program && backend == CT_CUDA);
 }
 
-/* Of this node: the command line's, the stage's, or the one for all. *place, unless it is NULL, is
- * where that stands. */
+/* The backend of this node: that of the command line, of the node, or the common one. *place,
+ * unless `place` is NULL, is set to where it is given. */
 static CtConfigBackend
 backend_of(const CtPlanner *planner, const CtGraphNode *node, CtPlace *place)
 {
@@ -112,7 +114,7 @@ backend_of(const CtPlanner *planner, const CtGraphNode *node, CtPlace *place)
         backend = common;
         where = planner->graph->config->backend_place;
     }
-    /* `cuda` by itself is any device: the one that the others are on. */
+    /* `cuda` by itself is the common device, if there is one. */
     if (backend.backend == CT_CUDA && backend.device < 0)
         backend.device = common.backend == CT_CUDA ? common.device : -1;
     if (place)
@@ -131,7 +133,7 @@ ct_planner_place(const CtPlanner *planner, const CtGraphNode *node, const CtVari
 
 /* ---- whether it is there ---- */
 
-/* Why the device that is asked for is not to be had, allocated; NULL where it is. */
+/* The reason why the requested device is not available, allocated; NULL where it is. */
 static char *
 lacks_device(const CtPlanner *planner, const CtConfigBackend *backend)
 {
@@ -150,7 +152,7 @@ lacks_device(const CtPlanner *planner, const CtConfigBackend *backend)
                            backend->device, n, n - 1);
 }
 
-/* A device asked for in general passes over some stages, but must not pass over every one. */
+/* The common backend `cuda` may leave stages out, but not all of them. */
 static gboolean
 check_common(const CtPlanner *planner, GError **error)
 {
@@ -198,7 +200,8 @@ is_named(const CtVariant *variant, const char *wanted)
     return strlen(variant->name) == length && strncmp(variant->name, wanted, length) == 0;
 }
 
-/* Whether variants of this name, alone or over several stages, all run on another backend. */
+/* Whether the stage has variants of this name, fused ones included, and all of them run on another
+ * backend. */
 static gboolean
 is_elsewhere(const CtPlanner *planner, const char *stage, const char *wanted, CtBackend backend)
 {
@@ -219,9 +222,9 @@ is_elsewhere(const CtPlanner *planner, const char *stage, const char *wanted, Ct
     return any;
 }
 
-/* "NAME" or "NAME:tile=4,…" as graph and options ask for it, NULL: nothing. What the command line
- * says of the node goes before what the graph says, so that its backend is had even where the graph
- * names a variant of another. */
+/* "NAME" or "NAME:tile=4,…" as the graph or the command line asks for it; NULL: neither does. The
+ * command line goes before the graph: a backend that it gives overrides a variant of another
+ * backend that the graph names. */
 static const char *
 wanted_variant(const CtPlanner *planner, const CtGraphNode *node)
 {
@@ -240,7 +243,7 @@ wanted_variant(const CtPlanner *planner, const CtGraphNode *node)
     return own;
 }
 
-/* Writes the tuning that `wanted` says, if any, over `tuning`. */
+/* Overwrites `tuning` with the values that `wanted` gives, if any. */
 static gboolean
 apply_tuning(const CtVariant *variant, const char *wanted, gint64 tuning[CT_MAX_TUNABLES],
              GError **error)
@@ -249,8 +252,8 @@ apply_tuning(const CtVariant *variant, const char *wanted, gint64 tuning[CT_MAX_
     return !colon || ct_tuning_parse(variant, colon + 1, tuning, error);
 }
 
-/* Whether a variant of the name that is asked for, alone or over several stages, takes the tuning
- * that is asked for, if any. */
+/* Whether the stage has a variant of the requested name, fused ones included, that takes the
+ * requested tuning, if any. */
 static gboolean
 check_wanted(const CtPlanner *planner, const char *stage, const char *wanted, GError **error)
 {
@@ -284,7 +287,8 @@ check_wanted(const CtPlanner *planner, const char *stage, const char *wanted, GE
     return FALSE;
 }
 
-/* Whether the backend that is asked for in the same place as the variant is the variant's. */
+/* Whether the requested variant runs on the backend that is requested in the same place, graph or
+ * command line. */
 static gboolean
 check_backend(const CtPlanner *planner, const CtGraphNode *node, const char *wanted, GError **error)
 {
@@ -402,7 +406,7 @@ ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node, const CtVar
     return TRUE;
 }
 
-/* Whether graph and options leave this node to `variant`, and it can run here. */
+/* Whether graph and options allow the variant for this node, and it can run here. */
 static gboolean
 allows(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant, char **reason)
 {
@@ -418,7 +422,7 @@ node_of(const CtGraph *graph, guint i)
     return g_ptr_array_index(graph->nodes, i);
 }
 
-/* The one reader of the first output of `node`, when nobody reads another output: −1 otherwise. */
+/* The only reader of `node`, if it reads the first output with its first input; else −1. */
 static gint
 only_reader(const GPtrArray *fan_outs, guint node)
 {
@@ -450,7 +454,7 @@ ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint first,
             const gint reader = only_reader(fan_outs, nodes[k - 1]);
             if (reader < 0)
                 return NULL;
-            /* Only the first of the row has inputs of its own. */
+            /* Only the first node of the row may have other inputs. */
             const CtNode *node = &node_of(graph, reader)->node;
             for (guint i = 1; i < node->n_inputs; i++) {
                 if (node->inputs[i].type != CT_TYPE_NONE)

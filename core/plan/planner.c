@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The planner: chooses, then writes down what runs, inserts what is missing, and sizes the rings.
- */
+/* The planner: chooses, then makes the plan's nodes and links, inserts conversions, and sizes the
+ * rings. */
 #include "planner.h"
 
 #include "candidates.h"
@@ -17,17 +17,18 @@
 
 #include <string.h>
 
-/* What a firing on a device aims at, of its largest link: so long that launches count little beside
- * what the device does meanwhile, and a small part of its memory. */
+/* The size of the largest link of a firing on a device that is aimed at: a small part of the
+ * device's memory, but so long that launches count little beside the work. */
 static const gsize parts_of_device = 256;
 static const gsize least_device_bytes = 1 << 20;
 static const gsize most_device_bytes = 512 << 20;
 
-/* Firings of a device's node in flight where nobody says how many: one that runs, one to come, and
- * one that is copied. */
+/* Firings in flight of a node on a device by default: one that runs, one to come, and one that is
+ * copied. */
 static const guint usual_in_flight = 3;
 
-/* Times that firings are halved, at most, and that this may leave the rings as they are. */
+/* The most times that firings are halved, and the most halvings in a row that leave the rings as
+ * large as they are. */
 enum { MAX_HALVINGS = 40, MAX_SAME = 4 };
 
 const CtRowPatterns *
@@ -44,7 +45,7 @@ ct_planner_row(CtPlanner *planner, const CtRow *row)
     return patterns;
 }
 
-/* A placement at which an output is to be had. */
+/* A placement at which an output is available. */
 typedef struct {
     CtPlacement placement;
     guint link;
@@ -56,8 +57,8 @@ typedef struct {
     const GPtrArray *fan_outs;
     const CtChoice *choice;
     GArray **made;     /* [fan-out] of Made */
-    guint *first;      /* [graph nodes] fan-outs of the nodes before it */
-    GHashTable *names; /* of inserted nodes, how often each was wanted */
+    guint *first;      /* [graph nodes] index of the node's first fan-out */
+    GHashTable *names; /* name of an inserted node → how often it was given */
 } Build;
 
 CtFixed *
@@ -141,7 +142,8 @@ ct_plan_free(CtPlan *plan)
     g_free(plan);
 }
 
-/* One rule for a row of nodes: what a sample at its end needs at its beginning. */
+/* The footprint of a row of nodes: the input samples at its beginning for an output sample at its
+ * end. */
 static CtFootprint
 compose(const CtNode *nodes, guint n_nodes)
 {
@@ -195,7 +197,7 @@ plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *r
     return node;
 }
 
-/* The memory of output `port` of node `n` of the plan, at `place`; returns the link. */
+/* Adds the link of output `port` of node `n` of the plan, at `place`; returns its index. */
 static guint
 add_link(Build *build, guint n, guint port, gint place)
 {
@@ -237,9 +239,9 @@ inserted_name(Build *build, const CtFanOut *fan_out, const char *stage)
     return n == 1 ? g_steal_pointer(&name) : g_strdup_printf("%s%u", name, n);
 }
 
-/* Puts the step from a layout behind `link`, whose own is the same memory: who made it may have put
- * axes of length 1 elsewhere, and steps take both sides in the order that they were found for.
- * *made becomes its output's. */
+/* Inserts a step behind `link`. `from` is the layout that the step was found for: it has the same
+ * memory as the link's, but axes of length 1 may be elsewhere. *made is set to the link of the
+ * step's output. */
 static gboolean
 insert_step(Build *build, const CtFanOut *fan_out, const CtLayout *from,
             const CtConversionStep *step, guint link, guint *made, GError **error)
@@ -307,7 +309,7 @@ find_made(const GArray *made, const CtPlacement *placement, const CtStream *stre
     return -1;
 }
 
-/* Makes every placement at which somebody wants to read the fan-out of node `n` of the plan. */
+/* Makes every placement at which a reader wants the fan-out of node `n` of the plan. */
 static gboolean
 make_placements(Build *build, guint o, guint n, GError **error)
 {
@@ -436,7 +438,7 @@ ct_planner_block_name(const CtGraph *graph)
     return g_strconcat("block ", key, NULL);
 }
 
-/* What firings on devices aim at, where tuning has found it. */
+/* Takes the size of firings on devices that tuning has found, if any. */
 static void
 take_block(CtPlanner *planner)
 {
@@ -492,8 +494,8 @@ ct_planner_clear(CtPlanner *planner)
     g_clear_pointer(&planner->estimates, ct_estimates_free);
 }
 
-/* What the nodes of the plan keep busy: what is shared may be more than what a choice that is not
- * the least counted on. */
+/* Adds up what the nodes of the plan keep busy. A choice that is not proven the best may share more
+ * steps than it counted on. */
 static void
 add_up(const CtMachine *machine, CtPlan *plan)
 {
@@ -522,7 +524,7 @@ ct_plan_longest_alone(const CtPlan *plan)
     return longest;
 }
 
-/* The plan with firings of the size that the machine says, whether it fits or not. */
+/* Makes a plan with firings of the machine's size, whether it fits or not. */
 static CtPlan *
 plan_once(CtPlanner *planner, GError **error)
 {
@@ -561,7 +563,7 @@ plan_once(CtPlanner *planner, GError **error)
     return g_steal_pointer(&plan);
 }
 
-/* Why firings are smaller than they might be. */
+/* Sets the reason why firings are smaller than aimed at. */
 static void
 explain_smaller(CtPlan *smaller, const CtPlan *first, const CtPlanner *planner)
 {
@@ -581,15 +583,15 @@ explain_smaller(CtPlan *smaller, const CtPlan *first, const CtPlanner *planner)
             smaller->n_in_flight == 1 ? "block is" : "blocks are", first->n_in_flight);
     g_string_append_printf(text, ": else %s", whose);
     smaller->shrunk = g_strdup(text->str);
-    /* Who asks for something else shall know. */
+    /* The user has asked for another size. */
     if (source)
         ct_warnings_add(smaller->warnings, CT_WARNING_PLAN, source->name,
                         &source->graph_node->config->block_place, "%s", smaller->shrunk);
 }
 
-/* The same graph with firings on devices of half the size, or half of that, and so on; where that
- * does not help, with fewer of them in flight, unless somebody says how many. The choice is made
- * again each time, since launches then cost more. NULL with an error where none fits. */
+/* Plans again with firings on devices of half the size, a quarter, and so on; where that does not
+ * help, with fewer of them in flight, unless the user has set their number. The choice is made
+ * again each time, since launches then cost more. NULL with an error where no plan fits. */
 static CtPlan *
 plan_smaller(CtPlanner *planner, const CtPlan *first, GError **error)
 {
@@ -602,7 +604,7 @@ plan_smaller(CtPlanner *planner, const CtPlan *first, GError **error)
         gsize bytes = G_MAXSIZE;
         machine->n_halvings = planner->options->n_halvings;
         for (guint n_same = 0; n_same < MAX_SAME && machine->n_halvings < MAX_HALVINGS;) {
-            /* A block that is asked for is more than what is aimed at. */
+            /* A source's `block` replaces the size aimed at; only the halvings apply to it. */
             machine->device_bytes = is_asked ? aim : MAX(1, aim >> machine->n_halvings);
             g_clear_pointer(&smaller, ct_plan_free);
             smaller = plan_once(planner, error);

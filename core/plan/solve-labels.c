@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Undominated vectors of all combinations that may still be the best.
+/* The undominated vectors of all combinations that may still be the best.
  *
- * The message of a bucket holds *labels* for each of its entries: vectors of what stands below,
- * none of which is within another, with the choice and the labels that led there. What the rest
- * costs at least, under any weights that sum to one, is a bound on the largest component that a
- * label can lead to; so is its own last component. Labels that by these cannot beat what is known
- * are not made. */
+ * The message of a bucket holds *labels* for each of its entries: vectors of the variables
+ * eliminated so far, none within another, with the choice and the labels that they come from. A
+ * label has lower bounds of the largest component that it can lead to: its own last component,
+ * and, for any weights that sum to one, its weighted sum plus the least of the rest. Labels whose
+ * bounds cannot beat the incumbent are not made. */
 #include "solve-private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What is nearer is rounding. */
+/* Relative differences below this are rounding. */
 static const gdouble rounding = 1e-12;
 
-/* The labels of one message. A row of `values` is a vector and, behind it, its sum under the
- * weights of each pass; one of `origins` the choice, and of each part which of its labels. */
+/* The labels of one message. A row of `values` is a vector, followed by its sum under the weights
+ * of each pass. A row of `origins` is the bucket's choice, followed by the index of the label taken
+ * from each part. */
 typedef struct {
-    gsize *starts; /* [entry], and where the last one ends */
+    gsize *starts; /* [entry] its first row; one more for the end of the last */
     GArray *values;
     GArray *origins;
 } Labels;
@@ -28,15 +29,15 @@ typedef struct {
     guint n_passes;
     guint width;    /* of a row of values */
     gdouble *given; /* [vector][width] */
-    gdouble least;  /* that no combination is below */
+    gdouble least;  /* a lower bound of all combinations */
     const CtIncumbent *incumbent;
     Labels *labels;  /* [bucket] */
-    gdouble dropped; /* the least bound of what was left out for want of room */
+    gdouble dropped; /* the least bound of the labels that were left out for lack of room */
     guint most;
     gsize *comparisons;
 } Search;
 
-/* What stands at an entry while its labels are made. */
+/* The rows of an entry while its labels are made. */
 typedef struct {
     guint n;
     GArray *values;
@@ -59,7 +60,7 @@ values_at(const GArray *values, guint width, gsize row)
 
 /* ---- bounds ---- */
 
-/* What the largest component is at least, with the least of all else [pass] added. */
+/* A lower bound of the largest component, with the least of the rest [pass] added. */
 static gdouble
 bound_of(const Search *search, const gdouble *values, const gdouble *rest)
 {
@@ -93,7 +94,7 @@ rows_clear(Rows *rows)
     g_array_set_size(rows->origins, 0);
 }
 
-/* Each row with each that a part has at `offset`. */
+/* Combines each row with each label or vector of a part at `offset`. */
 static void
 cross(const Search *search, const CtBucket *bucket, guint p, gsize offset, const Rows *rows,
       Rows *next, const gdouble *rest)
@@ -134,14 +135,14 @@ cross(const Search *search, const CtBucket *bucket, guint p, gsize offset, const
     *search->comparisons -= MIN(*search->comparisons, (gsize)rows->n * (end - begin));
 }
 
-/* Adds to `all` what choice `k` of the bucket can have at an entry; `down` [pass] is the least of
- * all else there. */
+/* Adds to `all` the rows of choice `k` of the bucket at an entry; `down` [pass] is the least of
+ * everything outside. */
 static void
 make_rows(const Search *search, const CtBucket *bucket, const gsize *offsets, guint k,
           const gdouble *down, Rows buffers[2], Rows *all)
 {
     const guint n_passes = search->n_passes, n_parts = bucket->n_parts;
-    /* [part][pass] the least of the parts from this one on, and of all else. */
+    /* [part][pass] the least of the parts from this one on and of everything outside. */
     g_autofree gdouble *rest = g_new(gdouble, (gsize)(n_parts + 1) * n_passes);
     memcpy(&rest[n_parts * n_passes], down, n_passes * sizeof(*down));
     for (guint p = n_parts; p-- > 0;) {
@@ -197,7 +198,7 @@ compare_bounds(const void *a, const void *b)
     return compare_sums(a, b);
 }
 
-/* Keeps those of `all` that no other is within, and of these the most promising. */
+/* Keeps the rows of `all` that no other is within, and of these the most promising. */
 static void
 keep_rows(Search *search, const CtBucket *bucket, const gdouble *down, const Rows *all,
           Labels *labels)
@@ -256,7 +257,7 @@ label_bucket(Search *search, guint b, Rows buffers[3])
 
 /* ---- the best ---- */
 
-/* Follows the first label of the last bucket back to all choices. */
+/* Follows label `best` of the last bucket back to the choices of all variables. */
 static void
 trace(const Search *search, guint best, CtIncumbent *incumbent)
 {

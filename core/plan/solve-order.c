@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order in which variables are eliminated, and what each then knows.
+/* The order in which variables are eliminated, and the table of each.
  *
- * The variable whose message is the smallest comes next. On chains and trees no message is over
- * more than one other variable; a diamond needs one over two. Where even the smallest would be too
- * large, the variable that most factors know is fixed, and the order begins again without it. */
+ * The variable with the smallest message comes next. On chains and trees no message is over more
+ * than one other variable; a diamond needs one over two. Where even the smallest message would be
+ * too large, the variable in the most factors is fixed, and the order begins again without it. */
 #include "solve-private.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ is_fixed(const CtSolver *solver, guint v)
     return ct_solver_variable(solver, v)->fixed >= 0;
 }
 
-/* Stride of variable `v` in `factor`, 0 where it does not know it. */
+/* The stride of variable `v` in `factor`; 0 where the factor does not contain it. */
 static gsize
 stride_of(const CtFactor *factor, guint v)
 {
@@ -86,7 +86,7 @@ entries_without(const CtSolver *solver, GPtrArray *const *known, guint v)
     return entries;
 }
 
-/* A bucket of these parts, borrowed, and others. */
+/* Adds a bucket with these factors, borrowed, as its parts, and these other variables. */
 static CtBucket *
 add_bucket(CtSolver *solver, gint variable, const GPtrArray *factors, const GArray *others)
 {
@@ -122,7 +122,8 @@ add_bucket(CtSolver *solver, gint variable, const GPtrArray *factors, const GArr
     return bucket;
 }
 
-/* Makes it known to its variables; without any that is not fixed it is among the `rest`. */
+/* Adds the factor to those of each of its variables that is not fixed; where there is none, to
+ * `rest`. */
 static void
 know(const CtSolver *solver, GPtrArray **known, GPtrArray *rest, CtFactor *factor)
 {
@@ -137,7 +138,8 @@ know(const CtSolver *solver, GPtrArray **known, GPtrArray *rest, CtFactor *facto
         g_ptr_array_add(rest, factor);
 }
 
-/* The variable not gone of the smallest message, and that which most factors know. */
+/* Finds, of the variables that are not eliminated, the one with the smallest message, and the one
+ * in the most factors. */
 static void
 find_next(const CtSolver *solver, GPtrArray *const *known, const gboolean *gone,
           const gdouble *entries, guint *next, guint *widest)
@@ -154,7 +156,8 @@ find_next(const CtSolver *solver, GPtrArray *const *known, const gboolean *gone,
     }
 }
 
-/* Returns the variable that is to be fixed; the number of variables where all went well. */
+/* Tries to eliminate all variables. Returns the variable that must be fixed, or the number of
+ * variables on success. */
 static guint
 try_order(CtSolver *solver, GPtrArray **known, GPtrArray *rest, gdouble max_entries)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The least weighted sum over choices, by eliminating one variable after another; and, backwards,
- * the least of all that an entry of a message does not tell. */
+/* The least weighted sum over all choices, by eliminating one variable after another; and, in a
+ * pass backwards, the least of everything outside each message. */
 #include "solve-private.h"
 
 #include <math.h>
@@ -32,8 +32,8 @@ weigh_cells(CtPass *pass)
     }
 }
 
-/* For each entry of a factor, the least over what fixed variables may choose, where these stand at
- * the first. */
+/* For each entry of a factor, the least over the choices that fixed variables may make; these are
+ * at their first choice in the table. NULL: the factor has no fixed variable. */
 static gdouble *
 reduce(const CtPass *pass, const CtFactor *factor)
 {
@@ -147,7 +147,8 @@ ct_pass_free(CtPass *pass)
     g_free(pass);
 }
 
-/* Tells the buckets whose messages `bucket` has what is best without them. */
+/* Passes on, to the buckets whose messages are parts of bucket `b`, the least of everything outside
+ * them. */
 static void
 tell_parts(CtPass *pass, guint b)
 {
@@ -188,7 +189,7 @@ ct_pass_complete(CtPass *pass)
         tell_parts(pass, b);
 }
 
-/* The least of a given factor at these choices. */
+/* The index of the vector with the least weighted sum in a given factor's cell at these choices. */
 static guint
 find_way(const CtPass *pass, const CtFactor *factor, const guint *choices)
 {

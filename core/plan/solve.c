@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The least that keeps anything busy, over choices.
+/* Finds the combination of choices whose largest cost component is the least.
  *
- * Sums under weights are what elimination of variables finds (solve-pass.c); under weights that sum
- * to one, the least sum bounds from below what the largest component can be, and the combination
- * that has it is a good one to begin with. So the weights are moved towards the components that are
- * the largest, until best combination and bound meet; what can be proven so, is done. Else sets of
- * undominated vectors (solve-labels.c) are eliminated instead of sums, without what the bounds rule
- * out; first with few for each entry, which makes a better combination known, then with more. This
- * is exact, unless the work is more than allowed: then the bound stays below what was found.
+ * Elimination of variables finds least weighted sums (solve-pass.c). With weights that sum to one,
+ * the least sum is a lower bound of the largest component, and the combination that has it is a
+ * good first one. The weights are therefore moved towards the largest components until the bound
+ * meets the best combination, which proves it. Where the two do not meet, sets of undominated
+ * vectors (solve-labels.c) are eliminated instead of sums, without those that the bounds rule out:
+ * at first with few for each entry, which finds better combinations, then with more. The result is
+ * exact, unless the work exceeds the limits; the bound is then below the result.
  *
  * Variables that had to be fixed, because too many branches meet, are tried at each of their
- * choices, one at a time, as long as that helps; the bound then lets each table have its own best
- * of them. */
+ * choices, one at a time, as long as that helps. The bound then lets each table take its own best
+ * choice of them. */
 #include "solve-private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Moves of the weights, how far they go at first, and what is left of that when one does not help.
- */
+/* The most moves of the weights, the length of the first, and the factor by which a move without
+ * success shortens the next. */
 enum { MAX_MOVES = 60 };
 static const gdouble first_move = 1;
 static const gdouble shorter = 0.75;
 
-/* Labels of an entry: first, and so many times more each time. */
+/* The most labels of an entry at first, and the factor by which they grow. */
 enum { FIRST_LABELS = 4, MORE_LABELS = 4 };
 
-/* Rounds over fixed variables. */
+/* The most rounds over fixed variables. */
 enum { MAX_ROUNDS = 4 };
 
 static const gdouble rounding = 1e-12;
@@ -150,13 +150,13 @@ typedef struct {
     CtSolver *solver;
     CtIncumbent best;
     gdouble least;    /* no combination's largest component is less */
-    gdouble *weights; /* [n_sums] that prove it, or nearly */
-    guint *choices;   /* of the combination at hand, and its ways */
+    gdouble *weights; /* [n_sums] the weights of the best bound */
+    guint *choices;   /* of the current combination, as are `ways` and `vector` */
     guint *ways;
     gdouble *vector;
     gboolean any_fixed;
-    gsize look_ups; /* of an elimination */
-    gsize left;     /* of those that are not necessary */
+    gsize look_ups; /* costs that an elimination looks up */
+    gsize left;     /* the same that optional eliminations may still look up */
 } Search;
 
 static void
@@ -178,7 +178,7 @@ vector_of(const CtSolver *solver, const guint *choices, const guint *ways, gdoub
     }
 }
 
-/* Makes what a pass found the best, if it is. */
+/* Makes the combination of a pass the best one, if it is better; returns whether it was. */
 static gboolean
 consider(Search *search, const CtPass *pass)
 {
@@ -201,7 +201,7 @@ consider(Search *search, const CtPass *pass)
     return TRUE;
 }
 
-/* Whether there may be another elimination, or two. */
+/* Whether another elimination, or two with fixed variables, is within the limit. */
 static gboolean
 may_go_on(Search *search)
 {
@@ -211,8 +211,8 @@ may_go_on(Search *search)
     return may;
 }
 
-/* The least sum under weights, and what has it. What has a vector above the limit is no
- * combination. */
+/* The least weighted sum of combinations without vectors whose last component is above the limit,
+ * or a lower bound of it where variables are fixed. Considers the combination that has it. */
 static gdouble
 least_sum(Search *search, const gdouble *weights, gdouble limit)
 {
@@ -230,7 +230,7 @@ is_proven(const Search *search)
     return search->least >= search->best.busiest * (1 - rounding);
 }
 
-/* Moves the weights to where the least sum under them is the largest. */
+/* Moves the weights such that the least weighted sum grows. */
 static void
 move_weights(Search *search)
 {
@@ -267,8 +267,9 @@ compare_reals(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where the last component is the largest, less of it means more of the others: the least of the
- * larger of the two lies where they cross, at one of the values that there are. */
+/* Handles the last component, of which the largest value counts. A lower limit of it raises the
+ * least sum of the others, so the least of the larger of the two lies where they cross, at one of
+ * the values that vectors have. */
 static void
 cross_limits(Search *search)
 {
@@ -287,7 +288,7 @@ cross_limits(Search *search)
             g_array_index(limits, gdouble, n++) = limit;
     }
     guint from = 0, to = n;
-    gdouble below = HUGE_VAL; /* the least sum just under the crossing */
+    gdouble below = HUGE_VAL; /* the least sum just below the crossing */
     gdouble above = search->best.busiest;
     while (from < to && may_go_on(search)) {
         const guint middle = from + (to - from) / 2;
@@ -305,7 +306,7 @@ cross_limits(Search *search)
         search->least = MAX(search->least, MIN(MIN(above, below), search->best.busiest));
 }
 
-/* Sets fixed variables one by one to the choice that promises most while later ones are free. */
+/* Sets fixed variables one by one to the choice with the least sum while later ones are free. */
 static void
 dive(const Search *search)
 {
@@ -351,8 +352,8 @@ try_fixed(Search *search)
     }
 }
 
-/* Passes for the bounds of labels: the sum, the weights that prove most, and each component by
- * itself. */
+/* The passes for the bounds of labels: with all weights one, with the weights of the best bound,
+ * and with each component by itself. */
 static GPtrArray *
 bounding_passes(const Search *search)
 {
@@ -409,7 +410,7 @@ search_all(Search *search, gsize comparisons)
         try_fixed(search);
     if (!is_proven(search))
         cross_limits(search);
-    /* Of all that are as good, that of the least sum. */
+    /* Of equally good combinations, the one with the least sum counts. */
     const gdouble sum = n * least_sum(search, equal, search->best.busiest);
     if (!is_proven(search) || search->best.sum > sum * (1 + rounding))
         label(search, comparisons);

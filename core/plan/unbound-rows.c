@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of variants that can be bound to a graph's nodes, and those that are fixed. */
+/* The rows of variants that can be bound to a graph's nodes, and the fixed ones. */
 #include "unbound-rows.h"
 
 #include "choose.h"
@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-/* An unbound row is hopeless when it costs so many times what the cheapest one does, with
- * transposes at all its ports. */
+/* A row is dropped when it costs this many times as much as the cheapest one with transposes at all
+ * its ports. */
 static const gdouble hopeless = 4;
 
 static void
@@ -52,7 +52,7 @@ may_run(const CtUnboundRows *self, const CtVariant *variant, const guint *nodes,
     return ct_planner_fits(self->planner, variant, nodes, n_nodes, reason);
 }
 
-/* The ports at which layouts matter: an input for its description alone has none. */
+/* Sets the ports; an input that is only described has no stream. */
 static void
 set_ports(const CtUnboundRows *self, CtUnboundRow *unbound)
 {
@@ -93,7 +93,7 @@ unbound_new(const CtUnboundRows *self, const CtRowPatterns *patterns, gint place
     return unbound;
 }
 
-/* What the unbound row asks of the machine, whatever the orders. */
+/* The load of the row, which does not depend on the orders. */
 static void
 set_load(const CtUnboundRows *self, CtUnboundRow *unbound)
 {
@@ -137,8 +137,8 @@ ct_unbound_row_estimate(const CtUnboundRow *unbound, CtPlanner *planner,
                  implementation->estimate.seconds);
 }
 
-/* Adds the variant's row to the unbound rows, where it can be bound to the streams. Preferences
- * never decide whether it can. */
+/* Adds the variant's row to the unbound rows if it can be bound to the streams; preferred layouts
+ * do not decide that. */
 static void
 add_option(CtUnboundRows *self, const CtVariant *variant, const CtRow *row,
            const CtRowPatterns *patterns, const guint *nodes, guint n_nodes, GString *reasons)
@@ -176,7 +176,7 @@ add_option(CtUnboundRows *self, const CtVariant *variant, const CtRow *row,
     g_array_append_val(unbound->implementations, implementation);
 }
 
-/* Seconds of transposes at all ports. */
+/* The seconds of transposes at all ports. */
 static gdouble
 surroundings(const CtUnboundRows *self, const CtUnboundRow *unbound)
 {
@@ -199,7 +199,8 @@ surroundings(const CtUnboundRows *self, const CtUnboundRow *unbound)
     return sum;
 }
 
-/* At each place by itself: what is slow there may still be cheaper than copies to another. */
+/* Drops the rows that are too slow, at each place by itself: a row that is slow may still be
+ * cheaper than copies to another place. */
 static void
 drop_hopeless(CtUnboundRows *self, guint n, gint place)
 {
@@ -242,7 +243,7 @@ fixed_at(const CtUnboundRows *self, guint n)
     return fixed ? g_hash_table_lookup(fixed, node_at(self, n)->config->name) : NULL;
 }
 
-/* Finds the nodes that are fixed with others. */
+/* Finds the nodes that are fixed, and the first node of the row that each is fixed with. */
 static gboolean
 claim_fixed(CtUnboundRows *self, GError **error)
 {
@@ -302,8 +303,8 @@ check_nodes(const CtUnboundRows *self, const CtVariant *variant, const guint *no
            ct_graph_error(node_at(self, nodes[0]), NULL, cause->code, error, "%s", cause->message);
 }
 
-/* All unbound rows that begin with node `n`. What does not fit is told in `reasons`; of variants
- * that nobody wants, only where that is all there is to tell. */
+/* Finds all unbound rows that begin with node `n`. `reasons` gets the reasons why others do not
+ * fit; variants that graph or options exclude are named only where there is no other reason. */
 static gboolean
 find_unbound_rows(CtUnboundRows *self, guint n, GString *reasons, GError **error)
 {

@@ -60,7 +60,7 @@ ct_endpoint_share(CtEndpoint *endpoint, CtRunQueue *queue)
         g_ptr_array_add(endpoint->others, queue);
 }
 
-/* The event is of the endpoint's device, which becomes this thread's. */
+/* Records an event of the endpoint's device, which becomes the thread's current one. */
 static gboolean
 record(CtEndpoint *endpoint, CtCuEvent event, CtCuStream stream, const char *doing, GError **error)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether what a node's advance claims lies within what it was offered. */
+/* Checks that the result of a node's advance is within its offer. */
 #include "firing-check.h"
 
 #include "graph/plugin-call.h"
 
 #include <string.h>
 
-/* So often in a row a source is asked in vain: for a second or so. */
+/* The most times in a row that a source may give nothing: about a second. */
 #define MAX_IDLE (1 << 20)
 
 gboolean
@@ -32,8 +32,8 @@ ct_firing_call_advance(CtRunNode *node, GError **error)
     return good;
 }
 
-/* Whether a stage with a rule of its own has made samples, and its outputs have room for more
- * before they are as long as they were described. */
+/* Whether a stage with its own advance has made samples and may make more: its outputs have room,
+ * and are shorter than their streams were described. */
 static gboolean
 may_make_more(const CtRunNode *node)
 {
@@ -50,8 +50,8 @@ may_make_more(const CtRunNode *node)
     return FALSE;
 }
 
-/* An input is used up, of which every output sample needs some; by a rule of the stage's own, it
- * says so, or all inputs are used up and nothing comes of them any more. */
+/* A firing is the last where it uses up an input of which every output sample needs some. A stage
+ * with its own advance says so itself, or has used up all inputs and makes no more of them. */
 gboolean
 ct_firing_is_last(const CtRunNode *node)
 {
@@ -125,7 +125,7 @@ gives_nothing(const CtRunNode *node)
     return TRUE;
 }
 
-/* A source that neither gives anything nor ends would be asked for ever. */
+/* Refuses a source that neither gives anything nor ends, which would be called for ever. */
 static gboolean
 check_source(CtRunNode *node, GError **error)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A firing: what a node finds in its inputs and outputs, and what it decides to do with it. */
+/* A firing: the samples that a node finds in its inputs, the room in its outputs, and what it does
+ * with them. */
 #include "firing-check.h"
 #include "graph/plugin-call.h"
 #include "graph/tuning.h"
@@ -41,8 +42,8 @@ is_static_port(const CtPlanNode *plan, guint input)
     return !(ports[0].flags & CT_PORT_MANY) && (ports[input].flags & CT_PORT_STATIC);
 }
 
-/* Static inputs count their ticks on the clock of the first input that flows; where they don't
- * relate, there is but one block. */
+/* Maps the ticks of static inputs to the clock of the first input that flows. Clocks that do not
+ * relate are allowed where there is only one block. */
 static void
 relate_clocks(CtRunNode *node)
 {
@@ -135,7 +136,7 @@ allocate(CtRunNode *node)
     node->pending = TRUE;
 }
 
-/* Says where in the graph the node stands that failed, if it has come from one. */
+/* Adds the node's place in the graph, if the node comes from one. */
 gboolean
 ct_firing_blame(const CtRunNode *node, GError **error, GError *cause)
 {
@@ -212,7 +213,7 @@ ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *uplo
     GError *cause = NULL;
     gboolean is_prepared = prepare_with(node, &prepare, plan->tuning, &cause);
     if (!is_prepared && plan->estimate.is_tuned) {
-        /* What did well elsewhere need not do here. */
+        /* A tuning that was the best elsewhere may be impossible here. */
         gint64 defaults[CT_MAX_TUNABLES];
         ct_tuning_defaults(plan->variant, defaults);
         warn_of_tuning(node, defaults, cause);
@@ -245,7 +246,7 @@ ct_firing_view(const CtRunNode *node, guint input, CtBlock *block)
         const gint from = axis->count ? ct_layout_block_axis(written, axis->name)
                                       : ct_layout_axis(written, axis->name);
         block->length[a] = from >= 0 ? whole.length[from] : 2;
-        /* An axis of length 1 has the stride that it would have here if it were longer. */
+        /* An axis of length 1 has the stride of a longer one. */
         block->stride[a] = from >= 0 && whole.length[from] != 1 ? whole.stride[from] : next;
         next = block->stride[a] * block->length[a];
     }
@@ -253,7 +254,8 @@ ct_firing_view(const CtRunNode *node, guint input, CtBlock *block)
 
 /* ---- gathering, with the lock ---- */
 
-/* The tick, on the clock of what flows, from which block `k` of a static input holds. */
+/* The tick from which block `k` of a static input is in force, on the clock of the first input that
+ * flows. */
 static gint64
 static_tick(const CtRunInput *input, gint64 k)
 {
@@ -344,8 +346,7 @@ gather_inputs(CtRunNode *node, GError **error)
             arrival->block.n_samples = limit;
             arrival->ended = FALSE;
         }
-        /* Windows of a whole ring would let one firing swallow what the plan has sized for several.
-         */
+        /* Without this limit, one firing would take a whole ring, which is sized for several. */
         arrival->block.n_samples =
             MIN(arrival->block.n_samples, node->plan->input_bindings[i].max_samples);
         arrival->ended = arrival->ended && arrival->block.index + arrival->block.n_samples ==
@@ -354,7 +355,8 @@ gather_inputs(CtRunNode *node, GError **error)
     return TRUE;
 }
 
-/* Samples that a source may still give before the end of `--duration`, which counts data. */
+/* The samples that a source may still give before the end of `--duration`, which counts stream
+ * time. */
 static gint64
 left_of_duration(const CtRunNode *node, const CtRing *ring)
 {
@@ -388,8 +390,8 @@ gather_outputs(CtRunNode *node)
     return TRUE;
 }
 
-/* Whether it is worth to wait for more input: not for what ends, what completes a sum, or what a
- * static input or the generation of a ring cuts short. */
+/* Whether the node should wait for more input: not where the stream ends, a sum is complete, or a
+ * static input or the end of a ring's generation limits the samples. */
 static gboolean
 wants_more(const CtRunNode *node)
 {
@@ -428,7 +430,7 @@ ct_firing_gather(CtRunNode *node, GError **error)
 
 /* ---- deciding, without the lock ---- */
 
-/* Whether work has anywhere to go: a sink, or a node that somebody reads. */
+/* Whether the result is used: the node is a sink, or has a reader. */
 static gboolean
 is_wanted(const CtRunNode *node)
 {
@@ -438,7 +440,7 @@ is_wanted(const CtRunNode *node)
     return node->n_outputs == 0;
 }
 
-/* A source that nobody reads ends at once; what comes to others is dropped. */
+/* For a node that nobody reads: a source ends at once, other nodes drop their input. */
 static void
 drop_all(CtRunNode *node)
 {
@@ -451,7 +453,8 @@ drop_all(CtRunNode *node)
         node->departures[o].produced = 0;
 }
 
-/* Places the outputs and lets the node say what it consumes and produces. */
+/* Finds memory for the outputs, and calls the advance to learn what the node consumes and
+ * produces. */
 static gboolean
 advance(CtRunNode *node, GError **error)
 {
@@ -487,7 +490,7 @@ advance(CtRunNode *node, GError **error)
     return ct_advance_default(&node->advance, error);
 }
 
-/* Items of the firing, from the axis that the variant declares. */
+/* The items of the firing, from the axis that the variant declares. */
 static gint64
 count_items(const CtRunNode *node)
 {
@@ -506,7 +509,7 @@ count_items(const CtRunNode *node)
     return (ct_stream_length(binding->stream, split) + count - 1) / count;
 }
 
-/* Sets the blocks of the firing as advance decided; FALSE where there is nothing to work on. */
+/* Sets the blocks of the firing to the result of the advance; FALSE where there is no work. */
 static gboolean
 set_blocks(CtRunNode *node)
 {
@@ -563,7 +566,7 @@ ct_firing_decide(CtRunNode *node, GError **error)
                 node->is_last = TRUE;
     node->n_items = any && is_wanted(node) ? count_items(node) : 0;
     node->work.ended = node->is_last;
-    /* Two ranges a worker even out what one of them is late by. */
+    /* Two ranges per worker, so that others can make up for a late one. */
     const gint64 ranges = node->n_workers == 1 ? 1 : 2 * (gint64)node->n_workers;
     node->chunk = MAX((node->n_items + ranges - 1) / ranges, 1);
     return TRUE;

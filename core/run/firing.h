@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A node at run time, and its one firing in flight. */
+/* A node at run time, with its current firing. */
 #pragma once
 
 #include "model/clock.h"
 #include "ring.h"
 #include "scheduler.h"
 
-/* Which input lanes an output lane is made of: lanes[offsets[l]] … lanes[offsets[l + 1] − 1]. */
+/* The input lanes of which output lane l is made: lanes[offsets[l]] … lanes[offsets[l + 1] − 1]. */
 typedef struct {
     guint n_lanes;
     guint *offsets;
@@ -16,26 +16,26 @@ typedef struct {
 typedef enum {
     CT_NODE_IDLE,       /* nothing in flight */
     CT_NODE_STARTING,   /* one thread gathers and advances */
-    CT_NODE_RUNNING,    /* ranges of work are to be had, or under way */
-    CT_NODE_EXTERNAL,   /* its work is the program's */
+    CT_NODE_RUNNING,    /* ranges of work are available or being worked on */
+    CT_NODE_EXTERNAL,   /* the program does its work */
     CT_NODE_LANDING,    /* its last firing is in flight */
-    CT_NODE_FINISHED,   /* its result waits until the other nodes have ended … */
-    CT_NODE_COMPLETING, /* … and becomes final */
+    CT_NODE_FINISHED,   /* its result is complete, and waits until the other nodes have ended … */
+    CT_NODE_COMPLETING, /* … or is being made final */
     CT_NODE_ENDED
 } CtNodeStatus;
 
 typedef struct {
-    CtRing *ring; /* NULL: not connected, or description only */
-    guint reader; /* which of the ring's */
+    CtRing *ring; /* NULL: not connected, or only described */
+    guint reader; /* index among the ring's readers */
     gboolean is_static;
-    CtClockMap clock; /* of a static one: to the ticks of the first that flows */
-    gboolean moved;   /* a static one let go of a block */
+    CtClockMap clock; /* of a static input: to the ticks of the first input that flows */
+    gboolean moved;   /* a static input has released a block */
 } CtRunInput;
 
 typedef struct {
     CtRing *ring;    /* NULL: nobody reads it */
     CtLaneMap *maps; /* [n_inputs], for the default rule */
-    guint8 *carry;   /* [lane] of a SUM: whether the sum in the making has a valid sample */
+    guint8 *carry;   /* [lane] of a SUM: whether the unfinished sum has a valid sample */
     gboolean wraps;
     CtRingGeneration generation;
 } CtRunOutput;
@@ -44,22 +44,22 @@ typedef struct {
     guint64 firings;
     gint64 samples;  /* of the first output, of a sink's first input */
     gint64 consumed; /* of the first input that flows */
-    gint64 invalid;  /* lanes × samples of it that are invalid */
+    gint64 invalid;  /* invalid lanes × samples of the first output */
     gint64 work_ns;  /* over all workers */
     gint64 core_ns;  /* advance, histories, validity */
 } CtRunTotals;
 
-/* What a node has that runs on a device; see submission.h. */
+/* The device part of a node that runs on one; see submission.h. */
 typedef struct CtSubmissions CtSubmissions;
 
 typedef struct {
     const CtPlanNode *plan;
     const CtRunOptions *options;
-    gboolean serves_static; /* all that reads it, directly or through others, are static inputs */
+    gboolean serves_static;     /* all its readers, direct and indirect, are static inputs */
     CtSubmissions *submissions; /* NULL: it runs on the host */
     guint n_workers;
     gpointer state;
-    char *warning; /* that it was not prepared as planned; NULL: it was */
+    char *warning; /* why the variant was not prepared as planned; NULL: it was */
     guint n_inputs;
     CtRunInput *inputs;
     guint n_outputs;
@@ -67,28 +67,28 @@ typedef struct {
     guint n_counters;
     guint64 *counters;
     CtRunTotals totals;
-    guint8 *lane; /* scratch of validity: a sample of the longest input or output each */
+    guint8 *lane; /* scratch for validity: a byte for each sample of the longest input or output */
 
     /* The firing. */
     CtNodeStatus status;
-    gboolean pending; /* something changed since it was last looked at */
-    gboolean waits;   /* could fire, but for the plan's batch */
-    gboolean hurried; /* nobody is at work: it shall not wait */
-    gboolean barred;  /* could fire, but for the memory that links share */
+    gboolean pending; /* something has changed since the last attempt to fire it */
+    gboolean waits;   /* could fire, but waits for the plan's batch */
+    gboolean hurried; /* no node is at work, so it need not wait for the batch */
+    gboolean barred;  /* could fire, but waits for memory that links share */
     gboolean is_last;
-    gboolean interrupted; /* an interrupt ended it, or what it reads */
+    gboolean interrupted; /* an interrupt ended it, or a writer of its inputs */
     guint n_idle;         /* firings in a row in which a source gave nothing */
     CtArrival *arrivals;
     CtDeparture *departures;
-    CtArrival *offered_arrivals;     /* before the variant's own advance */
-    CtDeparture *offered_departures; /* … */
+    CtArrival *offered_arrivals;     /* the same as offered to the variant's advance */
+    CtDeparture *offered_departures; /* the same of the departures */
     CtBlock *input_blocks;
     CtBlock *output_blocks;
     CtAdvance advance;
     guint64 *advance_counters;
     CtWork work;
-    gint64 fixed_items; /* of every firing, where prepare has said so */
-    gint64 n_items;     /* 0: nothing to work on */
+    gint64 fixed_items; /* items of every firing, if prepare has set them */
+    gint64 n_items;     /* 0: there is no work */
     gint64 chunk;       /* items of a range */
     gint64 claimed;     /* items given out */
     gint64 done;
@@ -97,41 +97,42 @@ typedef struct {
 /* Connects the node to its rings and allocates what its firings need. */
 gboolean ct_firing_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *const *rings,
                         const CtRunOptions *options, guint n_workers, GError **error);
-/* Prepares the variant, for `device` unless it is NULL; raises *scratch to the bytes that each
- * worker needs, or a firing on the device, and sets *upload to what such a firing uploads. */
+/* Prepares the variant, for `device` unless it is NULL. Raises *scratch to the bytes that each
+ * worker, or a firing on the device, needs, and sets *upload to the bytes that such a firing
+ * uploads. */
 gboolean ct_firing_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *upload,
                            GError **error);
 void ct_firing_clear(CtRunNode *node);
 
-/* Without an input that flows. */
+/* Whether the node has no input that flows. */
 gboolean ct_firing_is_source(const CtRunNode *node);
-/* Whether all that read it have ended. */
+/* Whether all readers of the node have ended. */
 gboolean ct_firing_is_unread(const CtRunNode *node);
-/* Puts the node's place in the graph in front of what its variant said. Returns FALSE. */
+/* Prefixes the node's name and place in the graph to an error of its variant. Returns FALSE. */
 gboolean ct_firing_blame(const CtRunNode *node, GError **error, GError *cause);
 
-/* Makes a block of the ring that `input` reads the same memory as the reader is bound to it: axes
- * of length 1 may stand elsewhere, and real and imaginary parts be an axis. */
+/* Changes a block of the ring of `input` to the layout that the reader is bound to, which is the
+ * same memory: axes of length 1 may be elsewhere, and real and imaginary parts may be an axis. */
 void ct_firing_view(const CtRunNode *node, guint input, CtBlock *block);
 
-/* With the lock: what stands in the inputs, and the room in the outputs; FALSE while something is
- * missing (no error), or can never come (error). */
+/* With the lock: finds the samples in the inputs and the room in the outputs. FALSE while something
+ * is missing (no error), or can never come (error). */
 gboolean ct_firing_gather(CtRunNode *node, GError **error);
 /* Without the lock: advances, and sets the blocks and the items to work on. */
 gboolean ct_firing_decide(CtRunNode *node, GError **error);
-/* An interrupted source, or a node whose readers have ended, ends with nothing more. */
+/* Ends an interrupted source, or a node whose readers have ended, without further samples. */
 gboolean ct_firing_decide_to_end(CtRunNode *node, GError **error);
-/* Without the lock, after work: what is invalid becomes zero. Returns the invalid lanes × samples
+/* Without the lock, after work: sets invalid samples to zero. Returns the invalid lanes × samples
  * of the first output. */
 gint64 ct_firing_zero_invalid(const CtRunNode *node);
 
-/* The invalid lanes × samples of what is produced. */
+/* The invalid lanes × samples of the samples produced. */
 gint64 ct_validity_count(const CtDeparture *departure, gint64 n_lanes);
 /* Maps the lanes of validity of `input` to those of `output`. */
 gboolean ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output,
                           GError **error);
 void ct_lane_map_clear(CtLaneMap *map);
-/* Zeroes what `departure` says is invalid in `block`, and returns how many lanes × samples that is.
- */
+/* Sets the samples of `block` to zero that are invalid according to `departure`, and returns the
+ * number of invalid lanes × samples. */
 gint64 ct_validity_zero(const CtBlock *block, const CtDeparture *departure, const CtStream *stream,
                         const CtLayout *layout);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring that the program feeds: blocks in its memory are the generations, with splices between. */
+/* A ring that the program feeds: its generations are blocks in the program's memory and the splices
+ * between them. */
 #include "model/memory.h"
 #include "ring-private.h"
 
 #include <string.h>
 
-/* A block and the splice that leads to it, each. */
+/* For each block in the queue, the block and the splice before it. */
 #define MAX_GENERATIONS (2 * CT_PIPELINE_QUEUE)
 
 typedef struct {
-    gint64 stride[CT_MAX_AXES]; /* that of the generation points here */
+    gint64 stride[CT_MAX_AXES]; /* the generation's `stride` points here */
     CtReleased released;
     gpointer data;
     gpointer user_data;
@@ -24,16 +25,16 @@ struct CtRingFeed {
     guint n_spare;
     guint n_blocks; /* generations that are no splices */
     guint next_splice;
-    gint64 splice_samples; /* of a splice: twice the history */
+    gint64 splice_samples; /* samples of a splice: twice the history */
     gint64 splice_stride[CT_MAX_AXES];
     gsize splice_bytes;
     guint8 *splices;         /* [CT_PIPELINE_QUEUE] */
     CtDevice *device;        /* where they lie; NULL: on the host */
     guint8 *splice_validity; /* [CT_PIPELINE_QUEUE][lane][splice_samples] */
     gsize splice_lanes;      /* bytes of validity of a splice */
-    CtRingGeneration splice; /* built, not yet visible; first == end: none */
-    gboolean is_feeding;     /* a splice is being built: all generations stay */
-    /* The first samples of splices that are enqueued and not yet made; the blocks that they lead to
+    CtRingGeneration splice; /* a splice that is not yet visible; first == end: none */
+    gboolean is_feeding;     /* a splice is being built, so all generations are kept */
+    /* The first samples of splices that are enqueued and not yet finished; the blocks after them
      * are all kept. */
     gint64 enqueued[CT_PIPELINE_QUEUE];
     guint first_enqueued;
@@ -53,7 +54,7 @@ ct_ring_new_fed(const CtPlanLink *link, CtDevice *device, GError **error)
     feed->splice_bytes = ct_layout_strides(&link->layout, link->stream, feed->splice_samples,
                                            length, feed->splice_stride);
     memcpy(ring->form.length, length, sizeof length);
-    feed->generations[0].stride = feed->splice_stride; /* for who looks before anything is fed */
+    feed->generations[0].stride = feed->splice_stride; /* for readers before the first block */
     feed->splice_lanes = (gsize)(ring->n_lanes * feed->splice_samples);
     static const char what[] = "the splices of an input";
     const gsize bytes = CT_PIPELINE_QUEUE * feed->splice_bytes;
@@ -109,8 +110,8 @@ ct_ring_last(CtRing *ring, CtRingGeneration *last)
 {
     ring->feed->is_feeding = TRUE;
     *last = ring->n_generations > 0 ? ring->generations[0] : (CtRingGeneration){0};
-    /* Of a block shorter than the history, the splice that led to it holds all, and what was
-     * before. */
+    /* If the last block is shorter than the history, the splice before it holds all of it and the
+     * samples before. */
     if (ring->n_generations > 1 && ring->generations[1].end == last->end)
         *last = ring->generations[1];
 }
@@ -206,7 +207,7 @@ ct_ring_splice_landed(CtRing *ring)
     feed->n_enqueued--;
 }
 
-/* Whether firings in flight read in the generation. */
+/* Whether firings in flight read the generation. */
 static gboolean
 is_flown(const CtRing *ring, const CtRingGeneration *generation,
          const CtRingSubmissions *submissions)
@@ -220,16 +221,16 @@ is_flown(const CtRing *ring, const CtRingGeneration *generation,
     return FALSE;
 }
 
-/* Whether some reader still reads in generation `i`, or will. */
+/* Whether a reader still reads generation `i`, or will. */
 static gboolean
 is_read(const CtRing *ring, guint i)
 {
     const CtRingFeed *feed = ring->feed;
     const CtRingGeneration *generation = &ring->generations[i];
-    /* The oldest begins first. */
+    /* The oldest splice has the smallest first sample. */
     if (feed->n_enqueued > 0 && generation->end > feed->enqueued[feed->first_enqueued])
         return TRUE;
-    /* From here on readers find their samples in a newer generation; the newest is kept for its
+    /* From sample `next` on, readers use a newer generation; the newest is kept for the next
      * splice. */
     gint64 next = i == 0 && ring->ended ? generation->end : G_MAXINT64;
     for (guint newer = 0; newer < i; newer++)

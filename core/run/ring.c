@@ -84,7 +84,8 @@ ct_ring_address(const CtRing *ring, const CtRingGeneration *generation, gint64 i
     return generation->base + (index - generation->first) / ring->granule * step;
 }
 
-/* Samples of the capacity that come before sample `index` of `generation`. */
+/* The samples of the capacity in front of sample `index` of `generation`; negative in the
+ * history. */
 static gint64
 offset(const CtRing *ring, const CtRingGeneration *generation, gint64 index)
 {
@@ -92,9 +93,9 @@ offset(const CtRing *ring, const CtRingGeneration *generation, gint64 index)
     return first - ring->history + index - generation->first;
 }
 
-/* The first sample of `generation` that a reader may still read there, `generation->end` where none
- * does. A reader that stands in the history of `next`, and holds no window, will read there
- * instead; where that history arrives late, it may have to read here. */
+/* The first sample of `generation` that a reader may still read there; `generation->end` where
+ * there is none. A reader at a sample from `next` on that holds no window reads in the next
+ * generation, unless samples become visible late. */
 static gint64
 first_needed(const CtRing *ring, const CtRingGeneration *generation, gint64 next)
 {
@@ -112,21 +113,22 @@ first_needed(const CtRing *ring, const CtRingGeneration *generation, gint64 next
     return needed;
 }
 
-/* The first sample of a generation that would begin now. */
+/* The first sample of a generation if one began now. */
 static gint64
 next_first(const CtRing *ring)
 {
     return MAX(ring->written - ring->history, ring->generations[0].first);
 }
 
-/* Samples into the memory, the space for the history included. */
+/* The samples in front of `data` in the memory, including the space for the history. */
 static gint64
 place_of(const CtRing *ring, const guint8 *data)
 {
     return (data - ring->memory) / ring->sample_stride * ring->granule;
 }
 
-/* Where the next `n` samples go, and the history that a wrap puts in front of them. */
+/* The range of memory for the next `n` samples and for the history that a wrap copies in front of
+ * them. */
 static void
 find_target(const CtRing *ring, gboolean wraps, gint64 n, gint64 *begin, gint64 *end)
 {
@@ -143,7 +145,7 @@ overlaps(const CtRing *ring, const CtRingSubmission *submission, gint64 begin, g
     return place < end && begin < place + submission->n;
 }
 
-/* Whether firings in flight still read where the next samples would go. */
+/* Whether firings in flight still read the memory of the next samples. */
 static gboolean
 is_kept(const CtRing *ring, gboolean wraps, gint64 n)
 {
@@ -170,8 +172,7 @@ find_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
     const gint64 limit = alone ? ring->capacity : offset(ring, before, needed);
 
     *wraps = FALSE;
-    /* With nothing to carry over, an empty ring starts again in memory that is still in the cache.
-     */
+    /* An empty ring without history starts again in memory that is still in the cache. */
     if (!ring->is_crossed && alone && place > 0 && next_first(ring) == ring->written &&
         first_needed(ring, generation, ring->written) == ring->written) {
         *wraps = TRUE;
@@ -196,7 +197,7 @@ ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
     return room > 0 && is_kept(ring, *wraps, room) ? 0 : room;
 }
 
-/* On the host element for element, by `mover` in one row for each element outside time. */
+/* Copies on the host by elements, with `mover` by rows, one for each element outside time. */
 static gboolean
 copy_data(const CtRing *ring, const CtRingGeneration *to, const CtRingGeneration *from,
           gint64 first, gint64 n, const CtRingMover *mover, GError **error)
@@ -256,7 +257,7 @@ ct_ring_wrap(CtRing *ring, CtRingGeneration *generation, const CtRingMover *move
     return ct_ring_copy(ring, generation, old, first, n, mover, error);
 }
 
-/* The block of samples first … first + n − 1 of `generation`. */
+/* Sets `block` to samples first … first + n − 1 of `generation`. */
 static void
 fill_block(const CtRing *ring, const CtRingGeneration *generation, gint64 first, gint64 n,
            CtBlock *block)
@@ -360,7 +361,8 @@ pop_submission(CtRingSubmissions *submissions)
     return submission;
 }
 
-/* The newest of those that touch the memory: the ones before it run before it. */
+/* Adds the event of the newest firing that uses the memory; earlier ones of the same node run
+ * before it. */
 static void
 add_event(const CtRing *ring, const CtRingSubmissions *submissions, gint64 begin, gint64 end,
           GPtrArray *events)
@@ -392,7 +394,7 @@ void
 ct_ring_writer_flies(CtRing *ring, gint64 n, gpointer ran)
 {
     const CtRingGeneration *generation = &ring->generations[0];
-    /* What begins a generation has written the history in front of it, too. */
+    /* The first firing of a generation has also written the history in front of it. */
     gint64 from = ring->written - n;
     if (n > 0 && from == generation->fresh)
         from = generation->first;
@@ -412,7 +414,7 @@ void
 ct_ring_read_after(const CtRing *ring, const CtBlock *block, GPtrArray *events)
 {
     if (ring->feed)
-        return; /* Nothing enqueued has written it. */
+        return; /* No firing in flight has written it. */
     const gint64 begin = place_of(ring, block->data);
     add_event(ring, &ring->in_flight, begin, begin + block->n_samples, events);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The devices of a run: contexts, the memory of links, the streams on which nodes enqueue. */
+/* The devices of a run: contexts, the memory of links, and the streams on which nodes enqueue. */
 #include "run-device.h"
 
 static gboolean
@@ -12,7 +12,7 @@ open_devices(CtRunDevices *self, const CtPlan *plan, GError **error)
         if (!self->devices[n])
             return FALSE;
     }
-    /* Where one reaches the other directly, copies do not go through the host. */
+    /* Devices that reach each other directly copy without the host. */
     for (guint from = 0; from < self->n_devices; from++)
         for (guint to = 0; to < self->n_devices; to++)
             if (from != to && self->devices[from] && self->devices[to] &&
@@ -154,7 +154,7 @@ ct_run_devices_pin(CtRunDevices *self, gpointer memory, gsize bytes)
             g_array_append_val(self->pinned, pinned);
         const CtDeviceCosts costs = {.memory = (gdouble)(g_get_monotonic_time() - from) * 1e-6};
         ct_device_add_costs(self->devices[n], &costs);
-        /* Portable: it is pinned for all. */
+        /* Pinned memory is portable: it is pinned for all devices. */
         return;
     }
 }

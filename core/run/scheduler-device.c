@@ -61,7 +61,7 @@ ct_scheduler_connect_devices(CtScheduler *scheduler)
     }
 }
 
-/* So many more can be in flight on the queue. */
+/* Makes room for `n` more firings in flight on the queue. */
 static void
 add_submissions(const CtScheduler *scheduler, gint queue, guint n)
 {
@@ -69,7 +69,7 @@ add_submissions(const CtScheduler *scheduler, gint queue, guint n)
     g_array_set_size(flying, flying->len + n);
 }
 
-/* The queues that read what the program feeds, or write what it takes. */
+/* Adds the queues that read blocks which the program feeds, or write those that it takes. */
 static void
 share_queues(const CtScheduler *scheduler, const CtRunNode *node, CtEndpoint *endpoint)
 {
@@ -123,7 +123,7 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
  * of them fires only while those in which something stands were written before its turn and are
  * next read at its turn or later. */
 
-/* The first node that has not read all of the ring. */
+/* The first reader that has not read all of the ring. */
 static guint
 next_reader(const CtRing *ring)
 {
@@ -134,7 +134,7 @@ next_reader(const CtRing *ring)
     return next;
 }
 
-/* The group in which the node writes; −1: none. */
+/* The group of transient links that the node writes; −1: none. */
 static gint
 group_of(const CtRunNode *node)
 {
@@ -163,7 +163,7 @@ ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
     return !node->barred;
 }
 
-/* A firing has drained links that others wait for. */
+/* Wakes the nodes of the queue that wait for links to be drained. */
 static void
 wake_barred(CtScheduler *scheduler, const CtWatcher *watcher)
 {
@@ -207,7 +207,7 @@ ct_scheduler_fly(CtScheduler *scheduler, const CtRunNode *node)
     pthread_cond_signal(&watcher->wake);
 }
 
-/* Nothing was enqueued: what stands is too little. */
+/* Ends a firing that had no work to enqueue, because its input is too short. */
 static void
 stay(CtScheduler *scheduler, CtRunNode *node)
 {
@@ -257,8 +257,8 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
 
 /* ---- failing ---- */
 
-/* A fault of the device shows in whatever is called next, for whichever node. Adds whose it may be:
- * that of all who have enqueued what has not landed. */
+/* A fault of a device shows in the next call, whichever node makes it. Adds the names of all nodes
+ * that may have caused it: those with work that is enqueued and not retired. */
 void
 ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a run: what it warns of, and the results that become final.
+/* The end of a run: its warnings, and the results that become final.
  *
  * A node with a result to complete waits until all other nodes have ended, and then until all
- * others with a result are closed: where one of them fails, or a warning is an error, no result of
+ * others with a result are closed. If one of them fails, or a warning is an error, no result of
  * the run becomes final. */
 #include "graph/plugin-call.h"
 #include "scheduler-private.h"
 
 /* ---- what a run warns of ---- */
 
-/* Whether there are samples of the first output, and all are invalid. */
+/* Whether the first output has samples, and all of them are invalid. */
 static gboolean
 is_all_invalid(const CtRunNode *node)
 {
@@ -27,7 +27,7 @@ is_empty(const CtRunNode *node)
     return is_read && node->totals.samples == 0;
 }
 
-/* Whether something that the node reads is so already: then another node is to blame. */
+/* Whether the same is true of a node that feeds this one, which is then to blame. */
 static gboolean
 is_fed_by(const CtScheduler *scheduler, const CtRunNode *node,
           gboolean (*is_so)(const CtRunNode *node))
@@ -40,7 +40,7 @@ is_fed_by(const CtScheduler *scheduler, const CtRunNode *node,
     return FALSE;
 }
 
-/* Whether the graph has told already what comes to the same. */
+/* Whether the graph has warned of this before. */
 static gboolean
 is_known(const CtScheduler *scheduler, const CtRunNode *node, CtWarningKind kind)
 {
@@ -104,7 +104,7 @@ warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
                               node->totals.consumed);
 }
 
-/* With the lock. All that can be known at the end; FALSE where that is an error. */
+/* With the lock. Collects the warnings at the end; FALSE where they are an error. */
 static gboolean
 warn_of_run(CtScheduler *scheduler)
 {
@@ -130,7 +130,7 @@ start_completing(CtScheduler *scheduler)
     }
 }
 
-/* With the lock. Where nobody but those that are to be completed goes on. */
+/* With the lock. Begins to complete nodes when all others have ended. */
 static void
 conclude(CtScheduler *scheduler)
 {

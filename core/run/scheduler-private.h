@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The scheduler's own state, which the program's side of it shares. */
+/* The scheduler's state, shared by its files. */
 #pragma once
 
 #include "scheduler.h"
@@ -10,42 +10,44 @@
 typedef struct {
     CtScheduler *scheduler;
     guint index;
-    CtRunNode *node; /* a thread of its own, for this one; NULL: of several nodes */
-    gboolean serves; /* those that own[] says: of a device; otherwise a worker */
+    CtRunNode *node; /* the only node that the thread serves; NULL: it serves several */
+    gboolean serves; /* serves the nodes that own[] gives it, of a device or `node`; FALSE: it is a
+                        worker */
     GThread *thread;
-    guint *generation;    /* atomic: raised when it might find something to do */
-    guint own_generation; /* … unless it shares that of the workers */
+    guint *generation;    /* atomic: raised when the runner might find something to do */
+    guint own_generation; /* `generation` of a runner that is no worker */
     gboolean sleeps;
-    pthread_cond_t wake; /* of its own where it is no worker */
+    pthread_cond_t wake; /* of a runner that is no worker */
     gpointer scratch;
     guint64 *counters;
 } CtRunner;
 
-/* Watches a queue of a device: firings that are in flight there land in the order in which they
- * were enqueued. */
+/* Watches a queue of a device: submissions there are retired in the order in which they were
+ * enqueued. */
 typedef struct {
     CtScheduler *scheduler;
-    guint index; /* of the queue */
+    guint index; /* index of the queue */
     GThread *thread;
     pthread_cond_t wake;
-    GArray *flying; /* of guint: nodes, a ring of as many as can be in flight */
+    GArray *flying; /* of guint: the nodes of the submissions in flight, a ring of the largest
+                       number of these */
     guint first;
     guint n;
     GArray *transients; /* of guint: rings of the queue's transient links */
 } CtWatcher;
 
-/* The device's part of a node whose work is the program's. */
+/* The device part of a node whose work the program does. */
 typedef struct {
     CtRunQueue *queue;
-    GPtrArray *others; /* of CtRunQueue: those that read what the program feeds, or write what it
-                          takes, beside `queue` */
+    GPtrArray *others; /* of CtRunQueue: the queues beside `queue` that read blocks which the
+                          program feeds, or write those that it takes */
     CtQueue *own;      /* for splices */
-    CtCuEvent event;   /* what the program has enqueued */
-    CtCuStream stream; /* the program's; NULL: the host waits */
+    CtCuEvent event;   /* marks the work that the program has enqueued */
+    CtCuStream stream; /* the program's stream; NULL: the host waits */
     GPtrArray *after;
-    CtCuEvent spliced[CT_PIPELINE_QUEUE]; /* in turns: the ends of splices */
-    guint next_splice;                    /* the feeder's */
-    guint oldest_splice;                  /* the watcher's: of those in flight */
+    CtCuEvent spliced[CT_PIPELINE_QUEUE]; /* the ends of splices, used in turn */
+    guint next_splice;                    /* of the feeder */
+    guint oldest_splice;                  /* of the watcher: the oldest in flight */
 } CtEndpoint;
 
 struct CtScheduler {
@@ -58,39 +60,39 @@ struct CtScheduler {
     guint n_workers;
     guint n_runners; /* workers first */
     CtRunner *runners;
-    gsize scratch_bytes; /* of each */
-    CtRunner **own; /* [node] its thread: of a node that waits, of a device; NULL: the workers' */
+    gsize scratch_bytes; /* of each runner */
+    CtRunner **own; /* [node] thread of a node that waits or of its device; NULL: the workers */
     CtRunDevices *devices;  /* NULL: the plan has none */
     CtWatcher *watchers;    /* [queue] */
-    CtEndpoint **endpoints; /* [node] NULL: it is not the program's, or on the host */
+    CtEndpoint **endpoints; /* [node] NULL: it is not fed or taken by the program, or on the host */
 
-    pthread_mutex_t lock; /* POSIX's, which thread checkers know */
-    pthread_cond_t work;  /* workers without any sleep here */
+    pthread_mutex_t lock; /* of POSIX, which thread checkers know */
+    pthread_cond_t work;  /* workers without work sleep here */
     pthread_cond_t over;
-    pthread_cond_t program; /* the program waits for room in an input, or samples of an output */
-    guint n_external;       /* nodes whose work is the program's, and that have not ended */
+    pthread_cond_t program; /* the program waits here for room or samples */
+    guint n_external;       /* nodes whose work the program does, and that have not ended */
     guint generation;       /* atomic: raised when a worker might find something to do */
     guint alive;            /* runners that have not returned */
-    guint sleeping;         /* of those, the ones that wait for a change */
+    guint sleeping;         /* runners that wait for a change */
     guint sleeping_workers;
-    guint unfinished;  /* nodes */
-    guint n_finished;  /* of those, the ones that only have to be completed */
+    guint unfinished;  /* nodes that have not ended */
+    guint n_finished;  /* of those, nodes that only need to be completed */
     guint n_watching;  /* watchers that have not returned */
     guint n_in_flight; /* firings */
     gboolean interrupted;
-    gboolean is_concluded; /* all that is left is to close and to complete */
-    guint n_closing;       /* nodes that are still to be closed before any is completed */
+    gboolean is_concluded; /* nodes now only need to be closed and completed */
+    guint n_closing;       /* nodes still to be closed before any is completed */
     gboolean stop;
     gboolean started;
-    gboolean rests;   /* no firing begins */
-    guint stepper;    /* the node that brings this about … */
-    gint64 step_end;  /* … when it has got so far */
-    gint64 begun;     /* now() at the beginning of ct_scheduler_new … */
+    gboolean rests;   /* no new firing may begin */
+    guint stepper;    /* the node at whose progress this is set … */
+    gint64 step_end;  /* … when it reaches this number */
+    gint64 begun;     /* ct_scheduler_now() at the beginning of ct_scheduler_new() … */
     gint64 ready;     /* … at its end */
-    gint64 first;     /* … and when a sink was first given something; 0: none was */
-    gint64 running;   /* now() at the start … */
+    gint64 first;     /* … and when a sink first got samples; 0: none has */
+    gint64 running;   /* ct_scheduler_now() at the start … */
     gint64 finished;  /* … and at the end of the last node; 0: it has not ended */
-    gint64 preparing; /* nanoseconds of it that stages took */
+    gint64 preparing; /* nanoseconds of the preparation that stages took */
     GError *error;
     GPtrArray *warnings; /* of CtWarning: of the run */
 };
@@ -102,45 +104,47 @@ gint64 ct_scheduler_now(void);
 
 /* The body of a runner's thread; `runner` is a CtRunner. */
 gpointer ct_scheduler_run(gpointer runner);
-/* With the lock. Whoever sleeps looks again: all threads, and the program. */
+/* With the lock. Wakes all threads that sleep, and the program. */
 void ct_scheduler_wake_all(CtScheduler *scheduler);
-/* With the lock. Something changed for `node`. */
+/* With the lock. Wakes the threads that serve `node`, for which something has changed. */
 void ct_scheduler_wake(CtScheduler *scheduler, guint node);
 void ct_scheduler_wake_readers(CtScheduler *scheduler, const CtRing *ring);
-/* With the lock. The first error is kept, and ends the run. Owns `error`. */
+/* With the lock. Keeps the error, if it is the first, and ends the run. Owns `error`. */
 void ct_scheduler_fail(CtScheduler *scheduler, GError *error);
-/* The same for what a node has failed of: puts its place in front. */
+/* The same for the failure of a node, whose place is added to the error. */
 void ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause);
-/* With the lock. Lets go on who waits for more than stands, where nobody is at work. */
+/* With the lock. Where no node is at work, lets nodes fire that wait for more input than there
+ * is. */
 gboolean ct_scheduler_hurry(CtScheduler *scheduler);
-/* With the lock. Fails where nothing runs and nothing can. */
+/* With the lock. Fails the run if it stands still. */
 void ct_scheduler_check_stall(CtScheduler *scheduler);
-/* With the lock. Who waits for what in a graph that stands still; *culprit is a node that waits for
- * nothing, else the first of those that have not ended: scheduler-stall.c. */
+/* With the lock. Describes what each node waits for in a graph that stands still. *culprit is
+ * set to a node that waits for nothing, else to the first node that has not ended:
+ * scheduler-stall.c. */
 GError *ct_scheduler_explain_stall(const CtScheduler *scheduler, const CtRunNode **culprit);
-/* With the lock. How far a node has got, for steps: samples. */
+/* With the lock. The progress of a node for steps, in samples. */
 gint64 ct_scheduler_progress(const CtRunNode *node);
-/* With the lock. Between steps: everything that was begun is done. */
+/* With the lock. Whether, between steps, all firings that were begun are done. */
 gboolean ct_scheduler_is_at_rest(const CtScheduler *scheduler);
-/* With the lock. Counts what a firing of the node consumes and makes. */
+/* With the lock. Counts the samples that a firing of the node consumes and makes. */
 void ct_scheduler_count(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. Sinks that were given something. */
+/* With the lock. Notes that a sink has got samples. */
 void ct_scheduler_reached_sink(CtScheduler *scheduler);
-/* With the lock. Lets go of what the firing read and consumed; returns how many samples it consumed
- * of all inputs. */
+/* With the lock. Releases the samples that the firing read and consumed; returns how many it
+ * consumed of all inputs. */
 gint64 ct_scheduler_release_inputs(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. A reader has let go of samples of `ring`. */
+/* With the lock. Notes that a reader has released samples of `ring`. */
 void ct_scheduler_released(CtScheduler *scheduler, CtRing *ring);
-/* Fills `until` with the monotonic time in so many seconds. */
+/* Sets `until` to the monotonic time in `seconds` seconds. */
 void ct_scheduler_deadline(struct timespec *until, gdouble seconds);
 
 /* ---- the end of the run: scheduler-end.c ---- */
 
-/* With the lock. Takes the node out of the graph: nobody waits for it any more. */
+/* With the lock. Takes the node out of the graph, so that no other node waits for it. */
 void ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. The node's last firing is done: it ends, at once or when it is completed. */
+/* With the lock. Ends the node after its last firing, at once or when it is completed. */
 void ct_scheduler_finish_node(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock, which it lets go in between: makes the node's result final. */
+/* With the lock, which it releases meanwhile: makes the node's result final. */
 void ct_scheduler_complete_node(CtScheduler *scheduler, CtRunNode *node);
 
 /* ---- nodes that run on devices: scheduler-device.c ---- */
@@ -149,36 +153,38 @@ void ct_scheduler_complete_node(CtScheduler *scheduler, CtRunNode *node);
 gboolean ct_scheduler_open_devices(CtScheduler *scheduler, GError **error);
 /* Marks the rings that device nodes write or read. */
 void ct_scheduler_connect_devices(CtScheduler *scheduler);
-/* Prepares node `i`, on whatever place it runs. */
+/* Prepares node `i`, on the host or a device. */
 gboolean ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GError **error);
 /* With the lock. */
 gboolean ct_scheduler_start_watchers(CtScheduler *scheduler, GError **error);
-/* Joins the watchers and waits until nothing runs on any device. */
+/* Joins the watchers and waits until all devices are idle. */
 void ct_scheduler_stop_watchers(CtScheduler *scheduler);
-/* With the lock. Adds to what a node failed of which others of its device may be the cause. */
+/* With the lock. Adds the nodes of its device that may be the cause to the failure of a node. */
 void ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *cause);
-/* With the lock. Whether the node may fire as far as its device goes: firings in flight, and memory
- * that links share. Where it may not, it is woken when that may have changed. */
+/* With the lock. Whether the node's device allows it to fire, by the firings in flight and the
+ * memory that links share. If not, the node is woken when that may have changed. */
 gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. A firing of the node is in flight, or a splice of what the program feeds. */
+/* With the lock. Tells the queue's watcher of a firing of the node, or of a splice of blocks that
+ * the program feeds. */
 void ct_scheduler_fly(CtScheduler *scheduler, const CtRunNode *node);
-/* With the lock, which it lets go in between: what work has enqueued is in flight. */
+/* With the lock, which it releases meanwhile: submits the firing whose work was enqueued. */
 void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);
 
 /* ---- nodes of the program's on devices: endpoint-device.c ---- */
 
 CtEndpoint *ct_endpoint_new(CtRunQueue *queue, GError **error);
 void ct_endpoint_free(CtEndpoint *endpoint);
-/* Another queue works on the same memory. */
+/* Adds a queue that works on the same memory. */
 void ct_endpoint_share(CtEndpoint *endpoint, CtRunQueue *queue);
-/* The queues run on after what the program's stream has been given so far. */
+/* Makes the queues wait for the work that the program's stream has so far. */
 gboolean ct_endpoint_follow(CtEndpoint *endpoint, GError **error);
-/* A splice was enqueued on `queue`: the other queues run on after it. */
+/* Makes the other queues wait for the splice that was enqueued on `queue`. */
 gboolean ct_endpoint_spliced(CtEndpoint *endpoint, GError **error);
-/* Waits until the oldest splice in flight is made. */
+/* Waits until the oldest splice in flight is finished. */
 gboolean ct_endpoint_wait(CtEndpoint *endpoint, GError **error);
-/* Waits until the program's stream has done what ct_endpoint_follow was called for. */
+/* Waits until the program's stream has done the work that the last ct_endpoint_follow() was
+ * about. */
 gboolean ct_endpoint_finish(CtEndpoint *endpoint, GError **error);
-/* The program has what is described by `block` of `ring`: its stream waits for it, or the host does
- * where it has set none. The events are those of ct_ring_read_after. */
+/* Before the program gets a block: makes its stream, or the host where it has set none, wait for
+ * the events in `after`, which are those of ct_ring_read_after(). */
 gboolean ct_endpoint_lead(CtEndpoint *endpoint, GError **error);

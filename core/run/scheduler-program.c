@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program's side of a graph: blocks that it feeds and takes. */
+/* The program's side of a graph: the blocks that it feeds and takes. */
 #include "scheduler-private.h"
 
-/* Why the program cannot go on; FALSE. */
+/* Sets the reason why the program cannot go on; FALSE. */
 static gboolean
 set_over(CtScheduler *scheduler, guint i, GError **error)
 {
@@ -14,7 +14,7 @@ set_over(CtScheduler *scheduler, guint i, GError **error)
     return FALSE;
 }
 
-/* With the lock. What the program wanted of node `i` failed, and with it the graph. */
+/* With the lock. Fails the graph after a failed request of the program to node `i`. */
 static void
 fail(CtScheduler *scheduler, guint i, GError *cause, GError **error)
 {
@@ -41,7 +41,7 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
     if (!good)
         return FALSE;
     if (!ring) {
-        /* Nobody reads it. */
+        /* Nobody reads the input. */
         if (released)
             released(block->data, user_data);
         return TRUE;
@@ -62,7 +62,7 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
     ct_ring_feed(ring, block, released, user_data);
     if (endpoint && ct_ring_is_spliced(ring))
         ct_scheduler_fly(scheduler, node);
-    /* Short blocks before it may stand whole in its splice. */
+    /* Its splice may contain all of a short block before it, which is then released. */
     ct_ring_reclaim(ring);
     node->totals.firings++;
     node->totals.samples += block->n_samples;
@@ -153,7 +153,8 @@ ct_scheduler_give_back(CtScheduler *scheduler, guint i)
     CtRunNode *node = &scheduler->nodes[i];
     CtEndpoint *endpoint = scheduler->endpoints[i];
     GError *cause = NULL;
-    /* What the program has fed itself is written by nobody who could wait on a queue. */
+    /* No writer can wait on a queue for memory that the program itself has fed, so the host
+     * waits. */
     const gboolean good =
         !endpoint || (ct_endpoint_follow(endpoint, &cause) &&
                       (!node->inputs[0].ring->feed || ct_endpoint_finish(endpoint, &cause)));

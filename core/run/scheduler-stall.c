@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph that stands still: what stands in each input of each node, and what the node waits for.
- */
+/* The report on a graph that stands still: the samples in each input of each node, and what the
+ * node waits for. */
 #include "scheduler-private.h"
 
 static const char *
@@ -9,7 +9,7 @@ writer_name(const CtScheduler *scheduler, const CtRing *ring)
     return scheduler->nodes[ring->link->writer].plan->name;
 }
 
-/* Samples that the node sees of an input. */
+/* The samples of an input that the node sees. */
 static gint64
 stands(const CtRunInput *input)
 {
@@ -18,7 +18,7 @@ stands(const CtRunInput *input)
     return block.n_samples;
 }
 
-/* Whether a static input's block may still be followed by one that holds. */
+/* Whether the block after a static input's current one is not known yet. */
 static gboolean
 is_unknown(const CtRunInput *input)
 {
@@ -71,7 +71,8 @@ describe_inputs(const CtScheduler *scheduler, const CtRunNode *node)
     return g_string_free(text, FALSE);
 }
 
-/* "64 samples of 'sky'": what an input must have; of a static one "the next block of 'weights'" */
+/* "64 samples of 'sky'", the samples that an input wants; of a static one "the next block of
+ * 'weights'" */
 static char *
 describe_lack(const CtScheduler *scheduler, const CtRunNode *node, guint i)
 {
@@ -99,7 +100,7 @@ describe_full(const CtScheduler *scheduler, const CtRing *ring)
                            ring->link->max_samples, fill, readers->str);
 }
 
-/* All that the node waits for, joined by "and"; NULL: nothing. */
+/* Everything that the node waits for, joined by "and"; NULL: nothing. */
 static char *
 describe_wait(const CtScheduler *scheduler, const CtRunNode *node)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the scheduler's threads do: look for a node that can fire, work, and make it visible. */
+/* The scheduler's threads: they look for a node that can fire, do its work, and publish the
+ * result. */
 #include "graph/plugin-call.h"
 #include "model/thread.h"
 #include "scheduler-private.h"
@@ -7,10 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-/* Looks at the generation before a worker without work goes to sleep: some ten microseconds. */
+/* The number of times that a worker without work polls the generation before it sleeps: some ten
+ * microseconds. */
 #define SPINS 2000
 
-/* By which work is measured. */
+/* The clock by which work is measured. */
 static gint64
 work_time(const CtScheduler *scheduler)
 {
@@ -43,7 +45,7 @@ ct_scheduler_wake(CtScheduler *scheduler, guint node)
         pthread_cond_signal(&scheduler->work);
 }
 
-/* Several can share what there is to do. */
+/* Wakes all workers, as several can share the work. */
 static void
 wake_workers(CtScheduler *scheduler)
 {
@@ -105,8 +107,8 @@ wake_static_writers(CtScheduler *scheduler, CtRunNode *node)
     }
 }
 
-/* With the lock, which it lets go in between. TRUE where the node now has a firing; one without
- * items is only to be finished. */
+/* With the lock, which it releases meanwhile. Begins a firing of the node; TRUE where it has one. A
+ * firing without items only needs to be finished. */
 static gboolean
 begin(CtScheduler *scheduler, CtRunNode *node)
 {
@@ -147,8 +149,8 @@ begin(CtScheduler *scheduler, CtRunNode *node)
     return TRUE;
 }
 
-/* With the lock, which it lets go in between: works on the next range; TRUE where it was the last
- * to be done. */
+/* With the lock, which it releases meanwhile: works on the next range; TRUE where all ranges are
+ * then done. */
 static gboolean
 work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
 {
@@ -199,7 +201,7 @@ ct_scheduler_release_inputs(CtScheduler *scheduler, CtRunNode *node)
         const gint64 consumed = input->is_static ? 0 : node->arrivals[i].consumed;
         ct_ring_release(input->ring, input->reader, consumed);
         moved += consumed;
-        /* Even where nothing was consumed: the look at it alone kept the writer off. */
+        /* Even a firing that consumed nothing has kept the writer from the samples it saw. */
         if (!input->is_static || !input->ring->ended || input->ring->feed)
             ct_scheduler_released(scheduler, input->ring);
     }
@@ -237,8 +239,8 @@ ct_scheduler_reached_sink(CtScheduler *scheduler)
         scheduler->first = ct_scheduler_now();
 }
 
-/* With the lock, which it lets go in between: what the firing made becomes visible, what it
- * consumed is released. */
+/* With the lock, which it releases meanwhile: publishes the samples that the firing made, and
+ * releases those that it consumed. */
 static void
 finish(CtScheduler *scheduler, CtRunNode *node)
 {
@@ -274,14 +276,14 @@ finish(CtScheduler *scheduler, CtRunNode *node)
         return;
     }
     node->status = CT_NODE_IDLE;
-    /* There may be more where this came from; a source says itself when there is not. */
+    /* There may be more input; a source says itself when it has ended. */
     if (moved > 0 || ct_firing_is_source(node))
         node->pending = TRUE;
 }
 
 /* ---- threads ---- */
 
-/* The node nearest to the sinks with something to do, of those that the runner serves. */
+/* The node nearest to the sinks that has something to do, of those that the runner serves. */
 static CtRunNode *
 pick(CtScheduler *scheduler, const CtRunner *runner)
 {
@@ -318,7 +320,7 @@ ct_scheduler_is_at_rest(const CtScheduler *scheduler)
            scheduler->n_in_flight == 0;
 }
 
-/* Nothing runs, nothing can: a plan or a stage is wrong. */
+/* If nothing runs and nothing can, the plan or a stage is wrong. */
 void
 ct_scheduler_check_stall(CtScheduler *scheduler)
 {
@@ -333,8 +335,8 @@ ct_scheduler_check_stall(CtScheduler *scheduler)
     ct_scheduler_fail_node(scheduler, culprit, cause);
 }
 
-/* Where nobody is at work, nodes that wait for more input than stands shall take what there is, so
- * that neither a stream that trickles nor a program that feeds and takes by turns is held up. */
+/* Where no node is at work, nodes that wait for more input take what there is, so that neither a
+ * slow stream nor a program that feeds and takes in turn is held up. */
 gboolean
 ct_scheduler_hurry(CtScheduler *scheduler)
 {
@@ -359,7 +361,7 @@ sleep_until_changed(CtScheduler *scheduler, CtRunner *runner)
     const gboolean hurried = ct_scheduler_hurry(scheduler);
     ct_scheduler_check_stall(scheduler);
     if (scheduler->stop || (hurried && !runner->node)) {
-        /* Found to stand still, or to go on at once. */
+        /* The graph was found to stand still, or has something to do at once. */
     } else if (runner->serves) {
         runner->sleeps = TRUE;
         pthread_cond_wait(&runner->wake, &scheduler->lock);
@@ -372,7 +374,8 @@ sleep_until_changed(CtScheduler *scheduler, CtRunner *runner)
     scheduler->sleeping--;
 }
 
-/* Who has no work looks for a change a while before it sleeps: blocks follow closely. */
+/* A runner without work polls for a change for a while before it sleeps, as blocks follow
+ * closely. */
 static gboolean
 spin(CtScheduler *scheduler, const CtRunner *runner)
 {

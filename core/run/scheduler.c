@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The scheduler: fires the nodes of a plan on pinned workers until the sources end. Here is what
- * it is made of, and what its user sees; what its threads do is in scheduler-work.c.
+/* The scheduler: fires the nodes of a plan on pinned workers until the sources end. This file has
+ * its creation and its interface; the work of its threads is in scheduler-work.c.
  *
  * One lock guards rings and node states; it is held for table look-ups only. A node has one firing
  * in flight: a thread gathers what its inputs hold and its outputs can take, and lets it advance;
@@ -52,7 +52,8 @@ new_ring(const CtScheduler *scheduler, guint link, GError **error)
                        error);
 }
 
-/* Looks from the sinks to the sources, which stand before them. */
+/* Finds the nodes that serve static inputs only. Goes from the sinks to the sources, which are
+ * first. */
 static void
 find_static(CtScheduler *scheduler)
 {

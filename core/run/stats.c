@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run has done so far, for people and for programs. */
+/* The statistics of a run so far, as text and as JSON. */
 #include "stats.h"
 
 #include "plan/capacity.h"
@@ -7,7 +7,7 @@
 #include <cornerturn/json.h>
 #include <string.h>
 
-/* Figures of a node that follow from its counts. */
+/* The figures of a node, computed from its counts. */
 typedef struct {
     CtNodeStats counts;
     gdouble bytes;
@@ -126,7 +126,7 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
     return g_string_free(text, FALSE);
 }
 
-/* As many queues as fit on a line. */
+/* The most queues on a line. */
 #define MAX_QUEUES 4
 
 char *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Firings of a node that runs on a device: enqueued now, run later. */
+/* Submissions: firings of a node on a device, which are enqueued and run later. */
 #include "submission.h"
 
 #include "graph/plugin-call.h"
@@ -9,15 +9,15 @@
 /* ---- filling blocks ---- */
 
 #define FILL_THREADS 256
-/* Blocks of a launch, at most; threads go over the rest in turns. */
+/* The most blocks of a launch; threads take the rest in turn. */
 #define FILL_BLOCKS 4096
 
-/* As in kernel/fill.cu. */
+/* The same struct as in kernel/fill.cu. */
 typedef struct {
     gint64 length[CT_MAX_AXES];
     gint64 stride[CT_MAX_AXES];
-    gint64 time[CT_MAX_AXES]; /* samples that a step along the axis goes on */
-    gint64 lane[CT_MAX_AXES]; /* lanes */
+    gint64 time[CT_MAX_AXES]; /* samples per step along the axis */
+    gint64 lane[CT_MAX_AXES]; /* lanes per step along the axis */
     gint64 n_elements;
     gint64 n_samples;
     gint32 n_axes;
@@ -69,7 +69,8 @@ validity_bytes(const CtRunNode *node)
     return bytes;
 }
 
-/* The validity of the firing's samples of output `o`, lanes packed, on the device. */
+/* Uploads the validity of the firing's samples of output `o`, with lanes packed, and returns its
+ * address on the device. */
 static gpointer
 send_validity(CtRunNode *node, guint o, GError **error)
 {
@@ -85,7 +86,7 @@ send_validity(CtRunNode *node, guint o, GError **error)
     return ct_queue_upload(node->submissions->own, packed, n * (gsize)n_lanes, error);
 }
 
-/* Fills what is invalid of output `o`; `validity` NULL: all. */
+/* Fills the invalid samples of output `o`; `validity` NULL: all samples. */
 static gboolean
 fill_output(CtRunNode *node, guint o, guint8 value, gpointer validity, GError **error)
 {
@@ -211,8 +212,8 @@ ct_submission_begin(CtRunNode *node, GError **error)
     return TRUE;
 }
 
-/* Not before the firing enqueues its work, for others may come between. An event takes its time,
- * too: where the queue is at work, the firing begins at the end of the one before. */
+/* Marks the beginning of a firing directly before its work, since others may enqueue before. Where
+ * the queue is busy, the firing begins at the end of the previous one, which saves an event. */
 static gboolean
 mark_begin(CtRunNode *node, GError **error)
 {
@@ -244,7 +245,7 @@ ct_submission_work(CtRunNode *node, GError **error)
     work.queue = node->submissions->own;
     if (!ct_device_enter(node->submissions->queue->device, error) || !mark_begin(node, error))
         return FALSE;
-    /* Only now, so that uploads of as many firings as are in flight have a place of their own. */
+    /* Called only now, so that the uploads of all firings in flight have memory of their own. */
     ct_queue_begin(node->submissions->own);
     for (guint o = 0; node->options->poison && o < node->n_outputs; o++)
         if (node->outputs[o].ring && node->departures[o].produced > 0 &&
@@ -301,8 +302,8 @@ ct_submission_submit(CtRunNode *node)
 
 /* ---- landing ---- */
 
-/* Firings follow closely, and to be woken by a device takes its time: so long, the event is looked
- * at again and again. */
+/* The microseconds for which a thread polls an event before it sleeps: firings follow closely, and
+ * a wake-up by a device is slow. */
 #define LOOKING_US 60
 
 static CtCuResult

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The default advance: what a footprint consumes and produces, and how validity follows. */
+/* The default advance: the samples that a footprint consumes and produces, and their validity. */
 #include "firing.h"
 #include "model/strided.h"
 
 #include <string.h>
 
-/* Steps of a lane's index along each axis; 0 along those that lose nothing. */
+/* The steps of a lane's index along each axis; 0 along those that do not lose data. */
 static void
 lane_steps(const CtStream *stream, gint64 step[CT_MAX_AXES])
 {
@@ -24,7 +24,7 @@ ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output, 
     lane_steps(input, in_step);
     lane_steps(output, out_step);
 
-    /* Axes that only the input loses data along: an output lane is made of all of those. */
+    /* An output lane is made of all lanes along axes on which only the input loses data. */
     g_autofree guint *merged = CT_TABLE(guint, ct_stream_n_lanes(input), "lanes", error);
     guint n_merged = 1;
     if (!merged)
@@ -65,7 +65,7 @@ ct_lane_map_clear(CtLaneMap *map)
     g_clear_pointer(&map->lanes, g_free);
 }
 
-/* Ends of the run of zeros in bytes[from … n − 1] at or after `from`; FALSE where there is none. */
+/* Finds the first run of zeros in bytes[from … n − 1]; FALSE where there is none. */
 static gboolean
 next_zeros(const guint8 *bytes, gint64 from, gint64 n, gint64 *begin, gint64 *end)
 {
@@ -78,7 +78,7 @@ next_zeros(const guint8 *bytes, gint64 from, gint64 n, gint64 *begin, gint64 *en
     return TRUE;
 }
 
-/* out[i] = 0 where a sample under window i is invalid. */
+/* Sets out[i] to 0 where a sample under window i is invalid. */
 static void
 spread_window(guint8 *out, gint64 produced, const guint8 *in, gint64 used, const CtFootprint *rule)
 {
@@ -117,7 +117,7 @@ window_validity(CtRunNode *node, const CtLaneMap *map, guint lane, guint8 *out, 
         out[i] &= any[i];
 }
 
-/* good[i] = whether input sample i counts for this output lane. */
+/* Sets good[i] to whether input sample i counts for this output lane. */
 static void
 sample_validity(CtRunNode *node, const CtLaneMap *map, guint lane, const CtArrival *arrival,
                 guint8 *good)
@@ -132,7 +132,8 @@ sample_validity(CtRunNode *node, const CtLaneMap *map, guint lane, const CtArriv
     }
 }
 
-/* The samples of a SUM: valid where any of its samples is; what is unfinished is carried on. */
+/* Sets the validity of a SUM, which is valid where any of its samples is; an unfinished sum is
+ * carried on. */
 static void
 sum_validity(CtRunNode *node, CtRunOutput *output, guint lane, const CtArrival *arrival,
              guint8 *out, gint64 produced)
@@ -155,7 +156,7 @@ sum_validity(CtRunNode *node, CtRunOutput *output, guint lane, const CtArrival *
     }
 }
 
-/* Stream inputs must agree in what stands; a static or unconnected one asks nothing. */
+/* Whether the input is a stream, that is, connected and not static. */
 static gboolean
 is_stream(const CtRunNode *node, guint i)
 {
@@ -188,16 +189,16 @@ set_validity(CtRunNode *node, CtAdvance *advance)
     }
 }
 
-/* Samples of output from `n` samples that stand, along a WINDOW. */
+/* The output samples that a WINDOW makes of `n` input samples. */
 static gint64
 windows_in(const CtFootprint *rule, gint64 n, gboolean ended)
 {
-    /* Where the hop is longer than the window, what lies between is consumed with it. */
+    /* Where the hop is longer than the window, the samples between windows are consumed with it. */
     const gint64 needed = ended ? rule->window : MAX(rule->window, rule->hop);
     return n >= needed ? (n - needed) / rule->hop + 1 : 0;
 }
 
-/* Drops what one of several inputs has from before where all have begun; FALSE where none does. */
+/* Drops the samples that inputs have from before all have begun; FALSE where there are none. */
 static gboolean
 drop_early(const CtRunNode *node, CtAdvance *advance)
 {
@@ -268,7 +269,7 @@ ct_advance_default(CtAdvance *advance, GError **error)
     gint64 produced = 0, consumed = n, used = n, start = first->block.start;
     const gint64 ticks = node->inputs[first_index].ring->ticks;
     if (node->n_outputs == 0 || !read) {
-        /* A sink takes all. */
+        /* A sink, or a node without readers, takes all samples. */
     } else if (rule->kind == CT_FOOTPRINT_SUM) {
         const gint64 position = first->block.index % rule->hop;
         start -= position * ticks;
@@ -311,7 +312,7 @@ ct_advance_default(CtAdvance *advance, GError **error)
     return TRUE;
 }
 
-/* A walk over what is invalid in one lane: the block narrowed to that lane. */
+/* The block narrowed to one lane. */
 static CtBlock
 narrow_to_lane(const CtBlock *block, const CtStream *stream, const CtLayout *layout, gint64 lane)
 {
