@@ -306,7 +306,10 @@ static const CtPort delay_outputs[] = {
     {NULL},
 };
 
-/* The largest of the frequencies that turn the samples, times the largest delay. */
+/* The largest of the frequencies that turn the samples, times the largest delay, times the
+ * roundings of a delay: one of a constant delay; else the place between two rows is rounded as
+ * well, to 2⁻⁵² of the number of rows, and neighbouring rows differ by at most twice the largest
+ * delay. */
 static gdouble
 largest_turns(const CtNode *node)
 {
@@ -323,7 +326,7 @@ largest_turns(const CtNode *node)
     g_autoptr(DelayTable) table = delay_table_new(node->params, stream, NULL);
     for (gint64 i = 0; table && i < table->n_rows * table->n_stations * table->n_pols; i++)
         seconds = MAX(seconds, fabs(table->seconds[i]));
-    return frequency * seconds;
+    return frequency * seconds * (table && table->n_rows > 1 ? (gdouble)table->n_rows + 1 : 1);
 }
 
 /* A phase of double precision in turns, what is left of whole ones rounded to single precision;
@@ -349,7 +352,8 @@ static const CtStage delay = {
     .infer_uses_params = TRUE,
     .operations = delay_operations,
     .accuracy = delay_accuracy,
-    .accuracy_rule = "(2π (2⁻²⁵ + 2⁻⁵⁰ f τ) + 8 u) |x|, u = 2⁻²⁴; real samples are only moved",
+    .accuracy_rule = "(2π (2⁻²⁵ + 2⁻⁵⁰ n f τ) + 8 u) |x|, u = 2⁻²⁴, n = 1, or the rows of "
+                     "delays and one; real samples are only moved",
 };
 
 CT_PLUGIN("delay", ((const CtStage *const[]){&delay, NULL}),

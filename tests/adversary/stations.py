@@ -57,7 +57,8 @@ def delay(stream, rows, step=None):
         if not is_complex(stream.kind):
             return x, numpy.zeros(x.shape)
         turns = hertz * tau
-        most = abs(hertz) * abs(rows).max()
+        # Between rows, the place is rounded as well, to parts of their number.
+        most = abs(hertz) * abs(rows).max() * (len(rows) + 1 if len(rows) > 1 else 1)
         return (x * numpy.exp(-2j * numpy.pi * (turns - numpy.rint(turns))),
                 (2 * numpy.pi * (2.0 ** -25 + 2.0 ** -49 * most) + 8 * unit) * abs(x))
 
