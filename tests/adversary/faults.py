@@ -104,7 +104,7 @@ def costs():
     """A folder with a store of measured costs, and its lines."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="adversary-costs-"))
     part.at_exit(folder)
-    for arguments in (["--measure-roofs"], ["--export", "in.jsonl"]):
+    for arguments in (["--measure-ceilings"], ["--export", "in.jsonl"]):
         subprocess.run([part.COMMAND, "costs", "--costs", "store.db", *arguments], cwd=folder,
                        check=True, capture_output=True, env=environment())
     return folder
