@@ -66,8 +66,22 @@ ct_beamform_load(const CtNode *node, CtLayout *layout, GError **error)
     const guint n_passing = passing_axes(voltages, passing);
     const gint channel = ct_stream_axis(voltages, "channel");
     const CtAxis *own[1] = {channel >= 0 ? &voltages->axes[channel] : NULL};
-    if (read_shape(array, passing, n_passing, voltages, layout) ||
-        read_shape(array, own, channel >= 0, voltages, layout))
+    CtLayout whole;
+    const gboolean is_whole = read_shape(array, passing, n_passing, voltages, &whole);
+    const gboolean is_own = read_shape(array, own, channel >= 0, voltages, layout);
+    if (is_whole && is_own && !ct_layout_equal(&whole, layout)) {
+        g_autofree char *first = ct_layout_to_string(&whole);
+        g_autofree char *second = ct_layout_to_string(layout);
+        ct_params_error(
+            node->params, "weights", error,
+            "wants an array that has one meaning, but %s may be %s or %s: a file.source "
+            "at the port 'weights' says which",
+            ct_params_string(node->params, "weights"), first, second);
+        return NULL;
+    }
+    if (is_whole)
+        *layout = whole;
+    if (is_whole || is_own)
         return g_steal_pointer(&array);
     g_autofree char *shape = ct_npy_shape_string(array);
     g_autofree char *given = ct_stream_describe(voltages);

@@ -249,6 +249,10 @@ stages:
         self.fails("wants to stand alone", layout, shape, port=("beam station", "5, 4"),
                    file=self.path)
         self.fails("wants the axis station", layout, shape, port=("beam station", "5, 6"))
+        numpy.save(self.path, random_weights((3, 2, 2)))
+        self.fails(r"has one meaning, but .* may be cf32\[subband beam station\] or "
+                   r"cf32\[beam station pol\]: a file.source at the port 'weights' says which",
+                   "cf32[time subband station pol]", [-1, 3, 2, 2], "", file=self.path)
         self.fails("without the axis beam", "cf32[time beam station]", [-1, 4, 4], "", file=self.path)
 
 

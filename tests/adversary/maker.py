@@ -282,9 +282,18 @@ class Maker:
             return sources.add_updates(self, name, stream, names, shape)
         weights = self.weights(shape)
         made = stations.beamform(stream, weights, names)
-        if way == "file":
+        if way == "file" and not self.has_two_meanings(stream, names, shape):
             return self.add(name, name, made, stage="beamform", weights=self.save(weights))
         return sources.add_weights(self, name, made, weights, names)
+
+    def has_two_meanings(self, stream, names, shape):
+        """Whether weights of these axes may be weights of all axes that pass through, too."""
+        passing = [axis for axis in stream.axes if axis not in ("time", "station", "pol")]
+        rest = shape[len(passing):]
+        return passing != names[:len(passing)] and len(rest) in (2, 3) and \
+            shape[:len(passing)] == [stream.length(axis) for axis in passing] and \
+            rest[1:] == [stream.length(axis) for axis in ("station", "pol")[:len(rest) - 1]
+                         if axis in stream.axes]
 
     def can_update(self, stream):
         return stream.clock.rate is not None and stream.length("time") > 0
