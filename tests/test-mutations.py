@@ -203,10 +203,11 @@ def judge(capture, packets, port):
     for packet, claimed in found:
         claims.setdefault(claimed, []).append(packet)
     for i, (packet, claimed) in enumerate(found):
-        if claimed is None:
+        said = read(packet)
+        if packet.flipped and said not in (None, (packet.lane, packet.place)):
+            free.add((said, i < 4 or i >= len(found) - 4))
             continue
-        if packet.flipped and claimed != (packet.lane, packet.place):
-            free.add((claimed, i < 4 or i >= len(found) - 4))
+        if claimed is None:
             continue
         same = [(p, c) for p, c in found if c and c[0] == claimed[0]]
         at = [p for p, _ in same].index(packet)
