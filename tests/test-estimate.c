@@ -663,7 +663,7 @@ test_shipped(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     plan(&estimated->graph, GRAPH, &estimated->options);
     g_assert_nonnull(
         strstr(first_warning(estimated->graph.plan), "any.json:1: 'stages' wants a text"));
-    /* What is there, but is no folder. */
+    /* A path that exists, but is not a folder. */
     estimated->options.shipped = file;
     plan(&estimated->graph, GRAPH, &estimated->options);
     g_assert_nonnull(strstr(first_warning(estimated->graph.plan), "any.json"));

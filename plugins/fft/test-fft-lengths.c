@@ -298,7 +298,7 @@ check_type(CtType type, const Signals *signals, GRand *random)
     problem_clear(&problem);
 }
 
-/* Of all types, or of one. */
+/* Checks one length in all types, or in type `only` where that is not negative. */
 static void
 check_length(gint64 length, gint only, GRand *random)
 {

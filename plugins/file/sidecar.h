@@ -22,7 +22,7 @@ typedef struct {
  * stays JSON. */
 char *sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArray *array);
 
-/* What the array lacks of the stream that a sink wrote to it. */
+/* Samples and lanes that the sink wrote as invalid, and whether its run was interrupted. */
 typedef struct {
     gint64 invalid;       /* samples, of all lanes */
     guint n_lanes;        /* 0: where none is invalid */
