@@ -193,7 +193,7 @@ def judge(folder, given, call, status, errors, reference):
     there = results(folder, given)
     if status is None:
         return "hang", f"no end within {MOST_SECONDS} s"
-    abort = re.search(r"failed to allocate (\d*)|fftw: alloc", errors)
+    abort = re.search(r"failed to allocate (\d*)|fftw: alloc|during 'malloc'", errors)
     aborted = status in (-5, -6) and call in ALLOCATIONS and abort is not None
     if aborted and int(abort[1] or 0) > LARGEST_ABORT:
         return "crash", f"GLib aborts for want of {abort[1]} bytes"

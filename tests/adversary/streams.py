@@ -24,6 +24,9 @@ KEPT_BITS = {16: 8, 32: 16, 64: 32}
 # The unit by which a result of single and of double precision may be off. The second is twice
 # 2⁻⁵³, because what it is compared with is of double precision as well.
 UNIT = {16: 2.0 ** -11, 32: 2.0 ** -24, 64: 2.0 ** -52}
+# The most that a stage's sample loses below the smallest subnormal number: half of it in each
+# rounding, of which there are fewer than 2¹³.
+UNDERFLOW = {16: 0, 32: 2.0 ** (12 - 149), 64: 2.0 ** (12 - 1074)}
 
 FIRST = ("time", "subband", "tap", "channel", "phase")
 LAST = ("beam", "baseline", "station", "pol", "pol'", "stokes")
@@ -147,8 +150,11 @@ def blank(x, axes, kind, **more):
 
 
 def change(stream, **changed):
-    """The stream with some fields changed; invalid samples are zero, and exactly so."""
+    """The stream with some fields changed; invalid samples are zero, and exactly so. What is off
+    has been rounded, and may have underflowed as well."""
     made = dataclasses.replace(stream, **changed)
+    if "error" in changed and is_float(made.kind):
+        made.error = made.error + numpy.where(made.error > 0, UNDERFLOW[bits(made.kind)], 0)
     if not made.valid.all():
         made.x = numpy.where(made.valid, made.x, 0)
         made.error = numpy.where(made.valid, made.error, 0)
