@@ -2,42 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tuning from the outside: what is measured, kept, passed over, gone on with and shown."""
 import json
-import math
 import os
-import pathlib
 import re
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
 import tap
-
-COMMAND = os.environ["CORNERTURN"]
-HAS_DEVICE = "\ncuda:0 " in subprocess.run([COMMAND, "inspect"], capture_output=True, text=True,
-                                           check=True).stdout
-# Where the environment names a backend, the run is for that.
-FOR_DEVICE = "CORNERTURN_TEST_BACKEND" in os.environ
-
-GRAPH = """
-stages:
-  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, n_stations: 6, n_pols: 2,
-         samples: 40000, layout: '[time station pol]' }
-  powers: { stage: power, from: sky }
-  sums: { stage: integrate, from: powers, length: 64 }
-  out: { stage: file.sink, from: sums, path: %s }
-"""
-
-# Layouts are free, and nothing runs in one.
-FREE_GRAPH = """
-stages:
-  sky: { stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 2, n_pols: 2, samples: 40000 }
-  filter: { stage: fir, from: sky, n_channels: 8, n_taps: 4 }
-  powers: { stage: power, from: filter }
-  out: { stage: file.sink, from: powers, path: %s }
-"""
-
+import tuning
+from tuning import COMMAND, FOR_DEVICE, HAS_DEVICE
 
 # Hundreds of ways to run it.
 LARGE_GRAPH = """
@@ -50,33 +24,7 @@ stages:
 """
 
 
-class TuneTest(unittest.TestCase):
-    backend = "cpu"
-
-    def setUp(self):
-        # pylint: disable-next=consider-using-with
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = pathlib.Path(self.folder.name)
-        self.graph = self.path / "graph.yaml"
-        self.output = self.path / "out.npy"
-        self.graph.write_text(GRAPH % self.output, encoding="utf-8")
-        self.environment = {**os.environ, "CORNERTURN_COSTS": str(self.path / "costs.db")}
-
-    def add_plugin(self, name):
-        os.symlink(pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / name, self.path / name)
-        self.environment["CORNERTURN_PLUGIN_PATH"] += ":" + str(self.path)
-
-    def run_command(self, *arguments, status=0):
-        result = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True,
-                                check=False, env=self.environment)
-        self.assertEqual(result.returncode, status, result.stderr)
-        return result
-
-    def tune(self, *arguments):
-        return self.run_command("tune", "--quick", "--quiet", "--workers", "2", "--backend",
-                                self.backend, *arguments, self.graph).stdout
-
+class TuneTest(tuning.TuneTest):
     def measurements(self):
         text = self.run_command("costs", "--export", "-").stdout
         return [line for line in map(json.loads, text.splitlines()) if "stages" in line]
@@ -109,45 +57,6 @@ class TuneTest(unittest.TestCase):
         self.assertIn("busiest", stages)
         self.assertRegex(text, r"default [\d.]+ ± [\d.]+ ms \(predicted [\d.]+\); untuned .*; tuned ")
         self.assertFalse(self.output.exists())
-
-    def exhaust(self, *arguments):
-        """The numbers of combinations, and the table of the last, from the fastest on."""
-        text = self.tune("--no-comparison", "--exhaustive", *arguments)
-        head = re.search(r"combinations: ([\d,]+) of layouts and places, ([\d,]+) with each "
-                         r"variant, ([\d,]+) that differ", text)
-        self.assertIsNotNone(head, text)
-        table = [line.split()[:5] for line in text.split("\n\n")[-2].splitlines()[1:]]
-        return text, [int(count.replace(",", "")) for count in head.groups()], table
-
-    @staticmethod
-    def n_run(text):
-        return int(re.search(r"([\d,]+) ran in", text).group(1).replace(",", ""))
-
-    def n_explained(self):
-        """The number of combinations with each variant, as the explained plan has it."""
-        text = self.run_command("plan", "--explain", "--workers", "2", "--backend", self.backend,
-                                self.graph).stdout
-        number = int(re.search(r"([\d,]+) with each variant", text).group(1).replace(",", ""))
-        # Ways over several nodes stand with each, if they are among those that are printed.
-        if "stage: fir" not in self.graph.read_text(encoding="utf-8"):
-            ways = re.findall(r"(?m)^[\w]+: (\d+) ways?$", text)
-            self.assertEqual(number, math.prod(map(int, ways)))
-        return number
-
-    def check_exhaustion(self, *arguments):
-        text, counts, table = self.exhaust(*arguments)
-        self.assertEqual(counts[1], self.n_explained())
-        self.assertLessEqual(counts[0], counts[1])
-        self.assertLessEqual(counts[2], counts[1])
-        names = [row[0] for row in table]
-        milliseconds = [float(row[1]) for row in table]
-        self.assertIn("tuned", names)
-        self.assertGreater(len(names), 2)
-        self.assertEqual(milliseconds, sorted(milliseconds))
-        self.assertEqual(table[names.index("tuned")][4], "1.000")
-        self.assertRegex(text, r"\ntuned takes [\d.]+ ± [\d.]+ of the fastest of the others, in 6 ")
-        self.assertLessEqual(self.n_run(text), counts[2])
-        return text
 
 
 @unittest.skipUnless(HAS_DEVICE, "no device")
@@ -211,31 +120,9 @@ class OnDevice(TuneTest):
                                    rf"samples at most, but is given {n}$")
         self.assertIn("\nblocks on devices of 256 KiB: ", text)
 
-    def test_exhaustive(self):
-        # On the emulator, compilers take most of the time.
-        self.graph.write_text(
-            "stages:\n"
-            "  sky: { stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 2, n_pols: 2,\n"
-            "         samples: 20000, backend: reference }\n"
-            "  filter: { stage: fir, from: sky, n_channels: 8, n_taps: 2 }\n"
-            "  spectra: { stage: fft, from: filter }\n"
-            "  powers: { stage: power, from: spectra }\n", encoding="utf-8")
-        text = self.check_exhaustion("--budget", "15 s")
-        self.assertRegex(text, r"tuned is sky reference -> .*, (filter|filter\+spectra) \S*cuda ")
-
 
 @unittest.skipIf(FOR_DEVICE, "needs no device")
 class Tune(TuneTest):
-    def write_failing_graph(self):
-        """One of two variants of `size` fails."""
-        self.add_plugin("ct-fail.so")
-        self.graph.write_text(
-            "stages:\n"
-            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, samples: 4000,\n"
-            "         n_stations: 2, n_pols: 2 }\n"
-            "  size: { stage: fail.choice, from: sky }\n"
-            "  end: { stage: discard, from: size }\n", encoding="utf-8")
-
     def test_plan_goes_by_what_was_measured(self):
         rows = self.check_measured()
         measured = len(rows)
@@ -309,55 +196,6 @@ class Tune(TuneTest):
 
     def test_side_by_side(self):
         self.check_side_by_side()
-
-    def test_exhaustive(self):
-        self.graph.write_text(FREE_GRAPH % self.output, encoding="utf-8")
-        text = self.check_exhaustion()
-        self.assertRegex(text, r"take less than [\d.]+ ms: all of these\.")
-        self.assertNotIn("their estimates stand for them", text)
-        self.assertFalse(self.output.exists())
-
-    def test_exhaustive_runs_everything(self):
-        # So few that none is left.
-        self.graph.write_text(
-            "stages:\n"
-            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, n_stations: 2, n_pols: 1,\n"
-            "         samples: 40000, backend: cpu }\n"
-            "  powers: { stage: power, from: sky, backend: reference }\n"
-            "  end: { stage: discard, from: powers, backend: reference }\n", encoding="utf-8")
-        text, counts, table = self.exhaust()
-        self.assertEqual(counts[1], self.n_explained())
-        self.assertEqual(self.n_run(text), counts[2])
-        self.assertIn("Nothing is left that did not run.", text)
-        self.assertEqual(len(table), min(counts[2], 5))
-
-    def test_exhaustive_over_its_budget(self):
-        self.graph.write_text(FREE_GRAPH % self.output, encoding="utf-8")
-        text, _, _ = self.exhaust("--budget", "20 ms")
-        self.assertRegex(text, r"\d+ of the ways to run a stage did not run: their estimates stand")
-        self.assertRegex(text, r"The parts of all that did not run take [\d.]+ ms or more")
-
-    def test_exhaustive_passes_over_what_fails(self):
-        self.write_failing_graph()
-        text, counts, _ = self.exhaust()
-        self.assertIn("passed over: size refusing: ", text)
-        self.assertIn("wants to fail in prepare", text)
-        failing = re.search(r"([\d,]+) combinations have one of these", text).group(1)
-        self.assertEqual(int(failing.replace(",", "")) * 2, counts[2])
-
-    def test_independence(self):
-        self.graph.write_text(
-            "stages:\n"
-            "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, centre_frequency: 150 MHz,\n"
-            "         n_stations: 4, n_pols: 2, spiral: 100 m, samples: 20000 }\n"
-            "  spectra: { stage: fft, from: sky, axis: time, length: 16 }\n"
-            "  weights: { stage: pointing, from: spectra, spiral: 100 m, disk: 0.1, n_beams: 3 }\n"
-            "  beams: { stage: beamform, from: { voltages: spectra, weights: weights } }\n"
-            "  end: { stage: discard, from: beams }\n", encoding="utf-8")
-        text = self.tune("--no-comparison", "--independence")
-        self.assertRegex(text, r"beams cpu\S*: \d+ pairs of \d+ ways to read and \d+ to write; "
-                               r"a\(in\) \+ b\(out\) is off by [\d.]+% in the mean square, by "
-                               r"[-+][\d.]+% at most .*: (fails for \d+ pairs|holds)\n")
 
     def test_costs_that_are_off(self):
         result = self.run_command("tune", "--no-tuning", self.graph, status=1)

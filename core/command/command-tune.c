@@ -4,7 +4,7 @@
 #include "command.h"
 #include "device/device.h"
 #include "graph/endpoints.h"
-#include "measure/tune-exhaust.h"
+#include "measure/tune-compare.h"
 #include "measure/tune.h"
 #include "pipeline/pipeline-private.h"
 
@@ -88,56 +88,16 @@ print_report(const CtTuneReport *report)
         g_print("passed over: %s\n", (const char *)g_ptr_array_index(report->failures, i));
     if (report->blocks)
         g_print("%s\n", report->blocks);
-    if (report->independence)
-        g_print("\n%s", *report->independence ? report->independence
-                                              : "no stage reads in one order and writes in any "
-                                                "other\n");
     if (!report->is_decided)
         g_print("ended before all that decides the plan was measured; the same command goes on "
                 "from here\n");
 }
 
-/* The comparisons at the end. */
-typedef struct {
-    gboolean is_side_by_side; /* compare the default, untuned and tuned plans */
-    gboolean is_exhaustive;
-} Which;
-
-static void
-print(const char *text, G_GNUC_UNUSED gpointer data)
-{
-    g_print("\n%s", text);
-}
-
-static void
-show_exhaustion(const char *text, gdouble elapsed, gpointer data)
-{
-    Shown *shown = data;
-    if (shown->is_quiet || (!shown->is_terminal && elapsed < shown->last + seconds_per_line))
-        return;
-    g_autofree char *time = time_text(elapsed);
-    g_printerr(shown->is_terminal ? "\r\033[K%s: %s" : "%s: %s\n", time, text);
-    shown->last = elapsed;
-}
-
-/* Prints a comparison; `text` NULL: it was interrupted. */
+/* Runs the three plans side by side, unless it is interrupted. */
 static gboolean
-print_comparison(char *text, GError *cause, GError **error)
+show_comparison(CtPipeline *pipeline, gboolean is_quick, GError **error)
 {
-    if (cause) {
-        g_propagate_error(error, cause);
-        return FALSE;
-    }
-    g_print("%s%s", text ? "\n" : "", text ? text : "");
-    g_free(text);
-    return TRUE;
-}
-
-static gboolean
-show_comparisons(CtPipeline *pipeline, gboolean is_quick, Which which, gdouble budget, Shown *shown,
-                 GError **error)
-{
-    const CtCompareOptions compare = {
+    const CtCompareOptions options = {
         .graph = ct_pipeline_graph(pipeline),
         .registry = ct_pipeline_registry(pipeline),
         .plan = ct_pipeline_plan_options(pipeline),
@@ -145,48 +105,27 @@ show_comparisons(CtPipeline *pipeline, gboolean is_quick, Which which, gdouble b
         .seconds = is_quick ? 0.3 : 1,
         .is_over = is_interrupted,
     };
-    const CtExhaustOptions exhaust = {
-        .compare = &compare,
-        .budget = budget,
-        .print = print,
-        .progress = show_exhaustion,
-        .data = shown,
-    };
     GError *cause = NULL;
-    if (which.is_side_by_side && !is_interrupted(NULL)) {
-        char *text = ct_compare(&compare, &cause);
-        if (!print_comparison(text, cause, error))
-            return FALSE;
-    }
-    if (!which.is_exhaustive || is_interrupted(NULL))
-        return TRUE;
-    shown->last = 0;
-    char *text = ct_exhaust(&exhaust, &cause);
-    if (shown->is_terminal && !shown->is_quiet)
-        g_printerr("\r\033[K");
-    return print_comparison(text, cause, error);
+    g_autofree char *text = is_interrupted(NULL) ? NULL : ct_compare(&options, &cause);
+    if (text)
+        g_print("\n%s", text);
+    if (cause)
+        g_propagate_error(error, cause);
+    return !cause;
 }
 
 static gboolean
 run(int argc, char **argv, GError **error)
 {
     g_autofree char *budget = NULL;
-    gboolean is_quick = FALSE, is_quiet = FALSE, is_alone = FALSE, is_exhaustive = FALSE;
-    gboolean tests_independence = FALSE;
+    gboolean is_quick = FALSE, is_quiet = FALSE, is_alone = FALSE;
     const GOptionEntry entries[] = {
         {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
-         "End after so much time, --exhaustive after as much again; else when nothing is left that "
-         "decides the plan",
-         "TIME"},
+         "End after so much time; else when nothing is left that decides the plan", "TIME"},
         {"quick", 0, 0, G_OPTION_ARG_NONE, &is_quick,
          "Measure less, less often: a good plan rather than the best", NULL},
         {"no-comparison", 0, 0, G_OPTION_ARG_NONE, &is_alone,
          "Do not run default, untuned and tuned plan side by side at the end", NULL},
-        {"exhaustive", 0, 0, G_OPTION_ARG_NONE, &is_exhaustive,
-         "Then run all combinations that could be the best, to see whether the tuned plan is",
-         NULL},
-        {"independence", 0, 0, G_OPTION_ARG_NONE, &tests_independence,
-         "Measure whether stages read and write at costs that do not depend on each other", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &is_quiet, "Show no progress", NULL},
         {NULL},
     };
@@ -196,8 +135,7 @@ run(int argc, char **argv, GError **error)
     gdouble seconds = 0;
     if (!pipeline || (budget && !ct_graph_read_time("--budget", budget, &seconds, error)) ||
         !ct_pipeline_check(pipeline, error) ||
-        ((!is_alone || is_exhaustive) &&
-         !ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error)))
+        (!is_alone && !ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error)))
         return FALSE;
     ct_graph_print_warnings(&options, pipeline);
     Shown shown = {.is_terminal = isatty(STDERR_FILENO), .is_quiet = is_quiet};
@@ -207,7 +145,6 @@ run(int argc, char **argv, GError **error)
         .plan = ct_pipeline_plan_options(pipeline),
         .budget = seconds,
         .is_quick = is_quick,
-        .tests_independence = tests_independence,
         .progress = show,
         .is_over = is_interrupted,
         .data = &shown,
@@ -218,8 +155,7 @@ run(int argc, char **argv, GError **error)
     if (!ct_tune(&tuning, &report, error))
         return FALSE;
     print_report(&report);
-    const Which which = {!is_alone, is_exhaustive};
-    if (!show_comparisons(pipeline, is_quick, which, seconds, &shown, error))
+    if (!is_alone && !show_comparison(pipeline, is_quick, error))
         return FALSE;
     if (!is_interrupted(NULL))
         return TRUE;

@@ -97,6 +97,10 @@ typedef struct {
     CtTuneReport *report;
 } CtTune;
 
+/* Opens the cost database, and notes what it knows. To be closed after a failure as well. */
+gboolean ct_tune_open(CtTune *tune, const CtTuneOptions *options, CtTuneReport *report,
+                      GError **error);
+void ct_tune_close(CtTune *tune);
 /* The item of a node, new or known, owned by the run. */
 CtTuneItem *ct_tune_item(CtTune *tune, const CtPlan *plan, const CtPlanNode *node);
 CtTuneItem *ct_tune_retuned(CtTune *tune, const CtTuneItem *item, const gint64 *tuning);
@@ -145,9 +149,3 @@ gboolean ct_tune_tunables(CtTune *tune, CtTuneItem *item, GError **error);
 /* Runs the plan with blocks of several sizes on devices, unless the size is set or known, and
  * stores the best in the cost database. *is_changed is set to whether plans are different now. */
 gboolean ct_tune_blocks(CtTune *tune, gboolean *is_changed, GError **error);
-
-/* ---- reading and writing: tune-independence.c ---- */
-
-/* Measures all pairs of input and output layouts of the nodes that read and write in any order, and
- * reports whether their costs are sums of a cost of reading and a cost of writing. */
-gboolean ct_tune_independence(CtTune *tune, GError **error);

@@ -25,7 +25,6 @@ ct_tune_report_clear(CtTuneReport *report)
 {
     g_clear_pointer(&report->failures, g_ptr_array_unref);
     g_clear_pointer(&report->blocks, g_free);
-    g_clear_pointer(&report->independence, g_free);
 }
 
 gboolean
@@ -410,14 +409,12 @@ run_all(CtTune *tune, GError **error)
             return FALSE;
     }
     tune->end = 0;
-    const gboolean good = !tune->options->tests_independence || ct_tune_is_over(tune) ||
-                          ct_tune_independence(tune, error);
     ct_tune_tell(tune, NULL);
-    return good;
+    return TRUE;
 }
 
-static void
-clear(CtTune *tune)
+void
+ct_tune_close(CtTune *tune)
 {
     g_clear_pointer(&tune->alive, g_ptr_array_unref);
     g_clear_pointer(&tune->ratios, g_hash_table_unref);
@@ -429,8 +426,9 @@ clear(CtTune *tune)
 }
 
 gboolean
-ct_tune(const CtTuneOptions *options, CtTuneReport *report, GError **error)
+ct_tune_open(CtTune *tune, const CtTuneOptions *options, CtTuneReport *report, GError **error)
 {
+    *tune = (CtTune){0};
     *report = (CtTuneReport){.failures = g_ptr_array_new_with_free_func(g_free)};
     g_autofree char *path = ct_database_path(options->plan->costs);
     if (!path) {
@@ -441,7 +439,7 @@ ct_tune(const CtTuneOptions *options, CtTuneReport *report, GError **error)
     CtDatabase *database = ct_database_open(path, TRUE, error);
     if (!database)
         return FALSE;
-    CtTune tune = {
+    *tune = (CtTune){
         .options = options,
         .database = database,
         .items = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
@@ -459,10 +457,16 @@ ct_tune(const CtTuneOptions *options, CtTuneReport *report, GError **error)
         .started = g_get_monotonic_time(),
         .report = report,
     };
-    ct_planner_init(&tune.planner, options->graph, options->registry, options->plan);
-    const gboolean good = ct_planner_check_options(&tune.planner, error) &&
-                          measure_ceilings(&tune, error) && note_known(&tune, error) &&
-                          run_all(&tune, error);
-    clear(&tune);
+    ct_planner_init(&tune->planner, options->graph, options->registry, options->plan);
+    return ct_planner_check_options(&tune->planner, error) && measure_ceilings(tune, error) &&
+           note_known(tune, error);
+}
+
+gboolean
+ct_tune(const CtTuneOptions *options, CtTuneReport *report, GError **error)
+{
+    CtTune tune;
+    const gboolean good = ct_tune_open(&tune, options, report, error) && run_all(&tune, error);
+    ct_tune_close(&tune);
     return good;
 }

@@ -24,10 +24,9 @@ typedef struct {
 typedef struct {
     const CtGraph *graph;
     CtRegistry *registry;
-    const CtPlanOptions *plan;   /* `costs` is the cost database for the results */
-    gdouble budget;              /* seconds; 0: no limit */
-    gboolean is_quick;           /* fewer and shorter repetitions, of fewer candidates */
-    gboolean tests_independence; /* at the end, test the independence of reads and writes */
+    const CtPlanOptions *plan; /* `costs` is the cost database for the results */
+    gdouble budget;            /* seconds; 0: no limit */
+    gboolean is_quick;         /* fewer and shorter repetitions, of fewer candidates */
     void (*progress)(const CtTuneProgress *progress, gpointer data); /* now and then; or NULL */
     gboolean (*is_over)(gpointer data); /* whether to end early; or NULL */
     gpointer data;
@@ -38,7 +37,6 @@ typedef struct {
     gboolean is_decided; /* FALSE: ended early by the budget or by `is_over` */
     GPtrArray *failures; /* of char: candidates that could not be measured, with the reason */
     char *blocks;        /* a line on the sizes of blocks on devices; NULL: none were tried */
-    char *independence;  /* a line for each node that was tested; NULL: no test was wanted */
 } CtTuneReport;
 
 void ct_tune_report_clear(CtTuneReport *report);

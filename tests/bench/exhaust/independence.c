@@ -2,9 +2,10 @@
 /* A test of whether the costs of reading and of writing are independent: whether a node that reads
  * and writes in any order takes a(in) + b(out). The study that this experiment repeats relies on
  * it; plans do not, as each pair is estimated by itself. */
+#include "exhaust.h"
 #include "graph/tuning.h"
+#include "measure/tune-private.h"
 #include "plan/candidates.h"
-#include "tune-private.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,7 +104,7 @@ measure(CtTune *tune, Matrix *matrix, guint n, const CtPlanNode *node, GError **
         for (guint i = 0; i < matrix->n_in; i++)
             for (guint o = 0; o < matrix->n_out; o++) {
                 CtTuneItem **item = &matrix->items[i][o];
-                if (!matrix->pairs[i][o] || ct_tune_is_over(tune))
+                if (!matrix->pairs[i][o])
                     continue;
                 if (!*item)
                     *item = item_of(tune, n, node, matrix->pairs[i][o], error);
@@ -191,16 +192,16 @@ find_node(const CtTune *tune, const CtPlanNode *node)
     g_assert_not_reached();
 }
 
-gboolean
-ct_tune_independence(CtTune *tune, GError **error)
+static char *
+measure_all(CtTune *tune, GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     g_autoptr(CtPlan) plan =
         ct_plan_new(tune->options->graph, tune->options->registry, tune->options->plan, error);
     g_autoptr(CtCandidates) candidates = plan ? ct_candidates_new(&tune->planner, error) : NULL;
     if (!candidates)
-        return FALSE;
-    for (guint i = 0; i < plan->nodes->len && !ct_tune_is_over(tune); i++) {
+        return NULL;
+    for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
         const CtRowPatterns *row = ct_planner_row(&tune->planner, node->row);
         Matrix matrix;
@@ -211,10 +212,20 @@ ct_tune_independence(CtTune *tune, GError **error)
         if (matrix.n_in < 2 || matrix.n_out < 2)
             continue;
         if (!measure(tune, &matrix, n, node, error))
-            return FALSE;
-        if (!ct_tune_is_over(tune))
-            describe(text, &matrix, node);
+            return NULL;
+        describe(text, &matrix, node);
     }
-    tune->report->independence = g_string_free(g_steal_pointer(&text), FALSE);
-    return TRUE;
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+char *
+independence_measure(const ExhaustOptions *options, GError **error)
+{
+    const CtTuneOptions tuning = {
+        .graph = options->graph, .registry = options->registry, .plan = options->plan};
+    g_auto(CtTuneReport) report = {0};
+    CtTune tune;
+    char *text = ct_tune_open(&tune, &tuning, &report, error) ? measure_all(&tune, error) : NULL;
+    ct_tune_close(&tune);
+    return text;
 }

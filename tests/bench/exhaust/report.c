@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The texts of an exhaustive run. */
+#include "report.h"
+
+#include "measure/tune-private.h"
 #include "model/table.h"
-#include "tune-exhaust-private.h"
-#include "tune-private.h"
 
 #include <math.h>
 #include <string.h>

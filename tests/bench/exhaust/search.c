@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The search for the combinations with the least bounds, by branch and bound: node by node, in the
  * order of the graph, while the chosen ways plus the least of the others stay below the limit. */
-#include "tune-exhaust-space.h"
+#include "space.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The result of an exhaustive run, for its report. */
 #pragma once
 
-#include "tune-exhaust-run.h"
+#include "whole.h"
 
 typedef struct {
     guint n_run;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the space that an exhaustive run searches: against every combination of small graphs,
  * with random seconds for every part. */
-#include "measure/tune-exhaust-space.h"
 #include "planning.h"
+#include "space.h"
 
 #include <string.h>
 

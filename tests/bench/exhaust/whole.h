@@ -2,8 +2,8 @@
 /* A combination, run as a whole graph. */
 #pragma once
 
-#include "dry-run.h"
-#include "tune-exhaust-space.h"
+#include "measure/dry-run.h"
+#include "space.h"
 
 typedef struct {
     guint16 *chosen;

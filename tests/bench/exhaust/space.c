@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All combinations of the ways to run a graph's nodes, with the conversions that the planner
  * inserts. */
-#include "tune-exhaust-space.h"
+#include "space.h"
 
-#include "dry-run.h"
+#include "measure/dry-run.h"
 
 #include <string.h>
 

@@ -92,7 +92,7 @@ CtPart *ct_space_step(CtSpace *space, guint fan_out, const CtVariant *variant,
 void ct_space_set_tried(CtSpace *space, const guint16 *chosen);
 gboolean ct_space_is_tried(const CtSpace *space, const guint16 *chosen);
 
-/* ---- searching it: tune-exhaust-search.c ---- */
+/* ---- searching it: search.c ---- */
 
 typedef struct {
     gdouble bound;

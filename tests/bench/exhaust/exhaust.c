@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs all combinations that could be the best plan of a graph: it ends when, by their bounds, the
  * others cannot be. */
-#include "tune-exhaust.h"
+#include "exhaust.h"
 
-#include "tune-exhaust-private.h"
-#include "tune-private.h"
+#include "report.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* The number of combinations searched at once; of the fastest ones that are repeated meanwhile, and
  * of their runs; of those near the fastest that are repeated; and of those in the last round. */
@@ -29,7 +29,7 @@ static const gdouble negligible = 0.001;
 static const gdouble usual_share = 0.97;
 
 typedef struct {
-    const CtExhaustOptions *options;
+    const ExhaustOptions *options;
     CtPlanner planner;
     CtSpace space;
     GPtrArray *wholes; /* of CtWhole: those that have run */
@@ -45,31 +45,20 @@ elapsed(const Exhaust *exhaust)
     return (gdouble)(g_get_monotonic_time() - exhaust->started) * 1e-6;
 }
 
-static gboolean
-is_interrupted(const Exhaust *exhaust)
-{
-    const CtCompareOptions *options = exhaust->options->compare;
-    return options->is_over && options->is_over(options->data);
-}
-
 /* Whether no more combinations should be tried. */
 static gboolean
 is_over(const Exhaust *exhaust)
 {
     const gdouble budget = exhaust->options->budget;
-    return is_interrupted(exhaust) || (budget > 0 && elapsed(exhaust) > share_of_budget * budget);
+    return budget > 0 && elapsed(exhaust) > share_of_budget * budget;
 }
 
 static void
 tell(const Exhaust *exhaust, const char *what)
 {
-    const CtExhaustOptions *options = exhaust->options;
-    if (!options->progress)
-        return;
-    g_autofree char *text =
-        g_strdup_printf("%u combinations run, the fastest in %.4g ms; %s", exhaust->found.n_run,
-                        1e3 * exhaust->found.fastest, what);
-    options->progress(text, elapsed(exhaust), options->data);
+    if (exhaust->options->shows_progress)
+        g_printerr("\r\033[K%.0f s: %u combinations run, the fastest in %.4g ms; %s",
+                   elapsed(exhaust), exhaust->found.n_run, 1e3 * exhaust->found.fastest, what);
 }
 
 /* ---- running ---- */
@@ -77,7 +66,7 @@ tell(const Exhaust *exhaust, const char *what)
 static gboolean
 run(Exhaust *exhaust, CtWhole *whole, gdouble share, GError **error)
 {
-    const CtCompareOptions *options = exhaust->options->compare;
+    const ExhaustOptions *options = exhaust->options;
     return ct_whole_run(whole, &exhaust->space, share * exhaust->stream_seconds,
                         patience * share * options->seconds, error);
 }
@@ -269,8 +258,6 @@ halve(Exhaust *exhaust, GPtrArray *left, GError **error)
         for (guint k = 0; k < 2; k++)
             for (guint i = 0; i < left->len; i++) {
                 CtWhole *whole = g_ptr_array_index(left, i);
-                if (is_interrupted(exhaust))
-                    return TRUE;
                 if (!run(exhaust, whole, share_of_first, error))
                     return FALSE;
                 ct_whole_rest(whole);
@@ -294,7 +281,7 @@ run_by_turns(Exhaust *exhaust, const GPtrArray *wholes, guint n_repetitions, GEr
         g_array_set_size(whole->behind, 0);
     }
     for (guint k = 0; k < n_repetitions; k++)
-        for (guint i = 0; i < wholes->len && !is_interrupted(exhaust); i++) {
+        for (guint i = 0; i < wholes->len; i++) {
             CtWhole *whole = g_ptr_array_index(wholes, i);
             if (!run(exhaust, whole, share_of_last, error))
                 return FALSE;
@@ -309,7 +296,7 @@ run_by_turns(Exhaust *exhaust, const GPtrArray *wholes, guint n_repetitions, GEr
 static char *
 run_finalists(Exhaust *exhaust, GError **error)
 {
-    const guint n_repetitions = exhaust->options->compare->n_repetitions;
+    const guint n_repetitions = exhaust->options->n_repetitions;
     CtExhaustion *found = &exhaust->found;
     g_autoptr(GPtrArray) left = g_ptr_array_new(), pair = g_ptr_array_new();
     if (!halve(exhaust, left, error))
@@ -317,8 +304,6 @@ run_finalists(Exhaust *exhaust, GError **error)
     if (!g_ptr_array_find(left, exhaust->planned, NULL))
         g_ptr_array_add(left, exhaust->planned);
     if (!run_by_turns(exhaust, left, n_repetitions, error))
-        return NULL;
-    if (is_interrupted(exhaust))
         return NULL;
     g_ptr_array_sort(left, compare_wholes);
     CtWhole *rival = NULL;
@@ -332,7 +317,7 @@ run_finalists(Exhaust *exhaust, GError **error)
         return g_steal_pointer(&text);
     g_ptr_array_add(pair, exhaust->planned);
     g_ptr_array_add(pair, rival);
-    if (!run_by_turns(exhaust, pair, 2 * n_repetitions, error) || is_interrupted(exhaust))
+    if (!run_by_turns(exhaust, pair, 2 * n_repetitions, error))
         return NULL;
     g_autofree char *duel = ct_exhaustion_duel(exhaust->planned, rival);
     return g_strconcat(text, duel, NULL);
@@ -341,14 +326,14 @@ run_finalists(Exhaust *exhaust, GError **error)
 static char *
 run_all(Exhaust *exhaust, GError **error)
 {
-    const CtExhaustOptions *options = exhaust->options;
+    const ExhaustOptions *options = exhaust->options;
     CtExhaustion *found = &exhaust->found;
     if (!ct_space_init(&exhaust->space, &exhaust->planner, error))
         return NULL;
     const gdouble seconds = exhaust->space.choice->seconds;
-    exhaust->stream_seconds = seconds > 0 ? options->compare->seconds / seconds : 0;
+    exhaust->stream_seconds = seconds > 0 ? options->seconds / seconds : 0;
     g_autofree char *head = ct_exhaustion_head(&exhaust->space);
-    options->print(head, options->data);
+    printf("%s\n", head);
     g_autofree guint16 *planned = ct_space_planned(&exhaust->space);
     exhaust->planned = try_one(exhaust, planned, seconds, error);
     if (!exhaust->planned)
@@ -358,13 +343,12 @@ run_all(Exhaust *exhaust, GError **error)
     ct_space_leave_out(&exhaust->space, negligible * found->fastest);
     try_all_below(exhaust);
     found->elapsed = elapsed(exhaust);
-    return is_interrupted(exhaust) ? NULL : run_finalists(exhaust, error);
+    return run_finalists(exhaust, error);
 }
 
 char *
-ct_exhaust(const CtExhaustOptions *options, GError **error)
+exhaust_run(const ExhaustOptions *options, GError **error)
 {
-    const CtCompareOptions *compare = options->compare;
     Exhaust exhaust = {
         .options = options,
         .wholes = g_ptr_array_new_with_free_func((GDestroyNotify)ct_whole_free),
@@ -373,7 +357,7 @@ ct_exhaust(const CtExhaustOptions *options, GError **error)
                   .near = near,
                   .failures = g_ptr_array_new_with_free_func(g_free)},
     };
-    ct_planner_init(&exhaust.planner, compare->graph, compare->registry, compare->plan);
+    ct_planner_init(&exhaust.planner, options->graph, options->registry, options->plan);
     char *text = run_all(&exhaust, error);
     g_ptr_array_unref(exhaust.wholes);
     g_ptr_array_unref(exhaust.found.failures);

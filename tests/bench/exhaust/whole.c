@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A combination, run as a whole graph, and the results for its parts. */
-#include "tune-exhaust-run.h"
+#include "whole.h"
 
+#include "measure/tune-private.h"
 #include "plan/plan-sizes.h"
-#include "tune-private.h"
 
 #include <stdlib.h>
 #include <string.h>
