@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kernels are written with, one kernel each: tests/test-device-language.c has what must come
+/* What kernels are written with, one kernel each: tests/device/test-device-language.c has what must come
  * of it. One block, unless said otherwise. */
 #include "cornerturn/kernel.h"
 

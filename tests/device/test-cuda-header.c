@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What core/device/cuda-driver.h says of the driver and the compiler is what their headers say.
  * Built where these are found. */
-#include "../core/device/cuda-driver.h"
+#include "device/cuda-driver.h"
 
 #include <cuda.h>
 #include <nvrtc.h>
