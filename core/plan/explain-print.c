@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* The most alternatives of a node or a link that are printed. */
-enum { MAX_SHOWN = 8 };
+/* The most alternatives of a node or a link that are printed, and the most lines of the summary. */
+enum { MAX_SHOWN = 8, MAX_SUMMARY = 10 };
 
 static const CtGraphNode *
 node_at(const CtExplanation *explanation, guint i)
@@ -94,8 +94,8 @@ print_rest(GString *text, guint n, gdouble seconds)
 /* ---- nodes ---- */
 
 static const CtColumn node_columns[] = {
-    {" ", FALSE},       {"plan", FALSE},  {"by itself", TRUE}, {"known from", FALSE},
-    {"variant", FALSE}, {"place", FALSE}, {"layouts", FALSE},
+    {" ", FALSE},       {"plan, s", FALSE}, {"by itself, s", TRUE}, {"known from", FALSE},
+    {"variant", FALSE}, {"place", FALSE},   {"layouts", FALSE},
 };
 
 static void
@@ -105,6 +105,17 @@ print_left_out(GString *text, const GArray *left_out)
         const CtLeftOut *one = &g_array_index(left_out, CtLeftOut, i);
         g_string_append_printf(text, "   not %s: %s\n", one->variant->name, one->reason);
     }
+}
+
+/* "cpu:tile=64", "filter+spectra, fused-avx512" */
+static char *
+describe_variant(const CtExplanation *explanation, const CtAlternative *one)
+{
+    g_autofree char *nodes = describe_nodes(explanation, one->candidate);
+    g_autofree char *variant =
+        ct_tuning_name(one->implementation->variant, one->implementation->estimate.tuning);
+    return one->candidate->n_nodes > 1 ? g_strdup_printf("%s, %s", nodes, variant)
+                                       : g_strdup(variant);
 }
 
 static void
@@ -123,16 +134,12 @@ print_node(GString *text, const CtExplanation *explanation, guint n)
     const guint shown = MIN(alternatives->len, MAX_SHOWN);
     for (guint a = 0; a < shown; a++) {
         const CtAlternative *one = &g_array_index(alternatives, CtAlternative, a);
-        g_autofree char *variant =
-            ct_tuning_name(one->implementation->variant, one->implementation->estimate.tuning);
-        g_autofree char *nodes = describe_nodes(explanation, one->candidate);
         char *const cells[] = {
             g_strdup(one->is_chosen ? "*" : " "),
             describe_seconds(explanation, one->seconds),
             g_strdup_printf("%.3g", one->implementation->estimate.seconds),
             describe_estimate(&one->implementation->estimate),
-            one->candidate->n_nodes > 1 ? g_strdup_printf("%s, %s", nodes, variant)
-                                        : g_strdup(variant),
+            describe_variant(explanation, one),
             describe_place(one->candidate->place),
             describe_layouts(explanation, one->candidate),
             NULL,
@@ -150,7 +157,7 @@ print_node(GString *text, const CtExplanation *explanation, guint n)
 /* ---- links ---- */
 
 static const CtColumn link_columns[] = {
-    {" ", FALSE}, {"plan", FALSE}, {"by itself", TRUE}, {"known from", FALSE}, {"way", FALSE},
+    {" ", FALSE}, {"plan, s", FALSE}, {"by itself, s", TRUE}, {"known from", FALSE}, {"way", FALSE},
 };
 
 static char *
@@ -197,14 +204,23 @@ seconds_of(const CtConversion *conversion)
     return seconds;
 }
 
+/* "filter -> spectra", "sums.weights -> out" */
+static char *
+describe_link(const CtExplanation *explanation, const CtExplainedLink *link)
+{
+    const CtGraphNode *writer = node_at(explanation, link->writer);
+    const char *reader = node_at(explanation, link->reader)->config->name;
+    if (link->port == 0)
+        return g_strdup_printf("%s -> %s", writer->config->name, reader);
+    return g_strdup_printf("%s.%s -> %s", writer->config->name,
+                           writer->node.stage->outputs[link->port].name, reader);
+}
+
 static void
 print_link(GString *text, const CtExplanation *explanation, const CtExplainedLink *link)
 {
-    const CtGraphNode *writer = node_at(explanation, link->writer);
-    g_string_append_printf(text, "\n%s", writer->config->name);
-    if (link->port > 0)
-        g_string_append_printf(text, ".%s", writer->node.stage->outputs[link->port].name);
-    g_string_append_printf(text, " -> %s", node_at(explanation, link->reader)->config->name);
+    g_autofree char *name = describe_link(explanation, link);
+    g_string_append_printf(text, "\n%s", name);
     if (link->crossings->len == 0 || !g_array_index(link->crossings, CtCrossing, 0).is_chosen)
         g_string_append(text, ", inside one variant");
     g_string_append_printf(text, ": %u way%s\n", link->n_crossings,
@@ -233,6 +249,99 @@ print_link(GString *text, const CtExplanation *explanation, const CtExplainedLin
                        : HUGE_VAL);
 }
 
+/* ---- the summary ---- */
+
+/* What the plan takes for a node or a link, and the best of its other ways. */
+typedef struct {
+    gdouble seconds; /* of the way that is taken */
+    char **cells;
+} Line;
+
+static const CtColumn summary_columns[] = {
+    {"", FALSE},    {"by itself, s", TRUE},           {"known from", FALSE},
+    {"way", FALSE}, {"plan with the next, s", FALSE}, {"next way", FALSE},
+};
+
+static void
+add_line(const CtExplanation *explanation, GArray *lines, gdouble seconds, gdouble next, char *name,
+         char *known, char *way, char *next_way)
+{
+    char *const cells[] = {
+        name,
+        g_strdup_printf("%.3g", seconds),
+        known,
+        way,
+        next_way ? describe_seconds(explanation, next) : g_strdup(""),
+        next_way ? next_way : g_strdup(""),
+        NULL,
+    };
+    const Line line = {seconds, g_memdup2(cells, sizeof(cells))};
+    g_array_append_val(lines, line);
+}
+
+static char *
+describe_alternative(const CtExplanation *explanation, const CtAlternative *one)
+{
+    g_autofree char *variant = describe_variant(explanation, one);
+    g_autofree char *layouts = describe_layouts(explanation, one->candidate);
+    return g_strdup_printf("%s %s", variant, layouts);
+}
+
+/* Nodes that a variant of an earlier node covers have no way of their own in the plan. */
+static void
+add_node(const CtExplanation *explanation, GArray *lines, guint n)
+{
+    const GArray *alternatives = explanation->nodes[n];
+    const CtAlternative *one = &g_array_index(alternatives, CtAlternative, 0);
+    if (alternatives->len == 0 || !one->is_chosen)
+        return;
+    const CtEstimate *estimate = &one->implementation->estimate;
+    const CtAlternative *next = alternatives->len > 1 ? one + 1 : NULL;
+    add_line(explanation, lines, estimate->seconds, next ? next->seconds : HUGE_VAL,
+             g_strdup(node_at(explanation, n)->config->name), describe_estimate(estimate),
+             describe_variant(explanation, one),
+             next ? describe_alternative(explanation, next) : NULL);
+}
+
+/* Links without conversions take nothing. */
+static void
+add_link(const CtExplanation *explanation, GArray *lines, const CtExplainedLink *link)
+{
+    const CtCrossing *one = &g_array_index(link->crossings, CtCrossing, 0);
+    if (link->crossings->len == 0 || !one->is_chosen || one->conversion.n_steps == 0)
+        return;
+    const CtCrossing *next = link->crossings->len > 1 ? one + 1 : NULL;
+    add_line(explanation, lines, seconds_of(&one->conversion), next ? next->seconds : HUGE_VAL,
+             describe_link(explanation, link), describe_estimates(&one->conversion),
+             describe_way(one), next ? describe_way(next) : NULL);
+}
+
+static gint
+compare_lines(gconstpointer a, gconstpointer b)
+{
+    const Line *first = a, *second = b;
+    return (first->seconds < second->seconds) - (first->seconds > second->seconds);
+}
+
+/* Prints where most of the time goes. */
+static void
+print_summary(GString *text, const CtExplanation *explanation)
+{
+    g_autoptr(GArray) lines = g_array_new(FALSE, FALSE, sizeof(Line));
+    g_autoptr(GPtrArray) rows = ct_table_rows_new();
+    for (guint n = 0; n < explanation->planner.graph->nodes->len; n++)
+        add_node(explanation, lines, n);
+    for (guint l = 0; l < explanation->links->len; l++)
+        add_link(explanation, lines, g_ptr_array_index(explanation->links, l));
+    g_array_sort(lines, compare_lines);
+    for (guint i = 0; i < lines->len; i++)
+        g_ptr_array_add(rows, g_array_index(lines, Line, i).cells);
+    if (rows->len > MAX_SUMMARY)
+        g_ptr_array_remove_range(rows, MAX_SUMMARY, rows->len - MAX_SUMMARY);
+    g_string_append(text, "\nWhat takes longest, and the next best way to do it:\n");
+    ct_table_print(text, summary_columns, G_N_ELEMENTS(summary_columns), rows);
+}
+
 /* ---- all of it ---- */
 
 char *
@@ -247,11 +356,12 @@ ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     GString *text = g_string_new(NULL);
     g_string_append_printf(text,
                            "The plan takes %.3g s for a second of stream.\n"
-                           "Exhaustion would run %s combinations of layouts and places, %s "
-                           "with each variant.\n"
-                           "plan: what the whole plan would take with this; by itself: what this "
-                           "takes where nothing else runs\n",
+                           "An exhaustive search would run %s combinations of layouts and places, "
+                           "%s with each variant.\n"
+                           "All times are for a second of stream. plan: of the whole plan with "
+                           "this way; by itself: of this way where nothing else runs.\n",
                            explanation->choice->seconds, candidates, variants);
+    print_summary(text, explanation);
     for (guint n = 0; n < plan->graph->nodes->len; n++)
         print_node(text, explanation, n);
     for (guint l = 0; l < explanation->links->len; l++)
