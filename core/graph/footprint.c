@@ -26,12 +26,6 @@ typedef struct {
     const char *apart[CT_MAX_AXES];
 } Flow;
 
-static const CtGraphNode *
-node_at(const CtGraph *graph, guint i)
-{
-    return g_ptr_array_index(graph->nodes, i);
-}
-
 /* Keeps the axes along which `stream` loses data. */
 static void
 keep_apart(Flow *flow, const CtStream *stream)
@@ -193,7 +187,7 @@ merge_lanes(Flow *flow, CtLanes rule, gint64 ticks)
 static Flow
 flow_in(const CtGraph *graph, const Flow *flows, guint n, const CtStream **stream)
 {
-    const CtGraphNode *node = node_at(graph, n);
+    const CtGraphNode *node = ct_graph_node(graph, n);
     Flow joined = {0};
     for (guint i = 0; i < node->node.n_inputs; i++) {
         if (!ct_node_input_streams(&node->node, i) || !flows[node->from[i].node].is_reached)
@@ -202,7 +196,7 @@ flow_in(const CtGraph *graph, const Flow *flows, guint n, const CtStream **strea
         const guint n_apart = one.n_apart;
         keep_apart(&one, &node->node.inputs[i]);
         if (one.n_apart < n_apart)
-            merge_lanes(&one, node_at(graph, (guint)node->from[i].node)->node.footprint.lanes,
+            merge_lanes(&one, ct_graph_node(graph, (guint)node->from[i].node)->node.footprint.lanes,
                         MAX(1, node->node.inputs[i].ticks_per_sample));
         join(&joined, &one);
         *stream = &node->node.inputs[i];
@@ -255,7 +249,7 @@ follow(GArray *paths, const CtGraph *graph, guint source, const CtStream *first,
     }
     flows[source] = begin;
     for (guint n = source + 1; n < graph->nodes->len; n++) {
-        const CtNode *node = &node_at(graph, n)->node;
+        const CtNode *node = &ct_graph_node(graph, n)->node;
         const CtStream *stream = NULL;
         flows[n] = flow_in(graph, flows, n, &stream);
         if (!flows[n].is_reached)
@@ -272,7 +266,7 @@ ct_footprints_new(const CtGraph *graph, gint64 n_missing)
 {
     GArray *paths = g_array_new(FALSE, FALSE, sizeof(CtPathFootprint));
     for (guint n = 0; n < graph->nodes->len; n++) {
-        const CtNode *node = &node_at(graph, n)->node;
+        const CtNode *node = &ct_graph_node(graph, n)->node;
         const gint output = ct_node_source_output(node);
         if (output >= 0)
             follow(paths, graph, n, &node->outputs[output], n_missing);

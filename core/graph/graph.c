@@ -59,7 +59,7 @@ find_static(const CtGraph *graph)
     g_autofree guint *n_readers = g_new0(guint, n + 1);
     g_autofree guint *n_static = g_new0(guint, n + 1);
     for (guint r = n; r-- > 0;) {
-        const CtGraphNode *node = g_ptr_array_index(graph->nodes, r);
+        const CtGraphNode *node = ct_graph_node(graph, r);
         serves_static[r] = n_readers[r] > 0 && n_static[r] == n_readers[r];
         for (guint i = 0; i < node->node.n_inputs; i++) {
             if (node->from[i].node < 0 || !ct_node_input_flows(&node->node, i))
@@ -76,7 +76,7 @@ find_static(const CtGraph *graph)
 gint
 ct_graph_data_output(const CtGraph *graph, guint n)
 {
-    const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+    const CtGraphNode *node = ct_graph_node(graph, n);
     g_autofree gboolean *serves_static = find_static(graph);
     return serves_static[n] ? -1 : ct_node_source_output(&node->node);
 }
@@ -480,13 +480,13 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
         g_ptr_array_add(graph->nodes, node);
     }
     for (guint i = 0; i < graph->nodes->len; i++) {
-        if (!connect_node(g_ptr_array_index(graph->nodes, i), graph->nodes, error))
+        if (!connect_node(ct_graph_node(graph, i), graph->nodes, error))
             return NULL;
     }
     if (!order_nodes(graph->nodes, error))
         return NULL;
     for (guint i = 0; i < graph->nodes->len; i++) {
-        CtGraphNode *node = g_ptr_array_index(graph->nodes, i);
+        CtGraphNode *node = ct_graph_node(graph, i);
         if (!take_inputs(node, graph->nodes, error) || !check_static_clocks(node, error))
             return NULL;
         GError *cause = NULL;
@@ -505,7 +505,7 @@ ct_graph_blocks(const CtGraph *graph)
 {
     gint64 *blocks = g_new0(gint64, graph->nodes->len + 1);
     for (guint n = 0; n < graph->nodes->len; n++) {
-        const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+        const CtGraphNode *node = ct_graph_node(graph, n);
         const gint output = ct_node_source_output(&node->node);
         gint64 ticks;
         for (guint i = 0; i < node->node.n_inputs; i++) {
@@ -547,7 +547,7 @@ ct_graph_key(const CtGraph *graph)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     for (guint n = 0; n < graph->nodes->len; n++) {
-        const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+        const CtGraphNode *node = ct_graph_node(graph, n);
         const CtFootprint *footprint = &node->node.footprint;
         g_string_append_printf(text, "%s %d %" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
                                node->node.stage->name, (gint)footprint->kind,

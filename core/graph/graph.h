@@ -30,6 +30,12 @@ typedef struct {
     GPtrArray *nodes; /* of CtGraphNode; every node comes after the nodes that feed it */
 } CtGraph;
 
+static inline CtGraphNode *
+ct_graph_node(const CtGraph *graph, guint i)
+{
+    return g_ptr_array_index(graph->nodes, i);
+}
+
 /* Looks up stages, parses parameters, connects ports, orders the nodes, describes the streams from
  * the sources to the sinks, and checks the files that parameters name. Every error names file,
  * line, column, node and port. The configuration and the registry must outlive the graph. */

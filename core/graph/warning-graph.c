@@ -4,12 +4,6 @@
 #include "graph.h"
 #include "model/node-params.h"
 
-static const CtGraphNode *
-node_at(const CtGraph *graph, guint i)
-{
-    return g_ptr_array_index(graph->nodes, i);
-}
-
 static gint64
 time_length(const CtStream *stream)
 {
@@ -22,7 +16,7 @@ static void
 mark_read(const CtGraph *graph, gboolean *is_read)
 {
     for (guint n = 0; n < graph->nodes->len; n++) {
-        const CtGraphNode *node = node_at(graph, n);
+        const CtGraphNode *node = ct_graph_node(graph, n);
         for (guint i = 0; i < node->node.n_inputs; i++)
             if (node->from[i].node >= 0)
                 is_read[node->from[i].node] = TRUE;
@@ -94,7 +88,7 @@ ct_graph_warn(const CtGraph *graph, gboolean reads_all, GPtrArray *warnings)
     g_autofree gboolean *is_read = g_new0(gboolean, graph->nodes->len + 1);
     mark_read(graph, is_read);
     for (guint n = 0; n < graph->nodes->len; n++) {
-        const CtGraphNode *node = node_at(graph, n);
+        const CtGraphNode *node = ct_graph_node(graph, n);
         ct_params_join_warnings(node->node.params, node->config->name, warnings);
         if (node->node.stage->infer_uses_params)
             ct_params_warn_unused(node->node.params, node->config->name, warnings);
@@ -111,7 +105,7 @@ void
 ct_graph_warn_prepared(const CtGraph *graph, GPtrArray *warnings)
 {
     for (guint n = 0; n < graph->nodes->len; n++) {
-        const CtGraphNode *node = node_at(graph, n);
+        const CtGraphNode *node = ct_graph_node(graph, n);
         ct_params_join_warnings(node->node.params, node->config->name, warnings);
         ct_params_warn_unused(node->node.params, node->config->name, warnings);
     }

@@ -27,7 +27,7 @@ struct CtDryRun {
 static const CtGraphNode *
 original_at(const CtDryRun *dry_run, guint n)
 {
-    return g_ptr_array_index(dry_run->original->graph->nodes, n);
+    return ct_graph_node(dry_run->original->graph, n);
 }
 
 static void
@@ -220,7 +220,7 @@ static guint
 find_source(const CtPlan *plan)
 {
     for (guint n = 0; n < plan->nodes->len; n++) {
-        const CtPlanNode *node = g_ptr_array_index(plan->nodes, n);
+        const CtPlanNode *node = ct_plan_node(plan, n);
         if (node->n_outputs > 0 && ct_stream_axis(node->output_bindings[0].stream, "time") >= 0)
             return n;
     }
@@ -284,7 +284,7 @@ ct_dry_run_plan(const CtDryRun *dry_run)
 gboolean
 ct_dry_run_is_end(const CtDryRun *dry_run, guint i)
 {
-    const CtPlanNode *node = g_ptr_array_index(dry_run->plan->nodes, i);
+    const CtPlanNode *node = ct_plan_node(dry_run->plan, i);
     return node->nodes[0].stage == &ct_trial_source || node->nodes[0].stage == &ct_trial_sink;
 }
 
@@ -329,7 +329,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Mark, mark_clear)
 static gdouble
 source_rate(const CtDryRun *dry_run, gint64 *length)
 {
-    const CtPlanNode *node = g_ptr_array_index(dry_run->plan->nodes, dry_run->source);
+    const CtPlanNode *node = ct_plan_node(dry_run->plan, dry_run->source);
     const CtStream *stream = node->output_bindings[0].stream;
     const gint time = ct_stream_axis(stream, "time");
     const gdouble rate = ct_stream_sample_rate(stream);
@@ -415,7 +415,7 @@ ct_dry_run_run(CtDryRun *dry_run, gdouble stream_seconds, gdouble seconds, CtDry
     result->stream = (gdouble)n / rate;
     result->clock = given > 0 ? (gdouble)(to.clock - from.clock) * 1e-6 * rate / given : 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
-        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        const CtPlanNode *node = ct_plan_node(plan, i);
         result->seconds[i] = seconds_of(node, &from.stats[i], &to.stats[i]);
     }
     return good;
@@ -428,7 +428,7 @@ ct_dry_run_busiest(const CtDryRun *dry_run, const CtDryRunResult *result, gboole
     g_autofree gdouble *queues = g_new0(gdouble, plan->queues->len + 1);
     gdouble workers = 0, most = 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
-        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        const CtPlanNode *node = ct_plan_node(plan, i);
         if (ct_dry_run_is_end(dry_run, i) || (!sources && ct_plan_is_source(plan, node)))
             continue;
         if (node->queue < 0)

@@ -206,7 +206,7 @@ find_tried(const CtTrial *trial)
 {
     guint n = 0;
     for (;; n++) {
-        const CtPlanNode *node = g_ptr_array_index(trial->plan->nodes, n);
+        const CtPlanNode *node = ct_plan_node(trial->plan, n);
         if (node->nodes[0].stage == trial->what.nodes[0].stage)
             return n;
     }
@@ -217,7 +217,7 @@ find_tried(const CtTrial *trial)
 static void
 limit_firings(CtTrial *trial)
 {
-    CtPlanNode *node = g_ptr_array_index(trial->plan->nodes, trial->node);
+    CtPlanNode *node = ct_plan_node(trial->plan, trial->node);
     const CtFootprint *rule = &node->footprint;
     gint64 granule = 1;
     if (node->place != CT_HOST)
@@ -226,12 +226,11 @@ limit_firings(CtTrial *trial)
         if (node->outputs[o] >= 0)
             granule =
                 MAX(granule,
-                    ((const CtPlanLink *)g_ptr_array_index(trial->plan->links, node->outputs[o]))
-                        ->granule);
+                    ((const CtPlanLink *)ct_plan_link(trial->plan, node->outputs[o]))->granule);
     for (guint i = 0; i < node->n_inputs; i++) {
         if (!ct_plan_flows(trial->plan, node, i))
             continue;
-        const CtPlanLink *link = g_ptr_array_index(trial->plan->links, node->inputs[i]);
+        const CtPlanLink *link = ct_plan_link(trial->plan, node->inputs[i]);
         const gboolean is_window = rule->kind == CT_FOOTPRINT_WINDOW;
         const gint64 history = is_window ? MAX(0, rule->window - rule->hop) : 0;
         const gint64 block = MAX(node->batch, link->max_samples);
@@ -247,18 +246,18 @@ limit_firings(CtTrial *trial)
 static void
 hold_outputs(CtTrial *trial)
 {
-    const CtPlanNode *node = g_ptr_array_index(trial->plan->nodes, trial->node);
+    const CtPlanNode *node = ct_plan_node(trial->plan, trial->node);
     for (guint o = 0; o < node->n_outputs; o++) {
         if (node->outputs[o] < 0)
             continue;
-        CtPlanLink *link = g_ptr_array_index(trial->plan->links, node->outputs[o]);
+        CtPlanLink *link = ct_plan_link(trial->plan, node->outputs[o]);
         const gint64 held =
             (trial->what.load->held + link->granule - 1) / link->granule * link->granule;
         if (link->place != CT_HOST || held <= link->max_samples)
             continue;
         for (guint r = 0; r < link->readers->len; r++) {
             const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-            CtPlanNode *sink = g_ptr_array_index(trial->plan->nodes, reader->node);
+            CtPlanNode *sink = ct_plan_node(trial->plan, reader->node);
             sink->batch = held;
             sink->input_bindings[reader->port].max_samples = held;
         }
@@ -357,7 +356,7 @@ ct_trial_bytes(const CtTrial *trial)
 static const CtPlanNode *
 tried(const CtTrial *trial)
 {
-    return g_ptr_array_index(trial->plan->nodes, trial->node);
+    return ct_plan_node(trial->plan, trial->node);
 }
 
 /* The first input that flows; −1: there is none. */
@@ -391,7 +390,7 @@ written(const CtTrial *trial)
 {
     guint64 sum = 0;
     for (guint i = 0; i < trial->plan->nodes->len; i++) {
-        const CtPlanNode *node = g_ptr_array_index(trial->plan->nodes, i);
+        const CtPlanNode *node = ct_plan_node(trial->plan, i);
         CtNodeStats stats;
         if (node->nodes[0].stage != &ct_trial_source)
             continue;
@@ -453,7 +452,7 @@ generation(const CtTrial *trial)
     for (guint o = 0; o < node->n_outputs; o++) {
         if (node->outputs[o] < 0)
             continue;
-        const CtPlanLink *link = g_ptr_array_index(trial->plan->links, node->outputs[o]);
+        const CtPlanLink *link = ct_plan_link(trial->plan, node->outputs[o]);
         samples = MAX(samples, link->place == CT_HOST ? link->capacity : 0);
     }
     return samples;

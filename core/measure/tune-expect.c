@@ -34,7 +34,7 @@ ct_tune_whole(const CtPlan *plan)
     for (guint r = 0; r < plan->n_resources; r++)
         whole = MAX(whole, plan->busy[r]);
     for (guint i = 0; i < plan->nodes->len; i++) {
-        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        const CtPlanNode *node = ct_plan_node(plan, i);
         if (!node->variant->waits)
             whole = MAX(whole, node->cost.alone);
     }

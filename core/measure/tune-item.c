@@ -197,7 +197,7 @@ finish(CtTuneItem *item, const CtVariant *variant, const CtRow *row, guint n_nod
 static gint
 place_of_link(const CtPlan *plan, gint link, gint otherwise)
 {
-    return link < 0 ? otherwise : ((const CtPlanLink *)g_ptr_array_index(plan->links, link))->place;
+    return link < 0 ? otherwise : ((const CtPlanLink *)ct_plan_link(plan, link))->place;
 }
 
 CtTuneItem *

@@ -336,7 +336,7 @@ measure_plan(CtTune *tune, const CtPlan *plan, guint *n, guint *n_repetitions, G
     *n = *n_repetitions = 0;
     tune->total = ct_tune_whole(plan);
     for (guint i = 0; i < plan->nodes->len; i++) {
-        CtTuneItem *item = ct_tune_item(tune, plan, g_ptr_array_index(plan->nodes, i));
+        CtTuneItem *item = ct_tune_item(tune, plan, ct_plan_node(plan, i));
         if (!g_ptr_array_find(items, item, NULL))
             g_ptr_array_add(items, item);
     }

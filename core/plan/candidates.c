@@ -45,12 +45,6 @@ ct_candidates_free(CtCandidates *candidates)
     g_free(candidates);
 }
 
-static const CtGraphNode *
-node_at(const Search *search, guint i)
-{
-    return g_ptr_array_index(search->planner->graph->nodes, i);
-}
-
 /* ---- orders ---- */
 
 static gboolean
@@ -82,7 +76,7 @@ spread_orders(Search *search, const CtCandidate *candidate)
 {
     const guint first = candidate->nodes[0];
     const guint last = candidate->nodes[candidate->n_nodes - 1];
-    const CtGraphNode *node = node_at(search, first);
+    const CtGraphNode *node = ct_graph_node(search->planner->graph, first);
     for (guint i = 0; i < node->node.n_inputs; i++) {
         if (node->from[i].node >= 0)
             add_order(search, node->from[i].node, CT_FROM_READERS, &candidate->inputs[i]);
@@ -299,7 +293,7 @@ bind_options(Search *search, guint n, gboolean first)
 static gboolean
 report_none(const Search *search, guint n, const GString *reasons, GError **error)
 {
-    const CtGraphNode *node = node_at(search, n);
+    const CtGraphNode *node = ct_graph_node(search->planner->graph, n);
     const char *stage = node->node.stage->name;
     g_autofree char *left_out = ct_registry_left_out(search->planner->registry, stage);
     if (reasons->len == 0)
@@ -321,7 +315,8 @@ run_search(Search *search, guint n, GError **error)
     gboolean fine =
         search->unbound_rows != NULL && ct_graph_check_kept(search->planner->graph, error);
     for (guint i = 0; i < n && fine && search->planner->options->default_layouts; i++)
-        fine = ct_default_orders(&node_at(search, i)->node, search->orders[i][CT_FROM_WRITERS],
+        fine = ct_default_orders(&ct_graph_node(search->planner->graph, i)->node,
+                                 search->orders[i][CT_FROM_WRITERS],
                                  search->orders[i][CT_FROM_READERS], error);
     gboolean changed = fine;
     for (guint sweep = 0; sweep < MAX_SWEEPS && changed; sweep++) {

@@ -38,7 +38,7 @@ ct_stream_bandwidth(const CtStream *stream)
 static const CtStream *
 stream_in(const CtPlan *plan, guint n)
 {
-    const CtNode *node = &((const CtGraphNode *)g_ptr_array_index(plan->graph->nodes, n))->node;
+    const CtNode *node = &((const CtGraphNode *)ct_graph_node(plan->graph, n))->node;
     const gint output = ct_graph_data_output(plan->graph, n);
     const CtStream *stream = output >= 0 ? &node->outputs[output] : NULL;
     return stream && ct_stream_bandwidth(stream) > 0 ? stream : NULL;
@@ -60,7 +60,7 @@ seconds_within(const CtPlan *plan)
     g_autofree gdouble *busy = g_new0(gdouble, plan->n_resources + 1);
     gdouble most = 0;
     for (guint n = 0; n < plan->nodes->len; n++) {
-        const CtPlanNode *node = g_ptr_array_index(plan->nodes, n);
+        const CtPlanNode *node = ct_plan_node(plan, n);
         if (node->n_inputs == 0 || node->n_outputs == 0)
             continue;
         most = MAX(most, node->cost.alone);
@@ -118,7 +118,7 @@ print_source(GString *text, const Capacity *capacity, guint n, gdouble seconds)
     const CtStream *stream = stream_in(capacity->plan, n);
     const gint64 n_stations = ct_stream_length(stream, "station");
     const gdouble megahertz = ct_stream_bandwidth(stream) * 1e-6;
-    const CtGraphNode *node = g_ptr_array_index(capacity->plan->graph->nodes, n);
+    const CtGraphNode *node = ct_graph_node(capacity->plan->graph, n);
     g_string_append_printf(
         text, "'%s': %" G_GINT64_FORMAT " station%s of %.4g MHz; sustained: %.4g MHz per station",
         node->config->name, n_stations, n_stations == 1 ? "" : "s", megahertz,
@@ -193,7 +193,7 @@ ct_capacity_to_json(const CtPlan *plan, GError **error)
     gboolean is_first = TRUE;
     for (guint n = 0; n < plan->graph->nodes->len; n++) {
         const CtStream *stream = stream_in(plan, n);
-        const CtGraphNode *node = g_ptr_array_index(plan->graph->nodes, n);
+        const CtGraphNode *node = ct_graph_node(plan->graph, n);
         if (!stream)
             continue;
         g_string_append(text, is_first ? "{\"name\": " : ", {\"name\": ");

@@ -25,7 +25,7 @@ ct_fan_outs_new(const CtGraph *graph)
     GPtrArray *fan_outs = g_ptr_array_new_with_free_func(fan_out_free);
     g_autofree GPtrArray **of_node = g_new(GPtrArray *, graph->nodes->len + 1);
     for (guint n = 0; n < graph->nodes->len; n++) {
-        const CtGraphNode *node = g_ptr_array_index(graph->nodes, n);
+        const CtGraphNode *node = ct_graph_node(graph, n);
         of_node[n] = g_ptr_array_new();
         for (guint p = 0; p < node->node.n_outputs; p++) {
             CtFanOut *fan_out = g_new0(CtFanOut, 1);
@@ -53,12 +53,6 @@ ct_fan_outs_new(const CtGraph *graph)
         g_ptr_array_unref(of_node[n]);
     }
     return fan_outs;
-}
-
-static const CtGraphNode *
-node_at(const CtProblem *problem, guint i)
-{
-    return g_ptr_array_index(problem->planner->graph->nodes, i);
 }
 
 guint
@@ -254,7 +248,8 @@ junction_new(const CtProblem *problem, const CtFanOut *fan_out)
 {
     CtJunction *junction = g_new0(CtJunction, 1);
     junction->fan_out = fan_out;
-    junction->stream = &node_at(problem, fan_out->node)->node.outputs[fan_out->port];
+    junction->stream =
+        &ct_graph_node(problem->planner->graph, fan_out->node)->node.outputs[fan_out->port];
     junction->from = g_array_new(FALSE, FALSE, sizeof(CtPlacement));
     junction->to = g_array_new(FALSE, FALSE, sizeof(CtPlacement));
     junction->writes = port_indices(problem, fan_out->node, fan_out->port, TRUE, junction->from);
@@ -350,10 +345,10 @@ report_stuck(const CtProblem *problem, GError **error)
     for (guint o = 0; o < problem->junctions->len; o++) {
         const CtJunction *junction = g_ptr_array_index(problem->junctions, o);
         const CtFanOut *fan_out = junction->fan_out;
-        const CtGraphNode *writer = node_at(problem, fan_out->node);
+        const CtGraphNode *writer = ct_graph_node(problem->planner->graph, fan_out->node);
         for (guint i = 0; i < fan_out->readers->len; i++) {
             const CtPlanReader *reader = &g_array_index(fan_out->readers, CtPlanReader, i);
-            const CtGraphNode *node = node_at(problem, reader->node);
+            const CtGraphNode *node = ct_graph_node(problem->planner->graph, reader->node);
             const gint *reads = g_ptr_array_index(junction->reads, i);
             gint wants = -1;
             gboolean meets = junction->from->len == 0;

@@ -114,7 +114,7 @@ gboolean
 ct_default_keep(CtCandidates *candidates, const CtGraph *graph, GError **error)
 {
     for (guint n = 0; n < candidates->n_nodes; n++) {
-        const CtNode *node = &((const CtGraphNode *)g_ptr_array_index(graph->nodes, n))->node;
+        const CtNode *node = &((const CtGraphNode *)ct_graph_node(graph, n))->node;
         CtRowPatterns row;
         if (!default_row(node, &row, error))
             return FALSE;

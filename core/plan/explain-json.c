@@ -5,12 +5,6 @@
 
 #include <cornerturn/json.h>
 
-static const CtGraphNode *
-node_at(const CtExplanation *explanation, guint i)
-{
-    return g_ptr_array_index(explanation->planner.graph->nodes, i);
-}
-
 static void
 append_number(GString *text, const char *key, gdouble value)
 {
@@ -64,8 +58,9 @@ static void
 append_alternative(GString *text, const CtExplanation *explanation, const CtAlternative *one)
 {
     const CtCandidate *candidate = one->candidate;
-    const CtNode *first = &node_at(explanation, candidate->nodes[0])->node;
-    const CtNode *last = &node_at(explanation, candidate->nodes[candidate->n_nodes - 1])->node;
+    const CtNode *first = &ct_graph_node(explanation->planner.graph, candidate->nodes[0])->node;
+    const CtNode *last =
+        &ct_graph_node(explanation->planner.graph, candidate->nodes[candidate->n_nodes - 1])->node;
     g_autofree char *tuning = ct_tuning_to_string(one->implementation->variant,
                                                   one->implementation->estimate.tuning, FALSE);
     g_string_append_printf(text, "{\"chosen\": %s", one->is_chosen ? "true" : "false");
@@ -78,7 +73,8 @@ append_alternative(GString *text, const CtExplanation *explanation, const CtAlte
     g_string_append(text, ", \"nodes\": [");
     for (guint k = 0; k < candidate->n_nodes; k++) {
         g_string_append(text, k ? ", " : "");
-        ct_json_append_string(text, node_at(explanation, candidate->nodes[k])->config->name);
+        ct_json_append_string(
+            text, ct_graph_node(explanation->planner.graph, candidate->nodes[k])->config->name);
     }
     g_string_append_c(text, ']');
     append_layouts(text, "inputs", candidate->inputs, first->n_inputs);
@@ -113,8 +109,8 @@ append_crossing(GString *text, const CtCrossing *crossing)
 static void
 append_link(GString *text, const CtExplanation *explanation, const CtExplainedLink *link)
 {
-    const CtGraphNode *writer = node_at(explanation, link->writer);
-    const CtGraphNode *reader = node_at(explanation, link->reader);
+    const CtGraphNode *writer = ct_graph_node(explanation->planner.graph, link->writer);
+    const CtGraphNode *reader = ct_graph_node(explanation->planner.graph, link->reader);
     g_string_append(text, "    {\"writer\": ");
     ct_json_append_string(text, writer->config->name);
     append_string(text, "output", writer->node.stage->outputs[link->port].name);
@@ -144,7 +140,7 @@ ct_explain_to_json(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     for (guint n = 0; n < plan->graph->nodes->len; n++) {
         const GArray *alternatives = explanation->nodes[n];
         g_string_append(text, n ? ",\n    {\"name\": " : "\n    {\"name\": ");
-        ct_json_append_string(text, node_at(explanation, n)->config->name);
+        ct_json_append_string(text, ct_graph_node(explanation->planner.graph, n)->config->name);
         g_string_append(text, ", \"candidates\": [");
         for (guint a = 0; a < alternatives->len; a++) {
             g_string_append(text, a ? ",\n      " : "\n      ");

@@ -9,12 +9,6 @@
 /* The most alternatives of a node or a link that are printed, and the most lines of the summary. */
 enum { MAX_SHOWN = 8, MAX_SUMMARY = 10 };
 
-static const CtGraphNode *
-node_at(const CtExplanation *explanation, guint i)
-{
-    return g_ptr_array_index(explanation->planner.graph->nodes, i);
-}
-
 /* "0.215", "0.231, 1.07 times", "none" */
 static char *
 describe_seconds(const CtExplanation *explanation, gdouble seconds)
@@ -60,8 +54,9 @@ append_layouts(GString *text, const CtLayout *layouts, guint n)
 static char *
 describe_layouts(const CtExplanation *explanation, const CtCandidate *candidate)
 {
-    const CtNode *first = &node_at(explanation, candidate->nodes[0])->node;
-    const CtNode *last = &node_at(explanation, candidate->nodes[candidate->n_nodes - 1])->node;
+    const CtNode *first = &ct_graph_node(explanation->planner.graph, candidate->nodes[0])->node;
+    const CtNode *last =
+        &ct_graph_node(explanation->planner.graph, candidate->nodes[candidate->n_nodes - 1])->node;
     GString *text = g_string_new(NULL);
     append_layouts(text, candidate->inputs, first->n_inputs);
     g_string_append(text, text->len && last->n_outputs ? " -> " : last->n_outputs ? "-> " : " ->");
@@ -74,8 +69,9 @@ describe_nodes(const CtExplanation *explanation, const CtCandidate *candidate)
 {
     GString *text = g_string_new(NULL);
     for (guint k = 0; k < candidate->n_nodes; k++)
-        g_string_append_printf(text, "%s%s", k ? "+" : "",
-                               node_at(explanation, candidate->nodes[k])->config->name);
+        g_string_append_printf(
+            text, "%s%s", k ? "+" : "",
+            ct_graph_node(explanation->planner.graph, candidate->nodes[k])->config->name);
     return g_string_free(text, FALSE);
 }
 
@@ -123,7 +119,8 @@ print_node(GString *text, const CtExplanation *explanation, guint n)
 {
     const GArray *alternatives = explanation->nodes[n];
     const CtCandidate *chosen = explanation->choice->candidates[n];
-    g_string_append_printf(text, "\n%s", node_at(explanation, n)->config->name);
+    g_string_append_printf(text, "\n%s",
+                           ct_graph_node(explanation->planner.graph, n)->config->name);
     if (chosen->nodes[0] != n) {
         g_autofree char *within = describe_nodes(explanation, chosen);
         g_string_append_printf(text, ", in %s", within);
@@ -208,8 +205,8 @@ seconds_of(const CtConversion *conversion)
 static char *
 describe_link(const CtExplanation *explanation, const CtExplainedLink *link)
 {
-    const CtGraphNode *writer = node_at(explanation, link->writer);
-    const char *reader = node_at(explanation, link->reader)->config->name;
+    const CtGraphNode *writer = ct_graph_node(explanation->planner.graph, link->writer);
+    const char *reader = ct_graph_node(explanation->planner.graph, link->reader)->config->name;
     if (link->port == 0)
         return g_strdup_printf("%s -> %s", writer->config->name, reader);
     return g_strdup_printf("%s.%s -> %s", writer->config->name,
@@ -298,8 +295,8 @@ add_node(const CtExplanation *explanation, GArray *lines, guint n)
     const CtEstimate *estimate = &one->implementation->estimate;
     const CtAlternative *next = alternatives->len > 1 ? one + 1 : NULL;
     add_line(explanation, lines, estimate->seconds, next ? next->seconds : HUGE_VAL,
-             g_strdup(node_at(explanation, n)->config->name), describe_estimate(estimate),
-             describe_variant(explanation, one),
+             g_strdup(ct_graph_node(explanation->planner.graph, n)->config->name),
+             describe_estimate(estimate), describe_variant(explanation, one),
              next ? describe_alternative(explanation, next) : NULL);
 }
 

@@ -137,7 +137,7 @@ static GArray *
 find_left_out(const CtExplanation *explanation, guint n)
 {
     const CtPlanner *planner = &explanation->planner;
-    const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, n);
+    const CtGraphNode *node = ct_graph_node(planner->graph, n);
     const GPtrArray *variants = ct_registry_variants(planner->registry, node->node.stage->name);
     GArray *left_out = g_array_new(FALSE, FALSE, sizeof(CtLeftOut));
     g_array_set_clear_func(left_out, left_out_clear);

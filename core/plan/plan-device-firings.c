@@ -27,18 +27,6 @@ typedef struct {
     gint64 by_user; /* ticks of a source's `block`; 0: none is set */
 } Wish;
 
-static const CtPlanNode *
-node_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->nodes, i);
-}
-
-static const CtPlanLink *
-link_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->links, i);
-}
-
 static gint64
 greatest_divisor(gint64 a, gint64 b)
 {
@@ -81,7 +69,7 @@ flows(const CtPlan *plan, const CtPlanLink *link)
     gboolean any = FALSE;
     for (guint r = 0; link->place != CT_HOST && r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-        any |= ct_plan_flows(plan, node_at(plan, reader->node), reader->port);
+        any |= ct_plan_flows(plan, ct_plan_node(plan, reader->node), reader->port);
     }
     return any;
 }
@@ -96,7 +84,7 @@ add_link(const CtPlan *plan, const CtMachine *machine, const CtPlanLink *link, W
     wish->unit = ct_least_multiple(wish->unit, ct_least_multiple(link->granule, ticks_of(link)));
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-        const CtPlanNode *node = node_at(plan, reader->node);
+        const CtPlanNode *node = ct_plan_node(plan, reader->node);
         const gsize whole =
             ct_plan_bytes_of_sums(plan, node) + ct_plan_bytes_of_statics(plan, node);
         if (ct_plan_flows(plan, node, reader->port))
@@ -111,10 +99,11 @@ find_summed(const CtPlan *plan)
 {
     gboolean *is_summed = g_new0(gboolean, plan->nodes->len + 1);
     for (guint n = 0; n < plan->nodes->len; n++) {
-        const CtPlanNode *node = node_at(plan, n);
+        const CtPlanNode *node = ct_plan_node(plan, n);
         is_summed[n] = node->place != CT_HOST && node->footprint.kind == CT_FOOTPRINT_SUM;
         for (guint i = 0; i < node->n_inputs; i++) {
-            const CtPlanLink *link = node->inputs[i] < 0 ? NULL : link_at(plan, node->inputs[i]);
+            const CtPlanLink *link =
+                node->inputs[i] < 0 ? NULL : ct_plan_link(plan, node->inputs[i]);
             if (link && link->place != CT_HOST && ct_plan_flows(plan, node, i))
                 is_summed[n] |= is_summed[link->writer];
         }
@@ -130,7 +119,7 @@ find_blocks(const CtPlan *plan)
     gint64 *blocks = g_new0(gint64, plan->nodes->len + 1);
     for (guint n = 0; n < plan->nodes->len; n++) {
         guint index;
-        if (g_ptr_array_find(plan->graph->nodes, node_at(plan, n)->graph_node, &index))
+        if (g_ptr_array_find(plan->graph->nodes, ct_plan_node(plan, n)->graph_node, &index))
             blocks[n] = of_graph[index];
     }
     return blocks;
@@ -142,10 +131,10 @@ ct_plan_asked_block(const CtPlan *plan)
     g_autofree gint64 *blocks = find_blocks(plan);
     gboolean any = FALSE;
     for (guint n = 0; n < plan->nodes->len; n++)
-        any |= node_at(plan, n)->place != CT_HOST && blocks[n] > 0;
+        any |= ct_plan_node(plan, n)->place != CT_HOST && blocks[n] > 0;
     const CtPlanNode *longest = NULL;
     for (guint n = 0; n < plan->nodes->len && any; n++) {
-        const CtPlanNode *node = node_at(plan, n);
+        const CtPlanNode *node = ct_plan_node(plan, n);
         if (node->nodes[0].block > (longest ? longest->nodes[0].block : 0))
             longest = node;
     }
@@ -180,24 +169,24 @@ ct_plan_device_firings(const CtPlan *plan, const CtMachine *machine)
     for (guint i = 0; i < n; i++)
         wishes[i] = (Wish){.aimed = HUGE_VAL, .most = HUGE_VAL, .unit = 1};
     for (guint i = 0; i < n; i++) {
-        if (node_at(plan, i)->place != CT_HOST)
+        if (ct_plan_node(plan, i)->place != CT_HOST)
             wishes[components[i]].by_user = MAX(wishes[components[i]].by_user, blocks[i]);
     }
     g_autofree gboolean *is_set = g_new0(gboolean, n + 1);
     for (guint l = 0; l < plan->links->len; l++) {
-        const CtPlanLink *link = link_at(plan, l);
+        const CtPlanLink *link = ct_plan_link(plan, l);
         if (!flows(plan, link) || is_summed[link->writer])
             continue;
         add_link(plan, machine, link, &wishes[components[link->writer]]);
         is_set[components[link->writer]] = TRUE;
     }
     for (guint l = 0; l < plan->links->len; l++) {
-        const CtPlanLink *link = link_at(plan, l);
+        const CtPlanLink *link = ct_plan_link(plan, l);
         if (flows(plan, link) && !is_set[components[link->writer]])
             add_link(plan, machine, link, &wishes[components[link->writer]]);
     }
     for (guint i = 0; i < n; i++) {
-        if (node_at(plan, i)->place != CT_HOST)
+        if (ct_plan_node(plan, i)->place != CT_HOST)
             firing_ticks[i] = choose(&wishes[components[i]], machine->n_halvings);
     }
     return firing_ticks;

@@ -13,13 +13,13 @@
 static const CtPlanNode *
 plan_node(const CtPlan *plan, guint i)
 {
-    return g_ptr_array_index(plan->nodes, i);
+    return ct_plan_node(plan, i);
 }
 
 static const CtNode *
 graph_node(const CtPlan *plan, guint i)
 {
-    return &((const CtGraphNode *)g_ptr_array_index(plan->graph->nodes, i))->node;
+    return &((const CtGraphNode *)ct_graph_node(plan->graph, i))->node;
 }
 
 /* Whether the plan's node runs this one of the graph. */
@@ -54,7 +54,7 @@ ticks_in_blocks(const CtPlan *plan, const CtPathFootprint *path)
         for (guint i = 0; i < node->n_inputs; i++) {
             if (!ct_plan_flows(plan, node, i))
                 continue;
-            const CtPlanLink *link = g_ptr_array_index(plan->links, node->inputs[i]);
+            const CtPlanLink *link = ct_plan_link(plan, node->inputs[i]);
             const gint64 batch = MAX(node->batch - 1, 0) * MAX(link->stream->ticks_per_sample, 1);
             if (waits[link->writer] >= 0)
                 waits[n] = MAX(waits[n], waits[link->writer] + batch);

@@ -20,18 +20,6 @@ static const gsize alignment = 256;
 /* One part in this many of a device's memory is kept free of rings. */
 static const gsize kept_from_rings = 16;
 
-static const CtPlanNode *
-node_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->nodes, i);
-}
-
-static CtPlanLink *
-link_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->links, i);
-}
-
 static gsize
 add(gsize a, gsize b)
 {
@@ -62,7 +50,7 @@ may_stop(const CtPlanNode *node)
 static gboolean
 drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
 {
-    const CtPlanNode *node = node_at(plan, reader->node);
+    const CtPlanNode *node = ct_plan_node(plan, reader->node);
     const CtFootprint *footprint = &node->footprint;
     for (guint i = 0; i < node->n_inputs; i++) {
         if (i != reader->port && ct_plan_flows(plan, node, i))
@@ -71,7 +59,7 @@ drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
     const gboolean is_sum = footprint->kind == CT_FOOTPRINT_SUM;
     for (guint o = 0; o < node->n_outputs && !is_sum; o++) {
         if (node->outputs[o] >= 0 &&
-            link_at(plan, node->outputs[o])->max_samples < link->max_samples)
+            ct_plan_link(plan, node->outputs[o])->max_samples < link->max_samples)
             return FALSE;
     }
     return ct_plan_flows(plan, node, reader->port) && node->variant->work &&
@@ -84,17 +72,17 @@ drains(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
 static gboolean
 is_transient(const CtPlan *plan, const CtPlanLink *link)
 {
-    const CtPlanNode *writer = node_at(plan, link->writer);
+    const CtPlanNode *writer = ct_plan_node(plan, link->writer);
     if (link->place == CT_HOST || link->history > 0 || link->skew > 0 || !writer->variant->work)
         return FALSE;
     for (guint i = 0; i < writer->n_inputs; i++) {
-        if (writer->inputs[i] >= 0 && link_at(plan, writer->inputs[i])->transient &&
+        if (writer->inputs[i] >= 0 && ct_plan_link(plan, writer->inputs[i])->transient &&
             may_stop(writer))
             return FALSE;
     }
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-        if (node_at(plan, reader->node)->queue != writer->queue || !drains(plan, link, reader))
+        if (ct_plan_node(plan, reader->node)->queue != writer->queue || !drains(plan, link, reader))
             return FALSE;
     }
     return TRUE;
@@ -105,19 +93,19 @@ static void
 set_groups(CtPlan *plan)
 {
     for (guint l = 0; l < plan->links->len; l++) {
-        CtPlanLink *link = link_at(plan, l);
-        const CtPlanNode *writer = node_at(plan, link->writer);
+        CtPlanLink *link = ct_plan_link(plan, l);
+        const CtPlanNode *writer = ct_plan_node(plan, link->writer);
         link->transient = is_transient(plan, link);
         link->group = link->transient ? (gint)l : -1;
         /* Take the group of the link that feeds the writer, or of another output of the writer:
          * links are in the order of their writers. */
         for (guint i = 0; i < writer->n_inputs && link->transient; i++) {
-            if (writer->inputs[i] >= 0 && link_at(plan, writer->inputs[i])->transient)
-                link->group = link_at(plan, writer->inputs[i])->group;
+            if (writer->inputs[i] >= 0 && ct_plan_link(plan, writer->inputs[i])->transient)
+                link->group = ct_plan_link(plan, writer->inputs[i])->group;
         }
         for (guint o = 0; o < link->port && link->transient; o++) {
-            if (writer->outputs[o] >= 0 && link_at(plan, writer->outputs[o])->transient)
-                link->group = link_at(plan, writer->outputs[o])->group;
+            if (writer->outputs[o] >= 0 && ct_plan_link(plan, writer->outputs[o])->transient)
+                link->group = ct_plan_link(plan, writer->outputs[o])->group;
         }
     }
 }
@@ -190,9 +178,9 @@ ct_plan_place_links(CtPlan *plan)
     plan->device_bytes = g_new0(gsize, plan->n_devices + 1);
     g_autoptr(GPtrArray) group = g_ptr_array_new();
     for (guint l = 0; l < plan->links->len; l++) {
-        CtPlanLink *link = link_at(plan, l);
+        CtPlanLink *link = ct_plan_link(plan, l);
         /* Blocks that the program feeds are in its own memory. */
-        if (link->place == CT_HOST || !node_at(plan, link->writer)->variant->work)
+        if (link->place == CT_HOST || !ct_plan_node(plan, link->writer)->variant->work)
             continue;
         gsize *end = &plan->device_bytes[link->place];
         if (!link->transient) {
@@ -204,8 +192,8 @@ ct_plan_place_links(CtPlan *plan)
             continue;
         g_ptr_array_set_size(group, 0);
         for (guint k = l; k < plan->links->len; k++) {
-            if (link_at(plan, k)->group == link->group)
-                g_ptr_array_add(group, link_at(plan, k));
+            if (ct_plan_link(plan, k)->group == link->group)
+                g_ptr_array_add(group, ct_plan_link(plan, k));
         }
         *end = place_group(group, *end);
     }
@@ -296,11 +284,11 @@ ct_plan_refuse(const CtPlan *plan, const CtMachine *machine, const char *advice,
     const gint place = crowded_place(plan, machine);
     const CtPlanLink *largest = NULL;
     for (guint l = 0; l < plan->links->len; l++) {
-        const CtPlanLink *link = link_at(plan, l);
+        const CtPlanLink *link = ct_plan_link(plan, l);
         if (link->place == place && (!largest || link->bytes > largest->bytes))
             largest = link;
     }
-    const CtPlanNode *writer = node_at(plan, largest->writer);
+    const CtPlanNode *writer = ct_plan_node(plan, largest->writer);
     g_autofree char *total = ct_format_bytes(wanted_at(plan, place));
     g_autofree char *whose = place_name(machine, place);
     g_autofree char *there_is = ct_format_bytes(room_at(machine, place));

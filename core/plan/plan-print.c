@@ -9,18 +9,6 @@
 #include <cornerturn/json.h>
 #include <string.h>
 
-static const CtPlanNode *
-node_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->nodes, i);
-}
-
-static const CtPlanLink *
-link_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->links, i);
-}
-
 /* The layouts of the connected ports, separated by commas. */
 static char *
 describe_ports(guint n, const CtBinding *bindings, const gint *links)
@@ -57,7 +45,7 @@ describe_place(gint place)
 static gboolean
 is_fed(const CtPlan *plan, const CtPlanLink *link)
 {
-    return !node_at(plan, link->writer)->variant->work;
+    return !ct_plan_node(plan, link->writer)->variant->work;
 }
 
 /* ---- text ---- */
@@ -97,7 +85,7 @@ static const CtColumn buffer_columns[] = {
 static char *
 buffer_name(const CtPlan *plan, const CtPlanLink *link)
 {
-    const CtPlanNode *writer = node_at(plan, link->writer);
+    const CtPlanNode *writer = ct_plan_node(plan, link->writer);
     if (link->port == 0)
         return g_strdup(writer->name);
     const CtStage *stage = writer->nodes[writer->n_nodes - 1].stage;
@@ -111,7 +99,7 @@ buffer_row(const CtPlan *plan, const CtPlanLink *link)
     for (guint r = 0; r < link->readers->len; r++)
         g_string_append_printf(
             readers, "%s%s", r ? ", " : "",
-            node_at(plan, g_array_index(link->readers, CtPlanReader, r).node)->name);
+            ct_plan_node(plan, g_array_index(link->readers, CtPlanReader, r).node)->name);
     const gboolean has_place = link->place != CT_HOST && !is_fed(plan, link);
     char *const cells[] = {
         buffer_name(plan, link),
@@ -140,7 +128,7 @@ print_totals(GString *text, const CtPlan *plan)
     for (guint d = 0; d < plan->n_devices; d++) {
         gsize apart = 0;
         for (guint l = 0; l < plan->links->len; l++) {
-            const CtPlanLink *link = link_at(plan, l);
+            const CtPlanLink *link = ct_plan_link(plan, l);
             apart += link->place == (gint)d && !is_fed(plan, link) ? link->bytes : 0;
         }
         if (plan->device_bytes[d] == 0)
@@ -203,11 +191,11 @@ ct_plan_to_text(const CtPlan *plan)
     g_autoptr(GPtrArray) buffers = ct_table_rows_new();
     guint n_inserted = 0;
     for (guint n = 0; n < plan->nodes->len; n++) {
-        g_ptr_array_add(nodes, node_row(plan, node_at(plan, n)));
-        n_inserted += node_at(plan, n)->inserted;
+        g_ptr_array_add(nodes, node_row(plan, ct_plan_node(plan, n)));
+        n_inserted += ct_plan_node(plan, n)->inserted;
     }
     for (guint l = 0; l < plan->links->len; l++)
-        g_ptr_array_add(buffers, buffer_row(plan, link_at(plan, l)));
+        g_ptr_array_add(buffers, buffer_row(plan, ct_plan_link(plan, l)));
     g_autoptr(GString) text = g_string_new(NULL);
     ct_table_print(text, node_columns, G_N_ELEMENTS(node_columns), nodes);
     g_string_append_c(text, '\n');
@@ -253,7 +241,7 @@ append_quoted(GString *text, const char *string)
 static void
 append_dot_node(GString *text, const CtPlan *plan, guint n, const char *indent)
 {
-    const CtPlanNode *node = node_at(plan, n);
+    const CtPlanNode *node = ct_plan_node(plan, n);
     g_autofree char *variant = ct_tuning_name(node->variant, node->tuning);
     g_autofree char *label = g_strdup_printf("%s\n%s", node->name, variant);
     g_string_append_printf(text, "%sn%u [label=", indent, n);
@@ -270,7 +258,7 @@ append_cluster(GString *text, const CtPlan *plan, guint device)
     append_quoted(text, label);
     g_string_append(text, ";\n");
     for (guint n = 0; n < plan->nodes->len; n++) {
-        if (node_at(plan, n)->place == (gint)device)
+        if (ct_plan_node(plan, n)->place == (gint)device)
             append_dot_node(text, plan, n, "        ");
     }
     g_string_append(text, "    }\n");
@@ -282,13 +270,13 @@ ct_plan_to_dot(const CtPlan *plan)
     g_autoptr(GString) text = g_string_new("digraph plan {\n    rankdir=LR;\n    node "
                                            "[shape=box];\n");
     for (guint n = 0; n < plan->nodes->len; n++) {
-        if (node_at(plan, n)->place == CT_HOST)
+        if (ct_plan_node(plan, n)->place == CT_HOST)
             append_dot_node(text, plan, n, "    ");
     }
     for (guint d = 0; d < plan->n_devices; d++)
         append_cluster(text, plan, d);
     for (guint l = 0; l < plan->links->len; l++) {
-        const CtPlanLink *link = link_at(plan, l);
+        const CtPlanLink *link = ct_plan_link(plan, l);
         g_autofree char *layout = ct_layout_to_string(&link->layout);
         g_autofree char *axes = ct_stream_describe(link->stream);
         g_autofree char *size = ct_format_bytes(link->bytes);
@@ -509,12 +497,12 @@ ct_plan_to_json(const CtPlan *plan)
     ct_plan_append_footprints(text, plan);
     g_string_append(text, ",\n  \"nodes\": [\n");
     for (guint n = 0; n < plan->nodes->len; n++) {
-        append_node(text, node_at(plan, n));
+        append_node(text, ct_plan_node(plan, n));
         g_string_append(text, n + 1 < plan->nodes->len ? ",\n" : "\n");
     }
     g_string_append(text, "  ],\n  \"links\": [\n");
     for (guint l = 0; l < plan->links->len; l++) {
-        append_link(text, plan, link_at(plan, l));
+        append_link(text, plan, ct_plan_link(plan, l));
         g_string_append(text, l + 1 < plan->links->len ? ",\n" : "\n");
     }
     g_string_append(text, "  ]\n}\n");

@@ -3,12 +3,6 @@
  * one for copies in each direction. */
 #include "plan-queues.h"
 
-static CtPlanNode *
-node_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->nodes, i);
-}
-
 static guint
 root_of(guint *parents, guint i)
 {
@@ -25,14 +19,14 @@ ct_plan_components(const CtPlan *plan, gboolean over_peers)
     for (guint i = 0; i < n; i++)
         parents[i] = i;
     for (guint l = 0; l < plan->links->len; l++) {
-        const CtPlanLink *link = g_ptr_array_index(plan->links, l);
+        const CtPlanLink *link = ct_plan_link(plan, l);
         gint first = -1;
         for (guint r = 0; link->place != CT_HOST && r <= link->readers->len; r++) {
             const guint i = r < link->readers->len
                                 ? g_array_index(link->readers, CtPlanReader, r).node
                                 : link->writer;
             /* A copy between devices belongs to the device from which it copies. */
-            if (node_at(plan, i)->place != link->place && !over_peers)
+            if (ct_plan_node(plan, i)->place != link->place && !over_peers)
                 continue;
             if (first < 0)
                 first = (gint)i;
@@ -50,8 +44,8 @@ is_copy(const CtPlan *plan, const CtPlanNode *node)
 {
     if (!node->inserted)
         return FALSE;
-    const CtPlanLink *from = g_ptr_array_index(plan->links, node->inputs[0]);
-    const CtPlanLink *to = g_ptr_array_index(plan->links, node->outputs[0]);
+    const CtPlanLink *from = ct_plan_link(plan, node->inputs[0]);
+    const CtPlanLink *to = ct_plan_link(plan, node->outputs[0]);
     return from->place != to->place;
 }
 
@@ -60,8 +54,8 @@ kind_of(const CtPlan *plan, const CtPlanNode *node)
 {
     if (!is_copy(plan, node))
         return CT_QUEUE_COMPUTE;
-    const CtPlanLink *from = g_ptr_array_index(plan->links, node->inputs[0]);
-    const CtPlanLink *to = g_ptr_array_index(plan->links, node->outputs[0]);
+    const CtPlanLink *from = ct_plan_link(plan, node->inputs[0]);
+    const CtPlanLink *to = ct_plan_link(plan, node->outputs[0]);
     return from->place == CT_HOST ? CT_QUEUE_TO_DEVICE
            : to->place == CT_HOST ? CT_QUEUE_TO_HOST
                                   : CT_QUEUE_TO_PEER;
@@ -75,7 +69,7 @@ ct_plan_set_queues(CtPlan *plan)
     for (guint i = 0; i < plan->nodes->len * CT_N_QUEUE_KINDS; i++)
         queues[i] = -1;
     for (guint i = 0; i < plan->nodes->len; i++) {
-        CtPlanNode *node = node_at(plan, i);
+        CtPlanNode *node = ct_plan_node(plan, i);
         if (node->place == CT_HOST)
             continue;
         const CtPlanQueue queue = {node->place, kind_of(plan, node)};
@@ -87,9 +81,9 @@ ct_plan_set_queues(CtPlan *plan)
         node->queue = *known;
     }
     for (guint l = 0; l < plan->links->len; l++) {
-        const CtPlanLink *link = g_ptr_array_index(plan->links, l);
+        const CtPlanLink *link = ct_plan_link(plan, l);
         plan->n_devices = MAX(plan->n_devices, (guint)(link->place + 1));
     }
     for (guint i = 0; i < plan->nodes->len; i++)
-        plan->n_devices = MAX(plan->n_devices, (guint)(node_at(plan, i)->place + 1));
+        plan->n_devices = MAX(plan->n_devices, (guint)(ct_plan_node(plan, i)->place + 1));
 }

@@ -22,18 +22,6 @@ has_time(const CtStream *stream)
     return ct_stream_axis(stream, "time") >= 0;
 }
 
-static const CtPlanNode *
-node_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->nodes, i);
-}
-
-static CtPlanLink *
-link_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->links, i);
-}
-
 static gsize
 bytes_of(const CtPlanLink *link, gint64 n_samples)
 {
@@ -93,7 +81,7 @@ samples_over(const CtPlanLink *link, gint64 ticks)
 gboolean
 ct_plan_flows(const CtPlan *plan, const CtPlanNode *node, guint port)
 {
-    return node->inputs[port] >= 0 && has_time(link_at(plan, node->inputs[port])->stream) &&
+    return node->inputs[port] >= 0 && has_time(ct_plan_link(plan, node->inputs[port])->stream) &&
            !(ct_node_input_port(&node->nodes[0], port)->flags & CT_PORT_STATIC);
 }
 
@@ -115,13 +103,14 @@ granule_of(const CtPlan *plan, const CtPlanNode *node)
     const gint64 hop = MAX(node->footprint.hop, 1);
     gint64 granule = 1;
     for (guint i = 0; i < node->n_outputs; i++) {
-        if (node->outputs[i] >= 0 && has_time(link_at(plan, node->outputs[i])->stream))
-            granule = MAX(granule, link_at(plan, node->outputs[i])->granule);
+        if (node->outputs[i] >= 0 && has_time(ct_plan_link(plan, node->outputs[i])->stream))
+            granule = MAX(granule, ct_plan_link(plan, node->outputs[i])->granule);
     }
     for (guint i = 0; node->footprint.kind == CT_FOOTPRINT_WINDOW && i < node->n_inputs; i++) {
         if (ct_plan_flows(plan, node, i))
             granule = ct_least_multiple(
-                granule, ct_least_multiple(hop, link_at(plan, node->inputs[i])->granule) / hop);
+                granule,
+                ct_least_multiple(hop, ct_plan_link(plan, node->inputs[i])->granule) / hop);
     }
     return MAX(granule, 1);
 }
@@ -130,12 +119,12 @@ static void
 set_granules(CtPlan *plan)
 {
     for (guint i = 0; i < plan->links->len; i++) {
-        CtPlanLink *link = link_at(plan, i);
+        CtPlanLink *link = ct_plan_link(plan, i);
         const gint time = ct_layout_block_axis(&link->layout, "time");
         link->granule = time >= 0 && has_time(link->stream) ? link->layout.axes[time].count : 1;
     }
     for (guint n = 0; n < plan->nodes->len; n++) {
-        CtPlanNode *node = g_ptr_array_index(plan->nodes, n);
+        CtPlanNode *node = ct_plan_node(plan, n);
         node->granule = granule_of(plan, node);
     }
 }
@@ -145,7 +134,7 @@ ct_plan_bytes_of_sums(const CtPlan *plan, const CtPlanNode *node)
 {
     gsize bytes = 0;
     for (guint i = 0; node->footprint.kind == CT_FOOTPRINT_SUM && i < node->n_outputs; i++)
-        bytes += node->outputs[i] >= 0 ? bytes_of(link_at(plan, node->outputs[i]), 1) : 0;
+        bytes += node->outputs[i] >= 0 ? bytes_of(ct_plan_link(plan, node->outputs[i]), 1) : 0;
     return bytes;
 }
 
@@ -155,7 +144,7 @@ ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node)
     gsize bytes = 0;
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i] >= 0 && ct_node_input_port(&node->nodes[0], i)->flags & CT_PORT_STATIC)
-            bytes += bytes_of(link_at(plan, node->inputs[i]), 1);
+            bytes += bytes_of(ct_plan_link(plan, node->inputs[i]), 1);
     return bytes;
 }
 
@@ -166,7 +155,7 @@ input_in_cache(const CtPlan *plan, const CtPlanNode *node, guint port, gsize cac
 {
     const gsize whole = MAX(CT_INPUT_TO_SUM * ct_plan_bytes_of_sums(plan, node),
                             ct_plan_bytes_of_statics(plan, node));
-    return samples_in(link_at(plan, node->inputs[port]), MAX(cache_bytes, whole));
+    return samples_in(ct_plan_link(plan, node->inputs[port]), MAX(cache_bytes, whole));
 }
 
 /* Adapts the samples of a firing on the host to a reader on a device, which takes blocks: a whole
@@ -200,9 +189,9 @@ size_on_host(const Sizes *sizes, const CtPlanNode *node)
     const gboolean fixed = ct_plan_is_source(plan, node) && node->nodes[0].block > 0;
     gint64 samples = fixed ? node->nodes[0].block : G_MAXINT64;
     for (guint i = 0; i < node->n_outputs; i++) {
-        if (node->outputs[i] < 0 || !has_time(link_at(plan, node->outputs[i])->stream))
+        if (node->outputs[i] < 0 || !has_time(ct_plan_link(plan, node->outputs[i])->stream))
             continue;
-        const CtPlanLink *link = link_at(plan, node->outputs[i]);
+        const CtPlanLink *link = ct_plan_link(plan, node->outputs[i]);
         if (!fixed)
             samples = MIN(samples, samples_in(link, MAX(sizes->cache_bytes,
                                                         ct_plan_bytes_of_statics(plan, node))));
@@ -216,13 +205,13 @@ size_on_host(const Sizes *sizes, const CtPlanNode *node)
         samples = MIN(samples, MAX(1, MAX(seen - extra, extra) / footprint->hop));
     }
     for (guint i = 0; i < node->n_outputs && !fixed; i++) {
-        if (node->outputs[i] >= 0 && has_time(link_at(plan, node->outputs[i])->stream))
-            samples = fit_to_blocks(sizes, link_at(plan, node->outputs[i]), samples);
+        if (node->outputs[i] >= 0 && has_time(ct_plan_link(plan, node->outputs[i])->stream))
+            samples = fit_to_blocks(sizes, ct_plan_link(plan, node->outputs[i]), samples);
     }
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] < 0)
             continue;
-        CtPlanLink *link = link_at(plan, node->outputs[i]);
+        CtPlanLink *link = ct_plan_link(plan, node->outputs[i]);
         link->max_samples = has_time(link->stream) ? round_up(samples, node->granule) : 1;
     }
 }
@@ -233,7 +222,7 @@ size_on_device(const Sizes *sizes, const CtPlanNode *node, gint64 firing_ticks)
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] < 0)
             continue;
-        CtPlanLink *link = link_at(sizes->plan, node->outputs[i]);
+        CtPlanLink *link = ct_plan_link(sizes->plan, node->outputs[i]);
         link->max_samples = has_time(link->stream)
                                 ? round_up(samples_over(link, firing_ticks), node->granule)
                                 : samples_over(link, firing_ticks);
@@ -246,17 +235,17 @@ static gint64
 full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
 {
     const CtPlan *plan = sizes->plan;
-    const CtPlanNode *node = node_at(plan, n);
-    const CtPlanLink *link = link_at(plan, node->inputs[port]);
+    const CtPlanNode *node = ct_plan_node(plan, n);
+    const CtPlanLink *link = ct_plan_link(plan, node->inputs[port]);
     const CtFootprint footprint = ct_plan_footprint(plan, node, port);
     *least = 1;
     if (!ct_plan_flows(plan, node, port))
         return 1;
     gint64 made = 0;
     for (guint i = 0; i < node->n_outputs; i++) {
-        if (node->outputs[i] < 0 || !has_time(link_at(plan, node->outputs[i])->stream))
+        if (node->outputs[i] < 0 || !has_time(ct_plan_link(plan, node->outputs[i])->stream))
             continue;
-        made = MAX(made, link_at(plan, node->outputs[i])->max_samples);
+        made = MAX(made, ct_plan_link(plan, node->outputs[i])->max_samples);
     }
     /* A sink, or a node without readers, takes as many samples as its writer makes. */
     if (made == 0)
@@ -276,18 +265,18 @@ static gint64
 batch_of(const Sizes *sizes, guint n, guint port, gint64 wanted)
 {
     const CtPlan *plan = sizes->plan;
-    const CtPlanNode *node = node_at(plan, n);
+    const CtPlanNode *node = ct_plan_node(plan, n);
     if (!ct_plan_flows(plan, node, port))
         return 0;
     /* A device takes whole blocks, which then pass through it undivided. Writers on devices, and
      * the program, have blocks of their own. */
-    const CtPlanNode *writer = node_at(plan, link_at(plan, node->inputs[port])->writer);
+    const CtPlanNode *writer = ct_plan_node(plan, ct_plan_link(plan, node->inputs[port])->writer);
     if (sizes->firing_ticks[n] > 0)
         return writer->place == CT_HOST && writer->variant->work && wanted > 1 ? wanted : 0;
     /* A firing of few samples would spend its time on sums and static inputs; it waits for as many
      * bytes of input as those have, at most for a full firing. */
     const gsize whole = ct_plan_bytes_of_sums(plan, node) + ct_plan_bytes_of_statics(plan, node);
-    return whole == 0 ? 0 : MIN(wanted, samples_in(link_at(plan, node->inputs[port]), whole));
+    return whole == 0 ? 0 : MIN(wanted, samples_in(ct_plan_link(plan, node->inputs[port]), whole));
 }
 
 /* ---- links ---- */
@@ -315,12 +304,12 @@ reads_one(const CtPlan *plan, const CtPlanNode *node, guint port)
 static void
 ask_readers(const Sizes *sizes, CtPlanLink *link, Demand *demand)
 {
-    const CtPlanNode *writer = node_at(sizes->plan, link->writer);
+    const CtPlanNode *writer = ct_plan_node(sizes->plan, link->writer);
     gint64 history = 0;
     *demand = (Demand){.wanted = 1, .crosses = link->place != CT_HOST && !writer->variant->work};
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-        CtPlanNode *node = g_ptr_array_index(sizes->plan->nodes, reader->node);
+        CtPlanNode *node = ct_plan_node(sizes->plan, reader->node);
         gint64 least;
         const gint64 wanted = full_firing(sizes, reader->node, reader->port, &least);
         node->batch = MAX(node->batch, batch_of(sizes, reader->node, reader->port, wanted));
@@ -391,7 +380,7 @@ set_capacity(const Sizes *sizes, CtPlanLink *link, const Demand *demand)
 static void
 size_link(const Sizes *sizes, CtPlanLink *link)
 {
-    const CtPlanNode *writer = node_at(sizes->plan, link->writer);
+    const CtPlanNode *writer = ct_plan_node(sizes->plan, link->writer);
     Demand demand;
     ask_readers(sizes, link, &demand);
     /* The ring of a fed input holds a fixed number of blocks, which may be short: only the samples
@@ -422,14 +411,14 @@ ct_plan_size_rings(CtPlan *plan, const CtMachine *machine, gsize cache_bytes)
     const Sizes sizes = {plan, cache_bytes, firing_ticks};
     for (guint n = 0; n < plan->nodes->len; n++) {
         if (firing_ticks[n] > 0)
-            size_on_device(&sizes, node_at(plan, n), firing_ticks[n]);
+            size_on_device(&sizes, ct_plan_node(plan, n), firing_ticks[n]);
         else
-            size_on_host(&sizes, node_at(plan, n));
+            size_on_host(&sizes, ct_plan_node(plan, n));
     }
     for (guint i = 0; i < plan->links->len; i++) {
-        CtPlanLink *link = link_at(plan, i);
+        CtPlanLink *link = ct_plan_link(plan, i);
         size_link(&sizes, link);
-        const CtPlanNode *writer = node_at(plan, link->writer);
+        const CtPlanNode *writer = ct_plan_node(plan, link->writer);
         writer->output_bindings[link->port].max_samples = link->max_samples;
         gsize sum;
         /* Blocks that the program feeds are in its own memory. */

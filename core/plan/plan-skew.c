@@ -42,18 +42,6 @@ typedef struct {
                       writer, that lags as much as the last of them */
 } Ways;
 
-static const CtPlanNode *
-node_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->nodes, i);
-}
-
-static CtPlanLink *
-link_at(const CtPlan *plan, guint i)
-{
-    return g_ptr_array_index(plan->links, i);
-}
-
 static gdouble
 clock_of(const CtStream *stream)
 {
@@ -83,7 +71,7 @@ output_stream(const CtPlan *plan, const CtPlanNode *node)
 {
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] >= 0 && ct_stream_axis(node->output_bindings[i].stream, "time") >= 0)
-            return link_at(plan, node->outputs[i])->stream;
+            return ct_plan_link(plan, node->outputs[i])->stream;
     }
     return NULL;
 }
@@ -107,7 +95,7 @@ ct_plan_needs(const CtPlan *plan, const CtPlanNode *node, guint port)
     if (!ct_plan_flows(plan, node, port) || !output_stream(plan, node))
         return 1;
     const CtFootprint footprint = ct_plan_footprint(plan, node, port);
-    const gint64 granule = link_at(plan, node->inputs[port])->granule;
+    const gint64 granule = ct_plan_link(plan, node->inputs[port])->granule;
     const gint64 one =
         footprint.kind == CT_FOOTPRINT_SUM ? 1 : MAX(footprint.window, footprint.hop);
     gint64 before;
@@ -167,7 +155,7 @@ static gboolean
 has_blocks(const CtPlan *plan, const CtPlanLink *link)
 {
     return ct_stream_axis(link->stream, "time") >= 0 ||
-           !ct_plan_is_source(plan, node_at(plan, link->writer));
+           !ct_plan_is_source(plan, ct_plan_node(plan, link->writer));
 }
 
 /* The samples of a stream by which it begins after another stream. */
@@ -186,7 +174,8 @@ static gint64
 waits_ahead(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader)
 {
     const CtPlan *plan = ways->plan;
-    const CtPlanNode *writer = node_at(plan, link->writer), *node = node_at(plan, reader->node);
+    const CtPlanNode *writer = ct_plan_node(plan, link->writer),
+                     *node = ct_plan_node(plan, reader->node);
     gint64 ahead;
     if (ct_plan_flows(plan, node, reader->port)) {
         const gint64 needs = ct_plan_needs(plan, node, reader->port);
@@ -207,7 +196,8 @@ waits_ahead(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader
 static gboolean
 counts(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
 {
-    return ct_plan_flows(plan, node_at(plan, reader->node), reader->port) || has_blocks(plan, link);
+    return ct_plan_flows(plan, ct_plan_node(plan, reader->node), reader->port) ||
+           has_blocks(plan, link);
 }
 
 static void
@@ -223,13 +213,13 @@ static void
 add_link(Ways *ways, guint l)
 {
     const CtPlan *plan = ways->plan;
-    const CtPlanLink *link = link_at(plan, l);
+    const CtPlanLink *link = ct_plan_link(plan, l);
     gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
     const gsize bytes =
         ct_layout_strides(&link->layout, link->stream, link->granule, length, stride);
     gdouble weight = (gdouble)bytes / (gdouble)link->granule /
                      (gdouble)MAX(1, common_ticks(ways, link->stream, 1));
-    if (!node_at(plan, link->writer)->variant->work)
+    if (!ct_plan_node(plan, link->writer)->variant->work)
         weight *= cost_of_fed;
     const gboolean is_shared = link->readers->len > 1;
     const guint last = ways->nodes->len;
@@ -255,7 +245,7 @@ find_fastest(Ways *ways)
 {
     gdouble least = HUGE_VAL, most = 0;
     for (guint l = 0; l < ways->plan->links->len; l++) {
-        const gdouble rate = clock_of(link_at(ways->plan, l)->stream);
+        const gdouble rate = clock_of(ct_plan_link(ways->plan, l)->stream);
         least = rate > 0 ? MIN(least, rate) : least;
         most = MAX(most, rate);
     }
@@ -269,7 +259,7 @@ static gint64
 samples_in(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader, gint64 ticks)
 {
     const CtPlan *plan = ways->plan;
-    const CtPlanNode *node = node_at(plan, reader->node);
+    const CtPlanNode *node = ct_plan_node(plan, reader->node);
     const gint64 of_sample = MAX(1, common_ticks(ways, link->stream, 1));
     gint64 samples = MAX(0, ticks) / of_sample;
     /* The block in force and those after it. */
@@ -303,19 +293,19 @@ describe_circle(const Ways *ways, const gboolean *in_forest, const CtPlanLink *l
         /* Each node comes after those that feed it. */
         if (node != before)
             g_string_append_printf(text, " %c %s", node > before ? '>' : '<',
-                                   node_at(plan, node)->name);
+                                   ct_plan_node(plan, node)->name);
         before = node;
     }
     return text->len == 0 ? NULL
-                          : g_strdup_printf("%s > %s%s", node_at(plan, link->writer)->name,
-                                            node_at(plan, reader)->name, text->str);
+                          : g_strdup_printf("%s > %s%s", ct_plan_node(plan, link->writer)->name,
+                                            ct_plan_node(plan, reader)->name, text->str);
 }
 
 static void
 set_skew(const Ways *ways, const gint64 *lags, const gboolean *in_forest, CtPlanLink *link)
 {
     const CtPlan *plan = ways->plan;
-    const CtPlanNode *writer = node_at(plan, link->writer);
+    const CtPlanNode *writer = ct_plan_node(plan, link->writer);
     gint64 left = 0;
     guint last = link->writer;
     link->skew = 0;
@@ -325,7 +315,7 @@ set_skew(const Ways *ways, const gint64 *lags, const gboolean *in_forest, CtPlan
             continue;
         const gint64 ticks = lags[reader->node] - lags[link->writer] + offset_of(ways, writer);
         const gint64 samples = samples_in(ways, link, reader, ticks);
-        left = MAX(left, ct_plan_needs(plan, node_at(plan, reader->node), reader->port) - 1);
+        left = MAX(left, ct_plan_needs(plan, ct_plan_node(plan, reader->node), reader->port) - 1);
         if (samples > link->skew) {
             link->skew = samples;
             last = reader->node;
@@ -353,7 +343,7 @@ ct_plan_find_skew(CtPlan *plan)
     g_autofree gint64 *lags = ct_lags_new(
         ways.nodes->len, (const CtLagEdge *)(gpointer)ways.edges->data, ways.edges->len, in_forest);
     for (guint l = 0; l < plan->links->len; l++)
-        set_skew(&ways, lags, in_forest, link_at(plan, l));
+        set_skew(&ways, lags, in_forest, ct_plan_link(plan, l));
     g_array_unref(ways.edges);
     g_array_unref(ways.nodes);
 }

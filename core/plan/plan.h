@@ -169,6 +169,18 @@ typedef struct {
     GPtrArray *inserted; /* of CtGraphNode: the nodes that the inserted plan nodes run */
 } CtPlan;
 
+static inline CtPlanNode *
+ct_plan_node(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->nodes, i);
+}
+
+static inline CtPlanLink *
+ct_plan_link(const CtPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->links, i);
+}
+
 /* Chooses variants and layouts, inserts transposes, conversions and copies, and sizes the rings. */
 CtPlan *ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOptions *options,
                     GError **error);

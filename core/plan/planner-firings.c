@@ -21,12 +21,6 @@ typedef struct {
     gint64 held;         /* samples */
 } Firing;
 
-static const CtGraphNode *
-node_at(const CtPlanner *planner, guint i)
-{
-    return g_ptr_array_index(planner->graph->nodes, i);
-}
-
 static gdouble
 aim_of(const CtPlanner *planner)
 {
@@ -73,12 +67,12 @@ find_blocks(CtPlanner *planner)
 {
     g_autofree gint64 *blocks = ct_graph_blocks(planner->graph);
     for (guint n = 0; n < planner->graph->nodes->len; n++) {
-        const CtGraphNode *node = node_at(planner, n);
+        const CtGraphNode *node = ct_graph_node(planner->graph, n);
         const gboolean is_source = ct_node_source_output(&node->node) >= 0;
         for (guint i = 0; i < node->node.n_inputs && blocks[n] > 0; i++) {
             if (node->from[i].node < 0 || !ct_node_input_streams(&node->node, i))
                 continue;
-            const CtNode *writer = &node_at(planner, (guint)node->from[i].node)->node;
+            const CtNode *writer = &ct_graph_node(planner->graph, (guint)node->from[i].node)->node;
             note_block(planner, &node->node.inputs[i], blocks[n],
                        ct_node_source_output(writer) >= 0);
         }
@@ -155,20 +149,21 @@ find_held(CtPlanner *planner, const GPtrArray *fan_outs)
 {
     g_autofree gboolean **is_read = g_new0(gboolean *, planner->graph->nodes->len + 1);
     for (guint n = 0; n < planner->graph->nodes->len; n++)
-        is_read[n] = g_new0(gboolean, node_at(planner, n)->node.n_outputs + 1);
+        is_read[n] = g_new0(gboolean, ct_graph_node(planner->graph, n)->node.n_outputs + 1);
     for (guint k = 0; k < fan_outs->len; k++) {
         const CtFanOut *fan_out = g_ptr_array_index(fan_outs, k);
         is_read[fan_out->node][fan_out->port] = TRUE;
     }
     for (guint k = 0; k < fan_outs->len; k++) {
         const CtFanOut *fan_out = g_ptr_array_index(fan_outs, k);
-        const CtStream *stream = &node_at(planner, fan_out->node)->node.outputs[fan_out->port];
+        const CtStream *stream =
+            &ct_graph_node(planner->graph, fan_out->node)->node.outputs[fan_out->port];
         gdouble held = 0;
         if (!has_time(stream))
             continue;
         for (guint r = 0; r < fan_out->readers->len; r++) {
             const CtPlanReader *reader = &g_array_index(fan_out->readers, CtPlanReader, r);
-            const CtGraphNode *node = node_at(planner, reader->node);
+            const CtGraphNode *node = ct_graph_node(planner->graph, reader->node);
             if (!ct_node_input_streams(&node->node, reader->port))
                 continue;
             held = MAX(held, is_of_device(planner, node)

@@ -31,7 +31,7 @@ check_names(const CtPlanner *planner, GHashTable *table, const char *option, GEr
         return TRUE;
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (guint i = 0; i < planner->graph->nodes->len; i++) {
-        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
+        const CtGraphNode *node = ct_graph_node(planner->graph, i);
         g_ptr_array_add(names, node->config->name);
     }
     GHashTableIter iter;
@@ -164,7 +164,7 @@ check_common(const CtPlanner *planner, GError **error)
         return TRUE;
     gboolean any = FALSE;
     for (guint i = 0; i < planner->graph->nodes->len; i++) {
-        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
+        const CtGraphNode *node = ct_graph_node(planner->graph, i);
         any |= heeds(planner, node->node.stage, CT_CUDA);
     }
     if (!any)
@@ -179,7 +179,7 @@ static gboolean
 check_nodes(const CtPlanner *planner, GError **error)
 {
     for (guint i = 0; i < planner->graph->nodes->len; i++) {
-        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
+        const CtGraphNode *node = ct_graph_node(planner->graph, i);
         CtPlace place;
         const CtConfigBackend backend = backend_of(planner, node, &place);
         if (backend.backend != CT_CUDA || !knows_backend(planner, node->node.stage, CT_CUDA))
@@ -313,7 +313,7 @@ static gboolean
 check_variants(const CtPlanner *planner, GError **error)
 {
     for (guint i = 0; i < planner->graph->nodes->len; i++) {
-        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, i);
+        const CtGraphNode *node = ct_graph_node(planner->graph, i);
         const char *wanted = wanted_variant(planner, node);
         g_autoptr(GError) cause = NULL;
         if (!wanted || (check_wanted(planner, node->node.stage->name, wanted, &cause) &&
@@ -336,7 +336,7 @@ ct_planner_tuning(const CtPlanner *planner, const CtVariant *variant, const guin
     gboolean is_asked = FALSE;
     ct_tuning_defaults(variant, tuning);
     for (guint k = 0; k < n_nodes; k++) {
-        const CtGraphNode *node = g_ptr_array_index(planner->graph->nodes, nodes[k]);
+        const CtGraphNode *node = ct_graph_node(planner->graph, nodes[k]);
         const char *wanted = wanted_variant(planner, node);
         is_asked |= wanted && strchr(wanted, ':') && apply_tuning(variant, wanted, tuning, NULL);
     }
@@ -419,7 +419,7 @@ allows(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *varia
 static const CtGraphNode *
 node_of(const CtGraph *graph, guint i)
 {
-    return g_ptr_array_index(graph->nodes, i);
+    return ct_graph_node(graph, i);
 }
 
 /* The only reader of `node`, if it reads the first output with its first input; else −1. */

@@ -201,7 +201,7 @@ plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *r
 static guint
 add_link(Build *build, guint n, guint port, gint place)
 {
-    CtPlanNode *writer = g_ptr_array_index(build->plan->nodes, n);
+    CtPlanNode *writer = ct_plan_node(build->plan, n);
     CtPlanLink *link = g_new0(CtPlanLink, 1);
     link->writer = n;
     link->port = port;
@@ -220,7 +220,7 @@ read_link(Build *build, CtPlanNode *reader, guint port, guint link)
 {
     const CtPlanReader entry = {build->plan->nodes->len - 1, port};
     reader->inputs[port] = link;
-    g_array_append_val(((CtPlanLink *)g_ptr_array_index(build->plan->links, link))->readers, entry);
+    g_array_append_val(((CtPlanLink *)ct_plan_link(build->plan, link))->readers, entry);
 }
 
 /* ---- inserted nodes ---- */
@@ -229,7 +229,7 @@ read_link(Build *build, CtPlanNode *reader, guint port, guint link)
 static char *
 inserted_name(Build *build, const CtFanOut *fan_out, const char *stage)
 {
-    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, fan_out->node);
+    const CtGraphNode *writer = ct_graph_node(build->planner->graph, fan_out->node);
     const char *port = writer->node.stage->outputs[fan_out->port].name;
     g_autofree char *name =
         g_strdup_printf("%s%s%s>%s", writer->config->name, fan_out->port > 0 ? "." : "",
@@ -246,8 +246,8 @@ static gboolean
 insert_step(Build *build, const CtFanOut *fan_out, const CtLayout *from,
             const CtConversionStep *step, guint link, guint *made, GError **error)
 {
-    const CtGraphNode *writer = g_ptr_array_index(build->planner->graph->nodes, fan_out->node);
-    const CtPlanLink *before = g_ptr_array_index(build->plan->links, link);
+    const CtGraphNode *writer = ct_graph_node(build->planner->graph, fan_out->node);
+    const CtPlanLink *before = ct_plan_link(build->plan, link);
     g_autofree char *name = inserted_name(build, fan_out, step->stage->name);
     g_autoptr(CtValue) values = ct_conversion_params(step->stage, &step->to.layout);
 
@@ -313,7 +313,7 @@ find_made(const GArray *made, const CtPlacement *placement, const CtStream *stre
 static gboolean
 make_placements(Build *build, guint o, guint n, GError **error)
 {
-    const CtPlanNode *writer = g_ptr_array_index(build->plan->nodes, n);
+    const CtPlanNode *writer = ct_plan_node(build->plan, n);
     const CtFanOut *fan_out = g_ptr_array_index(build->fan_outs, o);
     GArray *made = build->made[o];
     const CtStream *stream = writer->output_bindings[fan_out->port].stream;
@@ -502,7 +502,7 @@ add_up(const CtMachine *machine, CtPlan *plan)
     plan->n_resources = ct_n_resources(machine);
     plan->busy = g_new0(gdouble, plan->n_resources);
     for (guint n = 0; n < plan->nodes->len; n++) {
-        const CtCost *cost = &((const CtPlanNode *)g_ptr_array_index(plan->nodes, n))->cost;
+        const CtCost *cost = &((const CtPlanNode *)ct_plan_node(plan, n))->cost;
         for (guint p = 0; p < cost->n_parts; p++)
             plan->busy[cost->parts[p].resource] += cost->parts[p].seconds;
         plan->alone = MAX(plan->alone, cost->alone);
@@ -517,7 +517,7 @@ ct_plan_longest_alone(const CtPlan *plan)
 {
     const CtPlanNode *longest = NULL;
     for (guint n = 0; n < plan->nodes->len; n++) {
-        const CtPlanNode *node = g_ptr_array_index(plan->nodes, n);
+        const CtPlanNode *node = ct_plan_node(plan, n);
         if (node->cost.alone > (longest ? longest->cost.alone : 0))
             longest = node;
     }

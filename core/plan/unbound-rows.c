@@ -27,16 +27,10 @@ unbound_free(gpointer data)
     g_free(unbound);
 }
 
-static const CtGraphNode *
-node_at(const CtUnboundRows *self, guint i)
-{
-    return g_ptr_array_index(self->planner->graph->nodes, i);
-}
-
 static gint
 place_of(const CtUnboundRows *self, const CtVariant *variant, guint node)
 {
-    return ct_planner_place(self->planner, node_at(self, node), variant);
+    return ct_planner_place(self->planner, ct_graph_node(self->planner->graph, node), variant);
 }
 
 static gboolean
@@ -56,8 +50,9 @@ may_run(const CtUnboundRows *self, const CtVariant *variant, const guint *nodes,
 static void
 set_ports(const CtUnboundRows *self, CtUnboundRow *unbound)
 {
-    const CtNode *first = &node_at(self, unbound->nodes[0])->node;
-    const CtNode *last = &node_at(self, unbound->nodes[unbound->n_nodes - 1])->node;
+    const CtNode *first = &ct_graph_node(self->planner->graph, unbound->nodes[0])->node;
+    const CtNode *last =
+        &ct_graph_node(self->planner->graph, unbound->nodes[unbound->n_nodes - 1])->node;
     unbound->n_ports = first->n_inputs + last->n_outputs;
     unbound->ports = g_new0(CtRowPort, unbound->n_ports + 1);
     for (guint i = 0; i < first->n_inputs; i++)
@@ -86,7 +81,7 @@ unbound_new(const CtUnboundRows *self, const CtRowPatterns *patterns, gint place
     unbound->nodes = g_memdup2(nodes, n_nodes * sizeof(*nodes));
     unbound->covered = g_new(CtNode, n_nodes);
     for (guint k = 0; k < n_nodes; k++)
-        unbound->covered[k] = node_at(self, nodes[k])->node;
+        unbound->covered[k] = ct_graph_node(self->planner->graph, nodes[k])->node;
     unbound->implementations = g_array_new(FALSE, FALSE, sizeof(CtImplementation));
     set_ports(self, unbound);
     unbound->canonical = g_new0(CtLayout, unbound->n_ports + 1);
@@ -229,7 +224,8 @@ static gboolean
 is_left_to(const CtUnboundRows *self, const CtVariant *variant, const guint *nodes, guint n_nodes)
 {
     for (guint k = 0; k < n_nodes; k++)
-        if (!ct_planner_leaves(self->planner, node_at(self, nodes[k]), variant, NULL))
+        if (!ct_planner_leaves(self->planner, ct_graph_node(self->planner->graph, nodes[k]),
+                               variant, NULL))
             return FALSE;
     return TRUE;
 }
@@ -240,7 +236,8 @@ static const CtFixed *
 fixed_at(const CtUnboundRows *self, guint n)
 {
     GHashTable *fixed = self->planner->options->fixed;
-    return fixed ? g_hash_table_lookup(fixed, node_at(self, n)->config->name) : NULL;
+    return fixed ? g_hash_table_lookup(fixed, ct_graph_node(self->planner->graph, n)->config->name)
+                 : NULL;
 }
 
 /* Finds the nodes that are fixed, and the first node of the row that each is fixed with. */
@@ -258,12 +255,13 @@ claim_fixed(CtUnboundRows *self, GError **error)
             ct_planner_covers(self->planner->graph, self->fan_outs, n, fixed->variant, &n_nodes);
         g_autofree char *reason = NULL;
         if (!nodes || self->fixed_from[n] >= 0)
-            return ct_graph_error(node_at(self, n), NULL, CT_ERROR_LAYOUT, error,
-                                  "is fixed to variant '%s', which does not cover it here",
+            return ct_graph_error(ct_graph_node(self->planner->graph, n), NULL, CT_ERROR_LAYOUT,
+                                  error, "is fixed to variant '%s', which does not cover it here",
                                   fixed->variant->name);
         if (!ct_planner_can_run(self->planner, fixed->variant, &reason))
-            return ct_graph_error(node_at(self, n), NULL, CT_ERROR_LAYOUT, error,
-                                  "is fixed to variant '%s': %s", fixed->variant->name, reason);
+            return ct_graph_error(ct_graph_node(self->planner->graph, n), NULL, CT_ERROR_LAYOUT,
+                                  error, "is fixed to variant '%s': %s", fixed->variant->name,
+                                  reason);
         for (guint k = 0; k < n_nodes; k++)
             self->fixed_from[nodes[k]] = (gint)n;
     }
@@ -297,10 +295,11 @@ check_nodes(const CtUnboundRows *self, const CtVariant *variant, const guint *no
 {
     g_autofree CtNode *covered = g_new(CtNode, n_nodes);
     for (guint k = 0; k < n_nodes; k++)
-        covered[k] = node_at(self, nodes[k])->node;
+        covered[k] = ct_graph_node(self->planner->graph, nodes[k])->node;
     g_autoptr(GError) cause = NULL;
     return ct_variant_check_nodes(variant, covered, &cause) ||
-           ct_graph_error(node_at(self, nodes[0]), NULL, cause->code, error, "%s", cause->message);
+           ct_graph_error(ct_graph_node(self->planner->graph, nodes[0]), NULL, cause->code, error,
+                          "%s", cause->message);
 }
 
 /* Finds all unbound rows that begin with node `n`. `reasons` gets the reasons why others do not
@@ -309,7 +308,7 @@ static gboolean
 find_unbound_rows(CtUnboundRows *self, guint n, GString *reasons, GError **error)
 {
     g_autoptr(GString) unwanted = g_string_new(NULL);
-    const CtGraphNode *node = node_at(self, n);
+    const CtGraphNode *node = ct_graph_node(self->planner->graph, n);
     const GPtrArray *variants =
         ct_registry_variants(self->planner->registry, node->node.stage->name);
     if (self->fixed_from[n] == (gint)n)

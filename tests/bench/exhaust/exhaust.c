@@ -158,7 +158,7 @@ count_ways(Exhaust *exhaust)
             found->n_ways++;
             found->n_unknown += way->part.n == 0 && !way->fails;
             if (way->fails) {
-                const CtGraphNode *node = g_ptr_array_index(exhaust->planner.graph->nodes, n);
+                const CtGraphNode *node = ct_graph_node(exhaust->planner.graph, n);
                 g_ptr_array_add(found->failures,
                                 g_strdup_printf("%s %s: %s", node->config->name,
                                                 way->implementation->variant->name, way->refusal));

@@ -77,7 +77,7 @@ find_pairs(Matrix *matrix, const CtCandidates *candidates, guint n, const CtPlan
 static CtTuneItem *
 item_of(CtTune *tune, guint n, const CtPlanNode *node, const CtCandidate *candidate, GError **error)
 {
-    const CtGraphNode *of = g_ptr_array_index(tune->options->graph->nodes, n);
+    const CtGraphNode *of = ct_graph_node(tune->options->graph, n);
     g_autoptr(GHashTable) fixed =
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)ct_fixed_free);
     CtPlanOptions options = *tune->options->plan;
@@ -89,7 +89,7 @@ item_of(CtTune *tune, guint n, const CtPlanNode *node, const CtCandidate *candid
     g_autoptr(CtPlan) plan =
         ct_plan_new(tune->options->graph, tune->options->registry, &options, error);
     for (guint i = 0; plan && i < plan->nodes->len; i++) {
-        const CtPlanNode *other = g_ptr_array_index(plan->nodes, i);
+        const CtPlanNode *other = ct_plan_node(plan, i);
         if (!other->inserted && other->nodes[0].name == of->node.name)
             return ct_tune_item(tune, plan, other);
     }
@@ -202,7 +202,7 @@ measure_all(CtTune *tune, GError **error)
     if (!candidates)
         return NULL;
     for (guint i = 0; i < plan->nodes->len; i++) {
-        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        const CtPlanNode *node = ct_plan_node(plan, i);
         const CtRowPatterns *row = ct_planner_row(&tune->planner, node->row);
         Matrix matrix;
         if (node->inserted || node->n_nodes > 1 || !row->any)

@@ -27,7 +27,7 @@ ct_exhaustion_head(const CtSpace *space)
 static const CtGraphNode *
 node_at(const CtSpace *space, guint n)
 {
-    return g_ptr_array_index(space->planner->graph->nodes, n);
+    return ct_graph_node(space->planner->graph, n);
 }
 
 /* "filter+spectra fused-avx512 ci8[…] -> cf32[…]" */

@@ -37,7 +37,7 @@ typedef struct {
 static const CtGraphNode *
 node_at(const CtSpace *space, guint n)
 {
-    return g_ptr_array_index(space->planner->graph->nodes, n);
+    return ct_graph_node(space->planner->graph, n);
 }
 
 /* ---- vectors ---- */

@@ -11,7 +11,7 @@
 static const CtGraphNode *
 node_at(const CtSpace *space, guint n)
 {
-    return g_ptr_array_index(space->planner->graph->nodes, n);
+    return ct_graph_node(space->planner->graph, n);
 }
 
 CtWhole *
@@ -100,7 +100,7 @@ find_node(const CtSpace *space, const char *name, guint *port)
 static CtPlacement
 placement_of(const CtPlan *plan, gint link)
 {
-    const CtPlanLink *own = g_ptr_array_index(plan->links, (guint)link);
+    const CtPlanLink *own = ct_plan_link(plan, (guint)link);
     return (CtPlacement){own->layout, own->place};
 }
 
@@ -108,8 +108,8 @@ placement_of(const CtPlan *plan, gint link)
 static gint
 find_fan_out(const CtSpace *space, const CtPlan *plan, const CtPlanNode *node)
 {
-    const CtPlanLink *link = g_ptr_array_index(plan->links, (guint)node->inputs[0]);
-    const CtPlanNode *writer = g_ptr_array_index(plan->nodes, link->writer);
+    const CtPlanLink *link = ct_plan_link(plan, (guint)node->inputs[0]);
+    const CtPlanNode *writer = ct_plan_node(plan, link->writer);
     if (writer->inserted)
         return find_fan_out(space, plan, writer);
     guint port = link->port;
@@ -165,17 +165,17 @@ hash_neighbours(const CtPlan *plan, const CtPlanNode *node)
     for (guint i = 0; i < node->n_inputs; i++) {
         if (node->inputs[i] < 0)
             continue;
-        const CtPlanLink *link = g_ptr_array_index(plan->links, (guint)node->inputs[i]);
-        const CtPlanNode *writer = g_ptr_array_index(plan->nodes, link->writer);
+        const CtPlanLink *link = ct_plan_link(plan, (guint)node->inputs[i]);
+        const CtPlanNode *writer = ct_plan_node(plan, link->writer);
         append_neighbour(text, writer, writer->n_inputs > 0 ? writer->input_bindings : NULL);
     }
     for (guint o = 0; o < node->n_outputs; o++) {
         if (node->outputs[o] < 0)
             continue;
-        const CtPlanLink *link = g_ptr_array_index(plan->links, (guint)node->outputs[o]);
+        const CtPlanLink *link = ct_plan_link(plan, (guint)node->outputs[o]);
         for (guint r = 0; r < link->readers->len; r++) {
             const CtPlanReader *to = &g_array_index(link->readers, CtPlanReader, r);
-            const CtPlanNode *reader = g_ptr_array_index(plan->nodes, to->node);
+            const CtPlanNode *reader = ct_plan_node(plan, to->node);
             append_neighbour(text, reader, reader->n_outputs > 0 ? reader->output_bindings : NULL);
         }
     }
@@ -201,8 +201,8 @@ is_behind_sum(const CtPlan *plan, const CtPlanNode *node)
     for (guint i = 0; i < node->n_inputs; i++) {
         if (!ct_plan_flows(plan, node, i))
             continue;
-        const CtPlanLink *link = g_ptr_array_index(plan->links, (guint)node->inputs[i]);
-        const CtPlanNode *writer = g_ptr_array_index(plan->nodes, link->writer);
+        const CtPlanLink *link = ct_plan_link(plan, (guint)node->inputs[i]);
+        const CtPlanNode *writer = ct_plan_node(plan, link->writer);
         if (writer->footprint.kind == CT_FOOTPRINT_SUM || is_behind_sum(plan, writer))
             return TRUE;
     }
@@ -215,7 +215,7 @@ check_all_ran(const CtDryRun *dry_run, const gdouble *seconds, GError **error)
 {
     const CtPlan *plan = ct_dry_run_plan(dry_run);
     for (guint i = 0; i < plan->nodes->len; i++) {
-        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        const CtPlanNode *node = ct_plan_node(plan, i);
         if (seconds[i] > 0 || ct_dry_run_is_end(dry_run, i) || ct_plan_is_source(plan, node) ||
             is_behind_sum(plan, node))
             continue;
@@ -241,7 +241,7 @@ note_run(CtWhole *whole, CtSpace *space, const gdouble *seconds)
     const guint n = space->n_resources + 1;
     g_autofree gdouble *all = g_new0(gdouble, n), *behind = g_new0(gdouble, n);
     for (guint i = 0; i < plan->nodes->len; i++) {
-        const CtPlanNode *node = g_ptr_array_index(plan->nodes, i);
+        const CtPlanNode *node = ct_plan_node(plan, i);
         if (ct_dry_run_is_end(whole->dry_run, i))
             continue;
         guint resource = ct_resource(CT_HOST, CT_QUEUE_COMPUTE);
