@@ -3,7 +3,6 @@
 #include "fft-plan.h"
 
 #include <fftw3.h>
-#include <pthread.h>
 
 /* Seconds that FFTW may measure; then it takes the best it has. */
 #define PLAN_SECONDS 10.0
@@ -17,7 +16,7 @@ struct FftPlan {
 
 /* FFTW's planner, and the wisdom in it, belong to the process and must not be used by two threads
  * at a time. */
-static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+#define PLANNER "fftw"
 
 static void *
 make(const FftDesign *design, int n_batch, void *in, void *out, unsigned flags)
@@ -85,7 +84,7 @@ ct_fft_plan_new(const FftDesign *design, gint64 n_batch, gboolean guess, GError 
     void *made = NULL;
 
     if (in != NULL && out != NULL) {
-        pthread_mutex_lock(&planner);
+        ct_library_lock(PLANNER);
         if (guess)
             made = make(design, (int)n_batch, in, out, FFTW_ESTIMATE);
         if (made == NULL)
@@ -100,7 +99,7 @@ ct_fft_plan_new(const FftDesign *design, gint64 n_batch, gboolean guess, GError 
             made = make(design, (int)n_batch, in, out, FFTW_MEASURE);
             write_wisdom(design->wide);
         }
-        pthread_mutex_unlock(&planner);
+        ct_library_unlock(PLANNER);
     }
     fftw_free(in);
     fftw_free(out);
@@ -127,12 +126,12 @@ ct_fft_plan_free(FftPlan *plan)
 {
     if (plan == NULL)
         return;
-    pthread_mutex_lock(&planner);
+    ct_library_lock(PLANNER);
     if (plan->wide)
         fftw_destroy_plan(plan->double_plan);
     else
         fftwf_destroy_plan(plan->single_plan);
-    pthread_mutex_unlock(&planner);
+    ct_library_unlock(PLANNER);
     g_free(plan);
 }
 

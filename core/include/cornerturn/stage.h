@@ -378,6 +378,12 @@ CT_EXPORT gpointer ct_table_new(gsize n, gsize bytes, const char *what, GError *
  * in that account's home, whatever the environment says. */
 CT_EXPORT char *ct_cache_folder(void);
 
+/* Locks and unlocks a library for this process: for the functions of libraries that two threads
+ * must not call at a time, whichever plugins call them. All plugins that use the library lock it by
+ * the same name, "fftw" for the planner of FFTW. The lock is not recursive. */
+CT_EXPORT void ct_library_lock(const char *library);
+CT_EXPORT void ct_library_unlock(const char *library);
+
 /* ---- the plugin ---- */
 
 typedef struct {
