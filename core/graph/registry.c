@@ -191,6 +191,19 @@ add_stage(CtRegistry *registry, const CtStage *stage, const char *path, GError *
     return TRUE;
 }
 
+/* Where a variant belongs among those of its first stage: in front of those that cover fewer
+ * stages, behind all others. */
+static gint
+find_place(const GPtrArray *variants, const CtVariant *variant)
+{
+    const guint n = g_strv_length((char **)variant->covers);
+    guint place = variants->len;
+    while (place > 0 &&
+           g_strv_length((char **)((const CtVariant *)variants->pdata[place - 1])->covers) < n)
+        place--;
+    return (gint)place;
+}
+
 static gboolean
 add_variant(CtRegistry *registry, const CtVariant *variant, const char *path, GError **error)
 {
@@ -207,7 +220,7 @@ add_variant(CtRegistry *registry, const CtVariant *variant, const char *path, GE
         variants = g_ptr_array_new();
         g_hash_table_insert(registry->variants, (gpointer)variant->covers[0], variants);
     }
-    g_ptr_array_add(variants, (gpointer)variant);
+    g_ptr_array_insert(variants, find_place(variants, variant), (gpointer)variant);
     return TRUE;
 }
 

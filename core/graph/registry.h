@@ -31,8 +31,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtRegistry, ct_registry_free)
  * out and why. */
 const CtStage *ct_registry_stage(const CtRegistry *registry, const char *name, GError **error);
 /* The variants whose `covers` begins with `stage`, including fused ones and those that this machine
- * cannot run, in the order of their plugins' preference. May be empty, is never NULL; owned by the
- * registry. */
+ * cannot run. Those that cover more stages come first, whichever plugins they are of; otherwise,
+ * the order is that of the files' names and of each plugin's preference. May be empty, is never
+ * NULL; owned by the registry. */
 const GPtrArray *ct_registry_variants(const CtRegistry *registry, const char *stage);
 /* All stages, of CtStage, sorted by name; owned by the registry. */
 const GPtrArray *ct_registry_stages(const CtRegistry *registry);

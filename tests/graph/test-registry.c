@@ -93,7 +93,10 @@ test_stages(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 
     const GPtrArray *variants = ct_registry_variants(registry, "fail.work");
     g_assert_cmpuint(variants->len, ==, 3);
-    const CtVariant *own = variants->pdata[0], *more = variants->pdata[1];
+    const CtVariant *fused = variants->pdata[0], *own = variants->pdata[1];
+    const CtVariant *more = variants->pdata[2];
+    g_assert_cmpstr(fused->covers[1], ==, "fail.prepare");
+    g_assert_null(more->covers[1]);
     g_assert_cmpstr(own->name, ==, "reference");
     g_assert_cmpstr(more->name, ==, "cpu");
     g_assert_true(g_str_has_suffix(ct_registry_variant_file(registry, more), "/ct-more.so"));

@@ -524,8 +524,8 @@ static const Mistake mistakes[] = {
      "  s: {stage: test.source}\n"
      "  a: {stage: test.float, from: s, variant: fast}\n",
      NULL, NULL, NULL,
-     "g.yaml:3:44: node 'a': stage 'test.float' has no variant 'fast'; it has cpu, cuda, "
-     "fused-cuda"},
+     "g.yaml:3:44: node 'a': stage 'test.float' has no variant 'fast'; it has fused-cuda, "
+     "cpu, cuda"},
     {"variant-of-other-backend", CT_ERROR_CONFIG, NULL,
      "  s: {stage: test.source}\n"
      "  a: {stage: test.pass, from: s, backend: cpu, variant: cuda}\n",
