@@ -4,6 +4,8 @@
 
 #include <cornerturn/stage.h>
 
+#define FFT_MAX_LENGTH (1 << 26)
+
 typedef struct {
     const char *axis;    /* interned: the axis transformed */
     const char *to;      /* interned: the axis made */
@@ -52,5 +54,3 @@ void ct_fft_batch_offset(const FftBatch *batch, gint64 i, gint64 *in, gint64 *ou
 extern const CtVariant ct_fft_reference;
 extern const CtVariant ct_fft_cpu_baseline, ct_fft_cpu_avx2, ct_fft_cpu_avx512;
 extern const CtVariant ct_fft_cuda, ct_fft_radix_cuda;
-/* Of fir and fft in one. */
-extern const CtVariant ct_fir_fft_cpu_baseline, ct_fir_fft_cpu_avx2, ct_fir_fft_cpu_avx512;

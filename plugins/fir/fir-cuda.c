@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#define RESOURCES "/cornerturn/plugins/fir/"
+
 enum { THREADS, VECTOR, AHEAD, TILE };
 static const CtTunable tunables[] = {
     [THREADS] = {"threads", CT_VALUES(64, 128, 256), 128,
@@ -247,8 +249,12 @@ compile(Cuda *self, GError **error)
     } else {
         ct_fir_define(defines, "SLIDING", self->slides);
     }
-    return ct_fir_spread_compile(&self->spread, tiles ? "fir_tiles" : "fir_rows",
-                                 tiles ? "fir-tiles.cu" : "fir.cu", defines, threads, 0, error);
+    const CtKernelSpec kernel = {
+        .name = tiles ? "fir_tiles" : "fir_rows",
+        .source = tiles ? RESOURCES "fir-tiles.cu" : RESOURCES "fir.cu",
+        .headers = (const char *const[]){RESOURCES "fir-axes.h", RESOURCES "fir-window.h", NULL},
+    };
+    return ct_fir_spread_compile(&self->spread, &kernel, defines, threads, error);
 }
 
 static gboolean

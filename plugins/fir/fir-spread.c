@@ -20,8 +20,6 @@
 /* Outputs of a thread are counted in 32 bits. */
 #define MAX_ROWS ((gint64)1 << 30)
 
-#define RESOURCES "/cornerturn/plugins/fir/"
-
 static gboolean
 send_taps(FirSpread *spread, const CtNode *node, GError **error)
 {
@@ -152,10 +150,10 @@ ct_fir_define(GPtrArray *defines, const char *name, gint64 value)
 }
 
 CtKernel *
-ct_fir_spread_compile(FirSpread *spread, const char *name, const char *source, GPtrArray *defines,
-                      guint threads, gsize shared_bytes, GError **error)
+ct_fir_spread_compile(FirSpread *spread, const CtKernelSpec *kernel, GPtrArray *defines,
+                      guint threads, GError **error)
 {
-    g_autofree char *resource = g_strconcat(RESOURCES, source, NULL);
+    CtKernelSpec spec = *kernel;
 
     g_ptr_array_add(defines, g_strdup_printf("IN=%s", ct_kernel_type((gint)spread->in_type)));
     g_ptr_array_add(defines, g_strdup_printf("OUT=%s", ct_kernel_type((gint)spread->out_type)));
@@ -166,21 +164,12 @@ ct_fir_spread_compile(FirSpread *spread, const char *name, const char *source, G
     ct_fir_define(defines, "AHEAD", spread->ahead);
     ct_fir_define(defines, "THREADS", threads);
     g_ptr_array_add(defines, NULL);
-    CtKernel *kernel = ct_kernel_new(
-        spread->device,
-        &(CtKernelSpec){
-            .name = name,
-            .source = resource,
-            .headers = (const char *const[]){RESOURCES "fft-radix.h", RESOURCES "fir-axes.h",
-                                             RESOURCES "fir-window.h", NULL},
-            .defines = (const char *const *)defines->pdata,
-            .shared_bytes = shared_bytes,
-        },
-        error);
-    if (kernel)
+    spec.defines = (const char *const *)defines->pdata;
+    CtKernel *made = ct_kernel_new(spread->device, &spec, error);
+    if (made)
         spread->wave = (gdouble)ct_device_info(spread->device)->n_multiprocessors *
-                       ct_kernel_occupancy(kernel, threads, shared_bytes);
-    return kernel;
+                       ct_kernel_occupancy(made, threads, spec.shared_bytes);
+    return made;
 }
 
 gint64

@@ -42,11 +42,10 @@ guint ct_fir_spread_blocks(const FirSpread *spread, guint threads, guint registe
 
 /* NAME=value, owned by the array. */
 void ct_fir_define(GPtrArray *defines, const char *name, gint64 value);
-/* Compiles a kernel of fir-window.h for types, taps and n_times; `defines` has all else. Finds how
- * many blocks the device holds. */
-CtKernel *ct_fir_spread_compile(FirSpread *spread, const char *name, const char *source,
-                                GPtrArray *defines, guint threads, gsize shared_bytes,
-                                GError **error);
+/* Compiles `kernel`, whose source includes fir-window.h. The constants for types, taps and times
+ * are added to those in `defines`. Finds how many blocks of `threads` threads the device holds. */
+CtKernel *ct_fir_spread_compile(FirSpread *spread, const CtKernelSpec *kernel, GPtrArray *defines,
+                                guint threads, GError **error);
 
 /* Sets the chunk such that the device is busy to the end and little is read twice; `blocks` are
  * those of one chunk, of which there are at most `most`. Returns how many chunks there are. */

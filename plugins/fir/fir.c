@@ -132,7 +132,6 @@ static const CtStage fir = {
 
 CT_PLUGIN("fir", ((const CtStage *const[]){&fir, NULL}),
           ((const CtVariant *const[]){
-              &ct_fir_fft_cuda,
               &ct_fir_cuda,
 #ifdef __x86_64__
               &ct_fir_cpu_avx512,

@@ -50,5 +50,5 @@ enum { FIR_OUTPUTS, FIR_ROW, FIR_FLOATS, FIR_BLOCK, FIR_N_TUNABLES };
     [FIR_BLOCK] = {"block", CT_VALUES(4, 8, 16), block,                                            \
                    "outputs whose sums are in registers at the same time"}
 
-extern const CtVariant ct_fir_fft_cuda, ct_fir_cuda, ct_fir_reference;
+extern const CtVariant ct_fir_cuda, ct_fir_reference;
 extern const CtVariant ct_fir_cpu_baseline, ct_fir_cpu_avx2, ct_fir_cpu_avx512;

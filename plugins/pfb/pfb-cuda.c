@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fir and fft in one on a device, for powers of two that a block of threads can hold: filtered
  * samples never leave the multiprocessor. */
-#include "fir-spread.h"
-#include "fir.h"
+#include "../fir/fir-spread.h"
+#include "pfb.h"
 
 #include <math.h>
 #include <string.h>
+
+#define RESOURCES "/cornerturn/plugins/pfb/"
 
 /* How a group of threads works, by its longest filter and transform: how many phases a thread
  * filters, of how many spectra at a time. Sums and coefficients of long filters leave room for few
@@ -45,7 +47,7 @@ typedef struct {
     gpointer table;                /* of the device, exp(−2πi m / P) */
     guint group_threads, n_groups; /* threads of a group; groups of a block */
     gsize shared_bytes;
-} FirFft;
+} Pfb;
 
 static const Way *
 find_way(gint64 n_channels, gint64 n_taps)
@@ -127,7 +129,7 @@ differs(const CtNode *nodes, const gint64 *tuning)
 }
 
 static gboolean
-send_table(FirFft *self, GError **error)
+send_table(Pfb *self, GError **error)
 {
     const gint64 n = self->spread.n_channels;
     const gsize bytes = (gsize)n * 2 * sizeof(float);
@@ -153,7 +155,7 @@ is_usual_count(gint64 n_taps)
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
-    FirFft *self = *state = g_new0(FirFft, 1);
+    Pfb *self = *state = g_new0(Pfb, 1);
     g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
 
     if (!ct_fir_spread_init(&self->spread, prepare, error) || !send_table(self, error))
@@ -186,14 +188,20 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                              count_registers(n_channels, self->spread.n_taps, self->spread.in_type,
                                              self->vector, self->ahead),
                              is_unusual));
-    self->kernel = ct_fir_spread_compile(&self->spread, "fir_fft", "fir-fft.cu", defines, threads,
-                                         self->shared_bytes, error);
+    const CtKernelSpec kernel = {
+        .name = "pfb",
+        .source = RESOURCES "pfb.cu",
+        .headers = (const char *const[]){RESOURCES "fft-radix.h", RESOURCES "fir-axes.h",
+                                         RESOURCES "fir-window.h", NULL},
+        .shared_bytes = self->shared_bytes,
+    };
+    self->kernel = ct_fir_spread_compile(&self->spread, &kernel, defines, threads, error);
     return self->kernel != NULL;
 }
 
 /* Whether vectors of samples begin at multiples of their bytes. */
 static gboolean
-is_aligned(const FirFft *self, const FirAxes *axes, const guint8 *in)
+is_aligned(const Pfb *self, const FirAxes *axes, const guint8 *in)
 {
     const gsize bytes = ct_type_info(self->spread.in_type)->bytes;
     gsize bits = GPOINTER_TO_SIZE(in) | (gsize)(axes->sample * self->spread.hop);
@@ -206,7 +214,7 @@ is_aligned(const FirFft *self, const FirAxes *axes, const guint8 *in)
 static gboolean
 work(gpointer state, const CtWork *work, GError **error)
 {
-    const FirFft *self = state;
+    const Pfb *self = state;
     const CtBlock *in_block = &work->inputs[0], *out_block = &work->outputs[0];
     const guint8 *in = in_block->data, *out = out_block->data;
     gint64 n_groups = 1;
@@ -234,7 +242,7 @@ work(gpointer state, const CtWork *work, GError **error)
 static void
 finish(gpointer state)
 {
-    FirFft *self = state;
+    Pfb *self = state;
 
     if (self == NULL)
         return;
@@ -278,7 +286,7 @@ fits(const CtNode *nodes, char **reason)
 
 #define TYPES "ci4|ci8|ci16|cf16|cf32"
 
-const CtVariant ct_fir_fft_cuda = {
+const CtVariant ct_pfb_cuda = {
     .name = "fused-cuda",
     .backend = CT_CUDA,
     .covers = (const char *const[]){"fir", "fft", NULL},

@@ -5,9 +5,10 @@
  * just written. Alone, the filter is split over phases and the transforms over time, so that what
  * one worker filters another transforms; here a worker has a slice of time, for which it reads the
  * history once more. */
+#include "../fft/fft-lanes.h"
+#include "../fft/fft.h"
 #include "../fir/fir.h"
-#include "fft-lanes.h"
-#include "fft.h"
+#include "pfb.h"
 
 /* Bytes between filter and transform, beside which the second cache holds input and output. */
 #define BETWEEN_BYTES (1 << 19)
@@ -243,7 +244,7 @@ share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs, const CtLayout 
         types "[time ...] -> cf32[... time channel]", turned                                       \
     }
 
-const CtVariant CT_ISA(ct_fir_fft_cpu) = {
+const CtVariant CT_ISA(ct_pfb_cpu) = {
     .name = "fused-" CT_ISA_NAME,
     .backend = CT_CPU,
     .isa = CT_ISA_THIS,

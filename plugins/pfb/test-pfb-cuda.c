@@ -255,8 +255,8 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/fir-fft/chain", test_chain);
-    g_test_add_func("/fir-fft/kernels", test_kernels);
-    g_test_add_func("/fir-fft/refusals", test_refusals);
+    g_test_add_func("/pfb-cuda/chain", test_chain);
+    g_test_add_func("/pfb-cuda/kernels", test_kernels);
+    g_test_add_func("/pfb-cuda/refusals", test_refusals);
     return g_test_run();
 }

@@ -53,7 +53,7 @@ stages:
                         workers=workers)["y"]
 
 
-class FirFftTest(graphs.GraphTest):
+class PfbTest(graphs.GraphTest):
     def near(self, got, wanted, n_channels, n_taps):
         """Sums over taps, and log2 n levels, which each round by a few ulps of the norm."""
         bound = 2.0 ** -24 * (2 * n_taps + 4 * (2 + 2 * numpy.log2(n_channels)))

@@ -91,7 +91,7 @@ put(ct_cf32 *spectrum, int phase, const Outputs &outputs)
 /* `table`: exp(−2πi m / P), m < P. `dense`: vectors are aligned in the input. */
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
-    fir_fft(const uint8 *__restrict__ in, uint8 *__restrict__ out, const float *__restrict__ taps,
+    pfb(const uint8 *__restrict__ in, uint8 *__restrict__ out, const float *__restrict__ taps,
             const ct_cf32 *__restrict__ table, FirAxes axes, uint32 n_groups, int32 dense)
 {
     typedef Factors<N_PASSES - 1> Last;
