@@ -31,8 +31,19 @@ def parameters(stage):
 
 
 def tunables(stage):
-    table = inspect(stage).partition("\nVariants\n")[2]
-    return set(re.findall(r"^      (\w+): .*; default ", table, re.M))
+    """Pairs of plugin and tunable; a variant names the plugin's file if that is not the stage's."""
+    plugin = None
+    for line in inspect(stage).partition("\nVariants\n")[2].splitlines():
+        variant = re.match(r"  \S.*?(?:/ct-(\w+)\.so\))?$", line)
+        tunable = re.match(r"      (\w+): .*; default ", line)
+        if variant:
+            plugin = variant[1] or stage.partition(".")[0]
+        elif tunable:
+            yield plugin, tunable[1]
+
+
+def page(plugin):
+    return (SOURCE / "plugins" / plugin / "README.md").read_text(encoding="utf-8")
 
 
 class Documents(unittest.TestCase):
@@ -117,12 +128,12 @@ class Documents(unittest.TestCase):
 
     def test_pages_name_all_parameters_and_tunables(self):
         for stage in (line.split()[0] for line in listed_stages()):
-            page = SOURCE / "plugins" / stage.partition(".")[0] / "README.md"
+            own = stage.partition(".")[0]
             if stage not in ("input", "output"):
-                text = page.read_text(encoding="utf-8")
+                names = [*((own, name) for name in parameters(stage)), *tunables(stage)]
                 with self.subTest(stage):
-                    self.assertEqual([name for name in [*parameters(stage), *tunables(stage)]
-                                      if f"`{name}`" not in text], [])
+                    self.assertEqual([(plugin, name) for plugin, name in names
+                                      if f"`{name}`" not in page(plugin)], [])
 
     def test_every_plugin_has_a_page(self):
         for folder in SOURCE.glob("plugins/*/meson.build"):
