@@ -6,11 +6,11 @@
  * elsewhere are copied to scratch and back, which is faster than a plan for them: FFTW has vectors
  * for aligned arrays alone. Other layouts are transposed into scratch, many transforms at a time,
  * and back; FFTW's own strides take two to seven times as long. Where neighbouring series lie side
- * by side, transforms of the usual lengths need no transpose: each has a lane of the vectors. The
- * same numbers come out wherever a block was cut.
+ * by side, transforms of the usual lengths need no transpose: they go column by column, many
+ * columns in a vector. The same numbers come out wherever a block was cut.
  */
+#include "fft-columns-plan.h"
 #include "fft-kernels.h"
-#include "fft-lanes-plan.h"
 #include "fft-plan.h"
 
 #include <string.h>
@@ -24,8 +24,8 @@
  * would not all be aligned: that saves more than the calls cost. Odd lengths gain nothing. */
 #define LEAST_ALONE 128
 #define LINE        64
-/* Neighbouring series from which on lanes are faster than transposes. */
-#define LEAST_LANES 4
+/* With fewer neighbouring series, transposes are faster than columns. */
+#define LEAST_COLUMNS 4
 
 typedef struct {
     FftDesign design;
@@ -38,8 +38,8 @@ typedef struct {
                                    begins aligned */
     gsize in_scratch;           /* bytes of scratch before the output's */
     gint64 n_items;
-    FftLanes lanes;
-    gboolean has_lanes;
+    FftColumns columns;
+    gboolean has_columns;
     gboolean time_last; /* time is the fastest axis */
 } Fft;
 
@@ -79,18 +79,18 @@ find_run(const FftBatch *batch, gboolean time_last)
 /* A run along time is as long as the block: there, neither its length nor the strides that follow
  * from it make a difference. */
 static gboolean
-use_lanes(const Fft *self, const FftBatch *batch, const Run *run)
+use_columns(const Fft *self, const FftBatch *batch, const Run *run)
 {
-    if (!self->has_lanes || run->step_in != (gint64)self->in_bytes ||
+    if (!self->has_columns || run->step_in != (gint64)self->in_bytes ||
         run->step_out != (gint64)self->out_bytes)
         return FALSE;
-    return self->time_last || (run->length >= LEAST_LANES && batch->step_in != run->step_in &&
+    return self->time_last || (run->length >= LEAST_COLUMNS && batch->step_in != run->step_in &&
                                batch->step_out != run->step_out);
 }
 
-/* Whether packed blocks in these layouts will go through lanes. */
+/* Whether packed blocks in these layouts will be transformed as columns. */
 static gboolean
-expect_lanes(const Fft *self, const CtBinding *input, const CtBinding *output)
+expect_columns(const Fft *self, const CtBinding *input, const CtBinding *output)
 {
     CtBlock in = {.n_axes = input->layout.n_axes, .n_samples = MAX(1, input->max_samples)};
     CtBlock out = {.n_axes = output->layout.n_axes, .n_samples = MAX(1, output->max_samples)};
@@ -100,7 +100,7 @@ expect_lanes(const Fft *self, const CtBinding *input, const CtBinding *output)
     ct_layout_strides(&output->layout, output->stream, out.n_samples, out.length, out.stride);
     ct_fft_axes_apply(&self->axes, &in, &out, &batch);
     Run run = find_run(&batch, self->time_last);
-    return use_lanes(self, &batch, &run);
+    return use_columns(self, &batch, &run);
 }
 
 /* Transforms that go together, of at most `most`: what fits the first-level cache. The plan takes
@@ -143,16 +143,16 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     set_batch(self, MAX(1, ct_stream_width(output->stream) / design->out_length *
                                MAX(1, output->max_samples)));
-    self->has_lanes = ct_fft_lanes_plan_init(&self->lanes, design);
-    self->plan = ct_fft_plan_new(design, self->n_batch, expect_lanes(self, input, output), error);
+    self->has_columns = ct_fft_columns_plan_init(&self->columns, design);
+    self->plan = ct_fft_plan_new(design, self->n_batch, expect_columns(self, input, output), error);
     if (self->plan == NULL)
         return FALSE;
 
     self->in_scratch = round_up((gsize)(self->n_group * self->pitch_in), LINE);
     prepare->scratch_bytes = self->in_scratch + (gsize)(self->n_group * self->pitch_out);
-    if (self->has_lanes)
+    if (self->has_columns)
         prepare->scratch_bytes =
-            MAX(prepare->scratch_bytes, self->lanes.n * FFT_MAX_LANES * 2 * sizeof(float));
+            MAX(prepare->scratch_bytes, self->columns.n * FFT_MAX_COLUMNS * 2 * sizeof(float));
     prepare->n_items = self->n_items = prepare->n_workers == 1 ? 1 : 8 * prepare->n_workers;
     return TRUE;
 }
@@ -291,22 +291,22 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     Run run = find_run(&batch, self->time_last);
 
     gint64 group = self->n_group, runs = 1;
-    gboolean lanes = use_lanes(self, &batch, &run);
-    if (lanes) {
-        group = FFT_MAX_LANES;
+    gboolean columns = use_columns(self, &batch, &run);
+    if (columns) {
+        group = FFT_MAX_COLUMNS;
         runs = batch.n_transforms / run.length;
     }
 
-    /* Every item is as many groups of transforms as any other; those in lanes keep to a run. */
+    /* Every item is as many groups of transforms as any other; columns keep to a run. */
     gint64 length = batch.n_transforms / runs, per_run = (length + group - 1) / group;
     gint64 end = work->end * runs * per_run / self->n_items;
     for (gint64 i = work->begin * runs * per_run / self->n_items; i < end; i++) {
         gint64 first = i / per_run * length + i % per_run * group;
         gint64 n = MIN(group, length - i % per_run * group), x, y;
         ct_fft_batch_offset(&batch, first, &x, &y);
-        if (lanes)
-            CT_ISA(ct_fft_lanes)
-        (&self->lanes, in->data + x, batch.step_in, out->data + y, batch.step_out, (gsize)n,
+        if (columns)
+            CT_ISA(ct_fft_columns)
+        (&self->columns, in->data + x, batch.step_in, out->data + y, batch.step_out, (gsize)n,
          work->scratch);
         else transform(self, &batch, &run, in, out, first, n, work->scratch);
     }
@@ -321,12 +321,11 @@ finish(gpointer state)
     if (self == NULL)
         return;
     ct_fft_plan_free(self->plan);
-    ct_fft_lanes_plan_clear(&self->lanes);
+    ct_fft_columns_plan_clear(&self->columns);
     g_free(self);
 }
 
-/* Series that go through lanes fill a vector, or not; those that others lie between are gathered.
- */
+/* Columns fill a vector, or only a part of it. Series with others between them are gathered. */
 static gdouble
 share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout *outputs)
 {
@@ -341,22 +340,22 @@ share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout 
     for (gint a = 0; a < (gint)layout->n_axes; a++) {
         const gboolean is_time = g_str_equal(layout->axes[a].name, "time");
         const gdouble length =
-            is_time ? FFT_MAX_LANES : (gdouble)ct_stream_length(stream, layout->axes[a].name);
+            is_time ? FFT_MAX_COLUMNS : (gdouble)ct_stream_length(stream, layout->axes[a].name);
         inside *= a > axis ? length : 1;
         outside *= a < axis && !is_time ? length : 1;
     }
-    if (inside == 1 || inside >= FFT_MAX_LANES)
+    if (inside == 1 || inside >= FFT_MAX_COLUMNS)
         return 1;
-    return outside > 1 ? 0.2 : 0.35 + 0.65 * inside / FFT_MAX_LANES;
+    return outside > 1 ? 0.2 : 0.35 + 0.65 * inside / FFT_MAX_COLUMNS;
 }
 
 /* Transforms that lie one after another are copied nowhere, and of neighbouring series only complex
- * single ones go through lanes; with time first, what a transform needs is close together. */
-#define ROWS(types, to, packed, along_time, lanes, turned, others)                                 \
+ * single ones are columns; with time first, what a transform needs is close together. */
+#define ROWS(types, to, packed, along_time, columns, turned, others)                               \
     {types "[... phase] -> " to "[... channel]", packed},                                          \
         {types "[... channel] -> " to "[... phase]", packed},                                      \
         {types "[... time] -> " to "[... time channel]", along_time},                              \
-        {types "[time ...] -> " to "[time ...]", lanes},                                           \
+        {types "[time ...] -> " to "[time ...]", columns},                                         \
         {types "[time ... phase] -> " to "[time channel ...]", turned},                            \
     {                                                                                              \
         types "{...} -> " to "{...}", others                                                       \

@@ -134,10 +134,10 @@ runs_on_processor(void)
     return FALSE;
 }
 
-/* Lengths that go through lanes of the processor, in the layouts that do: all radices, full and
+/* Lengths that are transformed as columns, in the layouts that do: all radices, full and
  * short vectors. */
 static void
-test_lanes(void)
+test_columns(void)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(2);
 
@@ -251,7 +251,7 @@ main(int argc, char **argv)
 
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/fft/variants", test_variants);
-    g_test_add_func("/fft/lanes", test_lanes);
+    g_test_add_func("/fft/columns", test_columns);
     g_test_add_func("/fft/left-over", test_left_over);
     g_test_add_func("/fft/blocks", test_blocks);
     g_test_add_func("/fft/kernels", test_kernels);

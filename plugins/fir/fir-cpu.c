@@ -36,8 +36,8 @@ typedef struct {
     gint64 group; /* units that are gathered together */
     gboolean gather;
     gsize inner;
-    gsize repeat;    /* floats of a phase: inner series times parts */
-    int *lane_phase; /* [repeat + FIR_MAX_LANES] j / repeat */
+    gsize repeat;     /* floats of a phase: inner series times parts */
+    int *float_phase; /* [repeat + FIR_MAX_VECTOR] j / repeat */
 
     gint64 tile_phases;     /* phases of a tile, */
     gint64 tile_floats;     /* floats of one of them, */
@@ -141,10 +141,10 @@ cut_series(const Fir *self, Cut *cut, const CtBinding *input, const CtBinding *o
         }
     }
     cut->repeat = cut->inner * self->parts;
-    cut->lane_phase = CT_TABLE(int, cut->repeat + FIR_MAX_LANES, "lanes", error);
-    for (gsize i = 0; cut->lane_phase && i < cut->repeat + FIR_MAX_LANES; i++)
-        cut->lane_phase[i] = (int)(i / cut->repeat);
-    return cut->lane_phase != NULL;
+    cut->float_phase = CT_TABLE(int, cut->repeat + FIR_MAX_VECTOR, "phases", error);
+    for (gsize i = 0; cut->float_phase && i < cut->repeat + FIR_MAX_VECTOR; i++)
+        cut->float_phase[i] = (int)(i / cut->repeat);
+    return cut->float_phase != NULL;
 }
 
 /* Sizes of tiles for firings of up to `most` outputs, and how rows lie in scratch. */
@@ -163,12 +163,12 @@ cut_tiles(const Fir *self, Cut *cut, gint64 most)
     cut->tiles_per_phase = MAX(1, (repeat + aim / 2) / aim);
     cut->tile_phases = 1;
     if (cut->tiles_per_phase == 1) {
-        gint64 whole = FIR_MAX_LANES / greatest_divisor(FIR_MAX_LANES, repeat);
+        gint64 whole = FIR_MAX_VECTOR / greatest_divisor(FIR_MAX_VECTOR, repeat);
         cut->tile_phases = MIN(n_channels, MAX(whole, aim / repeat / whole * whole));
         cut->tile_floats = repeat;
     } else {
         cut->tile_floats =
-            round_up((repeat + cut->tiles_per_phase - 1) / cut->tiles_per_phase, FIR_MAX_LANES);
+            round_up((repeat + cut->tiles_per_phase - 1) / cut->tiles_per_phase, FIR_MAX_VECTOR);
         cut->tiles_per_phase = (repeat + cut->tile_floats - 1) / cut->tile_floats;
     }
     cut->n_tiles = (n_channels + cut->tile_phases - 1) / cut->tile_phases * cut->tiles_per_phase;
@@ -176,7 +176,7 @@ cut_tiles(const Fir *self, Cut *cut, gint64 most)
 
     cut->merged = 1;
     if (cut->n_tiles == 1 && self->n_streams == 1 && self->row_step == 1 && !self->rotates &&
-        row < 3 * FIR_MAX_LANES && row % FIR_MAX_LANES != 0)
+        row < 3 * FIR_MAX_VECTOR && row % FIR_MAX_VECTOR != 0)
         cut->merged = round_up(self->aim_row, row) / row;
     if (!self->apart && cut->n_tiles == 1) {
         cut->tile_outputs = MAX(self->aim_outputs,
@@ -187,7 +187,7 @@ cut_tiles(const Fir *self, Cut *cut, gint64 most)
     gsize unit = cut->inner * self->element_bytes;
     cut->group = MIN(cut->n_units, MAX(1, (gint64)(GATHER_BYTES / unit)));
     cut->raw_offset = (gsize)round_up(
-        (cut->n_rows * (gint64)cut->pitch + FIR_MAX_LANES) * (gint64)sizeof(float), 64);
+        (cut->n_rows * (gint64)cut->pitch + FIR_MAX_VECTOR) * (gint64)sizeof(float), 64);
     cut->raw_pitch =
         (gsize)round_up(cut->n_rows * cut->tile_phases * (gint64)unit, 64) + GATHER_PADDING;
 }
@@ -242,7 +242,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     /* Vectors begin at any phase, those of merged rows beyond the last one. */
     gint64 widest = MAX(self->packed.merged, self->loose.merged) * design->n_channels;
-    self->taps_pitch = (gsize)round_up(widest + FIR_MAX_LANES, FIR_MAX_LANES);
+    self->taps_pitch = (gsize)round_up(widest + FIR_MAX_VECTOR, FIR_MAX_VECTOR);
     self->taps = CT_TABLE(float, (gsize)design->n_taps * self->taps_pitch, "coefficients", error);
     if (!self->taps)
         return FALSE;
@@ -391,7 +391,7 @@ tile_filter(const Tile *tile, guint8 *y, gsize pitch)
         .h = self->taps,
         .h_pitch = self->taps_pitch,
         .n_taps = (gsize)self->design.n_taps,
-        .lane_phase = tile->cut->lane_phase,
+        .float_phase = tile->cut->float_phase,
         .repeat = tile->cut->repeat,
         .e0 = (gsize)(tile->first_phase * (gint64)tile->cut->repeat + tile->first_float),
         .x = (const float *)tile->scratch,
@@ -550,8 +550,8 @@ finish(gpointer state)
         return;
     ct_fir_design_clear(&self->design);
     g_free(self->taps);
-    g_free(self->packed.lane_phase);
-    g_free(self->loose.lane_phase);
+    g_free(self->packed.float_phase);
+    g_free(self->loose.float_phase);
     g_free(self);
 }
 

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /* Floats of the widest vector of any instruction set: rows of taps are padded by as many. */
-#define FIR_MAX_LANES 16
-#define FIR_MAX_TAPS  64
+#define FIR_MAX_VECTOR 16
+#define FIR_MAX_TAPS   64
 
 /* Rows of y, one after another, of n_floats each, become the components of samples that follow each
  * other in memory, from row to row x_row bytes apart. n_floats is even for complex types. */
@@ -28,12 +28,12 @@ void CT_ISA(ct_fir_gather)(void *raw, size_t raw_unit, const void *x, ptrdiff_t 
 
 /* y[t][e] = Σ_k h[k][(e0 + e) / repeat] x[t·x_step + k·tap_step + e], e < n_floats, t < n_outputs.
  * Steps and pitches are in floats. Each sum runs over k = 0, 1, … by fused multiply-adds, wherever
- * the stream was cut. Reads of h and x reach up to FIR_MAX_LANES floats past the last one used.
- * lane_phase[j] = j / repeat for j < repeat + FIR_MAX_LANES. */
+ * the stream was cut. Reads of h and x reach up to FIR_MAX_VECTOR floats past the last one used.
+ * float_phase[j] = j / repeat for j < repeat + FIR_MAX_VECTOR. */
 typedef struct {
     const float *h;
     size_t h_pitch, n_taps;
-    const int *lane_phase;
+    const int *float_phase;
     size_t repeat, e0;
     const float *x;
     ptrdiff_t x_step, tap_step;

@@ -3,23 +3,23 @@
 #include "fir-kernels.h"
 #include "fir-vectors.h"
 
-/* Stores lanes first … end − 1 of v, lane i at y + i. */
+/* Stores elements first … end − 1 of v, element i at y + i. */
 INLINE void
 store_some(float *y, Floats v, size_t first, size_t end)
 {
 #if defined(__AVX512F__)
     _mm512_mask_storeu_ps(y, (__mmask16)((1u << end) - (1u << first)), (__m512)v);
 #elif defined(__AVX2__)
-    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m256i is_before = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)first), lane);
-    const __m256i is_inside = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)end), lane);
+    const __m256i element = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i is_before = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)first), element);
+    const __m256i is_inside = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)end), element);
     _mm256_maskstore_ps(y, _mm256_andnot_si256(is_before, is_inside), (__m256)v);
 #else
-    UNROLL for (size_t i = 0; i < LANES; i++) if (i >= first && i < end) y[i] = v[i];
+    UNROLL for (size_t i = 0; i < VECTOR_FLOATS; i++) if (i >= first && i < end) y[i] = v[i];
 #endif
 }
 
-/* Stores n_floats of output t's sums for the lanes at e. */
+/* Stores n_floats of output t's sums for the vector at e. */
 INLINE void
 store_rotated(const FirRows *rows, size_t t, size_t e, Floats sum, size_t n_floats)
 {
@@ -27,7 +27,7 @@ store_rotated(const FirRows *rows, size_t t, size_t e, Floats sum, size_t n_floa
     size_t at = rows->places[t] + e;
 
     at -= at >= rows->around ? rows->around : 0;
-    if (at + n_floats <= rows->around && n_floats == LANES) {
+    if (at + n_floats <= rows->around && n_floats == VECTOR_FLOATS) {
         memcpy(y + at, &sum, sizeof sum);
     } else if (at + n_floats <= rows->around) {
         store_some(y + at, sum, 0, n_floats);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The polyphase filter's sums, as the function ROWS of the file that includes this. In it,
- * STORE(y, sum, n_floats, rows, t, e) stores the first n_floats of output t's sums for the lanes at
- * e: they belong at y, unless rows are rotated. */
+ * STORE(y, sum, n_floats, rows, t, e) stores the first n_floats of output t's sums for the vector
+ * at e: they belong at y, unless rows are rotated. */
 #include "fir-kernels.h"
 #include "fir-vectors.h"
 
@@ -15,22 +15,22 @@
 #define CHUNK 4
 #endif
 
-/* h[k] becomes the coefficients of tap k for the lanes at e. */
+/* h[k] becomes the coefficients of tap k for the vector at e. */
 static void
 load_taps(Floats *h, const FirRows *rows, size_t e)
 {
     const float *from = rows->h + (rows->e0 + e) / rows->repeat;
-    const int *lane_phase = rows->lane_phase + (rows->e0 + e) % rows->repeat;
-    Lanes lanes;
+    const int *float_phase = rows->float_phase + (rows->e0 + e) % rows->repeat;
+    Ints phases;
 
-    memcpy(&lanes, lane_phase, sizeof lanes);
+    memcpy(&phases, float_phase, sizeof phases);
     for (size_t k = 0; k < rows->n_taps; k++, from += rows->h_pitch) {
 #if defined(__AVX512F__)
-        h[k] = _mm512_permutexvar_ps((__m512i)lanes, load(from));
+        h[k] = _mm512_permutexvar_ps((__m512i)phases, load(from));
 #elif defined(__AVX2__)
-        h[k] = _mm256_permutevar8x32_ps(load(from), (__m256i)lanes);
+        h[k] = _mm256_permutevar8x32_ps(load(from), (__m256i)phases);
 #else
-        h[k] = (Floats){from[lanes[0]], from[lanes[1]], from[lanes[2]], from[lanes[3]]};
+        h[k] = (Floats){from[phases[0]], from[phases[1]], from[phases[2]], from[phases[3]]};
 #endif
     }
 }
@@ -71,9 +71,9 @@ sum_blocks(const FirRows *rows, const Floats *h, const size_t n, size_t t, size_
     return t;
 }
 
-/* All outputs of the lanes at e. */
+/* All outputs of the vector at e. */
 INLINE void
-sum_lanes(const FirRows *rows, size_t e, size_t n_floats)
+sum_vector(const FirRows *rows, size_t e, size_t n_floats)
 {
     Floats h[FIR_MAX_TAPS];
     size_t t = 0;
@@ -92,12 +92,12 @@ ROWS(const FirRows *rows)
 {
     size_t e = 0;
 
-    if (rows->n_floats < LANES) {
-        sum_lanes(rows, 0, rows->n_floats);
+    if (rows->n_floats < VECTOR_FLOATS) {
+        sum_vector(rows, 0, rows->n_floats);
         return;
     }
-    for (; e + LANES <= rows->n_floats; e += LANES)
-        sum_lanes(rows, e, LANES);
+    for (; e + VECTOR_FLOATS <= rows->n_floats; e += VECTOR_FLOATS)
+        sum_vector(rows, e, VECTOR_FLOATS);
     if (e < rows->n_floats)
-        sum_lanes(rows, rows->n_floats - LANES, LANES);
+        sum_vector(rows, rows->n_floats - VECTOR_FLOATS, VECTOR_FLOATS);
 }

@@ -16,11 +16,11 @@
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 
-#define LANES  ((size_t)CT_VECTOR_BYTES / sizeof(float))
-#define INLINE static inline __attribute__((always_inline))
+#define VECTOR_FLOATS ((size_t)CT_VECTOR_BYTES / sizeof(float))
+#define INLINE        static inline __attribute__((always_inline))
 
 typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
-typedef int Lanes __attribute__((vector_size(CT_VECTOR_BYTES)));
+typedef int Ints __attribute__((vector_size(CT_VECTOR_BYTES)));
 
 INLINE Floats
 load(const float *x)

@@ -5,7 +5,7 @@
  * just written. Alone, the filter is split over phases and the transforms over time, so that what
  * one worker filters another transforms; here a worker has a slice of time, for which it reads the
  * history once more. */
-#include "../fft/fft-lanes.h"
+#include "../fft/fft-columns.h"
 #include "../fft/fft.h"
 #include "../fir/fir.h"
 #include "pfb.h"
@@ -215,7 +215,7 @@ fits(const CtNode *nodes, char **reason)
     return FALSE;
 }
 
-/* Series of complex samples that go through lanes fill a vector, or not. */
+/* Neighbouring series of complex samples, transformed as columns, fill a vector or a part of it. */
 static gdouble
 share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs, const CtLayout *outputs)
 {
@@ -230,14 +230,14 @@ share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs, const CtLayout 
     const gboolean is_packed = g_str_equal(outputs[0].axes[outputs[0].n_axes - 1].name, "channel");
     return is_packed || !ct_type_info(nodes[0].inputs[0].type)->is_complex
                ? 1
-               : MIN(1, 0.5 + 0.5 * inside / FFT_MAX_LANES);
+               : MIN(1, 0.5 + 0.5 * inside / FFT_MAX_COLUMNS);
 }
 
 /* A tenth and more faster than the two alone, which in the planner's model go over memory more
  * often. Real transforms want the phases of a
  * series side by side. */
-#define ROWS(types, lanes, packed, turned)                                                         \
-    {types "[time ...] -> cf32[time channel ...]", lanes},                                         \
+#define ROWS(types, columns, packed, turned)                                                       \
+    {types "[time ...] -> cf32[time channel ...]", columns},                                       \
         {types "[... time] -> cf32[... time channel]", packed},                                    \
         {types "[time ...] -> cf32[time ... channel]", turned},                                    \
     {                                                                                              \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Radices, rotations and row orders of transforms in lanes. */
-#include "fft-lanes-plan.h"
+/* Radices, rotations and row orders of transforms of columns. */
+#include "fft-columns-plan.h"
 
 #include <math.h>
 
@@ -20,11 +20,11 @@ next_radix(gsize rest)
 }
 
 gboolean
-ct_fft_lanes_plan_init(FftLanes *plan, const FftDesign *design)
+ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design)
 {
     gsize n = (gsize)design->length, rest = n;
 
-    *plan = (FftLanes){0};
+    *plan = (FftColumns){0};
     if (design->wide || design->real || n < 2 || n > MAX_LENGTH)
         return FALSE;
     while (rest > 1) {
@@ -76,11 +76,11 @@ ct_fft_lanes_plan_init(FftLanes *plan, const FftDesign *design)
 }
 
 void
-ct_fft_lanes_plan_clear(FftLanes *plan)
+ct_fft_columns_plan_clear(FftColumns *plan)
 {
     for (gsize pass = 0; pass < plan->n_passes; pass++)
         g_free((gpointer)plan->turns[pass]);
     g_free((gpointer)plan->in_row);
     g_free((gpointer)plan->out_row);
-    *plan = (FftLanes){0};
+    *plan = (FftColumns){0};
 }

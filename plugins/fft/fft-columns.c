@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Passes of radix 2, 3, 4, 5 and 8 over vectors that hold one element of many transforms. */
-#include "fft-lanes.h"
+#include "fft-columns.h"
 
 #include <string.h>
 
@@ -10,13 +10,13 @@
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
 
-#define LANES  ((size_t)CT_VECTOR_BYTES / sizeof(float))
-#define INLINE static inline __attribute__((always_inline))
+#define VECTOR_FLOATS ((size_t)CT_VECTOR_BYTES / sizeof(float))
+#define INLINE        static inline __attribute__((always_inline))
 
 typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
 
-/* Real and imaginary parts of two vectors of complex numbers, and back. The order of lanes between
- * the two is whatever takes one instruction. */
+/* Real and imaginary parts of two vectors of complex numbers, and back. The order of elements
+ * between the two is whatever takes one instruction. */
 #if CT_VECTOR_BYTES == 64
 #define SPLIT(a, b, i)                                                                             \
     __builtin_shufflevector(a, b, i, i + 2, i + 16, i + 18, i + 4, i + 6, i + 20, i + 22, i + 8,   \
@@ -147,94 +147,94 @@ dft_8(Complex *x)
     x[7] = subtract(even[3], odd[3]);
 }
 
-/* A call of CT_ISA(ct_fft_lanes), or a part of its lanes. */
+/* A call of CT_ISA(ct_fft_columns), or a part of its columns. */
 typedef struct {
-    const FftLanes *plan;
+    const FftColumns *plan;
     const char *x;
     char *y;
     ptrdiff_t x_step, y_step;
-    size_t n_lanes;
+    size_t n_columns;
     Complex *rows; /* [n] */
-} Lanes;
+} Columns;
 
 INLINE Complex
-load(const Lanes *lanes, size_t row)
+load(const Columns *columns, size_t row)
 {
-    const char *x = lanes->x + lanes->plan->in_row[row] * lanes->x_step;
+    const char *x = columns->x + columns->plan->in_row[row] * columns->x_step;
     Floats a, b;
 
-    if (lanes->n_lanes == LANES) {
+    if (columns->n_columns == VECTOR_FLOATS) {
         memcpy(&a, x, sizeof a);
         memcpy(&b, x + sizeof a, sizeof b);
-    } else if (lanes->n_lanes == LANES / 2) { /* common, and no call for each row */
+    } else if (columns->n_columns == VECTOR_FLOATS / 2) { /* common, and no call for each row */
         memcpy(&a, x, sizeof a);
         b = (Floats){0};
     } else {
-        float some[2 * LANES] = {0};
-        memcpy(some, x, lanes->n_lanes * 2 * sizeof(float));
+        float some[2 * VECTOR_FLOATS] = {0};
+        memcpy(some, x, columns->n_columns * 2 * sizeof(float));
         memcpy(&a, some, sizeof a);
-        memcpy(&b, some + LANES, sizeof b);
+        memcpy(&b, some + VECTOR_FLOATS, sizeof b);
     }
     Complex value = {SPLIT(a, b, 0), SPLIT(a, b, 1)};
-    return lanes->plan->swapped ? (Complex){value.im, value.re} : value;
+    return columns->plan->swapped ? (Complex){value.im, value.re} : value;
 }
 
 INLINE void
-store(const Lanes *lanes, size_t row, Complex value)
+store(const Columns *columns, size_t row, Complex value)
 {
-    char *y = lanes->y + lanes->plan->out_row[row] * lanes->y_step;
+    char *y = columns->y + columns->plan->out_row[row] * columns->y_step;
 
-    if (lanes->plan->scale != 1)
-        value = scaled(value, lanes->plan->scale);
-    if (lanes->plan->swapped)
+    if (columns->plan->scale != 1)
+        value = scaled(value, columns->plan->scale);
+    if (columns->plan->swapped)
         value = (Complex){value.im, value.re};
     Floats a = JOIN(value.re, value.im, 0), b = JOIN(value.re, value.im, 2);
-    if (lanes->n_lanes == LANES) {
+    if (columns->n_columns == VECTOR_FLOATS) {
         memcpy(y, &a, sizeof a);
         memcpy(y + sizeof a, &b, sizeof b);
-    } else if (lanes->n_lanes == LANES / 2) {
+    } else if (columns->n_columns == VECTOR_FLOATS / 2) {
         memcpy(y, &a, sizeof a);
     } else {
-        float all[2 * LANES];
+        float all[2 * VECTOR_FLOATS];
         memcpy(all, &a, sizeof a);
-        memcpy(all + LANES, &b, sizeof b);
-        memcpy(y, all, lanes->n_lanes * 2 * sizeof(float));
+        memcpy(all + VECTOR_FLOATS, &b, sizeof b);
+        memcpy(y, all, columns->n_columns * 2 * sizeof(float));
     }
 }
 
 /* A pass over all blocks; m is 1 in the last one. */
 INLINE void
-pass(const Lanes *lanes, const size_t r, void (*dft)(Complex *), const float *turns, size_t m,
+pass(const Columns *columns, const size_t r, void (*dft)(Complex *), const float *turns, size_t m,
      const int first, const int last)
 {
-    for (size_t block = 0; block < lanes->plan->n; block += r * m)
+    for (size_t block = 0; block < columns->plan->n; block += r * m)
         for (size_t j = 0; j < m; j++) {
             const float *turn = turns + 2 * (r - 1) * j;
             Complex x[8];
             UNROLL for (size_t k = 0; k < r; k++) x[k] =
-                first ? load(lanes, j + k * m) : lanes->rows[block + j + k * m];
+                first ? load(columns, j + k * m) : columns->rows[block + j + k * m];
             dft(x);
             if (last) {
-                UNROLL for (size_t k = 0; k < r; k++) store(lanes, block + k, x[k]);
+                UNROLL for (size_t k = 0; k < r; k++) store(columns, block + k, x[k]);
                 continue;
             }
-            lanes->rows[block + j] = x[0];
-            UNROLL for (size_t k = 1; k < r; k++) lanes->rows[block + j + k * m] =
+            columns->rows[block + j] = x[0];
+            UNROLL for (size_t k = 1; k < r; k++) columns->rows[block + j + k * m] =
                 multiply(x[k], turn[2 * k - 2], turn[2 * k - 1]);
         }
 }
 
 #define PASS(r)                                                                                    \
-    static void pass_##r(const Lanes *lanes, const float *turns, size_t m, int first)              \
+    static void pass_##r(const Columns *columns, const float *turns, size_t m, int first)          \
     {                                                                                              \
         if (first && m == 1)                                                                       \
-            pass(lanes, r, dft_##r, turns, 1, 1, 1);                                               \
+            pass(columns, r, dft_##r, turns, 1, 1, 1);                                             \
         else if (first)                                                                            \
-            pass(lanes, r, dft_##r, turns, m, 1, 0);                                               \
+            pass(columns, r, dft_##r, turns, m, 1, 0);                                             \
         else if (m == 1)                                                                           \
-            pass(lanes, r, dft_##r, turns, 1, 0, 1);                                               \
+            pass(columns, r, dft_##r, turns, 1, 0, 1);                                             \
         else                                                                                       \
-            pass(lanes, r, dft_##r, turns, m, 0, 0);                                               \
+            pass(columns, r, dft_##r, turns, m, 0, 0);                                             \
     }
 
 PASS(2)
@@ -244,27 +244,27 @@ PASS(5)
 PASS(8)
 
 void
-CT_ISA(ct_fft_lanes)(const FftLanes *plan, const void *x, ptrdiff_t x_step, void *y,
-                     ptrdiff_t y_step, size_t n_lanes, float *scratch)
+CT_ISA(ct_fft_columns)(const FftColumns *plan, const void *x, ptrdiff_t x_step, void *y,
+                       ptrdiff_t y_step, size_t n_columns, float *scratch)
 {
-    static void (*const passes[])(const Lanes *, const float *, size_t, int) = {
+    static void (*const passes[])(const Columns *, const float *, size_t, int) = {
         [2] = pass_2, [3] = pass_3, [4] = pass_4, [5] = pass_5, [8] = pass_8,
     };
 
-    for (size_t lane = 0; lane < n_lanes; lane += LANES) {
-        Lanes lanes = {
+    for (size_t column = 0; column < n_columns; column += VECTOR_FLOATS) {
+        Columns columns = {
             .plan = plan,
-            .x = (const char *)x + lane * 2 * sizeof(float),
-            .y = (char *)y + lane * 2 * sizeof(float),
+            .x = (const char *)x + column * 2 * sizeof(float),
+            .y = (char *)y + column * 2 * sizeof(float),
             .x_step = x_step,
             .y_step = y_step,
-            .n_lanes = n_lanes - lane < LANES ? n_lanes - lane : LANES,
+            .n_columns = n_columns - column < VECTOR_FLOATS ? n_columns - column : VECTOR_FLOATS,
             .rows = (Complex *)scratch,
         };
         size_t m = plan->n;
         for (size_t i = 0; i < plan->n_passes; i++) {
             m /= plan->radix[i];
-            passes[plan->radix[i]](&lanes, plan->turns[i], m, i == 0);
+            passes[plan->radix[i]](&columns, plan->turns[i], m, i == 0);
         }
     }
 }

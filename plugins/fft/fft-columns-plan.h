@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plans of transforms of columns. */
+#pragma once
+
+#include "fft-columns.h"
+#include "fft.h"
+
+/* FALSE, and nothing to clear, for transforms that are not done in columns: of double precision, of
+ * real input, of lengths that are long or have factors beyond 2, 3 and 5. */
+gboolean ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design);
+void ct_fft_columns_plan_clear(FftColumns *plan);
