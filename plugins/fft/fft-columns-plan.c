@@ -4,10 +4,11 @@
 
 #include <math.h>
 
-/* Longer ones no longer fit the second-level cache. */
+/* Longer transforms do not fit the second-level cache. */
 #define MAX_LENGTH 4096
 
-/* The next radix of what is left of a length, 0 where there is none; 4 · 4 is faster than 8 · 2. */
+/* The next radix for a length of which the factor `rest` is left. 0: there is none. 4 · 4 is faster
+ * than 8 · 2. */
 static gsize
 next_radix(gsize rest)
 {
@@ -35,7 +36,8 @@ ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design)
         rest /= radix;
     }
 
-    /* One transform of the passes: element i of the input, and which one stands at i at the end. */
+    /* The first pass reads element i from row i. What the last pass makes at i belongs to row
+     * `made`. */
     int *in_row = g_new(int, n), *out_row = g_new(int, n);
     for (gsize i = 0; i < n; i++) {
         gsize made = 0, weight = 1, m = n, place = i;

@@ -15,8 +15,9 @@
 
 typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
 
-/* Real and imaginary parts of two vectors of complex numbers, and back. The order of elements
- * between the two is whatever takes one instruction. */
+/* SPLIT makes vectors of the real or of the imaginary parts of two vectors of complex numbers. JOIN
+ * is its inverse. The order of the elements in between is the one that takes a single instruction.
+ */
 #if CT_VECTOR_BYTES == 64
 #define SPLIT(a, b, i)                                                                             \
     __builtin_shufflevector(a, b, i, i + 2, i + 16, i + 18, i + 4, i + 6, i + 20, i + 22, i + 8,   \
@@ -50,7 +51,7 @@ subtract(Complex a, Complex b)
     return (Complex){a.re - b.re, a.im - b.im};
 }
 
-/* a − i·b and a + i·b, without a sign to change. */
+/* a − i·b and a + i·b. No sign has to be changed. */
 INLINE Complex
 minus_i(Complex a, Complex b)
 {

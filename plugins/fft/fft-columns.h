@@ -7,20 +7,21 @@
 #include <stddef.h>
 
 #define FFT_MAX_PASSES 16
-/* Transforms that go together at most, whatever the instruction set. */
+/* The most transforms that go together, for every instruction set. */
 #define FFT_MAX_COLUMNS 16
 
-/* Decimation in frequency, pass by pass in place: a pass of radix r takes blocks of length r · m,
- * and makes of elements j, j + m, … the elements j of r blocks of length m. */
+/* Decimation in frequency: each pass works in place. A pass of radix r takes blocks of length r ·
+ * m. From the elements j, j + m, … of a block it makes element j of each of r blocks of length m.
+ */
 typedef struct {
     size_t n;
     size_t n_passes;
     size_t radix[FFT_MAX_PASSES];
     const float *turns[FFT_MAX_PASSES]; /* [m][radix − 1][2] exp(−2πi j k / (radix · m)) */
-    const int *in_row;                  /* [n] where the first pass finds element i */
-    const int *out_row;                 /* [n] where the last pass puts what it makes at i */
+    const int *in_row;                  /* [n] the row of x with element i of the first pass */
+    const int *out_row;                 /* [n] the row of y for element i of the last pass */
     int swapped; /* exchange real and imaginary parts on both sides: the inverse transform */
-    float scale; /* of the output; 1 is not multiplied with */
+    float scale; /* of the output; 1 costs no multiplication */
 } FftColumns;
 
 /* Transforms n_columns ≤ FFT_MAX_COLUMNS columns at a time: x[row][column] to y[row][column],

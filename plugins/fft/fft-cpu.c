@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transforms on the processor, in batches that stay in cache.
  *
- * One plan of FFTW serves every layout: a batch of transforms that lie one after another, in arrays
- * that are aligned. Blocks that lie so are transformed in place of the copy. Batches that begin
- * elsewhere are copied to scratch and back, which is faster than a plan for them: FFTW has vectors
- * for aligned arrays alone. Other layouts are transposed into scratch, many transforms at a time,
- * and back; FFTW's own strides take two to seven times as long. Where neighbouring series lie side
- * by side, transforms of the usual lengths need no transpose: they go column by column, many
- * columns in a vector. The same numbers come out wherever a block was cut.
+ * One plan of FFTW serves every layout. It is for a batch of transforms that lie one after another
+ * in aligned arrays. Blocks that lie so are transformed without a copy. Batches that are not
+ * aligned are copied to scratch and back, which is faster than a plan for them, since FFTW has
+ * vectors for aligned arrays alone. Other layouts are transposed into scratch and back, many
+ * transforms at a time; FFTW's own strides take two to seven times as long.
+ *
+ * Neighbouring series that lie side by side need no transpose: transforms of the usual lengths go
+ * column by column, many columns in a vector. The same numbers come out wherever a block was cut.
  */
 #include "fft-columns-plan.h"
 #include "fft-kernels.h"
@@ -15,13 +16,14 @@
 
 #include <string.h>
 
-/* Bytes of a batch, in and out: the first-level cache. */
+/* Bytes of a batch's input and output, which fit the first-level cache. */
 #define BATCH_BYTES 32768
 /* Transforms that are transposed together: elements of 8 bytes in a cache line. */
 #define GROUP       8
 #define GROUP_BYTES (1 << 20)
-/* Real transforms of this length and more go one at a time where spectra that lie one after another
- * would not all be aligned: that saves more than the calls cost. Odd lengths gain nothing. */
+/* Spectra of real transforms that lie one after another are not all aligned. From this length on
+ * such transforms go one at a time, which saves more than the calls cost. Odd lengths gain nothing.
+ */
 #define LEAST_ALONE 128
 #define LINE        64
 /* With fewer neighbouring series, transposes are faster than columns. */
@@ -61,7 +63,7 @@ find_run(const FftBatch *batch, gboolean time_last)
     gboolean found = FALSE;
 
     for (guint axis = batch->n_axes; axis-- > 0; run.length *= batch->length[axis]) {
-        /* Of time there may be more in the next block. */
+        /* A later block may have more samples of time. */
         if (batch->length[axis] == 1 && !(time_last && axis == batch->n_axes - 1))
             continue;
         if (found && (batch->in[axis] != run.length * run.step_in ||
@@ -76,8 +78,9 @@ find_run(const FftBatch *batch, gboolean time_last)
     return run;
 }
 
-/* A run along time is as long as the block: there, neither its length nor the strides that follow
- * from it make a difference. */
+/* Whether a run is transformed as columns. A run along time is as long as the block, so that its
+ * length and the strides that follow from it must not decide: a stream gives the same bits wherever
+ * it was cut. */
 static gboolean
 use_columns(const Fft *self, const FftBatch *batch, const Run *run)
 {
@@ -103,8 +106,8 @@ expect_columns(const Fft *self, const CtBinding *input, const CtBinding *output)
     return use_columns(self, &batch, &run);
 }
 
-/* Transforms that go together, of at most `most`: what fits the first-level cache. The plan takes
- * all of them, or one where it would meet arrays that are not aligned. */
+/* Sets how many transforms go together: as many as fit the first-level cache, at most `most`. The
+ * plan is for all of them, or for one if some of their arrays were not aligned. */
 static void
 set_batch(Fft *self, gint64 most)
 {
@@ -222,7 +225,7 @@ lies(const Fft *self, gint64 element_step, gint64 step, gsize bytes, gint64 leng
     return element_step == (gint64)bytes && (self->n_batch == 1 || step == length * (gint64)bytes);
 }
 
-/* Transforms a batch from x to y, by scratch where one of them is not aligned. */
+/* Transforms a batch from x to y. Scratch takes the place of those that are not aligned. */
 static void
 transform_batch(const Fft *self, const FftBatch *batch, const Run *run, const guint8 *x, guint8 *y,
                 guint8 *scratch)
@@ -297,7 +300,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         runs = batch.n_transforms / run.length;
     }
 
-    /* Every item is as many groups of transforms as any other; columns keep to a run. */
+    /* All items have equally many groups of transforms. A group of columns stays within a run. */
     gint64 length = batch.n_transforms / runs, per_run = (length + group - 1) / group;
     gint64 end = work->end * runs * per_run / self->n_items;
     for (gint64 i = work->begin * runs * per_run / self->n_items; i < end; i++) {
@@ -349,8 +352,9 @@ share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout 
     return outside > 1 ? 0.2 : 0.35 + 0.65 * inside / FFT_MAX_COLUMNS;
 }
 
-/* Transforms that lie one after another are copied nowhere, and of neighbouring series only complex
- * single ones are columns; with time first, what a transform needs is close together. */
+/* Transforms that lie one after another are not copied. Of neighbouring series, only complex ones
+ * of single precision are transformed as columns. If time is the first axis, the samples of a
+ * transform lie close together. */
 #define ROWS(types, to, packed, along_time, columns, turned, others)                               \
     {types "[... phase] -> " to "[... channel]", packed},                                          \
         {types "[... channel] -> " to "[... phase]", packed},                                      \

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transforms on the device, by cuFFT.
  *
- * cuFFT takes transforms at one distance with one step along them, both fixed when it plans. The
- * strides of axes outside time may change from firing to firing, and a batch may have several axes.
- * So there are four *ways*: either block is used as it lies, or its transforms go one after another
- * through scratch; and an execution covers some of the batch's axes, the *run*, the host loops over
- * the others. What the ways cost is known when the pipeline is prepared, and the cheapest is taken.
+ * cuFFT takes transforms at one distance with one step along them, and both are fixed when it
+ * plans. But the strides of axes outside time may change from firing to firing, and a batch may
+ * have several axes. So there are four *ways*: each of the two blocks is either used as it lies, or
+ * its transforms go through scratch, where they lie one after another. An execution covers some of
+ * the batch's axes, the *run*; the host loops over the others. The costs of the ways are known when
+ * the pipeline is prepared, and the cheapest is taken.
  *
  * The scratch's axes are in the order of the batch, time the slowest, so that all of its distances
  * are fixed. */
@@ -15,12 +16,12 @@
 
 #define SOURCE "/cornerturn/plugins/fft/fft.cu"
 
-/* For choosing a way: seconds of an enqueued call that has little to do, and the bytes that the
- * device reads at once. */
+/* Numbers for the choice of a way: the seconds of an enqueued call that has little to do, and the
+ * bytes that the device reads at once. */
 #define CALL_SECONDS 3e-6
 #define SECTOR_BYTES 32
 
-/* Of fft.cu. */
+/* As in fft.cu. */
 #define TILE      32
 #define TILE_ROWS 8
 
@@ -146,8 +147,9 @@ is_plannable(const Side *side, const FftBatch *batch, guint first, guint last)
     return TRUE;
 }
 
-/* cuFFT wants real samples aligned as complex ones; strides that are not fixed are. A block begins
- * at any time, and along time a transform does: at an odd sample where the history is odd. */
+/* Whether real samples are aligned like complex ones, as cuFFT wants them. Strides that are not
+ * fixed always are. A block may begin at any time, and so may a transform along time: at an odd
+ * sample if the history is odd. */
 static gboolean
 is_aligned(const Fft *self, gboolean packed, const Side *side, const FftBatch *batch)
 {
@@ -160,7 +162,7 @@ is_aligned(const Fft *self, gboolean packed, const Side *side, const FftBatch *b
     return TRUE;
 }
 
-/* Bytes that move for each that is wanted. */
+/* How many bytes move for each byte that is wanted. */
 static gdouble
 waste(const Side *side, guint last, gsize bytes)
 {
@@ -243,7 +245,7 @@ make_mover(const Fft *self, Mover *mover, CtDevice *device, const char *name, Ct
     const gboolean packs = mover == &self->pack;
     const gint64 length = packs ? design->length : design->out_length;
     const gint nearest = nearest_axis(side, batch);
-    /* The spectrum is what is rotated; the first kernel of an inverse transform divides. */
+    /* Only the spectrum is rotated. In an inverse transform the first kernel divides. */
     const gboolean rotates = design->shift && packs == design->inverse;
     const gboolean scales = design->inverse && (packs || !self->way.pack);
     g_autoptr(GString) lengths = g_string_new("LENGTHS=");
@@ -490,9 +492,9 @@ finish(gpointer state)
     g_free(self);
 }
 
-/* cuFFT alone is at the memory's roof, 96 to 99 %; beyond 8192 points it goes over memory twice. A
- * side that goes through scratch is read and written once more, as by a transpose. With axes
- * outside time, either that, or an execution for each of their series. */
+/* cuFFT alone reaches 96 to 99 % of the memory's ceiling. Beyond 8192 points it goes over memory
+ * twice. A side that goes through scratch is read and written once more, as by a transpose. Axes
+ * outside time cost either that, or an execution for each of their series. */
 #define ROWS(in, out)                                                                              \
     {in "[time ... phase] -> " out "[time ... channel]", 0.88},                                    \
         {in "[... phase] -> " out "[... channel]", 0.3},                                           \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plans of cuFFT, opened at run time.
  *
- * A plan is for batches of one length, and a firing may be of any: there is one for the longest,
- * and one for each power of two below. A full firing is one execution, any other a few: the last
- * may begin among those already done and do some anew, which costs less than the many short ones
- * that an odd number would take. */
+ * A plan is for batches of one length, but a firing may have any length. So there is a plan for the
+ * longest batch, and one for each power of two below. A full firing is one execution, and any other
+ * firing a few. The last execution may begin among transforms that are already done and do some of
+ * them again, which costs less than many short executions. */
 #include "fft-cufft.h"
 
 /* cuFFT's interface, as its documentation gives it; names of constants with FFT_ in front. */
@@ -117,8 +117,8 @@ add_plan(FftCufft *self, gint64 n_units, gsize *work_bytes, GError **error)
     const FftSeries *series = &self->series;
     const gint64 batch = n_units * series->unit;
     long long n = self->design.length;
-    /* Given at all, they make the library look at the steps; of a one-dimensional transform their
-     * values mean nothing. */
+    /* The library looks at the steps only if it is given these. Their values mean nothing for
+     * transforms of one dimension. */
     long long in_embed = n, out_embed = self->design.out_length;
     CufftHandle handle;
     size_t bytes = 0;
@@ -214,9 +214,9 @@ execute(const FftCufft *self, const Plan *plan, void *in, void *out)
     return (design->wide ? cufft->z2z : cufft->c2c)(plan->handle, in, out, direction);
 }
 
-/* The plan for the next of `n` units, of which `left` are left: the longest that does not go beyond
- * them; or the shortest that does them all, where what it does anew is little and, `again`, can be
- * done: not in place. */
+/* The plan for the next of `n` units, of which `left` are left. It is the longest plan that does
+ * not go beyond them. It is the shortest plan that does them all if that does few units again and
+ * `again` allows it: units that are transformed in place cannot be done twice. */
 static const Plan *
 choose_plan(const FftCufft *self, gint64 n, gint64 left, gboolean again)
 {
@@ -240,7 +240,8 @@ ct_fft_cufft_execute(FftCufft *self, gconstpointer in, gpointer out, gint64 n_un
         const gint64 first = MIN(n_units - left, n_units - plan->n_units);
         const guint8 *from = (const guint8 *)in + (gsize)first * self->in_bytes;
         guint8 *to = (guint8 *)out + (gsize)first * self->out_bytes;
-        /* It takes no const; out of place a forward or complex transform only reads. */
+        /* cuFFT takes no const. A forward or complex transform that is not in place only reads its
+         * input. */
         if (!check(execute(self, plan, (void *)from, to), error, "executing",
                    plan->n_units * self->series.unit, self->design.length))
             return FALSE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From parameters to the transform's numbers, and where transforms lie in blocks. */
+/* Computes the transform's numbers from its parameters, and where transforms lie in blocks. */
 #include "fft.h"
 
 gboolean

@@ -14,8 +14,8 @@
 #define LIST(...)          __VA_ARGS__
 #define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
-/* A square of n × n elements is transposed by interleaving row i with row i + n/2, log2 n times
- * over; what is left at the edges goes one by one. */
+/* A square of n × n elements is transposed by interleaving row i with row i + n/2, log2 n times.
+ * The elements left at the edges go one by one. */
 #define TRANSPOSE(name, type, n, low, high)                                                        \
     static void name(char *to, ptrdiff_t to_pitch, const char *from, ptrdiff_t from_pitch,         \
                      size_t n_to, size_t n_from)                                                   \

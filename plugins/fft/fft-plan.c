@@ -4,7 +4,7 @@
 
 #include <fftw3.h>
 
-/* Seconds that FFTW may measure; then it takes the best it has. */
+/* Seconds that FFTW may measure. It then takes the best plan that it has found. */
 #define PLAN_SECONDS 10.0
 
 struct FftPlan {
@@ -33,7 +33,8 @@ make(const FftDesign *design, int n_batch, void *in, void *out, unsigned flags)
     return fftwf_plan_many_dft(1, &n, n_batch, in, NULL, 1, n, out, NULL, 1, m, sign, flags);
 }
 
-/* Wisdom is of one machine, so that a home directory that machines share has one file for each. */
+/* The name has the machine's name in it, since wisdom is true for one machine and several may share
+ * a home directory. */
 static char *
 wisdom_path(gboolean wide)
 {
@@ -44,7 +45,7 @@ wisdom_path(gboolean wide)
     return g_build_filename(cache, name, NULL);
 }
 
-/* Adds what the file knows; a file that is missing or damaged adds nothing. */
+/* Adds the file's wisdom to FFTW's. A file that is missing or damaged adds nothing. */
 static void
 read_wisdom(gboolean wide)
 {
@@ -59,8 +60,8 @@ read_wisdom(gboolean wide)
         fftwf_import_wisdom_from_string(text);
 }
 
-/* Replaces the file whole, with what other processes added meanwhile. Where that can't be done the
- * next run plans again: no reason to fail this one. */
+/* Replaces the file by FFTW's wisdom and what other processes have added to the file meanwhile. A
+ * failure is no error: the next run plans again. */
 static void
 write_wisdom(gboolean wide)
 {

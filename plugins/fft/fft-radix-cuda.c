@@ -13,12 +13,14 @@
 #define LEAST_BITS 2
 #define MOST_BITS  12
 
-/* Transforms that stand side by side where samples don't, and threads for them at most. */
+/* Transforms that stand side by side if the samples of one do not, and the most threads for them.
+ */
 #define WIDE_TRANSFORMS 16
 #define MOST_THREADS    512
 #define WARP            32
 
-/* Threads that a multiprocessor shall hold at least: factors of a third pass take registers. */
+/* The least threads that a multiprocessor shall hold. They are fewer with a third pass, whose
+ * factors take registers. */
 #define ENOUGH_THREADS 768
 #define FEWER_THREADS  512
 
@@ -59,7 +61,7 @@ choose_way(Way *way, gint64 length, const gint64 *tuning)
     way->bits = log2_of(length);
     way->value_bits = MIN(log2_of(tuning[VALUES]), way->bits);
     way->n_passes = MAX(2, (way->bits - 1) / way->value_bits + 1);
-    /* The last passes have the least radix: of them, a team has a whole transform. */
+    /* The last passes have the smallest radix. A team has at least one whole transform of them. */
     const guint apart = 1u << (way->bits - way->bits / way->n_passes);
     const gboolean across = way->across[0] || way->across[1];
     const guint wanted = across ? MIN(WIDE_TRANSFORMS * apart, MOST_THREADS) : apart;
@@ -156,8 +158,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return send_table(self, error) && compile(self, error);
 }
 
-/* The axes of the batch with neighbours last, on the side that writes or reads across transforms;
- * those that lie as one on both sides are one. */
+/* The axes of the batch. Neighbours come last, as they lie on the side that is read or written
+ * across transforms. Axes that lie as one on both sides become one. */
 static void
 find_places(const Radix *self, const FftBatch *batch, FftPlaces *places)
 {
@@ -250,7 +252,7 @@ fits(const CtNode *nodes, char **reason)
     return *reason == NULL;
 }
 
-/* Another block than by the defaults, in some layout. */
+/* Whether blocks work in another way than with the default tuning. */
 static gboolean
 differs(const CtNode *nodes, const gint64 *tuning)
 {
@@ -265,7 +267,8 @@ differs(const CtNode *nodes, const gint64 *tuning)
     return way.threads != usual.threads || way.value_bits != usual.value_bits;
 }
 
-/* Between orders, transforms are read or written in pieces of as many as stand side by side. */
+/* From one order to another, transforms are read or written in pieces: the samples of all
+ * transforms that stand side by side. */
 #define ROWS(a, b)                                                                                 \
     {"cf32[time ... " a "] -> cf32[time ... " b "]", 0.86},                                        \
         {"cf32[... " a "] -> cf32[... " b "]", 0.86},                                              \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transforms of powers of two that a block of threads can hold: every value is read once and
- * written once, and changes hands through shared memory in between.
+/* Transforms of powers of two that a block of threads can hold. Every value is read once and
+ * written once; between the passes it goes through shared memory.
  *
- * A team of threads takes TEAM_TRANSFORMS transforms, each thread N_VALUES values in each pass
- * (fft-radix.h). Where samples lie side by side, so do the threads that read or write them; where
- * transforms do, threads stand across: neighbours have the same sample of different transforms.
+ * A team of threads takes TEAM_TRANSFORMS transforms, and each thread N_VALUES values in each pass
+ * (fft-radix.h). If samples lie side by side, the threads that read or write them do, too. If
+ * transforms lie side by side, neighbouring threads have the same sample of different transforms.
  *
  * Constants of the compilation beside those of fft-radix.h: VALUE_BITS, log2 N_VALUES; THREADS of a
  * block, of which a multiprocessor shall hold MIN_BLOCKS, and TEAM_THREADS of a team; ACROSS_IN,
@@ -17,16 +17,16 @@
 #define N_VALUES        (1 << VALUE_BITS)
 #define TEAM_TRANSFORMS (TEAM_THREADS * N_VALUES / N_CHANNELS)
 #define TILE            (THREADS * N_VALUES / N_CHANNELS)
-/* Values of a transform in shared memory: one is left free behind every 16, so that neighbours that
- * write far apart do so to different banks; one more, so that transforms begin at different ones.
- */
+/* Values of a transform in shared memory. One is left free behind every 16, so that neighbours that
+ * write far apart write to different banks. One more is left free so that transforms begin in
+ * different banks. */
 #define PITCH (N_CHANNELS + N_CHANNELS / 16 + (ACROSS_IN || ACROSS_OUT))
 
 static_assert(TEAM_THREADS * (1 << radix_bits(N_PASSES - 1)) >= N_CHANNELS,
               "a team has a whole transform in each pass");
 
-/* Which values a thread has in a pass: first + i·apart of `transform`, of the one `rows` behind it,
- * and so on. */
+/* The values of a thread in a pass: numbers first + i·apart of `transform`, then those of the
+ * transform `rows` behind it, and so on. */
 template <int pass> struct Share {
     static constexpr int radix = 1 << radix_bits(pass), apart = N_CHANNELS / radix;
     static constexpr int rows = TEAM_THREADS / apart;
@@ -40,7 +40,7 @@ template <int pass> struct Share {
     {
     }
 
-    /* That of value i of the thread, and where it stands in it. */
+    /* The transform of value i of the thread, and the value's place in it. */
     __device__ int
     transform_of(int i) const
     {
@@ -54,8 +54,8 @@ template <int pass> struct Share {
     }
 };
 
-/* Passes from `pass` on; values of the first have been read, those of the last are to be written.
- */
+/* Passes from `pass` on. The caller has read the values of the first pass, and writes those of the
+ * last. */
 template <int pass> struct Passes {
     typedef Factors<pass> Own;
     static constexpr int radix = Own::radix, span = Own::span;
@@ -116,7 +116,7 @@ offset(const FftPlaces &places, const long long *apart, uint32 transform)
     return sum + transform * apart[0];
 }
 
-/* Value i of a thread where half of the spectrum comes first. */
+/* The number of value i of a thread if channel 0 stands in the middle. */
 template <int radix>
 __device__ constexpr int
 shifted(int i)

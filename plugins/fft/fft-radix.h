@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Butterflies of transforms of powers of two, by threads that hold a few of its values each: what
- * the kernels of fft, and of fir and fft in one, share.
+/* Butterflies of transforms of powers of two, by threads that hold a few of its values each. The
+ * kernels of fft, and of fir and fft in one, share them.
  *
- * Passes are those of Stockham: of radix q behind passes of radices whose product is s, the values
- * j + i·P/q of a spectrum become those at j % s + i·s + j / s·s·q.
+ * Passes are those of Stockham. Behind passes whose radices have the product s, a pass of radix q
+ * moves the values j + i·P/q of a spectrum to j % s + i·s + j / s·s·q.
  *
  * Constants of the compilation: N_CHANNELS, P; N_BITS, its logarithm; N_PASSES. */
 #pragma once
@@ -12,7 +12,8 @@
 
 static_assert(N_CHANNELS == 1 << N_BITS, "a power of two");
 
-/* The largest radices come first, where there are no factors. */
+/* The logarithm of a pass's radix. The largest radices come first, since the first pass has no
+ * factors. */
 __device__ constexpr int
 radix_bits(int pass)
 {
@@ -26,7 +27,7 @@ span_bits(int pass)
     return pass == 0 ? 0 : span_bits(pass - 1) + radix_bits(pass - 1);
 }
 
-/* Waits for the n threads that share transforms: those of a warp, else all of the block. */
+/* Waits for the n threads that share transforms. They are a part of a warp, or all of the block. */
 template <int n>
 __device__ inline void
 wait()
@@ -97,8 +98,8 @@ transform4(ct_cf32 *v, int apart)
     v[3 * apart] = subtract(b, d);
 }
 
-/* What the values of a butterfly of `inner` by `outer` are multiplied with on their way in: value
- * inner·a + b with w^(inner·a) · w^b. */
+/* Factors of the input of a butterfly of `inner` by `outer` values: value inner·a + b is multiplied
+ * by w^(inner·a) · w^b. */
 template <int pass> struct Factors {
     static constexpr int radix = 1 << radix_bits(pass), span = 1 << span_bits(pass);
     static constexpr int inner = radix < 4 ? radix : 4, outer = radix / inner;
@@ -117,7 +118,7 @@ template <int pass> struct Factors {
             high[a] = table[a * inner * step];
     }
 
-    /* Value i of the transform comes to stand at place(i). */
+    /* Value i of the transform stands at place(i) afterwards. */
     static __device__ constexpr int
     place(int i)
     {

@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <stdio.h>
 
-/* Makes the folder, which stands for the user's cache; for fft_test_remove. */
+/* Makes the folder, which takes the place of the user's cache. fft_test_remove removes it. */
 static inline char *
 fft_test_cache(void)
 {

@@ -41,9 +41,10 @@ static const CtPort outputs[] = {
     {NULL},
 };
 
-/* The axis whose frequencies the transform splits; −1: none, the stream's own. FALSE where the new
- * axis cannot say its frequencies: it would hang on several axes, on channels that do not say
- * theirs, or be channels on another axis than subband, where their readers do not look. */
+/* Finds the axis whose frequencies the transform splits; −1: it splits those of the stream. FALSE
+ * if the new axis has no frequencies that can be described: they would depend on several axes, or
+ * on channels without frequencies, or the new axis is called channel and splits another axis than
+ * subband, which no reader expects. */
 static gboolean
 find_split(const FftDesign *design, const CtStream *out, gint *split)
 {
@@ -61,8 +62,8 @@ find_split(const FftDesign *design, const CtStream *out, gint *split)
     return TRUE;
 }
 
-/* Frequencies of the channels: the samples' spacing (seconds) gives their step, the stream or the
- * axis that is split where they begin. */
+/* Sets the frequencies of the channels. The samples' spacing in seconds gives their step; the
+ * stream, or the axis that is split, gives the first one. */
 static gboolean
 set_frequencies(const FftDesign *design, const CtStream *in, CtStream *out, gdouble spacing,
                 GError **error)
@@ -136,7 +137,7 @@ infer(CtNode *node, GError **error)
     return design.inverse || !(spacing > 0) || set_frequencies(&design, in, out, spacing, error);
 }
 
-/* 5 n log2 n for a complex transform of n, half of it for a real one: the field's count. */
+/* The usual count: 5 n log2 n for a complex transform of n, half of it for a real one. */
 static gdouble
 operations(const CtNode *node)
 {
@@ -150,8 +151,8 @@ operations(const CtNode *node)
     return n_transforms * (design.real ? 2.5 : 5) * n * log2(n);
 }
 
-/* log2 n steps lose 7 u of the spectrum's norm each at most, evenly over the channels; lengths of
- * large prime factors go through transforms of twice the length and products between them. */
+/* Each of log2 n steps loses at most 7 u of the spectrum's norm, evenly over the channels. Lengths
+ * with large prime factors go through two transforms of at least twice the length. */
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {

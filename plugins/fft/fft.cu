@@ -52,7 +52,7 @@ find_tile(uint32 n_transforms, uint32 n_times, const Steps &steps, int64 *block,
     return tile;
 }
 
-/* Where sample `k` stands in the block. */
+/* The place of sample `k` in the block. */
 __device__ inline int64
 rotated(int k)
 {
@@ -83,7 +83,8 @@ scaled(ct_cf64 x)
     return {scaled(x.re), scaled(x.im)};
 }
 
-/* Both of a tile's indices for row `i` of threads: neighbours of the block side by side. */
+/* The transform and the sample of a tile for row `i` of threads. Neighbouring threads have
+ * neighbours of the block. */
 #if ALONG_BATCH
 #define TRANSFORM(i) threadIdx.x
 #define SAMPLE(i)    (i)
@@ -130,7 +131,7 @@ __launch_bounds__(N_THREADS) fft_unpack(ELEMENT *block, const ELEMENT *scratch, 
     }
 }
 
-/* In place; nothing of scratch. */
+/* Works in place, without scratch. */
 extern "C" __global__ void
 __launch_bounds__(N_THREADS)
     fft_scale(ELEMENT *block, uint32 n_transforms, uint32 n_times, Steps steps)

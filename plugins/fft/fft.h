@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants of the stage fft share: which axis is transformed, and how. */
+/* The transform that a graph asks for, and where it lies in blocks: shared by the variants of fft.
+ */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -18,12 +19,12 @@ typedef struct {
     gboolean wide;       /* double precision */
 } FftDesign;
 
-/* What `params` ask for of a stream like `in`; the error says why that can't be. */
+/* The transform that `params` ask for of a stream like `in`. The error says why there is none. */
 gboolean ct_fft_design_init(FftDesign *design, const CtParams *params, const CtStream *in,
                             GError **error);
 
-/* Index in the spectrum as FFTW makes it of element i of the one that is written (of the one that
- * is read, for an inverse transform). */
+/* Element i of the spectrum that is written (for an inverse transform: read) has this index in
+ * FFTW's order, where the zero frequency is first. */
 gint64 ct_fft_design_unshift(const FftDesign *design, gint64 i);
 
 /* The axes of a block for the transforms: the one transformed, and those of the batch, slowest
@@ -37,7 +38,7 @@ typedef struct {
     gint64 step_in, step_out; /* bytes along a transform */
 } FftBatch;
 
-/* Where the axes stand in the layouts; made once, then applied to every block. */
+/* The places of the axes in the layouts: found once, then applied to every block. */
 typedef struct {
     guint n_axes; /* of the batch, in the output's order */
     guint in_axis[CT_MAX_AXES], out_axis[CT_MAX_AXES];

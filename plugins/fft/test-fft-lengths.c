@@ -113,7 +113,7 @@ problem_init(Problem *problem, CtType type, const Signals *signals, GRand *rando
     const CtTypeInfo *info = ct_type_info(type);
     const gint64 length = signals->length;
     const gint64 out_length = info->is_complex ? length : length / 2 + 1;
-    /* More than go together. */
+    /* More than the transforms of a batch. */
     const gint64 n_times = 16384 / (length * (gint64)info->bytes) + 3;
 
     *problem = (Problem){type, length, out_length, MIN(n_times, 131), NULL, NULL};

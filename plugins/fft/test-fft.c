@@ -18,7 +18,8 @@ static const char *const orders[][2] = {
     {"pol phase time station", "time pol station channel"},
 };
 
-/* What a device transforms without scratch: samples side by side on both sides, on one, on none. */
+/* Orders in which a device needs no scratch: samples lie side by side on both sides, on one, on
+ * none. */
 static const char *const block_orders[][2] = {
     {"time station pol phase", "time station pol channel"},
     {"station time pol phase", "station time pol channel"},
@@ -68,8 +69,8 @@ fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
         *(float *)part = (float)(g_rand_double(random) - 0.5);
 }
 
-/* Every variant of this machine on one problem: near the reference, and the same bits however cut.
- */
+/* Every variant of this machine on one problem. It must be near the reference, and give the same
+ * bits however the stream is cut. */
 static void
 check(CtType type, const char *const order[2], gint64 length, gboolean along_time, gboolean inverse,
       gboolean shift, gint64 n_times, gint64 n_stations, gint64 n_pols, gsize padding,
@@ -134,8 +135,7 @@ runs_on_processor(void)
     return FALSE;
 }
 
-/* Lengths that are transformed as columns, in the layouts that do: all radices, full and
- * short vectors. */
+/* Lengths and layouts that are transformed as columns: all radices, full and short vectors. */
 static void
 test_columns(void)
 {
@@ -150,8 +150,8 @@ test_columns(void)
     check(CT_CF32, orders[0], 2000, FALSE, TRUE, TRUE, 2, 3, 2, 0, random);
 }
 
-/* Along time, so many in a firing that a device does what is left over of a short one together with
- * what it has done already. */
+/* Transforms along time: so many in a firing that a device does the remainder of a short one
+ * together with transforms that are done already. */
 static void
 test_left_over(void)
 {
@@ -166,8 +166,8 @@ test_left_over(void)
               2, 2, 0, random);
 }
 
-/* Powers of two that a device has a kernel of the plugin's own for: every length, each way of
- * reading and writing, all tunings. */
+/* Powers of two, for which the plugin has a kernel of its own: every length, each way of reading
+ * and writing, all tunings. */
 static void
 test_blocks(void)
 {
@@ -186,8 +186,8 @@ test_blocks(void)
     }
 }
 
-/* Those of the device: every type, through scratch on both sides, on one, and scaled in place; and
- * every length of powers of two. */
+/* Kernels of the device: every type, through scratch on both sides, on one, and scaled in place;
+ * every power of two. */
 static void
 test_kernels(void)
 {
@@ -221,7 +221,7 @@ test_kernels(void)
     kernel_test_finish();
 }
 
-/* FFTW's wisdom: kept in the cache folder, and no harm done by a damaged file. */
+/* FFTW's wisdom is kept in the cache folder. A damaged file does no harm. */
 static void
 test_wisdom(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the threads of the filter's kernels are, as host and kernels see it. */
+/* The axes that the threads of the filter's kernels are spread over. Host and kernels include this
+ * file. */
 #pragma once
 
 enum { FIR_AXES = 12 };
@@ -13,6 +14,6 @@ typedef struct {
     unsigned length[FIR_AXES];
     unsigned n_axes;
     unsigned phase;    /* the axis that counts phases */
-    unsigned time;     /* the one that counts N_TIMES outputs side by side; n_axes: none does */
+    unsigned time;     /* the one that counts N_TIMES outputs side by side; n_axes: no axis does */
     unsigned rotation; /* of the firing's first output, in phases */
 } FirAxes;

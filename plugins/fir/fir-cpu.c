@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The filter on the processor: tiles of samples are made float in scratch, then filtered.
+/* The filter on the processor: tiles of samples are converted to float in scratch, then filtered.
  *
- * Series along time that lie side by side in both blocks (the *inner* ones) are filtered together:
- * a row of P · inner samples meets the row below, tap by tap, and nothing is moved. A tile is a
- * piece of such rows, some phases or some of the inner series of one phase, over a few dozen
- * outputs; its rows lie densely in scratch, and each sample is converted once a tile. Series that
- * lie side by side in the input, but not in the output (time first there, phase last here), are
- * *gathered* in their narrow type before they are converted. */
+ * Series along time that lie side by side in both blocks, the *inner* ones, are filtered together:
+ * tap by tap, a row of P · inner samples is multiplied and added, and nothing is moved. A tile is a
+ * piece of such rows over a few dozen outputs: some phases, or some inner series of one phase. Its
+ * rows lie densely in scratch, and each sample is converted once a tile. Series that lie side by
+ * side in the input but not in the output (time is first in the input, phase is last in the output)
+ * are *gathered* in their narrow type before they are converted. */
 #include "fir-kernels.h"
 #include "fir.h"
 
-/* Sums of so many outputs have registers. */
+/* The most outputs whose sums have registers. */
 #define MOST_BLOCK (CT_VECTOR_BYTES == 64 ? 16 : 8)
-/* Outputs of a tile whose windows share no rows. */
+/* Outputs of a tile if their windows share no rows. */
 #define TILE_WINDOWS 16
 /* Bytes of neighbouring series that are gathered together: a cache line. */
 #define GATHER_BYTES 64
-/* The widest gathered element, and room that keeps gathered series from sharing cache sets. */
+/* Bytes of the widest gathered element. Bytes between gathered series, which keep them in different
+ * cache sets. */
 #define GATHER_UNIT    16
 #define GATHER_PADDING 64
 
@@ -61,9 +62,9 @@ typedef struct {
     guint time_in, time_out, phase_out;
     const CtStream *in;
 
-    /* Outputs v, v + n_streams, … share rows P samples apart, row_step of them from one output to
-     * the next, and are rotated alike. Where nothing is shared, row_step is n_taps, n_streams 1,
-     * and `apart` set. */
+    /* Outputs v, v + n_streams, … are rotated alike and share rows, which are P samples apart; from
+     * one of these outputs to the next there are row_step rows. If outputs share nothing, `apart`
+     * is set, row_step is n_taps, and n_streams is 1. */
     gint64 n_streams, row_step;
     gboolean apart, rotates;
 
@@ -101,7 +102,8 @@ round_up(gint64 n, gint64 unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* Sorts the axes but time into inner, gathered and outer ones; all outer unless `packed`. */
+/* Sorts the axes other than time into inner, gathered and outer ones. All are outer unless
+ * `packed`. */
 static gboolean
 cut_series(const Fir *self, Cut *cut, const CtBinding *input, const CtBinding *output,
            gboolean packed, GError **error)
@@ -154,7 +156,7 @@ cut_tiles(const Fir *self, Cut *cut, gint64 most)
     gint64 n_channels = self->design.n_channels, n_taps = self->design.n_taps;
     gint64 repeat = (gint64)cut->repeat, row = n_channels * repeat;
 
-    /* Few outputs have few rows, which are then longer: every row costs a call. */
+    /* Every row costs a call, so that the rows are longer if there are few outputs. */
     cut->tile_outputs = MIN(self->apart ? TILE_WINDOWS : self->aim_outputs,
                             MAX(1, (most + self->n_streams - 1) / self->n_streams));
     cut->n_rows = (cut->tile_outputs - 1) * self->row_step + n_taps;
@@ -240,7 +242,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     cut_tiles(self, &self->loose, output->max_samples);
     prepare->scratch_bytes = MAX(cut_scratch(&self->packed), cut_scratch(&self->loose));
 
-    /* Vectors begin at any phase, those of merged rows beyond the last one. */
+    /* Vectors may begin at any phase. In merged rows they may begin beyond the last phase. */
     gint64 widest = MAX(self->packed.merged, self->loose.merged) * design->n_channels;
     self->taps_pitch = (gsize)round_up(widest + FIR_MAX_VECTOR, FIR_MAX_VECTOR);
     self->taps = CT_TABLE(float, (gsize)design->n_taps * self->taps_pitch, "coefficients", error);
@@ -321,7 +323,7 @@ is_flat(const Tile *tile)
     return phase_floats(tile) == tile->n_floats;
 }
 
-/* Filters n phases, from the tile's phase p on, to those from `to` on. */
+/* Filters n phases, from the tile's phase p on, to the output's phases from `to` on. */
 static void
 filter_phases(const Tile *tile, FirRows rows, gint64 p, gint64 n, gint64 to)
 {
@@ -357,7 +359,7 @@ filter_phases(const Tile *tile, FirRows rows, gint64 p, gint64 n, gint64 to)
     }
 }
 
-/* Filters all phases where each output is rotated in its own way. */
+/* Filters all phases. Each output is rotated in its own way. */
 static void
 filter_apart(const Tile *tile, FirRows rows)
 {
@@ -466,7 +468,7 @@ work_tile(Tile *tile, const CtBlock *out, const guint8 *x, guint8 *y, gint64 ind
     }
 }
 
-/* Whether the inner and gathered series lie as densely as `packed` takes for granted. */
+/* Whether the inner and gathered series lie as densely as the cut `packed` needs. */
 static gboolean
 is_packed(const Fir *self, const CtBlock *in, const CtBlock *out)
 {
@@ -512,8 +514,8 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         .scratch = work->scratch,
     };
 
-    /* Pieces: the tiles of each series, of each slice of time where the firing is long. Every item
-     * is as many of them as any other. */
+    /* The pieces of work are the tiles of each series and, in long firings, of each slice of time.
+     * All items have equally many pieces. */
     gint64 n_outputs = out->n_samples, step = cut->tile_outputs * self->n_streams;
     gint64 n_slices = CLAMP(n_outputs / step, 1, self->n_items);
     gint64 n_pieces = n_slices * cut->n_outer_items * cut->n_tiles;
@@ -563,7 +565,7 @@ differs(G_GNUC_UNUSED const CtNode *nodes, const gint64 *tuning)
     return tuning[FIR_BLOCK] <= MOST_BLOCK;
 }
 
-/* Rows with time first or last keep what belongs together together. */
+/* In rows with time first or last, samples of a window lie close together. */
 #define COMPLEX "ci4|ci8|ci16|cf16|cf32"
 #define REAL    "i8|i16|u8|f16|f32"
 

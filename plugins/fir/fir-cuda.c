@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The filter on a device.
  *
- * Threads are spread over the axes of an output and over chunks of time. Where the hop divides P,
- * windows slide from output to output of a thread; elsewhere, and where an output is so narrow that
- * threads had better stand side by side in time, each output's samples are read anew. Where
- * neighbours in the output are none in the input, a kernel of its own turns tiles of samples.
+ * Threads are spread over the axes of an output and over chunks of time. If the hop divides P,
+ * windows slide from output to output of a thread. Otherwise each output's samples are read anew.
+ * So they are if an output is so narrow that threads stand side by side in time. If neighbours in
+ * the output are not neighbours in the input, another kernel turns tiles of samples.
  *
- * What a kernel is compiled for (types, taps, vectors, tiles) follows from the layouts. Lengths and
- * strides of the axes are seen in each firing: axes that lie there as one are taken as one. */
+ * The layouts decide what a kernel is compiled for: types, taps, vectors, tiles. The lengths and
+ * strides of the axes are looked at in each firing, where axes that lie as one become one. */
 #include "fir-spread.h"
 #include "fir.h"
 
@@ -28,8 +28,8 @@ static const CtTunable tunables[] = {
     {NULL},
 };
 
-/* Threads of a block at most where coefficients are in its shared memory; bytes of that, without
- * asking for more. */
+/* The most threads of a block with coefficients in shared memory. The bytes of shared memory that a
+ * block has without asking for more. */
 #define TAP_THREADS  128
 #define SHARED_BYTES 49152
 
@@ -37,26 +37,26 @@ static const CtTunable tunables[] = {
 #define REGISTER_TAPS 32
 /* Registers of a thread that sums and coefficients may take. */
 #define SUM_REGISTERS 128
-/* What is counted for them is close to what assemblers need by default; otherwise, and with more
- * than MANY_TAPS in registers, less so. */
+/* The count of registers is close to what assemblers need for the default tuning. Other tunings,
+ * and more than MANY_TAPS taps in registers, need so many more. */
 #define UNUSUAL_REGISTERS 16
 #define MANY_TAPS         24
 
-/* Threads of a block that turns, at most: more have no registers. */
+/* The most threads of a block that turns samples: there are no registers for more. */
 #define TILE_THREADS 256
 
 /* Threads that stand side by side along narrow outputs and time. */
 #define NARROW_THREADS 128
 
-/* Bytes of outputs that a thread writes at once; bytes of neighbours that make a read or a write
- * worth its while. */
+/* Bytes of outputs that a thread writes at once. The least bytes side by side that make a read or a
+ * write worthwhile. */
 #define VECTOR_BYTES 16
 #define DENSE_BYTES  64
-/* What is read in pieces smaller than this is turned in tiles. */
+/* Samples that would be read in smaller pieces are turned in tiles. */
 #define PIECE_BYTES 8
 
-/* Threads of a launch are counted in 32 bits. Of outputs that overlap more often than MAX_SHARED
- * times, there may be too few for threads of their own. */
+/* Threads of a launch are counted in 32 bits. Windows that overlap more often than MAX_SHARED times
+ * may leave too few outputs for threads of their own. */
 #define MAX_THREADS ((gint64)1 << 31)
 #define MAX_SHARED  64
 
@@ -85,7 +85,7 @@ densest_axis(const FirAxes *axes)
     return densest;
 }
 
-/* Brings an axis to the place before the last one. */
+/* Moves an axis to the place before the last one. */
 static void
 move_axis(FirAxes *axes, guint from)
 {
@@ -140,8 +140,8 @@ sum_registers(const Cuda *self, guint vector, gboolean phases_apart)
                                         : n_taps * ct_fir_spread_sample_registers(&self->spread));
 }
 
-/* How many outputs stand side by side in time: those that share windows' rows, or as many as make a
- * narrow output wide. `axes` are those of one output of `all` elements. */
+/* Sets how many outputs stand side by side in time: those whose windows share rows, or as many as
+ * make a narrow output wide. `axes` are those of one output of `all` elements. */
 static void
 choose_times(Cuda *self, const FirAxes *axes, gint64 all)
 {
@@ -161,7 +161,7 @@ choose_times(Cuda *self, const FirAxes *axes, gint64 all)
         self->spread.n_times = power_above(NARROW_THREADS / width);
 }
 
-/* `axes`: none of them merged. */
+/* `axes` are not merged. */
 static void
 choose_vector(Cuda *self, const FirAxes *axes)
 {
@@ -178,7 +178,7 @@ choose_vector(Cuda *self, const FirAxes *axes)
         self->vector /= 2;
 }
 
-/* Bytes of shared memory that a block takes which turns, as fir-tiles.cu has it. */
+/* Bytes of shared memory of a block that turns samples, as in fir-tiles.cu. */
 static guint
 tile_shared(const Cuda *self)
 {
@@ -230,7 +230,7 @@ compile(Cuda *self, GError **error)
     const guint threads = block_threads(self);
     const guint samples =
         self->spread.ahead * self->vector * ct_fir_spread_sample_registers(&self->spread);
-    /* Each phase of a vector has a place of its own if windows are rotated. */
+    /* If windows are rotated, each phase of a vector has a place of its own. */
     const gboolean rotates = self->spread.hop % self->spread.n_channels != 0;
     const guint places = rotates && self->phases_apart ? 2 * self->vector : 0;
     const guint registers = sum_registers(self, self->vector, self->phases_apart) + places +
@@ -293,8 +293,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
 /* ---- working ---- */
 
-/* Whether vectors along the last axis are dense and begin at multiples of their bytes; `steps`:
- * other distances between them. */
+/* Whether vectors along the last axis are dense and begin at multiples of their bytes. `steps` are
+ * the other distances between them. */
 static gboolean
 is_dense(const FirAxes *axes, const guint8 *data, const long long stride[FIR_AXES], gint64 steps,
          gsize bytes, gsize vector)

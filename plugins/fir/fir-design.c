@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From parameters to the filter's numbers: coefficients from a file, or a windowed sinc; how
- * windows are rotated. */
+/* Computes the filter's numbers from its parameters: coefficients from a file or a windowed sinc,
+ * and the rotation of windows. */
 #include "fir.h"
 
 #include <cornerturn/npy.h>
@@ -57,8 +57,8 @@ design_sinc(FirDesign *design, Window window, gdouble beta)
     }
 }
 
-/* Sizes and values from an array of [tap phase] or [tap · phase]; `n_channels` and `n_taps` are 0
- * where the graph gives none. */
+/* Takes sizes and values from an array of [tap phase] or [tap · phase]. `n_channels` and `n_taps`
+ * are 0 if the graph does not give them. */
 static gboolean
 design_from_array(FirDesign *design, const CtParams *given, CtNpyArray *array, GError **error)
 {
@@ -148,7 +148,7 @@ ct_fir_rotation(gint64 n_channels, gint64 hop, const CtStream *in, gint64 tick)
     /* Without a clock, samples are counted from the stream's first. */
     if (in->rate_num == 0)
         tick -= in->start;
-    /* Rounded down, before tick 0 as well. */
+    /* Ticks are rounded down, also those before tick 0. */
     const gint64 ticks = in->ticks_per_sample, n = tick / ticks - (tick % ticks < 0);
     rotation.first = (n % n_channels + n_channels) % n_channels;
     return rotation;

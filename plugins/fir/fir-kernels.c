@@ -8,7 +8,7 @@
 
 /* Conversion. */
 
-/* The loop over rows has the loop over a row in it. */
+/* Defines the loop over rows. `row` is the loop over one row, which is inlined. */
 #define CONVERT_ROWS(name, row)                                                                    \
     static void name(float *restrict y, const void *x, ptrdiff_t x_row, size_t n_rows,             \
                      size_t n_floats)                                                              \
@@ -46,8 +46,8 @@ convert_i4_row(float *restrict y, const void *x, size_t n_floats)
 
 CONVERT_ROWS(convert_i4, convert_i4_row)
 
-/* IEEE half: exponent and fraction moved to where a float has them, then scaled by 2^112, which
- * also makes the subnormal ones right; infinities and NaN keep the largest exponent. */
+/* An IEEE half: exponent and fraction move to their places in a float, which is then scaled by
+ * 2^112. This is right for subnormal numbers, too. Infinities and NaN keep the largest exponent. */
 INLINE float
 half_to_float(uint16_t half)
 {
@@ -90,8 +90,8 @@ const FirConverters CT_ISA(ct_fir_converters) = {
     .f32 = convert_f32,
 };
 
-/* Gathering: squares of 16 bytes by 16 / unit samples are transposed by interleaving row i with
- * row i + n/2, log2 n times over. */
+/* Gathering: squares of 16 bytes by 16 / unit samples are transposed by interleaving row i with row
+ * i + n/2, log2 n times. */
 
 #define GATHER(name, type, n, low, high)                                                           \
     static void name(char *raw, size_t raw_unit, const char *x, ptrdiff_t x_sample,                \
@@ -136,7 +136,7 @@ GATHER(gather_2, uint16_t, 8, LIST(LOW16), LIST(HIGH16))
 GATHER(gather_4, uint32_t, 4, LIST(LOW32), LIST(HIGH32))
 GATHER(gather_8, uint64_t, 2, LIST(0, 2), LIST(1, 3))
 
-/* Elements as wide as a row: nothing to interleave. */
+/* Elements are as wide as a row, so that nothing is interleaved. */
 static void
 gather_16(char *raw, size_t raw_unit, const char *x, ptrdiff_t x_sample, size_t n_samples,
           size_t n_units)

@@ -5,12 +5,13 @@
 #include <cornerturn/isa.h>
 #include <stddef.h>
 
-/* Floats of the widest vector of any instruction set: rows of taps are padded by as many. */
+/* Floats of the widest vector of any instruction set. Rows of taps are padded by so many floats. */
 #define FIR_MAX_VECTOR 16
 #define FIR_MAX_TAPS   64
 
-/* Rows of y, one after another, of n_floats each, become the components of samples that follow each
- * other in memory, from row to row x_row bytes apart. n_floats is even for complex types. */
+/* Converts samples to the rows of y, which lie one after another and have n_floats each. The
+ * samples of a row follow one another at x; the next row's are x_row bytes further. n_floats is
+ * even for complex types. */
 typedef void (*FirConvert)(float *y, const void *x, ptrdiff_t x_row, size_t n_rows,
                            size_t n_floats);
 
@@ -48,5 +49,5 @@ typedef struct {
 void CT_ISA(ct_fir_rows)(const FirRows *rows);
 
 /* The same, but element e of output t stands at (places[t] + e) mod `around` of the row that begins
- * at y + t·y_step; places are less than `around`, n_floats no more than it. */
+ * at y + t·y_step. Places are less than `around`, and n_floats is at most `around`. */
 void CT_ISA(ct_fir_rows_apart)(const FirRows *rows);

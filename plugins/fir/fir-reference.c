@@ -57,7 +57,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         width *= axis == self->time ? 1 : out->length[axis];
 
     for (gint64 element = 0; element < width; element++) {
-        /* Its index on each axis but time, the last axis fastest. */
+        /* The index of the element on each axis but time; the last axis is the fastest. */
         const guint8 *x = in->data;
         guint8 *y = out->data;
         gint64 left = element, phase = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of the filter's kernels: axes, registers, chunks. */
+/* How the threads of the filter's kernels are spread: axes, registers, chunks. */
 #include "fir-spread.h"
 
 #include "fir.h"
 
 #include <math.h>
 
-/* Registers of a multiprocessor, and those that a thread needs beside the ones for numbers. More
- * threads than ENOUGH_THREADS bring nothing. */
+/* Registers of a multiprocessor. Registers that a thread needs beside those for numbers. More
+ * threads than ENOUGH_THREADS gain nothing. */
 #define REGISTERS       65536
 #define OTHER_REGISTERS 26
 #define ENOUGH_THREADS  768

@@ -9,14 +9,14 @@
 #include "fir-window.h"
 
 #define TILE_COLUMNS (TILE_WRITE / VECTOR)
-/* Keeps vectors aligned, and neighbours along the axis that is read in different banks. */
+/* Keeps vectors aligned, and puts neighbours along the axis that is read into different banks. */
 #define PADDING (VECTOR * sizeof(IN) < 4 ? 4 / sizeof(IN) : VECTOR)
 
 typedef Words<sizeof(IN)> Sample;
 typedef Sample Tile[AHEAD][TILE_READ][TILE_WRITE + PADDING];
 
-/* What a thread brings to the tile: of one element of the axis that is read, VECTOR ones of the
- * last axis, TILE_COLUMNS apart, in AHEAD rows. */
+/* A thread's part of the tile: one element of the axis that is read, by VECTOR elements of the last
+ * axis, TILE_COLUMNS apart, in AHEAD rows. */
 struct Reader {
     uint32 read, write;
     int n_here;            /* of the VECTOR ones */
@@ -46,8 +46,8 @@ struct Reader {
     }
 };
 
-/* Blocks along tiles of the axis that is read, then of the last one, then the other axes, then
- * chunks. `dense_out`: vectors are in the output, and aligned. */
+/* Blocks stand along tiles of the axis that is read, then of the last one, then along the other
+ * axes, then along chunks. `dense_out`: vectors are dense and aligned in the output. */
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
     fir_tiles(const uint8 *__restrict__ in, uint8 *__restrict__ out, const float *__restrict__ taps,
@@ -76,7 +76,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     reader.step = axes.sample * N_CHANNELS;
     reader.step_here = axes.in[write_axis] * TILE_COLUMNS;
 
-    /* A thread beyond the axes filters as the tile's first one does, but writes nothing. */
+    /* A thread beyond the axes does the same as the tile's first thread, but writes nothing. */
     const uint32 row = threadIdx.x / TILE_COLUMNS, column = threadIdx.x % TILE_COLUMNS * VECTOR;
     const bool writes = first_read + row < n_read && first_write + column < n_write;
     place.move(axes, read_axis, first_read + (writes ? row : 0));
@@ -91,7 +91,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     for (int t = 0; t < n_rows; t += AHEAD) {
         Samples samples[AHEAD];
         Outputs made[AHEAD];
-        /* Nobody reads the rows before any more. */
+        /* No thread reads the previous rows any more. */
         __syncthreads();
         reader.deliver(tile);
         __syncthreads();

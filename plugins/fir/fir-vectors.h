@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Vectors of floats, as wide as the instruction set's. */
+/* Vectors of floats, as wide as those of the instruction set. */
 #pragma once
 
 #include <cornerturn/isa.h>

@@ -20,18 +20,18 @@
 
 #define N_SETS (PHASES_APART ? VECTOR : 1)
 
-/* Whether windows are rotated; by how many phases a thread's next output is rotated further: not
- * at all where windows slide. */
+/* Whether windows are rotated, and by how many more phases a thread's next output is rotated.
+ * Windows that slide are not rotated. */
 #define ROTATES       (HOP % N_CHANNELS != 0)
 #define ROTATION_STEP ((uint32)((int64)(HOP % N_CHANNELS) * N_TIMES % N_CHANNELS))
 
-/* Elements side by side in memory, read and written at once where they are aligned to that. */
+/* Elements side by side in memory. They are read and written at once if they are aligned. */
 template <typename T> struct alignas(VECTOR * sizeof(T)) Vector {
     T item[VECTOR];
 };
 typedef Vector<OUT> Outputs;
 
-/* Samples as they are read, in whole registers: unpacked where they are used. */
+/* Samples as they are read, in whole registers. They are unpacked where they are used. */
 template <int bytes> struct alignas(bytes) Words {
     uint32 word[bytes / 4];
 };
@@ -52,7 +52,7 @@ load(Samples &samples, const uint8 *from)
     samples.words = *(const Words<VECTOR * sizeof(IN)> *)from;
 }
 
-/* Samples that lie `apart` bytes apart. */
+/* Reads samples that lie `apart` bytes apart. */
 __device__ inline void
 gather(Samples &samples, const uint8 *from, int64 apart)
 {
@@ -61,15 +61,16 @@ gather(Samples &samples, const uint8 *from, int64 apart)
         samples.vector.item[i] = *(const IN *)(from + i * apart);
 }
 
-/* Phase `phase` of N_CHANNELS and beyond, where it is less than twice as many. */
+/* `phase` modulo N_CHANNELS. It is less than 2 · N_CHANNELS. */
 __device__ inline uint32
 around(uint32 phase)
 {
     return phase < N_CHANNELS ? phase : phase - N_CHANNELS;
 }
 
-/* Along the last axis. `dense`: side by side and aligned. Where windows are rotated, `to` is of the
- * first phase, and the outputs' own are `phase` and those behind it. */
+/* Writes outputs along the last axis. `dense`: they lie side by side and aligned. If windows are
+ * rotated, `to` is the place of the first phase, and the outputs are of the phases from `phase` on.
+ */
 __device__ inline void
 store(const FirAxes &axes, uint8 *to, uint32 phase, const Outputs &outputs, bool dense)
 {
@@ -122,7 +123,8 @@ struct Place {
         time = axis == axes.time ? index : time;
     }
 
-    /* Along all axes but the last `n_left`, by what is left of the index; returns the chunk. */
+    /* Moves along all axes but the last `n_left`, by `left`, the index without those. Returns the
+     * chunk. */
     __device__ uint32
     move_outside(const FirAxes &axes, uint32 n_left, uint32 left)
     {
@@ -133,7 +135,7 @@ struct Place {
         return left;
     }
 
-    /* The phase of the first output, behind all moves. */
+    /* The rotated phase of the first output. All moves have been made. */
     __device__ uint32
     rotated(const FirAxes &axes, uint32 chunk) const
     {
@@ -153,7 +155,7 @@ count_outputs(const FirAxes &axes, uint32 chunk, uint32 time)
     return n <= 0 ? 0 : (int)((n + N_TIMES - 1) / N_TIMES);
 }
 
-/* Coefficients of a thread: in registers or, where there are many, in shared memory. */
+/* The coefficients of a thread, in registers. Many of them are in shared memory instead. */
 #if TAPS_SHARED
 #define TAP_GROUPS ((N_TAPS + 3) / 4)
 struct alignas(16) TapGroup {
@@ -161,7 +163,7 @@ struct alignas(16) TapGroup {
 };
 
 struct Taps {
-    TapGroup *own; /* [TAP_GROUPS][THREADS], of which a thread uses its column alone */
+    TapGroup *own; /* [TAP_GROUPS][THREADS]; a thread uses its column alone */
 
     __device__
     Taps(const float *taps, uint32 phase)
@@ -178,7 +180,7 @@ struct Taps {
         return own[k / 4 * THREADS].tap[k % 4];
     }
 
-    /* Those that are read on may not be kept in registers from before. */
+    /* From here on, coefficients are read again, not kept in registers. */
     __device__ void
     forget() const
     {
@@ -212,13 +214,14 @@ struct Taps {
 };
 #endif
 
-/* The outputs under way where windows N_TIMES apart share all rows of N_CHANNELS samples but one:
- * item[j] is the sum of the jth output from here on, over the rows that have been. */
+/* The outputs under way. Windows that are N_TIMES outputs apart share all of their rows of
+ * N_CHANNELS samples but one. item[j] is the sum of the jth output from here on, over the rows so
+ * far. */
 struct Sums {
     OUT item[N_TAPS - 1 + (N_TAPS == 1)][VECTOR] = {};
 
-    /* AHEAD more rows complete as many outputs: a row is the last of the first one's window, the
-     * one before the last of the next one's, … */
+    /* Adds AHEAD rows, which complete as many outputs. A row is the last one in the window of the
+     * first output, the last but one in the window of the next output, and so on. */
     __device__ void
     add(Outputs (&made)[AHEAD], const Samples (&samples)[AHEAD], const Taps &taps)
     {

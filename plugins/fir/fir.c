@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* In the order of the design's windows. */
+/* The order is that of `Window` in fir-design.c. */
 static const char *const windows[] = {"rectangular", "hanning", "hamming",
                                       "blackman",    "kaiser",  NULL};
 
@@ -36,7 +36,8 @@ static const CtPort outputs[] = {
     {NULL},
 };
 
-/* Stages behind this one align streams by their ticks, on which phases hang only with a rate. */
+/* Warns if phases depend on where the stream starts. Later stages align streams by ticks, but
+ * without a sample rate phases are not counted from ticks. */
 static void
 warn_of_phases(const CtNode *node, const FirDesign *design)
 {
@@ -94,7 +95,7 @@ operations(const CtNode *node)
     return 2 * parts * (gdouble)n_taps * (gdouble)ct_stream_width(&node->outputs[0]);
 }
 
-/* Every tap is a product and a sum of single precision, integers are rounded to it. */
+/* Every tap is a product and a sum in single precision, to which integers are rounded. */
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {

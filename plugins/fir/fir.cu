@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The polyphase filter on the GPU, y[t][(p + n) mod P] = Σ_k h[k][p] · x[t·H + k·P + p], n the
- * number of the window's first sample where windows are rotated, else 0, where neighbours in the
- * output are neighbours in the input.
+/* The polyphase filter on the GPU, y[t][(p + n) mod P] = Σ_k h[k][p] · x[t·H + k·P + p], if
+ * neighbours in the output are neighbours in the input. n is the number of the window's first
+ * sample if windows are rotated, else 0.
  *
- * Where H divides P, N_TIMES = P / H (SLIDING): a thread reads each sample once and adds it to the
- * sums under way. Elsewhere it reads all samples of every output, out of the caches. The other
+ * If H divides P, N_TIMES is P / H (SLIDING): a thread reads each sample once and adds it to the
+ * sums under way. Otherwise it reads all samples of every output, out of the caches. The other
  * constants are in fir-window.h. */
 #include "fir-window.h"
 
@@ -26,7 +26,7 @@ filter(const Place &place, const FirAxes &axes, const Taps &taps, uint32 phase, 
        bool dense_out)
 {
     const int64 step_in = axes.sample * N_CHANNELS, step_out = axes.output * N_TIMES;
-    /* The first outputs lack samples, and are not written. */
+    /* The first outputs lack samples and are not written. */
     const int n_rows = n_outputs + N_TAPS - 1;
     const uint8 *in = place.in;
     uint8 *out = place.out - (N_TAPS - 1) * step_out;
@@ -82,8 +82,8 @@ filter(const Place &place, const FirAxes &axes, const Taps &taps, uint32 phase, 
 }
 #endif
 
-/* Threads along the axes, the last one in vectors, then chunks. `dense`: vectors are, and aligned,
- * in both blocks; `dense_out`: they are in the output. */
+/* Threads stand along the axes, the last one in vectors, and then along chunks. `dense`: vectors
+ * are dense and aligned in both blocks. `dense_out`: they are in the output. */
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
     fir_rows(const uint8 *__restrict__ in, uint8 *__restrict__ out, const float *__restrict__ taps,

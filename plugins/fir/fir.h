@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants of the stage fir share: its numbers and its coefficients. */
+/* The filter's numbers and coefficients, which the variants of fir share. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -18,9 +18,9 @@ typedef struct {
 gboolean ct_fir_design_init(FirDesign *design, const CtParams *params, GError **error);
 void ct_fir_design_clear(FirDesign *design);
 
-/* By how many phases the sums of a window are rotated: by n mod P, n the number of its first sample
- * on the source's clock, so that all samples of a phase have the same number modulo P; not at all
- * where P divides the hop. */
+/* How many phases the sums of a window are rotated by. It is n mod P, where n is the number of the
+ * window's first sample on the source's clock, so that all samples of a phase have the same number
+ * modulo P. It is 0 if P divides the hop. */
 typedef struct {
     gint64 n_channels;
     gint64 step;  /* from one output to the next, less than P */
@@ -39,8 +39,8 @@ fir_rotation_at(const FirRotation *rotation, gint64 t)
     return (rotation->first + t % n_channels * rotation->step) % n_channels;
 }
 
-/* Tunables of the variants on the processor, for tables that begin with them; `block` is the
- * default of the instruction set. */
+/* Tunables of the variants on the processor, with which a variant's table may begin. `block` is the
+ * default for the instruction set. */
 enum { FIR_OUTPUTS, FIR_ROW, FIR_FLOATS, FIR_BLOCK, FIR_N_TUNABLES };
 #define FIR_TUNABLES(block)                                                                        \
     [FIR_OUTPUTS] = {"outputs", CT_VALUES(32, 64, 128, 256), 64, "outputs of a tile"},             \

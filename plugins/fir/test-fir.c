@@ -7,7 +7,8 @@
 static const CtType types[] = {CT_CI4, CT_CI8, CT_CI16, CT_CF16, CT_CF32,
                                CT_I8,  CT_I16, CT_U8,   CT_F16,  CT_F32};
 
-/* Orders of the rows, and others that only the reference's rows allow but the code takes. */
+/* The orders of the rows, and others that the code takes though only rows of the reference allow
+ * them. */
 static const char *const orders[][2] = {
     {"time station pol", "time phase station pol"}, {"time station pol", "time station pol phase"},
     {"time station pol", "station pol time phase"}, {"station pol time", "station pol time phase"},
@@ -60,8 +61,8 @@ pick(GRand *random, const gint64 *values, gint32 n)
 #define PICK(random, ...)                                                                          \
     pick(random, (const gint64[]){__VA_ARGS__}, G_N_ELEMENTS(((const gint64[]){__VA_ARGS__})))
 
-/* Lets the stream begin anywhere, on the grid of its samples or between two of them: windows of
- * hops that P does not divide are rotated by where they are. */
+/* Lets the stream begin at any tick, at a multiple of the ticks of a sample or between two of them.
+ * Rotated windows depend on it. */
 static void
 start_anywhere(VariantTest *test, GRand *random)
 {
@@ -74,8 +75,8 @@ start_anywhere(VariantTest *test, GRand *random)
     test->out.start = test->in.start;
 }
 
-/* Every variant of this machine on one problem: near the reference, and the same bits however cut.
- */
+/* Every variant of this machine on one problem. It must be near the reference, and give the same
+ * bits however the stream is cut. */
 static void
 check(CtType type, const char *const order[2], gint64 n_channels, gint64 n_taps, gint64 hop,
       gint64 n_outputs, gint64 n_stations, gint64 n_pols, gsize padding, gboolean extreme,
@@ -114,8 +115,7 @@ test_variants(void)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(1);
 
-    /* Every problem is a kernel of its own, which takes long to compile where a device is played.
-     */
+    /* Every problem has a kernel of its own, which takes long to compile for an emulated device. */
     const guint rounds = g_getenv("CORNERTURN_TEST_BACKEND") ? 1 : 3;
 
     for (guint i = 0; i < rounds * G_N_ELEMENTS(types) * G_N_ELEMENTS(orders); i++) {
@@ -142,7 +142,7 @@ test_extremes(void)
         check(types[i], orders[i % 3], 16, 8, 16, 21, 3, 2, 0, TRUE, random);
 }
 
-/* Kernels of all types, and of what else decides on them: orders, taps, widths, hops. */
+/* Kernels of all types, orders, taps, widths and hops. */
 static void
 test_kernels(void)
 {

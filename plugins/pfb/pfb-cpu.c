@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fir and fft in one: a polyphase filter bank whose filtered samples never leave a worker's cache.
  *
- * The variants of the two stages take turns on a few spectra, the second reading what the first has
- * just written. Alone, the filter is split over phases and the transforms over time, so that what
- * one worker filters another transforms; here a worker has a slice of time, for which it reads the
- * history once more. */
+ * The variants of the two stages take turns on a few spectra: the second reads what the first has
+ * just written. In two nodes, the filter is split over phases and the transforms over time, so that
+ * one worker transforms what another has filtered. Here a worker has a slice of time, for which it
+ * reads the history of the filter once more. */
 #include "../fft/fft-columns.h"
 #include "../fft/fft.h"
 #include "../fir/fir.h"
 #include "pfb.h"
 
-/* Bytes between filter and transform, beside which the second cache holds input and output. */
+/* Bytes between filter and transform. The second-level cache holds the input and the output as
+ * well. */
 #define BETWEEN_BYTES (1 << 19)
-/* Spectra that are filtered together: fewer read their history again too often, more gain nothing.
- */
+/* Spectra that are filtered together. Fewer would read their history again too often; more gain
+ * nothing. */
 #define LEAST_SPECTRA 16
 #define MOST_SPECTRA  64
-/* Spectra of a slice of time at least. */
+/* The least spectra of a slice of time. */
 #define LEAST_SLICE 8
 
 /* One of the two stages, for a few spectra. */
@@ -37,7 +38,7 @@ typedef struct {
     gint64 n_workers, n_items;
 } Pfb;
 
-/* Those of the filter, then its own. */
+/* The filter's tunables come first. */
 enum { SPECTRA = FIR_N_TUNABLES };
 static const CtTunable tunables[] = {
     FIR_TUNABLES(CT_VECTOR_BYTES == 64 ? 16 : 8),
@@ -103,7 +104,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
             CLAMP(BETWEEN_BYTES / spectrum_bytes(middle), LEAST_SPECTRA, MOST_SPECTRA);
     self->n_spectra = MIN(self->n_spectra, MAX(1, output.max_samples));
 
-    /* In the output's layout, with the phases in the place of the channels. */
+    /* The layout in between is the output's, with phases in the place of channels. */
     CtBinding between = {.stream = middle, .layout = *out, .max_samples = self->n_spectra};
     between.layout.types = 1u << middle->type;
     between.layout.axes[ct_layout_axis(out, design.to)].name = design.axis;
@@ -143,7 +144,7 @@ run_part(const Part *part, const CtBlock *in, const CtBlock *out, gpointer scrat
     return part->variant->work(part->state, &work, error);
 }
 
-/* Slices of time: as many as workers, or twice as many of a long firing. */
+/* Slices of time: as many as workers, or twice as many in a long firing. */
 static gint64
 slices_of(const Pfb *self, gint64 n_outputs)
 {
@@ -233,9 +234,9 @@ share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs, const CtLayout 
                : MIN(1, 0.5 + 0.5 * inside / FFT_MAX_COLUMNS);
 }
 
-/* A tenth and more faster than the two alone, which in the planner's model go over memory more
- * often. Real transforms want the phases of a
- * series side by side. */
+/* Shares are such that the planner, in whose model two variants go over memory more often than one,
+ * finds this one faster by a tenth or more, as measured. Real transforms are fast if the phases of
+ * a series lie side by side. */
 #define ROWS(types, columns, packed, turned)                                                       \
     {types "[time ...] -> cf32[time channel ...]", columns},                                       \
         {types "[... time] -> cf32[... time channel]", packed},                                    \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fir and fft in one on a device, for powers of two that a block of threads can hold: filtered
+/* fir and fft in one on a device, for powers of two that a block of threads can hold. Filtered
  * samples never leave the multiprocessor. */
 #include "../fir/fir-spread.h"
 #include "pfb.h"
@@ -9,9 +9,9 @@
 
 #define RESOURCES "/cornerturn/plugins/pfb/"
 
-/* How a group of threads works, by its longest filter and transform: how many phases a thread
- * filters, of how many spectra at a time. Sums and coefficients of long filters leave room for few
- * phases; many threads leave room for few registers. */
+/* How a group of threads works, for filters and transforms up to a size: each thread filters
+ * `vector` phases of `ahead` spectra at a time. Sums and coefficients of long filters leave room
+ * for few phases, and many threads leave room for few registers. */
 typedef struct {
     gint64 n_taps, n_channels; /* at most */
     guint vector, ahead;
@@ -33,11 +33,12 @@ static const CtTunable tunables[] = {
     {NULL},
 };
 
-/* The most values of a thread; registers of a multiprocessor. */
+/* The most values of a thread. Registers of a multiprocessor. */
 #define MOST_VALUES    16
 #define REGISTERS      65536
 #define MOST_REGISTERS 255 /* of a thread */
-/* What a thread needs beside those for numbers, on any device and with any number of taps. */
+/* Registers that a thread needs beside those for numbers, on any device and with any number of
+ * taps. */
 #define OTHER_REGISTERS 52
 
 typedef struct {
@@ -64,8 +65,8 @@ log2_of(gint64 n)
     return (guint)g_bit_nth_msf((gulong)n, -1);
 }
 
-/* Registers of a thread for numbers: what it filters, what it transforms, and by what the passes
- * behind the first multiply. */
+/* Registers of a thread for numbers: those that it filters, those that it transforms, and the
+ * factors of the passes behind the first. */
 static guint
 count_registers(gint64 n_channels, gint64 taps, CtType type, guint vector, guint ahead)
 {
@@ -74,9 +75,11 @@ count_registers(gint64 n_channels, gint64 taps, CtType type, guint vector, guint
     const guint sample_registers = n_values * MAX((guint)ct_type_info(type)->bytes, 2) / 4;
     guint registers = n_taps * vector + 2 * (n_taps - 1) * vector + 2 * n_values + sample_registers;
 
-    /* Where sums take few, samples that are read ahead are kept beside those that are filtered. */
+    /* If sums take few registers, samples that are read ahead are kept beside those that are
+     * filtered. */
     registers += n_taps < 8 ? sample_registers : 0;
-    /* Only bytes become numbers on the fly; places differ from pass to pass. */
+    /* Samples other than bytes are converted beforehand, and with more than two passes each pass
+     * has places of its own. */
     registers += (type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
     for (guint pass = 1; pass < n_passes; pass++) {
         const guint radix = 1u << (n_bits / n_passes + (pass < n_bits % n_passes));
@@ -85,7 +88,7 @@ count_registers(gint64 n_channels, gint64 taps, CtType type, guint vector, guint
     return registers;
 }
 
-/* How a group works with this tuning, where that fits a multiprocessor; else by the table. */
+/* How a group works with this tuning. If that does not fit a multiprocessor, the table decides. */
 static void
 choose_way(guint *vector, guint *ahead, const gint64 *tuning, gint64 n_channels, gint64 n_taps,
            CtType type)
@@ -145,7 +148,7 @@ send_table(Pfb *self, GError **error)
     return self->table && ct_device_upload(self->spread.device, self->table, table, bytes, error);
 }
 
-/* Numbers of taps of which it is known that count_registers() is close. */
+/* Whether count_registers() is known to be close for this number of taps. */
 static gboolean
 is_usual_count(gint64 n_taps)
 {

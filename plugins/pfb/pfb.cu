@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Polyphase filter and Fourier transform in one on the GPU, X[t][c] = Σ_p y[t][p] exp(−2πi pc / P)
- * of what fir.cu makes, for P a power of two, H a divisor of it: filtered samples never leave the
- * multiprocessor.
+/* Polyphase filter and Fourier transform in one on the GPU: X[t][c] = Σ_p y[t][p] exp(−2πi pc / P),
+ * y as fir.cu makes it, for P a power of two and H a divisor of it. Filtered samples never leave
+ * the multiprocessor.
  *
  * A group of P / VECTOR threads takes a series in a chunk of time. Its threads filter VECTOR phases
- * each, AHEAD spectra at a time, by windows that slide (fir-window.h); then the group transforms
- * these spectra, every thread N_VALUES values in each pass, which change hands through shared
- * memory.
+ * each, AHEAD spectra at a time, by windows that slide (fir-window.h). Then the group transforms
+ * these spectra. Each thread has N_VALUES values in each pass; between passes the values go through
+ * shared memory.
  *
  * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, log2
- * N_VALUES; GROUPS of a block;
- * SHIFT, whether channel 0 stands in the middle. Threads are spread over series, by groups. */
+ * N_VALUES; GROUPS, of a block; SHIFT, whether channel 0 stands in the middle. Threads are spread
+ * over series, by groups. */
 #include "fir-window.h"
 
 #define GROUP_THREADS (N_CHANNELS / VECTOR)
 #define N_VALUES      (VECTOR * AHEAD)
 #define N_PASSES      ((N_BITS + RADIX_BITS - 1) / RADIX_BITS)
-/* Values of a spectrum in shared memory, between passes: one is left free behind every 16, so that
- * neighbours that write far apart do so to different banks. */
+/* Values of a spectrum in shared memory, between passes. One is left free behind every 16, so that
+ * neighbours that write far apart write to different banks. */
 #define PITCH (N_CHANNELS + N_CHANNELS / 16)
 
 #include "fft-radix.h"
 
-/* Passes from `pass` on. `memory` has AHEAD spectra: as they are before the first pass, PITCH apart
- * afterwards. */
+/* Passes from `pass` on. `memory` has AHEAD spectra. They lie one after another before the first
+ * pass, and PITCH apart afterwards. */
 template <int pass> struct Passes {
     typedef Factors<pass> Own;
     static constexpr int radix = Own::radix, span = Own::span, apart = N_CHANNELS / radix;
@@ -38,7 +38,7 @@ template <int pass> struct Passes {
         next.init(table, thread);
     }
 
-    /* Leaves the values as those of the last pass left them. */
+    /* Leaves in `v` the values that the last pass makes. */
     __device__ void
     run(ct_cf32 (&v)[N_VALUES], ct_cf32 *memory, int thread) const
     {
@@ -75,7 +75,7 @@ template <> struct Passes<N_PASSES> {
     }
 };
 
-/* Filtered phases from `phase` on, which counts modulo P, become those of a spectrum. */
+/* Puts filtered phases from `phase` on, modulo P, to their places in a spectrum. */
 __device__ inline void
 put(ct_cf32 *spectrum, int phase, const Outputs &outputs)
 {
@@ -92,7 +92,7 @@ put(ct_cf32 *spectrum, int phase, const Outputs &outputs)
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
     pfb(const uint8 *__restrict__ in, uint8 *__restrict__ out, const float *__restrict__ taps,
-            const ct_cf32 *__restrict__ table, FirAxes axes, uint32 n_groups, int32 dense)
+        const ct_cf32 *__restrict__ table, FirAxes axes, uint32 n_groups, int32 dense)
 {
     typedef Factors<N_PASSES - 1> Last;
     constexpr int apart = N_CHANNELS / Last::radix;
@@ -106,7 +106,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     const uint32 chunk = place.move_outside(axes, 0, is_used ? group : 0);
     const int n_outputs = is_used ? count_outputs(axes, chunk, place.time) : 0;
     const int n_rows = n_outputs > 0 ? n_outputs + N_TAPS - 1 : 0;
-    /* All groups of a block go on as long. */
+    /* All groups of a block go through the same number of rows, since they wait for each other. */
     const int n_most = (int)(axes.chunk / N_TIMES) + N_TAPS - 1;
     const int64 step_in = axes.sample * N_CHANNELS, step_out = axes.output * N_TIMES;
     const uint8 *from = place.in + thread * VECTOR * axes.sample;

@@ -19,7 +19,7 @@ typedef struct {
     gboolean shift;
 } Problem;
 
-/* Input, filtered, transformed. */
+/* Orders of the input, of what is filtered, and of what is transformed. */
 static const char *const orders[][3] = {
     {"station pol time", "station pol time phase", "station pol time channel"},
     {"station pol time", "time station pol phase", "time station pol channel"},
@@ -85,7 +85,7 @@ fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer random)
     *part = (guint8)g_rand_int(random);
 }
 
-/* Halves and floats from −1 to 1. */
+/* Random halves from −1 to 1. */
 static void
 fill_half(guint8 *part, G_GNUC_UNUSED gsize count, gpointer random)
 {
@@ -154,7 +154,7 @@ check(const Problem *problem, gsize padding, GRand *random)
     chain_free(chain);
 }
 
-/* Every power of two, taps up to what its kernel takes, and hops. */
+/* Every power of two, with all numbers of taps that its kernel takes, and several hops. */
 static void
 test_chain(void)
 {
@@ -219,7 +219,7 @@ test_kernels(void)
     kernel_test_finish();
 }
 
-/* What it says of chains that it leaves to others. */
+/* The reasons why the variant refuses chains. */
 static void
 test_refusals(void)
 {
