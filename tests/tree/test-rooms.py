@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Includes point one way: a room of core/ includes the rooms below it, a plugin public headers."""
+import contextlib
 import os
 import pathlib
 import re
+import sys
 import tempfile
 import unittest
 
 import tap
 
 ROOT = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
+sys.path.insert(0, str(ROOT / "scripts"))
+from includes import between_rooms, deepest_chain, includes  # pylint: disable=wrong-import-position
 
 # What each room may include beside itself and the public headers.
 ROOMS = {
@@ -24,10 +28,6 @@ ROOMS = {
     "pipeline": "model graph plan run measure",
     "command": "model device graph cost measure pipeline",
 }
-
-
-def includes(path):
-    return re.findall(r'^#include "([^"]+)"', path.read_text(), re.M)
 
 
 def drawn_rooms(text):
@@ -53,6 +53,17 @@ def wrong_includes(root):
             if included.partition("/")[0] in ROOMS or "core/" in included or (
                     included in private and not (path.parent / included).exists()):
                 yield f"{path.relative_to(root)}: {included}"
+
+
+@contextlib.contextmanager
+def planted_files(files):
+    """A folder with these files, each with its includes."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, included in files.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f'#include "{other}"\n' for other in included))
+        yield pathlib.Path(folder)
 
 
 class Rooms(unittest.TestCase):
@@ -81,14 +92,25 @@ class Rooms(unittest.TestCase):
         planted = {"core/graph/graph.c": "plan/plan.h", "core/model/tensor.h": "run/ring.h",
                    "core/kit/npy.c": "model/error.h", "plugins/fir/fir.c": "graph/graph.h",
                    "plugins/fft/fft.h": "../../core/plan/plan.h"}
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            for name, included in planted.items():
-                path = root / name
-                path.parent.mkdir(parents=True)
-                path.write_text(f'#include "cornerturn/stage.h"\n#include "{included}"\n')
+        with planted_files({name: ["cornerturn/stage.h", included]
+                            for name, included in planted.items()}) as root:
             self.assertEqual(sorted(wrong_includes(root)),
                              sorted(f"{name}: {included}" for name, included in planted.items()))
+
+    def test_picture(self):
+        """The numbers and the chain of scripts/draw-includes."""
+        with planted_files({"core/plan/plan.c": ["plan.h", "graph/graph.h"],
+                            "core/plan/plan.h": ["graph/graph.h", "cornerturn/stage.h"],
+                            "core/graph/graph.h": ["cornerturn/stage.h", "missing.h"],
+                            "core/include/cornerturn/stage.h": [],
+                            "plugins/fir/fir.c": ["cornerturn/stage.h", "../half.h"],
+                            "plugins/half.h": []}) as root:
+            self.assertEqual(between_rooms(root), {("plan", "graph"): 2,
+                                                   ("plan", "public headers"): 1,
+                                                   ("graph", "public headers"): 1,
+                                                   ("plugins", "public headers"): 1})
+            self.assertEqual([path.name for path in deepest_chain(root)],
+                             ["plan.c", "plan.h", "graph.h", "stage.h"])
 
 
 if __name__ == "__main__":
