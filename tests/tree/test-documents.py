@@ -6,12 +6,16 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import unittest
 
 import tap
 
 COMMAND = os.environ["CORNERTURN"]
 SOURCE = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
+sys.path.insert(0, str(SOURCE / "scripts"))
+import headers  # pylint: disable=wrong-import-position
+
 DOCUMENTS = [*SOURCE.glob("*.md"), *SOURCE.glob("docs/**/*.md"), *SOURCE.glob("plugins/*/*.md")]
 
 
@@ -44,6 +48,12 @@ def tunables(stage):
 
 def page(plugin):
     return (SOURCE / "plugins" / plugin / "README.md").read_text(encoding="utf-8")
+
+
+def anchors(document):
+    """Those that a reader of Markdown gives the headings."""
+    titles = re.findall(r"^#+ (.*)", document.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 class Documents(unittest.TestCase):
@@ -95,9 +105,11 @@ class Documents(unittest.TestCase):
     def test_links_lead_somewhere(self):
         for document in DOCUMENTS:
             text = document.read_text(encoding="utf-8")
-            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-                with self.subTest(f"{document.name}: {target}"):
-                    self.assertTrue((document.parent / target).exists())
+            for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+                with self.subTest(f"{document.name}: {target}#{anchor}"):
+                    path = document.parent / target if target else document
+                    self.assertTrue(path.exists())
+                    self.assertTrue(not anchor or anchor in anchors(path))
 
     def test_files_that_are_named_exist(self):
         """`docs/…`, `scripts/…` and their like in code quotes."""
@@ -134,6 +146,91 @@ class Documents(unittest.TestCase):
                 with self.subTest(stage):
                     self.assertEqual([(plugin, name) for plugin, name in names
                                       if f"`{name}`" not in page(plugin)], [])
+
+    def test_pages_of_headers_are_complete(self):
+        """Every line of code stands in the page, in order; every exported name heads a piece."""
+        for path in SOURCE.glob("core/include/cornerturn/*.h"):
+            text = path.read_text(encoding="utf-8")
+            page = headers.page(path.name, text)
+            code = re.sub(r"^/\*.*?\*/$|^#(?:pragma|include) [^\n]*$|^G_(?:BEGIN|END)_DECLS$", "", text,
+                          flags=re.M | re.S)
+            blocks = "\n".join(re.findall(r"^```c\n(.*?)^```", page, re.M | re.S))
+            with self.subTest(path.name):
+                self.assertEqual(blocks.split(), code.split())
+            heads = set(re.findall(r"\w+", " ".join(re.findall(r"^### (.*)", page, re.M))))
+            for name in re.findall(r"\b(ct_\w+)\(|^\} (Ct\w+);", code, re.M):
+                with self.subTest(f"{path.name}: {name}"):
+                    self.assertIn("".join(name), heads)
+
+    def test_page_of_a_header(self):
+        header = """/* SPDX-License-Identifier: X */
+/* Counts.
+ *
+ *     count = 1 */
+#pragma once
+
+#include <glib.h>
+
+/* ---- things ----
+ *
+ * They are counted. */
+
+/* A thing. */
+typedef struct {
+    gint n; /* how many */
+
+    /* Counts. */
+    void (*count)(gint n);
+} CtThing;
+#define CT_THINGS_(n) n
+#define CT_THINGS CT_THINGS_(2)
+/* Counts
+ * things. */
+CT_EXPORT gint ct_count(CtThing *thing,
+                        gint n);
+CT_EXPORT void ct_thing_free(CtThing *thing);
+"""
+        self.assertEqual(headers.page("counts.h", header), """# counts.h
+
+Counts.
+
+    count = 1
+
+## Things
+
+They are counted.
+
+### CtThing, CT_THINGS
+
+A thing.
+
+```c
+typedef struct {
+    gint n; /* how many */
+
+    /* Counts. */
+    void (*count)(gint n);
+} CtThing;
+#define CT_THINGS_(n) n
+#define CT_THINGS CT_THINGS_(2)
+```
+
+### ct_count
+
+Counts
+things.
+
+```c
+CT_EXPORT gint ct_count(CtThing *thing,
+                        gint n);
+```
+
+### ct_thing_free
+
+```c
+CT_EXPORT void ct_thing_free(CtThing *thing);
+```
+""")
 
     def test_every_plugin_has_a_page(self):
         for folder in SOURCE.glob("plugins/*/meson.build"):
