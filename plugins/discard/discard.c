@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sink discard: counts what comes and drops it. */
+/* The sink discard: counts samples and drops them. */
 #include <cornerturn/stage.h>
 
 static const CtParam params[] = {{NULL}};
@@ -60,7 +60,7 @@ work(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work, G_GNUC_UNUS
 
 static const CtStage discard = {
     .name = "discard",
-    .summary = "counts what comes and drops it",
+    .summary = "counts samples and drops them",
     .version = 1,
     .inputs = inputs,
     .outputs = outputs,
