@@ -19,7 +19,8 @@ run(int argc, char **argv, GError **error)
 {
     gboolean quiet = FALSE;
     const GOptionEntry entries[] = {
-        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print nothing where all is well", NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet,
+         "Print nothing if there is no error or warning", NULL},
         G_OPTION_ENTRY_NULL,
     };
     CtGraphOptions options = {0};
@@ -37,6 +38,6 @@ run(int argc, char **argv, GError **error)
 const CtCommand ct_command_check = {
     .name = "check",
     .arguments = "FILE",
-    .summary = "Check a graph without running it, and show what flows",
+    .summary = "Check a graph without running it, and list its streams",
     .run = run,
 };

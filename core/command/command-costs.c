@@ -225,16 +225,16 @@ run(int argc, char **argv, GError **error)
     g_auto(Given) given = {0};
     const GOptionEntry entries[] = {
         {"stage", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.stages,
-         "Of this stage alone, or of several in one, as fir+fft", "NAME"},
+         "Only this stage, or several stages in one variant, such as fir+fft", "NAME"},
         {"export", 0, 0, G_OPTION_ARG_FILENAME, &given.export,
-         "Write lines of JSON, to standard output where FILE is -", "FILE"},
+         "Write lines of JSON; - is standard output", "FILE"},
         {"import", 0, 0, G_OPTION_ARG_FILENAME, &given.import,
-         "Add lines of JSON, in the place of measurements of the same", "FILE"},
+         "Add lines of JSON; they replace measurements with the same key", "FILE"},
         {"forget", 0, 0, G_OPTION_ARG_NONE, &given.forgets, "Remove the measurements", NULL},
         {"measure-ceilings", 0, 0, G_OPTION_ARG_NONE, &given.measures_ceilings,
-         "Measure anew what this machine can do at most", NULL},
+         "Measure the ceilings of this machine again", NULL},
         {"costs", 0, 0, G_OPTION_ARG_FILENAME, &given.costs,
-         "The cost database; the one in the user's cache where left out", "FILE"},
+         "The cost database (default: the one in the user's cache)", "FILE"},
         {NULL},
     };
     if (!ct_command_parse(&ct_command_costs, entries, &argc, &argv, 0, 0, error))

@@ -15,14 +15,14 @@ run(int argc, char **argv, GError **error)
     gboolean dot = FALSE, json = FALSE, capacity = FALSE, explain = FALSE;
     gint64 missing = LEFT_OUT;
     const GOptionEntry entries[] = {
-        {"dot", 0, 0, G_OPTION_ARG_NONE, &dot, "As a drawing for Graphviz", NULL},
-        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "As JSON", NULL},
+        {"dot", 0, 0, G_OPTION_ARG_NONE, &dot, "Print a drawing for Graphviz", NULL},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
         {"explain", 0, 0, G_OPTION_ARG_NONE, &explain,
-         "What else there was for each node and link, and what the plan would cost with it", NULL},
+         "Print the alternatives for each node and link, and the cost of the plan with each", NULL},
         {"capacity", 0, 0, G_OPTION_ARG_NONE, &capacity,
-         "How much bandwidth of every station this machine keeps up with", NULL},
+         "Print the bandwidth of every station that this machine can process", NULL},
         {"missing", 0, 0, G_OPTION_ARG_INT64, &missing,
-         "Tell what the loss of so many samples in a row touches; of one where left out", "N"},
+         "Show the effect of this number of missing samples in a row (default: 1)", "N"},
         {NULL},
     };
     CtGraphOptions options = {0};

@@ -108,10 +108,12 @@ run(int argc, char **argv, GError **error)
     gboolean quiet = FALSE, poison = FALSE;
     const GOptionEntry entries[] = {
         {"stats", 0, 0, G_OPTION_ARG_STRING, &stats,
-         "Sum up as text (where nothing is said), json or none", "FORMAT"},
+         "Format of the summary: text (default), json or none", "FORMAT"},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print nothing but errors", NULL},
         {"poison", 0, 0, G_OPTION_ARG_NONE, &poison,
-         "Fill every block with NaN before it is written, to find what a stage forgets", NULL},
+         "Fill every block with NaN before it is written, to find elements that a stage does not "
+         "write",
+         NULL},
         {NULL},
     };
     ct_command_catch_requests();

@@ -121,11 +121,17 @@ run(int argc, char **argv, GError **error)
     gboolean is_quick = FALSE, is_quiet = FALSE, is_alone = FALSE;
     const GOptionEntry entries[] = {
         {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
-         "End after so much time; else when nothing is left that decides the plan", "TIME"},
+         "Stop after this time, --exhaustive after as much again (default: when the plan cannot "
+         "change any more)",
+         "TIME"},
         {"quick", 0, 0, G_OPTION_ARG_NONE, &is_quick,
-         "Measure less, less often: a good plan rather than the best", NULL},
+         "Take fewer and shorter measurements: a good plan rather than the best", NULL},
         {"no-comparison", 0, 0, G_OPTION_ARG_NONE, &is_alone,
-         "Do not run default, untuned and tuned plan side by side at the end", NULL},
+         "Do not run the default, untuned and tuned plans at the end", NULL},
+        {"exhaustive", 0, 0, G_OPTION_ARG_NONE, &is_exhaustive,
+         "Then run all combinations that could be faster than the tuned plan", NULL},
+        {"independence", 0, 0, G_OPTION_ARG_NONE, &tests_independence,
+         "Measure whether the costs of reading and writing are independent", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &is_quiet, "Show no progress", NULL},
         {NULL},
     };
@@ -167,6 +173,6 @@ run(int argc, char **argv, GError **error)
 const CtCommand ct_command_tune = {
     .name = "tune",
     .arguments = "FILE",
-    .summary = "Measure what decides how a graph is best run on this machine",
+    .summary = "Measure the costs on which the plan of a graph depends",
     .run = run,
 };

@@ -9,8 +9,8 @@ run(int argc, char **argv, GError **error)
     g_autofree char *node = NULL;
     const GOptionEntry entries[] = {
         {"against", 0, 0, G_OPTION_ARG_STRING, &against,
-         "Compare with this backend; with the reference where left out", "NAME"},
-        {"node", 0, 0, G_OPTION_ARG_STRING, &node, "Look into this node alone", "NODE"},
+         "Compare with this backend (default: reference)", "NAME"},
+        {"node", 0, 0, G_OPTION_ARG_STRING, &node, "Compare only this node", "NODE"},
         {NULL},
     };
     CtGraphOptions options = {0};
