@@ -121,17 +121,11 @@ run(int argc, char **argv, GError **error)
     gboolean is_quick = FALSE, is_quiet = FALSE, is_alone = FALSE;
     const GOptionEntry entries[] = {
         {"budget", 0, 0, G_OPTION_ARG_STRING, &budget,
-         "Stop after this time, --exhaustive after as much again (default: when the plan cannot "
-         "change any more)",
-         "TIME"},
+         "Stop after this time (default: when the plan cannot change any more)", "TIME"},
         {"quick", 0, 0, G_OPTION_ARG_NONE, &is_quick,
          "Take fewer and shorter measurements: a good plan rather than the best", NULL},
         {"no-comparison", 0, 0, G_OPTION_ARG_NONE, &is_alone,
          "Do not run the default, untuned and tuned plans at the end", NULL},
-        {"exhaustive", 0, 0, G_OPTION_ARG_NONE, &is_exhaustive,
-         "Then run all combinations that could be faster than the tuned plan", NULL},
-        {"independence", 0, 0, G_OPTION_ARG_NONE, &tests_independence,
-         "Measure whether the costs of reading and writing are independent", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &is_quiet, "Show no progress", NULL},
         {NULL},
     };
