@@ -28,7 +28,7 @@ enum { DEVICE_MAP_TUNABLE_THREADS, DEVICE_MAP_TUNABLE_UNROLL, DEVICE_MAP_N_TUNAB
     [DEVICE_MAP_TUNABLE_THREADS] = {"threads", CT_VALUES(128, 256, 512), DEVICE_MAP_THREADS,       \
                                     "of a block"},                                                 \
     [DEVICE_MAP_TUNABLE_UNROLL] = {"units", CT_VALUES(1, 2, 4, 8), DEVICE_MAP_UNROLL,              \
-                                   "of 16 bytes, or elements, of a thread"}
+                                   "units of 16 bytes, or elements, per thread"}
 
 /* A kernel and what it takes behind the map: pointers to arguments. */
 typedef struct {

@@ -114,12 +114,12 @@ output_infer(CtNode *node, GError **error G_GNUC_UNUSED)
 }
 
 static const CtPort input_ports[] = {
-    {.name = "out", .layout = "{time ...}", .help = "what the program feeds"},
+    {.name = "out", .layout = "{time ...}", .help = "the blocks of the program"},
     {NULL},
 };
 
 static const CtPort output_ports[] = {
-    {.name = "in", .layout = "{...}", .help = "what the program takes"},
+    {.name = "in", .layout = "{...}", .help = "the blocks for the program"},
     {NULL},
 };
 

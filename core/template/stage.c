@@ -2,7 +2,7 @@
 #include <cornerturn/stage.h>
 
 static const CtParam params[] = {
-    {"factor", CT_PARAM_REAL, .fallback = "1", .help = "what samples are multiplied by"}, {0}};
+    {"factor", CT_PARAM_REAL, .fallback = "1", .help = "a factor for the samples"}, {0}};
 static const CtPort inputs[] = {{"in", "cf32{time station pol}", 0, "samples"}, {0}};
 static const CtPort outputs[] = {{"out", "cf32{time station pol}", 0, "the products"}, {0}};
 

@@ -22,9 +22,10 @@ enum { ROWS, COLUMNS, CHUNK };
 static const CtTunable tunables[] = {
     [ROWS] = {"rows", CT_VALUES(4, 8), CT_VECTOR_BYTES == 64 ? 8 : 4,
               "times that are summed in registers at once"},
-    [COLUMNS] = {"columns", CT_VALUES(1, 2), 1, "vectors of beams that are"},
+    [COLUMNS] = {"columns", CT_VALUES(1, 2), 1,
+                 "vectors of beams that are summed in registers at once"},
     [CHUNK] = {"chunk", CT_VALUES(8, 16, 32, 64), 16,
-               "KiB of voltages that some beams are made of before the next"},
+               "KiB of voltages from which some beams are computed before the next beams"},
     {NULL},
 };
 

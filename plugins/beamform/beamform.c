@@ -8,7 +8,7 @@
 static const CtParam params[] = {
     {"weights", CT_PARAM_PATH,
      .help = ".npy of [channel beam station] or [channel beam station pol], used as given, not "
-             "conjugated; left out where the port is connected"},
+             "conjugated; instead of the port"},
     {NULL},
 };
 

@@ -15,7 +15,7 @@ static const CtPort inputs[] = {
 };
 
 static const CtPort outputs[] = {
-    {"out", "{...}", 0, "the same in the type wanted"},
+    {"out", "{...}", 0, "the same values in the type `type`"},
     {NULL},
 };
 

@@ -11,7 +11,7 @@ static const CtParam params[] = {
      .help =
          "spectra of a visibility, counted from the start of the stream; the last may be short"},
     {"over", CT_PARAM_CHOICE, .fallback = "station", .choices = overs,
-     .help = "the axis whose pairs are made"},
+     .help = "the axis of which all pairs are correlated"},
     {"output", CT_PARAM_CHOICE, .fallback = "cf32", .choices = types,
      .help = "type of the visibilities; sums of integers are exact and rounded once, to this"},
     {NULL},
@@ -24,8 +24,8 @@ static const CtPort inputs[] = {
 
 static const CtPort outputs[] = {
     {"visibilities", "cf32|cf64|ci64{time baseline ...}", 0,
-     "sums of the products of every pair, autos included"},
-    {"weights", "u32{time baseline ...}", 0, "spectra in which both of a pair were valid"},
+     "sums of the products of every pair, with autocorrelations"},
+    {"weights", "u32{time baseline ...}", 0, "spectra in which both stations were valid"},
     {NULL},
 };
 

@@ -16,8 +16,8 @@ static const CtParam delay_params[] = {
      .help =
          "from a row of delays to the next, the first at the stream's start; linear in between"},
     {"constant", CT_PARAM_QUANTITY, CT_PARAM_LIST, .unit = "s",
-     .help = "in place of delays: one a station, or one a station and pol, the pols of a station "
-             "side by side"},
+     .help = "in place of delays: one per station, or one per station and pol, the pols of a "
+             "station side by side"},
     {"direction", CT_PARAM_REAL, CT_PARAM_TABLE,
      .help = "in place of delays, with the positions: what lines up a plane wave, one "
              "of " GEOMETRY_DIRECTIONS_HELP},
@@ -302,7 +302,7 @@ static const CtPort delay_inputs[] = {
 };
 
 static const CtPort delay_outputs[] = {
-    {"delayed", "cf32|f32{time ...}", .help = "the same axes, lined up"},
+    {"delayed", "cf32|f32{time ...}", .help = "the same axes, delayed"},
     {NULL},
 };
 

@@ -32,7 +32,8 @@ static const CtParam params[] = {
      .kind = CT_PARAM_CHOICE,
      .choices = digests,
      .fallback = "none",
-     .help = "sha256: PATH.json has that of the array's file, which is read once more for it"},
+     .help =
+         "sha256: PATH.json has this digest of the array's file, which is read once more for it"},
     {NULL},
 };
 
@@ -395,7 +396,7 @@ sink_free(gpointer state)
 }
 
 static const CtPort inputs[] = {
-    {.name = "samples", .layout = "{...}", .help = "what is written, in the order of 'layout'"},
+    {.name = "samples", .layout = "{...}", .help = "the stream to write; 'layout' gives the order"},
     {NULL},
 };
 

@@ -19,7 +19,7 @@ static const CtParam params[] = {
      .help = "auto: as the name ends, .npy or .raw"},
     {.name = "layout",
      .kind = CT_PARAM_LAYOUT,
-     .help = "types and axes of the array, slowest first; where left out, as PATH.json says"},
+     .help = "types and axes of the array, slowest first; left out: as PATH.json says"},
     {.name = "shape",
      .kind = CT_PARAM_INT,
      .flags = CT_PARAM_LIST | CT_PARAM_RANGED,
@@ -39,7 +39,7 @@ static const CtParam params[] = {
      .minimum = 1,
      .maximum = 1e12,
      .help = "ticks of the clock from a sample to the next; left out: as PATH.json says, or 1"},
-    {.name = "start", .kind = CT_PARAM_INT, .help = "tick of the first sample, 0 where left out"},
+    {.name = "start", .kind = CT_PARAM_INT, .help = "tick of the first sample; left out: 0"},
     {.name = "epoch",
      .kind = CT_PARAM_STRING,
      .help = "UTC of tick 0 to the second, 2022-06-29T01:30:00Z, or unix seconds; with a sample "

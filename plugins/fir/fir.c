@@ -20,7 +20,7 @@ static const CtParam params[] = {
     {"coefficients", CT_PARAM_PATH,
      .help = ".npy of [tap phase], or of all taps in the order of time"},
     {"window", CT_PARAM_CHOICE, .fallback = "hamming", .choices = windows,
-     .help = "without coefficients: what the sinc of cutoff 1/P is multiplied with"},
+     .help = "without coefficients: the window of the sinc with cutoff 1/P"},
     {"beta", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0, 100, "8",
      .help = "shape of the window kaiser"},
     {NULL},

@@ -21,7 +21,7 @@ static const CtPort inputs[] = {
 };
 
 static const CtPort outputs[] = {
-    {"out", "cf32|cf64{...}", 0, "the same times the gains"},
+    {"out", "cf32|cf64{...}", 0, "the same, multiplied by the gains"},
     {NULL},
 };
 

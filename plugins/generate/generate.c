@@ -9,11 +9,11 @@
 
 static const CtParam generate_params[] = {
     {"type", CT_PARAM_TYPE, .fallback = "cf32",
-     .help = "of the samples; u8 and u32 have their zero in the middle"},
+     .help = "of the samples; the zero of u8 and u32 is in the middle"},
     {"sample_rate", CT_PARAM_QUANTITY, CT_PARAM_REQUIRED | CT_PARAM_RANGED, .unit = "Hz",
      .minimum = 1e-9, .maximum = 1e15, .help = "samples per second"},
     {"centre_frequency", CT_PARAM_QUANTITY, .unit = "Hz",
-     .help = "of a complex stream; of its first subband, where there are subbands"},
+     .help = "of a complex stream; with subbands, of the first one"},
     {"first_frequency", CT_PARAM_QUANTITY, .unit = "Hz",
      .help = "lower edge of a real stream's band"},
     {"n_subbands", CT_PARAM_INT, CT_PARAM_RANGED, .minimum = 1, .maximum = 1 << 20,
@@ -29,32 +29,32 @@ static const CtParam generate_params[] = {
     {"duration", CT_PARAM_QUANTITY, CT_PARAM_RANGED, .unit = "s", .minimum = 0, .maximum = 1e18,
      .help = "length of the stream, rounded down to whole samples"},
     {"start", CT_PARAM_INT, .fallback = "0",
-     .help = "tick of the first sample; the samples hang on their ticks"},
-    {"seed", CT_PARAM_INT, .fallback = "1", .help = "other seeds, other noise"},
+     .help = "tick of the first sample; a sample depends on its tick"},
+    {"seed", CT_PARAM_INT, .fallback = "1", .help = "a different seed gives different noise"},
     GEOMETRY_POSITION_PARAMS,
     {"noise", CT_PARAM_REAL, CT_PARAM_LIST, .fallback = "1",
-     .help = "power of the receiver's noise in each pol, one value or one a station"},
+     .help = "power of the receiver's noise in each pol, one value or one per station"},
     {"source_directions", CT_PARAM_REAL, CT_PARAM_TABLE,
      .help = "noise sources: " GEOMETRY_DIRECTIONS_HELP},
     {"source_powers", CT_PARAM_REAL, CT_PARAM_LIST, .fallback = "1",
-     .help = "of the sources in each pol, one value or one a source"},
+     .help = "of the sources in each pol, one value or one per source"},
     {"source_correlations", CT_PARAM_REAL, CT_PARAM_LIST, .fallback = "0",
      .help = "of a source's second pol with its first, −1 to 1"},
     {"tone_frequencies", CT_PARAM_QUANTITY, CT_PARAM_LIST, .unit = "Hz",
-     .help = "tones, in every pol alike"},
+     .help = "tones, the same in every pol"},
     {"tone_amplitudes", CT_PARAM_REAL, CT_PARAM_LIST, .fallback = "1",
      .help = "of exp(2πi f t), or of its real part in a real stream"},
     {"tone_phases", CT_PARAM_QUANTITY, CT_PARAM_LIST, .unit = "rad", .fallback = "0",
      .help = "at tick 0"},
     {"tone_directions", CT_PARAM_REAL, CT_PARAM_TABLE,
-     .help = GEOMETRY_DIRECTIONS_HELP "; left out: alike at all stations"},
+     .help = GEOMETRY_DIRECTIONS_HELP "; left out: the same at all stations"},
     {"scale", CT_PARAM_REAL,
-     .help = "multiplies the samples; left out: 1, or what fills an integer type to a quarter by "
-             "the rms"},
+     .help = "a factor for the samples; left out: 1; for integers, the rms becomes a quarter of "
+             "the largest value"},
     {"invalid", CT_PARAM_REAL, CT_PARAM_TABLE,
-     .help = "lost samples: rows of station (−1: all), first sample, how many"},
+     .help = "lost samples: rows of station (−1: all), first sample, number of samples"},
     {"layout", CT_PARAM_LAYOUT,
-     .help = "how the samples lie in memory; left out: as the reader wants"},
+     .help = "the layout of the output; left out: the one that the reader wants"},
     {NULL},
 };
 
@@ -217,7 +217,8 @@ generate_advance(gpointer user_data, CtAdvance *advance, G_GNUC_UNUSED GError **
 }
 
 static const CtPort generate_outputs[] = {
-    {"voltages", "{time ...}", .help = "[time subband station pol], as far as they are asked for"},
+    {"voltages", "{time ...}",
+     .help = "[time subband station pol], of these axes, those for which a parameter is given"},
     {NULL},
 };
 

@@ -62,7 +62,7 @@ static const CtParam params[] = {
      .minimum = 0,
      .maximum = 86400,
      .fallback = "60 s",
-     .help = "time stamps farther than this from all others are not believed"},
+     .help = "time stamps farther than this from all others are not used"},
     {NULL},
 };
 

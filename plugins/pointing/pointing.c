@@ -274,7 +274,7 @@ static const CtVariant pointing_cpu = {
 
 static const CtPort pointing_inputs[] = {
     {"spectra", "{channel ...}", CT_PORT_OPTIONAL | CT_PORT_SHAPE,
-     .help = "whose channels, subbands and stations the weights are for; its data are not read"},
+     .help = "gives the channels, subbands and stations of the weights; its data are not read"},
     {NULL},
 };
 

@@ -7,9 +7,9 @@ static const char *const feeds[] = {"linear", "circular", NULL};
 
 static const CtParam params[] = {
     {"stokes", CT_PARAM_CHOICE, .fallback = "none", .choices = stokes,
-     .help = "which Stokes parameters; none: the squared modulus of every sample"},
+     .help = "the Stokes parameters; none: the squared modulus of every sample"},
     {"feed", CT_PARAM_CHOICE, .fallback = "linear", .choices = feeds,
-     .help = "what pol holds: X (north), Y (east), or R, L of the IEEE"},
+     .help = "the polarisations on the axis pol: X (north), Y (east), or R, L of the IEEE"},
     {NULL},
 };
 

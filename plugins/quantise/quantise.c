@@ -10,7 +10,7 @@ static const CtParam params[] = {
     {"type", CT_PARAM_CHOICE, CT_PARAM_REQUIRED, .choices = types,
      .help = "the type of the output"},
     {"scale", CT_PARAM_REAL, CT_PARAM_RANGED, .minimum = 1e-30, .maximum = 1e30, .fallback = "1",
-     .help = "factor before rounding, taken in single precision"},
+     .help = "factor before rounding, in single precision"},
     {NULL},
 };
 
@@ -20,7 +20,7 @@ static const CtPort inputs[] = {
 };
 
 static const CtPort outputs[] = {
-    {"out", "ci4|ci8|ci16|i8|i16{...}", 0, "the same in few bits"},
+    {"out", "ci4|ci8|ci16|i8|i16{...}", 0, "the same values in few bits"},
     {NULL},
 };
 

@@ -8,7 +8,8 @@
 
 static const CtParam stack_params[] = {
     {"axis", CT_PARAM_AXIS, CT_PARAM_REQUIRED,
-     .help = "along which the inputs are joined in their order: one that they have, or a new one"},
+     .help = "the axis along which the inputs are joined in their order: one that they have, or a "
+             "new one"},
     {NULL},
 };
 
@@ -149,14 +150,14 @@ stack_advance(gpointer user_data, CtAdvance *advance, G_GNUC_UNUSED GError **err
 
 static const CtPort stack_inputs[] = {
     {"inputs", "{time ...}", CT_PORT_MANY,
-     .help = "of one type and clock, alike in all other axes"},
+     .help = "streams of the same type, clock and other axes"},
     {NULL},
 };
 
 static const CtPort stack_outputs[] = {
     {"stacked", "{time ...}",
-     .help =
-         "from the first sample of any input to the last of any; what an input lacks is invalid"},
+     .help = "from the first sample of any input to the last of any; missing samples of an input "
+             "are invalid"},
     {NULL},
 };
 

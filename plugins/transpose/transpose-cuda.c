@@ -27,7 +27,7 @@ enum { TILE, THREADS, AHEAD };
 static const CtTunable tunables[] = {
     [TILE] = {"tile", CT_VALUES(8, 16, 32), 32, "KiB of a tile in shared memory, at most"},
     [THREADS] = {"threads", CT_VALUES(128, 256, 512), 256, "of a block"},
-    [AHEAD] = {"ahead", CT_VALUES(4, 8, 16), 8, "words that a thread has under way"},
+    [AHEAD] = {"ahead", CT_VALUES(4, 8, 16), 8, "words that a thread reads before it writes"},
     {NULL},
 };
 

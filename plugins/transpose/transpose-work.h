@@ -10,7 +10,7 @@ enum { TRANSPOSE_RUN_IN, TRANSPOSE_RUN_OUT, TRANSPOSE_TILE, TRANSPOSE_STREAM };
 #define TRANSPOSE_STREAM_TUNABLE                                                                   \
     {                                                                                              \
         "stream", CT_VALUES(0, 1, 2), 1,                                                           \
-            "whether it writes past the caches: 0 never, 1 firings of more than 1 MiB, 2 always"   \
+            "when it writes past the caches: 0 never, 1 in firings of more than 1 MiB, 2 always"   \
     }
 #define TRANSPOSE_TUNABLES                                                                         \
     {                                                                                              \

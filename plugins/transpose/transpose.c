@@ -14,7 +14,7 @@ static const CtPort inputs[] = {
 };
 
 static const CtPort outputs[] = {
-    {"out", "{...}", 0, "the same in the layout wanted"},
+    {"out", "{...}", 0, "the same stream in the layout `layout`"},
     {NULL},
 };
 
