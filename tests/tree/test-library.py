@@ -14,9 +14,23 @@ COMMAND = os.environ["CORNERTURN"]
 BUILD = pathlib.Path(COMMAND).parent.parent
 HEADERS = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"]) / "core" / "include"
 
+FOR_PROGRAMS = ["pipeline"]
+# Types that only stage.h and the headers of plugins declare.
+FOR_PLUGINS = ["CtStage", "CtVariant", "CtPlugin", "CtPort", "CtNode", "CtFootprint", "CtPrepare",
+               "CtAdvance", "CtWork", "CtParam", "CtParams", "CtLayout", "CtDevice", "CtQueue"]
+
 
 def output(*arguments):
     return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
+
+
+def compiled(text):
+    """The compiler's run on the text of a program that includes public headers."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    flags = shlex.split(output(os.environ.get("PKG_CONFIG", "pkg-config"), "--cflags", "glib-2.0"))
+    return subprocess.run([*compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags,
+                           f"-I{HEADERS}", "-x", "c", "-fsyntax-only", "-"], input=text, text=True,
+                          capture_output=True, check=False)
 
 
 def exported(path):
@@ -37,14 +51,23 @@ class Library(unittest.TestCase):
                 self.assertEqual(len(exported(path)), 1)
 
     def test_every_header_compiles_alone(self):
-        compiler = shlex.split(os.environ.get("CC", "cc"))
-        tool = os.environ.get("PKG_CONFIG", "pkg-config")
-        flags = shlex.split(output(tool, "--cflags", "glib-2.0"))
         for path in sorted(HEADERS.rglob("*.h")):
             with self.subTest(path.name):
-                subprocess.run([*compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags,
-                                f"-I{HEADERS}", "-x", "c", "-fsyntax-only", "-"],
-                               input=f'#include "{path}"\n', text=True, check=True)
+                ran = compiled(f'#include "{path}"\n')
+                self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+    def test_programs_do_not_see_the_interface_of_plugins(self):
+        """A program may use the names of stage.h for things of its own."""
+        includes = "".join(f"#include <cornerturn/{name}.h>\n" for name in FOR_PROGRAMS)
+        own = "".join(f"typedef struct Own{name} {name};\n" for name in FOR_PLUGINS)
+        ran = compiled(includes + own + "extern CtPipeline *pipeline; extern CtStream stream;\n"
+                       "extern CtBlock block; extern CtError code;\n")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        for name in FOR_PLUGINS:
+            with self.subTest(name):
+                ran = compiled("#include <cornerturn/stage.h>\n"
+                               f"typedef struct Own{name} {name};\n")
+                self.assertRegex(ran.stderr, rf"error: .*{name}")
 
     def test_an_installed_copy_finds_its_plugins(self):
         """Wherever it stands, and without the variables of the build."""

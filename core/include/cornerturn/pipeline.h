@@ -14,7 +14,8 @@
  * g_free. */
 #pragma once
 
-#include <cornerturn/stage.h>
+#include <cornerturn/error.h>
+#include <cornerturn/tensor.h>
 
 G_BEGIN_DECLS
 
