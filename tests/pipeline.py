@@ -90,11 +90,11 @@ def _load():
             ("free", None, [pointer]),
             ("set_variant", integer, [pointer, text, text, error]),
             ("set_backend", integer, [pointer, text, text, error]),
-            ("set_workers", None, [pointer, ctypes.c_uint]),
-            ("set_cache", None, [pointer, ctypes.c_size_t]),
-            ("set_default_layouts", None, [pointer, integer]),
-            ("set_poison", None, [pointer, integer]),
-            ("set_missing", None, [pointer, ctypes.c_int64]),
+            ("set_workers", integer, [pointer, ctypes.c_uint, error]),
+            ("set_cache", integer, [pointer, ctypes.c_size_t, error]),
+            ("set_default_layouts", integer, [pointer, integer, error]),
+            ("set_poison", integer, [pointer, integer, error]),
+            ("set_missing", integer, [pointer, ctypes.c_int64, error]),
             ("describe", pointer, [pointer, text, error]),
             ("start", integer, [pointer, error]),
             ("wait", integer, [pointer, ctypes.c_double]),
@@ -143,7 +143,7 @@ def plan(graph, variants=None, missing=1):
     try:
         for node, variant in (variants or {}).items():
             _call("set_variant", pipeline, node.encode(), variant.encode())
-        _library.ct_pipeline_set_missing(pipeline, missing)
+        _call("set_missing", pipeline, missing)
         described = _call("describe", pipeline, b"json")
         return json.loads(ctypes.string_at(described))
     finally:
@@ -227,10 +227,10 @@ def run(graph, feeds, takes, variants=None, backend=None, workers=1, **settings)
             _call("set_backend", pipeline, None, backend.encode())
         for node, variant in (variants or {}).items():
             _call("set_variant", pipeline, node.encode(), variant.encode())
-        _library.ct_pipeline_set_workers(pipeline, workers)
-        _library.ct_pipeline_set_poison(pipeline, 1)
+        _call("set_workers", pipeline, workers)
+        _call("set_poison", pipeline, 1)
         for name, value in settings.items():
-            getattr(_library, "ct_pipeline_set_" + name)(pipeline, value)
+            _call("set_" + name, pipeline, value)
         _call("start", pipeline)
         threads += [threading.Thread(target=feed, args=item) for item in feeds.items()]
         threads += [threading.Thread(target=take, args=(name,)) for name in takes]

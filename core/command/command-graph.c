@@ -112,17 +112,16 @@ ct_graph_read_time(const char *option, const char *text, gdouble *seconds, GErro
 
 /* Sets a number of bytes; `text` NULL: the option is not given. */
 static gboolean
-apply_bytes(CtPipeline *pipeline, void (*set)(CtPipeline *pipeline, gsize bytes),
+apply_bytes(CtPipeline *pipeline, gboolean (*set)(CtPipeline *, gsize bytes, GError **),
             const char *option, const char *text, GError **error)
 {
     gdouble bytes;
     if (!text)
         return TRUE;
-    if (!read_quantity(option, text, "B", 1e15, "more than nothing, and at most 1000 TB", &bytes,
-                       error))
+    if (!read_quantity(option, text, "B", CT_PIPELINE_MAX_BYTES,
+                       "more than nothing, and at most 1000 TB", &bytes, error))
         return FALSE;
-    set(pipeline, (gsize)MAX(bytes, 1));
-    return TRUE;
+    return set(pipeline, (gsize)MAX(bytes, 1), error);
 }
 
 CtPipeline *
@@ -199,14 +198,14 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         !apply_bytes(pipeline, ct_pipeline_set_device_block, "--device-block", given.device_block,
                      error) ||
         !apply_backends(pipeline, given.backends, error) ||
-        !apply_variants(pipeline, given.variants, error))
+        !apply_variants(pipeline, given.variants, error) ||
+        !ct_pipeline_set_workers(pipeline, (guint)MAX(given.workers, 0), error) ||
+        !ct_pipeline_set_default_layouts(pipeline, given.default_layouts, error) ||
+        !ct_pipeline_set_in_flight(pipeline, (guint)MAX(given.in_flight, 0), error) ||
+        !ct_pipeline_set_costs(pipeline, given.no_tuning ? "off" : given.costs, error) ||
+        !ct_pipeline_set_duration(pipeline, options->duration, error) ||
+        !ct_pipeline_set_strict(pipeline, options->strict, error))
         return NULL;
-    ct_pipeline_set_workers(pipeline, (guint)MAX(given.workers, 0));
-    ct_pipeline_set_default_layouts(pipeline, given.default_layouts);
-    ct_pipeline_set_in_flight(pipeline, (guint)MAX(given.in_flight, 0));
-    ct_pipeline_set_costs(pipeline, given.no_tuning ? "off" : given.costs);
-    ct_pipeline_set_duration(pipeline, options->duration);
-    ct_pipeline_set_strict(pipeline, options->strict);
     return g_steal_pointer(&pipeline);
 }
 

@@ -3,9 +3,6 @@
 #include "command-graph.h"
 #include "command.h"
 
-/* The most samples for --missing, so that no sum of them and a window overflows. */
-static const gint64 most_missing = G_GINT64_CONSTANT(1) << 48;
-
 /* The value of a number that is not given. */
 #define LEFT_OUT G_MININT64
 
@@ -47,14 +44,16 @@ run(int argc, char **argv, GError **error)
         }
         first = forms[f].is_given ? forms[f].name : first;
     }
-    if (missing != LEFT_OUT && (missing < 1 || missing > most_missing)) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--missing wants 1 to %" G_GINT64_FORMAT " samples, but is given "
-                    "%" G_GINT64_FORMAT,
-                    most_missing, missing);
+    if (missing != LEFT_OUT && (missing < 1 || missing > CT_PIPELINE_MAX_MISSING)) {
+        g_set_error(
+            error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+            "--missing wants 1 to " G_STRINGIFY(CT_PIPELINE_MAX_MISSING) " samples, but is "
+                                                                         "given %" G_GINT64_FORMAT,
+            missing);
         return FALSE;
     }
-    ct_pipeline_set_missing(pipeline, missing == LEFT_OUT ? 1 : missing);
+    if (!ct_pipeline_set_missing(pipeline, missing == LEFT_OUT ? 1 : missing, error))
+        return FALSE;
     const char *const formats[][2] = {
         {dot ? "dot" : "text", "json"},
         {"explain", "explain-json"},

@@ -130,8 +130,7 @@ run(int argc, char **argv, GError **error)
         return FALSE;
     }
     const char *format = stats ? stats : quiet ? "none" : "text";
-    ct_pipeline_set_poison(pipeline, poison);
-    if (!prepare(pipeline, error))
+    if (!ct_pipeline_set_poison(pipeline, poison, error) || !prepare(pipeline, error))
         return FALSE;
     ct_graph_print_warnings(&options, pipeline);
     if (!ct_pipeline_start(pipeline, error))

@@ -1,12 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of a pipeline that the command uses beyond <cornerturn/pipeline.h>. */
+/* The state of a pipeline, for the files that implement <cornerturn/pipeline.h>. */
 #pragma once
 
 #include "plan/plan.h"
+#include "run/scheduler.h"
 
 #include <cornerturn/pipeline.h>
 
-/* These work after ct_pipeline_check(). */
+struct CtPipeline {
+    char *path; /* path of the file; NULL: the graph is `text` */
+    char *text;
+    gsize length;
+    char *name;
+    GPtrArray *overrides; /* of char, NULL-terminated */
+    char *costs;          /* the cost database that the options point to */
+    guint default_workers;
+    gboolean is_verified; /* for ct_pipeline_verify(), which reads all outputs */
+    CtPlanOptions plan_options;
+    CtRunOptions run_options;
+    GHashTable *offers; /* node name → guint8 * */
+    CtRegistry *registry;
+    CtConfig *config;
+    CtGraph *graph;
+    GPtrArray *warnings;      /* of CtWarning: of the graph; NULL: it is not checked yet */
+    GPtrArray *late_warnings; /* … and of the run or the verification */
+    CtPlan *plan;
+    CtScheduler *scheduler; /* NULL: not prepared yet */
+    gboolean is_started;
+    guint8 **memory; /* [link] */
+};
+
+/* For the command; these work after ct_pipeline_check(). */
 const CtGraph *ct_pipeline_graph(const CtPipeline *pipeline);
 CtRegistry *ct_pipeline_registry(const CtPipeline *pipeline);
 const CtPlanOptions *ct_pipeline_plan_options(const CtPipeline *pipeline);
+
+/* The steps of a pipeline, in their order. Each takes those before it if necessary. */
+typedef enum {
+    CT_STEP_CHECK,
+    CT_STEP_PLAN,
+    CT_STEP_PREPARE,
+    CT_STEP_START,
+    CT_N_STEPS
+} CtPipelineStep;
+
+/* Whether the pipeline has not taken `step` yet. Otherwise the error says that `function` comes too
+ * late. */
+gboolean ct_pipeline_is_before(const CtPipeline *pipeline, CtPipelineStep step,
+                               const char *function, GError **error);
+/* Whether the pipeline has taken `step`. Otherwise the error says that `function` comes too
+ * early. */
+gboolean ct_pipeline_is_after(const CtPipeline *pipeline, CtPipelineStep step, const char *function,
+                              GError **error);
+
+/* Whether least ≤ given ≤ most. Otherwise the error says that `function` wants what `wanted`
+ * describes. */
+gboolean ct_pipeline_is_within(const char *function, gdouble given, gdouble least, gdouble most,
+                               const char *wanted, GError **error);
+
+/* Reads the text and checks its syntax, so that errors in the file are reported when it is loaded.
+ * After an error the pipeline is unchanged. */
+gboolean ct_pipeline_configure(CtPipeline *pipeline, GError **error);
+/* Begins a new list of the warnings of a run or a verification. */
+void ct_pipeline_renew_late_warnings(CtPipeline *pipeline);
+/* All warnings until now: an array of CtWarning, for g_ptr_array_unref. */
+GPtrArray *ct_pipeline_collect_warnings(const CtPipeline *pipeline);
+/* The node of the plan that is the `input` or `output` (`stage`; NULL: either) named `name`; −1
+ * with an error. Plans first if necessary. */
+gint ct_pipeline_find_endpoint(CtPipeline *pipeline, const char *name, const char *stage,
+                               GError **error);

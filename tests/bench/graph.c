@@ -120,9 +120,8 @@ static gboolean
 run_once(Graph *graph, gint64 samples, Run *run, GError **error)
 {
     g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(graph->text, -1, graph->base.name, error);
-    if (!pipeline)
+    if (!pipeline || !ct_pipeline_set_workers(pipeline, graph->base.n_threads, error))
         return FALSE;
-    ct_pipeline_set_workers(pipeline, graph->base.n_threads);
     g_autofree char *set_samples =
         g_strdup_printf("%s.samples=%" G_GINT64_FORMAT, graph->source, samples);
     g_autofree char *set_skip = g_strdup_printf("%s.skip=%" G_GINT64_FORMAT, graph->timed,

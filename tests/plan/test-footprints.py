@@ -182,7 +182,7 @@ class GapTest(unittest.TestCase):
         array = numpy.ones((n, STATIONS), numpy.complex64)
         block = pipeline.Block()
         try:
-            library.ct_pipeline_set_workers(run, 1)
+            call("set_workers", run, 1)
             call("start", run)
             if n > 0:
                 call("feed", run, b"x", array.ctypes.data, n, None, None, None)

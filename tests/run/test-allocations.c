@@ -81,9 +81,9 @@ run(const Case *test, guint n_blocks, guint n_workers)
 
     CtPipeline *pipeline = ct_pipeline_parse(graph, -1, test->name, &error);
     g_assert_no_error(error);
-    ct_pipeline_set_workers(pipeline, n_workers);
+    g_assert_true(ct_pipeline_set_workers(pipeline, n_workers, &error));
     /* Drivers of devices allocate as they like. */
-    ct_pipeline_set_backend(pipeline, NULL, "cpu", NULL);
+    g_assert_true(ct_pipeline_set_backend(pipeline, NULL, "cpu", &error));
     g_assert_true(ct_pipeline_plan(pipeline, &error));
     const gint before = allocations_made();
     ct_pipeline_start(pipeline, &error);

@@ -421,16 +421,19 @@ pipeline_of(const Graph *graph, guint32 seed)
     CtPipeline *pipeline = ct_pipeline_parse(graph->text->str, -1, "diamond.yaml", &error);
     if (!pipeline)
         g_error("seed %u: %s\n%s", seed, error->message, graph->text->str);
-    ct_pipeline_set_costs(pipeline, "off");
-    ct_pipeline_set_poison(pipeline, TRUE);
-    ct_pipeline_set_workers(pipeline, (guint)CHOOSE(graph, 1, 2, 3));
+    const guint n_workers = (guint)CHOOSE(graph, 1, 2, 3);
     /* Firings of one sample each take their time. */
-    ct_pipeline_set_cache(pipeline, graph->longest > 2000
-                                        ? (gsize)CHOOSE(graph, 0, 1000, 65536)
-                                        : (gsize)CHOOSE(graph, 1, 1, 64, 1000, 0));
-    ct_pipeline_set_device_block(pipeline, (gsize)CHOOSE(graph, 128, 512, 4096, 65536));
-    ct_pipeline_set_in_flight(pipeline, (guint)CHOOSE(graph, 1, 2, 3, 5));
-    ct_pipeline_set_default_layouts(pipeline, pick(graph, 0, 3) == 0);
+    const gsize cache = graph->longest > 2000 ? (gsize)CHOOSE(graph, 0, 1000, 65536)
+                                              : (gsize)CHOOSE(graph, 1, 1, 64, 1000, 0);
+    if (!ct_pipeline_set_costs(pipeline, "off", &error) ||
+        !ct_pipeline_set_poison(pipeline, TRUE, &error) ||
+        !ct_pipeline_set_workers(pipeline, n_workers, &error) ||
+        !ct_pipeline_set_cache(pipeline, cache, &error) ||
+        !ct_pipeline_set_device_block(pipeline, (gsize)CHOOSE(graph, 128, 512, 4096, 65536),
+                                      &error) ||
+        !ct_pipeline_set_in_flight(pipeline, (guint)CHOOSE(graph, 1, 2, 3, 5), &error) ||
+        !ct_pipeline_set_default_layouts(pipeline, pick(graph, 0, 3) == 0, &error))
+        g_error("seed %u: %s", seed, error->message);
     return pipeline;
 }
 

@@ -54,7 +54,8 @@ start(Program *program, const char *text, const char *node, gsize bytes)
     program->driver = ct_device_driver(program->device);
     program->pipeline = ct_pipeline_parse(text, -1, "graph", &error);
     g_assert_no_error(error);
-    ct_pipeline_set_device_block(program->pipeline, 1 << 20);
+    ct_pipeline_set_device_block(program->pipeline, 1 << 20, &error);
+    g_assert_no_error(error);
     ct_pipeline_start(program->pipeline, &error);
     g_assert_no_error(error);
     ct_device_enter(program->device, &error);

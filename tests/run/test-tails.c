@@ -173,8 +173,8 @@ new_pipeline(const Case *test, gint64 block, guint n_workers)
     g_autoptr(GError) error = NULL;
     CtPipeline *pipeline = ct_pipeline_parse(graph, -1, test->name, &error);
     g_assert_no_error(error);
-    ct_pipeline_set_workers(pipeline, n_workers);
-    ct_pipeline_set_backend(pipeline, NULL, "cpu", NULL);
+    g_assert_true(ct_pipeline_set_workers(pipeline, n_workers, &error));
+    g_assert_true(ct_pipeline_set_backend(pipeline, NULL, "cpu", &error));
     return pipeline;
 }
 

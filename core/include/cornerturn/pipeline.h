@@ -8,9 +8,15 @@
  *     ct_pipeline_result(pipeline, &error);
  *
  * The program feeds a graph through the stage `input` and takes from it through the stage `output`.
- * A pipeline runs once. Its functions may be called from any thread, but no other function may run
- * at the same time as one that configures the pipeline. Functions that take an error set it if they
- * return FALSE or NULL (except ct_pipeline_take when its time is up). Free allocated results with
+ *
+ * A pipeline takes four steps in this order: ct_pipeline_check, ct_pipeline_plan,
+ * ct_pipeline_prepare, ct_pipeline_start. Each takes those before it if necessary, as do the
+ * functions that say so. A pipeline runs once. Its functions may be called from any thread, but no
+ * other function may run at the same time as one that sets something or takes a step.
+ *
+ * Functions that take an error set it if they return FALSE or NULL (except ct_pipeline_take when
+ * its time is up). The error is CT_ERROR_ORDER for a call that comes too late or too early, and
+ * CT_ERROR_PARAMETER for a value out of range; nothing is changed then. Free allocated results with
  * g_free. */
 #pragma once
 
@@ -31,10 +37,18 @@ CT_EXPORT CtPipeline *ct_pipeline_parse(const char *text, gssize length, const c
 CT_EXPORT void ct_pipeline_free(CtPipeline *pipeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPipeline, ct_pipeline_free)
 
-/* ---- before the plan ---- */
+/* ---- before the check ---- */
 
 /* Sets "node.parameter=value", with the value in YAML. */
 CT_EXPORT gboolean ct_pipeline_set(CtPipeline *pipeline, const char *assignment, GError **error);
+/* Ends the sources after this time of stream, finite; 0: at their own end. */
+CT_EXPORT gboolean ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds, GError **error);
+/* Turns every warning of the check, of the plan and of the run into an error. A run with a warning
+ * completes no sink. */
+CT_EXPORT gboolean ct_pipeline_set_strict(CtPipeline *pipeline, gboolean strict, GError **error);
+
+/* ---- before the plan ---- */
+
 /* Sets "auto", "reference", "cpu", "cuda" or "cuda:1". `node` NULL: for all nodes to which the
  * graph gives no backend. */
 CT_EXPORT gboolean ct_pipeline_set_backend(CtPipeline *pipeline, const char *node,
@@ -42,43 +56,53 @@ CT_EXPORT gboolean ct_pipeline_set_backend(CtPipeline *pipeline, const char *nod
 /* `variant`: "cuda", or "cuda:tile=4,threads=64" with values of its tunables. */
 CT_EXPORT gboolean ct_pipeline_set_variant(CtPipeline *pipeline, const char *node,
                                            const char *variant, GError **error);
-/* 0: the number in the environment variable CORNERTURN_WORKERS, or else one for each processor that
- * the process may use. At most CT_PIPELINE_MAX_WORKERS. */
-CT_EXPORT void ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers);
+/* At most CT_PIPELINE_MAX_WORKERS. 0: the number in the environment variable CORNERTURN_WORKERS, or
+ * else one for each processor that the process may use. */
+CT_EXPORT gboolean ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers, GError **error);
 #define CT_PIPELINE_MAX_WORKERS 4096
-/* The bytes that a firing should read and write, at about; 0: half of the workers' L2 caches. */
-CT_EXPORT void ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes);
-/* The bytes that the largest block of a firing on a device should have, at about. 0: the best
- * number found by tuning for this graph, or else 1/256 of the device's memory, at most 512 MiB.
- * Larger blocks waste less time on launches, but have more latency. */
-CT_EXPORT void ct_pipeline_set_device_block(CtPipeline *pipeline, gsize bytes);
+/* The bytes that a firing should read and write, at about, at most CT_PIPELINE_MAX_BYTES. 0: half
+ * of the workers' L2 caches. */
+CT_EXPORT gboolean ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes, GError **error);
+#define CT_PIPELINE_MAX_BYTES 1000000000000000
+/* The bytes that the largest block of a firing on a device should have, at about, at most
+ * CT_PIPELINE_MAX_BYTES. 0: the best number found by tuning for this graph, or else 1/256 of the
+ * device's memory, at most 512 MiB. Larger blocks waste less time on launches, but have more
+ * latency. */
+CT_EXPORT gboolean ct_pipeline_set_device_block(CtPipeline *pipeline, gsize bytes, GError **error);
 /* The number of blocks that a node on a device works on or waits for at once, at most
  * CT_PIPELINE_MAX_IN_FLIGHT. More blocks hide more delays of the host, but need more memory. 0:
  * three. */
-CT_EXPORT void ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks);
+CT_EXPORT gboolean ct_pipeline_set_in_flight(CtPipeline *pipeline, guint n_blocks, GError **error);
 #define CT_PIPELINE_MAX_IN_FLIGHT 16
 /* The database of measured costs for the plan: a file, or "off" to plan with the model alone. NULL:
  * the file in CORNERTURN_COSTS, or the one in the user's cache. */
-CT_EXPORT void ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs);
+CT_EXPORT gboolean ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs, GError **error);
 /* Plans each stage, unfused, in the layouts of published codes, or in the nearest ones that its
  * variants have: for comparison with a tuned plan. */
-CT_EXPORT void ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean default_layouts);
-/* The number of consecutive lost samples whose effect the plan's description shows; by default
- * one. */
-CT_EXPORT void ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples);
-/* Ends the sources after this time of stream; 0: at their own end. */
-CT_EXPORT void ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds);
-/* Turns every warning of the check, of the plan and of the run into an error. A run with a warning
- * completes no sink. */
-CT_EXPORT void ct_pipeline_set_strict(CtPipeline *pipeline, gboolean strict);
+CT_EXPORT gboolean ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean default_layouts,
+                                                   GError **error);
+/* The number of consecutive lost samples whose effect the plan's description shows, 1 to
+ * CT_PIPELINE_MAX_MISSING; by default one. */
+CT_EXPORT gboolean ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples, GError **error);
+/* 2⁴⁸: no sum of so many samples and a window overflows. */
+#define CT_PIPELINE_MAX_MISSING 281474976710656
+
+/* ---- before the preparation ---- */
+
 /* Fills every block with NaN before it is written, to reveal elements that a stage does not
  * write. */
-CT_EXPORT void ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison);
+CT_EXPORT gboolean ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison, GError **error);
 
-/* ---- the plan ---- */
+/* ---- the check ---- */
 
 /* Checks all that can be known without planning: stages, parameters, shapes. */
 CT_EXPORT gboolean ct_pipeline_check(CtPipeline *pipeline, GError **error);
+/* The stream of `output` of `node` (NULL: its first), owned by the pipeline. Checks first if
+ * necessary. */
+CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *node,
+                                             const char *output, GError **error);
+/* ---- the plan ---- */
+
 /* Chooses variants and layouts. Checks first if necessary. */
 CT_EXPORT gboolean ct_pipeline_plan(CtPipeline *pipeline, GError **error);
 /* The warnings, one per line: "FILE:LINE:COLUMN: node 'NAME': warning: …". Those of the graph are
@@ -89,10 +113,6 @@ CT_EXPORT char **ct_pipeline_warnings(const CtPipeline *pipeline);
  * "explain-json"; the stream rates that it could sustain as "capacity" or "capacity-json".
  * Allocated. Plans first if necessary. */
 CT_EXPORT char *ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error);
-/* The stream of `output` of `node` (NULL: its first), owned by the pipeline. Checks first if
- * necessary. */
-CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *node,
-                                             const char *output, GError **error);
 
 /* ---- proving ---- */
 
@@ -108,7 +128,7 @@ CT_EXPORT char *ct_pipeline_verify(CtPipeline *pipeline, const char *against, co
 
 /* Prepares all stages and allocates all rings. Plans first if necessary. */
 CT_EXPORT gboolean ct_pipeline_prepare(CtPipeline *pipeline, GError **error);
-/* Starts the threads. Prepares first if necessary. */
+/* Starts the threads, once. Prepares first if necessary. */
 CT_EXPORT gboolean ct_pipeline_start(CtPipeline *pipeline, GError **error);
 /* Ends all sources and inputs now. The samples that they have given still flow to the sinks, which
  * are completed. */
@@ -137,12 +157,12 @@ CT_EXPORT char *ct_pipeline_queue_text(CtPipeline *pipeline);
  * pipeline. */
 typedef void (*CtReleased)(gpointer data, gpointer user_data);
 
-/* Feeds `n_samples` samples to the `input` named `node`, packed, in the layout of its graph entry.
- * They are read in place, and must stay valid until `released` is called (it may be NULL if the
- * program knows otherwise); only samples that a window reads across the end of a block are copied.
- * `validity` is [lane][n_samples], 1 valid, 0 invalid; NULL: all valid. Each block continues the
- * one before it without a gap. Waits while CT_PIPELINE_QUEUE blocks are unread. Only one thread may
- * feed a node. */
+/* Feeds `n_samples` samples (1 or more) to the `input` named `node`, packed, in the layout of its
+ * graph entry. They are read in place, and must stay valid until `released` is called (it may be
+ * NULL if the program knows otherwise); only samples that a window reads across the end of a block
+ * are copied. `validity` is [lane][n_samples], 1 valid, 0 invalid; NULL: all valid. Each block
+ * continues the one before it without a gap. Waits while CT_PIPELINE_QUEUE blocks are unread. Only
+ * one thread may feed a node. */
 CT_EXPORT gboolean ct_pipeline_feed(CtPipeline *pipeline, const char *node, gpointer data,
                                     gint64 n_samples, const guint8 *validity, CtReleased released,
                                     gpointer user_data, GError **error);
@@ -169,17 +189,17 @@ CT_EXPORT void ct_pipeline_give_back(CtPipeline *pipeline, const char *node);
  * the program takes a block. `released` is called when the device has read the block. */
 
 /* Sets the CUstream (of the device's primary context) on which the program enqueues its work on
- * `node`, an `input` or `output` on a device; to be called after the start. Neither side then waits
- * on the host. The pipeline reads a fed block after the work enqueued on the stream before the
- * feed; the stream continues after a taken block is complete; the pipeline overwrites a block after
- * the work enqueued before it is given back. */
+ * `node`, an `input` or `output` on a device; to be called after the preparation. Neither side then
+ * waits on the host. The pipeline reads a fed block after the work enqueued on the stream before
+ * the feed; the stream continues after a taken block is complete; the pipeline overwrites a block
+ * after the work enqueued before it is given back. */
 CT_EXPORT gboolean ct_pipeline_set_stream(CtPipeline *pipeline, const char *node, gpointer stream,
                                           GError **error);
 
 /* ---- results in the program's memory ---- */
 
 /* Offers memory of the program for the ring that `node`, an `output`, reads, so that the stage
- * before it writes there; to be called before the start. The memory must have
+ * before it writes there; to be called before the preparation. The memory must have
  * ct_pipeline_memory_bytes bytes, be 64-byte aligned, and stay valid until the pipeline is freed.
  * If several outputs read one ring, offer memory once. */
 CT_EXPORT gboolean ct_pipeline_offer(CtPipeline *pipeline, const char *node, gpointer memory,

@@ -24,9 +24,9 @@ static char *
 prove(CtPipeline *pipeline, const Options *options, GError **error)
 {
     const ExhaustOptions exhaust = {
-        .graph = ct_pipeline_graph(pipeline),
-        .registry = ct_pipeline_registry(pipeline),
-        .plan = ct_pipeline_plan_options(pipeline),
+        .graph = pipeline->graph,
+        .registry = pipeline->registry,
+        .plan = &pipeline->plan_options,
         .n_repetitions = options->is_quick ? 3 : 7,
         .seconds = options->is_quick ? 0.3 : 1,
         .budget = options->budget,
@@ -47,9 +47,10 @@ run(const char *graph, const Options *options, GError **error)
     for (char **setting = options->settings; setting && *setting; setting++)
         if (!ct_pipeline_set(pipeline, *setting, error))
             return FALSE;
-    ct_pipeline_set_workers(pipeline, (guint)options->n_workers);
-    g_autofree char *text =
-        ct_pipeline_check(pipeline, error) ? prove(pipeline, options, error) : NULL;
+    g_autofree char *text = ct_pipeline_set_workers(pipeline, (guint)options->n_workers, error) &&
+                                    ct_pipeline_check(pipeline, error)
+                                ? prove(pipeline, options, error)
+                                : NULL;
     fputs(text ? text : "", stdout);
     return text != NULL;
 }
