@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cornerturn check`: everything that is known of a graph without running it. */
 #include "command-graph.h"
-#include "pipeline/pipeline-private.h"
-
-static void
-print_node(const CtNode *node)
-{
-    g_print("%s: %s\n", node->name, node->stage->name);
-    for (guint i = 0; i < node->n_outputs; i++) {
-        g_autofree char *stream = ct_stream_describe(&node->outputs[i]);
-        g_print("  %s  %s  %s\n", node->stage->outputs[i].name,
-                ct_type_info(node->outputs[i].type)->name, stream);
-    }
-}
 
 static gboolean
 run(int argc, char **argv, GError **error)
@@ -28,9 +16,11 @@ run(int argc, char **argv, GError **error)
         ct_graph_options_load(&options, &ct_command_check, entries, argc, argv, error);
     if (!pipeline || !ct_pipeline_plan(pipeline, error))
         return FALSE;
-    const CtGraph *graph = ct_pipeline_graph(pipeline);
-    for (guint i = 0; !quiet && i < graph->nodes->len; i++)
-        print_node(&((const CtGraphNode *)graph->nodes->pdata[i])->node);
+    g_autofree char *streams = ct_pipeline_streams_text(pipeline, error);
+    if (!streams)
+        return FALSE;
+    if (!quiet)
+        g_print("%s", streams);
     ct_graph_print_warnings(&options, pipeline);
     return TRUE;
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cornerturn costs`: the database of measured costs. */
 #include "command.h"
-#include "cost/ceilings.h"
-#include "cost/database.h"
-#include "graph/registry.h"
-#include "model/quantity.h"
 
-#include <cornerturn/stage.h>
+#include <cornerturn/costs.h>
 
 typedef struct {
     char *costs;
@@ -28,118 +24,37 @@ given_clear(Given *given)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
 
-/* ---- the list ---- */
-
-static char *
-ceiling_value(const CtCeiling *ceiling)
+static const char *const *
+given_stages(const Given *given)
 {
-    if (g_str_has_prefix(ceiling->name, "block"))
-        return ct_format_bytes((gsize)ceiling->value);
-    const gboolean is_share = g_str_has_prefix(ceiling->name, "share");
-    return g_strdup_printf("%8.4g %s", ceiling->value * (is_share ? 100 : 1e-9),
-                           is_share                                  ? "%"
-                           : g_str_has_prefix(ceiling->name, "peak") ? "Gop/s"
-                                                                     : "GB/s");
+    return (const char *const *)given->stages;
 }
 
-static void
-print_ceilings(const GPtrArray *ceilings)
-{
-    const char *machine = NULL;
-    for (guint i = 0; i < ceilings->len; i++) {
-        const CtCeiling *ceiling = g_ptr_array_index(ceilings, i);
-        if (!machine || !g_str_equal(machine, ceiling->machine)) {
-            g_print("%s\n", ceiling->machine);
-            machine = ceiling->machine;
-        }
-        g_autofree char *value = ceiling_value(ceiling);
-        g_print("    %-22s %s\n", ceiling->name, value);
-    }
-    if (ceilings->len)
-        g_print("\n");
-}
-
+/* Prints and frees the text; FALSE if there is none. */
 static gboolean
-is_of_same(const CtMeasurement *a, const CtMeasurement *b)
+print(char *text)
 {
-    return a && g_str_equal(a->stages, b->stages) && g_str_equal(a->variant, b->variant);
-}
-
-static gboolean
-is_laid_out_the_same(const CtMeasurement *a, const CtMeasurement *b)
-{
-    return is_of_same(a, b) && g_str_equal(a->layouts, b->layouts) &&
-           g_str_equal(a->lengths, b->lengths) && g_str_equal(a->parameters, b->parameters) &&
-           g_str_equal(a->way, b->way);
-}
-
-static void
-print_measurement(const CtMeasurement *measurement, const CtMeasurement *before)
-{
-    g_autoptr(GDateTime) time = g_date_time_new_from_unix_local(measurement->time);
-    g_autofree char *day = time ? g_date_time_format(time, "%Y-%m-%d") : g_strdup("");
-    if (!is_of_same(before, measurement))
-        g_print("%s %s\n", measurement->stages, measurement->variant);
-    if (!is_laid_out_the_same(before, measurement))
-        g_print("    %s%s%s; %s%s%s\n", measurement->way, *measurement->way ? " " : "",
-                measurement->layouts, measurement->lengths, *measurement->parameters ? "; " : "",
-                measurement->parameters);
-    g_print("        %s%s", measurement->tuning, *measurement->tuning ? "  " : "");
-    if (measurement->n_workers > 0)
-        g_print("%" G_GINT64_FORMAT " %s  ", measurement->n_workers,
-                measurement->n_workers == 1 ? "worker" : "workers");
-    if (measurement->failure) {
-        g_autofree char *failure = g_strdelimit(g_strdup(measurement->failure), "\n", ' ');
-        g_print("%s  failed: %s\n", day, failure);
-    } else {
-        g_print("%.4g ns a sample ±%.1f%%, %" G_GINT64_FORMAT " times  %s\n",
-                measurement->seconds * 1e9, measurement->spread * 100, measurement->n_repetitions,
-                day);
-    }
-}
-
-static gboolean
-list(CtDatabase *database, const char *path, const char *const *stages, GError **error)
-{
-    g_autoptr(GPtrArray) measurements = ct_database_list(database, stages, error);
-    g_autoptr(GPtrArray) ceilings =
-        measurements ? ct_database_list_ceilings(database, error) : NULL;
-    if (!ceilings)
+    if (!text)
         return FALSE;
-    guint n_failed = 0;
-    for (guint i = 0; i < measurements->len; i++)
-        n_failed += ((const CtMeasurement *)g_ptr_array_index(measurements, i))->failure != NULL;
-    g_print("%s: %u measurements, %u of them failed\n\n", path, measurements->len, n_failed);
-    print_ceilings(ceilings);
-    for (guint i = 0; i < measurements->len; i++)
-        print_measurement(g_ptr_array_index(measurements, i),
-                          i ? g_ptr_array_index(measurements, i - 1) : NULL);
+    g_print("%s", text);
+    g_free(text);
     return TRUE;
 }
 
-/* ---- from database to database ---- */
-
-static gboolean export(CtDatabase *database, const char *file, const char *const *stages,
-                       GError **error)
+static gboolean
+list(const Given *given, GError **error)
 {
-    g_autoptr(GPtrArray) measurements = ct_database_list(database, stages, error);
-    g_autoptr(GPtrArray) ceilings =
-        measurements ? ct_database_list_ceilings(database, error) : NULL;
-    if (!ceilings)
+    return print(ct_costs_list(given->costs, given_stages(given), error));
+}
+
+static gboolean export(const Given *given, GError **error)
+{
+    const char *file = given->export;
+    g_autofree char *text = ct_costs_export(given->costs, given_stages(given), error);
+    if (!text)
         return FALSE;
-    g_autoptr(GString) text = g_string_new(NULL);
-    for (guint i = 0; i < ceilings->len; i++) {
-        g_autofree char *line = ct_ceiling_to_json(g_ptr_array_index(ceilings, i));
-        g_string_append_printf(text, "%s\n", line);
-    }
-    for (guint i = 0; i < measurements->len; i++) {
-        g_autofree char *line = ct_measurement_to_json(g_ptr_array_index(measurements, i));
-        g_string_append_printf(text, "%s\n", line);
-    }
-    if (g_str_equal(file, "-")) {
-        g_print("%s", text->str);
-        return TRUE;
-    }
+    if (g_str_equal(file, "-"))
+        return print(g_steal_pointer(&text));
     /* The file is written under another name and renamed, which would replace a device. */
     if (g_file_test(file, G_FILE_TEST_EXISTS) && !g_file_test(file, G_FILE_TEST_IS_REGULAR)) {
         g_set_error(error, CT_ERROR, CT_ERROR_IO,
@@ -148,75 +63,37 @@ static gboolean export(CtDatabase *database, const char *file, const char *const
                     file);
         return FALSE;
     }
-    return g_file_set_contents(file, text->str, (gssize)text->len, error);
+    return g_file_set_contents(file, text, -1, error);
 }
 
 static gboolean
-import(CtDatabase *database, const char *file, const char *const *stages, GError **error)
+import(const Given *given, GError **error)
 {
     g_autofree char *text = NULL;
     gsize length;
-    const CtStoreFilter filter = {.stages = stages};
-    g_autoptr(GPtrArray) measurements =
-        g_ptr_array_new_with_free_func((GDestroyNotify)ct_measurement_free);
-    g_autoptr(GPtrArray) ceilings = g_ptr_array_new_with_free_func((GDestroyNotify)ct_ceiling_free);
-    if (!g_file_get_contents(file, &text, &length, error) ||
-        !ct_database_parse(text, length, file, &filter, measurements, ceilings, error) ||
-        !ct_database_put_all(database, measurements, ceilings, error))
+    guint n_measurements, n_ceilings;
+    if (!g_file_get_contents(given->import, &text, &length, error) ||
+        !ct_costs_import(given->costs, text, length, given->import, given_stages(given),
+                         &n_measurements, &n_ceilings, error))
         return FALSE;
-    g_print("%u measurements and %u ceilings imported\n", measurements->len, ceilings->len);
+    g_print("%u measurements and %u ceilings imported\n", n_measurements, n_ceilings);
     return TRUE;
 }
 
 static gboolean
-forget(CtDatabase *database, const char *const *stages, GError **error)
+forget(const Given *given, GError **error)
 {
     guint n;
-    if (!ct_database_forget(database, stages, &n, error))
+    if (!ct_costs_forget(given->costs, given_stages(given), &n, error))
         return FALSE;
     g_print("%u measurements forgotten\n", n);
     return TRUE;
 }
 
 static gboolean
-measure_ceilings(CtDatabase *database, GError **error)
+measure_ceilings(const Given *given, GError **error)
 {
-    CtMachine machine;
-    ct_machine_init(&machine, 0);
-    ct_machine_find_devices(&machine);
-    g_autoptr(GPtrArray) ceilings = ct_ceilings_measure(&machine, error);
-    if (!ceilings || !ct_database_put_all(database, NULL, ceilings, error))
-        return FALSE;
-    print_ceilings(ceilings);
-    return TRUE;
-}
-
-/* Whether the cost database has measurements of the stages `name`, or all of these stages exist. */
-static gboolean
-check_stage(CtDatabase *database, CtRegistry *registry, const char *name, GError **error)
-{
-    const char *const alone[] = {name, NULL};
-    g_autoptr(GPtrArray) measurements = ct_database_list(database, alone, error);
-    if (!measurements)
-        return FALSE;
-    g_auto(GStrv) stages = g_strsplit(name, "+", -1);
-    for (guint i = 0; measurements->len == 0 && (i == 0 || stages[i]); i++) {
-        if (!ct_registry_stage(registry, stages[i] ? stages[i] : "", error)) {
-            g_prefix_error(error, "--stage %s: ", name);
-            return FALSE;
-        }
-    }
-    return TRUE;
-}
-
-static gboolean
-check_stages(CtDatabase *database, const char *const *stages, GError **error)
-{
-    g_autoptr(CtRegistry) registry = stages ? ct_registry_new(error) : NULL;
-    for (guint i = 0; registry && stages[i]; i++)
-        if (!check_stage(database, registry, stages[i], error))
-            return FALSE;
-    return !stages || registry;
+    return print(ct_costs_measure_ceilings(given->costs, error));
 }
 
 static gboolean
@@ -252,22 +129,18 @@ run(int argc, char **argv, GError **error)
                     "wants one of --measure-ceilings and --stage, but is given both");
         return FALSE;
     }
-    g_autofree char *path = ct_database_path(given.costs);
-    if (!path) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO,
-                    "the cost database is off; --costs or CORNERTURN_COSTS name a file");
-        return FALSE;
-    }
-    const char *const *stages = (const char *const *)given.stages;
-    const gboolean writes = given.import || given.forgets || given.measures_ceilings;
-    g_autoptr(CtDatabase) database = ct_database_open(path, writes, error);
-    if (!database || (!given.import && !check_stages(database, stages, error)))
-        return FALSE;
-    return given.export              ? export(database, given.export, stages, error)
-           : given.import            ? import(database, given.import, stages, error)
-           : given.forgets           ? forget(database, stages, error)
-           : given.measures_ceilings ? measure_ceilings(database, error)
-                                     : list(database, path, stages, error);
+    g_autoptr(GError) cause = NULL;
+    const gboolean good = given.export              ? export(&given, &cause)
+                          : given.import            ? import(&given, &cause)
+                          : given.forgets           ? forget(&given, &cause)
+                          : given.measures_ceilings ? measure_ceilings(&given, &cause)
+                                                    : list(&given, &cause);
+    if (good)
+        return TRUE;
+    if (g_error_matches(cause, CT_ERROR, CT_ERROR_PARAMETER))
+        g_prefix_error(&cause, "--stage ");
+    g_propagate_error(error, g_steal_pointer(&cause));
+    return FALSE;
 }
 
 const CtCommand ct_command_costs = {

@@ -2,8 +2,7 @@
 /* The options that every command about a graph takes. */
 #include "command-graph.h"
 
-#include "model/quantity.h"
-
+#include <cornerturn/text.h>
 #include <string.h>
 
 /* The value of a number that is not given. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cornerturn new-stage`: creates the folder of a plugin that builds and passes its own test. */
+#define _GNU_SOURCE
 #include "command.h"
-#include "graph/registry.h"
-#include "model/environment.h"
-#include "model/own-file.h"
 #include "template-resource.h"
 
+#include <cornerturn/inspect.h>
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <stdlib.h>
@@ -42,14 +41,13 @@ check_name(const char *name, GError **error)
 static gboolean
 check_is_new(const char *name, GError **error)
 {
-    g_autoptr(CtRegistry) registry = ct_registry_new(error);
-    if (!registry)
+    g_autofree char *file = NULL;
+    if (!ct_inspect_file(name, &file, error))
         return FALSE;
-    const CtStage *stage = ct_registry_stage(registry, name, NULL);
-    if (!stage)
+    if (!file)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "there is a stage '%s' already, in %s", name,
-                ct_registry_stage_file(registry, stage));
+                file);
     return FALSE;
 }
 
@@ -104,7 +102,7 @@ add_to_list(const char *name, GError **error)
 static char *
 ask_pkg_config(void)
 {
-    const char *given = ct_environment("PKG_CONFIG");
+    const char *given = secure_getenv("PKG_CONFIG");
     const char *const question[] = {given && *given ? given : "pkg-config", "--variable=plugindir",
                                     "cornerturn", NULL};
     g_autofree char *answer = NULL;
@@ -118,19 +116,38 @@ ask_pkg_config(void)
     return folder;
 }
 
+/* A folder that belongs to this command: `in_build` under the root of its build tree, or
+ * `from_prefix` under the prefix of its installation (or absolute). NULL: it is in neither. */
+static char *
+own_folder(const char *in_build, const char *from_prefix)
+{
+    g_autofree char *file = g_file_read_link("/proc/self/exe", NULL);
+    g_autofree char *folder = g_path_get_dirname(file ? file : "");
+    g_autofree char *above = g_path_get_dirname(folder);
+    g_autofree char *mark = g_build_filename(above, "meson-private", NULL);
+    if (g_file_test(mark, G_FILE_TEST_IS_DIR))
+        return g_build_filename(above, in_build, NULL);
+    if (g_path_is_absolute(from_prefix))
+        return g_strdup(from_prefix);
+    if (!g_str_has_suffix(folder, "/" CT_BINDIR))
+        return NULL;
+    folder[strlen(folder) - strlen("/" CT_BINDIR)] = '\0';
+    return g_build_filename(folder, "/", from_prefix, NULL);
+}
+
 /* "PKG_CONFIG_PATH=… ", if pkg-config does not find this installation, or build, by itself. */
 static char *
 find_setting(void)
 {
-    g_autofree char *own = ct_own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
-    g_autofree char *folder = ct_own_folder("meson-uninstalled", CT_LIBDIR "/pkgconfig");
+    g_autofree char *own = own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
+    g_autofree char *folder = own_folder("meson-uninstalled", CT_LIBDIR "/pkgconfig");
     g_autofree char *found = ask_pkg_config();
     if (!folder || (found && g_str_equal(found, own)))
         return g_strdup("");
     g_autofree char *quoted = g_shell_quote(folder);
     const gboolean is_plain =
         !folder[strspn(folder, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "/._-")];
-    const char *before = ct_environment("PKG_CONFIG_PATH");
+    const char *before = secure_getenv("PKG_CONFIG_PATH");
     return g_strdup_printf("PKG_CONFIG_PATH=%s%s ", is_plain ? folder : quoted,
                            before && *before ? ":\"$PKG_CONFIG_PATH\"" : "");
 }

@@ -2,8 +2,6 @@
 /* `cornerturn run`: runs a graph, shows its progress, and prints statistics. */
 #include "command-graph.h"
 #include "command.h"
-#include "graph/endpoints.h"
-#include "pipeline/pipeline-private.h"
 
 #include <unistd.h>
 
@@ -94,10 +92,8 @@ goes_on(GError **error)
 static gboolean
 prepare(CtPipeline *pipeline, GError **error)
 {
-    return ct_pipeline_check(pipeline, error) &&
-           ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error) &&
-           ct_endpoints_check_taken(ct_pipeline_graph(pipeline), error) && goes_on(error) &&
-           ct_pipeline_plan(pipeline, error) && goes_on(error) &&
+    return ct_pipeline_check_fed(pipeline, error) && ct_pipeline_check_taken(pipeline, error) &&
+           goes_on(error) && ct_pipeline_plan(pipeline, error) && goes_on(error) &&
            ct_pipeline_prepare(pipeline, error) && goes_on(error);
 }
 

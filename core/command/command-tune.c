@@ -2,13 +2,8 @@
 /* `cornerturn tune`: measures the candidates that decide a graph's plan, and shows the gain. */
 #include "command-graph.h"
 #include "command.h"
-#include "device/device.h"
-#include "graph/endpoints.h"
-#include "measure/tune-compare.h"
-#include "measure/tune.h"
-#include "pipeline/pipeline-private.h"
 
-#include <string.h>
+#include <cornerturn/text.h>
 #include <unistd.h>
 
 enum { BAR_WIDTH = 24, NAME_WIDTH = 60 };
@@ -31,16 +26,6 @@ typedef struct {
     gdouble done; /* share done, which never shrinks */
 } Shown;
 
-/* "1 min 20 s" */
-static char *
-time_text(gdouble seconds)
-{
-    if (seconds < 60)
-        return g_strdup_printf("%.0f s", seconds);
-    return g_strdup_printf("%.0f min %.0f s", (gdouble)((gint)seconds / 60),
-                           (gdouble)((gint)seconds % 60));
-}
-
 static void
 show_bar(Shown *shown, const CtTuneProgress *progress, const char *left)
 {
@@ -62,13 +47,13 @@ show(const CtTuneProgress *progress, gpointer data)
     Shown *shown = data;
     if (shown->is_quiet)
         return;
-    g_autofree char *left = time_text(progress->left);
+    g_autofree char *left = ct_format_seconds(progress->left);
     if (shown->is_terminal && !progress->what)
         g_printerr("\r\033[K");
     else if (shown->is_terminal)
         show_bar(shown, progress, left);
     else if (progress->what && progress->elapsed >= shown->last + seconds_per_line) {
-        g_autofree char *elapsed = time_text(progress->elapsed);
+        g_autofree char *elapsed = ct_format_seconds(progress->elapsed);
         g_printerr("%s: %u measured, %u failed, about %s left\n", elapsed, progress->n_measured,
                    progress->n_failed, left);
         shown->last = progress->elapsed;
@@ -77,41 +62,18 @@ show(const CtTuneProgress *progress, gpointer data)
 
 /* ---- the command ---- */
 
-static void
-print_report(const CtTuneReport *report)
-{
-    const CtTuneProgress *progress = &report->progress;
-    g_autofree char *elapsed = time_text(progress->elapsed);
-    g_print("%u ways of running the graph's stages measured, %u repetitions in %s; %u were known\n",
-            progress->n_measured, progress->n_repetitions, elapsed, progress->n_kept);
-    for (guint i = 0; i < report->failures->len; i++)
-        g_print("passed over: %s\n", (const char *)g_ptr_array_index(report->failures, i));
-    if (report->blocks)
-        g_print("%s\n", report->blocks);
-    if (!report->is_decided)
-        g_print("ended before all that decides the plan was measured; the same command goes on "
-                "from here\n");
-}
-
-/* Runs the three plans side by side, unless it is interrupted. */
+/* Runs the default, untuned and tuned plans side by side. TRUE also if a signal ends that. */
 static gboolean
-show_comparison(CtPipeline *pipeline, gboolean is_quick, GError **error)
+compare(CtPipeline *pipeline, const CtTuneControl *control, GError **error)
 {
-    const CtCompareOptions options = {
-        .graph = ct_pipeline_graph(pipeline),
-        .registry = ct_pipeline_registry(pipeline),
-        .plan = ct_pipeline_plan_options(pipeline),
-        .n_repetitions = is_quick ? 3 : 7,
-        .seconds = is_quick ? 0.3 : 1,
-        .is_over = is_interrupted,
-    };
-    GError *cause = NULL;
-    g_autofree char *text = is_interrupted(NULL) ? NULL : ct_compare(&options, &cause);
+    g_autoptr(GError) cause = NULL;
+    g_autofree char *text = ct_pipeline_compare(pipeline, control, &cause);
     if (text)
         g_print("\n%s", text);
-    if (cause)
-        g_propagate_error(error, cause);
-    return !cause;
+    if (text || g_error_matches(cause, CT_ERROR, CT_ERROR_CANCELLED))
+        return TRUE;
+    g_propagate_error(error, g_steal_pointer(&cause));
+    return FALSE;
 }
 
 static gboolean
@@ -135,27 +97,27 @@ run(int argc, char **argv, GError **error)
     gdouble seconds = 0;
     if (!pipeline || (budget && !ct_graph_read_time("--budget", budget, &seconds, error)) ||
         !ct_pipeline_check(pipeline, error) ||
-        (!is_alone && !ct_endpoints_check_fed(ct_pipeline_graph(pipeline), error)))
+        (!is_alone && !ct_pipeline_check_fed(pipeline, error)))
         return FALSE;
     ct_graph_print_warnings(&options, pipeline);
     Shown shown = {.is_terminal = isatty(STDERR_FILENO), .is_quiet = is_quiet};
-    const CtTuneOptions tuning = {
-        .graph = ct_pipeline_graph(pipeline),
-        .registry = ct_pipeline_registry(pipeline),
-        .plan = ct_pipeline_plan_options(pipeline),
+    const CtTuneControl control = {
         .budget = seconds,
         .is_quick = is_quick,
         .progress = show,
         .is_over = is_interrupted,
-        .data = &shown,
+        .user_data = &shown,
     };
     ct_command_catch_interrupts();
-    g_autoptr(GPtrArray) devices G_GNUC_UNUSED = ct_devices_keep_open();
-    g_auto(CtTuneReport) report = {0};
-    if (!ct_tune(&tuning, &report, error))
+    gboolean is_decided;
+    g_autofree char *report = ct_pipeline_tune(pipeline, &control, &is_decided, error);
+    if (!report)
         return FALSE;
-    print_report(&report);
-    if (!is_alone && !show_comparison(pipeline, is_quick, error))
+    g_print("%s", report);
+    if (!is_decided)
+        g_print("ended before all that decides the plan was measured; the same command goes on "
+                "from here\n");
+    if (!is_alone && !is_interrupted(NULL) && !compare(pipeline, &control, error))
         return FALSE;
     if (!is_interrupted(NULL))
         return TRUE;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command `cornerturn`: runs the subcommand and prints its error. */
 #include "command.h"
-#include "model/suggest.h"
 
-#include <cornerturn/stage.h>
+#include <cornerturn/error.h>
+#include <cornerturn/text.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,15 +11,7 @@
 #include "graph/registry.h"
 #include "plan/plan.h"
 
-typedef struct {
-    const char *what;    /* what is being measured; NULL: nothing */
-    guint n_measured;    /* candidates that were measured, or failed, so far */
-    guint n_kept;        /* … and those that the cost database had already */
-    guint n_failed;      /* failures among both */
-    guint n_repetitions; /* in this run */
-    gdouble elapsed;     /* seconds */
-    gdouble left;        /* about the seconds that are left */
-} CtTuneProgress;
+#include <cornerturn/pipeline.h>
 
 typedef struct {
     const CtGraph *graph;

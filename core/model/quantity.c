@@ -364,3 +364,12 @@ ct_format_bytes(gsize bytes)
     }
     return g_strdup_printf(unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
+
+char *
+ct_format_seconds(gdouble seconds)
+{
+    if (seconds < 60)
+        return g_strdup_printf("%.0f s", seconds);
+    return g_strdup_printf("%.0f min %.0f s", (gdouble)((gint)seconds / 60),
+                           (gdouble)((gint)seconds % 60));
+}

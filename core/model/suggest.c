@@ -51,7 +51,7 @@ ct_suggest_name(const char *given, const char *const *names, size_t n)
 }
 
 char *
-ct_suggest_remark(const char *given, const char *const *names, size_t n, const char *lists)
+ct_suggest_remark(const char *given, const char *const *names, gsize n, const char *lists)
 {
     const char *meant = ct_suggest_name(given, names, n);
     if (meant)

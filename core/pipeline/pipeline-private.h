@@ -30,11 +30,6 @@ struct CtPipeline {
     guint8 **memory; /* [link] */
 };
 
-/* For the command; these work after ct_pipeline_check(). */
-const CtGraph *ct_pipeline_graph(const CtPipeline *pipeline);
-CtRegistry *ct_pipeline_registry(const CtPipeline *pipeline);
-const CtPlanOptions *ct_pipeline_plan_options(const CtPipeline *pipeline);
-
 /* The steps of a pipeline, in their order. Each takes those before it if necessary. */
 typedef enum {
     CT_STEP_CHECK,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A pipeline: a graph from its text to its plan. */
+#include "graph/endpoints.h"
 #include "model/environment.h"
 #include "pipeline-private.h"
 #include "plan/describe.h"
@@ -202,20 +203,32 @@ ct_pipeline_stream(CtPipeline *pipeline, const char *name, const char *output, G
     return NULL;
 }
 
-const CtGraph *
-ct_pipeline_graph(const CtPipeline *pipeline)
+gboolean
+ct_pipeline_check_fed(CtPipeline *pipeline, GError **error)
 {
-    return pipeline->graph;
+    return ct_pipeline_check(pipeline, error) && ct_endpoints_check_fed(pipeline->graph, error);
 }
 
-CtRegistry *
-ct_pipeline_registry(const CtPipeline *pipeline)
+gboolean
+ct_pipeline_check_taken(CtPipeline *pipeline, GError **error)
 {
-    return pipeline->registry;
+    return ct_pipeline_check(pipeline, error) && ct_endpoints_check_taken(pipeline->graph, error);
 }
 
-const CtPlanOptions *
-ct_pipeline_plan_options(const CtPipeline *pipeline)
+char *
+ct_pipeline_streams_text(CtPipeline *pipeline, GError **error)
 {
-    return &pipeline->plan_options;
+    if (!ct_pipeline_check(pipeline, error))
+        return NULL;
+    GString *text = g_string_new(NULL);
+    for (guint i = 0; i < pipeline->graph->nodes->len; i++) {
+        const CtNode *node = &ct_graph_node(pipeline->graph, i)->node;
+        g_string_append_printf(text, "%s: %s\n", node->name, node->stage->name);
+        for (guint o = 0; o < node->n_outputs; o++) {
+            g_autofree char *stream = ct_stream_describe(&node->outputs[o]);
+            g_string_append_printf(text, "  %s  %s  %s\n", node->stage->outputs[o].name,
+                                   ct_type_info(node->outputs[o].type)->name, stream);
+        }
+    }
+    return g_string_free(text, FALSE);
 }

@@ -8,6 +8,8 @@
  *     ct_pipeline_result(pipeline, &error);
  *
  * The program feeds a graph through the stage `input` and takes from it through the stage `output`.
+ * The same header verifies and tunes a graph. Beside it, inspect.h describes the installed stages,
+ * costs.h serves the database of measured costs, and text.h reads quantities such as "200 MHz".
  *
  * A pipeline takes four steps in this order: ct_pipeline_check, ct_pipeline_plan,
  * ct_pipeline_prepare, ct_pipeline_start. Each takes those before it if necessary, as do the
@@ -97,10 +99,20 @@ CT_EXPORT gboolean ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison,
 
 /* Checks all that can be known without planning: stages, parameters, shapes. */
 CT_EXPORT gboolean ct_pipeline_check(CtPipeline *pipeline, GError **error);
+/* An error if the graph has an `input`: for a program that feeds none. Checks first if
+ * necessary. */
+CT_EXPORT gboolean ct_pipeline_check_fed(CtPipeline *pipeline, GError **error);
+/* An error if the graph has an `output`: for a program that takes from none. Checks first if
+ * necessary. */
+CT_EXPORT gboolean ct_pipeline_check_taken(CtPipeline *pipeline, GError **error);
 /* The stream of `output` of `node` (NULL: its first), owned by the pipeline. Checks first if
  * necessary. */
 CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *node,
                                              const char *output, GError **error);
+/* The nodes with their stages, and the type and axes of each output, for people; allocated. Checks
+ * first if necessary. */
+CT_EXPORT char *ct_pipeline_streams_text(CtPipeline *pipeline, GError **error);
+
 /* ---- the plan ---- */
 
 /* Chooses variants and layouts. Checks first if necessary. */
@@ -123,6 +135,43 @@ CT_EXPORT char *ct_pipeline_describe(CtPipeline *pipeline, const char *format, G
  * Waits for the end of the streams, or the set duration. */
 CT_EXPORT char *ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node,
                                    gboolean *agrees, GError **error);
+
+/* ---- tuning ---- */
+
+typedef struct {
+    const char *what;    /* what is being measured; NULL: nothing */
+    guint n_measured;    /* candidates that were measured, or failed, so far */
+    guint n_kept;        /* … and those that the cost database had already */
+    guint n_failed;      /* failures among both */
+    guint n_repetitions; /* in this run */
+    gdouble elapsed;     /* seconds */
+    gdouble left;        /* about the seconds that are left */
+} CtTuneProgress;
+
+/* How to tune. The functions are called on the thread that tunes, and must not call functions of
+ * the pipeline; either may be NULL. */
+typedef struct {
+    gdouble budget;    /* seconds after which tuning ends early; 0: no limit */
+    gboolean is_quick; /* fewer and shorter repetitions, of fewer candidates: a good plan rather
+                          than the best */
+    void (*progress)(const CtTuneProgress *progress, gpointer user_data); /* called now and then */
+    gboolean (*is_over)(gpointer user_data);                              /* whether to end early */
+    gpointer user_data;
+} CtTuneControl;
+
+/* Measures the candidates that decide the plan of the graph, until the plan cannot change any more,
+ * and keeps each result at once in the cost database (ct_pipeline_set_costs). Plans made later use
+ * the results; this pipeline's plan does if it is not made yet. Returns a report for people,
+ * allocated. *is_decided: whether all that decides the plan is measured; FALSE: it ended early, and
+ * another call goes on from there. Checks first if necessary. */
+CT_EXPORT char *ct_pipeline_tune(CtPipeline *pipeline, const CtTuneControl *control,
+                                 gboolean *is_decided, GError **error);
+/* Runs three plans of the graph in turn, with memory in place of files and network: with default
+ * layouts, by the model alone, and by the measured costs. Returns a table of the stages and their
+ * times, allocated; NULL with CT_ERROR_CANCELLED if `is_over` ended it. `budget` and `progress` are
+ * not used. Checks first if necessary. */
+CT_EXPORT char *ct_pipeline_compare(CtPipeline *pipeline, const CtTuneControl *control,
+                                    GError **error);
 
 /* ---- running ---- */
 

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The installed stages and the devices, from the tables that the loader reads. */
+#include "device/device.h"
+#include "graph/registry.h"
+#include "graph/tuning.h"
+#include "model/node-params.h"
+#include "model/quantity.h"
+
+#include <cornerturn/inspect.h>
+#include <string.h>
+
+static const char *const backend_names[CT_N_BACKENDS] = {"reference", "cpu", "cuda"};
+static const char *const isa_names[CT_N_ISAS] = {"baseline", "avx2", "avx512"};
+
+static void
+append_ports(GString *text, const char *title, const CtPort *ports)
+{
+    static const struct {
+        CtPortFlags flag;
+        const char *name;
+    } flags[] = {
+        {CT_PORT_OPTIONAL, "optional"},
+        {CT_PORT_STATIC, "read before the stream starts"},
+        {CT_PORT_SHAPE, "description only"},
+        {CT_PORT_MANY, "takes a list"},
+        {CT_PORT_UNREAD, "its elements are not read"},
+    };
+    if (!ports || !ports->name)
+        return;
+    g_string_append_printf(text, "\n%s\n", title);
+    for (; ports->name; ports++) {
+        g_string_append_printf(text, "  %s", ports->name);
+        if (ports->layout && *ports->layout)
+            g_string_append_printf(text, "  %s", ports->layout);
+        for (guint i = 0; i < G_N_ELEMENTS(flags); i++)
+            if (ports->flags & flags[i].flag)
+                g_string_append_printf(text, "  (%s)", flags[i].name);
+        g_string_append_printf(text, "\n      %s\n", ports->help ? ports->help : "");
+    }
+}
+
+static void
+append_params(GString *text, const CtParam *params)
+{
+    if (!params->name)
+        return;
+    g_string_append_printf(text, "\nParameters\n");
+    for (; params->name; params++) {
+        g_autofree char *wanted = ct_param_describe(params);
+        g_string_append_printf(text, "  %s  %s", params->name, wanted);
+        if (params->fallback)
+            g_string_append_printf(text, "; default %s",
+                                   *params->fallback ? params->fallback : "''");
+        else if (params->flags & CT_PARAM_REQUIRED)
+            g_string_append_printf(text, "; required");
+        g_string_append_printf(text, "\n      %s\n", params->help ? params->help : "");
+    }
+}
+
+static void
+append_variant(GString *text, const CtRegistry *registry, const CtStage *stage,
+               const CtVariant *variant)
+{
+    g_string_append_printf(text, "  %s  %s", variant->name, backend_names[variant->backend]);
+    if (variant->isa != CT_ISA_BASELINE)
+        g_string_append_printf(text, " %s", isa_names[variant->isa]);
+    if (variant->covers[1]) {
+        g_autofree char *covers = g_strjoinv(" + ", (char **)variant->covers);
+        g_string_append_printf(text, ", %s in one", covers);
+    }
+    if (!ct_registry_allows_isa(registry, variant->isa) ||
+        (variant->backend == CT_CUDA && ct_devices(NULL, NULL) == 0))
+        g_string_append_printf(text, ", not on this machine");
+    const char *file = ct_registry_variant_file(registry, variant);
+    if (!g_str_equal(file, ct_registry_stage_file(registry, stage)))
+        g_string_append_printf(text, "  (%s)", file);
+    g_string_append_printf(text, "\n");
+}
+
+static gboolean
+have_same_rows(const CtVariant *a, const CtVariant *b)
+{
+    const CtRow *x = a->rows, *y = b->rows;
+    while (x->layouts && y->layouts && g_str_equal(x->layouts, y->layouts)) {
+        x++;
+        y++;
+    }
+    return !x->layouts && !y->layouts;
+}
+
+static gboolean
+have_same_tunables(const CtVariant *a, const CtVariant *b)
+{
+    const guint n = ct_tuning_count(a);
+    if (ct_tuning_count(b) != n)
+        return FALSE;
+    for (guint i = 0; i < n; i++) {
+        const CtTunable *x = &a->tunables[i], *y = &b->tunables[i];
+        if (!g_str_equal(x->name, y->name) || !g_str_equal(x->help, y->help) ||
+            x->fallback != y->fallback || x->n_values != y->n_values ||
+            memcmp(x->values, y->values, x->n_values * sizeof(*x->values)) != 0)
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+append_tunables(GString *text, const CtVariant *variant)
+{
+    for (guint i = 0; i < ct_tuning_count(variant); i++) {
+        const CtTunable *tunable = &variant->tunables[i];
+        g_string_append_printf(text, "      %s: ", tunable->name);
+        for (guint v = 0; v < tunable->n_values; v++)
+            g_string_append_printf(text, "%s%" G_GINT64_FORMAT, v ? ", " : "", tunable->values[v]);
+        g_string_append_printf(text, "; default %" G_GINT64_FORMAT "; %s\n", tunable->fallback,
+                               tunable->help);
+    }
+}
+
+/* Appends the variants; rows and tunables are there once, under the last of consecutive variants
+ * that share them. */
+static void
+append_variants(GString *text, const CtRegistry *registry, const CtStage *stage)
+{
+    const GPtrArray *variants = ct_registry_variants(registry, stage->name);
+    g_string_append_printf(text, "\nVariants\n");
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *variant = variants->pdata[i];
+        append_variant(text, registry, stage, variant);
+        if (i + 1 < variants->len && have_same_rows(variant, variants->pdata[i + 1]) &&
+            have_same_tunables(variant, variants->pdata[i + 1]))
+            continue;
+        for (const CtRow *row = variant->rows; row->layouts; row++)
+            g_string_append_printf(text, "      %s\n", row->layouts);
+        append_tunables(text, variant);
+    }
+}
+
+static void
+append_stage(GString *text, const CtRegistry *registry, const CtStage *stage)
+{
+    g_string_append_printf(text, "%s: %s\n", stage->name, stage->summary);
+    g_string_append_printf(text, "version %u, %s\n", stage->version,
+                           ct_registry_stage_file(registry, stage));
+    append_ports(text, "Inputs", stage->inputs);
+    append_ports(text, "Outputs", stage->outputs);
+    append_params(text, ct_stage_params(stage));
+    if (stage->counters && stage->counters[0]) {
+        g_autofree char *counters = g_strjoinv(", ", (char **)stage->counters);
+        g_string_append_printf(text, "\nCounts\n  %s\n", counters);
+    }
+    append_variants(text, registry, stage);
+}
+
+static void
+append_list(GString *text, const CtRegistry *registry)
+{
+    const GPtrArray *stages = ct_registry_stages(registry);
+    for (guint i = 0; i < stages->len; i++) {
+        const CtStage *stage = stages->pdata[i];
+        g_string_append_printf(text, "%-16s %s\n", stage->name, stage->summary);
+    }
+}
+
+/* Appends the devices of this machine, or the reason why there are none. */
+static void
+append_devices(GString *text)
+{
+    const CtDeviceInfo *devices;
+    const char *reason;
+    const guint n = ct_devices(&devices, &reason);
+    g_string_append_printf(text, "\n");
+    if (n == 0)
+        g_string_append_printf(text, "cuda is not available: %s\n", reason);
+    for (guint i = 0; i < n; i++) {
+        const CtDeviceInfo *device = &devices[i];
+        g_autofree char *memory = ct_format_bytes(device->memory_bytes);
+        g_string_append_printf(text, "cuda:%u  %s, compute capability %u.%u, %s\n", i, device->name,
+                               device->architecture / 10, device->architecture % 10, memory);
+    }
+}
+
+char *
+ct_inspect(const char *name, char ***problems, GError **error)
+{
+    g_autoptr(CtRegistry) registry = ct_registry_new(error);
+    if (!registry)
+        return NULL;
+    const CtStage *stage = name ? ct_registry_stage(registry, name, error) : NULL;
+    if (name && !stage)
+        return NULL;
+    GString *text = g_string_new(NULL);
+    if (stage) {
+        append_stage(text, registry, stage);
+    } else {
+        append_list(text, registry);
+        append_devices(text);
+    }
+    if (problems)
+        *problems = g_strdupv((char **)ct_registry_problems(registry));
+    return g_string_free(text, FALSE);
+}
+
+gboolean
+ct_inspect_file(const char *name, char **file, GError **error)
+{
+    g_autoptr(CtRegistry) registry = ct_registry_new(error);
+    if (!registry)
+        return FALSE;
+    const CtStage *stage = ct_registry_stage(registry, name, NULL);
+    *file = stage ? g_strdup(ct_registry_stage_file(registry, stage)) : NULL;
+    return TRUE;
+}
