@@ -23,7 +23,7 @@ parse(void)
 
 /* ---- too late ---- */
 
-/* By hand what a macro would hide: each setter with a value that it takes. */
+/* Each setter with a value that it takes. */
 #define CALL(name, ...)                                                                            \
     static gboolean name(CtPipeline *pipeline, GError **error)                                     \
     {                                                                                              \
@@ -44,7 +44,7 @@ CALL(set_default_layouts, TRUE)
 CALL(set_missing, 3)
 CALL(set_poison, TRUE)
 
-/* Too late for anything: that is told before the memory is looked at. */
+/* The order is checked before the memory, so this memory is never used. */
 CALL(offer, "y", NULL, 0)
 
 /* The steps, and which of them a setter must precede. */
