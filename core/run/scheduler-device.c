@@ -191,6 +191,7 @@ publish_outputs(CtScheduler *scheduler, CtRunNode *node)
         if (output->ring->shows_late)
             continue;
         output->ring->ended |= node->is_last;
+        output->ring->interrupted |= node->is_last && node->interrupted;
         if (departure->produced > 0 || node->is_last)
             ct_scheduler_wake_readers(scheduler, output->ring);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes on devices: random chains over host and device, cut in all ways, with as many firings in
- * submission as you like, give one answer. */
+/* Nodes on devices: random chains over host and device, cut in all ways, give one answer, however
+ * many firings are in flight. */
 #include "chains.h"
 #include "device/device.h"
 #include "leak-test.h"
@@ -183,8 +183,8 @@ place_memory(Chain *chain)
     ct_plan_place_links(&chain->plan);
 }
 
-static void
-run_on_device(Chain *chain, gboolean poison, guint n_in_flight, GError **error)
+static CtScheduler *
+new_scheduler(Chain *chain, gboolean poison, guint n_in_flight, GError **error)
 {
     const CtPlanQueue queues[] = {
         {0, CT_QUEUE_TO_DEVICE}, {0, CT_QUEUE_COMPUTE}, {0, CT_QUEUE_TO_HOST}};
@@ -194,7 +194,13 @@ run_on_device(Chain *chain, gboolean poison, guint n_in_flight, GError **error)
     place_memory(chain);
     chain->plan.n_in_flight = n_in_flight;
     const CtRunOptions options = {.poison = poison};
-    g_autoptr(CtScheduler) scheduler = ct_scheduler_new(&chain->plan, &options, error);
+    return ct_scheduler_new(&chain->plan, &options, error);
+}
+
+static void
+run_on_device(Chain *chain, gboolean poison, guint n_in_flight, GError **error)
+{
+    g_autoptr(CtScheduler) scheduler = new_scheduler(chain, poison, n_in_flight, error);
     if (!scheduler)
         return;
     g_assert_true(ct_scheduler_start(scheduler, NULL));
@@ -303,6 +309,45 @@ test_random(void)
     g_assert_cmpuint(n_transients, >, 0);
 }
 
+/* An interrupt ends the source; the sink behind the device is told. */
+static void
+test_interrupt(void)
+{
+    if (!has_device())
+        return;
+    Test test;
+    test_init(&test, G_MAXINT32);
+    Chain chain;
+    chain_init(&chain, 2);
+    const guint source =
+        add_node(&chain, "source", &source_stage, &source_variant, -1, sample, &test);
+    gint link = add_output(&chain, source, layouts[0], 100, 2);
+    link = add_copy(&chain, link, layouts[0], 100, 2, TRUE, &test);
+    const guint window =
+        add_node(&chain, "window", &window_stage, &device_window, link, sample, &test);
+    link = add_output(&chain, window, layouts[0], 100, 2);
+    place_node(&chain, window, COMPUTE);
+    place_link(&chain, link);
+    link = add_copy(&chain, link, layouts[0], 100, 2, FALSE, &test);
+    add_node(&chain, "sink", &sink_stage, &sink_variant, link, sample, &test);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtScheduler) scheduler = new_scheduler(&chain, FALSE, 3, &error);
+    g_assert_no_error(error);
+    g_assert_true(ct_scheduler_start(scheduler, NULL));
+    g_assert_false(ct_scheduler_wait(scheduler, 0.05));
+    ct_scheduler_interrupt(scheduler);
+    g_assert_true(ct_scheduler_wait(scheduler, 60));
+    g_assert_true(ct_scheduler_result(scheduler, &error));
+    CtNodeStats stats;
+    ct_scheduler_stats(scheduler, source, &stats);
+    g_assert_cmpint(test.values->len, ==, stats.samples * N_LANES);
+    g_assert_true(test.completed && test.interrupted);
+    g_clear_pointer(&scheduler, ct_scheduler_free);
+    g_free(chain.plan.device_bytes);
+    chain_clear(&chain);
+    test_clear(&test);
+}
+
 /* Rows that are farther apart than the driver takes in one call, as those of a large ring are. */
 static void
 test_far_rows(void)
@@ -341,6 +386,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/scheduler-device/random", test_random);
+    g_test_add_func("/scheduler-device/interrupt", test_interrupt);
     g_test_add_func("/scheduler-device/far-rows", test_far_rows);
     g_test_add_func("/scheduler-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();
