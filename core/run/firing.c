@@ -475,7 +475,7 @@ advance(CtRunNode *node, GError **error)
                       block);
         departure->validity = block->validity;
         departure->validity_stride = block->validity_stride;
-        if (ct_ring_is_stained(output->ring))
+        if (ct_ring_has_lost(output->ring))
             for (gint64 l = 0; l < output->ring->n_lanes; l++)
                 memset(departure->validity + l * departure->validity_stride, 1,
                        (gsize)departure->room);

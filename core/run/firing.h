@@ -18,7 +18,7 @@ typedef enum {
     CT_NODE_STARTING,   /* one thread gathers and advances */
     CT_NODE_RUNNING,    /* ranges of work are available or being worked on */
     CT_NODE_EXTERNAL,   /* the program does its work */
-    CT_NODE_LANDING,    /* its last firing is in flight */
+    CT_NODE_RETIRING,   /* its last firing is in flight */
     CT_NODE_FINISHED,   /* its result is complete, and waits until the other nodes have ended … */
     CT_NODE_COMPLETING, /* … or is being made final */
     CT_NODE_ENDED
@@ -71,10 +71,10 @@ typedef struct {
 
     /* The firing. */
     CtNodeStatus status;
-    gboolean pending; /* something has changed since the last attempt to fire it */
-    gboolean waits;   /* could fire, but waits for the plan's batch */
-    gboolean hurried; /* no node is at work, so it need not wait for the batch */
-    gboolean barred;  /* could fire, but waits for memory that links share */
+    gboolean pending;          /* something has changed since the last attempt to fire it */
+    gboolean waits;            /* could fire, but waits for the plan's batch */
+    gboolean hurried;          /* no node is at work, so it need not wait for the batch */
+    gboolean waits_for_memory; /* could fire, but waits for memory that links share */
     gboolean is_last;
     gboolean interrupted; /* an interrupt ended it, or a writer of its inputs */
     guint n_idle;         /* firings in a row in which a source gave nothing */

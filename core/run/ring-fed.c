@@ -200,7 +200,7 @@ ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer u
 }
 
 void
-ct_ring_splice_landed(CtRing *ring)
+ct_ring_splice_finished(CtRing *ring)
 {
     CtRingFeed *feed = ring->feed;
     feed->first_enqueued = (feed->first_enqueued + 1) % CT_PIPELINE_QUEUE;
@@ -209,8 +209,8 @@ ct_ring_splice_landed(CtRing *ring)
 
 /* Whether firings in flight read the generation. */
 static gboolean
-is_flown(const CtRing *ring, const CtRingGeneration *generation,
-         const CtRingSubmissions *submissions)
+is_in_flight(const CtRing *ring, const CtRingGeneration *generation,
+             const CtRingSubmissions *submissions)
 {
     for (guint k = 0; k < submissions->n; k++) {
         const CtRingSubmission *submission =
@@ -242,7 +242,7 @@ is_read(const CtRing *ring, guint i)
         if (reader->held_from >= 0 &&
             reader->held == ct_ring_address(ring, generation, reader->held_from))
             return TRUE;
-        if (is_flown(ring, generation, &reader->in_flight))
+        if (is_in_flight(ring, generation, &reader->in_flight))
             return TRUE;
     }
     return i == 0 && !ring->ended;

@@ -282,7 +282,7 @@ ct_ring_block(const CtRing *ring, const CtRingGeneration *wrapped, gint64 n, CtB
 }
 
 gboolean
-ct_ring_is_stained(const CtRing *ring)
+ct_ring_has_lost(const CtRing *ring)
 {
     return ring->lost_end >= 0;
 }
@@ -378,20 +378,20 @@ add_event(const CtRing *ring, const CtRingSubmissions *submissions, gint64 begin
 }
 
 void
-ct_ring_reader_flies(CtRing *ring, guint r, const CtBlock *block, gpointer ran)
+ct_ring_reader_submit(CtRing *ring, guint r, const CtBlock *block, gpointer ran)
 {
     const CtRingSubmission submission = {block->index, block->n_samples, block->data, ran};
     push_submission(&ring->readers[r].in_flight, &submission);
 }
 
 void
-ct_ring_reader_landed(CtRing *ring, guint r)
+ct_ring_reader_retire(CtRing *ring, guint r)
 {
     pop_submission(&ring->readers[r].in_flight);
 }
 
 void
-ct_ring_writer_flies(CtRing *ring, gint64 n, gpointer ran)
+ct_ring_writer_submit(CtRing *ring, gint64 n, gpointer ran)
 {
     const CtRingGeneration *generation = &ring->generations[0];
     /* The first firing of a generation has also written the history in front of it. */
@@ -404,7 +404,7 @@ ct_ring_writer_flies(CtRing *ring, gint64 n, gpointer ran)
 }
 
 void
-ct_ring_writer_landed(CtRing *ring)
+ct_ring_writer_retire(CtRing *ring)
 {
     const CtRingSubmission *submission = pop_submission(&ring->in_flight);
     ring->shown = MAX(ring->shown, submission->from + submission->n);

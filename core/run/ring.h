@@ -121,7 +121,7 @@ gboolean ct_ring_wrap(CtRing *ring, CtRingGeneration *generation, const CtRingMo
  * `wrapped` is NULL, in that one. */
 void ct_ring_block(const CtRing *ring, const CtRingGeneration *wrapped, gint64 n, CtBlock *block);
 /* Whether the writer must set validity to 1 before use, because samples were lost before. */
-gboolean ct_ring_is_stained(const CtRing *ring);
+gboolean ct_ring_has_lost(const CtRing *ring);
 /* Makes `n` samples visible to the readers. */
 void ct_ring_publish(CtRing *ring, const CtRingGeneration *wrapped, gint64 n, gint64 start,
                      gboolean invalid);
@@ -136,12 +136,12 @@ void ct_ring_release(CtRing *ring, guint reader, gint64 consumed);
 /* ---- firings in flight ---- */
 
 /* Keeps `block` from being overwritten while the reader's firing is in flight, until
- * ct_ring_reader_landed(). */
-void ct_ring_reader_flies(CtRing *ring, guint reader, const CtBlock *block, gpointer ran);
-void ct_ring_reader_landed(CtRing *ring, guint reader);
+ * ct_ring_reader_retire(). */
+void ct_ring_reader_submit(CtRing *ring, guint reader, const CtBlock *block, gpointer ran);
+void ct_ring_reader_retire(CtRing *ring, guint reader);
 /* The same for the samples that the writer's firing has published. */
-void ct_ring_writer_flies(CtRing *ring, gint64 n, gpointer ran);
-void ct_ring_writer_landed(CtRing *ring);
+void ct_ring_writer_submit(CtRing *ring, gint64 n, gpointer ran);
+void ct_ring_writer_retire(CtRing *ring);
 /* Add the events of the firings in flight that a firing must run after: for a reader of `block`,
  * those of the writer; for the writer of the next `n` samples (after a wrap), those of the
  * readers. */
@@ -167,10 +167,10 @@ gboolean ct_ring_splice(CtRing *ring, const CtRingGeneration *last, const CtBloc
  * history. */
 gboolean ct_ring_is_spliced(const CtRing *ring);
 /* Makes the block visible. On a device its splice is only enqueued, and the blocks of which it is
- * made are kept until ct_ring_splice_landed(). */
+ * made are kept until ct_ring_splice_finished(). */
 void ct_ring_feed(CtRing *ring, const CtBlock *block, CtReleased released, gpointer user_data);
 /* Notes that the oldest enqueued splice is finished. */
-void ct_ring_splice_landed(CtRing *ring);
+void ct_ring_splice_finished(CtRing *ring);
 /* Calls `released` for every block that no reader needs any more. */
 void ct_ring_reclaim(CtRing *ring);
 

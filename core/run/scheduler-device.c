@@ -25,7 +25,7 @@ ct_scheduler_open_devices(CtScheduler *scheduler, GError **error)
         CtWatcher *watcher = &scheduler->watchers[q];
         watcher->scheduler = scheduler;
         watcher->index = q;
-        watcher->flying = g_array_new(FALSE, TRUE, sizeof(guint));
+        watcher->in_flight = g_array_new(FALSE, TRUE, sizeof(guint));
         watcher->transients = g_array_new(FALSE, FALSE, sizeof(guint));
         pthread_cond_init(&watcher->wake, NULL);
     }
@@ -65,8 +65,8 @@ ct_scheduler_connect_devices(CtScheduler *scheduler)
 static void
 add_submissions(const CtScheduler *scheduler, gint queue, guint n)
 {
-    GArray *flying = scheduler->watchers[queue].flying;
-    g_array_set_size(flying, flying->len + n);
+    GArray *in_flight = scheduler->watchers[queue].in_flight;
+    g_array_set_size(in_flight, in_flight->len + n);
 }
 
 /* Adds the queues that read blocks which the program feeds, or write those that it takes. */
@@ -147,7 +147,7 @@ group_of(const CtRunNode *node)
 gboolean
 ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
 {
-    node->barred = FALSE;
+    node->waits_for_memory = FALSE;
     if (!node->submissions)
         return TRUE;
     if (node->submissions->n == node->submissions->limit)
@@ -155,20 +155,20 @@ ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
     const guint turn = (guint)(node - scheduler->nodes);
     const gint group = group_of(node);
     const CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
-    for (guint k = 0; group >= 0 && k < watcher->transients->len && !node->barred; k++) {
+    for (guint k = 0; group >= 0 && k < watcher->transients->len && !node->waits_for_memory; k++) {
         const CtRing *ring = scheduler->rings[g_array_index(watcher->transients, guint, k)];
-        node->barred = ring->link->group == group && ct_ring_fill(ring) > 0 &&
-                       (ring->link->writer >= turn || next_reader(ring) < turn);
+        node->waits_for_memory = ring->link->group == group && ct_ring_fill(ring) > 0 &&
+                                 (ring->link->writer >= turn || next_reader(ring) < turn);
     }
-    return !node->barred;
+    return !node->waits_for_memory;
 }
 
 /* Wakes the nodes of the queue that wait for links to be drained. */
 static void
-wake_barred(CtScheduler *scheduler, const CtWatcher *watcher)
+wake_sharers(CtScheduler *scheduler, const CtWatcher *watcher)
 {
     for (guint i = 0; watcher->transients->len > 0 && i < scheduler->n_nodes; i++)
-        if (scheduler->nodes[i].barred && queue_of(scheduler, i) == (gint)watcher->index)
+        if (scheduler->nodes[i].waits_for_memory && queue_of(scheduler, i) == (gint)watcher->index)
             ct_scheduler_wake(scheduler, i);
 }
 
@@ -199,11 +199,11 @@ publish_outputs(CtScheduler *scheduler, CtRunNode *node)
 }
 
 void
-ct_scheduler_fly(CtScheduler *scheduler, const CtRunNode *node)
+ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node)
 {
     CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
-    const guint last = (watcher->first + watcher->n++) % watcher->flying->len;
-    g_array_index(watcher->flying, guint, last) = (guint)(node - scheduler->nodes);
+    const guint last = (watcher->first + watcher->n++) % watcher->in_flight->len;
+    g_array_index(watcher->in_flight, guint, last) = (guint)(node - scheduler->nodes);
     scheduler->n_in_flight++;
     pthread_cond_signal(&watcher->wake);
 }
@@ -218,7 +218,7 @@ stay(CtScheduler *scheduler, CtRunNode *node)
     ct_scheduler_count(scheduler, node);
     ct_scheduler_release_inputs(scheduler, node);
     if (moved)
-        wake_barred(scheduler, &scheduler->watchers[node->plan->queue]);
+        wake_sharers(scheduler, &scheduler->watchers[node->plan->queue]);
     node->status = CT_NODE_IDLE;
     node->pending |= moved;
 }
@@ -246,12 +246,12 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
         moved |= node->arrivals[i].consumed > 0;
     ct_scheduler_release_inputs(scheduler, node);
     if (moved)
-        wake_barred(scheduler, watcher);
+        wake_sharers(scheduler, watcher);
     node->totals.firings += moved;
     node->totals.invalid += invalid;
     ct_scheduler_count(scheduler, node);
-    ct_scheduler_fly(scheduler, node);
-    node->status = node->is_last ? CT_NODE_LANDING : CT_NODE_IDLE;
+    ct_scheduler_watch(scheduler, node);
+    node->status = node->is_last ? CT_NODE_RETIRING : CT_NODE_IDLE;
     if (!node->is_last && (moved || ct_firing_is_source(node)))
         node->pending = TRUE;
 }
@@ -284,17 +284,17 @@ ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *
     cause->message = message;
 }
 
-/* ---- landing ---- */
+/* ---- retiring ---- */
 
 static void
-land_splice(CtScheduler *scheduler, CtRing *ring)
+retire_splice(CtScheduler *scheduler, CtRing *ring)
 {
-    ct_ring_splice_landed(ring);
+    ct_ring_splice_finished(ring);
     ct_scheduler_released(scheduler, ring);
 }
 
 static void
-land(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
+retire(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
 {
     const gboolean is_last = ct_submission_retire(node);
     node->totals.work_ns += ns;
@@ -325,7 +325,7 @@ watch(gpointer data)
             pthread_cond_wait(&watcher->wake, &scheduler->lock);
             continue;
         }
-        const guint i = g_array_index(watcher->flying, guint, watcher->first);
+        const guint i = g_array_index(watcher->in_flight, guint, watcher->first);
         CtRunNode *node = &scheduler->nodes[i];
         pthread_mutex_unlock(&scheduler->lock);
         gint64 ns = 0;
@@ -338,13 +338,13 @@ watch(gpointer data)
             ct_scheduler_fail_node(scheduler, node, cause);
             break;
         }
-        watcher->first = (watcher->first + 1) % watcher->flying->len;
+        watcher->first = (watcher->first + 1) % watcher->in_flight->len;
         watcher->n--;
         scheduler->n_in_flight--;
         if (scheduler->endpoints[i])
-            land_splice(scheduler, node->outputs[0].ring);
+            retire_splice(scheduler, node->outputs[0].ring);
         else
-            land(scheduler, node, ns);
+            retire(scheduler, node, ns);
         ct_scheduler_hurry(scheduler);
         ct_scheduler_check_stall(scheduler);
     }
@@ -379,7 +379,7 @@ ct_scheduler_stop_watchers(CtScheduler *scheduler)
         if (watcher->thread)
             g_thread_join(watcher->thread);
         pthread_cond_destroy(&watcher->wake);
-        g_array_unref(watcher->flying);
+        g_array_unref(watcher->in_flight);
         g_array_unref(watcher->transients);
     }
     g_free(scheduler->watchers);

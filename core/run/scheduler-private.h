@@ -29,7 +29,7 @@ typedef struct {
     guint index; /* index of the queue */
     GThread *thread;
     pthread_cond_t wake;
-    GArray *flying; /* of guint: the nodes of the submissions in flight, a ring of the largest
+    GArray *in_flight; /* of guint: the nodes of the submissions in flight, a ring of the largest
                        number of these */
     guint first;
     guint n;
@@ -166,7 +166,7 @@ void ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GEr
 gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock. Tells the queue's watcher of a firing of the node, or of a splice of blocks that
  * the program feeds. */
-void ct_scheduler_fly(CtScheduler *scheduler, const CtRunNode *node);
+void ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node);
 /* With the lock, which it releases meanwhile: submits the firing whose work was enqueued. */
 void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);
 

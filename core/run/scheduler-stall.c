@@ -111,7 +111,7 @@ describe_wait(const CtScheduler *scheduler, const CtRunNode *node)
     for (guint o = 0; o < node->n_outputs; o++)
         if (lacks_room(&node->outputs[o]))
             g_ptr_array_add(waits, describe_full(scheduler, node->outputs[o].ring));
-    if (node->barred)
+    if (node->waits_for_memory)
         g_ptr_array_add(waits, g_strdup("memory that it shares with other links"));
     if (waits->len == 0)
         return NULL;

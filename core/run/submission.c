@@ -291,16 +291,16 @@ ct_submission_submit(CtRunNode *node)
     for (guint i = 0; i < node->n_inputs; i++) {
         const CtRunInput *input = &node->inputs[i];
         if (input->ring)
-            ct_ring_reader_flies(input->ring, input->reader, &node->input_blocks[i],
-                                 submission->ran);
+            ct_ring_reader_submit(input->ring, input->reader, &node->input_blocks[i],
+                                  submission->ran);
     }
     for (guint o = 0; o < node->n_outputs; o++)
         if (node->outputs[o].ring)
-            ct_ring_writer_flies(node->outputs[o].ring, node->departures[o].produced,
-                                 submission->ran);
+            ct_ring_writer_submit(node->outputs[o].ring, node->departures[o].produced,
+                                  submission->ran);
 }
 
-/* ---- landing ---- */
+/* ---- retiring ---- */
 
 /* The microseconds for which a thread polls an event before it sleeps: firings follow closely, and
  * a wake-up by a device is slow. */
@@ -367,10 +367,10 @@ ct_submission_retire(CtRunNode *node)
         node->counters[c] += self->counted[c];
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring)
-            ct_ring_reader_landed(node->inputs[i].ring, node->inputs[i].reader);
+            ct_ring_reader_retire(node->inputs[i].ring, node->inputs[i].reader);
     for (guint o = 0; o < node->n_outputs; o++)
         if (node->outputs[o].ring)
-            ct_ring_writer_landed(node->outputs[o].ring);
+            ct_ring_writer_retire(node->outputs[o].ring);
     return is_last;
 }
 

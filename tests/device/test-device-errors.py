@@ -196,9 +196,9 @@ class Stages(DeviceTest):
     """What a stage does wrong: on any device."""
 
     def check_lame(self, how, message):
-        for flying in ("1", "4"):
-            with self.subTest(f"{how}, {flying} in flight"):
-                done = self.run_command("run", "--set", f"x.how={how}", "--in-flight", flying,
+        for in_flight in ("1", "4"):
+            with self.subTest(f"{how}, {in_flight} in flight"):
+                done = self.run_command("run", "--set", f"x.how={how}", "--in-flight", in_flight,
                                         "g.yaml", text=LAME)
                 self.check_failure(done, f"g.yaml:3:3: node 'x': {message}")
 
@@ -331,9 +331,9 @@ class Cache(DeviceTest):
 class Interrupts(DeviceTest):
     ENDLESS = TURN.replace("samples: 8192, ", "")
 
-    def interrupted(self, flying, n_signals):
+    def interrupted(self, in_flight, n_signals):
         (self.folder / "g.yaml").write_text(self.ENDLESS)
-        process = subprocess.Popen([graphs.COMMAND, "run", "-q", "--in-flight", flying, "g.yaml"],
+        process = subprocess.Popen([graphs.COMMAND, "run", "-q", "--in-flight", in_flight, "g.yaml"],
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, env=self.environment())
         self.addCleanup(process.kill)
@@ -351,9 +351,9 @@ class Interrupts(DeviceTest):
 
     def test_interrupt(self):
         """What the source had given is completed."""
-        for flying in ("1", "4"):
-            with self.subTest(f"{flying} in flight"):
-                done = self.interrupted(flying, 1)
+        for in_flight in ("1", "4"):
+            with self.subTest(f"{in_flight} in flight"):
+                done = self.interrupted(in_flight, 1)
                 self.assertEqual(done.returncode, 130)
                 self.assertIn("interrupted by SIGINT", done.stderr)
                 given = self.result()
@@ -404,7 +404,7 @@ class Failures(DeviceTest):
 
     def test_calls(self):
         node = r"(g\.yaml:\d+:3: node '[a-z.>+]+': )?"
-        flying = r"(; in flight there: ('[a-z.>+]+'(, )?)+)?"
+        in_flight = r"(; in flight there: ('[a-z.>+]+'(, )?)+)?"
         for call, what in CALLS.items():
             for turn in TURNS:
                 with self.subTest(f"{call}: {turn}"):
@@ -414,7 +414,7 @@ class Failures(DeviceTest):
                         break
                     words = what if "are free" in what else rf"({what}): CUDA_ERROR_\w+ \(.*\)"
                     self.check_failure(
-                        done, rf"{node}device 0 \(Cornerturn Emulator\): {words}{flying}")
+                        done, rf"{node}device 0 \(Cornerturn Emulator\): {words}{in_flight}")
 
     def test_harmless(self):
         for call in HARMLESS:
@@ -431,10 +431,10 @@ class Failures(DeviceTest):
         rings together hold."""
         text = TURN.replace("samples: 8192", "samples: 65536")
         wanted = self.right_result(text)
-        for flying in ("1", "4"):
+        for in_flight in ("1", "4"):
             for failure in ("launch:100", "cuLaunchKernel:100", "cuMemcpyAsync:100"):
-                with self.subTest(f"{failure}, {flying} in flight"):
-                    done = self.run_command("run", "-q", "--in-flight", flying, "g.yaml", text=text,
+                with self.subTest(f"{failure}, {in_flight} in flight"):
+                    done = self.run_command("run", "-q", "--in-flight", in_flight, "g.yaml", text=text,
                                             CORNERTURN_EMULATOR_FAIL=failure)
                     self.check_failure(done, r"g.yaml:.*device 0 \(Cornerturn Emulator\): .*")
                     self.assertGreater(len(self.partial()), 0)

@@ -258,7 +258,7 @@ test_spliced(void)
             done += block.n_samples;
             ct_pipeline_give_back(program.pipeline, "y");
         }
-        /* Time to land. */
+        /* Time for the device to retire what was submitted. */
         g_usleep(20000);
     }
     CtBlock none;
