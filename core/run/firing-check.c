@@ -55,7 +55,7 @@ may_make_more(const CtRunNode *node)
 gboolean
 ct_firing_is_last(const CtRunNode *node)
 {
-    if (ct_firing_is_source(node))
+    if (ct_run_node_is_source(node))
         return node->advance.ended;
     gboolean all = TRUE, any = FALSE;
     for (guint i = 0; i < node->n_inputs; i++) {
@@ -116,7 +116,7 @@ check_output(const CtRunNode *node, guint o, GError **error)
 static gboolean
 gives_nothing(const CtRunNode *node)
 {
-    if (!ct_firing_is_source(node) || node->advance.ended || node->plan->variant->waits)
+    if (!ct_run_node_is_source(node) || node->advance.ended || node->plan->variant->waits)
         return FALSE;
     for (guint o = 0; o < node->n_outputs; o++)
         if (node->departures[o].produced > 0 ||

@@ -97,21 +97,21 @@ ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GErro
     const gint q = node->plan->queue;
     gsize upload = 0;
     if (q < 0)
-        return ct_firing_prepare(node, NULL, scratch, &upload, error);
+        return ct_run_node_prepare(node, NULL, scratch, &upload, error);
     CtRunQueue *queue = &scheduler->devices->queues[q];
     GError *cause = NULL;
     if (node->status == CT_NODE_EXTERNAL) {
         scheduler->endpoints[i] = ct_endpoint_new(queue, &cause);
         if (!scheduler->endpoints[i])
-            return ct_firing_blame(node, error, cause);
+            return ct_run_node_blame(node, error, cause);
         share_queues(scheduler, node, scheduler->endpoints[i]);
         add_submissions(scheduler, q, CT_PIPELINE_QUEUE);
         return TRUE;
     }
-    if (!ct_firing_prepare(node, queue->device, &queue->scratch_bytes, &upload, error))
+    if (!ct_run_node_prepare(node, queue->device, &queue->scratch_bytes, &upload, error))
         return FALSE;
     if (!ct_submissions_new(node, queue, scheduler->plan->n_in_flight, upload, &cause))
-        return ct_firing_blame(node, error, cause);
+        return ct_run_node_blame(node, error, cause);
     add_submissions(scheduler, q, node->submissions->limit);
     return TRUE;
 }
@@ -212,7 +212,7 @@ ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node)
 static void
 stay(CtScheduler *scheduler, CtRunNode *node)
 {
-    gboolean moved = ct_firing_is_source(node);
+    gboolean moved = ct_run_node_is_source(node);
     for (guint i = 0; i < node->n_inputs; i++)
         moved |= node->arrivals[i].consumed > 0;
     ct_scheduler_count(scheduler, node);
@@ -252,7 +252,7 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
     ct_scheduler_count(scheduler, node);
     ct_scheduler_watch(scheduler, node);
     node->status = node->is_last ? CT_NODE_RETIRING : CT_NODE_IDLE;
-    if (!node->is_last && (moved || ct_firing_is_source(node)))
+    if (!node->is_last && (moved || ct_run_node_is_source(node)))
         node->pending = TRUE;
 }
 

@@ -62,9 +62,7 @@ static void
 warn_of_early_data(GPtrArray *warnings, const CtRunNode *node, const CtPlace *place)
 {
     const CtPort *ports = node->plan->nodes[0].stage->inputs;
-    guint flows = 0;
-    while (flows < node->n_inputs && (!node->inputs[flows].ring || node->inputs[flows].is_static))
-        flows++;
+    const guint flows = ct_run_node_first_flow(node);
     if (flows == node->n_inputs || node->totals.consumed == 0)
         return;
     const gint64 start = node->inputs[flows].ring->start;

@@ -90,7 +90,7 @@ ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *ca
 {
     GError *error = NULL;
     ct_scheduler_widen_blame(scheduler, node, cause);
-    ct_firing_blame(node, &error, cause);
+    ct_run_node_blame(node, &error, cause);
     ct_scheduler_fail(scheduler, error);
 }
 
@@ -112,8 +112,8 @@ wake_static_writers(CtScheduler *scheduler, CtRunNode *node)
 static gboolean
 begin(CtScheduler *scheduler, CtRunNode *node)
 {
-    const gboolean is_interrupted = scheduler->interrupted && ct_firing_is_source(node);
-    const gboolean ends = is_interrupted || ct_firing_is_unread(node);
+    const gboolean is_interrupted = scheduler->interrupted && ct_run_node_is_source(node);
+    const gboolean ends = is_interrupted || ct_run_node_is_unread(node);
     GError *cause = NULL;
     node->pending = FALSE;
     const gboolean ready =
@@ -211,7 +211,7 @@ ct_scheduler_release_inputs(CtScheduler *scheduler, CtRunNode *node)
 gint64
 ct_scheduler_progress(const CtRunNode *node)
 {
-    return ct_firing_is_source(node) ? node->totals.samples : node->totals.consumed;
+    return ct_run_node_is_source(node) ? node->totals.samples : node->totals.consumed;
 }
 
 void
@@ -222,9 +222,7 @@ ct_scheduler_count(CtScheduler *scheduler, CtRunNode *node)
         totals->samples += node->departures[0].produced;
     else if (node->n_inputs > 0)
         totals->samples += node->arrivals[0].consumed;
-    guint flows = 0;
-    while (flows < node->n_inputs && (!node->inputs[flows].ring || node->inputs[flows].is_static))
-        flows++;
+    const guint flows = ct_run_node_first_flow(node);
     if (flows < node->n_inputs)
         totals->consumed += node->arrivals[flows].consumed;
     if (scheduler->options.steps && node == &scheduler->nodes[scheduler->stepper] &&
@@ -277,7 +275,7 @@ finish(CtScheduler *scheduler, CtRunNode *node)
     }
     node->status = CT_NODE_IDLE;
     /* There may be more input; a source says itself when it has ended. */
-    if (moved > 0 || ct_firing_is_source(node))
+    if (moved > 0 || ct_run_node_is_source(node))
         node->pending = TRUE;
 }
 

@@ -108,7 +108,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
         if (!ring) {
             const CtPlanLink *link = plan->links->pdata[scheduler->n_rings];
             const CtRunNode writer = {.plan = plan->nodes->pdata[link->writer]};
-            ct_firing_blame(&writer, error, cause);
+            ct_run_node_blame(&writer, error, cause);
             return NULL;
         }
         scheduler->rings[scheduler->n_rings] = ring;
@@ -122,8 +122,8 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     guint n_counters = 0, n_waiting = 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
         CtRunNode *node = &scheduler->nodes[i];
-        if (!ct_firing_init(node, plan->nodes->pdata[i], i, scheduler->rings, &scheduler->options,
-                            scheduler->n_workers, error))
+        if (!ct_run_node_init(node, plan->nodes->pdata[i], i, scheduler->rings, &scheduler->options,
+                              scheduler->n_workers, error))
             return NULL;
         n_counters = MAX(n_counters, node->n_counters);
         scheduler->n_external += node->status == CT_NODE_EXTERNAL;
@@ -184,7 +184,7 @@ start_runner(CtScheduler *scheduler, CtRunner *runner, GError **error)
     if (runner->thread)
         return TRUE;
     if (runner->node)
-        return ct_firing_blame(runner->node, error, cause);
+        return ct_run_node_blame(runner->node, error, cause);
     g_propagate_prefixed_error(error, cause, "%s %u of %u: ", kind,
                                runner->index - (runner->serves ? scheduler->n_workers : 0) + 1,
                                runner->serves ? scheduler->plan->n_devices : scheduler->n_workers);
@@ -227,7 +227,7 @@ ct_scheduler_interrupt(CtScheduler *scheduler)
     scheduler->interrupted = TRUE;
     for (guint i = 0; i < scheduler->n_nodes; i++) {
         CtRunNode *node = &scheduler->nodes[i];
-        if (!ct_firing_is_source(node))
+        if (!ct_run_node_is_source(node))
             continue;
         if (node->status == CT_NODE_EXTERNAL) {
             node->interrupted = TRUE;
@@ -385,7 +385,7 @@ ct_scheduler_stream_seconds(CtScheduler *scheduler)
         const CtRing *ring = scheduler->rings[r];
         const gdouble rate = ct_stream_sample_rate(ring->link->stream);
         const CtRunNode *writer = &scheduler->nodes[ring->link->writer];
-        if (rate > 0 && ct_firing_is_source(writer) && !writer->serves_static)
+        if (rate > 0 && ct_run_node_is_source(writer) && !writer->serves_static)
             farthest = MAX(farthest, (gdouble)ring->written / rate);
     }
     pthread_mutex_unlock(&scheduler->lock);
@@ -411,7 +411,7 @@ ct_scheduler_free(CtScheduler *scheduler)
     }
     ct_scheduler_stop_watchers(scheduler);
     for (guint i = 0; i < scheduler->n_nodes; i++) {
-        ct_firing_clear(&scheduler->nodes[i]);
+        ct_run_node_clear(&scheduler->nodes[i]);
         ct_endpoint_free(scheduler->endpoints[i]);
     }
     if (scheduler->devices)

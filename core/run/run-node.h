@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A node at run time, with its current firing. */
+#pragma once
+
+#include "model/clock.h"
+#include "ring.h"
+#include "scheduler.h"
+
+/* The input lanes of which output lane l is made: lanes[offsets[l]] … lanes[offsets[l + 1] − 1]. */
+typedef struct {
+    guint n_lanes;
+    guint *offsets;
+    guint *lanes;
+} CtLaneMap;
+
+typedef enum {
+    CT_NODE_IDLE,       /* nothing in flight */
+    CT_NODE_STARTING,   /* one thread gathers and advances */
+    CT_NODE_RUNNING,    /* ranges of work are available or being worked on */
+    CT_NODE_EXTERNAL,   /* the program does its work */
+    CT_NODE_RETIRING,   /* its last firing is in flight */
+    CT_NODE_FINISHED,   /* its result is complete, and waits until the other nodes have ended … */
+    CT_NODE_COMPLETING, /* … or is being made final */
+    CT_NODE_ENDED
+} CtNodeStatus;
+
+typedef struct {
+    CtRing *ring; /* NULL: not connected, or only described */
+    guint reader; /* index among the ring's readers */
+    gboolean is_static;
+    CtClockMap clock; /* of a static input: to the ticks of the first input that flows */
+    gboolean moved;   /* a static input has released a block */
+} CtRunInput;
+
+typedef struct {
+    CtRing *ring;    /* NULL: nobody reads it */
+    CtLaneMap *maps; /* [n_inputs], for the default rule */
+    guint8 *carry;   /* [lane] of a SUM: whether the unfinished sum has a valid sample */
+    gboolean wraps;
+    CtRingGeneration generation;
+} CtRunOutput;
+
+typedef struct {
+    guint64 firings;
+    gint64 samples;  /* of the first output, of a sink's first input */
+    gint64 consumed; /* of the first input that flows */
+    gint64 invalid;  /* invalid lanes × samples of the first output */
+    gint64 work_ns;  /* over all workers */
+    gint64 core_ns;  /* advance, histories, validity */
+} CtRunTotals;
+
+/* The device part of a node that runs on one; see submission.h. */
+typedef struct CtSubmissions CtSubmissions;
+
+typedef struct {
+    const CtPlanNode *plan;
+    const CtRunOptions *options;
+    gboolean serves_static;     /* all its readers, direct and indirect, are static inputs */
+    CtSubmissions *submissions; /* NULL: it runs on the host */
+    guint n_workers;
+    gpointer state;
+    char *warning; /* why the variant was not prepared as planned; NULL: it was */
+    guint n_inputs;
+    CtRunInput *inputs;
+    guint n_outputs;
+    CtRunOutput *outputs;
+    guint n_counters;
+    guint64 *counters;
+    CtRunTotals totals;
+    guint8 *lane; /* scratch for validity: a byte for each sample of the longest input or output */
+
+    /* The firing. */
+    CtNodeStatus status;
+    gboolean pending;          /* something has changed since the last attempt to fire it */
+    gboolean waits;            /* could fire, but waits for the plan's batch */
+    gboolean hurried;          /* no node is at work, so it need not wait for the batch */
+    gboolean waits_for_memory; /* could fire, but waits for memory that links share */
+    gboolean is_last;
+    gboolean interrupted; /* an interrupt ended it, or a writer of its inputs */
+    guint n_idle;         /* firings in a row in which a source gave nothing */
+    CtArrival *arrivals;
+    CtDeparture *departures;
+    CtArrival *offered_arrivals;     /* the same as offered to the variant's advance */
+    CtDeparture *offered_departures; /* the same of the departures */
+    CtBlock *input_blocks;
+    CtBlock *output_blocks;
+    CtAdvance advance;
+    guint64 *advance_counters;
+    CtWork work;
+    gint64 fixed_items; /* items of every firing, if prepare has set them */
+    gint64 n_items;     /* 0: there is no work */
+    gint64 chunk;       /* items of a range */
+    gint64 claimed;     /* items given out */
+    gint64 done;
+} CtRunNode;
+
+/* Connects the node to its rings and allocates what its firings need. */
+gboolean ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index,
+                          CtRing *const *rings, const CtRunOptions *options, guint n_workers,
+                          GError **error);
+/* Prepares the variant, for `device` unless it is NULL. Raises *scratch to the bytes that each
+ * worker, or a firing on the device, needs, and sets *upload to the bytes that such a firing
+ * uploads. */
+gboolean ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *upload,
+                             GError **error);
+void ct_run_node_clear(CtRunNode *node);
+
+/* The first input that is connected and not static; n_inputs: there is none. */
+guint ct_run_node_first_flow(const CtRunNode *node);
+/* Whether the node has no such input. */
+gboolean ct_run_node_is_source(const CtRunNode *node);
+/* Whether all readers of the node have ended. */
+gboolean ct_run_node_is_unread(const CtRunNode *node);
+/* Prefixes the node's name and place in the graph to an error of its variant. Returns FALSE. */
+gboolean ct_run_node_blame(const CtRunNode *node, GError **error, GError *cause);
