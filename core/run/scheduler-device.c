@@ -163,15 +163,6 @@ ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node)
     return !node->waits_for_memory;
 }
 
-/* Wakes the nodes of the queue that wait for links to be drained. */
-static void
-wake_sharers(CtScheduler *scheduler, const CtWatcher *watcher)
-{
-    for (guint i = 0; watcher->transients->len > 0 && i < scheduler->n_nodes; i++)
-        if (scheduler->nodes[i].waits_for_memory && queue_of(scheduler, i) == (gint)watcher->index)
-            ct_scheduler_wake(scheduler, i);
-}
-
 /* ---- taking off ---- */
 
 static gboolean
@@ -217,8 +208,6 @@ stay(CtScheduler *scheduler, CtRunNode *node)
         moved |= node->arrivals[i].consumed > 0;
     ct_scheduler_count(scheduler, node);
     ct_scheduler_release_inputs(scheduler, node);
-    if (moved)
-        wake_sharers(scheduler, &scheduler->watchers[node->plan->queue]);
     node->status = CT_NODE_IDLE;
     node->pending |= moved;
 }
@@ -226,7 +215,6 @@ stay(CtScheduler *scheduler, CtRunNode *node)
 void
 ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
 {
-    CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
     if (node->n_items == 0 && !node->is_last) {
         stay(scheduler, node);
         return;
@@ -245,8 +233,6 @@ ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node)
     for (guint i = 0; i < node->n_inputs; i++)
         moved |= node->arrivals[i].consumed > 0;
     ct_scheduler_release_inputs(scheduler, node);
-    if (moved)
-        wake_sharers(scheduler, watcher);
     node->totals.firings += moved;
     node->totals.invalid += invalid;
     ct_scheduler_count(scheduler, node);

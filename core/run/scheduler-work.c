@@ -182,11 +182,23 @@ work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
     return node->done == node->n_items;
 }
 
+/* Wakes the nodes of the writer's queue that wait for memory which links share. */
+static void
+wake_sharers(CtScheduler *scheduler, const CtRing *ring)
+{
+    const gint queue = scheduler->nodes[ring->link->writer].plan->queue;
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        if (scheduler->nodes[i].waits_for_memory && scheduler->nodes[i].plan->queue == queue)
+            ct_scheduler_wake(scheduler, i);
+}
+
 void
 ct_scheduler_released(CtScheduler *scheduler, CtRing *ring)
 {
     if (ring->feed)
         ct_ring_reclaim(ring);
+    if (ring->link->transient)
+        wake_sharers(scheduler, ring);
     ct_scheduler_wake(scheduler, ring->link->writer);
 }
 

@@ -348,6 +348,63 @@ test_interrupt(void)
     test_clear(&test);
 }
 
+/* A node on the device that reads `input`, and its output. */
+static gint
+add_window(Chain *chain, const char *name, gint input, Test *test)
+{
+    const guint node = add_node(chain, name, &window_stage, &device_window, input, sample, test);
+    const gint link = add_output(chain, node, layouts[0], 20, 2);
+    place_node(chain, node, COMPUTE);
+    place_link(chain, link);
+    return link;
+}
+
+/* Ends when everything before it is full, and has taken nothing. */
+static gboolean
+give_up(gpointer state G_GNUC_UNUSED, CtAdvance *advance, GError **error G_GNUC_UNUSED)
+{
+    g_usleep(100000);
+    advance->ended = TRUE;
+    return TRUE;
+}
+
+static const CtVariant give_up_variant = {
+    .name = "test", .waits = TRUE, .prepare = prepare, .advance = give_up, .work = sink_work};
+
+/* A node may wait for memory that holds samples for another node. It goes on when that one ends
+ * without having read them. */
+static void
+test_reader_ends(void)
+{
+    if (!has_device())
+        return;
+    Test test;
+    test_init(&test, 3000);
+    Chain chain;
+    chain_init(&chain, 2);
+    const guint source =
+        add_node(&chain, "source", &source_stage, &source_variant, -1, sample, &test);
+    gint link = add_output(&chain, source, layouts[0], 20, 2);
+    link = add_copy(&chain, link, layouts[0], 20, 2, TRUE, &test);
+    const gint shared = add_window(&chain, "shared", link, &test);
+    link = add_window(&chain, "unread", shared, &test);
+    link = add_copy(&chain, link, layouts[0], 20, 2, FALSE, &test);
+    const CtFootprint own = {.kind = CT_FOOTPRINT_OWN};
+    add_node(&chain, "gives up", &sink_stage, &give_up_variant, link, own, &test);
+    link = add_window(&chain, "waits", shared, &test);
+    link = add_window(&chain, "last", link, &test);
+    link = add_copy(&chain, link, layouts[0], 20, 2, FALSE, &test);
+    add_node(&chain, "sink", &sink_stage, &sink_variant, link, sample, &test);
+    g_autoptr(GError) error = NULL;
+    run_on_device(&chain, FALSE, 3, &error);
+    g_assert_no_error(error);
+    g_assert_true(((CtPlanLink *)chain.plan.links->pdata[shared])->transient);
+    g_assert_cmpint(test.values->len, ==, 3000 * N_LANES);
+    g_free(chain.plan.device_bytes);
+    chain_clear(&chain);
+    test_clear(&test);
+}
+
 /* Rows that are farther apart than the driver takes in one call, as those of a large ring are. */
 static void
 test_far_rows(void)
@@ -387,6 +444,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/scheduler-device/random", test_random);
     g_test_add_func("/scheduler-device/interrupt", test_interrupt);
+    g_test_add_func("/scheduler-device/reader-ends", test_reader_ends);
     g_test_add_func("/scheduler-device/far-rows", test_far_rows);
     g_test_add_func("/scheduler-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();
