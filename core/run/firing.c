@@ -2,8 +2,7 @@
 /* A firing: the samples that a node finds in its inputs, the room in its outputs, and what it does
  * with them. */
 #include "firing-check.h"
-#include "model/strided.h"
-#include "submission.h"
+#include "place.h"
 
 #include <string.h>
 
@@ -200,8 +199,6 @@ ct_firing_gather(CtRunNode *node, GError **error)
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring)
             ct_ring_hold(node->inputs[i].ring, node->inputs[i].reader, &node->arrivals[i].block);
-    if (node->submissions)
-        ct_submission_gather(node);
     return TRUE;
 }
 
@@ -235,17 +232,12 @@ drop_all(CtRunNode *node)
 static gboolean
 advance(CtRunNode *node, GError **error)
 {
-    if (node->submissions && !ct_submission_begin(node, error))
-        return FALSE;
-    const CtRingMover mover =
-        node->submissions ? ct_submission_mover(node->submissions->own) : (CtRingMover){0};
     for (guint o = 0; o < node->n_outputs; o++) {
         CtRunOutput *output = &node->outputs[o];
         CtDeparture *departure = &node->departures[o];
         if (!output->ring || departure->room == 0)
             continue;
-        if (output->wraps && !ct_ring_wrap(output->ring, &output->generation,
-                                           node->submissions ? &mover : NULL, error))
+        if (output->wraps && !ct_ring_wrap(output->ring, &output->generation, node->mover, error))
             return FALSE;
         CtBlock *block = &node->output_blocks[o];
         ct_ring_block(output->ring, output->wraps ? &output->generation : NULL, departure->room,
@@ -324,10 +316,18 @@ set_blocks(CtRunNode *node)
         block->start = departure->start;
         if (!departure->invalid)
             block->validity = NULL;
-        if (node->options->poison && departure->produced > 0 && !node->submissions)
-            ct_strided_fill(block, 0xff);
     }
     return any;
+}
+
+static gboolean
+poison_outputs(CtRunNode *node, GError **error)
+{
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring && node->departures[o].produced > 0 &&
+            !node->place->poison(node, o, error))
+            return FALSE;
+    return TRUE;
 }
 
 gboolean
@@ -336,6 +336,8 @@ ct_firing_decide(CtRunNode *node, GError **error)
     if (!advance(node, error) || !ct_firing_check_advance(node, error))
         return FALSE;
     const gboolean any = set_blocks(node);
+    if (node->options->poison && !poison_outputs(node, error))
+        return FALSE;
     if (ct_run_node_is_source(node) && node->options->duration > 0)
         for (guint o = 0; o < node->n_outputs; o++)
             if (node->outputs[o].ring &&
@@ -349,8 +351,8 @@ ct_firing_decide(CtRunNode *node, GError **error)
     return TRUE;
 }
 
-gboolean
-ct_firing_decide_to_end(CtRunNode *node, GError **error)
+void
+ct_firing_decide_to_end(CtRunNode *node)
 {
     for (guint i = 0; i < node->n_inputs; i++)
         node->arrivals[i] = (CtArrival){0};
@@ -358,21 +360,4 @@ ct_firing_decide_to_end(CtRunNode *node, GError **error)
         node->departures[o] = (CtDeparture){0};
     node->n_items = 0;
     node->is_last = TRUE;
-    return !node->submissions || ct_submission_begin(node, error);
-}
-
-gint64
-ct_firing_zero_invalid(const CtRunNode *node)
-{
-    gint64 invalid = 0;
-    for (guint o = 0; o < node->n_outputs; o++) {
-        const CtBinding *binding = &node->plan->output_bindings[o];
-        if (!node->outputs[o].ring || !node->departures[o].invalid)
-            continue;
-        const gint64 n = ct_validity_zero(&node->output_blocks[o], &node->departures[o],
-                                          binding->stream, &binding->layout);
-        if (o == 0)
-            invalid = n;
-    }
-    return invalid;
 }

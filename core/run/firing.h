@@ -14,10 +14,7 @@ gboolean ct_firing_gather(CtRunNode *node, GError **error);
 /* Without the lock: advances, and sets the blocks and the items to work on. */
 gboolean ct_firing_decide(CtRunNode *node, GError **error);
 /* Ends an interrupted source, or a node whose readers have ended, without further samples. */
-gboolean ct_firing_decide_to_end(CtRunNode *node, GError **error);
-/* Without the lock, after work: sets invalid samples to zero. Returns the invalid lanes × samples
- * of the first output. */
-gint64 ct_firing_zero_invalid(const CtRunNode *node);
+void ct_firing_decide_to_end(CtRunNode *node);
 
 /* The invalid lanes × samples of the samples produced. */
 gint64 ct_validity_count(const CtDeparture *departure, gint64 n_lanes);

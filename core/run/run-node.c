@@ -4,7 +4,6 @@
 #include "graph/plugin-call.h"
 #include "graph/tuning.h"
 #include "model/node-params.h"
-#include "submission.h"
 
 guint
 ct_run_node_first_flow(const CtRunNode *node)
@@ -232,7 +231,6 @@ ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *up
 void
 ct_run_node_clear(CtRunNode *node)
 {
-    ct_submissions_free(node);
     finish(node);
     for (guint o = 0; o < node->n_outputs; o++) {
         for (guint i = 0; i < node->n_inputs && node->outputs[o].maps; i++)

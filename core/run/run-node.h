@@ -49,14 +49,18 @@ typedef struct {
     gint64 core_ns;  /* advance, histories, validity */
 } CtRunTotals;
 
-/* The device part of a node that runs on one; see submission.h. */
+/* How firings run, on the host or on a device; see place.h. */
+typedef struct CtRunPlace CtRunPlace;
+/* What a node on a device has for its submissions; see submission.h. */
 typedef struct CtSubmissions CtSubmissions;
 
 typedef struct {
     const CtPlanNode *plan;
     const CtRunOptions *options;
-    gboolean serves_static;     /* all its readers, direct and indirect, are static inputs */
-    CtSubmissions *submissions; /* NULL: it runs on the host */
+    gboolean serves_static; /* all its readers, direct and indirect, are static inputs */
+    const CtRunPlace *place;
+    CtSubmissions *submissions; /* of a device */
+    const CtRingMover *mover;   /* copies the histories of its outputs; NULL: the host does */
     guint n_workers;
     gpointer state;
     char *warning; /* why the variant was not prepared as planned; NULL: it was */

@@ -2,12 +2,14 @@
 /* The scheduler's state, shared by its files. */
 #pragma once
 
+#include "firing.h"
+#include "place.h"
+#include "run-device.h"
 #include "scheduler.h"
-#include "submission.h"
 
 #include <pthread.h>
 
-typedef struct {
+struct CtRunner {
     CtScheduler *scheduler;
     guint index;
     CtRunNode *node; /* the only node that the thread serves; NULL: it serves several */
@@ -20,7 +22,7 @@ typedef struct {
     pthread_cond_t wake; /* of a runner that is no worker */
     gpointer scratch;
     guint64 *counters;
-} CtRunner;
+};
 
 /* Watches a queue of a device: submissions there are retired in the order in which they were
  * enqueued. */
@@ -122,21 +124,31 @@ void ct_scheduler_check_stall(CtScheduler *scheduler);
  * set to a node that waits for nothing, else to the first node that has not ended:
  * scheduler-stall.c. */
 GError *ct_scheduler_explain_stall(const CtScheduler *scheduler, const CtRunNode **culprit);
-/* With the lock. The progress of a node for steps, in samples. */
-gint64 ct_scheduler_progress(const CtRunNode *node);
 /* With the lock. Whether, between steps, all firings that were begun are done. */
 gboolean ct_scheduler_is_at_rest(const CtScheduler *scheduler);
-/* With the lock. Counts the samples that a firing of the node consumes and makes. */
-void ct_scheduler_count(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. Notes that a sink has got samples. */
-void ct_scheduler_reached_sink(CtScheduler *scheduler);
-/* With the lock. Releases the samples that the firing read and consumed; returns how many it
- * consumed of all inputs. */
-gint64 ct_scheduler_release_inputs(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock. Notes that a reader has released samples of `ring`. */
 void ct_scheduler_released(CtScheduler *scheduler, CtRing *ring);
 /* Sets `until` to the monotonic time in `seconds` seconds. */
 void ct_scheduler_deadline(struct timespec *until, gdouble seconds);
+
+/* ---- the steps of a firing: scheduler-firing.c ---- */
+
+/* With the lock, which it releases meanwhile. Begins a firing of the node; TRUE if there is one. A
+ * firing without items has no work, and is finished next. */
+gboolean ct_scheduler_begin_firing(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock, which it releases meanwhile. Works on the next range; TRUE if all ranges are then
+ * done. */
+gboolean ct_scheduler_work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node);
+/* With the lock, which it releases meanwhile. Publishes what the firing made, and releases what it
+ * read. */
+void ct_scheduler_finish_firing(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock, when the work of a finished firing is done: on the host at once, on a device when
+ * its submission has been retired. Shows and releases the samples that had to wait for that. */
+void ct_scheduler_retire(CtScheduler *scheduler, CtRunNode *node, gboolean is_last);
+/* With the lock. Notes that a sink has got samples. */
+void ct_scheduler_reached_sink(CtScheduler *scheduler);
+/* With the lock. The progress of a node for steps, in samples. */
+gint64 ct_scheduler_progress(const CtRunNode *node);
 
 /* ---- the end of the run: scheduler-end.c ---- */
 
@@ -147,28 +159,26 @@ void ct_scheduler_finish_node(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock, which it releases meanwhile: makes the node's result final. */
 void ct_scheduler_complete_node(CtScheduler *scheduler, CtRunNode *node);
 
-/* ---- nodes that run on devices: scheduler-device.c ---- */
+/* ---- preparation: scheduler.c ---- */
+
+/* Adds a thread that serves only what it is given. */
+CtRunner *ct_scheduler_add_runner(CtScheduler *scheduler);
+
+/* ---- devices and their watchers: scheduler-device.c ---- */
 
 /* Opens the devices of the plan. */
 gboolean ct_scheduler_open_devices(CtScheduler *scheduler, GError **error);
 /* Marks the rings that device nodes write or read. */
 void ct_scheduler_connect_devices(CtScheduler *scheduler);
-/* Prepares node `i`, on the host or a device. */
-gboolean ct_scheduler_prepare_node(CtScheduler *scheduler, guint i, gsize *scratch, GError **error);
+/* Makes room for `n` more submissions in flight on the node's queue. */
+void ct_scheduler_expect(CtScheduler *scheduler, const CtRunNode *node, guint n);
 /* With the lock. */
 gboolean ct_scheduler_start_watchers(CtScheduler *scheduler, GError **error);
-/* Joins the watchers and waits until all devices are idle. */
-void ct_scheduler_stop_watchers(CtScheduler *scheduler);
-/* With the lock. Adds the nodes of its device that may be the cause to the failure of a node. */
-void ct_scheduler_widen_blame(CtScheduler *scheduler, const CtRunNode *node, GError *cause);
-/* With the lock. Whether the node's device allows it to fire, by the firings in flight and the
- * memory that links share. If not, the node is woken when that may have changed. */
-gboolean ct_scheduler_may_fire(CtScheduler *scheduler, CtRunNode *node);
+/* Joins the watchers, waits until all devices are idle, and frees what the nodes have there. */
+void ct_scheduler_clear_devices(CtScheduler *scheduler);
 /* With the lock. Tells the queue's watcher of a firing of the node, or of a splice of blocks that
  * the program feeds. */
 void ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node);
-/* With the lock, which it releases meanwhile: submits the firing whose work was enqueued. */
-void ct_scheduler_take_off(CtScheduler *scheduler, CtRunNode *node);
 
 /* ---- nodes of the program's on devices: endpoint-device.c ---- */
 

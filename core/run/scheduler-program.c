@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program's side of a graph: the blocks that it feeds and takes. */
 #include "scheduler-private.h"
+#include "submission.h"
 
 /* Sets the reason why the program cannot go on; FALSE. */
 static gboolean

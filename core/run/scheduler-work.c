@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The scheduler's threads: they look for a node that can fire, do its work, and publish the
- * result. */
-#include "graph/plugin-call.h"
+/* The scheduler's threads: they look for nodes that can fire, take their firings through the steps
+ * in scheduler-firing.c, and sleep while there is nothing to do. */
 #include "model/thread.h"
+#include "place.h"
 #include "scheduler-private.h"
-
-#include <string.h>
-#include <time.h>
 
 /* The number of times that a worker without work polls the generation before it sleeps: some ten
  * microseconds. */
 #define SPINS 2000
-
-/* The clock by which work is measured. */
-static gint64
-work_time(const CtScheduler *scheduler)
-{
-    struct timespec t;
-    if (!scheduler->options.processor_time)
-        return ct_scheduler_now();
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (gint64)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- waking ---- */
 
@@ -61,6 +47,26 @@ ct_scheduler_wake_readers(CtScheduler *scheduler, const CtRing *ring)
         ct_scheduler_wake(scheduler, g_array_index(ring->link->readers, CtPlanReader, r).node);
 }
 
+/* Wakes the nodes of the writer's queue that wait for memory which links share. */
+static void
+wake_sharers(CtScheduler *scheduler, const CtRing *ring)
+{
+    const gint queue = scheduler->nodes[ring->link->writer].plan->queue;
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        if (scheduler->nodes[i].waits_for_memory && scheduler->nodes[i].plan->queue == queue)
+            ct_scheduler_wake(scheduler, i);
+}
+
+void
+ct_scheduler_released(CtScheduler *scheduler, CtRing *ring)
+{
+    if (ring->feed)
+        ct_ring_reclaim(ring);
+    if (ring->link->transient)
+        wake_sharers(scheduler, ring);
+    ct_scheduler_wake(scheduler, ring->link->writer);
+}
+
 void
 ct_scheduler_wake_all(CtScheduler *scheduler)
 {
@@ -89,206 +95,9 @@ void
 ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause)
 {
     GError *error = NULL;
-    ct_scheduler_widen_blame(scheduler, node, cause);
+    node->place->suspect(scheduler, node, cause);
     ct_run_node_blame(node, &error, cause);
     ct_scheduler_fail(scheduler, error);
-}
-
-/* ---- a firing: begin, work, finish ---- */
-
-static void
-wake_static_writers(CtScheduler *scheduler, CtRunNode *node)
-{
-    for (guint i = 0; i < node->n_inputs; i++) {
-        if (!node->inputs[i].moved)
-            continue;
-        node->inputs[i].moved = FALSE;
-        ct_scheduler_wake(scheduler, node->inputs[i].ring->link->writer);
-    }
-}
-
-/* With the lock, which it releases meanwhile. Begins a firing of the node; TRUE where it has one. A
- * firing without items only needs to be finished. */
-static gboolean
-begin(CtScheduler *scheduler, CtRunNode *node)
-{
-    const gboolean is_interrupted = scheduler->interrupted && ct_run_node_is_source(node);
-    const gboolean ends = is_interrupted || ct_run_node_is_unread(node);
-    GError *cause = NULL;
-    node->pending = FALSE;
-    const gboolean ready =
-        ct_scheduler_may_fire(scheduler, node) && (ends || ct_firing_gather(node, &cause));
-    wake_static_writers(scheduler, node);
-    if (cause)
-        ct_scheduler_fail_node(scheduler, node, cause);
-    if (!ready)
-        return FALSE;
-    node->status = CT_NODE_STARTING;
-    node->interrupted = node->interrupted || is_interrupted;
-    if (node->submissions)
-        ct_submission_claim(node);
-    pthread_mutex_unlock(&scheduler->lock);
-
-    const gint64 from = work_time(scheduler);
-    const gboolean good =
-        ends ? ct_firing_decide_to_end(node, &cause) : ct_firing_decide(node, &cause);
-    const gint64 spent = work_time(scheduler) - from;
-
-    pthread_mutex_lock(&scheduler->lock);
-    node->totals.core_ns += spent;
-    node->claimed = node->done = 0;
-    node->status = CT_NODE_RUNNING;
-    if (!good) {
-        ct_scheduler_fail_node(scheduler, node, cause);
-        return FALSE;
-    }
-    for (guint c = 0; c < node->n_counters; c++) {
-        node->counters[c] += node->advance_counters[c];
-        node->advance_counters[c] = 0;
-    }
-    return TRUE;
-}
-
-/* With the lock, which it releases meanwhile: works on the next range; TRUE where all ranges are
- * then done. */
-static gboolean
-work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
-{
-    CtWork part = node->work;
-    part.begin = node->claimed;
-    part.end = runner->node ? node->n_items : MIN(node->claimed + node->chunk, node->n_items);
-    part.scratch = runner->scratch;
-    part.counters = runner->counters;
-    node->claimed = part.end;
-    pthread_mutex_unlock(&scheduler->lock);
-
-    memset(runner->counters, 0, node->n_counters * sizeof *runner->counters);
-    GError *cause = NULL;
-    const gint64 from = work_time(scheduler);
-    const gboolean good = node->submissions ? ct_submission_work(node, &cause)
-                                            : ct_call_work(node->plan->variant, node->plan->nodes,
-                                                           node->state, &part, &cause);
-    const gint64 spent = work_time(scheduler) - from;
-
-    pthread_mutex_lock(&scheduler->lock);
-    *(node->submissions ? &node->totals.core_ns : &node->totals.work_ns) += spent;
-    for (guint c = 0; c < node->n_counters; c++)
-        node->counters[c] += runner->counters[c];
-    node->done += part.end - part.begin;
-    if (!good) {
-        ct_scheduler_fail_node(scheduler, node, cause);
-        return FALSE;
-    }
-    return node->done == node->n_items;
-}
-
-/* Wakes the nodes of the writer's queue that wait for memory which links share. */
-static void
-wake_sharers(CtScheduler *scheduler, const CtRing *ring)
-{
-    const gint queue = scheduler->nodes[ring->link->writer].plan->queue;
-    for (guint i = 0; i < scheduler->n_nodes; i++)
-        if (scheduler->nodes[i].waits_for_memory && scheduler->nodes[i].plan->queue == queue)
-            ct_scheduler_wake(scheduler, i);
-}
-
-void
-ct_scheduler_released(CtScheduler *scheduler, CtRing *ring)
-{
-    if (ring->feed)
-        ct_ring_reclaim(ring);
-    if (ring->link->transient)
-        wake_sharers(scheduler, ring);
-    ct_scheduler_wake(scheduler, ring->link->writer);
-}
-
-gint64
-ct_scheduler_release_inputs(CtScheduler *scheduler, CtRunNode *node)
-{
-    gint64 moved = 0;
-    for (guint i = 0; i < node->n_inputs; i++) {
-        const CtRunInput *input = &node->inputs[i];
-        if (!input->ring)
-            continue;
-        const gint64 consumed = input->is_static ? 0 : node->arrivals[i].consumed;
-        ct_ring_release(input->ring, input->reader, consumed);
-        moved += consumed;
-        /* Even a firing that consumed nothing has kept the writer from the samples it saw. */
-        if (!input->is_static || !input->ring->ended || input->ring->feed)
-            ct_scheduler_released(scheduler, input->ring);
-    }
-    return moved;
-}
-
-gint64
-ct_scheduler_progress(const CtRunNode *node)
-{
-    return ct_run_node_is_source(node) ? node->totals.samples : node->totals.consumed;
-}
-
-void
-ct_scheduler_count(CtScheduler *scheduler, CtRunNode *node)
-{
-    CtRunTotals *totals = &node->totals;
-    if (node->n_outputs > 0)
-        totals->samples += node->departures[0].produced;
-    else if (node->n_inputs > 0)
-        totals->samples += node->arrivals[0].consumed;
-    const guint flows = ct_run_node_first_flow(node);
-    if (flows < node->n_inputs)
-        totals->consumed += node->arrivals[flows].consumed;
-    if (scheduler->options.steps && node == &scheduler->nodes[scheduler->stepper] &&
-        ct_scheduler_progress(node) >= scheduler->step_end)
-        scheduler->rests = TRUE;
-}
-
-void
-ct_scheduler_reached_sink(CtScheduler *scheduler)
-{
-    if (scheduler->first == 0)
-        scheduler->first = ct_scheduler_now();
-}
-
-/* With the lock, which it releases meanwhile: publishes the samples that the firing made, and
- * releases those that it consumed. */
-static void
-finish(CtScheduler *scheduler, CtRunNode *node)
-{
-    if (node->submissions) {
-        ct_scheduler_take_off(scheduler, node);
-        return;
-    }
-    pthread_mutex_unlock(&scheduler->lock);
-    const gint64 from = work_time(scheduler);
-    const gint64 invalid = ct_firing_zero_invalid(node);
-    const gint64 spent = work_time(scheduler) - from;
-    pthread_mutex_lock(&scheduler->lock);
-    node->totals.core_ns += spent;
-
-    gint64 moved = ct_scheduler_release_inputs(scheduler, node);
-    for (guint o = 0; o < node->n_outputs; o++) {
-        CtRunOutput *output = &node->outputs[o];
-        const CtDeparture *departure = &node->departures[o];
-        if (!output->ring || departure->produced == 0)
-            continue;
-        ct_ring_publish(output->ring, output->wraps ? &output->generation : NULL,
-                        departure->produced, departure->start, departure->invalid);
-        moved += departure->produced;
-        ct_scheduler_wake_readers(scheduler, output->ring);
-    }
-    node->totals.firings += moved > 0;
-    node->totals.invalid += invalid;
-    ct_scheduler_count(scheduler, node);
-    if (moved > 0 && node->n_outputs == 0)
-        ct_scheduler_reached_sink(scheduler);
-    if (node->is_last) {
-        ct_scheduler_finish_node(scheduler, node);
-        return;
-    }
-    node->status = CT_NODE_IDLE;
-    /* There may be more input; a source says itself when it has ended. */
-    if (moved > 0 || ct_run_node_is_source(node))
-        node->pending = TRUE;
 }
 
 /* ---- threads ---- */
@@ -418,16 +227,16 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
         }
         spun = FALSE;
         if (node->status == CT_NODE_IDLE) {
-            if (!begin(scheduler, node))
+            if (!ct_scheduler_begin_firing(scheduler, node))
                 continue;
             if (node->n_items == 0)
-                finish(scheduler, node);
+                ct_scheduler_finish_firing(scheduler, node);
             else if (node->n_items > node->chunk)
                 wake_workers(scheduler);
         } else if (node->status == CT_NODE_COMPLETING) {
             ct_scheduler_complete_node(scheduler, node);
-        } else if (work(scheduler, runner, node)) {
-            finish(scheduler, node);
+        } else if (ct_scheduler_work(scheduler, runner, node)) {
+            ct_scheduler_finish_firing(scheduler, node);
         }
     }
 }
@@ -441,8 +250,9 @@ own_loop(CtScheduler *scheduler, CtRunner *runner)
             sleep_until_changed(scheduler, runner);
         else if (node->status == CT_NODE_COMPLETING)
             ct_scheduler_complete_node(scheduler, node);
-        else if (begin(scheduler, node) && (node->n_items == 0 || work(scheduler, runner, node)))
-            finish(scheduler, node);
+        else if (ct_scheduler_begin_firing(scheduler, node) &&
+                 (node->n_items == 0 || ct_scheduler_work(scheduler, runner, node)))
+            ct_scheduler_finish_firing(scheduler, node);
     }
 }
 

@@ -85,6 +85,109 @@ add_tuning_warnings(CtScheduler *scheduler)
     }
 }
 
+static gboolean
+create_rings(CtScheduler *scheduler, GError **error)
+{
+    const CtPlan *plan = scheduler->plan;
+    scheduler->rings = g_new0(CtRing *, plan->links->len + 1);
+    for (; scheduler->n_rings < plan->links->len; scheduler->n_rings++) {
+        GError *cause = NULL;
+        CtRing *ring = new_ring(scheduler, scheduler->n_rings, &cause);
+        if (!ring) {
+            const CtPlanLink *link = plan->links->pdata[scheduler->n_rings];
+            const CtRunNode writer = {.plan = plan->nodes->pdata[link->writer]};
+            return ct_run_node_blame(&writer, error, cause);
+        }
+        scheduler->rings[scheduler->n_rings] = ring;
+    }
+    return TRUE;
+}
+
+static gboolean
+create_nodes(CtScheduler *scheduler, GError **error)
+{
+    const GPtrArray *planned = scheduler->plan->nodes;
+    scheduler->n_nodes = scheduler->unfinished = planned->len;
+    scheduler->nodes = g_new0(CtRunNode, planned->len + 1);
+    scheduler->own = g_new0(CtRunner *, planned->len + 1);
+    scheduler->endpoints = g_new0(CtEndpoint *, planned->len + 1);
+    for (guint i = 0; i < planned->len; i++) {
+        CtRunNode *node = &scheduler->nodes[i];
+        if (!ct_run_node_init(node, planned->pdata[i], i, scheduler->rings, &scheduler->options,
+                              scheduler->n_workers, error))
+            return FALSE;
+        node->place = node->plan->queue < 0 ? &ct_place_host : &ct_place_device;
+        scheduler->n_external += node->status == CT_NODE_EXTERNAL;
+    }
+    find_static(scheduler);
+    return TRUE;
+}
+
+CtRunner *
+ct_scheduler_add_runner(CtScheduler *scheduler)
+{
+    CtRunner *runner = &scheduler->runners[scheduler->n_runners];
+    runner->scheduler = scheduler;
+    runner->index = scheduler->n_runners++;
+    runner->serves = runner->index >= scheduler->n_workers;
+    runner->generation = runner->serves ? &runner->own_generation : &scheduler->generation;
+    pthread_cond_init(&runner->wake, NULL);
+    return runner;
+}
+
+/* Adds the workers and the threads of devices; nodes that wait add their own. */
+static void
+create_runners(CtScheduler *scheduler)
+{
+    const CtPlan *plan = scheduler->plan;
+    const guint n = scheduler->n_workers + (plan->queues->len > 0 ? plan->n_devices : 0);
+    scheduler->runners = g_new0(CtRunner, n + scheduler->n_nodes);
+    for (guint r = 0; r < n; r++)
+        ct_scheduler_add_runner(scheduler);
+}
+
+static gboolean
+prepare_nodes(CtScheduler *scheduler, GError **error)
+{
+    const gint64 from = ct_scheduler_now();
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        if (!scheduler->nodes[i].place->prepare(scheduler, i, error))
+            return FALSE;
+    add_tuning_warnings(scheduler);
+    scheduler->preparing = ct_scheduler_now() - from;
+    return TRUE;
+}
+
+/* Allocates the memory that the threads and the queues of devices need for the prepared nodes. */
+static gboolean
+allocate_scratch(CtScheduler *scheduler, GError **error)
+{
+    guint n_counters = 0;
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        n_counters = MAX(n_counters, scheduler->nodes[i].n_counters);
+    for (guint r = 0; r < scheduler->n_runners; r++) {
+        CtRunner *runner = &scheduler->runners[r];
+        runner->counters = g_new0(guint64, n_counters + 1);
+        if (scheduler->scratch_bytes == 0)
+            continue;
+        runner->scratch = ct_memory_new(scheduler->scratch_bytes, "the scratch of a worker", error);
+        if (!runner->scratch)
+            return FALSE;
+    }
+    return !scheduler->devices || ct_run_devices_allocate_scratch(scheduler->devices, error);
+}
+
+static gboolean
+set_up(CtScheduler *scheduler, GError **error)
+{
+    if (!ct_scheduler_open_devices(scheduler, error) || !create_rings(scheduler, error) ||
+        !create_nodes(scheduler, error))
+        return FALSE;
+    create_runners(scheduler);
+    ct_scheduler_connect_devices(scheduler);
+    return prepare_nodes(scheduler, error) && allocate_scratch(scheduler, error);
+}
+
 CtScheduler *
 ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error)
 {
@@ -98,75 +201,8 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     pthread_cond_init(&scheduler->work, NULL);
     init_timed(&scheduler->over);
     init_timed(&scheduler->program);
-
-    if (!ct_scheduler_open_devices(scheduler, error))
+    if (!set_up(scheduler, error))
         return NULL;
-    scheduler->rings = g_new0(CtRing *, plan->links->len + 1);
-    for (; scheduler->n_rings < plan->links->len; scheduler->n_rings++) {
-        GError *cause = NULL;
-        CtRing *ring = new_ring(scheduler, scheduler->n_rings, &cause);
-        if (!ring) {
-            const CtPlanLink *link = plan->links->pdata[scheduler->n_rings];
-            const CtRunNode writer = {.plan = plan->nodes->pdata[link->writer]};
-            ct_run_node_blame(&writer, error, cause);
-            return NULL;
-        }
-        scheduler->rings[scheduler->n_rings] = ring;
-    }
-    scheduler->n_nodes = plan->nodes->len;
-    scheduler->unfinished = plan->nodes->len;
-    scheduler->nodes = g_new0(CtRunNode, plan->nodes->len + 1);
-    scheduler->own = g_new0(CtRunner *, plan->nodes->len + 1);
-    scheduler->endpoints = g_new0(CtEndpoint *, plan->nodes->len + 1);
-    gsize scratch = 0;
-    guint n_counters = 0, n_waiting = 0;
-    for (guint i = 0; i < plan->nodes->len; i++) {
-        CtRunNode *node = &scheduler->nodes[i];
-        if (!ct_run_node_init(node, plan->nodes->pdata[i], i, scheduler->rings, &scheduler->options,
-                              scheduler->n_workers, error))
-            return NULL;
-        n_counters = MAX(n_counters, node->n_counters);
-        scheduler->n_external += node->status == CT_NODE_EXTERNAL;
-        n_waiting += node->plan->variant->waits;
-    }
-    find_static(scheduler);
-    const guint n_devices = plan->queues->len > 0 ? plan->n_devices : 0;
-    ct_scheduler_connect_devices(scheduler);
-    const gint64 from = ct_scheduler_now();
-    for (guint i = 0; i < plan->nodes->len; i++)
-        if (!ct_scheduler_prepare_node(scheduler, i, &scratch, error))
-            return NULL;
-    add_tuning_warnings(scheduler);
-    scheduler->preparing = ct_scheduler_now() - from;
-    if (scheduler->devices && !ct_run_devices_allocate_scratch(scheduler->devices, error))
-        return NULL;
-
-    scheduler->scratch_bytes = scratch;
-    scheduler->n_runners = scheduler->n_workers + n_devices + n_waiting;
-    scheduler->runners = g_new0(CtRunner, scheduler->n_runners);
-    guint next = scheduler->n_workers + n_devices;
-    for (guint i = 0; i < plan->nodes->len; i++) {
-        CtRunNode *node = &scheduler->nodes[i];
-        if (node->submissions) {
-            const guint device = (guint)node->plan->place;
-            scheduler->own[i] = &scheduler->runners[scheduler->n_workers + device];
-        } else if (node->plan->variant->waits) {
-            scheduler->runners[next].node = node;
-            scheduler->own[i] = &scheduler->runners[next++];
-        }
-    }
-    for (guint r = 0; r < scheduler->n_runners; r++) {
-        CtRunner *runner = &scheduler->runners[r];
-        runner->scheduler = scheduler;
-        runner->index = r;
-        runner->serves = r >= scheduler->n_workers;
-        runner->generation = runner->serves ? &runner->own_generation : &scheduler->generation;
-        runner->counters = g_new0(guint64, n_counters + 1);
-        pthread_cond_init(&runner->wake, NULL);
-        runner->scratch = scratch ? ct_memory_new(scratch, "the scratch of a worker", error) : NULL;
-        if (scratch && !runner->scratch)
-            return NULL;
-    }
     scheduler->ready = ct_scheduler_now();
     return g_steal_pointer(&scheduler);
 }
@@ -409,11 +445,9 @@ ct_scheduler_free(CtScheduler *scheduler)
         ct_memory_free(runner->scratch, scheduler->scratch_bytes);
         g_free(runner->counters);
     }
-    ct_scheduler_stop_watchers(scheduler);
-    for (guint i = 0; i < scheduler->n_nodes; i++) {
+    ct_scheduler_clear_devices(scheduler);
+    for (guint i = 0; i < scheduler->n_nodes; i++)
         ct_run_node_clear(&scheduler->nodes[i]);
-        ct_endpoint_free(scheduler->endpoints[i]);
-    }
     if (scheduler->devices)
         ct_run_devices_unpin(scheduler->devices);
     for (guint r = 0; r < scheduler->n_rings; r++)

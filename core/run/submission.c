@@ -106,6 +106,19 @@ fill_output(CtRunNode *node, guint o, guint8 value, gpointer validity, GError **
 
 /* ---- set-up ---- */
 
+static gboolean
+copy_rows(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize from_pitch,
+          gsize bytes, gsize rows, GError **error)
+{
+    return ct_queue_copy_rows(queue, to, to_pitch, from, from_pitch, bytes, rows, error);
+}
+
+CtRingMover
+ct_submission_mover(CtQueue *queue)
+{
+    return (CtRingMover){.copy = copy_rows, .queue = queue};
+}
+
 gboolean
 ct_submissions_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_bytes,
                    GError **error)
@@ -138,7 +151,11 @@ ct_submissions_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload
     }
     self->own =
         ct_queue_new(queue->device, queue->stream, upload_bytes + bytes, self->limit, error);
-    return self->own != NULL;
+    if (!self->own)
+        return FALSE;
+    self->mover = ct_submission_mover(self->own);
+    node->mover = &self->mover;
+    return TRUE;
 }
 
 void
@@ -158,13 +175,6 @@ ct_submissions_free(CtRunNode *node)
 }
 
 /* ---- enqueuing ---- */
-
-void
-ct_submission_claim(CtRunNode *node)
-{
-    CtSubmissions *self = node->submissions;
-    self->next = (self->first + self->n) % self->limit;
-}
 
 void
 ct_submission_gather(CtRunNode *node)
@@ -212,8 +222,8 @@ ct_submission_begin(CtRunNode *node, GError **error)
     return TRUE;
 }
 
-/* Marks the beginning of a firing directly before its work, since others may enqueue before. Where
- * the queue is busy, the firing begins at the end of the previous one, which saves an event. */
+/* Marks the beginning of a firing directly before its work, since others may enqueue before. If the
+ * queue is busy, the firing begins at the end of the previous one, which saves an event. */
 static gboolean
 mark_begin(CtRunNode *node, GError **error)
 {
@@ -235,30 +245,29 @@ mark_begin(CtRunNode *node, GError **error)
 }
 
 gboolean
-ct_submission_work(CtRunNode *node, GError **error)
+ct_submission_poison(CtRunNode *node, guint o, GError **error)
 {
-    CtWork work = node->work;
-    work.begin = 0;
-    work.end = node->n_items;
-    work.scratch = node->submissions->queue->scratch;
-    work.counters = node->submissions->counters;
-    work.queue = node->submissions->own;
+    return fill_output(node, o, 0xff, NULL, error);
+}
+
+gboolean
+ct_submission_work(CtRunNode *node, CtWork *part, GError **error)
+{
+    part->scratch = node->submissions->queue->scratch;
+    part->counters = node->submissions->counters;
+    part->queue = node->submissions->own;
     if (!ct_device_enter(node->submissions->queue->device, error) || !mark_begin(node, error))
         return FALSE;
-    /* Called only now, so that the uploads of all firings in flight have memory of their own. */
+    /* This is called only now, so that the uploads of all firings in flight have memory of their
+     * own. */
     ct_queue_begin(node->submissions->own);
-    for (guint o = 0; node->options->poison && o < node->n_outputs; o++)
-        if (node->outputs[o].ring && node->departures[o].produced > 0 &&
-            !fill_output(node, o, 0xff, NULL, error))
-            return FALSE;
-    return ct_call_work(node->plan->variant, node->plan->nodes, node->state, &work, error);
+    return ct_call_work(node->plan->variant, node->plan->nodes, node->state, part, error);
 }
 
 gboolean
 ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error)
 {
     CtSubmissions *self = node->submissions;
-    *invalid = 0;
     if (!ct_device_enter(self->queue->device, error) ||
         (node->n_items == 0 && !mark_begin(node, error)))
         return FALSE;
@@ -270,7 +279,7 @@ ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error)
         if (!validity || !fill_output(node, o, 0, validity, error))
             return FALSE;
         if (o == 0)
-            *invalid = ct_validity_count(departure, node->outputs[o].ring->n_lanes);
+            *invalid += ct_validity_count(departure, node->outputs[o].ring->n_lanes);
     }
     return ct_device_check(self->queue->device,
                            ct_device_driver(self->queue->device)
@@ -287,6 +296,7 @@ ct_submission_submit(CtRunNode *node)
     submission->ran = queue->ran = next_mark(queue)->ran;
     queue->next_mark = (queue->next_mark + 1) % queue->marks->len;
     submission->is_last = node->is_last;
+    self->next = (self->next + 1) % self->limit;
     self->n++;
     for (guint i = 0; i < node->n_inputs; i++) {
         const CtRunInput *input = &node->inputs[i];
@@ -372,17 +382,4 @@ ct_submission_retire(CtRunNode *node)
         if (node->outputs[o].ring)
             ct_ring_writer_retire(node->outputs[o].ring);
     return is_last;
-}
-
-static gboolean
-copy_rows(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize from_pitch,
-          gsize bytes, gsize rows, GError **error)
-{
-    return ct_queue_copy_rows(queue, to, to_pitch, from, from_pitch, bytes, rows, error);
-}
-
-CtRingMover
-ct_submission_mover(CtQueue *queue)
-{
-    return (CtRingMover){.copy = copy_rows, .queue = queue};
 }

@@ -7,7 +7,7 @@
 
 /* A firing from when it is submitted until it is retired. */
 typedef struct {
-    CtCuEvent begun; /* from the queue's marks: all that it had to wait for has run */
+    CtCuEvent begun; /* an event of the queue: all that the firing had to wait for has run */
     CtCuEvent ran;
     gboolean is_last;
 } CtSubmission;
@@ -24,6 +24,7 @@ struct CtSubmissions {
     guint n;           /* firings in flight */
     guint first;       /* the oldest of them */
     guint next;        /* the slot of the current firing */
+    CtRingMover mover; /* copies histories on the queue */
     CtSubmission submissions[CT_MAX_IN_FLIGHT];
 };
 
@@ -32,22 +33,22 @@ gboolean ct_submissions_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsi
                             GError **error);
 void ct_submissions_free(CtRunNode *node);
 
-/* With the lock. Gives a slot to a firing that begins. */
-void ct_submission_claim(CtRunNode *node);
 /* With the lock. Gathers the events that the firing must run after. */
 void ct_submission_gather(CtRunNode *node);
 /* Without the lock. Makes the queue wait for these events; then the firing may enqueue work. */
 gboolean ct_submission_begin(CtRunNode *node, GError **error);
-/* Without the lock. Enqueues the node's work. */
-gboolean ct_submission_work(CtRunNode *node, GError **error);
-/* Without the lock, after work: sets invalid samples to zero and marks the end of the firing. Sets
- * the invalid lanes × samples of the first output. */
+/* Without the lock. Fills the samples that output `o` is about to get with NaN. */
+gboolean ct_submission_poison(CtRunNode *node, guint o, GError **error);
+/* Without the lock. Enqueues the node's work on the items of `part`. */
+gboolean ct_submission_work(CtRunNode *node, CtWork *part, GError **error);
+/* Without the lock, after work. Sets invalid samples to zero, marks the end of the firing, and adds
+ * the invalid lanes × samples of the first output to *invalid. */
 gboolean ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error);
 /* With the lock. Submits the firing: its rings now know that it is in flight. */
 void ct_submission_submit(CtRunNode *node);
 
-/* Without the lock. Waits until the oldest submission has run; *ns is set to the time that it took.
- * Reads the counters after the last one. */
+/* Without the lock. Waits until the oldest submission has run, and sets *ns to the time that it
+ * took. After the node's last submission it reads the counters. */
 gboolean ct_submission_wait(const CtRunNode *node, gint64 *ns, GError **error);
 /* Whether the node's device has had a fault, after which it does no more work. */
 gboolean ct_submission_has_fault(const CtRunNode *node);
