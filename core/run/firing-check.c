@@ -50,8 +50,9 @@ may_make_more(const CtRunNode *node)
     return FALSE;
 }
 
-/* A firing is the last where it uses up an input of which every output sample needs some. A stage
- * with its own advance says so itself, or has used up all inputs and makes no more of them. */
+/* A firing is the last if it uses up an input, since each output sample needs samples of all
+ * inputs. A stage with its own advance says itself that it has ended, or has used up all inputs and
+ * makes no more of them. */
 gboolean
 ct_firing_is_last(const CtRunNode *node)
 {
@@ -125,7 +126,7 @@ gives_nothing(const CtRunNode *node)
     return TRUE;
 }
 
-/* Refuses a source that neither gives anything nor ends, which would be called for ever. */
+/* Refuses a source that neither gives anything nor ends, because it would be called for ever. */
 static gboolean
 check_source(CtRunNode *node, GError **error)
 {

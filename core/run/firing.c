@@ -39,7 +39,8 @@ static_tick(const CtRunInput *input, gint64 k)
     return ct_clock_map(&input->clock, ring->start + k * ring->ticks);
 }
 
-/* The cause is known where the graph says that there are blocks, and the run was cut short. */
+/* Sets the error of a static input that has ended without a block. If the graph has blocks and no
+ * interrupt ended them, the duration is the cause. */
 static void
 fail_without_block(const CtRing *ring, gdouble duration, GError **error)
 {
@@ -54,8 +55,8 @@ fail_without_block(const CtRing *ring, gdouble duration, GError **error)
                 "what feeds it ended without the one block that it waits for%s", cause);
 }
 
-/* The block of a static input that holds at `tick`; FALSE while it is not known. Limits `*n`, the
- * samples from `tick` on, to those for which it holds. */
+/* Finds the block of a static input that holds at `tick`; FALSE while it is not known. Limits `*n`,
+ * the samples from `tick` on, to those for which the block holds. */
 static gboolean
 gather_static(CtRunInput *input, CtArrival *arrival, gint64 tick, gint64 ticks, gint64 *n,
               gdouble duration, GError **error)
@@ -166,8 +167,8 @@ gather_outputs(CtRunNode *node)
     return TRUE;
 }
 
-/* Whether the node should wait for more input: not where the stream ends, a sum is complete, or a
- * static input or the end of a ring's generation limits the samples. */
+/* Whether the node should wait for more input. It should not if the stream ends, if a sum is
+ * complete, or if a static input or the end of a ring's generation limits the samples. */
 static gboolean
 wants_more(const CtRunNode *node)
 {
@@ -214,7 +215,7 @@ is_wanted(const CtRunNode *node)
     return node->n_outputs == 0;
 }
 
-/* For a node that nobody reads: a source ends at once, other nodes drop their input. */
+/* Drops the input of a node that nobody reads; a source without readers ends at once. */
 static void
 drop_all(CtRunNode *node)
 {
@@ -259,7 +260,7 @@ advance(CtRunNode *node, GError **error)
     return ct_advance_default(&node->advance, error);
 }
 
-/* The items of the firing, from the axis that the variant declares. */
+/* Counts the items of the firing along the axis that the variant declares. */
 static gint64
 count_items(const CtRunNode *node)
 {
@@ -278,7 +279,7 @@ count_items(const CtRunNode *node)
     return (ct_stream_length(binding->stream, split) + count - 1) / count;
 }
 
-/* Sets the blocks of the firing to the result of the advance; FALSE where there is no work. */
+/* Sets the blocks of the firing to the result of the advance; FALSE: there is no work. */
 static gboolean
 set_blocks(CtRunNode *node)
 {
@@ -345,7 +346,7 @@ ct_firing_decide(CtRunNode *node, GError **error)
                 node->is_last = TRUE;
     node->n_items = any && is_wanted(node) ? count_items(node) : 0;
     node->work.ended = node->is_last;
-    /* Two ranges per worker, so that others can make up for a late one. */
+    /* Each worker gets two ranges, so that others can make up for a late one. */
     const gint64 ranges = node->n_workers == 1 ? 1 : 2 * (gint64)node->n_workers;
     node->chunk = MAX((node->n_items + ranges - 1) / ranges, 1);
     return TRUE;

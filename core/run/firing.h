@@ -4,19 +4,21 @@
 
 #include "run-node.h"
 
-/* Changes a block of the ring of `input` to the layout that the reader is bound to, which is the
- * same memory: axes of length 1 may be elsewhere, and real and imaginary parts may be an axis. */
+/* Changes a block of the ring of `input` to the layout that the reader is bound to. Both layouts
+ * describe the same memory: axes of length 1 may be elsewhere, and real and imaginary parts may be
+ * an axis. */
 void ct_firing_view(const CtRunNode *node, guint input, CtBlock *block);
 
-/* With the lock: finds the samples in the inputs and the room in the outputs. FALSE while something
- * is missing (no error), or can never come (error). */
+/* With the lock. Finds the samples in the inputs and the room in the outputs. FALSE while something
+ * is missing (no error), or if it can never come (error). */
 gboolean ct_firing_gather(CtRunNode *node, GError **error);
-/* Without the lock: advances, and sets the blocks and the items to work on. */
+/* Without the lock. Calls the advance, and sets the blocks and the items to work on. */
 gboolean ct_firing_decide(CtRunNode *node, GError **error);
-/* Ends an interrupted source, or a node whose readers have ended, without further samples. */
+/* Without the lock. Makes this the last firing, without samples, of an interrupted source or of a
+ * node whose readers have ended. */
 void ct_firing_decide_to_end(CtRunNode *node);
 
-/* The invalid lanes × samples of the samples produced. */
+/* Counts the invalid lanes × samples of those produced. */
 gint64 ct_validity_count(const CtDeparture *departure, gint64 n_lanes);
 /* Maps the lanes of validity of `input` to those of `output`. */
 gboolean ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output,

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* For each block in the queue, the block and the splice before it. */
+/* Each block in the queue is a generation, and so is the splice before it. */
 #define MAX_GENERATIONS (2 * CT_PIPELINE_QUEUE)
 
 typedef struct {
@@ -230,7 +230,7 @@ is_read(const CtRing *ring, guint i)
     /* The oldest splice has the smallest first sample. */
     if (feed->n_enqueued > 0 && generation->end > feed->enqueued[feed->first_enqueued])
         return TRUE;
-    /* From sample `next` on, readers use a newer generation; the newest is kept for the next
+    /* From sample `next` on, readers use a newer generation. The newest one is kept for the next
      * splice. */
     gint64 next = i == 0 && ring->ended ? generation->end : G_MAXINT64;
     for (guint newer = 0; newer < i; newer++)

@@ -84,8 +84,8 @@ ct_ring_address(const CtRing *ring, const CtRingGeneration *generation, gint64 i
     return generation->base + (index - generation->first) / ring->granule * step;
 }
 
-/* The samples of the capacity in front of sample `index` of `generation`; negative in the
- * history. */
+/* The number of samples between the beginning of the capacity and sample `index` of `generation`;
+ * negative in the history. */
 static gint64
 offset(const CtRing *ring, const CtRingGeneration *generation, gint64 index)
 {
@@ -93,8 +93,8 @@ offset(const CtRing *ring, const CtRingGeneration *generation, gint64 index)
     return first - ring->history + index - generation->first;
 }
 
-/* The first sample of `generation` that a reader may still read there; `generation->end` where
- * there is none. A reader at a sample from `next` on that holds no window reads in the next
+/* The first sample of `generation` that a reader may still read there; `generation->end`: there is
+ * none. A reader that is at sample `next` or later and holds no window reads in the next
  * generation, unless samples become visible late. */
 static gint64
 first_needed(const CtRing *ring, const CtRingGeneration *generation, gint64 next)
@@ -113,7 +113,7 @@ first_needed(const CtRing *ring, const CtRingGeneration *generation, gint64 next
     return needed;
 }
 
-/* The first sample of a generation if one began now. */
+/* The first sample of a generation that would begin now. */
 static gint64
 next_first(const CtRing *ring)
 {
@@ -197,7 +197,7 @@ ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
     return room > 0 && is_kept(ring, *wraps, room) ? 0 : room;
 }
 
-/* Copies on the host by elements, with `mover` by rows, one for each element outside time. */
+/* Copies samples: the host copies elements, `mover` a row for each element outside time. */
 static gboolean
 copy_data(const CtRing *ring, const CtRingGeneration *to, const CtRingGeneration *from,
           gint64 first, gint64 n, const CtRingMover *mover, GError **error)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rings: the memory of a link, written along time by one node and read by any number.
  *
- * Samples follow one another without gaps for one *generation* of the memory. The writer begins
- * the next generation, at the beginning of the memory, where a whole firing would not fit before
- * the end. The last `history` samples are then copied in front of the new generation, so that
- * every reader's window is contiguous along time, whatever the layout. A generation in memory of
- * the program is the same at another address.
+ * Samples follow one another without gaps for one *generation* of the memory. If a whole firing
+ * does not fit before the end of the memory, the writer begins the next generation at its
+ * beginning. The last `history` samples are then copied in front of the new generation, so that
+ * every reader's window is contiguous along time, whatever the layout. If the program feeds the
+ * ring, each of its blocks is a generation.
  *
  * All functions want the scheduler's lock, except ct_ring_new, ct_ring_new_fed, ct_ring_free,
  * ct_ring_wrap and ct_ring_splice. */
@@ -60,8 +60,8 @@ typedef struct {
     gboolean keeps; /* samples that a firing in flight reads are kept */
 } CtRingReader;
 
-/* Copies rows on a queue, for rings that firings in flight write. Without `copy`, the host
- * copies. */
+/* Copies rows on a queue, for rings that firings in flight write. A function that gets NULL for a
+ * mover copies on the host. */
 typedef struct CtRingMover {
     gboolean (*copy)(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from,
                      gsize from_pitch, gsize bytes, gsize rows, GError **error);
@@ -88,8 +88,8 @@ typedef struct {
     CtRingFeed *feed;              /* NULL: the ring has memory of its own */
     gboolean owns_memory;
     gint64 written;
-    gint64 shown; /* samples that readers may see; less than written where the writer's firings
-                     become visible only when they are retired */
+    gint64 shown; /* samples that readers may see; less than written if the writer's firings become
+                     visible only when they are retired */
     gboolean shows_late;
     gboolean is_crossed;         /* written and read on different queues */
     CtRingSubmissions in_flight; /* of the writer */
@@ -103,18 +103,18 @@ typedef struct {
     CtRingReader *readers;
 } CtRing;
 
-/* Makes a ring in `memory`, link->bytes bytes of the caller's, or, if that is NULL, in memory of
- * its own. */
+/* Makes a ring in `memory`, which has link->bytes bytes and is the caller's; NULL: in memory of its
+ * own. */
 CtRing *ct_ring_new(const CtPlanLink *link, guint8 *memory, GError **error);
 void ct_ring_free(CtRing *ring);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtRing, ct_ring_free)
 
-/* The samples, up to `wanted`, for which the writer's next firing has room; 0 while there is none.
- * *wraps is set to whether the firing begins a new generation; ct_ring_wrap must then be called,
- * without the lock, before the memory is written. */
+/* Returns for how many samples, up to `wanted`, the writer's next firing has room; 0 while there is
+ * none. Sets *wraps to whether the firing begins a new generation. If it does, ct_ring_wrap must be
+ * called, without the lock, before the memory is written. */
 gint64 ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps);
-/* Begins the new generation by copying the history to its front. For the writer only, without the
- * lock. */
+/* Begins the new generation by copying the history to its front. Only the writer calls this,
+ * without the lock. */
 gboolean ct_ring_wrap(CtRing *ring, CtRingGeneration *generation, const CtRingMover *mover,
                       GError **error);
 /* Sets `block` to the `n` samples after those written, in the current generation or, unless
@@ -135,16 +135,16 @@ void ct_ring_release(CtRing *ring, guint reader, gint64 consumed);
 
 /* ---- firings in flight ---- */
 
-/* Keeps `block` from being overwritten while the reader's firing is in flight, until
- * ct_ring_reader_retire(). */
+/* Notes that a submission of the reader reads `block`, until ct_ring_reader_retire(). `ran` is the
+ * event at the end of the submission. */
 void ct_ring_reader_submit(CtRing *ring, guint reader, const CtBlock *block, gpointer ran);
 void ct_ring_reader_retire(CtRing *ring, guint reader);
-/* The same for the samples that the writer's firing has published. */
+/* Notes that a submission of the writer writes the last `n` samples published, until
+ * ct_ring_writer_retire(), which shows them if the ring shows late. */
 void ct_ring_writer_submit(CtRing *ring, gint64 n, gpointer ran);
 void ct_ring_writer_retire(CtRing *ring);
-/* Add the events of the firings in flight that a firing must run after: for a reader of `block`,
- * those of the writer; for the writer of the next `n` samples (after a wrap), those of the
- * readers. */
+/* Add the events of the submissions that a firing must run after: a reader of `block` runs after
+ * the writer, and the writer of the next `n` samples (after a wrap) runs after the readers. */
 void ct_ring_read_after(const CtRing *ring, const CtBlock *block, GPtrArray *events);
 void ct_ring_write_after(const CtRing *ring, gboolean wraps, gint64 n, GPtrArray *events);
 /* ---- a ring that the program feeds: its blocks are the generations ----
@@ -159,11 +159,11 @@ gboolean ct_ring_can_feed(const CtRing *ring);
 /* Sets `last` to the generation with which the next splice begins. The feeder may read it until
  * ct_ring_feed(), even if readers end meanwhile. */
 void ct_ring_last(CtRing *ring, CtRingGeneration *last);
-/* Builds the splice from `last` to `block` (packed). For the feeder only, without the lock, after
- * ct_ring_can_feed(). */
+/* Builds the splice from `last` to `block` (packed). Only the feeder calls this, without the lock,
+ * after ct_ring_can_feed(). */
 gboolean ct_ring_splice(CtRing *ring, const CtRingGeneration *last, const CtBlock *block,
                         const CtRingMover *mover, GError **error);
-/* Whether a splice was built: there is none before the first block, or where no reader needs a
+/* Whether a splice was built. There is none before the first block, or if no reader needs a
  * history. */
 gboolean ct_ring_is_spliced(const CtRing *ring);
 /* Makes the block visible. On a device its splice is only enqueued, and the blocks of which it is

@@ -7,7 +7,7 @@
 
 /* The events at the beginning and the end of a firing. */
 typedef struct {
-    CtCuEvent begun; /* used only where the firing did not directly follow another */
+    CtCuEvent begun; /* used only if the firing did not directly follow another */
     CtCuEvent ran;
 } CtRunMark;
 
@@ -18,7 +18,8 @@ typedef struct {
     GArray *marks;   /* of CtRunMark, used in turn by the firings: one more than may be in flight */
     guint next_mark; /* of the current firing */
     CtCuEvent ran;   /* the end of the previous firing; NULL: there was none */
-    gint waits;      /* atomic: since then, the stream was made to wait for another one */
+    gint
+        waits; /* atomic: the stream was made to wait for another one since the last firing began */
     gpointer scratch; /* scratch_bytes of the device's memory */
     gsize scratch_bytes;
 } CtRunQueue;

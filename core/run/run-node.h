@@ -14,7 +14,7 @@ typedef struct {
 } CtLaneMap;
 
 typedef enum {
-    CT_NODE_IDLE,       /* nothing in flight */
+    CT_NODE_IDLE,       /* no firing has begun */
     CT_NODE_STARTING,   /* one thread gathers and advances */
     CT_NODE_RUNNING,    /* ranges of work are available or being worked on */
     CT_NODE_EXTERNAL,   /* the program does its work */

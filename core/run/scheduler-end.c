@@ -91,7 +91,7 @@ warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
                         "all %" G_GINT64_FORMAT " samples that it gave are invalid",
                         node->totals.samples);
     warn_of_early_data(warnings, node, place);
-    /* An interrupt is reason enough for what follows. */
+    /* An interrupt explains the warnings that follow. */
     if (node->interrupted)
         return;
     if (is_empty(node) && !is_fed_by(scheduler, node, is_empty) &&
@@ -102,7 +102,7 @@ warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
                               node->totals.consumed);
 }
 
-/* With the lock. Collects the warnings at the end; FALSE where they are an error. */
+/* With the lock. Collects the warnings at the end; FALSE: they are an error. */
 static gboolean
 warn_of_run(CtScheduler *scheduler)
 {

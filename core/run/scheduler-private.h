@@ -13,7 +13,7 @@ struct CtRunner {
     CtScheduler *scheduler;
     guint index;
     CtRunNode *node; /* the only node that the thread serves; NULL: it serves several */
-    gboolean serves; /* serves the nodes that own[] gives it, of a device or `node`; FALSE: it is a
+    gboolean serves; /* serves those nodes whose own[] it is: of a device, or `node`; FALSE: it is a
                         worker */
     GThread *thread;
     guint *generation;    /* atomic: raised when the runner might find something to do */
@@ -80,15 +80,15 @@ struct CtScheduler {
     guint unfinished;  /* nodes that have not ended */
     guint n_finished;  /* of those, nodes that only need to be completed */
     guint n_watching;  /* watchers that have not returned */
-    guint n_in_flight; /* firings */
+    guint n_in_flight; /* submissions, and splices on devices */
     gboolean interrupted;
     gboolean is_concluded; /* nodes now only need to be closed and completed */
     guint n_closing;       /* nodes still to be closed before any is completed */
     gboolean stop;
     gboolean started;
     gboolean rests;   /* no new firing may begin */
-    guint stepper;    /* the node at whose progress this is set … */
-    gint64 step_end;  /* … when it reaches this number */
+    guint stepper;    /* the node whose progress ends a step, that is, sets `rests` … */
+    gint64 step_end;  /* … when it reaches this number of samples */
     gint64 begun;     /* ct_scheduler_now() at the beginning of ct_scheduler_new() … */
     gint64 ready;     /* … at its end */
     gint64 first;     /* … and when a sink first got samples; 0: none has */
@@ -115,8 +115,8 @@ void ct_scheduler_wake_readers(CtScheduler *scheduler, const CtRing *ring);
 void ct_scheduler_fail(CtScheduler *scheduler, GError *error);
 /* The same for the failure of a node, whose place is added to the error. */
 void ct_scheduler_fail_node(CtScheduler *scheduler, const CtRunNode *node, GError *cause);
-/* With the lock. Where no node is at work, lets nodes fire that wait for more input than there
- * is. */
+/* With the lock. If no node is at work, lets nodes fire that wait for more input than there is.
+ * FALSE: there are none. */
 gboolean ct_scheduler_hurry(CtScheduler *scheduler);
 /* With the lock. Fails the run if it stands still. */
 void ct_scheduler_check_stall(CtScheduler *scheduler);
@@ -142,8 +142,9 @@ gboolean ct_scheduler_work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *
 /* With the lock, which it releases meanwhile. Publishes what the firing made, and releases what it
  * read. */
 void ct_scheduler_finish_firing(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock, when the work of a finished firing is done: on the host at once, on a device when
- * its submission has been retired. Shows and releases the samples that had to wait for that. */
+/* With the lock. Wakes the nodes that waited for the work of a finished firing to be done, and ends
+ * the node after its last firing. This follows at once on the host, and when the submission has
+ * been retired on a device. */
 void ct_scheduler_retire(CtScheduler *scheduler, CtRunNode *node, gboolean is_last);
 /* With the lock. Notes that a sink has got samples. */
 void ct_scheduler_reached_sink(CtScheduler *scheduler);
@@ -172,7 +173,7 @@ gboolean ct_scheduler_open_devices(CtScheduler *scheduler, GError **error);
 void ct_scheduler_connect_devices(CtScheduler *scheduler);
 /* Makes room for `n` more submissions in flight on the node's queue. */
 void ct_scheduler_expect(CtScheduler *scheduler, const CtRunNode *node, guint n);
-/* With the lock. */
+/* With the lock. Starts the threads of the watchers. */
 gboolean ct_scheduler_start_watchers(CtScheduler *scheduler, GError **error);
 /* Joins the watchers, waits until all devices are idle, and frees what the nodes have there. */
 void ct_scheduler_clear_devices(CtScheduler *scheduler);
@@ -195,6 +196,7 @@ gboolean ct_endpoint_wait(CtEndpoint *endpoint, GError **error);
 /* Waits until the program's stream has done the work that the last ct_endpoint_follow() was
  * about. */
 gboolean ct_endpoint_finish(CtEndpoint *endpoint, GError **error);
-/* Before the program gets a block: makes its stream, or the host where it has set none, wait for
- * the events in `after`, which are those of ct_ring_read_after(). */
+/* Makes the program's stream, or the host if the program has set none, wait for the events in
+ * `after`. These are the events of ct_ring_read_after() for a block that the program is about to
+ * get. */
 gboolean ct_endpoint_lead(CtEndpoint *endpoint, GError **error);

@@ -154,8 +154,8 @@ ct_scheduler_check_stall(CtScheduler *scheduler)
     ct_scheduler_fail_node(scheduler, culprit, cause);
 }
 
-/* Where no node is at work, nodes that wait for more input take what there is, so that neither a
- * slow stream nor a program that feeds and takes in turn is held up. */
+/* If no node is at work, nodes that wait for more input take what there is, so that neither a slow
+ * stream nor a program that feeds and takes in turn is held up. */
 gboolean
 ct_scheduler_hurry(CtScheduler *scheduler)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The scheduler: fires the nodes of a plan on pinned workers until the sources end. This file has
- * its creation and its interface; the work of its threads is in scheduler-work.c.
+ * its creation and its interface; its threads are in scheduler-work.c, and the steps of a firing in
+ * scheduler-firing.c.
  *
  * One lock guards rings and node states; it is held for table look-ups only. A node has one firing
- * in flight: a thread gathers what its inputs hold and its outputs can take, and lets it advance;
- * the work is then given out in ranges to whoever is free. Workers serve the node nearest to the
- * sinks first, so that a block is finished while it is in the cache and rings stay short. Each node
- * that waits, and each device, has a thread of its own, which runs the same steps alone. */
+ * at a time: a thread gathers what its inputs hold and its outputs can take, and lets it advance;
+ * the work is then given out in ranges to the workers that are free. Workers serve the node nearest
+ * to the sinks first, so that a block is finished while it is in the cache and rings stay short.
+ * Each node that waits, and each device, has a thread of its own, which runs the same steps alone.
+ */
 #include "model/memory.h"
 #include "model/thread.h"
 #include "scheduler-private.h"

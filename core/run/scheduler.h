@@ -12,7 +12,7 @@ typedef struct {
     gdouble duration;        /* seconds of stream after which sources end; 0: at their own end */
     gboolean poison;         /* fill every output with NaN before work, to find unwritten samples */
     gboolean pin;            /* pin workers to processors */
-    guint8 *const *memory;   /* [link] the caller's, link->bytes for its ring; NULL: none */
+    guint8 *const *memory;   /* [link] link->bytes bytes of the caller's for the ring; NULL: none */
     gboolean strict;         /* warnings at the end of the run are errors */
     const GPtrArray *warned; /* of CtWarning: earlier warnings of the graph; NULL: none */
     gboolean steps;          /* run only in ct_scheduler_step() */
@@ -53,17 +53,17 @@ typedef struct {
 CtScheduler *ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error);
 /* Called with a smaller plan that has taken the place of another one; FALSE: it is not wanted. */
 typedef gboolean (*CtPlanTaken)(const CtPlan *plan, gpointer data);
-/* The same, but where a device has too little memory, smaller plans of the graph, made by `how`,
- * take the place of *plan one after another until a run by one can be prepared. The error is that
- * of the first plan. `taken` may be NULL. */
+/* The same. If a device has too little memory, smaller plans of the graph, made by `how`, take the
+ * place of *plan one after another until a run can be prepared. The error is that of the first
+ * plan. `taken` may be NULL. */
 CtScheduler *ct_scheduler_new_that_fits(CtPlan **plan, CtRegistry *registry,
                                         const CtPlanOptions *how, const CtRunOptions *options,
                                         CtPlanTaken taken, gpointer data, GError **error);
-/* Stops and joins where it still runs. */
+/* Stops the run if it has not ended, and frees it. */
 void ct_scheduler_free(CtScheduler *scheduler);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtScheduler, ct_scheduler_free)
 
-/* Starts the threads. Where one cannot be started, the others end. */
+/* Starts the threads. If one cannot be started, the others end. */
 gboolean ct_scheduler_start(CtScheduler *scheduler, GError **error);
 /* Ends the run like a failure of a node. Owns `error`. */
 void ct_scheduler_stop(CtScheduler *scheduler, GError *error);
@@ -71,12 +71,12 @@ void ct_scheduler_stop(CtScheduler *scheduler, GError *error);
  * until all firings begun by then are done, so that statistics are of whole firings. After
  * `seconds` no more firings begin. FALSE: the run has ended. */
 gboolean ct_scheduler_step(CtScheduler *scheduler, guint i, gint64 n, gdouble seconds);
-/* Ends the sources now; the samples that they gave flow on to the sinks. From any thread (not from
- * a signal handler). */
+/* Ends the sources now; the samples that they gave flow on to the sinks. May be called from any
+ * thread, but not from a signal handler. */
 void ct_scheduler_interrupt(CtScheduler *scheduler);
 /* Whether the run has ended; waits for that at most `seconds` (negative: for ever). */
 gboolean ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds);
-/* After the end: TRUE, or FALSE with the first error. */
+/* Whether the run, which has ended, was good; FALSE with the first error. */
 gboolean ct_scheduler_result(CtScheduler *scheduler, GError **error);
 
 /* Whether an interrupt ended a node before its own end. */
@@ -87,7 +87,7 @@ void ct_scheduler_join_warnings(CtScheduler *scheduler, GPtrArray *warnings);
 /* Fills `stats` for node `i` of the plan. */
 void ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats);
 void ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup);
-/* The seconds of stream that the source with most has produced. */
+/* The seconds of stream that the source which is farthest has produced. */
 gdouble ct_scheduler_stream_seconds(CtScheduler *scheduler);
 
 /* ---- nodes whose work is the program's: variants without work ---- */

@@ -65,7 +65,7 @@ ct_lane_map_clear(CtLaneMap *map)
     g_clear_pointer(&map->lanes, g_free);
 }
 
-/* Finds the first run of zeros in bytes[from … n − 1]; FALSE where there is none. */
+/* Finds the first run of zeros in bytes[from … n − 1]; FALSE: there is none. */
 static gboolean
 next_zeros(const guint8 *bytes, gint64 from, gint64 n, gint64 *begin, gint64 *end)
 {
@@ -132,8 +132,8 @@ sample_validity(CtRunNode *node, const CtLaneMap *map, guint lane, const CtArriv
     }
 }
 
-/* Sets the validity of a SUM, which is valid where any of its samples is; an unfinished sum is
- * carried on. */
+/* Sets the validity of a SUM. A sum is valid if any of its samples is; an unfinished one is carried
+ * on. */
 static void
 sum_validity(CtRunNode *node, CtRunOutput *output, guint lane, const CtArrival *arrival,
              guint8 *out, gint64 produced)
@@ -193,12 +193,12 @@ set_validity(CtRunNode *node, CtAdvance *advance)
 static gint64
 windows_in(const CtFootprint *rule, gint64 n, gboolean ended)
 {
-    /* Where the hop is longer than the window, the samples between windows are consumed with it. */
+    /* If the hop is longer than the window, the samples between windows are consumed with it. */
     const gint64 needed = ended ? rule->window : MAX(rule->window, rule->hop);
     return n >= needed ? (n - needed) / rule->hop + 1 : 0;
 }
 
-/* Drops the samples that inputs have from before all have begun; FALSE where there are none. */
+/* Drops samples that come before the beginning of another input; FALSE: there are none. */
 static gboolean
 drop_early(const CtRunNode *node, CtAdvance *advance)
 {
