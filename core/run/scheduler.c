@@ -41,8 +41,8 @@ init_timed(pthread_cond_t *condition)
 static CtRing *
 new_ring(const CtScheduler *scheduler, guint link, GError **error)
 {
-    const CtPlanLink *planned = scheduler->plan->links->pdata[link];
-    const CtPlanNode *writer = scheduler->plan->nodes->pdata[planned->writer];
+    const CtPlanLink *planned = ct_plan_link(scheduler->plan, link);
+    const CtPlanNode *writer = ct_plan_node(scheduler->plan, planned->writer);
     const gboolean on_host = planned->place == CT_HOST;
     if (!writer->variant->work)
         return ct_ring_new_fed(planned,
@@ -96,8 +96,8 @@ create_rings(CtScheduler *scheduler, GError **error)
         GError *cause = NULL;
         CtRing *ring = new_ring(scheduler, scheduler->n_rings, &cause);
         if (!ring) {
-            const CtPlanLink *link = plan->links->pdata[scheduler->n_rings];
-            const CtRunNode writer = {.plan = plan->nodes->pdata[link->writer]};
+            const CtPlanLink *link = ct_plan_link(plan, scheduler->n_rings);
+            const CtRunNode writer = {.plan = ct_plan_node(plan, link->writer)};
             return ct_run_node_blame(&writer, error, cause);
         }
         scheduler->rings[scheduler->n_rings] = ring;

@@ -80,7 +80,7 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
     GString *text = g_string_new(NULL);
     guint width = 4;
     for (guint i = 0; i < plan->nodes->len; i++)
-        width = MAX(width, (guint)strlen(((CtPlanNode *)plan->nodes->pdata[i])->name));
+        width = MAX(width, (guint)strlen(ct_plan_node(plan, i)->name));
     g_string_append_printf(text, "%-*s  %-14s %9s %9s %11s %9s %9s %9s\n", (int)width, "node",
                            "variant", "work s", "core s", "samples", "Msample/s", "GB/s", "Gop/s");
     for (guint i = 0; i < plan->nodes->len; i++) {
@@ -149,7 +149,7 @@ ct_stats_queues_to_text(const CtPlan *plan, CtScheduler *scheduler)
             continue;
         shown++;
         g_string_append_printf(text, "%s%s %.0f%%", text->len ? " " : "",
-                               ((CtPlanNode *)plan->nodes->pdata[i])->name, 100 * fill[i]);
+                               ct_plan_node(plan, i)->name, 100 * fill[i]);
     }
     return g_string_free(text, FALSE);
 }
