@@ -82,11 +82,27 @@ retire_splice(CtScheduler *scheduler, CtRing *ring)
     ct_scheduler_released(scheduler, ring);
 }
 
+/* Wakes the nodes that waited for the submission: host memory that it read is released only now,
+ * and host memory that it wrote is shown only now. */
+static void
+wake_neighbours(CtScheduler *scheduler, const CtRunNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtRunInput *input = &node->inputs[i];
+        if (input->ring && input->ring->readers[input->reader].keeps)
+            ct_scheduler_released(scheduler, input->ring);
+    }
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (node->outputs[o].ring && node->outputs[o].ring->shows_late)
+            ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
+}
+
 static void
 retire(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
 {
     const gboolean is_last = ct_submission_retire(node);
     node->totals.work_ns += ns;
+    wake_neighbours(scheduler, node);
     ct_scheduler_retire(scheduler, node, is_last);
     if (!is_last && node->submissions->n + 1 == node->submissions->limit)
         ct_scheduler_wake(scheduler, (guint)(node - scheduler->nodes));

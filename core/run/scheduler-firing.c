@@ -245,14 +245,6 @@ ct_scheduler_retire(CtScheduler *scheduler, CtRunNode *node, gboolean is_last)
 {
     if (node->n_outputs == 0 && node->totals.firings > 0)
         ct_scheduler_reached_sink(scheduler);
-    for (guint i = 0; i < node->n_inputs; i++) {
-        const CtRunInput *input = &node->inputs[i];
-        if (input->ring && input->ring->readers[input->reader].keeps)
-            ct_scheduler_released(scheduler, input->ring);
-    }
-    for (guint o = 0; o < node->n_outputs; o++)
-        if (node->outputs[o].ring && node->outputs[o].ring->shows_late)
-            ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
     if (is_last)
         ct_scheduler_finish_node(scheduler, node);
 }

@@ -142,9 +142,8 @@ gboolean ct_scheduler_work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *
 /* With the lock, which it releases meanwhile. Publishes what the firing made, and releases what it
  * read. */
 void ct_scheduler_finish_firing(CtScheduler *scheduler, CtRunNode *node);
-/* With the lock. Wakes the nodes that waited for the work of a finished firing to be done, and ends
- * the node after its last firing. This follows at once on the host, and when the submission has
- * been retired on a device. */
+/* With the lock. Follows when the work of a finished firing is done: on the host at once, on a
+ * device when its submission has been retired. Ends the node after its last firing. */
 void ct_scheduler_retire(CtScheduler *scheduler, CtRunNode *node, gboolean is_last);
 /* With the lock. Notes that a sink has got samples. */
 void ct_scheduler_reached_sink(CtScheduler *scheduler);
