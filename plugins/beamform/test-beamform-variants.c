@@ -9,7 +9,7 @@ typedef struct {
     GRand *random;
 } Fill;
 
-/* Any integer; floating point within 1. */
+/* Fills a part with a random integer or, in floating point, a number from −1 to 1. */
 static void
 fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
 {
@@ -22,20 +22,20 @@ fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
         memcpy(part, &bits, MAX(ct_type_info(fill->type)->part_bits, 8) / 8);
 }
 
-/* How large a part of a voltage may be. */
+/* The largest modulus that a part of a voltage may have. */
 static gdouble
 largest(CtType type)
 {
     return type == CT_CF32 ? 1 : (gdouble)(1 << (ct_type_info(type)->part_bits - 1));
 }
 
-/* 0 channels or polarisations: no such axis. */
+/* With 0 channels or polarisations, there is no such axis. */
 typedef struct {
     gint64 n_channels, n_stations, n_pols, n_beams;
     gboolean pol_weights;
 } Shape;
 
-/* A file of random weights within 1, and a node that takes it. */
+/* The stage with random weights, from a new file at *path. */
 static VariantTest *
 beamformer(const Shape *shape, CtType type, gint64 n, char **path, GRand *random)
 {
@@ -66,7 +66,7 @@ beamformer(const Shape *shape, CtType type, gint64 n, char **path, GRand *random
     return variant_test_new("beamform", parameters, type, axes->str);
 }
 
-/* `n` times from `first` on. */
+/* Compares the variants on `n` samples from sample `first` on. */
 static void
 check(const Shape *shape, CtType type, const char *const order[2], gint64 first, gint64 n,
       gsize padding, gboolean all_values, GRand *random)
@@ -87,8 +87,9 @@ check(const Shape *shape, CtType type, const char *const order[2], gint64 first,
     g_unlink(path);
 }
 
-/* Voltages and beams with polarisations in the columns, and with those that pass through; what
- * neither side has next to one another. */
+/* Orders of voltages and beams. The columns of a tile are times, with polarisations if the layout
+ * allows that; else polarisations pass through. In some orders, columns are not adjacent in
+ * memory. */
 static const char *const orders[][2] = {
     {"channel time station pol", "channel time beam pol"},
     {"time channel station pol", "channel beam time pol"},
@@ -113,7 +114,7 @@ test_layouts(void)
     }
 }
 
-/* Every tile, whole and in part; one station, one beam, one time. */
+/* Sizes that fill tiles and that do not; one station, one beam, one sample. */
 static void
 test_sizes(void)
 {
@@ -134,7 +135,7 @@ test_sizes(void)
                   random);
 }
 
-/* Every value of the tunables. */
+/* Every value of the tunables gives the same result. */
 static void
 test_tunings(void)
 {
@@ -147,7 +148,7 @@ test_tunings(void)
     }
 }
 
-/* Without channels, and without polarisations. */
+/* Streams without channels, and without polarisations. */
 static void
 test_few_axes(void)
 {
@@ -164,7 +165,8 @@ test_few_axes(void)
     }
 }
 
-/* A kernel for each tile; with wide and narrow columns, with weights of either polarisation. */
+/* Kernels for each tile, in several orders, with and without separate weights for each
+ * polarisation. */
 static void
 test_kernels(void)
 {

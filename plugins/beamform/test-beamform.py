@@ -65,7 +65,7 @@ class Beamform(unittest.TestCase):
         wanted = numpy.einsum("cbsp,tcsp->tcbp", full, numbers)
         norm = numpy.einsum("cbsp,tcsp->tcbp", abs(full), abs(numbers))
 
-        # The sources' axes, those missing left out.
+        # The axes that the sources have.
         keep = [axis for axis in ORDER if axis not in missing]
         tail = x.shape[4:]
         x = x.reshape([length for axis, length in zip(ORDER, x.shape) if axis in keep] + [*tail])
@@ -129,7 +129,7 @@ class Beamform(unittest.TestCase):
                 self.check("cf32", 37, (0, 7, 2), 11, variant, per_pol=per_pol, port=True)
 
     def test_cuts(self):
-        """One stream, cut in many ways and worked on by one or two: the same to the last bit."""
+        """The result is the same to the last bit for any blocks and for one and two workers."""
         n, shape, n_beams = 300, (-1, 3, 6, 2), 20
         x, _ = voltages("cf32", (n, *shape[1:]))
         numpy.save(self.path, random_weights((3, n_beams, 6)))
@@ -155,7 +155,7 @@ class Beamform(unittest.TestCase):
                 numpy.testing.assert_array_equal(got["y"].array, wanted)
 
     def test_validity(self):
-        """A beam is valid where any station is; what is missing adds nothing."""
+        """A beam is valid if any station is; invalid stations add nothing."""
         n, n_stations = 200, 3
         x, numbers = voltages("cf32", (n, 2, n_stations, 2))
         valid = rng.random((n_stations, n)) > 0.3
@@ -174,8 +174,8 @@ class Beamform(unittest.TestCase):
                 numpy.testing.assert_allclose(got.array, wanted, rtol=0, atol=1e-4)
 
     def clocked(self, voltages, weights, n=400, n_blocks=9):
-        """A graph of arrays whose sources have these parameters: voltages of 1, and weights of k
-        in block k."""
+        """A graph of arrays whose sources have these parameters: voltages are 1, weights are k in
+        block k."""
         numpy.save(self.path, numpy.ones((n, 2), numpy.complex64))
         beside = self.path + ".weights.npy"
         w = numpy.arange(n_blocks)[:, None, None] * numpy.ones((1, 3, 2))

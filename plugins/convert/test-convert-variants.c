@@ -9,7 +9,7 @@ static const CtType types[] = {
     CT_I8,  CT_I16, CT_I32,  CT_I64,  CT_U8,   CT_U32,  CT_F16,  CT_F32,  CT_F64,
 };
 
-/* Numbers at which rounding turns, and limits of types. */
+/* Numbers where the direction of rounding changes, and limits of types. */
 static const gdouble turns[] = {0.5,         1.5,         2.5,           -0.5,
                                 -1.5,        127.5,       -128.5,        255.5,
                                 65504,       65519,       65520,         32767.5,
@@ -33,7 +33,8 @@ pick_real(GRand *random)
     return ldexp(g_rand_double_range(random, -1, 1), g_rand_int_range(random, -30, 70));
 }
 
-/* Whatever bits of integers, few of large ones; floating point as above, halves of any bits. */
+/* Fills a part with random bits if it is an integer (rarely a large one) or of half precision, else
+ * with one of the numbers above. */
 static void
 fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
 {
@@ -67,7 +68,7 @@ is_pair(guint from, guint to)
     return ct_type_info(types[from])->is_complex == ct_type_info(types[to])->is_complex;
 }
 
-/* Every pair of types; what lies packed and aligned, what does not, and another order. */
+/* Every pair of types, for packed and aligned blocks, for others, and for another order of axes. */
 static void
 test_pairs(void)
 {
@@ -108,7 +109,7 @@ test_pairs(void)
     }
 }
 
-/* From every type and to every type. */
+/* Kernels from every type and to every type. */
 static void
 test_kernels(void)
 {

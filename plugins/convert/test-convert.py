@@ -20,7 +20,7 @@ def part_of(type_):
 
 
 def numbers_of(part, n):
-    """Numbers of a real type, extreme ones among them."""
+    """Numbers of a real type, including extreme ones."""
     if part[0] in "iu":
         low, high = LIMITS.get(part) or (numpy.iinfo(pipeline.DTYPES[part]).min,
                                          numpy.iinfo(pipeline.DTYPES[part]).max)
@@ -41,7 +41,7 @@ def numbers_of(part, n):
 
 
 def converted(x, part):
-    """What the values of an array become in a real type."""
+    """The values of an array, converted to a real type."""
     if part[0] == "f":
         with numpy.errstate(over="ignore", invalid="ignore"):
             return x.astype(pipeline.DTYPES[part])
@@ -57,7 +57,7 @@ def converted(x, part):
 
 
 def memory_of(parts, type_):
-    """Numbers [… part] as the type has them in an array."""
+    """The array in which the type stores these numbers [… part]."""
     if type_ == "ci4":
         return ((parts[..., 0].astype("u1") << 4) | (parts[..., 1].astype("u1") & 15)).astype("u1")
     if type_ in ("cf32", "cf64"):
@@ -76,7 +76,7 @@ def run(array, type_, target, variant, layout="time channel", out=None, cuts=(50
 
 
 def same_bits(a, b):
-    """Equal to the bit, all NaNs alike."""
+    """Whether the arrays are equal to the bit; all NaNs are equal."""
     if a.dtype.kind in "fc":
         flat = [v.ravel().view(v.real.dtype) for v in (a, b)]
         return a.shape == b.shape and bool(numpy.all(

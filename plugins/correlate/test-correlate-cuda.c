@@ -2,10 +2,12 @@
 /* Tests of the correlator on a device against the reference, and of its kernels. */
 #include "../../tests/kernel-test.h"
 
-/* Spectra after which the sums of floating-point numbers go to a running one; see README.md. */
+/* The number of spectra after which floating-point sums are added to a running sum; see
+ * README.md. */
 #define CHUNK 128
 
-/* What is correlated, how it is cut. Channels pass through; 0 polarisations: no such axis. */
+/* A problem, and how its stream is cut. Channels pass through. With 0 polarisations, there is no
+ * such axis. */
 typedef struct {
     CtType type, output;
     gint64 n_spectra, integration;
@@ -14,7 +16,7 @@ typedef struct {
     const char *over;
     const char *loses[4];   /* axes that lose data separately */
     gboolean extreme;       /* all at the most negative value */
-    gint64 most_per_firing; /* for prepare; 0: as many as there are */
+    gint64 most_per_firing; /* for prepare; 0: all spectra */
 } Case;
 
 typedef struct {
@@ -30,7 +32,7 @@ typedef struct {
     gint64 tuning[CT_MAX_TUNABLES]; /* of the variant on the device; 0: defaults */
 } Correlation;
 
-/* "time channel station pol" without those axes that the case does not have. */
+/* "time channel station pol" without the axes that the case does not have. */
 static char *
 order_of(const Case *one, const char *axes)
 {
@@ -93,7 +95,7 @@ fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
     *part = (guint8)g_rand_int((GRand *)data);
 }
 
-/* Every byte at random; floating-point parts from −1 to 1. */
+/* Fills the voltages with random bytes, or with floating-point parts from −1 to 1. */
 static void
 fill(Correlation *self, GRand *random)
 {
@@ -233,8 +235,8 @@ make_prepare(const Correlation *self, CtBinding bindings[3], CtDevice *device)
     };
 }
 
-/* Runs a variant on all, in firings of `cuts` spectra in turn; a last one has nothing but the end
- * of the stream. */
+/* Runs a variant on all spectra, in firings whose lengths repeat `cuts`; a last firing has no
+ * spectra, only the end of the stream. */
 static void
 run(const Correlation *self, const CtVariant *variant, const CtBlock results[2], const gint64 *cuts,
     guint n_cuts)
@@ -286,7 +288,7 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
             ct_queue_begin(device.queue);
         variant->work(state, &work, &error);
         g_assert_no_error(error);
-        /* Memory of what was uploaded is used again. */
+        /* The buffers for uploads are used again. */
         if (on_device)
             device_test_wait(&device);
     }
@@ -345,7 +347,7 @@ compare(const CtBlock *block, const CtBlock *wanted, gdouble bound, const char *
     variant_test_visit(block, compare_part, &comparison);
 }
 
-/* Of a part of a visibility; |x| is at most √2. */
+/* The bound for a part of a visibility; |x| is at most √2. */
 static gdouble
 bound_of(const Case *one)
 {
@@ -358,8 +360,9 @@ bound_of(const Case *one)
     return (growth + rounding + 2 * n * 0x1p-53) * 2 * n;
 }
 
-/* On the device in one firing and in many: as the reference has it, and the same to the bit. With
- * `tunings`, then with every other one that has one value off the default, if that differs. */
+/* Compares the device with the reference, with the default tuning and up to `n_tunings` − 1 others
+ * that change one value and have an effect. Results must be near the reference, and the same to the
+ * bit in one firing and in many. */
 static void
 check_tunings(const Case *one, guint n_tunings, GRand *random)
 {
@@ -379,7 +382,7 @@ check_tunings(const Case *one, guint n_tunings, GRand *random)
     for (guint k = 0; k < n_tunings; k++) {
         if (k > 0 && !variant_test_single_tuning(variant, k - 1, self->tuning))
             break;
-        /* Sanitizers take their time to compile: there, each type has other values. */
+        /* Compiling takes long with sanitizers, so there each type has other values. */
         if (!ct_tuning_differs(variant, &self->node, self->tuning) ||
             (k > 0 && is_sanitized(NULL) && (k + one->type) % 3 != 0))
             continue;
@@ -434,7 +437,7 @@ test_types(void)
     }
 }
 
-/* Tiles of every size, full and not, and inputs of any alignment. */
+/* Full and partial tiles of every size, and inputs at any alignment. */
 static void
 test_sizes(void)
 {
@@ -446,7 +449,7 @@ test_sizes(void)
     for (guint i = 0; i < G_N_ELEMENTS(types) * G_N_ELEMENTS(sizes); i++) {
         const gint64 *size = sizes[i % G_N_ELEMENTS(sizes)];
         const CtType type = types[i / G_N_ELEMENTS(sizes)];
-        /* What the arithmetic of others goes through as well, only every other time. */
+        /* Other types run mostly the same code, so only every other size is tested. */
         if (type != CT_CI8 && type != CT_CF32 && (i + type) % 2 == 0)
             continue;
         const Case one = {type,
@@ -462,8 +465,8 @@ test_sizes(void)
     }
 }
 
-/* Several tiles on tensor cores, with fewer polarisations than are written at once, and with
- * visibilities that are not. */
+/* Several tiles of tensor cores: the visibilities of a baseline are written together, or there are
+ * too few polarisations for that, or their order does not allow it. */
 static void
 test_large(void)
 {
@@ -506,7 +509,7 @@ test_beams(void)
     check(&one, random);
 }
 
-/* Sums beyond 32 bits, and all that cannot be negated. */
+/* Sums beyond 32 bits, of the most negative values, which cannot be negated. */
 static void
 test_extreme(void)
 {
@@ -526,7 +529,7 @@ test_extreme(void)
     }
 }
 
-/* Integrations longer and shorter than chunks, parted and not. */
+/* Integrations longer and shorter than a chunk, with and without being split among blocks. */
 static void
 test_integrations(void)
 {
@@ -542,7 +545,7 @@ test_integrations(void)
         one.n_stations = 9;
         check(&one, random);
     }
-    /* Enough items that integrations need no parts. */
+    /* There are enough items here that integrations are not split. */
     const Case many = {CT_CF32, CT_CF32, 300, 280, 3000, 1, 2, IN, OUT};
     check(&many, random);
 }
@@ -559,12 +562,12 @@ test_weights(void)
         memcpy(one.loses, loses[i / 3], sizeof one.loses);
         check(&one, random);
     }
-    /* More items than a thread writes. */
+    /* More items than one thread writes. */
     const Case many = {CT_CI8, CT_CF32, 50, 20, 70, 2, 2, IN, OUT, NULL, {"station"}};
     check(&many, random);
 }
 
-/* Every value of the tunables, of every arithmetic. */
+/* Every value of the tunables, for the arithmetic of every type. */
 static void
 test_tunings(void)
 {
@@ -597,7 +600,7 @@ compile(gconstpointer data, const gint64 *tuning, guint architecture)
     g_assert_cmpuint(ct_device_allocated(device), ==, 0);
 }
 
-/* Every tile of every arithmetic, with a partner and without. */
+/* Kernels for every tile and every arithmetic. */
 static void
 test_kernels(void)
 {
@@ -618,7 +621,7 @@ test_kernels(void)
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
         for (guint k = 0; cases[i].n_inputs[k] > 0; k++) {
             const gint64 n_inputs = cases[i].n_inputs[k];
-            /* Few channels have integrations parted. */
+            /* With few channels, integrations are split. */
             const Case one = {cases[i].type,
                               cases[i].output,
                               2048,
@@ -632,7 +635,7 @@ test_kernels(void)
                               {"station"},
                               .most_per_firing = 2048};
             Correlation *self = correlation_new(&one, random);
-            /* The weights' kernel is the same for all. */
+            /* The kernel for the weights is the same in all cases. */
             if (i + k > 0)
                 self->out[1].type = CT_TYPE_NONE;
             kernel_test_spread(find_variant(self, CT_CUDA), &self->node, KERNEL_TEST_SHARE, compile,

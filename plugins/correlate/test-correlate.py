@@ -64,7 +64,7 @@ stages:
 
 def correlate(kind, axes, x, integration, variant, cuts=(1 << 16,), workers=1, output="cf32",
               to=None, over="station"):
-    """Runs the stage on x, whose axes are `axes`; visibilities in the order `to`."""
+    """Runs the stage on x, whose axes are `axes`; returns the visibilities in the order `to`."""
     shape = [-1 if axis == "time" else x.shape[i] for i, axis in enumerate(axes)]
     text = graph(f"{kind}[{' '.join(axes)}]", shape, integration,
                  f", output: {output}, over: {over}", out=f', layout: "[{" ".join(to)}]"')
@@ -75,7 +75,8 @@ def correlate(kind, axes, x, integration, variant, cuts=(1 << 16,), workers=1, o
 
 
 def arranged(sums, to):
-    """From [time channel baseline pol pol'] to the order `to`, which may lack axes of length 1."""
+    """Transposes [time channel baseline pol pol'] to the order `to`, which may lack axes of length
+    1."""
     order = ["time", "channel", "baseline", "pol", "pol'"]
     sums = numpy.moveaxis(sums, [order.index(axis) for axis in order if axis not in to] +
                           [order.index(axis) for axis in to],
@@ -87,7 +88,8 @@ def arranged(sums, to):
 class Correlate(unittest.TestCase):
     def check(self, kind, n, shape, integration, variant, output="cf32", axes=None, to=None,
               extreme=False, **how):
-        """`shape`: channels, stations, polarisations; 0 polarisations: no such axis."""
+        """`shape` is channels, stations, polarisations; with 0 polarisations, there is no such
+        axis."""
         n_channels, n_stations, n_pols = shape
         order = ["time", "channel", "station", "pol"]
         x, numbers = voltages(kind, (n, n_channels, n_stations, max(n_pols, 1)), extreme)
@@ -110,7 +112,7 @@ class Correlate(unittest.TestCase):
                 numpy.testing.assert_array_equal(got.imag, wanted[..., 1].astype(part))
             return
         wanted, norm = arranged(sums, to), arranged(norms, to)
-        # The sums' own error, that of rounding to the output, and that of the oracle.
+        # The errors of the sums, of rounding to the output, and of the expected values.
         terms = min(integration, n)
         is_single = kind == output == "cf32"
         growth = (2 * CHUNK + terms / CHUNK + 1) * 2.0 ** (-24 if is_single else -53)
@@ -128,8 +130,8 @@ class Correlate(unittest.TestCase):
                 self.check(kind, 150, (3, 5, 2), 64, variant, output)
 
     def test_tunings(self):
-        """Every combination of every host variant, each with a type and a size; those of a device
-        are test-correlate-cuda.c's."""
+        """Every combination of tunables of every host variant, each with a type and a size;
+        test-correlate-cuda.c has those of devices."""
         kinds = ["ci8", "cf32", "cf64", "ci4", "ci16"]
         sizes = [(2, 17, 2), (1, 1, 2), (2, 5, 2), (1, 9, 0), (1, 37, 2), (1, 13, 3), (1, 2, 2)]
         for variant in VARIANTS:
@@ -146,7 +148,7 @@ class Correlate(unittest.TestCase):
                  (1, 9, 1), (1, 13, 3), (1, 16, 1), (1, 17, 0), (1, 17, 2), (1, 37, 2)]
         for variant, kind, shape in itertools.product(VARIANTS, ["ci8", "cf32", "cf64", "ci16"],
                                                       sizes):
-            # test-correlate-cuda.c goes over the sizes of its tiles.
+            # test-correlate-cuda.c tests more sizes on devices.
             if variant == "cuda" and shape not in sizes[::4]:
                 continue
             with self.subTest(variant=variant, kind=kind, shape=shape):
@@ -154,7 +156,7 @@ class Correlate(unittest.TestCase):
                 self.check(kind, n, shape, int(rng.integers(1, 150)), variant)
 
     def test_layouts_in(self):
-        """All orders that variants claim; the reference claims every order."""
+        """All orders that variants declare; the reference declares every order."""
         names = ["time", "channel", "station", "pol"]
         for variant in VARIANTS:
             for axes in itertools.permutations(names):
@@ -189,7 +191,7 @@ class Correlate(unittest.TestCase):
                     self.assertTrue((got[..., 1] == 0).all())
 
     def test_cuts(self):
-        """One stream, cut in many ways and worked on by one or two: the same to the last bit."""
+        """The result is the same to the last bit for any blocks and for one and two workers."""
         axes, to = ["time", "channel", "station", "pol"], ["time", "channel", "baseline", "pol",
                                                            "pol'"]
         for variant, kind, n_stations in itertools.product(VARIANTS, ["cf32", "cf64", "ci8"],
@@ -208,7 +210,8 @@ class Correlate(unittest.TestCase):
                         self.assertEqual(got.tobytes(), whole.tobytes())
 
     def test_mathematics(self):
-        """Autos are real, their polarisations conjugate; a plane wave has the fringe it must."""
+        """Autocorrelations are real; cross-correlated polarisations are conjugate; a plane wave has
+        the expected phases."""
         x, _ = voltages("cf32", (200, 1, 4, 2))
         phase = numpy.exp(1j * numpy.array([0.0, 0.5, 1.5, 3.0]))
         x[...] = (x[:, :, :1, :] * phase[:, None]).astype(numpy.complex64)
@@ -238,8 +241,9 @@ class Correlate(unittest.TestCase):
 
 class Weights(unittest.TestCase):
     def weights(self, loses, shape, valid, full, integration, variant, cuts, workers=1):
-        """Weights of cf32[time channel station pol] voltages whose validity is [lane][time]; they
-        are 1 where `full`, of their own shape, says that they are valid."""
+        """Checks the weights of cf32[time channel station pol] voltages whose validity is
+        [lane][time]. `full`, of the voltages' shape, is TRUE where they are valid; there they are
+        1."""
         x = full.astype(numpy.complex64)
         pols = " pol pol'"
         text = graph("cf32[time channel station pol]", [-1, *shape], integration,
@@ -273,7 +277,7 @@ class Weights(unittest.TestCase):
                         numpy.testing.assert_array_equal(got, sums.real.astype(int))
                     else:
                         numpy.testing.assert_array_equal(got, sums.real.astype(int)[..., 0, 0])
-                    # Voltages are 1 where they are valid, 0 where not: V is the weight.
+                    # The voltages are 1 if valid and 0 otherwise, so V is the weight.
                     numpy.testing.assert_array_equal(result["y"].array, sums)
 
 

@@ -30,7 +30,7 @@ typedef struct {
     CtType type;
     gboolean changes;
     gboolean has_channels;
-    gdouble samples; /* of shift, at most */
+    gdouble samples; /* the most that the stream is shifted */
     gdouble step;    /* seconds from row to row */
 } Case;
 
@@ -45,7 +45,7 @@ static const Case cases[] = {
     {"rows closer than samples", CT_CF32, TRUE, TRUE, 3, 0.0004},
 };
 
-/* The stage with delays from a new file at *path. */
+/* The stage with delays, which are in a new file at *path. */
 static VariantTest *
 new_delay(const Case *given, GRand *random, char **path)
 {
@@ -86,8 +86,8 @@ test_cases(void)
         const CtBlock whole = variant_test_block(&test->in, order[0], first + used + i % 5, 0, 0);
         variant_test_visit(&whole, fill_part, NULL);
         const CtBlock in = variant_test_slice(&whole, &layout, first, used);
-        /* phases of some 10⁵ turns in double precision, rounded to 2⁻²⁶ of a turn; sine and cosine
-         * and the product to 4 units of a float */
+        /* The phases, of some 10⁵ turns in double precision, are rounded to 2⁻²⁶ of a turn; sine,
+         * cosine and the product have an error of 4 units of a float. */
         const gdouble bound =
             given->type == CT_F32 ? 0 : (2 * G_PI * (0x1p-25 + 1e5 * 0x1p-51) + 8 * 0x1p-24) * 1.7;
         variant_test_compare(test, order, &in, n, 0, 50, bound, 0, given->name, random);

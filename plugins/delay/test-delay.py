@@ -32,8 +32,8 @@ def save(delays):
 
 def delay(x, more, variant, spectra=False, order=None, kind="cf32", cuts=(1 << 16,), workers=1,
           validity=None):
-    """x [time station pol] through the stage; of spectra, through a Fourier transform of CHANNELS
-    samples before: [time channel station pol] then."""
+    """Runs x [time station pol] through the stage. If `spectra`, a Fourier transform of CHANNELS
+    samples stands before it: the result is then [time channel station pol]."""
     frequency = f"{'centre' if kind == 'cf32' else 'first'}_frequency: {CENTRE}"
     axes = ["time"] + ["channel"] * spectra + ["station", "pol"]
     order = order or axes
@@ -73,7 +73,7 @@ def spectra_of(x):
 
 
 def interpolate(delays, step, seconds):
-    """[time station …] at `seconds`, the last row held."""
+    """Delays [time station …] at `seconds`; after the last row, its delays hold."""
     rows = numpy.arange(len(delays)) * step
     flat = delays.reshape(len(delays), -1)
     return numpy.stack([numpy.interp(seconds, rows, column) for column in flat.T],
@@ -85,7 +85,8 @@ def turned(x, turns):
 
 
 def shifted(x, tau, turn=True):
-    """Voltages by the README: tau [tick station pol] of all ticks that matter."""
+    """Delayed voltages by the README's rule; `tau` [tick station pol] has all the ticks that
+    matter."""
     n = len(x)
     whole = numpy.rint(tau * RATE).astype(int)
     least, most = whole.min(), whole.max()
@@ -93,7 +94,8 @@ def shifted(x, tau, turn=True):
     y = numpy.zeros((len(ticks), *x.shape[1:]), complex)
     for s, p in numpy.ndindex(*x.shape[1:]):
         d, t = whole[:, s, p], tau[:, s, p]
-        # the delay is that of the tick; before the stream's start and after the last, the nearest
+        # the delay is that of the tick; before the start of the stream and after the last row, the
+        # nearest row's
         at = numpy.clip(ticks, 0, len(tau) - 1)
         y[:, s, p] = x[ticks - d[at], s, p]
         if turn:
@@ -106,7 +108,7 @@ class Spectra(unittest.TestCase):
 
     def check(self, got, x, tau, where):
         want = turned(spectra_of(x), self.frequencies[:, None, None] * tau)
-        # the transform's rounding is that of single precision; so is the rotation's
+        # the transform and the rotation round in single precision
         self.assertEqual(got.array.shape, want.shape)
         self.assertLess(abs(got.array - want).max(), 2e-6 * abs(want).max(), where)
 
@@ -139,7 +141,7 @@ class Spectra(unittest.TestCase):
                 self.check(got, x, constant[:, None], (variant, order))
 
     def test_changing(self):
-        """[time station], cut anywhere, by one worker and by two: the same bits."""
+        """Delays [time station] give the same bits for any blocks and for one and two workers."""
         x = noise(1009 * CHANNELS, 3, 2)
         delays = numpy.cumsum(rng.uniform(-1e-6, 1e-6, (11, 3)), axis=0)
         path, step = save(delays), 9e-4
@@ -176,7 +178,7 @@ class Voltages(unittest.TestCase):
         path, step = save(delays), 1e-3
         tau = interpolate(delays, step, numpy.arange(3100) / RATE)[:, :, None]
         tau = numpy.broadcast_to(tau, (3100, 3, 2))
-        # rows decide the window, not the samples in between
+        # the window depends on the rows of delays, not on the values between them
         whole = numpy.rint(delays * RATE).astype(int)
         want, start = shifted(x, tau)
         self.assertEqual((start, start - whole.min()), (whole.max(), whole.max() - whole.min()))
@@ -212,7 +214,7 @@ class Voltages(unittest.TestCase):
 
 class Sky(unittest.TestCase):
     def test_lines_up_a_source(self):
-        """What generate puts in a direction arrives everywhere at once."""
+        """The delays of a direction align a source that `generate` puts there."""
         text = """
 stages:
   x:
@@ -233,7 +235,7 @@ stages:
             x = pipeline.run(text, {}, {"z": (0, 1)}, {"y": variant})["z"].array[:, inner]
             v = numpy.einsum("tci,tcj->ij", x, x.conj())
             v /= numpy.sqrt(numpy.outer(v.diagonal().real, v.diagonal().real))
-            # windows that do not overlap whole lose coherence: delays of 5 samples of 64
+            # windows that overlap only in part lose coherence: delays are up to 5 samples of 64
             self.assertGreater(abs(v).min(), 0.85)
             self.assertLess(abs(numpy.angle(v)).max(), 0.02)
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transforms of many lengths against sums in double precision, at every alignment of the blocks.
  *
- * CORNERTURN_LENGTHS says how many lengths are drawn, beside those that are always tried, or which
- * part of all some 6,000 lengths is tried, in all types: 3/16 is the third of sixteen parts. */
+ * CORNERTURN_LENGTHS says how many random lengths are tried besides those that are always tried, or
+ * which part of all (some 6,000) lengths is tried, in all types: 3/16 is the third of sixteen
+ * parts. */
 #include "../../tests/variant-test.h"
 #include "fft-test.h"
 
@@ -13,10 +14,11 @@ enum { N_STATIONS = 2, N_SIGNALS = 2, N_DRAWN = 8, N_OTHERS = 100, LONGEST = 655
 
 static const CtType types[] = {CT_F32, CT_CF32, CT_F64, CT_CF64};
 
-/* Always tried: real transforms of an odd number of channels, complex ones of an odd length. */
+/* Lengths that are always tried; with some, a real transform has an odd number of channels, or a
+ * complex one an odd length. */
 static const gint64 usual_lengths[] = {1, 2, 5, 16, 135, 683, 1001, 2048, 2187, 2500, 4096, 8192};
 
-/* Transforms that lie one after another on both sides, on one, on none. */
+/* Orders in which the samples of a transform are adjacent in both blocks, in one, or in none. */
 static const char *const orders[][2] = {
     {"time station phase", "time station channel"},
     {"time station phase", "channel time station"},
@@ -24,7 +26,8 @@ static const char *const orders[][2] = {
     {"phase time station", "channel time station"},
 };
 
-/* Real signals of one length, and their transforms, of which the samples of all tests are made. */
+/* Real signals of one length and their transforms. The samples of all problems are sums of
+ * these. */
 typedef struct {
     gint64 length;
     gdouble *x[N_SIGNALS];
@@ -81,7 +84,7 @@ signals_init(Signals *signals, gint64 length, GRand *random)
     for (guint s = 0; s < N_SIGNALS; s++) {
         signals->x[s] = g_new(gdouble, length);
         signals->y[s] = g_new(double complex, length);
-        /* Sixteen bits, so that sums of a few are exact in single precision. */
+        /* The values have sixteen bits, so that sums of a few are exact in single precision. */
         for (gint64 i = 0; i < length; i++)
             x[i] = signals->x[s][i] = g_rand_int_range(random, -0x8000, 0x8000) * 0x1p-16;
         sums(x, 1, signals->y[s], length, turns, length);
@@ -97,7 +100,7 @@ signals_clear(Signals *signals)
     }
 }
 
-/* ±1/8 to ±4/8: the signals times two of them add up to 0.5 at most. */
+/* A factor from ±1/8 to ±4/8; the sum of two signals times such factors is at most 0.5. */
 static gdouble
 factor_draw(GRand *random)
 {
@@ -106,7 +109,8 @@ factor_draw(GRand *random)
     return g_rand_boolean(random) ? size : -size;
 }
 
-/* Each transform is of its own sum of the signals: transforms are linear. */
+/* Makes the samples of each transform a random sum of the signals; its expected output is then the
+ * same sum of their transforms. */
 static void
 problem_init(Problem *problem, CtType type, const Signals *signals, GRand *random)
 {
@@ -141,7 +145,7 @@ problem_clear(Problem *problem)
 
 /* ---- blocks ---- */
 
-/* A block that begins `offset` bytes behind a cache line; *memory is to be freed. */
+/* A block that begins `offset` bytes after a multiple of a cache line; *memory must be freed. */
 static CtBlock
 block_new(const CtStream *stream, const char *axes, gint64 n_times, gsize offset, guint8 **memory)
 {
@@ -155,7 +159,7 @@ block_new(const CtStream *stream, const char *axes, gint64 n_times, gsize offset
     return block;
 }
 
-/* Steps along time, station and the axis of a transform. */
+/* Steps along time, station and the axis of the transform. */
 typedef struct {
     gint64 time, station, axis;
 } Steps;
@@ -209,7 +213,8 @@ fill(const Problem *problem, const CtBlock *in, const char *axes)
                     *x++);
 }
 
-/* The first difference from the sums of which a part is above `most`, or no number; 0: none is. */
+/* The first difference from the expected output of which a part is above `most` or not a number; 0:
+ * there is none. */
 static gdouble
 find_difference(const Problem *problem, const CtBlock *out, const char *axes, gdouble most)
 {
@@ -229,7 +234,8 @@ find_difference(const Problem *problem, const CtBlock *out, const char *axes, gd
 
 /* ---- the test ---- */
 
-/* Blocks that begin so many bytes behind cache lines. */
+/* Compares all outputs of blocks that begin `in_offset` and `out_offset` bytes after a cache
+ * line. */
 static void
 check_at(VariantTestRun *run, const Problem *problem, const char *const order[2], gsize in_offset,
          gsize out_offset)
@@ -237,7 +243,8 @@ check_at(VariantTestRun *run, const Problem *problem, const char *const order[2]
     const gint64 firings[] = {problem->n_times - 2, 1, 1};
     const gdouble n = (gdouble)problem->length;
     const VariantTest *test = run->test;
-    /* As in the test of variants: log2 n levels, each a few ulps of the norm. */
+    /* The bound is as in test-fft.c: log2 n levels, each of which has an error of a few ulps of the
+     * norm. */
     const gdouble unit = ct_type_info(test->out.type)->part_bits == 64 ? 0x1p-53 : 0x1p-24;
     const gdouble most = 4 * unit * (2 + 2 * log2(n)) * 0.5 * n;
     guint8 *in_memory, *out_memory;
@@ -256,7 +263,7 @@ check_at(VariantTestRun *run, const Problem *problem, const char *const order[2]
     g_aligned_free(out_memory);
 }
 
-/* In one order, prepared once: all alignments of transforms that lie one after another. */
+/* Checks one order, prepared once, at all alignments if transforms are adjacent. */
 static void
 check_order(const VariantTest *test, const CtVariant *variant, const Problem *problem, guint o)
 {
@@ -298,7 +305,7 @@ check_type(CtType type, const Signals *signals, GRand *random)
     problem_clear(&problem);
 }
 
-/* Checks one length in all types, or in type `only` where that is not negative. */
+/* Checks one length in all types, or only in type `only` unless that is negative. */
 static void
 check_length(gint64 length, gint only, GRand *random)
 {
@@ -312,8 +319,8 @@ check_length(gint64 length, gint only, GRand *random)
     signals_clear(&signals);
 }
 
-/* All lengths to 4096; then those of which a real transform gives an odd number of channels, to
- * 8192; products of 2, 3, 5 and 7, and others. */
+/* All lengths up to 4096; up to 8192 those for which a real transform has an odd number of
+ * channels; products of 2, 3, 5 and 7; and some others. */
 static GArray *
 lengths_new(void)
 {

@@ -16,7 +16,7 @@ import tap
 VARIANTS = pipeline.variants()
 rng = numpy.random.default_rng(4)
 
-# What FFTW learns in these tests is not the user's.
+# FFTW's wisdom from these tests must not get into the user's cache.
 cache = tempfile.TemporaryDirectory(prefix="cornerturn-")
 os.environ["XDG_CACHE_HOME"] = cache.name
 
@@ -42,8 +42,9 @@ stages:
 
 class FftTest(graphs.GraphTest):
     def close(self, got, wanted, kind, n, variant):
-        """Each of log2 n levels rounds by a few ulps of the norm; a prime length goes through two
-        longer transforms; the reference rounds once, after a sum in double precision."""
+        """Compares within the bound: each of log2 n levels has an error of a few ulps of the norm;
+        a prime length takes two longer transforms; the reference rounds once, after a sum in double
+        precision."""
         ulp = 2.0 ** (-53 if kind in ("cf64", "f64") else -24)
         single = variant == "reference" and ulp > 1e-10
         bound = (1.5 if single else 4 * (2 + 2 * numpy.log2(n)) + n / 16) * ulp
@@ -67,7 +68,7 @@ class FftTest(graphs.GraphTest):
                     self.close(y, wanted, kind, n, variant)
 
     def test_orders(self):
-        """All 24 orders in, and all of the output that a reader may ask for."""
+        """All 24 orders of the input, and all orders of the output that a reader may ask for."""
         names = ["time", "phase", "station", "pol"]
         x = samples("cf32", (5, 12, 3, 2))
         wanted = numpy.fft.fft(x.astype(complex), axis=1)
@@ -100,7 +101,8 @@ class FftTest(graphs.GraphTest):
                 self.close(y, wanted, "cf32", n, variant)
 
     def test_along_time(self):
-        """`length` samples make a transform; time counts transforms, and a short rest is left."""
+        """`length` samples make a transform; time counts transforms, and a short rest is
+        dropped."""
         for variant, kind, axes in itertools.product(
                 VARIANTS, ["cf32", "f32"], [["time", "station"], ["station", "time"]]):
             x = samples(kind, (107, 3))
@@ -116,7 +118,7 @@ class FftTest(graphs.GraphTest):
                     self.close(y, wanted.transpose(to), kind, 10, variant)
 
     def test_real_series_along_time(self):
-        """One series, whose transforms begin at odd samples of what lies in memory."""
+        """The transforms of one series begin at odd samples in memory."""
         for variant, kind, length in itertools.product(VARIANTS, ["f32", "f64"], [2, 9, 64]):
             x = samples(kind, (1000,))
             wanted = numpy.fft.rfft(x[:1000 // length * length].reshape(-1, length), axis=1)
@@ -134,8 +136,8 @@ class FftTest(graphs.GraphTest):
                 self.close(y, numpy.fft.fft(x.astype(complex), axis=1), "cf32", 6, variant)
 
     def test_cuts(self):
-        """One stream, cut in many ways and worked on by one or two: the same to the last bit,
-        but for cuFFT."""
+        """The result is the same to the last bit for any blocks and for one and two workers, except
+        with cuFFT."""
         exact = [variant for variant in VARIANTS if variant != "cuda"]
         for variant, axes, n in itertools.product(
                 exact, [["time", "phase", "station"], ["time", "station", "phase"],
@@ -149,8 +151,8 @@ class FftTest(graphs.GraphTest):
                     self.assertEqual(y.tobytes(), whole.tobytes())
 
     def test_filter_bank(self):
-        """A tone in the middle of a channel comes out there alone, n times as strong; one next to
-        it is 60 dB down."""
+        """A tone in the middle of a channel comes out in that channel alone, n times as strong; in
+        other channels it is 60 dB weaker."""
         n, channel = 16, 5
         t = numpy.arange(16 * n)
         tone = numpy.exp(2j * numpy.pi * channel / n * t).astype("c8")[:, None]
@@ -201,8 +203,8 @@ stages:
                           "subband"))
 
     def test_split_axis_goes(self):
-        """Channels of subbands have no frequencies where there are no subbands any more, and a sink
-        writes what a source reads."""
+        """Channels of subbands have no frequencies once the subbands are gone, and a source can
+        read what a sink writes."""
         self.run_graph({
             "sky": {"stage": "generate", "sample_rate": "1 MHz", "centre_frequency": "100 MHz",
                     "n_subbands": 2, "samples": 64},

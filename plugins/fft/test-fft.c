@@ -39,7 +39,7 @@ static const char *const time_orders[][2] = {
     {"station time pol", "channel station time pol"},
 };
 
-/* Parameters and axes of a problem. */
+/* Sets the parameters and axes of a problem. */
 static void
 describe(gint64 length, gboolean along_time, gboolean inverse, gboolean shift, gint64 n_samples,
          gint64 n_stations, gint64 n_pols, char **parameters, char **axes)
@@ -88,8 +88,8 @@ check(CtType type, const char *const order[2], gint64 length, gboolean along_tim
     CtBlock in = variant_test_block(&test->in, order[0], n_samples, padding, 0);
     variant_test_visit(&in, fill_part, (gpointer[]){random, wide ? random : NULL});
 
-    /* Each of log2 n levels of sums rounds, by a few ulps of the norm √n · 0.5 at most; the largest
-     * output is above the norm. A prime length goes through two longer transforms. */
+    /* Each of log2 n levels of sums has an error of a few ulps of the norm, which is at most √n ·
+     * 0.5; the largest output is above the norm. A prime length takes two longer transforms. */
     const gdouble level = 4 * (wide ? 0x1p-53 : 0x1p-24);
     const gdouble largest = inverse ? 0.5 : 0.5 * (gdouble)length;
     test->device_cut_difference = 2 * level * (2 + 2 * log2((gdouble)length)) * largest;
@@ -125,7 +125,7 @@ test_variants(void)
     }
 }
 
-/* FALSE, with the test skipped, where a run is for a device alone. */
+/* FALSE, and the test is skipped, if only devices are tested. */
 static gboolean
 runs_on_processor(void)
 {

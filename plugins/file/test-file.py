@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""file.source and file.sink: every type and order, what stands beside the array, and what fails."""
+"""file.source and file.sink: every type and order, the file beside the array, and errors."""
 import hashlib
 import itertools
 import json
@@ -13,14 +13,14 @@ import subprocess
 import time
 import unittest
 
-import pipeline  # first: it starts the program again where there are sanitizers
+import pipeline  # this import comes first: with sanitizers it starts the program again
 
 import numpy as np
 
 import graphs
 import tap
 
-# Type of NumPy's, and whether a last axis holds the parts.
+# NumPy's type, and whether a last axis has the parts.
 TYPES = {
     "ci4": ("u1", False), "ci8": ("i1", True), "ci16": ("i2", True), "ci32": ("i4", True),
     "ci64": ("i8", True), "cf16": ("f2", True), "cf32": ("c8", False), "cf64": ("c16", False),
@@ -32,7 +32,7 @@ LENGTHS = {"time": 37, "channel": 3, "station": 1, "pol": 2}
 
 
 def make_array(axes, name):
-    """All bit patterns, NaNs among them."""
+    """An array with all bit patterns, including NaNs."""
     dtype, has_parts = TYPES[name]
     shape = [LENGTHS[axis] for axis in axes] + [2] * has_parts
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
@@ -78,7 +78,8 @@ class Copies(graphs.GraphTest):
             array = make_array(axes, name)
             swapped = array.byteswap().view(array.dtype.newbyteorder())
             for stored in (np.asfortranarray(array), swapped, np.asfortranarray(swapped)):
-                # The source gives planes of parts in logical order, others as they lie.
+                # The source gives complex types whose parts are separate in logical order, and
+                # others in the order of memory.
                 gathers = not stored.flags.c_contiguous and not TYPES[name][1]
                 order = axes[::-1] if gathers else axes
                 wanted = array.T if gathers else array
@@ -104,7 +105,8 @@ class Copies(graphs.GraphTest):
         self.check_copy(array, array, copy_stages("[time pol]"))
 
     def test_another_order_and_type(self):
-        """What a sink wants and a source has not, the planner inserts."""
+        """The planner inserts a transpose or a conversion if the sink wants what the source does
+        not give."""
         axes = ["time", "channel", "station", "pol"]
         array = make_array(axes, "ci8")
         np.save(self.folder / "in.npy", array)
@@ -167,8 +169,8 @@ class Sidecars(graphs.GraphTest):
         self.assertEqual(again, first)
 
     def test_rate_beside_a_clock(self):
-        """A rate of one's own leaves the ticks of a sample as PATH.json has them, so that its start
-        keeps its meaning; with other ticks it wants a start of its own."""
+        """If the graph gives a sample rate, the ticks per sample of PATH.json still hold, so that
+        its start keeps its meaning; with other ticks per sample, the graph must give a start."""
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
         (self.folder / "in.npy.json").write_text(
             '{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1000000, 1], '
@@ -190,7 +192,8 @@ class Sidecars(graphs.GraphTest):
                       "ticks of which a sample has 50", error)
 
     def test_losses(self):
-        """Arrays carry no validity: a source that reads samples as valid that were not says so."""
+        """Arrays have no validity: a source warns if samples that it reads as valid were
+        invalid."""
         np.save(self.folder / "in.npy", np.zeros((8, 2), np.float32))
         invalid = {"validity": {"axes": ["pol"], "valid": 0.8125, "invalid_samples": [3, 0]}}
         says_invalid = ("'path': 3 samples, in 1 of 2 lanes, are invalid, as in.npy.json says, but are "
@@ -214,7 +217,7 @@ class Sidecars(graphs.GraphTest):
                 self.assertEqual(len(errors.splitlines()), len(said), errors)
 
     def test_losses_of_a_sink(self):
-        """A source knows what the sink of another run has lost."""
+        """A source reads how many samples the sink of another run had lost."""
         self.run_graph({
             "sky": {"stage": "generate", "sample_rate": "1 MHz", "samples": 64, "n_stations": 3,
                     "invalid": [[0, 5, 7], [2, 60, 9]]},
@@ -235,7 +238,7 @@ class Sidecars(graphs.GraphTest):
                               self.fail_graph(copy_stages("f32[time]")))
 
     def test_clock_without_time(self):
-        """What has no time has no clock: what would set one is said to have no effect."""
+        """A stream without time has no clock: parameters of a clock have no effect."""
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
         for name, given in (("sample_rate", "1 MHz"), ("start", 5), ("epoch", "1600000000")):
             with self.subTest(name):
@@ -243,7 +246,7 @@ class Sidecars(graphs.GraphTest):
                 self.assertIn(f"node 'in': parameter '{name}' has no effect here", error)
 
     def test_epoch_without_rate(self):
-        """Ticks that are no fraction of a second have no date."""
+        """Without a sample rate, an epoch has no effect."""
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
         self.check_no_effect(copy_stages("f32[time]", {"epoch": "1600000000"}), "in", "epoch")
 
@@ -259,7 +262,7 @@ class Sidecars(graphs.GraphTest):
                     self.assertEqual(beside["sha256"], digest)
 
     def test_of_another_array(self):
-        """PATH.json of an array that was replaced by another one since."""
+        """A PATH.json of an array that has since been replaced is an error."""
         np.save(self.folder / "in.npy", make_array(["time", "pol"], "f32"))
         self.run_graph(copy_stages("f32[time pol]"))
         whole = (self.folder / "out.npy").stat().st_size
@@ -273,12 +276,12 @@ class Sidecars(graphs.GraphTest):
                 f"out.npy.json:4:12: wants an array of {whole} bytes, but is given one of {given}: "
                 "it belongs to another array"), error)
             self.assertFalse((self.folder / "again.npy.partial").exists())
-        # Without it, the array is as good as any.
+        # Without PATH.json, the array is read as any other.
         (self.folder / "out.npy.json").unlink()
         self.run_graph(copy_stages("f32[time pol]", {"path": "out.npy"}, {"path": "again.npy"}))
 
     def test_pipe(self):
-        """Nobody waits for what will never come."""
+        """A source does not wait for a FIFO in place of PATH.json."""
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))
         os.mkfifo(self.folder / "in.npy.json")
         error = self.fail_graph(copy_stages("f32[time]"))
@@ -292,7 +295,8 @@ class Sidecars(graphs.GraphTest):
         self.assertEqual(beside["start_utc"], "2022-06-29T01:29:59.750000000Z")
 
     def test_other_array(self):
-        """Coordinates that hang on an axis whose length has changed are gone with it."""
+        """If the length of an axis has changed, coordinates with that axis as their parent are
+        dropped."""
         np.save(self.folder / "in.npy", make_array(["channel", "time"], "f32")[:2])
         (self.folder / "in.npy.json").write_text(json.dumps({
             "layout": "f32[subband channel]", "type": "f32", "axes": [
@@ -415,7 +419,8 @@ class Errors(graphs.GraphTest):
                 self.check_error(copy_stages(layout, source), ending)
 
     def test_length_that_is_made_up(self):
-        """Files of /proc say that they are empty: here, the arguments of a process are an array."""
+        """A file of /proc has length 0 by its metadata: here, the arguments of a process are an
+        array."""
         header = b"{'descr': '|i1', 'fortran_order': False, 'shape': (8,), }".ljust(117) + b"\n"
         (self.folder / "v").write_text("read line")
         process = subprocess.Popen([b"\x93NUMPY\x01", b"v", header + b"abcdefg"],
@@ -437,7 +442,7 @@ class Errors(graphs.GraphTest):
         self.check_error(stages, "wants 'layout' beside it, or a file in.npy.json that has one")
 
     def check_refused(self, stages, ending):
-        """Refused when the graph is checked, and nothing is written."""
+        """The graph is refused when it is checked, and nothing is written."""
         before = sorted(self.folder.iterdir())
         result = subprocess.run([graphs.COMMAND, "check", self.write(stages)], cwd=self.folder,
                                 capture_output=True, text=True)
@@ -514,7 +519,7 @@ class Errors(graphs.GraphTest):
                     stages, f"wants files that no other node uses, but would write {ending}")
 
     def test_path_of_the_graph(self):
-        """A sink would put its array in the place of the graph that wants it."""
+        """A sink refuses to replace the graph's own file."""
         (self.folder / "to-graph.npy").symlink_to("graph.yaml")
         stages = copy_stages("cf32[time pol]")
         for path, ending in (
@@ -533,7 +538,8 @@ class Errors(graphs.GraphTest):
         self.assertIn("would write 'out.npy.json', from which the graph is read", done.stderr)
 
     def test_replaced_since_the_plan(self):
-        """What was planned for another array would be read past its end."""
+        """An array that is replaced by a smaller one after planning is an error, not read past its
+        end."""
         text = ("stages: { in: { stage: file.source, path: '%s/in.npy', layout: 'cf32[time pol]' },"
                 " out: { stage: discard, from: in } }" % self.folder).encode()
         for other in (self.array[:20], self.array[:, :1]):
@@ -549,13 +555,13 @@ class Errors(graphs.GraphTest):
                 pipeline._library.ct_pipeline_free(planned)
 
     def test_partial_path(self):
-        """Where another sink may be writing."""
+        """A sink refuses a name that ends in .partial, because another sink may write there."""
         self.check_error(copy_stages("cf32[time pol]", None, {"path": "out.npy.partial"}),
                          "parameter 'path': wants a name for what is whole, but is given "
                          "'out.npy.partial'")
 
     def limit_files(self):
-        """A full disk as any user can make one."""
+        """Limits the size of files, which works as a full disk does and needs no rights."""
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
 
@@ -565,7 +571,7 @@ class Errors(graphs.GraphTest):
         stages = copy_stages("f32[time pol]", {"block": {"time": 1000}})
         self.check_error(stages, "out.npy.partial: can't be written: File too large",
                          preexec_fn=self.limit_files)
-        # What was written is an array, and stays under its partial name.
+        # The samples that were written are an array, which keeps its partial name.
         partial = np.load(open(self.folder / "out.npy.partial", "rb"))
         self.assertGreater(len(partial), 1000)
         np.testing.assert_array_equal(partial, array[:len(partial)])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""file.sink of streams that take long to end: what an interrupt, a kill and others leave."""
+"""file.sink and streams that take long to end: interrupts, kills, and other processes."""
 import json
 import os
 import signal
@@ -21,7 +21,7 @@ def copy_stages(axes, source, sink, **options):
 
 
 class Growing(graphs.GraphTest):
-    """Arrays of a stream that takes long to end: it comes sample by sample."""
+    """Arrays of a stream that takes long, because its blocks are of one sample."""
 
     def setUp(self):
         super().setUp()
@@ -31,7 +31,7 @@ class Growing(graphs.GraphTest):
         return self.array[:n] if axes == "time pol" else self.array[:n].T
 
     def start_growing(self, axes, path="out.npy"):
-        """A run of which some samples are written."""
+        """Starts a run and returns it when some samples are written."""
         for partial in self.folder.glob("*.partial"):
             partial.unlink()
         np.save(self.folder / "in.npy", self.wanted(None, axes))
@@ -53,7 +53,8 @@ class Growing(graphs.GraphTest):
         return np.fromfile(path, np.int32, int(np.prod(shape))).reshape(shape)
 
     def test_interrupt(self):
-        """What had arrived is whole, and stands under the final name."""
+        """After an interrupt, the samples that had arrived are complete and under the final
+        name."""
         for axes, path in (("time pol", "out.npy"), ("pol time", "out.npy"),
                            ("pol time", "out.raw")):
             with self.subTest(axes=axes, path=path):
@@ -73,14 +74,14 @@ class Growing(graphs.GraphTest):
                                               self.wanted(n, axes))
 
     def check_partial(self, axes, path):
-        """What a run has left that never came to an end of its own."""
+        """Checks the partial files of a run that did not end by itself."""
         beside = json.loads((self.folder / f"{path}.json.partial").read_text())
         partial = self.folder / f"{path}.partial"
         array = self.read(partial, [axis["length"] for axis in beside["axes"]])
         time_axis = axes.split().index("time")
         written = beside["written"]
         self.assertGreater(written, 0)
-        # The header is written first.
+        # The array's header is written before the text beside it, so it may be ahead.
         self.assertLessEqual(written, array.shape[time_axis])
         self.assertLessEqual(beside["bytes"], partial.stat().st_size)
         np.testing.assert_array_equal(array.take(range(written), time_axis),
@@ -97,7 +98,7 @@ class Growing(graphs.GraphTest):
                 self.assertFalse((self.folder / path).exists())
 
     def test_second_run(self):
-        """It is refused at once, and the first does not notice."""
+        """A second run is refused at once, and the first is not affected."""
         process = self.start_growing("time pol")
         np.save(self.folder / "few.npy", self.array[:5])
         stages = copy_stages("time pol", "few.npy", "out.npy")
@@ -113,7 +114,7 @@ class Growing(graphs.GraphTest):
         np.testing.assert_array_equal(copy, self.array[:len(copy)])
 
     def test_cut_by_others(self):
-        """An error that names the file, and no signal."""
+        """If another process cuts the file, the error names the file; no signal ends the run."""
         for axes in ("time pol", "pol time"):
             with self.subTest(axes):
                 process = self.start_growing(axes)

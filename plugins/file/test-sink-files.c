@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the files of a sink: two runs at every step, every call failing, what a name may be. */
+/* Tests of the files of a sink: two runs at every step, the failure of every call, allowed
+ * names. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The calls by which the files are written and named. One of them fails, or is looked at: the
- * `fail_at`-th with `failure` (0: it succeeds), the `look_at`-th after `look` was called. */
+/* Counts the calls that write and name the files. Call number `fail_at` fails with `failure` (0: it
+ * succeeds); `look` is called before call number `look_at`. */
 static guint n_calls, fail_at, look_at;
 static int failure;
 static void (*look)(void);
@@ -51,14 +52,14 @@ test_ftruncate(int fd, off_t length)
     return next_call_fails() ? -1 : ftruncate(fd, length);
 }
 
-/* Half of what is wanted, or nothing. */
+/* Writes half of the bytes, or fails. */
 static gssize
 test_pwrite(int fd, const void *bytes, gsize n, off_t offset)
 {
     return next_call_fails() ? -1 : pwrite(fd, bytes, (n + 1) / 2, offset);
 }
 
-/* A file system without locks. */
+/* With it, the file system has no locks. */
 static gboolean no_locks;
 
 static int
@@ -81,7 +82,7 @@ test_flock(int fd, int operation)
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* ---- a folder of the test's own ---- */
+/* ---- the test's folder ---- */
 
 static char *folder;
 
@@ -131,7 +132,7 @@ write_run(SinkFiles *files, const char *array, const char *json, GError **error)
 
 /* ---- tests ---- */
 
-/* At each step, another run that begins is refused and changes nothing. */
+/* Starts another run, which is refused and changes nothing. */
 static void
 look_as_other_run(void)
 {
@@ -173,7 +174,7 @@ test_two_runs(void)
     const guint n = count_calls();
     g_assert_cmpuint(n, >, 8);
     look = look_as_other_run;
-    /* Before the last call, everything has its name, and another run may begin. */
+    /* From the last call on, all files have their names, and another run may begin. */
     for (guint i = 1; i < n; i++) {
         SinkFiles files;
         clear_folder();
@@ -193,7 +194,8 @@ test_two_runs(void)
     }
 }
 
-/* Whatever call fails, the text beside an array is its own, and names what failed. */
+/* Whichever call fails, the text beside an array belongs to that array, and the error names the
+ * file. */
 static void
 test_failures(void)
 {
@@ -220,7 +222,7 @@ test_failures(void)
                 g_assert_cmpstr(json, ==, "old json");
             if (json && g_str_equal(array, "new"))
                 g_assert_cmpstr(json, ==, "new json");
-            /* The next run finds nothing in its way. */
+            /* The next run is not hindered. */
             fail_at = 0;
             g_assert_true(sink_files_open(&files, name(""), &error));
             g_assert_true(write_run(&files, "next", "next json", &error));
@@ -230,7 +232,7 @@ test_failures(void)
         }
 }
 
-/* A signal in between is no failure. */
+/* A call that a signal interrupts does not fail. */
 static void
 test_interrupted_calls(void)
 {
@@ -252,7 +254,8 @@ test_interrupted_calls(void)
     sink_files_close(&files);
 }
 
-/* A file that another run renames between opening and locking is not taken for the partial one. */
+/* A file that another run renames between opening and locking it is not taken for the partial
+ * file. */
 static void
 test_renamed_since(void)
 {
@@ -270,7 +273,7 @@ test_renamed_since(void)
     g_assert_cmpstr(array, ==, "whole");
 }
 
-/* The partial file is never a way to another one. */
+/* A partial file that is a link is never followed. */
 static void
 test_links(void)
 {
@@ -305,7 +308,7 @@ test_links(void)
         }
 }
 
-/* Somebody removes or replaces the partial file: what is named in the end is what was written. */
+/* If the partial file is removed or replaced, the final file is still the one that was written. */
 static void
 test_replaced(void)
 {
@@ -328,7 +331,7 @@ test_replaced(void)
         }
 }
 
-/* Without locks, who has created the files is the only one to write them. */
+/* Without locks, only the run that has created the files writes them. */
 static void
 test_no_locks(void)
 {

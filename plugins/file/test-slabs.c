@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of arrays that grow in a file: any number of slabs, any cut of time, room too small,
- * another process at work on the file. */
+/* Tests of arrays that grow in a file: any number of slabs, any lengths of time, too little room,
+ * another process that changes the file. */
 #define _GNU_SOURCE
 #include "io.c"
 #include "slabs.c" /* the plugin exports nothing but its description */
@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* What sample t of a slab holds, byte by byte. */
+/* The byte of sample t of a slab. */
 static guint8
 expected(gint64 slab, gint64 t, gint64 byte)
 {
     return 31 * slab + 7 * t + byte;
 }
 
-/* Samples that wait, or are written at once. */
+/* Adds samples that are staged first, or written at once. */
 static void
 add_samples(Slabs *slabs, gint64 n, gboolean at_once)
 {
@@ -75,7 +75,7 @@ close_slabs(Slabs *slabs, const char *path)
     g_unlink(path);
 }
 
-/* `room`: samples of staging, so that slabs move in several pieces. */
+/* `room`: samples of staging; if small, slabs are moved in several pieces. */
 static void
 check_array(gint64 n_slabs, gint64 sample_bytes, gint64 header_bytes, gint64 n_samples,
             gint64 capacity, gint64 room)
@@ -130,7 +130,7 @@ test_no_room(void)
     g_assert_false(slabs_reserve(&slabs, 40, &error));
     g_assert_cmpstr(error->message, ==, "x.partial: can't be written: File too large");
     g_clear_error(&error);
-    /* What was written stays whole. */
+    /* The written samples stay as they are. */
     g_assert_true(slabs_close(&slabs, &error));
     check_bytes(&slabs, path);
     close_slabs(&slabs, path);
@@ -148,7 +148,8 @@ test_no_room(void)
     setrlimit(RLIMIT_FSIZE, &before);
 }
 
-/* A cut by others is noticed, wherever it is: a hole would look like samples. */
+/* A file that another process has cut is noticed anywhere, because a hole would look like
+ * samples. */
 static void
 test_cut(void)
 {

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Oversampled filter banks: channels keep their frequencies, wherever a stream begins.
-
-Where there is a device, banks run on it, filter and transform in one as well."""
+"""Oversampled filter banks: channels keep their frequencies, wherever a stream begins. If there is
+a device, banks run on it as well, fused and not."""
 import itertools
 import json
 import os
@@ -19,19 +18,21 @@ VARIANTS = [variant for name in pipeline.variants() for variant in
             ([name, name.replace("cpu", "fused")] if name.startswith("cpu") else
              [name, "fused-cuda"] if name == "cuda" else [name])]
 RATE, CENTRE, N_CHANNELS = 64e6, 100e6, 64
-# Coarse channels 0, 1, 2, 3, 20, 31, −1, −2, −13 and −32: each as far from its centre as it is here.
+# Tones in coarse channels 0, 1, 2, 3, 20, 31, −1, −2, −13 and −32, with these distances from their
+# centres.
 TONES = [CENTRE + 1e6 * channel + offset for channel, offset in
          [(0, 0), (1, 0), (2, 2.3e5), (3, -3.1e5), (20, 4.2e5), (31, 1.1e5), (-1, 3e5), (-2, -2e5),
           (-13, -4.1e5), (-32, 1e5)]]
 
-# What FFTW learns in these tests is not the user's.
+# FFTW's wisdom from these tests must not get into the user's cache.
 cache = tempfile.TemporaryDirectory(prefix="cornerturn-")
 os.environ["XDG_CACHE_HOME"] = cache.name
 
 
 def bank(name, source, variant, hop, to="channel"):
-    """Filter and transform behind `source`, nodes name + 'f' and name."""
-    # What does both in one makes channels alone, on a device with hops that divide their number.
+    """Filter and transform of `source`, in the nodes name + 'f' and name."""
+    # Fused variants make only the axis channel; the one on a device also wants the hop to divide
+    # N_CHANNELS.
     if to != "channel" or N_CHANNELS % hop != 0 and variant == "fused-cuda":
         variant = variant.replace("fused-cuda", "cuda").replace("fused", "cpu")
     return {name + "f": {"stage": "fir", "from": source, "n_channels": N_CHANNELS, "n_taps": 8,
@@ -40,7 +41,7 @@ def bank(name, source, variant, hop, to="channel"):
 
 
 def frequencies(told, name):
-    """Those of an axis, as a sink wrote them beside its array."""
+    """The frequencies of an axis, from the description beside a sink's array."""
     table = next(axis["table"] for axis in told["axes"] if axis["name"] == name)
     return numpy.array(table)
 
@@ -51,7 +52,7 @@ class BankTest(graphs.GraphTest):
                 "samples": samples, "noise": 0, **more}
 
     def test_tones(self):
-        """Behind two banks, tones stand at their frequencies, in odd channels and in even ones."""
+        """After two banks, tones are at their frequencies, in odd and in even channels."""
         width = RATE / 48 / N_CHANNELS
         for variant, (hop, start) in itertools.product(VARIANTS,
                                                        [(48, 0), (48, 1001), (32, -77)]):
@@ -73,8 +74,8 @@ class BankTest(graphs.GraphTest):
                     self.assertLessEqual(abs(found - tone), 0.51 * width * 48 / hop)
 
     def test_split_axes(self):
-        """What splits an axis of any name has frequencies about those of that axis, and none where
-        it would take more than one axis to say them."""
+        """Splitting an axis of any name makes frequencies around those of that axis, or none if
+        they would depend on more than one axis."""
         tone = CENTRE + 7.3e6
         for coarse, fine, parent in [("subband", "channel", "subband"), ("channel", "fine", "channel"),
                                      ("subband", "fine", "subband"), ("coarse", "fine", "coarse"),
@@ -104,7 +105,7 @@ class BankTest(graphs.GraphTest):
                 self.assertLessEqual(abs(found - tone), 0.51 * RATE / 48 / 16)
 
     def test_phases(self):
-        """In its channel a tone turns by its distance from the channel's centre, from tick 0 on."""
+        """A tone turns by its distance from its channel's centre, counted from tick 0."""
         for variant, (hop, start, kind) in itertools.product(
                 VARIANTS, [(48, 0, "cf32"), (48, -1001, "ci8"), (32, 77, "ci16"), (2, 5, "cf32"),
                            (80, 9, "ci8")]):
@@ -125,7 +126,7 @@ class BankTest(graphs.GraphTest):
                     self.assertLessEqual(abs(still - still.mean()).max(), 0.05 * abs(still.mean()))
 
     def test_starts(self):
-        """Two streams that begin some hops apart have no phase between them."""
+        """Two streams that begin some hops apart have the same phases."""
         for variant, hop, apart, start in itertools.product(
                 VARIANTS, (48, 32), (1, 3), (0, -48, 10 ** 12 + 7)):
             both = {}
@@ -144,7 +145,8 @@ class BankTest(graphs.GraphTest):
                 self.assertLessEqual(abs(first - second).max(), 1e-5 * abs(first).max())
 
     def test_offset(self):
-        """A file that is cut at its beginning, and says so, gives what the whole file gives there."""
+        """A file without its first samples, if its start says so, gives the same output as the
+        whole file does from there on."""
         rng = numpy.random.default_rng(5)
         x = (rng.standard_normal(5000) + 1j * rng.standard_normal(5000)).astype("c8")
         for variant, (hop, ticks, start, cut) in itertools.product(
@@ -166,8 +168,8 @@ class BankTest(graphs.GraphTest):
                 self.assertLessEqual(abs(arrays[1] - wanted).max(), 1e-5 * abs(wanted).max())
 
     def test_delay(self):
-        """Whole samples by which a stream is delayed are a phase at each coarse channel's own
-        frequency: what a delay before the bank does, one behind it undoes."""
+        """A delay of whole samples is a phase at each coarse channel's frequency: a delay before
+        the bank and one after it cancel."""
         later = 48 * 5 / RATE
         for variant in VARIANTS:
             stages = {"sky": self.sky(6000, type="cf32", noise=1, n_stations=2),
@@ -187,7 +189,7 @@ class BankTest(graphs.GraphTest):
                 given = numpy.load(self.folder / "out.npy")
                 plain = numpy.load(self.folder / "plain.npy")
                 at = frequencies(told, "subband")
-                # Ticks are samples: each stands where it stood, five hops later.
+                # A tick is a sample; the delay is five hops.
                 first = told["start"] // 48
                 wanted = plain[first - 5:first - 5 + len(given)] * \
                     numpy.exp(-2j * numpy.pi * at * later)[:, None]

@@ -41,8 +41,8 @@ def samples(kind, shape, extreme=False):
 
 
 def filtered(numbers, taps, hop, number=0):
-    """y[time phase …] and Σ|h||x| of numbers[time …], whose first sample has that number, in double
-    precision."""
+    """y[time phase …] and Σ|h||x| of numbers[time …] in double precision; `number` is that of the
+    first sample."""
     n_taps, n_channels = taps.shape
     n = max(0, (len(numbers) - n_taps * n_channels) // hop + 1)
     y = numpy.zeros((n, n_channels, *numbers.shape[1:]), numbers.dtype)
@@ -79,7 +79,8 @@ class FirTest(graphs.GraphTest):
 
     def check(self, kind, variant, n, n_channels, n_taps, hop, others=(2, 2), axes=None, to=None,
               extreme=False, cuts=(1 << 20,), workers=1):
-        """`axes`: order of time, station, pol in the input; `to`: of those and phase."""
+        """`axes` is the order of time, station and pol in the input; `to` that of these and phase
+        in the output."""
         axes, to = list(axes or AXES), list(to or ["time", "phase", "station", "pol"])
         x, numbers = samples(kind, (n, *others), extreme)
         taps, parameters = self.coefficients(n_taps, n_channels)
@@ -98,7 +99,7 @@ class FirTest(graphs.GraphTest):
         self.assertEqual(got.dtype, numpy.dtype("c8" if kind[0] == "c" else "f4"))
         y = numpy.transpose(got, back)
         self.assertEqual(y.shape, wanted.shape)
-        # n_taps products and sums, each rounded; the reference rounds once, from double.
+        # n_taps products and sums are rounded; the reference rounds once, from double precision.
         steps = 1 if variant == "reference" else 2 * n_taps
         error = numpy.maximum(abs(y.real - wanted.real), abs(y.imag - wanted.imag))
         self.assertTrue((error <= (steps * 2.0 ** -24 + 1e-15 * n_taps) * norm).all(),
@@ -125,14 +126,15 @@ class FirTest(graphs.GraphTest):
                     self.check(kind, variant, n, n_channels, n_taps, hop, others)
 
     def test_tails(self):
-        """⌊(N − P·n_taps)/H⌋ + 1 outputs, none of a stream that is too short."""
+        """A stream gives ⌊(N − P·n_taps)/H⌋ + 1 outputs, or none if it is too short."""
         for variant in VARIANTS[:2]:
             for n in 23, 24, 25, 29, 30, 31, 47, 48:
                 with self.subTest(variant=variant, n=n):
                     self.check("cf32", variant, n, 8, 3, 6)
 
     def test_orders(self):
-        """All orders in; out, all that the reference claims (every one) and many beside."""
+        """All orders of the input, and all that the reference declares (every one) of the output;
+        for others, many of them."""
         outputs = list(itertools.permutations(["time", "phase", "station", "pol"]))
         for k, (axes, to) in enumerate(itertools.product(itertools.permutations(AXES), outputs)):
             variants = VARIANTS[:2] if k % 3 == 0 else VARIANTS[1:2]
@@ -141,7 +143,7 @@ class FirTest(graphs.GraphTest):
                     self.check(["ci8", "cf32"][k % 2], variant, 90, 4, 3, 4, (3, 2), axes, to)
 
     def test_cuts(self):
-        """One stream, cut in many ways and worked on by one or two: the same to the last bit."""
+        """The result is the same to the last bit for any blocks and for one and two workers."""
         for variant, kind, (n_channels, n_taps, hop) in itertools.product(
                 VARIANTS, ["ci8", "cf32"], [(16, 5, 16), (8, 3, 5), (1, 9, 1), (4, 16, 8)]):
             x, _ = samples(kind, (1500, 3, 2))
@@ -157,8 +159,8 @@ class FirTest(graphs.GraphTest):
                     self.assertEqual(result.start, 0)
 
     def test_starts(self):
-        """Phases count from tick 0, rounded down between samples, wherever a stream begins; without a
-        clock from its start; those of hops that P divides from each window's first sample."""
+        """Phases count from tick 0, rounded down between samples, wherever a stream begins; without
+        a clock, from its start; if P divides the hop, from each window's first sample."""
         taps, parameters = self.coefficients(5, 8)
         x, numbers = samples("ci8", (700, 3))
         numpy.save(self.folder / "x.npy", x)
@@ -198,7 +200,7 @@ stages:
                 numpy.testing.assert_array_equal(y, wanted)
 
     def test_validity(self):
-        """An output is valid where every sample under its taps is, for each lane alone."""
+        """An output is valid if every sample under its taps is, in each lane separately."""
         taps, parameters = self.coefficients(3, 4)
         n = 203
         valid = rng.random((3, n)) > 0.02
@@ -220,8 +222,8 @@ stages:
                 self.assertTrue((result.array.transpose(2, 0, 1)[~good] == 0).all())
 
     def test_windows(self):
-        """Without coefficients: a windowed sinc of cutoff 1/P, its peak 1."""
-        x = numpy.eye(32, dtype="f4")  # one impulse a station: every tap at once
+        """Without coefficients, the taps are a windowed sinc of cutoff 1/P with peak 1."""
+        x = numpy.eye(32, dtype="f4")  # one impulse for each station: they show all taps
         for n_taps, n_channels in (4, 8), (8, 4), (32, 1), (1, 32):
             n = n_taps * n_channels
             sinc = numpy.sinc((numpy.arange(n) - (n - 1) / 2) / n_channels)
@@ -239,7 +241,7 @@ stages:
                     numpy.testing.assert_allclose(taps, sinc * w, atol=2.0 ** -23)
 
     def test_coefficients(self):
-        """All taps on one axis, doubles and integers serve as well."""
+        """Coefficients may also be all on one axis, doubles or integers."""
         x, numbers = samples("cf32", (80, 1))
         taps = numpy.arange(12) - 5
         for name, array, more in [("f8", taps.astype("f8"), "n_channels: 4"),

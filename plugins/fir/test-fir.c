@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the filter's variants against the reference: types, orders, hops, strides and cuts. */
+/* Tests of the filter's variants against the reference: types, orders, hops, strides and
+ * firings. */
 #include "../../tests/kernel-test.h"
 
 #include <math.h>
@@ -34,11 +35,11 @@ fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
 
     if (type->is_float && type->part_bits == 32)
         *(float *)part = fill->extreme ? 1e30f : (float)bits / 0x1p32f - 0.5f;
-    else if (type->is_float) /* halves of up to 32768, or smaller ones and subnormals */
+    else if (type->is_float) /* any half up to 32768, or a smaller one, or a subnormal */
         *(guint16 *)part = fill->extreme ? 0xfbff : bits & (bits >> 16 & 1 ? 0xf7ff : 0x83ff);
     else if (type->part_bits == 16)
         *(guint16 *)part = fill->extreme ? 0x8000 : bits;
-    else /* the most negative, of ci4 in both halves */
+    else /* the most negative value; of ci4, in both halves of the byte */
         *part = fill->extreme ? (fill->type == CT_CI4 ? 0x88 : 0x80) : bits;
 }
 
@@ -98,8 +99,8 @@ check(CtType type, const char *const order[2], gint64 n_channels, gint64 n_taps,
     Fill fill = {type, random, extreme};
     variant_test_visit(&in, fill_part, &fill);
 
-    /* n_taps products and as many sums, each rounded by half an ulp of what stands, which is at
-     * most Σ|h||x|; of these windows Σ|h| over the taps of a phase is below 4. */
+    /* n_taps products and as many sums are rounded, each by half an ulp of a number of at most
+     * Σ|h||x|. With these windows, Σ|h| over the taps of a phase is below 4. */
     g_autofree char *what =
         g_strdup_printf("%s, %s, from tick %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " a sample",
                         parameters, axes, test->in.start, test->in.ticks_per_sample);
@@ -109,7 +110,8 @@ check(CtType type, const char *const order[2], gint64 n_channels, gint64 n_taps,
     variant_test_free(test);
 }
 
-/* Random problems in all types and orders; n_taps, n_channels and hops that take every path. */
+/* Random problems in all types and orders; n_taps, n_channels and hops reach every path of the
+ * code. */
 static void
 test_variants(void)
 {

@@ -15,7 +15,8 @@ fill_part(guint8 *part, gsize count, gpointer data)
         *(gfloat *)part = (gfloat)value;
 }
 
-/* Behind factors [station pol channel] of 7, 2 and `n_channels`, those of one station zero. */
+/* Factors from a file, [station pol channel] of 7, 2 and `n_channels`; those of one station are
+ * zero. */
 static void
 test_file(void)
 {
@@ -25,7 +26,8 @@ test_file(void)
     };
     static const struct {
         gint64 n_channels;
-        gint64 first, n, more; /* samples before those that are worked on, these, and behind */
+        gint64 first, n,
+            more; /* samples before those that are used, the used ones, and samples after them */
         const char *inverse;
     } cases[] = {{5, 0, 300, 0, "false"}, {3, 1, 77, 4, "true"}, {40, 2, 9, 1, "false"}};
     g_autoptr(GRand) random = g_rand_new_with_seed(3);
@@ -51,7 +53,7 @@ test_file(void)
             variant_test_visit(&whole, fill_part, GINT_TO_POINTER(type));
             const CtBlock in = variant_test_slice(&whole, &layout, cases[c].first, cases[c].n);
             const gdouble unit = type == CT_CF32 ? 0x1p-24 : 0x1p-53;
-            /* samples are below 1.2 in either part, factors below 2.2 */
+            /* parts of samples are below 1.2, those of factors below 2.2 */
             test->cut_difference = 4 * unit * 1.7 * 2.2;
             variant_test_compare(test, order, &in, cases[c].n, 0, 60, 4 * unit * 1.7 * 2.2, 0,
                                  cases[c].inverse, random);
@@ -62,7 +64,7 @@ test_file(void)
     }
 }
 
-/* No time: factors of a table, say. */
+/* A stream without time, such as factors from a table. */
 static void
 test_without_time(void)
 {

@@ -40,7 +40,7 @@ class Gains(unittest.TestCase):
         return got.transpose([order.index(axis) for axis in AXES])
 
     def close(self, got, wanted, *what):
-        """Four roundings of products of this size."""
+        """Compares within four roundings of such products."""
         u = 2.0 ** (-24 if got.dtype == numpy.complex64 else -53)
         self.assertTrue(numpy.all(abs(got - wanted) <= 8 * u * abs(wanted)), what)
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sky as every variant makes it, cut in all ways, against the reference's; its kernels. */
+/* The sky of every variant, in firings of several lengths, against the reference's; its kernels. */
 #include "../../tests/kernel-test.h"
 
 #include <math.h>
 
 #define N_SAMPLES 400
 
-/* A sky of all there is, or of receivers' noise alone; `type` and more go in between. */
+/* Parameters of a sky with everything, or with receivers' noise alone; `type` and others stand
+ * between. */
 #define HEAD "{ sample_rate: 20 MHz, seed: 77, "
 #define FULL                                                                                       \
     "noise: [1, 0, 2, 0.5, 3], spiral: 40 m, source_directions: [[0.15, 0.25], [-0.3, 0.1]], "     \
@@ -133,7 +134,8 @@ sky_run(const Sky *sky, const CtVariant *variant, const CtBlock *out, gint64 fir
     return clipped;
 }
 
-/* Parts of elements as numbers, and the largest that are farther apart than `bound`. */
+/* Parts of elements as numbers; or the comparison with such numbers: the largest difference, and
+ * how many are farther apart than `bound`. */
 typedef struct {
     const CtBlock *block;
     gdouble *values;
@@ -186,8 +188,8 @@ each_part(guint8 *part, gsize count, gpointer data)
         self->largest = MAX(self->largest, fabs(value - self->values[count]));
 }
 
-/* Single precision leaves the reference by some 10⁻⁶ of the amplitude, which rounding may make a
- * level; halves round again. */
+/* Single precision is off by some 10⁻⁶ of the amplitude, which rounding to integers may turn into
+ * one level; halves are rounded once more. */
 static gdouble
 bound_of(CtType type)
 {
@@ -211,7 +213,7 @@ check(const char *parameters, const char *order)
     g_autofree gdouble *values = g_new(gdouble, n);
     guint64 clipped = 0;
 
-    /* The reference is the last. */
+    /* The reference is the last in the table and runs first. */
     for (guint i = variants->len; i-- > 0;) {
         const CtVariant *variant = variants->pdata[i];
         static const gint64 firings[] = {N_SAMPLES, 1, 7, 64};
@@ -229,7 +231,7 @@ check(const char *parameters, const char *order)
         CtBlock cut = variant_test_block(&sky.base.out, order, N_SAMPLES, 0, 0xff);
         for (guint k = 0; k < G_N_ELEMENTS(firings); k++) {
             const gint64 now = (gint64)sky_run(&sky, variant, k == 0 ? &whole : &cut, firings[k]);
-            /* one at the edge may be clipped here and not there */
+            /* a sample near the limit may be clipped in one variant only */
             g_assert_cmpint(ABS(now - (gint64)clipped), <=, 2);
             if (k > 0)
                 g_assert_cmpmem(cut.data, device_test_span(&cut), whole.data,
@@ -276,7 +278,7 @@ test_types(void)
     }
 }
 
-/* Noise alone, tones alone, subbands, one of everything, what is clipped. */
+/* Noise alone, tones alone, subbands, one of everything, and clipping. */
 static void
 test_skies(void)
 {
@@ -289,7 +291,7 @@ test_skies(void)
           "pol time station subband");
 }
 
-/* Of the types some: the writing alone differs. */
+/* Some types are enough, because kernels differ only in how they write. */
 static void
 test_kernels(void)
 {

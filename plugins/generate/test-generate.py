@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The simulated sky against numpy, and against what a correlator must make of it."""
+"""The simulated sky against numpy, and against the visibilities that it must give."""
 import itertools
 import unittest
 
@@ -14,13 +14,14 @@ VARIANTS = ["reference"] + ["cpu-" + isa for isa in pipeline.instruction_sets()]
 RATE, CENTRE = 20e6, 150e6
 SOURCES = [([0.3, -0.2], 2.0, 0.0), ([-0.5, 0.4, 0.6], 0.5, 0.7)]
 TONES = [(145.1e6, 0.7, 0.3, [0.1, 0.6]), (157e6, 0.4, 0, [0, 0])]
-# where single precision leaves the doubles: a sample sums tens of products of numbers below 10
+# error of single precision: a sample sums tens of products of numbers below 10
 SINGLE = 2e-5
 
 
 def generate(more, variant, type_="cf32", n=700, start=0, block=None, workers=1, to=None,
              seed=1, lanes=1):
-    """What the stage makes, [time subband station pol] as far as asked for, or in the order `to`."""
+    """The stage's output, [time subband station pol] without those axes that are not asked for, or
+    in the order `to`."""
     to = to or " ".join(["time"] + [axis for axis in ("subband", "station", "pol")
                                     if f"n_{axis}s:" in more])
     text = f"""
@@ -45,7 +46,7 @@ def text_of(rows):
 
 
 def sky_text(n_stations=5, radius="130 m", real=False, sources=SOURCES, tones=TONES, subbands=0):
-    """A full sky as lines of YAML."""
+    """The parameters of a sky with everything, as lines of YAML."""
     lines = [f"n_stations: {n_stations}", f"spiral: {radius}",
              f"{'first' if real else 'centre'}_frequency: {CENTRE}", "n_pols: 2"]
     if subbands:
@@ -64,7 +65,7 @@ def sky_text(n_stations=5, radius="130 m", real=False, sources=SOURCES, tones=TO
 
 class Numbers(unittest.TestCase):
     def test_philox(self):
-        # the known answer that comes with its authors' code
+        # the known answer of the authors' code
         words = [int(word) for word in sky.philox([0, 0, 0, 0], (0, 0))]
         self.assertEqual(words, [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8])
 
@@ -103,7 +104,7 @@ class Sky(unittest.TestCase):
         want = sky.voltages(n, RATE, CENTRE, max(subbands, 1), 5, 2, start=start,
                             positions=sky.spiral(float(radius.split()[0]), 5), sources=SOURCES,
                             tones=tones, real=real)
-        # the phase of a tone that has turned for long is limited by numpy's doubles
+        # numpy's doubles limit the accuracy of the phase of a tone after long
         bound = 1e-9 if variant == "reference" else SINGLE
         self.assertLess(abs(got.array.reshape(want.shape) - want).max(), bound,
                         f"{variant}, real {real}, subbands {subbands}")
@@ -148,7 +149,7 @@ class Sky(unittest.TestCase):
         inner = abs(offset) < 0.38 * RATE
         i, j = numpy.tril_indices(6, -1)
         error = (power + 1) / numpy.sqrt(len(x))
-        # channels spread over a few bins of the window, a delay turns the phase within them
+        # each channel is spread over a few bins of the window, within which a delay turns the phase
         for p, q, rho in ((0, 0, 1), (1, 1, 1), (1, 0, 0.5), (0, 1, 0.5)):
             apart = (v[:, i, j, p, q] - rho * fringe[:, i, j])[inner]
             self.assertLess(abs(apart).max(), 6 * error)
@@ -157,7 +158,7 @@ class Sky(unittest.TestCase):
 
 class Streams(unittest.TestCase):
     def test_blocks_and_workers(self):
-        """One stream, bit for bit, however it is cut."""
+        """The stream is the same to the bit for any blocks and workers."""
         more = sky_text(3) + "\n    invalid: [[1, 100, 30]]"
         for variant in VARIANTS:
             whole = generate(more, variant, "ci8", 3001, lanes=3)
@@ -213,7 +214,7 @@ class Types(unittest.TestCase):
             parts = x if real else numpy.stack([x.real, x.imag], -1)
             is_integer = numpy.dtype(dtype).kind in "iu" and type_ != "cf16"
             bits = int(type_.lstrip("cifu"))
-            # all but the widest clip, so that clipping is seen
+            # the scale is such that all types but the widest are clipped
             scale = 1.0 if not is_integer else 0.4 * 2.0 ** min(bits - 1, 24)
             for variant in VARIANTS:
                 got = generate(f"n_pols: 2\n    scale: {scale}", variant, type_).array

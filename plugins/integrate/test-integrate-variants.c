@@ -16,7 +16,7 @@ fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
         *(gdouble *)part = value;
 }
 
-/* `n` samples, in firings that begin and end anywhere in a sum. */
+/* Compares the variants over `n` samples, in firings that begin and end anywhere in a sum. */
 static void
 check(CtType type, const char *axes, const char *axes_order, gint64 length, gint64 n,
       gint32 longest, gsize padding, GRand *random)
@@ -27,7 +27,7 @@ check(CtType type, const char *axes, const char *axes_order, gint64 length, gint
     VariantTest *test = variant_test_new("integrate", parameters, type, all);
     const CtBlock in = variant_test_block(&test->in, axes_order, n, padding, 0);
     variant_test_visit(&in, fill_part, test);
-    /* sums are at most `length`, rounded once */
+    /* a sum is at most `length`, and is rounded once */
     const gdouble unit = ct_type_info(type)->part_bits == 32 ? 0x1p-24 : 0;
     const gdouble bound = (gdouble)length * (unit + 2 * (gdouble)length * 0x1p-53);
     variant_test_compare(test, order, &in, (n + length - 1) / length, padding, longest, bound, 0,
@@ -36,14 +36,14 @@ check(CtType type, const char *axes, const char *axes_order, gint64 length, gint
     variant_test_free(test);
 }
 
-/* Few and many numbers inside time, short and long sums, with and without gaps. */
+/* Few and many elements in a sample, short and long sums, with and without gaps in memory. */
 static void
 test_sums(void)
 {
     static const struct {
         const char *axes, *order;
         gint64 length, n;
-        gint32 longest; /* firing */
+        gint32 longest; /* of a firing */
         gsize padding;
     } cases[] = {
         {"channel:5 pol:2", "time channel pol", 10, 73, 40, 0},

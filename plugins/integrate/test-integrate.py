@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums along time against NumPy: tails, cuts, gaps, weights."""
+"""Sums along time against NumPy: short last sums, blocks, gaps, weights."""
 import itertools
 import unittest
 
@@ -16,7 +16,7 @@ rng = numpy.random.default_rng(8)
 
 
 def sums(x, length):
-    """Along the first axis, the last sum short."""
+    """Sums along the first axis; the last may be short."""
     return numpy.stack([x[i:i + length].sum(0) for i in range(0, len(x), length)])
 
 
@@ -48,7 +48,7 @@ def integrate(x, type_, length, variant, order=AXES, cuts=(1 << 20,), workers=1,
 
 class Sums(unittest.TestCase):
     def close(self, got, wanted, absolute, n, *what):
-        """n additions in double precision, then one rounding."""
+        """Compares within n roundings of double precision and one of the output's."""
         u = 2.0 ** -24 if got.real.dtype == numpy.float32 else 0
         self.assertEqual(got.shape, wanted.shape, what)
         self.assertTrue(numpy.all(abs(got - wanted) <= 2 * u * abs(wanted) +

@@ -2,7 +2,7 @@
 /* Tests of CEP packets: headers, time stamps, samples in every order. */
 #include "lofar-packet.c" /* the plugin exports nothing but its description */
 
-/* As a station sends it: version 3, board 2, 200 MHz, 8 bit, 61 beamlets. */
+/* A station's header: version 3, board 2, 200 MHz, 8 bit, 61 beamlets. */
 static const guint8 example[LOFAR_HEADER_BYTES] = {3,    0x82, 0x01, 0xaa, 0xc2, 0x1a, 61, 16,
                                                    0x18, 0xab, 0xbb, 0x62, 26,   0,    0,  0};
 
@@ -21,8 +21,7 @@ test_header(void)
     g_assert_cmpuint(lofar_header_size(example, NULL), ==, 16 + 61 * 16 * 4);
     g_assert_cmpint(lofar_packet_sample(&header), ==, 323528554687500 + 26);
 
-    /* A second of 160 MHz is a whole number of samples; one of 200 MHz is not: odd seconds round.
-     */
+    /* A second at 160 MHz is a whole number of samples; at 200 MHz, odd seconds are rounded. */
     header = (LofarHeader){.second = 1, .clock = 160000000, .sequence = 5};
     g_assert_cmpint(lofar_packet_sample(&header), ==, 156250 + 5);
     header = (LofarHeader){.second = 1, .clock = 200000000};
@@ -55,7 +54,8 @@ test_header_errors(void)
     g_assert_false(lofar_header_alike(example, later, NULL));
 }
 
-/* Every order of the three axes, every width, parts of packets: the fast way equals the plain. */
+/* The fast code against the plain code, for every order of the three axes, every width, and parts
+ * of packets. */
 static void
 test_unpack(void)
 {

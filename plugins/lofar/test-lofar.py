@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lofar.source: a real capture, damaged captures, made ones of every width."""
+"""lofar.source: a real capture, damaged captures, and made ones of every width."""
 import json
 import struct
 import unittest
@@ -34,7 +34,8 @@ def make_packet(payload, bits, sequence, n_beamlets, second=1656466200, clock=20
 
 class Source(graphs.GraphTest):
     def decode(self, paths, source=None, sink=None):
-        """The array [time subband station pol part], the counts, and what stands beside."""
+        """The array [time subband station pol part], the counters, and the description beside the
+        array."""
         statistics = self.run_graph(graph(paths, source, sink))
         node = next(node for node in statistics["nodes"] if node["name"] == "station")
         counts = {name: n for name, n in node["counters"].items() if n}
@@ -58,7 +59,7 @@ class Capture(Source):
         self.assertEqual(beside["start_utc"], "2022-06-29T01:30:00.000051200Z")
 
     def test_ports_are_aligned(self):
-        """Port 16132 starts one packet before the others, and ends one before."""
+        """Port 16132 starts one packet before the others, and ends one packet before them."""
         array, _, _ = self.decode(FILES)
         for i, path in enumerate(FILES):
             alone, counts, _ = self.decode([path])
@@ -91,7 +92,8 @@ class Capture(Source):
         self.assertEqual([table[0], table[61], table[-1]], [0, 19531250, 511 * 195312.5])
 
     def damage(self, packets, lost, counts):
-        """Only what is lost differs from the whole capture, and it is zero and counted."""
+        """Checks that only the lost packets differ from the whole capture: they are zero and
+        counted."""
         whole, _, _ = self.decode(FILES[:1])
         (self.folder / "damaged").write_bytes(b"".join(packets))
         given, given_counts, beside = self.decode(["damaged"], {"block": {"time": 100}})
@@ -132,7 +134,7 @@ class Capture(Source):
                 packets = self.packets()
                 packets[77] = packets[77][:length]
                 if length < 16:
-                    # What is left of its header may be of the packet before.
+                    # The bytes left of its header may belong to the packet before.
                     self.damage(packets, [76, 77], {"packets": 254, "missing": 2, "corrupt": 1,
                                                     "truncated": 1})
                     continue
@@ -161,7 +163,7 @@ class Capture(Source):
 
 class Made(Source):
     def make(self, bits, n_packets=9, n_beamlets=5, **options):
-        """A capture and its parts [time beamlet 1 pol part]."""
+        """Makes a capture; returns its parts [time beamlet 1 pol part]."""
         half = 1 << (bits - 1)
         parts = np.random.default_rng(bits).integers(
             -half, half, (n_packets, n_beamlets, SLOTS, 2, 2))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""fir and fft in one against the two in a row: types, orders, hops, gaps, cuts and workers."""
+"""fir and fft fused, against the two in a row: types, orders, hops, gaps, blocks and workers."""
 import os
 import tempfile
 import unittest
@@ -14,11 +14,11 @@ import tap
 SETS = pipeline.instruction_sets()
 rng = numpy.random.default_rng(8)
 
-# What FFTW learns in these tests is not the user's.
+# FFTW's wisdom from these tests must not get into the user's cache.
 cache = tempfile.TemporaryDirectory(prefix="cornerturn-")
 os.environ["XDG_CACHE_HOME"] = cache.name
 
-# Input, output.
+# Orders of input and output.
 ORDERS = [("time station pol", "time channel station pol"),
           ("station pol time", "station pol time channel"),
           ("time station pol", "time station pol channel"),
@@ -55,7 +55,8 @@ stages:
 
 class PfbTest(graphs.GraphTest):
     def near(self, got, wanted, n_channels, n_taps):
-        """Sums over taps, and log2 n levels, which each round by a few ulps of the norm."""
+        """Compares within the bound: sums over taps, and log2 n levels, each with an error of a few
+        ulps of the norm."""
         bound = 2.0 ** -24 * (2 * n_taps + 4 * (2 + 2 * numpy.log2(n_channels)))
         self.assertEqual(got.shape, wanted.shape)
         self.assertLessEqual(abs(got - wanted).max(), bound * abs(wanted).max())
@@ -86,7 +87,7 @@ class PfbTest(graphs.GraphTest):
                     numpy.testing.assert_array_equal(cut, got)
 
     def test_tunings(self):
-        """Values of the tunables in many combinations, those of the filter among them."""
+        """Many combinations of the tunables' values, including the filter's."""
         fir, fft = "n_channels: 64, n_taps: 8", "shift: false"
         x = samples("ci8", (64 * 150, 3, 2))
         wanted = bank("ci8", ORDERS[0], x, fir, fft, "reference").array
@@ -97,14 +98,14 @@ class PfbTest(graphs.GraphTest):
                     self.near(got, wanted, 64, 8)
 
     def test_inverse(self):
-        """Phases may also be turned back."""
+        """Inverse transforms are fused, too."""
         x = samples("ci8", (400, 3, 2))
         fir, fft = "n_channels: 16, n_taps: 4", "direction: inverse, axis: phase, to: channel"
         wanted = bank("ci8", ORDERS[0], x, fir, fft, "reference").array
         self.near(bank("ci8", ORDERS[0], x, fir, fft, "fused-" + SETS[0]).array, wanted, 16, 4)
 
     def test_gaps(self):
-        """A lost sample takes the spectra whose windows hold it, of its station."""
+        """A lost sample invalidates those spectra of its station whose windows contain it."""
         x = samples("ci8", (40 * 16, 3, 2))
         validity = numpy.ones((3, 640), bool)
         validity[1, 163] = False

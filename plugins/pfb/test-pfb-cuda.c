@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of filter and transform in one kernel against the references of the two in a row. */
+/* Tests of filter and transform in one kernel against the two references in a row. */
 #include "../../tests/kernel-test.h"
 
 #include <math.h>
 
-/* fir and fft, one behind the other. */
+/* fir, fft, and both fused. */
 typedef struct {
     VariantTest *fir, *fft, both;
     CtNode nodes[2];
@@ -126,7 +126,7 @@ check(const Problem *problem, gsize padding, GRand *random)
     variant_test_run(&chain->both, chain->fused, order[0], &in, order[2], &whole, 1, &n, 1);
     variant_test_run(&chain->both, chain->fused, order[0], &in, order[2], &cut, 1, firings, 3);
 
-    /* Sums over taps, and log2 P levels, which each round by a few ulps of the norm. */
+    /* Sums over taps, and log2 P levels, each with an error of a few ulps of the norm. */
     const gdouble difference = variant_test_difference(&whole, &wanted, &largest);
     const gdouble bound =
         0x1p-24 * (2 * (gdouble)problem->n_taps + 8 + 8 * log2((gdouble)problem->n_channels));
@@ -187,7 +187,7 @@ test_chain(void)
     }
 }
 
-/* Kernels for devices that are not here. */
+/* Kernels for devices that need not be here. */
 static void
 test_kernels(void)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights in closed form, and the peak that they give where the simulated sky has a source."""
+"""Weights against formulas, and the peak that they give at a source of the simulated sky."""
 import itertools
 import tempfile
 import unittest
@@ -50,7 +50,7 @@ class Weights(unittest.TestCase):
                 self.assertLess(abs(got - want).max(), ROUNDING * modulus)
 
     def test_file(self):
-        """Positions of a file are those of a table, down to the bits."""
+        """Positions from a file give the same bits as those from a table."""
         positions = numpy.array([[0, 0, 0], [10.5, -3, 2.25]])
         more = f"{self.fixed}\n    directions: [[0.1, 0.3]]\n    "
         with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +86,8 @@ class Weights(unittest.TestCase):
         self.assertLess(abs(got - want).max(), ROUNDING)
 
     def test_channels_of_the_input(self):
-        """Frequencies of spectra, subbands split again among them."""
+        """The weights are for the frequencies of spectra, including subbands that are split
+        again."""
         for subbands in (0, 3):
             spectra = ("x: { stage: generate, sample_rate: 2 MHz, centre_frequency: 80 MHz, "
                        f"n_stations: 4, samples: 64{', n_subbands: 3' if subbands else ''} }}\n"
@@ -107,8 +108,8 @@ stages:
 
 class Peak(unittest.TestCase):
     def test_beam_at_a_source(self):
-        """A beam at a source of power P among n stations of noise N has P + N/n, to the standard
-        error; elsewhere it has less, and what it has is known too."""
+        """A beam at a source of power P, among n stations of noise N, has P + N/n within the
+        standard error; elsewhere it has less, by a known amount."""
         n, length, samples = 6, 32, 1 << 15
         directions = [[0.2, -0.3], [0.25, -0.3], [-0.6, 0.1]]
         text = f"""
@@ -139,7 +140,8 @@ stages:
         want = (3 * gain + 2 / n)[inner].mean(axis=0)
         got = power[inner].mean(axis=0)
         error = want / numpy.sqrt(len(y) * inner.sum())
-        # a plain transform has windows that do not quite overlap between stations: below 1 %
+        # the windows of a plain transform do not quite overlap between stations, which costs below
+        # 1 %
         self.assertTrue((abs(got - want) < 5 * error + 0.01 * 3).all(), (got, want))
         self.assertEqual(numpy.argmax(got), 0)
         self.assertLess(abs(want[0] - (3 + 2 / n)), 1e-9)

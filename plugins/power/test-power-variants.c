@@ -12,7 +12,7 @@ typedef struct {
     GRand *random;
 } Fill;
 
-/* Any integer, halves and floating point within 2. */
+/* Fills a part with any integer, or with a half or other number of floating point from −2 to 2. */
 static void
 fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
 {
@@ -31,7 +31,8 @@ fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
         *(gdouble *)part = value;
 }
 
-/* All that lies packed, blocks that begin at any sample, and gaps. */
+/* Compares the variants on packed blocks, on blocks that begin at any sample, and on blocks with
+ * gaps. */
 static void
 check(CtType type, const char *parameters, const char *in_order, const char *out_order,
       GRand *random)

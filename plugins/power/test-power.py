@@ -15,7 +15,7 @@ ORDERS = ["time channel station pol", "channel station pol time", "pol time chan
 
 
 def samples(type_, shape):
-    """An array as the type has it, extreme values among them, and its values."""
+    """An array in the type's form, including extreme values, and its values."""
     if type_ == "ci4":
         x = rng.integers(0, 256, shape, numpy.uint8)
         x.ravel()[0] = 0x88
@@ -48,14 +48,15 @@ def run(array, type_, order, parameters, out, variant, cuts=(1 << 20,), workers=
 
 
 def arrange(values, order):
-    """[time channel station pol] to another order."""
+    """Transposes [time channel station pol] to another order."""
     axes = ("time", "channel", "station", "pol")
     return values.transpose([axes.index(axis) for axis in order.split()])
 
 
 class Powers(unittest.TestCase):
     def close(self, got, wanted, scale, *what):
-        """Three roundings of numbers as large as `scale`, here and in NumPy's doubles."""
+        """Compares within three roundings of numbers as large as `scale`, here and in NumPy's
+        doubles."""
         u = 2.0 ** (-24 if got.dtype == numpy.float32 else -53)
         self.assertEqual(got.shape, wanted.shape, what)
         self.assertTrue(numpy.all(abs(got - wanted) <= 8 * u * scale), what)
@@ -107,8 +108,8 @@ class Powers(unittest.TestCase):
         self.stokes("cf32", "circular")
 
     def test_signs(self):
-        """Y a quarter of a period behind X is right-handed, V > 0; X = Y lies between north and
-        east, U > 0."""
+        """V > 0 if Y is a quarter of a period behind X (right-handed); U > 0 if X = Y (between
+        north and east)."""
         x = numpy.zeros((2, 5, 7, 2), numpy.complex64)
         x[0, ..., 0], x[0, ..., 1] = 1, -1j
         x[1] = 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of quantisation's variants against the reference, to the bit; and of its kernels. */
+/* Tests of quantisation's variants against the reference, to the bit, and of its kernels. */
 #include "../../tests/kernel-test.h"
 
 #include <math.h>
@@ -35,13 +35,14 @@ quantisation(CtType type, const char *scale, const char *axes)
                             ct_type_info(type)->is_complex ? CT_CF32 : CT_F32, axes);
 }
 
-/* Packed and aligned, beginning at any sample, with gaps outside of time; odd sizes. */
+/* Packed and aligned blocks, blocks that begin at any sample, blocks with gaps outside time; odd
+ * sizes. */
 static void
 test_types(void)
 {
     static const struct {
         const char *order;
-        gint64 first, more; /* samples before and behind those that are worked on */
+        gint64 first, more; /* samples before and after those that are used */
     } cases[] = {
         {"time station pol", 0, 0}, {"time station pol", 1, 0}, {"station pol time", 0, 0},
         {"station pol time", 3, 2}, {"station time pol", 0, 5}, {"pol time station", 1, 1},

@@ -15,7 +15,7 @@ rng = numpy.random.default_rng(9)
 
 
 def numbers(n, most, scale):
-    """Ties, limits, and what is beyond them."""
+    """Numbers half-way between levels, at the limits, and beyond them."""
     x = numpy.concatenate([
         rng.normal(size=n) * most / scale,
         rng.integers(-2 * most - 3, 2 * most + 3, n) / (2 * scale),
@@ -26,7 +26,8 @@ def numbers(n, most, scale):
 
 
 def quantised(x, scale, most):
-    """Values, and which of them were clipped. The product is exact in double precision."""
+    """Quantised values, and which of them were clipped. The product is exact in double
+    precision."""
     rounded = numpy.rint(x.astype(float) * float(numpy.float32(scale)))
     clipped = ~(abs(rounded) <= most)
     return numpy.nan_to_num(numpy.clip(rounded, -most, most)).astype(int), clipped

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the variants of stack on one input, and of its kernels; several inputs are run by the
- * tests of whole graphs. */
+/* Tests of the variants of stack on one input, and of its kernels; tests of whole graphs run it on
+ * several inputs. */
 #include "../../tests/kernel-test.h"
 
 static const char *const orders[] = {
@@ -40,7 +40,7 @@ test_orders(void)
     }
 }
 
-/* Runs that are multiples of 1 to 16 bytes, and those outside of time. */
+/* Contiguous pieces that are multiples of 1 to 16 bytes, and pieces outside time. */
 static void
 test_kernels(void)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Streams of different ranges and gaps, joined along old axes and new ones."""
+"""Streams of different ranges and gaps, joined along existing axes and new ones."""
 import unittest
 
 import numpy
@@ -47,7 +47,8 @@ def alone(given, layout):
 
 
 def expected(sources):
-    """[time station pol part] and validity [station][time] of sources with stations."""
+    """The expected [time station pol part] and validity [station][time] of sources with
+    stations."""
     start = min(given["start"] for given in sources)
     end = max(given["start"] + given["n"] for given in sources)
     total = sum(given["stations"] for given in sources)
@@ -87,7 +88,7 @@ class Stack(unittest.TestCase):
                 self.assertTrue((got.validity == valid).all())
 
     def test_apart(self):
-        """Ranges that do not touch leave a gap in which nothing is valid."""
+        """Between ranges that do not touch, there is a gap in which nothing is valid."""
         sources = [source(0, 40, 1), source(100, 50, 2, seed=2)]
         want, valid, start = expected(sources)
         for variant in VARIANTS:
@@ -97,7 +98,7 @@ class Stack(unittest.TestCase):
             self.assertFalse(got.validity[:, 40:100].any())
 
     def test_ends_that_nobody_knows(self):
-        """What a program feeds may end anywhere; the longest decides."""
+        """A stream that a program feeds may end anywhere; the longest input decides."""
         x = [numpy.arange(1, 2 * n + 1, dtype=numpy.float32).reshape(n, 2) for n in (310, 77)]
         text = "\n".join(["stages:"] + [
             f'  x{i}: {{ stage: input, layout: "f32[time station]", shape: [-1, 2], '
@@ -113,7 +114,7 @@ class Stack(unittest.TestCase):
             self.assertTrue(got.validity[:2].all() and got.validity[2:, :77].all())
 
     def test_empty(self):
-        """What has no samples begins and ends nowhere, wherever its clock stands."""
+        """An input without samples does not change the range, whatever its clock says."""
         for empty in (source(900, 0, 1), source(-300, 0, 1)):
             for order in ((empty, source(0, 40, 2, seed=2)), (source(0, 40, 2, seed=2), empty)):
                 some = next(given for given in order if given["n"])
@@ -127,7 +128,7 @@ class Stack(unittest.TestCase):
                     self.assertFalse(got.validity[2 - 2 * at].any())
 
     def test_empty_in_the_end(self):
-        """What nobody knew to be empty beforehand adds no gap up to where it would have begun."""
+        """An input that turns out to be empty adds no gap up to where it would have begun."""
         x = numpy.arange(1, 81, dtype=numpy.float32).reshape(40, 2)
         text = """
 stages:
@@ -167,7 +168,7 @@ stages:
                                                          (numpy.arange(204) < 200 + 2 * i))).all())
 
     def test_frequencies(self):
-        """Bands stacked as subbands keep their frequencies, down to the channels' phases."""
+        """Bands stacked as subbands keep their frequencies; even the channels' phases show this."""
         text = """
 stages:
   a: { stage: generate, sample_rate: 1 MHz, centre_frequency: 50 MHz, samples: 64 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the transpose's variants against the reference, to the bit; and of its kernels. */
+/* Tests of the transpose's variants against the reference, to the bit, and of its kernels. */
 #include "../../tests/kernel-test.h"
 
-/* One of each size of elements. */
+/* A type of each size of elements. */
 static const CtType types[] = {CT_I8, CT_CI8, CT_CI16, CT_CF32, CT_CF64};
 
 static const char *const names[] = {"time", "channel", "station", "pol",
@@ -13,12 +13,12 @@ fill_part(guint8 *part, gsize count, gpointer data)
 {
     const CtBlock *block = data;
     const CtTypeInfo *type = ct_type_info(block->type);
-    const guint64 bits = (count + 1) * 0x9e3779b97f4a7c15; /* all different, in any 16 bits */
+    const guint64 bits = (count + 1) * 0x9e3779b97f4a7c15; /* all values differ, in every 16 bits */
 
     memcpy(part, (const guint8 *)&bits + 8 - type->part_bits / 8, type->part_bits / 8);
 }
 
-/* Moves the axes outside time apart, as rings do. */
+/* Moves the axes outside time apart in memory, as in rings. */
 static void
 spread(CtBlock *block, const char *axes, GRand *random)
 {
@@ -37,7 +37,7 @@ spread(CtBlock *block, const char *axes, GRand *random)
     memset(block->data, 0xa5, (gsize)bytes + 1);
 }
 
-/* Samples from `first` on, in one order and the other. */
+/* Compares the variants on the samples from `first` on, in one order and in the other. */
 static void
 check(CtType type, const char *lengths, gint64 n, const char *const order[2], gint64 first,
       gsize padding, GRand *random)
@@ -86,7 +86,7 @@ shuffle(guint *axes, guint n, GRand *random)
     }
 }
 
-/* Any order to any other, of up to 8 axes of any lengths. */
+/* Any order of up to 8 axes of any lengths, to any other. */
 static void
 test_permutations(void)
 {
@@ -116,7 +116,7 @@ test_permutations(void)
     }
 }
 
-/* The orders of a stream that fills tiles, and of one that does not quite. */
+/* The orders of a stream that fills the tiles, and of one that does not quite. */
 static void
 test_orders(void)
 {
@@ -141,7 +141,7 @@ test_orders(void)
     }
 }
 
-/* Blocks are made, undone, and cut anew; parts of complex numbers stand apart. */
+/* Blocks are made, undone, and changed to other lengths; parts of complex numbers are separated. */
 static void
 test_blocks(void)
 {
@@ -171,7 +171,7 @@ test_blocks(void)
     }
 }
 
-/* Every form: words of one, two and four units. */
+/* Kernels of every form: with words of one, two and four units. */
 static void
 test_kernels(void)
 {

@@ -16,8 +16,8 @@ rng = numpy.random.default_rng(5)
 
 
 def random_of(type_, shape):
-    """Every pattern of bits, NaNs too: an array in the dtype of the type, with pairs where it has
-    pairs."""
+    """Random bit patterns, including NaNs, in the dtype of the type; pairs have an axis of their
+    own."""
     dtype = numpy.dtype(pipeline.DTYPES[type_])
     shape = tuple(shape) + ((2,) if type_ in pipeline.PAIRS else ())
     n_bytes = int(numpy.prod(shape)) * dtype.itemsize
@@ -25,7 +25,7 @@ def random_of(type_, shape):
 
 
 def transpose(array, type_, axes, layout, variant, cuts=(1 << 20,), workers=1, out=None):
-    """`layout` of the transpose; `out` the order in which it comes back, the same unless given."""
+    """Transposes to `layout`; `out` is the order of the result, by default that of the input."""
     names = [name for name in layout.split() if ":" not in name]
     lengths = [-1 if axis == "time" else length for axis, length in zip(axes, array.shape)]
     order = layout if out is None else out
@@ -39,7 +39,7 @@ def transpose(array, type_, axes, layout, variant, cuts=(1 << 20,), workers=1, o
 
 
 def blocked(array, axes, layout):
-    """What memory of a layout with blocks holds, zeros where a last block is short."""
+    """The memory of a layout with blocks; a short last block is filled with zeros."""
     counts = {name.split(":")[0]: int(name.split(":")[1]) for name in layout.split() if ":" in name}
     names = []
     for i, axis in enumerate(axes):
@@ -121,8 +121,8 @@ class Transposes(unittest.TestCase):
                     self.same(got, blocked(array, AXES, layout), variant, layout)
 
     def test_blocks_are_undone(self):
-        """Through a blocked layout and from there, also between blocks that do not divide one
-        another."""
+        """Transposes to a blocked layout and back, also between blocks whose lengths do not divide
+        each other."""
         array = random_of("ci16", (83, 6, 5, 2))
         lengths = [-1, 6, 5, 2]
         for variant in VARIANTS:
@@ -198,7 +198,7 @@ class Transposes(unittest.TestCase):
 
 class ShortFirings(graphs.GraphTest):
     def test_blocks_are_read_whole(self):
-        """However little is asked of a firing, it does not begin within a block."""
+        """A firing never begins within a block, however short firings are."""
         stages = {
             "sky": {"stage": "generate", "type": "ci16", "sample_rate": "1 MHz", "samples": 23,
                     "n_stations": 2, "block": {"time": 1}},

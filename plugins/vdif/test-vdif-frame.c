@@ -48,13 +48,13 @@ test_header(void)
     g_assert_cmpint(header.rate, ==, 32000000);
     g_assert_cmpint(header.n_samples, ==, 4000);
 
-    /* Complex samples come at half the rate, two parts each. */
+    /* Complex samples have half the rate and two parts each. */
     put_word(bytes, 3, 1u << 31 | 1 << 26);
     g_assert_null(vdif_header_parse(bytes, 0, &header));
     g_assert_cmpint(header.rate, ==, 16000000);
     g_assert_cmpint(header.n_samples, ==, 2000);
 
-    /* Legacy headers have half the words; what stands there is payload. */
+    /* Legacy headers have half the words; the payload follows at once. */
     put_word(bytes, 0, 1u << 31 | 1 << 30 | 5);
     g_assert_null(vdif_header_parse(bytes, 0, &header));
     g_assert_true(header.invalid);
@@ -91,7 +91,7 @@ test_header_errors(void)
         g_assert_cmpuint(vdif_header_size(bytes, &no_bits), ==, 0);
         g_assert_false(vdif_header_alike(good, bytes, &no_bits));
     }
-    /* Eight channels of five bits: a writer that forgot to subtract 1. */
+    /* Eight channels of five bits are the mark of a writer that forgot to subtract 1. */
     memcpy(bytes, good, sizeof bytes);
     put_word(bytes, 2, 3 << 24 | 1032 / 8);
     put_word(bytes, 3, 1u << 31 | 4 << 26);
@@ -141,7 +141,7 @@ test_levels(void)
     check_levels(2, VDIF_MARK5B, (const gfloat[]){-3.316505f, 1, -1, 3.316505f}, 4);
     check_levels(4, 0, (const gfloat[]){-8 / 2.95f, -7 / 2.95f}, 2);
     check_levels(8, 0, (const gfloat[]){-127.5f / 35.5f, -126.5f / 35.5f}, 2);
-    /* Any other number of bits is symmetric, and rises by one step. */
+    /* All other numbers of bits are symmetric, with equal steps. */
     for (guint bits = 3; bits <= VDIF_MAX_BITS; bits++) {
         const VdifHeader header = {.bits = bits, .n_channels = 1};
         VdifDecoder decoder;
@@ -155,7 +155,8 @@ test_levels(void)
     }
 }
 
-/* The first samples of a word: low bits first, channels within time, parts within channels. */
+/* The order of the samples in a word: low bits first, channels within time, parts within
+ * channels. */
 static void
 test_order(void)
 {
@@ -170,7 +171,7 @@ test_order(void)
     g_assert_cmpmem(out, sizeof out, wanted, sizeof wanted);
     vdif_decoder_clear(&decoder);
 
-    /* Six of five bits in a word, the two bits above unused; three pairs where complex. */
+    /* A word has six samples of five bits, with two unused bits above; if complex, three pairs. */
     const guint8 fives[8] = {0x41, 0x0c, 0x52, 0xcc, 0x1f, 0, 0, 0};
     const VdifHeader real = {.bits = 5, .n_channels = 1};
     vdif_decoder_init(&decoder, &real);
@@ -185,7 +186,8 @@ test_order(void)
     vdif_decoder_clear(&decoder);
 }
 
-/* Every number of bits, channels, parts, and order of time and channel: fast equals plain. */
+/* The fast code against the plain code, for every number of bits, channels and parts, and both
+ * orders of time and channel. */
 static void
 test_decode(void)
 {

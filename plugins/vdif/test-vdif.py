@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""vdif.source: real recordings against the field's reader, made and damaged ones."""
+"""vdif.source: real recordings against the field's reader, made recordings and damaged ones."""
 import atexit
 import json
 import shutil
@@ -24,14 +24,14 @@ LEVELS = {
 
 
 def flip(frame, bit):
-    """The frame with a bit of its header changed."""
+    """The frame with one bit of its header flipped."""
     damaged = bytearray(frame)
     damaged[bit // 8] ^= 1 << bit % 8
     return bytes(damaged)
 
 
 def join(seconds):
-    """Frames of [second][frame][thread], as they stand in a file."""
+    """Joins frames [second][frame][thread] in the order of a file."""
     return b"".join(frame for second in seconds for frames in second for frame in frames)
 
 
@@ -49,7 +49,8 @@ def make_frame(payload, number, second=14363767, thread=0, bits=2, log2_channels
 
 
 def pack(codes, bits):
-    """Codes in the order of time, channel, part to words; whole values of `bits` only."""
+    """Packs codes, in the order of time, channel, part, into words of as many whole codes as
+    fit."""
     per_word = 32 // bits
     words = np.zeros(len(codes) // per_word, np.uint32)
     for i in range(per_word):
@@ -68,7 +69,7 @@ class Recording(graphs.GraphTest):
         return np.load(self.folder / "out.npy"), counts, beside
 
     def decode_many(self, recordings, source=None):
-        """The same of many recordings (bytes) in one run: (array, counts, beside) of each."""
+        """Decodes many recordings (bytes) in one run: (array, counts, description) of each."""
         stages = {}
         for i, recording in enumerate(recordings):
             (self.folder / f"{i}.vdif").write_bytes(recording)
@@ -112,7 +113,8 @@ class Samples(Recording):
         self.assertEqual(counts, {"packets": 10})
 
     def test_broken_time_stamps(self):
-        """Even threads have a second of another century; the samples are those of the mended file."""
+        """Even threads have a second of another century; the samples are those of the repaired
+        file."""
         whole, _, _ = self.decode(self.folder_of_samples / "sample.vdif")
         array, counts, beside = self.decode(self.folder_of_samples / "sample_vlbi.vdif")
         np.testing.assert_array_equal(array, whole)
@@ -120,7 +122,8 @@ class Samples(Recording):
         self.assertEqual(beside["start_utc"], "2014-06-16T05:56:07.000000000Z")
 
     def test_corrupt_frames(self):
-        """The writer said 5 bits of 4, and sent few of its frames, none in order."""
+        """The writer declared 5 bits instead of 4, and wrote only few of its frames, in
+        disorder."""
         path = self.folder_of_samples / "sample_drao_corrupted.vdif"
         error = self.fail(path)
         self.assertTrue(error.endswith(
@@ -131,7 +134,7 @@ class Samples(Recording):
                     "sample_rate": "390625 Hz"},
             "out": {"stage": "discard", "from": "sky"}})
         counts = next(n for n in statistics["nodes"] if n["name"] == "sky")["counters"]
-        # Ten frames of ten threads over 3764 frames of time.
+        # Ten frames of ten threads, over 3764 frames of time.
         self.assertEqual({name: n for name, n in counts.items() if n},
                          {"packets": 10, "missing": 37630})
         whole, _, _ = self.decode(self.folder_of_samples / "sample.vdif")
@@ -143,7 +146,7 @@ class Samples(Recording):
         self.assertEqual(counts, {"packets": 16, "corrupt": 10})
 
     def test_baseband(self):
-        """Exactly what the PyPI package baseband reads."""
+        """The values are exactly those of the PyPI package baseband."""
         python = baseband_python()
         if not python:
             self.skipTest("baseband can't be installed from a package registry here")
@@ -154,7 +157,7 @@ class Samples(Recording):
                   "rate = {'sample_rate': float(sys.argv[3]) * units.Hz} if sys.argv[3] else {}\n"
                   "numpy.save(sys.argv[2], vdif.open(path, 'rs', squeeze=False, **rate).read())\n"
                   "print(path)\n")
-        # Those of the package itself have 16 channels of 1 bit, and 1024 of 4 complex bits.
+        # The package's own samples have 16 channels of 1 bit, and 1024 of 4 complex bits.
         for name, rate, layout in (
                 (self.folder_of_samples / "sample.vdif", "", "[time pol]"),
                 (self.folder_of_samples / "sample_vlbi.vdif", "", "[time pol]"),
@@ -176,7 +179,7 @@ class Samples(Recording):
 
 
 def baseband_python(found=[]):
-    """The interpreter of a throw-away environment with baseband; None where there can be none."""
+    """The interpreter of a temporary environment with baseband; None if it can't be made."""
     if not found:
         folder = tempfile.mkdtemp(prefix="cornerturn-baseband-")
         atexit.register(shutil.rmtree, folder)
@@ -194,8 +197,8 @@ def baseband_python(found=[]):
 
 class Made(Recording):
     def make(self, n_frames=6, bits=2, n_channels=1, is_complex=False, threads=(0, 1), **options):
-        """A recording of frames of 64 bytes, each thread in turn, and its values
-        [time thread channel], complex where it is."""
+        """A recording of frames of 64 bytes, of each thread in turn, and its values [time thread
+        channel], complex if `is_complex`."""
         generator = np.random.default_rng(bits)
         per_frame = 64 // 4 * (32 // bits)
         codes = generator.integers(0, 1 << bits, (n_frames, len(threads), per_frame))
@@ -215,7 +218,7 @@ class Made(Recording):
         return self.decode("made.vdif", source)
 
     def test_parameters_without_effect(self):
-        """Frames of one channel have no axis of channels, and real ones give their rate."""
+        """With one channel there is no axis of channels; real frames give their rate."""
         frames, _ = self.make(4, edv=1, rate=1024)
         (self.folder / "made.vdif").write_bytes(b"".join(frames))
         sky = {"stage": "vdif.source", "path": "made.vdif", "channels": "subband"}
@@ -250,7 +253,8 @@ class Made(Recording):
         np.testing.assert_array_equal(array, values[..., 0])
 
     def test_two_channels(self):
-        """Of a single thread they are the polarisations, whatever the threads become."""
+        """The two channels of a single thread are its polarisations, whichever axis threads
+        become."""
         frames, values = self.make(threads=(3,), n_channels=2)
         for threads, axes, shape in (("pol", ["time", "pol"], (-1, 2)),
                                      ("station", ["time", "station", "pol"], (-1, 1, 2))):
@@ -266,7 +270,7 @@ class Made(Recording):
         self.assertEqual(counts, {"packets": 18, "stray": 6})
 
     def test_rate(self):
-        """By the header, and by counting frames of a whole second."""
+        """The rate comes from the header, or from counting the frames of a whole second."""
         for rate, is_complex, hertz in ((16, False, 32e6), (16, True, 16e6)):
             frames, _ = self.make(edv=1, rate=rate, is_complex=is_complex)
             (self.folder / "made.vdif").write_bytes(b"".join(frames))
@@ -290,12 +294,13 @@ class Made(Recording):
         return seconds, np.concatenate(values)
 
     def decode_seconds(self, seconds):
-        """What is read of them without `sample_rate`."""
+        """Decodes the recording without `sample_rate`."""
         (self.folder / "made.vdif").write_bytes(join(seconds))
         return self.decode("made.vdif")
 
     def test_rate_with_lost_frames(self):
-        """A frame lost right before a change of second leaves the rate, and all others in place."""
+        """A lost frame right before a change of second changes neither the rate nor the places of
+        others."""
         for options in ({}, {"legacy": True}):
             for second in range(3):
                 for thread in range(2):
@@ -310,8 +315,8 @@ class Made(Recording):
                         self.assertEqual(counts, {"packets": 35, "missing": 1})
 
     def test_rate_with_damaged_numbers(self):
-        """A flipped bit in a frame's number, or in its second, leaves the rate, and the frame's
-        samples are invalid: it is no other frame."""
+        """A flipped bit in a frame's number or second does not change the rate; the frame's samples
+        are invalid, because its time does not fit its place."""
         bits = [*range(30), *range(32, 56)]
         for second, frame in ((0, 0), (0, 5), (1, 0), (1, 3), (1, 5), (2, 0)):
             recordings = []
@@ -324,13 +329,13 @@ class Made(Recording):
             for bit, (array, _, beside) in zip(bits, self.decode_many(recordings)):
                 with self.subTest(second=second, frame=frame, bit=bit):
                     self.assertEqual(beside["sample_rate"], 6 * 256)
-                    # A first frame that comes a little early is believed.
+                    # The time of the first frame is believed if it is only a little early.
                     early = 1402898167 * 6 * 256 - beside["start"]
                     self.assertIn(early, range(17 * 256) if second + frame == 0 else (0,))
                     np.testing.assert_array_equal(array[early:][:len(values)], values[..., 0])
 
     def test_undecided_rate(self):
-        """Where nothing says that no frame was lost, the graph must give the rate."""
+        """If nothing proves that no frame was lost, the graph must give the rate."""
         whole, _ = self.make_seconds(n_seconds=2, threads=(0,))
         for what, seconds in {
                 "one change of second": [whole[0], whole[1][:4]],
@@ -345,14 +350,14 @@ class Made(Recording):
                 self.assertEqual(len(array), 256 * (6 * (len(seconds) - 1) + len(seconds[-1])))
 
     def test_number_of_threads(self):
-        """A flipped bit in a frame's thread or station makes no thread of its own."""
+        """A flipped bit in a frame's thread or station does not make a new thread."""
         bits = range(96, 122)
         for n_frames in (2, 3, 12):
             frames, values = self.make(n_frames)
             recordings = [b"".join([*frames[:3], flip(frames[3], bit), *frames[4:]])
                           for bit in bits]
             if n_frames < 12:
-                # Too few to tell.
+                # These frames are too few to decide.
                 for bit in bits[:16 + 2 * n_frames]:
                     (self.folder / "made.vdif").write_bytes(recordings[bit - 96])
                     if n_frames == 2 or bit != 112:
@@ -363,14 +368,14 @@ class Made(Recording):
             decoded = self.decode_many(recordings, {"sample_rate": "1.024 MHz"})
             for bit, (array, _, _) in zip(bits, decoded):
                 with self.subTest(bit=bit):
-                    # Two claim the same place in thread 0.
+                    # Two frames claim the same place in thread 0.
                     values[256:512, 0] *= bit != 112
                     np.testing.assert_array_equal(array, values[..., 0])
                     values = self.make(n_frames)[1]
                     values[256:512, 1] = 0
 
     def test_first_header(self):
-        """A flipped bit in the first header changes nothing of the others."""
+        """A flipped bit in the first header does not affect the other frames."""
         frames, values = self.make(8)
         recordings = [b"".join([flip(frames[0], bit), *frames[1:]]) for bit in range(256)]
         decoded = self.decode_many(recordings, {"sample_rate": "1.024 MHz"})
@@ -388,17 +393,17 @@ class Made(Recording):
         self.assertEqual(done["nodes"][0]["samples"], 0)
 
     def test_damage(self):
-        """Lost, invalid, doubled, late, cut, damaged frames: the samples of the others stand where
-        they stood, and those of these are zero."""
+        """Frames that are lost, invalid, doubled, late, cut or damaged: the samples of the others
+        keep their places, and those of these are zero."""
         frames, values = self.make(12)
         n = len(values) // 12
         flagged = make_frame(frames[8][32:], 4, thread=0, invalid=True)
         damaged = [
-            *frames[:3], frames[5], frames[4],              # thread 1 lost of frame 1; two swapped
-            *frames[6:8], flagged, frames[9],               # invalid: thread 0 of frame 4
-            frames[10], frames[10], frames[11],             # doubled
-            frames[12][:40], frames[13],                    # cut: thread 0 of frame 6
-            frames[14], bytes(8) + frames[15][8:],          # no length: thread 1 of frame 7
+            *frames[:3], frames[5], frames[4],              # frame 1 of thread 1 is lost; two frames are swapped
+            *frames[6:8], flagged, frames[9],               # thread 0 of frame 4 is invalid
+            frames[10], frames[10], frames[11],             # a doubled frame
+            frames[12][:40], frames[13],                    # thread 0 of frame 6 is cut
+            frames[14], bytes(8) + frames[15][8:],          # thread 1 of frame 7 has no length
             *frames[16:]]
         broken = bytearray(damaged[-9])
         broken[8:12] = bytes(4)
