@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rings, firings and workers: random chains of windows and sums, cut in all ways, give one answer.
- */
+/* Stages and plans for tests of rings, firings and workers: random chains of windows and sums, in
+ * blocks of any lengths, must give one answer. */
 #include "run/scheduler.h"
 
 #include <string.h>
 
 #define N_LANES 3
 
-/* ---- stages of the test; the stream is i64 with axes time and lane ---- */
+/* ---- stages; the stream is i64 with the axes time and lane ---- */
 
 typedef struct {
     gint64 n_samples; /* of the source */
     gint64 loss;      /* sample i of lane l is lost where (7 i + l) % loss == 0; 0: none */
-    guint32 seed;     /* of the cuts */
-    GArray *values;   /* of gint64, what the sink saw, [time][lane] */
+    guint32 seed;     /* for the lengths of blocks */
+    GArray *values;   /* of gint64, the samples that the sink got, [time][lane] */
     GArray *validity;
-    gint64 first_tick; /* that the source gives */
-    gint64 seen_tick;  /* that the sink was given */
+    gint64 first_tick; /* of the source */
+    gint64 seen_tick;  /* of the sink */
     gint64 fail_at;    /* the source fails at this sample; −1: never */
     gboolean completed;
-    gboolean interrupted; /* as complete was told */
+    gboolean interrupted; /* the argument of complete */
 } Test;
 
 typedef struct {
@@ -49,7 +49,7 @@ is_lost(const Test *test, gint64 i, gint64 lane)
     return test->loss > 0 && (7 * i + lane) % test->loss == 0;
 }
 
-/* The element at sample `t` of a lane; the axes are time and lane, in either order. */
+/* The element of sample `t` in a lane; the axes are time and lane, in either order. */
 static inline gint64 *
 element(const CtBlock *block, const CtBinding *binding, gint64 t, gint64 lane)
 {
@@ -71,7 +71,7 @@ typedef struct {
 static inline gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error G_GNUC_UNUSED)
 {
-    Node *node = (gpointer)prepare->nodes[0].input_names; /* the test's own way in */
+    Node *node = (gpointer)prepare->nodes[0].input_names; /* the test passes its state here */
     if (prepare->n_inputs > 0)
         node->in = prepare->inputs[0];
     if (prepare->n_outputs > 0)
@@ -196,7 +196,7 @@ static const CtVariant sink_variant = {.name = "test",
                                        .work = sink_work,
                                        .complete = sink_complete};
 
-/* ---- plans by hand ---- */
+/* ---- plans, without the planner ---- */
 
 typedef struct {
     CtPlan plan;
@@ -226,7 +226,8 @@ layout(const char *text)
     return parsed;
 }
 
-/* Adds a node that reads `input` (−1: a source) and whose output nobody reads yet; returns it. */
+/* Adds a node that reads `input` (−1: it is a source), with an output that nothing reads yet;
+ * returns it. */
 static inline guint
 add_node(Chain *chain, const char *name, const CtStage *stage, const CtVariant *variant, gint input,
          CtFootprint footprint, Test *test)
@@ -284,7 +285,7 @@ add_output(Chain *chain, guint writer, const char *text, gint64 max_samples, gin
     return node->outputs[0];
 }
 
-/* Sizes the rings as tightly as the plan's rule allows. */
+/* Gives the rings the least size that the planner's rule allows. */
 static inline void
 size_rings(Chain *chain)
 {
@@ -381,7 +382,7 @@ test_clear(Test *test)
     g_array_free(test->validity, TRUE);
 }
 
-/* ---- what must come out ---- */
+/* ---- expected outputs ---- */
 
 static inline void
 expect(GArray *values, GArray *validity, gint64 n, const CtFootprint *rule)

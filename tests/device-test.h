@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a variant's test needs of a device: its queue, and copies there of blocks made here. */
+/* Devices in tests of variants: a queue, and copies to the device of blocks made on the host. */
 #pragma once
 
 #include "../core/device/device.h"
 
 #include <string.h>
 
-/* Bytes on either side of a block that nothing may write. */
+/* Bytes before and after a block that nothing may write. */
 #define DEVICE_TEST_GUARD 512
 #define DEVICE_TEST_MARK  0xa5
-/* Firings whose uploads last. */
+/* Uploads of this many firings stay valid. */
 #define DEVICE_TEST_SLOTS 2
 
-/* What a firing gets. */
+/* The members that a firing gets. */
 typedef struct {
     CtCuStream stream;
     CtQueue *queue;
@@ -20,12 +20,12 @@ typedef struct {
     guint64 *counters;
 } DeviceTest;
 
-/* A block on the device, as aligned as on the host. */
+/* A block on the device, with the same alignment as on the host. */
 typedef struct {
     CtBlock there;
     guint8 *memory;
-    gsize bytes; /* that the block spans */
-    gsize begin; /* where it begins in the memory */
+    gsize bytes; /* from its first element to its last */
+    gsize begin; /* of the block in `memory` */
 } DeviceTestBlock;
 
 static inline gpointer
@@ -38,7 +38,7 @@ device_test_open(G_GNUC_UNUSED gpointer data)
     return device;
 }
 
-/* The first device: one for the program, for opening it takes long. */
+/* The first device; it is opened once, because that takes long. */
 static inline CtDevice *
 device_test_device(void)
 {
@@ -66,7 +66,7 @@ device_test_alloc(gsize bytes)
     return memory;
 }
 
-/* Waits for what is done. */
+/* Copies and waits for it. */
 static inline void
 device_test_copy(gpointer to, gconstpointer from, gsize bytes)
 {
@@ -114,7 +114,7 @@ device_test_end(DeviceTest *test)
     device_test_check(driver->stream_destroy(test->stream));
 }
 
-/* From its first element to its last. */
+/* The bytes from its first element to its last. */
 static inline gsize
 device_test_span(const CtBlock *block)
 {
@@ -128,7 +128,7 @@ device_test_span(const CtBlock *block)
     return bytes;
 }
 
-/* `there` is the block `here` with all that its gaps hold. */
+/* Makes a block on the device with the contents of `here`, including its gaps. */
 static inline void
 device_test_send(DeviceTestBlock *block, const CtBlock *here)
 {
@@ -144,7 +144,8 @@ device_test_send(DeviceTestBlock *block, const CtBlock *here)
     block->there.data = block->memory + block->begin;
 }
 
-/* Copies the elements back and checks that nothing else was written; frees what is there. */
+/* Copies the elements back, checks that nothing else was written, and frees the block on the
+ * device. */
 static inline void
 device_test_fetch(DeviceTestBlock *block, const CtBlock *here)
 {

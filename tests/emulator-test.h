@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the emulator's tests share: its driver, and kernels from a string. */
+/* Functions for the emulator's tests: its driver, and kernels from a string. */
 #pragma once
 
 #include "../core/device/cuda-driver.h"
@@ -14,8 +14,8 @@ static const CtCudaDriver *cu;
 #define succeed(call)           g_assert_cmpint(call, ==, CT_CUDA_SUCCESS)
 #define fail_with(result, call) g_assert_cmpint(call, ==, result)
 
-/* FALSE, with the test skipped, where the driver is another. Two devices of 64 MiB, whose
- * operations wait up to 0.3 ms; the thread's context is the first's. */
+/* Makes two devices of 64 MiB, whose operations wait up to 0.3 ms; the thread's context is the
+ * first one's. FALSE, and the test is skipped, if the driver is another one. */
 static inline gboolean
 emulator_test_begin(void)
 {
@@ -42,7 +42,7 @@ emulator_test_end(void)
     cu->context_release(0);
 }
 
-/* The image of a source; NULL, with what the compiler says in *log, where it is no good. */
+/* The image of a source; NULL, with the compiler's messages in *log, if it does not compile. */
 static inline char *
 emulator_test_compile(const char *source, const char *const *options, int n_options, char **log)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A library to preload: one call of the C library fails, by the environment.
+/* A library to preload: one call of the C library fails, as the environment says.
  *
  *     ADVERSARY_FAULT=pwrite:3:28     the third pwrite fails with errno 28
- *     ADVERSARY_FAULT=pwrite:3+:28    and every one after it
- *     ADVERSARY_FAULT=read:2:short    the second read gives half of what it could
- *     ADVERSARY_LEAST=4096            of calls for memory, those for less neither count nor fail
- *     ADVERSARY_COUNTS=FILE           writes "CALL N" lines, how often each was called, at the end
+ *     ADVERSARY_FAULT=pwrite:3+:28    and so does every later one
+ *     ADVERSARY_FAULT=read:2:short    the second read gives half of the bytes
+ *     ADVERSARY_LEAST=4096            calls for less memory neither count nor fail
+ *     ADVERSARY_COUNTS=FILE           at the end, gets a line "CALL N" for each call's count
  *
- * Calls are counted from when the library is loaded, those of all threads together; variants of a
- * call for large files count as the call itself. */
+ * Calls of all threads are counted together, from when the library is loaded; variants of a call
+ * for large files count as the call itself. */
 #define _GNU_SOURCE
-/* Each call stands here under its own name. */
+/* Undefined, so that each call can be defined here under its own name. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -33,7 +33,8 @@
 
 #define SHORT -1
 
-/* The second name of glibc's malloc, for programs that replace the first, as this does. */
+/* glibc's malloc under its second name, for programs that replace the first, as this library
+ * does. */
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *memory, size_t n);
@@ -81,7 +82,7 @@ static long first;
 static size_t least;
 static int lasting, counting;
 
-/* Whether this call shall fail, or give less. */
+/* Counts the call; returns how it must fail, or SHORT if it must give less; 0: it succeeds. */
 static int
 fails(int call)
 {
@@ -95,7 +96,7 @@ fails(int call)
     return failure;
 }
 
-/* The same of a call for `n` bytes of memory. */
+/* The same for a call for `n` bytes of memory. */
 static int
 fails_of(int call, size_t n)
 {
@@ -144,7 +145,7 @@ end(void)
     fclose(file);
 }
 
-/* The C library's own. */
+/* Looks up the C library's own function. */
 #define OWN(type, name)                                                                            \
     static type own;                                                                               \
     if (!own)                                                                                      \
@@ -187,7 +188,7 @@ DEFINE_OPEN(open64)
 DEFINE_OPENAT(openat)
 DEFINE_OPENAT(openat64)
 
-/* A call that gives `bad` where it fails. */
+/* Defines a call that returns `bad` if it fails. */
 #define DEFINE(result, name, call, bad, parameters, arguments)                                     \
     DEFINE_IF(result, name, fails(CALL_##call), bad, parameters, arguments)
 #define DEFINE_IF(result, name, is_bad, bad, parameters, arguments)                                \
@@ -227,7 +228,7 @@ DEFINE_IF(void *, mmap64, fails_of(CALL_mmap, n), MAP_FAILED,
           (void *at, size_t n, int protection, int flags, int fd, off64_t from),
           (at, n, protection, flags, fd, from))
 
-/* The file is closed all the same, as it is on Linux. */
+/* The file is closed even if the call fails, as on Linux. */
 int
 close(int fd)
 {
@@ -239,7 +240,7 @@ close(int fd)
     return failed ? -1 : status;
 }
 
-/* Calls that may give less than they are asked for. */
+/* Defines a call that may transfer less than it is asked for. */
 #define DEFINE_PART(name, call, type, parameters, arguments)                                       \
     ssize_t name parameters                                                                        \
     {                                                                                              \

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Part `faults`: the nth call of the C library fails, under every command, on small graphs.
 
-A run must end, without a signal, and either with status 0 and what it gives without the fault, or
-with another status, a message, and nothing under a final name that is not whole. Where GLib or FFTW
-finds no memory for something small it aborts; then, too, what has a final name is whole."""
+A run must end without a signal. Either its status is 0 and its results are those of a run without
+the fault, or its status is another one, there is a message, and every file under a final name is
+whole. If GLib or FFTW finds no memory for something small, it aborts; even then, files under final
+names must be whole."""
 import errno
 import functools
 import json
@@ -22,10 +23,10 @@ import part
 
 LIBRARY = os.environ["ADVERSARY_FAULT_LIBRARY"]
 MOST_SECONDS = 30
-# What is larger, a block or a table, is an error where there is no memory for it.
+# A larger piece of memory is a block or a table; if there is none for it, that must be an error.
 LARGEST_ABORT = 32768
 ALLOCATIONS = ("malloc", "calloc", "realloc", "memalign")
-# How calls fail, and -1: they give half.
+# How calls fail: an errno, or −1: they transfer half.
 FAILURES = {
     "open": (errno.EACCES, errno.EMFILE, errno.ENOSPC, errno.EINTR, errno.EIO),
     "fopen": (errno.EMFILE, errno.EACCES), "opendir": (errno.EMFILE, errno.EACCES),
@@ -90,7 +91,7 @@ WITHOUT_GRAPH = ("inspect", "list", "export", "import")
 
 
 def fill(folder, graph):
-    """What a command finds: the graph, its arrays, and measured costs."""
+    """Writes the files that a command finds: the graph, its arrays, and measured costs."""
     random_ = numpy.random.default_rng(1)
     numpy.save(folder / "in.npy", random_.integers(-128, 128, (500, 3, 2)).astype(numpy.int8))
     numpy.save(folder / "weights.npy", random_.standard_normal((2, 3)).astype(numpy.complex64))
@@ -101,7 +102,7 @@ def fill(folder, graph):
 
 @functools.cache
 def costs():
-    """A folder with a store of measured costs, and its lines."""
+    """A folder with a cost database, and the database's lines."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="adversary-costs-"))
     part.at_exit(folder)
     for arguments in (["--measure-ceilings"], ["--export", "in.jsonl"]):
@@ -116,7 +117,7 @@ def environment(**more):
 
 
 def start(folder, command, graph, workers, **more):
-    """Exit status (None: none in time), output and errors."""
+    """Runs the command: exit status (None: it did not end in time), output and errors."""
     arguments = list(COMMANDS[command])
     if command not in WITHOUT_GRAPH:
         arguments += ["--workers", str(workers), "graph.yaml"]
@@ -131,14 +132,15 @@ def start(folder, command, graph, workers, **more):
 
 
 def results(folder, given):
-    """What stands under final names, but for what was there before."""
+    """The files under final names, except those that were there before."""
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())
             if path.is_file() and path.name not in given and
             not re.search(r"\.partial|^new\.db|^store\.db|^counts$", path.name)}
 
 
 def same(name, given, wanted, volatile):
-    """Whether a result is what it is without a fault; names of JSON that always differ aside."""
+    """Whether a result is as without a fault, except for names in JSON whose values always
+    differ."""
     if given == wanted:
         return True
     if not name.endswith(".json") or not volatile:
@@ -152,7 +154,8 @@ def same(name, given, wanted, volatile):
 
 @functools.cache
 def clean(command, graph, workers):
-    """Without faults: results, names in JSON that differ from run to run, and calls."""
+    """A run without faults: results, names in JSON whose values differ from run to run, and counts
+    of calls."""
     found = []
     for _ in range(2):
         with tempfile.TemporaryDirectory(prefix="adversary-clean-") as name:
@@ -175,20 +178,20 @@ def clean(command, graph, workers):
 
 
 def choose(numbers, counts):
-    """Which call fails, when and how."""
+    """Chooses the call that fails, when it fails and how."""
     calls = [call for call, n in counts.items() if n > 0]
     rare = [call for call in calls if call not in ALLOCATIONS]
     call = numbers.choice(rare if numbers.randrange(3) and rare else calls)
     n = numbers.randrange(1, counts[call] + 1)
     failure = numbers.choice(FAILURES[call])
-    # Without any memory at all GLib's own message about it never ends.
+    # GLib's message for a lack of memory never ends if there is none at all.
     lasts = failure > 0 and failure != errno.EINTR and call not in ALLOCATIONS
     lasting = "+" if lasts and numbers.randrange(3) == 0 else ""
     return call, f"{call}:{n}{lasting}:{'short' if failure < 0 else failure}"
 
 
 def judge(folder, given, call, status, errors, reference):
-    """What is wrong, as verdict and words; None: nothing."""
+    """The verdict and its reason if something is wrong; None: nothing is."""
     wanted, volatile, _ = reference
     there = results(folder, given)
     if status is None:
@@ -208,7 +211,7 @@ def judge(folder, given, call, status, errors, reference):
         return "wrong", f"status 0, but {wanted.keys() - there.keys()} are missing: {errors}"
     if status > 0 and not errors.strip():
         return "wrong", f"status {status} without a message"
-    # An array's description is the last to come.
+    # An array's description is written last.
     for name in there:
         if name.endswith(".json") and name[:-5] not in there:
             return "wrong", f"{name} describes what is not there"

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line, fuzzed: subcommands with random options, over the pipelines made small. Each run
-has to end, in time, with its work done or one message: no signal, no assertion, no warning of GLib.
+"""Fuzzes the command line: subcommands with random options, on the pipelines made small. Each run
+has to end in time, with its work done or with one message: no signal, no assertion, no warning of
+GLib.
 
-Subcommands and options are those that --help prints, stages, parameters, variants and tunables those
-that `inspect` prints. CORNERTURN_FUZZ_RUNS says how many runs there are, CORNERTURN_FUZZ_SEED where
-they begin; run K of seed S is the same every time."""
+Subcommands and options are those that --help prints; stages, parameters, variants and tunables are
+those that `inspect` prints. CORNERTURN_FUZZ_RUNS is the number of runs, CORNERTURN_FUZZ_SEED the
+first seed; run K of seed S is the same every time."""
 import collections
 import os
 import pathlib
@@ -29,11 +30,11 @@ SANITIZED = os.environ.get("CORNERTURN_SANITIZER", "none") != "none"
 N_RUNS = int(os.environ.get("CORNERTURN_FUZZ_RUNS", 60 if EMULATED or SANITIZED else 250))
 SEED = int(os.environ.get("CORNERTURN_FUZZ_SEED", 1))
 
-# A run is interrupted after so many seconds, and has to end before so many more are over.
+# A run is interrupted after so many seconds; then it has so many more to end.
 PATIENCE, GRACE = 6, 60
 MEMORY = 6 << 30
 
-# What makes the pipelines small; a graph that is not named runs as it is.
+# Overrides that make the pipelines small; other graphs run as they are.
 SMALL = {
     "beamformer": ["sky.duration=2 ms", "average.length=16", "sky.n_stations=4"],
     "fx-correlator": ["sky.duration=2 ms", "visibilities.integration=20", "sky.n_stations=4"],
@@ -44,7 +45,7 @@ SMALL = {
     "spectrometer": ["sky.duration=2 ms", "average.length=8"],
 }
 
-# Words for any option and any parameter.
+# Values for any option and any parameter.
 HOSTILE = ["", " ", "0", "-1", "1", "2", "7", "1e9", "-1e308", "1e400", "nan", "-nan", "inf", "-inf",
            "0x10", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
            "4294967296", "1.5", "1e-300", "5 parsecs", "1 GHz", "-3 s", "1 ms", "1e30 MHz", "10 %",
@@ -67,7 +68,7 @@ def subcommands():
 
 
 def options_of(command):
-    """[(name, what it takes)], as --help has them."""
+    """The options of a command, [(name, argument)], as --help prints them."""
     found = re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?:=(\S+))?", output_of(command, "--help"), re.M)
     return [(name, takes) for name, takes in found if name != "--help"]
 
@@ -91,12 +92,12 @@ def stage_of(name):
 
 
 def nodes_of(path):
-    """{node: stage} of a graph in one of the two ways that the pipelines are written."""
+    """{node: stage} of a graph in one of the two notations of the pipelines."""
     return dict(re.findall(r"^  (\w+):\s+(?:\{\s*)?stage: ([\w.]+)", path.read_text(), re.M))
 
 
 class Maker:
-    """Makes command lines: of a seed, and of what the command says of itself."""
+    """Makes command lines from a seed and from what the command prints about itself."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -112,14 +113,15 @@ class Maker:
         return self.random.random() < chance
 
     def turns_hostile(self):
-        """Lines differ in that: what one word spoils, others are never looked at."""
+        """Whether a word shall be hostile. Some command lines have more such words than others,
+        because one of them may end the command before it looks at the rest."""
         return self.often(self.hostility)
 
     def node(self):
         return self.some(HOSTILE) if self.turns_hostile() else self.some(self.nodes)
 
     def value(self, kind):
-        """A value of a parameter that is told to be `kind`."""
+        """A value for a parameter that `inspect` describes as `kind`."""
         if self.turns_hostile():
             return self.some(HOSTILE)
         if match := re.match(r"an integer(?: from (-?\d+))?(?: to (-?\d+))?", kind):
@@ -159,7 +161,7 @@ class Maker:
                           "missing/new", "/dev/null", "/dev/full", "", "-", "off", "new.db"])
 
     def argument(self, takes):
-        """A value of an option that --help says to take this."""
+        """A value for an option whose argument --help names so."""
         if self.turns_hostile():
             return self.some(HOSTILE)
         words = {
@@ -238,7 +240,7 @@ class FuzzCommand(unittest.TestCase):
         print("# " + ", ".join(f"{n} {what}" for what, n in sorted(cls.seen.items())), flush=True)
 
     def furnish(self):
-        """A new folder to run in, with files that options name."""
+        """Makes a new folder to run in, with the files that options name."""
         folder = self.home / "run"
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "folder").mkdir(parents=True)
@@ -249,7 +251,7 @@ class FuzzCommand(unittest.TestCase):
         return folder
 
     def run_line(self, line):
-        """Exit status, messages, and whether it had to be interrupted."""
+        """Runs a line: exit status, messages, and whether it had to be interrupted."""
         folder = self.furnish()
         arguments = [os.fsencode(word.replace("\0", "")) for word in [COMMAND, *line]]
         with tempfile.TemporaryFile() as errors:
@@ -275,7 +277,7 @@ class FuzzCommand(unittest.TestCase):
         return process.returncode, text, interrupted
 
     def fault(self, line, status, text, interrupted):
-        """What is wrong with how a run ended; None: nothing."""
+        """A description of how the run ended wrongly; None: it ended well."""
         if status is None:
             return f"does not end {GRACE} s after an interrupt"
         if status < 0 and NO_MEMORY.search(text) and not SANITIZED:
@@ -283,7 +285,7 @@ class FuzzCommand(unittest.TestCase):
             return None
         if interrupted:
             self.seen["interrupted"] += 1
-            if status == -signal.SIGINT:  # before it waits for signals, and in those that never do
+            if status == -signal.SIGINT:  # before signals are handled, or in a command that never does
                 return None
         if status not in (0, 1, 2, 130):
             return f"ends with status {status}"
@@ -296,7 +298,7 @@ class FuzzCommand(unittest.TestCase):
         return None
 
     def test_lines(self):
-        # A store with measurements in it.
+        # This makes a cost database with measurements.
         self.maker.random = random.Random(SEED)
         spectrometer = str(PIPELINES / "spectrometer.yaml")
         settings = [word for setting in SMALL["spectrometer"] for word in ("--set", setting)]
@@ -314,7 +316,7 @@ class FuzzCommand(unittest.TestCase):
         self.seen["seconds"] = round(time.monotonic() - begin)
 
     def test_every_option_is_known(self):
-        """What options take has words of its own here, so that most values are near to sense."""
+        """The arguments of all options have values here, so that most are nearly valid."""
         takes = {takes for options in self.maker.commands.values() for _, takes in options}
         self.assertLessEqual(takes, {"", "N", "TIME", "SIZE", "FORMAT", "NAME", "NODE", "FILE",
                                      "NODE.PARAMETER=VALUE", "[NODE=]NAME",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults that are known and not mended yet: findings that say so are counted apart, as `known`,
-unless run.py is given --all. A line goes when its fault does.
+"""Known faults that are not fixed yet. Findings that match them are counted separately, as `known`,
+unless run.py is given --all. Remove a line when its fault is fixed.
 
-(part, pattern of the finding, what it is)"""
+(part, pattern of the finding, description)"""
 KNOWN = ()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes graphs at random, node by node, and beside each stream what it must be, by the oracle."""
+"""Makes random graphs, node by node, together with the expected stream at each output, by the
+oracle."""
 import numpy
 
 import oracle
@@ -13,7 +14,8 @@ CUSTOM = ("feed", "delay", "sort")
 
 
 class Maker:
-    """`stages`: the graph; `wanted`: the stream at every sink; `files`: what stands beside it."""
+    """`stages` is the graph, `wanted` the expected stream at each sink, `files` the files that it
+    reads."""
 
     def __init__(self, numbers, folder, reference, most_nodes=12, in_program=False):
         self.numbers, self.folder, self.reference = numbers, folder, reference
@@ -42,7 +44,7 @@ class Maker:
         return f"n{len(self.stages)}"
 
     def save(self, array):
-        """An array as a file of its own."""
+        """Writes an array to a new file."""
         path = f"{self.next()}-in.npy"
         numpy.save(self.folder / path, array)
         return path
@@ -53,7 +55,8 @@ class Maker:
                     not is_float(stream.kind)) for stream in made)
 
     def add(self, name, given, made, outputs=("",), **stage):
-        """A node behind `given`, the names of streams, if what it makes is small enough."""
+        """Adds a node behind `given`, the names of streams, unless the result would be too
+        large."""
         made = made if isinstance(made, tuple) else (made,)
         if not self.fits(*made):
             return None
@@ -67,14 +70,14 @@ class Maker:
         return own
 
     def taken(self, stream, accepted):
-        """The stream as a reader of these types has it; None: it has none."""
+        """The stream as a reader of these types gets it; None: it can't be converted to any."""
         kind = taken_as(stream.kind, accepted)
         return None if kind is None else oracle.convert(stream, kind)
 
-    # ---- what can be done ----
+    # ---- steps ----
 
     def ways(self, stream):
-        """How the graph can go on there."""
+        """The steps that are possible behind a stream."""
         axes = stream.axes
         found = [self.transpose, self.copy, self.convert, self.convert]
         if taken_as(stream.kind, oracle.QUANTISED):
@@ -108,7 +111,8 @@ class Maker:
         self.add(name, name, stream, stage="transpose", layout=self.layout(stream))
 
     def layout(self, stream, blocks=True):
-        """Any order, with blocks of some axes and the parts of complex integers apart."""
+        """Any order, perhaps with blocks of some axes or with the parts of complex integers
+        separate."""
         order = self.order(stream.axes)
         kind = ""
         if is_complex(stream.kind) and stream.kind != "ci4" and self.numbers.randrange(6) == 0:
@@ -241,7 +245,7 @@ class Maker:
             self.add(name, name, stations.delay(stream, rows, step), stage="delay", **stage)
 
     def delays(self, stream):
-        """Parameters of delays of some samples, constant or not."""
+        """Parameters for delays of some samples, constant or not."""
         period = float(1 / stream.clock.sample_rate())
         n_stations = stream.length("station")
         if self.numbers.randrange(4) == 0:
@@ -287,7 +291,7 @@ class Maker:
         return sources.add_weights(self, name, made, weights, names)
 
     def has_two_meanings(self, stream, names, shape):
-        """Whether weights of these axes may be weights of all axes that pass through, too."""
+        """Whether weights of these axes could also be weights of all axes that pass through."""
         passing = [axis for axis in stream.axes if axis not in ("time", "station", "pol")]
         rest = shape[len(passing):]
         return passing != names[:len(passing)] and len(rest) in (2, 3) and \
@@ -316,7 +320,7 @@ class Maker:
                  **({"over": over} if over != "station" or self.numbers.randrange(2) else {}),
                  **({"output": output} if output != "cf32" or self.numbers.randrange(2) else {}))
 
-    # ---- what comes together ----
+    # ---- several streams ----
 
     def stack(self, name, stream):
         alike = [other for other in self.streams if other != name and
@@ -340,7 +344,8 @@ class Maker:
                   len({each[axis] for each in lengths}) > 1}
         axes = sorted(differ) or [axis for axis in first.axes if axis != "time"] + \
             [axis for axis in ("beam", "station", "subband", *CUSTOM) if axis not in first.axes]
-        # A new subband gets coordinates, on which those of channels would have to hang.
+        # A new axis subband gets coordinates, which would have to be the parent of those of
+        # channels.
         axis = self.draw(*axes)
         measured = axis in first.coordinates and axis not in ("subband", "channel")
         if len(differ) > 1 or measured or (axis == "subband" and "channel" in first.axes):
@@ -351,7 +356,7 @@ class Maker:
                  stage="stack", axis=axis)
 
     def diamond(self, name, stream):
-        """Two ways from a stream that meet again, one of which lags behind."""
+        """Two ways from a stream that meet again; one may be late."""
         before = set(self.streams)
         steps = [self.copy, self.transpose, self.gains, self.delay, self.window]
         ends = []
@@ -370,7 +375,8 @@ class Maker:
             self.join(self.order(ends))
 
     def window(self, name, stream):
-        """A filter of one phase, which keeps the rate, and so joins what is not filtered."""
+        """A filter of one phase, which keeps the rate, so that its output can be joined with
+        unfiltered streams."""
         if "phase" in stream.axes or stream.length("time") < 40:
             return
         taps = self.random.standard_normal((self.draw(1, 5, 33), 1)).astype(numpy.float32)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stages give, by the formulas of docs/conventions.md and of the plugins' pages: samples in
-double precision, how far a right program may be off, validity, clock and coordinates."""
+"""The outputs of stages, by the formulas of docs/conventions.md and of the plugins' READMEs:
+samples in double precision, with the largest error that a correct program may have; validity, clock
+and coordinates."""
 import numpy
 
 from streams import (Coordinate, FLOATS, UNIT, arrange, bits, canonical, change, is_complex,
                      is_float, limits)
 
 ROOT_2 = 2 ** 0.5
-# Types that stages take.
+# The types that stages accept.
 QUANTISED = ("cf32", "f32")
 SUMMED = ("cf32", "cf64", "f32", "f64")
 TRANSFORMED = ("cf32", "cf64", "f32", "f64")
@@ -29,7 +30,8 @@ def wide(stream):
 # ---- types ----
 
 def _nearest(x, kind):
-    """Real numbers in another type, rounded half to even, limited to what integers hold."""
+    """Real numbers converted to another type: rounded half to even, limited to the range of
+    integers."""
     if is_float(kind):
         with numpy.errstate(over="ignore"):
             return x.astype(FLOATS[bits(kind)]).astype(float)
@@ -41,7 +43,8 @@ def _nearest(x, kind):
 
 
 def _spread(x, error, rule):
-    """A monotonous rule of real numbers, and how far apart it takes those that are `error` off."""
+    """Applies a monotonic function to real numbers; returns the results, and how far they may be
+    off if the numbers are off by `error`."""
     with numpy.errstate(invalid="ignore"):
         y = rule(x)
         apart = numpy.maximum(abs(rule(x + error) - y), abs(y - rule(x - error)))
@@ -49,7 +52,7 @@ def _spread(x, error, rule):
 
 
 def _parts(stream, kind, rule):
-    """A rule of real numbers for the parts of all elements."""
+    """Applies a function of real numbers to the parts of all elements."""
     if not is_complex(kind):
         y, error = _spread(stream.x, stream.error, rule)
         return change(stream, kind=kind, x=y, error=error.astype(float))
@@ -82,7 +85,7 @@ def sinc_taps(n_channels, n_taps, window):
 
 
 def fir(stream, taps, hop, designed=False):
-    """`designed`: each side makes the taps itself, and may round them otherwise."""
+    """`designed`: the stage makes the taps itself, and may round them differently from these."""
     n_taps, n_phases = taps.shape
     length, window = stream.length("time"), taps.size
     n = (length - window) // hop + 1 if length >= window else 0
@@ -98,7 +101,8 @@ def fir(stream, taps, hop, designed=False):
     off = (numpy.einsum("kp,tkp...->tp...", size, error) +
            numpy.einsum("kp,tkp...->tp...", apart, abs(x) + error))
     if hop % n_phases:
-        # Windows begin at other phases of the source's clock where the hop is no multiple of P.
+        # If P does not divide the hop, the phase at which windows begin depends on the source's
+        # clock.
         first = stream.start // stream.clock.ticks if stream.clock.rate else 0
         numbers = first + numpy.arange(n) * hop
         turn = (numpy.arange(n_phases) - numbers[:, None]) % n_phases
@@ -121,7 +125,7 @@ def _seconds(step, n):
 
 
 def _split(names, coordinates, to):
-    """The axes whose frequencies a new axis `to` splits; None: it cannot say its own."""
+    """The axes whose frequencies the new axis `to` splits; None: it can have no coordinates."""
     split = [name for name in names if name != to and
              (name == "channel" or name in coordinates and coordinates[name].unit == "Hz")]
     if any(name not in coordinates or coordinates[name].unit != "Hz" for name in split):
@@ -130,7 +134,8 @@ def _split(names, coordinates, to):
 
 
 def _channels(stream, coordinates, split, n, real, shift, spacing):
-    """Frequencies of the channels of a forward transform of samples so many seconds apart."""
+    """Frequencies of the channels of a forward transform of samples that are `spacing` seconds
+    apart."""
     steps = numpy.arange(n // 2 + 1 if real else n)
     if shift:
         steps = steps - n // 2
@@ -145,7 +150,7 @@ def _channels(stream, coordinates, split, n, real, shift, spacing):
 
 
 def _spacing(stream, axis, n):
-    """Seconds between the samples of a transform; 0: not known."""
+    """Seconds between the samples of a transform; 0: unknown."""
     if axis == "time":
         return float(1 / stream.clock.sample_rate()) if stream.clock.rate else 0
     coordinate = stream.coordinates.get(axis)
@@ -189,12 +194,12 @@ def fft(stream, axis, to, inverse=False, shift=False, length=None):
     else:
         y = numpy.fft.fft(x, axis=at)
         y = numpy.fft.fftshift(y, at) if shift else y
-    # A step loses 7 units of the norm; what comes in adds up at worst.
+    # Each step has an error of 7 units of the norm; errors of the input add up at worst.
     gain = 1 / n if inverse else 1
     norm = numpy.sqrt((abs(x) ** 2).sum(axis=at, keepdims=True) * n) * gain
     off = 7 * _steps(n) * UNIT[64 if wide(stream) else 32] * norm
     off = off + error.sum(axis=at, keepdims=True) * gain
-    # A made axis of another name comes after those that there are.
+    # A new axis with a name that is not known comes after the existing ones.
     y, off = (numpy.moveaxis(numpy.broadcast_to(array, y.shape), at, -1) for array in (y, off))
     valid = numpy.moveaxis(valid.all(axis=at, keepdims=True), at, -1)
     names = [name for name in names if name != axis] + [to]
@@ -213,7 +218,7 @@ def fft(stream, axis, to, inverse=False, shift=False, length=None):
 # ---- sample by sample ----
 
 def gains(stream, factors):
-    """`factors`: against the stream's axes."""
+    """`factors` can be broadcast to the stream's axes."""
     x = stream.x * factors
     error = abs(factors) * stream.error
     return change(stream, x=x, error=error + 4 * ROOT_2 * UNIT[bits(stream.kind)] *
@@ -253,13 +258,13 @@ def stokes(stream, which, feed):
 # ---- along time ----
 
 def sums(array, length):
-    """Sums of so many samples along time, the last perhaps short."""
+    """Sums of `length` samples along time; the last may be short."""
     return numpy.add.reduceat(array, numpy.arange(0, len(array), length), axis=0) \
         if len(array) else array
 
 
 def integrate(stream, length, average):
-    """Sums and weights."""
+    """The sums, and their weights."""
     whole = numpy.broadcast_to(stream.valid, (stream.length("time"), *stream.valid.shape[1:]))
     counts = sums(whole.astype(int), length)
     y, off = sums(stream.x, length), sums(stream.error, length)
@@ -282,10 +287,11 @@ def integrate(stream, length, average):
 
 
 def stack(streams, name, known=True):
-    """Side by side on an axis, aligned by ticks. `known`: lengths are, before anything flows."""
+    """Streams joined on an axis, aligned by ticks. `known`: their lengths are known before the
+    run."""
     first = streams[0]
     ticks = first.clock.ticks
-    # What has no samples begins and ends nowhere.
+    # An input without samples does not change the range.
     some = [stream for stream in streams if stream.length("time")] or [first]
     start = min(stream.start for stream in (some if known else streams))
     end = max(stream.start + stream.length("time") * ticks for stream in some)
@@ -326,7 +332,7 @@ def stack(streams, name, known=True):
 
 
 def _join(coordinates, along):
-    """Coordinates put together along their own axis (-1) or that of their parent (0)."""
+    """Coordinates joined along their own axis (-1) or along that of their parent (0)."""
     first = coordinates[0]
     values = numpy.concatenate([each.array() for each in coordinates], along)
     joined = tuple(map(tuple, values)) if values.ndim == 2 else tuple(values)

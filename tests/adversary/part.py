@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the parts of the adversary share: a part makes runs from seeds and says what each came to.
+"""Functions that all parts of the adversary use. A part makes runs from seeds and gives a verdict
+on each.
 
-A part is a program that calls `main` with a function of a seed and an empty folder, which returns
-where all is well and raises Finding where not; Refused, where the graph asks for what there is not.
-It prints a line a run, `SEED VERDICT`, with the finding behind it as JSON."""
+A part is a program that calls `main` with a function of a seed and an empty folder. The function
+returns if all is well; it raises Finding if something is wrong, and Refused if the graph asks for
+something impossible. The part prints one line for each run, `SEED VERDICT`, followed by the finding
+as JSON."""
 import argparse
 import atexit
 import json
@@ -17,12 +19,13 @@ import traceback
 
 COMMAND = os.environ["CORNERTURN"]
 VERDICTS = ("ok", "refused", "wrong", "crash", "hang")
-# Seconds after which a command that has some thousand samples to go through stands still.
+# A command for some thousand samples that has not ended after these seconds hangs.
 MOST_SECONDS = 60
 
 
 class Finding(Exception):
-    """What went wrong: "wrong", "crash" or "hang", in words, and the command that shows it."""
+    """A finding: its verdict, "wrong", "crash" or "hang", and a description with the command that
+    shows it."""
 
     def __init__(self, verdict, message):
         super().__init__(message)
@@ -30,11 +33,11 @@ class Finding(Exception):
 
 
 class Refused(Exception):
-    """What was asked for is an error, as it should be."""
+    """The graph asks for something impossible, and is refused, as it should be."""
 
 
 def command(arguments, folder, seconds=MOST_SECONDS, **environment):
-    """Runs the command: exit status, output, errors. A signal is a crash."""
+    """Runs the command: exit status, output, errors. A signal counts as a crash."""
     try:
         done = subprocess.run([COMMAND, *arguments], cwd=folder, capture_output=True,
                               timeout=seconds, env={**os.environ, **environment}, check=False)
@@ -50,12 +53,12 @@ def command(arguments, folder, seconds=MOST_SECONDS, **environment):
 
 
 def at_exit(folder):
-    """Removes a folder in the end."""
+    """Removes a folder at exit."""
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 def keep(folder, seed):
-    """Moves what shows a finding to where it stays, and says where."""
+    """Copies the files of a finding to a folder that stays; returns that folder."""
     root = pathlib.Path(os.environ.get("CORNERTURN_FINDINGS", tempfile.gettempdir()))
     root.mkdir(parents=True, exist_ok=True)
     kept = pathlib.Path(tempfile.mkdtemp(prefix=f"adversary-{seed}-", dir=root))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Part `program`: random graphs inside a program, which feeds blocks with gaps in any lanes and
-takes what comes, against numpy: every sample, its validity in each lane, and where it starts."""
+takes the outputs. Every sample, its validity in each lane, and its tick are compared with numpy."""
 import os
 import random
 
@@ -16,7 +16,7 @@ from maker import Maker
 
 
 class Case(random_graphs.Case):
-    """A graph in this process; `feeds`: what its inputs are given."""
+    """A graph that runs in this process; `feeds` are the blocks for its inputs."""
 
     feeds = {}
 
@@ -24,7 +24,7 @@ class Case(random_graphs.Case):
         return f"in a program, {self.settings()}:"
 
     def settings(self):
-        """The command's options as those of a pipeline."""
+        """The command's options, as settings of a pipeline."""
         given = dict(zip(self.arguments, [*self.arguments[1:], ""]))
         found = {"workers": int(given.get("--workers", 1))}
         if "--cache" in given:
@@ -36,7 +36,7 @@ class Case(random_graphs.Case):
     def check(self):
         self.write()
         text = (self.folder / "graph.yaml").read_text()
-        os.chdir(self.folder)  # where the graph's files are
+        os.chdir(self.folder)  # the graph's files are there
         feeds = {name: pipeline.Feed(array, time, cuts, validity)
                  for name, (array, time, cuts, validity) in self.feeds.items()
                  if name in self.stages}

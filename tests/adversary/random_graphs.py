@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Part `graphs`: random graphs, by variants, layouts, tunings, blocks, caches and workers at
-random, against numpy in double precision. What disagrees is made smaller before it is shown."""
+"""Part `graphs`: random graphs, with random variants, layouts, tunings, blocks, caches and workers,
+against numpy in double precision. A graph that differs is made smaller before it is shown."""
 import json
 import os
 import random
@@ -16,7 +16,7 @@ import sources
 from maker import Maker
 
 EMULATED = "CORNERTURN_TEST_BACKEND" in os.environ
-# What is said where a variant that was asked for cannot do it: no fault.
+# The error of a variant that was asked for and can't run the node, which is no finding.
 REFUSAL = re.compile(r"node '(\w+)': no variant of ")
 
 
@@ -50,7 +50,7 @@ VARIANTS = variants()
 
 
 def reference(folder):
-    """What the reference of `generate` makes."""
+    """Returns a function that runs the reference of `generate`."""
     def make(stage, kind, shape):
         path = folder / "sky.npy"
         given = {"stages": {
@@ -65,10 +65,10 @@ def reference(folder):
     return make
 
 
-# ---- how it is run ----
+# ---- options ----
 
 def force(numbers, stages):
-    """Variants and backends of some nodes."""
+    """Asks for variants and backends of some nodes."""
     for name, stage in stages.items():
         if stage["stage"] not in VARIANTS or "variant" in stage:
             continue
@@ -87,7 +87,7 @@ def force(numbers, stages):
 
 
 def force_fused(stages, name, stage):
-    """A variant of two stages stands at both."""
+    """Asks for a fused variant in both of its nodes."""
     others = [other for key, other in stages.items()
               if (other.get("from") == name and stage["stage"] == "fir") or
               (key == stage["from"] and stage["stage"] == "fft")]
@@ -127,7 +127,7 @@ def environment_of(numbers):
 
 
 class Case:
-    """A graph, how it is run, and what must come of it."""
+    """A graph, its options, and its expected outputs."""
 
     def __init__(self, folder, stages, wanted, arguments, environment):
         self.folder, self.stages, self.wanted = folder, stages, wanted
@@ -158,7 +158,7 @@ class Case:
             compare(self.folder / path, stream, axes)
 
     def gives_way(self, refusal):
-        """Leaves out what a variant was forced for that cannot do it; FALSE where nothing was."""
+        """Drops what was asked for at the node that was refused; FALSE if there was nothing."""
         if not refusal:
             return False
         name = refusal[1]
@@ -178,10 +178,10 @@ class Case:
         return None
 
 
-# ---- what it gives ----
+# ---- comparison ----
 
 def ordered(array, stream, axes):
-    """An array of the stream's axes in the order of a layout, its blocks filled with zeros."""
+    """An array of the stream's axes in the order of a layout; its blocks are filled with zeros."""
     names = list(stream.axes)
     for axis in axes:
         if ":" not in axis:
@@ -221,7 +221,7 @@ def compare(path, stream, axes):
 def difference(given, x, error, axes, fail):
     with numpy.errstate(invalid="ignore"):
         apart = abs(given - x)
-        # A part in 10⁹ for what the bound itself is off by.
+        # The bound itself may be off by a part in 10⁹.
         bad = ~(apart <= error * (1 + 1e-9))
     if bad.any():
         at = tuple(int(k) for k in numpy.argwhere(bad)[0])
@@ -230,7 +230,7 @@ def difference(given, x, error, axes, fail):
 
 
 def compare_axes(said, stream, axes, fail):
-    """What stands beside the array: type, axes, clock and frequencies."""
+    """Compares the description beside the array: type, axes, clock and frequencies."""
     wanted = {"type": stream.kind, "layout": f"{stream.kind}[{' '.join(axes)}]"}
     if stream.clock.rate:
         wanted |= {"ticks_per_second": [stream.clock.rate.numerator, stream.clock.rate.denominator],
@@ -255,7 +255,7 @@ def compare_axes(said, stream, axes, fail):
         values, wanted = numpy.array(values).ravel(), coordinate.array().ravel()
         off = 1e-12
         if coordinate.step is not None:
-            # Seconds of an inverse transform come from differences of rounded frequencies.
+            # The seconds of an inverse transform are differences of rounded frequencies.
             off += 4 * 2.0 ** -53 * (stream.frequency or 0) * len(wanted) * coordinate.step
         if axis.get("unit") != coordinate.unit or len(values) != len(wanted) or \
                 not numpy.allclose(values, wanted, off, 1e-9):
@@ -271,7 +271,7 @@ def compare_validity(said, stream, fail):
         fail(f"invalid in each lane are {said['invalid_samples']}, where {lost} is wanted")
 
 
-# ---- a smaller one ----
+# ---- smaller graphs ----
 
 def givers(stage):
     given = stage.get("from", [])
@@ -289,7 +289,7 @@ def ancestors(stages, name):
 
 
 def smaller(case):
-    """Graphs of one sink alone, plain options, and no variants by name, one change at a time."""
+    """Graphs with a single sink, without an option, or without a variant: one change at a time."""
     for sink in case.wanted:
         if len(case.wanted) > 1:
             kept = ancestors(case.stages, sink)
@@ -326,7 +326,7 @@ def reduce(case, finding):
 
 
 def check(case):
-    """Runs a case; what is wrong with it is made smaller first."""
+    """Runs a case; if something is wrong, makes it smaller first."""
     try:
         case.check()
     except part.Finding as finding:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""An adversary of the project's own: runs made from seeds, each of which must come out right.
+"""The adversary: random runs, each made from a seed, whose results must be right.
 
-    scripts/adversary --runs 20000              so many runs, over all parts by their shares
+    scripts/adversary --runs 20000              20000 runs, shared among all parts
     scripts/adversary --seconds 3600            for an hour
-    scripts/adversary --only graphs --seed 17   one part, from a seed on; a run is a seed
+    scripts/adversary --only graphs --seed 17   one part, from seed 17 on; each run has a seed
 
-A line a part says what its runs came to, the last line the total; the exit status is 1 where a run
-was wrong, crashed or did not end. Each finding comes with the command that shows it, and the folder
-in which it does."""
+One line for each part counts the verdicts of its runs; the last line is the total. The exit status
+is 1 if a run was wrong, crashed or did not end. Each finding is printed with the command that shows
+it and the folder to run it in."""
 import argparse
 import collections
 import json
@@ -28,7 +28,7 @@ from known import KNOWN
 HERE = pathlib.Path(__file__).parent
 EMULATED = {"CORNERTURN_CUDA": os.environ.get("ADVERSARY_EMULATOR", "off"),
             "CORNERTURN_TEST_BACKEND": "cuda"}
-# Programs, their share of the runs, and what they need in the environment beside it.
+# For each part: its program, its share of the runs, and additions to its environment.
 TEST, VARIABLES = "ADVERSARY_TEST", "ADVERSARY_TEST_VARIABLES"
 PARTS = {
     "graphs": ("random_graphs.py", 50, {}),
@@ -42,23 +42,23 @@ PARTS = {
     "mutations": ("unit_tests.py", 10, {
         TEST: "../test-mutations.py", VARIABLES: "CORNERTURN_SEED CORNERTURN_MUTATIONS"}),
 }
-# Runs of a seed, where they are several.
+# The number of runs that one seed makes, if more than one.
 BATCHES = {"unit_tests.py": 40}
 if EMULATED["CORNERTURN_CUDA"] == "off":
     del PARTS["graphs-emulated"]
 if "ADVERSARY_FAULT_LIBRARY" not in os.environ:
     del PARTS["faults"]
-# Parts that run only where --only names them: they want devices.
+# These parts run only if --only names them, because they need devices.
 NAMED_ONLY = ("graphs-device",)
 BAD = ("wrong", "crash", "hang")
-# Seconds without an answer after which a part itself hangs.
+# A part that gives no answer for these seconds hangs.
 MOST_SECONDS = 600
-# Findings after which a part stops.
+# A part stops after this many findings.
 MOST_FINDINGS = 25
 
 
 class Part:
-    """Runs of one part: seeds are given out to programs, one to each job."""
+    """The runs of one part; programs, one for each job, take turns at the seeds."""
 
     def __init__(self, name, options):
         self.name = name
@@ -69,7 +69,7 @@ class Part:
         self.seconds = 0.0
 
     def start(self, seed, runs, step):
-        """A program with seeds of its own; what it says comes line by line."""
+        """Starts a program on its seeds; it prints one line for each."""
         return subprocess.Popen(
             [sys.executable, HERE / self.program, "--seed", str(seed), "--runs", str(runs),
              "--step", str(step)],
@@ -100,7 +100,7 @@ class Part:
 
 
 def end(program):
-    """Ends a program that hangs, and what it has started."""
+    """Ends a program that hangs, and the processes that it has started."""
     try:
         os.killpg(program.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -109,7 +109,7 @@ def end(program):
 
 
 def lines_of(program):
-    """Its lines, and None where none comes for too long."""
+    """The lines of a program, and None if none comes for too long."""
     lines = queue.Queue()
 
     def read():
@@ -130,7 +130,7 @@ def lines_of(program):
 
 
 def job(part, seed, step, runs, until, lock):
-    """Runs seeds one after another; a program that dies with one goes on behind it."""
+    """Runs seeds one after another; if the program ends at one, starts it again at the next."""
     done = 0
 
     def is_over():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where random graphs begin: arrays in files, a simulated sky with gaps, blocks that a program
-feeds, and the weights of beams."""
+"""The sources of random graphs: arrays in files, a simulated sky with gaps, blocks that a program
+feeds, and weights of beams."""
 import dataclasses
 import fractions
 
@@ -23,7 +23,7 @@ LIKELY = ("ci8", "ci8", "cf32", "cf32", "ci16", "ci4", "f32")
 
 
 def add(maker):
-    """One to three sources, some of them alike but for where they begin."""
+    """Adds one to three sources; some differ only in their start."""
     clock = Clock()
     if maker.numbers.randrange(8):
         number, unit = maker.draw(*RATES).split()
@@ -47,7 +47,7 @@ def add_one(maker, clock, like=None):
 # ---- values ----
 
 def values(maker, kind, shape):
-    """Random elements of a type, extremes among them, as numbers."""
+    """Random elements of a type, including extreme ones, as numbers."""
     if is_complex(kind):
         parts = real_values(maker, kind, (*shape, 2))
         return parts[..., 0] + 1j * parts[..., 1]
@@ -60,7 +60,7 @@ def real_values(maker, kind, shape):
         return x.astype(FLOATS[bits(kind)]).astype(float)
     low, high = limits(kind)
     if maker.numbers.randrange(8) == 0:
-        # All the most negative, whose negative the type does not have.
+        # The type has no negative of the most negative value.
         x = numpy.full(shape, low)
     elif maker.numbers.randrange(4) == 0:
         x = maker.random.choice(numpy.array([low, high, 0, low + 1]), shape)
@@ -70,7 +70,7 @@ def real_values(maker, kind, shape):
 
 
 def stored(x, kind):
-    """Elements as files and blocks have them: complex integers with a last axis of 2."""
+    """Elements as files and blocks store them: complex integers have a last axis of 2."""
     if kind == "ci4":
         return ((x.real.astype(int) & 15) << 4 | x.imag.astype(int) & 15).astype(numpy.uint8)
     if kind in ("cf32", "cf64"):
@@ -81,7 +81,7 @@ def stored(x, kind):
 
 
 def loaded(array, kind):
-    """The numbers of elements that are stored so."""
+    """The numbers of elements in that form."""
     exact = numpy.longdouble if bits(kind) == 64 and not is_float(kind) else float
     if kind == "ci4":
         re, im = (array >> 4).astype(int), (array & 15).astype(int)
@@ -113,7 +113,7 @@ def hertz(rate):
 
 
 def set_clock(maker, stage, stream, clock, like):
-    """Parameters of the clock and where the stream begins, beside another's perhaps."""
+    """Sets the clock and the start of the stream, perhaps near the start of stream `like`."""
     stream.clock = clock
     if clock.rate is None:
         return
@@ -129,7 +129,8 @@ def set_clock(maker, stage, stream, clock, like):
 
 
 def order_of(maker, axes):
-    """Any order of an array's axes, those of other names as they are listed: so they come."""
+    """Any order of an array's axes; axes of other names keep their order, which is part of the
+    description."""
     order = maker.order(axes)
     others = iter([axis for axis in axes if axis in ("feed", "sort")])
     return [next(others) if axis in ("feed", "sort") else axis for axis in order]
@@ -195,7 +196,7 @@ def add_array(maker, clock, like):
 
 
 def add_sky(maker, clock, like):
-    """A simulated sky: what its reference gives is taken, gaps are made here again."""
+    """Adds a simulated sky: the samples are the reference's; gaps are made here again."""
     kind = maker.draw(*LIKELY, *TYPES)
     stage = {"stage": "generate", "type": kind, "seed": maker.numbers.randrange(1 << 31)}
     rate = clock.sample_rate() or fractions.Fraction(1_000_000)
@@ -228,12 +229,12 @@ def add_sky(maker, clock, like):
     if gaps:
         lose(stream, gaps)
     name = maker.next()
-    # Other variants may quantise to the level beside it.
+    # Other variants may differ by one level of quantisation.
     maker.stages[name], maker.streams[name] = {**stage, "variant": "reference"}, stream
 
 
 def lose(stream, gaps):
-    """Rows of station (−1: all), first tick and how many."""
+    """Applies gaps: rows of station (−1: all), first tick and number of samples."""
     n_stations = stream.length("station")
     lost = numpy.zeros((stream.length("time"), n_stations), bool)
     ticks = stream.ticks()
@@ -252,7 +253,7 @@ def lose(stream, gaps):
 
 
 def add_input(maker, clock):
-    """Blocks of a program, with gaps in any lanes."""
+    """Adds an input that a program feeds, with gaps in any lanes."""
     kind, axes, shape = shape_of(maker, None)
     stream = blank(values(maker, kind, shape), axes, kind)
     order = order_of(maker, axes)
@@ -285,7 +286,7 @@ def add_input(maker, clock):
 
 
 def gap_lanes(maker, n_lanes, n):
-    """[lane][time], runs of zeros among ones."""
+    """Random validity [lane][time]: runs of zeros among ones."""
     valid = numpy.ones((n_lanes, n), bool)
     for lane in range(n_lanes):
         for _ in range(maker.draw(0, 0, 1, 4)):
@@ -297,7 +298,7 @@ def gap_lanes(maker, n_lanes, n):
 # ---- weights of beams ----
 
 def add_weights(maker, name, made, weights, names):
-    """Weights without time, over the port."""
+    """Weights without time, from a node."""
     if maker.in_program or not maker.fits(made):
         return
     order = maker.order(names)
@@ -310,7 +311,7 @@ def add_weights(maker, name, made, weights, names):
 
 
 def positions(maker, n):
-    """Where stations are: parameters, and [station] of east, north, up."""
+    """Positions of stations: parameters, and [station] of east, north, up."""
     if maker.numbers.randrange(2):
         radius = float(f"{maker.random.uniform(1, 3000):.6g}")
         return {"spiral": radius}, stations.spiral(radius, n)
@@ -321,14 +322,14 @@ def positions(maker, n):
 
 
 def direction(maker):
-    """l and m, or a vector of any length."""
+    """A direction: l and m, or a vector of any length."""
     if maker.numbers.randrange(2):
         return maker.random.uniform(-0.6, 0.6, 2).round(4).tolist()
     return maker.random.uniform(0.1, 5, 3).round(3).tolist()
 
 
 def add_pointing(maker, name, stream):
-    """Weights that point beams, by the frequencies of the channels."""
+    """Weights that point beams at random directions, at the frequencies of the channels."""
     n_beams = maker.draw(1, 2, 5)
     length = maker.draw(2, 3)
     directions = []
@@ -351,7 +352,7 @@ def add_pointing(maker, name, stream):
 
 
 def add_updates(maker, name, stream, names, shape):
-    """Weights that change with time, each from its tick on."""
+    """Weights that change with time; each holds from its tick on."""
     span = stream.length("time") * stream.clock.ticks
     clock = stream.clock
     step = max(1, span // maker.draw(1, 3, 10))

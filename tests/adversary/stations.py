@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the stages give that know of stations and the sky, by the formulas of docs/conventions.md
-and of the plugins' pages: delays, weights, beams and visibilities."""
+"""The outputs of the stages for stations and the sky, by the formulas of docs/conventions.md and of
+the plugins' READMEs: delays, weights, beams and visibilities."""
 import numpy
 
 from oracle import ROOT_2, sums, without
@@ -10,7 +10,7 @@ from streams import UNIT, arrange, bits, canonical, change, expand, is_complex, 
 # ---- delays ----
 
 def frequencies(stream):
-    """f_c of every element, against the stream's axes."""
+    """f_c of every element, in a shape that can be broadcast to the stream's axes."""
     for name in "channel", "subband":
         coordinate = stream.coordinates.get(name)
         if name in stream.axes and coordinate is not None and coordinate.unit == "Hz":
@@ -23,7 +23,7 @@ def frequencies(stream):
 
 
 def delays_at(stream, rows, step, ticks):
-    """Seconds of delay at ticks, [ticks][station][pol]; rows are `step` seconds apart."""
+    """Delays in seconds at ticks, [ticks][station][pol]; rows are `step` seconds apart."""
     if len(rows) == 1:
         return numpy.broadcast_to(rows[0], (len(ticks), *rows.shape[1:]))
     place = (ticks - stream.start) / (step * float(stream.clock.rate))
@@ -34,7 +34,8 @@ def delays_at(stream, rows, step, ticks):
 
 
 def is_sure(stream, rows, step):
-    """Whether no delay is so near to half a sample that rounding may go either way."""
+    """Whether all shifts are certain: none is so near to half a sample that rounding may go either
+    way."""
     if "channel" in stream.axes:
         return True
     rate = float(stream.clock.sample_rate())
@@ -47,17 +48,19 @@ def is_sure(stream, rows, step):
 
 
 def delay(stream, rows, step=None):
-    """`rows`: seconds, [row][station][pol], of length 1 where stations or pols share them."""
+    """`rows` are delays in seconds, [row][station][pol]; the length is 1 if stations or pols share
+    them."""
     shifts = "channel" not in stream.axes
     unit = UNIT[32] * ROOT_2
     hertz = frequencies(stream)
 
     def turned(x, tau):
-        """Turned by the phase of delays against the axes of x; and how far that may be off."""
+        """x rotated by the phases of delays `tau`, which can be broadcast to it; and the largest
+        error."""
         if not is_complex(stream.kind):
             return x, numpy.zeros(x.shape)
         turns = hertz * tau
-        # Between rows, the place is rounded as well, to parts of their number.
+        # Between rows, the position in units of rows is rounded as well.
         most = abs(hertz) * abs(rows).max() * (len(rows) + 1 if len(rows) > 1 else 1)
         return (x * numpy.exp(-2j * numpy.pi * (turns - numpy.rint(turns))),
                 (2 * numpy.pi * (2.0 ** -25 + 2.0 ** -49 * most) + 8 * unit) * abs(x))
@@ -89,7 +92,7 @@ def delay(stream, rows, step=None):
         return numpy.broadcast_to(array, stream.x.shape)
 
     x, off = turned(moved(spread(stream.x)), against(tau))
-    # A lane of several stations or pols is valid where all of them are.
+    # A lane of several stations or pols is valid if all of them are.
     here = moved(spread(valid))
     for at, name in enumerate(stream.axes):
         if name not in stream.loses and name != "time":
@@ -103,26 +106,26 @@ LIGHT = 299792458.0
 
 
 def spiral(radius, n):
-    """Stations evenly over a disk, [station] of east, north, up."""
+    """Stations spread evenly over a disk, [station] of east, north, up."""
     s = numpy.arange(n)
     r, azimuth = radius * numpy.sqrt((s + 0.5) / n), s * numpy.pi * (3 - 5 ** 0.5)
     return numpy.stack([r * numpy.sin(azimuth), r * numpy.cos(azimuth), 0 * r], -1)
 
 
 def unit_vector(direction):
-    """l, m, or east, north, up of any length."""
+    """The unit vector of a direction: l, m, or east, north, up of any length."""
     if len(direction) == 2:
         direction = [*direction, numpy.sqrt(1 - sum(x * x for x in direction))]
     return numpy.array(direction) / numpy.linalg.norm(direction)
 
 
 def leads(positions, direction):
-    """Seconds by which stations receive a plane wave before the origin."""
+    """Seconds by which stations receive a plane wave before the origin does."""
     return positions @ unit_vector(direction) / LIGHT
 
 
 def pointing(stream, positions, directions, modulus):
-    """Weights of axes subband, channel (those that frequencies hang on), beam, station."""
+    """Weights with axes subband (if the frequencies have this parent), channel, beam, station."""
     coordinate = stream.coordinates["channel"]
     seconds = numpy.stack([leads(positions, direction) for direction in directions])
     turns = coordinate.array()[..., None, None] * seconds
@@ -132,8 +135,8 @@ def pointing(stream, positions, directions, modulus):
 
 
 def beamform(stream, weights, names, ticks=None, off=0):
-    """`weights` of axes `names`, beam and station among them; time, too, where they change at
-    `ticks`. `off`: how far the weights may be off."""
+    """`weights` has the axes `names`, among them beam and station; also time, if weights change at
+    `ticks`. `off` is the largest error of the weights."""
     station = stream.axis("station")
     axes = canonical([*stream.axes, "beam"])
     if ticks is not None:
@@ -156,7 +159,7 @@ def beamform(stream, weights, names, ticks=None, off=0):
 
 
 def correlate(stream, over, length, output):
-    """Visibilities and weights."""
+    """The visibilities and their weights."""
     at = stream.axis(over)
     n = stream.x.shape[at]
     pairs = numpy.array([(i, j) for i in range(n) for j in range(i + 1)])
@@ -166,7 +169,8 @@ def correlate(stream, over, length, output):
         p = stream.axis("pol")
 
     def sides(array):
-        """An array of both of each pair, [time … baseline pol pol']."""
+        """Two arrays with the first and the second station of each pair, [time … baseline pol
+        pol']."""
         rest = numpy.moveaxis(array, [at, p] if has_pol else [at], [-2, -1] if has_pol else [-1])
         if not has_pol:
             return rest[..., pairs[:, 0] % rest.shape[-1]], rest[..., pairs[:, 1] % rest.shape[-1]]
@@ -186,7 +190,7 @@ def correlate(stream, over, length, output):
     if output != "ci64":
         off = off + UNIT[bits(output)] * (abs(v) + off)
     names += ["baseline"] + ["pol", "pol'"] * has_pol
-    # A sum is valid where any sample of any station is, in the lanes of what remains.
+    # A sum is valid if any sample of any station is, in the lanes of the remaining axes.
     any_station = stream.valid.any(axis=at, keepdims=True)
     shape = (stream.length("time"), *any_station.shape[1:])
     some = sums(numpy.broadcast_to(any_station, shape).astype(int), length) > 0
@@ -201,7 +205,7 @@ def correlate(stream, over, length, output):
 
 
 def _pair_weights(stream, v, sides, length, names, has_pol):
-    """Spectra in which both of a pair were valid."""
+    """The number of spectra in which both stations of a pair were valid."""
     whole = numpy.broadcast_to(stream.valid, (stream.length("time"), *stream.valid.shape[1:]))
     first, second = sides(whole)
     both = arrange(sums((first & second).astype(int), length), names)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Streams as numpy arrays: types, axes in canonical order, validity, clock and coordinates.
-
-Everything here is written from docs/conventions.md; no code of the project is used."""
+Everything here follows docs/conventions.md; no code of the project is used."""
 import dataclasses
 import fractions
 
 import numpy
 
-# Bits of a part, and whether elements are complex, float and signed, in the order in which a reader
-# of several types takes them.
+# Bits of a part, and whether elements are complex, float and signed; in the order in which a reader
+# of several types chooses.
 TYPES = {
     "ci4": (4, True, False, True), "ci8": (8, True, False, True), "ci16": (16, True, False, True),
     "ci32": (32, True, False, True), "ci64": (64, True, False, True),
@@ -19,13 +18,13 @@ TYPES = {
     "f16": (16, False, True, True), "f32": (32, False, True, True), "f64": (64, False, True, True),
 }
 FLOATS = {16: numpy.float16, 32: numpy.float32, 64: numpy.float64}
-# Whole numbers up to which every one is kept by the conversions that the planner may insert.
+# By the bits of a float: the most bits of the integers that the planner may convert to it unasked.
 KEPT_BITS = {16: 8, 32: 16, 64: 32}
-# The unit by which a result of single and of double precision may be off. The second is twice
-# 2⁻⁵³, because what it is compared with is of double precision as well.
+# The relative error of one rounding. That of double precision is doubled, because the expected
+# values have double precision as well.
 UNIT = {16: 2.0 ** -11, 32: 2.0 ** -24, 64: 2.0 ** -52}
-# The most that a stage's sample loses below the smallest subnormal number: half of it in each
-# rounding, of which there are fewer than 2¹³.
+# The largest error of a stage's sample from underflow: half the smallest subnormal number in each
+# rounding, and there are fewer than 2¹³.
 UNDERFLOW = {16: 0, 32: 2.0 ** (12 - 149), 64: 2.0 ** (12 - 1074)}
 
 FIRST = ("time", "subband", "tap", "channel", "phase")
@@ -45,7 +44,7 @@ def is_float(kind):
 
 
 def limits(kind):
-    """The least and the largest of a type of integers."""
+    """The smallest and the largest value of an integer type."""
     n, _, _, is_signed = TYPES[kind]
     return (-(1 << n - 1), (1 << n - 1) - 1) if is_signed else (0, (1 << n) - 1)
 
@@ -65,14 +64,14 @@ def keeps(kind, other):
 
 
 def taken_as(kind, accepted):
-    """The type in which a reader of several types takes a stream; None: it does not."""
+    """The type that a reader of several types gets; None: it can't read the stream."""
     if kind in accepted:
         return kind
     return next((other for other in TYPES if other in accepted and keeps(kind, other)), None)
 
 
 def canonical(names):
-    """Axes in canonical order; those of other names keep the order in which they came."""
+    """Axes in canonical order; axes of other names keep their order."""
     others = [name for name in names if name not in FIRST + LAST]
     return tuple([name for name in FIRST if name in names] + others +
                  [name for name in LAST if name in names])
@@ -93,12 +92,12 @@ class Clock:
 
 @dataclasses.dataclass(frozen=True)
 class Coordinate:
-    """Values of an axis, [axis] or [parent axis], absolute; `table`: listed one by one."""
+    """Absolute values of an axis, [axis] or [parent axis]; `table`: they are listed one by one."""
     unit: str
     values: tuple
     table: bool
     parent: str | None = None
-    step: float | None = None  # of seconds, where there may be one value only
+    step: float | None = None  # of seconds, if there may be only one value
 
     def array(self):
         return numpy.array(self.values)
@@ -107,10 +106,10 @@ class Coordinate:
 @dataclasses.dataclass
 class Stream:
     kind: str
-    axes: tuple  # canonical
+    axes: tuple  # in canonical order
     x: numpy.ndarray  # [axes]
-    error: numpy.ndarray  # the most by which what is given may be off, [axes]
-    valid: numpy.ndarray  # [axes], of length 1 along those that do not lose data
+    error: numpy.ndarray  # the largest error that a result may have, [axes]
+    valid: numpy.ndarray  # [axes]; the length is 1 along axes that do not lose data
     loses: frozenset = frozenset()
     clock: Clock = Clock()
     start: int = 0
@@ -131,7 +130,7 @@ class Stream:
         return self.start + numpy.arange(self.length("time")) * self.clock.ticks
 
     def lanes(self):
-        """Which samples are valid, [lane][time]."""
+        """The validity, [lane][time]."""
         shape = [n if name in self.loses or name == "time" else 1
                  for name, n in zip(self.axes, self.x.shape)]
         whole = numpy.broadcast_to(self.valid, shape)
@@ -139,7 +138,8 @@ class Stream:
         return numpy.moveaxis(whole, 0, -1).reshape(n_lanes, self.length("time"))
 
     def likeness(self):
-        """What inputs of `stack` must share, axes' lengths aside."""
+        """The properties that inputs of `stack` must have in common, besides the lengths of
+        axes."""
         return (self.kind, self.axes, self.clock, self.frequency, str(self.coordinates))
 
 
@@ -150,8 +150,8 @@ def blank(x, axes, kind, **more):
 
 
 def change(stream, **changed):
-    """The stream with some fields changed; invalid samples are zero, and exactly so. What is off
-    has been rounded, and may have underflowed as well."""
+    """The stream with changed fields. Invalid samples become exact zeros. Samples with an error
+    have been rounded, so their error also allows for underflow."""
     made = dataclasses.replace(stream, **changed)
     if "error" in changed and is_float(made.kind):
         made.error = made.error + numpy.where(made.error > 0, UNDERFLOW[bits(made.kind)], 0)
@@ -162,12 +162,13 @@ def change(stream, **changed):
 
 
 def arrange(array, names):
-    """An array of axes `names` in canonical order."""
+    """Transposes an array of axes `names` to canonical order."""
     return array.transpose([names.index(name) for name in canonical(names)])
 
 
 def expand(array, names, axes):
-    """An array of axes `names` against one of `axes`: of length 1 where it has none."""
+    """Transposes an array of axes `names` to the order of `axes`, with length 1 for axes that it
+    does not have."""
     kept = array.transpose([names.index(axis) for axis in axes if axis in names])
     shape = iter(kept.shape)
     return kept.reshape([next(shape) if axis in names else 1 for axis in axes])

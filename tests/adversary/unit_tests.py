@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts that are tests with seeds of their own: a seed is `BATCH` of their runs. The environment
-names the program, beside this one or under tests/, and its variables for seed and runs."""
+"""Parts that are tests with seeds of their own: one seed makes `BATCH` runs of the test. The
+environment gives the name of the program, here or under tests/, and its variables for seed and
+runs."""
 import os
 import pathlib
 import subprocess

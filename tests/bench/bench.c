@@ -107,9 +107,9 @@ print_ceilings(CeilingMeter *meter, guint n_threads)
            median(dram) * 1e-9);
 }
 
-/* OpenBLAS looks at a processor's model and takes one that it does not know for an old one; what
- * the processor can do says which of its kernels to take. It reads this before main, hence the
- * second start. */
+/* OpenBLAS chooses its kernels by the processor's model and takes an unknown model for an old one.
+ * This sets its choice from the instruction sets that the processor has. OpenBLAS reads it before
+ * main, so the program starts itself again. */
 static void
 name_the_processor(char **arguments)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contenders, and how they are measured beside one another and beside the machine. */
+/* Contenders, and their measurement beside one another and beside the machine's ceilings. */
 #pragma once
 
 #include "ceilings.h"
 
-/* Per second. */
+/* All of these are per second. */
 typedef struct {
     gdouble samples; /* of the input */
-    gdouble bytes;   /* in and out of the whole, each once */
+    gdouble bytes;   /* input and output of the whole graph, each counted once */
     gdouble operations;
     gdouble firings;    /* of all nodes */
-    gdouble processors; /* seconds of all threads */
+    gdouble processors; /* processor seconds of all threads */
 } Rates;
 
-/* Something that can be run for a while. */
+/* Something that is measured: it can be run for a slice of time, again and again. */
 typedef struct Contender Contender;
 struct Contender {
     char *group;
@@ -27,39 +27,40 @@ struct Contender {
     GArray *slices;                 /* gdouble: samples per second */
     GArray *dram_shares;            /* gdouble */
     GArray *fma_shares;
-    char *failure; /* why there is no figure */
+    char *failure; /* why there is no result */
 };
 
 void contender_init(Contender *contender, const char *group, const char *name, guint n_threads);
 void contender_free(Contender *contender);
 
-/* Runs slices of all `contenders` (Contender *) by turns, each between two calibrations on as many
- * threads. */
+/* Runs slices of all `contenders` (Contender *) in turn; the ceilings are measured before and after
+ * each slice, on as many threads. */
 void contenders_measure(GPtrArray *contenders, CeilingMeter *meter, guint n_slices);
 
-/* The median over the slices of a's rate over b's; NaN where either has none. */
+/* The median over the slices of a's rate over b's; NaN if either has none. */
 gdouble contenders_ratio(const Contender *a, const Contender *b);
 
 gdouble median(GArray *values);
 
 /* ---- graphs ---- */
 
-/* A graph whose node `source` is given `samples`; `timed`, the same or a bench.sink, times it. The
- * remark shows variant and layouts of `node`, which may be NULL, and what was inserted. */
+/* A graph whose node `source` gets the parameter `samples`. The node `timed`, `source` or a
+ * bench.sink, measures the time. The remark shows variant and layouts of `node` (which may be
+ * NULL), and inserted nodes. */
 Contender *graph_contender_new(const char *group, const char *name, guint n_workers,
                                const char *text, const char *source, const char *timed,
                                const char *node);
 
-/* ---- what there is to measure: appended to `contenders` ---- */
+/* ---- groups of contenders, appended to `contenders` ---- */
 
 void stages_add(GPtrArray *contenders);
 void pipelines_add(GPtrArray *contenders);
 void framework_add(GPtrArray *contenders);
 
-/* Prints fused variants beside their chains, those whose name matches the patterns. */
+/* Prints fused variants whose name matches the patterns, beside chains of unfused ones. */
 void fusion_measure(CeilingMeter *meter, guint n_slices, char *const *patterns);
 
-/* Prints the floors, those whose name matches the patterns; FALSE where one is missed. */
+/* Prints the floors whose name matches the patterns; FALSE: a floor was missed. */
 gboolean floors_measure(CeilingMeter *meter, guint n_slices, char *const *patterns);
 
 /* ---- the table ---- */

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `plan --capacity` says beside what a run shows, in MHz per station, for some numbers of
-stations. By the clock, which other programs slow down, and by processor time over the workers, which
-they hardly do (set-up is in it); of what runs on a device, only the clock tells.
+"""Compares `plan --capacity` with runs, in MHz per station, for several numbers of stations.
+
+Runs are measured by the clock, which other programs slow down, and by processor time over the
+number of workers, which they hardly affect (it includes the preparation). For devices, only the
+clock is meaningful.
 
     tests/bench/capacity.py [--seconds 1] [--stations 16 64] [--runs 3] [--costs FILE]
                             [--backend NAME] [GRAPH …]"""
@@ -19,7 +21,7 @@ COMMAND = os.environ.get("CORNERTURN", "cornerturn")
 ROOT = pathlib.Path(os.environ.get("CORNERTURN_SOURCE_ROOT",
                                    pathlib.Path(__file__).resolve().parents[2]))
 GRAPHS = ("lofar-1", "lofar-2", "fx-correlator", "beamformer")
-# However long the stream that a graph has in it, this run is longer.
+# Overrides that make the stream longer than the run.
 ENDLESS = {"lofar-1": "sky.samples=1e12", "lofar-2": "sky.samples=1e12",
            "lofar-imaging": "sky.samples=1e12"}
 

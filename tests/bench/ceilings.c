@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops that do nothing but multiply and add, or copy. */
+/* Loops that only multiply and add, or only copy. */
 #include "ceilings.h"
 
 #include "clock.h"
@@ -8,17 +8,17 @@
 #include <pthread.h>
 #include <string.h>
 
-/* A millisecond or two of each. */
+/* Each takes a millisecond or two. */
 #define FMA_RUNS   200
 #define L2_RUNS    150
 #define DRAM_RUNS  3
-#define L2_BYTES   (384u << 10) /* copied to as many */
-#define DRAM_BYTES (128u << 20) /* copied to as many, a piece at a time */
+#define L2_BYTES   (384u << 10) /* the copy has as many */
+#define DRAM_BYTES (128u << 20) /* the copy has as many; one piece is copied at a time */
 #define DRAM_PIECE (8u << 20)
 
 /* ---- multiply-adds ---- */
 
-/* Sums that do not wait for one another, enough for two units of a latency of five. */
+/* Independent sums, enough for two units with a latency of five. */
 #define N_SUMS   12
 #define N_ROUNDS 2000
 
@@ -66,8 +66,8 @@ pick_fma(void)
 typedef struct {
     guint index;
     pthread_barrier_t *barrier;
-    guint8 *memory; /* of this thread: from and to of either copy */
-    gsize piece;    /* of the copy in memory, which is next */
+    guint8 *memory; /* of this thread: source and destination of both copies */
+    gsize piece;    /* the next one of the copy in memory */
     Ceilings result;
 } Runner;
 

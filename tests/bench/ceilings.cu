@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device can do: multiply-adds in single precision. */
+/* The multiply-adds of a device, in single precision. */
 #include "cornerturn/kernel.h"
 
 #define CHAINS 8
@@ -19,7 +19,7 @@ bench_fma(float *out, float a, float b)
     float sum = 0;
     for (int i = 0; i < CHAINS; i++)
         sum += x[i];
-    /* Never true, which the compiler cannot know. */
+    /* This is never true, but the compiler cannot know that. */
     if (sum == 0.12345f)
         out[blockIdx.x] = sum;
 }

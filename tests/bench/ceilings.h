@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the machine can do right now: multiply-adds and copies, on the processors that workers use.
- */
+/* The machine's ceilings at this moment: multiply-adds and copies, on the processors of the
+ * workers. */
 #pragma once
 
 #include <glib.h>
 
 typedef struct {
-    gdouble fma;  /* single-precision operations per second of all threads, two a multiply-add */
-    gdouble l2;   /* bytes read and written per second by memcpy in the second cache */
+    gdouble fma;  /* single-precision operations per second of all threads; a multiply-add is two */
+    gdouble l2;   /* bytes read and written per second by memcpy in the second-level cache */
     gdouble dram; /* the same in memory */
 } Ceilings;
 
 typedef struct CeilingMeter CeilingMeter;
 
-/* For at most `n_threads` threads, each pinned where the worker of that number is. */
+/* For at most `n_threads` threads, each pinned to the processor of the worker with its number. */
 CeilingMeter *ceiling_meter_new(guint n_threads);
 void ceiling_meter_free(CeilingMeter *meter);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CeilingMeter, ceiling_meter_free)
-/* A few milliseconds. */
+/* Takes a few milliseconds. */
 void ceiling_meter_measure(CeilingMeter *meter, guint n_threads, Ceilings *ceilings);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The correlator's rate over its variant's own tunables: each of them alone, those that matter
- * together, and the best beside the default.
+/* The correlator's rate over the tunables of its variant: over each tunable alone, over
+ * combinations of those that matter, and of the best beside the default.
  *
- * Operations are the useful ones that the stage states, each pair once. */
+ * Operations are the useful ones that the stage declares: each pair counts once. */
 #include "ceilings.h"
 #include "choices.h"
 #include "device-ceilings.h"
@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A tunable matters where its values differ by so much. */
+/* A tunable matters if the rates of its values differ by this factor. */
 #define MATTERS 1.03
-/* What is so much slower than the best is measured no more. */
+/* A tuning is no longer measured if it is slower than the best by this factor. */
 #define HOPELESS 1.25
-/* Combinations that are tried, at most: of the number of stations that stands for all, and else. */
+/* The most combinations that are tried, for the main number of stations and for others. */
 #define MANY 64
 #define FEW  24
-#define BEST 3 /* that go into the last rounds */
+#define BEST 3 /* number of tunings in the last rounds */
 
 typedef struct {
     const Choices *choices;
@@ -30,7 +30,7 @@ typedef struct {
     gdouble device_peak;      /* operations per second; 0: not measured */
 } Cells;
 
-/* ---- one by one ---- */
+/* ---- tunings ---- */
 
 static Lone *
 cell_new(const Cells *cells, GError **error)
@@ -65,7 +65,7 @@ find_cell(const Cells *cells, const gint64 *tuning)
     return NULL;
 }
 
-/* One with these values, unless there is one, or it comes to the same as another. */
+/* Adds a tuning, unless it is there or has the same effect as another. */
 static gboolean
 add_cell(Cells *cells, const gint64 *tuning, GError **error)
 {
@@ -90,7 +90,7 @@ rate_of(const Lone *cell)
     return cell->load.operations / choices_median(cell->seconds);
 }
 
-/* Of the peak in the same moment; NaN where that or the cell was not measured. */
+/* The share of the peak at the same moment; NaN if the peak or the tuning was not measured. */
 static gdouble
 share_of(const Lone *cell)
 {
@@ -117,7 +117,7 @@ measure_cell(const Cells *cells, Lone *cell)
         g_array_append_val(cell->beside, ceilings.fma);
 }
 
-/* By turns; those that cannot win rest. */
+/* Measures in turn, leaving out those that cannot win. */
 static void
 measure_rounds(const Cells *cells, const GPtrArray *all, guint n_rounds)
 {
@@ -160,7 +160,7 @@ set_alone(const Cells *cells, guint t, guint v, gint64 tuning[CT_MAX_TUNABLES])
     tuning[t] = variant_of(cells)->tunables[t].values[v];
 }
 
-/* The cell of that; NULL: it was not worth a trial. */
+/* The tuning with value `v` of tunable `t` alone; NULL: it was not worth a trial. */
 static Lone *
 find_alone(const Cells *cells, guint t, guint v)
 {
@@ -169,7 +169,7 @@ find_alone(const Cells *cells, guint t, guint v)
     return find_cell(cells, tuning);
 }
 
-/* Each tunable alone, by how much its values differ: *spreads of them. */
+/* Measures each tunable alone; *spreads gets the factor between its values' rates. */
 static gboolean
 measure_alone(Cells *cells, gdouble spreads[CT_MAX_TUNABLES], GError **error)
 {
@@ -199,14 +199,14 @@ measure_alone(Cells *cells, gdouble spreads[CT_MAX_TUNABLES], GError **error)
     return TRUE;
 }
 
-/* Values of tunables that are combined. */
+/* The values of tunables that are combined. */
 typedef struct {
     guint n_tunables, n_all;
     guint tunables[CT_MAX_TUNABLES];
-    GArray *values[CT_MAX_TUNABLES]; /* of guint: which of the tunable's */
+    GArray *values[CT_MAX_TUNABLES]; /* of guint: indices of the tunable's values */
 } Product;
 
-/* The values of tunable `t` that were measured alone, the best first, `most` of them. */
+/* The best `most` values of tunable `t` among those measured alone, the best first. */
 static GArray *
 best_values(const Cells *cells, guint t, guint most)
 {
@@ -225,7 +225,8 @@ best_values(const Cells *cells, guint t, guint most)
     return values;
 }
 
-/* Of those that matter, of the widest spreads first, as many values as there is room for. */
+/* Chooses as many values as there is room for, of the tunables that matter, those with the largest
+ * spreads first. */
 static void
 product_init(Product *product, const Cells *cells, const gdouble *spreads, guint most)
 {
@@ -307,8 +308,8 @@ compare_rates(gconstpointer a, gconstpointer b)
     return isnan(x) ? !isnan(y) : isnan(y) ? -1 : (x < y) - (x > y);
 }
 
-/* The best few beside the default, once more by turns: what the first rounds flattered is not
- * taken. */
+/* Measures the best few and the default once more in turn, so that a lucky first round does not
+ * decide. */
 static void
 measure_best(const Cells *cells, GString *summary)
 {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures what the planner chooses between, on the host or on a device.
+/* Benchmarks of what the planner chooses between, on the host or on a device.
  *
  *     bench-choices [--device] GROUP [WORD…]
  *
- * orders: transposes between all orders of four axes. cells: the correlator over its tunables.
- * crossings: a common layout against an inserted transpose, and where that runs. plans: one graph
- * on machines that are made up, in several shapes. transforms: filters and transforms by
- * themselves.
- */
+ *     orders      transposes between all orders of four axes
+ *     cells       the correlator over its tunables
+ *     crossings   a shared layout against an inserted transpose, and where that runs
+ *     plans       one graph on several machines that do not exist, in several shapes
+ *     transforms  filters and transforms alone */
 #include "choices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of a program that could not be run here. */
+/* The exit status if the benchmark could not run here. */
 #define SKIPPED 77
 
 static const struct {
     const char *name;
     gboolean (*measure)(Choices *choices);
-    guint n_workers; /* 0: all */
+    guint n_workers; /* 0: as many as processors */
     guint n_rounds;
     gdouble seconds;
 } groups[] = {
@@ -52,7 +52,7 @@ main(int n_arguments, char **arguments)
     gboolean on_device = FALSE;
     gint n_rounds = 0, n_workers = 0;
     gdouble seconds = 0, tuning = 0;
-    /* By the model, so that it is the same every time. */
+    /* This uses the model alone, so that it is the same every time. */
     Choices choices = {.backend = "cpu", .options = {.backend = CT_CPU, .costs = "off"}};
     g_auto(GStrv) words = NULL;
     const GOptionEntry options[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graphs, nodes of them by themselves, and what is done with figures. */
+/* Graphs, nodes run alone, and statistics of the measurements. */
 #include "choices.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ choices_want(const Choices *choices, const char *name)
     return FALSE;
 }
 
-/* ---- a graph ---- */
+/* ---- graphs ---- */
 
 Sketch *
 sketch_new(const Choices *choices, const char *stages, GError **error)
@@ -50,7 +50,7 @@ sketch_find(const Sketch *sketch, const char *name)
     g_error("no node '%s'", name);
 }
 
-/* ---- a node by itself ---- */
+/* ---- nodes alone ---- */
 
 static const CtPlanNode *
 find_planned(const CtPlan *plan, const char *name)
@@ -123,7 +123,7 @@ lone_measure(Lone *lone, const Choices *choices, gdouble *seconds)
     CtTrialResult result = {0};
     if (lone->failure)
         return FALSE;
-    /* Everybody reads all outputs. */
+    /* The trial assumes that all outputs are read. */
     if (!lone->trial)
         lone->trial =
             ct_trial_new(&lone->what, G_MAXUINT64, choices->registry, &choices->options, &error);
@@ -142,7 +142,7 @@ lone_rest(Lone *lone)
     g_clear_pointer(&lone->trial, ct_trial_free);
 }
 
-/* ---- figures ---- */
+/* ---- statistics ---- */
 
 static gint
 compare(gconstpointer a, gconstpointer b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the planner chooses between: graphs, nodes of them tried by themselves, and whole runs, by
- * turns, on the host or on a device by the same code. */
+/* Benchmarks of what the planner chooses between: graphs, trials of single nodes, and whole runs,
+ * measured in turn, on the host or on a device with the same code. */
 #pragma once
 
 #include "device/device.h"
@@ -11,34 +11,34 @@
 
 typedef struct {
     CtRegistry *registry;
-    CtPlanOptions options; /* what `backend` names is the place of everything that is left open */
+    CtPlanOptions options; /* with `backend` as the place of everything that is left open */
     CtDevice *device;      /* NULL: on the host */
     const char *backend;   /* "cpu", "cuda" */
     guint n_rounds;
-    gdouble seconds; /* of a measurement in a round */
-    gdouble tuning;  /* seconds for what the planner measures of one graph, at most */
-    gboolean brief;  /* small sizes, to see that it runs: the figures say nothing */
-    char **words;    /* what is wanted; none: everything */
+    gdouble seconds; /* of each measurement */
+    gdouble tuning;  /* the most seconds of the planner's own measurements of one graph */
+    gboolean brief;  /* small sizes, only to see that it runs; the results mean nothing */
+    char **words;    /* names to be measured; none: everything */
 } Choices;
 
-/* Whether `name` contains one of the words, or there are none. */
+/* Whether `name` contains one of the words, or there are no words. */
 gboolean choices_want(const Choices *choices, const char *name);
 
-/* ---- a graph ---- */
+/* ---- graphs ---- */
 
 typedef struct {
     CtConfig *config;
     CtGraph *graph;
 } Sketch;
 
-/* Of the lines below `stages:`. */
+/* `stages`: the lines below `stages:`. */
 Sketch *sketch_new(const Choices *choices, const char *stages, GError **error);
 void sketch_free(Sketch *sketch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sketch, sketch_free)
 /* The node of that name. */
 guint sketch_find(const Sketch *sketch, const char *name);
 
-/* ---- a node by itself ---- */
+/* ---- nodes alone ---- */
 
 typedef struct {
     char *name;
@@ -49,35 +49,35 @@ typedef struct {
     CtLayout *layouts;
     gint64 tuning[CT_MAX_TUNABLES];
     CtTrial *trial;
-    GArray *seconds; /* gdouble, of each round: per sample of its first output */
-    GArray *beside;  /* gdouble: what the machine could do in that moment, for who wants to note it
-                      */
-    char *failure;   /* why there is none; NULL: there is */
+    GArray *seconds; /* of each round: gdouble, seconds per sample of its first output */
+    GArray *beside;  /* of each round: gdouble, what the machine could do at that moment, if the
+                        caller records it */
+    char *failure;   /* why there is no result; NULL: there is one */
 } Lone;
 
-/* Node `node` of a graph of these lines, as the planner would have it. */
+/* Node `node` of a graph of these lines, as planned. */
 Lone *lone_new(const Choices *choices, const char *name, const char *stages, const char *node,
                GError **error);
 void lone_free(Lone *lone);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Lone, lone_free)
-/* One measurement more; what fails is noted in it. The first prepares it. */
+/* Measures once more, after preparing it the first time. A failure is recorded in it. */
 gboolean lone_measure(Lone *lone, const Choices *choices, gdouble *seconds);
-/* Frees its rings; it can be measured again. */
+/* Frees its rings until the next measurement. */
 void lone_rest(Lone *lone);
 
-/* ---- figures ---- */
+/* ---- statistics ---- */
 
 gdouble choices_median(const GArray *values);
 /* The median of the ratios of values that were measured in the same round. */
 gdouble choices_ratio(const GArray *a, const GArray *b);
-/* One over the median of the products: of seconds beside rates per second. */
+/* One over the median of the products of seconds and rates per second. */
 gdouble choices_share(const GArray *seconds, const GArray *rates);
 
-/* ---- what there is to show; FALSE: a floor was missed, or it could not be run ---- */
+/* ---- groups of benchmarks; FALSE: a floor was missed, or the group could not be run ---- */
 
 gboolean orders_measure(Choices *choices);
 gboolean cells_measure(Choices *choices);
 gboolean crossings_measure(Choices *choices);
 gboolean transforms_measure(Choices *choices);
-/* Of no machine: `device` and workers are not looked at. */
+/* This needs no machine: `device` and workers are not used. */
 gboolean plans_measure(Choices *choices);

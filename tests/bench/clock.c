@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time, less what others took of the processors meanwhile. */
+/* Time, without the time in which other processes had the processors. */
 #include "clock.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ now(clockid_t clock)
     return (gint64)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The second number of the kernel's statistics of a thread; 0 where there are none. */
+/* The second number in the kernel's statistics of a thread; 0: there are none. */
 static gint64
 read_waited(const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time, less what others took of the processors meanwhile. */
+/* Time, without the time in which other processes had the processors. */
 #pragma once
 
 #include <glib.h>
@@ -10,10 +10,10 @@ typedef struct {
     gint64 waited;    /* nanoseconds for which threads were ready to run, but had no processor */
 } Moment;
 
-/* With the waiting of all threads of this process, or of the calling one alone. */
+/* The moment, with the waiting of all threads of this process, or of the calling thread alone. */
 Moment moment_of_process(void);
 Moment moment_of_thread(void);
 
-/* Nanoseconds between two moments, as they would have been for `n_threads` busy threads with a
- * processor each to themselves. Where the system does not count waiting, the plain time. */
+/* Nanoseconds between two moments, as they would be if `n_threads` busy threads had a processor
+ * each. If the system does not count waiting, this is the real time. */
 gint64 moments_between(const Moment *from, const Moment *to, guint n_threads);

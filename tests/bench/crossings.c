@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a filter to a correlator: a layout that both have in common, against each in another with a
- * transpose between them; and a transpose on the host, on the device, or within the filter.
+/* From a filter to a correlator: a layout that both share, against other layouts with a transpose
+ * between them; and a transpose on the host, on the device, or within the filter.
  *
- * All are whole graphs, of which some is fixed and the planner does the rest. */
+ * All are whole graphs, in which some choices are fixed and the planner makes the others. */
 #include "measure/tune.h"
 #include "plan/candidates.h"
 #include "plan/placement.h"
@@ -19,18 +19,18 @@ typedef struct {
     guint n_stations, n_channels, n_spectra;
 } Crossing;
 
-/* Samples of the source in a block: those of a visibility. */
+/* The source's samples in a block: those of one visibility. */
 static gint64
 block_samples(const Crossing *crossing)
 {
     return (gint64)crossing->n_channels * crossing->n_spectra;
 }
 
-/* How the source's samples lie. */
+/* Layouts of the source's samples. */
 static const char by_time[] = "[time station pol]", by_station[] = "[station pol time]";
 
-/* The graph, whose source lies in `order` and runs on `place`; `turn` (NULL: none) is the backend
- * of a transpose to [station pol time] between it and the filter. */
+/* The graph. The source has the layout `order` and runs on `place`; `turn` (NULL: none) is the
+ * backend of a transpose to [station pol time] between source and filter. */
 static char *
 graph_text(const Crossing *crossing, const char *place, const char *order, const char *turn)
 {
@@ -59,7 +59,7 @@ predicted_of(const Crossing *crossing, const Run *run)
     return 1e3 * run->plan->seconds * (gdouble)block_samples(crossing);
 }
 
-/* Of the nodes of that stage, inserted ones too. */
+/* Milliseconds of the nodes of that stage, including inserted ones. */
 static gdouble
 stage_of(const Crossing *crossing, const Run *run, const char *stage)
 {
@@ -103,7 +103,7 @@ measure_rounds(const Crossing *crossing, Run *const *runs, guint n)
                 run_measure(runs[i], crossing->choices);
 }
 
-/* ---- a common layout, or a transpose ---- */
+/* ---- a shared layout, or a transpose ---- */
 
 static CtFixed *
 fixed_new(const CtCandidate *candidate, guint n_inputs, guint n_outputs)
@@ -125,7 +125,8 @@ pair_new(const Crossing *crossing, const char *text, const CtCandidate *filter,
                    error);
 }
 
-/* The least cost of those with, or without, inserted transposes; NULL: there is none. */
+/* The run with the least cost, among those with or without inserted transposes; NULL: there is
+ * none. */
 static Run *
 find_best(const GPtrArray *runs, gboolean with)
 {
@@ -152,7 +153,7 @@ rename_run(Run *run, const char *name)
         g_array_set_size(g_array_index(run->nodes, GArray *, i), 0);
 }
 
-/* Whether it runs where this is about. */
+/* Whether it runs on the place that is measured. */
 static gboolean
 is_here(const Crossing *crossing, const CtCandidate *candidate)
 {
@@ -160,7 +161,7 @@ is_here(const Crossing *crossing, const CtCandidate *candidate)
            (candidate->place != CT_HOST) == (crossing->choices->device != NULL);
 }
 
-/* Whether it reads the samples of `stream` as they lie in `order`. */
+/* Whether it reads the samples of `stream` in the layout `order`. */
 static gboolean
 reads(const CtCandidate *filter, const CtStream *stream, const char *order)
 {
@@ -171,7 +172,7 @@ reads(const CtCandidate *filter, const CtStream *stream, const char *order)
     return ct_layout_same_memory(&filter->inputs[0], &layout, stream);
 }
 
-/* What the planner would have of the two stages. */
+/* The planner's candidates for the two stages. */
 typedef struct {
     Sketch *sketch;
     CtPlanner planner;
@@ -208,7 +209,8 @@ ways_clear(Ways *ways)
     sketch_free(ways->sketch);
 }
 
-/* All pairs of the two stages' ways that nothing or one transpose joins, once. */
+/* Measures all pairs of candidates of the two stages that are joined by at most one transpose, once
+ * each. */
 static gboolean
 measure_pairs(const Crossing *crossing, const char *text, const Ways *ways, GPtrArray *runs,
               GError **error)
@@ -239,7 +241,7 @@ measure_pairs(const Crossing *crossing, const char *text, const Ways *ways, GPtr
     return TRUE;
 }
 
-/* What the planner takes once it has measured what decides: in a database of its own. */
+/* The planner's choice after tuning, with a cost database of its own. */
 static Run *
 tuned_run_new(const Crossing *crossing, const char *text, GError **error)
 {
@@ -273,8 +275,8 @@ tuned_run_new(const Crossing *crossing, const char *text, GError **error)
     return run;
 }
 
-/* The best of either kind and the planner's own choices, by the model alone and by measurements, by
- * turns. */
+/* Measures in turn the best with and without a transpose, and the planner's choices, by the model
+ * alone and after tuning. */
 static gboolean
 compare_best(const Crossing *crossing, const char *text, const GPtrArray *runs, GError **error)
 {
@@ -323,9 +325,9 @@ compare_layouts(const Crossing *crossing, const char *order, GError **error)
 
 /* ---- where the transpose runs ---- */
 
-/* The graph of this text with the filter fixed to a way that reads samples in `order`: of these,
- * with at most so many inserted transposes, that of the least prediction. NULL with no error: there
- * is none. */
+/* The graph with the filter fixed to a candidate that reads samples in `order`: of these, with at
+ * most `most` inserted transposes, the one with the least predicted cost. NULL without an error:
+ * there is none. */
 static Run *
 fixed_run_new(const Crossing *crossing, const char *name, const char *text, const char *order,
               guint most, GError **error)
@@ -356,7 +358,7 @@ fixed_run_new(const Crossing *crossing, const char *name, const char *text, cons
     return good ? g_steal_pointer(&best) : NULL;
 }
 
-/* Samples that lie on the host by time; the filter reads them so, or by station. */
+/* Samples are on the host, ordered by time; the filter reads them so, or by station. */
 static gboolean
 compare_places(const Crossing *crossing, GError **error)
 {

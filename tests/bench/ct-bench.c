@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stages of the benchmarks: a source whose blocks cost nothing, an empty stage, a sink.
  *
- * bench.source fills the memory of its ring with random elements the first time that it comes by,
- * and leaves it as it is from then on. It and bench.sink time the stream: from the first firing
- * that ends behind `skip` samples to the last, and the samples in between. */
+ * bench.source fills the memory of its ring with random elements when it first reaches it, and then
+ * leaves it as it is. It and bench.sink measure the stream's time, from the first firing that ends
+ * after `skip` samples to the last one, and count the samples between them. */
 #include "clock.h"
 
 #include <cornerturn/stage.h>
@@ -17,14 +17,14 @@ enum { NANOSECONDS, PROCESSOR, SAMPLES };
 static const char *const counters[] = {"nanoseconds", "processor", "timed", NULL};
 
 typedef struct {
-    gint64 skip; /* samples */
+    gint64 skip; /* samples before the measurement */
     guint n_workers;
     gboolean begun;
     Moment from;
     gint64 timed; /* samples since */
 } Meter;
 
-/* A firing deals with samples index … index + n − 1. */
+/* samples since then */
 static void
 meter_count(Meter *meter, guint64 *counts, gint64 index, gint64 n, gboolean ended)
 {
@@ -42,7 +42,7 @@ meter_count(Meter *meter, guint64 *counts, gint64 index, gint64 n, gboolean ende
     counts[SAMPLES] += (guint64)meter->timed;
 }
 
-/* ---- random elements ---- */
+/* Counts a firing of samples index … index + n − 1. */
 
 static guint64
 random_bits(guint64 *state)
@@ -53,8 +53,8 @@ random_bits(guint64 *state)
     return *state;
 }
 
-/* Values as a receiver gives them: a full-scale negative integer, which real quantisers do not
- * give, is pulled up by one. */
+/* Values like a receiver's: the most negative integer, which real quantisers do not give, is raised
+ * by one. */
 static void
 fill_element(guint8 *to, CtType type, guint64 *state)
 {
@@ -99,9 +99,9 @@ typedef struct {
     gint64 start;
     gint64 ticks;
     gint time;       /* axis of the blocks; −1: none */
-    gint inner_time; /* its block; −1: none */
+    gint inner_time; /* axis of the blocks; −1: there is none */
     gint64 granule;
-    guint8 *low, *high; /* memory between is filled */
+    guint8 *low, *high; /* the axis within its blocks; −1: there is none */
     guint64 random;
 } Source;
 
@@ -198,7 +198,7 @@ source_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     guint8 *from = block->data, *to = block->data + n * step;
     if (source->high == NULL)
         source->low = source->high = from;
-    /* A ring is written from its front on, so what is not filled lies behind what is. */
+    /* the memory between them is filled */
     const gint64 known = CLAMP((source->high - from) / step, 0, n);
     if (from < source->low || known == n)
         return TRUE;
@@ -237,7 +237,8 @@ static const CtVariant source_variant = {
     .finish = g_free,
 };
 
-/* ---- bench.nothing ---- */
+/* A ring is written from its beginning, so the memory that is not filled is behind the filled
+ * memory. */
 
 static gboolean
 nothing_infer(CtNode *node, G_GNUC_UNUSED GError **error)

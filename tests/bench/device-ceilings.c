@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device can do right now: multiply-adds, copies on it, and copies to and from the host. */
+/* A device's ceilings at this moment: multiply-adds, copies on it, and copies to and from the
+ * host. */
 #include "device-ceilings.h"
 
 #include <stdlib.h>
 
-/* Several times the second cache. */
+/* This is several times the second-level cache. */
 #define COPY_BYTES                    ((gsize)1 << 30)
 #define HOST_BYTES                    ((gsize)64 << 20)
 #define FMA_THREADS                   256
 #define FMA_BLOCKS_PER_MULTIPROCESSOR 64
-/* As in ceilings.cu. */
+/* This must agree with ceilings.cu. */
 #define FMA_OPERATIONS_OF_THREAD (2.0 * 8 * 4096)
 #define N_TIMES                  7
 
@@ -61,7 +62,7 @@ device_meter_new(CtDevice *device, GError **error)
     self->fma = ct_kernel_new(device, &fma, error);
     if (!self->a || !self->b || !self->fma)
         return NULL;
-    /* Not zeros: they may move faster. */
+    /* Random data are used, because zeros may be copied faster. */
     for (gsize at = 0; at < COPY_BYTES; at += HOST_BYTES)
         if (!ct_device_upload(device, self->a + at, self->host[0], HOST_BYTES, error))
             return NULL;
@@ -131,8 +132,8 @@ compare(gconstpointer a, gconstpointer b)
     return x < y ? -1 : x > y;
 }
 
-/* Median seconds of one `enqueue` on stream `which`; `beside`, a bit for each stream, are the
- * copies that go on meanwhile. */
+/* Measures the median seconds of one `enqueue` on stream `which`, while the streams in the bit mask
+ * `beside` copy. */
 static gboolean
 time_one(DeviceMeter *self, gboolean (*enqueue)(DeviceMeter *, GError **), guint which,
          guint beside, gdouble *seconds, GError **error)

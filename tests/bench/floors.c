@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What must hold, each beside its peer or ceiling in the same run. */
+/* Floors: the least rates, each relative to a peer or ceiling in the same run. */
 #include "bench.h"
 #include "peers.h"
 
@@ -13,7 +13,7 @@ typedef struct {
     gboolean good;
 } Floors;
 
-/* Notes a floor; a value that there is not (a peer that was not built in) is no miss. */
+/* Records a floor; a value that was not measured (a peer that was not built) is not a miss. */
 static void
 note_held(Floors *floors, const char *name, gdouble value, gboolean held, const char *bound,
           gdouble limit, const char *unit)
@@ -39,7 +39,7 @@ note_most(Floors *floors, const char *name, gdouble value, gdouble most, const c
     note_held(floors, name, value, value <= most, "most", most, unit);
 }
 
-/* Measures and prints, and returns the figures in the order given; NULL stands for nobody. */
+/* Measures and prints the contenders; those that are NULL are left out. */
 static void
 measure(Floors *floors, Contender *const *contenders, guint n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fused variants, by turns with the chains that they stand for. */
+/* Fused variants, in turn with the chains that they replace. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static const Case cases[] = {
      "fft"},
 };
 
-/* What the processor's best variants are called after their kind. */
+/* The best instruction set of this processor, as in names of variants. */
 static const char *
 instruction_set(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of random data on a device, and a graph that is fed with them: how fast it is. */
+/* Blocks of random data on a device, and the rates of a graph that is fed with them. */
 #include "gpu-run.h"
 
 #include <cornerturn/pipeline.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs of a case, of which the median counts. */
+/* The number of runs of a case, of which the median counts. */
 #define N_RUNS 5
-/* Blocks before the clock begins. */
+/* The number of blocks before the measurement. */
 #define N_SKIPPED 8
 
 static gint64
@@ -24,8 +24,8 @@ width_of(const GpuCase *one)
 
 /* ---- random blocks ---- */
 
-/* Numbers that a voltage may have: integers over most of their range, floats of one standard
- * deviation or so. */
+/* Fills memory with values like voltages: integers over most of their range, floats with a standard
+ * deviation of about one. */
 static void
 fill_random(guint8 *memory, gsize bytes, CtType type)
 {
@@ -62,7 +62,7 @@ graph_text(const GpuCase *one)
     return text;
 }
 
-/* The number `key` in the line of node `name`; NaN where it is not there. */
+/* The number `key` in the line of node `name`; NaN: there is none. */
 static gdouble
 read_number(const char *json, const char *name, const char *key)
 {
@@ -74,7 +74,7 @@ read_number(const char *json, const char *name, const char *key)
     return at ? g_ascii_strtod(at + strlen(quoted), NULL) : NAN;
 }
 
-/* What each node of the statistics does while it runs. */
+/* The rate of each node in the statistics while it runs. */
 static char *
 describe_nodes(const char *json, gdouble elements)
 {
@@ -96,7 +96,7 @@ now(void)
     return (gdouble)g_get_monotonic_time() * 1e-6;
 }
 
-/* When each block was read, one after another. */
+/* Appends the time at which a block was read. */
 static void
 note_time(gpointer data, gpointer user_data)
 {

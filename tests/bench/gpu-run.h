@@ -6,25 +6,26 @@
 
 typedef struct {
     const char *name;
-    const char *stages; /* between `source` and the sinks, which read what they name */
+    const char *stages; /* between `source` and the sinks, which name their inputs */
     const char *type;
     const char *layout;  /* axes of the source */
-    gint64 shape[8];     /* in their order; −1: time */
+    gint64 shape[8];     /* of these axes; −1: time */
     const char *options; /* further keys of the source; NULL: none */
     gint64 n_samples;    /* of a block */
     guint n_blocks;
-    const char *node; /* whose time is told; NULL: none's */
+    const char *node; /* the node whose time is measured; NULL: none */
     gboolean from_host;
 } GpuCase;
 
-/* Per second and per element of the source, medians. */
+/* Medians. */
 typedef struct {
-    gdouble wall;         /* elements per second, of the whole graph */
-    gdouble node;         /* elements per second, of the node while it runs */
-    gdouble per_firing;   /* seconds of the wall per block */
-    gdouble node_seconds; /* of the node per element */
-    gdouble operations;   /* of the node per element */
-    char *nodes;          /* "filter 120.1, spectra 200.3": elements per second of each, in 10⁹ */
+    gdouble wall;         /* elements of the source per second, in the whole graph */
+    gdouble node;         /* elements of the source per second, in the node while it runs */
+    gdouble per_firing;   /* real seconds per block */
+    gdouble node_seconds; /* of the node, per element of the source */
+    gdouble operations;   /* of the node, per element of the source */
+    char *nodes; /* "filter 120.1, spectra 200.3": elements of the source per second in each node,
+                    in 10⁹ */
 } GpuFigures;
 
 typedef struct {
@@ -36,5 +37,5 @@ typedef struct {
     gboolean good;
 } GpuBench;
 
-/* The median of some runs; what keeps it from running goes into the summary. */
+/* Takes the median of some runs; if the case can't run, the reason goes into the summary. */
 gboolean gpu_run_case(GpuBench *bench, const GpuCase *one, GpuFigures *figures);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device reaches: stages and pipelines on blocks of random data, beside its ceilings in the
+/* The rates of a device: stages and pipelines on blocks of random data, beside its ceilings in the
  * same run.
  *
  *     bench-gpu [WORD…]        cases and floors whose names contain one of the words
  *
- * Blocks lie in the device's memory and are fed again and again; `node` times are those that events
- * on the device give, rates of a whole graph those of the clock on the wall. */
+ * Blocks are in the device's memory and are fed again and again. `node` times come from events on
+ * the device, rates of a whole graph from the host's clock. */
 #include "gpu-run.h"
 
 #include <cornerturn/npy.h>
@@ -56,7 +56,7 @@ print(const GpuBench *bench, const GpuCase *one, const GpuFigures *figures,
     fflush(stdout);
 }
 
-/* By these variants or, where they are NULL, as the planner would have it. */
+/* With these variants or, if they are NULL, with the planner's choice. */
 static void
 check_bank(GpuBench *bench, const char *filter, const char *transform, guint n_channels,
            guint n_taps, gdouble floor)
@@ -89,7 +89,7 @@ check_bank(GpuBench *bench, const char *filter, const char *transform, guint n_c
         note(bench, one.name, figures.wall * 1e-9, TRUE, floor, "Gsamples/s");
 }
 
-/* The filter alone: a sample's bytes are its own and those of what becomes of it. */
+/* The filter alone; the bytes of a sample are its own and those of its share of the output. */
 static void
 check_filter(GpuBench *bench, const char *type, const char *layout, guint n_channels, guint n_taps)
 {
@@ -151,7 +151,7 @@ check_correlate(GpuBench *bench, const char *type, guint n_stations, gdouble flo
     GpuFigures figures;
     if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
-    /* Of the node's time alone; what a transpose in front of it takes is in the wall's. */
+    /* This is the node's time alone; a transpose before it only counts in the whole graph's. */
     const gdouble inputs = 2.0 * n_stations;
     figures.operations = 8 * inputs * (inputs + 1) / 2 / inputs;
     print(bench, &one, &figures, 0);
@@ -228,7 +228,7 @@ check_correlator(GpuBench *bench, gboolean quantised, gboolean from_host, gdoubl
         note(bench, name, figures.wall * 1e-9, TRUE, floor, "Gsamples/s");
 }
 
-/* Stages that are bound by memory: bytes in and out of an element of the source. */
+/* Stages that are limited by memory: bytes read and written per element of the source. */
 static void
 check_elementwise(GpuBench *bench)
 {
@@ -371,7 +371,7 @@ check_elementwise(GpuBench *bench)
     }
 }
 
-/* Delays of spectra, which a Fourier transform gives their channels, and of voltages. */
+/* Delays of spectra, with channels from a Fourier transform, and delays of voltages. */
 static void
 check_delays(GpuBench *bench)
 {
@@ -479,7 +479,7 @@ check_empty(GpuBench *bench)
     g_string_free(stages, TRUE);
 }
 
-/* The filter banks of a telescope that samples 250 M real numbers every 125 ms. */
+/* Filter banks of a telescope with 250 M real samples in every 125 ms. */
 static void
 check_real_banks(GpuBench *bench)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph as a contender: every slice is a run of its own, timed in its steady state. */
+/* A graph as a contender: every slice is a run, measured in its steady state. */
 #include "bench.h"
 
 #include <cornerturn/pipeline.h>
 #include <math.h>
 #include <string.h>
 
-/* A slice's seconds, and the firings of the timed node that it has at least. */
+/* The seconds of a slice, and the least firings of the timed node in it. */
 #define SLICE_SECONDS 0.06
 #define SLICE_FIRINGS 8
-/* Samples that every sink gets at least: before the first, a sum only fills its rings. */
+/* The least samples of every sink: until the first one, a sum only fills its rings. */
 #define SLICE_OUTPUTS 5
-/* Share of a run before the clock begins: the rings are filled, their pages are there. */
+/* The share of a run before the measurement: by then rings have been filled and their pages
+ * exist. */
 #define SKIPPED 0.3
 
 typedef struct {
@@ -19,23 +20,23 @@ typedef struct {
     char *text;
     char *node;
     char *source;
-    char *timed;    /* the node that times it */
+    char *timed;    /* the node that measures the time */
     gint64 samples; /* of a run; 0: not known yet */
 } Graph;
 
-/* What a run has shown. */
+/* The results of a run. */
 typedef struct {
-    gdouble seconds, timed; /* of the clock, and its samples */
+    gdouble seconds, timed; /* of the measurement, and its samples */
     gdouble samples, firings;
     gdouble all_firings; /* of all nodes */
     gdouble processor;   /* seconds of all threads */
     gdouble bytes;       /* of the whole run */
     gdouble operations;  /* per sample */
-    gdouble outputs;     /* samples of the sink that had fewest */
+    gdouble outputs;     /* samples of the sink with the fewest */
     gdouble width;       /* elements of a sample */
 } Run;
 
-/* The number `key` in a node's line of the statistics; 0 where it is not there. */
+/* The number `key` in a node's line of the statistics; 0: there is none. */
 static gdouble
 number(const char *line, const char *key)
 {
@@ -52,13 +53,13 @@ contains(const char *line, const char *text)
     return g_strstr_len(line, end ? end - line : -1, text) != NULL;
 }
 
-/* Operations of the node on this line for a sample of the source: a short last sum would count as a
- * whole one if its outputs were counted. */
+/* Operations of the line's node per sample of the source. Outputs are not counted, because a short
+ * last sum would count as a whole one. */
 static gdouble
 operations_per_sample(const Graph *graph, CtPipeline *pipeline, const char *line)
 {
     const char *name = line + strlen("{\"name\": \"");
-    /* Of nodes in one, the last has the output. */
+    /* The output is that of the last of several fused nodes. */
     g_autofree char *nodes = g_strndup(name, strcspn(name, "\""));
     const char *last = strrchr(nodes, '+'), *node = last ? last + 1 : nodes;
     const CtStream *in = ct_pipeline_stream(pipeline, graph->source, NULL, NULL);
@@ -95,7 +96,7 @@ read_stats(const Graph *graph, CtPipeline *pipeline, const char *json, Run *run)
     }
 }
 
-/* Variant and layouts of the node, as the plan prints them, and what was inserted. */
+/* Variant and layouts of the node, as the plan prints them, and the inserted nodes. */
 static char *
 describe(const Graph *graph, CtPipeline *pipeline)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slices by turns, calibrations between them, medians of the ratios. */
+/* Slices in turn, ceilings between them, medians of the ratios. */
 #include "bench.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ contenders_ratio(const Contender *a, const Contender *b)
     return median(ratios);
 }
 
-/* Of one contender, over its slices. */
+/* The values of one contender, for each slice. */
 typedef struct {
     GArray *bytes, *operations, *firings, *processors, *l2;
 } Series;

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An FX correlator in numpy: 16 stations in two polarisations, 8-bit samples, a polyphase filter bank
-of 256 channels with 16 taps, all pairs. Runs a slice for every line on the standard input and
-answers with complex samples, seconds, and seconds of processor time; of what others took of the
-processors meanwhile, the share of each thread is not counted."""
+"""An FX correlator in numpy: 16 stations with two polarisations, 8-bit samples, a polyphase filter
+bank of 256 channels with 16 taps, all pairs.
+
+Runs a slice for every line on the standard input, and answers with complex samples, seconds, and
+processor seconds. Time in which threads waited for a processor is subtracted, divided by their
+number."""
 import os
 import sys
 import time

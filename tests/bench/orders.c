@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transposes from all orders of four axes to one of them, beside copies of as many bytes by turns.
+/* Transposes from all orders of four axes to one of them, in turn with copies of as many bytes.
  *
- * The distance of an order: axes that follow one another in both orders count as one; of what is
- * left, the pairs that stand the other way round (Kendall's tau). */
+ * The distance of an order: axes that follow one another in both orders count as one; the distance
+ * is the number of pairs of these that are in the opposite order (Kendall's tau). */
 #include "choices.h"
 #include "copies.h"
 
@@ -13,7 +13,7 @@
 #define N_AXES   4
 #define N_ORDERS 24
 
-/* The blocks that are turned, in and out each. */
+/* Sizes of the input, and of the output. */
 #define HOST_BYTES   ((gsize)64 << 20)
 #define DEVICE_BYTES ((gsize)1 << 30)
 #define BRIEF_BYTES  ((gsize)1 << 16)
@@ -23,10 +23,10 @@ static const struct {
     gint64 length; /* −1: time */
 } axes[N_AXES] = {{"time", -1}, {"channel", 256}, {"station", 64}, {"pol", 2}};
 
-/* The order that all are turned to is that of the table. */
+/* All orders are transposed to the order of the table. */
 typedef struct {
     guint axes[N_AXES];
-    guint n_parts; /* axes, those that stay together counted as one */
+    guint n_parts; /* number of axes, counting those that stay together as one */
     guint distance;
 } Order;
 
@@ -51,7 +51,7 @@ compare_orders(gconstpointer a, gconstpointer b)
                                       : memcmp(x->axes, y->axes, sizeof x->axes);
 }
 
-/* All of them, the nearest first. */
+/* Lists all orders, the nearest first. */
 static void
 list_orders(Order orders[N_ORDERS])
 {
@@ -104,7 +104,7 @@ turn_new(const Choices *choices, const char *type, const Order *order, GError **
     return lone;
 }
 
-/* Prints the line of an order; its share of a copy, NaN where it was not measured. */
+/* Prints the line of an order; returns its share of a copy's rate, NaN: it was not measured. */
 static gdouble
 measure_order(const Choices *choices, CopyMeter *copies, gsize block_bytes, const char *type,
               const Order *order, GError **error)
@@ -134,7 +134,7 @@ measure_order(const Choices *choices, CopyMeter *copies, gsize block_bytes, cons
     return share;
 }
 
-/* The least that the slowest order and the median may have; 0: no floor. */
+/* The least shares of the slowest order and of the median; 0: no floor. */
 typedef struct {
     const char *type;
     gdouble least, median;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What others' code does with the same problem. */
+/* Other libraries on the same problems. */
 #include "peers.h"
 
 #include "bench-config.h"
@@ -30,7 +30,7 @@ random_floats(gsize n)
 
 #ifdef HAVE_OPENBLAS
 
-/* BLAS as Fortran has it. */
+/* The Fortran interface of BLAS. */
 extern void cherk_(const char *triangle, const char *transpose, const int *n, const int *k,
                    const float *alpha, const float *a, const int *lda, const float *beta, float *c,
                    const int *ldc);
@@ -184,7 +184,7 @@ peer_firpfbch_new(G_GNUC_UNUSED guint n_channels, G_GNUC_UNUSED guint n_taps)
 /* ---- numpy ---- */
 
 /* The script runs a slice for every line that it reads, and answers with complex samples, seconds,
- * and seconds of processor time. */
+ * and processor seconds. */
 typedef struct {
     Contender base;
     GSubprocess *process;
@@ -237,7 +237,7 @@ peer_numpy_new(guint n_threads)
     peer->base.clear = clear_numpy;
     peer->answers = g_data_input_stream_new(g_subprocess_get_stdout_pipe(process));
     peer->process = g_steal_pointer(&process);
-    /* Its first slice warms it up. */
+    /* The first slice is a warm-up. */
     Rates rates;
     g_autoptr(GError) error = NULL;
     if (!run_numpy(&peer->base, &rates, &error))

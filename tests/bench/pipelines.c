@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shipped pipelines, their sources replaced by one that costs nothing, their sinks by one that
- * drops. */
+/* The graphs of pipelines/, with sources that cost nothing and sinks that drop their samples. */
 #include "bench.h"
 
 #include <string.h>
 
 static const struct {
     const char *name;
-    const char *source; /* the entry that is replaced */
+    const char *source; /* the node that is replaced */
     const char *with;
 } pipelines[] = {
     {"spectrometer", "sky", "type: ci8, axes: [pol], lengths: [2], sample_rate: 20 MHz"},
@@ -24,7 +23,7 @@ static const struct {
      "type: ci8, axes: [station, pol], lengths: [64, 2], sample_rate: 195312.5 Hz"},
 };
 
-/* The text with the entry `node` replaced, which ends where the next entry begins. */
+/* Replaces the entry of node `node`, which ends where the next entry begins. */
 static char *
 replace_entry(const char *text, const char *node, const char *entry)
 {
@@ -44,7 +43,7 @@ replace_entry(const char *text, const char *node, const char *entry)
     return g_string_free(result, FALSE);
 }
 
-/* Sinks that drop: without path, in the layout that they asked for. */
+/* Makes all sinks drop their samples: without a path, but in the layout that they want. */
 static char *
 replace_sinks(const char *text)
 {

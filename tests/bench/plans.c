@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One graph on several machines and in several shapes: where the best plan is another one. Nothing
- * is run; devices are made up. */
+/* One graph on several machines and in several shapes, to see where the best plan changes. Nothing
+ * is run; the devices do not exist. */
 #include "plan/explain.h"
 #include "runs.h"
 
@@ -81,7 +81,7 @@ is_same(const Run *a, const Run *b)
     return strcmp(x, y) == 0;
 }
 
-/* Plans that are like none of those before them, and why they are so. */
+/* Prints the plans that are different from all before them, with their explanations. */
 static void
 print_different(const Choices *choices, Run *const *runs, GError **error)
 {

@@ -8,9 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Blocks that are fed before the clock begins: rings are filled, kernels are there. */
+/* The number of blocks before the measurement: by then rings have been filled and kernels
+ * compiled. */
 #define N_SKIPPED 4
-/* Blocks of a run, at least. */
+/* The least number of blocks in a run. */
 #define N_LEAST 4
 
 Run *
@@ -75,7 +76,7 @@ find_node(const Run *run, const char *name)
 
 /* ---- blocks ---- */
 
-/* Random bytes where the source's blocks lie. */
+/* Random bytes in the memory of the source's place. */
 typedef struct {
     CtDevice *device; /* NULL: on the host */
     gpointer memory;
@@ -105,8 +106,8 @@ fill(guint64 *words, gsize n_bytes)
     }
 }
 
-/* What the source's node reads: from memory of its place, pinned where it is a device that it goes
- * to. */
+/* Makes the memory that the source's node reads, on its place; on the host it is pinned if the data
+ * go to a device. */
 static gboolean
 bytes_init(Bytes *bytes, const Choices *choices, gint place, gsize n_bytes, GError **error)
 {
@@ -237,7 +238,7 @@ run_measure(Run *run, const Choices *choices)
     return good;
 }
 
-/* ---- what it was ---- */
+/* ---- results ---- */
 
 gdouble
 run_wall(const Run *run)

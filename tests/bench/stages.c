@@ -8,7 +8,7 @@ typedef struct {
     const char *name;
     const char *type; /* of the source */
     const char *axes, *lengths;
-    const char *stages; /* lines of the graph: from `source` to `stage` */
+    const char *stages; /* lines of the graph, from `source` to `stage` */
 } Case;
 
 #define ONE(text) "  stage: { stage: " text ", from: source }\n"
@@ -99,7 +99,7 @@ stages_add(GPtrArray *contenders)
     }
 }
 
-/* Ten empty nodes between source and sink, blocks of one sample. */
+/* Ten empty nodes between source and sink, with blocks of one sample. */
 void
 framework_add(GPtrArray *contenders)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Filters and transforms by themselves, each variant of a node in given layouts over its tunings,
- * beside copies of as many bytes in the same rounds. */
+/* Filters and transforms alone, each variant with several tunings in given layouts, in turn with
+ * copies of as many bytes. */
 #include "choices.h"
 #include "copies.h"
 #include "graph/tuning.h"
@@ -13,13 +13,13 @@
 #define HOST_BYTES   ((gsize)1 << 24)
 #define BRIEF_BYTES  ((gsize)1 << 14)
 
-/* Combinations of a variant's tunables that are all tried. */
+/* If a variant has at most this many tunings, all are tried. */
 #define MOST_TUNINGS 12
 
 typedef struct {
-    const char *type, *in, *out; /* orders of the axes */
-    const char *stage;           /* and its parameters */
-    guint n_phases;              /* 0: none, what comes in are voltages */
+    const char *type, *in, *out; /* types and orders of the axes */
+    const char *stage;           /* with its parameters */
+    guint n_phases;              /* 0: there is none; the input is voltages */
 } Case;
 
 static const char transform[] = "fft, from: source";
@@ -42,7 +42,8 @@ static const Case cases[] = {
      "fir, from: source, n_channels: 256, n_taps: 8", 0},
 };
 
-/* A node of the case by `variant` (with tuning, or not), which writes in the case's order. */
+/* A node of the case with `variant` (with or without a tuning), which writes in the case's
+ * order. */
 static Lone *
 lone_of(const Choices *choices, const Case *one, const char *variant, GError **error)
 {
@@ -75,8 +76,8 @@ lone_of(const Choices *choices, const Case *one, const char *variant, GError **e
     return g_steal_pointer(&lone);
 }
 
-/* The k-th tuning but the defaults: all combinations where they are few, else each value alone.
- * FALSE: there is none. */
+/* The k-th tuning besides the default: of all combinations if they are few, else of those that
+ * change one value. FALSE: there is none. */
 static gboolean
 find_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNABLES])
 {
@@ -100,7 +101,8 @@ find_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNABLES])
     return n > 0 && n_tunings <= MOST_TUNINGS && k == 0;
 }
 
-/* Adds a variant of the case by its defaults, and by further tunings that make a difference. */
+/* Adds a variant of the case with its default tuning, and with further ones that have another
+ * effect. */
 static void
 add_variant(const Choices *choices, const Case *one, const CtVariant *variant, GPtrArray *lones)
 {

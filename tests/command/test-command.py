@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command's own manners: help, manual pages, exit status, where messages go."""
+"""The command itself: help, manual pages, exit status, and where messages go."""
 import json
 import os
 import pathlib
@@ -30,7 +30,7 @@ def help_options(*command):
 
 
 def manual_options(name):
-    """Those that head an entry of the page's OPTIONS."""
+    """The options that entries in the page's section OPTIONS begin with."""
     text = (MANUAL / f"{name}.1").read_text(encoding="utf-8").replace("\\-", "-")
     section = re.search(r"^\.SH OPTIONS\n(.*?)^\.SH", text, re.M | re.S)[1]
     heads = re.findall(r"^\.TP\n(.*)$", section, re.M)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`cornerturn new-stage`: what it makes builds without a warning and passes its own test."""
+"""`cornerturn new-stage`: the plugin that it writes builds without a warning and passes its own
+test."""
 import os
 import pathlib
 import shutil
@@ -20,7 +21,7 @@ class NewStage(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        # As `meson devenv` sets them.
+        # These are as `meson devenv` sets them.
         self.environment = {
             **os.environ,
             "PATH": f"{COMMAND.parent}:{os.environ['PATH']}",

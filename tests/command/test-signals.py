@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What signals do to a run: an interrupt ends it in order, a second one at once, SIGUSR1 asks for
+"""Signals during a run: an interrupt ends it in order, a second one at once, SIGUSR1 asks for
 statistics."""
 import errno
 import json
@@ -17,7 +17,7 @@ import graphs
 import tap
 
 PLUGINS = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"])
-SECONDS = 100  # that a test waits for what must come
+SECONDS = 100  # A graph without an end, which writes few bytes.
 
 # Without an end, and few bytes to write.
 ENDLESS = {
@@ -29,7 +29,7 @@ INTERRUPTS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
 def ignore(*numbers):
-    """For a child to begin with."""
+    """Returns a function for a child to begin with, which ignores these signals."""
     return lambda: [signal.signal(number, signal.SIG_IGN) for number in numbers]
 
 
@@ -49,7 +49,7 @@ class Signals(graphs.GraphTest):
         }
 
     def open_fifo(self):
-        """Open at both ends, so that neither side waits for the other."""
+        """Opens the FIFO at both ends, so that neither side waits for the other."""
         fifo = os.open(self.fifo, os.O_RDWR | os.O_CLOEXEC)
         self.addCleanup(lambda: fifo in self.open and os.close(fifo))
         self.open.add(fifo)
@@ -66,7 +66,7 @@ class Signals(graphs.GraphTest):
         return process
 
     def wait_until_written(self, process, n_bytes=129):
-        """Until the sink has written so much: more than a header."""
+        """Waits until the sink has written this much, which is more than a header."""
         path = self.folder / "out.npy.partial"
         end = time.monotonic() + SECONDS
         while not path.exists() or path.stat().st_size < n_bytes:
@@ -100,7 +100,7 @@ class Signals(graphs.GraphTest):
                 (self.folder / "out.npy").unlink()
 
     def test_signal_sent_twice(self):
-        """As GNU timeout sends it: to the command, and to its group."""
+        """GNU timeout sends a signal to the command and to its group."""
         for number in INTERRUPTS:
             with self.subTest(number):
                 process = self.begin(ENDLESS, start_new_session=True)
@@ -143,7 +143,7 @@ class Signals(graphs.GraphTest):
         }
         fifo = self.open_fifo()
         process = self.begin(stages)
-        self.assertEqual(self.read_byte(fifo), b"w")  # it is in work, and stays
+        self.assertEqual(self.read_byte(fifo), b"w")  # the node is in work, and stays there
         process.send_signal(signal.SIGINT)
         self.assertIn("interrupted by SIGINT", process.stderr.readline())
         process.send_signal(signal.SIGTERM)
@@ -194,7 +194,8 @@ class Signals(graphs.GraphTest):
         self.assertGreater(stats["nodes"][0]["samples"], 0)
 
     def begin_stuck(self):
-        """Until a source is prepared; then a FIFO of which nobody reads keeps the next stage there."""
+        """Starts a run and waits until a source is prepared; the next stage then waits at a FIFO
+        that nothing reads."""
         (self.folder / "stuck").unlink(missing_ok=True)
         os.mkfifo(self.folder / "stuck")
         (self.folder / "out.npy").write_text("of an earlier run")
@@ -207,7 +208,7 @@ class Signals(graphs.GraphTest):
         end = time.monotonic() + SECONDS
         while True:
             try:
-                # An error while nobody opens the other end.
+                # This fails while the other end is not open.
                 fifo = os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
                 break
             except OSError as error:
@@ -230,7 +231,7 @@ class Signals(graphs.GraphTest):
                     f"interrupted by {signal.Signals(number).name} while the graph was prepared\n"))
                 os.close(reader)
                 self.assertEqual((self.folder / "out.npy").read_text(), "of an earlier run")
-                # What is left tells that nothing has come.
+                # The partial files tell that no samples have come.
                 with open(self.folder / "out.npy.partial", "rb") as partial:
                     self.assertEqual(partial.read(6), b"\x93NUMPY")
                 for name in "out.npy", "out.raw":
@@ -242,7 +243,7 @@ class Signals(graphs.GraphTest):
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         status, output, errors = self.finish(process)
-        self.assertIn(status, (130, 143))  # by the one that comes second
+        self.assertIn(status, (130, 143))  # that of the second signal
         self.assertEqual(output, "")
         self.assertIn("interrupted again: ended at once", errors)
         self.assertEqual((self.folder / "out.npy").read_text(), "of an earlier run")

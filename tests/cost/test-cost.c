@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the model: what nodes ask of the machine, and how long that takes. */
+/* Tests of the model: what nodes require of the machine, and how long that takes. */
 #include "cost/cost.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ layout_of(const char *text)
     return layout;
 }
 
-/* ci8 of 4 channels to cf32 of 2, four samples to one. */
+/* A node from ci8 of 4 channels to cf32 of 2 channels, which makes one sample of four. */
 static void
 test_load(void)
 {
@@ -59,7 +59,7 @@ test_load(void)
     g_assert_cmpfloat(load.bytes, ==, 4 * 4 * 2 + 2 * 8);
     g_assert_cmpfloat(load.rate, ==, 250);
 
-    /* Behind it one that takes every third of its samples. */
+    /* The next node makes one sample of three. */
     CtStream last = {0};
     stream_init(&last, CT_CF32, 2, 12);
     const CtNode row[] = {node,
@@ -74,7 +74,7 @@ test_load(void)
     g_assert_cmpfloat(load.bytes, ==, 12 * 4 * 2 + 2 * 8);
     g_assert_cmpfloat_with_epsilon(load.rate, 1000.0 / 12, 1e-9);
 
-    /* A sink, per sample of its input; without clock a tick stands for a second. */
+    /* A sink's load is per sample of its input; without a clock, a tick counts as a second. */
     in.rate_num = 0;
     in.ticks_per_sample = 5;
     node.stage = &idle;
@@ -84,13 +84,13 @@ test_load(void)
     g_assert_cmpfloat(load.bytes, ==, 4 * 2);
     g_assert_cmpfloat(load.rate, ==, 0.2);
 
-    /* What it never reads is no work, anywhere. */
+    /* A node that does not read its input has no work. */
     node.stage = &dropping;
     ct_load_init(&load, &node, 1, &from, NULL);
     g_assert_cmpfloat(load.bytes, ==, 0);
     node.stage = &idle;
 
-    /* What does not flow costs next to nothing. */
+    /* An input without time costs next to nothing. */
     ct_stream_remove_axis(&in, "time");
     ct_load_init(&load, &node, 1, &from, NULL);
     g_assert_cmpfloat(load.bytes * load.rate, <, 0.01);
@@ -108,7 +108,7 @@ test_seconds(void)
     const CtRow row = {"[...] -> [...]", 0.5};
     const CtLoad bound_by_memory = {.operations = 10, .bytes = 200, .rate = 3};
     const CtLoad bound_by_operations = {.operations = 100, .bytes = 200, .rate = 3};
-    /* 2 s for the bytes of a sample, then its operations. */
+    /* A sample's bytes take 2 s, then its operations. */
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_memory, CT_HOST), ==,
                       3 * (2 + 0.5) / 0.5);
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations, CT_HOST), ==,
@@ -119,13 +119,13 @@ test_seconds(void)
     variant.isa = CT_ISA_AVX512;
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &bound_by_operations, CT_HOST), ==,
                       3 * (2 + 2.5) / 0.5 / 4);
-    /* Units of four times the peak. */
+    /* This row's units have four times the peak. */
     const CtRow tensor = {"[...] -> [...]", 4};
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &tensor, &bound_by_operations, CT_HOST),
                       ==, 3 * (2 + 0.625) / 4);
 }
 
-/* What keeps one thread busy is a share of the workers, and no less than itself. */
+/* A node that keeps one thread busy takes its share of the workers, and at least its own time. */
 static void
 test_busy(void)
 {
@@ -155,7 +155,7 @@ test_busy(void)
     g_assert_cmpfloat(ct_cost_longest(&kernels), ==, 12);
     g_assert_cmpuint(kernels.parts[0].resource, ==, ct_resource(1, CT_QUEUE_COMPUTE));
     g_assert_false(ct_cost_within(&kernels, &alone));
-    /* Kernels beside a copy are slower. */
+    /* Kernels are slower beside a copy. */
     ct_cost_init_copy(&copy, &machine, 0, 1, 12);
     g_assert_cmpuint(copy.n_parts, ==, 3);
     g_assert_cmpuint(copy.parts[0].resource, ==, ct_resource(0, CT_QUEUE_TO_PEER));
@@ -175,7 +175,7 @@ next_are_peers(guint from, guint to)
     return from + 1 == to;
 }
 
-/* A device has ceilings of its own, whatever the workers, and launches. */
+/* A device has its own ceilings, whatever the number of workers, and launches take time. */
 static void
 test_device(void)
 {
@@ -193,9 +193,9 @@ test_device(void)
     const CtLoad load = {.operations = 10, .bytes = 200, .rate = 3};
     g_assert_cmpfloat_with_epsilon(ct_cost_seconds(&machine, &variant, &row, &load, 0), 12, 1e-6);
     g_assert_cmpfloat_with_epsilon(ct_cost_seconds(&machine, &variant, &row, &load, 1), 1.2, 1e-6);
-    /* One that does not tell. */
+    /* This device does not state its ceilings. */
     g_assert_cmpfloat(ct_cost_seconds(&machine, &variant, &row, &load, 2), <, 1e-3);
-    /* In and out, 3 GB each, over a bus of some 10 to 100 GB/s; a peer is nearer. */
+    /* 3 GB go in and out over a bus of 10 to 100 GB/s; peers are faster. */
     const CtLoad copy = {.bytes = 2e9, .rate = 3};
     machine.are_peers = next_are_peers;
     const gdouble to_device = ct_cost_copy_seconds(&machine, &copy, CT_HOST, 0);
@@ -206,7 +206,7 @@ test_device(void)
     g_assert_cmpfloat(ct_cost_copy_seconds(&machine, &copy, 1, 0), ==, HUGE_VAL);
     machine.are_peers = NULL;
     g_assert_cmpfloat(ct_cost_copy_seconds(&machine, &copy, 0, 1), ==, HUGE_VAL);
-    /* Firings of a tenth the size are ten times as many. */
+    /* Firings of a tenth of the size are ten times as many. */
     machine.device_bytes = 1 << 10;
     const gdouble many = ct_cost_copy_seconds(&machine, &copy, CT_HOST, 0);
     machine.device_bytes = 10 << 10;

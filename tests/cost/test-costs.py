@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cost database from the outside: the command that keeps it, and graphs that are planned by it."""
+"""The cost database from outside: the command for it, and graphs that are planned with it."""
 import json
 import os
 import pathlib
@@ -59,7 +59,8 @@ class Costs(unittest.TestCase):
         self.assertNotIn("fir", self.printed("costs", "--stage", "fft"))
 
     def test_stage_that_is_not_there(self):
-        """One that was measured may be gone since; any other is a slip."""
+        """A stage with measurements may have been removed since; any other unknown name is a
+        mistake."""
         self.write_lines(measurement(stages="gone+fft"))
         self.printed("costs", "--import", self.lines)
         self.assertIn("gone+fft cpu", self.printed("costs", "--stage", "gone+fft"))
@@ -74,7 +75,7 @@ class Costs(unittest.TestCase):
                                  (1, "", message + "\n"))
 
     def test_export_to_device(self):
-        """What is no regular file stays what it is."""
+        """A file that is not regular is not replaced."""
         pipe = pathlib.Path(self.folder.name) / "pipe"
         os.mkfifo(pipe)
         result = self.run_command("costs", "--export", str(pipe))

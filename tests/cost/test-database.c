@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the cost database: what is put comes back, whoever else writes, and whatever became of
- * the file. */
+/* Tests of the cost database: it gives back what was put, with other writers and with a damaged
+ * file. */
 #include "cost/database.h"
 
 #include <cornerturn/stage.h>
@@ -253,7 +253,7 @@ test_processes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(count(fixture, NULL), ==, N_WRITERS * N_EACH);
 }
 
-/* What a process had put stays when it is killed. */
+/* Measurements that a process has put stay when it is killed. */
 static void
 test_killed(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -285,7 +285,7 @@ test_killed(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     put(database, &sample);
 }
 
-/* ---- what may have become of the file ---- */
+/* ---- damaged files ---- */
 
 static void
 assert_no_database(const Fixture *fixture, gboolean writes, const char *words)
@@ -348,7 +348,7 @@ test_foreign(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     assert_no_database(fixture, TRUE, "is a database, but no cost database");
 }
 
-/* A table that others made as ours, without what keeps NULL out of it. */
+/* A table that others have made like ours, but which allows NULL. */
 static void
 test_nulls(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -399,7 +399,7 @@ test_busy(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(count(fixture, NULL), ==, 0);
 }
 
-/* A disk that takes no more: the put fails, what was there stays. */
+/* If the disk is full, a put fails and earlier measurements stay. */
 static void
 test_full(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of estimates: what the database has, of the very same or of something near, and what the
- * planner makes of it. */
+/* Tests of estimates: from a measurement of the same candidate or of a similar one, and their
+ * effect on the planner. */
 #include "cost/estimate-private.h"
 #include "graph/tuning.h"
 #include "plan/candidates.h"
@@ -44,7 +44,7 @@ tear_down_estimated(Priced *estimated, gconstpointer data)
     g_free(estimated->folder);
 }
 
-/* A candidate of node 1 of the graph, and what else an estimate is asked by. */
+/* A candidate of node 1 of the graph, and the other arguments of an estimate. */
 typedef struct {
     CtPlanner planner;
     CtCandidates *candidates;
@@ -60,7 +60,7 @@ asked_clear(Asked *asked)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Asked, asked_clear)
 
-/* With the inputs in this layout. */
+/* Chooses the candidate whose inputs have this layout. */
 static void
 ask(Asked *asked, Priced *estimated, const char *graph, const char *layout)
 {
@@ -93,7 +93,7 @@ ask(Asked *asked, Priced *estimated, const char *graph, const char *layout)
 
 static const char canonical[] = "cf32[time channel station pol]";
 
-/* Writes down a trial of what is asked for; `change` may alter it first. */
+/* Puts a trial of this candidate into the database; `change` may alter it first. */
 static void
 put(Asked *asked, const Priced *estimated, const gint64 *tuning, gdouble seconds,
     const char *failure, void (*change)(CtMeasurement *measurement))
@@ -145,19 +145,20 @@ test_measured(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     ask(&asked, estimated, GRAPH, canonical);
     g_assert_cmpint(estimate_of(&asked).origin, ==, CT_ORIGIN_MODEL);
     put(&asked, estimated, NULL, 3e-8, NULL, NULL);
-    /* The database is read once. */
+    /* The database is read only once. */
     g_assert_cmpint(estimate_of(&asked).origin, ==, CT_ORIGIN_MODEL);
 
     const CtEstimate estimate = estimate_in(estimated, GRAPH, canonical);
     g_assert_cmpint(estimate.origin, ==, CT_ORIGIN_MEASURED);
-    /* A million samples a second, by one worker of two: the variant does not split its work. */
+    /* This is for a million samples a second, on one worker of two, because the variant does not
+     * split its work. */
     assert_near(estimate.seconds, 0.03);
     assert_near(estimate.spread, 0.01);
     g_assert_cmpint(estimate.tuning[0], ==, 4);
     g_assert_null(estimate.failure);
 }
 
-/* The best tuning, or the one that is asked for. */
+/* An estimate is for the best tuning, or for the one that is asked for. */
 static void
 test_tunings(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
@@ -185,7 +186,7 @@ test_tunings(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(estimate_of(&again).tuning[1], ==, 128);
 }
 
-/* Other lengths: the share of the ceiling. */
+/* For other lengths, the measured share of the ceiling holds. */
 static void
 test_nearest(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
@@ -203,7 +204,7 @@ test_nearest(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     assert_near(estimate.seconds, 0.06);
     g_assert_cmpint(estimate_in(estimated, huge, canonical).origin, ==, CT_ORIGIN_MODEL);
 
-    /* The nearer of two. */
+    /* The nearer of two measurements counts. */
     g_auto(Asked) again = {0};
     ask(&again, estimated, larger, canonical);
     put(&again, estimated, NULL, 9e-8, NULL, NULL);
@@ -211,7 +212,7 @@ test_nearest(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     assert_near(estimate_in(estimated, GRAPH, canonical).seconds, 0.03);
 }
 
-/* What other orders cost is taken from those with the same axis innermost. */
+/* The cost of other orders comes from orders with the same innermost axis. */
 static void
 test_other_orders(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
@@ -243,8 +244,8 @@ test_failure(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpfloat(estimate.seconds, >, 1000 * modelled);
     g_assert_cmpfloat(estimate.seconds, <, HUGE_VAL);
 
-    /* Another layout is free of it, and is taken; nothing else there is, it is taken all the same.
-     */
+    /* Another layout has no such cost, and is chosen; if there is no other, this one is chosen
+     * after all. */
     static const char turned[] = "  from: {stage: test.source, type: cf32}\n"
                                  "  work: {stage: test.picky, from: from}\n"
                                  "  to: {stage: test.sink, from: work, layout: '[pol ...]'}\n";
@@ -300,7 +301,7 @@ of_other_aim(CtMeasurement *measurement)
     measurement->aim *= 2;
 }
 
-/* What is not quite the same is near, or nothing. */
+/* A measurement of something slightly different is near, or is not used. */
 static void
 test_others(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
@@ -322,7 +323,7 @@ test_others(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
         if (estimate.origin == CT_ORIGIN_NEAREST)
             assert_near(estimate.seconds, 0.03);
     }
-    /* A failure of another code says nothing. */
+    /* A failure of other code has no effect. */
     g_auto(Asked) asked = {0};
     g_unlink(estimated->costs);
     ask(&asked, estimated, GRAPH, canonical);
@@ -339,7 +340,7 @@ half(const CtNode *nodes, const CtLayout *inputs, const CtLayout *outputs)
     return 0.5;
 }
 
-/* A variant that says what is left of its efficiency takes so much longer in the model. */
+/* In the model, a variant that states a share of its efficiency takes longer by that factor. */
 static void
 test_share(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
@@ -354,12 +355,12 @@ test_share(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     assert_near(ct_estimated_model(&asked.what, &asked.planner.machine), 2 * whole);
 }
 
-/* A node writes at another cost where its reader waits for more than caches hold; what was measured
- * beside one reader is near beside another. */
+/* Writing costs more if a reader waits for more than the caches hold; a measurement beside one
+ * reader is near beside another. */
 static void
 test_held(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
-    /* Samples of 2 MiB: for a sum of as much, four are read at once. */
+    /* Samples are 2 MiB; four are read at once for a sum of the same size. */
     static const char *const graphs[] = {
         "  from: {stage: test.source, channels: 32768}\n"
         "  work: {stage: test.picky, from: from}\n"
@@ -387,7 +388,8 @@ test_held(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     assert_near(first.seconds, 0.01);
 }
 
-/* The key says all that decides; a trial of it again takes its place. */
+/* The key contains everything that the cost depends on; a new trial with the same key replaces the
+ * old one. */
 static void
 test_key(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
@@ -412,7 +414,7 @@ test_key(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(key.aim, ==, 1 << 20);
     g_assert_cmpuint(strlen(key.code), ==, 16);
 
-    /* A block decides, too, where firings go by it. */
+    /* The key contains the block, if firings depend on it. */
     static const char blocks[] = "  from: {stage: test.source, block: {time: 100}}\n"
                                  "  work: {stage: test.window, from: from, window: 5, hop: 2}\n"
                                  "  to: {stage: test.sink, from: work}\n";
@@ -425,7 +427,7 @@ test_key(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     g_assert_nonnull(strstr(key.machine, "L2"));
 }
 
-/* A copy to a device says which way it goes, and by which machine. */
+/* The key of a copy to a device contains its direction and the machine. */
 static void
 test_copy(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 {
@@ -472,7 +474,7 @@ test_copy(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     }
 }
 
-/* ---- what is near, by itself ---- */
+/* ---- the nearest measurement ---- */
 
 static const CtStage any_stage = {.name = "any"};
 static const char *const any_covers[] = {"any", NULL};
@@ -519,7 +521,7 @@ learn(CtKnowledge *knowledge, const CtVariant *variant, const CtMeasurement *mea
     return known;
 }
 
-/* Asks for cf32[time station] of so many stations, by so many workers. */
+/* Asks for cf32[time station] with so many stations, on so many workers. */
 static const CtKnown *
 nearest(const CtKnowledge *knowledge, const CtVariant *variant, const char *layout,
         gint64 n_stations, gint64 n_workers, gdouble *distance)
@@ -558,7 +560,7 @@ nearest(const CtKnowledge *knowledge, const CtVariant *variant, const char *layo
     return known;
 }
 
-/* Variants for several instruction sets lie in memory alike, rows and all. */
+/* Variants for several instruction sets have similar addresses, and so do their rows. */
 static void
 test_mix(void)
 {
@@ -580,7 +582,7 @@ test_distances(void)
     gdouble same, longer, fewer, other_order, other_variant, none;
     g_assert_true(nearest(knowledge, &old_variant, order, 64, 2, &same) == known);
     g_assert_cmpfloat(same, ==, 0);
-    /* Twice as many stations, at both ports. */
+    /* Both ports have twice as many stations. */
     g_assert_true(nearest(knowledge, &old_variant, order, 128, 2, &longer) == known);
     g_assert_cmpfloat_with_epsilon(longer, 2 * log(2), 1e-12);
     g_assert_true(nearest(knowledge, &old_variant, order, 64, 1, &fewer) == known);
@@ -593,7 +595,7 @@ test_distances(void)
     g_assert_null(nearest(knowledge, &old_variant, order, 4096, 2, &none));
     g_assert_null(nearest(knowledge, &old_variant, "cf32[time]", 64, 2, &none));
 
-    /* Of two that are as near, the slower; what failed tells of itself alone. */
+    /* Of two equally near measurements, the slower counts; a failure only counts for itself. */
     CtMeasurement slower = any_measurement, other = any_measurement;
     slower.layouts = "cf32[time station] -> cf32[station time]";
     slower.lengths = "0 64 -> 64 0";
@@ -607,8 +609,8 @@ test_distances(void)
     g_assert_true(nearest(knowledge, &old_variant, order, 66, 2, &longer) == known);
 }
 
-/* Words of parameters may be any, for who imports costs may have edited them; what lies behind the
- * end of the text is looked at by nobody. */
+/* Imported costs may have been edited, so the words of parameters may be anything; nothing is read
+ * behind the end of the text. */
 static void
 test_words(void)
 {
@@ -624,8 +626,8 @@ test_words(void)
     g_assert_cmpfloat(ct_estimate_parameters_distance("block=2", none), ==, 0.2);
 }
 
-/* What was shipped is of another build; what was measured here goes before it. */
-/* The plan's first warning, "" where there is none. */
+/* A measurement of this machine has precedence over shipped ones, which are of another build. */
+/* The plan's first warning, or "". */
 static const char *
 first_warning(const CtPlan *plan)
 {
@@ -663,7 +665,7 @@ test_shipped(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     plan(&estimated->graph, GRAPH, &estimated->options);
     g_assert_nonnull(
         strstr(first_warning(estimated->graph.plan), "any.json:1: 'stages' wants a text"));
-    /* A path that exists, but is not a folder. */
+    /* This path exists, but is not a folder. */
     estimated->options.shipped = file;
     plan(&estimated->graph, GRAPH, &estimated->options);
     g_assert_nonnull(strstr(first_warning(estimated->graph.plan), "any.json"));

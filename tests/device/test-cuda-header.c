@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What core/device/cuda-driver.h says of the driver and the compiler is what their headers say.
- * Built where these are found. */
+/* Compares core/device/cuda-driver.h with the headers of the driver and of the compiler. Built only
+ * where these are found. */
 #include "device/cuda-driver.h"
 
 #include <cuda.h>
@@ -72,7 +72,7 @@ test_structs(void)
     same_place(CtCuMemcpy2D, CUDA_MEMCPY2D, Height);
 }
 
-/* From here on the types of the table's arguments are the vendor's. */
+/* From here on, the arguments in the table have NVIDIA's types. */
 #define CtCuDevice            CUdevice
 #define CtCuContext           CUcontext
 #define CtCuStream            CUstream
@@ -102,7 +102,7 @@ typedef struct {
 static const Prototype prototypes[] = {CT_CUDA_DRIVER_FUNCTIONS(DRIVER_PROTOTYPE)
                                            CT_NVRTC_FUNCTIONS(NVRTC_PROTOTYPE)};
 
-/* They take an enumeration where the table has an int, which is passed alike. */
+/* These take an enumeration, and an int in the table, which is passed in the same way. */
 static const char *const enumerations[] = {"cuDeviceGetAttribute", "cuMemGetAllocationGranularity",
                                            "cuFuncGetAttribute", "cuFuncSetAttribute", NULL};
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What goes wrong with devices: each ends with a status other than zero, one message and what the
-sinks had under its partial name, or goes on where it can; and nothing stays behind on the device."""
+"""Failures of devices: each ends with a status other than zero, one message, and the sinks' files
+under their partial names, or the run goes on if it can; and nothing stays allocated on the
+device."""
 import json
 import os
 import pathlib
@@ -18,18 +19,18 @@ import tap
 PLUGINS = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"])
 BUILD = pathlib.Path(graphs.COMMAND).parent
 LIBRARY = os.environ.get("CORNERTURN_CUDA", "")
-# Where the environment names a backend, the run is for that.
+# If the environment names a backend, only that is tested.
 EMULATED = "CORNERTURN_TEST_BACKEND" in os.environ
 SECONDS = 60 * (2 if os.environ.get("CORNERTURN_SANITIZER", "none") != "none" else 1)
 
-# From line 2 on: what the host generates, in blocks of 512.
+# The stages begin on line 2; the host generates samples in blocks of 512.
 SKY = """stages:
   sky: { stage: generate, sample_rate: 1 MHz, samples: 8192, n_stations: 2, n_pols: 2, centre_frequency: 10 MHz, type: ci8, backend: cpu, block: { time: 512 } }
 """
 
 
 def graph(*lines):
-    """The sky, and these stages from line 3 on."""
+    """A graph of the sky and these stages, which begin on line 3."""
     return SKY + "".join(f"  {line}\n" for line in lines)
 
 
@@ -37,18 +38,18 @@ LAME = graph("x: { stage: lame, from: sky }",
              'out: { stage: file.sink, from: x, path: out.raw, layout: "[time station pol]" }')
 TURN = graph('x: { stage: transpose, from: sky, layout: "[pol station time]", backend: cuda }',
              'out: { stage: file.sink, from: x, path: out.raw, layout: "[time station pol]" }')
-# With kernels of several stages, copies both ways, and state.
+# This one has kernels of several stages, copies both ways, and state.
 CORRELATOR = graph(
     "f: { stage: fir, from: sky, n_channels: 8, n_taps: 4, backend: cuda }",
     "s: { stage: fft, from: f, backend: cuda }",
     "v: { stage: correlate, from: s, integration: 16, backend: cuda }",
     "out: { stage: file.sink, from: v, path: out.raw }",
     "counts: { stage: file.sink, from: v.weights, path: counts.npy }")
-# With plans of cuFFT.
+# This one has plans of cuFFT.
 SPECTRA = graph("c: { stage: convert, from: sky, type: cf32, backend: cuda }",
                 "x: { stage: fft, from: c, axis: time, length: 64, backend: cuda }",
                 "out: { stage: file.sink, from: x, path: out.raw }")
-# Nothing of CUDA.
+# This one does not use CUDA.
 HOST = graph("f: { stage: fir, from: sky, n_channels: 8, n_taps: 4, backend: cpu }",
              "out: { stage: file.sink, from: f, path: out.raw, backend: cpu }")
 
@@ -58,8 +59,8 @@ needs_device = unittest.skipUnless(HAS_DEVICE, "no device")
 needs_emulator = unittest.skipUnless(EMULATED, "wants the emulator, which fails as it is told to")
 once = unittest.skipIf(EMULATED, "needs no device")
 
-# What a call that fails is for, and the message then, behind the name of the device. The first
-# failures are looked at one by one, later ones here and there.
+# For each call that fails: its purpose, as the message says it after the name of the device. Each
+# of the first failures is tested, of later ones only some.
 CALLS = {
     "cuCtxSetCurrent": "making it current",
     "cuDevicePrimaryCtxRetain": "opening it",
@@ -81,7 +82,7 @@ CALLS = {
     "launch": "[a-z0-9 ]+|launching kernel .*",
     "lost": ".+",
 }
-# Failures that only cost time.
+# The failure of these calls only costs time.
 HARMLESS = ["cuMemHostRegister_v2", "cuMemHostAlloc", "cuCtxSynchronize", "cuDriverGetVersion",
             "cuOccupancyMaxActiveBlocksPerMultiprocessor"]
 TURNS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
@@ -102,7 +103,7 @@ class DeviceTest(unittest.TestCase):
                 if value is not None}
 
     def run_command(self, *arguments, text=None, **environment):
-        """A variable that is None is unset."""
+        """Runs the command; a variable that is None is unset."""
         if text is not None:
             (self.folder / "g.yaml").write_text(text)
         for path in self.folder.glob("*.raw*"):
@@ -121,17 +122,18 @@ class DeviceTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def check_failure(self, done, message):
-        """`message` is an expression that matches all of it."""
+        """Checks that the run failed; the regular expression `message` must match the whole
+        message."""
         self.assertRegex(done.stderr, rf"\A(?:{message})\n\Z")
         self.assertEqual(done.returncode, 1)
-        # A run that fails sums up what it did.
+        # A run that fails prints its statistics.
         self.assertRegex(done.stdout, r"(?s)\A(?:node .*\nfailed\n)?\Z")
         self.assertFalse((self.folder / "out.raw").exists())
 
 
 @once
 class Nothing(DeviceTest):
-    """No device, for whatever reason."""
+    """Tests without a device, for several reasons."""
 
     def reasons(self):
         own = BUILD / "libcornerturn.so"
@@ -154,7 +156,7 @@ class Nothing(DeviceTest):
                                              f"but cuda is not available: {re.escape(reason)}")
 
     def test_graph_without_it(self):
-        """It runs, and nobody speaks of devices but what lists the machine's means."""
+        """A graph for the host runs, and only `inspect` mentions devices."""
         for given, reason in self.reasons().items():
             with self.subTest(reason):
                 said = f"cuda is not available: {reason}\n"
@@ -193,7 +195,7 @@ class Nothing(DeviceTest):
 
 @needs_device
 class Stages(DeviceTest):
-    """What a stage does wrong: on any device."""
+    """Stages at fault, on any device."""
 
     def check_lame(self, how, message):
         for in_flight in ("1", "4"):
@@ -210,7 +212,7 @@ class Stages(DeviceTest):
         self.assertEqual(self.result(), wanted)
 
     def test_kernel_that_does_not_compile(self):
-        """In the compiler's own words; it says what it was asked to compile."""
+        """The message has the compiler's own words, and names the source."""
         self.check_lame("broken", r"(?s:kernel 'lame' of /cornerturn/tests/lame.cu does not compile "
                         r"\(--gpu-architecture=sm_\d+ [^)]* -DIS_BROKEN\):\n.*lame.cu.*10.*error: "
                         r".*not_declared.*[^\n])")
@@ -231,7 +233,7 @@ class Stages(DeviceTest):
                                 r"memory, but a block has at most \d+")
 
     def test_launch_that_is_refused(self):
-        """What stands in the sink by then is right."""
+        """The samples that are in the sink by then are right."""
         self.check_good(self.run_command("run", "g.yaml", text=LAME))
         wanted = self.result()
         self.check_lame("heavy", r"device 0 \(.*\): launching kernel 'lame' as \d+ × 1 × 1 blocks of "
@@ -262,14 +264,14 @@ class Stages(DeviceTest):
 
 @needs_device
 class Cache(DeviceTest):
-    """Compiled kernels on disk are a convenience: nothing there stops a run."""
+    """Nothing in the cache of compiled kernels prevents a run."""
 
     def setUp(self):
         super().setUp()
         self.cache = self.folder / "cache" / "cornerturn" / "kernels"
 
     def compiled(self):
-        """Kernels that a run has compiled, and found."""
+        """The numbers of kernels that a run compiled, and found in the cache."""
         done = self.run_command("run", "--stats", "json", "g.yaml", text=LAME,
                                 XDG_CACHE_HOME=str(self.folder / "cache"))
         self.check_good(done)
@@ -350,7 +352,7 @@ class Interrupts(DeviceTest):
         return subprocess.CompletedProcess([], process.returncode, output, errors)
 
     def test_interrupt(self):
-        """What the source had given is completed."""
+        """The samples that the source had made are completed."""
         for in_flight in ("1", "4"):
             with self.subTest(f"{in_flight} in flight"):
                 done = self.interrupted(in_flight, 1)
@@ -367,7 +369,7 @@ class Interrupts(DeviceTest):
     def test_two_interrupts(self):
         done = self.interrupted("4", 2)
         self.assertEqual(done.returncode, 130)
-        # The second may come too late.
+        # The second signal may come too late.
         if "interrupted again: ended at once" in done.stderr:
             self.assertFalse((self.folder / "out.raw").exists())
             self.assertGreater(len(self.partial()), 0)
@@ -375,7 +377,7 @@ class Interrupts(DeviceTest):
 
 @needs_emulator
 class Failures(DeviceTest):
-    """Calls of the driver that fail, each at some turn."""
+    """Calls of the driver fail, each at several turns."""
 
     @classmethod
     def setUpClass(cls):
@@ -388,8 +390,8 @@ class Failures(DeviceTest):
         return self.right[text]
 
     def run_failing(self, text, failure, turn, **environment):
-        """The run in which that call fails; what its sink has is right. Memory that is refused once
-        is asked for again, in smaller pieces."""
+        """Runs with a failing call; the samples in the sink are right. Memory is asked for again,
+        in smaller pieces, so its failures must last."""
         wanted = self.right_result(text)
         again = "+" if failure == "cuMemAlloc_v2" else ""
         done = self.run_command("run", "-q", "--in-flight", "1" if turn % 2 else "4", "g.yaml",
@@ -427,8 +429,8 @@ class Failures(DeviceTest):
                     self.assertEqual(self.result(), wanted)
 
     def test_faults_late(self):
-        """What the sink had by then stays: the failure comes after more blocks than all queues and
-        rings together hold."""
+        """The samples that the sink had by then stay; the failure comes after more blocks than all
+        queues and rings hold."""
         text = TURN.replace("samples: 8192", "samples: 65536")
         wanted = self.right_result(text)
         for in_flight in ("1", "4"):
@@ -477,7 +479,7 @@ class Failures(DeviceTest):
                                              r"transforms of 64 samples: [a-z ]+ \(error \d+\)")
 
     def libraries(self, *missing):
-        """The emulator's library in the place of those of NVIDIA, but for some that are no good."""
+        """Folders with the emulator's library in place of NVIDIA's; `missing` ones are damaged."""
         folder = self.folder / "libraries"
         folder.mkdir()
         (folder / "libcuda.so.1").symlink_to(LIBRARY)
@@ -496,7 +498,7 @@ class Failures(DeviceTest):
         self.check_good(self.run_command("run", "-q", "g.yaml", text=SPECTRA, **self.libraries()))
 
     def test_no_compiler(self):
-        """Then no kernel can run: an automatic choice does without."""
+        """Without a compiler no kernel can run, so `auto` uses the host."""
         libraries = self.libraries("nvrtc")
         reason = (r"cuda is not available: NVRTC cannot be used: .*/libnvrtc\.so\.14: file too short; "
                   r"install the CUDA toolkit, or of it cuda-nvrtc")
@@ -511,7 +513,7 @@ class Failures(DeviceTest):
         self.check_good(self.run_command("run", "-q", "g.yaml", text=text, **libraries))
 
     def test_no_cufft(self):
-        """Where no node wants it, nothing is amiss."""
+        """Without cuFFT, only graphs that need it fail."""
         libraries = self.libraries("cufft")
         done = self.run_command("run", "g.yaml", text=SPECTRA, **libraries)
         self.check_failure(done, r"g.yaml:4:3: node 'x': no variant of 'fft' can run here \(cuda: "
@@ -525,7 +527,8 @@ class Failures(DeviceTest):
         self.check_good(self.run_command("run", "-q", "g.yaml", text=CORRELATOR, **libraries))
 
     def test_memory_of_the_links(self):
-        """Firings become smaller until it suffices; else the plan refuses it, with the arithmetic."""
+        """Firings become smaller until the memory suffices; if it never does, planning fails with
+        the sizes."""
         for command in ("plan", "check", "run"):
             with self.subTest(command):
                 done = self.run_command(command, "g.yaml", text=CORRELATOR,
@@ -553,7 +556,7 @@ class Failures(DeviceTest):
         done = self.run_command("run", "g.yaml", text=CORRELATOR,
                                 CORNERTURN_EMULATOR_FAIL="cuMemAlloc_v2:1+")
         self.check_failure(done, words)
-        # What is not free for the rings of the plan may do for smaller ones.
+        # Memory that is not enough for the rings of the plan may be enough for smaller ones.
         wanted = self.right_result(CORRELATOR)
         for turn in (1, 5, 9):
             done = self.run_command("run", "-q", "g.yaml", text=CORRELATOR,
@@ -581,10 +584,10 @@ class Failures(DeviceTest):
                                  "machine has one CUDA device, cuda:0")
 
     def test_tune(self):
-        """What is tried gets along with less memory, too."""
+        """Trials use less memory, too, if there is less."""
         costs = {"CORNERTURN_COSTS": str(self.folder / "costs.db")}
         arguments = ("tune", "-q", "--quick", "--no-comparison", "--backend", "cuda", "--budget")
-        # The roofs of the machine, alone.
+        # Only the ceilings are measured.
         self.check_good(self.run_command(*arguments, "1 ms", "g.yaml", text=CORRELATOR, **costs))
         done = self.run_command(*arguments, "2 s", "g.yaml", text=CORRELATOR,
                                 CORNERTURN_EMULATOR_FAIL="cuMemAlloc_v2:1", **costs)
@@ -598,7 +601,8 @@ class Failures(DeviceTest):
                 done = self.run_command("verify", "--backend", "cuda", "g.yaml", text=CORRELATOR,
                                         CORNERTURN_EMULATOR_FAIL=failure)
                 self.check_failure(done, r".*device 0 \(Cornerturn Emulator\): .*")
-        # What is not free for the rings of the plan may do for smaller ones, as in a run.
+        # As in a run, memory that is not enough for the rings of the plan may be enough for smaller
+        # ones.
         for turn in (1, 4):
             done = self.run_command("verify", "--backend", "cuda", "g.yaml", text=CORRELATOR,
                                     CORNERTURN_EMULATOR_FAIL=f"cuMemAlloc_v2:{turn}")

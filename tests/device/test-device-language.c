@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kernels are written with does on this device, be it a GPU or the emulator, what its
- * documentation says. */
+/* The language of kernels does on this device, a GPU or the emulator, what its documentation
+ * says. */
 #include "device-test.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 static const char *const no_defines[] = {NULL};
 
-/* ---- a launch with its memory ---- */
+/* ---- launches ---- */
 
 typedef struct {
     DeviceTest test;
@@ -36,7 +36,7 @@ run_free(Run *run)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Run, run_free)
 
-/* Memory of the device with these contents. */
+/* Allocates memory of the device with these contents. */
 static gpointer
 send(Run *run, gconstpointer data, gsize bytes)
 {
@@ -113,7 +113,7 @@ test_product_s8(void)
     g_assert_cmpmem(d, sizeof d, expected, sizeof expected);
 }
 
-/* Small integers: exact in half precision and in tf32, as are their sums. */
+/* The elements are small integers: exact in half precision and in tf32, and so are their sums. */
 static void
 products_of_reals(const char *const *defines, guint depth)
 {
@@ -122,7 +122,7 @@ products_of_reals(const char *const *defines, guint depth)
     guint16 half_a[256], half_b[128];
     float real_a[256], real_b[128], d[128], expected[128];
     const gboolean half = depth == 16;
-    /* Half precision of a small integer: from a table. */
+    /* The half-precision forms of small integers, as a table. */
     static const guint16 halves[] = {0xc200, 0xc000, 0xbc00, 0, 0x3c00, 0x4000, 0x4200};
     for (guint i = 0; i < 16 * depth; i++) {
         const gint8 x = a[i / depth][i % depth] = (gint8)g_test_rand_int_range(-3, 4);
@@ -239,7 +239,7 @@ test_small_copies(void)
 
 enum { N_WARP_THREADS = 96 - 16 };
 
-/* Of the warp in which thread t is: f folds what its `n` threads have. */
+/* Folds, by f, the values of the warp to which thread t belongs. */
 static gint32
 fold(const gint32 *x, guint t, gint32 (*f)(gint32 sum, gint32 x, guint lane))
 {
@@ -478,7 +478,7 @@ test_integers(void)
     }
 }
 
-/* A float as its half precision must be, to nearest and even. */
+/* A float rounded to half precision, to nearest even. */
 static guint16
 half_of(float x)
 {
@@ -554,7 +554,7 @@ test_conversions(void)
     guint32 n = 1 << 17;
     g_autoptr(Run) run = run_new();
     g_autofree guint32 *in = g_new(guint32, n), *out = g_new(guint32, 8 * n);
-    /* All halves; floats about as large, that lie half-way as well. */
+    /* All halves; and floats of similar size, including those half-way between halves. */
     for (guint i = 0; i < n; i++) {
         const guint32 exponent = (guint32)g_test_rand_int_range(90, 165) << 23;
         const guint32 bits = (guint32)g_test_rand_int();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the emulator (C) and the kernels that it compiles (C++, without any library's header) know
- * of each other. */
+/* The interface between the emulator (C) and the kernels that it compiles (C++, without any
+ * library's header). */
 #pragma once
 
 #ifdef __cplusplus
@@ -14,26 +14,26 @@ typedef struct {
 } CtIndex;
 #endif
 
-/* Of a thread, aligned to as much: what a thread knows of itself stands at its foot, so that a
- * frame's address leads there. */
+/* Size and alignment of a thread's stack. The thread's state is at its lowest address, so that it
+ * can be found from the address of a frame. */
 #define CT_STACK_BYTES 262144ul
 
 enum { CT_ABI = 1, CT_WARP = 32 };
 
 typedef struct CtLane CtLane;
 
-/* What the threads of a warp do together, once all of `mask` have come: arguments[lane] are those
- * that each came with. */
+/* An operation of a warp, done when all threads of `mask` have called it: arguments[lane] are those
+ * of each thread. */
 typedef void (*CtCollective)(void *const *arguments, unsigned mask);
 
 typedef enum { CT_BARRIER, CT_BARRIER_OR, CT_BARRIER_AND, CT_BARRIER_COUNT } CtBarrier;
 
-/* What kernels ask of the emulator; `file` and `line` say where. */
+/* The emulator's functions for kernels; `file` and `line` are those of the call in the kernel. */
 typedef struct {
     int (*barrier)(CtLane *lane, CtBarrier kind, int predicate, const char *file, int line);
     void (*collective)(CtLane *lane, unsigned mask, const char *what, CtCollective run,
                        void *arguments, const char *file, int line);
-    /* Shared memory of the block, one piece per key; that of the launch. */
+    /* The block's shared memory, one piece for each key; and the launch's dynamic one. */
     void *(*shared)(CtLane *lane, const void *key, size_t bytes, size_t alignment);
     void *(*dynamic)(CtLane *lane);
     void (*copy_async)(CtLane *lane, void *shared, const void *global, unsigned size,

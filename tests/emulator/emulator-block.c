@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of a launch, one after the other: their threads are fibers, each run to its next barrier
- * or to what its warp does together.
+/* Runs the blocks of a launch, one after another: their threads are fibers, each of which runs to
+ * its next barrier or to an operation of its warp.
  *
- * To the thread sanitizer every fiber is a thread, and nothing but barriers, warps' operations and
- * the ends of a block order them: it finds the races in shared memory. */
+ * To the thread sanitizer every fiber is a thread, and only barriers, operations of warps and the
+ * ends of a block order them: so it finds races in shared memory. */
 #include "emulator-block.h"
 
 #include "emulator-abi.h"
@@ -66,7 +66,7 @@ barrier(CtLane *visible, CtBarrier kind, int predicate, const char *file, int li
     return lane->result;
 }
 
-/* All threads that have not ended are there. */
+/* All threads that have not ended have arrived. */
 static void
 release_barrier(Runner *runner)
 {
@@ -100,9 +100,10 @@ release_barrier(Runner *runner)
     runner->n_at_barrier = 0;
 }
 
-/* ---- what warps do together ---- */
+/* ---- operations of warps ---- */
 
-/* Does what the threads of a mask have come for, if all have: those that have ended don't count. */
+/* Does the operation of a mask's threads if all have called it; threads that have ended do not
+ * count. */
 static void
 try_collective(Warp *warp, unsigned mask, char *finished)
 {
@@ -196,7 +197,7 @@ end_thread(Lane *lane)
     ORDER_BEFORE(&lane->runner->ended);
 }
 
-/* A fiber: one thread after another, block by block. */
+/* The body of a fiber: it is one thread in each block. */
 static void
 run_threads(void *data)
 {
@@ -238,7 +239,7 @@ add_lanes(Runner *runner)
         add_lane(runner, room + at);
 }
 
-/* Those that no stream has: stacks are dear. */
+/* Runners that no stream uses at the moment, kept because their stacks are expensive. */
 static struct {
     pthread_mutex_t lock;
     GPtrArray *runners;
@@ -299,7 +300,7 @@ begin_block(Runner *runner, CtIndex block)
     runner->n_at_barrier = 0;
 }
 
-/* An order of n things, in runner->order. */
+/* Writes an order of n things, according to runner->order. */
 static void
 shuffle(Runner *runner, unsigned *order, unsigned n)
 {
@@ -315,7 +316,7 @@ shuffle(Runner *runner, unsigned *order, unsigned n)
 
 /* ---- signals ---- */
 
-/* Where the stack pointer was. */
+/* The stack pointer at the signal. */
 static guintptr
 interrupted_stack(const ucontext_t *context)
 {
@@ -328,7 +329,7 @@ interrupted_stack(const ucontext_t *context)
 #endif
 }
 
-/* Says which kernel it was; the signal then comes again, and does what it does. */
+/* Prints which kernel it was; the signal is then raised again, with its usual effect. */
 static void
 report_signal(int signal, siginfo_t *info, void *context)
 {
@@ -350,7 +351,7 @@ report_signal(int signal, siginfo_t *info, void *context)
                 info->si_addr);
 }
 
-/* Where nobody else looks out for them. */
+/* Handles these signals unless the program does. */
 static void
 catch_signals(void)
 {
@@ -365,7 +366,7 @@ catch_signals(void)
     }
 }
 
-/* Runs the threads of a warp until each waits or has ended; whether any ran. */
+/* Runs the threads of a warp until each waits or has ended; returns whether any ran. */
 static gboolean
 run_warp(Runner *runner, const Warp *warp)
 {
@@ -437,7 +438,7 @@ emulator_run(Runner *runner, const Launch *launch)
     stack_t signal_stack;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, catch_signals);
-    /* A sanitizer gives its threads one. */
+    /* With a sanitizer, a thread has a signal stack already. */
     sigaltstack(NULL, &signal_stack);
     if (signal_stack.ss_flags & SS_DISABLE)
         sigaltstack(&own_stack, NULL);

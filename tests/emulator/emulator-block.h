@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What runs a launch's blocks and what holds their shared memory know of each other. Both are built
- * without sanitizers: the fibers and the thread that switches between them share what stands here.
- */
+/* The interface between emulator-block.c, which runs a launch's blocks, and emulator-shared.c,
+ * which has their shared memory. Both are built without sanitizers, because the fibers and the
+ * thread that switches between them share this state. */
 #pragma once
 
 #include "emulator-abi.h"
 #include "emulator-fiber.h"
 #include "emulator.h"
 
-/* To the thread sanitizer every fiber is a thread, ordered by nothing but these. */
+/* To the thread sanitizer every fiber is a thread, and only these order them. */
 #ifdef EMULATOR_TSAN
 #include <sanitizer/tsan_interface.h>
 #define ORDER_AFTER(what)  __tsan_acquire(what)
 #define ORDER_BEFORE(what) __tsan_release(what)
-/* What comes between is nobody's access. */
+/* Accesses between these two are not reported. */
 void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreWritesEnd(const char *file, int line);
 #define UNSEEN_BEGIN() AnnotateIgnoreWritesBegin(__FILE__, __LINE__)
@@ -31,14 +31,14 @@ typedef enum { READY, AT_BARRIER, AT_COLLECTIVE, ENDED } State;
 
 typedef struct Warp Warp;
 
-/* A thread of a block; at the foot of its stack. */
+/* A thread of a block; it is at the lowest address of the thread's stack. */
 typedef struct {
     CtLane visible;
     Fiber fiber;
     Runner *runner;
     Warp *warp;
     State state;
-    /* where it waits */
+    /* the place where it waits */
     const char *file;
     int line;
     CtBarrier kind;
@@ -48,17 +48,17 @@ typedef struct {
     unsigned mask;
     CtCollective run;
     void *arguments;
-    char *woken_by; /* what orders it after what its warp did */
+    char *woken_by; /* the address that orders it after its warp's operation */
 } Lane;
 
 struct Warp {
     Lane *lanes[CT_WARP];
     unsigned live;         /* bit l: lane l has not ended */
-    char arrived[CT_WARP]; /* addresses that stand for orders */
+    char arrived[CT_WARP]; /* addresses that the thread sanitizer orders by */
     char finished[CT_WARP];
 };
 
-/* A copy to shared memory that its thread has not waited for. */
+/* A copy to shared memory that has not been waited for. */
 typedef struct {
     void *to;
     const void *from;
@@ -69,7 +69,7 @@ typedef struct {
 typedef struct {
     Pending *copies;
     unsigned n, room;
-    unsigned group; /* that the next copy belongs to */
+    unsigned group; /* of the next copy */
 } Copies;
 
 /* A piece of shared memory, between guards. */
@@ -82,7 +82,7 @@ typedef struct {
 struct Runner {
     Fiber own;
     Lane *lanes[MAX_THREADS];
-    unsigned n_lanes; /* that there are fibers for */
+    unsigned n_lanes; /* number of threads with fibers */
     Copies copies[MAX_THREADS];
     Warp warps[MAX_THREADS / CT_WARP];
     GArray *shared; /* of Shared; the first is the launch's */
@@ -90,11 +90,11 @@ struct Runner {
     unsigned random;
     guint8 signal_stack[4 * 16384];
 
-    /* the block's */
+    /* of the current block */
     const Launch *launch;
     unsigned n_threads, n_live, n_at_barrier;
     unsigned order[MAX_THREADS];
-    char begun, ended, barrier[2]; /* addresses that stand for orders */
+    char begun, ended, barrier[2]; /* addresses that the thread sanitizer orders by */
 };
 
 #define EMULATOR_PLACE_LENGTH 256
@@ -106,7 +106,7 @@ void emulator_lane_fail(const CtLane *lane, const char *file, int line,
 
 /* ---- emulator-shared.c ---- */
 
-/* The services of these names. */
+/* The services of the same names. */
 void *emulator_shared_static(CtLane *lane, const void *key, size_t bytes, size_t alignment);
 void *emulator_shared_dynamic(CtLane *lane);
 void emulator_copy_async(CtLane *lane, void *shared, const void *global, unsigned size,
@@ -114,7 +114,7 @@ void emulator_copy_async(CtLane *lane, void *shared, const void *global, unsigne
 void emulator_copy_commit(CtLane *lane);
 void emulator_copy_wait(CtLane *lane, unsigned groups);
 
-/* For a launch, for each of its blocks, and for a thread that ends. */
+/* Called for a launch, for each of its blocks, and for a thread that ends. */
 void emulator_shared_begin_launch(Runner *runner);
 void emulator_shared_begin_block(Runner *runner);
 void emulator_shared_end_thread(CtLane *lane);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The emulator's NVRTC: a kernel's source becomes a shared object, by the compiler of C++ that
- * stands beside the one which built the emulator. */
+/* The emulator's NVRTC: compiles a kernel's source to a shared object, with the C++ compiler that
+ * belongs to the C compiler of the emulator. */
 #include "emulator-image.h"
 #include "emulator.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* nvrtcResult */
+/* values of nvrtcResult */
 enum {
     NVRTC_INVALID_INPUT = 3,
     NVRTC_INVALID_PROGRAM = 4,
@@ -55,7 +55,7 @@ static const char *const include_options[] = {
     "-include",
     "emulator-kernel.h",
 };
-/* What a compiled kernel depends on besides its source. */
+/* Files that a compiled kernel depends on besides its source. */
 static const char *const own_headers[] = {
     "emulator-abi.h",     "emulator-kernel.h", "emulator-math.h",
     "emulator-vectors.h", "emulator-warp.h",
@@ -68,7 +68,7 @@ add_all(GPtrArray *words, const char *const *more, guint n)
         g_ptr_array_add(words, g_strdup(more[i]));
 }
 
-/* The definitions among the options, and the architecture; the rest is NVRTC's own affair. */
+/* The definitions and the architecture among the options; only NVRTC needs the others. */
 static GPtrArray *
 definitions(int n_options, const char *const *options)
 {
@@ -88,7 +88,7 @@ definitions(int n_options, const char *const *options)
     return words;
 }
 
-/* Runs a program in a folder; what it says goes to the log. */
+/* Runs a program in a folder; its output goes to the log. */
 static gboolean
 spawn(const char *folder, GPtrArray *words, GString *log)
 {
@@ -150,7 +150,7 @@ compile(CtNvrtcProgram program, const char *folder)
     return spawn(folder, words, program->log);
 }
 
-/* Sanitizers' symbols, and what the emulator has, are there when it is loaded. */
+/* Links the object. Symbols of sanitizers and of the emulator are resolved when it is loaded. */
 static gboolean
 join(CtNvrtcProgram program, const char *folder)
 {
@@ -196,7 +196,7 @@ add_text(GChecksum *checksum, const char *text)
     g_checksum_update(checksum, (const guchar *)text, (gssize)strlen(text) + 1);
 }
 
-/* What makes the image of one and the same source another: the emulator's own. */
+/* A checksum of everything besides the source that an image depends on. */
 static GChecksum *
 own_checksum(void)
 {
@@ -211,7 +211,7 @@ own_checksum(void)
     return checksum;
 }
 
-/* The file of the cache where this program's image belongs; NULL where there is no cache. */
+/* The cache's file for this program's image; NULL if there is no cache. */
 static char *
 cache_path(CtNvrtcProgram program, const GPtrArray *defined)
 {
@@ -230,8 +230,8 @@ cache_path(CtNvrtcProgram program, const GPtrArray *defined)
     return g_build_filename(folder, g_checksum_get_string(checksum), NULL);
 }
 
-/* A minor version that no compiler of NVIDIA's has, and no other build of the emulator: a program
- * that keeps images by version does not take one for another. */
+/* Gives a minor version that no compiler of NVIDIA's and no other build of the emulator has, so
+ * that programs which keep images by version never confuse them. */
 int
 nvrtcVersion(int *major, int *minor)
 {

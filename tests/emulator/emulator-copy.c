@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-/* Rows of bytes, from one place to another. */
+/* A copy of rows of bytes. */
 typedef struct {
     Operation operation;
     guint8 *to;
     const guint8 *from;
     size_t to_pitch, from_pitch;
     size_t bytes, rows;
-    guint8 *staged; /* what stands in for `from`, freed afterwards */
+    guint8 *staged; /* a copy of `from`, freed afterwards */
 } Copy;
 
 typedef struct {
@@ -42,15 +42,15 @@ release_copy(Operation *operation)
     g_free(((Copy *)operation)->staged);
 }
 
-/* From the first byte of the first row to the last of the last. */
+/* The place of the bytes from the first row's first to the last row's last. */
 static Place
 place_of_rows(const guint8 *address, size_t pitch, size_t bytes, size_t rows)
 {
     return emulator_place((CtCuAddress)address, (rows - 1) * pitch + bytes);
 }
 
-/* As CUDA does it: host memory that is neither of host_alloc nor registered has been read when the
- * call returns, and written as well. */
+/* As in CUDA, host memory that is neither pinned nor registered has been read, or written, when the
+ * call returns. */
 static int
 enqueue_copy(Context *context, const Copy *wanted, CtCuStream handle)
 {
@@ -93,7 +93,7 @@ cuMemcpyAsync(CtCuAddress to, CtCuAddress from, size_t bytes, CtCuStream stream)
     return enqueue_copy(context, &copy, stream);
 }
 
-/* Behind all that the default stream has to do, and when it returns, done. */
+/* Runs after all operations of the default stream, and waits. */
 static int
 copy_now(Context *context, void *to, const void *from, size_t bytes)
 {
@@ -122,7 +122,7 @@ corner(int type, const void *host, CtCuAddress device, size_t x, size_t y, size_
     return (type == 1 ? (guint8 *)host : (guint8 *)device) + y * pitch + x;
 }
 
-/* As CU_DEVICE_ATTRIBUTE_MAX_PITCH has it everywhere. */
+/* The same as CU_DEVICE_ATTRIBUTE_MAX_PITCH on all devices. */
 static const size_t most_pitch = G_MAXINT32;
 
 int

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program has taken and not given back. A device's context that is let go takes all that is
- * in it along: that stays counted. */
+/* Counts of what a program has taken and not given back. If a device's context is released,
+ * everything in it is freed, but still counts. */
 #include "emulator.h"
 
 #include <stdio.h>
 
-/* One, several. */
+/* Singular and plural. */
 static const char *const names[EMULATOR_N_RESOURCES][2] = {
     [EMULATOR_CONTEXT] = {"context", "contexts"},
     [EMULATOR_ALLOCATION] = {"allocation", "allocations"},
@@ -41,7 +41,7 @@ cornerturn_emulator_leaks(void)
     return g_string_free(text, text->len == 0);
 }
 
-/* For programs that do not look themselves: CORNERTURN_EMULATOR_LEAKS=1 */
+/* For programs that do not ask themselves: CORNERTURN_EMULATOR_LEAKS=1 */
 __attribute__((destructor)) static void
 tell_leaks(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The emulator's cuFFT: batches of transforms along one axis, in double precision whatever the
- * type. Inputs and results pass through the work area, so that two streams which share one show. */
+/* The emulator's cuFFT: batches of transforms along one axis, in double precision for all types.
+ * Inputs and results pass through the work area, so that two streams which share one are
+ * noticed. */
 #include "emulator-fourier.h"
 #include "emulator.h"
 
@@ -44,7 +45,7 @@ enum {
     F(, cufftExecZ2D, (CufftHandle handle, void *in, void *out))
 CUFFT_FUNCTIONS(EMULATOR_DECLARE)
 
-/* What is transformed: elements of a side lie `stride` apart, transforms `apart`. */
+/* Input or output: its elements are `stride` apart, its transforms `apart`. */
 typedef struct {
     gboolean is_complex, is_double;
     size_t n; /* elements of a transform */
@@ -71,7 +72,7 @@ typedef struct {
 
 static struct {
     pthread_mutex_t lock;
-    GPtrArray *plans; /* of Plan; handle h is the one at h - 1; guarded by lock */
+    GPtrArray *plans; /* of Plan; handle h is at index h - 1; guarded by lock */
 } table = {PTHREAD_MUTEX_INITIALIZER, NULL};
 
 static Plan *
@@ -91,7 +92,7 @@ element_bytes(const Side *side)
     return (side->is_double ? sizeof(double) : sizeof(float)) * (side->is_complex ? 2 : 1);
 }
 
-/* From the first element to the last of all transforms. */
+/* The bytes from the first element to the last of all transforms. */
 static size_t
 side_bytes(const Side *side, size_t batch)
 {
@@ -123,7 +124,7 @@ put(const Side *side, guint8 *at, double value)
         *(float *)at = (float)value;
 }
 
-/* Real results are made of one half of the spectrum: the other is its mirror. */
+/* For real results, the second half of the spectrum mirrors the first. */
 static void
 read_side(const Plan *plan, const guint8 *from, EmulatorComplex *x)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The emulator's driver: settings, failures to order, devices and contexts. */
+/* The emulator's driver: settings, ordered failures, devices and contexts. */
 #include "emulator.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ enum { MAX_DEVICES = 16, MAX_RULES = 8 };
 typedef struct {
     char *symbol;
     atomic_int left;
-    gboolean stays; /* all later calls fail, too */
+    gboolean stays; /* all later calls fail as well */
 } Rule;
 
 static struct {
@@ -24,8 +24,8 @@ static struct {
     Context contexts[MAX_DEVICES];
 } emulator = {.once = PTHREAD_ONCE_INIT};
 
-/* In memory that threads begin with: the address sanitizer of gcc 12 may take what the loader
- * allocates for something else, and fails when it looks for leaks. */
+/* This is in memory that every thread has from its beginning, because the address sanitizer of gcc
+ * 12 may confuse what the loader allocates later, and fails when it looks for leaks. */
 static __thread Context *current __attribute__((tls_model("initial-exec")));
 
 static guint64
@@ -112,7 +112,7 @@ allocates(const char *symbol)
            strcmp(symbol, "cuMemCreate") == 0;
 }
 
-/* What comes before a context is asked for. */
+/* The checks of all calls, before a context is needed. */
 static int
 enter(const char *symbol)
 {
@@ -257,19 +257,19 @@ cuDeviceGetName(char *name, int length, CtCuDevice device)
     return 0;
 }
 
-/* An H200's, by the number that cuda.h gives each. */
+/* The values of an H200, by the numbers in cuda.h. */
 static const struct {
     int attribute, value;
 } attributes[] = {
-    {1, 1024},       /* threads of a block */
-    {2, 1024},       /* its length along x */
-    {3, 1024},       /* along y */
-    {4, 64},         /* along z */
-    {5, 2147483647}, /* blocks of a grid along x */
-    {6, 65535},      /* along y */
-    {7, 65535},      /* along z */
-    {8, 49152},      /* shared memory of a block, without asking for more */
-    {9, 65536},      /* constant memory */
+    {1, 1024},       /* the most threads of a block */
+    {2, 1024},       /* the most along x */
+    {3, 1024},       /* the most along y */
+    {4, 64},         /* the most along z */
+    {5, 2147483647}, /* the most blocks of a grid along x */
+    {6, 65535},      /* the most along y */
+    {7, 65535},      /* the most along z */
+    {8, 49152},      /* bytes of shared memory of a block, unless it asks for more */
+    {9, 65536},      /* bytes of constant memory */
     {10, 32},        /* threads of a warp */
     {12, 65536},     /* registers of a block */
     {CT_CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fibers: makecontext gives each its stack; the compiler's own setjmp switches, which saves little
- * and which no sanitizer intercepts. They are told through their interfaces; this file itself is
- * built without them. */
+/* Fibers: makecontext gives each its stack; the compiler's setjmp switches between them, because it
+ * saves little and sanitizers do not intercept it. Sanitizers are told through their interfaces;
+ * this file is built without them. */
 #include "emulator-fiber.h"
 
 #include <pthread.h>
@@ -15,7 +15,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/* Nothing about these functions is to be concluded from their bodies: others run meanwhile. */
+/* Keeps the compiler from drawing conclusions from the bodies of these functions, because other
+ * fibers run during a call. */
 #ifdef __clang__
 #define OPAQUE __attribute__((noinline))
 #else
@@ -43,7 +44,7 @@ arrive(const Fiber *fiber)
 #endif
 }
 
-/* Not where the setjmp is. */
+/* This must not be in the function with the setjmp. */
 OPAQUE __attribute__((noreturn)) static void
 jump(const Fiber *to)
 {

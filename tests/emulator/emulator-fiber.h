@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fibers: stacks of their own that one thread switches between. */
+/* Fibers: several stacks, between which one thread switches. */
 #pragma once
 
 #include <stddef.h>
@@ -7,20 +7,20 @@
 typedef struct Fiber Fiber;
 
 struct Fiber {
-    void *jump[5]; /* where it goes on */
+    void *jump[5]; /* where it continues */
     const void *stack;
     size_t stack_bytes;
-    void *fake_stack; /* the address sanitizer's */
-    void *thread;     /* the thread sanitizer's */
-    Fiber *own;       /* that began it */
+    void *fake_stack; /* of the address sanitizer */
+    void *thread;     /* of the thread sanitizer */
+    Fiber *own;       /* of the thread that began it */
     void (*run)(void *data);
     void *data;
 };
 
-/* Makes the calling thread's own stack one to switch from. */
+/* Makes a fiber of the calling thread's own stack. */
 void emulator_fiber_own(Fiber *own);
-/* Makes a fiber that runs run(data), which never returns, once it is switched to for the first
- * time; `own` is the calling thread's. */
+/* Makes a fiber that calls run(data), which never returns, when it is first switched to; `own` is
+ * the calling thread's fiber. */
 void emulator_fiber_begin(Fiber *fiber, Fiber *own, void *stack, size_t bytes, void (*run)(void *),
                           void *data);
 void emulator_fiber_switch(Fiber *from, Fiber *to);

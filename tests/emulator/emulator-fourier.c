@@ -40,7 +40,7 @@ least_factor(size_t n)
     return n;
 }
 
-/* *sum += x exp(sign 2πi k / n) */
+/* Adds: *sum += x exp(sign 2πi k / n) */
 static void
 add_turned(const EmulatorFourier *fourier, EmulatorComplex *sum, EmulatorComplex x, size_t k,
            int sign)
@@ -51,7 +51,7 @@ add_turned(const EmulatorFourier *fourier, EmulatorComplex *sum, EmulatorComplex
     sum->im += x.re * w.im + x.im * w.re;
 }
 
-/* The transform of n elements that lie `step` apart; `spare` has room for the largest factor. */
+/* The transform of n elements that are `step` apart; `spare` has room for the largest factor. */
 static void
 transform(const EmulatorFourier *fourier, int sign, size_t n, const EmulatorComplex *in,
           size_t step, EmulatorComplex *out, EmulatorComplex *spare)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Images and the files that they are loaded from. */
+/* Images, and the files from which they are loaded. */
 #include "emulator-image.h"
 
 #include <glib/gstdio.h>

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Images: what the emulator's compiler gives in place of a cubin: a shared object behind a head
- * that says how long it is. */
+/* Images are the emulator's form of cubins: a shared object after a header with its length. */
 #pragma once
 
 #include <glib.h>
 
-/* Takes the object. */
+/* Takes over the object. */
 GBytes *emulator_image_new(const void *object, gsize bytes);
-/* The object in an image, or NULL where it is none. */
+/* The object in an image; NULL: it is not an image. */
 const void *emulator_image_object(const void *image, gsize *bytes);
-/* A new name for a file that lasts as long as the process at most. */
+/* A new name for a file that exists at most as long as the process. */
 char *emulator_image_path(void);
-/* A new folder: in that of the cache, else where temporary files belong; NULL if there can be
- * none. */
+/* A new folder, in the cache's folder or among temporary files; NULL: it can't be made. */
 char *emulator_folder(const char *prefix);
 
-/* What g++ makes of a kernel's preprocessed source: shared memory becomes requests to the emulator,
- * and a table of the kernels follows. Lines stay where they were. */
+/* Rewrites a kernel's preprocessed source for g++: shared memory becomes calls of the emulator, and
+ * a table of the kernels follows. Lines keep their numbers. */
 char *emulator_rewrite(const char *source);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every kernel begins with on the emulator: CUDA's words, as C++ has them. The words
- * __shared__,
- * __global__ and __launch_bounds__ are seen to by the emulator itself (emulator-rewrite.c). */
+/* CUDA's keywords in C++, at the beginning of every kernel on the emulator. The emulator itself
+ * replaces __shared__, __global__ and __launch_bounds__ (emulator-rewrite.c). */
 #pragma once
 
 #include "emulator-abi.h"
@@ -19,10 +18,10 @@
 
 static const int warpSize = CT_WARP;
 
-/* Where a function was called, as its last parameters. */
+/* The place of the call, as the last parameters of a function. */
 #define CT_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
-/* What this thread is. */
+/* The thread that runs. */
 inline __attribute__((always_inline)) CtLane *
 ct_lane()
 {
@@ -33,7 +32,7 @@ ct_lane()
 #define blockDim  (ct_lane()->block_length)
 #define gridDim   (ct_lane()->grid_length)
 
-/* ---- what declarations are rewritten to ---- */
+/* ---- functions in rewritten declarations ---- */
 
 inline void *
 ct_emulated_shared(const void *key, size_t bytes, size_t alignment)
@@ -182,7 +181,7 @@ CT_ATOMIC_CAS(unsigned long long)
 
 #include "emulator-warp.h"
 
-/* ---- without the sanitizer's runtime: what a device would fault on ---- */
+/* ---- errors of a device, where the sanitizer's runtime is missing ---- */
 
 #ifdef CT_EMULATED_CHECKS
 struct CtSourceLocation {

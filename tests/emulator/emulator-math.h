@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CUDA's functions of numbers. No library's header is included: a kernel that needs one compiles on
- * no device either. */
+/* CUDA's mathematical functions. No library's header is included, because kernels that need one do
+ * not compile on devices either. */
 #pragma once
 
 #include "emulator-vectors.h"
 
-/* ---- the C library's, in both precisions under the one name ---- */
+/* ---- the C library's, with one name for both precisions ---- */
 
 #define CT_OF_ONE(name)                                                                            \
     extern "C" double name(double);                                                                \
@@ -131,7 +131,7 @@ CT_TELLS(isfinite, double)
 CT_TELLS(signbit, float)
 CT_TELLS(signbit, double)
 
-/* ---- what C has not ---- */
+/* ---- functions that C does not have ---- */
 
 inline double
 sinpi(double x)
@@ -251,7 +251,7 @@ max(double x, double y)
     return fmax(x, y);
 }
 
-/* ---- one rounding, fast forms ---- */
+/* ---- functions with one rounding, and fast ones ---- */
 
 #define CT_NUMBER(type, name, arguments, value)                                                    \
     inline type name arguments                                                                     \
@@ -355,7 +355,7 @@ CT_NUMBER(unsigned, __umulhi, (unsigned x, unsigned y), (unsigned)((unsigned lon
 CT_NUMBER(long long, __mul64hi, (long long x, long long y), (long long)((__int128)x *y >> 64))
 CT_NUMBER(unsigned long long, __umul64hi, (unsigned long long x, unsigned long long y),
           (unsigned long long)((unsigned __int128)x *y >> 64))
-/* With the sign of bit 23. */
+/* The low 24 bits, with bit 23 as the sign. */
 CT_NUMBER(int, ct_low24, (int x), (int)((unsigned)x << 8) >> 8)
 CT_NUMBER(int, __mul24, (int x, int y), (int)((unsigned)ct_low24(x) * (unsigned)ct_low24(y)))
 CT_NUMBER(unsigned, __umul24, (unsigned x, unsigned y), (x & 0xffffff) * (y & 0xffffff))
@@ -382,7 +382,7 @@ __byte_perm(unsigned x, unsigned y, unsigned selector)
     const unsigned long long bytes = (unsigned long long)y << 32 | x;
     unsigned result = 0;
     for (int b = 0; b < 4; b++) {
-        /* Of a nibble, the device looks at three bits. */
+        /* A device uses three bits of each nibble. */
         const unsigned s = selector >> 4 * b & 7;
         result |= ((unsigned)(bytes >> 8 * s) & 0xff) << 8 * b;
     }

@@ -168,7 +168,7 @@ count_ways(Exhaust *exhaust)
                        ct_space_count(&exhaust->space, CT_COUNT_RUNNING);
 }
 
-/* ---- all that could be the best ---- */
+/* ---- all combinations that could be the best ---- */
 
 static gint
 compare_wholes(gconstpointer a, gconstpointer b)

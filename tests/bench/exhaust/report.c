@@ -22,7 +22,7 @@ ct_exhaustion_head(const CtSpace *space)
                            layouts, all, different);
 }
 
-/* ---- what a combination is ---- */
+/* ---- combinations ---- */
 
 static const CtGraphNode *
 node_at(const CtSpace *space, guint n)
@@ -62,7 +62,7 @@ ways_text(const CtSpace *space, const CtWhole *whole, const CtWhole *other)
     return g_string_free(text, FALSE);
 }
 
-/* ---- beside each other ---- */
+/* ---- comparison ---- */
 
 typedef struct {
     gdouble ratio, noise; /* the median of the ratios, and its standard error */

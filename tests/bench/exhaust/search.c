@@ -79,7 +79,7 @@ set_all(const Search *search, gdouble *vector, gdouble value)
         vector[r] = value;
 }
 
-/* ---- what parts cost ---- */
+/* ---- costs of parts ---- */
 
 static gboolean
 covers(const CtWay *way, guint node)

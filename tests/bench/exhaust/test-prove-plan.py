@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether tuned plans are the best, and whether reading and writing cost independently: what
-prove-plan finds of small graphs."""
+"""Tests of prove-plan on small graphs: whether tuned plans are the best, and whether the costs of
+reading and of writing are independent."""
 import math
 import os
 import re
@@ -14,7 +14,7 @@ from tuning import FOR_DEVICE, HAS_DEVICE
 
 PROGRAM = os.environ["CORNERTURN_PROVE_PLAN"]
 
-# Layouts are free, and nothing runs in one.
+# The layouts are free, and no node runs with another in one.
 FREE_GRAPH = """
 stages:
   sky: { stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 2, n_pols: 2, samples: 40000 }
@@ -33,8 +33,8 @@ class ProveTest(tuning.TuneTest):
         return result.stdout
 
     def exhaust(self, budget=None):
-        """The numbers of combinations, and the table of the last, from the fastest on. `budget`:
-        seconds, of tuning and of the proof each."""
+        """The numbers of combinations, and the last table, the fastest first. `budget`: seconds for
+        tuning, and again for the proof."""
         self.tune("--no-comparison", *(["--budget", f"{budget} s"] if budget else []))
         text = self.prove(*(["--budget", str(budget)] if budget else []))
         head = re.search(r"combinations: ([\d,]+) of layouts and places, ([\d,]+) with each "
@@ -48,11 +48,11 @@ class ProveTest(tuning.TuneTest):
         return int(re.search(r"([\d,]+) ran in", text).group(1).replace(",", ""))
 
     def n_explained(self):
-        """The number of combinations with each variant, as the explained plan has it."""
+        """The number of combinations with each variant, according to the explained plan."""
         text = self.run_command("plan", "--explain", "--workers", "2", "--backend", self.backend,
                                 self.graph).stdout
         number = int(re.search(r"([\d,]+) with each variant", text).group(1).replace(",", ""))
-        # Ways over several nodes stand with each, if they are among those that are printed.
+        # Ways over several nodes are printed at each of them, if they are printed at all.
         if "stage: fir" not in self.graph.read_text(encoding="utf-8"):
             ways = re.findall(r"(?m)^[\w]+: (\d+) ways?$", text)
             self.assertEqual(number, math.prod(map(int, ways)))
@@ -79,7 +79,7 @@ class OnDevice(ProveTest):
     backend = "cuda"
 
     def test_exhaustive(self):
-        # On the emulator, compilers take most of the time.
+        # On the emulator, most of the time goes to compilers.
         self.graph.write_text(
             "stages:\n"
             "  sky: { stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 2, n_pols: 2,\n"
@@ -101,7 +101,7 @@ class OnHost(ProveTest):
         self.assertFalse(self.output.exists())
 
     def test_exhaustive_runs_everything(self):
-        # So few that none is left.
+        # There are so few combinations that none is left.
         self.graph.write_text(
             "stages:\n"
             "  sky: { stage: generate, type: cf32, sample_rate: 1 MHz, n_stations: 2, n_pols: 1,\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the space that an exhaustive run searches: against every combination of small graphs,
- * with random seconds for every part. */
+/* Tests of the combinations and the search of an exhaustive run, against every combination of small
+ * graphs, with random seconds for every part. */
 #include "planning.h"
 #include "space.h"
 
@@ -8,12 +8,12 @@
 
 typedef struct {
     CtSpace *space;
-    const CtWay **of; /* [node] that covers it */
+    const CtWay **of; /* [node] the way that covers it */
     GArray *bounds;   /* gdouble, of all combinations that can be planned */
-    guint n;          /* of all */
+    guint n;          /* number of all */
 } Every;
 
-/* The least that leads from placement to placement, of the resource; HUGE_VAL: nothing does. */
+/* The least seconds of `resource` from placement to placement; HUGE_VAL: there is no way. */
 static gdouble
 least_between(const GPtrArray *crossing, guint resource)
 {
@@ -157,7 +157,7 @@ check_graph(Fixture *fixture, const char *stages, guint n_devices, guint *n_fuse
     g_array_sort(every.bounds, compare_doubles);
     g_assert_cmpfloat(ct_space_count(&space, CT_COUNT_DIFFERENT), ==, every.n);
 
-    /* All, in order; the least, as they are tried and found no more. */
+    /* The search finds all in order, and always the least one that is not marked as tried. */
     const CtQuery all = {.limit = HUGE_VAL, .most = every.n + 1};
     g_autoptr(GArray) found = ct_space_find(&space, &all);
     g_assert_cmpuint(found->len, ==, every.bounds->len);
@@ -185,7 +185,7 @@ check_graph(Fixture *fixture, const char *stages, guint n_devices, guint *n_fuse
     g_assert_true(is_all);
     g_assert_cmpfloat(counted, ==, n_below);
 
-    /* What fails is in none. */
+    /* A way that fails is in no combination. */
     CtWay *way = ct_space_way(&space, 0, 0);
     way->fails = TRUE;
     g_autoptr(GArray) rest = ct_space_find(&space, &all);
@@ -222,7 +222,7 @@ test_rows_of_nodes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     }
 }
 
-/* Nodes that are fed by one or two of those before them, some on a device. */
+/* Nodes with one or two inputs from earlier nodes; some are on a device. */
 static void
 test_every_combination(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {

@@ -79,7 +79,7 @@ prepare(CtWhole *whole, const CtSpace *space, GError **error)
     return whole->dry_run != NULL;
 }
 
-/* ---- what a run tells ---- */
+/* ---- results of a run ---- */
 
 /* The graph's node of this name, or of a replacement's name, "name.2", from which *port is set. */
 static gint
