@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs graphs by the command, each test in a folder of its own."""
+"""Runs graphs with the command, each test in a folder of its own."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ import unittest
 COMMAND = os.environ["CORNERTURN"]
 SOURCE_ROOT = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
 
-# Captures of real instruments, which are no part of the project.
+# Recordings of real instruments, which are not part of the project.
 DATA = pathlib.Path(os.environ.get("CORNERTURN_DATA", SOURCE_ROOT.parent / "shared" / "data"))
 
 
@@ -27,7 +27,7 @@ class GraphTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def write(self, stages, name="graph.yaml"):
-        """JSON is YAML."""
+        """Writes the graph as JSON, which is YAML."""
         text = json.dumps({"stages": stages}, indent=1)
         (self.folder / name).write_text(text)
         return name
@@ -38,14 +38,15 @@ class GraphTest(unittest.TestCase):
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
     def run_graph(self, stages, *arguments):
-        """Runs to the end, in order; the statistics of each node."""
+        """Runs the graph, which must end in order; returns the statistics."""
         process = self.start(stages, *arguments)
         output, errors = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 0, errors)
         return json.loads(output)
 
     def check_no_effect(self, stages, node, parameter):
-        """The one warning of a graph is of a parameter, and with --strict it is the error."""
+        """Checks that the graph's only warning is about this parameter, and is an error with
+        --strict."""
         for strict, status, severity, mark in ([], 0, "warning: ", ""), (["--strict"], 1, "", " (strict)"):
             done = subprocess.run([COMMAND, "check", "--quiet", self.write(stages), *strict],
                                   cwd=self.folder, capture_output=True, text=True, timeout=120)
@@ -54,7 +55,7 @@ class GraphTest(unittest.TestCase):
                                           rf"'{parameter}' has no effect here{re.escape(mark)}\n$")
 
     def fail_graph(self, stages, *arguments, **options):
-        """Runs into an error: its one message."""
+        """Runs the graph, which must fail; returns its only message."""
         process = self.start(stages, *arguments, **options)
         output, errors = process.communicate(timeout=120)
         self.assertNotEqual(process.returncode, 0, output)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compiles the kernels that the cuda variants of a stage ask for, for devices that need not be
- * here; registers that spill fail the test. */
+/* Compiles the kernels of a stage's cuda variants for devices that need not be here; the test fails
+ * if registers spill. */
 #pragma once
 
 #include "sanitized.h"
 #include "variant-test.h"
 
-/* FALSE, with the test skipped, where there is no compiler, or one for the device at hand alone. */
+/* FALSE, and the test is skipped, if there is no compiler, or if the run is for one device
+ * alone. */
 static inline gboolean
 kernel_test_can(void)
 {
@@ -23,14 +24,14 @@ kernel_test_can(void)
 }
 
 static const guint kernel_test_architectures[] = {80, 90, 100, 120};
-/* Tunings for a case beside the defaults, each architecture counted. */
+/* The tunings for each case besides the default; a tuning counts once for each architecture. */
 #define KERNEL_TEST_SHARE 24
-/* Combinations of least and largest values, of all tunables, at most; the extremes are among them.
- */
+/* The most combinations of least and largest values; the two with all least and all largest values
+ * are among them. */
 #define KERNEL_TEST_COMBINATIONS 16
 #define KERNEL_TEST_ALL          ((1u << G_N_ELEMENTS(kernel_test_architectures)) - 1)
 
-/* What `variant` compiles for a device that need not be here. */
+/* Prepares `variant` for a device that need not be here, which compiles its kernels. */
 static inline void
 kernel_test_prepare(const VariantTest *test, const CtVariant *variant, const CtBinding *inputs,
                     const CtBinding *outputs, const gint64 *tuning, guint architecture)
@@ -58,20 +59,21 @@ kernel_test_prepare(const VariantTest *test, const CtVariant *variant, const CtB
     g_assert_cmpuint(ct_device_allocated(device), ==, 0);
 }
 
-/* ---- tunings, spread over a test's cases ---- */
+/* ---- tunings, spread over the cases of a test ---- */
 
-/* What a test still has to compile of a variant: of each value alone and of each combination of
- * least and largest values, a bit for each architecture. */
+/* The tunings of a variant that are not compiled yet: each value alone, and combinations of least
+ * and largest values; with a bit for each architecture. */
 typedef struct {
     char *name;
-    guint n_tunings, n_singles; /* singles: values alone, which come first */
+    guint n_tunings,
+        n_singles; /* number of tunings with one value that is not the default, which come first */
     char **names;
     guint8 *left;
-    gboolean *wanted; /* a case was left where it makes a difference */
+    gboolean *wanted; /* [tuning] it makes a difference in some case */
     guint n_cases;
 } KernelTestTunings;
 
-/* The k-th: first each value alone, then combinations. FALSE: there is none. */
+/* The k-th tuning: first each value alone, then combinations. FALSE: there is none. */
 static inline gboolean
 kernel_test_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNABLES])
 {
@@ -86,7 +88,7 @@ kernel_test_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNAB
     const guint combination = (k - n_singles) * ((1u << n) - 1) / MAX(1, n_combinations - 1);
     for (guint i = 0; i < n; i++) {
         const CtTunable *tunable = &variant->tunables[i];
-        /* 0 stands for a choice by something else. */
+        /* 0 means that something else chooses the value. */
         const guint least = tunable->values[0] == 0 && tunable->n_values > 1;
         tuning[i] = tunable->values[combination >> i & 1 ? tunable->n_values - 1 : least];
     }
@@ -135,9 +137,9 @@ kernel_test_find_tunings(const CtVariant *variant)
 
 typedef void (*KernelTestCompile)(gconstpointer data, const gint64 *tuning, guint architecture);
 
-/* Calls `compile` for a case: by the defaults for every other architecture, those that the case
- * before left out, and by `share` of what is left of the tunings that make a difference to it; with
- * `-m thorough`, by all of them for all architectures. */
+/* Calls `compile` for a case: with the default tuning for every other architecture (those that the
+ * case before left out), and with `share` of the remaining tunings that make a difference in it;
+ * with `-m thorough`, with all of these for all architectures. */
 static inline void
 kernel_test_spread(const CtVariant *variant, const CtNode *nodes, guint share,
                    KernelTestCompile compile, gconstpointer data)
@@ -168,8 +170,7 @@ kernel_test_spread(const CtVariant *variant, const CtNode *nodes, guint share,
     }
 }
 
-/* At the end of a test: fails where there were too few cases for all tunings that make a difference
- * to one. */
+/* Ends a test; fails if it had too few cases to compile all tunings that make a difference. */
 static inline void
 kernel_test_finish(void)
 {
@@ -202,7 +203,7 @@ kernel_test_prepare_case(gconstpointer data, const gint64 *tuning, guint archite
     kernel_test_prepare(one->test, one->variant, one->inputs, one->outputs, tuning, architecture);
 }
 
-/* Those of one variant. */
+/* Compiles the kernels of one variant. */
 static inline void
 kernel_test_compile_variant(const VariantTest *test, const CtVariant *variant,
                             const CtBinding *inputs, const CtBinding *outputs)
@@ -213,8 +214,8 @@ kernel_test_compile_variant(const VariantTest *test, const CtVariant *variant,
                        kernel_test_prepare_case, &one);
 }
 
-/* Those of all cuda variants that take the node in these orders, for firings of at most `n_outputs`
- * samples; fails where none does. */
+/* Compiles those of all cuda variants that support the node in these orders, for firings of at most
+ * `n_outputs` samples; fails if there is none. */
 static inline void
 kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 n_outputs)
 {

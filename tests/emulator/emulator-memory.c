@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's and pinned memory: allocations, each between guards and full of a pattern. */
+/* Memory of devices and pinned memory. Each allocation is between guards and filled with a
+ * pattern. */
 #include "emulator.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #ifdef EMULATOR_ASAN
-enum { GUARD = 0 }; /* the sanitizer's own are better */
+enum { GUARD = 0 }; /* the sanitizer's guards are better */
 #else
 enum { GUARD = 256 };
 #endif
@@ -18,7 +19,7 @@ typedef struct {
     size_t bytes, charged;
     Place place;
     Context *context;
-    guint8 *memory; /* what to free; NULL: the program's, registered */
+    guint8 *memory; /* to be freed; NULL: registered memory, which is the program's */
 } Region;
 
 static struct {
@@ -33,7 +34,7 @@ compare(gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer data)
     return (x > y) - (x < y);
 }
 
-/* The first region that ends behind an address. Under the lock. */
+/* The first region that ends behind an address. Called with the lock held. */
 static Region *
 region_from(CtCuAddress address)
 {
@@ -47,7 +48,7 @@ region_from(CtCuAddress address)
     return above ? g_tree_node_value(above) : NULL;
 }
 
-/* Where memory begins exactly there, or NULL. Under the lock. */
+/* The region that begins exactly at an address, or NULL. Called with the lock held. */
 static Region *
 region_at(CtCuAddress address)
 {
@@ -141,7 +142,7 @@ check_guards(const Region *region)
             emulator_fatal("something wrote beside an allocation of %zu bytes", region->bytes);
 }
 
-/* Takes a region out of the table: under the lock. */
+/* Removes a region from the table. Called with the lock held. */
 static void
 remove_region(Region *region)
 {
@@ -153,7 +154,7 @@ remove_region(Region *region)
     free(memory);
 }
 
-/* Frees what begins there if it is of that place and (`ours`) the emulator's own. */
+/* Frees the region that begins there if it is of that kind and, if `ours`, the emulator's own. */
 static int
 release(CtCuAddress address, Place place, gboolean ours, int otherwise)
 {

@@ -15,7 +15,7 @@ enum {
     UNASKED_SHARED = 48 * 1024,
     SHARED = 227 * 1024,
     SHARED_OF_MULTIPROCESSOR = 228 * 1024,
-    SHARED_RESERVED = 1024, /* of each block by the system */
+    SHARED_RESERVED = 1024, /* of each block, for the system */
     THREADS_OF_MULTIPROCESSOR = 2048,
     BLOCKS_OF_MULTIPROCESSOR = 32,
     REGISTERS = 32,
@@ -24,7 +24,7 @@ enum {
 struct CtCuFunctionOpaque {
     Context *context;
     const CtKernelDescription *kernel;
-    int shared_limit; /* dynamic, bytes */
+    int shared_limit; /* the most bytes of dynamic shared memory */
 };
 
 struct CtCuModuleOpaque {
@@ -41,7 +41,7 @@ typedef struct {
     unsigned grid[3], block[3];
     size_t shared_bytes;
     gboolean faults;
-    void **arguments; /* pointers, then what they point to */
+    void **arguments; /* pointers, followed by the values */
 } LaunchOperation;
 
 static void
@@ -128,7 +128,7 @@ cuFuncGetAttribute(int *value, int attribute, CtCuFunction function)
     case CT_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
         *value = max_threads(function);
         return 0;
-    case CT_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: /* known once it runs */
+    case CT_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: /* these are known only when it runs */
     case CT_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
         *value = 0;
         return 0;
@@ -198,7 +198,7 @@ release_launch(Operation *operation)
     g_free(((LaunchOperation *)operation)->arguments);
 }
 
-/* The arguments as they are now. */
+/* Copies the values of the arguments. */
 static void **
 copy_arguments(const CtKernelDescription *kernel, void *const *arguments)
 {

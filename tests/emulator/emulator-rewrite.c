@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CUDA C++ as C++: in preprocessed source, declarations with __shared__ and __global__ are put in
- * other words.
+/* Rewrites CUDA C++ to C++: declarations with __shared__ and __global__ in preprocessed source.
  *
  *   __shared__ float x[4][5];        a struct of it, and x a reference into the block's memory
  *   extern __shared__ float y[];     float *y, the launch's memory
@@ -28,8 +27,8 @@ typedef struct {
     GArray *tokens;
     GString *out;
     GPtrArray *kernels;
-    GHashTable *shared; /* names at file scope, and what stands for them */
-    GArray *braces;     /* of Brace: those that are open */
+    GHashTable *shared; /* names at file scope → their replacements */
+    GArray *braces;     /* of Brace: the open ones */
     unsigned n_open[N_BRACES];
     unsigned n_shared;
 } Rewrite;
@@ -106,7 +105,7 @@ is_one_of(const Token *token, const char *marks)
     return token->kind == MARK && strchr(marks, *token->text) != NULL;
 }
 
-/* Behind the bracket that closes what opens at i. */
+/* The index behind the bracket that closes the one at i. */
 static guint
 behind_brackets(const Rewrite *rewrite, guint i, guint end)
 {
@@ -128,7 +127,7 @@ next_solid(const Rewrite *rewrite, guint i, guint end)
     return i;
 }
 
-/* The token before i that is no space, or NULL. */
+/* The last token before i that is not space, or NULL. */
 static const Token *
 solid_before(const Rewrite *rewrite, guint i)
 {
@@ -156,7 +155,7 @@ put_lines(Rewrite *rewrite, guint begin, guint end)
 
 /* ---- shared memory ---- */
 
-/* The declaration without the words that say where it lies; `plain`: without alignment as well. */
+/* The declaration without the words for its storage; `plain`: without alignment as well. */
 static char *
 declaration(const Rewrite *rewrite, guint begin, guint end, gboolean plain)
 {
@@ -252,7 +251,7 @@ kernel_free(gpointer data)
     g_free(kernel);
 }
 
-/* The first of the arguments in the brackets that open at i. */
+/* The first argument within the brackets that open at i. */
 static char *
 first_argument(const Rewrite *rewrite, guint i, guint end)
 {
@@ -282,7 +281,7 @@ add_kernel(Rewrite *rewrite, const Token *name, char *max_threads)
     g_ptr_array_add(rewrite->kernels, kernel);
 }
 
-/* Puts a kernel's declaration as far as its name; returns what follows. */
+/* Writes a kernel's declaration up to its name; returns the index behind that. */
 static guint
 put_kernel(Rewrite *rewrite, guint begin, guint end)
 {
@@ -337,7 +336,7 @@ put_table(Rewrite *rewrite)
 
 /* ---- statements ---- */
 
-/* Where a declaration that begins at i has its mark: `;` or `{` or `}` outside brackets. */
+/* The end of a declaration that begins at i: `;`, `{` or `}` outside brackets. */
 static guint
 declaration_end(const Rewrite *rewrite, guint i)
 {
@@ -355,7 +354,8 @@ find(const Rewrite *rewrite, guint begin, guint end, const char *word)
     return begin;
 }
 
-/* Puts a declaration that begins at i where it is one of those; returns what follows, or i. */
+/* Writes a declaration that begins at i if it is one of these; returns the index behind it, or
+ * i. */
 static guint
 put_declaration(Rewrite *rewrite, guint i)
 {

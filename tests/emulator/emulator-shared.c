@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shared memory of the block that runs, in pieces of their own, and the copies to it that are
- * not waited for. */
+/* The shared memory of the block that runs, each variable in a piece of its own, and asynchronous
+ * copies to it. */
 #include "emulator-block.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    POISON = 0xff, /* NaN, whatever it is read as */
+    POISON = 0xff, /* NaN, in any type */
     STATIC_SHARED = 48 * 1024,
     SHARED = 227 * 1024,
 #ifdef EMULATOR_ASAN
-    GUARD = 0, /* the sanitizer's own are better */
+    GUARD = 0, /* the sanitizer's guards are better */
 #else
     GUARD = 64,
 #endif
@@ -44,7 +44,7 @@ check_guards(const Runner *runner, const Shared *shared)
     }
 }
 
-/* Aligned to as much as its type and no more, as a kernel may find it on a device. */
+/* Aligns a piece no better than its type requires, as may happen on a device. */
 static Shared *
 add_shared(Runner *runner, const void *key, size_t bytes, size_t alignment)
 {
@@ -89,11 +89,11 @@ emulator_shared_dynamic(CtLane *visible)
     return g_array_index(runner_of(visible)->shared, Shared, 0).data;
 }
 
-/* ---- copies to shared memory that are not waited for ----
+/* ---- asynchronous copies to shared memory ----
  *
- * They are done when they must be, so that to read without a wait finds what was there before; in
- * reverse order of threads, at once, so that to write what others still read shows as well; in
- * random order, either. */
+ * A copy is done as late as possible, so that a read without a wait gets the old contents. With the
+ * reverse order of threads it is done at once, so that a write to memory which others still read is
+ * noticed as well; with the random order, either. */
 
 static Copies *
 copies_of(CtLane *visible)

@@ -4,20 +4,20 @@
 
 #include <time.h>
 
-/* Producers hold `producers`; the thread that consumes takes no lock, and tells nobody what it has
- * done but through recordings. */
+/* Threads that enqueue hold the lock `producers`. The stream's own thread takes no lock; other
+ * threads learn of its progress only through recordings. */
 struct CtCuStreamOpaque {
     Context *context;
     pthread_t thread;
     pthread_mutex_t producers;
     sem_t ready;
-    Operation *head; /* the consumer's; what it has run last */
-    Operation *tail; /* the producers' */
-    Runner *runner;  /* the consumer's */
+    Operation *head; /* of the stream's thread; the last operation that has run */
+    Operation *tail; /* of the enqueuing threads */
+    Runner *runner;  /* of the stream's thread */
     unsigned random;
 };
 
-/* What an event was recorded for: complete once the stream has come there. */
+/* What an event records: it is complete once the stream has reached it. */
 struct Recording {
     atomic_int uses;
     pthread_mutex_t lock;
@@ -110,7 +110,7 @@ release_recording_operation(Operation *operation)
     recording_release(((RecordingOperation *)operation)->recording);
 }
 
-/* Takes a use of the recording. */
+/* Takes over one reference to the recording. */
 static void
 enqueue_recording(Stream *stream, Recording *recording, void (*run)(Operation *, Stream *))
 {
@@ -142,7 +142,8 @@ consume(void *data)
     for (;;) {
         while (sem_wait(&stream->ready) != 0)
             ;
-        /* What ran last stays until there is a next, which producers link to it. */
+        /* The last operation that has run stays until there is a next one, because producers link
+         * that to it. */
         Operation *operation = atomic_load_explicit(&stream->head->next, memory_order_acquire);
         g_free(stream->head);
         stream->head = operation;
@@ -177,7 +178,7 @@ stream_destroy(Stream *stream)
     g_free(stream);
 }
 
-/* NULL: there is no thread for it. */
+/* NULL: no thread can be started. */
 static Stream *
 stream_new(Context *context)
 {
@@ -194,7 +195,7 @@ stream_new(Context *context)
     return NULL;
 }
 
-/* Lets what is enqueued finish. */
+/* Waits for all that is enqueued, and frees the stream. */
 static void
 stream_free(Stream *stream)
 {
@@ -254,7 +255,7 @@ emulator_stream_context(const Stream *stream)
     return stream->context;
 }
 
-/* What is complete when all that the stream now holds has run. */
+/* Makes a recording that is complete when all that is now enqueued has run. */
 static Recording *
 record(Stream *stream)
 {
@@ -343,7 +344,7 @@ cuStreamSynchronize(CtCuStream handle)
 
 /* ---- events ---- */
 
-/* The most recent recording, with a use; NULL: none. */
+/* A reference to the most recent recording; NULL: there is none. */
 static Recording *
 event_recording(CtCuEvent event)
 {

@@ -5,7 +5,7 @@
 typedef decltype(sizeof 0) size_t;
 typedef decltype((char *)0 - (char *)0) ptrdiff_t;
 
-/* alignments of the pair and of the four: at most 16 */
+/* the alignments of the types of two and of four elements are at most 16 */
 #define CT_VECTORS(name, type, align2, align4)                                                     \
     struct name##1                                                                                 \
     {                                                                                              \

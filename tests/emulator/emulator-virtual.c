@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Virtual memory management: addresses reserved, memory created, mapped as often as one likes. */
+/* Virtual memory: reserved addresses, and memory that can be mapped at several of them. */
 #include "emulator.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { GRANULARITY = 2 << 20, POISON = 0xff };
 
-/* What cuMemCreate makes; lasts until it is released and no more mapped. */
+/* Memory made by cuMemCreate; it exists until it is released and no longer mapped. */
 typedef struct {
     Context *context;
     int file;
@@ -17,7 +17,7 @@ typedef struct {
     gboolean released;
 } Physical;
 
-/* A range of a reservation with memory behind it. */
+/* A mapped range of a reservation. */
 typedef struct {
     CtCuAddress address;
     size_t bytes;
@@ -52,7 +52,7 @@ unlock_table(void)
     pthread_mutex_unlock(&table.lock);
 }
 
-/* ---- under the lock ---- */
+/* ---- with the lock held ---- */
 
 /* The reservation in which an address lies, or NULL. */
 static Reservation *
@@ -72,7 +72,8 @@ is_within(const Reservation *reservation, CtCuAddress address, size_t bytes)
     return reservation && bytes <= reservation->bytes - (address - reservation->address);
 }
 
-/* The first mapping that ends behind an address; their number where there is none. */
+/* The index of the first mapping that ends behind an address; the number of mappings if there is
+ * none. */
 static guint
 mapping_from(const Reservation *reservation, CtCuAddress address)
 {
@@ -86,7 +87,7 @@ mapping_from(const Reservation *reservation, CtCuAddress address)
     return m;
 }
 
-/* Whether the range is that of whole mappings, one behind the other: m to *end. */
+/* Whether the range consists of whole, adjacent mappings: those from m up to *end. */
 static gboolean
 is_covered(const Reservation *reservation, CtCuAddress address, size_t bytes, guint m, guint *end)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the threads of a warp do together, and the emulator's forms of what cornerturn/kernel.h has
- * as assembly. */
+/* Operations of a warp, and the emulator's forms of the functions that cornerturn/kernel.h has as
+ * assembly. */
 #pragma once
 
-/* All threads of `mask` come here; the last runs `run` on what each came with. A header of a plugin
- * may so emulate an instruction of its own. */
+/* All threads of `mask` call this; the last one runs `run` on the arguments of all. A plugin's
+ * header may emulate an instruction in this way. */
 template <typename Arguments>
 inline void
 ct_emulated_collective(unsigned mask, const char *what, CtCollective run, Arguments &arguments,
@@ -13,7 +13,7 @@ ct_emulated_collective(unsigned mask, const char *what, CtCollective run, Argume
     ct_lane()->services->collective(ct_lane(), mask, what, run, &arguments, file, line);
 }
 
-/* What lane l came with. */
+/* The arguments of lane l. */
 template <typename Arguments>
 inline Arguments &
 ct_of_lane(void *const *arguments, unsigned l)
@@ -40,7 +40,7 @@ template <typename T> struct CtShuffle {
     unsigned from;
 };
 
-/* From a lane that takes no part comes nothing sensible. */
+/* The result is undefined if the source lane takes no part. */
 template <typename T>
 inline void
 ct_shuffle(void *const *arguments, unsigned mask)
@@ -203,7 +203,7 @@ ct_float_to_tf32(float value)
     return (bits & 0x7f800000) == 0x7f800000 ? bits : (bits + 0x1000) & ~0x1fffu;
 }
 
-/* ---- matrix products; where a register's elements stand: cornerturn/kernel.h ---- */
+/* ---- matrix products; kernel.h documents the places of elements in registers ---- */
 
 template <typename Sum> struct CtProduct {
     Sum *d;
@@ -212,7 +212,8 @@ template <typename Sum> struct CtProduct {
     int line;
 };
 
-/* Of elements that a register holds `n` of; depth 8 n; `element` takes the eth out of it. */
+/* A product whose registers hold `n` elements each, of depth 8 n; `element` extracts element e of a
+ * register. */
 template <typename Sum, typename Wide, int n, Wide element(unsigned bits, int e)>
 inline void
 ct_multiply(void *const *arguments, unsigned mask)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the emulator's files share: devices, contexts, memory's places, streams and their
+/* Declarations for all files of the emulator: devices, contexts, kinds of memory, streams and their
  * operations.
  *
- * The emulator stands in for libcuda, NVRTC and cuFFT: it exports their symbols and computes on the
- * processor. Addresses of the device are addresses of this process. Locks are pthread's, and a
- * stream's thread takes none that another stream's takes, so that the thread sanitizer sees a
+ * The emulator replaces libcuda, NVRTC and cuFFT: it exports their symbols and computes on the
+ * processor. Addresses of a device are addresses of this process. Locks are pthread's, and a
+ * stream's thread takes no lock that another stream's thread takes; so the thread sanitizer sees a
  * missing event or barrier as the race that it is on a GPU. */
 #pragma once
 
@@ -20,11 +20,11 @@
 #define EMULATOR_DECLARE(name, symbol, arguments) EMULATOR_EXPORT int symbol arguments;
 CT_CUDA_DRIVER_FUNCTIONS(EMULATOR_DECLARE)
 CT_NVRTC_FUNCTIONS(EMULATOR_DECLARE)
-/* What programs call that have data of their own on the device. */
+/* Further functions for programs that have their own data on the device. */
 EMULATOR_EXPORT int cuMemcpyHtoD_v2(CtCuAddress to, const void *from, size_t bytes);
 EMULATOR_EXPORT int cuMemcpyDtoH_v2(void *to, CtCuAddress from, size_t bytes);
 
-/* CUresult */
+/* values of CUresult */
 enum {
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
@@ -49,20 +49,20 @@ typedef struct Operation Operation;
 typedef struct Recording Recording;
 typedef struct Runner Runner;
 
-/* A device's primary context: the only kind there is. */
+/* The primary context of a device; there are no others. */
 struct CtCuContextOpaque {
     int device;
     atomic_int uses;
-    atomic_int fault;   /* what every call returns from the first asynchronous fault on; 0: none */
-    atomic_uint peers;  /* bit d: may reach device d */
-    atomic_size_t used; /* bytes of its memory */
+    atomic_int fault;  /* after an asynchronous fault, the error that every call returns; 0: none */
+    atomic_uint peers; /* bit d: it has access to device d */
+    atomic_size_t used; /* bytes of the device's memory */
     pthread_mutex_t lock;
     GPtrArray *streams; /* guarded by lock; the first is the default stream */
 };
 
 /* ---- emulator-driver.c ---- */
 
-/* The environment's numbers. */
+/* Settings from the environment. */
 typedef struct {
     unsigned n_devices;
     size_t memory_bytes;
@@ -72,12 +72,12 @@ typedef struct {
 } Settings;
 
 const Settings *emulator_settings(void);
-/* What a call of `symbol` returns where the environment has it fail; 0 otherwise. */
+/* The error of a call of `symbol` if the environment orders one, otherwise 0. */
 int emulator_injected(const char *symbol, int failure);
-/* What every call with a context begins with: the thread's context, or the error to return. */
+/* Begins every call with a context: sets the thread's context, or returns an error. */
 int emulator_enter(const char *symbol, Context **context);
-/* The same for calls that give something back: that they do even after a fault, which they return.
- */
+/* The same for calls that release something, which they do even after a fault, whose error they
+ * return. */
 int emulator_enter_anyway(const char *symbol, Context **context);
 Context *emulator_context(int device);
 
@@ -91,7 +91,7 @@ Context *emulator_context(int device);
 #define ENTER(context)        ENTER_BY(emulator_enter, context)
 #define ENTER_ANYWAY(context) ENTER_BY(emulator_enter_anyway, context)
 
-/* Says what a program or a kernel did wrong, and ends the process. */
+/* Prints what a program or a kernel did wrong, and ends the process. */
 void emulator_fatal(const char *format, ...) G_GNUC_PRINTF(1, 2) G_GNUC_NORETURN;
 
 /* ---- emulator-counts.c ---- */
@@ -112,48 +112,50 @@ typedef enum {
     EMULATOR_N_RESOURCES,
 } EmulatorResource;
 
-/* What the program takes, and gives back. */
+/* Counts a resource that the program takes, or gives back. */
 void emulator_count(EmulatorResource resource, int change);
-/* What it has not given back, "2 events, 1 module", allocated; NULL: nothing. Tests look this up in
- * the library. */
+/* The resources that were not given back, "2 events, 1 module", allocated; NULL: there are none.
+ * Tests look this function up in the library. */
 EMULATOR_EXPORT char *cornerturn_emulator_leaks(void);
 
 /* ---- emulator-memory.c ---- */
 
 typedef enum {
-    PLACE_INVALID, /* not wholly within one allocation */
+    PLACE_INVALID, /* not entirely within one allocation */
     PLACE_PAGEABLE,
     PLACE_PINNED,
     PLACE_DEVICE,
 } Place;
 
 Place emulator_place(CtCuAddress address, size_t bytes);
-/* Counts memory against the device's; FALSE where there is not so much. */
+/* Counts memory against the device's; FALSE: there is not enough. */
 gboolean emulator_charge(Context *context, size_t bytes);
 void emulator_memory_reset(Context *context);
 
 /* ---- emulator-virtual.c ---- */
 
-/* Whether an address lies in a reserved range, and then whether the bytes from there are mapped. */
+/* Whether an address is in a reserved range; *place then tells whether the bytes from there are
+ * mapped. */
 gboolean emulator_virtual_place(CtCuAddress address, size_t bytes, Place *place);
 
 /* ---- emulator-stream.c ---- */
 
-/* An operation of a stream, the first member of what it needs: one piece of g_malloc's. */
+/* An operation of a stream. It is the first member of a struct allocated by g_malloc. */
 struct Operation {
     _Atomic(Operation *) next;
     void (*run)(Operation *operation, Stream *stream);
-    void (*release)(Operation *operation); /* what it holds, once it has run; NULL: nothing */
-    gboolean always;                       /* even after a fault */
+    void (*release)(
+        Operation *operation); /* frees its references after it has run; NULL: there are none */
+    gboolean always;           /* it runs even after a fault */
 };
 
-/* The stream that a handle means (NULL: the context's default one). */
+/* Finds the stream of a handle; NULL is the context's default stream. */
 int emulator_stream(Context *context, CtCuStream handle, gboolean same_context, Stream **stream);
 Context *emulator_stream_context(const Stream *stream);
 Runner *emulator_stream_runner(Stream *stream);
-/* Takes the operation. */
+/* Takes over the operation. */
 void emulator_enqueue(Stream *stream, Operation *operation);
-/* Waits until all that was enqueued has run. */
+/* Waits until all enqueued operations have run. */
 void emulator_stream_wait(Stream *stream);
 void emulator_context_wait(Context *context);
 /* Frees a context's streams. */
@@ -170,7 +172,7 @@ typedef struct {
     void *const *arguments;
 } Launch;
 
-/* What runs the blocks of launches, one at a time: a stream's. */
+/* Runs the blocks of launches, one at a time; each stream has one. */
 Runner *emulator_runner_new(void);
 void emulator_runner_free(Runner *runner);
 void emulator_run(Runner *runner, const Launch *launch);

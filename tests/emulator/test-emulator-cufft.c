@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The emulator's cuFFT against sums, for all types, and lengths and strides of all kinds. */
+/* The emulator's cuFFT against sums: all types, and many lengths and strides. */
 #include "emulator-test.h"
 
 #include <complex.h>
@@ -42,7 +42,7 @@ begin(void)
     return TRUE;
 }
 
-/* What lies in memory: real or complex, float or double. */
+/* The layout of input or output: real or complex, float or double. */
 typedef struct {
     gboolean is_complex, is_double;
     gsize n, stride, apart;
@@ -63,8 +63,7 @@ get(const Side *side, const guint8 *data, gsize batch, gsize i)
     return ((const float *)at)[0] + (side->is_complex ? I * ((const float *)at)[1] : 0);
 }
 
-/* Element i of what is transformed: the second half of a real signal's spectrum mirrors the first.
- */
+/* Element i of a transform; the second half of a real signal's spectrum mirrors the first. */
 static complex double
 get_whole(const Side *side, const guint8 *data, gsize n, gsize batch, gsize i)
 {
@@ -109,7 +108,7 @@ check(int type, long long n, long long batch, gboolean strided, int direction)
             ((double *)x)[i] = g_test_rand_double_range(-1, 1);
         else
             ((float *)x)[i] = (float)g_test_rand_double_range(-1, 1);
-    /* What the real signal cannot have is passed over. */
+    /* Imaginary parts that no real signal's spectrum has are set to zero. */
     const gsize imaginary[] = {1, 2 * in.stride * (gsize)(n / 2) + 1};
     for (gsize b = 0; to_real && b < (gsize)batch; b++)
         for (gsize i = 0; i < (n % 2 ? 1 : 2); i++)
@@ -130,7 +129,7 @@ check(int type, long long n, long long batch, gboolean strided, int direction)
     succeed(cufft.set_stream(plan, stream));
     succeed(cu->alloc(&from, in_bytes));
     succeed(cu->alloc(&to, out_bytes));
-    fail_with(4, execute(plan, type, from, to, direction)); /* no work area */
+    fail_with(4, execute(plan, type, from, to, direction)); /* it has no work area */
     succeed(cu->alloc(&work, work_bytes));
     succeed(cufft.set_work_area(plan, (gpointer)work));
     fail_with(4, execute(plan, type, from + 1, to, direction));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The emulator tells what a program or a kernel does wrong, and fails where it is told to. */
+/* The emulator reports the errors of programs and kernels, and makes calls fail as ordered. */
 #include "emulator-test.h"
 #include "sanitized.h"
 
@@ -10,8 +10,8 @@ enum { N = EMULATOR_THREADS };
 static const struct {
     const char *name;
     const char *source; /* the kernel's body */
-    const char *words;  /* on standard error */
-    const char *kind;   /* the sanitizers that have other words for it */
+    const char *words;  /* expected on standard error */
+    const char *kind;   /* a sanitizer that reports it in other words */
 } mistakes[] = {
     {"divergent",
      "if (threadIdx.x < 32)\n __syncthreads();\nelse {\n x[threadIdx.x] = 1;\n __syncthreads();\n}",
@@ -44,7 +44,7 @@ static const struct {
     {"assert", "assert(n > 0);", "*test.cu:3: k*the assertion `n > 0' fails*", NULL},
 };
 
-/* Launches k with N ints of memory and n = 0, and frees the memory. */
+/* Launches k with memory for N ints and n = 0, and frees the memory. */
 static void
 run_body(const char *body)
 {
@@ -82,9 +82,9 @@ test_mistake(gconstpointer data)
         g_test_trap_assert_stderr(mistakes[m].words);
 }
 
-/* ---- orders ---- */
+/* ---- orders of threads ---- */
 
-/* A race, which the order of the threads decides: two orders, two answers. */
+/* In a race, different orders of the threads give different results. */
 static void
 test_order(void)
 {
@@ -114,7 +114,7 @@ test_order(void)
     g_test_trap_assert_failed();
 }
 
-/* ---- failures to order ---- */
+/* ---- ordered failures ---- */
 
 static void
 fail_to_allocate(void)
@@ -129,7 +129,7 @@ fail_to_allocate(void)
     succeed(cu->context_synchronize());
 }
 
-/* An asynchronous fault stays. */
+/* All calls fail after an asynchronous fault. */
 static void
 fail_to_run(void)
 {
@@ -150,7 +150,7 @@ fail_to_run(void)
     fail_with(700, cu->stream_synchronize(stream));
     fail_with(700, cu->alloc(&y, 4));
     fail_with(700, cu->context_synchronize());
-    /* What is given back is so all the same. */
+    /* These release their resources although they fail. */
     fail_with(700, cu->free(x));
     fail_with(700, cu->event_destroy(event));
     fail_with(700, cu->stream_destroy(stream));
@@ -163,7 +163,7 @@ fail_to_run(void)
     emulator_test_end();
 }
 
-/* So does a device that is lost, whatever is called. */
+/* All calls fail after a device is lost. */
 static void
 lose_device(void)
 {
@@ -175,26 +175,27 @@ lose_device(void)
     fail_with(999, cu->free(x));
 }
 
-/* What is taken counts until it is given back, or for good where its context goes first. */
+/* Resources count until they are given back, or for good if their context is released first. */
 static void
 leave_things(void)
 {
     CtCuAddress x, y;
-    static CtCuEvent event; /* a sanitizer's leak is what nothing points to */
+    static CtCuEvent
+        event; /* static, because a sanitizer only reports leaks that nothing points to */
     succeed(cu->alloc(&x, 64));
     succeed(cu->alloc(&y, 64));
     succeed(cu->event_create(&event, 0));
     succeed(cu->free(y));
     fail_with(719, cu->free(x));
     emulator_test_end();
-    /* What the program's end says. */
+    /* The emulator prints the leaks when the program ends. */
     g_setenv("CORNERTURN_EMULATOR_LEAKS", "1", TRUE);
 }
 
 static const struct {
     const char *name, *failures;
     void (*run)(void);
-    const char *words; /* on standard error; NULL: any */
+    const char *words; /* expected on standard error; NULL: anything */
 } orders[] = {
     {"allocations", "cuMemAlloc_v2:2,cuMemHostAlloc:1,cuCtxSynchronize:1", fail_to_allocate},
     {"launch", "launch:2", fail_to_run},

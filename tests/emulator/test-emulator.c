@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The emulator is as strict as a driver: contexts, memory, streams and events, launches, programs.
- */
+/* The emulator is as strict as the driver: contexts, memory, streams and events, launches,
+ * programs. */
 #include "emulator-test.h"
 
 enum { N = EMULATOR_THREADS };
@@ -46,7 +46,7 @@ test_contexts(void)
     CtCuStream other;
     succeed(cu->alloc(&there, 4 * N));
     succeed(cu->stream_create(&other, CT_CU_STREAM_NON_BLOCKING));
-    /* Launches and recordings want their own context, waits and copies don't. */
+    /* Launches and recordings require their own context, waits and copies do not. */
     fail_with(400, emulator_test_launch(function, stream, there, 1));
     fail_with(400, emulator_test_launch(function, other, there, 1));
     fail_with(400, cu->event_record(event, other));
@@ -130,8 +130,8 @@ test_memory(void)
     emulator_test_end();
 }
 
-/* Memory of the program's own has been read when a copy from it returns, and written when one to it
- * does; of pinned memory neither is so. */
+/* Pageable memory has been read, or written, when the call that copies it returns; pinned memory
+ * has not. */
 static void
 test_pageable(void)
 {
@@ -181,7 +181,7 @@ test_virtual_memory(void)
     g_assert_cmpuint(total - free, ==, grain);
     succeed(cu->memory_map(ring, grain, 0, allocation, 0));
     fail_with(1, cu->memory_map(ring, grain, 0, allocation, 0));
-    fail_with(1, cu->fill(ring, 1, 16, NULL)); /* no access yet */
+    fail_with(1, cu->fill(ring, 1, 16, NULL)); /* there is no access yet */
     succeed(cu->memory_map(ring + grain, grain, 0, allocation, 0));
     fail_with(1, cu->memory_access(ring, 3 * grain, &access, 1));
     succeed(cu->memory_access(ring, 2 * grain, &access, 1));
@@ -212,7 +212,7 @@ static const char step_source[] = "extern \"C\" __global__ void k(unsigned *x, i
                                   "    x[threadIdx.x] = 3 * x[threadIdx.x] + n;\n"
                                   "}\n";
 
-/* Steps go to two streams by turns, each after an event of the other. */
+/* Steps alternate between two streams; each waits for an event of the other stream. */
 static void
 test_events(void)
 {
@@ -230,7 +230,7 @@ test_events(void)
         succeed(cu->event_create(&timed[s], CT_CU_EVENT_DEFAULT));
     }
     succeed(cu->event_create(&event, CT_CU_EVENT_DISABLE_TIMING));
-    /* One that was never recorded is complete. */
+    /* An event that was never recorded is complete. */
     succeed(cu->event_query(event));
     succeed(cu->event_synchronize(event));
     succeed(cu->stream_wait(streams[0], event, 0));
@@ -241,7 +241,7 @@ test_events(void)
     succeed(cu->fill(x, 0, sizeof values, streams[0]));
     for (int i = 0; i < 40; i++) {
         const guint s = (guint)i % 2;
-        /* The same event: a wait is for what was recorded by then. */
+        /* The event is recorded again: a wait is for what was recorded before it. */
         succeed(cu->event_record(event, streams[1 - s]));
         succeed(cu->stream_wait(streams[s], event, 0));
         if (i == 0) {
@@ -263,7 +263,7 @@ test_events(void)
     succeed(cu->copy((CtCuAddress)values, x, sizeof values, streams[1]));
     for (guint i = 0; i < N; i++)
         g_assert_cmpuint(values[i], ==, expected);
-    /* What is under way when a stream is destroyed still runs. */
+    /* Enqueued operations still run when the stream is destroyed. */
     for (int i = 0; i < 5; i++)
         succeed(emulator_test_launch(function, streams[0], x, i));
     succeed(cu->stream_destroy(streams[0]));
@@ -350,7 +350,7 @@ test_programs(void)
     g_assert_nonnull(strstr(log, "test.cu:3"));
     g_autofree char *image = emulator_test_compile(source, options, 3, NULL);
     g_assert_nonnull(image);
-    /* Nothing of a library is there that a GPU's compiler lacks. */
+    /* Kernels have no declarations from libraries, as on a GPU. */
     g_autofree char *none = emulator_test_compile("uint32_t x;", NULL, 0, NULL);
     g_assert_null(none);
     CtCuModule module;

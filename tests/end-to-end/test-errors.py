@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bad input of every kind: each ends with a status other than zero, one message, and no file under
-its final name. Messages stand here in full."""
+"""Bad input of every kind ends with a status other than zero, one message, and no file under its
+final name. The messages here are complete."""
 import os
 import pathlib
 import re
@@ -26,12 +26,12 @@ SINK = "  out: { stage: file.sink, from: x, path: out.npy }\n"
 
 
 def graph(*lines):
-    """The sky, and these stages from line 3 on."""
+    """A graph of the sky and these stages, which begin on line 3."""
     return SKY + "".join(f"  {line}\n" for line in lines)
 
 
 def fails(stage):
-    """A stage of the plugin `fail` between the sky and a sink."""
+    """A graph with a stage of the plugin `fail` between the sky and a sink."""
     return graph(f"x: {{ stage: {stage}, from: sky }}") + SINK
 
 
@@ -39,7 +39,7 @@ def source(parameters):
     return f"stages:\n  a: {{ stage: file.source, {parameters} }}\n"
 
 
-# What can be told of the text alone.
+# Errors in the text.
 TEXTS = {
     "an empty file": ("", "1:1: wants a graph: { stages: … }, but is given nothing"),
     "a list": ("- a\n", "1:1: wants a graph: { stages: … }, but is given a list of 1"),
@@ -98,7 +98,7 @@ TEXTS = {
         "3:26: node 'x': 'from' wants node or node.port, but is given 'a.b.c'"),
 }
 
-# What needs the stages' tables.
+# Errors that show when the stages are known.
 GRAPHS = {
     "an unknown stage": (
         graph("x: { stage: fri, from: sky }"),
@@ -299,7 +299,7 @@ GRAPHS = {
         "'taps.npy', which node 'f' reads"),
 }
 
-# What shows when it runs.
+# Errors that show during the run.
 RUNS = {
     "a stage that fails in prepare": (fails("fail.prepare"), "3:3: node 'x': wants to fail in prepare, and does"),
     "a stage that finds no memory": (fails("fail.memory"), "3:3: node 'x': no memory for 8 EiB"),
@@ -349,10 +349,11 @@ class Errors(unittest.TestCase):
             **options)
 
     def check_failure(self, result, message):
-        """`message` ends in a blank where what follows is another's wording."""
-        # A run that fails sums up what it did.
+        """Checks that the run failed with `message`; if that ends in a blank, a library's words
+        follow."""
+        # A run that fails prints its statistics.
         self.assertRegex(result.stdout, r"(?s)\A(?:node .*\nfailed\n)?\Z")
-        # The address sanitizer remarks on its own that it has no memory either.
+        # The address sanitizer prints its own warning if there is no memory.
         said = re.sub(r"^==\d+==WARNING: .*\n", "", result.stderr, flags=re.M)
         if message.endswith(" "):
             self.assertTrue(said.startswith(message), said)
@@ -416,7 +417,7 @@ class Errors(unittest.TestCase):
                 self.check_failure(result, f"{place}: {message}")
 
     def test_options(self):
-        """Those that could be taken for others, or for none."""
+        """Options whose value is another option's, or no one's."""
         text = graph("x: { stage: fir, from: sky, n_channels: 4, n_taps: 4 }")
         for options, message in {
                 "--backend skye=cpu": "--backend: g.yaml has no node 'skye'; did you mean 'sky'?",
@@ -485,7 +486,7 @@ class Errors(unittest.TestCase):
                 result, f"CORNERTURN_WORKERS wants a number from 1 to 4096, but is given '{value}'")
 
     def test_limit_on_files(self):
-        """What a quota does: a write that no longer goes through."""
+        """A limit on the size of files makes a write fail, as a quota does."""
         def limit():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))

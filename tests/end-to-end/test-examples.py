@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of examples/ do what they are there to show."""
+"""The programs of examples/ do what they demonstrate."""
 import os
 import pathlib
 import subprocess
@@ -26,8 +26,8 @@ class Spectrum(unittest.TestCase):
 
 class Bank(unittest.TestCase):
     def test_it_finds_its_tone(self):
-        """For the banks that its page names, at blocks of which none is a whole number of windows;
-        samples that a window leaves over are waited for."""
+        """The example finds its tone with the banks that its README names. No block is a whole
+        number of windows, so samples are left over for the next one."""
         for n_channels, n_taps in [(16, 32), (64, 16), (2048, 8), (32768, 4)]:
             with self.subTest(f"{n_channels} x {n_taps}"):
                 n_samples, n_blocks = n_channels * (n_taps + 3), 5

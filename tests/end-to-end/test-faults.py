@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls of the system that fail once: a read that is interrupted is tried again, a thread that
-cannot be started is an error, and ends those that were."""
+"""Calls of the system that fail once: an interrupted read is repeated; if a thread can't be
+started, that is an error, and the threads that were started end."""
 import errno
 import os
 import resource
@@ -57,7 +57,8 @@ class Faults(graphs.GraphTest):
             self.assertNotIn("graph.yaml: cannot be read", done.stderr)
 
     def test_tables_larger_than_memory(self):
-        """Their sizes come from the graph: errors, and no abort."""
+        """The sizes of tables come from the graph, so a lack of memory is an error, not an
+        abort."""
         sky = {"stage": "generate", "sample_rate": "1 MHz", "samples": 1000,
                "centre_frequency": "1 MHz"}
         lanes = {**sky, "n_stations": 1000000, "n_subbands": 1000000}
@@ -94,8 +95,8 @@ class Faults(graphs.GraphTest):
         return said
 
     def test_results_become_final_together(self):
-        """Where the bytes of any of three sinks do not reach the disk, none of them is final: six
-        files come before the folders that names stand in."""
+        """If the data of one of three sinks can't be written to disk, no sink's result is final.
+        Six files are synchronised before the folders."""
         sinks = {f"out{i}": {**STAGES["out"], "path": f"out{i}.npy"} for i in range(3)}
         self.write({"in": STAGES["in"], "x": STAGES["x"], **sinks})
         for turn in range(1, 7):
@@ -117,8 +118,8 @@ class Faults(graphs.GraphTest):
 
     @unittest.skipUnless(EMULATOR, "wants the emulator")
     def test_threads_of_devices(self):
-        """Those of a device's queues, and of the emulator's streams before them; nothing is left on
-        the device."""
+        """Threads of a device's queues, and before them those of the emulator's streams, can't be
+        started; nothing stays allocated on the device."""
         self.write({**STAGES, "x": {**STAGES["x"], "backend": "cuda"}})
         said = self.check_threads(
             "run", "--quiet", "--workers", "1", "graph.yaml",
@@ -132,7 +133,7 @@ class Faults(graphs.GraphTest):
         self.check_threads("costs", "--costs", "store.db", "--measure-ceilings")
 
     def test_memory_of_measurements(self):
-        """A worker without memory for what it is to copy measures nothing."""
+        """A worker without memory for its copies measures nothing."""
         done = self.call("costs", "--costs", "store.db", "--measure-ceilings",
                          fault=f"mmap:1:{errno.ENOMEM}", ADVERSARY_LEAST="1000000")
         self.assertEqual((done.returncode, done.stdout), (1, ""))

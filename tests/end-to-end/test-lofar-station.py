@@ -15,7 +15,7 @@ PACKET, HEADER, SLOTS, BEAMLETS = 7824, 16, 16, 122
 CHANNELS, TAPS = 16, 8
 EPSILON = 2.0 ** -24
 
-# As the fir stage says: a windowed sinc, h[tap][channel].
+# The taps of the fir stage: a windowed sinc, h[tap][channel].
 N = CHANNELS * TAPS
 COEFFICIENTS = (np.sinc((np.arange(N) - (N - 1) / 2) / CHANNELS) *
                 np.hamming(N)).reshape(TAPS, CHANNELS)
@@ -39,7 +39,8 @@ def filter_bank(samples):
 
 
 def bound(samples):
-    """What no channel of a spectrum exceeds, [time subband pol]: the scale of rounding."""
+    """An upper bound for all channels of a spectrum, [time subband pol], from which rounding errors
+    are derived."""
     n = (len(samples) - N) // CHANNELS + 1
     blocks = abs(samples[:(n + TAPS - 1) * CHANNELS]).reshape(-1, CHANNELS, *samples.shape[1:])
     return sum((abs(COEFFICIENTS[k])[:, None, None] * blocks[k:k + n]).sum(1) for k in range(TAPS))
@@ -50,7 +51,7 @@ def integrate(values, length):
 
 
 def align(captures):
-    """The ports side by side over all their time, and what of it is valid [time subband]."""
+    """The ports joined over all their time, and their validity [time subband]."""
     first = min(begin for _, begin in captures)
     end = max(begin + len(samples) for samples, begin in captures)
     samples = np.zeros((end - first, BEAMLETS * len(captures), 2), complex)
@@ -64,7 +65,7 @@ def align(captures):
 
 
 def valid_spectra(valid):
-    """A spectrum is valid where every sample under its taps is: [time subband]."""
+    """A spectrum is valid if every sample under its taps is: [time subband]."""
     n = (len(valid) - N) // CHANNELS + 1
     return np.array([valid[CHANNELS * t:CHANNELS * t + N].all(0) for t in range(n)])
 
@@ -85,7 +86,8 @@ class Station(graphs.GraphTest):
         return visibilities[:, :, :, 0], weights[..., 0]
 
     def predicted_terms(self, missing):
-        """Spectra that lack so many samples in a row, by the plan."""
+        """The plan's numbers of spectra that are invalid if so many samples in a row are
+        missing."""
         result = subprocess.run(
             [graphs.COMMAND, "plan", "--json", "--missing", str(missing),
              str(graphs.SOURCE_ROOT / "pipelines" / "lofar-station.yaml"),
@@ -107,8 +109,8 @@ class Station(graphs.GraphTest):
         np.testing.assert_array_equal(
             weights, np.broadcast_to(integrate(kept.astype(int), 31)[..., None], weights.shape))
 
-        # Rounding: 8 taps, 4 levels of the transform and the conversions to single precision on each
-        # side of a product, then a sum of 31.
+        # The bound for rounding: 8 taps, 4 levels of the transform and the conversion to single
+        # precision, for each factor of a product, then a sum of 31.
         scale = bound(samples)
         limit = (2 * 16 + 31) * EPSILON * integrate(scale[..., :, None] * scale[..., None, :], 31)
         self.assertLess((abs(visibilities - wanted) / np.maximum(limit[:, :, None], 1e-30)).max(),
@@ -117,7 +119,7 @@ class Station(graphs.GraphTest):
         autos = integrate(abs(spectra) ** 2, 31)
         self.assertLess((abs(power - autos) /
                          np.maximum(np.einsum("tspp->tsp", limit)[:, :, None], 1e-30)).max(), 1)
-        # And closely, as a whole.
+        # The norm of all differences is much smaller.
         self.assertLess(np.linalg.norm(power - autos), 1e-6 * np.linalg.norm(autos))
         self.assertLess(np.linalg.norm(visibilities - wanted), 1e-6 * np.linalg.norm(wanted))
 
@@ -130,8 +132,8 @@ class Station(graphs.GraphTest):
         self.assertLess(strongest, BEAMLETS)
 
     def test_damage(self):
-        """Removed, doubled, swapped and cut packets change the spectra whose windows touch a lost
-        one, and nothing else, to the bit."""
+        """Removed, doubled, swapped and cut packets only change spectra whose windows contain a
+        lost one; all others are the same to the bit."""
         whole = FILES[0].read_bytes()
         packets = [whole[at:at + PACKET] for at in range(0, len(whole), PACKET)]
         lost = [40, 41, 120, 200]
@@ -156,7 +158,7 @@ class Station(graphs.GraphTest):
         np.testing.assert_array_equal(given[kept], clean[kept])
         self.assertFalse(given[~kept].any())
 
-        # As the plan says beforehand: of one packet, and of two in a row.
+        # These are the plan's numbers for one packet and for two in a row.
         runs = [kept[a:b, 0] for a, b in ((0, 60), (90, 150), (150, len(kept)))]
         for n_packets, windows in ((1, runs[1:]), (2, runs[:1])):
             least, most = self.predicted_terms(SLOTS * n_packets)

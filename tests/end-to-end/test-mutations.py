@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures and arrays with random faults, against what a reader may make of them.
+"""Captures and arrays with random faults, against the possible results of a correct reader.
 
-A capture is a list of packets, each of which holds known samples of one lane (thread, port). Faults
-lose, double, swap, delay, cut and damage packets. Whatever they are:
+A capture is a list of packets, each with known samples of one lane (thread, port). Faults lose,
+double, swap, delay, cut and damage packets. Whatever the faults are:
 
-- what is valid has the values that the instrument gave at that time, of that lane;
-- a packet that is whole is valid, unless the rules of packets.h doubt it.
+- valid samples have the values that the instrument gave at that time, in that lane;
+- a whole packet is valid, unless the rules of packets.h doubt it.
 
-Headers alone say where packets begin, and only by their marks: the bits that all of a stream have
-alike. So lost bytes can't be seen where the pieces add up to the length of packets, or where the
-file ends within the first bytes of what would be a header, and these are no marks.
+A reader finds packets by their headers only, and headers by the bits that all headers of a stream
+have in common. So it can't notice lost bytes if the pieces add up to the length of packets, or if
+the file ends within the first bytes of a possible header and none of those bits are among them.
 
-CORNERTURN_MUTATIONS is the number of captures of each format, CORNERTURN_SEED that of the first;
-those of FIXED are added."""
+CORNERTURN_MUTATIONS is the number of captures of each format, CORNERTURN_SEED the seed of the
+first; the seeds of FIXED are added."""
 import dataclasses
 import json
 import os
@@ -29,12 +29,12 @@ N = int(os.environ.get("CORNERTURN_MUTATIONS", "120"))
 SEED = int(os.environ.get("CORNERTURN_SEED", "1"))
 AT_ONCE = 20
 FIXED = {
-    "vdif": [354, 42426,  # the next frame begins within the last one that the file has room for
-             101478],     # the file ends within what would be the first bytes of a header
-    "lofar": [40959, 42482, 42505,  # what follows to the end of the file has no header
-              42114,                # less than a header follows, and begins none
-              100933,               # a copy stands beside a packet with a wrong time
-              700583],              # two claim a time: one out of order, one with a wrong time
+    "vdif": [354, 42426,  # the next frame begins within the last one that fits into the file
+             101478],     # the file ends within the first bytes of a possible header
+    "lofar": [40959, 42482, 42505,  # the rest of the file has no header
+              42114,                # fewer bytes follow than a header has, and they can't begin one
+              100933,               # a copy is beside a packet with a wrong time
+              700583],              # two packets claim one time: one is out of order, one has a wrong time
 }
 
 
@@ -42,13 +42,13 @@ FIXED = {
 class Packet:
     data: bytes
     lane: int
-    place: int       # in packets, from the capture's first
+    place: int       # in packets from the beginning of the capture
     whole: bool = True
     flipped: bool = False
 
 
 class Vdif:
-    """Two threads of frames of 128 samples, in one file."""
+    """A file with two threads of frames of 128 samples."""
     name, n_lanes, n_samples, header_bytes, rate = "vdif", 2, 128, 32, 1024000
     second, start = 14363767, 1402898167 * 1024000
     marks = struct.pack("<8I", 1 << 30, 0, 0xffffffff, 0xfc << 24, 0xff << 24, 0, 0, 0)
@@ -68,7 +68,7 @@ class Vdif:
                            0, 0, 0, 0) + words.astype("<u4").tobytes()
 
     def claim(self, data):
-        """Lane and place by the header, None where it is not one of these frames."""
+        """Lane and place according to the header; None: it is not a header of these frames."""
         word = struct.unpack_from("<8I", data)
         good = (word[0] & 1 << 30, word[2], word[3] >> 26, word[4] >> 24) == (0, 1 << 29 | 8, 1, 0)
         place = word[1] & 0xffffff
@@ -85,7 +85,7 @@ class Vdif:
 
 
 class Lofar:
-    """Two ports of packets of 16 samples of 3 beamlets, a file each."""
+    """Two ports with packets of 16 samples of 3 beamlets, in a file each."""
     name, n_lanes, n_samples, header_bytes, rate = "lofar", 2, 16, 16, 200000000
     second = 1656466200
     start = ((second * 200000000 + 512) // 1024 + 160) * 1024
@@ -122,7 +122,7 @@ def near(packets, at, distance=5):
 
 
 def mutate(generator, packets):
-    """Some faults, in place. A header is damaged only where all around it is well."""
+    """Makes some faults, in place. A header is only damaged if all packets near it are intact."""
     pristine = {id(packet) for packet in packets}
     for _ in range(generator.integers(1, 6)):
         at = int(generator.integers(len(packets)))
@@ -147,7 +147,7 @@ def mutate(generator, packets):
                 packet, data=bytes(len(packet.data)), whole=False)
         elif kind == 6:
             packets.insert(at, Packet(generator.bytes(int(generator.integers(1, 300))), -1, -1, False))
-        # Damaged headers come last, in what is untouched then.
+        # Headers are damaged last, where packets are still intact.
         pristine -= {id(other) for other in near(packets, at, 13)}
     for _ in range(generator.integers(3)):
         good = [i for i, packet in enumerate(packets)
@@ -164,7 +164,7 @@ def mutate(generator, packets):
 
 
 def hidden_cuts(capture, packets):
-    """The claims of packets that have lost bytes, which nothing in the file shows."""
+    """The claims of packets that have lost bytes without any trace in the file."""
     pristine = capture.packet(0, 0)
     size, file = len(pristine), b"".join(packet.data for packet in packets)
     begins = np.cumsum([0] + [len(packet.data) for packet in packets])
@@ -183,15 +183,15 @@ def hidden_cuts(capture, packets):
 
 
 def judge(capture, packets, port):
-    """The (lane, place) that must be valid, and those at which anything may stand: those of hidden
-    cuts, and those that a damaged header claims from an end of the file, where little contradicts
-    it. Nothing must be that stands near lost bytes."""
+    """The (lane, place) that must be valid, and those that may have any values: those of hidden
+    cuts, and those that a damaged header claims at an end of the file, where little contradicts it.
+    Packets near lost bytes need not be valid."""
     def read(packet):
         claimed = capture.claim(packet.data) if packet.whole else None
         return claimed and (port if claimed[0] is None else claimed[0], claimed[1])
 
     def claim(i):
-        """That of a packet that something of its length, or the end, follows."""
+        """The claim of packet i, if a packet of its length, or the end, follows."""
         is_cut = i + 1 < len(packets) and len(packets[i + 1].data) != len(packets[i].data)
         return None if is_cut else read(packets[i])
 
@@ -227,7 +227,7 @@ def judge(capture, packets, port):
 
 class Captures(graphs.GraphTest):
     def check(self, capture, files, n, array, beside):
-        """The output against the truth."""
+        """Compares the output with the original samples."""
         per = capture.n_samples
         width = capture.values.shape[1] // capture.n_lanes
         array = array.reshape(len(array), -1)
@@ -290,7 +290,7 @@ class Captures(graphs.GraphTest):
 
 class Arrays(graphs.GraphTest):
     def test_npy(self):
-        """A damaged array is read as NumPy reads it, or is an error."""
+        """A damaged array is read as NumPy reads it, or it is an error."""
         n_read = 0
         for seed in range(SEED, SEED + N // 2):
             generator = np.random.default_rng(seed)

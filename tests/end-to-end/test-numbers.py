@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters as large as they get: what can't be counted is an error, never another number.
-
-Under the sanitizers, an overflow of signed numbers ends the command."""
+"""Parameters with large values: a number that can't be represented is an error, never another
+number. With sanitizers, an overflow of signed numbers ends the command."""
 import json
 import os
 import struct
@@ -37,7 +36,7 @@ class Numbers(graphs.GraphTest):
         return done
 
     def test_start(self):
-        """Ticks lie within ±2^62."""
+        """Ticks must be within ±2^62."""
         for start, ticks, good in ((2 ** 62 - 200, 1, True), (2 ** 62 - 199, 1, False),
                                    (-2 ** 62, 1, True), (-2 ** 62 - 1, 1, False),
                                    (2 ** 63 - 1, 1, False), (-2 ** 63, 1, False),
@@ -59,7 +58,7 @@ class Numbers(graphs.GraphTest):
                                      f"of {ticks} ticks")
 
     def test_epochs(self):
-        """Inputs of one clock and two epochs do not meet."""
+        """Inputs with the same clock but different epochs can't be aligned."""
         stages = {
             "a": self.source("x.npy", "[time station]", sample_rate="1 kHz", epoch="0"),
             "b": self.source("x.npy", "[time station]", sample_rate="1 kHz", epoch="1"),
@@ -68,7 +67,7 @@ class Numbers(graphs.GraphTest):
         self.assertIn("count their ticks from different epochs", self.fail_graph(stages))
 
     def test_any(self):
-        """Random graphs of such numbers are planned, or refused in one line."""
+        """Random graphs with such numbers are planned, or refused with one line."""
         n_good = 0
         for seed in range(SEED, SEED + N):
             generator = np.random.default_rng(seed)
@@ -120,7 +119,7 @@ class Numbers(graphs.GraphTest):
         self.assertGreater(n_good, 0)
 
     def test_vdif(self):
-        """Seconds, epochs, frame numbers and rates of headers."""
+        """Seconds, epochs, frame numbers and rates in headers."""
         for seed in range(SEED, SEED + N):
             generator = np.random.default_rng(seed)
             edv = int(generator.choice([0, 1, 3]))

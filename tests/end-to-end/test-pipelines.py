@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The graphs of pipelines/ on the simulated sky, against numpy and closed forms."""
+"""The graphs of pipelines/ on the simulated sky, against numpy and formulas."""
 import json
 import re
 import subprocess
@@ -19,14 +19,14 @@ SOURCES = [([0.15, 0.25], 0.2, 0), ([-0.3, 0.1], 0.1, 0), ([0.05, -0.4], 0.05, 0
 
 
 def prototype(n_channels, n_taps):
-    """The filter that `fir` takes without coefficients, [tap phase]."""
+    """The filter that `fir` makes without coefficients, [tap phase]."""
     n = n_channels * n_taps
     h = numpy.sinc((numpy.arange(n) - (n - 1) / 2) / n_channels) * numpy.hamming(n)
     return h.reshape(n_taps, n_channels)
 
 
 def channelise(x, n_channels, n_taps):
-    """The polyphase filter bank of [time …]: [spectrum channel …], in double precision."""
+    """The polyphase filter bank of [time …] in double precision: [spectrum channel …]."""
     h = prototype(n_channels, n_taps)
     n = len(x) // n_channels - n_taps + 1
     pieces = x[:(n + n_taps - 1) * n_channels].reshape(-1, n_channels, *x.shape[1:])
@@ -42,7 +42,7 @@ def correlate(x, integration):
 
 
 def fills(x, limit=127):
-    """Quantised as `generate` does it, and the scale: powers of the whole sky are known."""
+    """Quantises as `generate` does."""
     return numpy.clip(numpy.rint(x.real), -limit, limit) + 1j * numpy.clip(
         numpy.rint(x.imag), -limit, limit)
 
@@ -60,7 +60,7 @@ class PipelineTest(graphs.GraphTest):
         return numpy.load(self.folder / name)
 
     def assertNear(self, got, want, share, message=None):
-        """To a share of the largest."""
+        """The largest difference is at most this share of the largest value."""
         self.assertEqual(got.shape, want.shape)
         self.assertLess(abs(got - want).max(), share * abs(want).max(), message)
 
@@ -76,14 +76,14 @@ class FxCorrelator(PipelineTest):
         x = fills(x * 127 / 4 / numpy.sqrt(power / 2))
         want = correlate(channelise(x, 256, 16), 64)
         self.assertEqual(want.shape, (3, 256, 136, 2, 2))
-        # single precision, sums of 64 products
+        # single precision, for sums of 64 products
         self.assertNear(self.load("visibilities.npy"), want, 2e-6)
         weights = self.load("weights.npy")
         self.assertEqual(weights.reshape(3, -1).min(axis=1).tolist(), [64, 64, 13])
         self.assertEqual(weights.reshape(3, -1).max(axis=1).tolist(), [64, 64, 13])
 
     def test_workers_and_blocks(self):
-        """One answer: bit for bit, since each sum is made in one order."""
+        """The result is the same to the bit, because each sum is made in one order."""
         settings = ("sky.duration='3 ms'", "visibilities.integration=50")
         self.run_pipeline("fx-correlator.yaml", *settings, more=("--workers", "1"))
         whole = self.load("visibilities.npy")
@@ -93,7 +93,7 @@ class FxCorrelator(PipelineTest):
             self.assertNear(self.load("visibilities.npy"), whole, 1e-6, (block, workers))
 
     def test_fringes(self):
-        """What the demo prints: every source found where it is, with its power, and no other."""
+        """The demonstration prints every source in its place, with its power, and no other."""
         self.run_pipeline("fx-correlator.yaml")
         done = subprocess.run([sys.executable, graphs.SOURCE_ROOT / "scripts/fringes.py",
                                PIPELINES / "fx-correlator.yaml"],
@@ -114,8 +114,8 @@ class Spectrometer(PipelineTest):
         self.assertEqual(spectra.shape, (8, 1024, 1, 4))
         tones = {143e6: 0.1, 152.5e6: 0.03}
         power = 1 + 0.5 + sum(a * a for a in tones.values())
-        level = 2 * (127 / 4) ** 2 / power * (prototype(1024, 8) ** 2).sum()  # of power 1 in a pol
-        i, q, u, v = spectra[:7, :, 0].mean(axis=0).T  # seven whole averages of 256 spectra
+        level = 2 * (127 / 4) ** 2 / power * (prototype(1024, 8) ** 2).sum()  # the level of a signal of power 1 in a pol
+        i, q, u, v = spectra[:7, :, 0].mean(axis=0).T  # seven complete averages of 256 spectra
         quiet = numpy.ones(1024, bool)
         for frequency in tones:
             channel = int(round((frequency - CENTRE) / RATE * 1024)) + 512
@@ -130,7 +130,8 @@ class Spectrometer(PipelineTest):
 
 class Beamformer(PipelineTest):
     def test_peaks(self):
-        """Each beam has the power of its source, and the rest of the sky by the array's pattern."""
+        """Each beam has the power of its source, and of the rest of the sky by the array's
+        pattern."""
         self.run_pipeline("beamformer.yaml")
         beams = self.load("beams.npy").astype(float)
         self.assertEqual(beams.shape, (10, 256, 4, 2))
@@ -148,7 +149,7 @@ class Beamformer(PipelineTest):
         level = 2 * (127 / 4) ** 2 / 1.35 * (prototype(256, 16) ** 2).sum()
         got = beams[:9].mean(axis=(0, 3))[inner].mean(axis=0) / level
         error = want / numpy.sqrt(9 * 512 * 2 * inner.sum())
-        # quantisation adds 2 · 1/12 of a level squared, clipping at 4 σ takes less
+        # quantisation adds 2 · 1/12 of a level squared; clipping at 4 σ removes less
         self.assertTrue((abs(got - want) < 5 * error + 1e-3 * want).all(), (got, want))
         self.assertEqual(list(numpy.argsort(got)[::-1][:3]), [0, 1, 2])
 
@@ -171,7 +172,8 @@ class Imaging(PipelineTest):
         self.assertNear(self.load("imaging.npy"), correlate(x, 12), 3e-6)
 
     def test_centre_of_the_field(self):
-        """The whole pipeline: one integration, in which the field's centre has no phase."""
+        """The whole pipeline gives one integration, in which a source in the field's centre has no
+        phase."""
         self.run_pipeline("lofar-imaging.yaml")
         v = self.load("imaging.npy")[0]
         self.assertEqual(v.shape, (256, 2080, 2, 2))
@@ -238,7 +240,8 @@ class Lofar(PipelineTest):
 
 
 class Backends(PipelineTest):
-    """Each pipeline on `reference` and on `cpu`, small, and in samples that no rounding moves."""
+    """Small forms of the pipelines with `reference` and `cpu`, on samples that rounding does not
+    change."""
     SMALL = {
         "spectrometer.yaml": (["sky.duration='2 ms'", "average.length=5"], "spectrometer.npy"),
         "fx-correlator.yaml": (["sky.duration='0.5 ms'", "sky.n_stations=5",
@@ -260,12 +263,12 @@ class Backends(PipelineTest):
             for backend in ("reference", "cpu"):
                 self.run_pipeline(name, "sky.type=cf32", *settings, more=("--backend", backend))
                 results.append(self.load(output))
-            # single precision on both sides, from the sky on
+            # single precision on both sides, including the sky
             self.assertNear(results[1], results[0], 1e-5, name)
 
 
 class Unread(graphs.GraphTest):
-    """A node that nobody reads makes nothing, and the graph runs to its end."""
+    """A node without readers makes nothing, and the graph runs to its end."""
     SKY = {"stage": "generate", "sample_rate": 1e6, "samples": 5000, "n_stations": 2, "n_pols": 2,
            "block": {"time": 512}}
 

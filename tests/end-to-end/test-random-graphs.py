@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Graphs made at random, by variants and places, blocks, caches and workers at random, against the
-same graph by the reference variants on one worker.
-
-CORNERTURN_SEED and CORNERTURN_GRAPHS make other graphs, and more."""
+"""Random graphs with random variants, places, blocks, caches and workers, against the same graph
+with the reference variants on one worker. CORNERTURN_SEED makes other graphs, CORNERTURN_GRAPHS
+more."""
 import os
 import pathlib
 import random
@@ -20,20 +19,19 @@ SEED = int(os.environ.get("CORNERTURN_SEED", random.SystemRandom().randrange(1 <
 N_GRAPHS = int(os.environ.get("CORNERTURN_GRAPHS", 30))
 MOST_NODES = 14
 MOST_STATIONS = 6
-MOST_JITTER = 10e6  # microseconds, of all operations of a graph
+MOST_JITTER = 10e6  # microseconds for all operations of a graph together
 EMULATED = "CORNERTURN_TEST_BACKEND" in os.environ
 HAS_DEVICE = pipeline.has_device()
 BACKENDS = (["cpu"] + 3 * ["cuda:0"] + ["cuda:1"] * EMULATED if HAS_DEVICE
             else ["cpu", "cpu", "reference"])
-# No sum has more terms, and those of noise add up, without their signs, to some ten times what they
-# add up to; so many single-precision sums can follow one another.
+# No sum has more terms. For noise, the sum of the absolute values is some ten times the sum; this
+# is the bound for as many single-precision sums in a row as there are nodes.
 MOST_TERMS = 100
 TOLERANCE = MOST_NODES * MOST_TERMS * 10 * 2.0 ** -24
 
 
 class Stream:
-    """An output that is there to be read: its type, axes, channels, stations, and the ticks at which
-    its samples stand."""
+    """An output: its type, axes, channels, stations, and the ticks of its samples."""
 
     def __init__(self, node, kind, axes, n_channels=1, n_stations=2, ticks=1, start=0):
         self.node, self.kind, self.axes = node, kind, axes
@@ -41,7 +39,7 @@ class Stream:
         self.start = start
 
     def goes_with(self, other):
-        """Whether they can be stacked, wherever each begins."""
+        """Whether the two can be stacked; they may begin at different ticks."""
         return (other is not self and self.n_stations + other.n_stations <= MOST_STATIONS and
                 (self.kind, self.axes, self.n_channels, self.ticks) ==
                 (other.kind, other.axes, other.n_channels, other.ticks) and
@@ -49,7 +47,7 @@ class Stream:
 
 
 class Maker:
-    """Makes a graph, node by node, from a sky with gaps."""
+    """Makes a graph node by node, from a sky with gaps."""
 
     def __init__(self, numbers):
         self.numbers = numbers
@@ -66,7 +64,7 @@ class Maker:
         self.streams = [Stream("sky", "ci8", ("time", "station", "pol"), start=start)]
         self.read = set()
         if numbers.randrange(2):
-            # Ways of which one is late.
+            # These are two ways, one of which is late.
             self.convert(self.streams[0])
             self.delay(self.streams[1])
             self.stack(self.streams[numbers.choice([1, 1, 2])])
@@ -82,7 +80,7 @@ class Maker:
                                            "path": f"{name}.npy"}
 
     def ways(self, stream):
-        """How the graph can go on there."""
+        """The functions that can add a node to the stream."""
         has_channels = "channel" in stream.axes
         found = [self.transpose]
         if stream.kind == "ci8":
@@ -180,7 +178,8 @@ class RandomGraphs(graphs.GraphTest):
         if wanted.dtype.kind in "fc":
             most = TOLERANCE * abs(wanted).max(initial=0)
         else:
-            # Weights are exact; what is quantised may have been half way between.
+            # Weights are exact; a number that is quantised may have been half-way between two
+            # levels.
             most = 0 if name.startswith("w") else 1
         apart = abs(wanted.astype(complex) - given.astype(complex))
         self.assertLessEqual(apart.max(initial=0), most * 2 ** 0.5, name)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables along an axis that no memory is left for: each large allocation of a run fails in turn,
-which is an error of the run, and no abort."""
+"""Lack of memory for tables along an axis: each large allocation of a run fails in turn, which is
+an error of the run, not an abort."""
 import errno
 import os
 import subprocess
@@ -15,7 +15,8 @@ import tap
 BACKEND = os.environ["CORNERTURN_TEST_BACKEND"]
 LIBRARY = os.environ["ADVERSARY_FAULT_LIBRARY"]
 CALLS = ("malloc", "calloc", "realloc", "memalign", "mmap")
-# Bytes: what a table along the longest axis of each graph has, and nothing else but blocks.
+# Bytes; allocations of at least this size are tables along the longest axis of each graph, and
+# blocks.
 LEAST = 100000
 MOST = 20
 N = 20000
@@ -29,7 +30,7 @@ END = {"stage": "discard"}
 
 
 def chain(sky, **stages):
-    """A sky, and stages each of which reads the one before it."""
+    """A graph of a sky and stages, each of which reads the one before it."""
     made, before = {"sky": sky}, "sky"
     for name, stage in {**stages, "end": END}.items():
         made[name] = {"from": before, **stage}
@@ -38,7 +39,7 @@ def chain(sky, **stages):
 
 
 def spectra(**more):
-    """Channels by a filter bank."""
+    """Stages that make channels by a filter bank."""
     return chain({**SKY, "n_stations": 1, "samples": 2 * CHANNELS},
                  filter={"stage": "fir", "n_channels": CHANNELS, "n_taps": 2, **more},
                  spectra=FFT)
@@ -119,7 +120,7 @@ class Tables(graphs.GraphTest):
                               capture_output=True, text=True, timeout=100)
 
     def count(self):
-        """How often each call is made for a large piece of memory."""
+        """How often each call is made for at least LEAST bytes."""
         done = self.call(ADVERSARY_COUNTS="counts")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = (line.split() for line in (self.folder / "counts").read_text().splitlines())
@@ -128,12 +129,12 @@ class Tables(graphs.GraphTest):
     def check(self, graph):
         self.write(GRAPHS[graph])
         for call, n in self.count().items():
-            # FFTW asks a thousand times while it plans.
+            # FFTW allocates a thousand times while it plans.
             for turn in range(1, min(n, MOST) + 1):
                 fault = f"{call}:{turn}:{errno.ENOMEM}"
                 done = self.call(ADVERSARY_FAULT=fault)
                 with self.subTest(graph=graph, fault=fault):
-                    # ... and ends the process by itself.
+                    # FFTW ends the process by itself.
                     if "fftw: alloc" in done.stderr:
                         continue
                     self.assertIn(done.returncode, (0, 1), done.stderr)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Warnings: each stands on standard error with its place and in the statistics, and is an error with
---strict."""
+"""Each warning is printed on standard error with its place, is in the statistics, and is an error
+with --strict."""
 import json
 import os
 import pathlib
@@ -25,11 +25,11 @@ def sky(more="samples: 4096", mark=""):
 
 
 def through(stage, more="samples: 4096", mark=""):
-    """The sky through one stage to a sink."""
+    """A graph of the sky, one stage and a sink."""
     return sky(more) + f"  {mark}x: {{ {stage}, from: sky }}\n" + SINK
 
 
-# Graphs, with the one warning that the check has of each: (kind, node, message). An @ marks its place.
+# Graphs with one warning each when they are checked: (kind, node, message). An @ marks its place.
 GRAPHS = {
     "a parameter for another one that is not given": (
         sky("samples: 4096, tone_phases: @3 deg") + SINK.replace(" x,", " sky,"),
@@ -141,7 +141,7 @@ GRAPHS = {
         ("stage", "x", "parameter 'used': is 1, of which nobody knows what it means")),
 }
 
-# Graphs whose warning is known to the run alone, as a rule at its end.
+# Graphs whose warning comes during the run, mostly at its end.
 RUNS = {
     "a parameter that nobody looks at": (
         through("stage: wait.warn, unused: @1"), [],
@@ -182,7 +182,7 @@ class Warnings(unittest.TestCase):
         }
 
     def call(self, command, text, *arguments):
-        """Runs the command on the graph, and keeps the place that is marked."""
+        """Runs the command on the graph, and remembers the marked place."""
         before, _, _ = text.partition("@")
         self.place = f"g.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
         (self.folder / "g.yaml").write_text(text.replace("@", ""))
@@ -257,7 +257,8 @@ class Warnings(unittest.TestCase):
         self.assertEqual([line[-8:] for line in done.stderr.splitlines()], ["(strict)"] * 2)
 
     def test_no_sink_is_completed_before_all_have_ended(self):
-        """The first branch ends in order, the second without a sample: neither is a result."""
+        """The first branch ends in order, the second without a valid sample: neither has a
+        result."""
         text = (sky() + "  far: { stage: generate, sample_rate: 1 MHz, samples: 200000, "
                 "invalid: [[-1, 0, 200000]], n_stations: 1 }\n"
                 "  far_out: { stage: file.sink, from: far, path: far.npy }\n" +

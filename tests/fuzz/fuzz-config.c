@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: a graph's text, with an override after a line "--set", and the parameters of its
- * stages against a table of every kind. */
+/* Fuzz target: a graph's text, with an override after a line "--set"; the parameters of its stages
+ * are read by a table with every kind of parameter. */
 #include "fuzz.h"
 #include "graph/config.h"
 #include "model/node-params.h"

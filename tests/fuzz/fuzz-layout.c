@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: layout strings. What parses prints as a text that parses to the same. */
+/* Fuzz target: layout strings. A layout that parses is printed as a text that parses to the same
+ * layout. */
 #include "fuzz.h"
 
 #include <cornerturn/layout.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: LOFAR's packets. A payload unpacks to the same by the fast way and the plain one. */
+/* Fuzz target: LOFAR's packets. The fast code and the plain code unpack a payload to the same
+ * samples. */
 #include "fuzz.h"
 #include "lofar-packet.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: headers of .npy files. What parses can be written, and reads as the same. */
+/* Fuzz target: headers of .npy files. A header that parses can be written and parsed to the
+ * same. */
 #include "fuzz.h"
 
 #include <cornerturn/npy.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: VDIF. The first byte says how many bits to believe (0: the headers'), the rest is a
- * recording. Its frames are found and put in time; the payload of the first header decodes to the
- * same by the fast way and by the plain one. */
+/* Fuzz target: VDIF. The first byte is the number of bits to assume (0: the headers'), the rest is
+ * a recording. Its frames are found and ordered in time; the fast code and the plain code decode
+ * the payload of the first header to the same samples. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 #include "model/node-params.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every fuzz target defines; libFuzzer calls it, or replay.c with the files of a corpus. */
+/* The function of every fuzz target; libFuzzer calls it, or replay.c does with the files of a
+ * corpus. */
 #pragma once
 
 #include <glib.h>

@@ -11,7 +11,7 @@ replay(const char *path)
     g_test_message("%s", path);
     g_file_get_contents(path, &text, &length, &error);
     g_assert_no_error(error);
-    /* An exact copy, so that a sanitizer sees a read past the end. */
+    /* The copy has exactly this length, so that a sanitizer sees a read past its end. */
     g_autofree guint8 *data = g_memdup2(text, length);
     LLVMFuzzerTestOneInput(data, length);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the configuration: what a graph's file says, and where it is wrong. */
+/* Tests of the configuration: the contents of a graph's file, and the places of its mistakes. */
 #include "graph/config.h"
 
 #include <string.h>

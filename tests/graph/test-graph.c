@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of graphs: what is connected to what, in which order, what flows, and every message. */
+/* Tests of graphs: connections, their order, which links carry data, and every message. */
 #include "graph/graph.h"
 
 static CtRegistry *
@@ -105,7 +105,7 @@ test_ports(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(node_named(fixture, "counts")->from[0].port, ==, 1);
     g_assert_cmpint(node_named(fixture, "counts")->node.inputs[0].type, ==, CT_U32);
     g_assert_cmpuint(node_named(fixture, "listed")->from[2].port, ==, 1);
-    /* A description is no data. */
+    /* No data flow over a link of which only the description is used. */
     g_assert_false(ct_node_input_flows(&node_named(fixture, "w")->node, 0));
     g_assert_cmpint(ct_stream_length(&node_named(fixture, "w")->node.outputs[0], "channel"), ==, 8);
 }
@@ -122,13 +122,13 @@ test_many(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(all->node.n_inputs, ==, 3);
     g_assert_cmpint(all->from[1].node, ==, 1);
     g_assert_cmpint(all->from[2].node, ==, 0);
-    /* Where all inputs stand. */
+    /* The range that all inputs have. */
     g_assert_cmpint(all->node.outputs[0].start, ==, 30);
     g_assert_cmpint(all->node.outputs[0].axes[0].length, ==, 80);
     g_assert_cmpuint(node_named(fixture, "one")->node.n_inputs, ==, 1);
 }
 
-/* ---- what flows ---- */
+/* ---- data flow ---- */
 
 typedef struct {
     gint64 samples, window, hop;
@@ -204,7 +204,7 @@ test_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 typedef struct {
     const char *name;
     int code;
-    const char *stages; /* below "stages:", a line and two columns further */
+    const char *stages; /* below "stages:", so one line and two columns further */
     const char *message;
 } Mistake;
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions of a plugin that break their word: each is one error, which names place, node, function
-and what it did, and the command ends by itself. tests/plugins/break.c does what `how` says."""
+"""Functions of a plugin at fault: each fault is one error, which names place, node, function and
+fault, and the command ends by itself. tests/plugins/break.c makes the fault that the parameter
+`how` names."""
 import os
 import pathlib
 import resource
@@ -33,7 +34,7 @@ STAGE = "the plugin of stage 'break.pass' is at fault: "
 CPU = "variant 'cpu' of 'break.pass' is at fault: "
 UNKNOWN = "asks for parameter 'unknown', which is not in the table of 'break.pass'"
 
-# What `check` finds already.
+# Faults that `check` finds.
 CHECKED = {
     "infer: silent": STAGE + "its infer returns FALSE without an error",
     "infer: sets an error": STAGE + "its infer returns TRUE, but sets an error: all is well",
@@ -62,7 +63,7 @@ CHECKED = {
     "infer: other ports": STAGE + "its infer puts others in the place of ports",
 }
 
-# What shows when the graph is planned.
+# Faults that planning finds.
 PLANNED = {
     "operations: nan": STAGE + "its operations returns nan, but wants 0 or more",
     "operations: negative": STAGE + "its operations returns -1, but wants 0 or more",
@@ -72,7 +73,7 @@ PLANNED = {
     "fits: with a reason": CPU + "its fits returns TRUE, but gives a reason: none",
 }
 
-# What shows when it runs.
+# Faults that the run finds.
 RUN = {
     "prepare: silent": CPU + "its prepare returns FALSE without an error",
     "prepare: sets an error": CPU + "its prepare returns TRUE, but sets an error: all is well",
@@ -184,7 +185,8 @@ class Misbehaviour(unittest.TestCase):
                       self.passes(["verify"], self.graph("nothing")))
 
     def test_split(self):
-        """An axis that the stream lacks, and time where several firings make a sample."""
+        """Faults of `split`: an axis that the stream does not have, and time if several firings
+        make a sample."""
         self.fails(["plan"], self.graph("nothing", "break.split", "along-channel"),
                    "variant 'along-channel' of 'break.split' is at fault: it splits along "
                    "'channel', but is given time 4096, station 2, pol 2")

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The check of a plugin at loading: each field with a value that it cannot have. All stands in
- * static memory, as a plugin's tables do. */
+/* Tests of the check of a plugin when it is loaded: each field gets invalid values. All structs are
+ * in static memory, like a plugin's tables. */
 #include "graph/plugin-check.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A table that runs on into something else. */
+/* A table without an empty row at its end. */
 typedef struct {
     CtParam row;
     gsize garbage[16];
@@ -107,7 +107,7 @@ work(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work, G_GNUC_UNUS
     return TRUE;
 }
 
-/* The start of each case: all of it is fine. */
+/* The structs without a fault, from which each case begins. */
 static const CtStage good_stage = {
     .name = "twice",
     .summary = "samples times a factor",
@@ -133,12 +133,12 @@ static const CtStage *stages[2];
 static const CtVariant *variants[2];
 static CtPlugin plugin;
 
-/* A field that is given another value, and what is then said. */
+/* A field, its new value, and the message that must follow. */
 typedef struct {
     gpointer field;
     gconstpointer value; /* NULL: zeros */
     gsize bytes;
-    const char *message; /* NULL: that is fine */
+    const char *message; /* NULL: there is no fault */
 } Case;
 
 #define CASE(field_, type, value_, message_)                                                       \
@@ -234,7 +234,7 @@ static const Case cases[] = {
     TEXT(variant.split, NULL, NULL),
     TEXT(variant.split, "time", NULL),
     TEXT(variant.split, "*", NULL),
-    TEXT(variant.split, "channel", NULL), /* one of `...`, it may be */
+    TEXT(variant.split, "channel", NULL), /* `...` may contain this axis */
     TEXT(variant.split, "a station",
          VARIANT "split: wants the name of an axis, or '*', but is given 'a station'"),
     TEXT(variant.split, 8, VARIANT "split: is no text"),
@@ -286,7 +286,7 @@ test_fields(void)
     }
 }
 
-/* Faults that take two fields. */
+/* Faults in two fields. */
 static void
 test_pairs(void)
 {
@@ -331,7 +331,7 @@ test_pairs(void)
           "station]', but is given 'channel'");
 }
 
-/* The port of the stage closes what the row leaves open. */
+/* The row leaves open which axes there are, but the stage's port does not. */
 static void
 test_split_of_port(void)
 {

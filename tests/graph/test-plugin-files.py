@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which files are loaded as plugins: whole ones that nobody else can write. And what a process with
-rights that its user lacks makes of the environment."""
+"""Only complete files that no one else can write are loaded as plugins; and a process with more
+rights than its user does not trust the environment."""
 import os
 import pathlib
 import shutil
@@ -74,7 +74,7 @@ class PluginFiles(unittest.TestCase):
                 self.path.unlink()
 
     def test_links(self):
-        """To the file and to its folder, relative and absolute."""
+        """Links to the file and to its folder, relative and absolute."""
         store = self.root / "store"
         store.mkdir()
         shutil.copy(PLUGIN, store / "one.so")
@@ -117,7 +117,7 @@ class PluginFiles(unittest.TestCase):
                 os.chown(path, 0, SOMEBODY)
                 path.chmod(0o775)
                 self.refused(f"is not loaded, for group {SOMEBODY} may write {path}: chmod g-w {path}")
-                # root's own group has no other member.
+                # root's own group has no other members.
                 os.chown(path, 0, 0)
                 self.accepted()
 
@@ -138,7 +138,7 @@ class PluginFiles(unittest.TestCase):
 
     @unittest.skipIf(os.getuid() != 0, "only root makes files of others")
     def test_a_sticky_folder_of_anothers(self):
-        """root's are fine, as the temporary folder that all of this stands in."""
+        """Folders of root are allowed, such as the temporary folder around this one."""
         shutil.copy(PLUGIN, self.path)
         self.root.chmod(0o1777)
         self.accepted()
@@ -147,8 +147,8 @@ class PluginFiles(unittest.TestCase):
 
     @unittest.skipIf(os.getuid() != 0, "only root makes files of others")
     def test_a_tree_of_anothers(self):
-        """A build that stands in another's folders, as a tree that is mounted into a container: who
-        owns them might as well change the program."""
+        """A build in another user's folders, such as a tree that is mounted into a container, is
+        allowed, because the owner could as well change the program."""
         core, plugins = self.root / "core", self.root / "plugins"
         core.mkdir()
         (self.root / "meson-private").mkdir()
@@ -168,7 +168,7 @@ class PluginFiles(unittest.TestCase):
         self.assertEqual(inspect().returncode, 0)
 
     def test_one_place_reads_the_environment(self):
-        """And one finds the folder of caches."""
+        """Only environment.c reads the environment, including the folder of caches."""
         for path in (SOURCE / "core").glob("*.c"):
             if path.name != "environment.c":
                 text = path.read_text(encoding="utf-8")
@@ -176,7 +176,7 @@ class PluginFiles(unittest.TestCase):
 
     @unittest.skipIf(os.getuid() != 0, "only root makes files of others")
     def test_setuid(self):
-        """Neither plugins nor anything else come from the environment of who runs it."""
+        """A setuid command takes neither plugins nor anything else from its user's environment."""
         if os.statvfs(self.root).f_flag & os.ST_NOSUID:
             self.skipTest("no program gets other rights here")
         shutil.copy(PLUGIN, self.path)
@@ -195,7 +195,7 @@ class PluginFiles(unittest.TestCase):
         result = run("inspect", "fail.work")
         self.assertIn("there is no stage 'fail.work': there are no plugins in ", result.stderr)
         self.assertNotIn(str(self.folder), result.stderr)
-        # The store is that of the account, which has no home here, in spite of CORNERTURN_COSTS.
+        # The cost database is the account's, which has no home here, in spite of CORNERTURN_COSTS.
         environment["CORNERTURN_COSTS"] = str(self.root / "costs.db")
         self.assertIn("/.cache/cornerturn/costs.db", run("costs").stdout + run("costs").stderr)
 

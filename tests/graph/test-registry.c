@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Stages that the core itself brings: input and output. */
+/* The core's own stages: input and output. */
 enum { n_own = 2 };
 
 typedef struct {
@@ -32,7 +32,7 @@ tear_down(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_free(fixture->folder);
 }
 
-/* Puts the test plugin `name` into the fixture's folder. */
+/* Copies the test plugin `name` to the fixture's folder. */
 static void
 add_plugin(const Fixture *fixture, const char *name)
 {
@@ -67,7 +67,7 @@ check_problem(const Fixture *fixture, const char *file, const char *what)
     const char *problem = ct_registry_problems(registry)[0];
     if (!strstr(problem, message))
         g_assert_cmpstr(problem, ==, message);
-    /* Who asks for a stage that is not there learns of it. */
+    /* The error for a missing stage gives the reason. */
     g_assert_null(ct_registry_stage(registry, "hollow", &error));
     g_assert_error(error, CT_ERROR, CT_ERROR_PLUGIN);
     g_assert_nonnull(strstr(error->message, problem));
@@ -84,7 +84,7 @@ test_stages(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_null(ct_registry_problems(registry)[0]);
 
     const GPtrArray *stages = ct_registry_stages(registry);
-    /* Those of the core, input and output, stand among them. */
+    /* The core's own stages, input and output, are among them. */
     g_assert_cmpuint(stages->len, ==, 10);
     g_assert_cmpstr(((const CtStage *)stages->pdata[0])->name, ==, "fail.advance");
     g_assert_cmpstr(((const CtStage *)stages->pdata[7])->name, ==, "fail.work");
@@ -198,7 +198,7 @@ test_double(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpstr(error->message, ==, message);
 }
 
-/* An earlier folder hides files of the same name in a later one, as along PATH. */
+/* A file hides files of the same name in later folders, as with PATH. */
 static void
 test_order(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -232,7 +232,7 @@ test_isa(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_true(ct_registry_allows_isa(open, CT_ISA_BASELINE));
 }
 
-/* The build tree's own plugins, found without being told. */
+/* The build tree's plugins are found without any setting. */
 static void
 test_own(G_GNUC_UNUSED Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -250,7 +250,7 @@ test_own(G_GNUC_UNUSED Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(ct_registry_stages(registry)->len, ==, ct_registry_stages(told)->len);
 }
 
-/* Every row of the plugins that are built can meet what its stages declare. */
+/* Every row of the built plugins is compatible with the ports of its stages. */
 static void
 test_rows(G_GNUC_UNUSED Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of tunings: from text and to it, and what a table must be like. */
+/* Tests of tunings: conversion from text and to text, and the check of a variant's table. */
 #include "graph/tuning.h"
 
 static const CtTunable tunables[] = {
