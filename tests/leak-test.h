@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether what a program took of the devices has been given back; the emulator can tell. */
+/* Checks that a program has given back all resources of devices, as the emulator counts them. */
 #pragma once
 
 #include <gmodule.h>
 
-/* A test of its own, to come last: everything that the others have opened is closed. */
+/* The last test of a program, when all other tests have closed what they opened. */
 static inline void
 leak_test_nothing_is_left(void)
 {

@@ -121,7 +121,8 @@ def _call(name, *arguments):
 
 
 def _keep_device_open():
-    """To open a device takes long; so a run that lasts keeps the first open for the others."""
+    """Keeps the first device open by a pipeline that does not end, because opening it takes
+    long."""
     text = (b"backend: cuda\nstages: { x: { stage: input, layout: 'cf32[time]', shape: [-1] }, "
             b"y: { stage: discard, from: x } }")
     try:
@@ -129,7 +130,7 @@ def _keep_device_open():
         atexit.register(_library.ct_pipeline_free, pipeline)
         _call("start", pipeline)
     except Failure:
-        pass  # there is none
+        pass  # there is no device
 
 
 if os.environ.get("CORNERTURN_CUDA") != "off":
@@ -137,7 +138,7 @@ if os.environ.get("CORNERTURN_CUDA") != "off":
 
 
 def plan(graph, variants=None, missing=1):
-    """The plan of the text of a graph, as `cornerturn plan --json` prints it."""
+    """The plan of a graph, from its text, as `cornerturn plan --json` prints it."""
     text = graph.encode()
     pipeline = _call("parse", text, len(text), b"test")
     try:
@@ -151,8 +152,8 @@ def plan(graph, variants=None, missing=1):
 
 
 class Feed:
-    """An array for an `input`: `time` is its axis of time, `cuts` the lengths of its blocks, again
-    and again; `validity` [lane][time]."""
+    """An array for an `input`: `time` is its axis of time; the lengths of its blocks repeat `cuts`;
+    `validity` is [lane][time]."""
 
     def __init__(self, array, time=0, cuts=(1 << 20,), validity=None):
         self.array, self.time, self.cuts, self.validity = array, time, cuts, validity
@@ -172,7 +173,7 @@ class Feed:
 
 
 class Taken:
-    """What an `output` was given: array, validity [lane][time], and the first block's start."""
+    """The blocks of an `output`: array, validity [lane][time], and the start of the first block."""
 
     def __init__(self, n_lanes):
         self.n_lanes = n_lanes
@@ -191,13 +192,13 @@ class Taken:
 
 
 def run(graph, feeds, takes, variants=None, backend=None, workers=1, **settings):
-    """Runs the text of a graph. `feeds`: Feed by the name of an `input`; `takes`: by the name of an
-    `output`, (axis of time, lanes of validity); `settings`: further ones of the pipeline, by name.
-    Returns Taken by name. Blocks are poisoned."""
+    """Runs the text of a graph; returns Taken by name. `feeds` is a Feed for the name of each
+    `input`, `takes` (axis of time, lanes of validity) for the name of each `output`, `settings`
+    further settings of the pipeline by name. Memory is poisoned."""
     text = graph.encode()
     pipeline = _call("parse", text, len(text), b"test")
     threads, failures = [], []
-    kept = []  # blocks must stay until they are read
+    kept = []  # blocks must exist until they have been read
     taken = {name: Taken(n_lanes) for name, (_, n_lanes) in takes.items()}
 
     def feed(name, source):
@@ -250,7 +251,8 @@ def run(graph, feeds, takes, variants=None, backend=None, workers=1, **settings)
 
 
 def integers(random, type_, shape, extreme=False):
-    """Random complex integers, or all the most negative, as a Feed takes them, and as [… part]."""
+    """Random complex integers, or all at the most negative value, in the form of a Feed and as […
+    part]."""
     bits = int(type_[2:])
     low, high = -(1 << bits - 1), 1 << bits - 1
     parts = random.integers(low, high, (*shape, 2))
@@ -262,7 +264,7 @@ def integers(random, type_, shape, extreme=False):
 
 
 def instruction_sets():
-    """Names of the cpu variants that this machine can run, best first."""
+    """Names of the instruction sets of cpu variants that this machine has, the best first."""
     flags = pathlib.Path("/proc/cpuinfo").read_text()
     found = []
     if all(flag in flags for flag in ("avx512f", "avx512bw", "avx512dq", "avx512vl")):
@@ -280,8 +282,8 @@ def has_device():
 
 
 def variants():
-    """Names of the variants that this machine can run, the reference first. Where the environment
-    names a backend, they are its own and the reference."""
+    """Names of the variants that this machine can run, the reference first. If the environment
+    names a backend, only its variants and the reference."""
     found = ["reference"]
     if "CORNERTURN_TEST_BACKEND" not in os.environ:
         found += ["cpu-" + name for name in instruction_sets()]
@@ -290,8 +292,8 @@ def variants():
 
 @functools.lru_cache
 def tunings(stage, variant):
-    """The variant with every combination of values of its tunables, as texts that force it. What
-    inspect prints stands under the last of the variants that share it."""
+    """The variant with every combination of its tunables' values, as texts for --variant. `inspect`
+    prints tunables after the last of the variants that share them."""
     listed = subprocess.run([os.environ["CORNERTURN"], "inspect", stage], capture_output=True,
                             text=True, check=True).stdout.partition("\nVariants\n")[2]
     below = listed[re.search(rf"^  {variant}  ", listed, re.M).start():]

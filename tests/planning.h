@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of plans share: a graph of stages that are only ever planned, and its plan. */
+/* Functions for tests of plans: a graph of stages that are only planned, and its plan. */
 #pragma once
 
 #include "graph/graph.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* A source whose layout is fixed. */
+/* A source with a fixed layout. */
 #define ORDERED "{stage: test.source, layout: '[time channel station pol]'}"
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
     CtPlan *plan;
 } Fixture;
 
-/* A machine with one device, or two. */
+/* The devices of a machine with one or two. */
 G_GNUC_UNUSED static const CtDeviceInfo devices[] = {
     {.name = "first", .architecture = 90, .memory_bytes = 1 << 30, .bandwidth = 1e12, .peak = 1e13},
     {.index = 1,
@@ -29,7 +29,7 @@ G_GNUC_UNUSED static const CtDeviceInfo devices[] = {
      .peak = 1e13},
 };
 
-/* A machine without any. */
+/* The options for a machine without devices. */
 G_GNUC_UNUSED static const CtPlanOptions usual = {
     .n_workers = 2,
     .backend = CT_N_BACKENDS,
@@ -109,15 +109,15 @@ link_of(const Fixture *fixture, const char *name, guint port)
     return g_ptr_array_index(fixture->plan->links, node_named(fixture, name)->outputs[port]);
 }
 
-/* Whether it is sure that none takes less. */
+/* Whether it is proven that no plan costs less. */
 G_GNUC_UNUSED static gboolean
 is_exact(const CtPlan *plan)
 {
     return plan->least >= plan->seconds;
 }
 
-/* All nodes, inserted ones with the layout that they make; checks on the way that the plan is
- * whole. */
+/* The names of all nodes, of inserted ones with the layout that they make; also checks that the
+ * plan is complete. */
 G_GNUC_UNUSED static char *
 summarise(const CtPlan *plan)
 {

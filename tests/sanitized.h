@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which sanitizers the build has, or a run is under. */
+/* The sanitizers of the build, or of the run. */
 #pragma once
 
 #include <glib.h>

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lets Python load a library that is built with a sanitizer."""
+"""Lets Python load a library that was built with a sanitizer."""
 import os
 import subprocess
 import sys
 
-# The last is there for kernels that the emulator compiles.
+# The last one is for kernels that the emulator compiles.
 RUNTIMES = {"address": "libasan.so", "thread": "libtsan.so", "undefined": "libubsan.so"}
 OPTIONS = "ASAN_OPTIONS"
 KEPT = "CORNERTURN_ASAN_OPTIONS"
 
 
 def restart():
-    """Starts this program again with the sanitizers' runtimes, which want to be loaded first; what
-    the interpreter leaks is not looked at. Programs that are started from here are as before."""
+    """Starts this program again with the sanitizers' runtimes, which must be loaded first; leaks of
+    the interpreter are not reported. Programs that are started from here run without these
+    changes."""
     kinds = os.environ.get("CORNERTURN_SANITIZER", "").split(",")
     names = [RUNTIMES[kind] for kind in kinds if kind in RUNTIMES]
     if not names:

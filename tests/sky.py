@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The simulated sky of `generate` in numpy, from its README alone: counters, filters, phases."""
+"""The simulated sky of `generate` in numpy, written from its README only: counters, filters,
+phases."""
 import numpy
 
 LIGHT = 299792458.0
@@ -50,12 +51,12 @@ def unit(direction):
 
 
 def lead(positions, direction):
-    """Seconds by which the stations are before the origin."""
+    """Seconds by which the stations receive a plane wave before the origin does."""
     return positions @ unit(direction) / LIGHT
 
 
 def taps(part, phase=None):
-    """The filter that delays by `part` of a sample; of a real stream with its phase."""
+    """The filter that delays by `part` of a sample; for a real stream it also has the phase."""
     u = numpy.arange(32) - 15 - part
     window = numpy.where(numpy.abs(u) < 16, numpy.i0(7 * numpy.sqrt(
         numpy.clip(1 - (u / 16) ** 2, 0, None))) / numpy.i0(7), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a file's unittest cases and prints TAP, so that each case is counted by itself."""
+"""Runs a file's unittest cases and prints TAP, so that each case counts separately."""
 import signal
 import sys
 import unittest
@@ -41,7 +41,8 @@ class TapResult(unittest.TestResult):
 
 
 def main():
-    # What the tests start must not find these ignored, as they are behind nohup or a shell's &.
+    # Programs started by tests must not inherit these as ignored, as they are behind nohup or a
+    # shell's &.
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
         signal.signal(number, signal.SIG_DFL)
     suite = unittest.defaultTestLoader.loadTestsFromName("__main__")

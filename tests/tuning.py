@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of tuning share: a graph in a folder, and the command on it with a cost database."""
+"""Functions for tests of tuning: a graph in a folder, and the command on it with a cost
+database."""
 import os
 import pathlib
 import subprocess
@@ -9,7 +10,7 @@ import unittest
 COMMAND = os.environ["CORNERTURN"]
 HAS_DEVICE = "\ncuda:0 " in subprocess.run([COMMAND, "inspect"], capture_output=True, text=True,
                                            check=True).stdout
-# Where the environment names a backend, the run is for that.
+# If the environment names a backend, only that is tested.
 FOR_DEVICE = "CORNERTURN_TEST_BACKEND" in os.environ
 
 GRAPH = """
@@ -50,7 +51,7 @@ class TuneTest(unittest.TestCase):
                                 self.backend, *arguments, self.graph).stdout
 
     def write_failing_graph(self):
-        """One of two variants of `size` fails."""
+        """Writes a graph in which one of two variants of `size` fails."""
         self.add_plugin("ct-fail.so")
         self.graph.write_text(
             "stages:\n"

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Ports on either side, and what a stage counts, at most. */
+/* The most ports on either side, and the most counters of a stage. */
 #define VARIANT_TEST_PORTS    2
 #define VARIANT_TEST_COUNTERS 16
 
@@ -34,17 +34,21 @@ typedef struct {
     const CtNode *nodes; /* the chain that a variant covers, from the first input to the first
                             output; NULL: the node alone */
     guint n_nodes;
-    gdouble cut_difference;        /* that short firings may make, where a compiler rounds vectors
-                                      otherwise than what is left of a run */
-    gdouble device_cut_difference; /* the same, of a device whose library chooses by the length */
-    gboolean packed_on_device; /* devices get no padded blocks, as the scheduler gives them none */
-    guint64 *counters; /* [VARIANT_TEST_COUNTERS] what a run counted is left there; NULL: nowhere */
-    const gint64 *tuning; /* of the variant that is run next; NULL: by default */
-    gboolean all_values;  /* compare by every value of every tunable, not by the next ones alone */
+    gdouble cut_difference; /* the difference that short firings may make, if a compiler rounds
+                               vectors differently from the elements left over */
+    gdouble device_cut_difference; /* the same on a device, whose library chooses its code by the
+                                      length */
+    gboolean
+        packed_on_device; /* devices get no padded blocks, because the scheduler gives them none */
+    guint64 *counters;    /* [VARIANT_TEST_COUNTERS] gets the counters of a run; NULL: they are not
+                             needed */
+    const gint64 *tuning; /* of the variant that runs next; NULL: the default */
+    gboolean
+        all_values; /* compare with every value of every tunable, not only with the next tuning */
 } VariantTest;
 
-/* The stage with parameters (YAML) behind a stream of `type` and axes "time:100 station:3", in any
- * order, to which `describe` (unless NULL) may add; fails the test where the stage refuses. */
+/* The stage with parameters (YAML) after a stream of `type` and axes "time:100 station:3", in any
+ * order, to which `describe` (unless NULL) may add; fails the test if the stage refuses it. */
 static inline VariantTest *
 variant_test_new_described(const char *stage, const char *parameters, CtType type, const char *axes,
                            void (*describe)(CtStream *stream))
@@ -128,8 +132,8 @@ variant_test_layout(CtType type, const char *axes)
 }
 
 /* A block of the stream in the order of `axes` ("time station pol time:16", or with "complex"),
- * with `padding` elements behind each row of each axis; freed with g_aligned_free. Every byte of it
- * is `fill`. */
+ * with `padding` elements after each row of each axis; to be freed with g_aligned_free. Every byte
+ * of it is `fill`. */
 static inline CtBlock
 variant_test_block(const CtStream *stream, const char *axes, gint64 n_samples, gsize padding,
                    guint8 fill)
@@ -176,7 +180,7 @@ variant_test_visit(const CtBlock *block, void (*each)(guint8 *part, gsize count,
     }
 }
 
-/* Samples `first` to `first` + n of a block; where time is blocked, from where a block begins. */
+/* Samples `first` to `first` + n − 1 of a block; if time is blocked, `first` must begin a block. */
 static inline CtBlock
 variant_test_slice(const CtBlock *block, const CtLayout *layout, gint64 first, gint64 n)
 {
@@ -193,7 +197,8 @@ variant_test_slice(const CtBlock *block, const CtLayout *layout, gint64 first, g
     return slice;
 }
 
-/* Doubles ('f'), or pairs of them ('c'), as a new .npy file: its path, to be removed and freed. */
+/* Writes doubles ('f'), or pairs of them ('c'), to a new .npy file; returns its path, to be removed
+ * and freed. */
 static inline char *
 variant_test_npy(const gdouble *values, char kind, guint n_axes, const guint64 *shape)
 {
@@ -216,8 +221,8 @@ variant_test_npy(const gdouble *values, char kind, guint n_axes, const guint64 *
     return path;
 }
 
-/* Whether the variant takes the node, in these orders. The code of the host's takes more than its
- * rows say; a device's has kernels for its rows alone. */
+/* Whether the variant supports the node in these orders. The host's code supports more than its
+ * rows declare; a device has kernels for its rows only. */
 static inline gboolean
 variant_test_fits(const VariantTest *test, const CtVariant *variant, const char *const order[2])
 {
@@ -245,7 +250,8 @@ variant_test_fits(const VariantTest *test, const CtVariant *variant, const char 
     return fits;
 }
 
-/* Ports in these orders, further ones in canonical order; `samples`: of the first ones, at most. */
+/* Binds the ports in these orders, further ones in canonical order; `samples` are the most of the
+ * first ones. */
 static inline void
 variant_test_bind(const VariantTest *test, const char *const order[2], const gint64 samples[2],
                   CtBinding inputs[VARIANT_TEST_PORTS], CtBinding outputs[VARIANT_TEST_PORTS])
@@ -260,7 +266,7 @@ variant_test_bind(const VariantTest *test, const char *const order[2], const gin
     outputs[0].layout = variant_test_layout(test->out.type, order[1]);
 }
 
-/* All combinations of the values of the variant's tunables. */
+/* The number of combinations of values of the variant's tunables. */
 static inline guint
 variant_test_n_tunings(const CtVariant *variant)
 {
@@ -270,11 +276,12 @@ variant_test_n_tunings(const CtVariant *variant)
     return n;
 }
 
-/* The k-th of them; different ones, and in the end all, for as many k in turn as there are. */
+/* The k-th combination; consecutive k give different ones, and after that number of them all have
+ * been given. */
 static inline void
 variant_test_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNABLES])
 {
-    /* A prime number as step goes through all, and changes every value at once. */
+    /* A step that is a prime number reaches all, and changes every value at once. */
     guint64 left = (guint64)k * 7919 % variant_test_n_tunings(variant);
     for (guint i = 0; i < ct_tuning_count(variant); i++) {
         const CtTunable *tunable = &variant->tunables[i];
@@ -283,7 +290,7 @@ variant_test_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNA
     }
 }
 
-/* The k-th of the tunings that have one value that is not the default; FALSE: there is none. */
+/* The k-th of the tunings with one value that is not the default; FALSE: there is none. */
 static inline gboolean
 variant_test_single_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNABLES])
 {
@@ -300,7 +307,7 @@ variant_test_single_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_M
     return FALSE;
 }
 
-/* Another combination at each call for this variant. */
+/* Gives another combination at each call for this variant. */
 static inline void
 variant_test_next_tuning(const CtVariant *variant, gint64 tuning[CT_MAX_TUNABLES])
 {

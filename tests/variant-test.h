@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs variants of a stage on blocks made here, without planner and scheduler: any strides, any
- * cuts. What the first input is given is compared at the first output; nothing is connected to
- * further inputs, and nobody reads further outputs. Included by the test programs of plugins. */
+/* Runs variants of a stage on blocks made here, without planner and scheduler, with any strides and
+ * firings. Only the first input has data, and only the first output is compared; further inputs are
+ * not connected, and nothing reads further outputs. The test programs of plugins include this
+ * header. */
 #pragma once
 
 #include "variant-block.h"
 
-/* Cuts out the blocks of a firing: of a window, `n` outputs from `t`; of a sum, `n` inputs. */
+/* Cuts out the blocks of a firing: for a window, `n` outputs from `t` on; for a sum, `n` inputs. */
 static inline void
 variant_test_cut(const VariantTest *test, const CtBinding *in, const CtBinding *out, gint64 t,
                  gint64 n, gboolean ends, CtBlock *used, CtBlock *made)
@@ -24,14 +25,14 @@ variant_test_cut(const VariantTest *test, const CtBinding *in, const CtBinding *
     made->start = test->out.start + sum * test->out.ticks_per_sample;
 }
 
-/* Samples that firings are counted in: a sum's inputs, else outputs. */
+/* The samples by which firings are counted: a sum's inputs, otherwise outputs. */
 static inline const gint64 *
 variant_test_total(const VariantTest *test, const CtBlock *in, const CtBlock *out)
 {
     return test->node.footprint.kind == CT_FOOTPRINT_SUM ? &in->n_samples : &out->n_samples;
 }
 
-/* A variant that is prepared, and runs on blocks of one size. */
+/* A prepared variant, which runs on blocks of one size. */
 typedef struct {
     const VariantTest *test;
     const CtVariant *variant;
@@ -82,7 +83,7 @@ variant_test_prepare(VariantTestRun *run, const VariantTest *test, const CtVaria
     }
 }
 
-/* One firing, split into items for the workers; the `firing`th. */
+/* Fires once, split into items for the workers; `firing` is its number. */
 static inline void
 variant_test_fire(VariantTestRun *run, CtBlock *used, CtBlock *made, guint firing, gboolean ended)
 {
@@ -109,7 +110,7 @@ variant_test_fire(VariantTestRun *run, CtBlock *used, CtBlock *made, guint firin
             .queue = run->device.queue,
         };
         if (run->device.queue) {
-            /* what the slots of earlier firings hold must have been used */
+            /* uploads in the slots of earlier firings must have been used */
             if (firing % DEVICE_TEST_SLOTS == 0)
                 device_test_wait(&run->device);
             ct_queue_begin(run->device.queue);
@@ -119,9 +120,8 @@ variant_test_fire(VariantTestRun *run, CtBlock *used, CtBlock *made, guint firin
     }
 }
 
-/* Fills `out` from `in`, in firings of `n_firings` outputs each in turn (over and over). Of a sum,
- * they are firings of so many inputs. Of a cuda variant the blocks are copied to the device and
- * back. */
+/* Fills `out` from `in`, in firings whose numbers of outputs repeat `n_firings`; for a sum, these
+ * are numbers of inputs. For a cuda variant, the blocks are copied to the device and back. */
 static inline void
 variant_test_work(VariantTestRun *run, const CtBlock *in, const CtBlock *out, const gint64 *firings,
                   guint n_firings)
@@ -133,7 +133,7 @@ variant_test_work(VariantTestRun *run, const CtBlock *in, const CtBlock *out, co
         device_test_send(&device_in, in);
         device_test_send(&device_out, out);
     } else {
-        memset(run->scratch, 0xff, run->prepare.scratch_bytes); /* a NaN, whatever it is read as */
+        memset(run->scratch, 0xff, run->prepare.scratch_bytes); /* NaN, in any type */
     }
     gint64 n;
     guint firing = 0;
@@ -178,7 +178,8 @@ variant_test_run(const VariantTest *test, const CtVariant *variant, const char *
     variant_test_finish(&run);
 }
 
-/* Largest difference of float or double blocks of one shape, and largest value of the second. */
+/* The largest difference between float or double blocks of one shape, and the largest value of the
+ * second one. */
 typedef struct {
     const CtBlock *other;
     gdouble *values;
@@ -225,9 +226,9 @@ variant_test_difference(const CtBlock *block, const CtBlock *wanted, gdouble *la
     return self.difference;
 }
 
-/* Whether this machine has what the variant runs on, and the run is not for others alone: where the
- * environment names a backend, it is for that and the reference. Where each firing takes a hundred
- * times as long, of many cases one in four is run. */
+/* Whether this machine can run the variant, and the run is for it: if the environment names a
+ * backend, it is for that and the reference. If each firing takes a hundred times as long, only one
+ * in four of many cases is run. */
 static inline gboolean
 variant_test_is_wanted(const CtVariant *variant)
 {
@@ -240,8 +241,9 @@ variant_test_is_wanted(const CtVariant *variant)
     return only == NULL || variant->backend == CT_REFERENCE;
 }
 
-/* Sets the test to another tuning of the variant than the last time, if there is one; on a device,
- * where each wants a compiler, at every third call, and less often when there have been many. */
+/* Sets the test to another tuning of the variant than last time, if there is one. On a device,
+ * where each tuning must be compiled, this happens at every third call, and less often after
+ * many. */
 static inline gboolean
 variant_test_turn(VariantTest *test, const CtVariant *variant, guint turn,
                   gint64 tuning[CT_MAX_TUNABLES])
@@ -251,7 +253,7 @@ variant_test_turn(VariantTest *test, const CtVariant *variant, guint turn,
     const guint n_tunings = variant_test_n_tunings(variant);
 
     test->tuning = tuning;
-    if (test->all_values) /* sanitizers take their time to compile */
+    if (test->all_values) /* compiling takes long with sanitizers */
         return variant_test_single_tuning(
             variant, is_sanitized(NULL) ? 3 * turn + (guint)test->in.type % 3 : turn, tuning);
     if (n_tunings == 1 || turn > 0)
@@ -266,10 +268,10 @@ variant_test_turn(VariantTest *test, const CtVariant *variant, guint turn,
     return TRUE;
 }
 
-/* Runs every variant of this machine on `in` and compares: with the reference, from which it may
- * differ by `absolute` + `relative` times the largest value, by its defaults and by another tuning,
- * and with itself in short firings, where it must give the same bits unless the test says
- * otherwise. `order`: the axes of input and output; `what`: for messages. */
+/* Runs every variant of this machine on `in` and compares it with the reference, with the default
+ * tuning and with another one: the difference must be at most `absolute` + `relative` times the
+ * largest value. Also compares it with itself in short firings, which must give the same bits
+ * unless the test says otherwise. `order`: the axes of input and output; `what`: for messages. */
 static inline void
 variant_test_compare(const VariantTest *test, const char *const order[2], const CtBlock *in,
                      gint64 n_outputs, gsize padding, gint32 longest_firing, gdouble absolute,
@@ -278,7 +280,7 @@ variant_test_compare(const VariantTest *test, const char *const order[2], const 
     const GPtrArray *variants = ct_registry_variants(test->registry, test->node.stage->name);
     CtBlock wanted = variant_test_block(&test->out, order[1], n_outputs, padding, 0);
 
-    /* The reference is the last. */
+    /* The reference is the last in the table and runs first. */
     for (guint i = variants->len; i-- > 0;) {
         const CtVariant *variant = g_ptr_array_index(variants, i);
         const gboolean on_device = variant->backend == CT_CUDA;
@@ -327,8 +329,7 @@ variant_test_compare(const VariantTest *test, const char *const order[2], const 
     g_aligned_free(wanted.data);
 }
 
-/* Where a part of the block is no number and `data` there has none either, one becomes the other.
- */
+/* Replaces a part of the block that is NaN by that of `data`, if that is NaN as well. */
 typedef struct {
     const CtBlock *block;
     guint8 *other;
@@ -367,10 +368,10 @@ variant_test_erase_nans(const CtBlock *block, guint8 *other)
         variant_test_visit(block, variant_test_erase_nan, &nans);
 }
 
-/* Runs every variant of this machine on `in` in one piece and in short firings, these also by
- * another tuning than the defaults: each must give the reference's elements to the bit, count as it
- * does where counters are kept, and write nothing else; numbers that are none are alike. `out`: as
- * variant_test_block makes it, it is kept. */
+/* Runs every variant of this machine on `in` as a whole and in short firings, the latter also with
+ * another tuning than the default. Each must give the reference's elements to the bit (all NaNs are
+ * equal) and its counters, if there are any, and write nothing else. `out`: a block as
+ * variant_test_block makes it; it is kept. */
 static inline void
 variant_test_same(const VariantTest *test, const char *const order[2], const CtBlock *in,
                   const CtBlock *out, gint32 longest_firing, const char *what, GRand *random)
@@ -381,7 +382,7 @@ variant_test_same(const VariantTest *test, const char *const order[2], const CtB
     g_autofree guint8 *before = g_memdup2(out->data, bytes);
     guint64 counted[VARIANT_TEST_COUNTERS];
 
-    /* The reference is the last. */
+    /* The reference is the last in the table and runs first. */
     for (guint i = variants->len; i-- > 0;) {
         const CtVariant *variant = g_ptr_array_index(variants, i);
         if (variant->covers[1] != NULL || !variant_test_is_wanted(variant) ||

@@ -25,14 +25,14 @@ typedef struct {
     const Choices *choices;
     const char *type;
     guint n_stations;
-    GPtrArray *cells;         /* of Lone; the first with all defaults */
+    GPtrArray *cells;         /* of NodeTrial; the first with all defaults */
     CeilingMeter *host_meter; /* NULL: on a device */
     gdouble device_peak;      /* operations per second; 0: not measured */
 } Cells;
 
 /* ---- tunings ---- */
 
-static Lone *
+static NodeTrial *
 cell_new(const Cells *cells, GError **error)
 {
     const gboolean on_device = cells->choices->device != NULL;
@@ -45,20 +45,20 @@ cell_new(const Cells *cells, GError **error)
         "  sink: { stage: discard, from: stage }\n"
         "  counts: { stage: discard, from: stage.weights }\n",
         cells->choices->backend, cells->type, n_channels, cells->n_stations, brief ? 32 : 1024);
-    return lone_new(cells->choices, "correlate", stages, "stage", error);
+    return node_trial_new(cells->choices, "correlate", stages, "stage", error);
 }
 
 static const CtVariant *
 variant_of(const Cells *cells)
 {
-    return ((const Lone *)cells->cells->pdata[0])->what.variant;
+    return ((const NodeTrial *)cells->cells->pdata[0])->what.variant;
 }
 
-static Lone *
+static NodeTrial *
 find_cell(const Cells *cells, const gint64 *tuning)
 {
     for (guint i = 0; i < cells->cells->len; i++) {
-        Lone *cell = cells->cells->pdata[i];
+        NodeTrial *cell = cells->cells->pdata[i];
         if (ct_tuning_equal(variant_of(cells), cell->tuning, tuning))
             return cell;
     }
@@ -69,12 +69,12 @@ find_cell(const Cells *cells, const gint64 *tuning)
 static gboolean
 add_cell(Cells *cells, const gint64 *tuning, GError **error)
 {
-    const Lone *usual = cells->cells->pdata[0];
+    const NodeTrial *usual = cells->cells->pdata[0];
     const CtVariant *variant = variant_of(cells);
     if (find_cell(cells, tuning) ||
         (variant->differs && !variant->differs(usual->what.nodes, tuning)))
         return TRUE;
-    Lone *cell = cell_new(cells, error);
+    NodeTrial *cell = cell_new(cells, error);
     if (!cell)
         return FALSE;
     memcpy(cell->tuning, tuning, sizeof cell->tuning);
@@ -85,14 +85,14 @@ add_cell(Cells *cells, const gint64 *tuning, GError **error)
 }
 
 static gdouble
-rate_of(const Lone *cell)
+rate_of(const NodeTrial *cell)
 {
     return cell->load.operations / choices_median(cell->seconds);
 }
 
 /* The share of the peak at the same moment; NaN if the peak or the tuning was not measured. */
 static gdouble
-share_of(const Lone *cell)
+share_of(const NodeTrial *cell)
 {
     return cell->load.operations * choices_share(cell->seconds, cell->beside);
 }
@@ -107,13 +107,13 @@ best_rate(const GPtrArray *cells)
 }
 
 static void
-measure_cell(const Cells *cells, Lone *cell)
+measure_cell(const Cells *cells, NodeTrial *cell)
 {
     gdouble seconds;
     Ceilings ceilings = {.fma = cells->device_peak};
     if (cells->host_meter)
         ceiling_meter_measure(cells->host_meter, 1, &ceilings);
-    if (lone_measure(cell, cells->choices, &seconds) && ceilings.fma > 0)
+    if (node_trial_measure(cell, cells->choices, &seconds) && ceilings.fma > 0)
         g_array_append_val(cell->beside, ceilings.fma);
 }
 
@@ -124,9 +124,9 @@ measure_rounds(const Cells *cells, const GPtrArray *all, guint n_rounds)
     for (guint round = 0; round < n_rounds; round++) {
         const gdouble best = best_rate(all);
         for (guint i = 0; i < all->len; i++) {
-            Lone *cell = all->pdata[i];
+            NodeTrial *cell = all->pdata[i];
             if (i > 0 && cell->seconds->len > 0 && rate_of(cell) < best / HOPELESS)
-                lone_rest(cell);
+                node_trial_rest(cell);
             else
                 measure_cell(cells, cell);
         }
@@ -134,9 +134,9 @@ measure_rounds(const Cells *cells, const GPtrArray *all, guint n_rounds)
 }
 
 static void
-print_cell(const Cells *cells, const Lone *cell)
+print_cell(const Cells *cells, const NodeTrial *cell)
 {
-    const Lone *usual = cells->cells->pdata[0];
+    const NodeTrial *usual = cells->cells->pdata[0];
     printf("  %-44s ", cell->name);
     if (cell->failure) {
         printf("not run: %s\n", cell->failure);
@@ -155,13 +155,13 @@ print_cell(const Cells *cells, const Lone *cell)
 static void
 set_alone(const Cells *cells, guint t, guint v, gint64 tuning[CT_MAX_TUNABLES])
 {
-    const Lone *usual = cells->cells->pdata[0];
+    const NodeTrial *usual = cells->cells->pdata[0];
     memcpy(tuning, usual->tuning, sizeof usual->tuning);
     tuning[t] = variant_of(cells)->tunables[t].values[v];
 }
 
 /* The tuning with value `v` of tunable `t` alone; NULL: it was not worth a trial. */
-static Lone *
+static NodeTrial *
 find_alone(const Cells *cells, guint t, guint v)
 {
     gint64 tuning[CT_MAX_TUNABLES];
@@ -186,7 +186,7 @@ measure_alone(Cells *cells, gdouble spreads[CT_MAX_TUNABLES], GError **error)
         gdouble least = INFINITY, most = 0;
         printf(" %s: %s\n", variant->tunables[t].name, variant->tunables[t].help);
         for (guint v = 0; v < variant->tunables[t].n_values; v++) {
-            const Lone *cell = find_alone(cells, t, v);
+            const NodeTrial *cell = find_alone(cells, t, v);
             if (!cell)
                 continue;
             print_cell(cells, cell);
@@ -212,7 +212,7 @@ best_values(const Cells *cells, guint t, guint most)
 {
     GArray *values = g_array_new(FALSE, FALSE, sizeof(guint));
     for (guint v = 0; v < variant_of(cells)->tunables[t].n_values; v++) {
-        const Lone *cell = find_alone(cells, t, v);
+        const NodeTrial *cell = find_alone(cells, t, v);
         guint at = 0;
         if (!cell || cell->failure)
             continue;
@@ -260,7 +260,7 @@ static gboolean
 add_product(Cells *cells, const Product *product, GPtrArray *all, GError **error)
 {
     const CtVariant *variant = variant_of(cells);
-    const Lone *usual = cells->cells->pdata[0];
+    const NodeTrial *usual = cells->cells->pdata[0];
     for (guint k = 0; k < product->n_all; k++) {
         gint64 tuning[CT_MAX_TUNABLES];
         guint left = k;
@@ -274,7 +274,7 @@ add_product(Cells *cells, const Product *product, GPtrArray *all, GError **error
         }
         if (!add_cell(cells, tuning, error))
             return FALSE;
-        Lone *cell = find_cell(cells, tuning);
+        NodeTrial *cell = find_cell(cells, tuning);
         if (cell)
             g_ptr_array_add(all, cell);
     }
@@ -304,7 +304,7 @@ measure_together(Cells *cells, const gdouble *spreads, guint most, GError **erro
 static gint
 compare_rates(gconstpointer a, gconstpointer b)
 {
-    const gdouble x = rate_of(*(Lone *const *)a), y = rate_of(*(Lone *const *)b);
+    const gdouble x = rate_of(*(NodeTrial *const *)a), y = rate_of(*(NodeTrial *const *)b);
     return isnan(x) ? !isnan(y) : isnan(y) ? -1 : (x < y) - (x > y);
 }
 
@@ -313,7 +313,7 @@ compare_rates(gconstpointer a, gconstpointer b)
 static void
 measure_best(const Cells *cells, GString *summary)
 {
-    Lone *usual = cells->cells->pdata[0], *best = usual;
+    NodeTrial *usual = cells->cells->pdata[0], *best = usual;
     g_autoptr(GPtrArray) ranked = g_ptr_array_new(), last = g_ptr_array_new();
     for (guint i = 0; i < cells->cells->len; i++)
         g_ptr_array_add(ranked, cells->cells->pdata[i]);
@@ -321,11 +321,11 @@ measure_best(const Cells *cells, GString *summary)
     g_ptr_array_add(last, usual);
     for (guint i = 0; i < ranked->len; i++)
         if (i >= BEST)
-            lone_rest(ranked->pdata[i]);
+            node_trial_rest(ranked->pdata[i]);
         else if (ranked->pdata[i] != usual)
             g_ptr_array_add(last, ranked->pdata[i]);
     for (guint i = 0; i < last->len; i++) {
-        Lone *cell = last->pdata[i];
+        NodeTrial *cell = last->pdata[i];
         g_array_set_size(cell->seconds, 0);
         g_array_set_size(cell->beside, 0);
     }
@@ -347,8 +347,8 @@ static gboolean
 measure_stations(Cells *cells, guint most, GString *summary, GError **error)
 {
     gdouble spreads[CT_MAX_TUNABLES] = {0};
-    cells->cells = g_ptr_array_new_with_free_func((GDestroyNotify)lone_free);
-    Lone *usual = cell_new(cells, error);
+    cells->cells = g_ptr_array_new_with_free_func((GDestroyNotify)node_trial_free);
+    NodeTrial *usual = cell_new(cells, error);
     gboolean good = usual != NULL;
     if (usual) {
         g_ptr_array_add(cells->cells, usual);

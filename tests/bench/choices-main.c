@@ -19,7 +19,7 @@
 static const struct {
     const char *name;
     gboolean (*measure)(Choices *choices);
-    guint n_workers; /* 0: as many as processors */
+    guint n_workers; /* 0: all processors */
     guint n_rounds;
     gdouble seconds;
 } groups[] = {

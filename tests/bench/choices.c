@@ -18,32 +18,32 @@ choices_want(const Choices *choices, const char *name)
 
 /* ---- graphs ---- */
 
-Sketch *
-sketch_new(const Choices *choices, const char *stages, GError **error)
+ParsedGraph *
+parsed_graph_new(const Choices *choices, const char *stages, GError **error)
 {
-    g_autoptr(Sketch) sketch = g_new0(Sketch, 1);
+    g_autoptr(ParsedGraph) parsed = g_new0(ParsedGraph, 1);
     g_autofree char *text = g_strdup_printf("stages:\n%s", stages);
-    sketch->config = ct_config_parse(text, -1, "benchmark", NULL, error);
-    if (sketch->config)
-        sketch->graph = ct_graph_new(sketch->config, choices->registry, error);
-    return sketch->graph ? g_steal_pointer(&sketch) : NULL;
+    parsed->config = ct_config_parse(text, -1, "benchmark", NULL, error);
+    if (parsed->config)
+        parsed->graph = ct_graph_new(parsed->config, choices->registry, error);
+    return parsed->graph ? g_steal_pointer(&parsed) : NULL;
 }
 
 void
-sketch_free(Sketch *sketch)
+parsed_graph_free(ParsedGraph *parsed)
 {
-    if (!sketch)
+    if (!parsed)
         return;
-    ct_graph_free(sketch->graph);
-    ct_config_free(sketch->config);
-    g_free(sketch);
+    ct_graph_free(parsed->graph);
+    ct_config_free(parsed->config);
+    g_free(parsed);
 }
 
 guint
-sketch_find(const Sketch *sketch, const char *name)
+parsed_graph_find(const ParsedGraph *parsed, const char *name)
 {
-    for (guint i = 0; i < sketch->graph->nodes->len; i++) {
-        const CtGraphNode *node = g_ptr_array_index(sketch->graph->nodes, i);
+    for (guint i = 0; i < parsed->graph->nodes->len; i++) {
+        const CtGraphNode *node = g_ptr_array_index(parsed->graph->nodes, i);
         if (g_str_equal(node->node.name, name))
             return i;
     }
@@ -63,83 +63,84 @@ find_planned(const CtPlan *plan, const char *name)
     g_error("no node '%s' in the plan", name);
 }
 
-Lone *
-lone_new(const Choices *choices, const char *name, const char *stages, const char *node,
-         GError **error)
+NodeTrial *
+node_trial_new(const Choices *choices, const char *name, const char *stages, const char *node,
+               GError **error)
 {
-    g_autoptr(Lone) lone = g_new0(Lone, 1);
-    lone->name = g_strdup(name);
-    lone->seconds = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    lone->beside = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    lone->sketch = sketch_new(choices, stages, error);
-    if (lone->sketch)
-        lone->plan = ct_plan_new(lone->sketch->graph, choices->registry, &choices->options, error);
-    if (!lone->plan)
+    g_autoptr(NodeTrial) trial = g_new0(NodeTrial, 1);
+    trial->name = g_strdup(name);
+    trial->seconds = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    trial->beside = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    trial->parsed = parsed_graph_new(choices, stages, error);
+    if (trial->parsed)
+        trial->plan =
+            ct_plan_new(trial->parsed->graph, choices->registry, &choices->options, error);
+    if (!trial->plan)
         return NULL;
-    const CtPlanNode *planned = find_planned(lone->plan, node);
-    lone->layouts = g_new0(CtLayout, planned->n_inputs + planned->n_outputs);
+    const CtPlanNode *planned = find_planned(trial->plan, node);
+    trial->layouts = g_new0(CtLayout, planned->n_inputs + planned->n_outputs);
     for (guint i = 0; i < planned->n_inputs; i++)
-        lone->layouts[i] = planned->input_bindings[i].layout;
+        trial->layouts[i] = planned->input_bindings[i].layout;
     for (guint o = 0; o < planned->n_outputs; o++)
-        lone->layouts[planned->n_inputs + o] = planned->output_bindings[o].layout;
-    memcpy(lone->tuning, planned->estimate.tuning, sizeof lone->tuning);
-    lone->what = (CtEstimated){
+        trial->layouts[planned->n_inputs + o] = planned->output_bindings[o].layout;
+    memcpy(trial->tuning, planned->estimate.tuning, sizeof trial->tuning);
+    trial->what = (CtEstimated){
         .variant = planned->variant,
         .row = planned->row,
         .nodes = planned->nodes,
         .n_nodes = planned->n_nodes,
-        .inputs = lone->layouts,
-        .outputs = &lone->layouts[planned->n_inputs],
-        .load = &lone->load,
-        .tuning = lone->tuning,
+        .inputs = trial->layouts,
+        .outputs = &trial->layouts[planned->n_inputs],
+        .load = &trial->load,
+        .tuning = trial->tuning,
         .from = planned->place,
         .to = planned->place,
     };
-    ct_load_init(&lone->load, planned->nodes, planned->n_nodes, lone->what.inputs,
-                 lone->what.outputs);
-    return g_steal_pointer(&lone);
+    ct_load_init(&trial->load, planned->nodes, planned->n_nodes, trial->what.inputs,
+                 trial->what.outputs);
+    return g_steal_pointer(&trial);
 }
 
 void
-lone_free(Lone *lone)
+node_trial_free(NodeTrial *trial)
 {
-    if (!lone)
+    if (!trial)
         return;
-    ct_trial_free(lone->trial);
-    ct_plan_free(lone->plan);
-    sketch_free(lone->sketch);
-    g_array_unref(lone->seconds);
-    g_array_unref(lone->beside);
-    g_free(lone->layouts);
-    g_free(lone->failure);
-    g_free(lone->name);
-    g_free(lone);
+    ct_trial_free(trial->trial);
+    ct_plan_free(trial->plan);
+    parsed_graph_free(trial->parsed);
+    g_array_unref(trial->seconds);
+    g_array_unref(trial->beside);
+    g_free(trial->layouts);
+    g_free(trial->failure);
+    g_free(trial->name);
+    g_free(trial);
 }
 
 gboolean
-lone_measure(Lone *lone, const Choices *choices, gdouble *seconds)
+node_trial_measure(NodeTrial *trial, const Choices *choices, gdouble *seconds)
 {
     g_autoptr(GError) error = NULL;
     CtTrialResult result = {0};
-    if (lone->failure)
+    if (trial->failure)
         return FALSE;
-    /* The trial assumes that all outputs are read. */
-    if (!lone->trial)
-        lone->trial =
-            ct_trial_new(&lone->what, G_MAXUINT64, choices->registry, &choices->options, &error);
-    if (!lone->trial || !ct_trial_run(lone->trial, choices->seconds, &result, &error)) {
-        lone->failure = g_strdup(error->message);
+    /* The trial assumes that something reads each output. */
+    if (!trial->trial)
+        trial->trial =
+            ct_trial_new(&trial->what, G_MAXUINT64, choices->registry, &choices->options, &error);
+    if (!trial->trial || !ct_trial_run(trial->trial, choices->seconds, &result, &error)) {
+        trial->failure = g_strdup(error->message);
         return FALSE;
     }
     *seconds = result.seconds;
-    g_array_append_val(lone->seconds, result.seconds);
+    g_array_append_val(trial->seconds, result.seconds);
     return TRUE;
 }
 
 void
-lone_rest(Lone *lone)
+node_trial_rest(NodeTrial *trial)
 {
-    g_clear_pointer(&lone->trial, ct_trial_free);
+    g_clear_pointer(&trial->trial, ct_trial_free);
 }
 
 /* ---- statistics ---- */

@@ -29,20 +29,20 @@ gboolean choices_want(const Choices *choices, const char *name);
 typedef struct {
     CtConfig *config;
     CtGraph *graph;
-} Sketch;
+} ParsedGraph;
 
 /* `stages`: the lines below `stages:`. */
-Sketch *sketch_new(const Choices *choices, const char *stages, GError **error);
-void sketch_free(Sketch *sketch);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sketch, sketch_free)
+ParsedGraph *parsed_graph_new(const Choices *choices, const char *stages, GError **error);
+void parsed_graph_free(ParsedGraph *parsed);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ParsedGraph, parsed_graph_free)
 /* The node of that name. */
-guint sketch_find(const Sketch *sketch, const char *name);
+guint parsed_graph_find(const ParsedGraph *parsed, const char *name);
 
 /* ---- nodes alone ---- */
 
 typedef struct {
     char *name;
-    Sketch *sketch;
+    ParsedGraph *parsed;
     CtPlan *plan;
     CtEstimated what; /* the plan's node, with this tuning */
     CtLoad load;
@@ -53,17 +53,17 @@ typedef struct {
     GArray *beside;  /* of each round: gdouble, what the machine could do at that moment, if the
                         caller records it */
     char *failure;   /* why there is no result; NULL: there is one */
-} Lone;
+} NodeTrial;
 
 /* Node `node` of a graph of these lines, as planned. */
-Lone *lone_new(const Choices *choices, const char *name, const char *stages, const char *node,
-               GError **error);
-void lone_free(Lone *lone);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Lone, lone_free)
+NodeTrial *node_trial_new(const Choices *choices, const char *name, const char *stages,
+                          const char *node, GError **error);
+void node_trial_free(NodeTrial *trial);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(NodeTrial, node_trial_free)
 /* Measures once more, after preparing it the first time. A failure is recorded in it. */
-gboolean lone_measure(Lone *lone, const Choices *choices, gdouble *seconds);
+gboolean node_trial_measure(NodeTrial *trial, const Choices *choices, gdouble *seconds);
 /* Frees its rings until the next measurement. */
-void lone_rest(Lone *lone);
+void node_trial_rest(NodeTrial *trial);
 
 /* ---- statistics ---- */
 

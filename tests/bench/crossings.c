@@ -174,7 +174,7 @@ reads(const CtCandidate *filter, const CtStream *stream, const char *order)
 
 /* The planner's candidates for the two stages. */
 typedef struct {
-    Sketch *sketch;
+    ParsedGraph *parsed;
     CtPlanner planner;
     CtCandidates *candidates;
     const GPtrArray *filters, *correlators; /* of CtCandidate */
@@ -184,18 +184,18 @@ typedef struct {
 static gboolean
 ways_init(Ways *ways, const Crossing *crossing, const char *text, GError **error)
 {
-    *ways = (Ways){.sketch = sketch_new(crossing->choices, text, error)};
-    if (!ways->sketch)
+    *ways = (Ways){.parsed = parsed_graph_new(crossing->choices, text, error)};
+    if (!ways->parsed)
         return FALSE;
-    const guint filter = sketch_find(ways->sketch, "filter");
-    const CtGraphNode *node = g_ptr_array_index(ways->sketch->graph->nodes, filter);
-    ct_planner_init(&ways->planner, ways->sketch->graph, crossing->choices->registry,
+    const guint filter = parsed_graph_find(ways->parsed, "filter");
+    const CtGraphNode *node = g_ptr_array_index(ways->parsed->graph->nodes, filter);
+    ct_planner_init(&ways->planner, ways->parsed->graph, crossing->choices->registry,
                     &crossing->choices->options);
     ways->candidates = ct_candidates_new(&ways->planner, error);
     if (!ways->candidates)
         return FALSE;
     ways->filters = ways->candidates->nodes[filter];
-    ways->correlators = ways->candidates->nodes[sketch_find(ways->sketch, "visibilities")];
+    ways->correlators = ways->candidates->nodes[parsed_graph_find(ways->parsed, "visibilities")];
     ways->samples = &node->node.inputs[0];
     return TRUE;
 }
@@ -204,9 +204,9 @@ static void
 ways_clear(Ways *ways)
 {
     ct_candidates_free(ways->candidates);
-    if (ways->sketch)
+    if (ways->parsed)
         ct_planner_clear(&ways->planner);
-    sketch_free(ways->sketch);
+    parsed_graph_free(ways->parsed);
 }
 
 /* Measures all pairs of candidates of the two stages that are joined by at most one transpose, once
@@ -247,13 +247,13 @@ tuned_run_new(const Crossing *crossing, const char *text, GError **error)
 {
     Choices tuned = *crossing->choices;
     g_autofree char *folder = g_dir_make_tmp("cornerturn-bench-XXXXXX", error);
-    g_autoptr(Sketch) sketch = folder ? sketch_new(&tuned, text, error) : NULL;
-    if (!sketch)
+    g_autoptr(ParsedGraph) parsed = folder ? parsed_graph_new(&tuned, text, error) : NULL;
+    if (!parsed)
         return NULL;
     g_autofree char *costs = g_build_filename(folder, "costs.db", NULL);
     tuned.options.costs = costs;
     const CtTuneOptions options = {
-        .graph = sketch->graph,
+        .graph = parsed->graph,
         .registry = tuned.registry,
         .plan = &tuned.options,
         .budget = tuned.tuning,

@@ -21,10 +21,10 @@ typedef struct {
     guint n_workers;
     gboolean begun;
     Moment from;
-    gint64 timed; /* samples since */
+    gint64 timed; /* samples since then */
 } Meter;
 
-/* samples since then */
+/* Counts a firing of samples index … index + n − 1. */
 static void
 meter_count(Meter *meter, guint64 *counts, gint64 index, gint64 n, gboolean ended)
 {
@@ -42,7 +42,7 @@ meter_count(Meter *meter, guint64 *counts, gint64 index, gint64 n, gboolean ende
     counts[SAMPLES] += (guint64)meter->timed;
 }
 
-/* Counts a firing of samples index … index + n − 1. */
+/* ---- random elements ---- */
 
 static guint64
 random_bits(guint64 *state)
@@ -98,10 +98,10 @@ typedef struct {
     gint64 made;
     gint64 start;
     gint64 ticks;
-    gint time;       /* axis of the blocks; −1: none */
-    gint inner_time; /* axis of the blocks; −1: there is none */
+    gint time;       /* axis of the blocks; −1: there is none */
+    gint inner_time; /* the axis within its blocks; −1: there is none */
     gint64 granule;
-    guint8 *low, *high; /* the axis within its blocks; −1: there is none */
+    guint8 *low, *high; /* the memory between them is filled */
     guint64 random;
 } Source;
 
@@ -198,7 +198,8 @@ source_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     guint8 *from = block->data, *to = block->data + n * step;
     if (source->high == NULL)
         source->low = source->high = from;
-    /* the memory between them is filled */
+    /* A ring is written from its beginning, so the memory that is not filled is behind the filled
+     * memory. */
     const gint64 known = CLAMP((source->high - from) / step, 0, n);
     if (from < source->low || known == n)
         return TRUE;
@@ -237,8 +238,7 @@ static const CtVariant source_variant = {
     .finish = g_free,
 };
 
-/* A ring is written from its beginning, so the memory that is not filled is behind the filled
- * memory. */
+/* ---- bench.nothing ---- */
 
 static gboolean
 nothing_infer(CtNode *node, G_GNUC_UNUSED GError **error)

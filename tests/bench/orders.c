@@ -83,7 +83,7 @@ order_name(const char *type, const Order *order)
                            axes[order->axes[3]].name);
 }
 
-static Lone *
+static NodeTrial *
 turn_new(const Choices *choices, const char *type, const Order *order, GError **error)
 {
     GString *names = g_string_new(NULL), *lengths = g_string_new(NULL);
@@ -98,10 +98,10 @@ turn_new(const Choices *choices, const char *type, const Order *order, GError **
         "  turn: { stage: transpose, from: source, layout: \"[time channel station pol]\" }\n"
         "  sink: { stage: discard, from: turn }\n",
         choices->backend, type, names->str, lengths->str);
-    Lone *lone = lone_new(choices, names->str, stages, "turn", error);
+    NodeTrial *trial = node_trial_new(choices, names->str, stages, "turn", error);
     g_string_free(names, TRUE);
     g_string_free(lengths, TRUE);
-    return lone;
+    return trial;
 }
 
 /* Prints the line of an order; returns its share of a copy's rate, NaN: it was not measured. */
@@ -109,7 +109,7 @@ static gdouble
 measure_order(const Choices *choices, CopyMeter *copies, gsize block_bytes, const char *type,
               const Order *order, GError **error)
 {
-    g_autoptr(Lone) turn = turn_new(choices, type, order, error);
+    g_autoptr(NodeTrial) turn = turn_new(choices, type, order, error);
     g_autoptr(GArray) copy_rates = g_array_new(FALSE, FALSE, sizeof(gdouble));
     g_autoptr(GArray) turn_rates = g_array_new(FALSE, FALSE, sizeof(gdouble));
     if (!turn)
@@ -118,7 +118,7 @@ measure_order(const Choices *choices, CopyMeter *copies, gsize block_bytes, cons
         gdouble seconds, rate;
         if (!copy_meter_run(copies, choices->seconds, &rate, error))
             return NAN;
-        if (!lone_measure(turn, choices, &seconds)) {
+        if (!node_trial_measure(turn, choices, &seconds)) {
             printf("%-5s [%-24s] not run: %s\n", type, turn->name, turn->failure);
             return NAN;
         }

@@ -28,9 +28,9 @@ run_new(const Choices *choices, const char *name, const char *stages, GHashTable
     run->wall = g_array_new(FALSE, FALSE, sizeof(gdouble));
     run->costs = g_array_new(FALSE, FALSE, sizeof(gdouble));
     run->nodes = g_array_new(FALSE, TRUE, sizeof(GArray *));
-    run->sketch = sketch_new(choices, stages, error);
-    if (run->sketch)
-        run->plan = ct_plan_new(run->sketch->graph, choices->registry, &options, error);
+    run->parsed = parsed_graph_new(choices, stages, error);
+    if (run->parsed)
+        run->plan = ct_plan_new(run->parsed->graph, choices->registry, &options, error);
     if (!run->plan)
         return NULL;
     for (guint i = 0; i < run->plan->nodes->len; i++) {
@@ -46,7 +46,7 @@ run_free(Run *run)
     if (!run)
         return;
     ct_plan_free(run->plan);
-    sketch_free(run->sketch);
+    parsed_graph_free(run->parsed);
     if (run->fixed)
         g_hash_table_unref(run->fixed);
     for (guint i = 0; i < run->nodes->len; i++)

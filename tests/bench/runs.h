@@ -7,7 +7,7 @@
 
 typedef struct {
     char *name;
-    Sketch *sketch;
+    ParsedGraph *parsed;
     GHashTable *fixed; /* node name → CtFixed; NULL: the planner chooses freely */
     CtPlan *plan;
     const char *counted; /* the node whose input samples are counted */

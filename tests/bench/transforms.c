@@ -44,8 +44,8 @@ static const Case cases[] = {
 
 /* A node of the case with `variant` (with or without a tuning), which writes in the case's
  * order. */
-static Lone *
-lone_of(const Choices *choices, const Case *one, const char *variant, GError **error)
+static NodeTrial *
+node_trial_of(const Choices *choices, const Case *one, const char *variant, GError **error)
 {
     g_auto(GStrv) axes = g_strsplit(one->in, " ", -1);
     GString *lengths = g_string_new(NULL);
@@ -63,17 +63,17 @@ lone_of(const Choices *choices, const Case *one, const char *variant, GError **e
                         "  sink: { stage: discard, from: node }\n",
                         choices->backend, one->type, one->in, lengths->str, one->stage, variant);
     g_string_free(lengths, TRUE);
-    g_autoptr(Lone) lone = lone_new(choices, variant, stages, "node", error);
-    if (!lone)
+    g_autoptr(NodeTrial) trial = node_trial_new(choices, variant, stages, "node", error);
+    if (!trial)
         return NULL;
     g_autofree char *in = g_strdup_printf("%s[%s]", one->type, one->in);
     g_autofree char *out = g_strdup_printf("cf32[%s]", one->out);
-    if (!ct_layout_parse(&lone->layouts[0], in, error) ||
-        !ct_layout_parse(&lone->layouts[1], out, error))
+    if (!ct_layout_parse(&trial->layouts[0], in, error) ||
+        !ct_layout_parse(&trial->layouts[1], out, error))
         return NULL;
-    ct_load_init(&lone->load, lone->what.nodes, lone->what.n_nodes, lone->what.inputs,
-                 lone->what.outputs);
-    return g_steal_pointer(&lone);
+    ct_load_init(&trial->load, trial->what.nodes, trial->what.n_nodes, trial->what.inputs,
+                 trial->what.outputs);
+    return g_steal_pointer(&trial);
 }
 
 /* The k-th tuning besides the default: of all combinations if they are few, else of those that
@@ -113,15 +113,15 @@ add_variant(const Choices *choices, const Case *one, const CtVariant *variant, G
         g_autoptr(GError) error = NULL;
         if (k > 0 && (!strchr(name, ':') || (choices->brief && k > 2)))
             continue;
-        Lone *lone = lone_of(choices, one, name, &error);
-        if (!lone) {
+        NodeTrial *trial = node_trial_of(choices, one, name, &error);
+        if (!trial) {
             printf("  %-34s not run: %s\n", name, error->message);
             return;
         }
-        if (k > 0 && !ct_tuning_differs(variant, lone->what.nodes, tuning))
-            lone_free(lone);
+        if (k > 0 && !ct_tuning_differs(variant, trial->what.nodes, tuning))
+            node_trial_free(trial);
         else
-            g_ptr_array_add(lones, lone);
+            g_ptr_array_add(lones, trial);
     }
 }
 
@@ -130,7 +130,7 @@ measure_case(const Choices *choices, CopyMeter *copies, const Case *one, GError 
 {
     const gboolean on_device = choices->device != NULL;
     g_autofree char *stage = g_strndup(one->stage, strcspn(one->stage, ","));
-    g_autoptr(GPtrArray) lones = g_ptr_array_new_with_free_func((GDestroyNotify)lone_free);
+    g_autoptr(GPtrArray) lones = g_ptr_array_new_with_free_func((GDestroyNotify)node_trial_free);
     g_autoptr(GArray) copy_rates = g_array_new(FALSE, FALSE, sizeof(gdouble));
     const GPtrArray *variants = ct_registry_variants(choices->registry, stage);
     if (one->n_phases > 0)
@@ -149,20 +149,20 @@ measure_case(const Choices *choices, CopyMeter *copies, const Case *one, GError 
             return FALSE;
         g_array_append_val(copy_rates, rate);
         for (guint i = 0; i < lones->len; i++) {
-            Lone *lone = lones->pdata[i];
-            if (lone_measure(lone, choices, &seconds))
-                g_array_append_val(lone->beside, rate);
+            NodeTrial *trial = lones->pdata[i];
+            if (node_trial_measure(trial, choices, &seconds))
+                g_array_append_val(trial->beside, rate);
         }
     }
     for (guint i = 0; i < lones->len; i++) {
-        const Lone *lone = lones->pdata[i];
-        if (lone->failure) {
-            printf("  %-34s not run: %s\n", lone->name, lone->failure);
+        const NodeTrial *trial = lones->pdata[i];
+        if (trial->failure) {
+            printf("  %-34s not run: %s\n", trial->name, trial->failure);
             continue;
         }
-        printf("  %-34s %8.1f GB/s %6.2f of copy\n", lone->name,
-               lone->load.bytes / choices_median(lone->seconds) * 1e-9,
-               lone->load.bytes * choices_share(lone->seconds, lone->beside));
+        printf("  %-34s %8.1f GB/s %6.2f of copy\n", trial->name,
+               trial->load.bytes / choices_median(trial->seconds) * 1e-9,
+               trial->load.bytes * choices_share(trial->seconds, trial->beside));
     }
     printf("  %-34s %8.1f GB/s\n", "copy", choices_median(copy_rates) * 1e-9);
     fflush(stdout);

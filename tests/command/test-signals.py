@@ -17,9 +17,9 @@ import graphs
 import tap
 
 PLUGINS = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"])
-SECONDS = 100  # A graph without an end, which writes few bytes.
+SECONDS = 100  # the longest wait of a test
 
-# Without an end, and few bytes to write.
+# A graph without an end, which writes few bytes.
 ENDLESS = {
     "sky": {"stage": "generate", "sample_rate": "1 MHz", "block": {"time": 4096}},
     "sums": {"stage": "integrate", "from": "sky", "length": 4096},

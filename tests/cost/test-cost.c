@@ -59,7 +59,7 @@ test_load(void)
     g_assert_cmpfloat(load.bytes, ==, 4 * 4 * 2 + 2 * 8);
     g_assert_cmpfloat(load.rate, ==, 250);
 
-    /* The next node makes one sample of three. */
+    /* The next node takes every third of its samples. */
     CtStream last = {0};
     stream_init(&last, CT_CF32, 2, 12);
     const CtNode row[] = {node,

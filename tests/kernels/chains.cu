@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stages of chains.h on a device: elements are i64, axes time and lane in either order. */
+/* The stages of chains.h on a device; elements are i64, with axes time and lane in either order. */
 #include "cornerturn/kernel.h"
 
 /* Bytes from one sample to the next, and from one lane to the next. */
@@ -13,7 +13,7 @@ element(void *data, Steps steps, int64 t, int64 lane)
     return (int64 *)((char *)data + t * steps.time + lane * steps.lane);
 }
 
-/* Sample t is Σ_k (k + 1) x[t·hop + k]; a thread for each sample and lane. */
+/* Sample t is Σ_k (k + 1) x[t·hop + k]; each thread makes one sample of one lane. */
 extern "C" __global__ void
 chain_window(void *in, Steps in_steps, void *out, Steps out_steps, int64 n, int64 n_lanes,
              int64 hop, int64 window)
@@ -28,8 +28,8 @@ chain_window(void *in, Steps in_steps, void *out, Steps out_steps, int64 n, int6
     *element(out, out_steps, t, lane) = sum;
 }
 
-/* Sums of `hop` samples, counted from the stream's first: `index` is that of the first one here. A
- * thread for each lane. */
+/* Sums of `hop` samples, counted from the stream's first; `index` is the number of the first one
+ * here. Each thread makes one lane. */
 extern "C" __global__ void
 chain_sum(void *in, Steps in_steps, void *out, Steps out_steps, int64 n_in, int64 n_out,
           int64 index, int64 hop, int64 *carry)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kernels are written with, one kernel each: tests/device/test-device-language.c has what must come
- * of it. One block, unless said otherwise. */
+/* The language of kernels, one kernel for each part; tests/device/test-device-language.c has the
+ * expected results. Launches have one block unless a comment says otherwise. */
 #include "cornerturn/kernel.h"
 
-/* d[16][8] += a[16][DEPTH] b[DEPTH][8], elements of BITS bits, by the places that kernel.h gives;
- * one warp. */
+/* d[16][8] += a[16][DEPTH] b[DEPTH][8], elements of BITS bits in the places that kernel.h
+ * documents; one warp. */
 #ifdef PRODUCT
 extern "C" __global__ void
 product(SUM *d, const ELEMENT *a, const ELEMENT *b)
@@ -45,7 +45,7 @@ fragments(unsigned *out, const uint16 *in)
     __syncthreads();
     unsigned forms[4][4] = {};
     const uint16 *row = matrices[lane / 8][lane % 8];
-    const uint16 *row_of_two = lane < 16 ? row : matrices[0][0] + 1; /* not looked at */
+    const uint16 *row_of_two = lane < 16 ? row : matrices[0][0] + 1; /* not used */
     ct_ldmatrix4(forms[0], row);
     ct_ldmatrix2(forms[1], row_of_two);
     ct_ldmatrix4_transposed(forms[2], row);
@@ -56,7 +56,7 @@ fragments(unsigned *out, const uint16 *in)
 }
 
 /* Sums of 4 neighbours of in[n][256], through three pieces of shared memory that are filled ahead;
- * behind the first n_whole rows there are zeros. 64 threads. */
+ * after the first n_whole rows there are zeros. 64 threads. */
 extern "C" __global__ void
 ahead(int *out, const int *in, int n, int n_whole)
 {
@@ -123,7 +123,7 @@ warps(int *out, const int *in)
     put((int)__reduce_xor_sync(all, (unsigned)x));
     put((int)__shfl_sync(all, (float)x * 0.5f, 3));
     put((int)(__shfl_sync(all, (long long)x << 33, 4) >> 33));
-    /* The odd lanes among themselves, twice as often as the even ones. */
+    /* The odd lanes among themselves do this twice as often as the even ones. */
     int sum = x;
     if (lane % 2) {
         sum += __shfl_xor_sync(all & 0xaaaaaaaa, sum, 2);
@@ -161,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(256) blocks(int *out, const int *in
     out[3 * n + t] = count;
     out[4 * n + t] = neighbour<240>(t, x);
     if (t % 3 == 0)
-        return; /* A thread that has ended is not waited for. */
+        return; /* The others do not wait for a thread that has ended. */
     dynamic[t] = x + 1;
     __syncthreads();
     out[5 * n + t] = dynamic[t];
@@ -190,7 +190,7 @@ atomics(int *sums, unsigned long long *wide, float *real, double *fine, unsigned
     } while (seen != expected);
 }
 
-/* out[n][16]: of x[n], y[n], bit by bit. */
+/* out[n][16] from x[n] and y[n], bit by bit. */
 extern "C" __global__ void
 integers(unsigned *out, const unsigned *in, unsigned n)
 {
@@ -217,7 +217,7 @@ integers(unsigned *out, const unsigned *in, unsigned n)
     to[15] = __sad(x, y, x);
 }
 
-/* out[n][8]: of the floats with the bits x[n]. */
+/* out[n][8] from the floats with the bits x[n]. */
 extern "C" __global__ void
 conversions(unsigned *out, const unsigned *in, unsigned n)
 {

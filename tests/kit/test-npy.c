@@ -92,7 +92,8 @@ test_header_errors(void)
     }
 }
 
-/* A header cut anywhere is refused, and nothing beyond the cut is read (the copy is exact). */
+/* A header cut anywhere is refused, and nothing beyond the cut is read (the copy has exactly that
+ * length). */
 static void
 test_header_cut(void)
 {
@@ -113,7 +114,7 @@ test_header_cut(void)
                     "not an .npy file: wants version 1.0, 2.0 or 3.0, but is given 4.0");
 }
 
-/* What is formatted is parsed again, in a length that only the number of axes decides. */
+/* A formatted header is parsed to the same; its length depends only on the number of axes. */
 static void
 test_format(void)
 {
@@ -177,7 +178,7 @@ test_load_types(Folder *folder, gconstpointer data G_GNUC_UNUSED)
 {
     static const struct {
         const char *type;
-        guint8 bytes[16]; /* the element −2, where unsigned 200, where complex −2 + 3i */
+        guint8 bytes[16]; /* the element is −2; unsigned 200; complex −2 + 3i */
         gsize length;
         double real, imaginary;
     } elements[] = {

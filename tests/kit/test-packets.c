@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A toy: "PK", lane, flag, stamp (32 bits, host order), then 24 bytes of 0xaa. 10 samples. */
+/* A packet of this test: "PK", lane, flag, stamp (32 bits, host order), then 24 bytes of 0xaa. It
+ * has 10 samples. */
 enum { HEADER = 8, PACKET = 32, SAMPLES = 10 };
 
 static gsize
@@ -22,7 +23,7 @@ toy_alike(const guint8 *a, const guint8 *b, gconstpointer data G_GNUC_UNUSED)
     return memcmp(a, b, 2) == 0;
 }
 
-/* The same with the size of the packet in place of the flag. */
+/* Here the size of the packet is in place of the flag. */
 static gsize
 sized_size(const guint8 *header, gconstpointer data)
 {
@@ -100,8 +101,8 @@ scan(const GByteArray *bytes, guint n_lanes)
     return scan_as(bytes, n_lanes, &toy);
 }
 
-/* The validity of a lane from first to end, as a string of 0 and 1, one for each ten samples (which
- * must agree). */
+/* The validity of a lane from first to end, as a string with a 0 or 1 for each ten samples (which
+ * must be the same). */
 static char *
 validity_string(const CtPackets *packets, guint lane)
 {
@@ -117,7 +118,7 @@ validity_string(const CtPackets *packets, guint lane)
     return g_string_free(text, FALSE);
 }
 
-/* "256 packets, 3 missing, 1 duplicate": the counts that are not zero. */
+/* "256 packets, 3 missing, 1 duplicate": the counts that are not 0. */
 static char *
 counts_string(const CtPackets *packets)
 {
@@ -190,7 +191,7 @@ test_swapped(void)
     check(bytes, "11111111", "8 packets, 6 reordered");
 }
 
-/* Bytes at the end that are too few to be known as a header may be of the packet before, which may
+/* If the bytes at the end are too few for a header, they may belong to the packet before, which may
  * have lost some. */
 static void
 test_cut_within(void)
@@ -215,8 +216,8 @@ test_cut_at_end(void)
     }
 }
 
-/* The end of the file is no header: bytes were lost in a packet where the last one begins within
- * it, or where what is left after it neither begins a header nor has the length of packets. */
+/* The end of the file is not a header. So bytes were lost in a packet if the last one begins within
+ * it, or if the rest of the file is not a header's beginning and not as long as a packet. */
 static void
 test_cut_before_end(void)
 {
@@ -282,7 +283,7 @@ test_mistimed(void)
     g_assert_cmpstr(description, ==, "9 packets, 2 missing, 4 mistimed");
 }
 
-/* A packet's stamp against its place in the file. */
+/* A packet whose stamp does not fit its place in the file. */
 static void
 test_misplaced(void)
 {
@@ -294,7 +295,7 @@ test_misplaced(void)
     }
 }
 
-/* A copy beside a packet that is misplaced says nothing about its time. */
+/* A copy of a misplaced packet beside it does not confirm its time. */
 static void
 test_misplaced_beside_copy(void)
 {
@@ -309,7 +310,7 @@ test_misplaced_beside_copy(void)
     }
 }
 
-/* The same samples twice, but not the same values. */
+/* Two packets claim the same samples with different values. */
 static void
 test_contested(void)
 {
@@ -321,7 +322,7 @@ test_contested(void)
     check(bytes, "11101", "6 packets, 1 missing, 2 mistimed");
 }
 
-/* A packet in front of the first two that follow on one another is found, too. */
+/* A packet before the first two consecutive ones is found as well. */
 static void
 test_second_header(void)
 {
@@ -330,7 +331,7 @@ test_second_header(void)
     check(bytes, "10111111", "7 packets, 1 missing, 1 corrupt");
 }
 
-/* The header of a lone packet that ends with the file gives way to two of a kind. */
+/* Two headers of one kind have precedence over that of a single packet that ends with the file. */
 static void
 test_first_header(void)
 {
@@ -361,8 +362,8 @@ test_lanes(void)
     g_assert_cmpuint(packets->counts[CT_PACKETS_MISSING], ==, 7);
 }
 
-/* Bytes lost, added and changed anywhere: packets are used once, in order, where they are whole,
- * and each that was read is accounted for. */
+/* Bytes are lost, added and changed anywhere: whole packets are used once, in order, and every
+ * packet that was read is counted. */
 static void
 test_random_damage(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of trials: every kind of node alone, in every way in which the planner would have it; and
- * of what is fixed in a plan. */
+/* Tests of trials: every kind of node alone, in all candidates and implementations; and of fixed
+ * choices in a plan. */
 #include "device/device.h"
 #include "measure/trial.h"
 #include "plan/candidates.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Long enough for a firing, and short. */
+/* This is short, but long enough for a firing. */
 static const gdouble slice = 0.001;
 
 typedef struct {
@@ -24,7 +24,7 @@ static void
 set_up(Fixture *fixture, const char *stages, CtBackend backend)
 {
     g_autoptr(GError) error = NULL;
-    /* Each line an entry. */
+    /* Each line is an entry. */
     g_auto(GStrv) entries = g_strsplit(stages, "\n", -1);
     g_autofree char *indented = g_strjoinv("\n  ", entries);
     g_autofree char *text = g_strdup_printf("stages:\n  %s", indented);
@@ -116,7 +116,7 @@ typedef struct {
     SKY "filter: {stage: fir, from: sky, n_channels: 16, n_taps: 4}\n"                             \
         "spectra: {stage: fft, from: filter}\n"
 
-/* The node `tried` of each. */
+/* The node `tried` of each graph is run. */
 static const Case cases[] = {
     {"window", SKY "tried: {stage: fir, from: sky, n_channels: 16, n_taps: 4}\n"
                    "out: {stage: discard, from: tried}\n"},
@@ -160,7 +160,7 @@ check_kind(const Case *one, CtBackend backend)
     guint n_tried = 0;
     set_up(&fixture, one->stages, backend);
     const GPtrArray *all = fixture.candidates->nodes[find(&fixture, "tried")];
-    /* Kernels are compiled for each way. */
+    /* On a device, kernels are compiled for each of them. */
     for (guint i = 0; i < (backend == CT_CUDA ? MIN(all->len, 3) : all->len); i++) {
         const CtCandidate *candidate = g_ptr_array_index(all, i);
         for (guint o = 0; o < candidate->implementations->len; o++) {
@@ -188,7 +188,7 @@ test_kind_on_device(gconstpointer data)
     check_kind(data, CT_CUDA);
 }
 
-/* ---- what cannot be tried ---- */
+/* ---- impossible trials ---- */
 
 static gboolean
 refuse(G_GNUC_UNUSED CtPrepare *prepare, G_GNUC_UNUSED gpointer *state, GError **error)
@@ -263,7 +263,7 @@ test_failures(void)
 
 /* ---- blocks ---- */
 
-/* Bytes of the rings of a trial of node `name`, in its first candidate. */
+/* The bytes of the rings in a trial of node `name`, with its first candidate. */
 static gsize
 bytes_of_trial(const char *stages, const char *name, CtBackend backend)
 {
@@ -298,8 +298,8 @@ bytes_of_trial(const char *stages, const char *name, CtBackend backend)
     "turned: {stage: transpose, from: wide, layout: '[pol station time]'}\n"                       \
     "out: {stage: discard, from: turned}\n"
 
-/* A trial's blocks are as long as those that a source's `block` brings the node in the graph: on
- * the host longer ones come no further than to who reads the source. */
+/* A trial's blocks are as long as the source's `block` makes them in the graph; on the host, a
+ * longer block only affects the source's readers. */
 static void
 check_blocks(CtBackend backend)
 {
@@ -329,8 +329,8 @@ test_blocks_on_device(void)
 
 /* ---- readers that wait ---- */
 
-/* What a node is estimated by is what its reader goes through at once in the plan, or nothing where
- * that stays in caches. */
+/* An estimate depends on the samples that the node's reader takes at once in the plan, unless these
+ * stay in caches. */
 static void
 test_held(void)
 {
@@ -339,14 +339,14 @@ test_held(void)
         gint64 least, most;
     } graphs[] = {
         {SPECTRA "out: {stage: discard, from: spectra}\n", 0, 0},
-        /* Sums of 5 KiB, spectra of 1. */
+        /* Sums are 5 KiB, spectra 1 KiB. */
         {SPECTRA "v: {stage: correlate, from: spectra, integration: 1000}\n"
                  "out: {stage: discard, from: v}\n",
          20, 20},
         {SPECTRA "v: {stage: correlate, from: spectra, integration: 3}\n"
                  "out: {stage: discard, from: v}\n",
          3, 3},
-        /* Weights of 12.5 KiB, which are gone through for as many spectra. */
+        /* Weights are 12.5 KiB; they are read for as many bytes of spectra. */
         {SPECTRA "weights: {stage: pointing, from: spectra, spiral: 100 m, disk: 0.05, "
                  "n_beams: 25}\n"
                  "v: {stage: beamform, from: {voltages: spectra, weights: weights}}\n"
@@ -376,7 +376,7 @@ test_held(void)
     }
 }
 
-/* ---- what is fixed ---- */
+/* ---- fixed choices ---- */
 
 static char *
 plan_layouts(const CtPlan *plan, const char *name)
@@ -389,7 +389,7 @@ plan_layouts(const CtPlan *plan, const char *name)
     return g_strdup("nothing");
 }
 
-/* Every candidate of a node can be fixed, and is then what the plan has. */
+/* Every candidate of a node can be fixed, and is then part of the plan. */
 static void
 test_fixed(void)
 {
@@ -418,7 +418,7 @@ test_fixed(void)
         g_assert_cmpstr(got, ==, wanted);
         n_fused += is_fused;
 
-        /* Two that are at odds. */
+        /* These two contradict each other. */
         const CtCandidate *other = g_ptr_array_index(fixture.candidates->nodes[spectra], 0);
         if (!is_fused || other->n_nodes > 1)
             continue;
@@ -439,7 +439,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     const char *reason;
     const gboolean has_device = ct_devices(NULL, &reason) > 0;
-    /* Where the environment names a backend, the run is for that. */
+    /* If the environment names a backend, only that is tested. */
     const gboolean for_device = g_getenv("CORNERTURN_TEST_BACKEND") != NULL;
     if (for_device && !has_device) {
         g_print("1..0 # SKIP no device: %s\n", reason);

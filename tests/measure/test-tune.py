@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tuning from the outside: what is measured, kept, passed over, gone on with and shown."""
+"""Tuning from outside: what is measured, kept, skipped, resumed and printed."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ import tap
 import tuning
 from tuning import COMMAND, FOR_DEVICE, HAS_DEVICE
 
-# Hundreds of ways to run it.
+# There are hundreds of ways to run this graph.
 LARGE_GRAPH = """
 stages:
   sky: { stage: generate, type: ci8, sample_rate: 1 MHz, n_stations: 2, n_pols: 2, samples: 40000 }
@@ -64,7 +64,7 @@ class OnDevice(TuneTest):
     backend = "cuda"
 
     def test_plan_goes_by_what_was_measured(self):
-        # Kernels are compiled for each way of running something.
+        # Kernels are compiled for each candidate.
         rows = self.check_measured("--budget", "15 s")
         self.assertTrue(any(row["n_workers"] == 0 for row in rows))
 
@@ -74,7 +74,7 @@ class OnDevice(TuneTest):
     @unittest.skipUnless("emulator" in os.environ.get("CORNERTURN_CUDA", ""),
                          "only a small device tells blocks of so few samples apart")
     def test_blocks(self):
-        # Aims at 1 MiB: 32768 samples of 4 numbers in cf32.
+        # Its blocks have 1 MiB: 32768 samples of 4 numbers in cf32.
         self.environment["CORNERTURN_EMULATOR_MEMORY"] = str(256 << 20)
         self.graph.write_text(
             "stages:\n"
@@ -96,7 +96,7 @@ class OnDevice(TuneTest):
         self.assertIn(f"\nthe largest block of a firing there: about {near[0]}, tuned\n",
                       self.run_command(*plan).stdout)
         self.assertRegex(self.run_command("costs").stdout, rf"\n +block [0-9a-f]{{16}} {near[0]}\n")
-        # Known, asked for, or another graph.
+        # There is no search if the block is known, if it is given, or for another graph.
         self.assertNotIn("blocks on devices", self.tune("--no-comparison"))
         self.assertIn("about 3.0 MiB\n",
                       self.run_command(*plan, "--device-block", "3 MiB").stdout)
@@ -127,9 +127,9 @@ class Tune(TuneTest):
         rows = self.check_measured()
         measured = len(rows)
         self.assertLessEqual({"generate", "power", "integrate"}, {row["stages"] for row in rows})
-        # The files of the graph are left alone.
+        # Tuning does not write the graph's files.
         self.assertFalse(self.output.exists())
-        # What is known is not measured again, though what else could win may still be looked at.
+        # Known costs are not measured again, but other candidates that could win may be.
         again, _, known = self.counts(self.tune("--no-comparison"))
         self.assertGreater(known, 0)
         self.assertEqual(len(self.measurements()), measured + again)
@@ -153,7 +153,7 @@ class Tune(TuneTest):
                                                        "way")])
                       for row in self.measurements()}
         self.assertLessEqual(kept, everything)
-        # None of what was kept is counted as measured anew.
+        # Costs that were kept do not count as measured again.
         self.assertEqual(len(everything), len(kept) + measured)
 
     def test_interrupt_ends_it_in_order(self):
@@ -191,7 +191,7 @@ class Tune(TuneTest):
         self.assertIn("refusing", {row["variant"] for row in failed})
         plan = self.run_command("plan", "--workers", "2", "--backend", "cpu", self.graph).stdout
         self.assertIn(" accepting ", plan)
-        # It is not tried again.
+        # A failed candidate is not tried again.
         self.assertEqual(self.counts(self.tune("--no-comparison"))[0], 0)
 
     def test_side_by_side(self):

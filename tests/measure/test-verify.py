@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`cornerturn verify`: right variants agree, wrong ones are found, and how that is said."""
+"""`cornerturn verify`: correct variants agree, wrong ones are found, and the messages."""
 import os
 import pathlib
 import re
@@ -14,7 +14,7 @@ import graphs
 import tap
 
 WRONG = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-wrong.so"
-# Where the environment names a backend, the run is for that.
+# If the environment names a backend, only that is tested.
 GIVEN = os.environ.get("CORNERTURN_TEST_BACKEND")
 BACKEND = GIVEN or "cpu"
 SKY = {"stage": "generate", "sample_rate": "1 MHz", "samples": 3000, "n_stations": 3, "n_pols": 2}
@@ -51,7 +51,7 @@ class Verify(graphs.GraphTest):
         return done.stderr.strip()
 
     def test_chain(self):
-        """Each node by itself, then the ends of the graph; sinks write nothing."""
+        """Each node is compared alone, then the whole graph; sinks write nothing."""
         report = self.agree(self.write({
             "sky": {**SKY, "invalid": [[1, 100, 30]]},
             "filter": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": 4},
@@ -74,7 +74,7 @@ class Verify(graphs.GraphTest):
         self.assertIn("bits: nothing", report)
 
     def test_types(self):
-        """Whole streams of every type, in orders that differ."""
+        """Whole streams of every type, in different orders."""
         for type_ in ("ci4", "ci8", "ci16", "ci32", "ci64", "cf16", "cf64", "u8", "i16", "f32"):
             self.agree(self.write({
                 "sky": {**SKY, "samples": 500, "type": type_},
@@ -82,8 +82,8 @@ class Verify(graphs.GraphTest):
             }), "--backend", BACKEND)
 
     def test_ranges(self):
-        """Streams of different ranges side by side, in all places of the axis that joins them, shifted
-        by a number of samples that changes, and down to few bits."""
+        """Streams of different ranges are stacked, in all places of the joined axis; a delay
+        changes; and samples are quantised to a few bits."""
         delays = numpy.array([[0, 3.4, -5, 0, 2, 7], [1, 2.7, -9, 0, 4, 4]]) * 1e-6
         numpy.save(self.folder / "delays.npy", delays)
         ranges = [(0, 4001, 3), (130, 3000, 1), (-60, 600, 2)]
@@ -134,7 +134,7 @@ class Verify(graphs.GraphTest):
         self.assertRegex(report, r"(?m)^wrong: \d+ samples are valid on one side alone$")
 
     def check_nothing_compared(self, sky, warnings, *arguments):
-        """Each warning stands on standard error, and is an error with --strict."""
+        """Checks that each warning is on standard error, and is an error with --strict."""
         graph = self.write({"sky": {**SKY, **sky},
                             "filter": {"stage": "fir", "from": "sky", "n_channels": 8,
                                        "n_taps": 4}})
@@ -184,7 +184,7 @@ class Verify(graphs.GraphTest):
 
     @unittest.skipUnless(GIVEN == "cuda", "wants an emulator of several devices")
     def test_devices(self):
-        """A device beside another, and beside itself."""
+        """A device is compared with another, and with itself."""
         graph = self.write({"sky": {**SKY, "backend": "cpu"},
                             "filter": {"stage": "fir", "from": "sky", "n_channels": 8,
                                        "n_taps": 4}})
@@ -195,7 +195,7 @@ class Verify(graphs.GraphTest):
                 self.assertRegex(alone, rf"(?m)^filter +cuda +{wanted}")
 
     def test_pipelines(self):
-        """Those of pipelines/, small."""
+        """The graphs of pipelines/, made small."""
         spiral = ["sky.samples=4000", "sky.n_stations=5"]
         beams = spiral + ["pointing.n_beams=3"]
         for name, settings in {

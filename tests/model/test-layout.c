@@ -21,7 +21,7 @@ check_text(const CtLayout *layout, const char *wanted)
     g_assert_cmpstr(text, ==, wanted);
 }
 
-/* A stream of `type` with the axes named, time of 100 samples, the others of 2, 3, 4 … */
+/* A stream of `type` with these axes; time has 100 samples, the others 2, 3, 4 … */
 static void
 make_stream(CtStream *stream, CtType type, const char *axes)
 {
@@ -142,7 +142,7 @@ test_malformed_long(void)
     g_autofree char *before = g_utf8_substring(lines[1], 0, strlen(lines[2]));
     g_assert_true(g_str_has_suffix(before, "a !"));
 
-    /* No character is cut in two, wherever the text is. */
+    /* Wherever the text ends, no character is cut in two. */
     for (guint shift = 0; shift < 4; shift++) {
         g_autoptr(GString) wide = g_string_new("[");
         for (guint i = 0; i < 50 + shift; i++)
@@ -188,7 +188,7 @@ test_round_trip(void)
     check_text(&(CtLayout){0}, "{...}");
 }
 
-/* Layouts with up to two characters put in, taken out or changed: some are layouts still. */
+/* Layouts with up to two characters inserted, removed or changed; some are still layouts. */
 static void
 test_random_edits(void)
 {
@@ -528,7 +528,7 @@ test_strides(void)
                   (gint64[]){3, G_MAXINT64, 4}, (gint64[]){G_MAXINT64, 64, 16});
 }
 
-/* Every element of a packed block has a place of its own, and none is left over. */
+/* Every element of a packed block has a place of its own, and every place has an element. */
 static void
 test_strides_cover(void)
 {
@@ -560,8 +560,8 @@ test_strides_cover(void)
 
 /* ---- properties over random patterns ---- */
 
-/* A pattern that can hold `stream`: some of its axes named, perhaps blocks of them, perhaps `...`.
- */
+/* A random pattern that `stream` fits: it names some of its axes, perhaps with blocks of them, and
+ * may have `...`. */
 static CtLayout
 random_pattern(const CtStream *stream)
 {
@@ -605,7 +605,7 @@ test_random_patterns(void)
             g_error("%s: %s", text, error->message);
         g_assert_true(ct_layout_is_concrete(&concrete));
         g_assert_true(ct_layout_matches(&pattern, &concrete));
-        /* Resolving again, like itself, changes nothing. */
+        /* Resolving with the result as the wish changes nothing. */
         CtLayout twice;
         g_assert_true(ct_layout_resolve(&twice, &pattern, &stream, CT_CF32, &concrete, NULL));
         g_assert_true(ct_layout_equal(&twice, &concrete));

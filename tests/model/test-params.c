@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of parameters: a stage's table against what a graph gives. */
+/* Tests of parameters: a stage's table, and the values that a graph gives. */
 #include "model/node-params.h"
 
 #include <string.h>
@@ -104,7 +104,7 @@ test_values(void)
     g_assert_cmpfloat(ct_params_real_cell(params, "positions", 1, 0), ==, -0.02);
 }
 
-/* YAML's own brackets stand for a layout's. */
+/* YAML's brackets may be those of a layout. */
 static void
 test_bare_layout(void)
 {
@@ -218,7 +218,7 @@ test_blame(void)
     g_assert_false(ct_params_take_blame(params, &place));
 }
 
-/* A default that its own table refuses is the stage author's fault, and said so. */
+/* A default that its own table does not allow is a fault of the stage, and is reported as such. */
 static void
 test_wrong_default(void)
 {
@@ -235,7 +235,8 @@ test_wrong_default(void)
                     "given 'many'");
 }
 
-/* A getter that is asked in vain gives a harmless value, and the fault is told once. */
+/* A getter for a parameter that does not exist gives a harmless value; the fault is reported
+ * once. */
 static void
 test_asked_in_vain(void)
 {
@@ -264,7 +265,7 @@ test_asked_in_vain(void)
     g_autofree char *first = ct_params_take_fault(params);
     g_assert_cmpstr(first, ==,
                     "asks for parameter 'nothing', which is not in the table of 'filter'");
-    /* To blame what is not there blames nobody. */
+    /* An error about a parameter that was not given has no place in the file. */
     g_autoptr(GError) error = NULL;
     g_assert_false(ct_params_error(params, "nothing", &error, "wants more"));
     g_assert_cmpstr(error->message, ==, "parameter 'nothing': wants more");

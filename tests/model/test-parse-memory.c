@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graphs are read, planned and verified while the parser of YAML gets no memory from its nth use
- * on: that is an error, and nothing worse. */
+/* Graphs are read, planned and verified while the YAML parser gets no memory from its nth use on:
+ * that is an error, not an abort. */
 #include "graph/registry.h"
 
 #include <cornerturn/pipeline.h>
@@ -17,10 +17,10 @@ static const char graph[] =
     "  f: { stage: fft, from: x, axis: time, length: 8 }\n"
     "  w: { stage: file.sink, from: f, path: w.npy, layout: \"cf64[...]\" }\n";
 
-/* Uses of the parser that are still to work. */
+/* The number of uses of the parser that succeed. */
 static guint n_left;
 
-/* Stands before the library's. */
+/* Replaces the library's function. */
 int
 yaml_parser_initialize(yaml_parser_t *parser)
 {
@@ -48,7 +48,8 @@ verify(CtPipeline *pipeline, GError **error)
     return ct_pipeline_verify(pipeline, "reference", NULL, &agrees, error);
 }
 
-/* Each use in turn is the first that fails; `wanted` is in what comes out in the end. */
+/* Makes each use the first that fails, in turn; `wanted` is part of the output when none fails any
+ * more. */
 static void
 check(char *(*act)(CtPipeline *pipeline, GError **error), const char *wanted)
 {
@@ -85,7 +86,7 @@ test_verify(void)
     check(verify, "reference");
 }
 
-/* A value that cannot be set leaves the graph as it was. */
+/* If a value can't be set, the graph is unchanged. */
 static void
 test_set(void)
 {
@@ -104,7 +105,7 @@ test_set(void)
     g_assert_cmpint(stream->axes[ct_stream_axis(stream, "time")].length, ==, 64);
 }
 
-/* No plugin is left out for want of memory. */
+/* A lack of memory leaves out no plugin. */
 static void
 test_plugins(void)
 {

@@ -82,7 +82,7 @@ test_malformed(void)
     }
 }
 
-/* Of a long text, no character is cut in two. */
+/* A long text is never cut within a character. */
 static void
 test_malformed_wide(void)
 {
@@ -146,7 +146,8 @@ test_check(void)
 
 /* ---- binding ---- */
 
-/* The ports of a node, made of text: "ci8 time station" is a stream, "" one not connected. */
+/* The ports of a node, from texts: "ci8 time station" is a stream, "" a port that is not
+ * connected. */
 typedef struct {
     CtStream streams[MAX_PORTS];
     CtLayout wishes[MAX_PORTS];
@@ -211,7 +212,8 @@ static const struct {
     const char *like;
     const char *wanted; /* the layouts, or the message */
 } bindings[] = {
-    /* One order on both sides; made axes in the place of those consumed, pol' behind pol. */
+    /* Both sides have one order; new axes take the places of consumed ones, pol' comes after
+     * pol. */
     {CORRELATE,
      1,
      {"ci8 time channel station pol", VISIBILITIES, "u32 time baseline"},
@@ -281,7 +283,7 @@ static const struct {
      {"cf32 time pol", "cf32 time phase pol"},
      .like = "[pol phase time]",
      .wanted = "cf32[pol time], cf32[pol phase time]"},
-    /* `...` in one order, whatever stands around it. */
+    /* `...` is in the same order on both sides, whatever surrounds it. */
     {"ci8[... time] -> cf32[phase ... time]",
      1,
      {"ci8 time subband station pol", "cf32 time subband phase station pol"},
@@ -293,7 +295,7 @@ static const struct {
      {"ci8 time station pol", "cf32 time phase station pol"},
      .known = "ci8[time pol station]",
      .wanted = "ci8[time pol station], cf32[pol station time phase]"},
-    /* Several inputs; beam takes the place of station though an input has both. */
+    /* With several inputs, beam takes the place of station although an input has both. */
     {"cf32{time station ...}, cf32{beam station ...} -> cf32{time beam ...}",
      2,
      {"cf32 time channel station pol", "cf32 channel beam station", "cf32 time channel beam pol"},
@@ -310,7 +312,7 @@ static const struct {
      .known = "ci8[pol time]",
      .known_port = 1,
      .wanted = "ci8[pol time], ci8[pol time], ci8[pol time], ci8[pol time station]"},
-    /* Wishes. */
+    /* Layouts that the graph wishes for. */
     {"cf32{...} ->",
      1,
      {"cf32 time channel pol"},
@@ -338,7 +340,7 @@ static const struct {
      {NULL, "[time ...]"},
      .known = "ci8[time station channel pol]",
      .wanted = "ci8[time station channel pol], cf32[time baseline channel pol pol'], -"},
-    /* Types: the stream's own, else the narrowest that loses nothing. */
+    /* The type is the stream's own, else the narrowest without loss. */
     {"ci16|cf32[...] -> cf32[...]",
      1,
      {"ci8 time", "cf32 time"},
@@ -355,7 +357,7 @@ static const struct {
      1,
      {"ci8 time pol", "cf32 time pol"},
      .wanted = "i16[time pol complex], cf32[time pol]"},
-    /* `complex` innermost is the complex type; blocks are named. */
+    /* `complex` innermost is the same as the complex type; blocks are named. */
     {"i8[... complex] -> cf32{...}",
      1,
      {"ci8 time pol", "cf32 time pol"},
@@ -370,7 +372,7 @@ static const struct {
      {"ci8 time channel pol", "cf32 time channel pol"},
      .known = "ci8[pol channel time time:16]",
      .wanted = "ci8[pol channel time time:16], cf32[pol channel time]"},
-    /* Rows of any order. */
+    /* Rows whose ports have independent orders. */
     {"any: [...] -> [...]",
      1,
      {"ci8 time channel pol", "ci8 time channel pol"},
@@ -392,7 +394,7 @@ static const struct {
      {"ci8 time pol", "ci8 time pol"},
      .known = "ci8[pol time time:4]",
      .wanted = "input 'p0' wants {time ...}, but is given ci8[pol time time:4]"},
-    /* What does not fit. */
+    /* Layouts that do not fit. */
     {"[...] -> [...]",
      1,
      {"ci8 time pol", "ci8 time pol"},
@@ -501,7 +503,7 @@ test_too_many_axes(void)
         ct_stream_clear(&streams[p]);
 }
 
-/* Binding from one end and back from the other gives the same, in each of the 24 orders. */
+/* Binding from one end and from the other gives the same layouts, in each of the 24 orders. */
 static void
 test_all_orders(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of types and of the description of streams. */
+/* Tests of types, and of the description of streams. */
 #include <cornerturn/tensor.h>
 #include <math.h>
 #include <string.h>
@@ -43,7 +43,7 @@ float_of(guint bits)
                         : (Float){53, -1074, 1024};
 }
 
-/* Values at which conversions go wrong. long double holds every i64. */
+/* Values at which conversions often fail. long double holds every i64. */
 static guint
 telling_values(const CtTypeInfo *info, long double values[8])
 {
@@ -204,7 +204,7 @@ test_coordinates(void)
     ct_stream_add_axis(&stream, "station", 5);
     g_assert_cmpfloat(ct_stream_coordinate(&stream, 2, 4, 0), ==, 4);
 
-    /* With the parent goes what hangs on it. */
+    /* Removing the parent also removes coordinates that depend on it. */
     ct_stream_remove_axis(&stream, "subband");
     g_assert_cmpstr(stream.axes[0].coordinate.unit, ==, NULL);
     g_assert_null(stream.axes[0].coordinate.parent);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results in memory of the program's own. */
+/* Tests of outputs in memory of the program. */
 #include <cornerturn/pipeline.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum { N_SAMPLES = 300 };
 
 typedef struct {
     CtPipeline *pipeline;
-    guint8 *memory; /* aligned, within `all` */
+    guint8 *memory; /* aligned, in `all` */
     gpointer all;
     gsize bytes;
 } Program;
@@ -63,14 +63,14 @@ test_refused(void)
     g_assert_true(ct_pipeline_offer(program.pipeline, "a", program.memory, program.bytes, &error));
     g_assert_no_error(error);
     refuse(&program, "b", program.memory, program.bytes, "node 'b' reads the same as 'a'");
-    /* The same output may be offered other memory. */
+    /* Other memory can be offered for the same output. */
     g_assert_true(
         ct_pipeline_offer(program.pipeline, "a", program.memory + 64, program.bytes, &error));
     g_assert_no_error(error);
     end(&program);
 }
 
-/* Both outputs of a ring see the samples there. */
+/* Both outputs of a ring get the samples in that memory. */
 static void
 test_written_there(void)
 {

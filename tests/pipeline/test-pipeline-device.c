@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs whose blocks are on a device: fed and taken there, cut anywhere, for a long time. */
+/* Programs with blocks on a device: inputs and outputs there, in blocks of any lengths, for a long
+ * time. */
 #include "counting-allocator.h"
 #include "device/device.h"
 #include "leak-test.h"
@@ -19,12 +20,12 @@ static const char graph[] =
     "  s: { stage: integrate, from: f, length: %d }\n"
     "  y: { stage: output, from: s, layout: \"[time channel station]\", backend: %s }\n";
 
-/* Samples in blocks; the memory that holds them, on the device or not. */
+/* Feeds samples in blocks, in memory on the device or on the host. */
 typedef struct {
     CtPipeline *pipeline;
     gfloat *samples; /* complex [n_samples][N_STATIONS], on the host */
     gint64 n_samples;
-    guint32 seed;     /* of the cuts */
+    guint32 seed;     /* for the lengths of blocks */
     CtDevice *device; /* NULL: on the host */
     CtCuStream stream;
     guint released;
@@ -57,7 +58,7 @@ feed(gpointer data)
             block = ct_device_alloc(feeder->device, (gsize)n * width, "a block", &error);
             g_assert_no_error(error);
             if (feeder->stream) {
-                /* The pipeline must wait for this. */
+                /* The copy is asynchronous, so the pipeline must wait for it. */
                 ct_device_driver(feeder->device)
                     ->copy(GPOINTER_TO_SIZE(block), GPOINTER_TO_SIZE(from), (gsize)n * width,
                            feeder->stream);
@@ -73,7 +74,7 @@ feed(gpointer data)
     return GUINT_TO_POINTER(n_blocks);
 }
 
-/* All that comes out of the graph, packed. */
+/* All samples of the graph's output, packed. */
 static GArray *
 run(gfloat *samples, gint64 n_samples, guint32 seed, gboolean on_device, gboolean with_stream,
     gint integration)
@@ -135,7 +136,7 @@ run(gfloat *samples, gint64 n_samples, guint32 seed, gboolean on_device, gboolea
     return all;
 }
 
-/* Whether there is a device; otherwise skips. */
+/* Whether there is a device; otherwise the test is skipped. */
 static gboolean
 has_device(void)
 {
@@ -164,7 +165,7 @@ test_cuts(gconstpointer data)
     for (guint i = 0; i < 3; i++) {
         g_autoptr(GArray) got = run(samples, n_samples, g_rand_int(random), TRUE, with_stream, 3);
         g_assert_cmpuint(got->len, ==, wanted->len);
-        /* Sums of 3 · 16 numbers up to 1, in single precision. */
+        /* The bound is for sums of 3 · 16 numbers up to 1, in single precision. */
         for (guint k = 0; k < got->len; k++)
             g_assert_cmpfloat(
                 fabsf(g_array_index(got, gfloat, k) - g_array_index(wanted, gfloat, k)), <,
@@ -173,7 +174,7 @@ test_cuts(gconstpointer data)
     g_rand_free(random);
 }
 
-/* A thousand blocks, from the host and back, hold no more memory than a hundred. */
+/* A thousand blocks, from the host and back, need no more memory than a hundred. */
 static void
 test_growth(void)
 {
@@ -212,10 +213,10 @@ test_growth(void)
     }
     ct_device_enter(device, &error);
     driver->memory_info(&free_after, &total);
-    /* Others may take of it, where tests run side by side. */
+    /* Other tests that run at the same time may use memory of the device. */
     if (!is_sanitized("compute"))
         g_assert_cmpuint(free_after, ==, free_before);
-    /* Firings in flight hold some; a leak of one allocation a block would be 900. */
+    /* Firings in flight hold some allocations; a leak of one for each block would be 900. */
     const gint held_after = allocations_held();
     g_test_message("%d allocations held after a tenth of the blocks, %d after all", held_before,
                    held_after);
@@ -230,7 +231,7 @@ test_growth(void)
     g_assert_no_error(error);
 }
 
-/* The sum of what stands behind `key` in the nodes' lines. */
+/* The sum of the numbers `key` in the nodes' lines. */
 static gdouble
 sum_of(const char *json, const char *key)
 {
@@ -240,8 +241,8 @@ sum_of(const char *json, const char *key)
     return sum;
 }
 
-/* Many short firings of several nodes: each has its own time, and together they take no longer than
- * the queue was there. */
+/* Many short firings of several nodes: each node has a time of its own, and all together take no
+ * longer than the queue existed. */
 static void
 test_times(void)
 {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`cornerturn plan --capacity`: bandwidth of a station, by what is busiest; and what a run shows."""
+"""`cornerturn plan --capacity`: the bandwidth per station, limited by the busiest resource; and
+comparison with runs."""
 import json
 import subprocess
 import unittest
@@ -41,7 +42,8 @@ class Capacity(graphs.GraphTest):
         self.assertAlmostEqual(whole["seconds"], seconds)
 
     def test_stations(self):
-        """The work of every station comes from what it brings; correlating grows with them."""
+        """The work of each station is proportional to its samples; that of correlation grows with
+        the number of stations."""
         few, many = (self.capacity({"sky": {**SKY, "n_stations": n}, **CHAIN})
                      for n in (4, 64))
         self.assertLess(16 * many["times"], few["times"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""--default-layouts: the stages of a plan stand in the layouts of the published codes, and what comes
-out is the same."""
+"""--default-layouts: the stages of a plan have the layouts of published codes, and the results are
+the same."""
 import json
 import subprocess
 import unittest
@@ -11,7 +11,7 @@ import numpy
 import graphs
 import tap
 
-# What each writes, and what makes it small.
+# The files that each writes, and the overrides that make it small.
 PIPELINES = {
     "fx-correlator": (["visibilities.npy", "weights.npy"],
                       ["sky.duration=5 ms", "visibilities.integration=100", "sky.n_stations=4"]),
@@ -51,7 +51,7 @@ class DefaultLayouts(graphs.GraphTest):
                                         1e-6 * numpy.linalg.norm(wanted))
 
     def layouts(self, name, *options):
-        """By node, inputs and outputs without types."""
+        """For each node, the layouts of inputs and outputs, without types."""
         path = str(graphs.SOURCE_ROOT / "pipelines" / f"{name}.yaml")
         plan = json.loads(self.command("plan", "--json", "--backend", "cpu", *options, path))
         order = lambda layout: layout[layout.index("["):]
@@ -68,7 +68,7 @@ class DefaultLayouts(graphs.GraphTest):
         self.assertEqual(found["beams"], (["[channel station time pol]", "[channel beam station]"],
                                           ["[channel time beam pol]"]))
         found = self.layouts("fx-correlator", "--default-layouts")
-        # The variants for the processor want stations inside of time.
+        # The variants for the processor need stations inside time.
         self.assertEqual(found["visibilities"][0], ["[channel time station pol]"])
         self.assertEqual(found["visibilities"][1][0], "[time baseline channel pol pol']")
         self.assertIn("spectra>transpose", found)
@@ -89,7 +89,7 @@ class DefaultLayouts(graphs.GraphTest):
 
 
 def fused():
-    """The best variant over filter and transform that runs here."""
+    """The best fused variant of filter and transform that can run here."""
     text = subprocess.run([graphs.COMMAND, "inspect", "fir"], capture_output=True, text=True,
                           check=True).stdout
     flags = open("/proc/cpuinfo").read()

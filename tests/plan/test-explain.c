@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests what a plan is said to cost with something else chosen: against all combinations. */
+/* Tests of the costs of a plan's alternatives, against all combinations. */
 #include "plan/explain.h"
 #include "planning.h"
 
@@ -10,9 +10,9 @@ typedef struct {
     CtExplanation *explanation;
     CtCandidates forced;         /* one candidate of each node */
     CtCandidate *of_node;        /* [node] copies with one implementation */
-    const CtAlternative **whose; /* [node] what it is a copy of */
-    GHashTable *best;            /* CtAlternative → gdouble *, of all plans that have it */
-    GHashTable *crossed;         /* CtCrossing → gdouble * */
+    const CtAlternative **whose; /* [node] the alternative that it is a copy of */
+    GHashTable *best;    /* CtAlternative → gdouble *, the least of all plans that have it */
+    GHashTable *crossed; /* CtCrossing → gdouble *, the same */
     gdouble n;
 } Enumeration;
 
@@ -103,7 +103,7 @@ check(GHashTable *table, gconstpointer key, gdouble said)
         g_assert_cmpfloat_with_epsilon(*found, said, 1e-9 * said);
 }
 
-/* Against all combinations; returns how many they were. */
+/* Compares with all combinations; returns their number. */
 static gdouble
 check_all(CtExplanation *explanation)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a plan says of latency, start-up and gaps, against what runs with gaps everywhere show."""
+"""A plan's latency, start-up and missing samples, against runs with gaps at every place."""
 import ctypes
 import itertools
 import os
@@ -14,15 +14,16 @@ import pipeline
 import tap
 
 STATIONS = 3
-LANE = 1  # the station that misses samples
+LANE = 1  # the station that loses samples
 folder = tempfile.TemporaryDirectory()
 DELAYS = pathlib.Path(folder.name) / "delays.npy"
-# Rows every 0.4 s of samples at 1 kHz, a shift of a sample every 40 ms or slower.
+# Rows are 0.4 s apart, at 1 kHz; delays change by a sample in 40 ms or more slowly.
 numpy.save(DELAYS, numpy.cumsum(numpy.random.default_rng(5).integers(-10, 11, (400, STATIONS)),
                                 0) * 1e-3)
 
 FILTER_BANK = "f: {stage: fir, from: x, n_channels: 8, n_taps: 4}, s: {stage: fft, from: f}"
-# Of each graph, the nodes between the input x and y, and what of them counts what went into a sum.
+# For each graph: the nodes between the input x and y, and the output that counts the samples of a
+# sum.
 CHAINS = {
     "window": ("y: {stage: fir, from: x, n_channels: 1, n_taps: 7}", None),
     "decimation": ("y: {stage: fir, from: x, n_channels: 1, n_taps: 5, hop: 3}", None),
@@ -59,7 +60,8 @@ TIME_FIRST = "layout: '[time ...]'"
 
 
 def random_chain(rng):
-    """A few windows and sums in a row, whose sample at the end stands for no more than 150."""
+    """A few random windows and sums in a row; a sample of the output stands for at most 150 of the
+    input."""
     while True:
         nodes, before, step, summed = [], "x", 1, False
         n = rng.integers(2, 5)
@@ -78,7 +80,7 @@ def random_chain(rng):
             else:
                 hop = length
                 nodes.append(f"{name}: {{stage: integrate, from: {before}, length: {length}}}")
-            # What a sum of sums lacks is not counted by its weights.
+            # The weights of a sum of sums do not count the samples that it lacks.
             counted = "y.weights" if kind == "sum" and not summed else None
             summed |= kind == "sum"
             before, step = name, step * hop
@@ -96,7 +98,7 @@ def graph(chain, apart=True, backend="cpu"):
 
 
 def outputs(chain, apart=True):
-    """What pipeline.run takes: the axis of time, and the lanes."""
+    """The argument `takes` of pipeline.run: the axis of time, and the lanes."""
     lanes = STATIONS if apart and chain != "visibilities" else 1
     lanes *= 2 if chain == "two ways" else 1
     return {name: (0, lanes) for name in ("z", "w")[:2 if CHAINS[chain][1] else 1]}
@@ -108,7 +110,8 @@ def footprint(text, missing=1, variants=None):
 
 
 class Gaps:
-    """A stream with gaps so far apart that each acts by itself, at every place modulo the hops."""
+    """A stream with gaps so far apart that they do not affect one another, at every place modulo
+    the hops."""
 
     def __init__(self, said, length, everywhere):
         reach = said["reach"] + said["step"] + length
@@ -123,7 +126,7 @@ class Gaps:
             self.validity[lanes, begin:begin + length] = False
 
     def sum_of(self, values, start):
-        """What of [time] lies by each gap."""
+        """Sums of the values [time] near each gap."""
         ticks = start + numpy.arange(len(values)) * self.said["step"]
         nearest = abs(ticks[:, None] - self.begins[None, :]).argmin(1)
         return numpy.bincount(nearest, values, len(self.begins)).astype(int)
@@ -133,8 +136,8 @@ class GapTest(unittest.TestCase):
     backend = "cpu"
 
     def run_gaps(self, chain, length, everywhere=False, apart=True, variants=None):
-        """The prediction; invalid samples by each gap; of sums, those that lack terms, and the
-        terms."""
+        """The prediction; the invalid samples near each gap; for sums, the number that lack
+        samples, and the samples that they lack."""
         text = graph(chain, apart, self.backend)
         said = footprint(text, length, variants)
         gaps = Gaps(said, length, everywhere or not apart)
@@ -148,7 +151,7 @@ class GapTest(unittest.TestCase):
         if "w" not in takes:
             return said, invalid, None, None
         weights = taken["w"].array.reshape(len(taken["w"].array), -1).astype(int)
-        lack = (weights.max() - weights).max(1)[:-1]  # the last sum may be short
+        lack = (weights.max() - weights).max(1)[:-1]  # without the last sum, which may be short
         start = taken["w"].start
         return said, invalid, gaps.sum_of(lack > 0, start), gaps.sum_of(lack, start)
 
@@ -175,7 +178,7 @@ class GapTest(unittest.TestCase):
         self.assertTrue(self.first_output(chain, wait, 60))
 
     def first_output(self, chain, n, seconds):
-        """Whether anything comes out after `n` samples."""
+        """Whether there is an output after `n` samples."""
         call, library = pipeline._call, pipeline._library
         text = graph(chain, backend=self.backend).encode()
         run = call("parse", text, len(text), b"test")
@@ -213,7 +216,7 @@ class Footprints(GapTest):
         del CHAINS["random"]
 
     def test_fused(self):
-        """A variant over two nodes has the footprint of both."""
+        """A variant that covers two nodes has the footprint of both."""
         fused = "fused-" + pipeline.instruction_sets()[0]
         for variants in {"f": fused, "s": fused}, {"f": "reference", "s": "reference"}:
             for chain in "filter bank", "sum of powers", "visibilities":
@@ -221,8 +224,8 @@ class Footprints(GapTest):
                     self.check_chain(chain, 5, variants)
 
     def test_lanes_that_delays_merge(self):
-        """Where the stations share their validity, a gap is moved by each one's delay: a longer one
-        than lies between two of the delays stays one gap."""
+        """If the stations share their validity, a gap is moved by the delay of each station. A gap
+        that is longer than the difference of two delays remains one gap."""
         text = graph("constant delays", False)
         for length in 1, 2, 3, 4, 5, 16:
             with self.subTest(length=length):
@@ -232,7 +235,8 @@ class Footprints(GapTest):
                 self.check(said, "lost", invalid)
 
     def test_lanes_that_delays_move(self):
-        """What all stations miss, each loses by itself, wherever its delay moves it."""
+        """A gap of all stations is lost by each of them, at the place to which its delay moves
+        it."""
         delayed = "y: {stage: delay, from: x, constant: [0 ms, 3 ms, -2 ms]}"
         CHAINS["delays"] = (delayed, None)
         self.addCleanup(CHAINS.pop, "delays")
@@ -246,10 +250,10 @@ class Footprints(GapTest):
         self.assertEqual(footprint(graph("visibilities"))["apart"], [])
 
     def test_start_up(self):
-        """So many samples come before the first that counts; then one comes out for each step."""
+        """The first output comes after `start_up` samples, and then one for each step."""
         for chain in CHAINS:
             if chain == "two ways":
-                continue  # a stack has what one of the two gives, and calls the rest invalid
+                continue  # a stack gives the output of either way, with invalid samples for the other
             text = graph(chain)
             said = footprint(text)
             for wanted in 0, 1, 3:
@@ -263,7 +267,8 @@ class Footprints(GapTest):
                     self.assertEqual(0 if got is None else len(got), wanted)
 
     def test_latency(self):
-        """Sample by sample, the first output comes with the sample that the plan says."""
+        """With input sample by sample, the first output comes with the sample that the plan
+        predicts."""
         for chain in CHAINS:
             with self.subTest(chain):
                 self.check_latency(chain)
@@ -286,7 +291,7 @@ class OnDevice(GapTest):
                     self.check_chain(chain, 5, {"f": name, "s": name})
 
     def test_latency(self):
-        """What trickles is not held up where it crosses from one place to the other."""
+        """Slow streams are not delayed where they go from one place to another."""
         for places in itertools.product(("cpu", "cuda"), repeat=3):
             first, second, third = places
             CHAINS["crossing"] = (

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of lags: against all lags that there are, on small graphs at random. */
+/* Tests of lags, against all possible lags on small random graphs. */
 #include "plan/lags.h"
 
 enum { MOST_NODES = 5, MOST_EDGES = 9, FARTHEST = 9 };
@@ -17,7 +17,7 @@ cost_of(const CtLagEdge *edges, guint n_edges, const gint64 *lags)
     return cost;
 }
 
-/* The least cost of lags 0 … FARTHEST − 1. */
+/* The least cost of all lags from 0 to FARTHEST − 1. */
 static gdouble
 try_all(guint n, const CtLagEdge *edges, guint n_edges)
 {
@@ -60,7 +60,7 @@ test_least(void)
     }
 }
 
-/* 0 → 1 → 3, 0 → 2 → 3, and 4 → 5 by itself. */
+/* The edges are 0 → 1 → 3, 0 → 2 → 3, and 4 → 5. */
 static void
 test_way(void)
 {
@@ -69,7 +69,7 @@ test_way(void)
     gboolean in_forest[G_N_ELEMENTS(edges)] = {0};
     g_autofree gint64 *lags = ct_lags_new(6, edges, G_N_ELEMENTS(edges), in_forest);
     g_assert_cmpint(lags[3] - lags[0], ==, 7);
-    /* Skew that may lie on any link lies on a cheap one. */
+    /* If skew can be held on several links, it is held on a cheap one. */
     g_assert_cmpint(lags[3] - lags[2], ==, 1);
     guint length;
     g_autofree guint *way = ct_lags_way(6, edges, G_N_ELEMENTS(edges), in_forest, 2, 0, &length);

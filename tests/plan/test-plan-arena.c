@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the arena of a device: what shares its bytes, and that nobody loses or waits for ever by
- * it, counted through in any order. */
+/* Tests of a device's arena: which links share bytes, and that sharing loses no samples and stops
+ * no node, by counting samples through graphs in any order. */
 #include "plan/plan-sizes.h"
 #include "planning.h"
 
-/* Blocks of 1 MiB: 2048 samples of 8 channels, 4 stations, 2 pols, cf32. */
+/* Blocks are 1 MiB: 2048 samples of 8 channels, 4 stations, 2 pols, cf32. */
 static const CtPlanOptions with_device = {
     .n_workers = 2,
     .backend = CT_N_BACKENDS,
@@ -26,10 +26,10 @@ node_at(const CtPlan *plan, guint i)
     return g_ptr_array_index(plan->nodes, i);
 }
 
-/* ---- what shares bytes ---- */
+/* ---- shared bytes ---- */
 
-/* Of three links in a row, the first and the last share bytes; what is kept from block to block, or
- * crosses queues, has its own. */
+/* Of three links in a row, the first and the last share bytes; links with a history, or between
+ * queues, have bytes of their own. */
 static void
 test_transient(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -69,7 +69,7 @@ last_reader(const CtPlanLink *link)
     return last;
 }
 
-/* Whether both are in use at the turn of some node. */
+/* Whether both are in use while some node fires. */
 static gboolean
 live_together(const CtPlan *plan, const CtPlanLink *a, const CtPlanLink *b)
 {
@@ -87,7 +87,8 @@ overlap(const CtPlanLink *a, const CtPlanLink *b)
            b->offset < a->offset + a->bytes;
 }
 
-/* Whether any two links on devices share bytes that must not. Returns pairs that do. */
+/* Checks that links on devices only share bytes if they may; returns the number of pairs that
+ * share. */
 static guint
 check_arena(const CtPlan *plan)
 {
@@ -122,14 +123,14 @@ check_arena(const CtPlan *plan)
 
 typedef struct {
     const CtPlan *plan;
-    gint64 length; /* of the sources */
+    gint64 length; /* of each source */
     gint64 *written;
-    gint64 *left;    /* [node] of a source: samples to come; of a sum: those that it has summed */
+    gint64 *left;    /* [node] for a source: samples left; for a sum: samples summed so far */
     gboolean *ended; /* [node] */
     gint64 **read;   /* [link][reader] */
 } Count;
 
-/* Whether a reader of the link still wants what stands there; who has ended wants nothing. */
+/* Whether a reader of the link has not read all samples yet; a node that has ended needs none. */
 static gboolean
 wants(const Count *count, guint l, guint r)
 {
@@ -174,7 +175,7 @@ position(const Count *count, guint n, guint port)
     g_assert_not_reached();
 }
 
-/* Whether the outputs have room, and the rule for transient links lets the node write them. */
+/* Whether the outputs have room, and the rule for transient links allows the node to write them. */
 static gboolean
 may_write(const Count *count, guint n)
 {
@@ -207,7 +208,7 @@ write(Count *count, guint n, gint64 samples)
             continue;
         const guint l = (guint)node->outputs[o];
         for (guint k = 0; k < count->plan->links->len; k++) {
-            /* Nobody wants any more what lay there. */
+            /* All samples in these bytes have been read. */
             if (k != l && overlap(link_at(count->plan, l), link_at(count->plan, k)))
                 g_assert_cmpint(slowest(count, k), ==, count->written[k]);
         }
@@ -215,7 +216,7 @@ write(Count *count, guint n, gint64 samples)
     }
 }
 
-/* Samples that the outputs take; 0: nobody reads any. */
+/* The most samples that the outputs take; 0: nothing reads them. */
 static gint64
 most(const Count *count, const CtPlanNode *node)
 {
@@ -227,8 +228,8 @@ most(const Count *count, const CtPlanNode *node)
     return samples < G_MAXINT64 ? samples : 0;
 }
 
-/* What flows into the node: samples that all inputs have, and whether no more will come. FALSE
- * where weights are not there yet. */
+/* The samples that all inputs of the node have, and whether no more will come. FALSE: weights have
+ * not come yet. */
 static gboolean
 look(const Count *count, guint n, gint64 *stands, gboolean *is_source, gboolean *over)
 {
@@ -267,7 +268,7 @@ take(Count *count, guint n, gint64 samples)
     }
 }
 
-/* A firing of the node; whether anything came of it. */
+/* Fires the node; returns whether that had any effect. */
 static gboolean
 fire(Count *count, guint n, GRand *random)
 {
@@ -284,14 +285,14 @@ fire(Count *count, guint n, GRand *random)
         count->ended[n] = count->left[n] == 0;
         return TRUE;
     }
-    /* What does not flow is one block. */
+    /* A stream without time is one block. */
     if (stands == G_MAXINT64) {
         take(count, n, 1);
         write(count, n, 1);
         count->ended[n] = TRUE;
         return TRUE;
     }
-    /* Weights may change anywhere. */
+    /* Weights may change at any sample. */
     gboolean has_weights = FALSE;
     for (guint i = 0; i < node->n_inputs; i++)
         has_weights |= node->inputs[i] >= 0 && !ct_plan_flows(count->plan, node, i);
@@ -302,7 +303,7 @@ fire(Count *count, guint n, GRand *random)
     const CtFootprint *rule = &node->footprint;
     gint64 made = 0, taken = stands;
     if (room == 0) {
-        /* A sink takes all. */
+        /* A sink takes all samples. */
     } else if (rule->kind == CT_FOOTPRINT_SUM) {
         taken = MIN(stands, room * rule->hop - count->left[n]);
         made = (count->left[n] + taken) / rule->hop;
@@ -325,7 +326,7 @@ fire(Count *count, guint n, GRand *random)
     return over || taken > 0;
 }
 
-/* Fires nodes in any order until all have ended; fails where they cannot. */
+/* Fires nodes in any order until all have ended; fails if they can't. */
 static void
 count_through(const CtPlan *plan, GRand *random, const char *graph)
 {
@@ -361,7 +362,7 @@ count_through(const CtPlan *plan, GRand *random, const char *graph)
     g_free(count.ended);
 }
 
-/* Nodes on any place, each fed by one or two of those before it. */
+/* Nodes on any place, each with one or two inputs from earlier nodes. */
 static char *
 random_graph(GRand *random)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of plans with devices: how large firings are there, queues, what is refused and printed. */
+/* Tests of plans with devices: the size of firings there, queues, errors and printing. */
 #include "planning.h"
 
 #include <string.h>
 
-/* Blocks of 1 MiB: 2048 samples of 8 channels, 4 stations, 2 pols, cf32. */
+/* Blocks are 1 MiB: 2048 samples of 8 channels, 4 stations, 2 pols, cf32. */
 static const CtPlanOptions with_device = {
     .n_workers = 2,
     .backend = CT_N_BACKENDS,
@@ -48,11 +48,11 @@ static void
 test_chain(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
     plan(fixture, chain, &with_device);
-    /* Three blocks between queues. */
+    /* A link between queues has three blocks. */
     check_link(link_of(fixture, "s", 0), CT_HOST, 2048, 0, 3 * 2048);
     g_assert_cmpint(node_named(fixture, "s>copy")->batch, ==, 2048);
     check_link(link_of(fixture, "s>copy", 0), 0, 2048, 0, 3 * 2048);
-    /* On one queue a block, or two with a history. */
+    /* A link on one queue has one block, or two and the history. */
     check_link(link_of(fixture, "a", 0), 0, 2048, 15, 2 * 2048 + 15);
     g_assert_cmpint(node_named(fixture, "w")->input_bindings[0].max_samples, ==, 511 * 4 + 16);
     check_link(link_of(fixture, "w", 0), 0, 512, 0, 512);
@@ -63,7 +63,8 @@ test_chain(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         g_assert_true(node_at(fixture->plan, n)->batch == 0 ||
                       node_at(fixture->plan, n) == node_named(fixture, "s>copy"));
 
-    /* As many as are asked for; what the host reads from has room for it at work. */
+    /* Links have as many blocks as are asked for; a link that the host reads also has room for a
+     * block that is being read. */
     CtPlanOptions options = with_device;
     options.n_in_flight = 1;
     plan(fixture, chain, &options);
@@ -77,7 +78,7 @@ test_chain(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_link(link_of(fixture, "v>copy", 0), CT_HOST, 6, 0, 7 * 6);
 }
 
-/* Firings of the host stay in its cache, and a whole number of them makes a block. */
+/* Firings of the host fit into its cache, and a block is a whole number of them. */
 static void
 test_host_firings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -87,18 +88,18 @@ test_host_firings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_link(link_of(fixture, "s", 0), CT_HOST, 128, 0, 3 * 2048);
     g_assert_cmpint(node_named(fixture, "s>copy")->batch, ==, 2048);
     check_link(link_of(fixture, "s>copy", 0), 0, 2048, 0, 3 * 2048);
-    /* One block is filled while the other is copied. */
+    /* One block is filled while the other one is copied. */
     options.n_in_flight = 1;
     plan(fixture, chain, &options);
     check_link(link_of(fixture, "s", 0), CT_HOST, 128, 0, 2 * 2048);
     options.n_in_flight = 3;
-    /* No more than a block at once. */
+    /* A firing has at most one block. */
     options.cache_bytes = 64 << 20;
     plan(fixture, chain, &options);
     check_link(link_of(fixture, "s", 0), CT_HOST, 2048, 0, 3 * 2048);
 }
 
-/* Blocks are of so many samples that windows leave no remainder, and as long as the source says. */
+/* Windows use all samples of a block; the source's own length has precedence. */
 static void
 test_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -111,7 +112,7 @@ test_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(link_of(fixture, "s", 0)->max_samples, ==, 2040);
     g_assert_cmpint(link_of(fixture, "w", 0)->max_samples, ==, 204);
     g_assert_cmpint(link_of(fixture, "x", 0)->max_samples, ==, 68);
-    /* A little longer rather than with a remainder, but not much. */
+    /* A block is made a little longer to have no remainder, but not much longer. */
     plan(fixture,
          "  s: {stage: test.source, samples: -1, backend: cuda}\n"
          "  w: {stage: test.window, from: s, window: 3000, hop: 3000, backend: cuda}\n"
@@ -126,7 +127,7 @@ test_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
          &with_device);
     g_assert_cmpint(link_of(fixture, "s", 0)->max_samples, ==, 2048);
     g_assert_cmpint(link_of(fixture, "w", 0)->max_samples, ==, 1);
-    /* The graph's word. */
+    /* The graph gives the block. */
     plan(fixture,
          "  s: {stage: test.source, samples: -1, backend: cpu, block: {time: 500}}\n"
          "  a: {stage: test.pass, from: s, backend: cuda}\n"
@@ -134,7 +135,7 @@ test_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
          &with_device);
     check_link(link_of(fixture, "s", 0), CT_HOST, 500, 0, 1500);
     check_link(link_of(fixture, "s>copy", 0), 0, 500, 0, 1500);
-    /* A short stream wants no more than itself. */
+    /* A short stream needs only blocks of its own length. */
     plan(fixture,
          "  s: {stage: test.source, samples: 10, backend: cpu}\n"
          "  a: {stage: test.pass, from: s, backend: cuda}\n",
@@ -142,8 +143,8 @@ test_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_link(link_of(fixture, "s>copy", 0), 0, 10, 0, 30);
 }
 
-/* Launches are counted by the block that a source asks for, not by what is aimed at; so are those
- * of what is inserted, and those of halved blocks. */
+/* The number of launches follows from the block that a source asks for, not from the usual one;
+ * this is so for inserted nodes and for halved blocks, too. */
 static void
 test_launches(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -163,18 +164,18 @@ test_launches(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         for (guint i = 0; i < 3; i++)
             seconds[k][i] = node_named(fixture, names[i])->cost.parts[0].seconds;
     }
-    /* 5 us each; 1 MHz. */
+    /* A launch takes 5 us; the rate is 1 MHz. */
     for (guint i = 0; i < 3; i++) {
         g_assert_cmpfloat_with_epsilon(seconds[1][i] - seconds[0][i], 1990 * 5e-6, 1e-6);
         g_assert_cmpfloat_with_epsilon(seconds[2][i] - seconds[0][i], 3990 * 5e-6, 1e-6);
     }
 }
 
-/* What every firing goes through as a whole makes it longer; sums themselves do not count. */
+/* Data that every firing reads as a whole make firings longer; sums themselves do not. */
 static void
 test_wholes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
-    /* Weights of 1 MiB, samples of 2. */
+    /* Weights are 1 MiB, a sample is 2 MiB. */
     plan(fixture,
          "  s: {stage: test.source, samples: -1, channels: 32768, backend: cpu}\n"
          "  w: {stage: test.weights, from: s}\n"
@@ -182,7 +183,7 @@ test_wholes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
          &with_device);
     g_assert_cmpint(link_of(fixture, "s>copy", 0)->max_samples, ==, 2);
     check_link(link_of(fixture, "w>copy", 0), 0, 1, 0, 2);
-    /* A sum of 64 KiB, samples of 64 KiB: four of them each. */
+    /* A sum is 64 KiB, and so is a sample; a firing has four samples. */
     CtPlanOptions options = with_device;
     options.device_bytes = 64 << 10;
     plan(fixture,
@@ -192,7 +193,7 @@ test_wholes(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
          &options);
     g_assert_cmpint(link_of(fixture, "s>copy", 0)->max_samples, ==, 4);
     g_assert_cmpint(link_of(fixture, "v", 0)->max_samples, ==, 1);
-    /* Behind a sum of the host, it is what there is. */
+    /* After a sum on the host, a firing takes all the samples that there are. */
     plan(fixture,
          "  s: {stage: test.source, samples: -1}\n"
          "  v: {stage: test.window, from: s, hop: 1000, sum: true, backend: cpu}\n"
@@ -255,10 +256,10 @@ test_queues(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_queue(fixture, "c>copy", 1, CT_QUEUE_TO_HOST, 4);
     check_queue(fixture, "d>copy", 1, CT_QUEUE_TO_DEVICE, 5);
     check_queue(fixture, "e", 1, CT_QUEUE_COMPUTE, 6);
-    /* What one device makes is what the other takes. */
+    /* A copy from one device to another has the samples of a firing of the first. */
     g_assert_cmpint(link_of(fixture, "b>copy", 0)->max_samples, ==,
                     link_of(fixture, "b", 0)->max_samples);
-    /* A copy in the graph is work like any other. */
+    /* A copy that the graph asks for runs like any other node. */
     plan(fixture,
          "  s: {stage: test.source, backend: cuda}\n"
          "  a: {stage: copy, from: s, backend: cuda}\n",
@@ -266,9 +267,9 @@ test_queues(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_queue(fixture, "a", 0, CT_QUEUE_COMPUTE, 0);
 }
 
-/* ---- what does not fit ---- */
+/* ---- too little memory ---- */
 
-/* What a run lacks makes firings smaller, even where the rings held a whole short stream. */
+/* If a run lacks memory, firings become smaller, even if the rings held a whole short stream. */
 static void
 test_taking_smaller(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -312,7 +313,7 @@ test_smaller(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_autofree char *text = ct_plan_to_text(fixture->plan);
     g_assert_nonnull(strstr(text, "firings on devices cover 1/2 of the `block` of 's'"));
 
-    /* Where nobody asks for a block, nobody is warned. */
+    /* There is no warning unless the graph gives a block. */
     CtPlanOptions options = with_device;
     options.device_bytes = 600 << 20;
     plan(fixture,
@@ -329,7 +330,7 @@ test_smaller(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_null(fixture->plan->shrunk);
 }
 
-/* Samples of a second and more, of which a ring between queues holds three. */
+/* Samples are a second and more; a ring between queues holds three. */
 static void
 test_memory(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {

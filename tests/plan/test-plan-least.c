@@ -9,16 +9,16 @@
 #include <string.h>
 #include <time.h>
 
-/* Every combination of candidates, of the variants that implement them, and of the ways from
- * placement to placement. */
+/* The search over every combination of candidates, of their implementations, and of conversions
+ * between placements. */
 typedef struct {
     const Fixture *fixture;
     CtPlanner *planner;
     const GPtrArray *fan_outs;
     guint n_nodes, n_resources;
     const CtCandidate **chosen;
-    GPtrArray *conversions; /* [fan-out, reader] of GArray of CtConversion, for what is chosen */
-    GArray *made;           /* of Made: what has been inserted so far */
+    GPtrArray *conversions; /* [fan-out, reader] of GArray of CtConversion */
+    GArray *made;           /* of Made: the nodes inserted so far */
     gdouble busiest, sum;
 } Search;
 
@@ -47,7 +47,7 @@ busiest_of(const Search *search, const gdouble *busy, gdouble *sum)
     return busiest;
 }
 
-/* Whether it can still be the best. */
+/* Whether it can still become the best. */
 static gboolean
 may_win(const Search *search, const gdouble *busy)
 {
@@ -125,7 +125,7 @@ try_implementations(Search *search, guint n, const gdouble *busy)
     }
 }
 
-/* Finds the ways between what is chosen; FALSE where two candidates do not meet. */
+/* Finds the conversions between the chosen candidates; FALSE: two can't be joined. */
 static gboolean
 find_conversions(Search *search)
 {
@@ -186,8 +186,8 @@ random_of(const char *const *names, guint n)
     return names[g_test_rand_int_range(0, n)];
 }
 
-/* A few nodes, each fed by one or (stack) two of those before it; some on a device of those that
- * there are. */
+/* A few random nodes, each with one input or (stack) two from earlier nodes; some are on one of the
+ * devices. */
 static char *
 random_graph(guint n_nodes, guint n_devices)
 {
@@ -272,7 +272,7 @@ test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         gdouble sum = 0;
         for (guint r = 0; r < plan->n_resources; r++)
             sum += plan->busy[r];
-        /* Where a fan-out has too many sets of placements, it says so. */
+        /* If a fan-out has too many sets of placements, the plan is not called exact. */
         n_exact += exact;
         n_more += exact && sum > search.sum * (1 + 1e-9);
         if (plan->seconds < search.busiest * (1 - 1e-9) ||
@@ -291,7 +291,7 @@ test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
                    n_checked, n_inserted, n_copied, n_fused);
     g_assert_cmpuint(n_checked, >, 500);
     g_assert_cmpuint(n_exact, >=, n_checked - n_checked / 50);
-    /* Of equal ones it may then be another than that of the least sum. */
+    /* Of plans with equal costs, the chosen one may then not have the least sum. */
     g_assert_cmpuint(n_more, <=, n_checked / 100);
     g_assert_cmpuint(n_inserted, >, 200);
     g_assert_cmpuint(n_copied, >, 100);
@@ -300,7 +300,7 @@ test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 
 /* ---- size ---- */
 
-/* Of this process, whatever else the machine does. */
+/* Seconds of this process, whatever else the machine does. */
 static gdouble
 processor_seconds(void)
 {
@@ -343,8 +343,7 @@ test_200_nodes(Fixture *fixture, gconstpointer data)
 #endif
 }
 
-/* Nodes of which each pair meets: too many for tables, so that the plan tells what it has proven.
- */
+/* Every pair of these nodes is joined: too many for tables, so the plan prints its proven bound. */
 static void
 test_entangled(Fixture *fixture, gconstpointer data)
 {
@@ -372,7 +371,7 @@ test_entangled(Fixture *fixture, gconstpointer data)
     g_assert_true((strstr(printed, " times the least\n") == NULL) == is_exact(fixture->plan));
 }
 
-/* Many readers of one output that want all kinds of layouts: each kind is made once. */
+/* Many readers of one output with different layouts: each layout is made once. */
 static void
 check_star(Fixture *fixture, guint n_orders, guint n_types, guint n_each, gboolean exact)
 {
@@ -397,7 +396,7 @@ check_star(Fixture *fixture, guint n_orders, guint n_types, guint n_each, gboole
     plan(fixture, text->str, &usual);
     g_assert_true(is_exact(fixture->plan) == exact);
     g_free(summarise(fixture->plan));
-    /* All but the written one, each by one step from another. */
+    /* There is one step to every layout but the written one. */
     g_assert_cmpuint(fixture->plan->inserted->len, ==, n_orders * n_types - 1);
     for (guint i = 0; i < fixture->plan->links->len; i++) {
         const CtPlanLink *link = g_ptr_array_index(fixture->plan->links, i);
@@ -413,7 +412,7 @@ test_stars(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_star(fixture, 24, 1, 3, TRUE);
     check_star(fixture, 2, 2, 3, TRUE);
     check_star(fixture, 24, 3, 1, FALSE);
-    /* Readers that would take any of them follow those that would not. */
+    /* Readers that accept any layout take that of the readers which do not. */
     g_autoptr(GString) text = g_string_new("  s: " ORDERED "\n");
     for (guint i = 0; i < 40; i++)
         g_string_append_printf(text, "  e%u: {stage: %s, from: s}\n", i,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of where nodes run and links lie, and of the copies between. */
+/* Tests of the places of nodes and links, and of the copies between them. */
 #include "planning.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@ with_devices(guint n)
     return options;
 }
 
-/* "s s>copyci8[…]@0 a@0": inserted nodes with the layout that they make, places of devices. */
+/* "s s>copyci8[…]@0 a@0": inserted nodes have the layout that they make, and nodes on devices their
+ * place. */
 static char *
 describe(const CtPlan *plan)
 {
@@ -27,7 +28,7 @@ describe(const CtPlan *plan)
                             ct_type_info(ct_layout_type(&node->output_bindings[0].layout))->name);
         if (node->place != CT_HOST)
             g_string_append_printf(text, "@%d", node->place);
-        /* A node reads and writes where it runs, but for copies. */
+        /* A node reads and writes on its own place, except a copy. */
         for (guint i = 0; i < node->n_inputs; i++) {
             if (node->inputs[i] < 0)
                 continue;
@@ -43,7 +44,7 @@ describe(const CtPlan *plan)
                 g_string_append_printf(text, link->place == CT_HOST ? "→host" : "→%d", link->place);
         }
         g_assert_true((node->place != CT_HOST) == (node->variant->backend == CT_CUDA));
-        /* Axis by axis: one of length 1 stands in the same place on both sides. */
+        /* The layouts are equal in every axis, even in the place of one of length 1. */
         g_assert_true(!copies || ct_layout_equal(&node->input_bindings[0].layout,
                                                  &node->output_bindings[0].layout));
     }
@@ -57,7 +58,7 @@ typedef struct {
     guint n_devices;
     gboolean no_peers;
     const char *stages;
-    const char *wanted; /* alternatives of one cost separated by '|' */
+    const char *wanted; /* alternatives of equal cost, separated by '|' */
 } Case;
 
 static const Case cases[] = {
@@ -194,7 +195,8 @@ static const Case cases[] = {
      "  o: {stage: output, from: a, backend: 'cuda:0'}\n"
      "backend: cuda\n",
      "s@0 a@0 o@0"},
-    /* One transpose for both, though the one axis of stations stands elsewhere. */
+    /* One transpose serves both, although the axis of stations, of length 1, is in another
+     * place. */
     {"same-memory", 1, FALSE,
      "  s: {stage: test.source, stations: 1, layout: '[time channel station pol]', backend: cuda}\n"
      "  a: {stage: test.channel-first, from: s, backend: cuda}\n"
@@ -222,7 +224,7 @@ test_case(Fixture *fixture, gconstpointer data)
         g_error("wanted: %s\ngiven:  %s", one->wanted, given);
 }
 
-/* With `auto` it is the cost that decides: on a slow device nothing runs that need not. */
+/* With `auto`, the cost decides: on a slow device nothing runs that need not. */
 static void
 test_auto(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -242,8 +244,8 @@ test_auto(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpstr(on_device, ==, "s@0 a@0 a>copycf32@0→host o");
 }
 
-/* The host and a device that is as fast work side by side: each has half of what is to be done, and
- * the bus is crossed once each way. */
+/* The host and an equally fast device work at the same time: each has half of the work, and there
+ * is one copy each way. */
 static void
 test_side_by_side(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -285,7 +287,7 @@ test_side_by_side(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpfloat(seconds, <, 0.65 * fixture->plan->seconds);
 }
 
-/* The command line's backends: for all, and of nodes. */
+/* The command line's backends, for all nodes and for single ones. */
 static void
 test_options(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -301,7 +303,7 @@ test_options(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     plan(fixture, graph, &options);
     g_autofree char *two = describe(fixture->plan);
     g_assert_cmpstr(two, ==, "s s>copycf32@1→1 a@1 a>copycf32@1→0 b@0 b>copycf32@0→host o");
-    /* A device by itself is the one for all. */
+    /* `cuda` without a number is the device for all nodes. */
     g_hash_table_insert(options.backends, "b", "cuda");
     plan(fixture, graph, &options);
     g_autofree char *one = describe(fixture->plan);
@@ -309,7 +311,8 @@ test_options(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_hash_table_unref(options.backends);
 }
 
-/* What the command line says of a node goes before what the graph says; together it must agree. */
+/* The command line's backend of a node has precedence over the graph's; nodes in a fused variant
+ * must agree. */
 static void
 test_options_first(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of rings as they are planned: firings, histories, capacities. */
+/* Tests of planned rings: firings, histories, capacities. */
 #include "model/memory.h"
 #include "planning.h"
 
@@ -17,7 +17,7 @@ check_link(const CtPlanLink *link, gint64 max_samples, gint64 history, gint64 ca
         ct_layout_strides(&link->layout, link->stream, history + capacity, length, stride));
 }
 
-/* A sample of 8 channels, 4 stations, 2 pols, cf32, is 512 bytes: 2048 in the aimed-for MiB. */
+/* A sample of 8 channels, 4 stations, 2 pols, cf32, has 512 bytes; 2048 make the usual 1 MiB. */
 static void
 test_rings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -27,7 +27,7 @@ test_rings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
          "  v: {stage: test.window, from: w, hop: 100, sum: true}\n"
          "  o: {stage: test.sink, from: v}\n",
          &usual);
-    /* (2048 − 12) / 4 windows, which see 508 · 4 + 16 samples. */
+    /* A firing makes (2048 − 12) / 4 windows, of 508 · 4 + 16 samples. */
     g_assert_cmpint(node_named(fixture, "w")->input_bindings[0].max_samples, ==, 2048);
     check_link(link_of(fixture, "s", 0), 2048, 15, 3 * 2048);
     g_assert_cmpint(node_named(fixture, "w")->output_bindings[0].max_samples, ==, 509);
@@ -61,12 +61,12 @@ test_source_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
          "  o: {stage: test.sink, from: a}\n"
          "  p: {stage: test.sink, from: s}\n",
          &usual);
-    /* A transpose to blocks makes 16 at a time. */
+    /* A transpose to blocks makes 16 samples at a time. */
     check_link(link_of(fixture, "s", 0), 100, 15, 200 + 2048);
     const CtPlanLink *blocked = link_of(fixture, "s>transpose", 0);
     g_assert_cmpint(blocked->granule, ==, 16);
     check_link(blocked, 2048, 0, 3 * 2048);
-    /* Two readers of the transposed: the longest window counts. */
+    /* There are two readers after the transpose; the longer window counts. */
     plan(fixture,
          "  s: {stage: test.source, samples: -1, layout: '[channel time station pol time:16]', "
          "block: {time: 100}}\n"
@@ -75,7 +75,7 @@ test_source_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_link(link_of(fixture, "s", 0), 112, 0, 336);
 }
 
-/* A short stream wants no more than itself; static and empty ones want a sample. */
+/* A short stream needs only its own length; static and empty ones need one sample. */
 static void
 test_short_streams(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -104,7 +104,7 @@ check_skew(const CtPlanLink *link, gint64 skew, const char *circle)
         g_assert_cmpint(link->capacity, >=, 2 * link->max_samples + skew);
 }
 
-/* A way that is 5000 samples late makes the ring of the other hold so many. */
+/* If one way is 5000 samples late, the ring of the other one holds as many. */
 static void
 test_offsets(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -120,7 +120,7 @@ test_offsets(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
                             "  o: {stage: test.sink, from: m}\n",
                             places[a & 1], places[a >> 1 & 1], places[a >> 2]);
         plan(fixture, stages, &options);
-        /* Wherever copies stand, the samples are held once. */
+        /* Wherever copies are inserted, the samples are held once. */
         gint64 held = 0;
         for (guint l = 0; l < fixture->plan->links->len; l++) {
             const CtPlanLink *link = g_ptr_array_index(fixture->plan->links, l);
@@ -135,7 +135,7 @@ test_offsets(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_skew(link_of(fixture, "v", 0), 0, NULL);
 }
 
-/* The way that need not wait holds what the windows and sums of the other take. */
+/* The earlier way holds the samples that the windows and sums of the later way need. */
 static void
 test_windows_and_sums(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -160,7 +160,7 @@ test_windows_and_sums(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_skew(link_of(fixture, "r", 0), 69, "r > m < q < p < s");
 }
 
-/* Streams of two sources wait for one another where they are made. */
+/* The streams of two sources wait in the sources. */
 static void
 test_two_sources(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -178,7 +178,7 @@ test_two_sources(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     check_skew(link_of(fixture, "v", 0), 0, NULL);
 }
 
-/* It is held where that takes the fewest bytes. */
+/* Samples are held on the link where this takes the fewest bytes. */
 static void
 test_cheapest(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -196,7 +196,7 @@ test_cheapest(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(link_of(fixture, "s", 0)->stream->type, ==, CT_CI8);
 }
 
-/* Sizes of memory are told in units in which they are not 0.0. */
+/* Sizes of memory are printed in a unit in which they are not 0.0. */
 static void
 test_memory(void)
 {

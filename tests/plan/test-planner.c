@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of plans: what is inserted and chosen, how long rings are, what is printed, every message.
- */
+/* Tests of plans: inserted nodes, choices, lengths of rings, printing, every message. */
 #include "graph/tuning.h"
 #include "planning.h"
 
 #include <string.h>
 
-/* ---- what is inserted ---- */
+/* ---- inserted nodes ---- */
 
 typedef struct {
     const char *name;
     const char *stages;
-    const char *wanted; /* the summary; several alternatives of one cost separated by '|' */
+    const char *wanted; /* the summary; alternatives of equal cost, separated by '|' */
 } Mismatch;
 
 static const Mismatch mismatches[] = {
@@ -244,7 +243,7 @@ test_mismatch(Fixture *fixture, gconstpointer data)
         g_error("wanted: %s\ngiven:  %s", mismatch->wanted, given);
 }
 
-/* ---- what is handed on ---- */
+/* ---- bindings ---- */
 
 static void
 test_bindings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
@@ -272,7 +271,7 @@ test_bindings(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpuint(two->n_inputs, ==, 3);
     g_assert_cmpint(two->inputs[2], ==, -1);
     g_assert_cmpint(two->input_bindings[2].stream->type, ==, CT_TYPE_NONE);
-    /* Nobody reads it, but it is described. */
+    /* Nothing reads it, but it has a description. */
     g_assert_cmpint(two->outputs[1], ==, -1);
     g_assert_cmpint(two->output_bindings[1].stream->type, ==, CT_U32);
     g_assert_cmpuint(two->output_bindings[1].layout.n_axes, ==, 4);
@@ -299,7 +298,7 @@ test_fused(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(fused->footprint.offset, ==, 1);
 }
 
-/* ---- variants that are asked for ---- */
+/* ---- requested variants ---- */
 
 static const char pass_graph[] = "  s: {stage: test.source}\n"
                                  "  a: {stage: test.pass, from: s}\n"
@@ -337,7 +336,7 @@ test_variants(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_hash_table_unref(options.backends);
     g_hash_table_unref(options.variants);
 
-    /* What is inserted follows the backend for all. */
+    /* Inserted nodes have the backend for all nodes. */
     static const char turned[] = "  s: " ORDERED "\n"
                                  "  a: {stage: test.channel-first, from: s}\n";
     options = usual;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ways that part and meet again, one of them late: graphs end whatever the options, plans say what
-their rings are for, and what stands still says who waits for what."""
+"""Ways that part and meet again, one of them late: graphs end with all options, plans explain the
+rings, and a graph that stands still says which node waits for which."""
 import json
 import os
 import subprocess
@@ -23,7 +23,7 @@ def sky(rate, samples, stations=1, **more):
 
 
 def joined(source, *delays):
-    """A source beside what is late by the delays."""
+    """A source, stacked with copies of it that have these delays."""
     return {"sky": source,
             "late": {"stage": "delay", "from": "sky", "constant": list(delays)},
             "both": {"stage": "stack", "from": ["sky", "late"], "axis": "station"},
@@ -63,7 +63,7 @@ class Skew(graphs.GraphTest):
         self.run_all(joined(sky("1 MHz", 2000), "1 ms"))
 
     def test_windows(self):
-        """One way waits for long windows of what comes out of a filter bank."""
+        """One way has long windows of a filter bank's output."""
         stages = {"sky": sky("1 MHz", 5000)}
         for way, n_taps in ("short", 1), ("long", 60):
             stages |= {
@@ -75,7 +75,7 @@ class Skew(graphs.GraphTest):
         self.run_all(stages)
 
     def test_shared_memory(self):
-        """What waits in a ring of a device does not share its memory."""
+        """Samples that wait in a device's ring do not share memory."""
         if not pipeline.has_device():
             self.skipTest("no device")
         stages = {"sky": {**sky("1 MHz", 3000, 2), "type": "ci8", "block": {"time": 1}},
@@ -93,7 +93,7 @@ class Skew(graphs.GraphTest):
         self.run_all(stages, ((), ("--device-block", "65536"), ("--in-flight", "1")))
 
     def test_sum(self):
-        """A sum of which nothing comes for long, beside the same sum of what was delayed."""
+        """A sum whose first output comes late, stacked with the same sum of the delayed stream."""
         stages = {"sky": sky("1 MHz", 9000),
                   "late": {"stage": "delay", "from": "sky", "constant": ["3 ms"]},
                   "a": {"stage": "integrate", "from": "sky", "length": 1000},
@@ -111,7 +111,8 @@ class Skew(graphs.GraphTest):
         self.assertGreaterEqual(link["capacity"], 400000 + 2 * link["max_samples"])
 
     def test_late_start(self):
-        """What begins late, or is another source's, needs no ring: it waits by itself."""
+        """A stream that begins late, or is another source's, needs no ring, because its source
+        waits."""
         numpy.save(self.folder / "x.npy", numpy.zeros((50, 1), numpy.float32))
         source = {"stage": "file.source", "path": "x.npy", "layout": "[time station]",
                   "sample_rate": "1 MHz"}
@@ -124,7 +125,7 @@ class Skew(graphs.GraphTest):
         self.run_all(stages, ((), ("--cache", "1")))
 
     def test_fed(self):
-        """What the program feeds in short blocks waits for a way that looks ahead."""
+        """Samples that the program feeds in short blocks wait for a way that reads later ones."""
         text = ("stages: {x: {stage: input, layout: 'f32[time station]', shape: [-1, 1], "
                 "sample_rate: 1 kHz}, late: {stage: delay, from: x, constant: [-50 ms]}, "
                 "both: {stage: stack, from: [x, late], axis: station}, "
@@ -146,7 +147,7 @@ class Skew(graphs.GraphTest):
                       "less skew needs less", done.stderr)
 
     def test_unread(self):
-        """What nobody reads drops what comes, and ends with the longest of its inputs."""
+        """An output without readers drops its samples, and ends with the longest of its inputs."""
         for n in 20, 5000:
             numpy.save(self.folder / f"{n}.npy", numpy.zeros((n, 1), numpy.float32))
         source = {"stage": "file.source", "layout": "[time station]", "sample_rate": "1 MHz"}
@@ -168,7 +169,7 @@ class Skew(graphs.GraphTest):
                   "out": {"stage": "discard", "from": "both"}}
         done = self.command(stages, "run", "--quiet", "--backend", "cpu", "--cache", "256")
         self.assertEqual(done.returncode, 1)
-        # How much it has taken, and where the ring's memory began again, is chance.
+        # The number of samples that it has taken, and where the ring began again, are random.
         self.assertRegex(done.stderr, r"^graph.yaml:\d+:\d+: node 'stuck': the graph stands still: "
                          "'sky' waits for room for 64 samples beside the 192 that 'stuck', 'both' "
                          "must take first; "

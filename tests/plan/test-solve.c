@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the solver against every combination, and of what it proves where it is cut short. */
+/* Tests of the solver against every combination, and of its proven bounds if it is cut short. */
 #include "plan/solve.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ typedef struct {
     gdouble vectors[MAX_WAYS][MAX_SUMS + 1];
 } Cell;
 
-/* A table over one variable (a == b) or two. */
+/* A table over one variable (a == b) or over two. */
 typedef struct {
     guint a, b;
     Cell cells[MAX_CHOICES][MAX_CHOICES];
@@ -28,7 +28,7 @@ typedef struct {
     gdouble busiest, sum; /* the least */
 } Problem;
 
-/* What costs look like. */
+/* Distributions of costs. */
 typedef enum { FEW_VALUES, REALS, SKEWED, N_KINDS } Kind;
 
 static gdouble
@@ -38,7 +38,7 @@ random_cost(GRand *random, Kind kind)
         return g_rand_int_range(random, 0, 6);
     if (kind == REALS)
         return g_rand_double(random);
-    /* Some keep one thing busy, most next to nothing. */
+    /* Some take long on one resource, most take very little. */
     return exp(-6 * g_rand_double(random));
 }
 
@@ -58,7 +58,8 @@ random_cell(const Problem *problem, Cell *cell, Kind kind)
     }
 }
 
-/* `links[i]`: for each variable but the first, bits of those before it that it is paired with. */
+/* `links[i]`: for each variable but the first, a bit for each earlier one that shares a table with
+ * it. */
 static void
 problem_init(Problem *problem, guint32 seed, guint n, const guint *links, Kind kind)
 {
@@ -106,7 +107,7 @@ add_vector(const Problem *problem, gdouble *vector, const gdouble *other)
     vector[problem->n_sums] = MAX(vector[problem->n_sums], other[problem->n_sums]);
 }
 
-/* All ways of the tables from `t` on. */
+/* Tries all entries of the tables from `t` on. */
 static void
 try_ways(Problem *problem, guint t, const guint *choices, const gdouble *vector)
 {
@@ -175,7 +176,7 @@ solve(const Problem *problem, CtSolverLimits limits)
         const Table *table = &problem->tables[t];
         if (table->a == table->b)
             continue;
-        /* Either order of the pair must serve. */
+        /* The pair may be in either order. */
         const gboolean turned = g_rand_boolean(problem->random);
         const guint a = turned ? table->b : table->a, b = turned ? table->a : table->b;
         guint *cells = g_new(guint, problem->n_choices[a] * problem->n_choices[b]);
@@ -189,7 +190,7 @@ solve(const Problem *problem, CtSolverLimits limits)
     return ct_solver_run(solver, limits);
 }
 
-/* That choices and ways cost what is said. */
+/* Checks that the solution's choices cost what it says. */
 static void
 check_sums(const Problem *problem, const CtSolution *solution)
 {
@@ -261,7 +262,7 @@ test_trees(void)
     g_test_message("%u random trees of cost vectors against every combination", N_TRIALS);
 }
 
-/* Branches of one that meet in another, one diamond behind the other. */
+/* Diamonds in a row: branches of one variable meet in another. */
 static void
 test_diamonds(void)
 {
@@ -284,8 +285,8 @@ test_graphs(void)
     g_test_message("%u random graphs of cost vectors against every combination", N_TRIALS);
 }
 
-/* Where it is cut short, by tables or by labels, the answer is some combination, with its true
- * cost, and none costs less than what is proven. */
+/* If the solver is cut short, by tables or by labels, its solution is a valid combination with its
+ * true cost, and no combination costs less than the proven bound. */
 static void
 test_cut_short(void)
 {
@@ -324,7 +325,7 @@ test_cut_short(void)
     g_assert_cmpuint(n_proven, <, n_best);
 }
 
-/* Every other choice is dear. */
+/* Every other choice is expensive. */
 static void
 test_long_chain(void)
 {
@@ -355,15 +356,15 @@ test_long_chain(void)
         g_assert_cmpuint(solution->choices[v], ==, v % CHOICES);
 }
 
-/* Two hundred nodes that may run here or there, with copies between: how near the least is, and
- * how long that takes. */
+/* Two hundred nodes that may run on either of two places, with copies between: the distance from
+ * the least cost, and the time. */
 static void
 test_two_places(void)
 {
     enum { N = 200, CHOICES = 8 };
     GRand *random = g_rand_new_with_seed((guint32)g_test_rand_int());
     const gint64 begin = g_get_monotonic_time();
-    g_autoptr(CtSolver) solver = ct_solver_new(4); /* workers, kernels, copies there and back */
+    g_autoptr(CtSolver) solver = ct_solver_new(4); /* workers, kernels, copies each way */
     for (guint v = 0; v < N; v++) {
         guint own[CHOICES];
         for (guint k = 0; k < CHOICES; k++) {

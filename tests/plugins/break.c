@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A source, a pass and a sink whose functions break their word, as a parameter says. */
+/* A source, a pass and a sink with functions at fault, as a parameter says. */
 #include "pass.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ does(const CtParams *parameters, const char *what)
     return g_str_equal(hows[ct_params_choice(parameters, "how")], what);
 }
 
-/* The faults that every function with an error can have; TRUE where one was made. */
+/* The faults that every function with an error can have; TRUE: one was made. */
 static gboolean
 break_word(const CtParams *parameters, const char *function, gboolean *good, GError **error)
 {
@@ -227,7 +227,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         prepare->scratch_bytes = G_MAXSIZE / 2;
     else if (does(parameters, "prepare: large scratch"))
         prepare->scratch_bytes = (gsize)1 << 30;
-    /* Fails before the state is there: finish would not survive it. */
+    /* This fails before the state exists; finish could not handle that. */
     if (does(parameters, "prepare: half")) {
         g_set_error_literal(error, CT_ERROR, CT_ERROR_DATA, "got no further");
         return FALSE;
@@ -239,7 +239,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 static void
 finish(gpointer state)
 {
-    /* Not one to take NULL. */
+    /* This fails if the state is NULL. */
     *(const CtParams **)state = NULL;
     g_free(state);
 }
@@ -266,7 +266,7 @@ advance(gpointer state, CtAdvance *advance, GError **error)
     else if (does(parameters, "advance: produces less than none"))
         out->produced = -1;
     else if (does(parameters, "advance: starts elsewhere")) {
-        /* A sample at a time, so that there is a second firing. */
+        /* One sample at a time, so that there is a second firing. */
         in->used = in->consumed = out->produced = MIN(in->block.n_samples, 1);
         out->start += in->block.index > 0;
     } else if (does(parameters, "advance: writes over its offer"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stage whose name another plugin has taken. */
+/* A stage with a name that another plugin already has. */
 #include "pass.h"
 
 static const CtStage stage = {PASS_STAGE("fail.work", "Stands twice"), .infer = pass_infer};

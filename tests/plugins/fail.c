@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stages that fail, each at its own moment. */
+/* Stages that fail, each in another function. */
 #include "pass.h"
 
 static gboolean
@@ -16,7 +16,7 @@ fail_prepare(G_GNUC_UNUSED CtPrepare *prepare, G_GNUC_UNUSED gpointer *state, GE
     return FALSE;
 }
 
-/* With one of the two sizes. */
+/* It fails with one of the two sizes. */
 static gboolean
 fail_prepare_for_size(CtPrepare *prepare, G_GNUC_UNUSED gpointer *state, GError **error)
 {
@@ -46,7 +46,7 @@ fail_advance(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED CtAdvance *advance, GEr
     return FALSE;
 }
 
-/* The second firing, so that something stands in the sinks by then. */
+/* The second firing fails, so that the sinks have samples by then. */
 static gboolean
 fail_work(G_GNUC_UNUSED gpointer state, const CtWork *work, GError **error)
 {

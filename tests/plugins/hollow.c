@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plugin whose stage lacks its rule. */
+/* A plugin with a stage without infer. */
 #include "pass.h"
 
 static const CtStage stage = {PASS_STAGE("hollow", "Has no infer")};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stage that runs on devices alone, and fails there as it is told to. */
+/* A stage that runs on devices only, and fails there as a parameter says. */
 #include "pass.h"
 
 #define THREADS 256
@@ -8,11 +8,11 @@ typedef enum {
     FINE,
     BROKEN,   /* the kernel does not compile */
     NAMELESS, /* there is no such kernel in the source */
-    LOST,     /* there is no such source */
+    LOST,     /* the source does not exist */
     GREEDY,   /* no device has so much memory */
-    WIDE,     /* … and no multiprocessor so much shared memory */
-    HEAVY,    /* no block has so many threads: in the second firing */
-    CHATTY,   /* the second firing uploads more than prepare has said */
+    WIDE,     /* … nor a multiprocessor so much shared memory */
+    HEAVY,    /* no block has so many threads; in the second firing */
+    CHATTY,   /* the second firing uploads more than prepare has declared */
     ASTRAY,   /* the kernel runs into a trap */
     MODEST,   /* a firing may have 40000 samples at most */
 } How;
@@ -42,7 +42,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->how = (How)ct_params_choice(prepare->nodes[0].params, "how");
     self->device = prepare->device;
     prepare->upload_bytes = 256;
-    /* So that something is there to be freed when the rest fails. */
+    /* The table must be freed if the rest fails. */
     self->table = ct_device_alloc(self->device, 1000, "a table", error);
     if (!self->table)
         return FALSE;

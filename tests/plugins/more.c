@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A variant, and a fused one, of stages that other plugins bring. */
+/* A variant, and a fused one, for stages of other plugins. */
 #include "pass.h"
 
 static const CtVariant more = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plugin of another ABI version: nothing behind the version may be looked at. */
+/* A plugin with another ABI version: nothing behind the version may be read. */
 #include <cornerturn/stage.h>
 
 CT_EXPORT extern const CtPlugin ct_plugin;

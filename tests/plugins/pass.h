@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the test plugins share: a stage of one input and one output of equal description. */
+/* For all test plugins: a stage with one input and one output that have the same description. */
 #pragma once
 
 #include <cornerturn/stage.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what they share: the FIFO ---- */
+/* ---- the FIFO ---- */
 
 typedef struct {
     int fd;
@@ -43,7 +43,7 @@ wait_finish(gpointer state)
     g_free(state);
 }
 
-/* ---- wait.source: a zero for each byte that it reads ---- */
+/* ---- wait.source: gives a zero for each byte that it reads ---- */
 
 static gboolean
 source_infer(CtNode *node, G_GNUC_UNUSED GError **error)
@@ -114,7 +114,7 @@ static const CtVariant source_variant = {
     .finish = wait_finish,
 };
 
-/* ---- wait.work: says where it is, and stays there ---- */
+/* ---- wait.work: writes a byte, and waits ---- */
 
 static gboolean
 work_infer(CtNode *node, GError **error)
@@ -161,7 +161,7 @@ static const CtVariant work_variant = {
     .finish = wait_finish,
 };
 
-/* ---- wait.warn: warns, and looks at one of its two parameters ---- */
+/* ---- wait.warn: warns, and uses one of its two parameters ---- */
 
 static const CtParam warn_params[] = {
     {"used", CT_PARAM_INT, .fallback = "0", .help = "makes it warn"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stages whose variant for the processor is wrong, each in its own way. */
+/* Stages with wrong variants for the processor, each wrong in another way. */
 #include "pass.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ work_copy(G_GNUC_UNUSED gpointer state, const CtWork *work, G_GNUC_UNUSED GError
     return TRUE;
 }
 
-/* Copies but for the last sample of the firing, which is one more in its first byte. */
+/* Copies the samples, but adds one to the first byte of the firing's last sample. */
 static gboolean
 work_off(G_GNUC_UNUSED gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nothing is allocated per block: a long stream makes as many allocations as a short one. */
+/* Nothing is allocated for each block: a long stream makes as many allocations as a short one. */
 #include "counting-allocator.h"
 
 #include <cornerturn/pipeline.h>
@@ -10,7 +10,7 @@
 
 typedef struct {
     const char *name;
-    const char *graph; /* with the samples of the stream to come, and the folder twice */
+    const char *graph; /* with SAMPLES in place of the stream's length, and the folder twice */
 } Case;
 
 static const Case cases[] = {
@@ -32,7 +32,7 @@ static const Case cases[] = {
      "  pointing: { stage: pointing, from: spectra, spiral: 100 m, disk: 0.05, n_beams: 8 }\n"
      "  beams: { stage: beamform, from: { voltages: spectra, weights: pointing } }\n"
      "  sink: { stage: discard, from: beams }\n"},
-    /* Without a stage that sums, whatever number of blocks comes; turned twice. */
+    /* This has no sum, any number of blocks, and two transposes. */
     {"corner-turn",
      "stages:\n"
      "  source: { stage: generate, type: ci8, samples: SAMPLES, sample_rate: 1 MHz, n_stations: 4, "
@@ -66,7 +66,7 @@ write_samples(const char *path, gint64 n_samples)
     g_string_free(text, TRUE);
 }
 
-/* Allocations from the start of the threads to the end of the stream. */
+/* The allocations between the start of the threads and the end of the stream. */
 static gint
 run(const Case *test, guint n_blocks, guint n_workers)
 {
@@ -113,8 +113,8 @@ is_there(const Case *test)
     return FALSE;
 }
 
-/* Less than one for every 36 blocks more. A few come and go with the order in which threads start
- * and end: 304 to 308 for file to file, of short streams and of long ones. */
+/* There is less than one allocation for every 36 further blocks. A few depend on the order in which
+ * threads start and end: from file to file there are 304 to 308, for short and long streams. */
 static void
 test_allocations(gconstpointer data)
 {
@@ -124,7 +124,7 @@ test_allocations(gconstpointer data)
         return;
     }
     for (guint n_workers = 1; n_workers <= 2; n_workers++) {
-        run(test, 8, n_workers); /* what is kept for the next run: names, plans of FFTW */
+        run(test, 8, n_workers); /* fills what is kept for the next run */
         const gint few = run(test, 40, n_workers);
         const gint many = run(test, 400, n_workers);
         g_test_message("%u workers: %d allocations for 40 blocks, %d for 400", n_workers, few,

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graphs made at random whose ways part and meet again, with windows, sums and delays on them, by
- * blocks, caches, workers and places at random: all end, and all samples are what sums of integers
- * are. CORNERTURN_SEED and CORNERTURN_DIAMONDS make other graphs, and more. */
+/* Random graphs with ways that part and meet again, with windows, sums and delays, and with random
+ * blocks, caches, workers and places: all must end, with exact sums of integers. CORNERTURN_SEED
+ * makes other graphs, CORNERTURN_DIAMONDS more. */
 #include "sanitized.h"
 
 #include <cornerturn/pipeline.h>
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* Seconds after which a graph stands still, even where it does not notice. */
+/* Seconds after which a graph counts as standing still, even if it does not report this itself. */
 #define PATIENCE 600
 
 #define MOST_STREAMS  16
 #define MOST_STATIONS 6
-/* Every integer up to here is a single-precision number. */
+/* Single precision has every integer up to this one. */
 #define LARGEST (1 << 23)
 
 typedef struct {
     char *name;
     gint64 start, ticks, n, n_stations;
     gint64 *values;   /* [n][n_stations] */
-    guint8 *validity; /* the same */
-    gboolean loses;   /* stations lose samples one by one */
+    guint8 *validity; /* [n][n_stations] */
+    gboolean loses;   /* stations lose samples separately */
     gboolean is_read;
 } Stream;
 
@@ -31,7 +31,7 @@ typedef struct {
     GString *text;
     Stream streams[MOST_STREAMS];
     guint n;
-    gint64 longest; /* stream, in samples */
+    gint64 longest; /* the most samples of a stream */
     gint64 least_block;
     gboolean on_devices;
 } Graph;
@@ -59,7 +59,7 @@ stream_clear(Stream *stream)
     *stream = (Stream){0};
 }
 
-/* A stream that may become the graph's next. */
+/* A stream that may become an output of the graph. */
 static Stream
 stream_new(const Graph *graph, const char *what, gint64 start, gint64 ticks, gint64 n,
            gint64 n_stations)
@@ -78,8 +78,8 @@ stream_new(const Graph *graph, const char *what, gint64 start, gint64 ticks, gin
     return stream;
 }
 
-/* Makes it the next, unless it is empty or its values are too large; zeroes what is invalid.
- * `format` is the rest of its node. */
+/* Adds the stream to the graph, unless it is empty or has too large values; sets invalid samples to
+ * zero. `format` is the rest of its node's entry. */
 static gboolean take(Graph *graph, Stream *stream, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 static gboolean
@@ -145,8 +145,8 @@ add_source(Graph *graph)
 
 /* ---- one input ---- */
 
-/* The samples of windows of `x`, and of twice those of `y` (NULL: no other), from a sample of each
- * on. */
+/* Fills in the windows of `x`, plus twice those of `y` (NULL: there is none), each from its first
+ * sample on. */
 static void
 fill_windows(Stream *out, const Stream *x, gint64 x_first, const Stream *y, gint64 y_first,
              gint64 window, gint64 hop)
@@ -368,7 +368,7 @@ graph_init(Graph *graph, guint32 seed, const char *folder, gboolean on_devices)
         .text = g_string_new("stages:\n"),
         .on_devices = on_devices,
     };
-    /* Each firing on an emulated device takes its time. */
+    /* Firings on an emulated device take long. */
     graph->longest = MIN(on_devices ? 1000 : 10000, CHOOSE(graph, 100, 2000, 2000, 10000));
     graph->least_block = on_devices ? 7 : 1;
     const guint n_sources = (guint)CHOOSE(graph, 1, 1, 2, 3);
@@ -393,7 +393,7 @@ graph_clear(Graph *graph)
     g_rand_free(graph->random);
 }
 
-/* Compares what a sink has written, if the stream has one. */
+/* Compares the file of the stream's sink, if it has one. */
 static void
 check_stream(const Graph *graph, const Stream *stream, guint32 seed)
 {

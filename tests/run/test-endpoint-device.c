@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program's stream and the pipeline's queues, where the one is slow: neither reads or writes
- * before the other is done, on whatever queue. */
+/* The program's stream and the pipeline's queues, one of which is slow: neither reads or writes
+ * before the other is done, whichever queue it is. */
 #include "device/device.h"
 #include "leak-test.h"
 
@@ -12,19 +12,19 @@ enum { N_STATIONS = 3, LENGTH = 16 };
 
 static const gsize width = N_STATIONS * 2 * sizeof(gfloat);
 
-/* A program with a stream that is kept busy. */
+/* A program whose stream is kept busy. */
 typedef struct {
     CtPipeline *pipeline;
     CtDevice *device;
     const CtCudaDriver *driver;
     CtCuStream stream;
     gpointer ballast;
-    guint8 *blocks; /* what a test feeds, or what it takes goes to */
+    guint8 *blocks; /* for the inputs or outputs of a test */
 } Program;
 
 static const gsize ballast_bytes = (gsize)64 << 20;
 
-/* Whether there is a device; otherwise skips. */
+/* Whether there is a device; otherwise the test is skipped. */
 static gboolean
 has_device(void)
 {
@@ -83,7 +83,7 @@ end(Program *program)
     ct_device_close(program->device);
 }
 
-/* Some tens of milliseconds. */
+/* Keeps the stream busy for some tens of milliseconds. */
 static void
 delay(const Program *program)
 {
@@ -112,7 +112,7 @@ new_samples(gint64 n)
     return samples;
 }
 
-/* What the program feeds is read by a copy to the host, on a queue of its own. */
+/* A copy to the host, on a queue of its own, reads the input. */
 static void
 test_read_elsewhere(void)
 {
@@ -168,7 +168,7 @@ feed(gpointer data)
     return NULL;
 }
 
-/* What the program takes is written by a copy from the host, on a queue of its own. */
+/* A copy from the host, on a queue of its own, writes the output. */
 static void
 test_written_elsewhere(void)
 {
@@ -205,7 +205,7 @@ test_written_elsewhere(void)
     end(&program);
 }
 
-/* As a program does that fills the block again, on whatever stream. */
+/* Overwrites a released block, as a program does that fills it again, on any stream. */
 static void
 overwrite(gpointer data, gpointer user_data)
 {
@@ -217,8 +217,8 @@ overwrite(gpointer data, gpointer user_data)
     g_assert_no_error(error);
 }
 
-/* The end of a block is still wanted, for a copy that waits for the next block: only then is it
- * released. */
+/* The end of a block is needed for a splice with the next block, and is released only after
+ * that. */
 static void
 test_spliced(void)
 {
@@ -227,7 +227,7 @@ test_spliced(void)
         "  x: { stage: input, layout: \"cf32[time station]\", shape: [-1, 3], backend: cuda }\n"
         "  f: { stage: fft, from: x, axis: time, length: 16, backend: cuda }\n"
         "  y: { stage: output, from: f, layout: \"[time channel station]\", backend: cuda }\n";
-    /* One transform and a half. */
+    /* A block has one and a half transforms. */
     enum { BLOCK = LENGTH * 3 / 2 };
     if (!has_device())
         return;
@@ -281,7 +281,7 @@ test_spliced(void)
     end(&program);
 }
 
-/* The program takes what it has fed: it is released when the stream has read it. */
+/* The program takes a block that it has fed: it is released when the stream has read it. */
 static void
 test_taken_as_fed(void)
 {

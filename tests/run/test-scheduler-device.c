@@ -20,7 +20,7 @@ typedef struct {
     gpointer carry;
 } Kernel;
 
-/* As in chains.cu. */
+/* The same as in chains.cu. */
 typedef struct {
     gint64 time, lane;
 } Steps;
@@ -97,7 +97,7 @@ work_sum(gpointer state, const CtWork *work, GError **error)
     return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
 }
 
-/* Between host and device, and on it; both sides have one layout. */
+/* Copies between host and device, and on the device; both sides have one layout. */
 static gboolean
 work_copy(gpointer state, const CtWork *work, GError **error)
 {
@@ -125,7 +125,7 @@ static const CtVariant device_sum = {.name = "device",
 static const CtVariant device_copy = {
     .name = "device", .backend = CT_CUDA, .prepare = prepare, .work = work_copy};
 
-/* ---- plans by hand ---- */
+/* ---- plans, without the planner ---- */
 
 enum { TO_DEVICE, COMPUTE, TO_HOST, N_QUEUES };
 
@@ -143,7 +143,7 @@ place_link(Chain *chain, gint link)
     ((CtPlanLink *)chain->plan.links->pdata[link])->place = 0;
 }
 
-/* The link once more, on the device or on the host. */
+/* Adds a copy of the link, on the device or on the host. */
 static gint
 add_copy(Chain *chain, gint link, const char *layout, gint64 max_samples, gint64 ticks,
          gboolean to_device, Test *test)
@@ -163,7 +163,7 @@ chain_node(const Chain *chain, guint i)
     return chain->plan.nodes->pdata[i];
 }
 
-/* What all links on the device want; those that the plan lets share memory hold one firing. */
+/* Gives memory to all links on the device; those that share memory hold one firing. */
 static void
 place_memory(Chain *chain)
 {
@@ -208,7 +208,7 @@ run_on_device(Chain *chain, gboolean poison, guint n_in_flight, GError **error)
     ct_scheduler_result(scheduler, error);
 }
 
-static guint n_transients; /* that were run */
+static guint n_transients; /* number of transient links so far */
 
 static void
 random_chain(GRand *random)
@@ -237,7 +237,7 @@ random_chain(GRand *random)
                             .hop = g_rand_int_range(random, 1, 6)};
         const gboolean is_sum = g_rand_int_range(random, 0, 3) == 0;
         const gboolean to_device = g_rand_int_range(random, 0, 4) > 0;
-        /* Sample for sample, so that memory can be shared. */
+        /* One sample for each sample, so that memory can be shared. */
         if (g_rand_boolean(random))
             rule = sample;
         if (is_sum)
@@ -278,7 +278,7 @@ random_chain(GRand *random)
     test_clear(&test);
 }
 
-/* Whether there is a device; otherwise skips. */
+/* Whether there is a device; otherwise the test is skipped. */
 static gboolean
 has_device(void)
 {
@@ -298,7 +298,7 @@ test_random(void)
     const guint32 seed = (guint32)g_test_rand_int();
     g_test_message("seed %u", seed);
     GRand *random = g_rand_new_with_seed(seed);
-    /* A device's firings take 100 us, however small. */
+    /* A device's firings take 100 us, however short they are. */
     const guint least = is_sanitized("compute") ? 5 : 20, most = g_test_quick() ? 150 : 1500;
     const gdouble seconds = g_test_quick() ? 30 : 600;
     guint n = 0;
@@ -420,7 +420,7 @@ test_far_rows(void)
     const CtCudaDriver *driver = ct_device_driver(device);
     CtCuStream stream;
     g_assert_cmpint(driver->stream_create(&stream, CT_CU_STREAM_NON_BLOCKING), ==, 0);
-    /* Of which two pages are touched. */
+    /* Only two pages of this are touched. */
     char *far = mmap(NULL, pitch + 4096, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     g_assert_true(far != MAP_FAILED);

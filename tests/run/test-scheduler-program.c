@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks that the program feeds, in all lengths, give the answer of the whole. */
+/* Blocks of all lengths that the program feeds give the same answer as the whole stream. */
 #include "chains.h"
 
 #include <sys/mman.h>
@@ -81,7 +81,7 @@ random_fed(GRand *random)
     test_clear(&test);
 }
 
-/* Whoever touches it from now on is found out. */
+/* Makes the memory inaccessible, so that any use of it fails. */
 static void
 forbid(gpointer data, gpointer user_data)
 {
@@ -104,8 +104,8 @@ interrupt(gpointer data)
     return NULL;
 }
 
-/* An interrupt while a block is fed: the one before it is not let go while it is read for the
- * splice. */
+/* An interrupt comes while a block is fed: the block before it is not released while it is read for
+ * the splice. */
 static void
 test_interrupted(void)
 {
@@ -141,7 +141,7 @@ test_interrupted(void)
     g_assert_no_error(error);
     block.data = memory + (bytes + 4095) / 4096 * 4096;
     g_atomic_int_set(&interrupter.feeds, TRUE);
-    /* It comes before or after the end. */
+    /* The interrupt may come before or after the end. */
     if (!ct_scheduler_feed(scheduler, 0, &block, forbid, &size, &error)) {
         g_assert_error(error, CT_ERROR, CT_ERROR_CANCELLED);
         memset(block.data, 0, bytes);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rings, firings and workers: random chains of windows and sums, cut in all ways, give one answer.
- */
+/* Rings, firings and workers: random chains of windows and sums, with firings of any lengths, give
+ * one answer. */
 #include "chains.h"
 
 static const CtPort scale_ports[] = {
     {.name = "in"}, {.name = "gain", .flags = CT_PORT_STATIC}, {0}};
 static const CtStage scale_stage = {.name = "scale", .inputs = scale_ports};
 
-/* Blocks without time, one every 50 ticks: gain k is k + 1 in every lane. */
+/* Gives blocks without time, one every 50 ticks: gain k is k + 1 in every lane. */
 static gboolean
 gain_advance(gpointer data, CtAdvance *advance, GError **error G_GNUC_UNUSED)
 {
@@ -44,7 +44,7 @@ static const CtVariant gain_variant = {
     .name = "test", .prepare = prepare, .advance = gain_advance, .work = gain_work};
 static const CtVariant scale_variant = {
     .name = "test", .split = "time", .prepare = prepare, .work = scale_work};
-/* One random chain of up to four windows and sums, with a second reader of the first link. */
+/* Runs one random chain of up to four windows and sums, with a second reader of the first link. */
 static void
 random_chain(GRand *random)
 {
@@ -77,7 +77,8 @@ random_chain(GRand *random)
         const guint node = add_node(&chain, "stage", is_sum ? &sum_stage : &window_stage,
                                     is_sum ? &sum_variant : &window_variant, link, rule, &test);
         ticks *= rule.hop;
-        /* A sum ends anywhere; blocked time is for what is read in blocks: the sink. */
+        /* Only the last link may have blocked time, because a sum ends anywhere and only the sink
+         * reads whole blocks. */
         const gboolean last = i == n_stages - 1;
         link = add_output(&chain, node, layouts[g_rand_int_range(random, 0, last ? 4 : 2)],
                           g_rand_int_range(random, 1, 30), ticks);
@@ -134,8 +135,8 @@ test_failure(void)
     test_clear(&test);
 }
 
-/* An interrupt ends the source; what it gave arrives, and the sink is complete. The sink is told,
- * but not the one of another source that had ended before. */
+/* An interrupt ends the source; its samples arrive, and the sink is completed and told of the
+ * interrupt. The sink of another source that had ended before is not told. */
 static void
 test_interrupt(void)
 {
@@ -162,7 +163,7 @@ test_interrupt(void)
     g_assert_no_error(error);
     g_assert_true(ct_scheduler_start(scheduler, NULL));
     CtNodeStats stats;
-    /* Its sink is completed with the other one. */
+    /* Its sink is completed together with the other one. */
     do {
         g_assert_false(ct_scheduler_wait(scheduler, 0.05));
         ct_scheduler_stats(scheduler, short_source, &stats);
@@ -206,7 +207,7 @@ test_static(void)
         const gint out = add_output(&chain, scale, layouts[0], 1 + (turn * 7) % 30, 2);
         add_node(&chain, "sink", &sink_stage, &sink_variant, out, sample, &test);
         size_rings(&chain);
-        /* The second input. */
+        /* It becomes the second input. */
         CtPlanNode *node = chain.plan.nodes->pdata[scale];
         node->n_inputs = 2;
         node->inputs = g_renew(gint, node->inputs, 2);
@@ -246,8 +247,8 @@ slow_work(gpointer data, const CtWork *work, GError **error)
     return sink_work(data, work, error);
 }
 
-/* The last that is at work is a sink with a thread of its own, which ends, while another node waits
- * for more than its writer has room for: then this takes what there is. */
+/* The last node at work is a sink on a thread of its own, which ends while another node waits for
+ * more samples than its writer has room for: that node then takes the samples that there are. */
 static void
 test_last_at_work(void)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Static inputs beside streams of data: what ends, and what statistics speak of."""
+"""Static inputs beside streams of data: when nodes end, and what statistics count."""
 import unittest
 
 import numpy as np
@@ -11,7 +11,7 @@ import tap
 
 class Static(graphs.GraphTest):
     def make(self, n=1000, n_blocks=100000, start=0):
-        """Voltages of 1 kHz, and weights of k in block k, at 1 Hz."""
+        """Voltages at 1 kHz, and weights of k in block k, at 1 Hz."""
         np.save(self.folder / "x.npy", np.ones((n, 2), np.complex64))
         w = np.arange(n_blocks, dtype=np.complex64)[:, None, None] * np.ones((1, 1, 2), np.complex64)
         np.save(self.folder / "w.npy", w)
@@ -25,7 +25,8 @@ class Static(graphs.GraphTest):
         }
 
     def run_both(self, stages, *arguments):
-        """The samples that each node made, of which much time, and the output."""
+        """Runs the graph: the samples that each node made, the seconds of stream, and the
+        output."""
         statistics = self.run_graph(stages, *arguments)
         samples = {node["name"]: node["samples"] for node in statistics["nodes"]}
         return samples, statistics["stream_seconds"], np.load(self.folder / "y.npy")
@@ -37,7 +38,7 @@ class Static(graphs.GraphTest):
         self.assertFalse(y.any())
 
     def test_through_other_nodes(self):
-        """Whatever feeds the static port ends, too."""
+        """All nodes that feed the static port end, too."""
         stages = self.make(n_blocks=1000000)
         stages["more"] = {"stage": "copy", "from": "w"}
         stages["b"]["from"]["weights"] = "more"
@@ -46,21 +47,22 @@ class Static(graphs.GraphTest):
         self.assertLess(samples["w"], 1000000)
 
     def test_that_a_sink_reads_too(self):
-        """It is data then, and goes on to its end."""
+        """If a sink reads the weights as well, they are data, and their source goes on to its
+        end."""
         stages = self.make(n_blocks=5000)
         stages["weights"] = {"stage": "discard", "from": "w"}
         samples, seconds, _ = self.run_both(stages)
         self.assertEqual((samples["x"], samples["w"], seconds), (1000, 5000, 5000))
 
     def test_duration(self):
-        """It counts from the data's beginning, wherever the weights begin."""
+        """The duration counts from the data's beginning, wherever the weights begin."""
         stages = self.make(n=5000, n_blocks=20, start=10000)
         samples, seconds, y = self.run_both(stages, "--duration", "2 s")
         self.assertEqual((samples["x"], seconds), (2000, 2))
         np.testing.assert_array_equal(y[:, 0], np.repeat([20, 22], 1000))
 
     def test_data_before_the_first_block(self):
-        """They use the first block, of which the run warns."""
+        """Data before the first block use that block, and the run warns."""
         stages = self.make(n=5000, n_blocks=20, start=10000)
         stages["w"]["start"] = 12
         stats = self.run_graph(stages)
@@ -73,13 +75,13 @@ class Static(graphs.GraphTest):
                       self.fail_graph(stages, "--strict"))
 
     def test_one_block(self):
-        """It holds throughout, wherever it stands."""
+        """A single block holds throughout, wherever it begins."""
         stages = self.make(n_blocks=1)
         stages["w"]["start"] = 12
         self.assertEqual(self.run_graph(stages)["warnings"], [])
 
     def test_data_of_the_first_block(self):
-        """A block that stands where the data begin, or before, is not late."""
+        """A first block at or before the beginning of the data is not late."""
         for start in 12000, 12001:
             with self.subTest(start):
                 stages = self.make(n_blocks=20, start=start)
@@ -87,7 +89,7 @@ class Static(graphs.GraphTest):
                 self.assertEqual(self.run_graph(stages)["warnings"], [])
 
     def test_duration_that_ends_before_the_first_block(self):
-        """The error tells why there is none, where that is known."""
+        """The error explains why no sample is left, if that is known."""
         stages = self.make(n=5000, n_blocks=20)
         stages["w"]["centre_frequency"] = 0
         stages["more"] = {"stage": "delay", "from": "w", "constant": ["0 s", "5 s"]}
@@ -99,7 +101,7 @@ class Static(graphs.GraphTest):
             "ends before it comes"), errors)
 
     def test_words(self):
-        """What is said of rates is said of the data."""
+        """The rate that is printed is the data's."""
         name = self.write(self.make())
         done = graphs.subprocess.run([graphs.COMMAND, "run", name], cwd=self.folder, text=True,
                                      capture_output=True, check=True, timeout=120)

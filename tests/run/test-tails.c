@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a file: nothing is lost and nothing doubled, whatever length it has and however the
- * stream is cut into blocks. */
+/* The end of a file: no samples are lost or doubled, for any length of the file and any blocks. */
 #include <cornerturn/pipeline.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -13,14 +12,14 @@
 #define N_TAPS      3
 #define INTEGRATION 10
 
-/* What the file `in.raw` of `n` samples of ci8[time station pol] becomes; the bytes of `out.raw`,
- * and of `second.raw` where the chain has a second sink. */
+/* A chain of stages that reads `in.raw`, with `n` samples of ci8[time station pol]; and the
+ * expected bytes of `out.raw`, and of `second.raw` if there is a second sink. */
 typedef struct {
     const char *name;
     const char *stages; /* from `source` to the sinks */
     GBytes *(*expect)(const gint8 *in, gint64 n);
     GBytes *(*expect_second)(const gint8 *in, gint64 n);
-    gdouble tolerance; /* of floats; 0: equal bytes */
+    gdouble tolerance; /* of floats; 0: the bytes must be equal */
 } Case;
 
 static GBytes *
@@ -53,7 +52,7 @@ expect_turned(const gint8 *in, gint64 n)
 }
 
 /* y[t][(p + t·hop) mod P] = Σ_k h[k][p] x[t·hop + k·P + p] with the taps 1, 2, 3 … 12 in the order
- * of time, as [time phase station pol] of cf32. */
+ * of time, as cf32[time phase station pol]. */
 static GBytes *
 expect_filtered(const gint8 *in, gint64 n, gint64 hop)
 {
@@ -88,7 +87,7 @@ expect_filtered_9(const gint8 *in, gint64 n)
     return expect_filtered(in, n, 9);
 }
 
-/* [time baseline pol pol'] of cf32: sums of whole numbers, exact. */
+/* cf32[time baseline pol pol']: sums of whole numbers, which are exact. */
 static GBytes *
 expect_visibilities(const gint8 *in, gint64 n)
 {
@@ -110,7 +109,7 @@ expect_visibilities(const gint8 *in, gint64 n)
     return g_bytes_new_take(out, bytes);
 }
 
-/* [time baseline] of u32 */
+/* u32[time baseline] */
 static GBytes *
 expect_weights(G_GNUC_UNUSED const gint8 *in, gint64 n)
 {
@@ -178,7 +177,7 @@ new_pipeline(const Case *test, gint64 block, guint n_workers)
     return pipeline;
 }
 
-/* The bytes of a file, which is removed. */
+/* Reads a file and removes it. */
 static GBytes *
 take_file(const char *path)
 {
@@ -272,7 +271,7 @@ test_tails(gconstpointer data)
         check_length(test, in, lengths[i]);
 }
 
-/* 1, 2, 3 … 12 in the order of time. */
+/* Writes the taps 1, 2, 3 … 12, in the order of time. */
 static void
 write_taps(void)
 {

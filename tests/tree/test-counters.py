@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/counters, with a program in Nsight Compute's place that prints counters of its own."""
+"""scripts/counters, with a program in place of Nsight Compute that prints counters of its own."""
 import os
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documents hold: their graphs are files that the tests run, their links lead somewhere, and
+"""Checks the documents: their graphs are files that tests run, their links lead somewhere, and
 every plugin has its page."""
 import os
 import pathlib
@@ -25,7 +25,7 @@ def inspect(*stage):
 
 
 def listed_stages():
-    """Lines of name and summary; behind them stand devices."""
+    """The lines of `inspect` with a stage's name and summary; devices follow them."""
     return inspect().split("\n\n")[0].splitlines()
 
 
@@ -67,7 +67,7 @@ class Documents(unittest.TestCase):
                         self.assertTrue(any(block in file for file in files), block)
 
     def test_entries_of_graphs_are_understood(self):
-        """A line `node: { stage: …, … }` names a stage that there is, and parameters that it has."""
+        """A line `node: { stage: …, … }` names an existing stage, with parameters that it has."""
         keys = {} if "\nfft " in inspect() else {"fft": {"from"}}  # built without FFTW
         for document in DOCUMENTS:
             text = document.read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ class Documents(unittest.TestCase):
                     self.assertLessEqual(set(re.findall(r"(\w+):", given)), keys[stage])
 
     def test_code_is_of_the_tree(self):
-        """Blocks of code stand, as they are, in a file of the tree or in what new-stage makes."""
+        """Every block of code is, literally, in a file of the tree or in what new-stage writes."""
         made = self.made_stage()
         files = [path.read_text(encoding="utf-8") for pattern in
                  ("core/include/**/*.h", "plugins/**/*.[ch]", "plugins/**/*.py",
@@ -112,7 +112,7 @@ class Documents(unittest.TestCase):
                     self.assertTrue(not anchor or anchor in anchors(path))
 
     def test_files_that_are_named_exist(self):
-        """`docs/…`, `scripts/…` and their like in code quotes."""
+        """Paths such as `docs/…` and `scripts/…` in code quotes exist."""
         for document in [*SOURCE.glob("*.md"), *SOURCE.glob("docs/**/*.md")]:
             text = document.read_text(encoding="utf-8")
             names = re.findall(r"`((?:core|docs|pipelines|plugins|scripts|tests)/[\w./-]*\w)`", text)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `meson install` puts in place works from there: the command finds its plugins relative to
+"""An installation by `meson install` works where it is: the command finds its plugins relative to
 itself, and a plugin builds against the installed headers."""
 import json
 import os
@@ -32,13 +32,14 @@ class Install(unittest.TestCase):
             name: value for name, value in os.environ.items()
             if name not in ("CORNERTURN_PLUGIN_PATH", "CORNERTURN", "LD_LIBRARY_PATH",
                             "PKG_CONFIG_PATH")}
-        # No library of Cornerturn's is found by this, but others may stand in folders of their own.
+        # This path must not find a library of Cornerturn, but others may be in folders of their
+        # own.
         others = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":")
                   if folder and not folder.startswith(str(BUILD))]
         if others:
             cls.environment["LD_LIBRARY_PATH"] = ":".join(others)
         package = next(cls.root.rglob("pkgconfig/cornerturn.pc"))
-        # The prefix is where DESTDIR puts it.
+        # The prefix is below DESTDIR.
         text = package.read_text()
         package.write_text(text.replace(text.splitlines()[0], f"prefix={cls.prefix}", 1))
         cls.packages = package.parent
@@ -97,8 +98,8 @@ class Install(unittest.TestCase):
         self.assertEqual(installed, pages)
 
     def test_plugin_against_it(self):
-        """By the line that new-stage prints, as it stands. The name comes before those of all other
-        plugins: nothing but the command itself can have loaded the library."""
+        """The command line that new-stage prints builds a plugin. Its name comes before those of
+        all other plugins, so that only the command itself can have loaded the library."""
         sanitized = "__asan_init" in self.output("nm", "-D", str(self.command))
         with tempfile.TemporaryDirectory() as folder:
             line = self.output(self.command, "new-stage", "aaa", folder=folder).splitlines()[1]
@@ -113,7 +114,8 @@ class Install(unittest.TestCase):
 
     @unittest.skipIf(os.getuid() != 0, "only root makes programs of others")
     def test_with_rights_that_its_user_lacks(self):
-        """Where the loader follows no search path that is relative to a file."""
+        """With more rights than the user's, the loader follows no search path relative to a
+        file."""
         if os.statvfs(self.root).f_flag & os.ST_NOSUID or "LD_LIBRARY_PATH" in self.environment:
             self.skipTest("no program gets other rights here")
         if "__asan_init" in self.output("nm", "-D", str(self.libraries / "libcornerturn.so")):
@@ -133,7 +135,8 @@ class Install(unittest.TestCase):
         self.assertIn("cd ./other && meson setup build && meson test -C build\n", ran.stdout)
 
     def test_example_against_it(self):
-        """By the lines of the README: as it stands, and with its addition for other prefixes."""
+        """The command lines of the README build the example: as they are, and with the addition for
+        other prefixes."""
         text = (SOURCE / "README.md").read_text()
         line = re.search(r"^    (cc .*)$", text, re.M).group(1)
         addition = re.search(r"`(-Wl,-rpath,.*?)`", text).group(1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What leaves the library: its symbols, its headers, its version."""
+"""The library's symbols, headers and version."""
 import os
 import pathlib
 import shlex
@@ -34,7 +34,7 @@ def compiled(text):
 
 
 def exported(path):
-    """Symbols, those aside that a sanitizer adds."""
+    """The exported symbols, without those of a sanitizer."""
     lines = output("nm", "-D", "--defined-only", str(path)).splitlines()
     names = {line.split()[-1] for line in lines}
     return {name for name in names if not name.startswith(("__asan", "__odr_asan"))}
@@ -70,7 +70,7 @@ class Library(unittest.TestCase):
                 self.assertRegex(ran.stderr, rf"error: .*{name}")
 
     def test_an_installed_copy_finds_its_plugins(self):
-        """Wherever it stands, and without the variables of the build."""
+        """It finds them in any place, without the variables of the build."""
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet",
                             "--destdir", folder], check=True, capture_output=True)

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
 sys.path.insert(0, str(ROOT / "scripts"))
 from includes import between_rooms, deepest_chain, includes  # pylint: disable=wrong-import-position
 
-# What each room may include beside itself and the public headers.
+# The rooms that each room may include, besides itself and the public headers.
 ROOMS = {
     "model": "",
     "kit": "",
@@ -31,7 +31,7 @@ ROOMS = {
 
 
 def drawn_rooms(text):
-    """What the drawing in the document marks for each room."""
+    """The rooms that the drawing in the document marks for each room."""
     head, *lines = re.search(r"^    room .*\n\n(?:    .*\n)+", text, re.M).group(0).splitlines()
     columns = [match for match in re.finditer(r"\w+", head) if match.group(0) in ROOMS]
     return {line.split()[0]: {column.group(0) for column in columns
@@ -40,7 +40,7 @@ def drawn_rooms(text):
 
 
 def wrong_includes(root):
-    """Those that point back, each as FILE: INCLUDED."""
+    """The includes in the wrong direction, each as FILE: INCLUDED."""
     for path in sorted(root.glob("core/*/*.[ch]")):
         room = path.parent.name
         for included in includes(path):
@@ -88,13 +88,13 @@ class Rooms(unittest.TestCase):
             below.add(room)
 
     def test_drawing(self):
-        """The architecture's page draws what may be included."""
+        """The drawing on the architecture's page agrees with ROOMS."""
         text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
         self.assertEqual(drawn_rooms(text), {room: set(others.split())
                                              for room, others in ROOMS.items() if others})
 
     def test_violations(self):
-        """Planted ones are found."""
+        """Wrong includes in a made-up tree are found."""
         planted = {"core/graph/graph.c": "plan/plan.h", "core/model/tensor.h": "run/ring.h",
                    "core/kit/npy.c": "model/error.h", "plugins/fir/fir.c": "graph/graph.h",
                    "plugins/fft/fft.h": "../../core/plan/plan.h"}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows and joins over small integers, [time station] of f32, so that all sums are exact; and a
- * stage that takes nothing in. */
+ * stage that consumes nothing. */
 #include <cornerturn/stage.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 typedef struct {
     gint64 window, hop, n_stations;
     const CtStream *inputs[2], *output;
-    gint64 tick;  /* of the next sample that is made */
-    gint64 first; /* of that of the firing */
+    gint64 tick;  /* of the next sample */
+    gint64 first; /* of the firing's first sample */
     FILE *file;
 } State;
 
@@ -67,7 +67,7 @@ static const CtParam window_params[] = {
     {NULL},
 };
 
-/* Outputs like the first input, but for stations that lose samples separately. */
+/* The outputs are like the first input, but any station's loss of samples counts. */
 static gboolean
 like_inputs(CtNode *node, G_GNUC_UNUSED GError **error)
 {
@@ -157,7 +157,7 @@ join_infer(CtNode *node, GError **error)
     return TRUE;
 }
 
-/* Samples of the stream that end at the tick or before, and are not consumed. */
+/* The number of samples that end at the tick or before, and are not consumed. */
 static gint64
 samples_until(const CtArrival *arrival, const CtStream *stream, gint64 tick)
 {
@@ -199,9 +199,9 @@ join_advance(gpointer user_data, CtAdvance *advance, G_GNUC_UNUSED GError **erro
         const CtArrival *arrival = &advance->inputs[i];
         const gint64 there =
             arrival->block.start + arrival->block.n_samples * state->inputs[i]->ticks_per_sample;
-        /* The samples of the output that begin before `there`. */
+        /* The number of output samples that begin before `there`. */
         n = MIN(n, MAX(0, there - state->tick + ticks - 1) / ticks);
-        /* The first of them must be whole. */
+        /* The first of them must be complete. */
         if (arrival->block.start > state->tick)
             n = 0;
     }
@@ -273,7 +273,7 @@ static const CtStage held = {
 VARIANT(held_cpu, "diamond.held", "[time station], [time station] -> [time station]",
         .split = "time", .work = held_work);
 
-/* ---- a stage that takes nothing after its first samples ---- */
+/* ---- a stage that consumes nothing after its first samples ---- */
 
 static gboolean
 stuck_advance(gpointer user_data, CtAdvance *advance, GError **error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stages that are only ever planned: sources, sinks and passes with the layouts that tests need. */
+/* Stages that are only planned: sources, sinks and passes with the layouts that tests need. */
 #include <cornerturn/stage.h>
 
 static gboolean
@@ -76,7 +76,7 @@ static const CtStage host_source = {
     .infer = source_infer,
 };
 
-/* A source of weights, described by what they are for. */
+/* A source of weights, whose description follows from its input's. */
 static gboolean
 weights_infer(CtNode *node, G_GNUC_UNUSED GError **error)
 {
@@ -161,7 +161,7 @@ PASS(lonely, "test.lonely", pass_inputs);
 PASS(picky, "test.picky", pass_inputs);
 PASS(parts, "test.parts", pass_inputs);
 
-/* A window of samples for each output, and a sum. */
+/* A window of samples for each output, or a sum. */
 static const CtParam window_params[] = {
     {"window", CT_PARAM_INT, .fallback = "1", .help = "samples"},
     {"hop", CT_PARAM_INT, .fallback = "1", .help = "samples"},
@@ -273,7 +273,7 @@ static const CtStage wrong = {
     .infer = wrong_infer,
 };
 
-/* ---- what the planner inserts ---- */
+/* ---- stages that the planner inserts ---- */
 
 static const CtParam transpose_params[] = {
     {"layout", CT_PARAM_LAYOUT, CT_PARAM_REQUIRED, .help = "order"},
@@ -422,7 +422,7 @@ VARIANT(convert_cpu, "cpu", CT_CPU, "convert");
 static const CtRow copy_cpu_rows[] = {{"{...} -> {...}", 0.5}, {NULL}};
 VARIANT(copy_cpu, "cpu", CT_CPU, "copy");
 
-/* On a device. */
+/* For devices. */
 static const CtRow source_cuda_rows[] = {{"-> [...]", 0.5}, {NULL}};
 VARIANT(source_cuda, "cuda", CT_CUDA, "test.source");
 static const CtRow channel_first_cuda_rows[] = {
@@ -455,7 +455,7 @@ VARIANT(convert_cuda, "cuda", CT_CUDA, "convert");
 static const CtRow copy_cuda_rows[] = {{"{...} -> {...}", 0.5}, {NULL}};
 VARIANT(copy_cuda, "cuda", CT_CUDA, "copy");
 
-#ifdef WITHOUT_BRIDGES
+#ifdef WITHOUT_INSERTED
 G_GNUC_UNUSED static const gconstpointer left_out[] = {
     &transpose,           &convert,     &copy,         &transpose_cpu, &transpose_cuda,
     &transpose_reference, &convert_cpu, &convert_cuda, &copy_cpu,      &copy_cuda,
@@ -488,7 +488,7 @@ static const CtVariant picky_cpu = {
     .work = work,
 };
 
-/* Takes both in one go, and a third of the time. */
+/* Runs both stages, in a third of their time. */
 static const CtRow fused_cpu_rows[] = {{"[... time] -> [... time]", 0.9}, {NULL}};
 VARIANT(fused_cpu, "fused", CT_CPU, "test.time-last", "test.either");
 static const CtRow fused_three_cpu_rows[] = {{"[...] -> [...]", 0.9}, {NULL}};
@@ -496,12 +496,12 @@ static const CtRow fused_cuda_rows[] = {{"[...] -> [...]", 0.9}, {NULL}};
 VARIANT(fused_cuda, "fused-cuda", CT_CUDA, "test.float", "test.window");
 VARIANT(fused_three_cpu, "fused-three", CT_CPU, "test.pass", "test.window", "test.pass");
 
-#ifdef WITHOUT_BRIDGES
-#define BRIDGES
-#define BRIDGE_VARIANTS
+#ifdef WITHOUT_INSERTED
+#define INSERTED
+#define INSERTED_VARIANTS
 #else
-#define BRIDGES &transpose, &convert, &copy,
-#define BRIDGE_VARIANTS                                                                            \
+#define INSERTED &transpose, &convert, &copy,
+#define INSERTED_VARIANTS                                                                          \
     &transpose_cpu, &transpose_reference, &transpose_cuda, &convert_cpu, &convert_cuda, &copy_cpu, \
         &copy_cuda,
 #endif
@@ -509,7 +509,7 @@ VARIANT(fused_three_cpu, "fused-three", CT_CPU, "test.pass", "test.window", "tes
 static const CtStage *const stages[] = {
     &source,        &host_source, &weights,     &sink,        &pass,    &any_order, &time_last,
     &channel_first, &either,      &writes_both, &needs_float, &blocked, &planes,    &lonely,
-    &window,        &many,        &two,         &wrong,       &parts,   &picky,     BRIDGES NULL,
+    &window,        &many,        &two,         &wrong,       &parts,   &picky,     INSERTED NULL,
 };
 static const CtVariant *const variants[] = {
     &source_cpu,
@@ -540,7 +540,7 @@ static const CtVariant *const variants[] = {
     &many_cuda,
     &two_cuda,
     &blocked_cuda,
-    BRIDGE_VARIANTS &fused_cpu,
+    INSERTED_VARIANTS &fused_cpu,
     &fused_three_cpu,
     &fused_cuda,
     NULL,
