@@ -89,7 +89,7 @@ device_test_begin(DeviceTest *test, const CtPrepare *prepare)
     test->queue = ct_queue_new(device_test_device(), test->stream, prepare->upload_bytes,
                                DEVICE_TEST_SLOTS, &error);
     g_assert_no_error(error);
-    memset(nothing, 0xff, prepare->scratch_bytes); /* a NaN, whatever it is read as */
+    memset(nothing, 0xff, prepare->scratch_bytes); /* NaN, in any type */
     test->scratch = device_test_alloc(prepare->scratch_bytes);
     device_test_copy(test->scratch, nothing, prepare->scratch_bytes);
     test->counters = device_test_alloc(16 * sizeof(guint64));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a graph on arrays: what its `input` stages are fed, block by block, and what its `output`
-stages are given, through the library's own interface for programs.
+"""Runs a graph on arrays through the library's interface for programs: feeds its `input` stages block
+by block, and takes the blocks of its `output` stages.
 
     result = pipeline.run(
         "stages: { x: { stage: input, layout: 'cf32[time station]', shape: [-1, 3] }, …, "
@@ -9,8 +9,8 @@ stages are given, through the library's own interface for programs.
     )
     result["y"].array
 
-Arrays have the axes of the layout in its order. Complex integers have a last axis of 2 more, ci4 are
-bytes."""
+Arrays have the axes of the layout in its order. Complex integers have a further last axis of 2;
+ci4 elements are bytes."""
 import atexit
 import ctypes
 import functools

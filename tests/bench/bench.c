@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Benchmarks: stages, pipelines, what the framework adds, and the floors. */
+/* Benchmarks: stages, pipelines, the overhead of the framework, and the floors. */
 #include "bench.h"
 
 #include <math.h>

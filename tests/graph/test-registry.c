@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the registry, on plugins good and bad. */
+/* Tests of the registry, on good and bad plugins. */
 #include "graph/registry.h"
 #include "model/row.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the .npy reader: headers good and bad, every element type, both orders. */
+/* Tests of the .npy reader: good and bad headers, every element type, both orders. */
 #include "cornerturn/npy.h"
 
 #include <glib/gstdio.h>
