@@ -5,7 +5,7 @@
 #define N_THREADS 4
 #define N_TURNS   2000
 
-/* What a library might keep that is not safe for threads. */
+/* State of libraries that is not safe for threads. */
 static struct {
     const char *name;
     volatile guint n_calls;
@@ -31,7 +31,7 @@ call_often(G_GNUC_UNUSED gpointer data)
     return NULL;
 }
 
-/* No call is lost, whichever threads make it. */
+/* No call is lost, from any thread. */
 static void
 test_threads(void)
 {
@@ -52,7 +52,7 @@ call_other(G_GNUC_UNUSED gpointer data)
     return NULL;
 }
 
-/* One library's lock keeps nobody from another one. */
+/* The lock of one library does not block calls of another one. */
 static void
 test_names(void)
 {
