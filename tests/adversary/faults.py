@@ -26,7 +26,7 @@ MOST_SECONDS = 30
 # A larger piece of memory is a block or a table; if there is none for it, that must be an error.
 LARGEST_ABORT = 32768
 ALLOCATIONS = ("malloc", "calloc", "realloc", "memalign")
-# How calls fail: an errno, or −1: they transfer half.
+# The possible failures of calls: an errno, or −1, with which they transfer half.
 FAILURES = {
     "open": (errno.EACCES, errno.EMFILE, errno.ENOSPC, errno.EINTR, errno.EIO),
     "fopen": (errno.EMFILE, errno.EACCES), "opendir": (errno.EMFILE, errno.EACCES),

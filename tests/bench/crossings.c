@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a filter to a correlator: a layout that both share, against other layouts with a transpose
+/* A filter and a correlator behind it: a layout that both share, against others with a transpose
  * between them; and a transpose on the host, on the device, or within the filter.
  *
  * All are whole graphs, in which some choices are fixed and the planner makes the others. */

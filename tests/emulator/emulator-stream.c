@@ -17,7 +17,7 @@ struct CtCuStreamOpaque {
     unsigned random;
 };
 
-/* What an event records: it is complete once the stream has reached it. */
+/* A recording of an event; it is complete once the stream has reached it. */
 struct Recording {
     atomic_int uses;
     pthread_mutex_t lock;

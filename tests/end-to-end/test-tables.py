@@ -120,7 +120,7 @@ class Tables(graphs.GraphTest):
                               capture_output=True, text=True, timeout=100)
 
     def count(self):
-        """How often each call is made for at least LEAST bytes."""
+        """Counts the calls of each kind for at least LEAST bytes."""
         done = self.call(ADVERSARY_COUNTS="counts")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = (line.split() for line in (self.folder / "counts").read_text().splitlines())

@@ -10,7 +10,7 @@ typedef struct {
     CtSpace *space;
     const CtWay **of; /* [node] the way that covers it */
     GArray *bounds;   /* gdouble, of all combinations that can be planned */
-    guint n;          /* number of all combinations */
+    guint n;          /* number of combinations */
 } Every;
 
 /* The least seconds of `resource` from placement to placement; HUGE_VAL: there is no way. */
