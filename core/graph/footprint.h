@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Footprints of whole paths from a source to a sink: which source samples a sample of the sink is
- * made of, and what becomes of it if some are missing. */
+/* Footprints of whole paths from a source to a sink: the source samples of which a sample of the
+ * sink is made, and the samples of the sink that are affected if some are missing. */
 #pragma once
 
 #include "graph.h"

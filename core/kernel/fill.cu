@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fills a block with one byte, or what is invalid of it. */
+/* Fills a block, or its invalid samples, with one byte. */
 #include "cornerturn/kernel.h"
 
 #define MAX_AXES 12
@@ -8,7 +8,7 @@
 struct Shape {
     int64 length[MAX_AXES];
     int64 stride[MAX_AXES];
-    int64 time[MAX_AXES]; /* samples that a step along the axis goes on */
+    int64 time[MAX_AXES]; /* samples by which a step along the axis advances */
     int64 lane[MAX_AXES]; /* lanes */
     int64 n_elements;
     int64 n_samples;

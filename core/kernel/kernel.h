@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every kernel may include as "cornerturn/kernel.h": the element types of streams, how they
- * are read and written as numbers, and the machine's instructions that CUDA C++ has no words for.
+/* The header that every kernel may include as "cornerturn/kernel.h": the element types of streams,
+ * functions that read and write them as numbers, and machine instructions that CUDA C++ lacks.
  *
- * Kernels are compiled at run time without any header of the toolkit. Where CT_EMULATED is defined
- * (tests run kernels on the processor), the functions that stand here as assembly are the
- * emulator's: tests/emulator/emulator-warp.h. */
+ * Kernels are compiled at run time without any header of the toolkit. If CT_EMULATED is defined
+ * (tests run kernels on the processor), the emulator replaces the functions that are written in
+ * assembly here: tests/emulator/emulator-warp.h. */
 #pragma once
 
 typedef signed char int8;
@@ -16,7 +16,7 @@ typedef unsigned int uint32;
 typedef long long int64;
 typedef unsigned long long uint64;
 
-/* Elements, as they lie in memory; named ct_ and the type's name (cornerturn/tensor.h). */
+/* Elements as in memory, named ct_ and the type's name (cornerturn/tensor.h). */
 struct ct_ci4 {
     uint8 nibbles; /* the real part in the high one */
 };
@@ -53,7 +53,7 @@ typedef uint32 ct_u32;
 typedef float ct_f32;
 typedef double ct_f64;
 
-/* Has the compiler keep a number in a register that it would rather compute anew at each use. */
+/* Makes the compiler keep a number in a register instead of computing it again at each use. */
 __device__ inline void
 ct_keep(int &value)
 {
@@ -82,7 +82,7 @@ ct_float_to_half(float value)
 
 /* ---- matrix products of a warp: d += a b, a 16 rows, b 8 columns ----
  *
- * All 32 threads of a warp call together. With group g = lane / 4 and t = lane % 4, a thread holds
+ * All 32 threads of a warp call together. Thread l of the warp, with g = l / 4 and t = l % 4, holds
  *
  *   d[i]  row g + 8 (i / 2), column 2 t + i % 2
  *   a[i]  row g + 8 (i % 2), columns E t … E t + E - 1 of the (i / 2)th half of the depth
@@ -125,7 +125,7 @@ ct_mma_tf32(float d[4], const unsigned a[4], const unsigned b[2])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* To nearest, ties away from zero. */
+/* Rounds to nearest, ties away from zero. */
 __device__ inline unsigned
 ct_float_to_tf32(float value)
 {
@@ -137,10 +137,10 @@ ct_float_to_tf32(float value)
 
 /* ---- fragments from shared memory ----
  *
- * Lane 8 i + r gives the address of row r, 16 bytes aligned to 16, of the ith 8 by 8 matrix of
- * 16-bit elements; lane l gets elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4 of matrix i in
- * registers[i]. The `transposed` forms give rows 2 (l % 4) and the next, of column l / 4. The 2
- * forms read the addresses of lanes 0 to 15. */
+ * Thread 8 i + r of the warp gives the address of row r, 16 bytes aligned to 16, of the ith 8 by 8
+ * matrix of 16-bit elements; thread l gets elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4 of
+ * matrix i in registers[i]. The `transposed` forms give rows 2 (l % 4) and the next, of column l /
+ * 4. The forms for 2 matrices read the addresses of threads 0 to 15. */
 
 #ifndef CT_EMULATED
 __device__ inline unsigned
@@ -169,12 +169,13 @@ CT_DEFINE_LDMATRIX(, "")
 CT_DEFINE_LDMATRIX(_transposed, ".trans")
 #endif
 
-/* ---- copies from global to shared memory that a thread need not wait for ----
+/* ---- asynchronous copies from global to shared memory ----
  *
- * Each is 4, 8 or 16 bytes, both sides aligned to as many. Those since the last commit are a group;
- * ct_cp_async_wait<n> waits until at most the n latest groups of this thread are under way. Others'
- * copies are there after a wait of theirs and a barrier. The zfill forms copy the first `bytes`
- * bytes (0: none, and `global` is not read) and make the rest zero. */
+ * Each copies 4, 8 or 16 bytes; both addresses are aligned to the number of bytes. The copies since
+ * the last commit form a group; ct_cp_async_wait<n> waits until at most the n latest groups of this
+ * thread are incomplete. The copies of other threads are complete after these have waited and a
+ * barrier has been passed. The zfill forms copy the first `bytes` bytes (0: none, and `global` is
+ * not read) and set the rest to zero. */
 
 #ifndef CT_EMULATED
 #define CT_DEFINE_CP_ASYNC(size, cache)                                                            \
@@ -217,7 +218,7 @@ template <typename Real> struct ct_complex {
     Real re, im;
 };
 
-/* The nibble in bits 4 to 7, with its sign. */
+/* The number in bits 4 to 7, with its sign. */
 __device__ inline int
 ct_high_nibble(uint8 x)
 {

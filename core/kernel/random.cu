@@ -22,8 +22,9 @@ mix(uint64 x)
     return x ^ (x >> 33);
 }
 
-/* A part from random bits: numbers of variance 1, integers of the whole range but its least, which
- * no receiver gives. KIND is the part's bytes, negative of a floating-point number. */
+/* Writes a part of an element from random bits: numbers of variance 1, or integers of any bits, in
+ * 8 bits without −128, which no receiver gives. KIND is the size of the part in bytes, negative for
+ * floating-point numbers. */
 static __device__ void
 write_part(uint8 *to, uint64 bits)
 {

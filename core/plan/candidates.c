@@ -132,8 +132,8 @@ has_implementation(const CtCandidate *candidate, const CtImplementation *impleme
 }
 
 /* Adds the unbound row's variants to the candidate. A variant does not know which of its rows is
- * used, so of several rows with the same layouts the first counts. The candidate takes over the
- * cheapest implementation, of equally cheap ones the first. */
+ * used, so the first of several rows with the same layouts counts. The candidate takes over the
+ * cheapest implementation, the first of equally cheap ones. */
 static void
 take_implementations(const Search *search, const CtUnboundRow *unbound, CtCandidate *candidate)
 {
@@ -362,8 +362,8 @@ ct_candidates_new(CtPlanner *planner, GError **error)
     return fine ? g_steal_pointer(&candidates) : NULL;
 }
 
-/* Candidates over several nodes connect these to chains; in a chain, each node continues from one
- * other. */
+/* Candidates that cover several nodes connect them to chains; each node of a chain follows one
+ * other node. */
 gdouble
 ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways)
 {
@@ -379,7 +379,7 @@ ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways)
             goes_on[candidate->nodes[k - 1]] = TRUE;
         }
     }
-    /* Ways to run the chain up to each node. */
+    /* The number of ways to run the chain up to each node. */
     g_autofree gdouble *ways = g_new0(gdouble, n_nodes + 1);
     gdouble all = 1;
     for (guint n = 0; n < n_nodes; n++) {

@@ -40,6 +40,6 @@ typedef struct {
 CtCandidates *ct_candidates_new(CtPlanner *planner, GError **error);
 void ct_candidates_free(CtCandidates *candidates);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtCandidates, ct_candidates_free)
-/* The number of ways to run all nodes, where `n_ways` [of `all`] is the number of ways to run each
+/* The number of ways to run all nodes; `n_ways` [of `all`] gives the number of ways to run each
  * candidate. */
 gdouble ct_candidates_count(const CtCandidates *candidates, const gdouble *n_ways);

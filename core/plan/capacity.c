@@ -33,8 +33,8 @@ ct_stream_bandwidth(const CtStream *stream)
     return share * ct_stream_sample_rate(stream) * (gdouble)ct_stream_length(stream, "subband");
 }
 
-/* The stream that source `n` of the graph gives; NULL: the node is none, or the stream has no
- * clock. */
+/* The stream that source `n` of the graph gives; NULL: the node is not a source, or the stream has
+ * no clock. */
 static const CtStream *
 stream_in(const CtPlan *plan, guint n)
 {

@@ -4,8 +4,8 @@
 
 #include "plan.h"
 
-/* The bandwidth, in hertz, of one station and polarisation: of all its subbands, half the sample
- * rate where samples are real. 0: the stream has no clock. */
+/* The bandwidth, in hertz, of all subbands of one station and polarisation: half the sample rate if
+ * samples are real. 0: the stream has no clock. */
 gdouble ct_stream_bandwidth(const CtStream *stream);
 
 /* The output of `cornerturn plan --capacity`: for every resource that the plan keeps busy, and for

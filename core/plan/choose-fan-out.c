@@ -57,8 +57,8 @@ list_sets(guint n, guint64 needed, guint largest, gboolean *complete)
     return sets;
 }
 
-/* The number of a step, which is known by the placement that it makes: conversions with the same
- * step share it. */
+/* The number of a step, found by the placement that it makes: conversions with the same step share
+ * it. */
 static guint
 step_index(GArray *made, const CtPlacement *placement, const CtStream *stream)
 {

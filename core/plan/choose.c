@@ -120,7 +120,7 @@ add_cost(CtProblem *problem, const CtCost *cost, gdouble share)
 
 /* ---- nodes ---- */
 
-/* Whether no implementation before the `i`th, that is, no cheaper one, is within it. */
+/* Whether no cheaper implementation, that is, none before the `i`th, is within it. */
 static gboolean
 is_offered(const CtCandidate *candidate, guint i)
 {

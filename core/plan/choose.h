@@ -24,7 +24,8 @@ typedef struct {
     CtConversion **conversions; /* [fan-out][reader] from the writer's placement to the reader's;
                                    without steps between nodes of one candidate */
     gdouble seconds;            /* for which the busiest resource is busy, for a second of stream */
-    gdouble least;              /* no choice takes less: `seconds`, unless the search met a limit */
+    gdouble least;              /* lower bound of every choice; equals `seconds` unless the search
+                                 * met a limit */
 } CtChoice;
 
 CtChoice *ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates,

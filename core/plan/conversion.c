@@ -261,7 +261,7 @@ find_ways(Ways *ways, State end)
     }
 }
 
-/* Sets the places on the way; the host is between devices that are no peers. */
+/* Sets the places on the way, which leads over the host between devices that are not peers. */
 static void
 set_places(Ways *ways, gint from, gint to)
 {

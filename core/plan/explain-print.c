@@ -248,7 +248,8 @@ print_link(GString *text, const CtExplanation *explanation, const CtExplainedLin
 
 /* ---- the summary ---- */
 
-/* What the plan takes for a node or a link, and the best of its other ways. */
+/* A line of the summary: the way that the plan takes for a node or a link, and the best other
+ * way. */
 typedef struct {
     gdouble seconds; /* of the way that is taken */
     char **cells;
@@ -339,7 +340,7 @@ print_summary(GString *text, const CtExplanation *explanation)
     ct_table_print(text, summary_columns, G_N_ELEMENTS(summary_columns), rows);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole explanation ---- */
 
 char *
 ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,

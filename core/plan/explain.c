@@ -13,7 +13,7 @@ enum { MAX_CROSSINGS = 24 };
 
 /* ---- the plan with something forced ---- */
 
-/* The candidates, where some nodes have fewer of them. */
+/* The candidates of a graph, with fewer of them for some nodes. */
 typedef struct {
     CtCandidates candidates;
     GPtrArray **lists; /* [node] the replaced lists; NULL: unchanged */
@@ -320,7 +320,7 @@ explain_link(CtExplanation *explanation, guint fan_out, guint r)
     return link;
 }
 
-/* ---- how many there are ---- */
+/* ---- number of plans ---- */
 
 /* The number of combinations of candidates, or (`each`) of variants. */
 static gdouble
@@ -334,7 +334,7 @@ count(const CtCandidates *candidates, gboolean each)
     return ct_candidates_count(candidates, n_ways);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole explanation ---- */
 
 static gboolean
 explain(CtExplanation *explanation, GError **error)

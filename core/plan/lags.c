@@ -2,9 +2,9 @@
 /* The lags of nodes behind one another, by a network simplex, as used to rank the nodes of drawn
  * graphs (Gansner, Koutsofios, North, Vo: A technique for drawing directed graphs, 1993).
  *
- * The cheapest lags follow from a forest of tight edges. Without one of its edges, a tree falls
- * into two parts, which can move apart. Where that lowers the total cost, they move until another
- * edge between them becomes tight and replaces the first. */
+ * The cheapest lags follow from a forest of tight edges. A tree that loses one of its edges falls
+ * into two parts, which can move apart. If that lowers the total cost, they move until another edge
+ * between them becomes tight and replaces the first. */
 #include "lags.h"
 
 typedef struct {

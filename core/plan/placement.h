@@ -13,7 +13,7 @@ typedef struct {
  * view of the other: axes of length 1 may differ in position, and an innermost `complex` axis is
  * the same as a complex type. */
 gboolean ct_layout_same_memory(const CtLayout *a, const CtLayout *b, const CtStream *stream);
-/* The same of two placements, which must be at the same place. */
+/* The same for two placements, which must be at the same place. */
 gboolean ct_placement_same_memory(const CtPlacement *a, const CtPlacement *b,
                                   const CtStream *stream);
 /* The type of the stream's elements in this layout: complex where the layout has a `complex`

@@ -93,7 +93,7 @@ add_link(const CtPlan *plan, const CtMachine *machine, const CtPlanLink *link, W
 }
 
 /* Marks the nodes that sum on a device, and those that follow them there: they make one sample in
- * many firings, however long these are. */
+ * many firings, however long the firings are. */
 static gboolean *
 find_summed(const CtPlan *plan)
 {
@@ -141,7 +141,7 @@ ct_plan_asked_block(const CtPlan *plan)
     return longest;
 }
 
-/* Ticks of a firing that nothing but the length of the stream limits. */
+/* The ticks of a firing that only the length of the stream limits. */
 static const gdouble longest = 0x1p60;
 
 static gint64

@@ -2,13 +2,14 @@
 /* The memory of links: the links on a device that share bytes, the place of each, and whether all
  * of them fit.
  *
- * A link is *transient* where each firing of its readers drains what a firing of its writer made.
- * Those form groups: trees of nodes, each fed by one transient link, below one that is fed by
- * rings. Within a group, nodes fire in the order of the plan, so that a link lives from its
- * writer's turn to that of its last reader, and links that never live together share bytes. What
- * would bar the others has rings instead: the input of a reader that leaves samples behind, or
- * waits for further inputs; a link with skew, in which samples wait; the output of one that may
- * drain its input in two goes, with the first half of what it makes in the way of the second. */
+ * A link is *transient* if each firing of its readers takes everything that one firing of its
+ * writer made. Transient links form groups: trees of nodes, each fed by one transient link, below a
+ * node that is fed by rings. The nodes of a group fire in the order of the plan, so a link holds
+ * data from its writer's turn to the turn of its last reader, and links that never hold data at the
+ * same time share bytes. Three kinds of links would block the others of a group and therefore have
+ * rings: the input of a reader that leaves samples behind or waits for further inputs; a link with
+ * skew, in which samples wait; and the output of a node that may take its input in two firings,
+ * since the first half of its output would be in the way of the second. */
 #include "model/quantity.h"
 #include "plan-sizes.h"
 

@@ -23,7 +23,7 @@ describe_ports(guint n, const CtBinding *bindings, const gint *links)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* The samples that a firing makes, or, of a sink, that it sees. */
+/* The samples that a firing makes; for a sink, those that it sees. */
 static gint64
 samples_per_firing(const CtPlanNode *node)
 {

@@ -17,8 +17,8 @@ gsize ct_plan_bytes_of_statics(const CtPlan *plan, const CtPlanNode *node);
 gint64 *ct_plan_device_firings(const CtPlan *plan, const CtMachine *machine);
 /* The least common multiple; 0: it is too large. */
 gint64 ct_least_multiple(gint64 a, gint64 b);
-/* The footprint of one input. Of a CT_FOOTPRINT_OWN, it counts in samples of that input, which may
- * be longer or shorter than those of the output. */
+/* The footprint of one input. A CT_FOOTPRINT_OWN counts in samples of that input, which may be
+ * longer or shorter than those of the output. */
 CtFootprint ct_plan_footprint(const CtPlan *plan, const CtPlanNode *node, guint port);
 /* Sets the skew of all links and the circles that cause it. Wants granules. */
 void ct_plan_find_skew(CtPlan *plan);

@@ -2,7 +2,7 @@
 /* Skew: the samples that rings must hold so that ways that part and meet again never wait for one
  * another.
  *
- * The progress of a node is the tick of the first sample that it has not taken yet (of a source:
+ * The progress of a node is the tick of the first sample that it has not taken yet (for a source:
  * not given yet). If node n waits for data of link l from node u, then n is at least as far as u,
  * less a constant D(l) in ticks: the samples that n needs at once, those that u may have taken
  * without giving anything, and the offset between the ticks that u takes and gives. Each node n
@@ -19,15 +19,15 @@
  * wait in a circle: either the sum of one of them would be less than itself, or all would wait for
  * data, upstream without end.
  *
- * Any lags that fulfil this will do. Those are taken for which the rings hold the fewest bytes;
- * sources may lag behind one another, so that only ways from the same source need rings. See
- * lags.c. */
+ * Any lags that fulfil this will do. The planner takes those for which the rings hold the fewest
+ * bytes (lags.c). Sources may lag behind one another, so only ways from the same source need
+ * rings. */
 #include "lags.h"
 #include "plan-sizes.h"
 
 #include <math.h>
 
-/* Where clocks differ, ticks are counted in this many parts of a tick of the fastest. */
+/* The unit of ticks, where clocks differ, is this part of a tick of the fastest clock. */
 static const gdouble parts_of_tick = 1024;
 
 /* Samples that the program feeds are in blocks of any length, and a window across two blocks must
@@ -38,8 +38,8 @@ typedef struct {
     const CtPlan *plan;
     gdouble fastest; /* clock, ticks per second; 0: all streams have the same */
     GArray *edges;   /* of CtLagEdge */
-    GArray *nodes; /* of guint: the nodes, then one for each link with several readers, given as its
-                      writer, that lags as much as the last of them */
+    GArray *nodes; /* of guint: the nodes, then, for each link with several readers, its writer: it
+                    * stands for a node that lags as much as the last of the readers */
 } Ways;
 
 static gdouble
@@ -63,7 +63,7 @@ duration_of(const CtStream *stream)
     return (gdouble)ticks_of(stream) / (rate > 0 ? rate : 1);
 }
 
-/* ---- what a node needs ---- */
+/* ---- needs of a node ---- */
 
 /* The first stream along time that leaves the node and is read; NULL: none is. */
 static const CtStream *
@@ -158,7 +158,7 @@ has_blocks(const CtPlan *plan, const CtPlanLink *link)
            !ct_plan_is_source(plan, ct_plan_node(plan, link->writer));
 }
 
-/* The samples of a stream by which it begins after another stream. */
+/* The number of its own samples by which a stream begins after another one. */
 static gdouble
 samples_late(const CtStream *stream, const CtStream *other)
 {
@@ -191,7 +191,7 @@ waits_ahead(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader
     return ahead + kept_by(ways, writer) - offset_of(ways, writer);
 }
 
-/* ---- the ways ---- */
+/* ---- edges ---- */
 
 static gboolean
 counts(const CtPlan *plan, const CtPlanLink *link, const CtPlanReader *reader)
@@ -252,7 +252,7 @@ find_fastest(Ways *ways)
     ways->fastest = least < most ? most : 0;
 }
 
-/* ---- what comes of it ---- */
+/* ---- skew ---- */
 
 /* The samples of a link that wait for a reader that lags by this many ticks. */
 static gint64

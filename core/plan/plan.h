@@ -90,10 +90,10 @@ typedef struct {
     gsize offset;       /* on a device: its place in the arena, a multiple of 256 */
     gboolean transient; /* on a device: every firing of the readers drains it, so that it shares
                            memory with the others of its group; written and read on one queue */
-    gint group; /* of a transient link, which lives from the firing of its writer to the firing of
-                   its last reader, in the order of the plan's nodes. A writer of the group fires
-                   only if each link of the group that holds data was written by a node before it,
-                   and waits for no reader before it */
+    gint group; /* of a transient link. The link holds data from the firing of its writer to that of
+                 * its last reader, in the order of the plan's nodes. A writer of the group fires
+                 * only if every link of the group that holds data was written by an earlier node
+                 * and waits for no earlier reader */
     GArray *readers; /* of CtPlanReader, without those of CT_PORT_SHAPE inputs */
 } CtPlanLink;
 
@@ -156,12 +156,12 @@ typedef struct {
     const CtDeviceInfo *devices; /* [n_devices] borrowed from the options or from the process */
     gsize bytes;                 /* of all rings in host memory */
     guint n_resources;
-    gdouble *busy;    /* [n_resources] predicted seconds for which each is busy, for a second of
-                         stream: see ct_resource() */
-    gdouble alone;    /* the same of the longest node whose work other workers cannot share */
-    gdouble seconds;  /* the largest of these: the time that a second of stream takes */
-    gdouble least;    /* no choice takes less: `seconds`, unless the search met a limit */
-    gsize device_aim; /* bytes that firings on devices aim at */
+    gdouble *busy;   /* [n_resources] predicted seconds for which each is busy, for a second of
+                        stream: see ct_resource() */
+    gdouble alone;   /* the same of the longest node whose work other workers cannot share */
+    gdouble seconds; /* the largest of these: the time that a second of stream takes */
+    gdouble least; /* lower bound of every choice; equals `seconds` unless the search met a limit */
+    gsize device_aim;        /* bytes that firings on devices aim at */
     gboolean is_block_tuned; /* `device_aim` was found by tuning */
     guint n_halvings;        /* how often firings on devices are halved for lack of memory */
     char *shrunk;        /* why firings on devices are smaller than aimed at; NULL: they are not */

@@ -94,7 +94,7 @@ ct_planner_block(const CtPlanner *planner, const CtStream *stream, gint place)
     return firing->is_own || firing->block_bytes < aim_of(planner) ? firing->block : 0;
 }
 
-/* ---- what readers go through ---- */
+/* ---- readers that go through many samples at once ---- */
 
 /* Whether the node can run on devices only. */
 static gboolean

@@ -69,7 +69,7 @@ knows_backend(const CtPlanner *planner, const CtStage *stage, CtBackend backend)
     return FALSE;
 }
 
-/* ---- what is asked for ---- */
+/* ---- requested backends ---- */
 
 /* The backend and device of all nodes that name none. */
 static CtConfigBackend
@@ -131,7 +131,7 @@ ct_planner_place(const CtPlanner *planner, const CtGraphNode *node, const CtVari
     return backend.backend == CT_CUDA ? MAX(backend.device, 0) : 0;
 }
 
-/* ---- whether it is there ---- */
+/* ---- available devices ---- */
 
 /* The reason why the requested device is not available, allocated; NULL where it is. */
 static char *
@@ -191,7 +191,7 @@ check_nodes(const CtPlanner *planner, GError **error)
     return TRUE;
 }
 
-/* ---- variants and tunings that are asked for ---- */
+/* ---- requested variants and tunings ---- */
 
 static gboolean
 is_named(const CtVariant *variant, const char *wanted)
@@ -414,7 +414,7 @@ allows(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *varia
            ct_planner_can_run(planner, variant, reason);
 }
 
-/* ---- what a variant covers ---- */
+/* ---- covered nodes ---- */
 
 static const CtGraphNode *
 node_of(const CtGraph *graph, guint i)

@@ -173,7 +173,7 @@ make_rows(const Search *search, const CtBucket *bucket, const gsize *offsets, gu
     all->n += rows->n;
 }
 
-/* ---- which stay ---- */
+/* ---- labels that are kept ---- */
 
 typedef struct {
     guint row;
@@ -255,7 +255,7 @@ label_bucket(Search *search, guint b, Rows buffers[3])
     }
 }
 
-/* ---- the best ---- */
+/* ---- the best combination ---- */
 
 /* Follows label `best` of the last bucket back to the choices of all variables. */
 static void

@@ -138,8 +138,8 @@ know(const CtSolver *solver, GPtrArray **known, GPtrArray *rest, CtFactor *facto
         g_ptr_array_add(rest, factor);
 }
 
-/* Finds, of the variables that are not eliminated, the one with the smallest message, and the one
- * in the most factors. */
+/* Finds two of the variables that are not eliminated yet: the one with the smallest message and the
+ * one in the most factors. */
 static void
 find_next(const CtSolver *solver, GPtrArray *const *known, const gboolean *gone,
           const gdouble *entries, guint *next, guint *widest)

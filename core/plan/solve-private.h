@@ -115,7 +115,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtOdometer, ct_odometer_clear)
 
 /* ---- sums under weights: solve-pass.c ---- */
 
-/* The least weighted sum of components, over combinations without vectors whose last component is
+/* The least weighted sum of components, over combinations in which no vector's last component is
  * above a limit. If the weights sum to one, it is a lower bound of the largest component. */
 typedef struct {
     const CtSolver *solver;

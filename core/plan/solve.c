@@ -87,7 +87,7 @@ ct_solution_free(CtSolution *solution)
     g_free(solution);
 }
 
-/* ---- what is given ---- */
+/* ---- cells and factors ---- */
 
 guint
 ct_solver_add_cell(CtSolver *solver)
@@ -149,7 +149,7 @@ ct_solver_add_pair(CtSolver *solver, guint a, guint b, guint *cells)
 typedef struct {
     CtSolver *solver;
     CtIncumbent best;
-    gdouble least;    /* no combination's largest component is less */
+    gdouble least;    /* lower bound of every combination's largest component */
     gdouble *weights; /* [n_sums] the weights of the best bound */
     guint *choices;   /* of the current combination, as are `ways` and `vector` */
     guint *ways;
@@ -211,8 +211,9 @@ may_go_on(Search *search)
     return may;
 }
 
-/* The least weighted sum of combinations without vectors whose last component is above the limit,
- * or a lower bound of it where variables are fixed. Considers the combination that has it. */
+/* The least weighted sum of the combinations in which no vector's last component is above the
+ * limit, or a lower bound of it where variables are fixed. Considers the combination that has
+ * it. */
 static gdouble
 least_sum(Search *search, const gdouble *weights, gdouble limit)
 {
@@ -410,7 +411,7 @@ search_all(Search *search, gsize comparisons)
         try_fixed(search);
     if (!is_proven(search))
         cross_limits(search);
-    /* Of equally good combinations, the one with the least sum counts. */
+    /* Among equally good combinations, the one with the least sum counts. */
     const gdouble sum = n * least_sum(search, equal, search->best.busiest);
     if (!is_proven(search) || search->best.sum > sum * (1 + rounding))
         label(search, comparisons);

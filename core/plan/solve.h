@@ -7,8 +7,8 @@
 
 typedef struct CtSolver CtSolver;
 
-/* A cost is a vector [n_sums + 1]: the first `n_sums` components add up over all choices made, and
- * of the last one the largest value counts. No component is negative. */
+/* A cost is a vector [n_sums + 1]: the first `n_sums` components add up over all choices made; of
+ * the last component, the largest value counts. No component is negative. */
 CtSolver *ct_solver_new(guint n_sums);
 void ct_solver_free(CtSolver *solver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtSolver, ct_solver_free)
@@ -40,14 +40,14 @@ typedef struct {
 #define CT_SOLVER_LIMITS ((CtSolverLimits){10 * 1000 * 1000, 300 * 1000 * 1000, 10 * 1000 * 1000})
 
 typedef struct {
-    gdouble busiest; /* the largest component; HUGE_VAL: every combination is forbidden, and
-                        nothing else is set */
-    gdouble sum;     /* of the first n_sums components */
-    gdouble least;   /* no combination's largest component is less: equals `busiest`, unless a limit
-                        was met */
-    gdouble *vector; /* [n_sums + 1] */
-    guint *choices;  /* [variable] */
-    guint *ways;     /* [variable] index of the vector taken from its cell */
+    gdouble busiest;  /* the largest component; HUGE_VAL: every combination is forbidden, and
+                         nothing else is set */
+    gdouble sum;      /* of the first n_sums components */
+    gdouble least;    /* lower bound of every combination's largest component; equals `busiest`
+                       * unless a limit was met */
+    gdouble *vector;  /* [n_sums + 1] */
+    guint *choices;   /* [variable] */
+    guint *ways;      /* [variable] index of the vector taken from its cell */
     guint *pair_ways; /* [pair] the same of the pair's cell */
 } CtSolution;
 

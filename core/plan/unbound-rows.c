@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of variants that can be bound to a graph's nodes, and the fixed ones. */
+/* The rows of variants that can be bound to a graph's nodes, and the fixed rows. */
 #include "unbound-rows.h"
 
 #include "choose.h"
@@ -230,7 +230,7 @@ is_left_to(const CtUnboundRows *self, const CtVariant *variant, const guint *nod
     return TRUE;
 }
 
-/* ---- what is fixed ---- */
+/* ---- fixed nodes ---- */
 
 static const CtFixed *
 fixed_at(const CtUnboundRows *self, guint n)
@@ -344,7 +344,7 @@ find_unbound_rows(CtUnboundRows *self, guint n, GString *reasons, GError **error
     return TRUE;
 }
 
-/* ---- the whole ---- */
+/* ---- all nodes ---- */
 
 CtUnboundRows *
 ct_unbound_rows_new(CtPlanner *planner, GPtrArray *reasons, GError **error)
