@@ -22,7 +22,7 @@ def quantity(text):
 
 
 def read_node(path, name):
-    """The keys of a node, one key a line or all in { }; lists become lists."""
+    """The keys of a node, one key a line or all in { }; lists in the text become Python lists."""
     with open(path, encoding="utf-8") as lines:
         text = re.sub(r"(?m)(^| )#.*$", "", lines.read())
     block, flow = re.search(rf"(?m)^  {name}:[ ]*(?:\n((?:    .*\n)+)|{{(.*)}})", text).groups()
@@ -37,8 +37,8 @@ def numbers(value):
 
 
 class Sky:
-    """What stands in the pipeline: stations, noise sources and tones as rows (l, m, share of the
-    power that a station receives)."""
+    """The contents of the pipeline: stations, noise sources and tones as rows (l, m, share of
+    the power that a station receives)."""
 
     def __init__(self, pipeline):
         node, filter_ = read_node(pipeline, "sky"), read_node(pipeline, "filter")
@@ -57,7 +57,7 @@ class Sky:
                                      len(self.tone_frequencies))
         self.tones = self.rows(node.get("tone_directions", []), amplitudes**2 / noise)
 
-        # the noise that a channel lets through, of a tone at its centre: Σh² / (Σh)²
+        # the noise that a channel passes, relative to a tone at its centre: Σh² / (Σh)²
         taps = int(filter_["n_channels"]) * int(filter_["n_taps"])
         n = np.arange(taps)
         h = np.sinc((n - (taps - 1) / 2) / int(filter_["n_channels"])) * np.hamming(taps)
@@ -118,7 +118,8 @@ class Fringes:
         return (grid[a], grid[b], image[a, b]), error
 
     def fit(self, data, found, channels):
-        """Directions and powers of all sources at once (Gauss and Newton), and what is left."""
+        """Fits directions and powers of all sources at once (Gauss-Newton); returns them and the
+        residual."""
         east, north = self.baselines.T
         turn = 2j * np.pi * self.frequencies[channels, None] / LIGHT
         for _ in range(8):
@@ -144,7 +145,8 @@ class Fringes:
 
 
 def pair_up(true, found):
-    """Rows of (true, found), each true one with the nearest found that is left; None: without."""
+    """Rows of (true, found): each true source with the nearest found one not yet taken; None:
+    there is none."""
     rows, rest = [], list(found)
     for row in true:
         nearest = min(rest, key=lambda f: np.hypot(f[0] - row[0], f[1] - row[1]), default=None)
@@ -184,7 +186,7 @@ def main(pipeline, path="visibilities.npy"):
     sky = Sky(pipeline)
     fringes = Fringes(sky, np.load(path))
 
-    # a channel that stands out holds a tone; its neighbours are left alone as well
+    # a channel with excess power holds a tone; it and its neighbours are left out
     excess = fringes.power - 1
     tones = np.flatnonzero(excess > 0.02 + 10 * np.median(np.abs(excess[fringes.inner])))
     near = np.unique(np.concatenate([tones - 1, tones, tones + 1]) % len(excess))
