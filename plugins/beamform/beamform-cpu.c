@@ -17,7 +17,8 @@ sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
     CT_ISA(beamform_sum)(self->own, sets, voltages, from, beams, to, (gsize)n, scratch);
 }
 
-/* 32 vector registers carry eight rows of sums, 16 carry four. */
+/* There are registers for eight rows of sums if the processor has 32 of them, for four if it has
+ * 16. */
 enum { ROWS, COLUMNS, CHUNK };
 static const CtTunable tunables[] = {
     [ROWS] = {"rows", CT_VALUES(4, 8), CT_VECTOR_BYTES == 64 ? 8 : 4,
@@ -59,7 +60,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return ct_beamform_allocate(self, prepare, error);
 }
 
-/* Beams of a vector and what it takes to have them summed: the voltages are read for as few. */
+/* The share of the efficiency that a number of beams reaches: few beams do not fill a vector, and
+ * the voltages are read for few sums. */
 static gdouble
 share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
       G_GNUC_UNUSED const CtLayout *outputs)
@@ -68,7 +70,7 @@ share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
     return 0.4 + 0.6 * MIN(1, n_beams / 16);
 }
 
-/* Weights are repacked once, from any order. Beams next to one another are written as vectors. */
+/* Weights are repacked once, from any order. Neighbouring beams are written as vectors. */
 #define ROW(voltages, beams, efficiency)                                                           \
     {                                                                                              \
         "any: ci4|ci8|ci16|cf32" voltages ", cf32{beam station ...} -> cf32" beams, efficiency     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The beamformer on a device: which tile, what lies side by side, and the launch. */
+/* The beamformer on a device: the choice of a tile, the order of axes in memory, and the launch. */
 #include "beamform-tile.h"
 #include "beamform.h"
 
@@ -8,13 +8,13 @@ typedef struct {
     Beamform *beamform;
     BeamformTile tile;
     CtKernel *kernel;
-    gpointer file;      /* weights on the device; NULL: they come over the port */
+    gpointer file;      /* weights on the device; NULL: they come from the port */
     gint64 column_pols; /* polarisations in the columns: 1 or 2 */
-    gboolean x_pairs;   /* columns lie side by side, of the voltages and of the sums */
+    gboolean x_pairs;   /* neighbouring columns are contiguous, in the voltages and in the sums */
     gboolean y_pairs;
-    gboolean y_beams;  /* beams do */
-    gint64 n_elements; /* of the axes that pass through and are no columns */
-    gint64 strides[7 + 3 * (CT_MAX_AXES + 1)]; /* the kernel's argument, of a firing */
+    gboolean y_beams;  /* neighbouring beams are contiguous in the sums */
+    gint64 n_elements; /* of the axes that pass through and are not columns */
+    gint64 strides[7 + 3 * (CT_MAX_AXES + 1)]; /* the kernel's argument for a firing */
 } State;
 
 /* As in beamform.cu. */
@@ -95,7 +95,7 @@ compile(const State *self, GError **error)
                          error);
 }
 
-/* Weights of a file are sent once. */
+/* Weights of a file are sent to the device once. */
 static gboolean
 send_file(State *self, GError **error)
 {
@@ -117,7 +117,7 @@ count_tiles(gint64 n, gint64 tile)
     return (n + tile - 1) / tile;
 }
 
-/* Blocks of threads for so many times. */
+/* The number of blocks of threads for this many times. */
 static gint64
 count_blocks(const State *self, gint64 n_times)
 {
@@ -125,7 +125,7 @@ count_blocks(const State *self, gint64 n_times)
            count_tiles(n_times * self->column_pols, self->tile.columns);
 }
 
-/* Whether weights differ between polarisations is not known yet, and matters little. */
+/* Whether weights differ between polarisations is not known yet; it matters little. */
 static gboolean
 differs(const CtNode *nodes, const gint64 *tuning)
 {
@@ -183,7 +183,7 @@ find_strides(State *self, const CtBlock *in, const CtBlock *weights, const CtBlo
     strides[W_STATION] = stride(weights, beamform->weights_station);
     strides[W_POL] = stride(weights, beamform->weights_pol);
 
-    /* A pair begins where these are added up. */
+    /* The address of every pair is a sum of these. */
     guint64 x = GPOINTER_TO_SIZE(in->data), y = GPOINTER_TO_SIZE(out->data);
     x |= (guint64)(strides[X_STATION] | strides[X_TIME] * 2 / self->column_pols);
     y |= (guint64)strides[Y_TIME] * (self->y_pairs ? 2 / (guint64)self->column_pols : 1);
@@ -241,7 +241,7 @@ finish(gpointer state)
         "any: ci4|ci8|ci16|cf32" voltages ", cf32{beam station ...} -> cf32" beams, efficiency     \
     }
 
-/* A row for each order that beams may leave in. */
+/* A row for each order of the output. */
 #define ROWS(voltages)                                                                             \
     ROW(voltages " pol]", "[... time beam pol]", 0.65),                                            \
         ROW(voltages " pol]", "[time ... beam pol]", 0.65),                                        \

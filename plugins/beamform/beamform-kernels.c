@@ -6,12 +6,12 @@
 
 #define LANES (CT_VECTOR_BYTES / 4)
 
-/* Times, and vectors of beams, that are summed in registers at once, at most. */
+/* The most times, and the most vectors of beams, that are summed in registers at once. */
 #define MOST_ROWS    8
 #define MOST_COLUMNS 2
 
-/* LOW and HIGH put the halves of two vectors together, element by element; LOW_PAIRS and HIGH_PAIRS
- * do so with complex elements. */
+/* LOW and HIGH interleave the lower and upper halves of two vectors, element by element; LOW_PAIRS
+ * and HIGH_PAIRS do so with complex elements. */
 #if CT_VECTOR_BYTES == 64
 #define LOW        0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define HIGH       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
@@ -34,7 +34,7 @@ typedef gfloat Unaligned __attribute__((vector_size(CT_VECTOR_BYTES), aligned(4)
 
 /* ---- types ---- */
 
-/* The voltages of n inputs, one after another, to cf32. */
+/* Converts the voltages of n inputs, one after another, to cf32. */
 typedef void (*Read)(const guint8 *from, gsize n, gfloat *to);
 
 static void
@@ -89,7 +89,7 @@ spectrum_bytes(const BeamformShape *shape)
     return shape->n_stations * shape->n_pols * 8;
 }
 
-/* Times of a chunk, whole rows of cells. */
+/* The times of a chunk: whole rows of cells. */
 static gsize
 chunk_times(const BeamformShape *shape)
 {
@@ -103,9 +103,8 @@ round_up(gsize bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* Sums of a cell's rows and a block of beams, [time][pol][lane] complex, and rows that nobody
- * reads.
- */
+/* The bytes of the sums of a cell's rows and a block of beams, [time][pol][beam] complex, including
+ * rows that are not used. */
 static gsize
 tile_bytes(const BeamformShape *shape)
 {
@@ -141,9 +140,8 @@ CT_ISA(beamform_pack)(const BeamformShape *shape, const guint8 *weights, gint64 
 
 /* ---- sums ---- */
 
-/* Where the sums of a cell come from and go to: rows of voltages; panels of weights and tiles of
- * sums, `n_columns` of them, so many floats from one to the next; rows of a tile that follow one
- * another are row_step floats apart. */
+/* The operands of a cell: rows of voltages; `n_columns` panels of weights and as many tiles of
+ * sums, at these distances in floats; consecutive rows of a tile are row_step floats apart. */
 typedef struct {
     gsize n_stations;
     const guint8 *rows[MOST_ROWS];
@@ -154,8 +152,8 @@ typedef struct {
     gsize tile_step, row_step;
 } Cell;
 
-/* Σ_s w[s] · x[r][s] for `n_rows` rows and the lanes of `n_columns` panels, constants after
- * inlining. */
+/* Σ_s w[s] · x[r][s] for `n_rows` rows and the beams of `n_columns` panels; the two are constants
+ * after inlining. */
 static inline __attribute__((always_inline)) void
 sum_rows(const Cell *cell, const gsize n_rows, const gsize n_columns)
 {
@@ -209,8 +207,8 @@ SUM(2, 2)
 SUM(4, 2)
 SUM(8, 2)
 
-/* Any number of rows, up to those of a cell: those that lack repeat the last, and go where nobody
- * looks. */
+/* Sums any number of rows up to those of a cell: missing rows repeat the last one, and their sums
+ * are not used. */
 static void
 sum_some(const BeamformShape *shape, gsize n, Cell *cell)
 {
@@ -223,7 +221,7 @@ sum_some(const BeamformShape *shape, gsize n, Cell *cell)
     sums[cell->n_columns - 1][n_rows >= 8 ? 2 : n_rows >= 4 ? 1 : 0](cell);
 }
 
-/* Beams for `n` times, up to the rows of a cell, and all polarisations: [time][pol][lane] complex,
+/* Beams for `n` times, up to the rows of a cell, and all polarisations: [time][pol][beam] complex,
  * for `n_columns` blocks of beams from `block` on. */
 static void
 sum_tiles(const BeamformShape *shape, const void *const *panels, gsize block, gsize n_columns,
@@ -240,7 +238,8 @@ sum_tiles(const BeamformShape *shape, const void *const *panels, gsize block, gs
         .tile_step = tile_bytes(shape) / sizeof(gfloat),
         .row_step = 2 * LANES,
     };
-    if (panels[0] == panels[n_pols - 1]) { /* all alike: times and polarisations in one row */
+    if (panels[0] == panels[n_pols - 1]) { /* all have the same weights: times and polarisations in
+                                            * one row */
         gsize n_rows = 0;
         for (gsize t = 0; t < n; t++)
             for (gsize p = 0; p < n_pols; p++) {
@@ -263,7 +262,7 @@ sum_tiles(const BeamformShape *shape, const void *const *panels, gsize block, gs
     }
 }
 
-/* A tile [time][pol][lane] to `n_times` times and `n_beams` beams. */
+/* Writes a tile [time][pol][beam] to `n_times` times and `n_beams` beams. */
 static void
 write_tile(const BeamformShape *shape, const gfloat *tile, gsize n_times, gsize n_beams,
            guint8 *beams, const BeamformStrides *to)
@@ -295,7 +294,7 @@ write_tile(const BeamformShape *shape, const gfloat *tile, gsize n_times, gsize 
                        tile + ((t * n_pols + p) * LANES + b) * 2, 8);
 }
 
-/* `n` spectra as cf32 [time][station][pol]. */
+/* Converts `n` spectra to cf32 [time][station][pol]. */
 static void
 read_chunk(const BeamformShape *shape, const guint8 *voltages, const BeamformStrides *from, gsize n,
            guint8 *gathered, gfloat *to)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Weighted sums over the stations of one channel: a small complex matrix product.
  *
- * Lanes of a vector are beams. Weights are repacked once into panels [block of beams][station]
- * [re, im][lane], the last block filled with zeros; voltages are taken as they lie, several times
- * of one polarisation at once. A part of a beam is off by less than 2·n_stations·2^-24·Σ|w||x|. */
+ * The elements of a vector are beams. Weights are repacked once into panels [block of
+ * beams][station][re, im][beam], the last block filled with zeros; voltages keep their layout, and
+ * several times of one polarisation are summed at once. The error of a part of a beam is less than
+ * 2·n_stations·2^-24·Σ|w||x|. */
 #pragma once
 
 #include "beamform.h"
@@ -17,13 +18,13 @@ typedef struct {
     CtType type;         /* of the voltages */
     gsize rows;          /* times that are summed in registers at once: 4, 8 */
     gsize columns;       /* … vectors of beams: 1, 2 */
-    gsize chunk_bytes;   /* of voltages that are gone through with one cell's beams before the next:
-                            they stay in the first-level cache together with its weights */
+    gsize chunk_bytes;   /* of voltages that one cell's beams are computed for before the next
+                          * cell's: they stay in the first-level cache together with its weights */
     gsize panels_bytes;  /* weights of one channel and polarisation; 64-byte aligned */
     gsize scratch_bytes; /* of one worker */
 } BeamformShape;
 
-/* Works out sizes from counts and type. FALSE where no kernel reads the type. */
+/* Computes the sizes from counts and type. FALSE where no kernel reads the type. */
 gboolean CT_ISA(beamform_shape)(BeamformShape *shape);
 
 /* Packs cf32 weights of one channel and polarisation. */

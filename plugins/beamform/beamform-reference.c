@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The beamformer as its equation says, in double precision, for any order of axes. */
+/* The beamformer by its equation, in double precision, for any order of axes. */
 #include "../parts.h"
 #include "beamform.h"
 
-/* A set is [beam][station][re, im]. */
+/* Packs weights into a set [beam][station][re, im]. */
 static void
 pack(const Beamform *self, const guint8 *weights, gint64 beam_stride, gint64 station_stride,
      gpointer set)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which sums a block of a device's threads makes: the tiles that serve best where nothing was
- * measured, and what becomes of them by tuning. */
+/* The tile of sums that a block of threads makes: the best one without measurements, and its
+ * changes by tuning. */
 #include "beamform-tile.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ const CtTunable ct_beamform_tunables[] = {
 typedef struct {
     guint beams, thread_beams, thread_columns;
     guint n_slabs, n_blocks;
-    gdouble share; /* of the rate of the best tile, for choosing */
+    gdouble share; /* of the rate of the best tile; used to choose */
 } Usual;
 
 static const Usual usual_tiles[] = {
@@ -32,15 +32,15 @@ static const Usual usual_tiles[] = {
 #define USUAL_COLUMNS 128
 #define USUAL_DEPTH   8
 
-/* Of a block: threads, and static shared memory; of a thread: sums. Of a multiprocessor: registers.
- */
+/* Limits of a block: threads, and static shared memory; of a thread: sums; of a multiprocessor:
+ * registers. */
 #define MOST_THREADS  256
 #define LEAST_THREADS 32
 #define SHARED_BYTES  49152
 #define MOST_SUMS     64
 #define REGISTERS     65536
 
-/* The least work, what is done for beams that are not there included. */
+/* Chooses the tile with the least work, including work for beams beyond the last. */
 static const Usual *
 choose_tile(gint64 n_beams)
 {
@@ -97,7 +97,7 @@ fit_threads(BeamformTile *tile)
     }
 }
 
-/* Bytes of shared memory, as the kernel has it. */
+/* Bytes of shared memory, computed as in the kernel. */
 static guint
 count_shared(const BeamformTile *tile, const BeamformProblem *problem)
 {
@@ -105,7 +105,8 @@ count_shared(const BeamformTile *tile, const BeamformProblem *problem)
     return tile->n_slabs * tile->depth * (tile->columns + 2 + n_weights * (tile->beams + 2)) * 8;
 }
 
-/* The fewest stations of a slab, where each thread has voltages of it: units of two columns. */
+/* The fewest stations of a slab with which each thread has voltages to load, in units of two
+ * columns. */
 static guint
 least_depth(const BeamformTile *tile)
 {
@@ -126,7 +127,7 @@ fit_shared(BeamformTile *tile, const BeamformProblem *problem)
     }
 }
 
-/* What a thread takes, cautiously: sums, what is multiplied, what is on its way, and the rest. */
+/* An upper estimate of a thread's registers: sums, factors, loads on their way, and the rest. */
 static guint
 count_registers(const BeamformTile *tile, const BeamformProblem *problem)
 {
@@ -185,6 +186,6 @@ ct_beamform_tile_differs(const BeamformProblem *problem, const gint64 *tuning)
         if (effect[k] != tuning[k] || memcmp(&tile, &simpler, sizeof tile) == 0)
             return FALSE;
     }
-    /* Of a tile that is more than half empty, nothing is to be hoped. */
+    /* A tile that is more than half empty is not worth a trial. */
     return tuning[BEAMS] == 0 || tile.beams < 2 * problem->n_beams || tile.beams == 2;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which sums a block of a device's threads makes, and its tunables; see beamform.cu. */
+/* The tile of sums that a block of threads makes, and its tunables; see beamform.cu. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -8,20 +8,20 @@ typedef struct {
     guint beams, columns;               /* of a block */
     guint thread_beams, thread_columns; /* of a thread */
     guint depth, n_slabs, n_steps;
-    guint n_blocks; /* of a multiprocessor, for which registers must do */
+    guint n_blocks; /* of a multiprocessor; registers must suffice for them */
     guint n_threads;
 } BeamformTile;
 
-/* What the tile is chosen for. */
+/* The properties of a node that the choice of its tile depends on. */
 typedef struct {
     gint64 n_beams;
-    gboolean has_pol_weights; /* columns of either polarisation have their own */
-    gboolean is_float;        /* voltages go to shared memory as they are */
+    gboolean has_pol_weights; /* the two polarisations' columns have weights of their own */
+    gboolean is_float;        /* voltages are copied to shared memory unchanged */
 } BeamformProblem;
 
 extern const CtTunable ct_beamform_tunables[];
 
-/* What the tuning, of the tunables above, comes to. */
+/* The tile that follows from the tuning, values of the tunables above. */
 void ct_beamform_tile(BeamformTile *tile, const BeamformProblem *problem, const gint64 *tuning);
-/* Whether it comes to something else than simpler ones. */
+/* Whether the tuning gives another tile than simpler tunings do. */
 gboolean ct_beamform_tile_differs(const BeamformProblem *problem, const gint64 *tuning);

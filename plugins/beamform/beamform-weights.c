@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Weights from a file: which of its axes is what. */
+/* Weights from a file, and the meaning of the file's axes. */
 #include "beamform.h"
 
 #include <string.h>
 
-/* Axes of the voltages that pass through, in their canonical order. */
+/* The axes of the voltages that pass through, in their canonical order. */
 static guint
 passing_axes(const CtStream *voltages, const CtAxis *passing[CT_MAX_AXES])
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The walk over items that all variants share, and the keeping of weights. */
+/* The loop over items that all variants share, and the storage of weights. */
 #include "beamform.h"
 
 #include <stdlib.h>
 
-/* Times of a slice are whole multiples of this, save for the last slice. */
+/* Slices have a multiple of this many times, except for the last slice. */
 #define SLICE_STEP 8
 
-/* Reads the file, or takes the port, for where the axes of the weights stand. */
+/* Reads the file, or takes the port, and finds the positions of the weights' axes. */
 static gboolean
 find_weights(Beamform *self, const CtPrepare *prepare, CtLayout *layout, GError **error)
 {
@@ -81,7 +81,7 @@ ct_beamform_new(const CtPrepare *prepare, GError **error)
     return self;
 }
 
-/* Where an element of the passing axes stands. */
+/* The position of an element of the passing axes. */
 typedef struct {
     gint64 from, to; /* offsets in bytes */
     gint64 set;
@@ -108,7 +108,7 @@ stride(const CtBlock *block, gint axis)
     return axis < 0 ? 0 : block->stride[axis];
 }
 
-/* Keeps all weights of a block as the variant wants them. */
+/* Packs all weights of a block in the form that the variant wants. */
 static void
 pack(Beamform *self, const CtBlock *weights)
 {

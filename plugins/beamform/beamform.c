@@ -47,7 +47,7 @@ check_weights(const CtStream *voltages, const CtStream *weights, GError **error)
     return TRUE;
 }
 
-/* Number of beams, and their coordinates where they come over the port. */
+/* The number of beams, and their coordinates if they come from the port. */
 static gboolean
 find_beams(const CtNode *node, CtAxis *beams, GError **error)
 {
@@ -105,7 +105,7 @@ infer(CtNode *node, GError **error)
         .kind = CT_FOOTPRINT_WINDOW,
         .window = 1,
         .hop = 1,
-        .lanes = CT_LANES_ANY, /* a beam of the stations that there are */
+        .lanes = CT_LANES_ANY, /* a beam is valid where any station is */
     };
     return TRUE;
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The beamformer on a GPU: for each channel a complex matrix product in single precision.
  *
- * Columns are times, or times and both polarisations where these lie side by side. A block of
- * threads makes TILE_BEAMS × TILE_COLUMNS sums of one channel: slabs of DEPTH stations, weights and
- * voltages, come into shared memory while the slabs before are worked on, and every thread keeps
+ * Columns are times, or times and both polarisations if these are contiguous. A block of threads
+ * makes TILE_BEAMS × TILE_COLUMNS sums of one channel: slabs of DEPTH stations, weights and
+ * voltages, are loaded into shared memory while earlier slabs are computed, and every thread keeps
  * THREAD_BEAMS × THREAD_COLUMNS sums in registers. Sums run over the stations in their order, so
- * that an answer depends neither on the tile nor on the place in the firing.
+ * the result depends neither on the tile nor on the position in the firing.
  *
  * Compiled with
  *   VOLTAGE             type of the voltages; VOLTAGE_BYTES, and IS_FLOAT for ct_cf32
  *   N_STATIONS N_BEAMS
  *   N_POLS              polarisations in the columns: 1 or 2
  *   POL_WEIGHTS         1: each of them has its own weights
- *   N_AXES LENGTHS      the axes that pass through and are no columns
- *   X_PAIRS X_ALONG     1: columns 2i and 2i + 1 lie side by side; 1: lanes read along columns
- *   Y_PAIRS Y_BEAMS     1: the same of the sums; 1: beams lie side by side
- *   Y_ALONG             1: lanes write along columns
- *   W_ALONG             1: lanes read weights along beams
+ *   N_AXES LENGTHS      the axes that pass through and are not columns
+ *   X_PAIRS X_ALONG     1: columns 2i and 2i + 1 are contiguous; 1: a warp reads along columns
+ *   Y_PAIRS Y_BEAMS     1: the same of the sums; 1: beams are contiguous
+ *   Y_ALONG             1: a warp writes along columns
+ *   W_ALONG             1: a warp reads weights along beams
  *   TILE_BEAMS TILE_COLUMNS THREAD_BEAMS THREAD_COLUMNS DEPTH  the tile, powers of two
  *   N_SLABS STEPS N_BLOCKS  in shared memory; stations unrolled; blocks of a multiprocessor */
 #include "cornerturn/kernel.h"
@@ -34,9 +34,9 @@ static constexpr int beam_tiles = (N_BEAMS + TILE_BEAMS - 1) / TILE_BEAMS;
 static constexpr int n_depths = (N_STATIONS + DEPTH - 1) / DEPTH;
 static constexpr int n_steps = STEPS; /* stations that are unrolled */
 static constexpr int weight_pols = POL_WEIGHTS ? 2 : 1;
-static constexpr int unit_columns = X_PAIRS ? 2 : 1; /* that are read at once */
+static constexpr int unit_columns = X_PAIRS ? 2 : 1; /* read at once */
 static constexpr int unit_times = unit_columns / N_POLS;
-/* Rows are shifted, so that threads that write along stations meet different banks. */
+/* Rows are padded so that threads that write along stations use different banks. */
 static constexpr int voltage_row = TILE_COLUMNS + 2, weight_row = TILE_BEAMS + 2;
 
 static_assert(unit_columns % N_POLS == 0, "polarisations in the columns lie side by side");
@@ -53,8 +53,8 @@ struct alignas(16) Pair {
     ct_cf32 a, b;
 };
 
-/* Where a beam of the tile stands in a row of weights. A thread has two beams next to one another
- * where these are written at once, else all of them a lane apart; it reads two at once. */
+/* The position of a beam of the tile in a row of weights. A thread has two neighbouring beams where
+ * these are written at once; otherwise its beams are threads_beams apart. It reads two at once. */
 __device__ inline int
 weight_place(int m)
 {
@@ -72,7 +72,7 @@ thread_beam(int lane, int i)
 /* The weights of a tile. */
 struct Weights {
     const uint8 *from; /* of the tile's first beam and station 0 */
-    int n_beams;       /* from there */
+    int n_beams;       /* from that beam on */
     int64 beam, station, pol;
 
     static constexpr int n = TILE_BEAMS * DEPTH * weight_pols;
@@ -99,18 +99,18 @@ struct Weights {
         return beam_of(i) * beam + station_of(i) * station + pol_of(i) * pol;
     }
 
-    /* Sends those of stations from `s`. */
+    /* Starts the copies of the weights of stations from `s` on. */
     __device__ void
     send(Slab &slab, int s) const
     {
         const int thread = (int)threadIdx.x;
-        /* Threads that send nothing are given a place, too. */
+        /* Threads without a copy of their own get a position, too. */
         const int own = thread % (n < n_threads ? n : n_threads);
         const uint8 *w = from + s * station + place(own);
         ct_cf32 *to = &slab.weights[pol_of(own)][station_of(own)][weight_place(beam_of(own))];
 #pragma unroll
         for (int e = 0; e < n_each; e++) {
-            /* The counts are powers of two, so that places add up. */
+            /* The counts are powers of two, so that positions can be added. */
             const int step = e * n_threads;
             if (n % n_threads == 0 || step + thread < n)
                 ct_cp_async8(to + (pol_of(step) * DEPTH + station_of(step)) * weight_row +
@@ -119,7 +119,7 @@ struct Weights {
         }
     }
 
-    /* … where some are not there. */
+    /* The same for a tile that is not full. */
     __device__ void
     send_some(Slab &slab, int s) const
     {
@@ -132,7 +132,7 @@ struct Weights {
     }
 };
 
-/* A unit of voltages as it comes. */
+/* Bits of a unit of voltages, before conversion. */
 template <int bytes> struct Bits;
 template <> struct Bits<1> {
     typedef uint8 type;
@@ -160,7 +160,7 @@ union Voltages {
 /* The voltages of a tile. */
 struct Columns {
     const uint8 *from; /* of the tile's first column and station 0 */
-    int n_times;       /* from there */
+    int n_times;       /* from that column on */
     int64 time, station;
 
     static constexpr int n_units = TILE_COLUMNS / unit_columns;
@@ -182,7 +182,7 @@ struct Columns {
     {
         return (int64)unit_of(i) * unit_times * time + station_of(i) * station;
     }
-    /* Columns of a unit that there are. */
+    /* The number of columns of a unit that exist. */
     __device__ int
     count(int i, int s) const
     {
@@ -192,7 +192,7 @@ struct Columns {
                                                             : unit_columns;
     }
 
-    /* Sends those of stations from `s` as they are. */
+    /* Starts the copies of the voltages of stations from `s` on, unchanged. */
     __device__ void
     send(Slab &slab, int s) const
     {
@@ -210,7 +210,7 @@ struct Columns {
         }
     }
 
-    /* Reads them, for `convert`. */
+    /* Reads voltages for `convert`. */
     __device__ void
     read(Voltages (&raw)[n_each], int s) const
     {
@@ -241,7 +241,7 @@ struct Columns {
             *to = {a.re, a.im};
     }
 
-    /* Sends or converts them where some are not there or not aligned. */
+    /* Copies or converts voltages where some do not exist or are not aligned. */
     __device__ void
     fetch_some(Slab &slab, int s) const
     {
@@ -267,7 +267,7 @@ struct Columns {
     }
 };
 
-/* Sends a slab on its way; full slabs of integers are read only, and must be converted. */
+/* Starts the copies of a slab; full slabs of integers are only read and must be converted later. */
 __device__ inline void
 fetch(const Weights &weights, const Columns &columns, Slab &slab, Voltages (&raw)[Columns::n_each],
       int s, bool full)
@@ -284,7 +284,7 @@ fetch(const Weights &weights, const Columns &columns, Slab &slab, Voltages (&raw
         columns.read(raw, s);
 }
 
-/* What a thread works on, and which part of the tile is its own. */
+/* The sums of a thread, and its part of the tile. */
 struct Sums {
     ct_cf32 sums[THREAD_BEAMS][THREAD_COLUMNS];
     int lane_beam, lane_column;
@@ -422,7 +422,7 @@ __launch_bounds__(n_threads, N_BLOCKS) beamform(const uint8 *x, const uint8 *w, 
                          N_BEAMS - first_beam, n_times - first_time, strides.y_time,
                          strides.y_beam};
 
-    /* Lanes of a warp: those along which sums are written are side by side. */
+    /* Neighbouring threads of a warp follow the axis along which sums are written. */
     constexpr int along = Y_ALONG ? threads_columns : threads_beams;
     constexpr int most = 32 / (Y_ALONG ? threads_beams : threads_columns);
     constexpr int side = most > 8 ? most : along < 8 ? along : 8;

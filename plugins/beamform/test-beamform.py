@@ -54,7 +54,7 @@ class Beamform(unittest.TestCase):
 
     def check(self, kind, n, shape, n_beams, variant, axes=None, to=None, per_pol=False,
               extreme=False, port=False, cuts=(1 << 16,), workers=1):
-        """`shape`: channels, stations, polarisations; 0 of channels or polarisations: no axis."""
+        """`shape`: channels, stations, polarisations; 0 channels or polarisations: no such axis."""
         n_channels, n_stations, n_pols = (max(length, 1) for length in shape)
         missing = [axis for axis, length in zip(ORDER[1:], shape) if length == 0]
         axes = [axis for axis in axes or ORDER if axis not in missing]
@@ -189,7 +189,7 @@ stages:
 """
 
     def test_clock_of_weights(self):
-        """A block of weights holds from its tick on, on the clock of the voltages."""
+        """A block of weights applies from its tick on, on the clock of the voltages."""
         # Samples per second, ticks per sample, first tick, and epoch, of voltages and weights.
         clocks = [
             ((1000, 1, 0, None), ("10", 1, 0, None)),
@@ -231,7 +231,7 @@ stages:
                         pipeline.Failure, "^test:5:.*: node 'b': port 'weights' wants blocks whose "
                         f"ticks relate to those of port 'voltages', but 'w' and 'x' don't: {cause}"):
                     pipeline.run(text, {}, {"y": (0, 1)})
-                # One block holds throughout.
+                # A single block applies to the whole stream.
                 text = self.clocked(voltages, weights, n_blocks=1)
                 got = pipeline.run(text, {}, {"y": (0, 1)})["y"].array
                 self.assertFalse(got.any())
