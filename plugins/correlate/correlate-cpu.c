@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* 32 vector registers carry eight rows of sums, 16 carry four. */
+/* There are registers for eight rows of sums if the processor has 32 of them, for four if it has
+ * 16. */
 #define USUAL_ROWS (CT_VECTOR_BYTES == 64 ? 8 : 4)
 
 enum { ROWS, COLUMNS, SPECTRA, FEW };
@@ -77,7 +78,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return ct_correlate_allocate(self, prepare, error);
 }
 
-/* Cells of few inputs are half empty. Of polarisations that lie apart, each is by itself. */
+/* Cells of few inputs are half empty. Polarisations that are not contiguous are read one by one. */
 static gdouble
 share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout *outputs)
 {
@@ -89,7 +90,7 @@ share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout 
     return CLAMP(0.045 * n, 0.4, 1);
 }
 
-/* Visibilities are few and scattered from the sums into any order. */
+/* Visibilities are few; they are scattered from the sums into any order. */
 #define ROW(voltages, efficiency)                                                                  \
     {                                                                                              \
         "any: ci4|ci8|ci16|cf32|cf64" voltages                                                     \

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The correlator on a device: which kernel and tile, how a firing is cut into pieces, the launches.
+/* The correlator on a device: the choice of a kernel and tile, the division of a firing into
+ * pieces, the launches.
  *
- * Where integrations are enough work side by side, each tile of each is summed by one block;
- * otherwise integrations are parted along time, and what the parts come to is added up after. */
+ * If integrations are enough parallel work, one block sums each tile of each; otherwise
+ * integrations are divided along time, and the sums of the parts are added up afterwards. */
 #include "correlate-piece.h"
 #include "correlate-tile.h"
 #include "correlate.h"
 
-/* Memory for parts, at most. */
+/* The most memory for the sums of parts. */
 #define PARTS_BYTES ((gsize)256 << 20)
-/* Threads of a block of the kernels that have an element each. */
+/* Threads of a block in the kernels with one thread per element. */
 #define ELEMENT_THREADS 256
 /* Baselines are counted in 32 bits. */
 #define MOST_STATIONS 32768
-/* Items that a thread writes weights of. */
+/* Items whose weights one thread writes. */
 #define ALIKE 32
 
 typedef struct {
@@ -23,12 +24,11 @@ typedef struct {
     CorrelateTile tile;
     gint64 n_inputs, n_tiles, n_elements; /* n_elements: of a matrix */
     CtKernel *products, *fold, *weights;
-    gint chunk;         /* of a part; 0: integrations are not parted */
-    gint64 most_ranges; /* of a piece */
+    gint chunk;         /* of a part; 0: integrations are not divided */
+    gint64 most_ranges; /* the most ranges of a piece */
     gpointer sums, open;
-    /* Weights. */
     gint64 n_lanes, n_groups, n_alike, n_pairs;
-    gpointer counts[2]; /* before and after a firing, in turn */
+    gpointer counts[2]; /* before and after a firing, alternating */
     guint turn;
     guint32 *bits; /* [lane][word], on the host */
 } State;
@@ -78,7 +78,7 @@ compile(const State *self, const char *name, const char *source, GPtrArray *defi
                          error);
 }
 
-/* What the kernels have in common. */
+/* Definitions for all kernels. */
 static GPtrArray *
 common_defines(const State *self)
 {
@@ -144,8 +144,8 @@ compile_weights(const State *self, GError **error)
 
 /* ---- prepare ---- */
 
-/* How well the device is used by blocks that take equally long: by how full the last round of its
- * multiprocessors is, and whether these have enough to change between. */
+/* The use that blocks of equal duration make of a device: the average use of its multiprocessors,
+ * whose last round may not be full, and whether each has enough blocks to hide latency. */
 static gdouble
 use_of_device(gdouble n_blocks, guint n_multiprocessors, guint n_at_once)
 {
@@ -154,7 +154,7 @@ use_of_device(gdouble n_blocks, guint n_multiprocessors, guint n_at_once)
     return each / rounds * MIN(1, 2 * rounds / n_at_once);
 }
 
-/* Whether integrations are parted, and how finely: what promises the most. */
+/* Chooses whether integrations are divided, and into what chunks, by the predicted rate. */
 static void
 choose_chunk(State *self, gint64 max_samples)
 {
@@ -176,7 +176,7 @@ choose_chunk(State *self, gint64 max_samples)
                  ((gsize)self->n_elements * ct_correlate_arithmetics[self->arithmetic].part_bytes));
     if (self->most_ranges < 2)
         return;
-    /* Chunks of floating-point sums are what they are. */
+    /* Chunks of floating-point sums have a fixed length. */
     for (gint64 n = is_exact ? 2 : most_parts; n > 1 && n <= most_parts; n += 1 + n / 8) {
         const gdouble use =
             use_of_device(n_blocks * (gdouble)n, info->n_multiprocessors, n_at_once) /
@@ -192,7 +192,7 @@ choose_chunk(State *self, gint64 max_samples)
         self->chunk = (gint)MIN(self->chunk, ct_correlate_arithmetics[self->arithmetic].most);
 }
 
-/* Groups of items whose validity differs; one group's are alike. */
+/* Finds groups of items: within a group, all items have the same validity. */
 static gboolean
 prepare_weights(State *self, CtPrepare *prepare, GError **error)
 {
@@ -260,7 +260,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         self->fold = compile_fold(self, error);
         if (!self->fold)
             return FALSE;
-        /* An integration has one part more than is whole where a piece begins within a chunk. */
+        /* An integration has one part more where a piece begins within a chunk. */
         const gint64 n_ranges = divide_up(prepare->inputs[0].max_samples, self->chunk) + 1 +
                                 prepare->inputs[0].max_samples / correlate->integration;
         self->most_ranges = MIN(self->most_ranges, n_ranges);
@@ -288,7 +288,7 @@ stride(const CtBlock *block, gint axis)
     return axis < 0 ? 0 : block->stride[axis];
 }
 
-/* All of the piece but time: strides, and what is aligned to what. */
+/* Describes all of the piece but time: strides and alignments. */
 static void
 describe(const State *self, const CtWork *work, CorrelatePiece *piece)
 {
@@ -329,7 +329,7 @@ describe(const State *self, const CtWork *work, CorrelatePiece *piece)
                         piece->to_p == 2 * out_bytes && to % 16 == 0;
 }
 
-/* Ranges of `n` spectra, of which the first integration has had `done`. */
+/* The number of ranges of `n` spectra, if the first integration already has `done`. */
 static gint64
 count_ranges(const State *self, gint64 done, gint64 n)
 {
@@ -341,20 +341,20 @@ count_ranges(const State *self, gint64 done, gint64 n)
            done / self->chunk;
 }
 
-/* How many of `n` spectra a piece may have. */
+/* The number of `n` spectra that a piece may have. */
 static gint64
 limit_piece(const State *self, gint64 done, gint64 n)
 {
     const gint64 integration = self->correlate->integration;
     const gint64 most = ct_correlate_arithmetics[self->arithmetic].most;
     n = MIN(n, 1 << 30);
-    /* What was begun before is a piece of its own. */
+    /* An integration begun earlier is a piece of its own. */
     if (done > 0)
         n = MIN(n, integration - done);
     if (self->chunk == 0) {
         if (most > 0 && integration > most)
             n = MIN(n, most);
-        /* A launch has so many blocks at most. */
+        /* The number of blocks of a launch is limited. */
         const gint64 most_ranges = G_MAXINT / self->n_tiles / self->correlate->n_items;
         return n / integration < most_ranges ? n : most_ranges * integration;
     }
@@ -379,7 +379,7 @@ static gboolean
 correlate_piece(const State *self, const CtWork *work, CorrelatePiece *piece, GError **error)
 {
     const gint64 n_integrations = divide_up(piece->done + piece->n_spectra, piece->integration);
-    /* Where each integration has one part, it needs none. */
+    /* Integrations of one part need no sums of parts. */
     piece->chunk = self->chunk;
     piece->n_ranges = (int)count_ranges(self, piece->done, piece->n_spectra);
     piece->parts = NULL;
@@ -490,7 +490,7 @@ work(gpointer state, const CtWork *work, GError **error)
 {
     State *self = state;
     const CtBlock *in = &work->inputs[0];
-    /* At the end of the stream there may be no more than a sum that is due. */
+    /* At the end of the stream there may be no input, only a sum that is due. */
     if (in->n_samples == 0 && (!work->ended || in->index % self->correlate->integration == 0))
         return TRUE;
     return (!work->outputs[0].data || correlate(self, work, error)) &&
@@ -521,7 +521,7 @@ finish(gpointer state)
             efficiency                                                                             \
     }
 
-/* Integers go through tensor cores. */
+/* Integers are multiplied by tensor cores. */
 #define ROWS(voltages)                                                                             \
     ROW("ci4|ci8", voltages, 6), ROW("cf32", voltages, 0.5), ROW("ci16|cf64", voltages, 0.25)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernels of the correlator share: where tiles, items and integrations lie, and how a
- * visibility is written.
+/* Declarations shared by the kernels of the correlator: positions of tiles, items and integrations,
+ * and writing of visibilities.
  *
  * Constants of the compilation: N_STATIONS, N_POLS, N_ITEMS, TILE (inputs), INPUT, SUM (float,
- * double, int64), OUTPUT (element types), SCALE_BITS (by which sums are too large), CHUNK. */
+ * double, int64), OUTPUT (element types), SCALE_BITS (sums are too large by these), CHUNK. */
 #pragma once
 
 #include "cornerturn/kernel.h"
@@ -23,7 +23,7 @@ smaller(int64 a, int64 b)
 /* ---- tiles and items ---- */
 
 struct Tile {
-    int i, j; /* first row and first column, inputs */
+    int i, j; /* inputs of the first row and the first column */
 };
 
 __device__ inline Tile
@@ -55,11 +55,12 @@ find_item(const CorrelatePiece &piece, int item)
 
 /* ---- time ---- */
 
-/* Spectra of a piece that belong together: those of an integration, or of a chunk of one. */
+/* The spectra of a piece that are summed together: those of an integration, or of a chunk of
+ * one. */
 struct Range {
     int begin, end;  /* in the piece */
     int integration; /* counted from the piece's first */
-    int64 position;  /* of the first in its integration */
+    int64 position;  /* of the first spectrum in its integration */
 };
 
 __device__ inline Range
@@ -95,14 +96,14 @@ find_chunk(const CorrelatePiece &piece, int k)
     return range;
 }
 
-/* What may be looked up for the range of a block. */
+/* The range of a block; it may be looked up in a table. */
 __device__ inline Range
 find_range(const CorrelatePiece &piece, int k)
 {
     return piece.parts ? find_chunk(piece, k) : find_integration(piece, k);
 }
 
-/* The most that a range of this piece has. */
+/* The most spectra of a range of this piece. */
 __device__ inline int
 longest_range(const CorrelatePiece &piece)
 {
@@ -110,7 +111,7 @@ longest_range(const CorrelatePiece &piece)
     return piece.parts ? smaller(piece.chunk, n) : n;
 }
 
-/* Whether an integration, the range being its last one here, is due. */
+/* Whether an integration is due after this range, its last one here. */
 __device__ inline bool
 is_due(const CorrelatePiece &piece, const Range &range)
 {
@@ -121,8 +122,8 @@ is_due(const CorrelatePiece &piece, const Range &range)
 
 struct Job {
     bool is_there;
-    int n;      /* spectra of its range; none where it is not there */
-    int i, j;   /* first row and first column of its tile, inputs */
+    int n;      /* spectra of its range; 0: the range does not exist */
+    int i, j;   /* inputs of the first row and first column of its tile */
     int number; /* of its range */
     Range range;
     int64 tile;           /* index in matrices */
@@ -130,7 +131,7 @@ struct Job {
     char *visibilities;   /* of the item and the integration */
 };
 
-/* Tiles of an item follow one another, then items, then ranges. */
+/* Jobs are in the order [range][item][tile]. */
 __device__ inline Job
 find_job(const CorrelatePiece &piece, unsigned index)
 {
@@ -153,7 +154,7 @@ find_job(const CorrelatePiece &piece, unsigned index)
     return job;
 }
 
-/* The place of a unit's part, where integrations are parted. */
+/* The index of a job's part, if integrations are divided. */
 __device__ inline int64
 part_of(const Job &job)
 {
@@ -199,8 +200,8 @@ element(ct_ci64, int64 re, int64 im)
     return {re >> SCALE_BITS, im >> SCALE_BITS};
 }
 
-/* Writes the product of input m and conj(input c), where m ≥ c and both are there; that of one
- * station's polarisations in the other order, too. `to`: of the item and the integration. */
+/* Writes the product of input m and conj(input c) if m ≥ c and both exist; for the polarisations of
+ * one station, also the product in the other order. `to`: of the item and the integration. */
 __device__ inline void
 write_product(const CorrelatePiece &piece, char *to, int m, int c, SUM re, SUM im)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The products of few inputs, with times in the lanes of a vector.
+/* The products of few inputs, with times in the elements of a vector.
  *
- * Spectrum t of a chunk stands in lane t modulo the lanes. Sums of a chunk are kept per lane, for
- * every pair of inputs m ≥ c, and added up over the lanes when the chunk is whole. Sums of 4- and
- * 8-bit integers are whole numbers below 2^24 in every lane, so that single precision is exact;
- * their running sums are 64-bit integers. */
+ * Spectrum t of a chunk is in vector element t modulo their number. Sums of a chunk are kept per
+ * vector element, for every pair of inputs m ≥ c, and added up over the elements when the chunk is
+ * complete. Sums of 4- and 8-bit integers are whole numbers below 2^24 in every element, so single
+ * precision is exact; their running sums are 64-bit integers. */
 #include "correlate-few.h"
 
 #include <string.h>
@@ -14,13 +14,13 @@
 
 typedef gfloat Vector __attribute__((vector_size(CT_VECTOR_BYTES)));
 
-/* Sums of a channel: running ones [pair] and those of the chunk in the making. */
+/* The sums of a channel: running ones [pair] and those of the current chunk. */
 typedef struct {
     union {
         gfloat real[2];
         gint64 integer[2];
     } running;
-    gfloat unused[12]; /* vectors start at whole lines */
+    gfloat unused[12]; /* vectors start at cache lines */
     Vector lanes[2];
 } Pair;
 
@@ -45,8 +45,8 @@ CT_ISA(correlate_few_shape)(CorrelateShape *shape)
 
 /* ---- accumulate ---- */
 
-/* One input's spectra begin … begin + n − 1 of a chunk, `stride` apart, to [step][re, im][lane].
- * The types differ in how a sample is read. */
+/* Copies one input's spectra begin … begin + n − 1 of a chunk, `stride` apart, to [step][re,
+ * im][element]. The types differ in how a sample is read. */
 #define PLACE(to, t) ((to) + (t) / LANES * 2 * LANES + (t) % LANES)
 
 static void
@@ -101,7 +101,7 @@ sum_pair(const Vector *a, const Vector *b, gsize first, gsize last, Vector lanes
         im -= a_re * b_im;
     }
     lanes[0] = re;
-    lanes[1] = a == b ? (Vector){0} : im; /* fused sums would leave a residue */
+    lanes[1] = a == b ? (Vector){0} : im; /* fused multiply-adds would leave a residue */
 }
 
 static gfloat

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The products of few inputs (a single station, say), which would leave lanes of the tiles empty:
- * here the lanes are times. Same contract as in correlate-kernels.h. */
+/* The products of few inputs (a single station, say), which would not fill the tiles' vectors: here
+ * the elements of a vector are times. Same contract as in correlate-kernels.h. */
 #pragma once
 
 #include "correlate-kernels.h"
 
-/* Sets the sizes, if this is the better way for the shape; else FALSE. */
+/* Sets the sizes if this method is the better one for the shape; else returns FALSE. */
 gboolean CT_ISA(correlate_few_shape)(CorrelateShape *shape);
 
 void CT_ISA(correlate_few_accumulate)(const CorrelateShape *shape, const guint8 *voltages,

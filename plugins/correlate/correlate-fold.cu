@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums the parts of integrations, each part in the order of time: what the other kernels do in one
- * block where whole integrations are enough to do for the device.
+/* Sums the parts of integrations in the order of time. The other kernels do this in one block where
+ * whole integrations are enough work for the device.
  *
  * Further constants: PART (element type of parts), EXACT. */
 #include "correlate-device.h"
 
-/* Loads that are under way at once. */
+/* Loads in progress at once. */
 constexpr int n_ahead = 16;
 
 struct Sum {
@@ -25,7 +25,7 @@ add(Sum &sum, PART part)
     sum.im += (SUM)part.im;
 }
 
-/* The parts from `first` to `end` of an element, `step` apart. */
+/* Adds `n` parts of an element from `first` on, `step` apart. */
 __device__ inline void
 add_parts(Sum &sum, const PART *first, int64 step, int n)
 {
@@ -42,7 +42,7 @@ add_parts(Sum &sum, const PART *first, int64 step, int n)
         add(sum, *first);
 }
 
-/* A thread has an element of the matrix and an integration. */
+/* Each thread handles an element of the matrix and an integration. */
 extern "C" __global__ void
 correlate_fold(const CorrelatePiece piece, const int n_integrations)
 {
@@ -57,7 +57,7 @@ correlate_fold(const CorrelatePiece piece, const int n_integrations)
     if (m < c || m >= n_inputs)
         return;
 
-    /* The piece's parts begin with that of the chunk that it begins in. */
+    /* The piece's first part is that of the chunk in which the piece begins. */
     const int64 n_chunks = chunks_of_integration(piece), begun = piece.done / piece.chunk;
     const int64 first = integration * n_chunks - begun, next = first + n_chunks;
     const int begin = first > 0 ? (int)first : 0;

@@ -8,14 +8,14 @@
 #include <immintrin.h>
 #endif
 
-/* Where the tiles of a channel lie: for each block J its diagonal tile, then the squares of the
- * blocks below it. */
+/* The tiles of a channel: for each block J its diagonal tile, then the squares of the blocks below
+ * it. */
 typedef struct {
     gsize lanes;
     gsize n_blocks;
 } Tiles;
 
-/* Rows of [re, im][lane] in front of the tile of blocks I ≥ J. */
+/* The number of rows [re, im][element] in front of the tile of blocks I ≥ J. */
 static inline gsize
 tile_row(const Tiles *tiles, gsize block_i, gsize block_j)
 {
@@ -25,13 +25,13 @@ tile_row(const Tiles *tiles, gsize block_i, gsize block_j)
     return block_i == block_j ? before : before + diagonal + (block_i - block_j - 1) * tiles->lanes;
 }
 
-/* Where a sum stands: index of its real part, the imaginary one being `lanes` further. */
+/* The position of a sum: index of its real part; the imaginary one follows `lanes` later. */
 typedef struct {
     gsize index;
-    gboolean conjugate; /* what stands there is the conjugate */
+    gboolean conjugate; /* the stored sum is the conjugate */
 } Place;
 
-/* The place of input m times conj(input c). */
+/* The position of input m times conj(input c). */
 static inline Place
 locate(const Tiles *tiles, gsize m, gsize c)
 {
@@ -98,7 +98,7 @@ locate(const Tiles *tiles, gsize m, gsize c)
 #define ODDS_64   ODDS_2
 #endif
 
-/* Cells that are summed in registers: rows, and vectors of columns. */
+/* The largest cells that are summed in registers: rows, and vectors of columns. */
 #define CORRELATE_HIGHEST     8
 #define CORRELATE_WIDEST      2
 #define CORRELATE_CELLS(each) each(2, 1) each(4, 1) each(8, 1) each(2, 2) each(4, 2) each(8, 2)
@@ -143,7 +143,7 @@ locate(const Tiles *tiles, gsize m, gsize c)
 #define NAME(x) x##_exact
 #include "correlate-row.h"
 
-/* Whole numbers in double precision into 64-bit sums. */
+/* Adds whole numbers in double precision to 64-bit sums. */
 static void
 fold_exact(gsize n_rows, const void *chunk, void *running, gboolean first)
 {
@@ -153,8 +153,8 @@ fold_exact(gsize n_rows, const void *chunk, void *running, gboolean first)
         to[k] = (first ? 0 : to[k]) + (gint64)from[k];
 }
 
-/* Sums rows of one panel times the lanes of others, each `panel_bytes` further, into a tile each.
- */
+/* Sums products of rows of one panel with the columns of other panels, each `panel_bytes` further,
+ * into a tile each. */
 typedef void (*Square)(gsize n_steps, const void *rows, const void *lanes, gsize panel_bytes,
                        gsize n_rows, void *const *sums, gboolean keep);
 
@@ -167,7 +167,8 @@ typedef void (*Square)(gsize n_steps, const void *rows, const void *lanes, gsize
         }                                                                                          \
     }
 
-/* What an arithmetic is made of. A step is what the tiles take at once: one spectrum, or a pair. */
+/* The functions and sizes of an arithmetic. The tiles take a step at once: one spectrum, or a
+ * pair. */
 typedef struct {
     gsize lanes;
     gsize input_bytes;    /* of a complex input as pack reads it */
@@ -255,8 +256,8 @@ typedef struct {
     CtType input;
     CtType output;
     CorrelateArithmetic arithmetic;
-    void (*read)(const void *from, gsize n, void *to);  /* n complex; NULL: as they are */
-    void (*write)(const void *from, gsize n, void *to); /* n real; NULL: as they are */
+    void (*read)(const void *from, gsize n, void *to);  /* n complex; NULL: no conversion */
+    void (*write)(const void *from, gsize n, void *to); /* n real; NULL: no conversion */
 } Choice;
 
 static const Choice choices[] = {
@@ -301,7 +302,7 @@ running_bytes(const CorrelateShape *shape)
                     arithmetic->sum_bytes);
 }
 
-/* Spectra that are summed at once: of a chunk that goes on, no more than it has. */
+/* The spectra summed at once; if a chunk continues from call to call, at most a chunk. */
 static gsize
 pass_spectra(const CorrelateShape *shape)
 {
@@ -316,7 +317,7 @@ panel_bytes(const CorrelateShape *shape)
     return pass_spectra(shape) / arithmetic->step_spectra * arithmetic->step_bytes;
 }
 
-/* Of a chunk's. */
+/* The bytes of a tile of a chunk. */
 static gsize
 tile_bytes(const Arithmetic *arithmetic)
 {
@@ -388,7 +389,7 @@ CT_ISA(correlate_effect)(const CorrelateTuning *tuning, const CorrelateTuning *u
 
 /* ---- accumulate ---- */
 
-/* Elements of 1, 2, 4, 8 or 16 bytes from anywhere to one after another. */
+/* Copies elements of 1, 2, 4, 8 or 16 bytes at a stride to contiguous memory. */
 static void
 gather(const CorrelateShape *shape, const guint8 *from, gint64 station_stride, gint64 pol_stride,
        guint8 *to)
@@ -422,13 +423,13 @@ typedef struct {
     const Choice *choice;
     gint64 station_stride;
     gint64 pol_stride;
-    gboolean contiguous; /* a spectrum's inputs lie one after another */
+    gboolean contiguous; /* a spectrum's inputs are contiguous */
     gsize spectrum_bytes;
     guint8 *gathered; /* a line of the input's type */
 } Reader;
 
-/* Spectra ahead that are fetched while one is packed: where time is not the next axis outwards, the
- * processor does not foresee them. */
+/* Spectra to prefetch ahead of the one that is packed: the processor does not predict their
+ * addresses if time is not the next slower axis. */
 #define PREFETCH 16
 
 static void
@@ -438,7 +439,7 @@ prefetch(const Reader *reader, const guint8 *spectrum)
         __builtin_prefetch(spectrum + at);
 }
 
-/* A spectrum as pack wants it: in place where it is that already, else in `line`. */
+/* A spectrum as pack wants it: in place if possible, otherwise copied to `line`. */
 static const void *
 read_spectrum(const Reader *reader, const guint8 *spectrum, void *line)
 {
@@ -456,7 +457,7 @@ read_spectrum(const Reader *reader, const guint8 *spectrum, void *line)
     return line;
 }
 
-/* Spectra in the panels, and the sums that they go to. */
+/* The spectra in the panels, and their sums. */
 typedef struct {
     const CorrelateShape *shape;
     const Arithmetic *arithmetic;
@@ -465,14 +466,16 @@ typedef struct {
     const guint8 *panels;
     gsize panel_bytes;
     guint8 *running;
-    guint8 *chunk; /* of the pass alone, a tile for each block of a cell's width; NULL: `open` */
+    guint8 *chunk; /* of this pass only, a tile for each block of a cell's width; NULL: the chunk is
+                    * in `open` */
     guint8 *open;
-    gboolean keeps; /* the chunk is begun */
-    gboolean whole; /* … and ends */
+    gboolean keeps; /* the chunk was begun by an earlier pass */
+    gboolean whole; /* … and ends in this one */
     gboolean first; /* of the integration */
 } Pass;
 
-/* Of block I with J … J + width − 1: on the diagonal one, elsewhere as many as a cell is wide. */
+/* Sums block I with J … J + width − 1: with one block on the diagonal, elsewhere with as many as a
+ * cell is wide. */
 static void
 sum_tiles(const Pass *pass, gsize i, gsize j, gsize width)
 {
@@ -589,7 +592,7 @@ CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages
 
 /* ---- flush ---- */
 
-/* Copies n runs of `bytes`, one after another, to places `stride` apart. */
+/* Copies n contiguous runs of `bytes` to positions `stride` apart. */
 static inline void
 scatter_runs(const guint8 *restrict from, gsize bytes, gsize n, guint8 *restrict to, gint64 stride)
 {

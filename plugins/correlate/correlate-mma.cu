@@ -5,25 +5,27 @@
  *
  *     Σ re V = A · (re_j, im_j, …),   Σ im V = A · (~im_j, re_j, …) + Σ re_i,
  *
- * since ~x = −x − 1: a negative −128 would have no place in 8 bits. Sums take 32 bits; the host
- * gives a range so few spectra (65535 at most) that they fit, and kept sums have 64.
+ * since ~x = −x − 1: the negative of −128 does not fit 8 bits. Sums are 32 bits wide; the host
+ * gives a range so few spectra (65535 at most) that they fit. Sums kept between ranges have 64
+ * bits.
  *
- * A unit of UNIT_I × UNIT_J warps sums a tile over a range of time, a warp WARP_I rows and WARP_J
- * columns of it; where tiles are small, a block has several units. Spectra come through shared
- * memory as they are, [spectrum][input]; with an input's two bytes for an element, ldmatrix turns 8
- * spectra of 8 inputs round into what a fragment wants, [input][spectrum].
+ * A unit of UNIT_I × UNIT_J warps sums a tile over a range of time; each warp sums WARP_I rows and
+ * WARP_J columns of it. If tiles are small, a block has several units. Spectra are copied unchanged
+ * through shared memory, [spectrum][input]; taking an input's two bytes as one element, ldmatrix
+ * transposes 8 spectra of 8 inputs to the order of a fragment, [input][spectrum].
  *
- * ci4 is made of 8 bits on the way: nibbles stay high, so that values are 16 times as large.
+ * ci4 is expanded to 8 bits while loading: nibbles stay in the high bits, so values are 16 times as
+ * large.
  *
- * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage), BLOCKS (of a multiprocessor).
- */
+ * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage), BLOCKS (of a
+ * multiprocessor). */
 #include "correlate-device.h"
 
 constexpr int unit_warps = UNIT_I * UNIT_J;
 constexpr int unit_threads = 32 * unit_warps;
 constexpr int n_threads = unit_threads * N_UNITS;
 constexpr int n_sides = n_tiles > 1 ? 2 : 1;
-/* Rows begin in different banks: ldmatrix reads 16 bytes of each of 8 that follow one another. */
+/* Rows begin in different banks: ldmatrix reads 16 bytes of each of 8 consecutive rows. */
 constexpr int row_bytes = 2 * TILE + 16;
 constexpr int side_bytes = DEPTH * row_bytes;
 constexpr int unit_bytes = n_sides * side_bytes;
@@ -38,13 +40,13 @@ constexpr int n_a = WARP_I / 16, n_b = WARP_J / 8;
 static_assert(UNIT_I * WARP_I == TILE && UNIT_J * WARP_J == TILE, "square");
 static_assert(DEPTH % 16 == 0 && row_bytes / 16 % 2 == 1 && n_b % 2 == 0, "in steps");
 
-/* Products [A fragment][B fragment] and, of a lane's rows, its share of Σ re_i. */
+/* Products [A fragment][B fragment] and, for the rows of a thread, its share of Σ re_i. */
 struct Products {
     int re[n_a][n_b][4], im[n_a][n_b][4];
     int rows[n_a][2];
 };
 
-/* ---- what the machine has instructions for ---- */
+/* ---- instructions ---- */
 
 #ifdef CT_EMULATED
 __device__ inline unsigned
@@ -112,7 +114,7 @@ input_at(const CorrelatePiece &piece, const char *spectrum, int m)
 }
 
 #if IS_NIBBLES
-/* Elements on their way through registers, 8 of them a vector. */
+/* Elements in registers before they are stored in shared memory, 8 of them a vector. */
 struct Fetched {
     uint64 at[n_loads];
 };
@@ -154,7 +156,7 @@ store(const Job *jobs, const Fetched &fetched, char *stage)
     }
 }
 #else
-/* Spectrum t of 8 inputs from m on, none beyond the last. */
+/* Copies spectrum t of 8 inputs from m on, none beyond the last. */
 __device__ inline void
 copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
 {
@@ -178,18 +180,18 @@ copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
     }
 }
 
-/* What a thread copies of each DEPTH spectra, where a block has one unit and voltages are aligned:
+/* The copies of a thread in each DEPTH spectra, if a block has one unit and voltages are aligned:
  * the same inputs of every `row_step`th spectrum, from both sides. */
 constexpr int row_step = n_threads / n_vectors;
 
 static_assert(N_UNITS > 1 || DEPTH % row_step == 0, "whole rows");
 
 struct Loader {
-    const char *from[2]; /* the first, of the next spectra to be loaded */
+    const char *from[2]; /* the first of the next spectra to be loaded */
     unsigned bytes[2];   /* 0: no such input */
-    int64 apart;         /* of the spectra that the thread copies */
-    int n_whole;         /* steps whose spectra are all there, and copied this way */
-    bool is_square;      /* the tile is its own partner */
+    int64 apart;         /* between the spectra that the thread copies */
+    int n_whole;         /* steps that are full, and copied this way */
+    bool is_square;      /* both sides of the tile have the same inputs */
 };
 
 __device__ inline Loader
@@ -210,7 +212,7 @@ make_loader(const CorrelatePiece &piece, const Job &job)
     return loader;
 }
 
-/* The spectra of a step, on their way to a stage; called for one after the other. */
+/* Starts the copies of a step's spectra to a stage; called for one step after the other. */
 __device__ inline void
 load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, int step)
 {
@@ -242,7 +244,7 @@ load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, 
 
 /* ---- multiplying ---- */
 
-/* 16 spectra. `rows` and `columns`: the lane's row of the first matrices. */
+/* Multiplies 16 spectra. `rows` and `columns`: the thread's row of the first matrices. */
 __device__ inline void
 multiply(const char *rows, const char *columns, Products &products)
 {
@@ -273,7 +275,7 @@ multiply(const char *rows, const char *columns, Products &products)
 
 /* ---- sums ---- */
 
-/* Σ re_i of all the lanes that share rows. */
+/* Adds up Σ re_i over the threads of a warp that share rows. */
 __device__ inline void
 share_rows(Products &products)
 {
@@ -286,8 +288,8 @@ share_rows(Products &products)
         }
 }
 
-/* The products of A fragment e, into 16 rows that a warp has to itself in shared memory; those of
- * neighbouring lanes begin half of the banks apart. */
+/* Writes the products of A fragment e to 16 rows of shared memory that only this warp uses; the
+ * rows of neighbouring threads are half of the banks apart. */
 constexpr int shared_row_bytes = 8 * WARP_J + 64;
 constexpr int shared_rows_bytes = 16 * shared_row_bytes;
 
@@ -339,7 +341,7 @@ write_square(const CorrelatePiece &piece, char *to, int m, int c, const Square &
         for (int k = 0; k < 4; k++)
             block.at[k / 2][k % 2] =
                 element(OUTPUT(), square.at[k / 2][k % 2].re, square.at[k / 2][k % 2].im);
-        /* Above the diagonal nothing is kept. */
+        /* Nothing is stored above the diagonal. */
         if (i == j)
             block.at[0][1] = element(OUTPUT(), square.at[1][0].re, -square.at[1][0].im);
         *(Block *)(to + (int64)(i * (i + 1) / 2 + j) * piece.to_baseline) = block;
@@ -403,11 +405,11 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
         jobs[u] = find_job(piece, blockIdx.x * N_UNITS + u);
     __syncthreads();
 
-    /* Whether any of the warp's products is wanted; the units of a block go in step. */
+    /* Whether any of the warp's products is needed; all units of a block run the same loop. */
     const bool is_busy = job.is_there && job.i + first_row < n_inputs &&
                          job.j + first_column < job.i + first_row + WARP_I;
     const int n_steps = ((N_UNITS == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
-    /* Matrices of 8 spectra and 8 inputs: for A inputs first, then spectra; for B the other way. */
+    /* Matrices of 8 spectra and 8 inputs: for A inputs first, then spectra; for B the reverse. */
     int row_offset =
         u * unit_bytes + (lane % 8 + lane / 16 * 8) * row_bytes + 2 * first_row + lane / 8 % 2 * 16;
     int column_offset = u * unit_bytes + (job.i == job.j ? 0 : side_bytes) + lane % 16 * row_bytes +
@@ -444,7 +446,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
         if (is_busy)
             multiply(rows, columns, products);
 #if !IS_NIBBLES
-        /* Here, where tensor cores have enough to do meanwhile. */
+        /* Loads are issued here, while tensor cores are busy. */
         if (step + STAGES - 1 < n_steps)
             load(piece, jobs, loader, shared + writing, step + STAGES - 1);
         ct_cp_async_commit();

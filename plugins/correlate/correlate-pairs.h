@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tiles in 16-bit integers, two spectra at a time, exact. With LANES, ROTATE as in
+/* The tiles in 16-bit integers, two spectra at a time, exact. LANES and ROTATE as in
  * correlate-real.h.
  *
- * Three products instead of four: of a·conj(b), with
+ * Three products replace four: for a·conj(b), with
  *
  *     k0 = Σ a_re b_re,   k1 = Σ a_im b_im,   k2 = Σ (a_re + a_im)(b_re − b_im),
  *
- * re = k0 + k1 and im = k2 − k0 + k1. A panel holds a chunk of one block of inputs as
- * [pair of spectra][re, im, re + im, re − im][lane][first, second]; a sum is k0, k1, k2. */
+ * re = k0 + k1 and im = k2 − k0 + k1. A panel holds a chunk of one block of inputs as [pair of
+ * spectra][re, im, re + im, re − im][input][first, second]; a sum is k0, k1, k2. */
 
 typedef gint32 Lanes __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef guint32 Words __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef gint16 Halves __attribute__((vector_size(CT_VECTOR_BYTES)));
 
-/* sum + the product of the first halves + that of the second ones, in every lane. */
+/* sum + the product of the first halves + that of the second ones, in every vector element. */
 static inline Lanes
 add_products(Lanes sum, Lanes a, Lanes b)
 {
@@ -112,7 +112,8 @@ diagonal_pairs(gsize n, const void *panel, void *sum, gboolean keep)
     }
 }
 
-/* Two spectra of 16-bit complex inputs, padded with zeros to whole blocks, into the panels. */
+/* Packs two spectra of 16-bit complex inputs, padded with zeros to whole blocks, into the
+ * panels. */
 static void
 pack_pairs(const void *first, const void *second, gsize n_blocks, void *panel, gsize panel_bytes)
 {

@@ -2,19 +2,19 @@
 /* The tiles in floating point. Included once per precision, with
  *
  *     REAL    float, double
- *     LANES   of a vector
- *     ROTATE  lane numbers that move every lane up by one
- *     EVENS, ODDS  lane numbers that part real and imaginary of two vectors
+ *     LANES   elements of a vector
+ *     ROTATE  indices that move every element of a vector up by one
+ *     EVENS, ODDS  indices that separate real and imaginary parts of two vectors
  *     NAME(x) the name of x in this precision
  *
- * A panel holds a chunk of one block of inputs as [t][re, im][lane]. */
+ * A panel holds a chunk of one block of inputs as [t][re, im][input]. */
 
 typedef REAL NAME(Vector) __attribute__((vector_size(LANES * sizeof(REAL))));
 typedef REAL NAME(Unaligned)
     __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
 
-/* sum[r][re, im][lane] over n spectra of row r0 + r of one panel and the lanes of others, `height`
- * rows and `width` panels in registers at once. */
+/* sum[r][re, im][column] over n spectra of row r0 + r of one panel and the columns of others,
+ * `height` rows and `width` panels in registers at once. */
 static inline __attribute__((always_inline)) void
 NAME(sum_cell)(gsize n, const REAL *restrict rows, const REAL *restrict lanes, gsize panel_bytes,
                void *const *sums, gsize first_row, gboolean keep, const gsize height,
@@ -103,7 +103,7 @@ NAME(diagonal)(gsize n, const void *panel, void *sum, gboolean keep)
     }
 }
 
-/* One spectrum, complex and padded with zeros to whole blocks, into the panels. */
+/* Packs one complex spectrum, padded with zeros to whole blocks, into the panels. */
 static void
 NAME(pack)(const void *spectrum, const void *unused, gsize n_blocks, void *panel, gsize panel_bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The correlator as its equation says: integers in 64-bit integers, else in double precision, for
- * any order of axes. */
+/* The correlator by its equation: integers in 64-bit integers, else in double precision, for any
+ * order of axes. */
 #include "../parts.h"
 #include "correlate.h"
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Visibilities of one input with those before it, out of the tiles. Included once per type of the
- * running sums, with
+/* Visibilities of one input with those before it, read from the tiles. Included once per type of
+ * the running sums, with
  *
  *     SUM     float, double, gint64
- *     LANES   of the tiles
- *     NAME(x) the name of x for this type
- */
+ *     LANES   elements of a vector of the tiles
+ *     NAME(x) the name of x for this type */
 
-/* Columns 0 … n_columns − 1 of row m, real and imaginary interleaved; `open`, the sums of an
- * unfinished chunk, is added where there is one. */
+/* Writes columns 0 … n_columns − 1 of row m, real and imaginary interleaved; adds `open`, the sums
+ * of an unfinished chunk, unless NULL. */
 static void
 NAME(row)(gsize n_blocks, const void *sums, const void *open, gsize m, gsize n_columns, void *line)
 {

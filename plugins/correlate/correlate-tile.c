@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a block of a device sums a tile: the tiles that serve best where nothing was measured, and
- * what becomes of them by tuning. */
+/* The way in which a block of a device sums a tile: the best tiles without measurements, and their
+ * changes by tuning. */
 #include "correlate-tile.h"
 
 #include <string.h>
 
-/* Whole numbers: so many products of ci8 fit 32 bits, of ci16 the 53 of double precision. */
+/* The most products whose sum is exact: of ci8 in 32 bits, of ci16 in the 53 bits of double
+ * precision. */
 #define MOST_IN_32_BITS (1 << 15)
 #define MOST_IN_DOUBLE  (1 << 20)
 
-/* Of what every device has: registers of a multiprocessor, shared memory of a block, of which a
- * unit takes some for its job. */
+/* Limits of every device: registers of a multiprocessor, and shared memory of a block, of which a
+ * unit uses some for its job. */
 #define REGISTERS    65536
 #define SHARED_BYTES ((gsize)99 << 10)
 #define JOB_BYTES    ((gsize)128)
-#define BLOCK_BYTES  ((gsize)1024) /* that the driver has of each block */
-/* Of a unit of threads; of elements that a thread has on their way to shared memory. */
+#define BLOCK_BYTES  ((gsize)1024) /* reserved by the driver in each block */
+/* Limits of a unit: threads; of a thread: elements loaded at once for shared memory. */
 #define MOST_THREADS 256
 #define MOST_FETCHED 8
-/* Spectra of a stage on tensor cores where registers, which nibbles pass through, or shared memory
- * are short. */
+/* Spectra of a stage on tensor cores if shared memory is short, or registers are, which nibbles
+ * pass through. */
 #define LOW_DEPTH 32
 
 enum { TILE, HEIGHT, WIDTH, THREADS, DEPTH, STAGES, N_TUNABLES };
@@ -60,8 +61,8 @@ typedef struct {
     guint n_threads;
     guint depth;
     guint n_blocks;
-    gdouble diagonal; /* share of the work that is done of a tile on the diagonal */
-    gdouble share;    /* of the rate of the best tile; for choosing, as is `diagonal` */
+    gdouble diagonal; /* share of a diagonal tile's work that is done */
+    gdouble share;    /* of the rate of the best tile; both shares are used to choose */
 } Usual;
 
 static const Usual float_tiles[] = {
@@ -95,7 +96,7 @@ ct_correlate_arithmetic(CtType input, CtType output)
     return input == CT_CF32 && output == CT_CF32 ? F32 : F64;
 }
 
-/* The least work, that on products which nobody wants included. */
+/* Chooses the tile with the least work, including products that are not needed. */
 static const Usual *
 choose_tile(Arithmetic arithmetic, gint64 n_inputs)
 {
@@ -113,7 +114,7 @@ choose_tile(Arithmetic arithmetic, gint64 n_inputs)
     return best;
 }
 
-/* The tile of this size, or the nearest. */
+/* The tile of this size, or the next smaller one. */
 static const Usual *
 find_tile(Arithmetic arithmetic, gint64 size)
 {
@@ -123,10 +124,9 @@ find_tile(Arithmetic arithmetic, gint64 size)
     return tile;
 }
 
-/* ---- what tuning makes of it ---- */
+/* ---- tuning ---- */
 
-/* The most products of a thread or warp, for which there are registers; what there can be of a
- * side. */
+/* The most products of a thread or warp for which there are registers; the limits of a side. */
 static const struct {
     guint products, least, most;
 } cells[N_ARITHMETICS] = {{64, 2, 8}, {16, 2, 8}, {16, 2, 8}, {2048, 16, 64}};
@@ -137,7 +137,7 @@ count_unit_threads(const CorrelateTile *tile, Arithmetic arithmetic)
     return tile->tile / tile->rows * (tile->tile / tile->columns) * (arithmetic == MMA ? 32 : 1);
 }
 
-/* Both sides within their limits, and no more threads than a block has. */
+/* Makes both sides fit their limits, and the number of threads that of a block. */
 static void
 set_cell(CorrelateTile *tile, Arithmetic arithmetic)
 {
@@ -155,14 +155,14 @@ set_cell(CorrelateTile *tile, Arithmetic arithmetic)
     tile->unit_j = n_j / tile->lanes_j;
 }
 
-/* Voltages are copied to shared memory as they are, by themselves. */
+/* Whether voltages are copied to shared memory unchanged and asynchronously. */
 static gboolean
 is_direct(CtType input, CtType output)
 {
     return input == CT_CI8 || (input == CT_CF32 && output == CT_CF32);
 }
 
-/* Bytes of dynamic shared memory, as the kernels lay it out. */
+/* Bytes of dynamic shared memory, in the layout of the kernels. */
 static gsize
 count_shared(const CorrelateTile *tile, Arithmetic arithmetic, guint n_sides)
 {
@@ -196,7 +196,7 @@ count_fetched(const CorrelateTile *tile, Arithmetic arithmetic)
     return 2 * tile->depth * tile->tile / vector / count_unit_threads(tile, arithmetic);
 }
 
-/* What a thread takes, cautiously: products, what is multiplied, what is fetched, and the rest; on
+/* An upper estimate of a thread's registers: products, factors, fetched elements, and the rest; on
  * tensor cores by fragments of 16 rows and 8 columns. */
 static guint
 count_registers(const CorrelateTile *tile, Arithmetic arithmetic, gboolean direct)
@@ -211,7 +211,8 @@ count_registers(const CorrelateTile *tile, Arithmetic arithmetic, gboolean direc
     return 4 * rows * columns + 4 * (rows + columns) + 4 * fetched + rest;
 }
 
-/* Blocks of a multiprocessor whose registers do: each quarter of it has those of whole warps. */
+/* The blocks of a multiprocessor for which its registers suffice: each quarter of it holds those of
+ * whole warps. */
 static guint
 count_blocks(const CorrelateTile *tile, Arithmetic arithmetic, gboolean direct)
 {
@@ -234,8 +235,8 @@ fit_shared(CorrelateTile *tile, Arithmetic arithmetic, guint n_sides, gboolean d
     }
 }
 
-/* What is not tuned leaves the blocks whose registers do their shared memory, too. In floating
- * point deeper stages are worth more than the last of twelve blocks. */
+/* Reduces values that are not tuned until the shared memory suffices for as many blocks as the
+ * registers. In floating point, deeper stages are worth more than the last of twelve blocks. */
 static void
 fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsize bytes)
 {
@@ -310,11 +311,11 @@ differs_with(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
         if (effect[k] != tuning[k] || memcmp(&tile, &simpler, sizeof tile) == 0)
             return FALSE;
     }
-    /* Of a tile that is more than half empty along each side, nothing is to be hoped. */
+    /* A tile that is more than half empty along each side is not worth a trial. */
     return tuning[TILE] == 0 || tile.tile < 2 * n_inputs || tile.tile == 4;
 }
 
-/* Which device it will be is not known. */
+/* The device is not known yet. */
 gboolean
 ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning)
 {

@@ -2,16 +2,17 @@
 /* Products of all pairs of inputs with fused multiply-adds, in tiles held in registers.
  *
  * A unit of threads sums a tile over a range of time: an integration, or a chunk of one. Spectra
- * come through shared memory, DEPTH at a time, counted from the start of the integration. A unit is
- * UNIT_I × UNIT_J groups of LANES_I × LANES_J threads, a thread has ROWS × COLUMNS products; where
+ * are loaded into shared memory DEPTH at a time, counted from the start of the integration. A unit
+ * is UNIT_I × UNIT_J groups of LANES_I × LANES_J threads, a thread has ROWS × COLUMNS products; if
  * tiles are small, a block has several units.
  *
- * In floating point, sums of CHUNK spectra are added to a running sum; what the stream's cuts leave
- * unfinished of both is kept, so that the order of additions does not depend on them. Integers are
- * summed in double precision, exactly, as a range has few enough spectra, and kept in 64 bits.
+ * In floating point, sums of CHUNK spectra are added to a running sum. Where a firing ends within a
+ * chunk, both sums are kept, so the order of additions does not depend on where the stream is cut.
+ * Integers are summed in double precision, exactly, as a range has few enough spectra, and kept in
+ * 64 bits.
  *
  * Further constants: REAL (of registers), VOLTAGE (of shared memory), DIRECT (voltages are copied
- * there as they are, asynchronously), EXACT, STAGES, BLOCKS (of a multiprocessor). */
+ * there unchanged, asynchronously), EXACT, STAGES, BLOCKS (of a multiprocessor). */
 #include "correlate-device.h"
 
 constexpr int group_threads = LANES_I * LANES_J;
@@ -19,7 +20,7 @@ constexpr int unit_threads = group_threads * UNIT_I * UNIT_J;
 constexpr int n_threads = unit_threads * N_UNITS;
 /* Neighbouring inputs that a thread reads at once. */
 constexpr int vector = 16 / sizeof(VOLTAGE);
-/* Where there is one tile only, it is its own partner. */
+/* A single tile has the same inputs on both sides. */
 constexpr int n_sides = n_tiles > 1 ? 2 : 1;
 constexpr int side_bytes = DEPTH * TILE * sizeof(VOLTAGE);
 /* Units begin in different banks. */
@@ -33,17 +34,17 @@ struct alignas(16) Vector {
     VOLTAGE at[vector];
 };
 
-/* The work of a unit, in shared memory: registers are for products. */
+/* The work of a unit, in shared memory to save registers for products. */
 struct Unit {
     Job job;
     const char *voltages; /* at the first of the range's DEPTH spectra */
-    int skip, end; /* those to be read are skip … end − 1 from there; end is negative where there
-                      is no work, and `skip` where a sum is due that nothing is added to */
-    int phase;     /* of the first, in its chunk */
+    int skip, end; /* spectra skip … end − 1 from there are read; end < 0: there is no work; skip <
+                    * 0: nothing is added, but a sum is due */
+    int phase;     /* of the first spectrum, in its chunk */
     bool is_added; /* the range ends a chunk or an integration */
 };
 
-/* What a thread holds of a tile: row r is tile row row(r). */
+/* The part of a tile that a thread holds: row r is tile row row(r). */
 struct Products {
     ct_complex<REAL> at[ROWS][COLUMNS];
 };
@@ -79,7 +80,7 @@ is_read(const Unit &unit, int t)
 }
 
 #if DIRECT
-/* Spectrum t of inputs m and the next, none beyond the last. */
+/* Copies spectrum t of inputs m and the next ones, none beyond the last. */
 __device__ inline void
 copy(const CorrelatePiece &piece, char *to, const char *from, int m, bool is_there)
 {
@@ -98,13 +99,13 @@ copy(const CorrelatePiece &piece, char *to, const char *from, int m, bool is_the
     }
 }
 
-/* What a thread copies of each DEPTH spectra, where a block has one unit: the same inputs of every
+/* The copies of a thread in each DEPTH spectra, if a block has one unit: the same inputs of every
  * `row_step`th spectrum, from both sides. */
 constexpr int n_vectors = TILE / vector;
 constexpr int row_step = n_threads / n_vectors;
 
 struct Loader {
-    const char *from[2]; /* the first, of the next spectra to be loaded */
+    const char *from[2]; /* the first of the next spectra to be loaded */
     unsigned bytes[2];   /* 0: no such input */
 };
 
@@ -124,7 +125,8 @@ make_loader(const CorrelatePiece &piece, const Unit &unit)
     return loader;
 }
 
-/* The DEPTH spectra from t on, on their way to a stage; called for one after the other. */
+/* Starts the copies of the DEPTH spectra from t on to a stage; called for one step after the
+ * other. */
 __device__ inline void
 load_next(const CorrelatePiece &piece, const Unit &unit, Loader &loader, char *stage, int t)
 {
@@ -152,7 +154,7 @@ load_next(const CorrelatePiece &piece, const Unit &unit, Loader &loader, char *s
     }
 }
 
-/* The same, of several units. */
+/* The same for several units. */
 __device__ inline void
 load_all(const CorrelatePiece &piece, const Unit *units, char *stage, int t)
 {
@@ -172,7 +174,7 @@ load_all(const CorrelatePiece &piece, const Unit *units, char *stage, int t)
     }
 }
 #else
-/* Voltages on their way through registers. */
+/* Voltages in registers before they are stored in shared memory. */
 constexpr int n_fetched = (N_UNITS * n_sides * DEPTH * TILE + n_threads - 1) / n_threads;
 
 struct Fetched {
@@ -260,9 +262,9 @@ multiply(const char *rows, const char *columns, Products &products)
 
 /* ---- sums ---- */
 
-/* A thread's place in a tile. */
+/* A thread's position in a tile. */
 struct Thread {
-    int row, column; /* the first of its group */
+    int row, column; /* of the first thread of its group */
     int i, j;        /* in the group */
 };
 
@@ -298,7 +300,7 @@ put(Products &products, int r, int c, Vector from)
         products.at[r][c + v] = {from.at[v].re, from.at[v].im};
 }
 
-/* The sums of a thread beside its registers, [vector][thread]. */
+/* The running sums of a thread, kept outside registers, [vector][thread]. */
 __device__ inline void
 set_running(Vector *running, const Products &products)
 {
@@ -360,7 +362,7 @@ add_running(Products &products, const Vector *running)
         }
 }
 
-/* Begins a range with what the last piece left of it. */
+/* Begins a range with the sums that the last piece kept of it. */
 __device__ inline void
 resume(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Products &products,
        Vector *running)
@@ -383,7 +385,7 @@ resume(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Prod
     }
 }
 
-/* Ends a range: `products` are of the chunk that it ends in. */
+/* Ends a range: `products` are those of its last chunk. */
 __device__ inline void
 finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Products &products,
        Vector *running)
@@ -450,7 +452,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
         find_unit(piece, blockIdx.x * N_UNITS + u, units[u]);
     __syncthreads();
 
-    /* Whether any of the thread's products is wanted; the units of a block go in step. */
+    /* Whether any of the thread's products is needed; all units of a block run the same loop. */
     const bool is_busy = unit.end >= 0 && unit.job.i + thread.row < n_inputs &&
                          unit.job.j + thread.column < unit.job.i + thread.row + LANES_I * ROWS;
     const int n_steps =

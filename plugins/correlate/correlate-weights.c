@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The weights of visibilities: in how many spectra both inputs were valid.
+/* The weights of visibilities: the number of spectra in which both inputs were valid.
  *
- * Validity is made bits, and pairs are counted by the words. Almost always one of a pair is valid
- * throughout, and the other's own count is the answer. */
+ * Validity is packed into bits, and pairs are counted by words. Almost always one input of a pair
+ * is valid throughout, and the other's own count is the result. */
 #include "correlate.h"
 
 #include <string.h>
 
 #define N_WORDS 64
-#define PIECE   (64 * N_WORDS) /* spectra looked at in one go */
+#define PIECE   (64 * N_WORDS) /* spectra counted at once */
 
 typedef struct {
     guint64 bits[N_WORDS];
@@ -38,7 +38,7 @@ count_both(const Lane *a, const Lane *b, guint32 n)
     return both;
 }
 
-/* Polarisations whose validity differs. */
+/* The number of polarisations whose validity differs. */
 static gint64
 lanes_per_station(const Correlate *self)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The weights of visibilities: in how many spectra both of a pair were valid, from validity as
- * bits.
+/* The weights of visibilities: the number of spectra in which both inputs of a pair were valid,
+ * from validity as bits.
  *
  * Constants of the compilation: N_STATIONS, N_POLS (whose validity differs), ALIKE (items that a
  * thread writes). */
@@ -29,7 +29,7 @@ find_pair(int index)
     return pair;
 }
 
-/* Those of bits begin … end − 1 that are set in both. */
+/* The number of bits begin … end − 1 that are set in both. */
 __device__ inline unsigned
 count_both(const unsigned *a, const unsigned *b, int begin, int end)
 {
@@ -45,7 +45,7 @@ count_both(const unsigned *a, const unsigned *b, int begin, int end)
     return n;
 }
 
-/* Offsets of element `index` of some axes, slowest first. */
+/* Adds the offsets of element `index` of some axes, slowest first. */
 __device__ inline void
 add_axes(const CorrelatePieceAxis *axes, int n_axes, int64 index, int64 &lane, int64 &to)
 {
@@ -56,7 +56,7 @@ add_axes(const CorrelatePieceAxis *axes, int n_axes, int64 index, int64 &lane, i
     }
 }
 
-/* A thread has a pair of inputs, a group of items and ALIKE items of it. */
+/* Each thread handles a pair of inputs and ALIKE items of a group. */
 extern "C" __global__ void
 correlate_weights(const CorrelateCounting counting)
 {

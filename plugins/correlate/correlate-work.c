@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The walk over items and integrations that all variants share. */
+/* The loop over items and integrations that all variants share. */
 #include "correlate.h"
 
 #include <cornerturn/params.h>
@@ -11,7 +11,7 @@ over(const CtNode *node)
     return ct_params_choice(node->params, "over") == 0 ? "station" : "beam";
 }
 
-/* Step of the lane of validity along each axis; 0 along those that lose nothing. */
+/* The step of the lane along each axis; 0 along those that lose no data. */
 static gint64
 lane_step(const CtStream *stream, const char *name)
 {
@@ -95,8 +95,8 @@ ct_correlate_allocate(Correlate *self, CtPrepare *prepare, GError **error)
     if (self->weights_have_pol)
         self->counts_per_item *= (gsize)(self->n_pols * self->n_pols);
 
-    /* Sums begin anew at their first spectrum, so that they need not be cleared; those of
-     * integrations inside one firing stand in the scratch. */
+    /* Sums begin anew at their first spectrum, so they need not be cleared; those of integrations
+     * that begin and end within one firing are in the scratch. */
     const gsize n_items = (gsize)self->n_items;
     if (n_items > G_MAXSIZE / 2 / (method->sums_bytes + 4 * self->counts_per_item) ||
         posix_memalign((void **)&self->sums, 64, n_items * method->sums_bytes) != 0) {
@@ -124,7 +124,7 @@ stride(const CtBlock *block, gint axis)
     return axis < 0 ? 0 : block->stride[axis];
 }
 
-/* What a firing's range works on. */
+/* The work of a range of a firing. */
 typedef struct {
     const Correlate *self;
     const CtWork *work;

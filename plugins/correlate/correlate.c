@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stage correlate: V[b][p][q] = Σ_t x[i][p] conj(x[j][q]) of all pairs of stations i ≥ j,
+/* The stage correlate: V[b][p][q] = Σ_t x[i][p] conj(x[j][q]) for all pairs of stations i ≥ j,
  * summed over an integration. */
 #include "correlate.h"
 
@@ -29,7 +29,7 @@ static const CtPort outputs[] = {
     {NULL},
 };
 
-/* Sums of integers are exact because they are of integers: no conversion comes before. */
+/* Sums of integers are exact only if voltages are not converted to floats before. */
 static gboolean
 keep_integers(CtNode *node, GError **error)
 {
@@ -99,8 +99,8 @@ infer(CtNode *node, GError **error)
     return keep_integers(node, error);
 }
 
-/* Four multiplications and four additions for each pair of inputs and spectrum, the redundant
- * triangle not counted. */
+/* Four multiplications and four additions for each pair of inputs and spectrum; the redundant
+ * triangle is not counted. */
 static gdouble
 operations(const CtNode *node)
 {
@@ -110,8 +110,8 @@ operations(const CtNode *node)
     return 8 * n * (n + 1) / 2 * (gdouble)ct_stream_width(in) / n * (gdouble)node->footprint.hop;
 }
 
-/* By the sums of 128 that are added to a running sum; of integers nothing is lost. Inputs that are
- * off by e are off together at worst. */
+/* The error is that of sums of 128 that are added to a running sum; integers are exact. In the
+ * worst case the errors of the inputs add up. */
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {

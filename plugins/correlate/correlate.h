@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants of the stage correlate share: the walk over items and integrations, and the
- * weights. An item is a pair of triangle and state: one element of the axes that pass through. */
+/* Declarations shared by the variants of the stage correlate: the loop over items and integrations,
+ * and the weights. An item is one element of the axes that pass through. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -10,7 +10,7 @@ typedef struct Correlate Correlate;
 /* Bytes between neighbours in a block. */
 typedef struct {
     gint64 time;
-    gint64 station; /* the axis that is correlated over, station or another */
+    gint64 station; /* the axis that is correlated over, `station` or another */
     gint64 pol;
 } CorrelateFrom;
 
@@ -20,12 +20,12 @@ typedef struct {
     gint64 q; /* pol', of the second */
 } CorrelateTo;
 
-/* How a variant sums one item. */
+/* The functions with which a variant sums one item. */
 typedef struct {
     gsize sums_bytes;
     gsize scratch_bytes;
-    /* Adds `n` spectra to sums that hold `done` of the integration; 0 begins anew, whatever the
-     * sums hold. */
+    /* Adds `n` spectra to sums that hold `done` of the integration; if that is 0, the sums begin
+     * anew. */
     void (*accumulate)(const Correlate *self, const guint8 *voltages, const CorrelateFrom *from,
                        gint64 n, gint64 done, gpointer sums, gpointer scratch);
     void (*flush)(const Correlate *self, gconstpointer sums, gint64 done, guint8 *visibilities,
@@ -34,19 +34,19 @@ typedef struct {
 
 typedef struct {
     gint64 length;
-    guint from, to; /* where it stands in the layouts of voltages and visibilities */
-    gint weights;   /* … and of the weights, −1 where these are not connected */
-    gint64 lane;    /* step of the lane of validity along it */
+    guint from, to; /* positions in the layouts of voltages and visibilities */
+    gint weights;   /* position in that of the weights; −1: these are not connected */
+    gint64 lane;    /* step of the lane along it */
 } CorrelateAxis;
 
 struct Correlate {
     CtType input, output;
     gint64 n_stations, n_pols, n_baselines;
     gint64 integration;
-    gint from_time, from_station, from_pol; /* where they stand in the layouts; −1: not there */
+    gint from_time, from_station, from_pol; /* positions in the layouts; −1: no such axis */
     gint to_time, to_baseline, to_p, to_q;
     gint weights_time, weights_baseline, weights_p, weights_q;
-    guint n_axes; /* those that pass through */
+    guint n_axes; /* the axes that pass through */
     CorrelateAxis axes[CT_MAX_AXES];
     gint64 n_items;
     gint64 station_lane, pol_lane;
@@ -61,14 +61,14 @@ struct Correlate {
 /* Stations (or beams) times polarisations. */
 gint64 ct_correlate_n_inputs(const CtNode *node);
 
-/* The parts of a variant: `prepare` first makes it, then sets `method`, then has it allocate. */
+/* The functions of a variant: its `prepare` calls `new`, sets `method`, and calls `allocate`. */
 Correlate *ct_correlate_new(const CtPrepare *prepare);
 gboolean ct_correlate_allocate(Correlate *self, CtPrepare *prepare, GError **error);
 gboolean ct_correlate_work(gpointer state, const CtWork *work, GError **error);
 void ct_correlate_finish(gpointer state);
 
-/* Adds to `counts` the spectra in which both inputs were valid; lane 0 of `validity` is that of the
- * item (NULL: all valid). `scratch` as long as the function below says. */
+/* Adds to `counts` the number of spectra in which both inputs were valid; lane 0 of `validity` is
+ * that of the item (NULL: all valid). `scratch` has the size given by the function below. */
 void ct_correlate_count(const Correlate *self, const guint8 *validity, gint64 validity_stride,
                         gint64 n, guint32 *counts, gpointer scratch);
 gsize ct_correlate_count_scratch(const Correlate *self);

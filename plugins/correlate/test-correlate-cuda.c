@@ -129,7 +129,7 @@ fill(Correlation *self, GRand *random)
     }
 }
 
-/* A block whose axes outside time are multiples of 16 bytes apart, as those of rings are. */
+/* A block whose axes other than time have strides of multiples of 16 bytes, as in rings. */
 static CtBlock
 new_block(const CtStream *stream, const char *axes, gint64 n_samples, guint8 fill)
 {
