@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transpose on a device: boxes are turned in shared memory, or copied where long runs stay. */
+/* The transpose on a device: boxes are transposed in shared memory, or copied if runs are long on
+ * both sides. */
 #include "../device-map.h"
 #include "transpose-turn.h"
 #include "transpose.h"
 
-/* Kernels by form: which there are depends on layouts and lengths, and is found out by planning
- * firings that could be. */
+/* Kernels by form. The forms in use depend on layouts and lengths, and are found by planning the
+ * possible firings. */
 typedef struct {
     Boxes boxes;
     CtKernel *copy;
@@ -14,7 +15,7 @@ typedef struct {
     guint ahead;
 } Transpose;
 
-/* Words are of 8 bytes at most, unless units are larger. */
+/* Words have at most 8 bytes, unless units are larger. */
 static const TurnForms all_forms = {.has = {
                                         {TRUE, TRUE, TRUE},
                                         {TRUE, TRUE, TRUE},
@@ -31,17 +32,17 @@ static const CtTunable tunables[] = {
     {NULL},
 };
 
-/* Rings have axes outside time begin at multiples of this many bytes. */
+/* In rings, axes outside time begin at multiples of this many bytes. */
 #define RING_ALIGNMENT 16
 
-/* A block of `n` samples as a ring could hold it. */
+/* A block of `n` samples with the strides of a ring. */
 static CtBlock
 likely_block(const CtBinding *binding, gint64 n)
 {
     const CtLayout *layout = &binding->layout;
     const gint time = ct_layout_axis(layout, "time");
     CtBlock block = {
-        .data = GSIZE_TO_POINTER(1 << 20), /* never used, only as aligned as memory is */
+        .data = GSIZE_TO_POINTER(1 << 20), /* never accessed, only its alignment matters */
         .type = ct_layout_type(layout),
         .n_axes = layout->n_axes,
         .n_samples = time < 0 ? 1 : n,
@@ -127,7 +128,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         const CtWork work = {.inputs = &from, .outputs = &to, .begin = 0, .end = 1};
         boxes_each_filled(&self->boxes, &work, note_form, self);
     }
-    /* One that always fits. */
+    /* A form that always fits. */
     self->forms.has[g_bit_nth_msf(bytes, -1)][0] = TRUE;
     for (guint unit_bits = 0; unit_bits < TURN_UNITS_OF; unit_bits++)
         for (guint group_bits = 0; group_bits < TURN_GROUPS_OF; group_bits++)

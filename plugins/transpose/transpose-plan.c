@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Brings a strided copy to its simplest form and cuts it into tiles. */
+/* Simplifies a strided copy and cuts it into tiles. */
 #include "transpose-kernels.h"
 
-/* Bytes of the output that follow one another after which its next axis is not taken in. */
+/* Side B takes no further axis of the output once it has this many contiguous bytes. */
 #define RUN_ENOUGH 512
-/* Bytes of a tile below which its overhead counts. */
+/* Bytes of a tile below which its overhead matters. */
 #define LEAST_BYTES 16384
 #define LINE        64
 
@@ -26,8 +26,8 @@ magnitude(ptrdiff_t stride)
     return stride < 0 ? -(size_t)stride : (size_t)stride;
 }
 
-/* Copies `axes` without those of length 1, slowest of the output first, neighbours that both sides
- * walk as one axis merged. */
+/* Copies `axes` without those of length 1, slowest of the output first, and merges neighbours that
+ * are one axis on both sides. */
 static void
 simplify(TransposePlan *plan, const TransposeAxis *axes, unsigned n_axes)
 {
@@ -53,7 +53,7 @@ simplify(TransposePlan *plan, const TransposeAxis *axes, unsigned n_axes)
     plan->n_axes = kept;
 }
 
-/* A fastest axis that both sides hold contiguous belongs to the element. */
+/* Merges the fastest axis into the element while it is contiguous on both sides. */
 static void
 widen(TransposePlan *plan)
 {
@@ -66,8 +66,8 @@ widen(TransposePlan *plan)
     }
 }
 
-/* The part of an axis of `length` that a tile takes when at most `room` elements fit: all, or about
- * equal parts in multiples of `unit`. */
+/* The part of an axis of `length` for a tile with room for `room` elements: all, or about equal
+ * parts in multiples of `unit`. */
 static size_t
 part(size_t length, size_t room, size_t unit)
 {
@@ -88,7 +88,7 @@ holds(const unsigned *axes, unsigned n, unsigned i)
     return false;
 }
 
-/* The axis other than those of `seen` that strides by `stride` in the input, or n_axes. */
+/* The axis outside `seen` with stride `stride` in the input, or n_axes. */
 static unsigned
 find_in(const TransposePlan *plan, ptrdiff_t stride, unsigned long long seen)
 {
@@ -98,7 +98,7 @@ find_in(const TransposePlan *plan, ptrdiff_t stride, unsigned long long seen)
     return i;
 }
 
-/* The axis other than those of `seen` with the shortest stride in the input, or n_axes. */
+/* The axis outside `seen` with the shortest stride in the input, or n_axes. */
 static unsigned
 find_nearest(const TransposePlan *plan, unsigned long long seen)
 {
@@ -110,7 +110,7 @@ find_nearest(const TransposePlan *plan, unsigned long long seen)
     return nearest;
 }
 
-/* The first axes, as bits, that follow one another in the input until they hold `bytes`. */
+/* The first contiguous axes of the input, as bits, until they hold `bytes`. */
 static unsigned long long
 leading_in(const TransposePlan *plan, size_t bytes)
 {
@@ -125,8 +125,8 @@ leading_in(const TransposePlan *plan, size_t bytes)
     return axes;
 }
 
-/* Side B: axes that follow one another in the output, up to those that side A needs for whole
- * vectors or, past a line, for long runs. Returns its elements. */
+/* Chooses side B: contiguous axes of the output, up to those that side A needs for whole vectors
+ * or, past a line, for long runs. Returns the number of its elements. */
 static size_t
 choose_side_b(TransposePlan *plan, const TransposeTuning *tuning)
 {
@@ -163,8 +163,8 @@ choose_sides(TransposePlan *plan, const TransposeTuning *tuning)
     const size_t element = plan->element;
     const size_t unit = maximum(LINE / element, 1);
     const size_t length = choose_side_b(plan, tuning);
-    /* Side A: the axes that follow one another in the input, less those that side B has already,
-     * then any others until the tile is worth its overhead. */
+    /* Side A: the contiguous axes of the input that side B has not taken, then any others until the
+     * tile is worth its overhead. */
     size_t span = 1, count = 1;
     const size_t most = minimum(maximum(tuning->tile / element / length, 1), TRANSPOSE_MAX_TILE);
     const size_t least = minimum(maximum(LEAST_BYTES / element / length, 1), most);
@@ -199,7 +199,8 @@ choose_sides(TransposePlan *plan, const TransposeTuning *tuning)
     }
 }
 
-/* Tiles that follow one another do so in the input, by the cut axis of side A. */
+/* Makes the axis of side A that is cut the fastest, so that consecutive tiles are neighbours in the
+ * input. */
 static void
 choose_order(TransposePlan *plan)
 {
@@ -212,7 +213,7 @@ choose_order(TransposePlan *plan)
         plan->order[n] = last;
 }
 
-/* Vectors turn elements of 1 to 16 bytes that lie contiguous; all else is copied one by one. */
+/* Vectors transpose contiguous elements of 1 to 16 bytes; all others are copied one by one. */
 static bool
 can_turn(const TransposePlan *plan)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transpose element by element: where the output has each, the input is asked for it. */
+/* The transpose element by element: for each element of the output, finds that of the input. */
 #include "transpose.h"
 
 #include <string.h>
 
 typedef struct {
     CtLayout in, out;
-    gint64 lengths[CT_MAX_AXES]; /* of the output's axes, blocks apart; −1: time */
-    gsize bytes;                 /* of an element: of a part where a layout names `complex` */
+    gint64 lengths[CT_MAX_AXES]; /* of the output's axes without blocks; −1: time */
+    gsize bytes;                 /* of an element, or of a part if a layout names `complex` */
     gboolean in_parts, out_parts;
 } Reference;
 
@@ -33,7 +33,7 @@ prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-/* Index of element `at` (an index of every axis of the layout) along `name`. */
+/* The index along `name` of element `at` (an index of every axis of the layout). */
 static gint64
 find_index(const CtLayout *layout, const gint64 *at, const char *name)
 {
@@ -41,7 +41,7 @@ find_index(const CtLayout *layout, const gint64 *at, const char *name)
     return block < 0 ? at[whole] : at[whole] * layout->axes[block].count + at[block];
 }
 
-/* The input's element for the output's element `at`; NULL where blocks are filled up. */
+/* The input's element for the output's element `at`; NULL in the rest of a last block. */
 static const guint8 *
 find_element(const Reference *self, const CtBlock *in, const CtBlock *out, const gint64 *at,
              guint part)

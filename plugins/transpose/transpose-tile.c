@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Turns and copies tiles in vector registers; compiled once per instruction set. */
+/* Transposes and copies tiles in vector registers; compiled once per instruction set. */
 #include "transpose-tile.h"
 
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
-/* Within every 16 bytes: the elements of the low (high) halves of x and y, alternating. */
+/* Within every 16 bytes: interleaves the elements of the low (high) halves of x and y. */
 #define PAIR8(b, n) (b), (n) + (b)
 #define PAIR4(b, n) (b), (n) + (b), (b) + 1, (n) + (b) + 1
 #define PAIR2(b, n) PAIR4(b, n), PAIR4((b) + 2, n)
@@ -49,7 +49,7 @@ DEFINE_ZIP(Wide, CT_VECTOR_BYTES, EACH_LANE)
 typedef Lane Narrow1;
 DEFINE_ZIP(Narrow, 16, ONE_LANE)
 
-/* One vector from LANES places. */
+/* Loads one vector from LANES addresses, 16 bytes each. */
 INLINE Wide1
 load_lanes(const uint8_t *const *row, size_t step, ptrdiff_t at)
 {
@@ -68,9 +68,9 @@ load_lanes(const uint8_t *const *row, size_t step, ptrdiff_t at)
 #endif
 }
 
-/* Element j of vector i of n goes to where rotating the bits of (i, j) left by log2(turns) takes
- * it, in every 16-byte lane by itself. With n = turns = 16 / element these are square transposes.
- */
+/* Moves element j of vector i of n to the position given by rotating the bits of (i, j) left by
+ * log2(turns), in every 16 bytes separately. With n = turns = 16 / element these are square
+ * transposes. */
 #define ROTATE_LANES(Vector, x, n, turns, element)                                                 \
     for (size_t turn = 1; turn < (turns); turn *= 2) {                                             \
         Vector##1 y[16];                                                                           \
@@ -82,7 +82,7 @@ load_lanes(const uint8_t *const *row, size_t step, ptrdiff_t at)
             x[i] = y[i];                                                                           \
     }
 
-/* LANES·k rows of the input by k columns: k whole vectors of output. */
+/* Transposes LANES·k rows of the input by k columns to k whole vectors of output. */
 INLINE void
 turn_wide(const uint8_t *const *row, ptrdiff_t at, uint8_t *out, const ptrdiff_t *out_a, size_t n_a,
           const size_t element)
@@ -100,7 +100,7 @@ turn_wide(const uint8_t *const *row, ptrdiff_t at, uint8_t *out, const ptrdiff_t
             *(Wide1 *)(out + out_a[i]) = x[i];
 }
 
-/* k rows of the input by k columns. */
+/* Transposes k rows of the input by k columns. */
 INLINE void
 turn_narrow(const uint8_t *const *row, ptrdiff_t at, uint8_t *out, const ptrdiff_t *out_a,
             size_t n_a, const size_t element)
@@ -114,9 +114,8 @@ turn_narrow(const uint8_t *const *row, ptrdiff_t at, uint8_t *out, const ptrdiff
         *(Narrow1 *)(out + out_a[i]) = x[i];
 }
 
-/* As many rows from b by the segment of columns at `base`. Lines `ahead` bytes from where it reads
- * are fetched for later: of every row as it goes, or, where segments are short, of each `every`-th
- * row. */
+/* Transposes as many rows from b on by the segment of columns at `base`. Prefetches lines `ahead`
+ * bytes further on: of every row on the way or, for short segments, of each `every`-th row. */
 INLINE void
 turn_rows(const Tile *tile, const uint8_t *in, uint8_t *out, size_t b, size_t base, ptrdiff_t ahead,
           size_t every, const size_t element, const bool wide)
@@ -183,7 +182,8 @@ turn_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t elemen
         turn_all_rows(tile, in, out, element, false);
 }
 
-/* Segments of n ≤ k elements, the rows of a vector adjoining in the input: k/n rows to a lane. */
+/* Segments of n ≤ k elements; the rows of a vector are contiguous in the input: k/n rows to 16
+ * bytes. */
 INLINE void
 unzip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element, const size_t n)
 {
@@ -209,7 +209,7 @@ unzip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t eleme
     }
 }
 
-/* n ≤ k rows, columns adjoining in the output. */
+/* n ≤ k rows; columns are contiguous in the output. */
 INLINE void
 zip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element, const size_t n)
 {
@@ -235,7 +235,7 @@ zip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element
     }
 }
 
-/* Any tile, one element after the other. */
+/* Any tile, one element after another. */
 INLINE void
 copy_elements(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element)
 {

@@ -14,9 +14,9 @@
 typedef uint8_t Lane __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint8_t Wide1 __attribute__((vector_size(CT_VECTOR_BYTES), aligned(1), may_alias));
 
-/* One tile of n_a by n_b elements: (a, b) goes from in_a[a] + in_b[b] to out_a[a] + out_b[b]. Over
- * `segment` elements from every multiple of it, in_a is contiguous; out_b is contiguous, save for
- * transpose_copy. */
+/* One tile of n_a by n_b elements: (a, b) moves from in_a[a] + in_b[b] to out_a[a] + out_b[b]. In
+ * runs of `segment` elements from each multiple of it, in_a is contiguous; out_b is contiguous,
+ * except for transpose_copy. */
 typedef struct {
     size_t n_a, n_b, segment;
     const ptrdiff_t *in_a, *in_b, *out_a, *out_b;
@@ -29,7 +29,8 @@ load_lane(const uint8_t *from)
     return *(const Lane *)from;
 }
 
-/* Copies n bytes as at most two overlapping words, or as lanes of which the last two overlap. */
+/* Copies n bytes as at most two overlapping words, or in pieces of 16 bytes of which the last two
+ * overlap. */
 INLINE void
 copy_run(uint8_t *to, const uint8_t *from, size_t n)
 {
@@ -49,14 +50,14 @@ copy_run(uint8_t *to, const uint8_t *from, size_t n)
     }
 }
 
-/* Turns elements of 1, 2, 4, 8 or 16 bytes. Reads up to 16 bytes from the first of any columns, and
- * writes up to 16 bytes from the first of any rows, columns in rising order: what is too much is
- * written over, or beyond the last column. */
+/* Transposes elements of 1, 2, 4, 8 or 16 bytes. Reads up to 16 bytes from the first of any
+ * columns, and writes up to 16 bytes from the first of any rows, columns in rising order: excess
+ * bytes are overwritten later, or are beyond the last column. */
 void CT_ISA(transpose_turn)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);
-/* The same where rows of a vector adjoin in the input and segments are short; FALSE where it has no
- * kernel for them. */
+/* The same if rows of a vector are contiguous in the input and segments are short; FALSE if there
+ * is no kernel for them. */
 bool CT_ISA(transpose_unzip)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);
-/* The same where columns of a segment adjoin in the output and rows are few. */
+/* The same if columns of a segment are contiguous in the output and rows are few. */
 bool CT_ISA(transpose_zip)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);
-/* Copies elements of any length one after the other. */
+/* Copies elements of any length one by one. */
 void CT_ISA(transpose_copy)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);

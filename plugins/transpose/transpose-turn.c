@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plans turns: units, tiles, words, and where their bits lie. */
+/* Plans turns: units, tiles, words, and the positions of their bits. */
 #include "transpose-turn.h"
 
 #include "../device-map.h"
 
-/* Bytes of a run that both sides share from which there is nothing to turn. */
+/* From this many contiguous bytes on both sides, a plain copy serves as well. */
 #define LONG_RUN 256
-/* Bytes that memory moves at a time. */
+/* The bytes of a memory transaction. */
 #define LINE       128
 #define ROUND_BITS 5
 G_STATIC_ASSERT(1 << ROUND_BITS == TURN_ROUNDS);
 
-/* One side's view of an axis. */
+/* The sides of a turn. */
 typedef enum { IN, OUT, N_SIDES } Side;
 
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
     gint64 stride[N_SIDES];    /* bytes */
     guint bits;                /* of the tile along it */
     guint group_bits[N_SIDES]; /* the lowest of these, in a side's words */
-    gint64 first;              /* units that the tiles begin before it does */
+    gint64 first;              /* units before the axis at which its tiles begin */
     gint edge;
 } Axis;
 
@@ -48,8 +48,8 @@ log2_of(gint64 n)
     return bits;
 }
 
-/* The box in units of 1 << unit_bits bytes, of one or several elements; FALSE where they do not
- * fit. */
+/* Describes the box in units of 1 << unit_bits bytes, of one or several elements; FALSE if they do
+ * not fit. */
 static gboolean
 set_units(Plan *plan, const Box *box, gint64 bytes, guint unit_bits)
 {
@@ -89,8 +89,8 @@ set_units(Plan *plan, const Box *box, gint64 bytes, guint unit_bits)
 
 /* ---- tiles ---- */
 
-/* The first axis of which the tile has not all, among those that follow one another in the side;
- * −1: none. *run: bytes that the tile reads or writes of the side in one piece. */
+/* The first of the contiguous axes of the side that the tile does not contain whole; −1: none.
+ * *run: contiguous bytes of the side that the tile reads or writes. */
 static gint
 next_axis(const Plan *plan, Side side, gint64 *run)
 {
@@ -118,7 +118,7 @@ grow(Plan *plan, gint a, guint *n_sides)
     return TRUE;
 }
 
-/* The axis nearest in the output of which the tile has not all. */
+/* The axis with the shortest stride in the output that the tile does not contain whole. */
 static gint
 nearest_axis(const Plan *plan)
 {
@@ -130,7 +130,7 @@ nearest_axis(const Plan *plan)
     return -1;
 }
 
-/* A tile of 1 << bits units: runs of both sides grow in turn. */
+/* Chooses a tile of 1 << bits units: runs of the two sides grow alternately. */
 static void
 choose_tile(Plan *plan, guint bits)
 {
@@ -150,7 +150,7 @@ choose_tile(Plan *plan, guint bits)
 
 /* ---- words ---- */
 
-/* The units of a side's word; FALSE where they do not follow one another. */
+/* Chooses the units of a side's word; FALSE if they are not contiguous. */
 static gboolean
 choose_group(Plan *plan, Side side)
 {
@@ -169,7 +169,7 @@ choose_group(Plan *plan, Side side)
     return left == 0;
 }
 
-/* Where the side's tile 0 begins. */
+/* The address at which the side's tile 0 begins. */
 static guint64
 side_begin(const Plan *plan, Side side)
 {
@@ -190,8 +190,8 @@ is_aligned(const Plan *plan, Side side)
     return places % ((guint64)plan->unit << plan->group_bits) == 0;
 }
 
-/* Units of axis `a` to begin before its first, so that the side's runs begin at lines, or at what
- * of a line all have in common. */
+/* The number of units before axis `a`'s first at which tiles should begin, so that the side's runs
+ * begin at lines, or at the largest part of a line that allows it for all runs. */
 static gint64
 units_before(const Plan *plan, Side side, gint a)
 {
@@ -208,14 +208,14 @@ units_before(const Plan *plan, Side side, gint a)
     return 0;
 }
 
-/* Chooses where tiles begin; FALSE where words cannot be aligned. */
+/* Chooses the beginning of tiles; FALSE if words cannot be aligned. */
 static gboolean
 align(Plan *plan)
 {
     gint64 run;
     const gint cut[N_SIDES] = {next_axis(plan, IN, &run), next_axis(plan, OUT, &run)};
     for (guint attempt = 0; attempt < N_SIDES; attempt++) {
-        /* One axis may be cut on both sides: the later one counts. */
+        /* An axis may be cut on both sides: the later side counts. */
         const Side sides[N_SIDES] = {attempt == 0 ? IN : OUT, attempt == 0 ? OUT : IN};
         for (guint i = 0; i < N_SIDES; i++) {
             const gint a = cut[sides[i]];
@@ -244,11 +244,11 @@ choose_words(Plan *plan)
     return align(plan);
 }
 
-/* ---- for the kernel ---- */
+/* ---- parameters of the kernel ---- */
 
-/* Bytes from the first word of shared memory to word `i` of a tile. Words lie from bank to bank,
- * every row of banks in another order, told by the bits above, so that neither those that follow
- * one another in the input nor those of the output share a bank. */
+/* The offset in bytes of word `i` of a tile in shared memory. Words are assigned to banks in turn,
+ * in an order that differs between rows of banks and follows from the higher bits, so that neither
+ * neighbours in the input nor neighbours in the output share a bank. */
 static guint
 shared_place(const Plan *plan, guint i)
 {
@@ -259,7 +259,7 @@ shared_place(const Plan *plan, guint i)
     return (i ^ above % banks * per_bank) * bytes;
 }
 
-/* The bits of a side's walk: those of the input's words, of the output's squares. */
+/* The bits of a side's loop: over the input's words, or over the output's squares. */
 static guint
 walk_bits(const Plan *plan, Side side, Bit *bits)
 {
@@ -274,7 +274,7 @@ walk_bits(const Plan *plan, Side side, Bit *bits)
     return n;
 }
 
-/* In shared memory words stand in the order of the input. */
+/* In shared memory, words are in the order of the input. */
 static guint
 bit_shared(const Plan *plan, Bit bit)
 {
@@ -352,8 +352,8 @@ set_groups(Turn *turn, const Plan *plan)
     }
 }
 
-/* The tiles along each axis, those that follow one another in the output first; FALSE where there
- * are too many for a launch. */
+/* Sets the tiles along each axis, the fastest of the output first; FALSE if there are too many for
+ * a launch. */
 static gboolean
 set_tiles(Turn *turn, Plan *plan, guint *n_tiles)
 {
@@ -384,7 +384,7 @@ set_tiles(Turn *turn, Plan *plan, guint *n_tiles)
     return TRUE;
 }
 
-/* The widest form of these units that there is and that fits. */
+/* Chooses the widest existing form of these units that fits. */
 static gboolean
 choose_form(Plan *plan, const TurnForms *forms)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walks a strided copy tile by tile; compiled once per instruction set. */
+/* Runs a strided copy tile by tile; compiled once per instruction set. */
 #include "transpose-kernels.h"
 #include "transpose-tile.h"
 
@@ -7,26 +7,28 @@
 #include <immintrin.h>
 #endif
 
-/* Every row may take two lines more than it holds. */
+/* Every row may need two lines more than its contents. */
 #define STAGE_BYTES (TRANSPOSE_TILE_BYTES + (TRANSPOSE_MAX_TILE + 1) * 2 * LINE)
 
-/* Rows of the stage that adjoin in the output. */
+/* Rows of the stage that are contiguous in the output. */
 typedef struct {
     uint16_t first;
     uint32_t bytes;
 } Run;
 
-/* Where the elements of a tile lie: (a, b) goes from in_a[a] + in_b[b] to out_a[a] + out_b[b]. */
+/* The offsets of the elements of a tile: (a, b) moves from in_a[a] + in_b[b] to out_a[a] +
+ * out_b[b]. */
 typedef struct {
     ptrdiff_t in_a[TRANSPOSE_MAX_TILE], in_b[TRANSPOSE_MAX_TILE];
     ptrdiff_t out_a[TRANSPOSE_MAX_TILE], out_b[TRANSPOSE_MAX_TILE];
     ptrdiff_t stage_a[TRANSPOSE_MAX_TILE], stage_b[TRANSPOSE_MAX_TILE];
     uint16_t flush[TRANSPOSE_MAX_TILE]; /* side A in the order of the output */
-    size_t full_a, full_b;              /* elements of a whole tile */
-    bool in_order;                      /* … which is its own */
-    size_t adjoin;  /* so many rows, from every multiple, follow one another in output and stage */
-    bool adjoin_in; /* the segments of a lane's worth of rows follow one another in the input */
-    Run runs[TRANSPOSE_MAX_TILE], short_runs[TRANSPOSE_MAX_TILE]; /* of a whole tile; of another */
+    size_t full_a, full_b;              /* elements of a full tile */
+    bool in_order;                      /* … and whether that is the order of side A */
+    size_t adjoin;  /* rows, from each multiple of it, that are contiguous in output and stage */
+    bool adjoin_in; /* the segments of rows that fill 16 bytes are contiguous in the input */
+    Run runs[TRANSPOSE_MAX_TILE], short_runs[TRANSPOSE_MAX_TILE]; /* of a full tile; of a shorter
+                                                                   * one */
     size_t n_runs;
 } Offsets;
 
@@ -50,7 +52,7 @@ stream_vector(uint8_t *to, Wide1 v)
 #endif
 }
 
-/* Streamed stores are ordered before what follows. */
+/* Orders streaming stores before later ones. */
 static void
 finish_stream(bool stream)
 {
@@ -62,7 +64,7 @@ finish_stream(bool stream)
 #endif
 }
 
-/* Copies n bytes, past the caches where whole lines of `to` are written. */
+/* Copies n bytes; whole lines of `to` bypass the caches. */
 static void
 stream_run(uint8_t *to, const uint8_t *from, size_t n)
 {
@@ -79,8 +81,8 @@ stream_run(uint8_t *to, const uint8_t *from, size_t n)
     memcpy(to + i, from + i, n - i);
 }
 
-/* Offsets of all elements of one side of a full tile. A shorter last tile uses the first of them,
- * since only the slowest axis of a side is ever cut. */
+/* Fills in the offsets of all elements of one side of a full tile. A shorter last tile uses the
+ * first of them, since only the slowest axis of a side is ever cut. */
 static size_t
 fill_offsets(const TransposePlan *plan, const unsigned *axes, unsigned n, ptrdiff_t *in,
              ptrdiff_t *out)
@@ -100,7 +102,7 @@ fill_offsets(const TransposePlan *plan, const unsigned *axes, unsigned n, ptrdif
     return count;
 }
 
-/* Elements of a side in the tile at `at`, of `full` in a whole one. */
+/* The number of elements of a side in the tile at `at`; a full one has `full`. */
 static size_t
 side_length(const TransposePlan *plan, const unsigned *axes, unsigned n, const size_t *at,
             size_t full)
@@ -123,9 +125,9 @@ greatest_divisor(size_t x, size_t y)
     return x;
 }
 
-/* Lays out the stage: rows in the order of the output, those that follow one another there do so
- * here too; others are an odd number of lines apart, so that no few sets of the cache hold a
- * column. */
+/* Sets the offsets in the stage: rows in the order of the output, contiguous where they are so
+ * there. Others are an odd number of lines apart, so that a column is spread over many sets of the
+ * cache. */
 static void
 lay_out_stage(const TransposePlan *plan, Offsets *offsets, size_t n_a, size_t n_b)
 {
@@ -173,7 +175,8 @@ lay_out_stage(const TransposePlan *plan, Offsets *offsets, size_t n_a, size_t n_
         offsets->stage_b[b] = (ptrdiff_t)(b * plan->element);
 }
 
-/* The rows that adjoin, for the first n_a of `run` bytes each; returns how many runs they are. */
+/* Finds the runs of contiguous rows among the first n_a, of `run` bytes each; returns their
+ * number. */
 static size_t
 find_runs(Run *runs, const Offsets *offsets, size_t n_a, size_t run)
 {
@@ -213,7 +216,7 @@ flush_stage(const Run *runs, size_t n_runs, const Offsets *offsets, const uint8_
     }
 }
 
-/* Runs of many lines each, straight from place to place. */
+/* Copies runs of many lines each directly. */
 static void
 copy_long_runs(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element, bool stream)
 {
@@ -228,7 +231,7 @@ copy_long_runs(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element
         }
 }
 
-/* First byte after all that the copy reads; strides are known to be positive. */
+/* The first byte after all those that the copy reads; strides are known to be positive. */
 static const uint8_t *
 input_end(const TransposePlan *plan, const uint8_t *in)
 {
@@ -237,8 +240,8 @@ input_end(const TransposePlan *plan, const uint8_t *in)
     return in + plan->element;
 }
 
-/* Fetches the lines of the output that the tile fills in part only: waiting for one would hold up
- * all the stores after it. */
+/* Prefetches the lines of the output that the tile fills only partly: waiting for one would delay
+ * all later stores. */
 static void
 fetch_edges(const Run *runs, size_t n_runs, const Offsets *offsets, const uint8_t *out)
 {
@@ -251,7 +254,8 @@ fetch_edges(const Run *runs, size_t n_runs, const Offsets *offsets, const uint8_
     }
 }
 
-/* Moves one tile, by way of the stage where the output is to be streamed or must not be overrun. */
+/* Moves one tile, through the stage if the output is to be streamed or must not be written past its
+ * end. */
 static void
 move_tile(const TransposePlan *plan, Offsets *offsets, Tile *tile, const uint8_t *in, uint8_t *out,
           const uint8_t *in_end, uint8_t *stage)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes a firing apart into strided boxes and walks them; compiled once per instruction set. */
+/* Divides a firing into strided boxes and copies them; compiled once per instruction set. */
 #include "transpose-work.h"
 
-/* A firing of more bytes is streamed past the caches, which would not hold it until it is read. */
+/* A firing of more bytes is written past the caches, which would not hold it until it is read. */
 #define STREAM_BYTES ((gsize)1 << 20)
 
 typedef struct {
     Boxes boxes;
     TransposeTuning tuning;
-    gsize stream_bytes; /* of a firing that is streamed, less one */
+    gsize stream_bytes; /* firings of more bytes are streamed */
 } Transpose;
 
 typedef struct {

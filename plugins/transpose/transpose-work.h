@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The work of transpose and of copy on the processor: strided boxes, each walked in tiles. */
+/* The work of transpose and of copy on the processor: strided boxes, each copied in tiles. */
 #pragma once
 
 #include "../boxes.h"
 #include "transpose-kernels.h"
 
-/* What the variants on the processor have for tunables. */
+/* Tunables of the variants on the processor. */
 enum { TRANSPOSE_RUN_IN, TRANSPOSE_RUN_OUT, TRANSPOSE_TILE, TRANSPOSE_STREAM };
 #define TRANSPOSE_STREAM_TUNABLE                                                                   \
     {                                                                                              \

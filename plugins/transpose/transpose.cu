@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Turns tiles in shared memory.
+/* Transposes tiles in shared memory.
  *
- * UNIT_BYTES: bytes that stay together, 1, 2, 4, 8 or 16; GROUP: units of a word, 1, 2 or 4.
- * TILE_BYTES: of a tile at most; THREADS; AHEAD: words that a thread has under way, at most. */
+ * UNIT_BYTES: bytes that are moved together, 1, 2, 4, 8 or 16; GROUP: units of a word, 1, 2 or 4.
+ * TILE_BYTES: the most bytes of a tile; THREADS; AHEAD: the most loads that a thread has in
+ * progress. */
 #include "device-map-kernel.h"
 #include "transpose-turn-struct.h"
 
@@ -13,12 +14,12 @@ constexpr uint32 MOST_WORDS = TURN_ROUNDS * THREADS;
 constexpr uint32 TILE_WORDS =
     TILE_BYTES / sizeof(Word) < MOST_WORDS ? TILE_BYTES / sizeof(Word) : MOST_WORDS;
 constexpr uint32 ROUNDS = TILE_WORDS < THREADS ? 1 : TILE_WORDS / THREADS;
-/* Words, and squares of them, that a thread has under way. */
+/* Words, and squares of them, that a thread has in progress. */
 constexpr uint32 UNDER_WAY = AHEAD < ROUNDS ? AHEAD : ROUNDS;
 constexpr uint32 SQUARES = UNDER_WAY < GROUP ? 1 : UNDER_WAY / GROUP;
 
-/* That a multiprocessor shall hold; 0 leaves it to the assembler, which would rather spill than
- * hold few where a thread has much under way. */
+/* The blocks of a multiprocessor. 0 leaves the number to the assembler, which would rather spill
+ * registers than run few blocks when a thread has many loads in progress. */
 constexpr int MIN_BLOCKS = AHEAD > 8;
 
 /* The bounds of a tile along its edges, in units. */
@@ -38,7 +39,7 @@ high_halves(uint32 a, uint32 b)
     return a >> 16 | (b & 0xffff0000);
 }
 
-/* Unit k of word j becomes unit j of word k. */
+/* Transposes a square: unit k of word j becomes unit j of word k. */
 __device__ inline void
 turn_square(MapWord<UNIT_BYTES> (&)[1])
 {
@@ -125,13 +126,12 @@ write_units(uint8 *at, Word word, int low, int high)
             ((Unit *)at)[i] = units.unit[i];
 }
 
-/* The units of a square that exist, of the input's words and of the output's: those of either from
- * low to high − 1. */
+/* The units of a square that exist, in the input's words and in the output's: low to high − 1. */
 struct Square {
     int in_low, in_high, out_low, out_high;
 };
 
-/* FALSE where none exists. */
+/* Finds a square's units; FALSE if none exists. */
 __device__ inline bool
 find_square(const TurnWalk &walk, uint32 number, const Bounds *bounds, Square &square)
 {
@@ -190,7 +190,7 @@ write_square(const Turn &turn, Word (&words)[GROUP], uint8 *at, uint32 number, c
             write_units(at + turn.in_group[k], words[k], square.out_low, square.out_high);
 }
 
-/* Of the words, or squares, of a thread, the place of the one of round 0. */
+/* Finds the offsets of a thread's word, or square, of round 0. */
 __device__ inline void
 find_start(const TurnWalk &walk, int64 &offset, uint32 &shared)
 {
