@@ -5,20 +5,20 @@
 
 #include <string.h>
 
-/* Longest row, and time between changes of lane where time is not the innermost axis. */
+/* The longest row, and the number of times that a lane is processed before the next one if time is
+ * not the innermost axis. */
 enum { MAX_ROW = 4096, TILE = 64 };
 
-/* By rows: the innermost axes, as far as they lie side by side inside of time, are one row; the
- * other axes count rows. */
+/* By rows: the contiguous axes inside time form one row; the other axes count rows. */
 typedef struct {
     DelayState base;
     gboolean by_rows;
     guint first_of_row;      /* axis of the layout with which a row begins */
     gsize row;               /* elements of a row */
     gsize n_rows;            /* of a sample */
-    gdouble *frequencies;    /* [row of n_rows][element] hertz, delays that change */
-    guint32 *lanes;          /* [row of n_rows][element] of the delay table, the same */
-    gfloat *cosines, *sines; /* [row of n_rows][element][2], constant delays */
+    gdouble *frequencies;    /* [row of n_rows][element] hertz, for changing delays */
+    guint32 *lanes;          /* [row of n_rows][element] of the delay table, for changing delays */
+    gfloat *cosines, *sines; /* [row of n_rows][element][2], for constant delays */
 } Cpu;
 
 /* Steps `index` over all axes but `skip` and those from `end` on; FALSE after the last. */
@@ -42,7 +42,7 @@ index_of(const DelayState *state, const gint64 *index, gint64 at[DELAY_N_AXES])
         at[k] = state->place[k] < 0 ? 0 : index[state->place[k]];
 }
 
-/* What every element of every row is multiplied by, or is made of. */
+/* Prepares the factors of every element of every row, or the values that they are computed from. */
 static gboolean
 prepare_rows(Cpu *cpu, const CtBinding *input, GError **error)
 {
@@ -103,7 +103,7 @@ address_of(const CtBlock *block, const gint64 *index)
     return address;
 }
 
-/* A row where its elements lie packed, else one element after another. */
+/* Rotates a row at once if its elements are contiguous, else one element after another. */
 static void
 rotate_row(const Cpu *cpu, const CtBlock *in, const CtBlock *out, const gint64 *first,
            const gfloat *cosines, const gfloat *sines)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* delay on a device: a factor for every element where delays are constant, otherwise phases from
- * the spans of a firing in which each lane's delay lies on a line. */
+/* delay on a device: a factor for every element if delays are constant, otherwise phases from the
+ * spans of a firing in which each lane's delay is linear. */
 #include "delay-cuda.h"
 
 #include "../device-rows.h"
@@ -12,17 +12,17 @@ typedef struct {
     DelayState base;
     CtDevice *device;
     CtKernel *kernel;
-    gpointer factors;     /* [element] cf32 of the device, constant delays of complex samples */
-    gpointer shifts;      /* [element] gint64 of the device, constant delays that shift */
-    gpointer lanes;       /* [element] guint32 of the device, delays that change */
-    gpointer frequencies; /* [element] gdouble of the device, the same */
+    gpointer factors;     /* [element] cf32 on the device, for constant delays of complex samples */
+    gpointer shifts;      /* [element] gint64 on the device, for constant delays that shift */
+    gpointer lanes;       /* [element] guint32 on the device, for changing delays */
+    gpointer frequencies; /* [element] gdouble on the device, for changing delays */
     guint unroll;         /* times of a thread */
     guint n_lanes;
     guint most_spans; /* of a lane in a firing */
     DelaySpan *spans; /* [lane][most_spans], filled anew for every firing */
 } Cuda;
 
-/* *memory is the cuda state's own even after a failure. */
+/* The state owns `memory` even after a failure. */
 static gboolean
 send_table(const Cuda *cuda, gpointer *memory, gconstpointer table, gsize bytes, GError **error)
 {
@@ -52,7 +52,8 @@ prepare_constant(Cuda *cuda, const gdouble *frequencies, const guint32 *lanes, g
            (!state->shifts || send_table(cuda, &cuda->shifts, shifts, n * sizeof *shifts, error));
 }
 
-/* The most spans of a lane in a firing of n samples: lines, and whole samples of shift on each. */
+/* The most spans of a lane in a firing of n samples: one for each linear piece and each
+ * whole-sample shift on it. */
 static gint64
 count_spans(const DelayState *state, gint64 n)
 {
@@ -120,7 +121,7 @@ cuda_prepare(CtPrepare *prepare, gpointer *user_data, GError **error)
     return cuda->kernel != NULL;
 }
 
-/* The spans of a lane, most_spans at most; returns how many. */
+/* Finds the spans of a lane, at most most_spans; returns their number. */
 static guint
 find_spans(const Cuda *cuda, gint64 lane, gint64 start, gint64 n, DelaySpan *spans)
 {
@@ -136,8 +137,8 @@ find_spans(const Cuda *cuda, gint64 lane, gint64 start, gint64 n, DelaySpan *spa
     return n_spans;
 }
 
-/* The spans of all lanes of a firing, [lane][*n_spans]; behind the last of a lane that has fewer,
- * one that never begins. */
+/* Fills in the spans of all lanes of a firing, [lane][*n_spans]; a lane with fewer spans gets a
+ * last one that never begins. */
 static void
 fill_spans(Cuda *cuda, gint64 start, gint64 n, guint *n_spans)
 {

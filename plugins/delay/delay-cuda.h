@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What host and kernels of delay share. */
+/* Declarations shared by the host and the kernels of delay. */
 #pragma once
 
-/* Samples of a firing for which a lane's delay lies on a line and its shift is one; up to the next
- * such piece. */
+/* Samples of a firing for which a lane's delay is linear and its shift constant; it ends where the
+ * next span begins. */
 typedef struct {
     long long begin;
-    long long first;   /* the line's, which may be before the firing's */
+    long long first;   /* sample of the linear piece, which may be before the firing's first */
     long long shift;   /* the input sample of output sample t is t + shift */
     double seconds;    /* at `first` */
     double per_sample; /* seconds */

@@ -12,7 +12,7 @@ typedef gfloat Unaligned
 
 enum { LANES = CT_VECTOR_BYTES / sizeof(gfloat), PIECE = 64 };
 
-/* Real and imaginary parts change places. */
+/* Swaps real and imaginary parts. */
 static inline Floats
 swap(Floats x)
 {
@@ -66,7 +66,7 @@ CT_ISA(delay_rotate_row)(gfloat *y, const gfloat *x, const gfloat *cosines, cons
     }
 }
 
-/* Phasors are made, and strided samples gathered, a piece at a time. */
+/* Phasors are computed, and strided samples gathered, a piece at a time. */
 void
 CT_ISA(delay_rotate_lane)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride, gsize n,
                           gdouble turns, gdouble per_sample, gint64 since)

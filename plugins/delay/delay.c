@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* delay: lines up the stations' signals, as a phase per channel or a shift and a phase before the
+/* The stage delay: aligns the stations' signals, by a phase per channel, or by a shift before the
  * filter. */
 #include "delay.h"
 
@@ -25,7 +25,7 @@ static const CtParam delay_params[] = {
     {NULL},
 };
 
-/* The least and the most whole samples; linear pieces have them at their ends. */
+/* The least and the most whole samples; linear pieces reach them at their ends. */
 static void
 whole_range(const DelayTable *table, gdouble samples_per_second, gint64 *least, gint64 *most)
 {
@@ -38,7 +38,7 @@ whole_range(const DelayTable *table, gdouble samples_per_second, gint64 *least, 
     }
 }
 
-/* Shifts by whole samples that differ. */
+/* The number of different shifts by whole samples. */
 static gint64
 count_shifts(const DelayTable *table, gdouble samples_per_second)
 {
@@ -51,8 +51,8 @@ count_shifts(const DelayTable *table, gdouble samples_per_second)
     return g_hash_table_size(shifts);
 }
 
-/* Samples that an output sample is made of: one of each station and pol whose validity is one, a
- * further one where delays change. */
+/* The number of input samples that an output sample is made of: one for each station and pol that
+ * share their validity, and another one if delays change. */
 static void
 set_needs(CtFootprint *footprint, const DelayTable *table, const CtStream *stream)
 {
@@ -205,7 +205,7 @@ delay_state_elements(const DelayState *state, const CtBinding *input, gdouble *f
     }
 }
 
-/* How many samples from `tick` on, `most` at most, have one shift and lie on one line. */
+/* The number of samples from `tick` on, at most `most`, with one shift and a linear delay. */
 static gint64
 steady_samples(const DelayState *state, gint64 lane, gint64 tick, gint64 most)
 {
@@ -216,7 +216,7 @@ steady_samples(const DelayState *state, gint64 lane, gint64 tick, gint64 most)
     const gint64 whole = delay_whole(state, lane, tick);
     if (delay_whole(state, lane, tick + (n - 1) * step) == whole)
         return n;
-    /* Along a line the shift grows or falls, so that halving finds where it changes. */
+    /* The shift is monotonic along a line, so bisection finds its next change. */
     for (gint64 same = 1; n - same > 1;) {
         const gint64 middle = same + (n - same) / 2;
         if (delay_whole(state, lane, tick + (middle - 1) * step) == whole)
@@ -248,8 +248,8 @@ delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 lane, gint64
     piece->per_sample = per_tick * (gdouble)step;
 }
 
-/* Marks what the input lane's gaps become in the output lane: each station and pol of the lane
- * moves them by its own delay. */
+/* Marks the samples of the output lane that the input lane's gaps invalidate: each station and pol
+ * of the lane moves the gaps by its own delay. */
 static void
 shift_validity(const DelayState *state, const guint8 *in, guint8 *out, gint64 n, gint64 start,
                gint64 lane)
@@ -306,10 +306,9 @@ static const CtPort delay_outputs[] = {
     {NULL},
 };
 
-/* The largest of the frequencies that turn the samples, times the largest delay, times the
- * roundings of a delay: one of a constant delay; else the place between two rows is rounded as
- * well, to 2⁻⁵² of the number of rows, and neighbouring rows differ by at most twice the largest
- * delay. */
+/* The largest frequency, times the largest delay, times the number of roundings of a delay: one for
+ * a constant delay. Otherwise the position between two rows is rounded as well, to 2⁻⁵² of the
+ * number of rows, and neighbouring rows differ by at most twice the largest delay. */
 static gdouble
 largest_turns(const CtNode *node)
 {
@@ -329,8 +328,8 @@ largest_turns(const CtNode *node)
     return frequency * seconds * (table && table->n_rows > 1 ? (gdouble)table->n_rows + 1 : 1);
 }
 
-/* A phase of double precision in turns, what is left of whole ones rounded to single precision;
- * sine, cosine and the product. */
+/* The error of a phase in turns, computed in double precision, whose fraction is rounded to single
+ * precision; that of sine, cosine and the product. */
 static void
 delay_accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Delays: y[t] = x[t + shift] · exp(−2πi f τ(t)), or the shift alone.
  *
- * ELEMENT: ct_cf32, or ct_f32, which is shifted only; SHIFTS: 1 where there are shifts; UNROLL:
- * times of a thread. */
+ * ELEMENT: ct_cf32, or ct_f32, which is only shifted; SHIFTS: 1 if there are shifts; UNROLL: times
+ * of a thread. */
 #include "delay-cuda.h"
 #include "device-rows-kernel.h"
 
 #define IS_COMPLEX (sizeof(ELEMENT) == sizeof(ct_cf32))
 
-/* Turns as a fraction of 2⁶⁴, in which whole turns vanish. */
+/* Turns as a fraction of 2⁶⁴; whole turns vanish. */
 __device__ inline uint64
 fraction_of(double turns)
 {
     return (uint64)(int64)((turns - rint(turns)) * 0x1p63) << 1;
 }
 
-/* exp(−2πi turns): the nearest quarter, and polynomials for what is left of it. */
+/* exp(−2πi turns): the nearest quarter, and polynomials for the rest. */
 __device__ inline ct_cf32
 phasor(uint32 turns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Delays as functions of time, and what the variants of delay share. */
+/* Delays as functions of time, and declarations shared by the variants of delay. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -8,7 +8,7 @@
 /* τ of every lane (station, and pol where they differ), piecewise linear in time. */
 typedef struct {
     gint64 n_stations;
-    gint64 n_pols; /* 1: all pols alike */
+    gint64 n_pols; /* 1: all pols have the same delays */
     gint64 n_rows; /* 1: constant */
     gint64 start;  /* tick of row 0: the stream's first */
     gdouble ticks_per_row;
@@ -25,7 +25,7 @@ delay_table_lane(const DelayTable *table, gint64 station, gint64 pol)
     return table->n_pols == 1 ? station : station * table->n_pols + pol;
 }
 
-/* The row in which `tick` lies, the last but one at most. */
+/* The row in which `tick` lies; at most the last but one. */
 static inline gint64
 delay_table_row(const DelayTable *table, gint64 tick)
 {
@@ -33,8 +33,8 @@ delay_table_row(const DelayTable *table, gint64 tick)
     return row < 0 ? 0 : row > table->n_rows - 2 ? table->n_rows - 2 : (gint64)row;
 }
 
-/* Seconds at `tick`; before the first row and after the last it stays as it is there. `per_tick`,
- * unless NULL, is by how much it grows with a tick. */
+/* Seconds at `tick`, constant before the first row and after the last. `per_tick`, unless NULL, is
+ * set to the slope per tick. */
 static inline gdouble
 delay_table_at(const DelayTable *table, gint64 lane, gint64 tick, gdouble *per_tick)
 {
@@ -71,7 +71,7 @@ delay_table_next(const DelayTable *table, gint64 tick)
 
 enum { DELAY_TIME, DELAY_SUBBAND, DELAY_CHANNEL, DELAY_STATION, DELAY_POL, DELAY_N_AXES };
 
-/* What the state of every variant begins with. */
+/* The first member of every variant's state. */
 typedef struct {
     DelayTable *table;
     gboolean is_complex;
@@ -79,10 +79,11 @@ typedef struct {
     gint64 most;     /* whole samples of the largest delay */
     gint64 ticks_per_sample;
     gdouble samples_per_second; /* 0 in spectra: no shift */
-    gint place[DELAY_N_AXES];   /* of the axes in the input's layout; −1: none */
+    gint place[DELAY_N_AXES];   /* positions of the axes in the input's layout; −1: none */
     gint64 length[DELAY_N_AXES];
     gdouble *frequencies; /* [subband][channel] hertz */
-    guint n_losing;       /* axes of the lanes of validity: which of the above, how long */
+    guint n_losing;       /* axes along which validity differs: which of the above, and their
+                           * lengths */
     gint losing[CT_MAX_AXES];
     gint64 losing_length[CT_MAX_AXES];
 } DelayState;
@@ -110,12 +111,12 @@ delay_whole(const DelayState *state, gint64 lane, gint64 tick)
     return (gint64)rint(seconds * state->samples_per_second);
 }
 
-/* Samples for which a lane's delay lies on a line and its shift is one. */
+/* Samples for which a lane's delay is linear and its shift constant. */
 typedef struct {
     gint64 n;
     gint64 shift;       /* the input sample of output sample t is t + shift */
-    gint64 since;       /* samples since the first of the line, which stands in any firing alike */
-    gdouble seconds;    /* at that one */
+    gint64 since;       /* samples since the first of the line; the same in every firing */
+    gdouble seconds;    /* at the first sample of the line */
     gdouble per_sample; /* seconds */
 } DelayPiece;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums along time on a device: how they are cut into cells, what is carried, the launches. */
+/* Sums along time on a device: the division into cells, unfinished cells, the launches. */
 #include "integrate.h"
 
 #include <string.h>
 
-/* Of integrate.cu. */
+/* As in integrate.cu. */
 #define ROW_THREADS   256
 #define STAGE_THREADS 128
 #define SUM_THREADS   256
 
-/* Fast numbers of fewer bytes come through shared memory. */
+/* Fast numbers with fewer bytes are staged in shared memory. */
 #define STAGED_BYTES 64
 /* Threads that keep a device busy. */
 #define MANY_THREADS (1 << 17)
@@ -31,15 +31,15 @@ typedef struct {
 typedef struct {
     CtDevice *device;
     Integrate *integrate;
-    gint64 n_fast, n_numbers; /* numbers inside time, all */
-    gint64 cell;              /* samples of a cell, the last of a sum may have fewer */
+    gint64 n_fast, n_numbers; /* numbers inside time, and all numbers */
+    gint64 cell;              /* samples of a cell; the last cell of a sum may have fewer */
     gint64 n_cells;           /* of a sum */
-    guint lanes;              /* partial sums of its cells */
+    guint lanes;              /* partial sums, to which its cells are added */
     gboolean is_staged;
     CtKernel *rows, *stage, *sums, *weights; /* NULL: not needed */
     gpointer carried[2];  /* [number]: the unfinished cell, before and after a firing */
-    gpointer partials[2]; /* [lane][number] */
-    guint carry, partial; /* which of them is before */
+    gpointer partials[2]; /* [partial sum][number] */
+    guint carry, partial; /* index of those before the firing */
 } State;
 
 /* ---- sizes ---- */
@@ -54,7 +54,7 @@ power_below(gint64 x)
     return power;
 }
 
-/* Long cells where there are many numbers, short ones where time must make the parallelism. */
+/* Cells are long if there are many numbers; with few, short cells give enough parallel work. */
 static void
 choose_cells(State *self)
 {
@@ -70,13 +70,14 @@ choose_cells(State *self)
     self->cell = (integrate->integration + self->n_cells - 1) / self->n_cells;
     self->n_cells = (integrate->integration + self->cell - 1) / self->cell;
 
-    /* A warp of integrate_sums reads numbers side by side. */
+    /* A warp of integrate_sums reads neighbouring numbers. */
     const guint side = MIN(32, power_below(2 * self->n_numbers - 1));
     const guint wanted = MIN(power_below(MANY_THREADS / self->n_numbers), SUM_THREADS / side);
     self->lanes = MIN(wanted, power_below(2 * self->n_cells - 1));
 }
 
-/* Cells that a firing of `n_samples` adds to, at most: those that begin in it, and one. */
+/* An upper bound of the cells that a firing of `n_samples` adds to, including the one begun
+ * before. */
 static gint64
 most_cells(const State *self, gint64 n_samples)
 {
@@ -189,7 +190,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
 /* ---- work ---- */
 
-/* What the firing has of which cells. */
+/* The range of cells of a firing. */
 static Firing
 find_firing(const State *self, const CtWork *work)
 {
@@ -203,7 +204,8 @@ find_firing(const State *self, const CtWork *work)
         .n_lanes = (guint32)integrate->n_lanes,
     };
     const gint64 begin = firing.position, end = begin + in->n_samples;
-    /* Cells that begin before the end, counted from the first sum's; whole ones. */
+    /* Cells that begin before the end, counted from the first cell of the first sum; and complete
+     * ones. */
     const gint64 begun =
         end / integration * self->n_cells + (end % integration + self->cell - 1) / self->cell;
     const gint64 done = end / integration * self->n_cells + end % integration / self->cell;
@@ -221,7 +223,7 @@ find_firing(const State *self, const CtWork *work)
     return firing;
 }
 
-/* Whether the fast numbers of successive times are one stretch of memory. */
+/* Whether the fast numbers of consecutive times are contiguous. */
 static gboolean
 is_stretch(const State *self, const CtBlock *in)
 {
@@ -265,7 +267,7 @@ static gboolean
 launch_sums(const State *self, const CtWork *work, Firing *firing, const Cells *cells,
             GError **error)
 {
-    /* Sums that complete cells belong to, and one that ends with none of this firing. */
+    /* The sums of complete cells, and the sum that ends here without any cell of this firing. */
     const gint64 done = firing->first_cell + (gint64)firing->n_complete;
     const gint64 n_sums = (done + self->n_cells - 1) / self->n_cells;
     const gint64 n_numbers = SUM_THREADS / self->lanes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums in double precision; compiled once per instruction set. What is added to one sum is added in
- * the order of time, so that the result does not depend on cuts. */
+/* Sums in double precision; compiled once per instruction set. Terms of one sum are added in the
+ * order of time, so that the result does not depend on cuts. */
 #include "integrate-kernels.h"
 
 #include "integrate.h"
@@ -11,7 +11,7 @@
     {                                                                                              \
         const guint8 *row = x;                                                                     \
         gsize t = 0;                                                                               \
-        /* Four rows for every time that the sums are loaded. */                                   \
+        /* Adds four rows for each load of the sums. */                                            \
         for (; t + 4 <= m; t += 4, row += 4 * stride) {                                            \
             const real *a = (const real *)row, *b = (const real *)(row + stride);                  \
             const real *c = (const real *)(row + 2 * stride);                                      \

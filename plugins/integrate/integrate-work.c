@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The walk over items and sums that all variants share, and the counts of valid samples. */
+/* The loop over items and sums that all variants share, and the counts of valid samples. */
 #include "integrate.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ ct_integrate_new(CtPrepare *prepare, const IntegrateMethod *method, GError **err
     self->in_lanes =
         self->method.lanes && numbers <= INTEGRATE_LANES && INTEGRATE_LANES % numbers == 0;
     const gsize n_sums = (gsize)(self->n_groups * (self->in_lanes ? INTEGRATE_LANES : numbers));
-    /* Either port may be one that nobody reads. */
+    /* Either port may have no reader. */
     self->max_sums = MAX(prepare->outputs[0].max_samples, prepare->outputs[1].max_samples);
     const gsize n_counts = (gsize)((self->max_sums + 2) * self->n_lanes);
     if ((method && !(self->sums = CT_TABLE(double, n_sums, "sums", error))) ||
@@ -88,7 +88,7 @@ ct_integrate_finish(gpointer state)
 
 /* ---- counts ---- */
 
-/* Adds the valid ones of m samples from `t` to every lane's count. */
+/* Adds the number of valid samples among m from `t` on to every lane's count. */
 static void
 count(const Integrate *self, const CtBlock *block, gint64 t, gint64 m, guint32 *counts)
 {
@@ -131,7 +131,7 @@ ct_integrate_advance(gpointer state, CtAdvance *advance, GError **error)
 
 /* ---- sums ---- */
 
-/* Where an element of some axes stands; lane counts along. */
+/* The position of an element of some axes, and its lane. */
 typedef struct {
     gint64 in, out, weights, lane;
 } Place;
@@ -188,18 +188,18 @@ write_part(const Integrate *self, guint8 *to, double value)
         *(gdouble *)to = value;
 }
 
-/* A firing's share of one item. */
+/* The part of an item in a firing. */
 typedef struct {
     const Integrate *self;
     const CtWork *work;
     gint64 group, begin, end; /* elements of the fast axes */
     gboolean in_packed, out_packed;
-    const guint8 *in; /* of the first element; only where they are contiguous */
-    double *sums;     /* of the first element; of the group where in lanes */
+    const guint8 *in; /* at the first element; only if they are contiguous */
+    double *sums;     /* of the first element; if sums are divided (in_lanes), of the group */
     gsize n_numbers;
 } Item;
 
-/* Adds m samples from `t`, the first of them `position` in its sum. */
+/* Adds m samples from `t` on; `position` is that of the first in its sum. */
 static void
 add_samples(const Item *item, gint64 t, gint64 m, gint64 position)
 {

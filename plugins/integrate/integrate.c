@@ -41,7 +41,7 @@ infer(CtNode *node, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-/* An addition for every number. */
+/* One addition for every number. */
 static gdouble
 operations(const CtNode *node)
 {

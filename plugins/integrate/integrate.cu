@@ -3,21 +3,21 @@
  *
  * A sum is cut into cells of CELL samples, the last one short, counted from the sum's first sample.
  * A thread adds up a cell of one number in the order of time; a cell that a firing leaves
- * unfinished is carried to the next. Where a sum has more than one cell, cell j is then added to
- * partial sum j modulo LANES, in the order of time, and these are added up when the sum is
- * complete. So the order of all additions is fixed, wherever the stream is cut.
+ * unfinished is carried to the next firing. If a sum has more than one cell, cell j is then added
+ * to partial sum j modulo LANES, in the order of time, and the partial sums are added up when the
+ * sum is complete. So the order of all additions is fixed, wherever the stream is cut.
  *
  * Numbers are real and imaginary parts of elements of all axes but time, in the input's order;
- * those inside time, the fast ones, lie side by side.
+ * those inside time, the fast ones, are contiguous.
  *
  * Compiled with
- *   NUMBER PARTS         float or double; 1, of complex elements 2
+ *   NUMBER PARTS         float or double; 1, or 2 for complex elements
  *   INTEGRATION CELL     samples of a sum, of a cell
  *   AVERAGES             1: sums are divided by the number of valid samples
  *   N_FAST N_NUMBERS     numbers inside time; all of them
- *   N_AXES LENGTHS STEPS the axes but time, and the step of the lane of validity along each
+ *   N_AXES LENGTHS STEPS the axes but time, and the step of the lane along each
  *   LANES                partial sums of cells
- *   IS_STAGED            1: cells may come through shared memory */
+ *   IS_STAGED            1: cells may be staged in shared memory */
 #include "cornerturn/kernel.h"
 
 static constexpr int64 integration = INTEGRATION;
@@ -28,10 +28,10 @@ static constexpr int sum_threads = 256, row_threads = 256, stage_threads = 128;
 struct Firing {
     int64 position;
     int32 n_samples;
-    uint32 first_cell;       /* its first, counted in its sum */
-    uint32 n_cells;          /* those that it adds to */
-    uint32 n_complete;       /* … of which it completes */
-    uint32 ended;            /* what is left is complete */
+    uint32 first_cell;       /* its first cell, counted in its sum */
+    uint32 n_cells;          /* cells that it adds to */
+    uint32 n_complete;       /* … and of these, cells that it completes */
+    uint32 ended;            /* unfinished sums are complete */
     uint32 n_lanes;          /* of validity */
     int64 in_time, out_time; /* strides */
     int64 in[N_AXES + 1], out[N_AXES + 1];
@@ -42,7 +42,7 @@ struct Place {
     uint32 lane;
 };
 
-/* Where a number stands. */
+/* The position of a number. */
 __device__ inline Place
 find_place(const Firing &firing, uint32 number)
 {
@@ -73,7 +73,7 @@ write_sum(const Firing &firing, uint8 *y, const uint32 *counts, uint32 sum, cons
     *(NUMBER *)(y + sum * firing.out_time + place.out) = (NUMBER)value;
 }
 
-/* What a firing has of a cell. */
+/* The samples of a cell in a firing. */
 struct Cell {
     uint32 sum;
     int32 begin, end; /* samples */
@@ -93,13 +93,13 @@ find_cell(const Firing &firing, uint32 cell)
             end <= firing.n_samples || firing.ended != 0};
 }
 
-/* What cells are made of, and where they go. */
+/* Memory from which cells are continued, and to which they are written. */
 struct Cells {
-    const double *before; /* [number]: what is carried */
+    const double *before; /* [number]: carried from the last firing */
     double *after;
     double *cells; /* [cell][number] */
     uint8 *y;
-    const uint32 *counts; /* [sum][lane of validity], where averages are made */
+    const uint32 *counts; /* [sum][lane], for averages */
 
     __device__ double
     begin(const Cell &cell, uint32 number) const
@@ -156,8 +156,8 @@ __launch_bounds__(row_threads) integrate_rows(const uint8 *x, Cells cells, Firin
 }
 
 #if IS_STAGED
-/* Number i of a stretch of memory in shared memory: shifted, so that threads that are a cell apart
- * meet different banks. */
+/* The index of number i of a contiguous run in shared memory, padded so that threads that are a
+ * cell apart use different banks. */
 __device__ inline uint32
 stage_place(uint32 i)
 {
@@ -176,8 +176,8 @@ send_number(double *to, const double *from)
     ct_cp_async8(to, from);
 }
 
-/* Few fast numbers: what a block adds up is one stretch of memory for each slow number, which comes
- * through shared memory. A block has `block_cells` cells of `block_groups` slow numbers. */
+/* Used for few fast numbers: a block adds up one contiguous run of memory for each slow number,
+ * staged in shared memory. A block has `block_cells` cells of `block_groups` slow numbers. */
 extern "C" __global__ void
 __launch_bounds__(stage_threads) integrate_stage(const uint8 *x, Cells cells, Firing firing,
                                                  uint32 block_cells, uint32 block_groups)
@@ -220,7 +220,8 @@ __launch_bounds__(stage_threads) integrate_stage(const uint8 *x, Cells cells, Fi
 }
 #endif
 
-/* Adds complete cells to the partial sums. Blocks: [sum][numbers], threads: [lane][number]. */
+/* Adds complete cells to the partial sums. Blocks: [sum][numbers], threads: [partial
+ * sum][number]. */
 extern "C" __global__ void
 __launch_bounds__(sum_threads)
     integrate_sums(const double *cells, const double *before, double *after, uint8 *y,
@@ -233,7 +234,7 @@ __launch_bounds__(sum_threads)
     const uint32 number = blockIdx.x % n_chunks * block_numbers + threadIdx.x % block_numbers;
     const bool is_number = number < N_NUMBERS;
 
-    /* Cells of this sum, counted in it. */
+    /* The cells of this sum, counted in it. */
     const int64 first = (int64)sum * n_cells_of_sum;
     const int64 last = (int64)firing.first_cell + firing.n_complete - first;
     const uint32 begin = sum == 0 ? firing.first_cell : 0;
@@ -267,7 +268,7 @@ struct Weights {
     int64 axes[N_AXES + 1];
 };
 
-/* Counts of valid samples as the port `weights` has them. Threads: [sum][lane of validity]. */
+/* Writes the counts of valid samples for the port `weights`. Threads: [sum][lane]. */
 extern "C" __global__ void
 __launch_bounds__(row_threads) integrate_weights(const uint32 *counts, uint8 *weights, uint32 n,
                                                  uint32 n_lanes, Weights strides)

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants of the stage integrate share: counts of valid samples, and the walk over items.
+/* Declarations shared by the variants of the stage integrate: counts of valid samples, and the loop
+ * over items.
  *
- * The axes other than time, in the order of the input's layout, part into slow ones (outside time)
- * and fast ones (inside it). An item is an element of the slow axes, a *group*, and a chunk of the
- * fast ones. Sums are double precision whatever the type. */
+ * The axes other than time, in the order of the input's layout, are divided into slow ones (outside
+ * time) and fast ones (inside it). An item is an element of the slow axes, a *group*, and a chunk
+ * of the fast ones. Sums are double precision whatever the type. */
 #pragma once
 
 #include <cornerturn/stage.h>
 
-/* Elements of the fast axes in an item: their sums stay in the L1 cache while time goes by. */
+/* Elements of the fast axes in an item; their sums stay in the L1 cache from one time to the
+ * next. */
 #define INTEGRATE_CHUNK 512
-/* Where few parts are faster than time, times are summed side by side. */
+/* Partial sums: if few parts are faster than time, several times are summed in parallel. */
 #define INTEGRATE_LANES 8
 
 typedef struct {
     gint64 length;
-    gint in, out, weights; /* where it stands in the layouts; −1: not there */
-    gint64 lane;           /* step of the lane of validity along it; 0: it loses none separately */
+    gint in, out, weights; /* positions in the layouts; −1: no such axis */
+    gint64 lane;           /* step of the lane along it; 0: it loses no data separately */
 } IntegrateAxis;
 
-/* How a variant sums; NULL where it does it one by one. */
+/* The functions with which a variant sums; NULL: it adds numbers one by one. */
 typedef struct {
     /* sums[i] += x[i] of m rows of n numbers, from first to last; `stride` bytes apart. */
     void (*rows)(const void *x, gint64 stride, double *sums, gsize n, gsize m);
@@ -36,17 +38,19 @@ typedef struct {
     gint64 n_groups, n_fast, n_chunks;
     guint n_parts; /* of an element */
     gsize part_bytes;
-    gboolean in_lanes; /* sums are [group][INTEGRATE_LANES], else [group][fast][part] */
+    gboolean in_lanes; /* sums are [group][INTEGRATE_LANES], not [group][fast][part] */
     gint in_time, out_time, weights_time;
     gint64 n_lanes;
     gint64 max_sums; /* of a firing */
-    guint32 *counts; /* [sum of the firing][lane]: valid samples; one sum more is in the making */
-    gint64 making;   /* index of that one */
+    guint32 *counts; /* [sum of the firing][lane]: valid samples; there is one more for the
+                      * unfinished sum */
+    gint64 making;   /* index of the unfinished sum */
     double *sums;
     IntegrateMethod method;
 } Integrate;
 
-/* A method of NULLs makes the reference; without one, there are no sums: they are the variant's. */
+/* A method whose functions are NULL is the reference; without a method, the variant keeps the
+ * sums. */
 Integrate *ct_integrate_new(CtPrepare *prepare, const IntegrateMethod *method, GError **error);
 gboolean ct_integrate_advance(gpointer state, CtAdvance *advance, GError **error);
 gboolean ct_integrate_work(gpointer state, const CtWork *work, GError **error);
