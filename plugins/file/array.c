@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays in files: their elements, axes and order, and the streams that they are. */
+/* Arrays in files: their elements, axes and order, and their description as streams. */
 #include "array.h"
 
 #include "sidecar.h"
@@ -37,7 +37,7 @@ check_layout(const CtParams *given, const CtLayout *layout, GError **error)
     return TRUE;
 }
 
-/* The one type of a layout; NONE where it names none or several. */
+/* The type of a layout; NONE where it names none or several. */
 static CtType
 only_type(const CtLayout *layout)
 {
@@ -105,7 +105,8 @@ open_npy(FileArray *array, const CtParams *given, CtType *type, gint64 *shape, G
     }
     for (guint a = 0; a < n_axes; a++)
         shape[a] = header.shape[a];
-    /* Complex elements whose parts are planes are gathered, others pass in the file's order. */
+    /* Complex elements with separate planes of parts are gathered; others pass in the file's
+     * order. */
     if (header.fortran) {
         const CtLayout logical = array->layout;
         for (guint a = 0; a < n_axes; a++)
@@ -186,7 +187,7 @@ read_epoch(const CtParams *given, gint64 *epoch, GError **error)
 static gboolean
 set_clock(const CtParams *given, CtStream *stream, GError **error)
 {
-    /* Parameters that are not read have no effect, of which the graph warns. */
+    /* Parameters that are not read have no effect, and the graph warns of them. */
     if (ct_stream_axis(stream, "time") < 0)
         return TRUE;
     if (ct_params_has(given, "sample_rate")) {
@@ -216,12 +217,12 @@ set_clock(const CtParams *given, CtStream *stream, GError **error)
     }
     if (ct_params_has(given, "start"))
         stream->start = ct_params_int(given, "start");
-    /* Ticks of no rate have no UTC. */
+    /* Ticks without a rate have no UTC. */
     return stream->rate_num == 0 || !ct_params_has(given, "epoch") ||
            read_epoch(given, &stream->epoch, error);
 }
 
-/* Subbands and channels that have frequencies count in place of the stream's own. */
+/* Frequencies of subbands and channels replace the stream's own. */
 static void
 warn_of_frequency(const CtParams *given, const char *name, const CtStream *stream)
 {
@@ -278,7 +279,7 @@ set_frequencies(const CtParams *given, CtStream *stream, GError **error)
     return TRUE;
 }
 
-/* Files carry no validity: blocks of an array are all valid. */
+/* Files have no validity: all samples of an array are valid. */
 static void
 warn_of_losses(const CtParams *given, const SidecarLosses *losses)
 {
@@ -295,7 +296,7 @@ warn_of_losses(const CtParams *given, const SidecarLosses *losses)
                        path, path);
 }
 
-/* Whether two open files are one. */
+/* Fails if two open files differ. */
 static gboolean
 check_same(const char *path, int first, int second, GError **error)
 {
@@ -341,8 +342,8 @@ open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stre
     }
     array->layout.types = 1u << type;
 
-    /* Axes that the sidecar has, but the layout not, are gone; those of other lengths have lost
-     * their coordinates. */
+    /* Axes of the sidecar that the layout lacks are dropped; those of other lengths lose their
+     * coordinates. */
     for (guint a = stream->n_axes; a-- > 0;)
         if (ct_layout_axis(&array->layout, stream->axes[a].name) < 0)
             ct_stream_remove_axis(stream, stream->axes[a].name);
@@ -369,8 +370,9 @@ open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stre
     return set_clock(given, stream, error) && set_frequencies(given, stream, error);
 }
 
-/* A sink that replaces array and PATH.json removes the old text before the old array, and brings
- * the new one after the new array: what is read between two looks at one array belongs to it. */
+/* A sink that replaces array and PATH.json removes the old text before the old array, and writes
+ * the new text after the new array. So a text belongs to the array if the array is the same file
+ * before and after the text is read. */
 gboolean
 file_array_open(FileArray *array, const CtParams *given, CtStream *stream, GError **error)
 {

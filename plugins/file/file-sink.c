@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Names of the files beside PATH, the final and the partial ones. */
+/* Endings of the names of files beside PATH, final and partial. */
 static const char *const endings[] = {".json", ".partial", ".json.partial", NULL};
 
 enum { DIGEST_NONE, DIGEST_SHA256 };
@@ -37,21 +37,21 @@ static const CtParam params[] = {
     {NULL},
 };
 
-/* The header and PATH.json.partial tell so often how much is written, and nothing waits longer in
- * memory while samples come: microseconds. */
+/* Interval, in microseconds, at which the header and PATH.json.partial are updated; while samples
+ * come, none waits longer in memory. */
 enum { MARK_EVERY = 500000 };
 
 typedef struct {
     SinkFiles files;
     gboolean is_npy;
     gboolean wants_digest;
-    gboolean is_closed; /* the array is as it will stay */
+    gboolean is_closed; /* the array is final */
     char *generation;
     CtStream stream;
     CtLayout layout;
     gint time_axis; /* −1: none */
     Slabs slabs;
-    gint64 marked; /* when the files last told how much is written */
+    gint64 marked; /* time of the last update of the files */
     gint64 n_lanes;
     gint64 *invalid; /* [lane] */
 } Sink;
@@ -63,7 +63,7 @@ infer(CtNode *node, GError **error)
     CtLayout *wish = &node->input_layouts[0];
     const char *path = ct_params_string(node->params, "path");
     guint format;
-    /* Another sink may write there, and would rename what it finds. */
+    /* Another sink may be writing this file, and would rename it. */
     if (g_str_has_suffix(path, ".partial"))
         return ct_params_error(node->params, "path", error,
                                "wants a name for what is whole, but is given '%s'", path);
@@ -80,7 +80,7 @@ infer(CtNode *node, GError **error)
         if (layout->axes[a].count && strcmp(layout->axes[a].name, "time") == 0)
             return ct_params_error(node->params, "layout", error,
                                    "wants time whole, but is given a block of it");
-    /* The planner may convert what comes, so that its type does not count here. */
+    /* The planner may convert the input, so its type is not checked here. */
     CtStream stream = node->inputs[0];
     stream.type = CT_TYPE_NONE;
     if (!ct_layout_accepts(layout, &stream, &cause))
@@ -89,14 +89,14 @@ infer(CtNode *node, GError **error)
     return TRUE;
 }
 
-/* Samples that the array in the file has along time, written or not. */
+/* The length of the array in the file along time, including samples not written yet. */
 static gint64
 time_length(const Sink *sink)
 {
     return sink->slabs.n_slabs == 1 ? sink->slabs.n_samples : sink->slabs.capacity;
 }
 
-/* The header of the array as it stands; empty for a raw file. */
+/* The header of the array in its current state; empty for a raw file. */
 static GBytes *
 format_header(const Sink *sink)
 {
@@ -122,7 +122,8 @@ write_header(const Sink *sink, GError **error)
                       error) == n;
 }
 
-/* PATH.json of the array as it stands; `array` has what is not known while it grows. */
+/* PATH.json of the array in its current state; `array` has the properties that are known only at
+ * the end. */
 static char *
 format_sidecar(Sink *sink, SidecarArray array)
 {
@@ -137,7 +138,7 @@ format_sidecar(Sink *sink, SidecarArray array)
     return sidecar_format(&sink->stream, &sink->layout, &array);
 }
 
-/* Makes the files tell how much is written. */
+/* Updates the header and PATH.json.partial with the number of samples written. */
 static gboolean
 mark(Sink *sink, GError **error)
 {
@@ -146,7 +147,7 @@ mark(Sink *sink, GError **error)
     return write_header(sink, error) && sink_files_describe(&sink->files, text, error);
 }
 
-/* The same, that nothing is: for the time in which slabs move. */
+/* Updates them with no samples, for the time in which slabs move. */
 static gboolean
 mark_nothing(Sink *sink, GError **error)
 {
@@ -199,14 +200,14 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
 /* ---- running ---- */
 
-/* A range of one slab of a block: time, where there is any, is axis 0 of what follows. */
+/* A range of one slab of a block; the first of its axes is time, if there is any. */
 typedef struct {
-    guint first;  /* axis of the layout */
-    guint n_axes; /* from there */
+    guint first;  /* its first axis in the layout */
+    guint n_axes; /* from that axis on */
     gint64 length[CT_MAX_AXES];
     gint64 packed_stride[CT_MAX_AXES];
     gsize item_bytes;
-    gboolean is_packed; /* in the block as in the file */
+    gboolean is_packed; /* contiguous in the block, in the file's order */
 } Range;
 
 static void
@@ -242,7 +243,7 @@ next_slab(const CtBlock *block, const Range *range, gint64 *index)
     return from;
 }
 
-/* Writes the samples of a block from `t` on from where they stand. */
+/* Writes the samples of a block from `t` on directly from the block. */
 static gboolean
 write_samples(Sink *sink, const CtBlock *block, const Range *range, gint64 t, gint64 n,
               GError **error)
@@ -259,7 +260,7 @@ write_samples(Sink *sink, const CtBlock *block, const Range *range, gint64 t, gi
     return TRUE;
 }
 
-/* Copies samples of a block to where they wait, which has room for them. */
+/* Copies samples of a block to the staging buffer, which has room for them. */
 static gboolean
 stage_samples(Sink *sink, const CtBlock *block, Range *range, gint64 t, gint64 n, GError **error)
 {
@@ -295,7 +296,7 @@ take_samples(Sink *sink, const CtBlock *block, GError **error)
     return TRUE;
 }
 
-/* Makes room for `n` samples more. */
+/* Makes room for `n` more samples. */
 static gboolean
 make_room(Sink *sink, gint64 n, GError **error)
 {
@@ -324,7 +325,7 @@ work(gpointer state, const CtWork *work, GError **error)
 {
     Sink *sink = state;
     const CtBlock *block = &work->inputs[0];
-    /* A stream without time is one array, of which the last counts. */
+    /* A stream without time is one array; the last block counts. */
     if (sink->time_axis < 0)
         sink->slabs.n_samples = sink->slabs.n_staged = 0;
     count_invalid(sink, block);
@@ -337,8 +338,8 @@ work(gpointer state, const CtWork *work, GError **error)
 
 /* ---- the end ---- */
 
-/* Writes what waits, cuts the file to that, and makes the files tell it. After a failure, they tell
- * what is certain. */
+/* Writes staged samples, cuts the file to its length, and updates header and text. After a failure,
+ * these give the number of samples that are certainly written. */
 static gboolean
 close_array(Sink *sink, GError **error)
 {
@@ -378,7 +379,7 @@ complete(gpointer state, G_GNUC_UNUSED gboolean interrupted, GError **error)
     return sink_files_commit(&sink->files, error);
 }
 
-/* After a failure, what is written is left as a valid array under its partial name. */
+/* After a failure, the samples written remain as a valid array under its partial name. */
 static void
 sink_free(gpointer state)
 {

@@ -93,7 +93,7 @@ source_free(gpointer state)
     g_free(source);
 }
 
-/* Whether the array is the one that the graph was planned with. */
+/* Checks that the array is the one that the graph was planned with. */
 static gboolean
 check_planned(const FileArray *array, const CtStream *stream, const CtBinding *planned,
               GError **error)
@@ -156,14 +156,14 @@ advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
     return TRUE;
 }
 
-/* A run of the file: samples begin … begin + n − 1 of one slab. Axis 0 is time, the others stand
- * under it; strides are those of the block. */
+/* A run of the file: samples begin … begin + n − 1 of one slab. Axis 0 is time, the others are
+ * inside it; strides are those of the block. */
 typedef struct {
     guint n_axes;
     gint64 length[CT_MAX_AXES + 1];
     gint64 to_stride[CT_MAX_AXES + 1];
     gint64 from_stride[CT_MAX_AXES + 1];
-    gboolean packed; /* the block has the run in one piece, as the file has */
+    gboolean packed; /* the run is contiguous in the block, in the file's order */
 } Run;
 
 /* Bytes between elements of a file's axis in a block. */

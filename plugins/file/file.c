@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams from files and to files: what file.source and file.sink share, and the plugin. */
+/* The plugin with file.source and file.sink, and functions that both use. */
 #include "file.h"
 
 #include <string.h>
@@ -85,7 +85,7 @@ void
 file_copy(guint n_axes, const gint64 *length, guint8 *to, const gint64 *to_stride,
           const guint8 *from, const gint64 *from_stride, gsize bytes)
 {
-    /* What lies together on both sides is one larger element. */
+    /* Axes that are contiguous on both sides are merged into one larger element. */
     while (n_axes > 0 && to_stride[n_axes - 1] == (gint64)bytes &&
            from_stride[n_axes - 1] == (gint64)bytes)
         bytes *= length[--n_axes];

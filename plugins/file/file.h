@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What file.source and file.sink share: elements on disk, and copies between strides. */
+/* Functions that file.source and file.sink share: elements on disk, and copies between strides. */
 #pragma once
 
 #include <cornerturn/npy.h>
@@ -8,27 +8,26 @@
 extern const CtStage file_source, file_sink;
 extern const CtVariant file_source_cpu, file_sink_cpu;
 
-/* Choices of the parameter `format`, of both. */
+/* Choices of the parameter `format` of both stages. */
 enum { FILE_AUTO, FILE_NPY, FILE_RAW };
 extern const char *const file_formats[];
-/* AUTO resolved by the name's end, which must be a format's. */
+/* Resolves AUTO by the ending of the name, which must be a format's. */
 gboolean file_format(const CtParams *params, const char *path, guint *format, GError **error);
 
-/* Describes elements of a type as .npy holds them: complex integers and cf16 are pairs along a last
- * axis of 2, ci4 is one byte. Returns whether there is such an axis. */
+/* Describes elements of a type in the form of .npy: complex integers and cf16 are pairs along a
+ * last axis of 2, ci4 is one byte. Returns whether there is such an axis. */
 gboolean file_npy_element(CtType type, CtNpyHeader *header);
 
-/* The type that elements of a header are where nobody says: as NumPy sees them. NONE: no stage
- * reads such. */
+/* The type for elements of a header if no type is given: NumPy's. NONE: no stage reads it. */
 CtType file_npy_type(const CtNpyHeader *header);
 
 /* Copies elements of `bytes` bytes between arrays of the same lengths and any strides. */
 void file_copy(guint n_axes, const gint64 *length, guint8 *to, const gint64 *to_stride,
                const guint8 *from, const gint64 *from_stride, gsize bytes);
 
-/* Writes bytes at `offset`. Returns how many are written, fewer than `n` only with an error. */
+/* Writes bytes at `offset`. Returns the number written, fewer than `n` only with an error. */
 gint64 file_write(const char *path, int fd, gint64 offset, gconstpointer bytes, gint64 n,
                   GError **error);
 
-/* Sets an error "PATH: WHAT: the system's words". Returns FALSE. */
+/* Sets an error "PATH: WHAT: the system's message". Returns FALSE. */
 gboolean file_error(GError **error, const char *path, const char *what);

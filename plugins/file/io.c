@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes to files, and what the system says where they don't get there. */
+/* Writing bytes to files, and errors of the system. */
 #include "file.h"
 
 #include <errno.h>

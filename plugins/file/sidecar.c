@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PATH.json, which stands beside an array and says what its axes are. */
+/* PATH.json, a file beside an array that describes its axes. */
 #include "sidecar.h"
 
 #include "file.h"
@@ -25,7 +25,7 @@ append_table(GString *text, const gdouble *values, gsize n)
     g_string_append_c(text, ']');
 }
 
-/* Numbers of an array that grows have so many digits, or spaces. */
+/* Numbers of a growing array are padded with spaces to this many digits. */
 enum { GROWING_DIGITS = 20 };
 
 static void
@@ -34,7 +34,7 @@ append_axis(GString *text, const CtStream *stream, const CtLayoutAxis *layout_ax
     const gint a = ct_stream_axis(stream, layout_axis->name);
     g_string_append_printf(text, "    {\"name\": \"%s\", \"length\": ", layout_axis->name);
     if (a < 0 || layout_axis->count) {
-        /* The parts of complex elements, or a block of an axis. */
+        /* An axis of the parts of complex elements, or of a block. */
         g_string_append_printf(text, "%" G_GINT64_FORMAT "}",
                                layout_axis->count ? layout_axis->count : 2);
         return;
@@ -83,7 +83,8 @@ append_clock(GString *text, const CtStream *stream)
     if (stream->epoch == CT_NO_EPOCH)
         return;
     g_string_append_printf(text, "  \"epoch\": %" G_GINT64_FORMAT ",\n", stream->epoch);
-    /* Whole seconds apart, so that nanoseconds survive; before the epoch, the second before. */
+    /* Whole seconds are split off, so that nanoseconds are exact; before the epoch, they are
+     * rounded down. */
     const __int128 scaled = (__int128)stream->start * stream->rate_den;
     const __int128 seconds = scaled / stream->rate_num - (scaled % stream->rate_num < 0);
     const __int128 rest = scaled - seconds * stream->rate_num;
@@ -162,7 +163,7 @@ sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArra
     return g_string_free(text, FALSE);
 }
 
-/* ---- reading: JSON is YAML ---- */
+/* ---- reading: a JSON file is a YAML file ---- */
 
 typedef struct {
     const char *path;
@@ -189,7 +190,7 @@ n_items(const yaml_node_t *list)
     return list->data.sequence.items.top - list->data.sequence.items.start;
 }
 
-/* The value of a key, NULL where there is none of that kind. */
+/* The value of a key; NULL if there is none of that kind. */
 static yaml_node_t *
 value(Json *json, yaml_node_t *map, const char *key, yaml_node_type_t type)
 {
@@ -258,7 +259,7 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
     if (!axis)
         return malformed(json, map->start_mark, error, "has an axis twice, or too many");
     const char *unit = text_value(json, map, "unit");
-    /* Seconds follow from the clock. */
+    /* The seconds of time follow from the clock. */
     if (!unit || strcmp(name, "time") == 0)
         return TRUE;
     CtCoordinate *coordinate = &axis->coordinate;
@@ -274,8 +275,8 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
     return TRUE;
 }
 
-/* Whether an axis's table has a value for each place, and its parent is an axis that hangs on none.
- */
+/* Whether an axis's table has a value for each element, and its parent is an axis that has no
+ * parent. */
 static gboolean
 coordinate_fits(const CtStream *stream, guint axis)
 {
@@ -342,8 +343,8 @@ read_root(Json *json, CtStream *stream, CtLayout *layout, GError **error)
     return read_clock(json, root, stream, error);
 }
 
-/* Whether the array that PATH.json describes is the one of `bytes` bytes that is there, and whole.
- * Files that no sink has written need not say. */
+/* Whether PATH.json describes a complete array of `bytes` bytes. Files that no sink has written may
+ * lack the length. */
 static gboolean
 check_array(Json *json, gint64 bytes, GError **error)
 {
@@ -393,7 +394,7 @@ read_losses(Json *json, SidecarLosses *losses, GError **error)
     return !lanes || read_invalid(json, lanes, losses, error);
 }
 
-/* Reads a file to memory; *text is NULL where there is none. */
+/* Reads a file to memory; *text is NULL if there is no file. */
 static gboolean
 read_text(const char *path, guint8 **text, gsize *length, GError **error)
 {

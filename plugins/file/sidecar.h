@@ -1,37 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PATH.json, which stands beside an array and says what its axes are. */
+/* PATH.json, a file beside an array that describes its axes. */
 #pragma once
 
 #include <cornerturn/stage.h>
 
-/* A sink's facts about its array, beyond the description of the stream. */
+/* The facts about a sink's array that the description of the stream lacks. */
 typedef struct {
     gint64 bytes;           /* of the file */
-    const char *generation; /* which of all runs wrote it */
-    const char *sha256;     /* of the file; NULL: nobody asked for it */
-    gboolean interrupted;   /* the stream would have gone on */
-    gboolean is_partial;    /* the array still grows */
+    const char *generation; /* an identifier of the run that wrote it */
+    const char *sha256;     /* of the file; NULL: not requested */
+    gboolean interrupted;   /* the stream had not ended */
+    gboolean is_partial;    /* the array is still growing */
     gint64 n_samples;       /* written so far */
     gint64 n_lanes;
     const gint64 *invalid; /* [lane] samples */
 } SidecarArray;
 
 /* The text of a file: type, layout, the array's length, axes with coordinates, clock, frequency,
- * validity. `stream` is as written, its time axis of the length that it has in the file. Texts of
- * the same partial array are all of one length: whatever part of one is written over another, it
- * stays JSON. */
+ * validity. `stream` has the length along time that the file has. All texts of one partial array
+ * have the same length, so the file is valid JSON even if a text only partly overwrites another. */
 char *sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArray *array);
 
 /* Samples and lanes that the sink wrote as invalid, and whether its run was interrupted. */
 typedef struct {
-    gint64 invalid;       /* samples, of all lanes */
-    guint n_lanes;        /* 0: where none is invalid */
+    gint64 invalid;       /* over all lanes */
+    guint n_lanes;        /* 0 if no sample is invalid */
     guint n_lossy;        /* lanes that have invalid samples */
-    gboolean interrupted; /* the stream would have gone on */
+    gboolean interrupted; /* the stream had not ended */
 } SidecarLosses;
 
-/* Reads PATH.json, if there is one, to a stream (zeroed before): its clock, and the axes that it
- * names, whose lengths are the caller's to check. Fails where it says that the array's file has
- * another length than `bytes`. `layout` is NULL where there is no file. */
+/* Reads PATH.json, if it exists, to a stream (zeroed before): its clock, and the axes that it
+ * names, whose lengths the caller checks. Fails if it gives another length of the array's file than
+ * `bytes`. `layout` is NULL if there is no file. */
 gboolean sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtLayout **layout,
                       SidecarLosses *losses, GError **error);

@@ -34,7 +34,7 @@ sink_files_check(const char *path, GError **error)
 
 /* ---- opening ---- */
 
-/* Creates a file, or opens the one that is there; follows no link, and does not wait for a pipe. */
+/* Creates a file, or opens an existing one; does not follow links, and does not wait for a pipe. */
 static int
 open_file(const char *path, gboolean *is_new)
 {
@@ -45,7 +45,7 @@ open_file(const char *path, gboolean *is_new)
         if (fd < 0 && errno == EEXIST) {
             fd = open(path, FLAGS);
             if (fd < 0 && errno == ENOENT)
-                continue; /* it has been renamed since */
+                continue; /* it has been renamed since then */
         }
         if (fd >= 0 || errno != EINTR)
             return fd;
@@ -85,12 +85,13 @@ lock(const char *path, int fd, gboolean is_new, GError **error)
         g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: is being written by another sink", path);
         return FALSE;
     }
-    /* Some file systems have no locks. There, who creates the file is its only writer. */
+    /* Some file systems have no locks. On these, the process that creates the file is its only
+     * writer. */
     return is_new ||
            file_error(error, path, "is there, and can't be locked: remove it if no run writes it");
 }
 
-/* Opens a partial file that no other run writes. */
+/* Opens a partial file that no other run is writing. */
 static gboolean
 claim(const char *path, int *fd, gboolean *is_new, GError **error)
 {
@@ -98,7 +99,7 @@ claim(const char *path, int *fd, gboolean *is_new, GError **error)
         *fd = open_file(path, is_new);
         if (!check_opened(path, *fd, error) || !lock(path, *fd, *is_new, error))
             return FALSE;
-        /* A run that has ended since renamed what was opened here. */
+        /* Another run that has ended since then has renamed the opened file. */
         if (is_same(path, *fd))
             return TRUE;
         close(*fd);
@@ -199,7 +200,8 @@ sync_file(const char *path, int fd, GError **error)
     return TRUE;
 }
 
-/* Names last from here on. Some file systems have nothing to do for that, and say EINVAL. */
+/* Syncs the folder, so that the names persist. Some file systems do not support this and return
+ * EINVAL. */
 static gboolean
 sync_folder(const SinkFiles *files, GError **error)
 {
@@ -238,7 +240,7 @@ give_name(const SinkFiles *files, const char *partial, const char *path, GError 
     return sync_folder(files, error);
 }
 
-/* Whether the names are still those of the files. */
+/* Checks that the names still belong to the files. */
 static gboolean
 check_names(const SinkFiles *files, GError **error)
 {

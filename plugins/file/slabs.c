@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The bytes of one slab that a write should have, where the staging buffer is large enough. */
+/* The bytes of one slab that a write should have if the staging buffer is large enough. */
 enum { PIECE_BYTES = 8 << 10, LEAST_STAGING = 1 << 20, MOST_STAGING = 64 << 20 };
 
 static gint64
@@ -72,8 +72,9 @@ slabs_check(const Slabs *slabs, GError **error)
 
 /* ---- moving ---- */
 
-/* Moves a slab's samples in place, by way of the staging, in pieces: the last first where they move
- * towards the end of the file, so that none is written over before it is read. */
+/* Moves a slab's samples within the file through the staging buffer, in pieces; starts with the
+ * last piece when moving towards the end of the file, so that nothing is overwritten before it is
+ * read. */
 static gboolean
 move_slab(const Slabs *slabs, gint64 from, gint64 to, GError **error)
 {
@@ -90,8 +91,8 @@ move_slab(const Slabs *slabs, gint64 from, gint64 to, GError **error)
     return TRUE;
 }
 
-/* Spreads the slabs from `capacity` samples each to `wider`, or moves them together: the last moves
- * first where they spread. */
+/* Changes the room of all slabs from `from` to `to` samples each; starts with the last slab when
+ * they move apart. */
 static gboolean
 move_slabs(const Slabs *slabs, gint64 from, gint64 to, GError **error)
 {
@@ -103,7 +104,7 @@ move_slabs(const Slabs *slabs, gint64 from, gint64 to, GError **error)
     return TRUE;
 }
 
-/* Takes disk for the whole file, so that a disk too small shows at once. */
+/* Allocates disk space for the whole file, so that a lack of space shows at once. */
 static gboolean
 allocate(const Slabs *slabs, gint64 bytes, GError **error)
 {

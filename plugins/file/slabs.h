@@ -6,43 +6,44 @@
 
 /* An array whose slowest axis is time has one slab, as long as its samples. Otherwise each slab has
  * room for `capacity` samples while the stream runs, and the slabs are moved together at the end.
- * Samples wait in `staging` until there are enough for long writes. */
+ * Samples are staged in memory until there are enough for long writes. */
 typedef struct {
-    const char *path; /* for messages, the caller's */
+    const char *path; /* for messages, owned by the caller */
     int fd;
     gint64 header_bytes; /* before the array */
     gint64 n_slabs;
     gint64 sample_bytes; /* of one sample of one slab */
     gint64 n_samples;    /* written so far */
     gint64 capacity;
-    gint64 file_bytes; /* of the file, as it was left */
+    gint64 file_bytes; /* last known length of the file */
     guint8 *staging;   /* [slab][staging_samples] */
     gint64 staging_samples;
-    gint64 n_staged; /* samples that wait */
+    gint64 n_staged; /* samples staged and not yet written */
 } Slabs;
 
-/* Allocates the staging and makes room for `capacity` samples in all. The file holds the header, or
- * nothing. */
+/* Allocates the staging buffer and makes room for `capacity` samples in all. The file holds the
+ * header, or nothing. */
 gboolean slabs_open(Slabs *slabs, gint64 capacity, GError **error);
 
-/* Makes room for `capacity` samples in all, where there are several slabs. Nothing waits. */
+/* Makes room for `capacity` samples in all, if there are several slabs. No samples may be
+ * staged. */
 gboolean slabs_reserve(Slabs *slabs, gint64 capacity, GError **error);
 
-/* The place for the next samples of a slab, with room for staging_samples − n_staged. */
+/* The address for the next samples of a slab, with room for staging_samples − n_staged. */
 guint8 *slabs_place(const Slabs *slabs, gint64 slab);
 
-/* Writes what waits. */
+/* Writes the staged samples. */
 gboolean slabs_flush(Slabs *slabs, GError **error);
 
-/* Writes samples n_samples … n_samples + n − 1 of a slab, which the caller then counts; where not
- * all can be written, those of an only slab that are there are counted. Nothing waits, and room is
- * reserved. */
+/* Writes samples n_samples … n_samples + n − 1 of a slab, which the caller then counts; if not all
+ * can be written to a single slab, those written are counted. No samples may be staged, and room
+ * must be reserved. */
 gboolean slabs_write(Slabs *slabs, gint64 slab, const guint8 *samples, gint64 n, GError **error);
 
-/* Fails where the file is shorter than it was left: another process has cut it. */
+/* Fails if the file is shorter than its last known length: another process has cut it. */
 gboolean slabs_check(const Slabs *slabs, GError **error);
 
-/* Moves the slabs together and cuts the file to its length. Nothing waits. */
+/* Moves the slabs together and cuts the file to its length. No samples may be staged. */
 gboolean slabs_close(Slabs *slabs, GError **error);
 
 void slabs_clear(Slabs *slabs);

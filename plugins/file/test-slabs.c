@@ -3,7 +3,7 @@
  * another process that changes the file. */
 #define _GNU_SOURCE
 #include "io.c"
-#include "slabs.c" /* the plugin exports nothing but its description */
+#include "slabs.c" /* the plugin exports only its description */
 
 #include <glib/gstdio.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CEP packets, as the stations of LOFAR send their beamlets: header, time stamp, samples. */
+/* CEP packets, the beamlets of LOFAR stations: header, time stamp, samples. */
 #include "lofar-packet.h"
 
 #include <string.h>
@@ -95,7 +95,7 @@ lofar_payload_unpack_plain(const LofarHeader *header, const guint8 *payload, gui
             }
 }
 
-/* Copies both polarisations of a beamlet's slots at once, where they lie side by side. */
+/* Copies both polarisations of a beamlet's slots at once, if they are contiguous. */
 #define DEFINE_COPY_PAIRS(type)                                                                    \
     static void copy_pairs_##type(const guint8 *from, gsize n, guint8 *to, gint64 stride)          \
     {                                                                                              \

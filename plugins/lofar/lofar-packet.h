@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CEP packets, as the stations of LOFAR send their beamlets: header, time stamp, samples. */
+/* CEP packets, the beamlets of LOFAR stations: header, time stamp, samples. */
 #pragma once
 
 #include <glib.h>
@@ -23,32 +23,32 @@ typedef struct {
         sequence; /* samples since that second's first; a second has no more than clock / 1024 */
 } LofarHeader;
 
-/* Reads LOFAR_HEADER_BYTES; FALSE where they are no header. */
+/* Reads LOFAR_HEADER_BYTES; FALSE if they are not a header. */
 gboolean lofar_header_parse(const guint8 *bytes, LofarHeader *header);
 
 /* Bytes of a packet, header included. */
 gsize lofar_packet_bytes(const LofarHeader *header);
 
-/* The same in the form that scanning wants. */
+/* The same with the signature that scanning wants. */
 gsize lofar_header_size(const guint8 *bytes, gconstpointer unused);
 gboolean lofar_header_alike(const guint8 *a, const guint8 *b, gconstpointer unused);
 
-/* Number of the packet's first sample, counted from the unix epoch: ⌊(second · clock + 512) / 1024⌋
- * + sequence. Sample n is taken at tick 1024 · n of the clock. */
+/* The number of the packet's first sample, counted from the unix epoch: ⌊(second · clock + 512) /
+ * 1024⌋ + sequence. Sample n is taken at tick 1024 · n of the clock. */
 gint64 lofar_packet_sample(const LofarHeader *header);
 
-/* Where samples go: bytes from one to the next along each axis. */
+/* The memory for samples: bytes from one to the next along each axis. */
 typedef struct {
     gint64 subband, time, pol;
 } LofarStrides;
 
 /* Writes samples begin … end − 1 of every beamlet of a payload [beamlet][slot][Xr Xi Yr Yi] as
- * ci16, ci8 or ci4. In 4 bits a byte holds a complex sample, whose real part is the high nibble, or
- * the low one where `swapped`. */
+ * ci16, ci8 or ci4. A 4-bit complex sample is a byte, with the real part in the high nibble, or in
+ * the low one if `swapped`. */
 void lofar_payload_unpack(const LofarHeader *header, const guint8 *payload, guint begin, guint end,
                           gboolean swapped, guint8 *out, const LofarStrides *strides);
 
-/* The same, sample by sample: for tests. */
+/* The same, sample by sample, for tests. */
 void lofar_payload_unpack_plain(const LofarHeader *header, const guint8 *payload, guint begin,
                                 guint end, gboolean swapped, guint8 *out,
                                 const LofarStrides *strides);

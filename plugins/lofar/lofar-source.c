@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One port: a lane of packets, and the subbands that it brings. */
+/* A port: a lane of packets, with the subbands that it receives. */
 typedef struct {
-    const char *path; /* the parameter's */
+    const char *path; /* owned by the parameters */
     int fd;
-    LofarHeader header; /* of its first packet; sizes hold for all */
+    LofarHeader header; /* of its first packet; the sizes are those of all packets */
     guint first_subband;
 } Port;
 
@@ -24,7 +24,7 @@ typedef struct {
     guint n_subbands; /* of all ports */
     CtPackets *packets;
     gint64 position; /* next sample to produce */
-    gint64 end;      /* what the stream is declared to have; a file may grow meanwhile */
+    gint64 end;      /* the declared end of the stream; a file may grow meanwhile */
     Unpack unpack;
     gboolean swapped;
     gint subband_axis, time_axis, pol_axis; /* in the output's layout */
@@ -181,7 +181,7 @@ read_range(const char *text, GArray *numbers)
     return TRUE;
 }
 
-/* Gives the subband axis the frequencies that `subbands` and `band` say. */
+/* Sets the frequencies of the subband axis from `subbands` and `band`. */
 static gboolean
 set_frequencies(const CtNode *node, gint64 clock, CtAxis *axis, GError **error)
 {

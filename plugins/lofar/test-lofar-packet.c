@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of CEP packets: headers, time stamps, samples in every order. */
-#include "lofar-packet.c" /* the plugin exports nothing but its description */
+#include "lofar-packet.c" /* the plugin exports only its description */
 
 /* A station's header: version 3, board 2, 200 MHz, 8 bit, 61 beamlets. */
 static const guint8 example[LOFAR_HEADER_BYTES] = {3,    0x82, 0x01, 0xaa, 0xc2, 0x1a, 61, 16,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of VDIF frames: headers of each version, leap seconds, levels, the order of samples. */
-#include "vdif-frame.c" /* the plugin exports nothing but its description */
+#include "vdif-frame.c" /* the plugin exports only its description */
 
 static const guint no_bits = 0;
 

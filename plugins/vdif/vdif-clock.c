@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clock of a recording: frames per second, seconds that are wrong, and stamps as samples. */
+/* The clock of a recording: frames per second, correction of wrong seconds, and conversion of
+ * stamps to samples. */
 #include "vdif-recording-private.h"
 
 /* ---- frames per second ---- */
@@ -20,22 +21,22 @@ count_equal(const GArray *numbers, gint64 number)
     return n;
 }
 
-/* The last two frames of a thread, −1 where there are none. */
+/* The stamps of the last two frames of a thread; −1: none. */
 typedef struct {
     gint64 last, before;
 } Tail;
 
-/* Whether the last frame joins on to the one before it, so that its number is no damage. */
+/* Whether the last frame follows the one before it, so that its number is not damaged. */
 static gboolean
 is_in_order(const Tail *tail)
 {
     return (tail->last & VDIF_NUMBER_MASK) == 0 || tail->before == tail->last - 1;
 }
 
-/* Appends what the changes of second say: where frames k − 1 and k of a thread are followed by
- * number 0 of the next second, k + 1 frames a second. A frame that was lost there makes it say
- * less, never more; a damaged header makes it say nothing. To `ends`, what the ends of threads
- * would say if they stood at such a change. */
+/* Collects the numbers of frames per second, k + 1 for each change of second where frames k − 1 and
+ * k of a thread are followed by number 0 of the next second. If a frame was lost there, the number
+ * is too small, never too large; a damaged header gives no number. `ends` gets the same numbers for
+ * the last frames of threads, as if a change of second followed. */
 static void
 count_frames_of_seconds(const VdifRecording *recording, GArray *changes, GArray *ends)
 {
@@ -69,10 +70,10 @@ count_beyond(const VdifRecording *recording, gint64 frame_rate)
     return n;
 }
 
-/* Frames per second as the changes of second say, 0 where they don't. The most that any says
- * counts, for all others have lost frames: where another one says it, too, or the end of a thread,
- * or where there are but two. As many greater numbers as changes are no damage, but contradict it.
- */
+/* Frames per second from the changes of second; 0: unknown. The largest number counts, as smaller
+ * ones are due to lost frames, if another change or the end of a thread confirms it, or if there
+ * are only two changes. It is rejected if as many frames as there are changes have a number beyond
+ * it. */
 static gint64
 find_frame_rate(const VdifRecording *recording)
 {
@@ -88,10 +89,10 @@ find_frame_rate(const VdifRecording *recording)
                                                                                             : 0;
 }
 
-/* Frames of a second that their numbers can count. */
+/* The most frames of a second that their numbers can count. */
 #define MOST_FRAMES (1 << VDIF_NUMBER_BITS)
 
-/* The rate that a parameter or the headers give, 0 where they don't. */
+/* Sets the rate from the parameter or the headers; 0: neither gives it. */
 static gboolean
 find_given_rate(const VdifRecording *recording, const CtParams *given, gint64 *rate, GError **error)
 {
@@ -117,7 +118,7 @@ find_given_rate(const VdifRecording *recording, const CtParams *given, gint64 *r
     return FALSE;
 }
 
-/* Drops the frames whose number their second does not have. */
+/* Drops the frames whose number is beyond the frames of a second. */
 static void
 drop_beyond(VdifRecording *recording, gint64 frame_rate)
 {
@@ -163,7 +164,7 @@ vdif_recording_find_rate(VdifRecording *recording, const CtParams *given, GError
 
 /* ---- time ---- */
 
-/* Whether one of the sorted numbers beside `number` itself is at most `far` away. */
+/* Whether another of the sorted numbers, besides `number` itself, is at most `far` away. */
 static gboolean
 has_company(const GArray *sorted, gint64 number, gint64 far)
 {
@@ -178,7 +179,7 @@ has_company(const GArray *sorted, gint64 number, gint64 far)
     return low + 1 < sorted->len && g_array_index(sorted, gint64, low + 1) <= number + far;
 }
 
-/* The first time in the files that is that of more than one frame, but for `far`. */
+/* The time of the first frame in the files that has another frame at most `far` away. */
 static gint64
 find_base(const VdifRecording *recording, gint64 far)
 {
@@ -192,8 +193,8 @@ find_base(const VdifRecording *recording, gint64 far)
     return sorted->len > 0 ? vdif_frame_at(recording, 0)->stamp : 0;
 }
 
-/* [frame] how far each stands from the frames before it that are right: those near them, and, after
- * a pause, those of a thread that was right and goes on near there. */
+/* [frame] its distance from the frames before it that are right. A frame is right if it is near
+ * those, or, after a pause, if its thread was right before and its next frame is near it. */
 static gint64 *
 measure_distances(const VdifRecording *recording, gint64 base, gint64 far)
 {
@@ -223,7 +224,7 @@ measure_distances(const VdifRecording *recording, gint64 base, gint64 far)
     return distances;
 }
 
-/* The distance of whole seconds at which most of the frames of a lane stand; 0: there is none. */
+/* The distance, in whole seconds, of most frames of a lane; 0: there is none. */
 static gint64
 common_distance(const VdifRecording *recording, const gint64 *distances, guint lane, gint64 second)
 {
@@ -242,9 +243,9 @@ common_distance(const VdifRecording *recording, const gint64 *distances, guint l
     return agree > 1 && agree * 2 > sorted->len ? (median + half) / second * second : 0;
 }
 
-/* Some samplers write a wrong second in some threads, for ever the same amount wrong. A thread most
- * of whose frames stand farther than `max_gap` from the others, at one distance, is set right as a
- * whole. Stamps are frames. */
+/* Some samplers write a wrong second in some threads, always off by the same amount. If most frames
+ * of a thread are farther than `max_gap` from the others, all at one distance, the whole thread is
+ * corrected. Stamps count frames. */
 static void
 mend_seconds(VdifRecording *recording, gint64 second, gint64 base, gint64 far)
 {
@@ -263,7 +264,8 @@ mend_seconds(VdifRecording *recording, gint64 second, gint64 base, gint64 far)
     }
 }
 
-/* Stamps from frames to samples, counted from `base`; what 62 bits don't hold is dropped. */
+/* Converts stamps from frames to samples, counted from `base`; drops those that do not fit 62
+ * bits. */
 static void
 count_samples(VdifRecording *recording, gint64 base)
 {
@@ -280,7 +282,8 @@ count_samples(VdifRecording *recording, gint64 base)
     g_array_set_size(packets->packets, kept);
 }
 
-/* The clock, from the second in which the samples begin: unix time where 63 bits count that. */
+/* Sets the clock from the second in which the samples begin; the epoch is unix time 0 if 63 bits
+ * suffice. */
 static void
 set_clock(VdifRecording *recording, gint64 base_second)
 {

@@ -19,8 +19,8 @@ field(guint32 word, guint low, guint n)
     return word >> low & (((guint32)1 << n) - 1);
 }
 
-/* What the extended versions promise beyond the common fields, NULL where it holds. Versions that
- * are not known promise nothing, version 0 nothing that its writers keep. */
+/* Checks the fields that extended versions fix besides the common ones; returns the fault, or NULL.
+ * Unknown versions fix none, and writers of version 0 do not keep to it. */
 static const char *
 check_extension(const guint32 *words, const VdifHeader *header)
 {
@@ -45,8 +45,8 @@ check_extension(const guint32 *words, const VdifHeader *header)
     }
 }
 
-/* Complete samples per frame; a complex value never stands in two words, and a sample of several
- * channels only in whole ones. */
+/* Complete samples per frame; a complex value is never divided between words, and a sample of
+ * several channels fills whole words. */
 static gint64
 count_samples(const VdifHeader *header)
 {
@@ -133,9 +133,9 @@ vdif_unix_time(guint ref_epoch, gint64 seconds)
     return time;
 }
 
-/* The value of a code: offset binary, in units in which the sampler's noise is best quantised. Of
- * 1, 2, 4 and 8 bits these are the common readers' values; those between stand for Max's optimal
- * spacing (1960), those beyond have the full scale of 8 bits. */
+/* The value of a code: offset binary, in units in which the sampler's noise is best quantised. For
+ * 1, 2, 4 and 8 bits these are the values of common readers; numbers of bits between have Max's
+ * optimal spacing (1960), larger ones the full scale of 8 bits. */
 static gfloat
 level(const VdifDecoder *decoder, gboolean mark5b, guint code)
 {
@@ -207,7 +207,7 @@ vdif_payload_decode_plain(const VdifDecoder *decoder, const guint8 *payload, gin
         }
 }
 
-/* Whole bytes to floats `stride` bytes apart. */
+/* Converts whole bytes to floats `stride` bytes apart. */
 static inline void
 expand_bytes(const gfloat *table, const guint8 *bytes, gint64 n, guint8 *out, gint64 stride,
              guint per_byte)
@@ -217,7 +217,7 @@ expand_bytes(const gfloat *table, const guint8 *bytes, gint64 n, guint8 *out, gi
             memcpy(out, table + bytes[i] * per_byte + k, sizeof *table);
 }
 
-/* One function for each number of parts in a byte, so that the compiler knows it. */
+/* One function for each number of parts in a byte, so that it is a constant. */
 #define DEFINE_EXPAND(per_byte)                                                                    \
     static void expand_##per_byte(const gfloat *table, const guint8 *bytes, gint64 n, guint8 *out, \
                                   gint64 stride)                                                   \
@@ -232,7 +232,7 @@ DEFINE_EXPAND(2)
 DEFINE_EXPAND(4)
 DEFINE_EXPAND(8)
 
-/* Parts begin … end − 1 to floats `stride` bytes apart, by whole bytes where possible. */
+/* Converts parts begin … end − 1 to floats `stride` bytes apart, by whole bytes where possible. */
 static void
 decode_run(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint64 end, guint8 *out,
            gint64 stride)
@@ -251,7 +251,7 @@ decode_run(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint
         *(gfloat *)out = part(decoder, payload, i);
 }
 
-/* By way of a buffer, from which whole values are spread. */
+/* Decodes to a buffer, from which whole values are scattered. */
 static void
 decode_spread(const VdifDecoder *decoder, const guint8 *payload, gint64 begin, gint64 end,
               guint8 *out, gint64 time_stride, gint64 channel_stride)

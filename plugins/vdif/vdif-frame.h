@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* VDIF frames: header of all extended versions, time, and samples to floating point.
  *
- * After the VDIF specification, release 1.1.1 (vlbi.org/vdif); levels as the Python package
- * baseband has them. */
+ * Follows the VDIF specification, release 1.1.1 (vlbi.org/vdif); levels as in the Python package
+ * baseband. */
 #pragma once
 
 #include <glib.h>
 
 enum {
-    VDIF_HEADER_BYTES = 32, /* of a frame's first, that say everything; legacy headers are 16 */
+    VDIF_HEADER_BYTES = 32, /* bytes that are read of a frame; legacy headers have 16 */
     VDIF_MAX_BITS = 16,
     VDIF_LEGACY = -1, /* extended data versions with a meaning of their own */
     VDIF_MARK5B = 0xab,
@@ -18,42 +18,43 @@ typedef struct {
     gboolean invalid;
     gint edv; /* extended data version */
     guint version;
-    guint32 seconds; /* since the reference epoch, leap seconds counted */
+    guint32 seconds; /* since the reference epoch, including leap seconds */
     guint ref_epoch; /* half years since 2000 */
     guint32 frame;   /* within the second */
     guint n_channels;
-    gsize frame_bytes; /* header included */
+    gsize frame_bytes; /* including the header */
     gsize header_bytes;
     gboolean is_complex;
     guint bits; /* of a part */
     guint thread;
     guint station;
-    gint64 rate;      /* samples per second by an extended header; 0: it doesn't say */
+    gint64 rate;      /* samples per second from an extended header; 0: not given */
     gint64 n_samples; /* of each channel in a frame */
 } VdifHeader;
 
-/* Reads VDIF_HEADER_BYTES. `bits` replaces what the header says, where it is not 0: some writers
- * get it wrong. Returns NULL, or why these bytes are no header of frames that can be decoded. */
+/* Reads VDIF_HEADER_BYTES. `bits`, unless 0, replaces the header's number, which some writers get
+ * wrong. Returns NULL, or why these bytes are not a header of frames that can be decoded. */
 const char *vdif_header_parse(const guint8 *bytes, guint bits, VdifHeader *header);
 
-/* The same in the form that scanning wants; `data` points to a guint, the bits. Time, thread and
- * station may differ in a stream: a thread's clock may be wrong, a file may hold many stations. */
+/* The same with the signature that scanning wants; `data` points to a guint, the bits. Time, thread
+ * and station may differ within a stream: a thread's clock may be wrong, a file may hold many
+ * stations. */
 gsize vdif_header_size(const guint8 *bytes, gconstpointer data);
 gboolean vdif_header_alike(const guint8 *a, const guint8 *b, gconstpointer data);
 
 /* Unix time of a frame's second; VDIF counts leap seconds, which unix time does not. */
 gint64 vdif_unix_time(guint ref_epoch, gint64 seconds);
 
-/* How the payloads of a stream become values. The payload is words of 32 bits, little-endian, each
- * filled from its low end with as many whole values as it holds; time is slowest, then channel,
- * then real and imaginary. */
+/* The decoding of a stream's payloads. A payload consists of words of 32 bits, little-endian, each
+ * filled from its low end with as many whole values as fit; time is slowest, then channel, then
+ * real and imaginary. */
 typedef struct {
     guint bits;
     guint n_channels;
-    guint n_parts;        /* 2 where complex */
-    guint parts_per_word; /* those that a word of 32 bits holds */
+    guint n_parts;        /* 2 for complex values */
+    guint parts_per_word; /* that fit a word of 32 bits */
     gfloat *levels;       /* [2^bits] */
-    gfloat *bytes;        /* [256][8 / bits] where bytes hold whole parts; NULL */
+    gfloat *bytes;        /* [256][8 / bits] if bytes hold whole parts; else NULL */
 } VdifDecoder;
 
 void vdif_decoder_init(VdifDecoder *decoder, const VdifHeader *header);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recordings of VDIF frames: which frames there are, of which threads, and when. */
+/* Recordings of VDIF frames: the frames of files, their threads and times. */
 #include "vdif-recording-private.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ frame_found(const guint8 *bytes, CtPacket *packet, gpointer data)
     packet->flagged = header.invalid;
 }
 
-/* Says what is wrong with a file without frames: why its first bytes are no header. */
+/* Sets the error for a file without frames: why its first bytes are not a header. */
 static void
 explain(const VdifRecording *recording, guint i, GError **error)
 {
@@ -94,7 +94,7 @@ compare_lanes(gconstpointer a, gconstpointer b)
     return (x->lane > y->lane) - (x->lane < y->lane);
 }
 
-/* The frames of a lane; of those with one, the stamp. */
+/* The number of frames of a lane; if there is one, its stamp. */
 typedef struct {
     guint32 lane;
     guint n;
@@ -132,15 +132,16 @@ fullest(const GArray *lanes, gint64 id)
     return most;
 }
 
-/* A damaged header makes a lane of its own, of a frame or a few: one frame is not believed beside
- * more than three, nor a sixteenth of what another lane has. */
+/* A damaged header creates a lane of its own with one or a few frames. A lane is ignored if it has
+ * a single frame where another has more than three, or at most a sixteenth of the frames of
+ * another. */
 static gboolean
 is_believed(const Lane *lane, guint most)
 {
     return lane->n * 16 > most && (lane->n > 1 || most <= 3);
 }
 
-/* The lanes of thread `id`, or all; each with a fair share of the frames. */
+/* Chooses the lanes of thread `id`, or all, without those that are ignored. */
 static void
 choose_lanes(const GArray *lanes, gint64 id, GArray *chosen)
 {
@@ -152,9 +153,10 @@ choose_lanes(const GArray *lanes, gint64 id, GArray *chosen)
     }
 }
 
-/* In a recording of two or three frames a thread, one of a single frame may be a damaged header's,
- * or have lost the others: where it lacks two, or where another one has a single frame of another
- * time. A recording that just begins or ends between two threads has neither. */
+/* In a recording of two or three frames a thread, a thread with a single frame may come from a
+ * damaged header, or may have lost the other frames. It is uncertain if the thread lacks two
+ * frames, or if another thread has a single frame of another time; a recording that begins or ends
+ * between two threads has neither. */
 static gboolean
 check_few_frames(const VdifRecording *recording, const GArray *chosen, GError **error)
 {

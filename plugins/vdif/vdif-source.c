@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vdif.source: recordings of VDIF frames, whose threads become an axis. */
+/* vdif.source: recordings of VDIF frames; threads become an axis. */
 #include "vdif-recording.h"
 
 typedef void (*Decode)(const VdifDecoder *, const guint8 *, gint64, gint64, guint8 *, gint64,
@@ -8,10 +8,10 @@ typedef void (*Decode)(const VdifDecoder *, const guint8 *, gint64, gint64, guin
 typedef struct {
     VdifRecording *recording;
     gint64 position; /* next sample to produce */
-    gint64 end;      /* what the stream is declared to have; a file may grow meanwhile */
+    gint64 end;      /* the declared end of the stream; a file may grow meanwhile */
     Decode decode;
     VdifDecoder decoder;
-    gint time_axis, thread_axis, channel_axis; /* in the output's layout, −1: none */
+    gint time_axis, thread_axis, channel_axis; /* positions in the output's layout; −1: none */
     guint8 *payload;                           /* of the frame being decoded */
 } Source;
 
@@ -90,7 +90,7 @@ source_free(gpointer state)
     g_free(source);
 }
 
-/* Names of the axes that threads and channels become, NULL where there is none. */
+/* The names of the axes that threads and channels become; NULL: none. */
 static gboolean
 name_axes(const VdifRecording *recording, const CtParams *given, const char **thread_axis,
           const char **channel_axis, GError **error)
