@@ -6,7 +6,7 @@
 
 /* One piece of an axis: up to three strided axes from a first element. */
 typedef struct {
-    gint64 in, out; /* bytes to its first element */
+    gint64 in, out; /* offsets of its first element in bytes */
     BoxAxis axes[3];
 } Piece;
 
@@ -64,7 +64,7 @@ boxes_bytes(const Boxes *boxes, const CtBlock *block, CtType type)
     return bytes;
 }
 
-/* Bytes to element `i` of an axis. */
+/* The offset in bytes of element `i` of an axis. */
 static gint64
 place(const CtBlock *block, gint axis, gint inner, gint64 count, gint64 part_bytes, gint64 i)
 {
@@ -100,8 +100,8 @@ common_divisor(gint64 a, gint64 b)
     return a;
 }
 
-/* Blocks on the two sides begin together every `period` elements; `grain` elements lie in one
- * block on both. */
+/* Blocks on the two sides begin together every `period` elements; runs of `grain` elements lie in
+ * one block on both sides. */
 static void
 blocking(const BoxesAxis *axis, gint64 *period, gint64 *grain)
 {
@@ -178,8 +178,8 @@ find_piece(Piece *piece, const Boxes *boxes, const BoxesAxis *axis, const CtWork
     return grains > 0;
 }
 
-/* Takes the items' share of the box: of the slowest axis of the output that is long enough, else of
- * the longest. FALSE where nothing is left. */
+/* Takes the items' share of the box, along the slowest axis of the output that is long enough, else
+ * along the longest. FALSE if the share is empty. */
 static gboolean
 take_share(Box *box, const CtWork *work, gint64 n_items)
 {
@@ -202,8 +202,8 @@ take_share(Box *box, const CtWork *work, gint64 n_items)
     return end > begin;
 }
 
-/* What lies behind the axis's last element in its last block of the output, as a box without input;
- * FALSE where there is nothing. */
+/* The rest of the output's last block, behind the axis's last element, as a box without input;
+ * FALSE if there is none. */
 static gboolean
 find_gap(Box *gap, const Boxes *boxes, const BoxesAxis *axis, const CtBlock *out)
 {
@@ -340,7 +340,7 @@ box_each_run(const Box *box, const BoxAxis *element, BoxRun function, gpointer d
     } while (left > 0);
 }
 
-/* A number of bytes that the compiler knows makes the copy of an element a load and a store. */
+/* With a constant number of bytes, the compiler copies an element by one load and one store. */
 #define MOVE(bytes)                                                                                \
     for (gsize i = 0; i < n; i++)                                                                  \
     memcpy(out + (gint64)i * out_stride, in + (gint64)i * in_stride, bytes)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a map of elements to elements: what kernels that take element for element are made of.
+/* Runs a map of elements to elements; the base of elementwise kernels.
  *
  *     extern "C" __global__ void __launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS)
  *     twice(const DeviceMap map)
  *     {
  *         map_each<ct_f32, ct_f32>(map, [](ct_f32 x) { return 2 * x; });
- *     }
- */
+ *     } */
 #pragma once
 
 #include "cornerturn/kernel.h"
 #include "device-map-struct.h"
 
-/* That a multiprocessor shall hold, for __launch_bounds__; 0 leaves it to the assembler, which
- * would rather spill than hold few where a thread has much under way. */
+/* The blocks of a multiprocessor for __launch_bounds__. 0 leaves the number to the assembler, which
+ * would rather spill registers than run few blocks when a thread has many loads in progress. */
 #define DEVICE_MAP_BLOCKS (DEVICE_MAP_UNROLL > 4)
 
 __device__ inline uint32
@@ -22,7 +21,7 @@ device_divide(uint32 n, DeviceDivisor divisor)
     return (n + (uint32)((uint64)n * divisor.multiplier >> 32)) >> divisor.shift;
 }
 
-/* The words in which memory moves. */
+/* The words in which memory is moved. */
 template <int BYTES> struct MapWord;
 template <> struct MapWord<1> {
     uint8 x;
@@ -51,7 +50,7 @@ struct MapPlace {
     uint32 n; /* elements */
 };
 
-/* Where unit `unit` lies. */
+/* The position of unit `unit`. */
 __device__ inline MapPlace
 map_place(const DeviceMap &map, uint32 unit)
 {
@@ -109,12 +108,12 @@ map_units(const DeviceMap &map, Function function)
     }
 }
 
-/* Out function(In) for every element, once. */
+/* Computes function(In) for every element, once. */
 template <typename In, typename Out, typename Function>
 __device__ inline void
 map_each(const DeviceMap &map, Function function)
 {
-    /* 16 bytes of the wider side, as device_map_width() says */
+    /* 16 bytes of the wider side, as in device_map_width() */
     constexpr int WIDTH = 16 / (sizeof(In) > sizeof(Out) ? sizeof(In) : sizeof(Out));
     if (WIDTH > 1 && map.width == 1)
         map_units<In, Out, 1>(map, function);

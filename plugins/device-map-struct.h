@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A map of elements to elements, as host and kernels see it: the host fills it (device-map.h) and
+/* A map of elements to elements, shared by host and kernels: the host fills it (device-map.h) and
  * passes it by value, kernels run it (device-map-kernel.h). */
 #pragma once
 
-/* Blocks of so many threads, each of which takes so many units, unless a kernel is compiled for
- * others. */
+/* The usual number of threads of a block, and of units of a thread. */
 #ifndef DEVICE_MAP_THREADS
 #define DEVICE_MAP_THREADS 256
 #endif
@@ -23,8 +22,8 @@ typedef struct {
     long long in, out;    /* bytes from one to the next */
 } DeviceMapAxis;
 
-/* A unit is `width` elements of the first axis, which lie packed on both sides unless it is 1; the
- * last one of a run may be short. */
+/* A unit is `width` elements of the first axis, which are contiguous on both sides if `width` > 1;
+ * the last unit of a run may be short. */
 typedef struct {
     const void *in; /* NULL: zeros */
     void *out;

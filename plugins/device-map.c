@@ -2,7 +2,7 @@
 /* Boxes as maps for kernels. */
 #include "device-map.h"
 
-/* Units of a launch; what is more is halved. */
+/* The most units of a launch; larger boxes are halved. */
 #define MOST_UNITS G_MAXINT32
 
 CtKernel *
@@ -100,7 +100,7 @@ device_map_box(const Box *box, gsize in_bytes, gsize out_bytes, CtQueue *queue,
         simple.axes[simple.n_axes++] = (BoxAxis){1, (gint64)in_bytes, (gint64)out_bytes, 0};
     if (map_init(&map, &simple, (gint64)in_bytes, (gint64)out_bytes))
         return launch(&map, queue, call, error);
-    /* One half of the slowest axis, then the other. */
+    /* One half along the slowest axis, then the other. */
     Box half = simple;
     const gint64 middle = half.axes[0].length / 2;
     half.axes[0].length = middle;

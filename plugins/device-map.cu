@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moves elements of a size, or writes zeros. */
+/* Moves elements of a fixed size, or writes zeros. */
 #include "device-map-kernel.h"
 
 extern "C" __global__ void

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elementwise work on a device: what two layouts make of a firing, as maps that kernels run.
+/* Elementwise work on a device: the boxes between two layouts of a firing, as maps that kernels
+ * run.
  *
- * The kernel is built on device-map-kernel.h and has the map as its first argument; it is launched
- * for each box of the firing, most often one: axes that both sides hold as one are one, and runs
- * that lie packed and aligned on both sides move in units of 16 bytes. */
+ * The kernel is built on device-map-kernel.h and has the map as its first argument. It is launched
+ * for each box of the firing, most often one: axes that are contiguous on both sides are merged,
+ * and runs that are contiguous and aligned on both sides move in units of 16 bytes. */
 #pragma once
 
 #include "boxes.h"
 #include "device-map-struct.h"
 
-/* Resources that a kernel built on it includes; `plugin`, a literal, has the two files among its
+/* Resources that a kernel built on a map includes; `plugin`, a literal, has the two files among its
  * kernels. The second form initialises the headers of a CtKernelSpec. */
 #define DEVICE_MAP_RESOURCES(plugin)                                                               \
     "/cornerturn/plugins/" plugin "/device-map-struct.h",                                          \
@@ -21,8 +22,8 @@
 CtKernel *device_map_copy_new(CtDevice *device, const char *plugin, gsize element_bytes,
                               GError **error);
 
-/* Tunables of a variant that runs a map: its table begins with them. Its kernel is compiled
- * with DEVICE_MAP_THREADS and DEVICE_MAP_UNROLL, which the call has, too. */
+/* Tunables of a variant that runs a map: its table begins with them. Its kernel is compiled with
+ * DEVICE_MAP_THREADS and DEVICE_MAP_UNROLL, and the call has the same values. */
 enum { DEVICE_MAP_TUNABLE_THREADS, DEVICE_MAP_TUNABLE_UNROLL, DEVICE_MAP_N_TUNABLES };
 #define DEVICE_MAP_TUNABLES                                                                        \
     [DEVICE_MAP_TUNABLE_THREADS] = {"threads", CT_VALUES(128, 256, 512), DEVICE_MAP_THREADS,       \
@@ -30,12 +31,12 @@ enum { DEVICE_MAP_TUNABLE_THREADS, DEVICE_MAP_TUNABLE_UNROLL, DEVICE_MAP_N_TUNAB
     [DEVICE_MAP_TUNABLE_UNROLL] = {"units", CT_VALUES(1, 2, 4, 8), DEVICE_MAP_UNROLL,              \
                                    "units of 16 bytes, or elements, per thread"}
 
-/* A kernel and what it takes behind the map: pointers to arguments. */
+/* A kernel and its arguments after the map, as pointers. */
 typedef struct {
     const CtKernel *kernel;
     gpointer arguments[8];
     guint n_arguments;
-    guint threads, unroll; /* that the kernel is compiled for; 0: as usual */
+    guint threads, unroll; /* for which the kernel is compiled; 0: the usual ones */
 } DeviceMapCall;
 
 /* Enqueues `call` for a box of elements of these sizes. */
@@ -43,7 +44,7 @@ gboolean device_map_box(const Box *box, gsize in_bytes, gsize out_bytes, CtQueue
                         const DeviceMapCall *call, GError **error);
 
 /* Enqueues `call` for a firing. `zero`, a kernel that copies elements of the output's size, fills
- * blocks up with zeros; NULL where the output's layout has none. */
+ * the rest of blocks with zeros; NULL if the output's layout has no blocks. */
 gboolean device_map_work(const Boxes *boxes, const CtWork *work, const DeviceMapCall *call,
                          const CtKernel *zero, GError **error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the rows of a firing: a thread takes one element of the axes other than time, for which it
- * reads tables once, at several times. */
+/* Runs the rows of a firing: a thread handles one element of the axes other than time at several
+ * times, and reads tables for the element once. */
 #pragma once
 
 #include "device-map-kernel.h"
@@ -10,11 +10,11 @@ struct RowsPlace {
     const uint8 *in; /* the element at time 0 */
     uint8 *out;
     uint32 element; /* index over all axes but time, in the input's order */
-    int64 time;     /* the first of this thread; the next is rows.rows later */
-    int n_times;    /* of this thread; 0: it has nothing to do */
+    int64 time;     /* the first of this thread; its times are rows.rows apart */
+    int n_times;    /* of this thread; 0: it has no work */
 };
 
-/* Of elements of these types, TIMES times a thread. */
+/* For elements of these types, with TIMES times a thread. */
 template <typename In, typename Out, int TIMES>
 __device__ inline RowsPlace
 rows_place(const DeviceRows &rows)

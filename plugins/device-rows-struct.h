@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A firing as rows, as host and kernels see it: for what differs along the axes other than time and
- * is the same, or changes slowly, along it. The host fills it (device-rows.h) and passes it by
- * value, kernels run it (device-rows-kernel.h). */
+/* A firing as rows, shared by host and kernels: for work whose tables vary along the axes other
+ * than time and are constant, or change slowly, along time. The host fills it (device-rows.h) and
+ * passes it by value, kernels run it (device-rows-kernel.h). */
 #pragma once
 
 #include "device-map-struct.h"
 
 enum { DEVICE_ROWS_THREADS = 256 };
 
-/* A row is what lies inside of time; the axes outside of it count groups of rows. A block of
- * threads takes a tile: `rows` rows side by side, `unroll` times, a thread one element of each. */
+/* A row consists of the axes inside time; the axes outside it count groups of rows. A block of
+ * threads handles a tile of `rows` neighbouring rows, `unroll` times; a thread handles one element
+ * of each. */
 typedef struct {
     const void *in;
     void *out;
@@ -18,7 +19,7 @@ typedef struct {
     unsigned row;                /* elements */
     unsigned rows;
     DeviceDivisor row_threads; /* threads for a row, or for a piece of it */
-    DeviceDivisor row_tiles;   /* tiles side by side in a row */
+    DeviceDivisor row_tiles;   /* neighbouring tiles of a row */
     DeviceDivisor time_tiles;
     unsigned n_outer;
     DeviceMapAxis outer[DEVICE_MAP_AXES]; /* the fastest first */

@@ -2,7 +2,7 @@
 /* Firings as rows for kernels. */
 #include "device-rows.h"
 
-/* The axes outside of time, those of length 1 left out. FALSE where there are too many groups of
+/* Finds the axes outside time, without those of length 1. FALSE where there are too many groups of
  * rows for a launch. */
 static gboolean
 find_outer(DeviceRows *rows, const CtBlock *in, const CtBlock *out, gint time, gint64 *n_groups)
@@ -20,7 +20,7 @@ find_outer(DeviceRows *rows, const CtBlock *in, const CtBlock *out, gint time, g
     return TRUE;
 }
 
-/* As many threads as a group of rows keeps busy. */
+/* The number of threads for which a group of rows has work. */
 static guint
 choose_threads(gint64 row, gint64 n_times, guint unroll)
 {
@@ -30,7 +30,7 @@ choose_threads(gint64 row, gint64 n_times, guint unroll)
     return (guint)threads;
 }
 
-/* FALSE where there are too many tiles for a launch. */
+/* Fills in rows and launch. FALSE where there are too many tiles for a launch. */
 static gboolean
 rows_init(DeviceRows *rows, CtLaunch *launch, const CtBlock *in, const CtBlock *out, gint time,
           guint unroll)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Positions and directions of a sky: the one convention of generate, pointing and delay. */
+/* Positions and directions of a sky: the convention that generate, pointing and delay share. */
 #pragma once
 
 #include <cornerturn/npy.h>
@@ -9,15 +9,15 @@
 /* Positions are metres east, north and up of the array's origin. A direction is a row of two, the
  * direction cosines l (east) and m (north) of a source above the horizon, or of three, a vector
  * east, north, up of any length that points at the source. A station at r receives a plane wave
- * from the unit vector s (r · s)/c seconds before the origin does; to line it up with the origin
- * its signal must be delayed by just that. */
+ * from the unit vector s (r · s)/c seconds before the origin does; delaying its signal by this time
+ * aligns it with the origin. */
 #define GEOMETRY_LIGHT        299792458.0
 #define GEOMETRY_GOLDEN_ANGLE (G_PI * (3 - sqrt(5)))
 
 #define GEOMETRY_DIRECTIONS_HELP                                                                   \
     "rows of l, m (direction cosines east, north) or of east, north, up"
 
-/* Rows of a parameter table: three ways to say where stations are, of which one is given. */
+/* Rows of a parameter table: three ways to give the positions of stations, of which one is used. */
 #define GEOMETRY_POSITION_PARAMS                                                                   \
     {"positions", CT_PARAM_QUANTITY, CT_PARAM_TABLE, .unit = "m",                                  \
      .help = "of the stations: rows of east, north, up"},                                          \
@@ -69,8 +69,8 @@ geometry_direction(const CtParams *params, const char *name, guint row, gdouble 
     return TRUE;
 }
 
-/* A new array [station][3] of the positions that the parameters give. `n_stations` holds how many
- * are wanted, 0 where the positions themselves say, and comes back as how many there are. */
+/* A new array [station][3] of the positions that the parameters give. `n_stations` is the number
+ * wanted, 0 if the positions determine it, and is set to the actual number. */
 static inline gdouble *
 geometry_positions(const CtParams *params, gint64 *n_stations, GError **error)
 {

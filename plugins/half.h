@@ -20,7 +20,7 @@ half_to_float(uint16_t half)
     return value;
 }
 
-/* Rounds to nearest, ties to even; too large becomes infinite. */
+/* Rounds to nearest, ties to even; values that are too large become infinite. */
 static inline uint16_t
 half_from_double(double value)
 {
@@ -35,12 +35,12 @@ half_from_double(double value)
         return sign | 0x7c00;
     if (exponent < -25)
         return sign;
-    /* Below the least normal number the unit stays at 2⁻²⁴. */
+    /* Below the least normal number the unit is 2⁻²⁴. */
     const int drop = exponent < -14 ? 42 + (-14 - exponent) : 42;
     const uint64_t full = mantissa | 1ull << 52;
     uint64_t kept = full >> drop;
     const uint64_t rest = full & ((1ull << drop) - 1), tie = 1ull << (drop - 1);
     kept += rest > tie || (rest == tie && (kept & 1));
-    /* A carry out of the mantissa raises the exponent by itself. */
+    /* A carry out of the mantissa increments the exponent. */
     return (uint16_t)(sign | (exponent < -14 ? kept : kept + ((uint64_t)(exponent + 14) << 10)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elements of any type, part by part, as numbers: for reference variants. */
+/* The parts of elements of any type as numbers, for reference variants. */
 #pragma once
 
 #include "half.h"
@@ -11,7 +11,7 @@ static inline gdouble
 part_read(const guint8 *x, CtType type, guint part)
 {
     switch (type) {
-    case CT_CI4: /* the nibble, moved to the top of a byte, keeps its sign */
+    case CT_CI4: /* a nibble moved to the top of a byte keeps its sign */
         return (gint8)(guint8)(part == 0 ? *x & 0xf0 : *x << 4) / 16;
     case CT_CI8:
     case CT_I8:

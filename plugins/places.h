@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The places of a block, one by one: for reference variants. */
+/* The elements of a block, one by one, for reference variants. */
 #pragma once
 
 #include <cornerturn/stage.h>
 
-/* Moves `index` [block->n_axes] to the next place, the last axis fastest, along the axis `time`
- * from `begin` to `end` only (−1: all along every axis). FALSE: it was the last. The first place
- * has `begin` along time and 0 along the others. */
+/* Moves `index` [block->n_axes] to the next element, the last axis fastest, along the axis `time`
+ * from `begin` to `end` only (−1: all of every axis). FALSE: it was the last. The first index is
+ * `begin` along time and 0 along the others. */
 static inline gboolean
 places_next(const CtBlock *block, gint time, gint64 begin, gint64 end, gint64 *index)
 {

@@ -10,12 +10,12 @@
 #include <immintrin.h>
 #endif
 
-/* Integers within the limits of another integer type. */
+/* Clips integers to the limits of another integer type. */
 #define CLIP(wide, least, most)                                                                    \
     (to[i] = (wide)from[i] < (least) ? (least) : (wide)from[i] > (most) ? (most) : (wide)from[i])
 
-/* A float type's number within limits that it can hold, rounded half to even; what is no number
- * becomes 0. */
+/* Rounds a float to an integer half to even, within the limits of the integer type; NaN becomes
+ * 0. */
 #define ROUND(real, least, most)                                                                   \
     const real x = from[i] != from[i] ? 0 : from[i];                                               \
     to[i] = x <= (real)(least) ? (least) : x >= (real)(most) ? (most) : rint(x)
@@ -92,7 +92,7 @@ pack_half(const void *from, void *to, gsize n)
         y[i] = half_from_double(x[i]);
 }
 
-/* f32 to f16, which is rounded once only if it does not go through f64. */
+/* f32 to f16 directly: through f64 it would be rounded twice. */
 static void
 pack_half_float(const void *from, void *to, gsize n)
 {

@@ -8,13 +8,13 @@
 /* Converts n numbers (parts of complex ones; of ci4, pairs of parts). */
 typedef void (*ConvertRun)(const void *from, void *to, gsize n);
 
-/* Steps that follow one another, NULL where there is none: what has no arithmetic of its own goes
- * through a type that has. */
+/* Consecutive steps, NULL for none: a type without arithmetic of its own is converted through one
+ * that has it. */
 typedef struct {
     ConvertRun unpack; /* f16 to f32, ci4 to i8 */
     ConvertRun run;
     ConvertRun pack; /* f64 to f16, i8 to ci4 */
 } ConvertSteps;
 
-/* For elements, or parts, of the two types; both complex or both real. */
+/* The steps for elements, or parts, of the two types; both complex or both real. */
 ConvertSteps CT_ISA(convert_steps)(CtType from, CtType to);

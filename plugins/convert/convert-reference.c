@@ -54,7 +54,7 @@ read_number(const guint8 *from, CtType type)
     }
 }
 
-/* Rounded half to even and kept within the limits; what is no number becomes 0. */
+/* Rounds half to even and clips to the limits; NaN becomes 0. */
 static gint64
 round_within(Number number, gint64 least, gint64 most)
 {
@@ -104,7 +104,7 @@ write_number(guint8 *to, CtType type, Number number)
     }
 }
 
-/* A whole element; ci4 has its parts in one byte. */
+/* Converts a whole element; ci4 has its parts in one byte. */
 static void
 convert_element(const guint8 *from, CtType in_type, guint8 *to, CtType out_type)
 {

@@ -34,7 +34,7 @@ infer(CtNode *node, GError **error)
     return TRUE;
 }
 
-/* Exact. Of inputs that are off by e, a share of e becomes another integer. */
+/* The conversion itself is exact; an input error of e changes a share e of the integers. */
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conversion: integers are clipped; floating point is rounded half to even and clipped, what is no
- * number becomes 0.
+/* Conversion: integers are clipped; floating-point numbers are rounded half to even and clipped,
+ * and NaN becomes 0.
  *
  * IN, OUT: types of elements, both real or both complex. */
 #include "device-map-kernel.h"
@@ -16,7 +16,7 @@ parts_of(Real x)
     return {x, x};
 }
 
-/* Nibbles are read and written as bytes within -8 … 7. */
+/* Reads and writes nibbles as bytes within −8 … 7. */
 __device__ inline Parts<ct_i8>
 parts_of(ct_ci4 x)
 {
@@ -81,7 +81,7 @@ put(ct_cf16 &y, Parts<ct_f16> parts)
 }
 
 template <typename Integer> struct Limits {
-    /* of two's complement, or from 0 */
+    /* two's complement, otherwise unsigned */
     static constexpr bool is_signed = (Integer)-1 < 0;
     static constexpr int64 most = (int64)(~(uint64)0 >> (64 - 8 * sizeof(Integer) + is_signed));
     static constexpr int64 least = is_signed ? -most - 1 : 0;
@@ -90,8 +90,8 @@ struct NibbleLimits {
     static constexpr int64 most = 7, least = -8;
 };
 
-/* The number of fewer digits next to x on the side that is odd, unless it is x: to be rounded once
- * more without harm. */
+/* Rounds to odd: of the two floats next to x, the one with an odd significand, unless x is a float.
+ * Rounding once more then gives the same as rounding x once. */
 __device__ inline float
 round_to_odd(double x)
 {
@@ -105,7 +105,7 @@ round_to_odd(double x)
     return y.number;
 }
 
-/* To an integer type, within its limits. */
+/* Converts to an integer type, within its limits. */
 template <typename To, typename Within, typename Number>
 __device__ inline To
 to_integer(Number x)
@@ -149,7 +149,7 @@ template <typename Within> struct Converter<ct_f16, Within> {
     __device__ static ct_f16
     from(Number x)
     {
-        /* what has no more digits than a float, or is one */
+        /* fits a float exactly */
         constexpr bool is_float = sizeof(Number) <= 2 || ((Number)0.5f != 0 && sizeof(Number) == 4);
         return {ct_float_to_half(is_float ? (float)x : round_to_odd((double)x))};
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The copy on the processor: the tiles of transpose, which come down to long runs. */
+/* The copy on the processor: the tiles of transpose, which are reduced to long runs. */
 #include "../transpose/transpose-work.h"
 #include "copy.h"
 
 static const CtTunable of_transpose[] = TRANSPOSE_TUNABLES;
 static const CtTunable tunables[] = {TRANSPOSE_STREAM_TUNABLE, {NULL}};
 
-/* Long runs are not turned: there is nothing to choose but whether they are streamed. */
+/* Long runs are not transposed; the only choice is whether to use streaming stores. */
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {

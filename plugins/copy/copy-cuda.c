@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The copy by the device's copy engines: also to, from and between devices, wherever the blocks
- * lie. */
+/* The copy by the device's copy engines, also to, from and between devices, for any blocks. */
 #include "../boxes.h"
 #include "copy.h"
 
-/* What the driver takes as bytes from row to row. */
+/* The largest pitch, bytes from row to row, that the driver takes. */
 #define MOST_PITCH G_MAXINT32
 
 static gboolean
@@ -14,7 +13,8 @@ prepare(G_GNUC_UNUSED CtPrepare *prepare, G_GNUC_UNUSED gpointer *state,
     return TRUE;
 }
 
-/* Both blocks are in one layout: their axes, blocked ones included, as they stand in memory. */
+/* Both blocks have one layout: the box has their axes, blocked ones included, in the order of
+ * memory. */
 static Box
 whole_box(const CtBlock *in, const CtBlock *out)
 {
@@ -40,8 +40,8 @@ choose_rows(const Box *box, gint64 bytes)
     return chosen;
 }
 
-/* A call for each index of all axes but that of the rows: one for blocks of which only the
- * outermost axis is padded. */
+/* Makes one call for each index of all axes but that of the rows; blocks in which only the
+ * outermost axis is padded need one call. */
 static gboolean
 copy_rows(const Box *box, gint64 bytes, CtQueue *queue, GError **error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stage copy: the same stream once more, in memory of its own. */
+/* The stage copy: the same stream in memory of its own. */
 #include "copy.h"
 
 static const CtParam params[] = {{NULL}};

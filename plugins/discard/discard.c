@@ -18,7 +18,7 @@ infer(G_GNUC_UNUSED CtNode *node, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-/* Lanes of validity. */
+/* The state is the number of lanes. */
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
@@ -27,7 +27,7 @@ prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-/* Samples of which at least one lane is invalid. */
+/* The number of samples with at least one invalid lane. */
 static guint64
 count_invalid(const CtBlock *block, gint64 n, gint64 n_lanes)
 {

@@ -6,7 +6,7 @@
 typedef struct {
     CtDevice *device;
     CtKernel *kernel;
-    gpointer factors; /* of the device */
+    gpointer factors; /* on the device */
     gint time;
     guint unroll;
 } Cuda;

@@ -6,7 +6,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The compiler makes vectors of the cases below, whose strides it knows. */
+/* The compiler vectorises the cases below, whose strides are constants. */
 #define DEFINE(real)                                                                               \
     INLINE void multiply_##real(const uint8_t *x, const ptrdiff_t x_stride, const uint8_t *g,      \
                                 const ptrdiff_t g_stride, uint8_t *restrict y,                     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Factors from a file, or one for all, as a table that runs along with the input. */
+/* Factors from a file, or one for all, as a table that is read along with the input. */
 #include "gains.h"
 
 #include <complex.h>
@@ -8,7 +8,7 @@
 /* Elements of a run that is worth its overhead. */
 #define LONG_RUN 64
 
-/* The axes of the file: those given, or of the usual ones those that the stream has. */
+/* The axes of the file: the given ones, or those of the usual ones that the stream has. */
 static gboolean
 find_axes(const CtNode *node, const char *axes[CT_MAX_AXES], guint *n, GError **error)
 {
@@ -71,7 +71,7 @@ ct_gains_load(const CtNode *node, const char *axes[CT_MAX_AXES], GError **error)
     return NULL;
 }
 
-/* 1/g; samples without gain stay without. */
+/* 1/g; a gain of 0 stays 0. */
 static double complex
 inverse(double complex gain)
 {
@@ -87,8 +87,8 @@ write_factor(guint8 *to, double complex factor, gboolean is_double)
         *(float complex *)to = (float complex)factor;
 }
 
-/* Strides, in elements, of the array along the axes of the input's layout; 0 where it has one
- * factor for all. */
+/* Strides, in elements, of the array along the axes of the input's layout; 0 where one factor
+ * applies to all. */
 static void
 find_strides(const CtLayout *layout, const CtNpyArray *array, const char *const *axes,
              gint64 strides[CT_MAX_AXES])
@@ -102,7 +102,7 @@ find_strides(const CtLayout *layout, const CtNpyArray *array, const char *const 
     }
 }
 
-/* What the factors of all elements are written from. */
+/* The parameters of expand. */
 typedef struct {
     guint n_axes;
     gint64 lengths[CT_MAX_AXES]; /* of the layout's axes; `time` is left out, or repeated */
@@ -110,7 +110,7 @@ typedef struct {
     gboolean inverts, is_double;
 } Expansion;
 
-/* Writes the factors of all elements from axis `a` on, behind one another. */
+/* Writes the factors of all elements from axis `a` on, one after another. */
 static guint8 *
 expand(const Expansion *self, guint a, const double complex *gain, guint8 *to)
 {
@@ -221,7 +221,7 @@ each_run_of_box(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
     while (time < simple.n_axes && simple.axes[time].table != 0)
         time++;
     if (repeat > 1 && time < simple.n_axes) {
-        /* Whole repetitions of the table, then what is left. */
+        /* Whole repetitions of the table, then the rest. */
         Box rest = simple;
         BoxAxis *axis = &simple.axes[time];
         const gint64 left = axis->length % repeat;

@@ -56,7 +56,7 @@ operations(const CtNode *node)
     return 6 * (gdouble)ct_stream_width(&node->inputs[0]);
 }
 
-/* The most by which anything is multiplied. */
+/* The largest modulus of a factor. */
 static gdouble
 largest_gain(const CtNode *node)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants of the stage gains share: the table of factors, expanded to the axes of the
- * stream. */
+/* Declarations shared by the variants of the stage gains: the table of factors, expanded to the
+ * axes of the stream. */
 #pragma once
 
 #include "../boxes.h"
@@ -10,13 +10,13 @@
 typedef struct {
     Boxes boxes;     /* with the table and its strides */
     gint64 repeat;   /* times for which the table is repeated, so that axes faster than time (pol,
-                        say) make long runs */
-    gint64 period;   /* bytes of the table from a time to the next, where it is repeated */
+                      * say) form long runs */
+    gint64 period;   /* bytes of the table from one time to the next, if it is repeated */
     guint8 *factors; /* one for every element of the axes other than time, in the input's order */
 } Gains;
 
 /* The factors of all elements of the axes other than time, in the input's order, with `repeat`
- * times where time stands; NULL on failure. */
+ * times at the position of time; NULL on failure. */
 guint8 *ct_gains_factors(const CtPrepare *prepare, gint64 repeat, gboolean is_double,
                          gint64 *n_factors, GError **error);
 
@@ -27,8 +27,8 @@ void ct_gains_finish(gpointer state);
 /* Calls `function` for the runs of the items of `work`. */
 void ct_gains_each_run(const Gains *self, const CtWork *work, BoxRun function, gpointer data);
 
-/* The file's factors as the parameters say, checked against the stream; NULL on failure. `axes` are
- * those of the array, in its order. */
+/* The file's factors according to the parameters, checked against the stream; NULL on failure.
+ * `axes` are those of the array, in its order. */
 CtNpyArray *ct_gains_load(const CtNode *node, const char *axes[CT_MAX_AXES], GError **error);
 
 extern const CtVariant ct_gains_reference, ct_gains_cuda;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* generate, vectorised: a chunk of time after another, every lane of it in cache. */
+/* generate, vectorised: one chunk of time after another, with all its lanes in cache. */
 #include "generate-kernels.h"
 #include "generate-model.h"
 #include "generate.h"
@@ -7,20 +7,20 @@
 #include <math.h>
 #include <string.h>
 
-/* A noise source as one station sees it in one subband. */
+/* A noise source as seen by one station in one subband. */
 typedef struct {
     gint64 whole;
     gfloat rotation[2];
-    guint n_taps; /* 1 where the delay is whole and the one tap is 1 */
+    guint n_taps; /* 1 if the delay is whole and the only tap is 1 */
     gfloat taps[GENERATE_TAPS];
 } Delay;
 
 typedef struct {
     GenerateState base;
     gsize chunk;   /* samples */
-    gsize length;  /* floats of a chunk's array, with what alignment adds */
-    gsize span;    /* floats of a source's array, with the delays' reach */
-    Delay *delays; /* [source][subband][station], the amplitude in the rotation */
+    gsize length;  /* floats of a chunk's array, padded for alignment */
+    gsize span;    /* floats of a source's array, including the range of delays */
+    Delay *delays; /* [source][subband][station]; the rotation includes the amplitude */
     gfloat *gains; /* [tone][subband][station][2] */
 } Cpu;
 
@@ -91,7 +91,8 @@ cpu_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return TRUE;
 }
 
-/* Samples `first` … of all sources in a subband, in the pols: [source][pol][re, im][span]. */
+/* Fills in samples from `first` on of all sources in a subband, in the pols: [source][pol][re,
+ * im][span]. */
 static void
 fill_sources(const Cpu *cpu, gint64 first, gsize n, gint64 subband, gfloat *sources)
 {
@@ -113,7 +114,7 @@ fill_sources(const Cpu *cpu, gint64 first, gsize n, gint64 subband, gfloat *sour
     }
 }
 
-/* The chunk of one lane: n samples from t on, t a multiple of the group. */
+/* Computes the chunk of one lane: n samples from t on, t a multiple of the group. */
 static void
 fill_lane(const Cpu *cpu, gint64 t, gsize n, gint64 subband, gint64 station, gint64 pol,
           const gfloat *tones, const gfloat *sources, gint64 first_source, gfloat *x)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* generate on the device: the sources' own signals go to scratch, then every sample is made by a
- * thread of its lane. */
+/* generate on the device: the sources' signals are written to scratch, then a thread per sample
+ * makes every sample of its lane. */
 #include "generate-model.h"
 #include "generate.h"
 
@@ -8,10 +8,10 @@
 
 #define SOURCE "/cornerturn/plugins/generate/generate.cu"
 
-/* Of generate.cu. */
+/* As in generate.cu. */
 enum { THREADS = 256, MOST_ROWS = 65535 };
 
-/* The kernel's structs. */
+/* Structs as in the kernels. */
 typedef struct {
     gfloat taps[GENERATE_TAPS];
     gfloat rotation[2];
@@ -37,15 +37,15 @@ typedef struct {
 
 /* ---- preparing ---- */
 
-/* Pairs of samples of a source that n samples of the stream need: the delays differ, the taps reach
- * to either side, and both ends are rounded to pairs. */
+/* The pairs of samples of a source for n samples of the stream: delays differ, the taps reach to
+ * both sides, and both ends are rounded to pairs. */
 static gint64
 signal_pairs(const GenerateModel *model, gint64 n)
 {
     return (n + model->most - model->least + GENERATE_TAPS + 4) / 2;
 }
 
-/* The largest level of an integer type that a float holds. */
+/* The largest value of an integer type that a float can represent. */
 static gint64
 float_limit(CtType type)
 {

@@ -97,9 +97,9 @@ cos_sin(Floats turns, Floats *cosine, Floats *sine)
     *cosine = (Floats)((Ints)select_floats(odd, s, c) ^ cosine_sign);
 }
 
-/* Philox4x32-10 of the counters pair … pair + PAIRS − 1, which differ in the lowest word alone. The
- * first two words of a counter are an even sample's, the others the next one's: `radius` and
- * `angle` come in the order of the samples. */
+/* Philox4x32-10 of the counters pair … pair + PAIRS − 1, which differ only in the lowest word. The
+ * first two words of a counter are for an even sample, the others for the next one: `radius` and
+ * `angle` are in the order of the samples. */
 static inline void
 philox(guint64 pair, guint32 lane, guint32 kind, const guint32 keys[20], Words *radius,
        Words *angle)
@@ -112,7 +112,7 @@ philox(guint64 pair, guint32 lane, guint32 kind, const guint32 keys[20], Words *
     Longs c3 = (guint64)kind - (Longs){0};
     const Longs first = (guint64)0xd2511f53u - (Longs){0};
     const Longs second = (guint64)0xcd9e8d57u - (Longs){0};
-    /* high halves are left as they come: products do not look at them */
+    /* garbage in the high halves does no harm: products ignore them */
     for (guint round = 0; round < 10; round++) {
         Longs a = multiply(c0, first), b = multiply(c2, second);
         c0 = (b >> 32) ^ c1 ^ keys[2 * round];
@@ -184,7 +184,7 @@ CT_ISA(generate_phasors)(gfloat *re, gfloat *im, gint64 t, gsize n, guint64 incr
         Words phase = {0};
         for (guint j = 0; j < LANES; j++)
             phase[j] = (guint32)((increment * (guint64)(t + (gint64)(i + j))) >> 32);
-        /* 24 bits are what a float holds */
+        /* a float holds 24 bits */
         Floats turns = __builtin_convertvector((Ints)(phase >> 8), Floats) * 0x1p-24f, cosine, sine;
         cos_sin(turns, &cosine, &sine);
         *(Unaligned *)(re + i) = cosine;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inner loops of generate in single precision; real and imaginary parts apart. */
+/* The inner loops of generate in single precision; real and imaginary parts are separate. */
 #pragma once
 
 #include <cornerturn/isa.h>
 #include <cornerturn/tensor.h>
 
-/* Samples are made in groups of this many, whose first is a multiple of it. */
+/* Samples are made in groups of this many; the first is at a multiple of it. */
 enum { GENERATE_GROUP = 32 };
 
 /* Noise of power amplitude² for samples t … t + n − 1 of a lane; t and n are multiples of
@@ -28,7 +28,7 @@ void CT_ISA(generate_add)(gfloat *re, gfloat *im, const gfloat *z_re, const gflo
                           const gfloat gain[2]);
 
 /* Writes n elements of `type`, `stride` bytes apart; for an integer, the parts are first rounded
- * half to even and clipped in place, never to the lowest value. Real types pass over `im`, which
- * must be 0. Returns how many elements were clipped. */
+ * half to even and clipped in place, never to the lowest value. Real types ignore `im`, which must
+ * be 0. Returns the number of clipped elements. */
 guint64 CT_ISA(generate_write)(guint8 *out, gint64 stride, CtType type, gfloat *re, gfloat *im,
                                gsize n);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From parameters to the numbers of the simulated sky: delays, filters, phases. */
+/* The numbers of the simulated sky from parameters: delays, filters, phases. */
 #include "generate-model.h"
 
 #include "../geometry.h"
 
 const char *const generate_axes[GENERATE_N_AXES] = {"time", "subband", "station", "pol"};
 
-/* The largest level of an integer type, to both sides; 0 for a float. */
+/* The largest absolute value of an integer type; 0 for a float. */
 static gdouble
 type_limit(CtType type)
 {
@@ -27,7 +27,7 @@ bessel_i0(gdouble x)
 }
 
 /* The ideal delay filter at `x` samples, in a Kaiser window of β = 7 that ends at ±16 samples. With
- * a phase (radians, real streams only), every frequency is turned back by it as well. */
+ * a phase (radians, real streams only), it also rotates every frequency by minus the phase. */
 static gdouble
 delay_filter(gdouble x, gdouble phase)
 {
@@ -40,8 +40,8 @@ delay_filter(gdouble x, gdouble phase)
     return window * (sin(G_PI * x - phase) + sin(phase)) / (G_PI * x);
 }
 
-/* Of a signal that comes `seconds` after it passed the origin, in a band whose zero frequency is
- * `frequency`. */
+/* Sets the delay of a signal that arrives `seconds` after it passed the origin, in a band whose
+ * zero frequency is `frequency`. */
 static void
 delay_set(GenerateDelay *delay, gboolean is_complex, gdouble seconds, gdouble rate,
           gdouble frequency)
@@ -57,7 +57,7 @@ delay_set(GenerateDelay *delay, gboolean is_complex, gdouble seconds, gdouble ra
     delay->rotation[1] = is_complex ? -sin(phase) : 0;
 }
 
-/* Frequency of the zero of subband `b`. */
+/* The frequency that is 0 in subband `b`. */
 static gdouble
 zero_frequency(const CtStream *stream, gint64 b)
 {
@@ -175,7 +175,7 @@ set_tones(GenerateModel *model, const CtParams *params, const CtStream *stream,
             if (model->is_complex ? fabs(turns) > 0.5 : turns < 0 || turns > 0.5)
                 continue;
             inside = TRUE;
-            /* ±2⁶³ are the same phase; a half turn up would not fit */
+            /* ±2⁶³ are the same phase; +2⁶³ would overflow */
             gdouble fixed = rint(ldexp(turns, 64));
             tone->increments[b] = fixed >= 0x1p63 ? (guint64)1 << 63 : (guint64)(gint64)fixed;
             for (gint64 s = 0; s < model->n_stations; s++) {
@@ -194,7 +194,7 @@ set_tones(GenerateModel *model, const CtParams *params, const CtStream *stream,
     return TRUE;
 }
 
-/* Rows need not touch the stream, but then they do nothing. */
+/* Warns of rows of invalid samples that lie outside the stream and so have no effect. */
 static void
 warn_of_gap(const GenerateModel *model, const CtParams *params, guint row)
 {
@@ -247,8 +247,8 @@ set_gaps(GenerateModel *model, const CtParams *params, GError **error)
     return TRUE;
 }
 
-/* Unless it is given, an integer type is filled to a quarter by the rms of the real parts, which
- * clips at 4 σ. */
+/* The default scale of an integer type makes the rms of the real parts a quarter of full scale,
+ * which clips at 4 σ. */
 static gboolean
 set_scale(GenerateModel *model, const CtParams *params, GError **error)
 {
@@ -278,7 +278,7 @@ set_scale(GenerateModel *model, const CtParams *params, GError **error)
                            model->scale);
 }
 
-/* Without noise there is nothing that the seed could change. */
+/* Without noise the seed has no effect. */
 static void
 set_key(GenerateModel *model, const CtParams *params)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulated sky in numbers: what every variant of generate makes its samples from. */
+/* The simulated sky in numbers, from which every variant of generate makes its samples. */
 #pragma once
 
 #include <cornerturn/stage.h>
 
-/* Taps of the filter that delays a noise source by a part of a sample, and how many of them stand
+/* Taps of the filter that delays a noise source by a fraction of a sample, and the number of them
  * before the delayed sample. */
 #define GENERATE_TAPS   32
 #define GENERATE_BEFORE 15
 
-/* Which random numbers: the last word of the counter. */
+/* The kind of random numbers: the last word of the counter. */
 enum { GENERATE_RECEIVER, GENERATE_SOURCE };
 
-/* The axes of the stream, as far as it has them. */
+/* The axes that the stream may have. */
 enum { GENERATE_TIME, GENERATE_SUBBAND, GENERATE_STATION, GENERATE_POL, GENERATE_N_AXES };
 extern const char *const generate_axes[GENERATE_N_AXES];
 
-/* How a station sees a noise source z in a subband:
+/* The signal of a noise source z at a station in a subband:
  *     x[t] = rotation · Σ_k taps[k] z[t − whole + 15 − k] */
 typedef struct {
     gint64 whole; /* samples */
@@ -33,7 +33,8 @@ typedef struct {
 /* x[t] = gain · exp(2πi increment · t / 2⁶⁴), or its real part in a real stream */
 typedef struct {
     guint64 *increments; /* [subband] */
-    gdouble *gains;      /* [subband][station][real, imaginary]; 0 where the tone is not in it */
+    gdouble *gains;      /* [subband][station][real, imaginary]; 0 where the tone is outside the
+                          * subband */
 } GenerateTone;
 
 typedef struct {
@@ -44,27 +45,27 @@ typedef struct {
 typedef struct {
     CtType type;
     gboolean is_complex;
-    gint64 n_subbands, n_stations, n_pols; /* 1 where the stream has no such axis */
+    gint64 n_subbands, n_stations, n_pols; /* 1 for an axis that the stream lacks */
     guint32 key[2];                        /* the seed */
-    gint64 first;                          /* sample of the endless stream that index 0 is */
+    gint64 first;                          /* sample of the endless stream at index 0 */
     gint64 n_samples;                      /* −1: endless */
     gdouble scale;
     gdouble *noise; /* [station] root of the power of the receiver's noise */
     guint n_sources;
     GenerateSource *sources;
-    gint64 least, most; /* of all `whole`; 0 without sources */
+    gint64 least, most; /* over all `whole`; 0 without sources */
     guint n_tones;
     GenerateTone *tones;
     guint n_gaps;
     GenerateGap *gaps;
 } GenerateModel;
 
-/* Of a node with `params`, whose output is `stream`. */
+/* The model of a node with `params`, whose output is `stream`. */
 GenerateModel *generate_model_new(const CtParams *params, const CtStream *stream, GError **error);
 void generate_model_free(GenerateModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GenerateModel, generate_model_free)
 
-/* The lane of random numbers of a receiver, and of a source's pol. */
+/* The index of the random numbers of a receiver, and of a pol of a source. */
 static inline guint32
 generate_receiver_lane(const GenerateModel *model, gint64 subband, gint64 station, gint64 pol)
 {
@@ -77,17 +78,17 @@ generate_source_lane(const GenerateModel *model, gint64 source, gint64 subband, 
     return (source * model->n_subbands + subband) * model->n_pols + pol;
 }
 
-/* What the state of every variant begins with. */
+/* The first member of every variant's state. */
 typedef struct {
     GenerateModel *model;
     gint64 produced;             /* samples so far */
-    gint place[GENERATE_N_AXES]; /* of the axes in the output's layout; −1: none */
+    gint place[GENERATE_N_AXES]; /* positions of the axes in the output's layout; −1: none */
 } GenerateState;
 
 gboolean generate_state_init(GenerateState *state, const CtPrepare *prepare, GError **error);
 gboolean generate_advance(gpointer state, CtAdvance *advance, GError **error);
 
-/* Where sample `t` of a lane stands. */
+/* The address of sample `t` of a lane. */
 static inline guint8 *
 generate_address(const GenerateState *state, const CtBlock *block, gint64 t, gint64 subband,
                  gint64 station, gint64 pol)

@@ -29,9 +29,9 @@ philox(const guint32 key[2], guint32 counter[4])
     }
 }
 
-/* Samples t … t + n − 1 of a lane of circular Gaussian noise of power 1. The words of counter
- * ⌊t/2⌋ serve two samples; with u = (w₀ ≫ 9 + ½)/2²³ and v = (w₁ ≫ 8)/2²⁴ a sample is
- * √(−ln u) exp(2πi v); a real one is √2 of its real part. */
+/* Samples t … t + n − 1 of a lane of circular Gaussian noise of power 1. The words of counter ⌊t/2⌋
+ * are used for two samples; with u = (w₀ ≫ 9 + ½)/2²³ and v = (w₁ ≫ 8)/2²⁴ a sample is √(−ln u)
+ * exp(2πi v); a real one is √2 of its real part. */
 static void
 fill_noise(const GenerateModel *model, gint64 t, gsize n, guint32 lane, guint32 kind,
            gdouble (*noise)[2])
@@ -48,7 +48,8 @@ fill_noise(const GenerateModel *model, gint64 t, gsize n, guint32 lane, guint32 
     }
 }
 
-/* x += what `delay` makes of `source`, whose first sample belongs `most` + 16 before the chunk. */
+/* Adds `source`, delayed by `delay`, to x. The first sample of `source` is `most` + 16 before the
+ * chunk. */
 static void
 add_source(gdouble (*x)[2], gsize n, const gdouble (*source)[2], const GenerateModel *model,
            const GenerateDelay *delay, gdouble amplitude)
@@ -89,8 +90,8 @@ reference_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return TRUE;
 }
 
-/* The sources' own signals in both pols: the second is ρ times the first and √(1 − ρ²) of its own
- * noise. */
+/* The sources' signals in both pols: the second is ρ times the first plus √(1 − ρ²) times noise of
+ * its own. */
 static void
 fill_sources(const GenerateModel *model, gsize span, gint64 t, gsize n, gint64 subband,
              gdouble (*sources)[2])

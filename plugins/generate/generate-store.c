@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A sample of any type from doubles, for the reference of generate. */
+/* Stores a sample of any type, given in doubles, for the reference of generate. */
 #include "generate-store.h"
 
 #include "../half.h"

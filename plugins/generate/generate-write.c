@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples of any type from single precision, real and imaginary parts apart. */
+/* Stores samples of any type, given in single precision with separate real and imaginary parts. */
 #include "generate-kernels.h"
 
 #include <string.h>
 
-/* Adding 1.5 · 2²³ leaves no bits behind the point: rounds half to even. Floats beyond 2²² lose a
- * bit or two of their last, which integers that large cannot tell from noise. */
+/* Rounds half to even: adding 1.5 · 2²³ leaves no fractional bits. Floats beyond 2²² lose their
+ * last bit or two, which do not matter in noise of that size. */
 static inline gfloat
 round_level(gfloat x)
 {
@@ -19,7 +19,7 @@ clip(gfloat x, gfloat limit)
     return x < -limit ? -limit : x;
 }
 
-/* In place; returns the number of elements of which a part was clipped. */
+/* Rounds and clips in place; returns the number of elements of which a part was clipped. */
 static guint64
 quantise(gfloat *re, gfloat *im, gsize n, gfloat limit)
 {
@@ -34,8 +34,8 @@ quantise(gfloat *re, gfloat *im, gsize n, gfloat limit)
     return clipped;
 }
 
-/* The bits of the half nearest to `value`, ties to even; too large is infinite. Without branches,
- * so that loops over it vectorise. */
+/* The bits of the half nearest to `value`, ties to even; infinite if it is too large. Without
+ * branches, so that loops over it vectorise. */
 static inline guint16
 half_bits(gfloat value)
 {
@@ -44,7 +44,7 @@ half_bits(gfloat value)
     sign = bits & 0x80000000u;
     bits ^= sign;
 
-    /* below 2⁻¹⁴ the sum with ½ rounds to the subnormals' step of 2⁻²⁴ */
+    /* below 2⁻¹⁴ the sum with ½ rounds to a multiple of 2⁻²⁴, the step of subnormals */
     gfloat small = 0;
     memcpy(&small, &bits, sizeof small);
     small += 0.5f;
@@ -60,8 +60,8 @@ half_bits(gfloat value)
 
 typedef void (*Store)(guint8 *out, gint64 stride, const gfloat *re, const gfloat *im, gsize n);
 
-/* Stores of elements of PART, complex and real; LEVEL makes a part of a float. Packed elements have
- * a loop of their own, which vectorises. */
+/* Stores elements of PART, complex and real; LEVEL converts a float to a part. Packed elements have
+ * a separate loop, which vectorises. */
 #define STORE(NAME, PART, LEVEL)                                                                   \
     static void store_complex_##NAME(guint8 *out, gint64 stride, const gfloat *re,                 \
                                      const gfloat *im, gsize n)                                    \
@@ -131,7 +131,7 @@ store_real_u32(guint8 *out, gint64 stride, const gfloat *re, G_GNUC_UNUSED const
         *(guint32 *)(out + (gint64)i * stride) = AS_U32(re[i]);
 }
 
-/* Limits are the largest floats that an integer type holds; 0: a float. */
+/* Limits are the largest floats that fit an integer type; 0: a float type. */
 static const struct {
     Store store;
     gfloat limit;

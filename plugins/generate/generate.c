@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* generate: a sky of noise sources and tones as stations see it, with receiver noise. */
+/* generate: a sky of noise sources and tones as received by stations, with receiver noise. */
 #include "generate.h"
 
 #include "../geometry.h"
@@ -74,7 +74,8 @@ samples_of_duration(const CtParams *params, const CtStream *stream, gint64 *samp
     return TRUE;
 }
 
-/* A spiral says where stations are, but not how many: directions alone make use of it. */
+/* A spiral gives the positions of stations, but not their number, and only directions use
+ * positions. */
 static gboolean
 uses_positions(const CtParams *params, gint64 n_stations)
 {
@@ -164,8 +165,8 @@ generate_infer(CtNode *node, GError **error)
     return model != NULL;
 }
 
-/* Integers and floats alike: 10 rounds of Philox, a logarithm, a root, sine and cosine are about
- * 150 for a sample; a tap of a source's filter is 4. */
+/* The same for integers and floats: 10 rounds of Philox, a logarithm, a root, sine and cosine are
+ * about 150 for a sample; a tap of a source's filter is 4. */
 static gdouble
 generate_operations(const CtNode *node)
 {
@@ -224,8 +225,8 @@ static const CtPort generate_outputs[] = {
 
 static const CtPort generate_inputs[] = {{NULL}};
 
-/* About 10⁻⁶ of the amplitude in single precision; integers then fall on one or the other side of
- * an edge between two levels, half precision is rounded once more. */
+/* About 10⁻⁶ of the amplitude in single precision; integers may then be rounded to the neighbouring
+ * value, and half precision is rounded once more. */
 static void
 generate_accuracy(const CtNode *node, G_GNUC_UNUSED const CtAccuracy *inputs, CtAccuracy *outputs)
 {

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The simulated sky in single precision: a thread makes two samples that share random numbers.
  *
- * Constants: ELEMENT, the type; IS_COMPLEX; LIMIT, the largest level of an integer type, 0 of a
+ * Constants: ELEMENT, the type; IS_COMPLEX; LIMIT, the largest value of an integer type, 0 for a
  * float; KEY_0, KEY_1, the seed; N_SUBBANDS, N_STATIONS, N_POLS, N_SOURCES, N_TONES; LEAST, the
- * smallest whole delay, TAPS and BEFORE as in generate-model.h. Of each of the axes SUBBAND,
- * STATION and POL: …_INNER, whether it is faster than time in memory, and …_STEP, how many lanes of
- * that side follow on one of its indices; N_INNER, N_OUTER, lanes on either side. */
+ * smallest whole delay, TAPS and BEFORE as in generate-model.h. For each of the axes SUBBAND,
+ * STATION and POL: …_INNER, whether it is faster than time in memory, and …_STEP, the number of
+ * lanes of that side for a step along it; N_INNER, N_OUTER, the lanes of either side. */
 #include "cornerturn/kernel.h"
 
 #define N_THREADS 256
 
 typedef ct_cf32 Complex;
 
-/* Of a pair of samples, the even one first. */
+/* A pair of samples, the even one first. */
 struct Pair {
     Complex even, odd;
 };
 
-/* How a station sees a source in a subband, see generate-model.h; the amplitude is in the rotation.
- */
+/* The delay of a source at a station in a subband, see generate-model.h; the rotation includes the
+ * amplitude. */
 struct Delay {
     float taps[TAPS];
     Complex rotation;
-    int whole; /* beyond LEAST */
+    int whole; /* in addition to LEAST */
     int n_taps;
 };
 
@@ -40,7 +40,7 @@ noise_of(uint32 radius_bits, uint32 angle_bits, float amplitude)
     return {radius * cosine, radius * sine};
 }
 
-/* Samples 2 · pair and the next of a lane: Philox4x32-10. */
+/* Samples 2 · pair and 2 · pair + 1 of a lane: Philox4x32-10. */
 __device__ inline Pair
 noise(int64 pair, uint32 lane, uint32 kind, float amplitude)
 {
@@ -71,8 +71,8 @@ add(Complex &sum, Complex x)
 }
 
 #if N_SOURCES > 0
-/* The sources' own signals: pairs first_pair … of [source][subband][pol][2 · n_pairs].
- * `correlations`: ρ and √(1 − ρ²) of each. */
+/* The sources' signals: pairs first_pair … of [source][subband][pol][2 · n_pairs]. `correlations`:
+ * ρ and √(1 − ρ²) of each. */
 extern "C" __global__ void
 __launch_bounds__(N_THREADS) generate_sources(Complex *signals, const Complex *correlations,
                                               int64 first_pair, uint32 n_pairs)
@@ -106,7 +106,7 @@ __launch_bounds__(N_THREADS) generate_sources(Complex *signals, const Complex *c
 
 /* ---- elements ---- */
 
-/* Rounds half to even and clips, never to the lowest level. */
+/* Rounds half to even and clips, never to the lowest value. */
 __device__ inline float
 level(float x, bool &clipped)
 {
@@ -134,7 +134,7 @@ set(ct_f16 &x, Complex value)
     x = {ct_float_to_half(value.re)};
 }
 
-/* Their zero is in the middle. */
+/* u8 has its zero in the middle. */
 __device__ inline void
 set(ct_u8 &x, Complex value)
 {
@@ -185,21 +185,21 @@ store(ELEMENT *x, Complex value)
 
 /* ---- the samples ---- */
 
-/* Bytes from one element to the next. */
+/* Strides in bytes. */
 struct Strides {
     int64 time, subband, station, pol;
 };
 
 struct Tables {
-    const float *noise;       /* [station] amplitude, with the scale in it, as in all of them */
-    const Delay *delays;      /* [source][subband][station] */
-    const Complex *signals;   /* of generate_sources */
+    const float *noise;     /* [station] amplitude; the scale is included in all amplitudes here */
+    const Delay *delays;    /* [source][subband][station] */
+    const Complex *signals; /* written by generate_sources */
     const uint64 *increments; /* [tone][subband] */
     const Complex *gains;     /* [tone][subband][station] */
 };
 
-/* Samples `first` … first + n − 1 of the endless stream; the sources' signals begin at
- * first_signal and have n_signals. */
+/* Samples `first` … first + n − 1 of the endless stream; the sources' signals begin at first_signal
+ * and have n_signals samples. */
 extern "C" __global__ void
 __launch_bounds__(N_THREADS)
     generate_samples(uint8 *block, Strides strides, Tables tables, int64 first, int64 n,

@@ -86,7 +86,7 @@ sky_prepare(const Sky *sky, const CtVariant *variant, CtDevice *device, gint64 m
     return state;
 }
 
-/* Fills `out` in firings of `firing` samples; returns how many were clipped. */
+/* Fills `out` in firings of `firing` samples; returns the number of clipped samples. */
 static guint64
 sky_run(const Sky *sky, const CtVariant *variant, const CtBlock *out, gint64 firing)
 {

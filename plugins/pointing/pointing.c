@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pointing: the weights with which a beamformer looks into given directions. */
+/* pointing: the weights with which a beamformer points in given directions. */
 #include "../geometry.h"
 #include "../places.h"
 
@@ -32,8 +32,8 @@ static const CtParam pointing_params[] = {
     {NULL},
 };
 
-/* The channel axis of the weights, and a subband axis where the channels hang on one: the input's,
- * or of parameters. */
+/* Sets the channel axis of the weights, and a subband axis if the channels depend on it: the
+ * input's, or those of parameters. */
 static gboolean
 set_channels(const CtNode *node, CtStream *weights, GError **error)
 {
@@ -148,11 +148,11 @@ pointing_infer(CtNode *node, GError **error)
     return TRUE;
 }
 
-/* ---- the one variant: weights are made once, there is nothing to gain from another ---- */
+/* ---- the only variant: weights are made once, so others would not be faster ---- */
 
 typedef struct {
     gsize n;                /* weights */
-    float complex *weights; /* as the output's layout has them */
+    float complex *weights; /* in the order of the output's layout */
     gboolean produced;
 } Pointing;
 
@@ -228,7 +228,7 @@ pointing_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     const CtBlock *block = &work->outputs[0];
     if (!block->data)
         return TRUE;
-    /* strides may leave room between rows */
+    /* rows may be padded */
     gint64 index[CT_MAX_AXES] = {0};
     for (gsize i = 0; i < pointing->n; i++) {
         guint8 *address = block->data;
@@ -260,7 +260,7 @@ static const CtVariant pointing_reference = {
     .finish = pointing_finish,
 };
 
-/* The same functions: a graph that allows only cpu variants has weights too. */
+/* The same functions, so that a graph that allows only cpu variants has weights too. */
 static const CtVariant pointing_cpu = {
     .name = "cpu",
     .backend = CT_CPU,
@@ -283,7 +283,7 @@ static const CtPort pointing_outputs[] = {
     {NULL},
 };
 
-/* Of double precision, rounded once. */
+/* Computed in double precision, and rounded once. */
 static void
 pointing_accuracy(G_GNUC_UNUSED const CtNode *node, G_GNUC_UNUSED const CtAccuracy *inputs,
                   CtAccuracy *outputs)

@@ -4,15 +4,16 @@
 #include "power-kernels.h"
 #include "power.h"
 
-/* Bytes of a chunk of samples, and how many of them work needs beside those of boxes_map. */
+/* The bytes of a chunk of samples, and the number of chunks in scratch besides those of
+ * boxes_map. */
 #define CHUNK_BYTES ((gsize)BOXES_CHUNK * 16)
 enum { RAW, UNPACKED, VOLTAGES, PARAMETERS = VOLTAGES + 2, N_CHUNKS = PARAMETERS + 4 };
 
-/* What converts the input's type to f32 or f64, a chunk at a time. */
+/* The conversion of the input's type to f32 or f64, a chunk at a time. */
 typedef struct {
-    ConvertSteps steps; /* none of them for a type that needs no conversion */
+    ConvertSteps steps; /* no steps for a type that needs no conversion */
     gsize n_parts, unpacked;
-    gsize in_bytes, bytes, out_bytes; /* of an element: as it comes, converted, of the output */
+    gsize in_bytes, bytes, out_bytes; /* of an element: of the input, converted, of the output */
     gboolean is_double;
 } Load;
 
@@ -48,7 +49,7 @@ prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-/* n contiguous elements in floating point: where they are, or in `to`. */
+/* n contiguous elements in floating point, in place or in `to`. */
 static const guint8 *
 load_voltages(const Load *load, const guint8 *in, gsize n, guint8 *unpacked, guint8 *to)
 {
@@ -88,7 +89,7 @@ load_pair(const Job *job, const guint8 *in, gint64 stride, gsize n, const guint8
         const guint8 *from = in + p * job->pol;
         guint8 *own = to + (gsize)p * CHUNK_BYTES;
         if (stride != (gint64)load->in_bytes) {
-            /* Raw samples go where they are not written over before they are read. */
+            /* Raw samples must not be overwritten before they are read. */
             guint8 *raw = load->steps.run ? job->scratch + RAW * CHUNK_BYTES : own;
             box_move(from, stride, raw, (gint64)load->in_bytes, load->in_bytes, n);
             from = raw;
@@ -105,7 +106,7 @@ stokes_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, g
     const Job *job = data;
     const Power *power = job->state->power;
     const gsize bytes = job->state->load.out_bytes;
-    /* Where sum, difference, real and imaginary part of the cross product go. */
+    /* Positions of sum, difference, real and imaginary part of the cross product. */
     static const guint8 places[2][4] = {
         [POWER_LINEAR] = {0, 1, 2, 3}, [POWER_CIRCULAR] = {0, 3, 1, 2}};
     const guint n_parameters = power->stokes == POWER_I ? 1 : 4;

@@ -6,8 +6,8 @@
 typedef struct {
     Power *power;
     CtKernel *square; /* without stokes */
-    CtKernel *planes; /* with: polarisations and parameters anywhere; */
-    CtKernel *pairs;  /* both innermost; NULL where they are not */
+    CtKernel *planes; /* with stokes: polarisations and parameters anywhere; */
+    CtKernel *pairs;  /* both innermost; NULL: they are not */
     gsize in_bytes, out_bytes;
     guint n_parameters;
     guint threads, unroll;
@@ -61,7 +61,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return TRUE;
 }
 
-/* Whether all that the block has along axis `inner` moves at once: `bytes`, 16 at a time. */
+/* Whether the whole of axis `inner`, of `bytes` bytes, can be moved at once, in words of 16. */
 static gboolean
 is_aligned(const CtBlock *block, gint inner, gsize bytes)
 {
@@ -115,10 +115,10 @@ work(gpointer state, const CtWork *work, GError **error)
     const gsize width = 16 / MAX(self->in_bytes, self->out_bytes);
     if ((gsize)pol % (width * self->in_bytes) != 0 ||
         (gsize)stokes % (width * self->out_bytes) != 0)
-        job.in_bytes = job.out_bytes = 16; /* one by one */
+        job.in_bytes = job.out_bytes = 16; /* one at a time */
     if (self->pairs && is_aligned(in, power->in_pol, pair) &&
         is_aligned(out, power->out_stokes, parameters)) {
-        /* What is longer than 16 bytes goes one by one, too. */
+        /* Elements longer than 16 bytes are also moved one at a time. */
         job.call = (DeviceMapCall){
             .kernel = self->pairs, .threads = self->threads, .unroll = self->unroll};
         job.in_bytes = MAX(pair, parameters) > 16 ? 16 : pair;

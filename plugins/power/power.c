@@ -49,7 +49,7 @@ infer(CtNode *node, GError **error)
         ct_stream_remove_axis(out, "pol");
         ct_stream_add_axis(out, "stokes", wanted == POWER_I ? 1 : 4);
     }
-    /* The intensity is the same in either. */
+    /* The intensity does not depend on the feed. */
     if (wanted == POWER_IQUV)
         ct_params_use(node->params, "feed");
     return TRUE;

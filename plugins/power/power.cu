@@ -24,7 +24,7 @@ struct Parameters {
     OUT parameters[N_PARAMETERS];
 };
 
-/* Both polarisations of a sample, side by side. */
+/* Both polarisations of a sample, contiguous. */
 struct Pair {
     IN x, y;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants of the stage power share: which products are wanted, and where they go. */
+/* Declarations shared by the variants of the stage power: the products, and the positions of their
+ * axes. */
 #pragma once
 
 #include "../boxes.h"
@@ -17,7 +18,8 @@ typedef struct {
     PowerStokes stokes;
     PowerFeed feed;
     gint in_pol, out_stokes; /* axes of the layouts, −1 without stokes */
-    gint64 pol, stride; /* bytes from pol 0 to pol 1, from a parameter to the next: of a firing */
+    gint64 pol,
+        stride; /* bytes from pol 0 to pol 1, and from a parameter to the next, in a firing */
 } Power;
 
 Power *ct_power_new(CtPrepare *prepare, guint n_workers);

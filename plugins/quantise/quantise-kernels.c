@@ -4,18 +4,17 @@
 
 #include <stdint.h>
 
-/* A sum with 1.5 · 2^(bits of the mantissa − 1) has no room for fractions: they are rounded half to
- * even, once, since the product before it is exact: inside a fused multiply-add, or in double
- * precision. */
+/* A sum with 1.5 · 2^(bits of the mantissa − 1) has no fractional bits: the fraction is rounded
+ * half to even, and only once, since the product before it is exact, inside a fused multiply-add or
+ * in double precision. */
 #if defined(__FMA__) || defined(__FP_FAST_FMAF)
 #define ROUND(x, scale) (__builtin_fmaf((x), (scale), 0x1.8p23f) - 0x1.8p23f)
 #else
 #define ROUND(x, scale) ((float)((double)(x) * (double)(scale) + 0x1.8p52 - 0x1.8p52))
 #endif
 
-/* The number that stands for x within ±most; `clipped` is set where it is another. Too large a
- * product is not rounded as above, but stays too large; what is no number fails all comparisons and
- * becomes zero. */
+/* The value nearest to x within ±most; sets `clipped` if x is beyond. Too large a product is not
+ * rounded as above, but stays too large. NaN fails all comparisons and becomes zero. */
 static inline int
 quantise(float x, float scale, float most, uint32_t *clipped)
 {

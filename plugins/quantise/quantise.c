@@ -49,7 +49,7 @@ operations(const CtNode *node)
     return (gdouble)ct_stream_width(in) * (ct_type_info(in->type)->is_complex ? 2 : 1);
 }
 
-/* Exact. Of inputs that are off by e levels, a share of e falls on the other side of an edge. */
+/* Quantisation itself is exact; an input error of e levels changes a share e of the values. */
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {

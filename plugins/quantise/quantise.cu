@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Quantisation: y = clip(round(scale · x)), of real and imaginary part each.
+/* Quantisation: y = clip(round(scale · x)), for real and imaginary part each.
  *
- * IN, OUT: types of elements; PARTS: 2 of complex ones; MOST: what is clipped to. */
+ * IN, OUT: types of elements; PARTS: 2 for complex ones; MOST: the limit to which values are
+ * clipped. */
 #include "device-map-kernel.h"
 
-/* The number that stands for x within ±MOST; `clipped` is set where it is another. The product is
- * exact in the fused multiply-add, and the sum has no room for fractions: they are rounded half to
- * even, once. What is too large for that stays too large; what is no number becomes 0. */
+/* The value nearest to x within ±MOST; sets `clipped` if x is beyond. The product is exact in the
+ * fused multiply-add, and the sum has no fractional bits: the fraction is rounded half to even,
+ * once. Too large a product stays too large; NaN becomes 0. */
 __device__ inline int
 quantised(float x, float scale, bool &clipped)
 {
     const float rounded = fmaf(x, scale, 0x1.8p23f) - 0x1.8p23f;
     clipped |= !(fabsf(rounded) <= MOST);
-    /* both return the other operand of what is no number */
+    /* both return the other operand if one is NaN */
     const float number = rounded == rounded ? rounded : 0;
     return (int)fminf(fmaxf(number, -(float)MOST), (float)MOST);
 }

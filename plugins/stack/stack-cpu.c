@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stack by runs of memory: it only moves bytes, so that no instruction set serves it better. */
+/* stack by runs of memory: it only moves bytes, so other instruction sets would not be faster. */
 #include "stack.h"
 
 #include <string.h>
 
-/* The place of one input in the output, over a range of samples: axes of both in the output's
- * order, those of length 1 left out. */
+/* The part of the output that one input fills, over a range of samples: axes of both in the
+ * output's order, without those of length 1. */
 typedef struct {
     guint n;
     gint64 length[CT_MAX_AXES], to[CT_MAX_AXES], from[CT_MAX_AXES];
@@ -48,7 +48,7 @@ part_init(Part *part, const StackState *state, guint i, const CtWork *work)
         part->bytes *= part->length[--part->n];
 }
 
-/* A line of elements of a constant size, which the compiler turns into moves. */
+/* Copies a line of elements of a constant size, which the compiler turns into moves. */
 #define COPY_LINE(BYTES)                                                                           \
     case BYTES:                                                                                    \
         for (gint64 i = 0; i < n; i++)                                                             \

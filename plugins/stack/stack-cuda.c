@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stack on a device: a copy for each input; or, where the stacked axis is inside of time and runs
- * may be short, one kernel that gathers the output's words from all of them. */
+/* stack on a device: a copy for each input; or, if the stacked axis is inside time and runs may be
+ * short, one kernel that gathers the output's words from all inputs. */
 #include "stack-cuda.h"
 
 #include "../device-map.h"
 #include "stack.h"
 
 typedef struct {
-    StackState base; /* what stack_advance takes */
+    StackState base; /* used by stack_advance */
     CtDevice *device;
     CtKernel *copy;
     gint64 element; /* bytes */
-    /* of rows of the output, those of time and the axes between it and the stacked one */
-    CtKernel *gather; /* NULL: the stacked axis is outside of time */
+    /* rows of the output: time and the axes between it and the stacked one */
+    CtKernel *gather; /* NULL: the stacked axis is outside time */
     gint64 rows;      /* of a sample */
-    gint64 row;       /* bytes of the output's */
-    guint unit;       /* bytes that the runs of all inputs are multiples of */
+    gint64 row;       /* bytes of a row of the output */
+    guint unit;       /* bytes; the runs of all inputs are multiples of it */
     StackSource *sources;
-    gpointer source_of; /* [unit of a row] guint16 of the device */
+    gpointer source_of; /* [unit of a row] guint16 on the device */
 } Cuda;
 
-/* Which input each unit of a row comes from, for the device. */
+/* Sends the table of the input of each unit of a row to the device. */
 static gboolean
 send_sources(Cuda *cuda, GError **error)
 {
@@ -85,7 +85,7 @@ cuda_prepare(CtPrepare *prepare, gpointer *user_data, GError **error)
            ((gint)cuda->base.axis < cuda->base.time || prepare_gather(cuda, prepare, error));
 }
 
-/* The stride of a block that input `i` of the output's axis `k` has, the output's own for −1. */
+/* The stride of input `i`'s block along the output's axis `k`; for i = −1, that of the output. */
 static gint64
 stride_of(const StackState *state, const CtWork *work, gint i, guint k)
 {
@@ -95,7 +95,7 @@ stride_of(const StackState *state, const CtWork *work, gint i, guint k)
     return place < 0 ? 0 : work->inputs[i].stride[place];
 }
 
-/* Whether a block (`i` as above) is groups of packed rows, *group bytes apart. */
+/* Whether a block (`i` as above) consists of groups of packed rows, *group bytes apart. */
 static gboolean
 is_rows(const Cuda *cuda, const CtWork *work, gint i, gint64 *group)
 {
@@ -122,7 +122,7 @@ is_rows(const Cuda *cuda, const CtWork *work, gint i, gint64 *group)
     return GPOINTER_TO_SIZE(data) % cuda->unit == 0 && *group % cuda->unit == 0;
 }
 
-/* FALSE where the blocks are not what the kernel takes. */
+/* Describes the rows of a firing; FALSE if the kernel cannot handle its blocks. */
 static gboolean
 find_rows(Cuda *cuda, const CtWork *work, StackTarget *target, guint *n_blocks)
 {
@@ -166,7 +166,7 @@ gather(const Cuda *cuda, const CtWork *work, StackTarget *target, guint n_blocks
     return sources && ct_queue_launch(work->queue, cuda->gather, &launch, arguments, error);
 }
 
-/* Input `i` to its place; zeros where it is missing. */
+/* Copies input `i` to its part of the output, or zeros if it is missing. */
 static gboolean
 copy(const Cuda *cuda, const CtWork *work, guint i, GError **error)
 {

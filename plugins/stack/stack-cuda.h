@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What host and kernel of stack share. */
+/* Declarations shared by the host and the kernel of stack. */
 #pragma once
 
 #include "device-map-struct.h"
 
-/* Threads of a block, and 16-byte words of each. */
+/* Threads of a block, and the 16-byte words of each thread. */
 enum { STACK_THREADS = 256, STACK_UNROLL = 4 };
 
-/* An input: rows of `run` bytes, which stand at byte `offset` of a row of the output. */
+/* An input: rows of `run` bytes, at byte `offset` of a row of the output. */
 typedef struct {
     const unsigned char *data; /* NULL: zeros */
     long long group;           /* bytes from a group of rows to the next */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape rule of stack: inputs must agree in all but the stacked axis. */
+/* The shape rule of stack: inputs must agree except along the stacked axis. */
 #include "stack-infer.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ same_coordinate(const CtCoordinate *a, const CtCoordinate *b)
            (a->table || (a->first == b->first && a->step == b->step));
 }
 
-/* "input 2 (right) and input 1 (left)" differ in something: the message. */
+/* Sets the error that "input 2 (right) and input 1 (left)" differ in something. */
 static gboolean differ(const CtNode *node, guint i, GError **error, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
 
@@ -40,7 +40,8 @@ differ(const CtNode *node, guint i, GError **error, const char *format, ...)
     return FALSE;
 }
 
-/* Axis `name` of input `i` against the first's; the stacked one may differ in length. */
+/* Checks axis `name` of input `i` against the first input's; the stacked axis may differ in
+ * length. */
 static gboolean
 check_axis(const CtNode *node, guint i, const CtAxis *first, const char *axis, GError **error)
 {
@@ -100,8 +101,8 @@ check_input(const CtNode *node, guint i, const char *axis, GError **error)
     return TRUE;
 }
 
-/* Coordinates of the stacked axis: affine where the inputs continue one another, else a table of
- * [parent length][length]. */
+/* The coordinates of the stacked axis: affine if each input continues the one before, else a table
+ * of [parent length][length]. */
 static gboolean
 join_coordinates(const CtNode *node, const char *name, CtStream *output, GError **error)
 {
@@ -133,7 +134,7 @@ join_coordinates(const CtNode *node, const char *name, CtStream *output, GError 
     return TRUE;
 }
 
-/* Tables that hang on the stacked axis follow it. */
+/* Joins the tables of axes whose parent is the stacked axis. */
 static gboolean
 join_hanging(const CtNode *node, const char *name, CtStream *output, GError **error)
 {
@@ -160,7 +161,7 @@ join_hanging(const CtNode *node, const char *name, CtStream *output, GError **er
     return TRUE;
 }
 
-/* The new axis: subbands have the frequencies of their inputs. */
+/* Adds the new axis; subbands have the frequencies of their inputs. */
 static gboolean
 add_axis(const CtNode *node, const char *name, CtStream *output, GError **error)
 {
@@ -183,7 +184,8 @@ add_axis(const CtNode *node, const char *name, CtStream *output, GError **error)
     return TRUE;
 }
 
-/* From the first sample of any input to the last of any. An input without samples has neither. */
+/* Finds the range from the first sample of any input to the last of any. An input without samples
+ * is ignored. */
 static void
 find_span(const CtNode *node, gint64 *start, gint64 *end)
 {

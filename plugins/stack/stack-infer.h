@@ -6,5 +6,5 @@
 
 gboolean stack_infer(CtNode *node, GError **error);
 
-/* The tick after the last sample, G_MAXINT64 where it is not known. */
+/* The tick after the last sample; G_MAXINT64: it is not known. */
 gint64 stack_stream_end(const CtStream *stream);

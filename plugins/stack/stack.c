@@ -13,7 +13,8 @@ static const CtParam stack_params[] = {
     {NULL},
 };
 
-/* Which input each output lane of validity comes from: lanes are row-major in the losing axes. */
+/* Sets the input from which each output lane comes: lanes are row-major in the axes that lose
+ * data. */
 static gboolean
 map_lanes(StackState *state, const CtPrepare *prepare, const char *axis, GError **error)
 {
@@ -81,8 +82,8 @@ stack_state_clear(StackState *state)
     g_clear_pointer(&state->lanes, g_free);
 }
 
-/* Samples of input `i` from the output's tick on that are known to stand, or known never to come
- * (*missing); 0: it must be waited for. */
+/* The number of samples of input `i`, from the output's tick on, that have arrived, or that are
+ * known never to come (*missing); 0: the stage must wait for it. */
 static gint64
 known_samples(const StackState *state, const CtArrival *arrival, guint i, gboolean *missing)
 {
@@ -92,7 +93,7 @@ known_samples(const StackState *state, const CtArrival *arrival, guint i, gboole
     *missing = TRUE;
     if (is_empty)
         return G_MAXINT64;
-    /* An input that is known not to be empty is waited for, even where it has been cut off. */
+    /* The stage waits for an input that is known not to be empty, even if it has been cut off. */
     if (state->tick < input->start && (input->end < G_MAXINT64 || n > 0 || !arrival->ended))
         return (input->start - state->tick) / state->ticks_per_sample;
     if (n == 0 && (arrival->ended || state->tick >= input->end))
@@ -101,7 +102,7 @@ known_samples(const StackState *state, const CtArrival *arrival, guint i, gboole
     return n;
 }
 
-/* Whether input `i` has still to begin, and is not empty. */
+/* Whether input `i` begins later, and is not empty. */
 static gboolean
 is_to_come(const StackState *state, guint i)
 {
@@ -109,9 +110,9 @@ is_to_come(const StackState *state, guint i)
     return state->tick < input->start && input->end < G_MAXINT64 && input->start < input->end;
 }
 
-/* A firing ends where an input begins or ends, so that each input is whole in it or missing. Where
- * nothing stands yet there is none: what has still to begin may turn out to be empty, unless its
- * length is known. */
+/* A firing ends where an input begins or ends, so that each input is either complete in it or
+ * missing. There is no firing before any sample has arrived, unless an input of known length begins
+ * later: other inputs may turn out to be empty. */
 gboolean
 stack_advance(gpointer user_data, CtAdvance *advance, G_GNUC_UNUSED GError **error)
 {

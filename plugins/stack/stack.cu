@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins short runs: every thread makes words of the output of what it finds in the inputs.
+/* Joins short runs: every thread gathers words of the output from the inputs.
  *
- * UNIT: bytes that lie together and aligned in all inputs, 1 to 16. */
+ * UNIT: bytes that are contiguous and aligned in all inputs, 1 to 16. */
 #include "device-map-kernel.h"
 #include "stack-cuda.h"
 

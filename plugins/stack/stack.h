@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants of stack share: which inputs a firing has, and where each goes. */
+/* Declarations shared by the variants of stack: the inputs of a firing, and their positions in the
+ * output. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -8,8 +9,8 @@ typedef struct {
     gint64 start, end; /* ticks; end G_MAXINT64: not known */
     gint64 offset;     /* on the stacked axis */
     gint64 length;
-    gint
-        place[CT_MAX_AXES]; /* of the output layout's axes in the input's layout; −1: the new one */
+    gint place[CT_MAX_AXES]; /* positions of the output layout's axes in the input's layout; −1: the
+                              * new one */
 } StackInput;
 
 typedef struct {
@@ -20,12 +21,12 @@ typedef struct {
 typedef struct {
     guint n_inputs;
     StackInput *inputs;
-    guint axis; /* place of the stacked axis in the output's layout */
+    guint axis; /* position of the stacked axis in the output's layout */
     gint time;  /* of time */
     gint64 ticks_per_sample;
     gint64 tick; /* of the next output sample */
     gint64 n_lanes;
-    StackLane *lanes; /* [lane of the output]: where its validity comes from */
+    StackLane *lanes; /* [lane of the output]: the source of its validity */
 } StackState;
 
 gboolean stack_state_init(StackState *state, const CtPrepare *prepare, GError **error);
