@@ -4,7 +4,7 @@
 
 #define MAX_AXES 12
 
-/* As in submission.c. */
+/* As in run/submission.c. */
 struct Shape {
     int64 length[MAX_AXES];
     int64 stride[MAX_AXES];

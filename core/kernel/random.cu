@@ -4,7 +4,7 @@
 
 #define MAX_AXES 12
 
-/* As in trial-ends.c. */
+/* As in measure/trial-ends.c. */
 struct Shape {
     int64 length[MAX_AXES];
     int64 stride[MAX_AXES];

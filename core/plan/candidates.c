@@ -255,7 +255,7 @@ bind_freely(Search *search, const CtUnboundRow *unbound)
 
 /* Binds the unbound rows of node `n` to the orders that were added since the last call. */
 static gboolean
-bind_options(Search *search, guint n, gboolean first)
+bind_unbound_rows(Search *search, guint n, gboolean first)
 {
     gboolean changed = FALSE;
     for (guint i = 0; i < search->unbound_rows->nodes[n]->len; i++) {
@@ -322,7 +322,7 @@ run_search(Search *search, guint n, GError **error)
     for (guint sweep = 0; sweep < MAX_SWEEPS && changed; sweep++) {
         changed = FALSE;
         for (guint k = 0; k < n; k++)
-            changed |= bind_options(search, sweep % 2 ? n - 1 - k : k, sweep == 0);
+            changed |= bind_unbound_rows(search, sweep % 2 ? n - 1 - k : k, sweep == 0);
     }
     for (guint i = 0; i < n && fine; i++) {
         if (search->candidates->nodes[i]->len == 0)

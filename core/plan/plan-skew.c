@@ -27,7 +27,7 @@
 
 #include <math.h>
 
-/* The unit of ticks, where clocks differ, is this part of a tick of the fastest clock. */
+/* If clocks differ, ticks are counted in units of a tick of the fastest clock, divided by this. */
 static const gdouble parts_of_tick = 1024;
 
 /* Samples that the program feeds are in blocks of any length, and a window across two blocks must

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which variants may run: those that the machine supports, and that graph and command line ask
+/* The variants that may run: those that the machine supports, and that graph and command line ask
  * for. */
 #include "planner-variants.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which variants may run, and where. */
+/* The variants that may run, and their places. */
 #pragma once
 
 #include "planner.h"

@@ -135,8 +135,8 @@ ct_unbound_row_estimate(const CtUnboundRow *unbound, CtPlanner *planner,
 /* Adds the variant's row to the unbound rows if it can be bound to the streams; preferred layouts
  * do not decide that. */
 static void
-add_option(CtUnboundRows *self, const CtVariant *variant, const CtRow *row,
-           const CtRowPatterns *patterns, const guint *nodes, guint n_nodes, GString *reasons)
+add_unbound_row(CtUnboundRows *self, const CtVariant *variant, const CtRow *row,
+                const CtRowPatterns *patterns, const guint *nodes, guint n_nodes, GString *reasons)
 {
     GPtrArray *unbound_rows = self->nodes[nodes[0]];
     const gint place = place_of(self, variant, nodes[0]);
@@ -334,7 +334,7 @@ find_unbound_rows(CtUnboundRows *self, guint n, GString *reasons, GError **error
             return FALSE;
         for (const CtRow *row = variant->rows; row && row->layouts; row++) {
             const CtRowPatterns *patterns = ct_planner_row(self->planner, row);
-            add_option(self, variant, row, patterns, nodes, n_nodes, reasons);
+            add_unbound_row(self, variant, row, patterns, nodes, n_nodes, reasons);
         }
     }
     if (reasons->len == 0)
