@@ -60,7 +60,7 @@ geometry_direction(const CtParams *params, const char *name, guint row, gdouble 
     gdouble norm = sqrt(x * x + y * y + z * z);
     if (!(norm > 0 && isfinite(norm)))
         return ct_params_error(params, name, error,
-                               "wants a vector that points somewhere, but is given %g, %g, %g (row "
+                               "wants a vector other than 0, but is given %g, %g, %g (row "
                                "%u)",
                                x, y, z, row);
     direction[0] = x / norm;
@@ -125,7 +125,7 @@ geometry_positions(const CtParams *params, gint64 *n_stations, GError **error)
     } else {
         if (*n_stations < 1) {
             ct_params_error(params, given, error,
-                            "wants to know how many stations, but n_stations is not given");
+                            "wants the number of stations, but n_stations is not given");
             return NULL;
         }
         n = *n_stations;

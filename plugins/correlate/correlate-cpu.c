@@ -15,9 +15,9 @@ static const CtTunable tunables[] = {
               "inputs along one side of the cells that are summed in registers"},
     [COLUMNS] = {"columns", CT_VALUES(1, 2), 1, "vectors of inputs along the other side"},
     [SPECTRA] = {"spectra", CT_VALUES(32, 64, 128, 256), 128,
-                 "spectra that go through the cells at once; 128 at most in floating point"},
+                 "spectra that the cells process at once; 128 at most in floating point"},
     [FEW] = {"few", CT_VALUES(0, 4, 8, 16), 8,
-             "inputs up to which a vector's lanes are times, not inputs"},
+             "the most inputs for which vector elements are times"},
     {NULL},
 };
 

@@ -19,7 +19,7 @@ static const CtParam delay_params[] = {
      .help = "in place of delays: one per station, or one per station and pol, the pols of a "
              "station side by side"},
     {"direction", CT_PARAM_REAL, CT_PARAM_TABLE,
-     .help = "in place of delays, with the positions: what lines up a plane wave, one "
+     .help = "in place of delays, with the positions: direction of a plane wave to align, one "
              "of " GEOMETRY_DIRECTIONS_HELP},
     GEOMETRY_POSITION_PARAMS,
     {NULL},
@@ -87,7 +87,7 @@ delay_infer(CtNode *node, GError **error)
     if (ct_stream_axis(input, "phase") >= 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                     "input '%s' wants spectra (channel) or voltages before a filter, but is given "
-                    "what stands between filter and Fourier transform (phase)",
+                    "the output of a filter before its Fourier transform (phase)",
                     port);
         return FALSE;
     }

@@ -73,7 +73,7 @@ open_npy(FileArray *array, const CtParams *given, CtType *type, gint64 *shape, G
         *type = file_npy_type(&header);
     if (ct_params_has(given, "shape"))
         return ct_params_error(given, "shape", error,
-                               "is for raw arrays, but %s is an .npy file, which says its own",
+                               "is for raw arrays, but %s is an .npy file, which has its own",
                                array->path);
     if (*type == CT_TYPE_NONE || (array->layout.types && !(array->layout.types & 1u << *type)))
         return ct_params_error(given, "layout", error,
@@ -305,9 +305,10 @@ check_same(const char *path, int first, int second, GError **error)
         return file_error(error, path, "can't be read");
     if (a.st_dev == b.st_dev && a.st_ino == b.st_ino)
         return TRUE;
-    g_set_error(error, CT_ERROR, CT_ERROR_IO,
-                "%s: wants an array that stays, but it has been replaced while it was opened",
-                path);
+    g_set_error(
+        error, CT_ERROR, CT_ERROR_IO,
+        "%s: wants an array that does not change, but it has been replaced while it was opened",
+        path);
     return FALSE;
 }
 

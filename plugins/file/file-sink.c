@@ -24,7 +24,7 @@ static const CtParam params[] = {
      .kind = CT_PARAM_CHOICE,
      .choices = file_formats,
      .fallback = "auto",
-     .help = "auto: as the name ends, .npy or .raw"},
+     .help = "auto: by the ending of the name, .npy or .raw"},
     {.name = "layout",
      .kind = CT_PARAM_LAYOUT,
      .help = "types and axes of the array, slowest first; left out: the canonical order"},
@@ -66,7 +66,7 @@ infer(CtNode *node, GError **error)
     /* Another sink may be writing this file, and would rename it. */
     if (g_str_has_suffix(path, ".partial"))
         return ct_params_error(node->params, "path", error,
-                               "wants a name for what is whole, but is given '%s'", path);
+                               "wants a name without the ending .partial, but is given '%s'", path);
     g_autoptr(GError) cause = NULL;
     if (!sink_files_check(path, &cause))
         return ct_params_error(node->params, "path", error, "%s", cause->message);
@@ -79,7 +79,7 @@ infer(CtNode *node, GError **error)
     for (guint a = 0; a < layout->n_axes; a++)
         if (layout->axes[a].count && strcmp(layout->axes[a].name, "time") == 0)
             return ct_params_error(node->params, "layout", error,
-                                   "wants time whole, but is given a block of it");
+                                   "wants time as a whole axis, but is given a block of it");
     /* The planner may convert the input, so its type is not checked here. */
     CtStream stream = node->inputs[0];
     stream.type = CT_TYPE_NONE;

@@ -63,7 +63,7 @@ check_opened(const char *path, int fd, GError **error)
     if (fd >= 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_IO,
-                "%s: wants a file of its own, but is given a link, a folder or a device", path);
+                "%s: wants a regular file, but is given a link, a folder or a device", path);
     return FALSE;
 }
 

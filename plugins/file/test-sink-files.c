@@ -294,7 +294,7 @@ test_links(void)
             g_assert_false(sink_files_open(&files, name(""), &error));
             g_autofree char *wanted =
                 g_strconcat(path,
-                            ": wants a file of its own, but is given a link, a folder or a "
+                            ": wants a regular file, but is given a link, a folder or a "
                             "device",
                             NULL);
             g_assert_cmpstr(error->message, ==, wanted);

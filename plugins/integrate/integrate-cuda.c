@@ -150,13 +150,13 @@ allocate(State *self, GError **error)
 {
     const gsize bytes = (gsize)self->n_numbers * sizeof(gdouble);
     for (guint i = 0; i < 2; i++) {
-        self->carried[i] = ct_device_alloc(self->device, bytes, "sums that are carried on", error);
+        self->carried[i] = ct_device_alloc(self->device, bytes, "unfinished sums", error);
         if (!self->carried[i])
             return FALSE;
         if (self->n_cells == 1)
             continue;
         self->partials[i] =
-            ct_device_alloc(self->device, bytes * self->lanes, "sums that are carried on", error);
+            ct_device_alloc(self->device, bytes * self->lanes, "unfinished sums", error);
         if (!self->partials[i])
             return FALSE;
     }

@@ -89,8 +89,7 @@ new_directions(const CtParams *params, gint64 *n_beams, GError **error)
         return NULL;
     }
     if (by_disk != ct_params_has(params, "n_beams")) {
-        ct_params_error(params, "n_beams", error,
-                        "wants to stand beside 'disk', and with it alone");
+        ct_params_error(params, "n_beams", error, "wants to be given with 'disk', and only then");
         return NULL;
     }
     gint64 n = by_disk ? ct_params_int(params, "n_beams") : ct_params_count(params, "directions");

@@ -159,7 +159,7 @@ class Errors(unittest.TestCase):
                 ("first_frequency: 1 MHz\n    spiral: 3 m\n    n_stations: 2\n    disk: 0.1\n    "
                  "directions: [[0, 0]]", "both"),
                 ("first_frequency: 1 MHz\n    spiral: 3 m\n    n_stations: 2\n    "
-                 "directions: [[0, 0, 0]]", "points somewhere"),
+                 "directions: [[0, 0, 0]]", "a vector other than 0"),
                 ("first_frequency: 1 MHz\n    spiral: 3 m\n    n_stations: 2\n    "
                  "directions: [[0]]", "rows of 2"),
         ]:

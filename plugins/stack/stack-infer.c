@@ -209,7 +209,7 @@ stack_infer(CtNode *node, GError **error)
     CtStream *output = &node->outputs[0];
     if (strcmp(name, "time") == 0)
         return ct_params_error(node->params, "axis", error,
-                               "wants an axis across which streams lie side by side, but is given "
+                               "wants another axis than time, but is given "
                                "'time'");
     g_autofree char *pattern = g_strdup_printf("[%s]", name);
     CtLayout layout;

@@ -26,7 +26,7 @@ static const TurnForms all_forms = {.has = {
 
 enum { TILE, THREADS, AHEAD };
 static const CtTunable tunables[] = {
-    [TILE] = {"tile", CT_VALUES(8, 16, 32), 32, "KiB of a tile in shared memory, at most"},
+    [TILE] = {"tile", CT_VALUES(8, 16, 32), 32, "the most KiB of a tile in shared memory"},
     [THREADS] = {"threads", CT_VALUES(128, 256, 512), 256, "of a block"},
     [AHEAD] = {"ahead", CT_VALUES(4, 8, 16), 8, "words that a thread reads before it writes"},
     {NULL},

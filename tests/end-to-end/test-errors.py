@@ -243,7 +243,7 @@ GRAPHS = {
     "a shape beside an .npy file": (
         source('path: good.npy, layout: "cf32[time]", shape: [100], sample_rate: 1 MHz'),
         "2:73: node 'a': parameter 'shape': is for raw arrays, but good.npy is an .npy file, which "
-        "says its own"),
+        "has its own"),
     "a pipe for an array": (
         source('path: pipe, format: npy, layout: "cf32[time]", sample_rate: 1 MHz'),
         "2:3: node 'a': pipe: can't be opened: not a file"),
