@@ -36,7 +36,7 @@ typedef struct {
     CtType in_type, out_type; /* of elements */
     gint64 n_items;
     gsize chunk;         /* elements that boxes_map gives a kernel at a time: BOXES_CHUNK, unless
-                          * the caller sets another number */
+                            the caller sets another number */
     const guint8 *table; /* set by the caller */
 } Boxes;
 

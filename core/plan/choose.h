@@ -25,7 +25,7 @@ typedef struct {
                                    without steps between nodes of one candidate */
     gdouble seconds;            /* for which the busiest resource is busy, for a second of stream */
     gdouble least;              /* lower bound of every choice; equals `seconds` unless the search
-                                 * met a limit */
+                                   met a limit */
 } CtChoice;
 
 CtChoice *ct_planner_choose(CtPlanner *planner, const CtCandidates *candidates,

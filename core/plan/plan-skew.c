@@ -39,7 +39,7 @@ typedef struct {
     gdouble fastest; /* clock, ticks per second; 0: all streams have the same */
     GArray *edges;   /* of CtLagEdge */
     GArray *nodes; /* of guint: the nodes, then, for each link with several readers, its writer: it
-                    * stands for a node that lags as much as the last of the readers */
+                      stands for a node that lags as much as the last of the readers */
 } Ways;
 
 static gdouble

@@ -91,9 +91,9 @@ typedef struct {
     gboolean transient; /* on a device: every firing of the readers drains it, so that it shares
                            memory with the others of its group; written and read on one queue */
     gint group; /* of a transient link. The link holds data from the firing of its writer to that of
-                 * its last reader, in the order of the plan's nodes. A writer of the group fires
-                 * only if every link of the group that holds data was written by an earlier node
-                 * and waits for no earlier reader */
+                   its last reader, in the order of the plan's nodes. A writer of the group fires
+                   only if every link of the group that holds data was written by an earlier node
+                   and waits for no earlier reader */
     GArray *readers; /* of CtPlanReader, without those of CT_PORT_SHAPE inputs */
 } CtPlanLink;
 

@@ -44,7 +44,7 @@ typedef struct {
                          nothing else is set */
     gdouble sum;      /* of the first n_sums components */
     gdouble least;    /* lower bound of every combination's largest component; equals `busiest`
-                       * unless a limit was met */
+                         unless a limit was met */
     gdouble *vector;  /* [n_sums + 1] */
     guint *choices;   /* [variable] */
     guint *ways;      /* [variable] index of the vector taken from its cell */

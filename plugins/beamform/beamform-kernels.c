@@ -239,7 +239,7 @@ sum_tiles(const BeamformShape *shape, const void *const *panels, gsize block, gs
         .row_step = 2 * LANES,
     };
     if (panels[0] == panels[n_pols - 1]) { /* all have the same weights: times and polarisations in
-                                            * one row */
+                                              one row */
         gsize n_rows = 0;
         for (gsize t = 0; t < n; t++)
             for (gsize p = 0; p < n_pols; p++) {

@@ -19,7 +19,7 @@ typedef struct {
     gsize rows;          /* times that are summed in registers at once: 4, 8 */
     gsize columns;       /* … vectors of beams: 1, 2 */
     gsize chunk_bytes;   /* of voltages that one cell's beams are computed for before the next
-                          * cell's: they stay in the first-level cache together with its weights */
+                            cell's: they stay in the first-level cache together with its weights */
     gsize panels_bytes;  /* weights of one channel and polarisation; 64-byte aligned */
     gsize scratch_bytes; /* of one worker */
 } BeamformShape;

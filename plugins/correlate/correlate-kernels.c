@@ -467,7 +467,7 @@ typedef struct {
     gsize panel_bytes;
     guint8 *running;
     guint8 *chunk; /* of this pass only, a tile for each block of a cell's width; NULL: the chunk is
-                    * in `open` */
+                      in `open` */
     guint8 *open;
     gboolean keeps; /* the chunk was begun by an earlier pass */
     gboolean whole; /* … and ends in this one */

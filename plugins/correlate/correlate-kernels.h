@@ -26,16 +26,16 @@ typedef enum {
     CORRELATE_F32,   /* cf32: single precision throughout */
     CORRELATE_F64,   /* cf32, cf64: double precision throughout */
     CORRELATE_PAIRS, /* ci4, ci8: products of 16 bits, sums of a chunk in 32, running sums in 64.
-                      * 32,896 of the largest products, (a + b)(c − d) ≤ 256·255, fit; a chunk has
-                      * far fewer */
+                        32,896 of the largest products, (a + b)(c − d) ≤ 256·255, fit; a chunk has
+                        far fewer */
     CORRELATE_EXACT  /* ci16: products and sums of a chunk in double precision, exact because they
-                      * are whole numbers below 2^31·CORRELATE_CHUNK; running sums in 64 bits */
+                        are whole numbers below 2^31·CORRELATE_CHUNK; running sums in 64 bits */
 } CorrelateArithmetic;
 
 /* The parameters that tuning sets. */
 typedef struct {
     gsize rows;    /* of a cell that is summed in registers: 2, 4, 8; at most the elements of a
-                    * vector */
+                      vector */
     gsize columns; /* … in vectors: 1, 2 */
     gsize spectra; /* processed by the cells at once, even */
     gsize few;     /* the most inputs for which the elements of a vector are times */

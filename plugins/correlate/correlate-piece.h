@@ -28,7 +28,7 @@ typedef struct {
     long long done;        /* spectra of the first integration before this piece */
     int ended;             /* the last integration is due, however short it is */
     int width;      /* bytes that may be loaded at once from contiguous inputs; 0: only single
-                     * elements */
+                       elements */
     int chunk;      /* spectra of a part of an integration, counted from its first */
     int n_ranges;   /* integrations of the piece or, if they are divided, their parts */
     int are_packed; /* the polarisations of a baseline are contiguous and aligned to 16 bytes */

@@ -39,7 +39,7 @@ struct Unit {
     Job job;
     const char *voltages; /* at the first of the range's DEPTH spectra */
     int skip, end; /* spectra skip … end − 1 from there are read; end < 0: there is no work; skip <
-                    * 0: nothing is added, but a sum is due */
+                      0: nothing is added, but a sum is due */
     int phase;     /* of the first spectrum, in its chunk */
     bool is_added; /* the range ends a chunk or an integration */
 };

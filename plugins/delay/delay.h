@@ -83,7 +83,7 @@ typedef struct {
     gint64 length[DELAY_N_AXES];
     gdouble *frequencies; /* [subband][channel] hertz */
     guint n_losing;       /* axes along which validity differs: which of the above, and their
-                           * lengths */
+                             lengths */
     gint losing[CT_MAX_AXES];
     gint64 losing_length[CT_MAX_AXES];
 } DelayState;

@@ -10,7 +10,7 @@
 typedef struct {
     Boxes boxes;     /* with the table and its strides */
     gint64 repeat;   /* times for which the table is repeated, so that axes faster than time (pol,
-                      * say) form long runs */
+                        say) form long runs */
     gint64 period;   /* bytes of the table from one time to the next, if it is repeated */
     guint8 *factors; /* one for every element of the axes other than time, in the input's order */
 } Gains;

@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
     guint64 *increments; /* [subband] */
     gdouble *gains;      /* [subband][station][real, imaginary]; 0 where the tone is outside the
-                          * subband */
+                            subband */
 } GenerateTone;
 
 typedef struct {

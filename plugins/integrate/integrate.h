@@ -43,7 +43,7 @@ typedef struct {
     gint64 n_lanes;
     gint64 max_sums; /* of a firing */
     guint32 *counts; /* [sum of the firing][lane]: valid samples; there is one more for the
-                      * unfinished sum */
+                        unfinished sum */
     gint64 making;   /* index of the unfinished sum */
     double *sums;
     IntegrateMethod method;

@@ -10,7 +10,7 @@ typedef struct {
     gint64 offset;     /* on the stacked axis */
     gint64 length;
     gint place[CT_MAX_AXES]; /* positions of the output layout's axes in the input's layout; −1: the
-                              * new one */
+                                new one */
 } StackInput;
 
 typedef struct {

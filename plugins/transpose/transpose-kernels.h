@@ -24,7 +24,7 @@ typedef struct {
  * tiles are then visited by one odometer over all axes. */
 typedef struct {
     size_t element; /* bytes that are copied together: 1, 2, 4, 8, 16, or a longer run; 0: nothing
-                     * to do */
+                       to do */
     unsigned n_axes;
     TransposeAxis axis[TRANSPOSE_MAX_AXES]; /* slowest of the output first */
     size_t tile[TRANSPOSE_MAX_AXES];        /* elements of each axis in one tile */

@@ -28,7 +28,7 @@ typedef struct {
     size_t adjoin;  /* rows, from each multiple of it, that are contiguous in output and stage */
     bool adjoin_in; /* the segments of rows that fill 16 bytes are contiguous in the input */
     Run runs[TRANSPOSE_MAX_TILE], short_runs[TRANSPOSE_MAX_TILE]; /* of a full tile; of a shorter
-                                                                   * one */
+                                                                     one */
     size_t n_runs;
 } Offsets;
 
