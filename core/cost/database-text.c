@@ -11,37 +11,28 @@
 char *
 ct_measurement_to_json(const CtMeasurement *measurement)
 {
-    g_autoptr(GString) text = g_string_new("{");
+    CtJson *json = ct_json_new();
     for (guint f = 0; f < CT_N_FIELDS; f++) {
         const CtField *field = &ct_measurement_fields[f];
-        const char *string =
-            field->kind == CT_FIELD_TEXT ? *ct_field_text(field, measurement) : NULL;
-        if (field->kind == CT_FIELD_TEXT && !string)
-            continue;
-        g_string_append_printf(text, "%s\"%s\": ", f ? ", " : "", field->name);
-        if (string)
-            ct_json_append_string(text, string);
-        else if (field->kind == CT_FIELD_INTEGER)
-            g_string_append_printf(text, "%" G_GINT64_FORMAT,
-                                   *ct_field_integer(field, measurement));
-        else
-            ct_json_append_real(text, *ct_field_real(field, measurement));
+        if (field->kind == CT_FIELD_INTEGER)
+            ct_json_add_integer(json, field->name, *ct_field_integer(field, measurement));
+        else if (field->kind == CT_FIELD_REAL)
+            ct_json_add_real(json, field->name, *ct_field_real(field, measurement));
+        else if (*ct_field_text(field, measurement))
+            ct_json_add_text(json, field->name, *ct_field_text(field, measurement));
     }
-    g_string_append(text, "}");
-    return g_string_free(g_steal_pointer(&text), FALSE);
+    return ct_json_free_to_text(json, FALSE);
 }
 
 char *
 ct_ceiling_to_json(const CtCeiling *ceiling)
 {
-    g_autoptr(GString) text = g_string_new("{\"machine\": ");
-    ct_json_append_string(text, ceiling->machine);
-    g_string_append(text, ", \"roof\": ");
-    ct_json_append_string(text, ceiling->name);
-    g_string_append(text, ", \"value\": ");
-    ct_json_append_real(text, ceiling->value);
-    g_string_append_printf(text, ", \"time\": %" G_GINT64_FORMAT "}", ceiling->time);
-    return g_string_free(g_steal_pointer(&text), FALSE);
+    CtJson *json = ct_json_new();
+    ct_json_add_text(json, "machine", ceiling->machine);
+    ct_json_add_text(json, "roof", ceiling->name);
+    ct_json_add_real(json, "value", ceiling->value);
+    ct_json_add_integer(json, "time", ceiling->time);
+    return ct_json_free_to_text(json, FALSE);
 }
 
 /* The line that is being read. */

@@ -2,7 +2,6 @@
 /* Lists of warnings, and how they are written. */
 #include "warning.h"
 
-#include <cornerturn/json.h>
 #include <cornerturn/stage.h>
 
 static const char *const kind_names[] = {
@@ -105,31 +104,21 @@ ct_warning_to_string(const CtWarning *warning)
     return write_line(warning, "warning: ");
 }
 
-static void
-append_field(GString *text, const char *key, const char *value)
-{
-    g_string_append_printf(text, "%s\"%s\": ", g_str_equal(key, "kind") ? "{" : ", ", key);
-    if (value)
-        ct_json_append_string(text, value);
-    else
-        g_string_append(text, "null");
-}
-
 void
-ct_warnings_append_json(GString *text, const GPtrArray *warnings)
+ct_warnings_add_json(CtJson *json, const char *key, const GPtrArray *warnings)
 {
-    g_string_append_c(text, '[');
+    ct_json_begin_array(json, key);
     for (guint i = 0; i < warnings->len; i++) {
         const CtWarning *warning = warnings->pdata[i];
         g_autofree char *place = warning->place.file ? ct_place_to_string(&warning->place) : NULL;
-        g_string_append(text, i > 0 ? ",\n    " : "\n    ");
-        append_field(text, "kind", kind_names[warning->kind]);
-        append_field(text, "node", warning->node);
-        append_field(text, "place", place);
-        append_field(text, "message", warning->message);
-        g_string_append_c(text, '}');
+        ct_json_begin_object(json, NULL);
+        ct_json_add_text(json, "kind", kind_names[warning->kind]);
+        ct_json_add_text(json, "node", warning->node);
+        ct_json_add_text(json, "place", place);
+        ct_json_add_text(json, "message", warning->message);
+        ct_json_end_object(json);
     }
-    g_string_append(text, warnings->len ? "\n  ]" : "]");
+    ct_json_end_array(json);
 }
 
 gboolean

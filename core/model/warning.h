@@ -5,6 +5,8 @@
 
 #include "document.h"
 
+#include <cornerturn/json.h>
+
 typedef enum {
     CT_WARNING_STAGE,     /* raised by a stage itself */
     CT_WARNING_PARAMETER, /* a parameter that has no effect */
@@ -40,7 +42,7 @@ gboolean ct_warnings_have(const GPtrArray *warnings, CtWarningKind kind, const c
 
 /* "FILE:LINE:COLUMN: node 'NAME': warning: …" */
 char *ct_warning_to_string(const CtWarning *warning);
-/* Appends the warnings as a JSON array. */
-void ct_warnings_append_json(GString *text, const GPtrArray *warnings);
+/* Adds the warnings as an array. */
+void ct_warnings_add_json(CtJson *json, const char *key, const GPtrArray *warnings);
 /* Turns all warnings into one error, one per line. Returns TRUE if there are none. */
 gboolean ct_warnings_refuse(const GPtrArray *warnings, GError **error);

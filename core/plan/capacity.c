@@ -163,10 +163,17 @@ ct_capacity_to_text(const CtPlan *plan, GError **error)
 /* ---- JSON ---- */
 
 static void
-append_number(GString *text, const char *key, gdouble value)
+add_source(CtJson *json, const CtPlan *plan, guint n, gdouble busiest)
 {
-    g_string_append_printf(text, ", \"%s\": ", key);
-    ct_json_append_real(text, value);
+    const CtGraphNode *node = ct_graph_node(plan->graph, n);
+    const CtStream *stream = stream_in(plan, n);
+    const gdouble megahertz = ct_stream_bandwidth(stream) * 1e-6;
+    ct_json_begin_object(json, NULL);
+    ct_json_add_text(json, "name", node->config->name);
+    ct_json_add_integer(json, "stations", ct_stream_length(stream, "station"));
+    ct_json_add_real(json, "megahertz", megahertz);
+    ct_json_add_real(json, "sustained_megahertz", megahertz * times(busiest));
+    ct_json_end_object(json);
 }
 
 char *
@@ -176,36 +183,25 @@ ct_capacity_to_json(const CtPlan *plan, GError **error)
     if (!capacity_init(&capacity, plan, error))
         return NULL;
     const Load *busiest = &g_array_index(capacity.loads, Load, capacity.busiest);
-    GString *text = g_string_new("{\n  \"busiest\": ");
-    ct_json_append_string(text, busiest->name);
-    append_number(text, "seconds", busiest->seconds);
-    append_number(text, "times", times(busiest->seconds));
-    append_number(text, "times_without_ends", times(capacity.ends));
-    g_string_append(text, ",\n  \"resources\": [");
+    CtJson *json = ct_json_new();
+    ct_json_add_text(json, "busiest", busiest->name);
+    ct_json_add_real(json, "seconds", busiest->seconds);
+    ct_json_add_real(json, "times", times(busiest->seconds));
+    ct_json_add_real(json, "times_without_ends", times(capacity.ends));
+    ct_json_begin_array(json, "resources");
     for (guint l = 0; l < capacity.loads->len; l++) {
         const Load *load = &g_array_index(capacity.loads, Load, l);
-        g_string_append(text, l ? ", {\"name\": " : "{\"name\": ");
-        ct_json_append_string(text, load->name);
-        append_number(text, "seconds", load->seconds);
-        g_string_append_c(text, '}');
+        ct_json_begin_object(json, NULL);
+        ct_json_add_text(json, "name", load->name);
+        ct_json_add_real(json, "seconds", load->seconds);
+        ct_json_end_object(json);
     }
-    g_string_append(text, "],\n  \"sources\": [");
-    gboolean is_first = TRUE;
+    ct_json_end_array(json);
+    ct_json_begin_array(json, "sources");
     for (guint n = 0; n < plan->graph->nodes->len; n++) {
-        const CtStream *stream = stream_in(plan, n);
-        const CtGraphNode *node = ct_graph_node(plan->graph, n);
-        if (!stream)
-            continue;
-        g_string_append(text, is_first ? "{\"name\": " : ", {\"name\": ");
-        is_first = FALSE;
-        ct_json_append_string(text, node->config->name);
-        g_string_append_printf(text, ", \"stations\": %" G_GINT64_FORMAT,
-                               ct_stream_length(stream, "station"));
-        append_number(text, "megahertz", ct_stream_bandwidth(stream) * 1e-6);
-        append_number(text, "sustained_megahertz",
-                      ct_stream_bandwidth(stream) * 1e-6 * times(busiest->seconds));
-        g_string_append_c(text, '}');
+        if (stream_in(plan, n))
+            add_source(json, plan, n, busiest->seconds);
     }
-    g_string_append(text, "]\n}\n");
-    return g_string_free(text, FALSE);
+    ct_json_end_array(json);
+    return ct_json_free_to_text(json, TRUE);
 }

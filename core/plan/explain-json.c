@@ -6,56 +6,35 @@
 #include <cornerturn/json.h>
 
 static void
-append_number(GString *text, const char *key, gdouble value)
-{
-    g_string_append_printf(text, ", \"%s\": ", key);
-    ct_json_append_real(text, value);
-}
-
-static void
-append_string(GString *text, const char *key, const char *string)
-{
-    g_string_append_printf(text, ", \"%s\": ", key);
-    if (string)
-        ct_json_append_string(text, string);
-    else
-        g_string_append(text, "null");
-}
-
-static void
-append_place(GString *text, const char *key, gint place)
+add_place(CtJson *json, const char *key, gint place)
 {
     g_autofree char *name = place == CT_HOST ? g_strdup("host") : g_strdup_printf("cuda:%d", place);
-    append_string(text, key, name);
+    ct_json_add_text(json, key, name);
 }
 
 /* Layouts of ports; null where no data flows. */
 static void
-append_layouts(GString *text, const char *key, const CtLayout *layouts, guint n)
+add_layouts(CtJson *json, const char *key, const CtLayout *layouts, guint n)
 {
-    g_string_append_printf(text, ", \"%s\": [", key);
+    ct_json_begin_array(json, key);
     for (guint i = 0; i < n; i++) {
         g_autofree char *layout = ct_layout_to_string(&layouts[i]);
-        g_string_append(text, i ? ", " : "");
-        if (layouts[i].n_axes > 0)
-            ct_json_append_string(text, layout);
-        else
-            g_string_append(text, "null");
+        ct_json_add_text(json, NULL, layouts[i].n_axes > 0 ? layout : NULL);
     }
-    g_string_append_c(text, ']');
+    ct_json_end_array(json);
 }
 
 static void
-append_estimate(GString *text, const CtEstimate *estimate)
+add_estimate(CtJson *json, const CtEstimate *estimate)
 {
-    append_number(text, "seconds", estimate->seconds);
-    append_string(text, "origin", ct_origin_names[estimate->origin]);
-    append_number(text, "spread", estimate->spread);
-    append_string(text, "failure", estimate->failure);
+    ct_json_add_real(json, "seconds", estimate->seconds);
+    ct_json_add_text(json, "origin", ct_origin_names[estimate->origin]);
+    ct_json_add_real(json, "spread", estimate->spread);
+    ct_json_add_text(json, "failure", estimate->failure);
 }
 
 static void
-append_alternative(GString *text, const CtExplanation *explanation, const CtAlternative *one)
+add_alternative(CtJson *json, const CtExplanation *explanation, const CtAlternative *one)
 {
     const CtCandidate *candidate = one->candidate;
     const CtNode *first = &ct_graph_node(explanation->planner.graph, candidate->nodes[0])->node;
@@ -63,65 +42,89 @@ append_alternative(GString *text, const CtExplanation *explanation, const CtAlte
         &ct_graph_node(explanation->planner.graph, candidate->nodes[candidate->n_nodes - 1])->node;
     g_autofree char *tuning = ct_tuning_to_string(one->implementation->variant,
                                                   one->implementation->estimate.tuning, FALSE);
-    g_string_append_printf(text, "{\"chosen\": %s", one->is_chosen ? "true" : "false");
-    append_number(text, "plan", one->seconds);
-    append_estimate(text, &one->implementation->estimate);
-    append_string(text, "variant", one->implementation->variant->name);
-    append_string(text, "row", one->implementation->row->layouts);
-    append_string(text, "tuning", tuning);
-    append_place(text, "place", candidate->place);
-    g_string_append(text, ", \"nodes\": [");
-    for (guint k = 0; k < candidate->n_nodes; k++) {
-        g_string_append(text, k ? ", " : "");
-        ct_json_append_string(
-            text, ct_graph_node(explanation->planner.graph, candidate->nodes[k])->config->name);
-    }
-    g_string_append_c(text, ']');
-    append_layouts(text, "inputs", candidate->inputs, first->n_inputs);
-    append_layouts(text, "outputs", candidate->outputs, last->n_outputs);
-    g_string_append_c(text, '}');
+    ct_json_begin_object(json, NULL);
+    ct_json_add_boolean(json, "chosen", one->is_chosen);
+    ct_json_add_real(json, "plan", one->seconds);
+    add_estimate(json, &one->implementation->estimate);
+    ct_json_add_text(json, "variant", one->implementation->variant->name);
+    ct_json_add_text(json, "row", one->implementation->row->layouts);
+    ct_json_add_text(json, "tuning", tuning);
+    add_place(json, "place", candidate->place);
+    ct_json_begin_array(json, "nodes");
+    for (guint k = 0; k < candidate->n_nodes; k++)
+        ct_json_add_text(
+            json, NULL,
+            ct_graph_node(explanation->planner.graph, candidate->nodes[k])->config->name);
+    ct_json_end_array(json);
+    add_layouts(json, "inputs", candidate->inputs, first->n_inputs);
+    add_layouts(json, "outputs", candidate->outputs, last->n_outputs);
+    ct_json_end_object(json);
 }
 
 static void
-append_crossing(GString *text, const CtCrossing *crossing)
+add_crossing(CtJson *json, const CtCrossing *crossing)
 {
     g_autofree char *from = ct_layout_to_string(&crossing->from.layout);
     g_autofree char *to = ct_layout_to_string(&crossing->to.layout);
-    g_string_append_printf(text, "{\"chosen\": %s", crossing->is_chosen ? "true" : "false");
-    append_number(text, "plan", crossing->seconds);
-    append_string(text, "from", from);
-    append_place(text, "from_place", crossing->from.place);
-    append_string(text, "to", to);
-    append_place(text, "to_place", crossing->to.place);
-    g_string_append(text, ", \"steps\": [");
+    ct_json_begin_object(json, NULL);
+    ct_json_add_boolean(json, "chosen", crossing->is_chosen);
+    ct_json_add_real(json, "plan", crossing->seconds);
+    ct_json_add_text(json, "from", from);
+    add_place(json, "from_place", crossing->from.place);
+    ct_json_add_text(json, "to", to);
+    add_place(json, "to_place", crossing->to.place);
+    ct_json_begin_array(json, "steps");
     for (guint s = 0; s < crossing->conversion.n_steps; s++) {
         const CtConversionStep *step = &crossing->conversion.steps[s];
-        g_string_append(text, s ? ", {\"stage\": " : "{\"stage\": ");
-        ct_json_append_string(text, step->stage->name);
-        append_string(text, "variant", step->variant->name);
-        append_place(text, "place", step->place);
-        append_estimate(text, &step->estimate);
-        g_string_append_c(text, '}');
+        ct_json_begin_object(json, NULL);
+        ct_json_add_text(json, "stage", step->stage->name);
+        ct_json_add_text(json, "variant", step->variant->name);
+        add_place(json, "place", step->place);
+        add_estimate(json, &step->estimate);
+        ct_json_end_object(json);
     }
-    g_string_append(text, "]}");
+    ct_json_end_array(json);
+    ct_json_end_object(json);
 }
 
 static void
-append_link(GString *text, const CtExplanation *explanation, const CtExplainedLink *link)
+add_link(CtJson *json, const CtExplanation *explanation, const CtExplainedLink *link)
 {
     const CtGraphNode *writer = ct_graph_node(explanation->planner.graph, link->writer);
     const CtGraphNode *reader = ct_graph_node(explanation->planner.graph, link->reader);
-    g_string_append(text, "    {\"writer\": ");
-    ct_json_append_string(text, writer->config->name);
-    append_string(text, "output", writer->node.stage->outputs[link->port].name);
-    append_string(text, "reader", reader->config->name);
-    append_string(text, "input", ct_node_input_port(&reader->node, link->input)->name);
-    g_string_append_printf(text, ", \"ways\": %u, \"candidates\": [", link->n_crossings);
-    for (guint c = 0; c < link->crossings->len; c++) {
-        g_string_append(text, c ? ",\n      " : "\n      ");
-        append_crossing(text, &g_array_index(link->crossings, CtCrossing, c));
+    ct_json_begin_object(json, NULL);
+    ct_json_add_text(json, "writer", writer->config->name);
+    ct_json_add_text(json, "output", writer->node.stage->outputs[link->port].name);
+    ct_json_add_text(json, "reader", reader->config->name);
+    ct_json_add_text(json, "input", ct_node_input_port(&reader->node, link->input)->name);
+    ct_json_add_integer(json, "ways", link->n_crossings);
+    ct_json_begin_array(json, "candidates");
+    for (guint c = 0; c < link->crossings->len; c++)
+        add_crossing(json, &g_array_index(link->crossings, CtCrossing, c));
+    ct_json_end_array(json);
+    ct_json_end_object(json);
+}
+
+static void
+add_node(CtJson *json, const CtExplanation *explanation, guint n)
+{
+    const GArray *alternatives = explanation->nodes[n], *left_out = explanation->left_out[n];
+    ct_json_begin_object(json, NULL);
+    ct_json_add_text(json, "name", ct_graph_node(explanation->planner.graph, n)->config->name);
+    ct_json_begin_array(json, "candidates");
+    for (guint a = 0; a < alternatives->len; a++)
+        add_alternative(json, explanation, &g_array_index(alternatives, CtAlternative, a));
+    ct_json_end_array(json);
+    ct_json_begin_array(json, "left_out");
+    for (guint i = 0; i < left_out->len; i++) {
+        const CtLeftOut *one = &g_array_index(left_out, CtLeftOut, i);
+        ct_json_begin_object(json, NULL);
+        ct_json_add_text(json, "variant", one->variant->name);
+        ct_json_add_text(json, "reason", one->reason);
+        ct_json_end_object(json);
     }
-    g_string_append(text, "]}");
+    ct_json_end_array(json);
+    ct_json_end_object(json);
 }
 
 char *
@@ -131,36 +134,18 @@ ct_explain_to_json(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     g_autoptr(CtExplanation) explanation = ct_explanation_new(plan, registry, options, error);
     if (!explanation)
         return NULL;
-    GString *text = g_string_new("{\n  \"seconds\": ");
-    ct_json_append_real(text, explanation->choice->seconds);
-    append_number(text, "least", explanation->choice->least);
-    append_number(text, "combinations", explanation->n_candidates);
-    append_number(text, "combinations_of_variants", explanation->n_variants);
-    g_string_append(text, ",\n  \"nodes\": [");
-    for (guint n = 0; n < plan->graph->nodes->len; n++) {
-        const GArray *alternatives = explanation->nodes[n];
-        g_string_append(text, n ? ",\n    {\"name\": " : "\n    {\"name\": ");
-        ct_json_append_string(text, ct_graph_node(explanation->planner.graph, n)->config->name);
-        g_string_append(text, ", \"candidates\": [");
-        for (guint a = 0; a < alternatives->len; a++) {
-            g_string_append(text, a ? ",\n      " : "\n      ");
-            append_alternative(text, explanation, &g_array_index(alternatives, CtAlternative, a));
-        }
-        g_string_append(text, "],\n      \"left_out\": [");
-        for (guint i = 0; i < explanation->left_out[n]->len; i++) {
-            const CtLeftOut *one = &g_array_index(explanation->left_out[n], CtLeftOut, i);
-            g_string_append(text, i ? ", {\"variant\": " : "{\"variant\": ");
-            ct_json_append_string(text, one->variant->name);
-            append_string(text, "reason", one->reason);
-            g_string_append_c(text, '}');
-        }
-        g_string_append(text, "]}");
-    }
-    g_string_append(text, "\n  ],\n  \"links\": [");
-    for (guint l = 0; l < explanation->links->len; l++) {
-        g_string_append(text, l ? ",\n" : "\n");
-        append_link(text, explanation, g_ptr_array_index(explanation->links, l));
-    }
-    g_string_append(text, "\n  ]\n}\n");
-    return g_string_free(text, FALSE);
+    CtJson *json = ct_json_new();
+    ct_json_add_real(json, "seconds", explanation->choice->seconds);
+    ct_json_add_real(json, "least", explanation->choice->least);
+    ct_json_add_real(json, "combinations", explanation->n_candidates);
+    ct_json_add_real(json, "combinations_of_variants", explanation->n_variants);
+    ct_json_begin_array(json, "nodes");
+    for (guint n = 0; n < plan->graph->nodes->len; n++)
+        add_node(json, explanation, n);
+    ct_json_end_array(json);
+    ct_json_begin_array(json, "links");
+    for (guint l = 0; l < explanation->links->len; l++)
+        add_link(json, explanation, g_ptr_array_index(explanation->links, l));
+    ct_json_end_array(json);
+    return ct_json_free_to_text(json, TRUE);
 }

@@ -7,7 +7,6 @@
 #include "model/table.h"
 #include "plan-sizes.h"
 
-#include <cornerturn/json.h>
 #include <math.h>
 
 static const CtPlanNode *
@@ -152,53 +151,48 @@ ct_plan_print_footprints(GString *text, const CtPlan *plan)
 /* ---- JSON ---- */
 
 static void
-append_count(GString *text, const char *key, CtCount count)
+add_count(CtJson *json, const char *key, CtCount count)
 {
-    g_string_append_printf(text, ", \"%s\": [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "]", key,
-                           count.least, count.most);
+    ct_json_begin_array(json, key);
+    ct_json_add_integer(json, NULL, count.least);
+    ct_json_add_integer(json, NULL, count.most);
+    ct_json_end_array(json);
 }
 
 static void
-append_path(GString *text, const CtPlan *plan, const CtPathFootprint *path)
+add_path(CtJson *json, const CtPlan *plan, const CtPathFootprint *path)
 {
     const gint64 blocks = wait_in_blocks(plan, path);
-    const struct {
-        const char *key;
-        gint64 value;
-    } integers[] = {
-        {"step", path->step},         {"reach", path->reach},     {"wait", path->wait},
-        {"blocks", blocks},           {"history", path->history}, {"start_up", path->start_up},
-        {"missing", path->n_missing},
-    };
-    g_string_append(text, "    {\"source\": ");
-    ct_json_append_string(text, graph_node(plan, path->source)->name);
-    g_string_append(text, ", \"sink\": ");
-    ct_json_append_string(text, graph_node(plan, path->sink)->name);
-    for (guint i = 0; i < G_N_ELEMENTS(integers); i++)
-        g_string_append_printf(text, ", \"%s\": %" G_GINT64_FORMAT, integers[i].key,
-                               integers[i].value);
-    g_string_append(text, ", \"latency\": ");
-    ct_json_append_real(text, path->rate > 0 ? (gdouble)(path->wait + blocks) / path->rate : NAN);
-    append_count(text, "touched", path->touched);
-    append_count(text, "lost", path->lost);
+    ct_json_begin_object(json, NULL);
+    ct_json_add_text(json, "source", graph_node(plan, path->source)->name);
+    ct_json_add_text(json, "sink", graph_node(plan, path->sink)->name);
+    ct_json_add_integer(json, "step", path->step);
+    ct_json_add_integer(json, "reach", path->reach);
+    ct_json_add_integer(json, "wait", path->wait);
+    ct_json_add_integer(json, "blocks", blocks);
+    ct_json_add_integer(json, "history", path->history);
+    ct_json_add_integer(json, "start_up", path->start_up);
+    ct_json_add_integer(json, "missing", path->n_missing);
+    ct_json_add_real(json, "latency",
+                     path->rate > 0 ? (gdouble)(path->wait + blocks) / path->rate : NAN);
+    add_count(json, "touched", path->touched);
+    add_count(json, "lost", path->lost);
     if (path->sums)
-        append_count(text, "terms", path->terms);
-    g_string_append_printf(text, ", \"exact\": %s, \"apart\": [", path->exact ? "true" : "false");
-    for (guint a = 0; a < path->n_apart; a++) {
-        g_string_append(text, a ? ", " : "");
-        ct_json_append_string(text, path->apart[a]);
-    }
-    g_string_append(text, "]}");
+        add_count(json, "terms", path->terms);
+    ct_json_add_boolean(json, "exact", path->exact);
+    ct_json_begin_array(json, "apart");
+    for (guint a = 0; a < path->n_apart; a++)
+        ct_json_add_text(json, NULL, path->apart[a]);
+    ct_json_end_array(json);
+    ct_json_end_object(json);
 }
 
 void
-ct_plan_append_footprints(GString *text, const CtPlan *plan)
+ct_plan_add_footprints(CtJson *json, const CtPlan *plan)
 {
     g_autoptr(GArray) paths = ct_footprints_new(plan->graph, plan->n_missing);
-    g_string_append(text, ",\n  \"footprints\": [");
-    for (guint p = 0; p < paths->len; p++) {
-        g_string_append(text, p ? ",\n" : "\n");
-        append_path(text, plan, &g_array_index(paths, CtPathFootprint, p));
-    }
-    g_string_append(text, paths->len ? "\n  ]" : "]");
+    ct_json_begin_array(json, "footprints");
+    for (guint p = 0; p < paths->len; p++)
+        add_path(json, plan, &g_array_index(paths, CtPathFootprint, p));
+    ct_json_end_array(json);
 }

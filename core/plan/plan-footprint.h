@@ -4,8 +4,10 @@
 
 #include "plan.h"
 
+#include <cornerturn/json.h>
+
 /* Appends the table of latencies and gaps and an empty line; nothing where no data flows along
  * time. */
 void ct_plan_print_footprints(GString *text, const CtPlan *plan);
-/* Appends a comma and the key `footprints` of a JSON object. */
-void ct_plan_append_footprints(GString *text, const CtPlan *plan);
+/* Adds the latencies and gaps as the member `footprints`. */
+void ct_plan_add_footprints(CtJson *json, const CtPlan *plan);

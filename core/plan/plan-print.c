@@ -294,161 +294,146 @@ ct_plan_to_dot(const CtPlan *plan)
 
 /* ---- JSON ---- */
 
-static void
-append_number(GString *text, const char *key, gdouble value)
-{
-    g_string_append_printf(text, ", \"%s\": ", key);
-    ct_json_append_real(text, value);
-}
-
-static void
-append_links(GString *text, const char *key, guint n, const gint *links)
-{
-    g_string_append_printf(text, ", \"%s\": [", key);
-    for (guint i = 0; i < n; i++) {
-        g_string_append(text, i ? ", " : "");
-        if (links[i] < 0)
-            g_string_append(text, "null");
-        else
-            g_string_append_printf(text, "%d", links[i]);
-    }
-    g_string_append_c(text, ']');
-}
-
-static void
-append_place(GString *text, gint place)
-{
-    g_autofree char *name = describe_place(place);
-    g_string_append_printf(text, ", \"place\": \"%s\"", name);
-}
-
 /* An index; null where it is negative. */
 static void
-append_index(GString *text, const char *key, gint index)
+add_index(CtJson *json, const char *key, gint index)
 {
     if (index < 0)
-        g_string_append_printf(text, ", \"%s\": null", key);
+        ct_json_add_text(json, key, NULL);
     else
-        g_string_append_printf(text, ", \"%s\": %d", key, index);
+        ct_json_add_integer(json, key, index);
+}
+
+static void
+add_links(CtJson *json, const char *key, guint n, const gint *links)
+{
+    ct_json_begin_array(json, key);
+    for (guint i = 0; i < n; i++)
+        add_index(json, NULL, links[i]);
+    ct_json_end_array(json);
+}
+
+static void
+add_place(CtJson *json, gint place)
+{
+    g_autofree char *name = describe_place(place);
+    ct_json_add_text(json, "place", name);
 }
 
 /* All tunables, including those with their default value. */
 static void
-append_tuning(GString *text, const CtPlanNode *node)
+add_tuning(CtJson *json, const CtPlanNode *node)
 {
-    g_string_append(text, ", \"tuning\": {");
+    ct_json_begin_object(json, "tuning");
     for (guint i = 0; i < ct_tuning_count(node->variant); i++)
-        g_string_append_printf(text, "%s\"%s\": %" G_GINT64_FORMAT, i ? ", " : "",
-                               node->variant->tunables[i].name, node->tuning[i]);
-    g_string_append_c(text, '}');
+        ct_json_add_integer(json, node->variant->tunables[i].name, node->tuning[i]);
+    ct_json_end_object(json);
 }
 
-/* The resources that are busy, by name. */
 static void
-append_busy(GString *text, const CtPlan *plan)
+add_busy_seconds(CtJson *json, guint resource, gdouble seconds)
 {
-    g_string_append(text, ", \"busy\": {");
-    for (guint r = 0; r < plan->n_resources; r++) {
-        g_autofree char *name = ct_resource_name(r);
-        g_string_append_printf(text, "%s\"%s\": ", r ? ", " : "", name);
-        ct_json_append_real(text, plan->busy[r]);
-    }
+    g_autofree char *name = ct_resource_name(resource);
+    ct_json_add_real(json, name, seconds);
+}
+
+/* The resources that are busy, by name, and the node that takes longest by itself. */
+static void
+add_resources(CtJson *json, const CtPlan *plan)
+{
     const CtPlanNode *longest = ct_plan_longest_alone(plan);
-    g_string_append(text, "}, \"alone\": {\"node\": ");
-    if (longest)
-        ct_json_append_string(text, longest->name);
-    else
-        g_string_append(text, "null");
-    append_number(text, "seconds", plan->alone);
-    g_string_append_c(text, '}');
+    ct_json_begin_object(json, "busy");
+    for (guint r = 0; r < plan->n_resources; r++)
+        add_busy_seconds(json, r, plan->busy[r]);
+    ct_json_end_object(json);
+    ct_json_begin_object(json, "alone");
+    ct_json_add_text(json, "node", longest ? longest->name : NULL);
+    ct_json_add_real(json, "seconds", plan->alone);
+    ct_json_end_object(json);
 }
 
 static void
-append_cost(GString *text, const CtCost *cost)
+add_cost(CtJson *json, const CtCost *cost)
 {
-    append_number(text, "seconds", ct_cost_longest(cost));
-    g_string_append(text, ", \"busy\": {");
-    for (guint p = 0; p < cost->n_parts; p++) {
-        g_autofree char *name = ct_resource_name(cost->parts[p].resource);
-        g_string_append_printf(text, "%s\"%s\": ", p ? ", " : "", name);
-        ct_json_append_real(text, cost->parts[p].seconds);
-    }
-    g_string_append_c(text, '}');
-    append_number(text, "alone", cost->alone);
+    ct_json_add_real(json, "seconds", ct_cost_longest(cost));
+    ct_json_begin_object(json, "busy");
+    for (guint p = 0; p < cost->n_parts; p++)
+        add_busy_seconds(json, cost->parts[p].resource, cost->parts[p].seconds);
+    ct_json_end_object(json);
+    ct_json_add_real(json, "alone", cost->alone);
 }
 
 static void
-append_node(GString *text, const CtPlanNode *node)
+add_node(CtJson *json, const CtPlanNode *node)
 {
-    g_string_append(text, "    {\"name\": ");
-    ct_json_append_string(text, node->name);
-    g_string_append(text, ", \"stages\": [");
-    for (guint k = 0; k < node->n_nodes; k++) {
-        g_string_append(text, k ? ", " : "");
-        ct_json_append_string(text, node->nodes[k].stage->name);
-    }
-    g_string_append(text, "], \"variant\": ");
-    ct_json_append_string(text, node->variant->name);
-    g_string_append_printf(text, ", \"inserted\": %s", node->inserted ? "true" : "false");
-    append_tuning(text, node);
-    append_place(text, node->place);
-    append_index(text, "queue", node->queue);
-    append_links(text, "inputs", node->n_inputs, node->inputs);
-    append_links(text, "outputs", node->n_outputs, node->outputs);
-    g_string_append(text, ", \"input_layouts\": [");
+    ct_json_begin_object(json, NULL);
+    ct_json_add_text(json, "name", node->name);
+    ct_json_begin_array(json, "stages");
+    for (guint k = 0; k < node->n_nodes; k++)
+        ct_json_add_text(json, NULL, node->nodes[k].stage->name);
+    ct_json_end_array(json);
+    ct_json_add_text(json, "variant", node->variant->name);
+    ct_json_add_boolean(json, "inserted", node->inserted);
+    add_tuning(json, node);
+    add_place(json, node->place);
+    add_index(json, "queue", node->queue);
+    add_links(json, "inputs", node->n_inputs, node->inputs);
+    add_links(json, "outputs", node->n_outputs, node->outputs);
+    ct_json_begin_array(json, "input_layouts");
     for (guint i = 0; i < node->n_inputs; i++) {
         g_autofree char *layout = ct_layout_to_string(&node->input_bindings[i].layout);
-        g_string_append(text, i ? ", " : "");
-        if (node->inputs[i] < 0)
-            g_string_append(text, "null");
-        else
-            ct_json_append_string(text, layout);
+        ct_json_add_text(json, NULL, node->inputs[i] < 0 ? NULL : layout);
     }
-    g_string_append_printf(text, "], \"window\": %" G_GINT64_FORMAT ", \"hop\": %" G_GINT64_FORMAT,
-                           node->footprint.window, node->footprint.hop);
-    append_cost(text, &node->cost);
-    append_number(text, "operations", node->operations);
-    append_number(text, "bytes", node->bytes);
-    g_string_append_c(text, '}');
+    ct_json_end_array(json);
+    ct_json_add_integer(json, "window", node->footprint.window);
+    ct_json_add_integer(json, "hop", node->footprint.hop);
+    add_cost(json, &node->cost);
+    ct_json_add_real(json, "operations", node->operations);
+    ct_json_add_real(json, "bytes", node->bytes);
+    ct_json_end_object(json);
 }
 
 static void
-append_link(GString *text, const CtPlan *plan, const CtPlanLink *link)
+add_readers(CtJson *json, const CtPlanLink *link)
+{
+    ct_json_begin_array(json, "readers");
+    for (guint r = 0; r < link->readers->len; r++) {
+        const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
+        ct_json_begin_object(json, NULL);
+        ct_json_add_integer(json, "node", reader->node);
+        ct_json_add_integer(json, "port", reader->port);
+        ct_json_end_object(json);
+    }
+    ct_json_end_array(json);
+}
+
+static void
+add_link(CtJson *json, const CtPlan *plan, const CtPlanLink *link)
 {
     g_autofree char *layout = ct_layout_to_string(&link->layout);
     g_autofree char *axes = ct_stream_describe(link->stream);
-    g_string_append_printf(text, "    {\"writer\": %u, \"port\": %u, \"layout\": ", link->writer,
-                           link->port);
-    ct_json_append_string(text, layout);
-    g_string_append(text, ", \"shape\": ");
-    ct_json_append_string(text, axes);
-    g_string_append_printf(text,
-                           ", \"max_samples\": %" G_GINT64_FORMAT ", \"granule\": %" G_GINT64_FORMAT
-                           ", \"history\": %" G_GINT64_FORMAT ", \"capacity\": %" G_GINT64_FORMAT
-                           ", \"bytes\": %" G_GSIZE_FORMAT ", \"skew\": %" G_GINT64_FORMAT,
-                           link->max_samples, link->granule, link->history, link->capacity,
-                           link->bytes, link->skew);
-    g_string_append(text, ", \"circle\": ");
-    if (link->circle)
-        ct_json_append_string(text, link->circle);
-    else
-        g_string_append(text, "null");
-    g_string_append(text, ", \"readers\": [");
-    for (guint r = 0; r < link->readers->len; r++) {
-        const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
-        g_string_append_printf(text, "%s{\"node\": %u, \"port\": %u}", r ? ", " : "", reader->node,
-                               reader->port);
-    }
-    g_string_append_c(text, ']');
-    append_place(text, link->place);
+    ct_json_begin_object(json, NULL);
+    ct_json_add_integer(json, "writer", link->writer);
+    ct_json_add_integer(json, "port", link->port);
+    ct_json_add_text(json, "layout", layout);
+    ct_json_add_text(json, "shape", axes);
+    ct_json_add_integer(json, "max_samples", link->max_samples);
+    ct_json_add_integer(json, "granule", link->granule);
+    ct_json_add_integer(json, "history", link->history);
+    ct_json_add_integer(json, "capacity", link->capacity);
+    ct_json_add_integer(json, "bytes", (gint64)link->bytes);
+    ct_json_add_integer(json, "skew", link->skew);
+    ct_json_add_text(json, "circle", link->circle);
+    add_readers(json, link);
+    add_place(json, link->place);
     if (link->place != CT_HOST && !is_fed(plan, link))
-        g_string_append_printf(text, ", \"offset\": %" G_GSIZE_FORMAT, link->offset);
-    append_index(text, "group", link->transient ? link->group : -1);
-    g_string_append_c(text, '}');
+        ct_json_add_integer(json, "offset", (gint64)link->offset);
+    add_index(json, "group", link->transient ? link->group : -1);
+    ct_json_end_object(json);
 }
 
 static void
-append_devices(GString *text, const CtPlan *plan)
+add_devices(CtJson *json, const CtPlan *plan)
 {
     static const char *const kinds[CT_N_QUEUE_KINDS] = {
         [CT_QUEUE_COMPUTE] = "compute",
@@ -456,55 +441,51 @@ append_devices(GString *text, const CtPlan *plan)
         [CT_QUEUE_TO_HOST] = "to host",
         [CT_QUEUE_TO_PEER] = "to peer",
     };
-    g_string_append(text, ",\n  \"queues\": [");
+    ct_json_begin_array(json, "queues");
     for (guint q = 0; q < plan->queues->len; q++) {
         const CtPlanQueue *queue = &g_array_index(plan->queues, CtPlanQueue, q);
-        g_string_append_printf(text, "%s{\"device\": %d, \"kind\": \"%s\"}", q ? ", " : "",
-                               queue->device, kinds[queue->kind]);
+        ct_json_begin_object(json, NULL);
+        ct_json_add_integer(json, "device", queue->device);
+        ct_json_add_text(json, "kind", kinds[queue->kind]);
+        ct_json_end_object(json);
     }
-    g_string_append(text, "],\n  \"devices\": [");
+    ct_json_end_array(json);
+    ct_json_begin_array(json, "devices");
     for (guint d = 0; d < plan->n_devices; d++) {
-        g_string_append_printf(text, "%s{\"name\": ", d ? ", " : "");
-        ct_json_append_string(text, plan->devices[d].name);
-        g_string_append_printf(text,
-                               ", \"bytes\": %" G_GSIZE_FORMAT ", \"memory\": %" G_GSIZE_FORMAT "}",
-                               plan->device_bytes[d], plan->devices[d].memory_bytes);
+        ct_json_begin_object(json, NULL);
+        ct_json_add_text(json, "name", plan->devices[d].name);
+        ct_json_add_integer(json, "bytes", (gint64)plan->device_bytes[d]);
+        ct_json_add_integer(json, "memory", (gint64)plan->devices[d].memory_bytes);
+        ct_json_end_object(json);
     }
-    g_string_append_c(text, ']');
-    if (plan->n_devices > 0 && !ct_plan_asked_block(plan))
-        g_string_append_printf(
-            text, ",\n  \"device_block\": %" G_GSIZE_FORMAT ", \"device_block_tuned\": %s",
-            plan->device_aim, plan->is_block_tuned ? "true" : "false");
+    ct_json_end_array(json);
+    if (plan->n_devices > 0 && !ct_plan_asked_block(plan)) {
+        ct_json_add_integer(json, "device_block", (gint64)plan->device_aim);
+        ct_json_add_boolean(json, "device_block_tuned", plan->is_block_tuned);
+    }
 }
 
 char *
 ct_plan_to_json(const CtPlan *plan)
 {
-    g_autoptr(GString) text = g_string_new(NULL);
-    g_string_append_printf(
-        text, "{\n  \"workers\": %u, \"bytes\": %" G_GSIZE_FORMAT ", \"exact\": %s",
-        plan->n_workers, plan->bytes, plan->least >= plan->seconds ? "true" : "false");
-    append_number(text, "seconds", plan->seconds);
-    append_number(text, "least", plan->least);
-    g_string_append(text, ", \"shrunk\": ");
-    if (plan->shrunk)
-        ct_json_append_string(text, plan->shrunk);
-    else
-        g_string_append(text, "null");
-    append_busy(text, plan);
-    append_index(text, "in_flight", (gint)plan->n_in_flight);
-    append_devices(text, plan);
-    ct_plan_append_footprints(text, plan);
-    g_string_append(text, ",\n  \"nodes\": [\n");
-    for (guint n = 0; n < plan->nodes->len; n++) {
-        append_node(text, ct_plan_node(plan, n));
-        g_string_append(text, n + 1 < plan->nodes->len ? ",\n" : "\n");
-    }
-    g_string_append(text, "  ],\n  \"links\": [\n");
-    for (guint l = 0; l < plan->links->len; l++) {
-        append_link(text, plan, ct_plan_link(plan, l));
-        g_string_append(text, l + 1 < plan->links->len ? ",\n" : "\n");
-    }
-    g_string_append(text, "  ]\n}\n");
-    return g_string_free(g_steal_pointer(&text), FALSE);
+    CtJson *json = ct_json_new();
+    ct_json_add_integer(json, "workers", plan->n_workers);
+    ct_json_add_integer(json, "bytes", (gint64)plan->bytes);
+    ct_json_add_boolean(json, "exact", plan->least >= plan->seconds);
+    ct_json_add_real(json, "seconds", plan->seconds);
+    ct_json_add_real(json, "least", plan->least);
+    ct_json_add_text(json, "shrunk", plan->shrunk);
+    add_resources(json, plan);
+    add_index(json, "in_flight", (gint)plan->n_in_flight);
+    add_devices(json, plan);
+    ct_plan_add_footprints(json, plan);
+    ct_json_begin_array(json, "nodes");
+    for (guint n = 0; n < plan->nodes->len; n++)
+        add_node(json, ct_plan_node(plan, n));
+    ct_json_end_array(json);
+    ct_json_begin_array(json, "links");
+    for (guint l = 0; l < plan->links->len; l++)
+        add_link(json, plan, ct_plan_link(plan, l));
+    ct_json_end_array(json);
+    return ct_json_free_to_text(json, TRUE);
 }

@@ -154,79 +154,68 @@ ct_stats_queues_to_text(const CtPlan *plan, CtScheduler *scheduler)
     return g_string_free(text, FALSE);
 }
 
+static void
+add_setup(CtJson *json, const CtSetupStats *setup)
+{
+    ct_json_begin_object(json, "setup");
+    ct_json_add_integer(json, "compiled", setup->n_compiled);
+    ct_json_add_integer(json, "cached", setup->n_cached);
+    ct_json_add_real(json, "seconds", setup->all);
+    ct_json_add_real(json, "devices", setup->devices);
+    ct_json_add_real(json, "memory", setup->memory);
+    ct_json_add_real(json, "compile", setup->compile);
+    ct_json_add_real(json, "load", setup->load);
+    ct_json_add_real(json, "stages", setup->stages);
+    ct_json_add_real(json, "first_output", setup->first);
+    ct_json_end_object(json);
+}
+
+static void
+add_node(CtJson *json, const Row *row)
+{
+    const CtNodeStats *counts = &row->counts;
+    const CtStage *stage = counts->node->nodes[0].stage;
+    ct_json_begin_object(json, NULL);
+    ct_json_add_text(json, "name", counts->node->name);
+    ct_json_add_text(json, "stage", stage->name);
+    ct_json_add_text(json, "variant", counts->node->variant->name);
+    ct_json_add_boolean(json, "inserted", counts->node->inserted);
+    ct_json_add_boolean(json, "ended", counts->ended);
+    ct_json_add_unsigned(json, "firings", counts->firings);
+    ct_json_add_integer(json, "samples", counts->samples);
+    ct_json_add_integer(json, "invalid", counts->invalid);
+    ct_json_add_real(json, "work_seconds", counts->work_seconds);
+    ct_json_add_real(json, "core_seconds", counts->core_seconds);
+    ct_json_add_real(json, "bytes", row->bytes);
+    ct_json_add_real(json, "operations", row->operations);
+    ct_json_add_real(json, "queue", counts->fill);
+    ct_json_begin_object(json, "counters");
+    for (guint c = 0; c < counts->n_counters; c++)
+        ct_json_add_unsigned(json, stage->counters[c], counts->counters[c]);
+    ct_json_end_object(json);
+    ct_json_end_object(json);
+}
+
 char *
 ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings)
 {
     g_autoptr(GError) error = NULL;
-    GString *text = g_string_new("{\n");
-    g_string_append_printf(text,
-                           "  \"state\": \"%s\",\n  \"error\": ", find_state(scheduler, &error));
-    if (error)
-        ct_json_append_string(text, error->message);
-    else
-        g_string_append(text, "null");
-    g_string_append(text, ",\n  \"warnings\": ");
-    ct_warnings_append_json(text, warnings);
-    g_string_append_printf(text, ",\n  \"workers\": %u,\n  \"stream_seconds\": ", plan->n_workers);
-    ct_json_append_real(text, ct_scheduler_stream_seconds(scheduler));
     CtSetupStats setup;
+    CtJson *json = ct_json_new();
+    ct_json_add_text(json, "state", find_state(scheduler, &error));
+    ct_json_add_text(json, "error", error ? error->message : NULL);
+    ct_warnings_add_json(json, "warnings", warnings);
+    ct_json_add_integer(json, "workers", plan->n_workers);
+    ct_json_add_real(json, "stream_seconds", ct_scheduler_stream_seconds(scheduler));
     ct_scheduler_setup(scheduler, &setup);
-    g_string_append(text, ",\n  \"running_seconds\": ");
-    ct_json_append_real(text, setup.running);
-    const struct {
-        const char *name;
-        gdouble value;
-    } causes[] = {
-        {"seconds", setup.all},        {"devices", setup.devices}, {"memory", setup.memory},
-        {"compile", setup.compile},    {"load", setup.load},       {"stages", setup.stages},
-        {"first_output", setup.first},
-    };
-    g_string_append_printf(text, ",\n  \"setup\": {\"compiled\": %u, \"cached\": %u",
-                           setup.n_compiled, setup.n_cached);
-    for (guint i = 0; i < G_N_ELEMENTS(causes); i++) {
-        g_string_append_printf(text, ", \"%s\": ", causes[i].name);
-        ct_json_append_real(text, causes[i].value);
-    }
-    g_string_append(text, "},\n  \"nodes\": [");
+    ct_json_add_real(json, "running_seconds", setup.running);
+    add_setup(json, &setup);
+    ct_json_begin_array(json, "nodes");
     for (guint i = 0; i < plan->nodes->len; i++) {
         Row row;
         read_row(plan, scheduler, i, &row);
-        const CtNodeStats *counts = &row.counts;
-        g_string_append(text, i > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
-        ct_json_append_string(text, counts->node->name);
-        g_string_append(text, ", \"stage\": ");
-        ct_json_append_string(text, counts->node->nodes[0].stage->name);
-        g_string_append(text, ", \"variant\": ");
-        ct_json_append_string(text, counts->node->variant->name);
-        g_string_append_printf(
-            text,
-            ", \"inserted\": %s, \"ended\": %s, \"firings\": %" G_GUINT64_FORMAT
-            ", \"samples\": %" G_GINT64_FORMAT ", \"invalid\": %" G_GINT64_FORMAT,
-            counts->node->inserted ? "true" : "false", counts->ended ? "true" : "false",
-            counts->firings, counts->samples, counts->invalid);
-        const struct {
-            const char *name;
-            gdouble value;
-        } reals[] = {
-            {"work_seconds", counts->work_seconds},
-            {"core_seconds", counts->core_seconds},
-            {"bytes", row.bytes},
-            {"operations", row.operations},
-            {"queue", counts->fill},
-        };
-        for (guint r = 0; r < G_N_ELEMENTS(reals); r++) {
-            g_string_append_printf(text, ", \"%s\": ", reals[r].name);
-            ct_json_append_real(text, reals[r].value);
-        }
-        g_string_append(text, ", \"counters\": {");
-        const char *const *names = counts->node->nodes[0].stage->counters;
-        for (guint c = 0; c < counts->n_counters; c++) {
-            g_string_append(text, c > 0 ? ", " : "");
-            ct_json_append_string(text, names[c]);
-            g_string_append_printf(text, ": %" G_GUINT64_FORMAT, counts->counters[c]);
-        }
-        g_string_append(text, "}}");
+        add_node(json, &row);
     }
-    g_string_append(text, "\n  ]\n}\n");
-    return g_string_free(text, FALSE);
+    ct_json_end_array(json);
+    return ct_json_free_to_text(json, TRUE);
 }

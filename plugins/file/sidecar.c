@@ -15,76 +15,60 @@
 /* ---- writing ---- */
 
 static void
-append_table(GString *text, const gdouble *values, gsize n)
+add_table(CtJson *json, GBytes *table)
 {
-    g_string_append_c(text, '[');
-    for (gsize i = 0; i < n; i++) {
-        g_string_append(text, i ? ", " : "");
-        ct_json_append_real(text, values[i]);
+    gsize bytes;
+    const gdouble *values = g_bytes_get_data(table, &bytes);
+    ct_json_begin_array(json, "table");
+    for (gsize i = 0; i < bytes / sizeof *values; i++)
+        ct_json_add_real(json, NULL, values[i]);
+    ct_json_end_array(json);
+}
+
+static void
+add_coordinate(CtJson *json, const CtCoordinate *coordinate)
+{
+    ct_json_add_text(json, "unit", coordinate->unit);
+    if (coordinate->parent)
+        ct_json_add_text(json, "parent", coordinate->parent);
+    if (coordinate->table) {
+        add_table(json, coordinate->table);
+    } else {
+        ct_json_add_real(json, "first", coordinate->first);
+        ct_json_add_real(json, "step", coordinate->step);
     }
-    g_string_append_c(text, ']');
 }
 
 /* Numbers of a growing array are padded with spaces to this many digits. */
 enum { GROWING_DIGITS = 20 };
 
 static void
-append_axis(GString *text, const CtStream *stream, const CtLayoutAxis *layout_axis, int digits)
+add_axis(CtJson *json, const CtStream *stream, const CtLayoutAxis *layout_axis, int digits)
 {
     const gint a = ct_stream_axis(stream, layout_axis->name);
-    g_string_append_printf(text, "    {\"name\": \"%s\", \"length\": ", layout_axis->name);
+    ct_json_begin_object(json, NULL);
+    ct_json_add_text(json, "name", layout_axis->name);
     if (a < 0 || layout_axis->count) {
-        /* An axis of the parts of complex elements, or of a block. */
-        g_string_append_printf(text, "%" G_GINT64_FORMAT "}",
-                               layout_axis->count ? layout_axis->count : 2);
-        return;
+        /* The parts of complex elements, or a block of an axis. */
+        ct_json_add_integer(json, "length", layout_axis->count ? layout_axis->count : 2);
+    } else {
+        const CtAxis *axis = &stream->axes[a];
+        const gboolean is_time = strcmp(axis->name, "time") == 0;
+        const CtCoordinate seconds = {.unit = "s", .step = 1 / ct_stream_sample_rate(stream)};
+        ct_json_add_padded(json, "length", axis->length, is_time ? digits : 0);
+        if (is_time && stream->rate_num)
+            add_coordinate(json, &seconds);
+        else if (axis->coordinate.unit)
+            add_coordinate(json, &axis->coordinate);
     }
-    const CtAxis *axis = &stream->axes[a];
-    const CtCoordinate *coordinate = &axis->coordinate;
-    const gboolean is_time = strcmp(axis->name, "time") == 0;
-    g_string_append_printf(text, "%*" G_GINT64_FORMAT, is_time ? digits : 0, axis->length);
-    if (is_time && stream->rate_num) {
-        g_string_append(text, ", \"unit\": \"s\", \"first\": 0, \"step\": ");
-        ct_json_append_real(text, 1 / ct_stream_sample_rate(stream));
-    } else if (coordinate->unit) {
-        g_string_append(text, ", \"unit\": ");
-        ct_json_append_string(text, coordinate->unit);
-        if (coordinate->parent)
-            g_string_append_printf(text, ", \"parent\": \"%s\"", coordinate->parent);
-        if (coordinate->table) {
-            gsize bytes;
-            const gdouble *values = g_bytes_get_data(coordinate->table, &bytes);
-            g_string_append(text, ", \"table\": ");
-            append_table(text, values, bytes / sizeof *values);
-        } else {
-            g_string_append(text, ", \"first\": ");
-            ct_json_append_real(text, coordinate->first);
-            g_string_append(text, ", \"step\": ");
-            ct_json_append_real(text, coordinate->step);
-        }
-    }
-    g_string_append_c(text, '}');
+    ct_json_end_object(json);
 }
 
+/* The start as a date; nothing if it is in no year that GLib knows. */
 static void
-append_clock(GString *text, const CtStream *stream)
+add_start(CtJson *json, const CtStream *stream)
 {
-    if (stream->rate_num == 0)
-        return;
-    g_string_append_printf(text,
-                           "  \"ticks_per_second\": [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "],\n"
-                           "  \"ticks_per_sample\": %" G_GINT64_FORMAT ",\n"
-                           "  \"start\": %" G_GINT64_FORMAT ",\n"
-                           "  \"sample_rate\": ",
-                           stream->rate_num, stream->rate_den, stream->ticks_per_sample,
-                           stream->start);
-    ct_json_append_real(text, ct_stream_sample_rate(stream));
-    g_string_append(text, ",\n");
-    if (stream->epoch == CT_NO_EPOCH)
-        return;
-    g_string_append_printf(text, "  \"epoch\": %" G_GINT64_FORMAT ",\n", stream->epoch);
-    /* Whole seconds are split off, so that nanoseconds are exact; before the epoch, they are
-     * rounded down. */
+    /* Whole seconds apart, so that nanoseconds survive; before the epoch, the second before. */
     const __int128 scaled = (__int128)stream->start * stream->rate_den;
     const __int128 seconds = scaled / stream->rate_num - (scaled % stream->rate_num < 0);
     const __int128 rest = scaled - seconds * stream->rate_num;
@@ -94,46 +78,62 @@ append_clock(GString *text, const CtStream *stream)
                                      : NULL;
     if (!start)
         return;
-    g_autofree char *date = g_date_time_format(start, "%Y-%m-%dT%H:%M:%S");
-    g_string_append_printf(text, "  \"start_utc\": \"%s.%09" G_GINT64_FORMAT "Z\",\n", date,
-                           (gint64)(rest * 1000000000 / stream->rate_num));
+    g_autofree char *second = g_date_time_format(start, "%Y-%m-%dT%H:%M:%S");
+    g_autofree char *date = g_strdup_printf("%s.%09" G_GINT64_FORMAT "Z", second,
+                                            (gint64)(rest * 1000000000 / stream->rate_num));
+    ct_json_add_text(json, "start_utc", date);
 }
 
 static void
-append_validity(GString *text, const CtStream *stream, const SidecarArray *array)
+add_clock(CtJson *json, const CtStream *stream)
 {
+    if (stream->rate_num == 0)
+        return;
+    ct_json_begin_array(json, "ticks_per_second");
+    ct_json_add_integer(json, NULL, stream->rate_num);
+    ct_json_add_integer(json, NULL, stream->rate_den);
+    ct_json_end_array(json);
+    ct_json_add_integer(json, "ticks_per_sample", stream->ticks_per_sample);
+    ct_json_add_integer(json, "start", stream->start);
+    ct_json_add_real(json, "sample_rate", ct_stream_sample_rate(stream));
+    if (stream->epoch == CT_NO_EPOCH)
+        return;
+    ct_json_add_integer(json, "epoch", stream->epoch);
+    add_start(json, stream);
+}
+
+static void
+add_validity(CtJson *json, const CtStream *stream, const SidecarArray *array)
+{
+    const gdouble all = (gdouble)array->n_samples * array->n_lanes;
     gint64 invalid = 0;
     for (gint64 lane = 0; lane < array->n_lanes; lane++)
         invalid += array->invalid[lane];
-    g_string_append(text, ",\n  \"validity\": {\"axes\": [");
-    const char *joint = "";
+    ct_json_begin_object(json, "validity");
+    ct_json_begin_array(json, "axes");
     for (guint a = 0; a < stream->n_axes; a++)
-        if (stream->axes[a].loses) {
-            g_string_append_printf(text, "%s\"%s\"", joint, stream->axes[a].name);
-            joint = ", ";
-        }
-    const gdouble all = (gdouble)array->n_samples * array->n_lanes;
-    g_string_append(text, "], \"valid\": ");
-    ct_json_append_real(text, all > 0 ? 1 - invalid / all : 1);
-    g_string_append(text, ", \"invalid_samples\": [");
+        if (stream->axes[a].loses)
+            ct_json_add_text(json, NULL, stream->axes[a].name);
+    ct_json_end_array(json);
+    ct_json_add_real(json, "valid", all > 0 ? 1 - invalid / all : 1);
+    ct_json_begin_array(json, "invalid_samples");
     for (gint64 lane = 0; invalid > 0 && lane < array->n_lanes; lane++)
-        g_string_append_printf(text, "%s%" G_GINT64_FORMAT, lane ? ", " : "", array->invalid[lane]);
-    g_string_append(text, "]}");
+        ct_json_add_integer(json, NULL, array->invalid[lane]);
+    ct_json_end_array(json);
+    ct_json_end_object(json);
 }
 
 static void
-append_array(GString *text, const SidecarArray *array, int digits)
+add_array(CtJson *json, const SidecarArray *array, int digits)
 {
-    g_string_append_printf(text, "  \"bytes\": %*" G_GINT64_FORMAT ",\n", digits, array->bytes);
-    g_string_append_printf(text, "  \"generation\": \"%s\",\n", array->generation);
+    ct_json_add_padded(json, "bytes", array->bytes, digits);
+    ct_json_add_text(json, "generation", array->generation);
     if (array->sha256)
-        g_string_append_printf(text, "  \"sha256\": \"%s\",\n", array->sha256);
+        ct_json_add_text(json, "sha256", array->sha256);
     if (array->is_partial)
-        g_string_append_printf(text, "  \"written\": %*" G_GINT64_FORMAT ",\n", digits,
-                               array->n_samples);
+        ct_json_add_padded(json, "written", array->n_samples, digits);
     else
-        g_string_append_printf(text, "  \"interrupted\": %s,\n",
-                               array->interrupted ? "true" : "false");
+        ct_json_add_boolean(json, "interrupted", array->interrupted);
 }
 
 char *
@@ -141,26 +141,20 @@ sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArra
 {
     const int digits = array->is_partial ? GROWING_DIGITS : 0;
     g_autofree char *name = ct_layout_to_string(layout);
-    GString *text = g_string_new("{\n");
-    g_string_append_printf(text, "  \"type\": \"%s\",\n  \"layout\": \"%s\",\n",
-                           ct_type_info(stream->type)->name, name);
-    append_array(text, array, digits);
-    append_clock(text, stream);
-    if (stream->has_frequency) {
-        g_string_append(text, "  \"frequency\": ");
-        ct_json_append_real(text, stream->frequency);
-        g_string_append(text, ",\n");
-    }
-    g_string_append(text, "  \"axes\": [\n");
-    for (guint a = 0; a < layout->n_axes; a++) {
-        append_axis(text, stream, &layout->axes[a], digits);
-        g_string_append(text, a + 1 < layout->n_axes ? ",\n" : "\n");
-    }
-    g_string_append(text, "  ]");
+    CtJson *json = ct_json_new();
+    ct_json_add_text(json, "type", ct_type_info(stream->type)->name);
+    ct_json_add_text(json, "layout", name);
+    add_array(json, array, digits);
+    add_clock(json, stream);
+    if (stream->has_frequency)
+        ct_json_add_real(json, "frequency", stream->frequency);
+    ct_json_begin_array(json, "axes");
+    for (guint a = 0; a < layout->n_axes; a++)
+        add_axis(json, stream, &layout->axes[a], digits);
+    ct_json_end_array(json);
     if (!array->is_partial)
-        append_validity(text, stream, array);
-    g_string_append(text, "\n}\n");
-    return g_string_free(text, FALSE);
+        add_validity(json, stream, array);
+    return ct_json_free_to_text(json, TRUE);
 }
 
 /* ---- reading: a JSON file is a YAML file ---- */

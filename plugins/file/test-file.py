@@ -273,7 +273,7 @@ class Sidecars(graphs.GraphTest):
                 "in": {"stage": "file.source", "path": "out.npy"},
                 "out": {"stage": "file.sink", "from": "in", "path": "again.npy"}})
             self.assertTrue(error.endswith(
-                f"out.npy.json:4:12: wants an array of {whole} bytes, but is given one of {given}: "
+                f"out.npy.json:4:13: wants an array of {whole} bytes, but is given one of {given}: "
                 "it belongs to another array"), error)
             self.assertFalse((self.folder / "again.npy.partial").exists())
         # Without PATH.json, the array is read as any other.

@@ -2,6 +2,8 @@
 /* Blocks of random data on a device, and the rates of a graph that is fed with them. */
 #include "gpu-run.h"
 
+#include "../json-at.h"
+
 #include <cornerturn/pipeline.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,29 +64,31 @@ graph_text(const GpuCase *one)
     return text;
 }
 
-/* The number `key` in the line of node `name`; NaN: there is none. */
+/* The number `key` of node `name` in the statistics; NaN if there is none. */
 static gdouble
 read_number(const char *json, const char *name, const char *key)
 {
-    g_autofree char *start = g_strdup_printf("{\"name\": \"%s\"", name);
-    g_autofree char *quoted = g_strdup_printf("\"%s\": ", key);
-    const char *line = strstr(json, start);
-    const char *end = line ? strchr(line, '\n') : NULL;
-    const char *at = line ? g_strstr_len(line, end ? end - line : -1, quoted) : NULL;
-    return at ? g_ascii_strtod(at + strlen(quoted), NULL) : NAN;
+    g_autoptr(JsonArray) nodes = json_select(json, "$.nodes[*]");
+    for (guint i = 0; i < json_array_get_length(nodes); i++) {
+        JsonObject *node = json_array_get_object_element(nodes, i);
+        if (g_str_equal(json_object_get_string_member(node, "name"), name))
+            return json_object_get_double_member_with_default(node, key, NAN);
+    }
+    return NAN;
 }
 
 /* The rate of each node in the statistics while it runs. */
 static char *
 describe_nodes(const char *json, gdouble elements)
 {
+    g_autoptr(JsonArray) nodes = json_select(json, "$.nodes[*]");
     GString *text = g_string_new(NULL);
-    for (const char *line = strstr(json, "{\"name\""); line; line = strstr(line + 1, "{\"name\"")) {
-        const char *begin = line + strlen("{\"name\": \"");
-        g_autofree char *name = g_strndup(begin, strcspn(begin, "\""));
-        const gdouble seconds = read_number(json, name, "work_seconds");
+    for (guint i = 0; i < json_array_get_length(nodes); i++) {
+        JsonObject *node = json_array_get_object_element(nodes, i);
+        const gdouble seconds = json_object_get_double_member(node, "work_seconds");
         if (seconds > 0)
-            g_string_append_printf(text, "%s%s %.0f", text->len ? ", " : "", name,
+            g_string_append_printf(text, "%s%s %.0f", text->len ? ", " : "",
+                                   json_object_get_string_member(node, "name"),
                                    elements / seconds * 1e-9);
     }
     return g_string_free(text, FALSE);

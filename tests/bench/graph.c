@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph as a contender: every slice is a run, measured in its steady state. */
+/* A graph as a contender: every slice is a run of its own, timed in its steady state. */
+#include "../json-at.h"
 #include "bench.h"
 
 #include <cornerturn/pipeline.h>
@@ -36,64 +37,59 @@ typedef struct {
     gdouble width;       /* elements of a sample */
 } Run;
 
-/* The number `key` in a node's line of the statistics; 0: there is none. */
 static gdouble
-number(const char *line, const char *key)
+number(JsonObject *node, const char *key)
 {
-    g_autofree char *quoted = g_strdup_printf("\"%s\": ", key);
-    const char *end = strchr(line, '\n');
-    const char *at = g_strstr_len(line, end ? end - line : -1, quoted);
-    return at ? g_ascii_strtod(at + strlen(quoted), NULL) : 0;
+    return json_object_get_double_member_with_default(node, key, 0);
 }
 
-static gboolean
-contains(const char *line, const char *text)
-{
-    const char *end = strchr(line, '\n');
-    return g_strstr_len(line, end ? end - line : -1, text) != NULL;
-}
-
-/* Operations of the line's node per sample of the source. Outputs are not counted, because a short
- * last sum would count as a whole one. */
+/* Operations of the node for a sample of the source: a short last sum would count as a whole one if
+ * its outputs were counted. */
 static gdouble
-operations_per_sample(const Graph *graph, CtPipeline *pipeline, const char *line)
+operations_per_sample(const Graph *graph, CtPipeline *pipeline, JsonObject *stats)
 {
-    const char *name = line + strlen("{\"name\": \"");
-    /* The output is that of the last of several fused nodes. */
-    g_autofree char *nodes = g_strndup(name, strcspn(name, "\""));
+    /* Of nodes in one, the last has the output. */
+    const char *nodes = json_object_get_string_member(stats, "name");
     const char *last = strrchr(nodes, '+'), *node = last ? last + 1 : nodes;
     const CtStream *in = ct_pipeline_stream(pipeline, graph->source, NULL, NULL);
     const CtStream *out = ct_pipeline_stream(pipeline, node, NULL, NULL);
-    const gdouble samples = number(line, "samples");
+    const gdouble samples = number(stats, "samples");
     if (!in || !out || samples == 0 || out->ticks_per_sample == 0)
         return 0;
-    return number(line, "operations") / samples * (gdouble)in->ticks_per_sample /
+    return number(stats, "operations") / samples * (gdouble)in->ticks_per_sample /
            (gdouble)out->ticks_per_sample;
+}
+
+static void
+read_node(const Graph *graph, CtPipeline *pipeline, JsonObject *stats, Run *run)
+{
+    const char *stage = json_object_get_string_member(stats, "stage");
+    const gboolean is_sink = g_str_has_suffix(stage, ".sink") || g_str_equal(stage, "discard");
+    const gboolean is_end =
+        is_sink || g_str_has_suffix(stage, ".source") || g_str_equal(stage, "generate");
+    if (g_str_equal(json_object_get_string_member(stats, "name"), graph->timed)) {
+        JsonObject *counters = json_object_get_object_member(stats, "counters");
+        run->seconds = number(counters, "nanoseconds") * 1e-9;
+        run->timed = number(counters, "timed");
+        run->samples = number(stats, "samples");
+        run->firings = number(stats, "firings");
+        run->processor = number(counters, "processor") * 1e-9;
+    }
+    run->all_firings += number(stats, "firings");
+    if (is_sink)
+        run->outputs = fmin(run->outputs, number(stats, "samples"));
+    if (is_end)
+        run->bytes += number(stats, "bytes");
+    if (!is_end || !g_str_equal(graph->timed, graph->source))
+        run->operations += operations_per_sample(graph, pipeline, stats);
 }
 
 static void
 read_stats(const Graph *graph, CtPipeline *pipeline, const char *json, Run *run)
 {
-    g_autofree char *timed = g_strdup_printf("{\"name\": \"%s\"", graph->timed);
-    for (const char *line = strstr(json, "{\"name\""); line; line = strstr(line + 1, "{\"name\"")) {
-        const gboolean is_timed = g_str_has_prefix(line, timed);
-        const gboolean is_end = contains(line, ".source\"") || contains(line, ".sink\"") ||
-                                contains(line, "\"discard\"") || contains(line, "\"generate\"");
-        if (is_timed) {
-            run->seconds = number(line, "nanoseconds") * 1e-9;
-            run->timed = number(line, "timed");
-            run->samples = number(line, "samples");
-            run->firings = number(line, "firings");
-            run->processor = number(line, "processor") * 1e-9;
-        }
-        run->all_firings += number(line, "firings");
-        if (contains(line, ".sink\"") || contains(line, "\"discard\""))
-            run->outputs = fmin(run->outputs, number(line, "samples"));
-        if (is_end)
-            run->bytes += number(line, "bytes");
-        if (!is_end || !g_str_equal(graph->timed, graph->source))
-            run->operations += operations_per_sample(graph, pipeline, line);
-    }
+    g_autoptr(JsonArray) nodes = json_select(json, "$.nodes[*]");
+    for (guint i = 0; i < json_array_get_length(nodes); i++)
+        read_node(graph, pipeline, json_array_get_object_element(nodes, i), run);
 }
 
 /* Variant and layouts of the node, as the plan prints them, and the inserted nodes. */
