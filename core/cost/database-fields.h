@@ -4,51 +4,33 @@
 
 #include "database.h"
 
-typedef enum { CT_FIELD_TEXT, CT_FIELD_INTEGER, CT_FIELD_REAL } CtFieldKind;
+typedef enum {
+    CT_FIELD_NAME, /* interned */
+    CT_FIELD_PART, /* of the key, as text */
+    CT_FIELD_TEXT, /* owned; may be NULL */
+    CT_FIELD_INTEGER,
+    CT_FIELD_REAL
+} CtFieldKind;
 
 typedef struct {
     const char *name;
     CtFieldKind kind;
-    gboolean is_key;
-    gsize offset; /* in CtMeasurement */
+    gsize offset; /* in CtMeasurement; not of a part */
+    /* Of a part. */
+    char *(*print)(const CtCostKey *key);
+    gboolean (*parse)(CtCostKey *key, const char *text);
+    const char *wanted; /* the form of the text, for errors */
 } CtField;
 
-#define CT_FIELD(name, kind, is_key)                                                               \
-    {                                                                                              \
-#name, CT_FIELD_##kind, is_key, G_STRUCT_OFFSET(CtMeasurement, name)                       \
-    }
+/* The first CT_N_KEYS are the key, and the last of these is the tuning, so that all tunings of a
+ * candidate are adjacent. */
+enum { CT_N_FIELDS = 19, CT_N_KEYS = 12 };
+extern const CtField ct_measurement_fields[CT_N_FIELDS];
 
-/* The key comes first, and in it the tuning last, so that all tunings of a candidate are
- * adjacent. */
-static const CtField ct_measurement_fields[] = {
-    CT_FIELD(stages, TEXT, TRUE),
-    CT_FIELD(variant, TEXT, TRUE),
-    CT_FIELD(row, TEXT, TRUE),
-    CT_FIELD(way, TEXT, TRUE),
-    CT_FIELD(layouts, TEXT, TRUE),
-    CT_FIELD(lengths, TEXT, TRUE),
-    CT_FIELD(parameters, TEXT, TRUE),
-    CT_FIELD(machine, TEXT, TRUE),
-    CT_FIELD(n_workers, INTEGER, TRUE),
-    CT_FIELD(aim, INTEGER, TRUE),
-    CT_FIELD(code, TEXT, TRUE),
-    CT_FIELD(tuning, TEXT, TRUE),
-    CT_FIELD(operations, REAL, FALSE),
-    CT_FIELD(bytes, REAL, FALSE),
-    CT_FIELD(seconds, REAL, FALSE),
-    CT_FIELD(spread, REAL, FALSE),
-    CT_FIELD(n_repetitions, INTEGER, FALSE),
-    CT_FIELD(time, INTEGER, FALSE),
-    CT_FIELD(failure, TEXT, FALSE),
-};
-
-enum { CT_N_FIELDS = G_N_ELEMENTS(ct_measurement_fields), CT_N_KEYS = 12 };
-
-static inline char **
-ct_field_text(const CtField *field, const CtMeasurement *measurement)
-{
-    return (char **)((char *)measurement + field->offset);
-}
+/* The text of a field that is no number, allocated; NULL if it has none. */
+char *ct_field_text(const CtField *field, const CtMeasurement *measurement);
+/* Sets a field that is no number. FALSE if the text has another form. */
+gboolean ct_field_set_text(const CtField *field, CtMeasurement *measurement, const char *text);
 
 static inline gint64 *
 ct_field_integer(const CtField *field, const CtMeasurement *measurement)

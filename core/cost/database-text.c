@@ -14,12 +14,15 @@ ct_measurement_to_json(const CtMeasurement *measurement)
     CtJson *json = ct_json_new();
     for (guint f = 0; f < CT_N_FIELDS; f++) {
         const CtField *field = &ct_measurement_fields[f];
-        if (field->kind == CT_FIELD_INTEGER)
+        if (field->kind == CT_FIELD_INTEGER) {
             ct_json_add_integer(json, field->name, *ct_field_integer(field, measurement));
-        else if (field->kind == CT_FIELD_REAL)
+        } else if (field->kind == CT_FIELD_REAL) {
             ct_json_add_real(json, field->name, *ct_field_real(field, measurement));
-        else if (*ct_field_text(field, measurement))
-            ct_json_add_text(json, field->name, *ct_field_text(field, measurement));
+        } else {
+            g_autofree char *text = ct_field_text(field, measurement);
+            if (text)
+                ct_json_add_text(json, field->name, text);
+        }
     }
     return ct_json_free_to_text(json, FALSE);
 }
@@ -93,22 +96,27 @@ read_real(const Line *line, const char *key, gdouble *real, GError **error)
 }
 
 static gboolean
+read_field(const Line *line, guint f, CtMeasurement *measurement, GError **error)
+{
+    const CtField *field = &ct_measurement_fields[f];
+    const char *given = find_text(line, field->name);
+    if (field->kind == CT_FIELD_INTEGER)
+        return read_integer(line, field->name, ct_field_integer(field, measurement), error);
+    if (field->kind == CT_FIELD_REAL)
+        return read_real(line, field->name, ct_field_real(field, measurement), error);
+    if (!given)
+        return f >= CT_N_KEYS || blame(line, error, field->name, "a text", NULL);
+    return ct_field_set_text(field, measurement, given) ||
+           blame(line, error, field->name, field->wanted, given);
+}
+
+static gboolean
 read_measurement(const Line *line, GPtrArray *measurements, GError **error)
 {
     g_autoptr(CtMeasurement) measurement = g_new0(CtMeasurement, 1);
-    for (guint f = 0; f < CT_N_FIELDS; f++) {
-        const CtField *field = &ct_measurement_fields[f];
-        gboolean good;
-        if (field->kind == CT_FIELD_INTEGER)
-            good = read_integer(line, field->name, ct_field_integer(field, measurement), error);
-        else if (field->kind == CT_FIELD_REAL)
-            good = read_real(line, field->name, ct_field_real(field, measurement), error);
-        else
-            good = (!field->is_key && !find_text(line, field->name)) ||
-                   read_text(line, field->name, ct_field_text(field, measurement), error);
-        if (!good)
+    for (guint f = 0; f < CT_N_FIELDS; f++)
+        if (!read_field(line, f, measurement, error))
             return FALSE;
-    }
     g_ptr_array_add(measurements, g_steal_pointer(&measurement));
     return TRUE;
 }
@@ -139,16 +147,17 @@ is_wanted(const Line *line, const char *key, const char *const *wanted)
 static gboolean
 may_be_wanted(const char *text, const char *key, const char *const *wanted)
 {
-    g_autofree char *begin = g_strdup_printf("\"%s\": \"", key);
-    const char *value = wanted ? strstr(text, begin) : NULL;
-    const char *end = value ? strchr(value + strlen(begin), '"') : NULL;
-    if (!end || memchr(value, '\\', (gsize)(end - value)))
+    g_autofree char *quoted = g_strdup_printf("\"%s\":", key);
+    const char *found = wanted ? strstr(text, quoted) : NULL;
+    if (!found)
         return TRUE;
-    const gsize length = (gsize)(end - value) - strlen(begin);
-    for (; *wanted; wanted++)
-        if (strlen(*wanted) == length && strncmp(value + strlen(begin), *wanted, length) == 0)
-            return TRUE;
-    return FALSE;
+    found += strlen(quoted);
+    found += strspn(found, " ");
+    const gsize length = *found == '"' ? strcspn(found + 1, "\"\\") : 0;
+    if (*found != '"' || found[1 + length] != '"')
+        return TRUE;
+    g_autofree char *value = g_strndup(found + 1, length);
+    return g_strv_contains(wanted, value);
 }
 
 static gboolean

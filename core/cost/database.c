@@ -24,27 +24,6 @@ struct CtDatabase {
 typedef sqlite3_stmt Statement;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Statement, sqlite3_finalize)
 
-/* ---- measurements ---- */
-
-void
-ct_measurement_clear(CtMeasurement *measurement)
-{
-    for (guint f = 0; f < CT_N_FIELDS; f++) {
-        if (ct_measurement_fields[f].kind == CT_FIELD_TEXT)
-            g_free(*ct_field_text(&ct_measurement_fields[f], measurement));
-    }
-    *measurement = (CtMeasurement){0};
-}
-
-void
-ct_measurement_free(CtMeasurement *measurement)
-{
-    if (!measurement)
-        return;
-    ct_measurement_clear(measurement);
-    g_free(measurement);
-}
-
 void
 ct_ceiling_free(CtCeiling *ceiling)
 {
@@ -128,13 +107,15 @@ ask(CtDatabase *database, const char *sql, GError **error)
 static char *
 schema(void)
 {
-    static const char *const types[] = {
-        [CT_FIELD_TEXT] = "TEXT", [CT_FIELD_INTEGER] = "INTEGER", [CT_FIELD_REAL] = "REAL"};
     g_autoptr(GString) sql = g_string_new("CREATE TABLE costs (");
-    for (guint f = 0; f < CT_N_FIELDS; f++)
-        g_string_append_printf(sql, "\"%s\" %s%s, ", ct_measurement_fields[f].name,
-                               types[ct_measurement_fields[f].kind],
-                               ct_measurement_fields[f].is_key ? " NOT NULL" : "");
+    for (guint f = 0; f < CT_N_FIELDS; f++) {
+        const CtField *field = &ct_measurement_fields[f];
+        g_string_append_printf(sql, "\"%s\" %s%s, ", field->name,
+                               field->kind == CT_FIELD_INTEGER ? "INTEGER"
+                               : field->kind == CT_FIELD_REAL  ? "REAL"
+                                                               : "TEXT",
+                               f < CT_N_KEYS ? " NOT NULL" : "");
+    }
     g_string_append(sql, "PRIMARY KEY (");
     for (guint f = 0; f < CT_N_KEYS; f++)
         g_string_append_printf(sql, "%s\"%s\"", f ? ", " : "", ct_measurement_fields[f].name);
@@ -245,14 +226,16 @@ ct_database_close(CtDatabase *database)
 /* ---- rows ---- */
 
 static void
-bind_field(Statement *statement, int at, const CtField *field, const CtMeasurement *measurement)
+bind_field(Statement *statement, guint f, const CtMeasurement *measurement)
 {
-    if (field->kind == CT_FIELD_TEXT)
-        sqlite3_bind_text(statement, at, *ct_field_text(field, measurement), -1, SQLITE_STATIC);
-    else if (field->kind == CT_FIELD_INTEGER)
+    const CtField *field = &ct_measurement_fields[f];
+    const int at = (int)f + 1;
+    if (field->kind == CT_FIELD_INTEGER)
         sqlite3_bind_int64(statement, at, *ct_field_integer(field, measurement));
-    else
+    else if (field->kind == CT_FIELD_REAL)
         sqlite3_bind_double(statement, at, *ct_field_real(field, measurement));
+    else
+        sqlite3_bind_text(statement, at, ct_field_text(field, measurement), -1, g_free);
 }
 
 /* If `is_needed`, NULL becomes "": another program may have made the table, and may allow NULL. */
@@ -263,20 +246,30 @@ column_text(Statement *statement, guint column, gboolean is_needed)
     return g_strdup(text || !is_needed ? text : "");
 }
 
+static gboolean
+read_field(Statement *statement, guint f, CtMeasurement *measurement)
+{
+    const CtField *field = &ct_measurement_fields[f];
+    if (field->kind == CT_FIELD_INTEGER) {
+        *ct_field_integer(field, measurement) = sqlite3_column_int64(statement, (int)f);
+    } else if (field->kind == CT_FIELD_REAL) {
+        *ct_field_real(field, measurement) = sqlite3_column_double(statement, (int)f);
+    } else {
+        g_autofree char *text = column_text(statement, f, f < CT_N_KEYS);
+        return ct_field_set_text(field, measurement, text);
+    }
+    return TRUE;
+}
+
+/* NULL if the key cannot be parsed. */
 static CtMeasurement *
 read_row(Statement *statement)
 {
-    CtMeasurement *measurement = g_new0(CtMeasurement, 1);
-    for (guint f = 0; f < CT_N_FIELDS; f++) {
-        const CtField *field = &ct_measurement_fields[f];
-        if (field->kind == CT_FIELD_TEXT)
-            *ct_field_text(field, measurement) = column_text(statement, f, field->is_key);
-        else if (field->kind == CT_FIELD_INTEGER)
-            *ct_field_integer(field, measurement) = sqlite3_column_int64(statement, (int)f);
-        else
-            *ct_field_real(field, measurement) = sqlite3_column_double(statement, (int)f);
-    }
-    return measurement;
+    g_autoptr(CtMeasurement) measurement = g_new0(CtMeasurement, 1);
+    for (guint f = 0; f < CT_N_FIELDS; f++)
+        if (!read_field(statement, f, measurement))
+            return NULL;
+    return g_steal_pointer(&measurement);
 }
 
 /* "\"stages\", \"variant\", …": the columns in the file may have another order. */
@@ -302,7 +295,7 @@ ct_database_put(CtDatabase *database, const CtMeasurement *measurement, GError *
             return FALSE;
     }
     for (guint f = 0; f < CT_N_FIELDS; f++)
-        bind_field(database->put, (int)f + 1, &ct_measurement_fields[f], measurement);
+        bind_field(database->put, f, measurement);
     sqlite3_step(database->put);
     const int result = sqlite3_reset(database->put);
     sqlite3_clear_bindings(database->put);
@@ -310,7 +303,7 @@ ct_database_put(CtDatabase *database, const CtMeasurement *measurement, GError *
 }
 
 CtMeasurement *
-ct_database_get(CtDatabase *database, const CtMeasurement *key, GError **error)
+ct_database_get(CtDatabase *database, const CtCostKey *key, GError **error)
 {
     if (!database->handle)
         return NULL;
@@ -324,7 +317,7 @@ ct_database_get(CtDatabase *database, const CtMeasurement *key, GError **error)
     if (!statement)
         return NULL;
     for (guint f = 0; f < CT_N_KEYS; f++)
-        bind_field(statement, (int)f + 1, &ct_measurement_fields[f], key);
+        bind_field(statement, f, &(CtMeasurement){.key = *key});
     const int result = sqlite3_step(statement);
     if (result == SQLITE_ROW)
         return read_row(statement);
@@ -371,8 +364,11 @@ ct_database_list(CtDatabase *database, const char *const *stages, GError **error
         return NULL;
     bind_stages(statement, stages);
     int result;
-    while ((result = sqlite3_step(statement)) == SQLITE_ROW)
-        g_ptr_array_add(list, read_row(statement));
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+        CtMeasurement *measurement = read_row(statement);
+        if (measurement)
+            g_ptr_array_add(list, measurement);
+    }
     if (result != SQLITE_DONE) {
         report(database, result, "read", error);
         return NULL;

@@ -5,22 +5,11 @@
  * Several processes may read and write it at once. */
 #pragma once
 
-#include <glib.h>
+#include "cost-key.h"
 
-/* A measurement: its key, then its result. All strings are owned; those of the key are not NULL. */
+/* A measurement: its key, then its result. */
 typedef struct {
-    char *stages;     /* "fir+fft" */
-    char *variant;    /* "cpu-avx512" */
-    char *row;        /* the row of the variant's table of layouts */
-    char *way;        /* of a copy: "to device", "to host", "to peer"; otherwise "" */
-    char *layouts;    /* "ci8[time station pol] -> cf32[station pol time phase]" */
-    char *lengths;    /* of the axes of the layouts, 0 for time: "0 64 2 -> 64 2 0 256" */
-    char *parameters; /* other facts that decide the cost: "window=4096 hop=256 n_taps=16" */
-    char *machine;    /* "AMD EPYC 9354, 1024 KiB L2, …, avx512"; "NVIDIA H200, driver 13.0" */
-    gint64 n_workers; /* of the host; 0 for a device */
-    gint64 aim;       /* bytes that a firing aims at for its links */
-    char *code;       /* checksum of the plugin's file */
-    char *tuning;     /* "tile=4,threads=2"; "" if the variant has no tunables */
+    CtCostKey key;
 
     /* The result, per sample of the first output or, for a sink, of the first input. */
     gdouble operations;
@@ -29,7 +18,7 @@ typedef struct {
     gdouble spread;  /* standard deviation of `seconds`, divided by `seconds` */
     gint64 n_repetitions;
     gint64 time;   /* of the measurement, in Unix seconds */
-    char *failure; /* why the measurement failed; NULL: it did not */
+    char *failure; /* why the measurement failed, owned; NULL: it did not */
 } CtMeasurement;
 
 void ct_measurement_clear(CtMeasurement *measurement);
@@ -63,13 +52,13 @@ CtDatabase *ct_database_open(const char *path, gboolean writes, GError **error);
 void ct_database_close(CtDatabase *database);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtDatabase, ct_database_close)
 
-/* Adds the measurement, and replaces one with the same key (all fields up to `tuning`). It is kept
- * even if the process dies. */
+/* Adds the measurement, and replaces one with the same key. It is kept even if the process dies. */
 gboolean ct_database_put(CtDatabase *database, const CtMeasurement *measurement, GError **error);
 /* The measurement with this key; NULL without an error if there is none. */
-CtMeasurement *ct_database_get(CtDatabase *database, const CtMeasurement *key, GError **error);
+CtMeasurement *ct_database_get(CtDatabase *database, const CtCostKey *key, GError **error);
 /* The measurements of these stages ("fir", "fir+fft"; NULL-terminated; NULL: of all), sorted by
- * key: an array of CtMeasurement, to be freed with g_ptr_array_unref. NULL with an error. */
+ * key, all tunings of a candidate together: an array of CtMeasurement, to be freed with
+ * g_ptr_array_unref. Those whose key cannot be parsed are left out. NULL with an error. */
 GPtrArray *ct_database_list(CtDatabase *database, const char *const *stages, GError **error);
 /* Deletes the measurements of these stages (NULL: of all) and sets *n to their number. */
 gboolean ct_database_forget(CtDatabase *database, const char *const *stages, guint *n,

@@ -4,7 +4,6 @@
 #include "graph/tuning.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Candidates farther than this are not near: about a factor of 50 in all lengths together. */
 static const gdouble farthest = 4;
@@ -23,45 +22,9 @@ ct_known_free(CtKnown *known)
 {
     if (!known)
         return;
-    g_free(known->layouts);
-    g_free(known->lengths);
-    g_free(known->parameters);
+    ct_cost_key_clear(&known->key);
     g_array_unref(known->tried);
     g_free(known);
-}
-
-/* Parses the ports of one side. FALSE if the texts are not as ct_estimate_key writes them. */
-static gboolean
-parse_side(CtKnown *known, const char *layouts, const char *lengths)
-{
-    g_auto(GStrv) all_layouts = g_strsplit(layouts, ", ", -1);
-    g_auto(GStrv) all_lengths = g_strsplit(lengths, ", ", -1);
-    const guint n = g_strv_length(all_layouts);
-    if (g_strv_length(all_lengths) != n)
-        return FALSE;
-    known->layouts = g_renew(CtLayout, known->layouts, known->n_ports + n);
-    known->lengths = g_realloc_n(known->lengths, known->n_ports + n, sizeof(*known->lengths));
-    for (guint i = 0; i < n; i++) {
-        CtLayout *layout = &known->layouts[known->n_ports];
-        gint64 *length = known->lengths[known->n_ports];
-        char *at = all_lengths[i];
-        *layout = (CtLayout){0};
-        known->n_ports++;
-        if (!g_str_equal(all_layouts[i], "-") && !ct_layout_parse(layout, all_layouts[i], NULL))
-            return FALSE;
-        for (guint a = 0; a < layout->n_axes; a++)
-            length[a] = g_ascii_strtoll(at, &at, 10);
-    }
-    return TRUE;
-}
-
-static gboolean
-parse_ports(CtKnown *known, const CtMeasurement *measurement)
-{
-    g_auto(GStrv) layouts = g_strsplit(measurement->layouts, " -> ", 2);
-    g_auto(GStrv) lengths = g_strsplit(measurement->lengths, " -> ", 2);
-    return g_strv_length(layouts) == 2 && g_strv_length(lengths) == 2 &&
-           parse_side(known, layouts[0], lengths[0]) && parse_side(known, layouts[1], lengths[1]);
 }
 
 static const CtRow *
@@ -78,26 +41,31 @@ CtKnown *
 ct_known_new(const CtVariant *variant, const CtMeasurement *measurement, gboolean is_shipped,
              gboolean is_code)
 {
-    const CtRow *row = find_row(variant, measurement->row);
-    const char *way = ct_estimate_way_from_string(measurement->way);
-    if (!row || !way)
+    const CtRow *row = find_row(variant, measurement->key.row);
+    if (!row)
         return NULL;
     CtKnown *known = g_new0(CtKnown, 1);
     known->variant = variant;
     known->row = row;
-    known->way = way;
-    known->parameters = g_strdup(measurement->parameters);
-    known->machine = g_intern_string(measurement->machine);
-    known->n_workers = measurement->n_workers;
-    known->aim = measurement->aim;
+    ct_cost_key_copy(&known->key, &measurement->key);
     known->is_shipped = is_shipped;
     known->is_code = is_code;
     known->load = (CtLoad){measurement->operations, measurement->bytes, 1};
     known->tried = g_array_new(FALSE, FALSE, sizeof(CtTried));
-    if (parse_ports(known, measurement))
-        return known;
-    ct_known_free(known);
-    return NULL;
+    return known;
+}
+
+/* FALSE if the variant no longer has a tunable, or this value of it. */
+static gboolean
+read_tuning(const CtVariant *variant, const GArray *values, gint64 *tuning)
+{
+    ct_tuning_defaults(variant, tuning);
+    for (guint i = 0; i < values->len; i++) {
+        const CtNamedValue *value = &g_array_index(values, CtNamedValue, i);
+        if (value->word || !ct_tuning_set(variant, value->name, value->number, tuning))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 static gint
@@ -111,9 +79,7 @@ void
 ct_known_add(CtKnown *known, const CtMeasurement *measurement)
 {
     CtTried tried = {.seconds = measurement->seconds, .spread = measurement->spread};
-    ct_tuning_defaults(known->variant, tried.tuning);
-    if (*measurement->tuning &&
-        !ct_tuning_parse(known->variant, measurement->tuning, tried.tuning, NULL))
+    if (!read_tuning(known->variant, measurement->key.tuning, tried.tuning))
         return;
     if (measurement->failure) {
         known->failure = g_intern_string(measurement->failure);
@@ -143,44 +109,6 @@ ct_known_over_ceiling(const CtKnown *known, const CtTried *tried, const CtMachin
     return ceiling > 0 ? tried->seconds / ceiling : 0;
 }
 
-/* ---- questions ---- */
-
-void
-ct_question_init(CtQuestion *question, const CtEstimated *what, const char *machine,
-                 gint64 n_workers, gint64 aim)
-{
-    const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
-    const guint n = first->n_inputs + last->n_outputs;
-    *question = (CtQuestion){
-        .what = what,
-        .way = ct_estimate_way(what->from, what->to),
-        .machine = machine,
-        .n_workers = n_workers,
-        .aim = aim,
-        .n_ports = n,
-        .layouts = g_new(const CtLayout *, n + 1),
-        .lengths = g_malloc0_n(n + 1, sizeof(*question->lengths)),
-        .parameters = ct_estimate_parameters(what),
-    };
-    for (guint p = 0; p < n; p++) {
-        const gboolean is_input = p < first->n_inputs;
-        const guint i = is_input ? p : p - first->n_inputs;
-        const CtStream *stream = is_input ? &first->inputs[i] : &last->outputs[i];
-        const CtLayout *layout = is_input ? &what->inputs[i] : &what->outputs[i];
-        question->layouts[p] = layout;
-        for (guint a = 0; a < layout->n_axes; a++)
-            question->lengths[p][a] = ct_estimate_length(stream, &layout->axes[a]);
-    }
-}
-
-void
-ct_question_clear(CtQuestion *question)
-{
-    g_free(question->layouts);
-    g_free(question->lengths);
-    g_free(question->parameters);
-}
-
 /* ---- distances ---- */
 
 /* The axis of the same name and block; −1: there is none. */
@@ -202,43 +130,97 @@ ratio_distance(gint64 a, gint64 b)
 
 /* HUGE_VAL if the two differ in their axes or types. */
 static gdouble
-ports_distance(const CtKnown *known, const CtQuestion *question)
+port_distance(const CtCostPort *there, const CtCostPort *here, gdouble *orders)
 {
-    gdouble sum = 0, orders = 0;
-    if (known->n_ports != question->n_ports)
+    const CtLayout *layout = &here->layout;
+    gdouble sum = 0;
+    if (there->layout.n_axes != layout->n_axes || there->layout.types != layout->types)
         return HUGE_VAL;
-    for (guint p = 0; p < known->n_ports; p++) {
-        const CtLayout *there = &known->layouts[p], *here = question->layouts[p];
-        if (there->n_axes != here->n_axes || there->types != here->types)
+    for (guint a = 0; a < layout->n_axes; a++) {
+        const gint k = same_axis(&there->layout, &layout->axes[a]);
+        if (k < 0)
             return HUGE_VAL;
-        for (guint a = 0; a < here->n_axes; a++) {
-            const gint k = same_axis(there, &here->axes[a]);
-            if (k < 0)
-                return HUGE_VAL;
-            if (k != (gint)a)
-                orders = MAX(orders,
-                             a + 1 < here->n_axes ? DISTANCE_OF_OUTER_ORDERS : DISTANCE_OF_ORDERS);
-            sum += ratio_distance(known->lengths[p][k], question->lengths[p][a]);
-        }
+        if (k != (gint)a)
+            *orders = MAX(*orders,
+                          a + 1 < layout->n_axes ? DISTANCE_OF_OUTER_ORDERS : DISTANCE_OF_ORDERS);
+        sum += ratio_distance(there->lengths[k], here->lengths[a]);
     }
-    return sum + orders;
+    return sum;
 }
 
 static gdouble
-distance_of(const CtKnown *known, const CtQuestion *question)
+ports_distance(const GArray *there, const GArray *here)
 {
-    const CtEstimated *what = question->what;
-    if (known->way != question->way || known->machine != question->machine ||
+    gdouble sum = 0, orders = 0;
+    if (there->len != here->len)
+        return HUGE_VAL;
+    for (guint p = 0; p < here->len; p++)
+        sum += port_distance(&g_array_index(there, CtCostPort, p),
+                             &g_array_index(here, CtCostPort, p), &orders);
+    return sum + orders;
+}
+
+/* Parameters whose distance counts less than fully. */
+static gdouble
+share_of(const CtNamedValue *value)
+{
+    return g_str_equal(value->name, "block") ? 0.2 : g_str_equal(value->name, "held") ? 0.5 : 1;
+}
+
+static const CtNamedValue *
+find_value(const GArray *values, const char *name)
+{
+    for (guint i = 0; i < values->len; i++) {
+        const CtNamedValue *value = &g_array_index(values, CtNamedValue, i);
+        if (value->name == name)
+            return value;
+    }
+    return NULL;
+}
+
+/* `b` NULL: only one of the two has the parameter. */
+static gdouble
+value_distance(const CtNamedValue *a, const CtNamedValue *b)
+{
+    if (b && a->word == b->word && a->number == b->number)
+        return 0;
+    return b && a->number > 0 && b->number > 0 ? ratio_distance(a->number, b->number) : 1;
+}
+
+gdouble
+ct_parameters_distance(const GArray *a, const GArray *b)
+{
+    gdouble sum = 0;
+    /* A name may stand there twice: the window of a footprint, and a parameter. */
+    if (ct_named_values_equal(a, b))
+        return 0;
+    for (guint i = 0; i < a->len; i++) {
+        const CtNamedValue *value = &g_array_index(a, CtNamedValue, i);
+        sum += share_of(value) * value_distance(value, find_value(b, value->name));
+    }
+    for (guint i = 0; i < b->len; i++) {
+        const CtNamedValue *value = &g_array_index(b, CtNamedValue, i);
+        if (!find_value(a, value->name))
+            sum += share_of(value);
+    }
+    return sum;
+}
+
+static gdouble
+distance_of(const CtKnown *known, const CtEstimated *what, const CtCostKey *setting)
+{
+    const CtCostKey *key = &known->key;
+    if (key->way != setting->way || key->machine != setting->machine ||
         known->variant->backend != what->variant->backend ||
         (known->row != what->row && !g_str_equal(known->row->layouts, what->row->layouts)))
         return HUGE_VAL;
-    const gdouble ports = ports_distance(known, question);
+    const gdouble ports = ports_distance(key->ports, setting->ports);
     if (ports > farthest)
         return HUGE_VAL;
     return ports + (known->variant != what->variant ? DISTANCE_OF_VARIANT : 0) +
-           ct_estimate_parameters_distance(known->parameters, question->parameters) +
-           share_of_workers * ratio_distance(known->n_workers, question->n_workers) +
-           share_of_aim * ratio_distance(known->aim, question->aim) +
+           ct_parameters_distance(key->parameters, setting->parameters) +
+           share_of_workers * ratio_distance(key->n_workers, setting->n_workers) +
+           share_of_aim * ratio_distance(key->aim, setting->aim) +
            (known->is_code ? 0 : CT_DISTANCE_CODE) + (known->is_shipped ? CT_DISTANCE_SHIPPED : 0);
 }
 
@@ -309,30 +291,13 @@ hash_port(guint64 hash, const CtLayout *layout, Circle circle)
 }
 
 static guint64
-hash_row(const CtVariant *variant, const CtRow *row, const char *way, Circle circle)
+hash_candidate(const CtVariant *variant, const CtRow *row, const CtCostKey *key, Circle circle)
 {
-    const guint64 hash = circle == OWN
-                             ? ct_mix(ct_mix(0, (guint64)(gsize)variant), (guint64)(gsize)row)
-                             : g_str_hash(row->layouts);
-    return ct_mix(hash, (guint64)(gsize)way);
-}
-
-static guint64
-hash_known(const CtKnown *known, Circle circle)
-{
-    guint64 hash = hash_row(known->variant, known->row, known->way, circle);
-    for (guint p = 0; p < known->n_ports; p++)
-        hash = hash_port(hash, &known->layouts[p], circle);
-    return hash;
-}
-
-static guint64
-hash_question(const CtQuestion *question, Circle circle)
-{
-    const CtEstimated *what = question->what;
-    guint64 hash = hash_row(what->variant, what->row, question->way, circle);
-    for (guint p = 0; p < question->n_ports; p++)
-        hash = hash_port(hash, question->layouts[p], circle);
+    guint64 hash = circle == OWN ? ct_mix(ct_mix(0, (guint64)(gsize)variant), (guint64)(gsize)row)
+                                 : g_str_hash(row->layouts);
+    hash = ct_mix(hash, (guint64)(gsize)key->way);
+    for (guint p = 0; p < key->ports->len; p++)
+        hash = hash_port(hash, &g_array_index(key->ports, CtCostPort, p).layout, circle);
     return hash;
 }
 
@@ -342,7 +307,7 @@ ct_knowledge_add(CtKnowledge *knowledge, CtKnown *known)
     g_ptr_array_add(knowledge->all, known);
     g_hash_table_add(knowledge->stages, (gpointer)known->variant->covers[0]);
     for (Circle circle = 0; circle < N_CIRCLES; circle++) {
-        const guint64 hash = hash_known(known, circle);
+        const guint64 hash = hash_candidate(known->variant, known->row, &known->key, circle);
         GPtrArray *list = g_hash_table_lookup(knowledge->circles[circle], &hash);
         if (!list) {
             list = g_ptr_array_new();
@@ -359,22 +324,21 @@ ct_knowledge_has(const CtKnowledge *knowledge, const CtVariant *variant)
 }
 
 static const CtKnown *
-find_nearest(const GPtrArray *list, const CtQuestion *question, const CtMachine *machine,
-             gdouble *nearest)
+find_nearest(const GPtrArray *list, const CtEstimated *what, const CtCostKey *setting,
+             const CtMachine *machine, gdouble *nearest)
 {
     const CtKnown *best = NULL;
     gdouble slowest = 0;
     *nearest = HUGE_VAL;
     for (guint i = 0; i < list->len; i++) {
         const CtKnown *known = g_ptr_array_index(list, i);
-        const gdouble distance = distance_of(known, question);
+        const gdouble distance = distance_of(known, what, setting);
         const CtTried *tried = ct_known_find(known, NULL);
         /* A failure says nothing about other candidates. */
         if (distance > MIN(*nearest, farthest) || (!tried && !(distance == 0 && known->failure)))
             continue;
         const gdouble over =
-            tried ? ct_known_over_ceiling(known, tried, machine, ct_estimate_place(question->what))
-                  : 0;
+            tried ? ct_known_over_ceiling(known, tried, machine, ct_estimate_place(what)) : 0;
         if (distance == *nearest && over <= slowest)
             continue;
         best = known;
@@ -385,16 +349,16 @@ find_nearest(const GPtrArray *list, const CtQuestion *question, const CtMachine 
 }
 
 const CtKnown *
-ct_knowledge_nearest(const CtKnowledge *knowledge, const CtQuestion *question,
-                     const CtMachine *machine, gdouble *distance)
+ct_knowledge_nearest(const CtKnowledge *knowledge, const CtEstimated *what,
+                     const CtCostKey *setting, const CtMachine *machine, gdouble *distance)
 {
     const CtKnown *best = NULL;
     *distance = HUGE_VAL;
     for (Circle circle = 0; circle < N_CIRCLES && *distance >= least_distance[circle]; circle++) {
-        const guint64 hash = hash_question(question, circle);
+        const guint64 hash = hash_candidate(what->variant, what->row, setting, circle);
         const GPtrArray *list = g_hash_table_lookup(knowledge->circles[circle], &hash);
         /* The next circle contains this one. */
-        const CtKnown *known = list ? find_nearest(list, question, machine, distance) : NULL;
+        const CtKnown *known = list ? find_nearest(list, what, setting, machine, distance) : NULL;
         best = known ? known : best;
     }
     return best;

@@ -79,39 +79,27 @@ code_of(CtEstimates *estimates, const CtVariant *variant)
 }
 
 void
-ct_estimate_key(CtEstimates *estimates, const CtEstimated *what, const gint64 *tuning,
-                CtMeasurement *key)
+ct_estimate_setting(const CtEstimates *estimates, const CtEstimated *what, CtCostKey *setting)
 {
     const gint place = ct_estimate_place(what);
-    *key = (CtMeasurement){
-        .stages = ct_estimate_stages(what->variant),
-        .variant = g_strdup(what->variant->name),
-        .row = g_strdup(what->row->layouts),
-        .way = g_strdup(ct_estimate_way(what->from, what->to)),
-        .layouts = ct_estimate_layouts(what),
-        .lengths = ct_estimate_lengths(what),
-        .parameters = ct_estimate_parameters(what),
-        .tuning = ct_tuning_to_string(what->variant, tuning, FALSE),
-        .machine = g_strdup(machine_at(estimates, place)),
-        .n_workers = n_workers_at(estimates, place),
-        .aim = aim_at(estimates, place),
-        .code = g_strdup(code_of(estimates, what->variant)),
-        .operations = what->load->operations,
-        .bytes = what->load->bytes,
-    };
+    ct_estimate_setting_at(what, machine_at(estimates, place), n_workers_at(estimates, place),
+                           aim_at(estimates, place), setting);
+}
+
+void
+ct_estimate_key(CtEstimates *estimates, const CtEstimated *what, const gint64 *tuning,
+                CtCostKey *key)
+{
+    ct_estimate_setting(estimates, what, key);
+    key->variant = g_intern_string(what->variant->name);
+    key->row = g_intern_string(what->row->layouts);
+    key->code = g_intern_string(code_of(estimates, what->variant));
+    key->tuning = ct_named_values_new();
+    for (guint i = 0; i < ct_tuning_count(what->variant); i++)
+        ct_named_values_add_number(key->tuning, what->variant->tunables[i].name, tuning[i]);
 }
 
 /* ---- from the database ---- */
-
-static gboolean
-is_of_same(const CtMeasurement *a, const CtMeasurement *b)
-{
-    return g_str_equal(a->lengths, b->lengths) && g_str_equal(a->layouts, b->layouts) &&
-           g_str_equal(a->row, b->row) && g_str_equal(a->parameters, b->parameters) &&
-           g_str_equal(a->variant, b->variant) && g_str_equal(a->stages, b->stages) &&
-           g_str_equal(a->way, b->way) && g_str_equal(a->code, b->code) && a->aim == b->aim &&
-           a->n_workers == b->n_workers && g_str_equal(a->machine, b->machine);
-}
 
 /* Adds measurements to the knowledge. All tunings of one candidate are adjacent. */
 static void
@@ -120,14 +108,16 @@ add_measurements(CtEstimates *estimates, GHashTable *variants, const GPtrArray *
 {
     for (guint i = 0, end; i < measurements->len; i = end) {
         const CtMeasurement *first = g_ptr_array_index(measurements, i);
-        for (end = i + 1; end < measurements->len; end++)
-            if (!is_of_same(first, g_ptr_array_index(measurements, end)))
+        for (end = i + 1; end < measurements->len; end++) {
+            const CtMeasurement *next = g_ptr_array_index(measurements, end);
+            if (!ct_cost_key_equal_candidate(&first->key, &next->key))
                 break;
-        g_autofree char *name = g_strconcat(first->stages, ":", first->variant, NULL);
+        }
+        g_autofree char *name = g_strconcat(first->key.stages, ":", first->key.variant, NULL);
         const CtVariant *variant = g_hash_table_lookup(variants, name);
-        if (!variant || !g_strv_contains(estimates->machines, first->machine))
+        if (!variant || !g_strv_contains(estimates->machines, first->key.machine))
             continue;
-        const gboolean is_code = g_str_equal(first->code, code_of(estimates, variant));
+        const gboolean is_code = g_str_equal(first->key.code, code_of(estimates, variant));
         CtKnown *known = ct_known_new(variant, first, is_shipped, is_code);
         for (guint k = i; known && k < end; k++)
             ct_known_add(known, g_ptr_array_index(measurements, k));
@@ -312,12 +302,11 @@ ask_database(const CtEstimates *estimates, const CtEstimated *what, CtEstimate *
 {
     const CtMachine *machine = estimates->machine;
     const gint place = ct_estimate_place(what);
-    g_auto(CtQuestion) question;
-    ct_question_init(&question, what, machine_at(estimates, place), n_workers_at(estimates, place),
-                     aim_at(estimates, place));
+    g_auto(CtCostKey) setting;
+    ct_estimate_setting(estimates, what, &setting);
     gdouble distance;
     const CtKnown *known =
-        ct_knowledge_nearest(estimates->knowledge, &question, machine, &distance);
+        ct_knowledge_nearest(estimates->knowledge, what, &setting, machine, &distance);
     if (!known)
         return FALSE;
     const gboolean is_own = known->variant == what->variant;

@@ -81,7 +81,8 @@ gdouble ct_estimated_model(const CtEstimated *what, const CtMachine *machine);
  * connection. */
 void ct_estimate_find(CtEstimates *estimates, const CtEstimated *what, CtEstimate *estimate);
 
-/* Sets the key of a measurement for ct_database_put, with this tuning, and its operations and
- * bytes. `key` must be clear. */
+/* Sets the key of a measurement for ct_database_put, with this tuning. */
 void ct_estimate_key(CtEstimates *estimates, const CtEstimated *what, const gint64 *tuning,
-                     CtMeasurement *key);
+                     CtCostKey *key);
+/* The same without variant, row, code and tuning, which are NULL: ct_cost_key_equal_setting. */
+void ct_estimate_setting(const CtEstimates *estimates, const CtEstimated *what, CtCostKey *setting);

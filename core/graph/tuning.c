@@ -124,6 +124,17 @@ ct_tuning_parse(const CtVariant *variant, const char *text, gint64 tuning[CT_MAX
     return TRUE;
 }
 
+gboolean
+ct_tuning_set(const CtVariant *variant, const char *name, gint64 value, gint64 *tuning)
+{
+    for (guint i = 0; i < ct_tuning_count(variant); i++)
+        if (g_str_equal(variant->tunables[i].name, name)) {
+            tuning[i] = value;
+            return has_value(&variant->tunables[i], value);
+        }
+    return FALSE;
+}
+
 char *
 ct_tuning_to_string(const CtVariant *variant, const gint64 *tuning, gboolean others)
 {

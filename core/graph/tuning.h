@@ -14,6 +14,8 @@ gboolean ct_tuning_differs(const CtVariant *variant, const CtNode *nodes, const 
  * changes. */
 gboolean ct_tuning_parse(const CtVariant *variant, const char *text, gint64 tuning[CT_MAX_TUNABLES],
                          GError **error);
+/* Sets one tunable. FALSE if the variant has no such tunable, or it does not take this value. */
+gboolean ct_tuning_set(const CtVariant *variant, const char *name, gint64 value, gint64 *tuning);
 /* "tile=4,threads=64", allocated. If `others` is set, tunables at their default are omitted. */
 char *ct_tuning_to_string(const CtVariant *variant, const gint64 *tuning, gboolean others);
 /* "cuda", or "cuda:tile=4" if tile is not at its default; allocated. */

@@ -47,26 +47,22 @@ ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread)
     return errors_of_luck * spread * seconds < tune->small * tune->total;
 }
 
-static char *
-tuned_key(const CtTune *tune, const CtEstimated *what)
-{
-    g_autofree char *setting = ct_tune_setting(tune->planner.estimates, what);
-    return g_strjoin("|", setting, what->variant->name, NULL);
-}
-
 gboolean
 ct_tune_is_tuned(const CtTune *tune, const CtEstimated *what)
 {
+    gint64 tuning[CT_MAX_TUNABLES];
+    g_auto(CtCostKey) key = {0};
     if (ct_tuning_count(what->variant) == 0)
         return TRUE;
-    g_autofree char *key = tuned_key(tune, what);
-    return g_hash_table_contains(tune->tuned, key);
+    ct_tuning_defaults(what->variant, tuning);
+    ct_estimate_key(tune->planner.estimates, what, tuning, &key);
+    return g_hash_table_contains(tune->tuned, &key);
 }
 
 void
-ct_tune_set_tuned(CtTune *tune, const CtEstimated *what)
+ct_tune_set_tuned(CtTune *tune, CtTuneItem *item)
 {
-    g_hash_table_add(tune->tuned, tuned_key(tune, what));
+    g_hash_table_add(tune->tuned, &item->measurement.key);
 }
 
 gboolean
@@ -78,17 +74,24 @@ ct_tune_is_worth_tuning(const CtTune *tune, const CtEstimated *what, gdouble sec
 /* ---- what is learned ---- */
 
 void
+ct_tune_best_free(CtTuneBest *best)
+{
+    ct_cost_key_clear(&best->key);
+    g_free(best);
+}
+
+void
 ct_tune_note_best(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement)
 {
     if (variant->backend != CT_CPU)
         return;
-    g_autofree char *setting = ct_tune_setting_of(measurement);
-    CtTuneBest *best = g_hash_table_lookup(tune->bests, setting);
+    CtTuneBest *best = g_hash_table_lookup(tune->bests, &measurement->key);
     if (!best) {
         best = g_new(CtTuneBest, 1);
+        ct_cost_key_copy(&best->key, &measurement->key);
         for (guint isa = 0; isa < CT_N_ISAS; isa++)
             best->seconds[isa] = HUGE_VAL;
-        g_hash_table_insert(tune->bests, g_steal_pointer(&setting), best);
+        g_hash_table_insert(tune->bests, &best->key, best);
     }
     gdouble *seconds = &best->seconds[variant->isa];
     *seconds = MIN(*seconds, measurement->seconds);
@@ -149,39 +152,35 @@ ct_tune_note_ratio(CtTune *tune, const CtTuneItem *item)
     add_ratio(tune, ratio_key(item->what.variant, NULL, NULL, NULL), seconds / model);
 }
 
-/* The innermost axis of the first layout in "cf32[time pol], …"; NULL: there is none. */
+/* The innermost axis of a port of the key; NULL: there is none. */
 static const char *
-innermost_of_text(const char *text)
+innermost_of_port(const CtCostKey *key, guint port)
 {
-    const gsize n = strcspn(text, "]");
-    if (text[n] != ']')
-        return NULL;
-    gsize from = n;
-    while (from > 0 && text[from - 1] != ' ' && text[from - 1] != '[')
-        from--;
-    g_autofree char *name = g_strndup(text + from, strcspn(text + from, ":]"));
-    return g_intern_string(name);
+    return port < key->ports->len
+               ? innermost(&g_array_index(key->ports, CtCostPort, port).layout, 1)
+               : NULL;
 }
 
 void
 ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement)
 {
     const CtMachine *machine = &tune->planner.machine;
+    const CtCostKey *key = &measurement->key;
     const gint place = variant->backend == CT_CUDA ? 0 : CT_HOST;
     const CtRow *row = variant->rows;
-    while (row->layouts && !g_str_equal(row->layouts, measurement->row))
+    while (row->layouts && !g_str_equal(row->layouts, key->row))
         row++;
-    if (!row->layouts || *measurement->way || place >= (gint)machine->n_devices)
+    if (!row->layouts || *key->way || place >= (gint)machine->n_devices)
         return;
     const CtLoad load = {measurement->operations, measurement->bytes, 1};
     const gdouble model = ct_cost_seconds(machine, variant, row, &load, place) *
                           (place == CT_HOST && variant->split ? machine->n_workers : 1);
-    g_auto(GStrv) sides = g_strsplit(measurement->layouts, " -> ", 2);
-    if (!(model > 0) || g_strv_length(sides) != 2)
+    if (!(model > 0))
         return;
     const gdouble ratio = measurement->seconds / model;
     add_ratio(tune,
-              ratio_key(variant, row, innermost_of_text(sides[0]), innermost_of_text(sides[1])),
+              ratio_key(variant, row, key->n_inputs > 0 ? innermost_of_port(key, 0) : NULL,
+                        innermost_of_port(key, key->n_inputs)),
               ratio);
     add_ratio(tune, ratio_key(variant, NULL, NULL, NULL), ratio);
 }
@@ -193,8 +192,9 @@ static gdouble
 best_of_more(const CtTune *tune, const CtEstimated *what)
 {
     gdouble seconds = HUGE_VAL;
-    g_autofree char *setting = ct_tune_setting(tune->planner.estimates, what);
-    const CtTuneBest *best = g_hash_table_lookup(tune->bests, setting);
+    g_auto(CtCostKey) setting;
+    ct_estimate_setting(tune->planner.estimates, what, &setting);
+    const CtTuneBest *best = g_hash_table_lookup(tune->bests, &setting);
     for (guint isa = what->variant->isa + 1; best && isa < CT_N_ISAS; isa++)
         seconds = MIN(seconds, best->seconds[isa]);
     return ct_tune_as_estimate(tune, what, seconds);

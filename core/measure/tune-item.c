@@ -108,45 +108,21 @@ ct_tune_item_keep(CtTuneItem *item, const CtMeasurement *stored)
     }
 }
 
-/* ---- what is known by text ---- */
-
-char *
-ct_tune_setting_of(const CtMeasurement *measurement)
-{
-    return g_strdup_printf("%s|%s|%s|%s|%s|%s|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT,
-                           measurement->stages, measurement->way, measurement->layouts,
-                           measurement->lengths, measurement->parameters, measurement->machine,
-                           measurement->n_workers, measurement->aim);
-}
-
-char *
-ct_tune_setting(CtEstimates *estimates, const CtEstimated *what)
-{
-    g_auto(CtMeasurement) key = {0};
-    gint64 tuning[CT_MAX_TUNABLES];
-    ct_tuning_defaults(what->variant, tuning);
-    ct_estimate_key(estimates, what, tuning, &key);
-    return ct_tune_setting_of(&key);
-}
-
-char *
-ct_tune_item_key(const CtTuneItem *item)
-{
-    return g_strjoin("|", item->setting, item->measurement.variant, item->measurement.tuning, NULL);
-}
-
 static void
 set_names(CtTuneItem *item, CtEstimates *estimates)
 {
-    ct_estimate_key(estimates, &item->what, item->tuning, &item->measurement);
-    item->setting = ct_tune_setting(estimates, &item->what);
+    CtMeasurement *measurement = &item->measurement;
+    ct_estimate_key(estimates, &item->what, item->tuning, &measurement->key);
+    measurement->operations = item->load.operations;
+    measurement->bytes = item->load.bytes;
     g_autofree char *variant = ct_tuning_name(item->what.variant, item->tuning);
     g_autoptr(GString) nodes = g_string_new(NULL);
     for (guint k = 0; k < item->what.n_nodes; k++)
         g_string_append_printf(nodes, "%s%s", k ? "+" : "", item->nodes[k].name);
-    const char *way = item->measurement.way;
-    item->name = g_strdup_printf("%s %s%s%s %s", nodes->str, variant, *way ? " " : "", way,
-                                 item->measurement.layouts);
+    const char *way = measurement->key.way;
+    g_autofree char *layouts = ct_cost_key_layouts(&measurement->key);
+    item->name =
+        g_strdup_printf("%s %s%s%s %s", nodes->str, variant, *way ? " " : "", way, layouts);
 }
 
 /* ---- from plans ---- */
@@ -266,7 +242,6 @@ ct_tune_item_free(CtTuneItem *item)
     g_array_unref(item->samples);
     ct_measurement_clear(&item->measurement);
     g_free(item->refusal);
-    g_free(item->setting);
     g_free(item->name);
     g_free(item);
 }

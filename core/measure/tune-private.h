@@ -11,8 +11,7 @@
 
 /* One candidate with one tuning, and its measurements. */
 typedef struct {
-    char *name;    /* "beams cpu-avx512 cf32[…] -> cf32[…]", for people */
-    char *setting; /* everything that decides its speed except variant and tuning, as text */
+    char *name; /* "beams cpu-avx512 cf32[…] -> cf32[…]", for people */
     CtMeasurement measurement;
 
     /* The candidate: `what` points to the members below. */
@@ -39,12 +38,6 @@ CtTuneItem *ct_tune_item_new(const CtPlan *plan, const CtPlanNode *node, CtEstim
 CtTuneItem *ct_tune_item_retuned(const CtTuneItem *item, const gint64 *tuning,
                                  CtEstimates *estimates);
 void ct_tune_item_free(CtTuneItem *item);
-/* The text that identifies an item. Allocated. */
-char *ct_tune_item_key(const CtTuneItem *item);
-/* The setting of an estimated candidate, the same for all variants and tunings; also from a
- * measurement. */
-char *ct_tune_setting(CtEstimates *estimates, const CtEstimated *what);
-char *ct_tune_setting_of(const CtMeasurement *measurement);
 /* Adds a repetition and updates the measurement, which can then be stored. `usual` is the relative
  * deviation of a repetition that is known from other items. */
 void ct_tune_item_add(CtTuneItem *item, gdouble seconds, gdouble usual);
@@ -64,6 +57,7 @@ gdouble ct_tune_deviation(const GArray *values);
 /* The best measured variants on the host in one setting, by instruction set: seconds per sample,
  * HUGE_VAL where there is none. */
 typedef struct {
+    CtCostKey key; /* of one of them */
     gdouble seconds[CT_N_ISAS];
 } CtTuneBest;
 
@@ -78,10 +72,10 @@ typedef struct {
     const CtTuneOptions *options;
     CtDatabase *database;
     CtPlanner planner;  /* gives keys and the model */
-    GHashTable *items;  /* key → CtTuneItem */
-    GHashTable *bests;  /* setting → CtTuneBest */
+    GHashTable *items;  /* the item's own key → CtTuneItem */
+    GHashTable *bests;  /* setting, the value's key → CtTuneBest */
     GHashTable *ratios; /* key of the ratio → CtTuneRatio */
-    GHashTable *tuned;  /* set of setting and variant, as text, of which all tunings were tried */
+    GHashTable *tuned;  /* set of candidates, keys of items, of which all tunings were tried */
     GPtrArray *alive;   /* of CtTuneItem: those with a prepared trial */
     guint64 clock;      /* counts uses of trials */
     gdouble usual;      /* relative deviation of a repetition */
@@ -124,12 +118,13 @@ gdouble ct_tune_whole(const CtPlan *plan);
 gboolean ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread);
 /* Whether all tunings of an estimated variant were tried; and a note that they were. */
 gboolean ct_tune_is_tuned(const CtTune *tune, const CtEstimated *what);
-void ct_tune_set_tuned(CtTune *tune, const CtEstimated *what);
+void ct_tune_set_tuned(CtTune *tune, CtTuneItem *item);
 /* Whether they were not, and their gain would be seen in the whole. */
 gboolean ct_tune_is_worth_tuning(const CtTune *tune, const CtEstimated *what, gdouble seconds);
 
 /* Notes the speed of a variant, for variants with fewer instructions. */
 void ct_tune_note_best(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement);
+void ct_tune_best_free(CtTuneBest *best);
 /* Notes the ratio of an item's first measurement to the model. */
 void ct_tune_note_ratio(CtTune *tune, const CtTuneItem *item);
 /* The same of a measurement from an earlier run. */

@@ -175,6 +175,6 @@ ct_tune_tunables(CtTune *tune, CtTuneItem *item, GError **error)
         return TRUE;
     for (guint i = 0; i < MIN(tried->len, TAKEN_OVER); i++)
         ((CtTuneItem *)tried->pdata[i])->is_best = TRUE;
-    ct_tune_set_tuned(tune, &item->what);
+    ct_tune_set_tuned(tune, item);
     return TRUE;
 }

@@ -74,13 +74,14 @@ is_decided(const CtTune *tune, const CtTuneItem *item)
 static const CtVariant *
 find_variant(const CtTune *tune, const CtMeasurement *measurement)
 {
-    g_autofree char *first = g_strndup(measurement->stages, strcspn(measurement->stages, "+"));
+    g_autofree char *first =
+        g_strndup(measurement->key.stages, strcspn(measurement->key.stages, "+"));
     const GPtrArray *variants = ct_registry_variants(tune->options->registry, first);
     for (guint i = 0; i < variants->len; i++) {
         const CtVariant *variant = g_ptr_array_index(variants, i);
         g_autofree char *stages = g_strjoinv("+", (char **)variant->covers);
-        if (g_str_equal(variant->name, measurement->variant) &&
-            g_str_equal(stages, measurement->stages))
+        if (g_str_equal(variant->name, measurement->key.variant) &&
+            g_str_equal(stages, measurement->key.stages))
             return variant;
     }
     return NULL;
@@ -133,13 +134,13 @@ note_failure(CtTune *tune, const CtTuneItem *item)
 static CtTuneItem *
 adopt(CtTune *tune, CtTuneItem *item)
 {
-    g_autofree char *key = ct_tune_item_key(item);
+    const CtCostKey *key = &item->measurement.key;
     CtTuneItem *known = g_hash_table_lookup(tune->items, key);
     if (known) {
         ct_tune_item_free(item);
         return known;
     }
-    g_autoptr(CtMeasurement) stored = ct_database_get(tune->database, &item->measurement, NULL);
+    g_autoptr(CtMeasurement) stored = ct_database_get(tune->database, key, NULL);
     if (stored) {
         ct_tune_item_keep(item, stored);
         tune->report->progress.n_kept++;
@@ -148,7 +149,7 @@ adopt(CtTune *tune, CtTuneItem *item)
         else
             ct_tune_note_ratio(tune, item);
     }
-    g_hash_table_insert(tune->items, g_steal_pointer(&key), item);
+    g_hash_table_insert(tune->items, &item->measurement.key, item);
     return item;
 }
 
@@ -442,11 +443,12 @@ ct_tune_open(CtTune *tune, const CtTuneOptions *options, CtTuneReport *report, G
     *tune = (CtTune){
         .options = options,
         .database = database,
-        .items = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+        .items = g_hash_table_new_full(ct_cost_key_hash, ct_cost_key_equal, NULL,
                                        (GDestroyNotify)ct_tune_item_free),
-        .bests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+        .bests = g_hash_table_new_full(ct_cost_key_hash, ct_cost_key_equal_setting, NULL,
+                                       (GDestroyNotify)ct_tune_best_free),
         .ratios = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free),
-        .tuned = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .tuned = g_hash_table_new(ct_cost_key_hash, ct_cost_key_equal_candidate),
         .alive = g_ptr_array_new(),
         .usual = first_usual,
         .slice = options->is_quick ? 0.01 : 0.025,

@@ -98,15 +98,18 @@ append_ceilings(GString *text, const GPtrArray *ceilings)
 static gboolean
 is_of_same(const CtMeasurement *a, const CtMeasurement *b)
 {
-    return a && g_str_equal(a->stages, b->stages) && g_str_equal(a->variant, b->variant);
+    return a && a->key.stages == b->key.stages && a->key.variant == b->key.variant;
 }
 
-static gboolean
-is_laid_out_the_same(const CtMeasurement *a, const CtMeasurement *b)
+/* "to device cf32[time] -> cf32[time]; 0 -> 0; window=3" */
+static char *
+describe_candidate(const CtCostKey *key)
 {
-    return is_of_same(a, b) && g_str_equal(a->layouts, b->layouts) &&
-           g_str_equal(a->lengths, b->lengths) && g_str_equal(a->parameters, b->parameters) &&
-           g_str_equal(a->way, b->way);
+    g_autofree char *layouts = ct_cost_key_layouts(key);
+    g_autofree char *lengths = ct_cost_key_lengths(key);
+    g_autofree char *parameters = ct_cost_key_parameters(key);
+    return g_strdup_printf("%s%s%s; %s%s%s", key->way, *key->way ? " " : "", layouts, lengths,
+                           *parameters ? "; " : "", parameters);
 }
 
 static void
@@ -114,18 +117,18 @@ append_measurement(GString *text, const CtMeasurement *measurement, const CtMeas
 {
     g_autoptr(GDateTime) time = g_date_time_new_from_unix_local(measurement->time);
     g_autofree char *day = time ? g_date_time_format(time, "%Y-%m-%d") : g_strdup("");
-    if (!is_of_same(before, measurement))
-        g_string_append_printf(text, "%s %s\n", measurement->stages, measurement->variant);
-    if (!is_laid_out_the_same(before, measurement))
-        g_string_append_printf(text, "    %s%s%s; %s%s%s\n", measurement->way,
-                               *measurement->way ? " " : "", measurement->layouts,
-                               measurement->lengths, *measurement->parameters ? "; " : "",
-                               measurement->parameters);
-    g_string_append_printf(text, "        %s%s", measurement->tuning,
-                           *measurement->tuning ? "  " : "");
-    if (measurement->n_workers > 0)
-        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s  ", measurement->n_workers,
-                               measurement->n_workers == 1 ? "worker" : "workers");
+    g_autofree char *candidate = describe_candidate(&measurement->key);
+    g_autofree char *tuning = ct_cost_key_tuning(&measurement->key);
+    const gboolean is_same = is_of_same(before, measurement);
+    g_autofree char *candidate_before = is_same ? describe_candidate(&before->key) : NULL;
+    if (!is_same)
+        g_string_append_printf(text, "%s %s\n", measurement->key.stages, measurement->key.variant);
+    if (g_strcmp0(candidate, candidate_before) != 0)
+        g_string_append_printf(text, "    %s\n", candidate);
+    g_string_append_printf(text, "        %s%s", tuning, *tuning ? "  " : "");
+    if (measurement->key.n_workers > 0)
+        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s  ", measurement->key.n_workers,
+                               measurement->key.n_workers == 1 ? "worker" : "workers");
     if (measurement->failure) {
         g_autofree char *failure = g_strdelimit(g_strdup(measurement->failure), "\n", ' ');
         g_string_append_printf(text, "%s  failed: %s\n", day, failure);

@@ -103,7 +103,9 @@ put(Asked *asked, const Priced *estimated, const gint64 *tuning, gdouble seconds
     g_auto(CtMeasurement) measurement = {0};
     ct_tuning_defaults(asked->what.variant, defaults);
     ct_estimate_key(asked->planner.estimates, &asked->what, tuning ? tuning : defaults,
-                    &measurement);
+                    &measurement.key);
+    measurement.operations = asked->what.load->operations;
+    measurement.bytes = asked->what.load->bytes;
     measurement.seconds = seconds;
     measurement.spread = 0.01;
     measurement.failure = g_strdup(failure);
@@ -259,46 +261,39 @@ test_failure(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
 }
 
 static void
-set(char **field, const char *text)
-{
-    g_free(*field);
-    *field = g_strdup(text);
-}
-
-static void
 of_other_code(CtMeasurement *measurement)
 {
-    set(&measurement->code, "0123456789abcdef");
+    measurement->key.code = g_intern_string("0123456789abcdef");
 }
 
 static void
 of_other_machine(CtMeasurement *measurement)
 {
-    set(&measurement->machine, "a better one");
+    measurement->key.machine = g_intern_string("a better one");
 }
 
 static void
 of_other_row(CtMeasurement *measurement)
 {
-    set(&measurement->row, "[time ...] -> [time ...]");
+    measurement->key.row = g_intern_string("[time ...] -> [time ...]");
 }
 
 static void
-of_other_layouts(CtMeasurement *measurement)
+of_other_way(CtMeasurement *measurement)
 {
-    set(&measurement->layouts, "nonsense");
+    measurement->key.way = g_intern_string("nonsense");
 }
 
 static void
 of_no_tunable(CtMeasurement *measurement)
 {
-    set(&measurement->tuning, "tile=5");
+    g_assert_true(ct_cost_key_parse_tuning(&measurement->key, "tile=5"));
 }
 
 static void
 of_other_aim(CtMeasurement *measurement)
 {
-    measurement->aim *= 2;
+    measurement->key.aim *= 2;
 }
 
 /* A measurement of something slightly different is near, or is not used. */
@@ -311,7 +306,7 @@ test_others(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     } cases[] = {
         {of_other_code, CT_ORIGIN_NEAREST},  {of_other_aim, CT_ORIGIN_NEAREST},
         {of_other_machine, CT_ORIGIN_MODEL}, {of_other_row, CT_ORIGIN_MODEL},
-        {of_other_layouts, CT_ORIGIN_MODEL}, {of_no_tunable, CT_ORIGIN_MODEL},
+        {of_other_way, CT_ORIGIN_MODEL},     {of_no_tunable, CT_ORIGIN_MODEL},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_auto(Asked) asked = {0};
@@ -398,18 +393,22 @@ test_key(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
                                 "  to: {stage: test.sink, from: work}\n";
     const gint64 tuning[CT_MAX_TUNABLES] = {0};
     g_auto(Asked) asked = {0};
-    g_auto(CtMeasurement) key = {0};
+    g_auto(CtCostKey) key = {0};
     ask(&asked, estimated, graph, canonical);
     ct_estimate_key(asked.planner.estimates, &asked.what, tuning, &key);
     g_assert_cmpstr(key.stages, ==, "test.window");
     g_assert_cmpstr(key.variant, ==, "cpu");
     g_assert_cmpstr(key.row, ==, "[...] -> [...]");
     g_assert_cmpstr(key.way, ==, "");
-    g_assert_cmpstr(key.layouts, ==,
+    g_autofree char *layouts = ct_cost_key_layouts(&key);
+    g_assert_cmpstr(layouts, ==,
                     "cf32[time channel station pol] -> cf32[time channel station pol]");
-    g_assert_cmpstr(key.lengths, ==, "0 8 4 2 -> 0 8 4 2");
-    g_assert_cmpstr(key.parameters, ==, "window=5 hop=2 window=5 hop=2 sum=0 offset=0");
-    g_assert_cmpstr(key.tuning, ==, "");
+    g_autofree char *lengths = ct_cost_key_lengths(&key);
+    g_assert_cmpstr(lengths, ==, "0 8 4 2 -> 0 8 4 2");
+    g_autofree char *parameters = ct_cost_key_parameters(&key);
+    g_assert_cmpstr(parameters, ==, "window=5 hop=2 window=5 hop=2 sum=0 offset=0");
+    g_autofree char *key_tuning = ct_cost_key_tuning(&key);
+    g_assert_cmpstr(key_tuning, ==, "");
     g_assert_cmpint(key.n_workers, ==, 2);
     g_assert_cmpint(key.aim, ==, 1 << 20);
     g_assert_cmpuint(strlen(key.code), ==, 16);
@@ -419,11 +418,12 @@ test_key(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
                                  "  work: {stage: test.window, from: from, window: 5, hop: 2}\n"
                                  "  to: {stage: test.sink, from: work}\n";
     g_auto(Asked) of_block = {0};
-    g_auto(CtMeasurement) other = {0};
+    g_auto(CtCostKey) other = {0};
     ask(&of_block, estimated, blocks, canonical);
     ct_estimate_key(of_block.planner.estimates, &of_block.what, tuning, &other);
-    g_assert_cmpstr(other.parameters, ==, "window=5 hop=2 window=5 hop=2 sum=0 offset=0 block=100");
-    g_assert_cmpfloat(ct_estimate_parameters_distance(key.parameters, other.parameters), ==, 0.2);
+    g_autofree char *with_block = ct_cost_key_parameters(&other);
+    g_assert_cmpstr(with_block, ==, "window=5 hop=2 window=5 hop=2 sum=0 offset=0 block=100");
+    g_assert_cmpfloat(ct_parameters_distance(key.parameters, other.parameters), ==, 0.2);
     g_assert_nonnull(strstr(key.machine, "L2"));
 }
 
@@ -463,11 +463,13 @@ test_copy(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
                                   .load = &load,
                                   .from = CT_HOST,
                                   .to = 0};
-        ct_estimate_key(planner.estimates, &what, tuning, &measurement);
-        g_assert_cmpstr(measurement.way, ==, "to device");
-        g_assert_cmpstr(measurement.machine, ==, "first");
-        g_assert_cmpint(measurement.n_workers, ==, 0);
-        g_assert_cmpint(measurement.aim, ==, 1 << 20);
+        ct_estimate_key(planner.estimates, &what, tuning, &measurement.key);
+        measurement.operations = load.operations;
+        measurement.bytes = load.bytes;
+        g_assert_cmpstr(measurement.key.way, ==, "to device");
+        g_assert_cmpstr(measurement.key.machine, ==, "first");
+        g_assert_cmpint(measurement.key.n_workers, ==, 0);
+        g_assert_cmpint(measurement.key.aim, ==, 1 << 20);
         measurement.seconds = 2.5e-7;
         g_autoptr(CtDatabase) database = ct_database_open(estimated->costs, TRUE, &error);
         g_assert_true(ct_database_put(database, &measurement, &error));
@@ -493,23 +495,29 @@ static const CtVariant new_variant = {.name = "cpu-avx512",
                                       .rows = new_rows,
                                       .split = "time"};
 
-static const CtMeasurement any_measurement = {
-    .stages = "any",
-    .variant = "cpu-avx2",
-    .row = "[...] -> [...]",
-    .way = "",
-    .layouts = "cf32[time station] -> cf32[time station]",
-    .lengths = "0 64 -> 0 64",
-    .parameters = "",
-    .machine = "abacus",
-    .n_workers = 2,
-    .aim = 1 << 20,
-    .code = "",
-    .tuning = "",
-    .operations = 1,
-    .bytes = 1024,
-    .seconds = 1e-6,
-};
+/* One of the stage `any`, to be cleared. */
+static CtMeasurement
+measure(const char *layouts, const char *lengths, gdouble seconds)
+{
+    CtMeasurement measurement = {
+        .key = {.stages = g_intern_string("any"),
+                .variant = g_intern_string("cpu-avx2"),
+                .row = g_intern_string("[...] -> [...]"),
+                .way = g_intern_string(""),
+                .machine = g_intern_string("abacus"),
+                .n_workers = 2,
+                .aim = 1 << 20,
+                .code = g_intern_string("")},
+        .operations = 1,
+        .bytes = 1024,
+        .seconds = seconds,
+    };
+    g_assert_true(ct_cost_key_parse_layouts(&measurement.key, layouts));
+    g_assert_true(ct_cost_key_parse_lengths(&measurement.key, lengths));
+    g_assert_true(ct_cost_key_parse_parameters(&measurement.key, ""));
+    g_assert_true(ct_cost_key_parse_tuning(&measurement.key, ""));
+    return measurement;
+}
 
 static CtKnown *
 learn(CtKnowledge *knowledge, const CtVariant *variant, const CtMeasurement *measurement)
@@ -552,9 +560,9 @@ nearest(const CtKnowledge *knowledge, const CtVariant *variant, const char *layo
                               .to = CT_HOST};
     CtMachine machine;
     ct_machine_init(&machine, 2);
-    g_auto(CtQuestion) question;
-    ct_question_init(&question, &what, g_intern_string("abacus"), n_workers, 1 << 20);
-    const CtKnown *known = ct_knowledge_nearest(knowledge, &question, &machine, distance);
+    g_auto(CtCostKey) setting;
+    ct_estimate_setting_at(&what, g_intern_string("abacus"), n_workers, 1 << 20, &setting);
+    const CtKnown *known = ct_knowledge_nearest(knowledge, &what, &setting, &machine, distance);
     ct_stream_clear(&in);
     ct_stream_clear(&out);
     return known;
@@ -578,7 +586,9 @@ test_distances(void)
 {
     static const char order[] = "cf32[time station]", turned[] = "cf32[station time]";
     g_autoptr(CtKnowledge) knowledge = ct_knowledge_new();
-    const CtKnown *known = learn(knowledge, &old_variant, &any_measurement);
+    static const char same_layout[] = "cf32[time station] -> cf32[time station]";
+    g_auto(CtMeasurement) first = measure(same_layout, "0 64 -> 0 64", 1e-6);
+    const CtKnown *known = learn(knowledge, &old_variant, &first);
     gdouble same, longer, fewer, other_order, other_variant, none;
     g_assert_true(nearest(knowledge, &old_variant, order, 64, 2, &same) == known);
     g_assert_cmpfloat(same, ==, 0);
@@ -596,34 +606,43 @@ test_distances(void)
     g_assert_null(nearest(knowledge, &old_variant, "cf32[time]", 64, 2, &none));
 
     /* Of two equally near measurements, the slower counts; a failure only counts for itself. */
-    CtMeasurement slower = any_measurement, other = any_measurement;
-    slower.layouts = "cf32[time station] -> cf32[station time]";
-    slower.lengths = "0 64 -> 64 0";
-    slower.seconds = 2e-6;
+    g_auto(CtMeasurement) slower =
+        measure("cf32[time station] -> cf32[station time]", "0 64 -> 64 0", 2e-6);
+    g_auto(CtMeasurement) other = measure(same_layout, "0 65 -> 0 65", 1e-6);
     const CtKnown *slow = learn(knowledge, &old_variant, &slower);
     g_assert_true(nearest(knowledge, &old_variant, turned, 64, 2, &other_order) == slow);
-    other.lengths = "0 65 -> 0 65";
-    other.failure = "no reason";
+    other.failure = g_strdup("no reason");
     const CtKnown *failed = learn(knowledge, &old_variant, &other);
     g_assert_true(nearest(knowledge, &old_variant, order, 65, 2, &same) == failed);
     g_assert_true(nearest(knowledge, &old_variant, order, 66, 2, &longer) == known);
 }
 
-/* Imported costs may have been edited, so the words of parameters may be anything; nothing is read
- * behind the end of the text. */
-static void
-test_words(void)
+static gdouble
+distance_of_parameters(const char *a, const char *b)
 {
-    static const char a[] = "z=1 x\0001", b[] = "x\0002", none[] = "", blank[] = "  ", bare[] = "=";
-    g_assert_cmpfloat(ct_estimate_parameters_distance(a, b), ==, 1);
-    g_assert_cmpfloat(ct_estimate_parameters_distance(b, a), ==, 1);
-    g_assert_cmpfloat(ct_estimate_parameters_distance("x", "x=2"), ==, 1);
-    g_assert_cmpfloat(ct_estimate_parameters_distance("x z=4", "x z=2"), ==, log(2));
-    g_assert_cmpfloat(ct_estimate_parameters_distance("x", none), ==, 1);
-    g_assert_cmpfloat(ct_estimate_parameters_distance(none, blank), ==, 0);
-    g_assert_cmpfloat(ct_estimate_parameters_distance(bare, blank), ==, 1);
-    g_assert_cmpfloat(ct_estimate_parameters_distance("n=4  n_taps=8 ", "n_taps=8 n=4"), ==, 0);
-    g_assert_cmpfloat(ct_estimate_parameters_distance("block=2", none), ==, 0.2);
+    g_auto(CtCostKey) x = {0}, y = {0};
+    g_assert_true(ct_cost_key_parse_parameters(&x, a));
+    g_assert_true(ct_cost_key_parse_parameters(&y, b));
+    const gdouble distance = ct_parameters_distance(x.parameters, y.parameters);
+    g_assert_cmpfloat(ct_parameters_distance(y.parameters, x.parameters), ==, distance);
+    return distance;
+}
+
+static void
+test_parameters(void)
+{
+    g_assert_cmpfloat(distance_of_parameters("", ""), ==, 0);
+    g_assert_cmpfloat(distance_of_parameters("x=", "x=2"), ==, 1);
+    g_assert_cmpfloat(distance_of_parameters("x=old", "x=new"), ==, 1);
+    g_assert_cmpfloat(distance_of_parameters("x=old", "x=old"), ==, 0);
+    g_assert_cmpfloat(distance_of_parameters("x=-2", "x=2"), ==, 1);
+    g_assert_cmpfloat(distance_of_parameters("x=a z=4", "x=a z=2"), ==, log(2));
+    g_assert_cmpfloat(distance_of_parameters("x=3", ""), ==, 1);
+    g_assert_cmpfloat(distance_of_parameters("n=4 n_taps=8", "n_taps=8 n=4"), ==, 0);
+    g_assert_cmpfloat(distance_of_parameters("window=5 window=wide", "window=5 window=wide"), ==,
+                      0);
+    g_assert_cmpfloat(distance_of_parameters("block=2", ""), ==, 0.2);
+    g_assert_cmpfloat_with_epsilon(distance_of_parameters("held=2", "held=4"), 0.5 * log(2), 1e-12);
 }
 
 /* A measurement of this machine has precedence over shipped ones, which are of another build. */
@@ -644,7 +663,9 @@ test_shipped(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     estimated->options.shipped = estimated->folder;
     ask(&asked, estimated, GRAPH, canonical);
     ct_tuning_defaults(asked.what.variant, tuning);
-    ct_estimate_key(asked.planner.estimates, &asked.what, tuning, &measurement);
+    ct_estimate_key(asked.planner.estimates, &asked.what, tuning, &measurement.key);
+    measurement.operations = asked.what.load->operations;
+    measurement.bytes = asked.what.load->bytes;
     measurement.seconds = 2e-8;
     of_other_code(&measurement);
     g_autofree char *line = ct_measurement_to_json(&measurement);
@@ -706,7 +727,7 @@ main(int argc, char **argv)
     ADD("/estimate/copy", test_copy);
     g_test_add_func("/estimate/mix", test_mix);
     g_test_add_func("/estimate/distances", test_distances);
-    g_test_add_func("/estimate/words", test_words);
+    g_test_add_func("/estimate/parameters", test_parameters);
     ADD("/estimate/shipped", test_shipped);
     ADD("/estimate/damaged", test_damaged);
     return g_test_run();

@@ -170,13 +170,14 @@ describe(GString *text, const Matrix *matrix, const CtPlanNode *node)
     if (n < 4)
         return;
     g_autofree char *variant = ct_tuning_name(node->variant, node->tuning);
+    g_autofree char *layouts = ct_cost_key_layouts(&at->measurement.key);
     g_string_append_printf(text,
                            "%s %s: %u pairs of %u ways to read and %u to write; a(in) + b(out) is "
                            "off by %.1f%% in the mean square, by %+.1f%% at most (%s); measured to "
                            "%.1f%%: %s",
                            node->name, variant, n, matrix->n_in, matrix->n_out,
-                           100 * sqrt(squares / n), 100 * worst, at->measurement.layouts,
-                           100 * sqrt(noise / n), n_failed ? "fails" : "holds");
+                           100 * sqrt(squares / n), 100 * worst, layouts, 100 * sqrt(noise / n),
+                           n_failed ? "fails" : "holds");
     if (n_failed)
         g_string_append_printf(text, " for %u pairs", n_failed);
     g_string_append_c(text, '\n');
