@@ -106,20 +106,22 @@ ct_cost_key_hash(gconstpointer data)
 {
     const CtCostKey *key = data;
     guint64 hash = g_str_hash(key->stages);
-    for (guint p = 0; p < key->ports->len; p++) {
-        const CtCostPort *port = &g_array_index(key->ports, CtCostPort, p);
-        for (guint a = 0; a < port->layout.n_axes; a++)
-            hash = ct_mix(ct_mix(hash, g_str_hash(port->layout.axes[a].name)),
-                          (guint64)port->lengths[a]);
-    }
+    for (guint p = 0; p < key->ports->len; p++)
+        for (guint a = 0; a < CT_MAX_AXES; a++)
+            hash = ct_mix(hash, (guint64)g_array_index(key->ports, CtCostPort, p).lengths[a]);
     for (guint i = 0; i < key->parameters->len; i++)
         hash = ct_mix(hash, (guint64)g_array_index(key->parameters, CtNamedValue, i).number);
     return (guint)hash;
 }
 
-/* ---- ports ---- */
+/* ---- printing ---- */
 
-typedef void (*AppendPort)(GString *text, const CtCostPort *port);
+static void
+append_lengths(GString *text, const CtCostPort *port)
+{
+    for (guint a = 0; a < port->layout.n_axes; a++)
+        g_string_append_printf(text, "%s%" G_GINT64_FORMAT, a ? " " : "", port->lengths[a]);
+}
 
 static void
 append_layout(GString *text, const CtCostPort *port)
@@ -129,105 +131,23 @@ append_layout(GString *text, const CtCostPort *port)
 }
 
 static void
-append_lengths(GString *text, const CtCostPort *port)
+append_ports(GString *text, const CtCostKey *key,
+             void (*append)(GString *text, const CtCostPort *port))
 {
-    for (guint a = 0; a < port->layout.n_axes; a++)
-        g_string_append_printf(text, "%s%" G_GINT64_FORMAT, a ? " " : "", port->lengths[a]);
-}
-
-static char *
-print_ports(const CtCostKey *key, AppendPort append)
-{
-    GString *text = g_string_new(key->n_inputs == 0 ? " -> " : "");
     for (guint p = 0; p < key->ports->len; p++) {
         const CtCostPort *port = &g_array_index(key->ports, CtCostPort, p);
+        g_string_append(text, p == key->n_inputs ? " -> " : p > 0 ? ", " : "");
         if (port->layout.n_axes > 0)
             append(text, port);
         else
             g_string_append_c(text, '-');
-        if (p + 1 == key->n_inputs)
-            g_string_append(text, " -> ");
-        else if (p + 1 < key->ports->len)
-            g_string_append(text, ", ");
     }
-    return g_string_free(text, FALSE);
+    g_string_append(text, key->n_inputs == key->ports->len ? " -> " : "");
 }
 
-char *
-ct_cost_key_layouts(const CtCostKey *key)
+static void
+append_values(GString *text, const GArray *values, const char *separator)
 {
-    return print_ports(key, append_layout);
-}
-
-char *
-ct_cost_key_lengths(const CtCostKey *key)
-{
-    return print_ports(key, append_lengths);
-}
-
-/* The texts of all ports, and the number of inputs; NULL if there are not two sides. */
-static char **
-split_ports(const char *text, guint *n_inputs)
-{
-    g_auto(GStrv) sides = g_strsplit(text, " -> ", -1);
-    g_autoptr(GStrvBuilder) ports = g_strv_builder_new();
-    if (g_strv_length(sides) != 2)
-        return NULL;
-    g_auto(GStrv) inputs = g_strsplit(sides[0], ", ", -1);
-    g_auto(GStrv) outputs = g_strsplit(sides[1], ", ", -1);
-    *n_inputs = g_strv_length(inputs);
-    g_strv_builder_addv(ports, (const char **)inputs);
-    g_strv_builder_addv(ports, (const char **)outputs);
-    return g_strv_builder_end(ports);
-}
-
-gboolean
-ct_cost_key_parse_layouts(CtCostKey *key, const char *text)
-{
-    g_auto(GStrv) texts = split_ports(text, &key->n_inputs);
-    g_clear_pointer(&key->ports, g_array_unref);
-    key->ports = ct_cost_ports_new();
-    for (guint p = 0; texts && texts[p]; p++) {
-        CtCostPort port = {0};
-        if (!g_str_equal(texts[p], "-") && !ct_layout_parse(&port.layout, texts[p], NULL))
-            return FALSE;
-        g_array_append_val(key->ports, port);
-    }
-    return texts != NULL;
-}
-
-static gboolean
-parse_port_lengths(CtCostPort *port, const char *text)
-{
-    g_auto(GStrv) words = g_strsplit(text, " ", -1);
-    const guint n_axes = port->layout.n_axes;
-    if (n_axes == 0)
-        return g_str_equal(text, "-");
-    for (guint a = 0; a < n_axes && words[a]; a++)
-        if (!g_ascii_string_to_signed(words[a], 10, 0, G_MAXINT64, &port->lengths[a], NULL))
-            return FALSE;
-    return g_strv_length(words) == n_axes;
-}
-
-gboolean
-ct_cost_key_parse_lengths(CtCostKey *key, const char *text)
-{
-    guint n_inputs;
-    g_auto(GStrv) texts = split_ports(text, &n_inputs);
-    if (!texts || n_inputs != key->n_inputs || g_strv_length(texts) != key->ports->len)
-        return FALSE;
-    for (guint p = 0; p < key->ports->len; p++)
-        if (!parse_port_lengths(&g_array_index(key->ports, CtCostPort, p), texts[p]))
-            return FALSE;
-    return TRUE;
-}
-
-/* ---- parameters and tunings ---- */
-
-static char *
-print_values(const GArray *values, const char *separator)
-{
-    GString *text = g_string_new(NULL);
     for (guint i = 0; i < values->len; i++) {
         const CtNamedValue *value = &g_array_index(values, CtNamedValue, i);
         g_string_append_printf(text, "%s%s=", i ? separator : "", value->name);
@@ -236,45 +156,88 @@ print_values(const GArray *values, const char *separator)
         else
             g_string_append_printf(text, "%" G_GINT64_FORMAT, value->number);
     }
+}
+
+char *
+ct_cost_key_print(const CtCostKey *key, CtKeyPart part)
+{
+    GString *text = g_string_new(NULL);
+    if (part == CT_KEY_LAYOUTS || part == CT_KEY_LENGTHS)
+        append_ports(text, key, part == CT_KEY_LAYOUTS ? append_layout : append_lengths);
+    else if (part == CT_KEY_PARAMETERS)
+        append_values(text, key->parameters, " ");
+    else
+        append_values(text, key->tuning, ",");
     return g_string_free(text, FALSE);
 }
 
-char *
-ct_cost_key_parameters(const CtCostKey *key)
-{
-    return print_values(key->parameters, " ");
-}
+/* ---- parsing ---- */
 
-char *
-ct_cost_key_tuning(const CtCostKey *key)
+static gboolean
+parse_port(CtCostPort *port, CtKeyPart part, const char *text)
 {
-    return print_values(key->tuning, ",");
+    g_auto(GStrv) words = g_strsplit(text, " ", -1);
+    if (part == CT_KEY_LAYOUTS)
+        return g_str_equal(text, "-") || ct_layout_parse(&port->layout, text, NULL);
+    if (port->layout.n_axes == 0)
+        return g_str_equal(text, "-");
+    for (guint a = 0; a < port->layout.n_axes && words[a]; a++)
+        if (!g_ascii_string_to_signed(words[a], 10, 0, G_MAXINT64, &port->lengths[a], NULL))
+            return FALSE;
+    return g_strv_length(words) == port->layout.n_axes;
 }
 
 static gboolean
-parse_values(GArray **values, const char *text, const char *separator)
+parse_ports(CtCostKey *key, CtKeyPart part, const char *text)
+{
+    const gboolean adds = part == CT_KEY_LAYOUTS;
+    g_auto(GStrv) sides = g_strsplit(text, " -> ", -1);
+    guint n = 0, n_inputs = 0;
+    for (guint s = 0; sides[s]; s++) {
+        g_auto(GStrv) ports = g_strsplit(sides[s], ", ", -1);
+        n_inputs = s == 1 ? n : n_inputs;
+        for (guint i = 0; ports[i]; i++, n++) {
+            if (adds)
+                g_array_set_size(key->ports, n + 1);
+            if (n == key->ports->len ||
+                !parse_port(&g_array_index(key->ports, CtCostPort, n), part, ports[i]))
+                return FALSE;
+        }
+    }
+    key->n_inputs = adds ? n_inputs : key->n_inputs;
+    return g_strv_length(sides) == 2 && n == key->ports->len && n_inputs == key->n_inputs;
+}
+
+static gboolean
+parse_values(GArray *values, const char *text, const char *separator)
 {
     g_auto(GStrv) items = g_strsplit(text, separator, -1);
-    g_clear_pointer(values, g_array_unref);
-    *values = ct_named_values_new();
     for (guint i = 0; items[i]; i++) {
         char *equals = strchr(items[i], '=');
         if (!equals || equals == items[i])
             return FALSE;
         *equals = '\0';
-        ct_named_values_add(*values, items[i], equals + 1);
+        ct_named_values_add(values, items[i], equals + 1);
     }
     return TRUE;
 }
 
-gboolean
-ct_cost_key_parse_parameters(CtCostKey *key, const char *text)
+/* Replaces an array, which copies may share. */
+static GArray *
+renew(GArray **array, GArray *other)
 {
-    return parse_values(&key->parameters, text, " ");
+    g_clear_pointer(array, g_array_unref);
+    return *array = other;
 }
 
 gboolean
-ct_cost_key_parse_tuning(CtCostKey *key, const char *text)
+ct_cost_key_parse(CtCostKey *key, CtKeyPart part, const char *text)
 {
-    return parse_values(&key->tuning, text, ",");
+    if (part == CT_KEY_PARAMETERS)
+        return parse_values(renew(&key->parameters, ct_named_values_new()), text, " ");
+    if (part == CT_KEY_TUNING)
+        return parse_values(renew(&key->tuning, ct_named_values_new()), text, ",");
+    if (part == CT_KEY_LAYOUTS)
+        renew(&key->ports, ct_cost_ports_new());
+    return parse_ports(key, part, text);
 }

@@ -51,24 +51,18 @@ void ct_named_values_add(GArray *values, const char *name, const char *text);
 void ct_named_values_add_number(GArray *values, const char *name, gint64 number);
 gboolean ct_named_values_equal(const GArray *a, const GArray *b);
 
-/* ---- the form in files ---- */
+/* The members of a key that are no plain text, as files have them. Lengths follow layouts. */
+typedef enum {
+    CT_KEY_LAYOUTS,    /* "ci8[time pol], - -> cf32[time pol phase]": a dash: not connected */
+    CT_KEY_LENGTHS,    /* "0 2, - -> 0 2 256" */
+    CT_KEY_PARAMETERS, /* "window=4096 hop=256 n_taps=16" */
+    CT_KEY_TUNING,     /* "tile=4,threads=2" */
+} CtKeyPart;
 
-/* "ci8[time pol], - -> cf32[time pol phase]": a dash is a port that is not connected. Allocated, as
- * are the others. */
-char *ct_cost_key_layouts(const CtCostKey *key);
-/* "0 2, - -> 0 2 256" */
-char *ct_cost_key_lengths(const CtCostKey *key);
-/* "window=4096 hop=256 n_taps=16" */
-char *ct_cost_key_parameters(const CtCostKey *key);
-/* "tile=4,threads=2" */
-char *ct_cost_key_tuning(const CtCostKey *key);
-
-/* These set members of a key from these texts; FALSE if the text has another form. Lengths are
- * parsed after layouts. */
-gboolean ct_cost_key_parse_layouts(CtCostKey *key, const char *text);
-gboolean ct_cost_key_parse_lengths(CtCostKey *key, const char *text);
-gboolean ct_cost_key_parse_parameters(CtCostKey *key, const char *text);
-gboolean ct_cost_key_parse_tuning(CtCostKey *key, const char *text);
+/* Allocated. */
+char *ct_cost_key_print(const CtCostKey *key, CtKeyPart part);
+/* FALSE if the text has another form. */
+gboolean ct_cost_key_parse(CtCostKey *key, CtKeyPart part, const char *text);
 
 /* ---- hashes ---- */
 

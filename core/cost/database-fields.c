@@ -3,25 +3,23 @@
 #include "database-fields.h"
 
 #define AT(member) .offset = G_STRUCT_OFFSET(CtMeasurement, member)
-#define PART(name, words)                                                                          \
-    {                                                                                              \
-#name, CT_FIELD_PART, .print = ct_cost_key_##name, .parse = ct_cost_key_parse_##name,      \
-                              .wanted = words                                                      \
-    }
 
 const CtField ct_measurement_fields[CT_N_FIELDS] = {
     {"stages", CT_FIELD_NAME, AT(key.stages)},
     {"variant", CT_FIELD_NAME, AT(key.variant)},
     {"row", CT_FIELD_NAME, AT(key.row)},
     {"way", CT_FIELD_NAME, AT(key.way)},
-    PART(layouts, "layouts, cf32[time pol] -> cf32[pol time]"),
-    PART(lengths, "the lengths of all axes, 0 2 -> 2 0"),
-    PART(parameters, "NAME=VALUE, separated by spaces"),
+    {"layouts", CT_FIELD_PART, .part = CT_KEY_LAYOUTS,
+     .wanted = "layouts, cf32[time pol] -> cf32[pol time]"},
+    {"lengths", CT_FIELD_PART, .part = CT_KEY_LENGTHS,
+     .wanted = "the lengths of all axes, 0 2 -> 2 0"},
+    {"parameters", CT_FIELD_PART, .part = CT_KEY_PARAMETERS,
+     .wanted = "NAME=VALUE, separated by spaces"},
     {"machine", CT_FIELD_NAME, AT(key.machine)},
     {"n_workers", CT_FIELD_INTEGER, AT(key.n_workers)},
     {"aim", CT_FIELD_INTEGER, AT(key.aim)},
     {"code", CT_FIELD_NAME, AT(key.code)},
-    PART(tuning, "NAME=VALUE, separated by commas"),
+    {"tuning", CT_FIELD_PART, .part = CT_KEY_TUNING, .wanted = "NAME=VALUE, separated by commas"},
     {"operations", CT_FIELD_REAL, AT(operations)},
     {"bytes", CT_FIELD_REAL, AT(bytes)},
     {"seconds", CT_FIELD_REAL, AT(seconds)},
@@ -40,7 +38,7 @@ text_at(const CtField *field, const CtMeasurement *measurement)
 char *
 ct_field_text(const CtField *field, const CtMeasurement *measurement)
 {
-    return field->kind == CT_FIELD_PART ? field->print(&measurement->key)
+    return field->kind == CT_FIELD_PART ? ct_cost_key_print(&measurement->key, field->part)
                                         : g_strdup(*text_at(field, measurement));
 }
 
@@ -48,7 +46,7 @@ gboolean
 ct_field_set_text(const CtField *field, CtMeasurement *measurement, const char *text)
 {
     if (field->kind == CT_FIELD_PART)
-        return field->parse(&measurement->key, text);
+        return ct_cost_key_parse(&measurement->key, field->part, text);
     *text_at(field, measurement) =
         field->kind == CT_FIELD_NAME ? (char *)g_intern_string(text) : g_strdup(text);
     return TRUE;

@@ -16,10 +16,8 @@ typedef struct {
     const char *name;
     CtFieldKind kind;
     gsize offset; /* in CtMeasurement; not of a part */
-    /* Of a part. */
-    char *(*print)(const CtCostKey *key);
-    gboolean (*parse)(CtCostKey *key, const char *text);
-    const char *wanted; /* the form of the text, for errors */
+    CtKeyPart part;
+    const char *wanted; /* the form of a part, for errors */
 } CtField;
 
 /* The first CT_N_KEYS are the key, and the last of these is the tuning, so that all tunings of a

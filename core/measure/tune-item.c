@@ -120,7 +120,7 @@ set_names(CtTuneItem *item, CtEstimates *estimates)
     for (guint k = 0; k < item->what.n_nodes; k++)
         g_string_append_printf(nodes, "%s%s", k ? "+" : "", item->nodes[k].name);
     const char *way = measurement->key.way;
-    g_autofree char *layouts = ct_cost_key_layouts(&measurement->key);
+    g_autofree char *layouts = ct_cost_key_print(&measurement->key, CT_KEY_LAYOUTS);
     item->name =
         g_strdup_printf("%s %s%s%s %s", nodes->str, variant, *way ? " " : "", way, layouts);
 }

@@ -105,9 +105,9 @@ is_of_same(const CtMeasurement *a, const CtMeasurement *b)
 static char *
 describe_candidate(const CtCostKey *key)
 {
-    g_autofree char *layouts = ct_cost_key_layouts(key);
-    g_autofree char *lengths = ct_cost_key_lengths(key);
-    g_autofree char *parameters = ct_cost_key_parameters(key);
+    g_autofree char *layouts = ct_cost_key_print(key, CT_KEY_LAYOUTS);
+    g_autofree char *lengths = ct_cost_key_print(key, CT_KEY_LENGTHS);
+    g_autofree char *parameters = ct_cost_key_print(key, CT_KEY_PARAMETERS);
     return g_strdup_printf("%s%s%s; %s%s%s", key->way, *key->way ? " " : "", layouts, lengths,
                            *parameters ? "; " : "", parameters);
 }
@@ -118,7 +118,7 @@ append_measurement(GString *text, const CtMeasurement *measurement, const CtMeas
     g_autoptr(GDateTime) time = g_date_time_new_from_unix_local(measurement->time);
     g_autofree char *day = time ? g_date_time_format(time, "%Y-%m-%d") : g_strdup("");
     g_autofree char *candidate = describe_candidate(&measurement->key);
-    g_autofree char *tuning = ct_cost_key_tuning(&measurement->key);
+    g_autofree char *tuning = ct_cost_key_print(&measurement->key, CT_KEY_TUNING);
     const gboolean is_same = is_of_same(before, measurement);
     g_autofree char *candidate_before = is_same ? describe_candidate(&before->key) : NULL;
     if (!is_same)

@@ -63,11 +63,12 @@ set_sample(void)
         .n_repetitions = 7,
         .time = 1700000000,
     };
-    g_assert_true(ct_cost_key_parse_layouts(
-        &sample.key, "ci8[station pol time], - -> cf32[station pol time phase]"));
-    g_assert_true(ct_cost_key_parse_lengths(&sample.key, "64 2 0, - -> 64 2 0 256"));
-    g_assert_true(ct_cost_key_parse_parameters(&sample.key, "window=4096 hop=-2 taper=\"1\" x="));
-    g_assert_true(ct_cost_key_parse_tuning(&sample.key, "tile=4,threads=2"));
+    g_assert_true(ct_cost_key_parse(&sample.key, CT_KEY_LAYOUTS,
+                                    "ci8[station pol time], - -> cf32[station pol time phase]"));
+    g_assert_true(ct_cost_key_parse(&sample.key, CT_KEY_LENGTHS, "64 2 0, - -> 64 2 0 256"));
+    g_assert_true(
+        ct_cost_key_parse(&sample.key, CT_KEY_PARAMETERS, "window=4096 hop=-2 taper=\"1\" x="));
+    g_assert_true(ct_cost_key_parse(&sample.key, CT_KEY_TUNING, "tile=4,threads=2"));
 }
 
 static void
@@ -232,11 +233,11 @@ test_keys(void)
     ct_cost_key_copy(&other_tuning, &sample.key);
     ct_cost_key_copy(&other_variant, &sample.key);
     ct_cost_key_copy(&other_length, &sample.key);
-    g_assert_true(ct_cost_key_parse_tuning(&other_tuning, "tile=8,threads=2"));
+    g_assert_true(ct_cost_key_parse(&other_tuning, CT_KEY_TUNING, "tile=8,threads=2"));
     other_variant.variant = g_intern_string("cpu");
-    g_assert_true(ct_cost_key_parse_layouts(
-        &other_length, "ci8[station pol time], - -> cf32[station pol time phase]"));
-    g_assert_true(ct_cost_key_parse_lengths(&other_length, "64 2 0, - -> 64 2 0 255"));
+    g_assert_true(ct_cost_key_parse(&other_length, CT_KEY_LAYOUTS,
+                                    "ci8[station pol time], - -> cf32[station pol time phase]"));
+    g_assert_true(ct_cost_key_parse(&other_length, CT_KEY_LENGTHS, "64 2 0, - -> 64 2 0 255"));
     g_assert_false(ct_cost_key_equal(&sample.key, &other_tuning));
     g_assert_true(ct_cost_key_equal_candidate(&sample.key, &other_tuning));
     g_assert_false(ct_cost_key_equal_candidate(&sample.key, &other_variant));

@@ -287,7 +287,7 @@ of_other_way(CtMeasurement *measurement)
 static void
 of_no_tunable(CtMeasurement *measurement)
 {
-    g_assert_true(ct_cost_key_parse_tuning(&measurement->key, "tile=5"));
+    g_assert_true(ct_cost_key_parse(&measurement->key, CT_KEY_TUNING, "tile=5"));
 }
 
 static void
@@ -400,14 +400,14 @@ test_key(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpstr(key.variant, ==, "cpu");
     g_assert_cmpstr(key.row, ==, "[...] -> [...]");
     g_assert_cmpstr(key.way, ==, "");
-    g_autofree char *layouts = ct_cost_key_layouts(&key);
+    g_autofree char *layouts = ct_cost_key_print(&key, CT_KEY_LAYOUTS);
     g_assert_cmpstr(layouts, ==,
                     "cf32[time channel station pol] -> cf32[time channel station pol]");
-    g_autofree char *lengths = ct_cost_key_lengths(&key);
+    g_autofree char *lengths = ct_cost_key_print(&key, CT_KEY_LENGTHS);
     g_assert_cmpstr(lengths, ==, "0 8 4 2 -> 0 8 4 2");
-    g_autofree char *parameters = ct_cost_key_parameters(&key);
+    g_autofree char *parameters = ct_cost_key_print(&key, CT_KEY_PARAMETERS);
     g_assert_cmpstr(parameters, ==, "window=5 hop=2 window=5 hop=2 sum=0 offset=0");
-    g_autofree char *key_tuning = ct_cost_key_tuning(&key);
+    g_autofree char *key_tuning = ct_cost_key_print(&key, CT_KEY_TUNING);
     g_assert_cmpstr(key_tuning, ==, "");
     g_assert_cmpint(key.n_workers, ==, 2);
     g_assert_cmpint(key.aim, ==, 1 << 20);
@@ -421,7 +421,7 @@ test_key(Priced *estimated, G_GNUC_UNUSED gconstpointer data)
     g_auto(CtCostKey) other = {0};
     ask(&of_block, estimated, blocks, canonical);
     ct_estimate_key(of_block.planner.estimates, &of_block.what, tuning, &other);
-    g_autofree char *with_block = ct_cost_key_parameters(&other);
+    g_autofree char *with_block = ct_cost_key_print(&other, CT_KEY_PARAMETERS);
     g_assert_cmpstr(with_block, ==, "window=5 hop=2 window=5 hop=2 sum=0 offset=0 block=100");
     g_assert_cmpfloat(ct_parameters_distance(key.parameters, other.parameters), ==, 0.2);
     g_assert_nonnull(strstr(key.machine, "L2"));
@@ -512,10 +512,10 @@ measure(const char *layouts, const char *lengths, gdouble seconds)
         .bytes = 1024,
         .seconds = seconds,
     };
-    g_assert_true(ct_cost_key_parse_layouts(&measurement.key, layouts));
-    g_assert_true(ct_cost_key_parse_lengths(&measurement.key, lengths));
-    g_assert_true(ct_cost_key_parse_parameters(&measurement.key, ""));
-    g_assert_true(ct_cost_key_parse_tuning(&measurement.key, ""));
+    g_assert_true(ct_cost_key_parse(&measurement.key, CT_KEY_LAYOUTS, layouts));
+    g_assert_true(ct_cost_key_parse(&measurement.key, CT_KEY_LENGTHS, lengths));
+    g_assert_true(ct_cost_key_parse(&measurement.key, CT_KEY_PARAMETERS, ""));
+    g_assert_true(ct_cost_key_parse(&measurement.key, CT_KEY_TUNING, ""));
     return measurement;
 }
 
@@ -621,8 +621,8 @@ static gdouble
 distance_of_parameters(const char *a, const char *b)
 {
     g_auto(CtCostKey) x = {0}, y = {0};
-    g_assert_true(ct_cost_key_parse_parameters(&x, a));
-    g_assert_true(ct_cost_key_parse_parameters(&y, b));
+    g_assert_true(ct_cost_key_parse(&x, CT_KEY_PARAMETERS, a));
+    g_assert_true(ct_cost_key_parse(&y, CT_KEY_PARAMETERS, b));
     const gdouble distance = ct_parameters_distance(x.parameters, y.parameters);
     g_assert_cmpfloat(ct_parameters_distance(y.parameters, x.parameters), ==, distance);
     return distance;

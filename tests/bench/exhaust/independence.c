@@ -170,7 +170,7 @@ describe(GString *text, const Matrix *matrix, const CtPlanNode *node)
     if (n < 4)
         return;
     g_autofree char *variant = ct_tuning_name(node->variant, node->tuning);
-    g_autofree char *layouts = ct_cost_key_layouts(&at->measurement.key);
+    g_autofree char *layouts = ct_cost_key_print(&at->measurement.key, CT_KEY_LAYOUTS);
     g_string_append_printf(text,
                            "%s %s: %u pairs of %u ways to read and %u to write; a(in) + b(out) is "
                            "off by %.1f%% in the mean square, by %+.1f%% at most (%s); measured to "
