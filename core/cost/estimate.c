@@ -2,8 +2,7 @@
 /* Estimates of what candidates cost: from the database if it knows the candidate or a near one, or
  * else from the model.
  *
- * The database is read and parsed once. Estimates are cached by a hash of all that decides them,
- * since the same conversions are estimated many times. */
+ * The database is read and parsed once. */
 #include "ceilings.h"
 #include "estimate-private.h"
 #include "graph/plugin-call.h"
@@ -33,7 +32,6 @@ struct CtEstimates {
     CtKnowledge *knowledge;
     GPtrArray *ceilings; /* of CtCeiling; NULL: none are known */
     GHashTable *codes;   /* file → its checksum */
-    GHashTable *found;   /* the cache: hash → CtEstimate */
     char *warning;
     CtEstimateJudge judge; /* NULL: none */
     gpointer judge_data;
@@ -250,7 +248,6 @@ ct_estimates_new(CtMachine *machine, const CtGraph *graph, const CtRegistry *reg
         estimates->machines[place + 1] = ct_machine_name(machine, place);
     estimates->knowledge = ct_knowledge_new();
     estimates->codes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    estimates->found = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
     read_all(estimates, machine, graph, sources);
     return estimates;
 }
@@ -263,7 +260,6 @@ ct_estimates_free(CtEstimates *estimates)
     ct_knowledge_free(estimates->knowledge);
     g_clear_pointer(&estimates->ceilings, g_ptr_array_unref);
     g_hash_table_unref(estimates->codes);
-    g_hash_table_unref(estimates->found);
     g_free(estimates->machines);
     g_free(estimates->warning);
     g_free(estimates);
@@ -335,55 +331,6 @@ ask_database(const CtEstimates *estimates, const CtEstimated *what, CtEstimate *
     return TRUE;
 }
 
-/* ---- the cache ---- */
-
-static guint64
-mix_real(guint64 hash, gdouble value)
-{
-    guint64 bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return ct_mix(hash, bits);
-}
-
-static guint64
-mix_ports(guint64 hash, const CtStream *streams, const CtLayout *layouts, guint n)
-{
-    for (guint i = 0; i < n; i++) {
-        hash = ct_mix(hash, layouts[i].types);
-        for (guint a = 0; a < layouts[i].n_axes; a++)
-            hash = ct_mix(ct_mix(hash, (guint64)(gsize)layouts[i].axes[a].name),
-                          (guint64)layouts[i].axes[a].count);
-        for (guint a = 0; layouts[i].n_axes > 0 && a < streams[i].n_axes; a++)
-            hash = ct_mix(ct_mix(hash, (guint64)(gsize)streams[i].axes[a].name),
-                          (guint64)streams[i].axes[a].length);
-    }
-    return ct_mix(hash, n);
-}
-
-/* A hash of all that the estimate depends on. Equal parameters are taken for the same node. */
-static guint64
-hash_of(const CtEstimates *estimates, const CtEstimated *what)
-{
-    const CtNode *first = &what->nodes[0], *last = &what->nodes[what->n_nodes - 1];
-    guint64 hash = ct_mix(0, (guint64)(gsize)what->row);
-    hash = ct_mix(hash, (guint64)(gsize)what->variant);
-    hash = ct_mix(ct_mix(hash, (guint64)what->from), (guint64)what->to);
-    hash = ct_mix(hash, (guint64)aim_at(estimates, ct_estimate_place(what)));
-    hash = mix_real(hash, what->load->operations);
-    hash = mix_real(hash, what->load->bytes);
-    hash = mix_real(hash, what->load->rate);
-    hash = ct_mix(ct_mix(hash, (guint64)what->load->block), (guint64)what->load->held);
-    for (guint k = 0; k < what->n_nodes; k++) {
-        hash = ct_mix(hash, (guint64)(gsize)what->nodes[k].params);
-        hash = ct_mix(hash, (guint64)what->nodes[k].footprint.window);
-        hash = ct_mix(hash, (guint64)what->nodes[k].footprint.hop);
-    }
-    for (guint i = 0; what->tuning && i < ct_tuning_count(what->variant); i++)
-        hash = ct_mix(hash, (guint64)what->tuning[i] + 1);
-    hash = mix_ports(hash, first->inputs, what->inputs, first->n_inputs);
-    return mix_ports(hash, last->outputs, what->outputs, last->n_outputs);
-}
-
 gdouble
 ct_estimated_model(const CtEstimated *what, const CtMachine *machine)
 {
@@ -414,16 +361,8 @@ ct_estimate_find(CtEstimates *estimates, const CtEstimated *what, CtEstimate *es
     const gboolean is_known = ct_knowledge_has(estimates->knowledge, what->variant);
     if ((!is_known && !estimates->judge) || estimate->seconds == HUGE_VAL)
         return;
-    const guint64 hash = hash_of(estimates, what);
-    const CtEstimate *known = g_hash_table_lookup(estimates->found, &hash);
-    if (known) {
-        *estimate = *known;
-        return;
-    }
     if (is_known)
         ask_database(estimates, what, estimate);
     if (estimates->judge)
         estimate->seconds = estimates->judge(what, estimate, estimates->judge_data);
-    g_hash_table_insert(estimates->found, g_memdup2(&hash, sizeof(hash)),
-                        g_memdup2(estimate, sizeof(*estimate)));
 }
