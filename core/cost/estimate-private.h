@@ -11,8 +11,7 @@ char *ct_estimate_stages(const CtVariant *variant);
 /* The place that does the work: for a copy, the device. */
 gint ct_estimate_place(const CtEstimated *what);
 /* Sets the key of a candidate without its variant, row, code and tuning, which are NULL. `machine`,
- * interned, `n_workers` and `aim` belong to the place that does
- * the work. */
+ * interned, `n_workers` and `aim` belong to the place that does the work. */
 void ct_estimate_setting_at(const CtEstimated *what, const char *machine, gint64 n_workers,
                             gint64 aim, CtCostKey *setting);
 

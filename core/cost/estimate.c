@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Estimates of what candidates cost: from the database if it knows the candidate or a near one, or
- * else from the model.
- *
- * The database is read and parsed once. */
+ * else from the model. The database is read and parsed once. */
 #include "ceilings.h"
 #include "estimate-private.h"
 #include "graph/plugin-call.h"

@@ -207,6 +207,10 @@ test_text_errors(void)
          "x.json:1: 'time' wants an integer, 0 or more, but is given '0.5'"},
         {"{\"stages\": \"fir\", \"variant\": []}",
          "x.json:1: 'variant' wants a text, but is given nothing"},
+        {"{\"stages\": \"fir\", \"variant\": \"cpu\", \"row\": \"\", \"way\": \"\", "
+         "\"layouts\": \"cf32[time]\"}",
+         "x.json:1: 'layouts' wants layouts, cf32[time pol] -> cf32[pol time], but is given "
+         "'cf32[time]'"},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GError) error = NULL;
