@@ -104,6 +104,61 @@ have_same_tunables(const CtVariant *a, const CtVariant *b)
     return TRUE;
 }
 
+/* ---- rows ---- */
+
+/* Where two rows, split into words and what separates them, differ in one word: its index, else
+ * −1. */
+static gint
+only_difference(char *const *a, char *const *b)
+{
+    gint at = -1;
+    guint i = 0;
+    for (; a[i] && b[i]; i++) {
+        if (g_str_equal(a[i], b[i]))
+            continue;
+        if (at >= 0)
+            return -1;
+        at = (gint)i;
+    }
+    return a[i] || b[i] ? -1 : at;
+}
+
+/* Merges a later row into `words` if both differ in one word, which then has both alternatives. */
+static gboolean
+merge_row(char **words, char *const *later)
+{
+    const gint at = only_difference(words, later);
+    if (at < 0 || !*words[at] || !*later[at])
+        return FALSE;
+    char *both = g_strconcat(words[at], "|", later[at], NULL);
+    g_free(words[at]);
+    words[at] = both;
+    return TRUE;
+}
+
+/* Appends the rows; those that differ in one word are one line. */
+static void
+append_rows(GString *text, const CtRow *row)
+{
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+    for (; row->layouts; row++)
+        g_ptr_array_add(lines, g_regex_split_simple("([][{} ]+)", row->layouts, 0, 0));
+    for (guint i = 0; i < lines->len; i++)
+        for (guint k = i + 1; k < lines->len;)
+            if (merge_row(lines->pdata[i], lines->pdata[k])) {
+                g_ptr_array_remove_index(lines, k);
+                k = i + 1;
+            } else {
+                k++;
+            }
+    for (guint i = 0; i < lines->len; i++) {
+        g_autofree char *line = g_strjoinv("", lines->pdata[i]);
+        g_string_append_printf(text, "      %s\n", line);
+    }
+}
+
+/* ---- variants ---- */
+
 static void
 append_tunables(GString *text, const CtVariant *variant)
 {
@@ -130,8 +185,7 @@ append_variants(GString *text, const CtRegistry *registry, const CtStage *stage)
         if (i + 1 < variants->len && have_same_rows(variant, variants->pdata[i + 1]) &&
             have_same_tunables(variant, variants->pdata[i + 1]))
             continue;
-        for (const CtRow *row = variant->rows; row->layouts; row++)
-            g_string_append_printf(text, "      %s\n", row->layouts);
+        append_rows(text, variant->rows);
         append_tunables(text, variant);
     }
 }

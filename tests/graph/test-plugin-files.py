@@ -169,7 +169,7 @@ class PluginFiles(unittest.TestCase):
 
     def test_one_place_reads_the_environment(self):
         """Only environment.c reads the environment, including the folder of caches."""
-        for path in (SOURCE / "core").glob("*.c"):
+        for path in (SOURCE / "core").rglob("*.c"):
             if path.name != "environment.c":
                 text = path.read_text(encoding="utf-8")
                 self.assertNotRegex(text, r"\bg?_?getenv\b|g_get_\w+_dir\b", path.name)
