@@ -8,6 +8,7 @@
 #include "model/memory.h"
 #include "model/thread.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -120,7 +121,7 @@ bytes_per_second(guint8 *memory, gsize bytes)
 typedef struct {
     gsize bytes; /* 0: operations of `isa` */
     CtIsa isa;
-    gint *n_waiting; /* the number of threads that are not ready yet */
+    atomic_int *n_waiting; /* the number of threads that are not ready yet */
 } Task;
 
 typedef struct {
@@ -136,8 +137,8 @@ run_share(gpointer data)
     const Task *task = share->task;
     if (share->memory)
         memset(share->memory, 1, task->bytes);
-    g_atomic_int_dec_and_test(task->n_waiting);
-    while (g_atomic_int_get(task->n_waiting) > 0)
+    atomic_fetch_sub(task->n_waiting, 1);
+    while (atomic_load(task->n_waiting) > 0)
         g_thread_yield();
     for (guint i = 0; i < N_REPEATS; i++) {
         const gdouble rate = share->memory ? bytes_per_second(share->memory, task->bytes)
@@ -160,7 +161,7 @@ share_init(Share *share, const Task *task, GError **error)
 static gboolean
 measure_worker(guint n_workers, gsize bytes, CtIsa isa, gdouble *rate, GError **error)
 {
-    gint n_waiting = (gint)n_workers;
+    atomic_int n_waiting = (int)n_workers;
     const Task task = {bytes, isa, &n_waiting};
     g_autofree Share *shares = g_new0(Share, n_workers);
     g_autofree GThread **threads = g_new(GThread *, n_workers);
@@ -174,7 +175,7 @@ measure_worker(guint n_workers, gsize bytes, CtIsa isa, gdouble *rate, GError **
             break;
     }
     /* The threads that have started must not wait for threads that could not be started. */
-    g_atomic_int_add(&n_waiting, (gint)n - (gint)n_workers);
+    atomic_fetch_sub(&n_waiting, (int)(n_workers - n));
     for (guint i = 0; i < n; i++) {
         g_thread_join(threads[i]);
         sum += shares[i].rate;

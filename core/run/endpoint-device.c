@@ -74,7 +74,7 @@ static gboolean
 hold_up(CtRunQueue *queue, CtCuEvent event, const char *doing, GError **error)
 {
     CtDevice *device = queue->device;
-    g_atomic_int_set(&queue->waits, TRUE);
+    atomic_store(&queue->waits, TRUE);
     return ct_device_enter(device, error) &&
            ct_device_check(device, ct_device_driver(device)->stream_wait(queue->stream, event, 0),
                            error, "%s", doing);

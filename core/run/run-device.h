@@ -5,6 +5,8 @@
 #include "device/device.h"
 #include "plan/plan.h"
 
+#include <stdatomic.h>
+
 /* The events at the beginning and the end of a firing. */
 typedef struct {
     CtCuEvent begun; /* used only if the firing did not directly follow another */
@@ -18,9 +20,8 @@ typedef struct {
     GArray *marks;   /* of CtRunMark, used in turn by the firings: one more than may be in flight */
     guint next_mark; /* of the current firing */
     CtCuEvent ran;   /* the end of the previous firing; NULL: there was none */
-    gint
-        waits; /* atomic: the stream was made to wait for another one since the last firing began */
-    gpointer scratch; /* scratch_bytes of the device's memory */
+    atomic_bool waits; /* the stream was made to wait for another since the last firing began */
+    gpointer scratch;  /* scratch_bytes of the device's memory */
     gsize scratch_bytes;
 } CtRunQueue;
 

@@ -8,6 +8,7 @@
 #include "scheduler.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct CtRunner {
     CtScheduler *scheduler;
@@ -16,8 +17,8 @@ struct CtRunner {
     gboolean serves; /* serves those nodes whose own[] it is: of a device, or `node`; FALSE: it is a
                         worker */
     GThread *thread;
-    guint *generation;    /* atomic: raised when the runner might find something to do */
-    guint own_generation; /* `generation` of a runner that is no worker */
+    atomic_uint *generation;    /* raised when the runner might find something to do */
+    atomic_uint own_generation; /* `generation` of a runner that is no worker */
     gboolean sleeps;
     pthread_cond_t wake; /* of a runner that is no worker */
     gpointer scratch;
@@ -73,7 +74,7 @@ struct CtScheduler {
     pthread_cond_t over;
     pthread_cond_t program; /* the program waits here for room or samples */
     guint n_external;       /* nodes whose work the program does, and that have not ended */
-    guint generation;       /* atomic: raised when a worker might find something to do */
+    atomic_uint generation; /* raised when a worker might find something to do */
     guint alive;            /* runners that have not returned */
     guint sleeping;         /* runners that wait for a change */
     guint sleeping_workers;

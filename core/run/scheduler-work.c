@@ -21,12 +21,12 @@ ct_scheduler_wake(CtScheduler *scheduler, guint node)
     }
     CtRunner *own = scheduler->own[node];
     if (own) {
-        g_atomic_int_inc((gint *)own->generation);
+        atomic_fetch_add(own->generation, 1);
         if (own->sleeps)
             pthread_cond_signal(&own->wake);
         return;
     }
-    g_atomic_int_inc((gint *)&scheduler->generation);
+    atomic_fetch_add(&scheduler->generation, 1);
     if (scheduler->sleeping_workers > 0)
         pthread_cond_signal(&scheduler->work);
 }
@@ -35,7 +35,7 @@ ct_scheduler_wake(CtScheduler *scheduler, guint node)
 static void
 wake_workers(CtScheduler *scheduler)
 {
-    g_atomic_int_inc((gint *)&scheduler->generation);
+    atomic_fetch_add(&scheduler->generation, 1);
     if (scheduler->sleeping_workers > 0)
         pthread_cond_broadcast(&scheduler->work);
 }
@@ -70,7 +70,7 @@ ct_scheduler_released(CtScheduler *scheduler, CtRing *ring)
 void
 ct_scheduler_wake_all(CtScheduler *scheduler)
 {
-    g_atomic_int_inc((gint *)&scheduler->generation);
+    atomic_fetch_add(&scheduler->generation, 1);
     pthread_cond_broadcast(&scheduler->work);
     for (guint r = 0; r < scheduler->n_runners; r++)
         pthread_cond_signal(&scheduler->runners[r].wake);
@@ -198,11 +198,11 @@ sleep_until_changed(CtScheduler *scheduler, CtRunner *runner)
 static gboolean
 spin(CtScheduler *scheduler, const CtRunner *runner)
 {
-    const guint seen = (guint)g_atomic_int_get((gint *)runner->generation);
+    const guint seen = atomic_load(runner->generation);
     gboolean changed = FALSE;
     pthread_mutex_unlock(&scheduler->lock);
     for (guint i = 0; i < SPINS && !changed; i++) {
-        changed = (guint)g_atomic_int_get((gint *)runner->generation) != seen;
+        changed = atomic_load(runner->generation) != seen;
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #endif

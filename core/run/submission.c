@@ -210,7 +210,7 @@ ct_submission_begin(CtRunNode *node, GError **error)
     CtDevice *device = self->queue->device;
     const CtCudaDriver *driver = ct_device_driver(device);
     if (self->after->len > 0)
-        g_atomic_int_set(&self->queue->waits, TRUE);
+        atomic_store(&self->queue->waits, TRUE);
     if (!ct_device_enter(device, error))
         return FALSE;
     for (guint k = 0; k < self->after->len; k++)
@@ -230,7 +230,7 @@ mark_begin(CtRunNode *node, GError **error)
     CtRunQueue *queue = node->submissions->queue;
     const CtCudaDriver *driver = ct_device_driver(queue->device);
     CtSubmission *submission = next_submission(node);
-    const gboolean waits = g_atomic_int_compare_and_exchange(&queue->waits, TRUE, FALSE);
+    const gboolean waits = atomic_exchange(&queue->waits, FALSE);
     if (!waits && queue->ran) {
         const CtCuResult result = driver->event_query(queue->ran);
         submission->begun = queue->ran;
