@@ -36,7 +36,7 @@ void ct_cost_key_copy(CtCostKey *copy, const CtCostKey *key);
 void ct_cost_key_clear(CtCostKey *key);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtCostKey, ct_cost_key_clear)
 
-/* For a GHashTable of CtCostKey. The hash fits all three. */
+/* For a GHashTable of CtCostKey. The hash may be used with each of the three comparisons. */
 guint ct_cost_key_hash(gconstpointer key);
 gboolean ct_cost_key_equal(gconstpointer a, gconstpointer b);
 /* The tunings may differ. */
@@ -51,7 +51,8 @@ void ct_named_values_add(GArray *values, const char *name, const char *text);
 void ct_named_values_add_number(GArray *values, const char *name, gint64 number);
 gboolean ct_named_values_equal(const GArray *a, const GArray *b);
 
-/* The members of a key that are no plain text, as files have them. Lengths follow layouts. */
+/* The members of a key that are more than one word or number, as texts in files. CT_KEY_LENGTHS is
+ * parsed after CT_KEY_LAYOUTS. */
 typedef enum {
     CT_KEY_LAYOUTS,    /* "ci8[time pol], - -> cf32[time pol phase]": a dash: not connected */
     CT_KEY_LENGTHS,    /* "0 2, - -> 0 2 256" */

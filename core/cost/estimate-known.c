@@ -8,7 +8,8 @@
 /* Candidates farther than this are not near: about a factor of 50 in all lengths together. */
 static const gdouble farthest = 4;
 
-/* Added to the logarithms of the ratios of lengths. */
+/* A distance is a sum of logarithms of ratios of lengths, plus these constants for what else
+ * differs. */
 #define DISTANCE_OF_VARIANT      1.0
 #define DISTANCE_OF_OUTER_ORDERS 1.25 /* the innermost axes are the same */
 #define DISTANCE_OF_ORDERS       2.0
@@ -191,7 +192,8 @@ gdouble
 ct_parameters_distance(const GArray *a, const GArray *b)
 {
     gdouble sum = 0;
-    /* A name may stand there twice: the window of a footprint, and a parameter. */
+    /* A name may occur twice (the window of a footprint, and a parameter), and find_value finds
+     * only the first: equal lists are compared as a whole. */
     if (ct_named_values_equal(a, b))
         return 0;
     for (guint i = 0; i < a->len; i++) {
@@ -226,11 +228,12 @@ distance_of(const CtKnown *known, const CtEstimated *what, const CtCostKey *sett
 
 /* ---- all candidates ---- */
 
-/* Known candidates are indexed by circles around a question; each contains the one before it. A
- * circle has a hash of what its candidates have in common: always the way, the types and the set of
- * axes; in OWN also the variant, the row and the order of the axes; in SAME_ORDERS the row's text
- * and the order; in SAME_INNERMOST the row's text and the innermost axes; in ANY_ORDERS the row's
- * text. A collision of hashes only costs time. */
+/* Known candidates are indexed at four levels of similarity to the candidate asked about, the
+ * circles; each contains the one before. The index is a hash of what the candidates of a circle
+ * have in common: always the way, the types and the set of axes; in OWN also the variant, the row
+ * and the order of the axes; in SAME_ORDERS the row's text and the order; in SAME_INNERMOST the
+ * row's text and the innermost axes; in ANY_ORDERS the row's text. A collision of hashes only costs
+ * time. */
 typedef enum { OWN, SAME_ORDERS, SAME_INNERMOST, ANY_ORDERS, N_CIRCLES } Circle;
 
 /* The least distance of a candidate that is in this circle and in no narrower one. */

@@ -62,9 +62,9 @@ multiples(CtCount runs, gint64 more, gint64 hop)
     };
 }
 
-/* The number of windows that a run touches if each window uses `needs` of its samples, at unknown
- * places. The touched windows are consecutive if the run is longer than any gap between the used
- * samples. */
+/* The number of windows that a run of samples touches if an output sample is made of only `needs`
+ * samples of its window, at unknown places in it. The touched windows are consecutive if the run is
+ * longer than any gap between the used samples. */
 static CtCount
 places(CtCount runs, const CtFootprint *footprint, gboolean *exact)
 {

@@ -40,7 +40,8 @@ ct_graph_node(const CtGraph *graph, guint i)
  * the sources to the sinks, and checks the files that parameters name. Every error names file,
  * line, column, node and port. The configuration and the registry must outlive the graph. */
 CtGraph *ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error);
-/* Whether each file that a node writes is in a writable folder, and no other parameter names it. */
+/* Whether each file that a node writes is in a writable folder, is named by no other parameter, and
+ * is not the file of the graph. */
 gboolean ct_graph_check_files(const CtGraph *graph, GError **error);
 void ct_graph_free(CtGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtGraph, ct_graph_free)

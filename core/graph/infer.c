@@ -76,7 +76,7 @@ static gboolean
 check_described(const CtNode *node, guint i, GError **error)
 {
     g_autofree char *fault = ct_stream_find_fault(&node->outputs[i]);
-    /* n_axes is used again when the node is freed. */
+    /* Freeing the node goes over n_axes axes, which the array must have. */
     if (node->outputs[i].n_axes > CT_MAX_AXES)
         node->outputs[i].n_axes = 0;
     return !fault ||

@@ -33,7 +33,7 @@ static const Factor prefixes[] = {
     {"p", {1e-12, 1, 1000000000000}},
 };
 
-/* Units that are not a prefix and the base unit. */
+/* Units that do not consist of a prefix and the base unit, with their factors to it. */
 static const struct {
     const char *unit;
     Factor factor;

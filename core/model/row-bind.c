@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes rows of layouts concrete for the streams of a node.
  *
- * All orders that a row leaves open follow one common order of places, so that the ports agree.
- * Axes that replace one another (station and baseline) share a place. Known layouts and wishes
+ * All orders that a row leaves open follow one common order of *places*, the positions of axes, so
+ * that the ports agree. Axes that replace one another (station and baseline) share a place. Known
+ * layouts and wishes (layouts that the stage derives from its parameters, CtNode.input_layouts)
  * order some of the places; preferences and the canonical order decide the rest. */
 #include "layout-private.h"
 #include "row.h"

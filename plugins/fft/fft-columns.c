@@ -15,9 +15,9 @@
 
 typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
 
-/* SPLIT makes vectors of the real or of the imaginary parts of two vectors of complex numbers. JOIN
- * is its inverse. The order of the elements in between is the one that takes a single instruction.
- */
+/* SPLIT(a, b, 0) is a vector of the real parts of the complex numbers in a and b, and
+ * SPLIT(a, b, 1) one of their imaginary parts. JOIN(re, im, 0) and JOIN(re, im, 2) are a and b
+ * again. The numbers have another order in between, so that each takes a single instruction. */
 #if CT_VECTOR_BYTES == 64
 #define SPLIT(a, b, i)                                                                             \
     __builtin_shufflevector(a, b, i, i + 2, i + 16, i + 18, i + 4, i + 6, i + 20, i + 22, i + 8,   \
@@ -51,7 +51,7 @@ subtract(Complex a, Complex b)
     return (Complex){a.re - b.re, a.im - b.im};
 }
 
-/* a − i·b and a + i·b. No sign has to be changed. */
+/* a − i·b and a + i·b: an addition and a subtraction each, and no multiplication. */
 INLINE Complex
 minus_i(Complex a, Complex b)
 {
@@ -167,7 +167,7 @@ load(const Columns *columns, size_t row)
     if (columns->n_columns == VECTOR_FLOATS) {
         memcpy(&a, x, sizeof a);
         memcpy(&b, x + sizeof a, sizeof b);
-    } else if (columns->n_columns == VECTOR_FLOATS / 2) { /* common, and no call for each row */
+    } else if (columns->n_columns == VECTOR_FLOATS / 2) { /* common; the memcpy is inlined */
         memcpy(&a, x, sizeof a);
         b = (Floats){0};
     } else {

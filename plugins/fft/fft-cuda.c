@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transforms on the device, by cuFFT.
  *
- * cuFFT takes transforms at one distance with one step along them, and both are fixed when it
- * plans. But the strides of axes outside time may change from firing to firing, and a batch may
- * have several axes. So there are four *ways*: each of the two blocks is either used as it lies, or
- * its transforms go through scratch, where they lie one after another. An execution covers some of
- * the batch's axes, the *run*; the host loops over the others. The costs of the ways are known when
- * the pipeline is prepared, and the cheapest is taken.
+ * A plan of cuFFT fixes two strides: from one transform to the next, and from one element of a
+ * transform to the next. But the strides of axes slower than time may change from firing to firing,
+ * and the transforms of a batch may lie along several axes. So there are four *ways*: each of the
+ * two blocks is either used as it lies, or its transforms go through scratch, where they lie one
+ * after another. An execution covers some of the batch's axes, the *run*; the host loops over the
+ * others. The costs of the ways are known when the pipeline is prepared, and the cheapest is taken.
  *
  * The scratch's axes are in the order of the batch, time the slowest, so that all of its distances
  * are fixed. */
@@ -147,9 +147,9 @@ is_plannable(const Side *side, const FftBatch *batch, guint first, guint last)
     return TRUE;
 }
 
-/* Whether real samples are aligned like complex ones, as cuFFT wants them. Strides that are not
- * fixed always are. A block may begin at any time, and so may a transform along time: at an odd
- * sample if the history is odd. */
+/* Whether all transforms of real samples begin at an even element, aligned like a complex number,
+ * as cuFFT requires. Strides that are not fixed are multiples of 16 bytes, so they are even. A
+ * block may begin at an odd sample, and so may a transform along time. */
 static gboolean
 is_aligned(const Fft *self, gboolean packed, const Side *side, const FftBatch *batch)
 {
@@ -222,7 +222,8 @@ choose_way(Fft *self, const FftBatch *batch, const Side sides[2], gdouble bandwi
 
 /* ---- preparing: kernels ---- */
 
-/* The axis whose transforms are neighbours in the block, −1 where samples are. */
+/* The axis of the batch with the least stride in the block; −1: the samples of a transform have a
+ * smaller one. */
 static gint
 nearest_axis(const Side *side, const FftBatch *batch)
 {

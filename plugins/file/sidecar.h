@@ -7,7 +7,7 @@
 /* The facts about a sink's array that the description of the stream lacks. */
 typedef struct {
     gint64 bytes;           /* of the file */
-    const char *generation; /* an identifier of the run that wrote it */
+    const char *generation; /* a random name of this version of the array */
     const char *sha256;     /* of the file; NULL: not requested */
     gboolean interrupted;   /* the stream had not ended */
     gboolean is_partial;    /* the array is still growing */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A growing array in a file, time anywhere among its axes: [outer][time][inner]. */
+/* An array in a file that grows along time, which may be any of its axes: [slab][time][inner]. A
+ * slab is the samples along time at one index of the axes slower than time. */
 #pragma once
 
 #include <glib.h>

@@ -13,9 +13,9 @@
  * In `work` of a cuda variant, blocks are in device memory, but the `validity` of a block is in
  * host memory; `scratch` is scratch_bytes of device memory for this firing alone; `counters` are in
  * device memory, and kernels add to them atomically. Blocks are packed, except that the strides of
- * axes outside time are multiples of 16 bytes and may change from firing to firing: pass them to
- * kernels as arguments. A block may begin at any sample, so its data are aligned only to an element
- * of time. */
+ * axes slower than time are multiples of 16 bytes and may change from firing to firing: pass them
+ * to kernels as arguments. A block may begin at any sample, so its data are aligned only to one
+ * step along time. */
 #pragma once
 
 #include <cornerturn/export.h>
@@ -48,7 +48,8 @@ typedef struct {
 } CtDeviceInfo;
 
 CT_EXPORT const CtDeviceInfo *ct_device_info(const CtDevice *device);
-/* Whether the device is only an architecture: then make no plans with libraries. */
+/* Whether the device is only an architecture: then create no plans of libraries such as
+ * cuFFT. */
 CT_EXPORT gboolean ct_device_is_dry(const CtDevice *device);
 
 /* Allocates device memory, cleared, aligned to 256 bytes; for `prepare`. `what` names its purpose

@@ -11,8 +11,9 @@
  * type.
  *
  * Between `{ }` the blocks come last, and so they do in memory. `...` matches only whole axes of
- * the stream: blocks and `complex` must be named. A complex type and its part type with `complex`
- * innermost describe the same memory; a pattern of either form matches a layout of the other. */
+ * the stream: blocks and `complex` must be named (except in rows with `any:`, see
+ * docs/conventions.md). A complex type and its part type with `complex` innermost describe the same
+ * memory; a pattern of either form matches a layout of the other. */
 #pragma once
 
 #include <cornerturn/tensor.h>
