@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cornerturn run`: runs a graph, shows its progress, and prints statistics. */
+/* `cornerturn run`: runs a graph, shows its progress, and prints statistics. The options that
+ * several commands have are in command-graph.c. */
 #include "command-graph.h"
 #include "command.h"
 

@@ -10,10 +10,13 @@
 /* A measurement may turn out better by this many standard errors. */
 static const gdouble errors_of_luck = 2;
 
-/* The share of a variant's time that untried tunings may leave, which are tried if the gain would
- * be seen in the whole; and the least ratio of a variant's time to that of one with more
- * instructions in the same layouts. */
-static const gdouble by_tuning = 0.9, by_fewer_instructions = 0.97;
+/* Tuning is assumed to bring a variant's time down to this share at best. It is tried only if that
+ * gain would matter for the whole plan. */
+static const gdouble by_tuning = 0.9;
+
+/* A variant of a smaller instruction set is assumed to need at least this share of the time of one
+ * of a larger set in the same layouts. */
+static const gdouble by_smaller_set = 0.97;
 
 /* With this many measurements of a row with the same innermost axes, their ratio is used. */
 static const guint enough_of_row = 2;
@@ -187,9 +190,9 @@ ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant, const CtMeasur
 
 /* ---- what is expected ---- */
 
-/* The seconds of the best measured variant with more instructions in the same layouts. */
+/* The seconds of the best measured variant of a larger instruction set in the same layouts. */
 static gdouble
-best_of_more(const CtTune *tune, const CtEstimated *what)
+best_of_larger(const CtTune *tune, const CtEstimated *what)
 {
     gdouble seconds = HUGE_VAL;
     g_auto(CtCostKey) setting;
@@ -235,6 +238,6 @@ ct_tune_judge(const CtEstimated *what, const CtEstimate *estimate, gpointer data
     const gdouble expected = expect(tune, what, estimate);
     if (what->variant->isa == CT_N_ISAS - 1 || what->variant->backend != CT_CPU)
         return expected;
-    const gdouble more = best_of_more(tune, what);
-    return more == HUGE_VAL ? expected : MAX(expected, by_fewer_instructions * more);
+    const gdouble larger = best_of_larger(tune, what);
+    return larger == HUGE_VAL ? expected : MAX(expected, by_smaller_set * larger);
 }

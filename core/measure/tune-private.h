@@ -119,10 +119,10 @@ gboolean ct_tune_is_sure(const CtTune *tune, gdouble seconds, gdouble spread);
 /* Whether all tunings of an estimated variant were tried; and a note that they were. */
 gboolean ct_tune_is_tuned(const CtTune *tune, const CtEstimated *what);
 void ct_tune_set_tuned(CtTune *tune, CtTuneItem *item);
-/* Whether they were not, and their gain would be seen in the whole. */
+/* Whether they were not, and their gain would matter for the whole plan. */
 gboolean ct_tune_is_worth_tuning(const CtTune *tune, const CtEstimated *what, gdouble seconds);
 
-/* Notes the speed of a variant, for variants with fewer instructions. */
+/* Notes the speed of a variant, for variants of smaller instruction sets. */
 void ct_tune_note_best(CtTune *tune, const CtVariant *variant, const CtMeasurement *measurement);
 void ct_tune_best_free(CtTuneBest *best);
 /* Notes the ratio of an item's first measurement to the model. */

@@ -11,7 +11,7 @@ typedef struct {
     CtCost cost; /* by the estimate */
 } CtImplementation;
 
-/* One way to run a node, or a row of nodes, with all its layouts. */
+/* One way to run a node, or a chain of nodes, with all its layouts. */
 typedef struct {
     const CtVariant *variant;
     const CtRow *row;

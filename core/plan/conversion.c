@@ -84,11 +84,12 @@ may_insert(const CtPlanner *planner, const CtStage *stage, const CtVariant *vari
     return TRUE;
 }
 
-/* The most ways from one placement to another that are kept, none within another. */
+/* The most ways from one placement to another that are kept, none of which costs at least as much
+ * as another on every resource. */
 enum { MAX_WAYS = 6 };
 
-/* Finds the steps of one stage from `from` to `to`, one for each variant and row that no other is
- * within; returns their number. */
+/* Finds the steps of one stage from `from` to `to`, one for each variant and row, without those
+ * that cost at least as much as another on every resource; returns their number. */
 static guint
 find_steps(CtConversionStep steps[MAX_WAYS], CtPlanner *planner, CtInsertedKind kind,
            const CtStream *stream, const CtPlacement *from, const CtPlacement *to)
@@ -179,8 +180,8 @@ typedef struct {
     gint places[N_PLACES];
     CtLayout layouts[2][2]; /* [is_turned][is_converted] */
     gboolean exists[2][2];
-    GArray *conversions[N_STATES]; /* of CtConversion: the ways to this state, none within another;
-                                      NULL: none */
+    GArray *conversions[N_STATES]; /* of CtConversion: the ways to this state, none of which costs
+                                      at least as much as another on every resource; NULL: none */
 } Ways;
 
 /* The number of a state. Each step leads to a larger one. */
@@ -203,7 +204,8 @@ placement_of(const Ways *ways, State state)
                          ways->places[state.at]};
 }
 
-/* Keeps the conversion, unless an earlier one is within it. */
+/* Keeps the conversion, unless an earlier one costs at most as much on every resource; drops those
+ * that then cost at least as much as it does. */
 static void
 keep_conversion(Ways *ways, guint state, const CtConversion *conversion)
 {

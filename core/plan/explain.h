@@ -9,7 +9,7 @@
 #include "placement.h"
 #include "planner.h"
 
-/* One way to run a node, or a row of nodes that begins with it. */
+/* One way to run a node, or a chain of nodes that begins with it. */
 typedef struct {
     const CtCandidate *candidate;
     const CtImplementation *implementation; /* one of the candidate's */

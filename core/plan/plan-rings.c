@@ -6,7 +6,8 @@
 /* Strides of axes outside time are multiples of this on a device. */
 static const gint64 device_alignment = 16;
 
-/* The least ratio of a generation to the history that is copied to its front. */
+/* The least ratio of a generation to the history that is copied to its front, in rings that devices
+ * use. */
 static const gint64 generations_to_history = 4;
 
 /* The inputs of the computation. */
@@ -285,8 +286,9 @@ batch_of(const Sizes *sizes, guint n, guint port, gint64 wanted)
 typedef struct {
     gint64 wanted;    /* the most samples that a firing sees */
     gint64 fresh;     /* the same on devices, without the samples that a firing may leave */
-    gboolean is_held; /* a reader may wait for more than the link: for other nodes on the host or
-                         for other inputs, or it keeps a block while the next one comes */
+    gboolean is_held; /* samples may stay in the ring: until a worker on the host is free for the
+                         reader, until the reader's other inputs have arrived, or, in a static
+                         input, until the next block is there */
     gboolean crosses; /* the link is written on one queue, or by the program, and read on another */
 } Demand;
 
@@ -357,7 +359,8 @@ set_capacity(const Sizes *sizes, CtPlanLink *link, const Demand *demand)
     link->n_firings = firings;
     link->rest = link->history;
     link->rest_kind = CT_REST_READER;
-    /* The history is copied for every generation, so generations are made long beside it. */
+    /* The history is copied for every generation, so generations are several times as long. The
+     * sizes of rings that only the host uses are set below, without regard to this. */
     if (add(multiply(firings, made), link->rest) < generations) {
         link->rest = generations - multiply(firings, made);
         link->rest_kind = CT_REST_GENERATIONS;
@@ -392,7 +395,7 @@ size_link(const Sizes *sizes, CtPlanLink *link)
         link->capacity = add(link->capacity, padding(link));
         link->bytes = bytes_of(link, add(link->history, link->capacity));
     } else {
-        /* The block in force, and the next one. */
+        /* The block in effect, and the next one. */
         link->capacity = MAX(2, link->skew);
         link->n_firings = 2;
         link->rest = link->capacity - 2;

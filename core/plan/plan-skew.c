@@ -10,14 +10,15 @@
  *
  *     L(n) ≥ L(u) + D(l)    for all links l from u to n,
  *
- * so that a node that waits for data has at least the progress plus lag of the one it waits for. A
- * ring that holds a firing of its writer and the skew
+ * so the sum "progress + lag" of a node that waits for data is at least that of the node it waits
+ * for. If a ring holds a firing of its writer and the skew
  *
  *     S(l) = L(n) − L(u) + offset of u
  *
- * makes this sum strictly less in the reader than in a writer that waits for room. So nodes never
- * wait in a circle: either the sum of one of them would be less than itself, or all would wait for
- * data, upstream without end.
+ * then the sum of a writer that waits for room is greater than that of the reader it waits for. So
+ * nodes never wait in a circle: if one of them waited for room, its sum would be greater than
+ * itself; if none did, all of them would wait for data, upstream without end. Nodes on a device
+ * also wait for memory that links share; docs/planning.md#skew contains the whole proof.
  *
  * Any lags that fulfil this will do. The planner takes those for which the rings hold the fewest
  * bytes (lags.c). Sources may lag behind one another, so only ways from the same source need
@@ -150,7 +151,7 @@ kept_by(const Ways *ways, const CtPlanNode *node)
     return common_ticks(ways, input, (gdouble)node->footprint.hop - 1);
 }
 
-/* Whether a static stream has several blocks, of which its clock tells the one in force. */
+/* Whether a static stream has several blocks, of which its clock tells the one in effect. */
 static gboolean
 has_blocks(const CtPlan *plan, const CtPlanLink *link)
 {
@@ -262,7 +263,7 @@ samples_in(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader,
     const CtPlanNode *node = ct_plan_node(plan, reader->node);
     const gint64 of_sample = MAX(1, common_ticks(ways, link->stream, 1));
     gint64 samples = MAX(0, ticks) / of_sample;
-    /* The block in force and those after it. */
+    /* The block in effect and those after it. */
     if (!ct_plan_flows(plan, node, reader->port))
         return 1 + samples + (MAX(0, ticks) % of_sample > 0);
     /* The reader may keep a sample that lasts longer than those that it makes; and ticks may have

@@ -97,7 +97,7 @@ typedef struct {
     GArray *readers; /* of CtPlanReader, without those of CT_PORT_SHAPE inputs */
 } CtPlanLink;
 
-/* The only way in which a node, or a row of nodes that one variant covers, may run. */
+/* The only way in which a node, or a chain of nodes that one variant covers, may run. */
 typedef struct {
     const CtVariant *variant;
     const CtRow *row;               /* one of the variant's rows */
@@ -121,9 +121,9 @@ typedef struct {
     CtBackend backend; /* for all nodes for which the graph names none; CT_N_BACKENDS: the best */
     GHashTable *backends; /* node name → "reference" …: --backend; NULL: none */
     GHashTable *variants; /* node name → "NAME" or "NAME:tile=4,…": --variant; NULL: none */
-    GHashTable *fixed;  /* node name (of a row of nodes, the first) → CtFixed, which overrides the
-                           other options and the graph; NULL: none */
-    gint device;        /* with `backend` cuda; −1: any */
+    GHashTable *fixed; /* node name (of a chain of nodes, the first) → CtFixed, which overrides the
+                          other options and the graph; NULL: none */
+    gint device;       /* with `backend` cuda; −1: any */
     guint n_in_flight;  /* firings in flight of a node on a device; 0: three */
     gsize cache_bytes;  /* aimed at for the bytes of a link between workers; 0: the machine's */
     gsize device_bytes; /* bytes of a link on a device that firings aim at; 0: the size found by

@@ -454,7 +454,7 @@ ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint first,
             const gint reader = only_reader(fan_outs, nodes[k - 1]);
             if (reader < 0)
                 return NULL;
-            /* Only the first node of the row may have other inputs. */
+            /* Only the first node of the chain may have other inputs. */
             const CtNode *node = &node_of(graph, reader)->node;
             for (guint i = 1; i < node->n_inputs; i++) {
                 if (node->inputs[i].type != CT_TYPE_NONE)

@@ -16,8 +16,8 @@ gboolean ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node,
  * for the rest; returns whether they ask for any. */
 gboolean ct_planner_tuning(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
                            guint n_nodes, gint64 tuning[CT_MAX_TUNABLES]);
-/* The row of nodes, beginning with `first`, that `variant` covers, allocated; NULL where the nodes
- * form no such row. `fan_outs` are those of the graph. */
+/* The chain of nodes, beginning with `first`, that `variant` covers, allocated; NULL where the
+ * nodes form no such chain. `fan_outs` are those of the graph. */
 guint *ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint first,
                          const CtVariant *variant, guint *n_nodes);
 /* Whether the variant may run these nodes, which it covers, and can do what they ask. If not,

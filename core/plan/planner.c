@@ -142,7 +142,7 @@ ct_plan_free(CtPlan *plan)
     g_free(plan);
 }
 
-/* The footprint of a row of nodes: the input samples at its beginning for an output sample at its
+/* The footprint of a chain of nodes: the input samples at its beginning for an output sample at its
  * end. */
 static CtFootprint
 compose(const CtNode *nodes, guint n_nodes)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of variants that can be bound to a graph's nodes, and the fixed rows. */
+/* The rows of variants that can be bound to a graph's nodes, and the rows that trials and dry runs
+ * fix (CtFixed). */
 #include "unbound-rows.h"
 
 #include "choose.h"
@@ -240,7 +241,7 @@ fixed_at(const CtUnboundRows *self, guint n)
                  : NULL;
 }
 
-/* Finds the nodes that are fixed, and the first node of the row that each is fixed with. */
+/* Finds the nodes that are fixed, and the first node of the chain that each is fixed with. */
 static gboolean
 claim_fixed(CtUnboundRows *self, GError **error)
 {

@@ -8,7 +8,7 @@
 
 enum { CT_FROM_WRITERS, CT_FROM_READERS, CT_N_SIDES };
 
-/* A row of layouts that fits a row of nodes, with the variants that offer it. */
+/* A row of layouts that fits a chain of nodes, with the variants that offer it. */
 typedef struct {
     GArray *implementations; /* of CtImplementation, without estimates */
     const CtRowPatterns *patterns;
@@ -32,7 +32,7 @@ typedef struct {
     GPtrArray **nodes; /* [node] of CtUnboundRow: the rows that begin with the node */
     GPtrArray *fan_outs;
     GPtrArray *failed; /* patterns that do not fit the node being processed; borrowed */
-    gint *fixed_from; /* [node] the first node of the row that is fixed with it; −1: it is free */
+    gint *fixed_from; /* [node] the first node of the chain that is fixed with it; −1: it is free */
 } CtUnboundRows;
 
 /* Finds the unbound rows of the planner's graph. The planner must outlive them. reasons[node], of

@@ -30,8 +30,8 @@ ct_firing_view(const CtRunNode *node, guint input, CtBlock *block)
 
 /* ---- gathering, with the lock ---- */
 
-/* The tick from which block `k` of a static input is in force, on the clock of the first input that
- * flows. */
+/* The tick from which block `k` of a static input is in effect, on the clock of the first input
+ * that flows. */
 static gint64
 static_tick(const CtRunInput *input, gint64 k)
 {

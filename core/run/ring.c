@@ -120,9 +120,9 @@ next_first(const CtRing *ring)
     return MAX(ring->written - ring->history, ring->generations[0].first);
 }
 
-/* The samples in front of `data` in the memory, including the space for the history. */
+/* The number of samples between the start of the memory and `data`. */
 static gint64
-place_of(const CtRing *ring, const guint8 *data)
+memory_offset(const CtRing *ring, const guint8 *data)
 {
     return (data - ring->memory) / ring->sample_stride * ring->granule;
 }
@@ -141,8 +141,8 @@ find_target(const CtRing *ring, gboolean wraps, gint64 n, gint64 *begin, gint64 
 static gboolean
 overlaps(const CtRing *ring, const CtRingSubmission *submission, gint64 begin, gint64 end)
 {
-    const gint64 place = place_of(ring, submission->data);
-    return place < end && begin < place + submission->n;
+    const gint64 first = memory_offset(ring, submission->data);
+    return first < end && begin < first + submission->n;
 }
 
 /* Whether firings in flight still read the memory of the next samples. */
@@ -166,19 +166,19 @@ find_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
 {
     const CtRingGeneration *generation = &ring->generations[0];
     const CtRingGeneration *before = &ring->generations[1];
-    const gint64 place = offset(ring, generation, ring->written);
+    const gint64 begin = offset(ring, generation, ring->written);
     const gint64 needed = first_needed(ring, before, generation->first);
     const gboolean alone = needed >= before->end;
     const gint64 limit = alone ? ring->capacity : offset(ring, before, needed);
 
     *wraps = FALSE;
     /* An empty ring without history starts again in memory that is still in the cache. */
-    if (!ring->is_crossed && alone && place > 0 && next_first(ring) == ring->written &&
+    if (!ring->is_crossed && alone && begin > 0 && next_first(ring) == ring->written &&
         first_needed(ring, generation, ring->written) == ring->written) {
         *wraps = TRUE;
         return wanted;
     }
-    if (limit - place >= wanted)
+    if (limit - begin >= wanted)
         return wanted;
     if (!alone)
         return 0;
@@ -415,7 +415,7 @@ ct_ring_read_after(const CtRing *ring, const CtBlock *block, GPtrArray *events)
 {
     if (ring->feed)
         return; /* No firing in flight has written it. */
-    const gint64 begin = place_of(ring, block->data);
+    const gint64 begin = memory_offset(ring, block->data);
     add_event(ring, &ring->in_flight, begin, begin + block->n_samples, events);
 }
 

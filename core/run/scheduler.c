@@ -3,12 +3,12 @@
  * its creation and its interface; its threads are in scheduler-work.c, and the steps of a firing in
  * scheduler-firing.c.
  *
- * One lock guards rings and node states; it is held for table look-ups only. A node has one firing
- * at a time: a thread gathers what its inputs hold and its outputs can take, and lets it advance;
- * the work is then given out in ranges to the workers that are free. Workers serve the node nearest
- * to the sinks first, so that a block is finished while it is in the cache and rings stay short.
- * Each node that waits, and each device, has a thread of its own, which runs the same steps alone.
- */
+ * One lock guards rings and node states; it is not held while plugins work or samples are copied. A
+ * node begins one firing at a time: a thread gathers what its inputs hold and its outputs can take,
+ * and lets it advance; the work is then given out in ranges to the workers that are free. Workers
+ * serve the node nearest to the sinks first, so that a block is finished while it is in the cache
+ * and rings stay short. Each node whose variant `waits` (for files or the network), and each
+ * device, has a thread of its own, which runs the same steps alone. */
 #include "model/memory.h"
 #include "model/thread.h"
 #include "scheduler-private.h"

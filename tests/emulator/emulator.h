@@ -46,7 +46,7 @@ enum {
 typedef struct CtCuContextOpaque Context;
 typedef struct CtCuStreamOpaque Stream;
 typedef struct Operation Operation;
-typedef struct Recording Recording;
+typedef struct Recording Recording; /* one cuEventRecord: emulator-stream.c */
 typedef struct Runner Runner;
 
 /* The primary context of a device; there are no others. */
@@ -128,7 +128,7 @@ typedef enum {
 } Place;
 
 Place emulator_place(CtCuAddress address, size_t bytes);
-/* Counts memory against the device's; FALSE: there is not enough. */
+/* Adds `bytes` to the device's used memory; FALSE: there is not enough. */
 gboolean emulator_charge(Context *context, size_t bytes);
 void emulator_memory_reset(Context *context);
 
