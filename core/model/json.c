@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A number in our own digits is given to json-glib as a text with this in front, which no text in
- * UTF-8 has. Mark and quotes are removed from the document at its end. */
+/* Numbers in our own digits, and lists of them, are given to json-glib as a text that begins with
+ * this byte, which no text in UTF-8 has. Mark and quotes are removed from the document at its end.
+ */
 #define NUMBER_MARK "\xff"
 
 CtJson *
@@ -122,19 +123,48 @@ ct_json_add_padded(CtJson *json, const char *key, gint64 value, gint width)
     add_number(json, key, digits);
 }
 
-void
-ct_json_add_real(CtJson *json, const char *key, gdouble value)
+static void
+print_real(char digits[G_ASCII_DTOSTR_BUF_SIZE], gdouble value)
 {
-    char digits[G_ASCII_DTOSTR_BUF_SIZE];
     if (!isfinite(value)) {
-        ct_json_add_text(json, key, NULL);
+        strcpy(digits, "null");
         return;
     }
     for (guint n = 15; n <= 17; n++) {
         char format[] = {'%', '.', '1', (char)('0' + n - 10), 'g', '\0'};
-        g_ascii_formatd(digits, sizeof digits, format, value);
+        g_ascii_formatd(digits, G_ASCII_DTOSTR_BUF_SIZE, format, value);
         if (g_ascii_strtod(digits, NULL) == value)
             break;
     }
+}
+
+void
+ct_json_add_real(CtJson *json, const char *key, gdouble value)
+{
+    char digits[G_ASCII_DTOSTR_BUF_SIZE];
+    print_real(digits, value);
     add_number(json, key, digits);
+}
+
+void
+ct_json_add_reals(CtJson *json, const char *key, const gdouble *values, gsize n)
+{
+    g_autoptr(GString) list = g_string_new("[");
+    for (gsize i = 0; i < n; i++) {
+        char digits[G_ASCII_DTOSTR_BUF_SIZE];
+        print_real(digits, values[i]);
+        g_string_append_printf(list, "%s%s", i ? ", " : "", digits);
+    }
+    g_string_append_c(list, ']');
+    add_number(json, key, list->str);
+}
+
+void
+ct_json_add_integers(CtJson *json, const char *key, const gint64 *values, gsize n)
+{
+    g_autoptr(GString) list = g_string_new("[");
+    for (gsize i = 0; i < n; i++)
+        g_string_append_printf(list, "%s%" G_GINT64_FORMAT, i ? ", " : "", values[i]);
+    g_string_append_c(list, ']');
+    add_number(json, key, list->str);
 }

@@ -153,10 +153,8 @@ ct_plan_print_footprints(GString *text, const CtPlan *plan)
 static void
 add_count(CtJson *json, const char *key, CtCount count)
 {
-    ct_json_begin_array(json, key);
-    ct_json_add_integer(json, NULL, count.least);
-    ct_json_add_integer(json, NULL, count.most);
-    ct_json_end_array(json);
+    const gint64 bounds[] = {count.least, count.most};
+    ct_json_add_integers(json, key, bounds, G_N_ELEMENTS(bounds));
 }
 
 static void

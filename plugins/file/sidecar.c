@@ -15,24 +15,15 @@
 /* ---- writing ---- */
 
 static void
-add_table(CtJson *json, GBytes *table)
-{
-    gsize bytes;
-    const gdouble *values = g_bytes_get_data(table, &bytes);
-    ct_json_begin_array(json, "table");
-    for (gsize i = 0; i < bytes / sizeof *values; i++)
-        ct_json_add_real(json, NULL, values[i]);
-    ct_json_end_array(json);
-}
-
-static void
 add_coordinate(CtJson *json, const CtCoordinate *coordinate)
 {
     ct_json_add_text(json, "unit", coordinate->unit);
     if (coordinate->parent)
         ct_json_add_text(json, "parent", coordinate->parent);
     if (coordinate->table) {
-        add_table(json, coordinate->table);
+        gsize bytes;
+        const gdouble *values = g_bytes_get_data(coordinate->table, &bytes);
+        ct_json_add_reals(json, "table", values, bytes / sizeof *values);
     } else {
         ct_json_add_real(json, "first", coordinate->first);
         ct_json_add_real(json, "step", coordinate->step);
@@ -89,10 +80,8 @@ add_clock(CtJson *json, const CtStream *stream)
 {
     if (stream->rate_num == 0)
         return;
-    ct_json_begin_array(json, "ticks_per_second");
-    ct_json_add_integer(json, NULL, stream->rate_num);
-    ct_json_add_integer(json, NULL, stream->rate_den);
-    ct_json_end_array(json);
+    const gint64 rate[] = {stream->rate_num, stream->rate_den};
+    ct_json_add_integers(json, "ticks_per_second", rate, G_N_ELEMENTS(rate));
     ct_json_add_integer(json, "ticks_per_sample", stream->ticks_per_sample);
     ct_json_add_integer(json, "start", stream->start);
     ct_json_add_real(json, "sample_rate", ct_stream_sample_rate(stream));
@@ -116,10 +105,8 @@ add_validity(CtJson *json, const CtStream *stream, const SidecarArray *array)
             ct_json_add_text(json, NULL, stream->axes[a].name);
     ct_json_end_array(json);
     ct_json_add_real(json, "valid", all > 0 ? 1 - invalid / all : 1);
-    ct_json_begin_array(json, "invalid_samples");
-    for (gint64 lane = 0; invalid > 0 && lane < array->n_lanes; lane++)
-        ct_json_add_integer(json, NULL, array->invalid[lane]);
-    ct_json_end_array(json);
+    ct_json_add_integers(json, "invalid_samples", array->invalid,
+                         invalid > 0 ? (gsize)array->n_lanes : 0);
     ct_json_end_object(json);
 }
 

@@ -40,7 +40,7 @@ PARTS = {
     "command": ("unit_tests.py", 10, {
         TEST: "fuzz-command.py", VARIABLES: "CORNERTURN_FUZZ_SEED CORNERTURN_FUZZ_RUNS"}),
     "mutations": ("unit_tests.py", 10, {
-        TEST: "../test-mutations.py", VARIABLES: "CORNERTURN_SEED CORNERTURN_MUTATIONS"}),
+        TEST: "../end-to-end/test-mutations.py", VARIABLES: "CORNERTURN_SEED CORNERTURN_MUTATIONS"}),
 }
 # The number of runs that one seed makes, if more than one.
 BATCHES = {"unit_tests.py": 40}

@@ -113,6 +113,24 @@ test_texts(void)
 }
 
 static void
+test_lists(void)
+{
+    static const gdouble reals[] = {0.1, 1e20, -HUGE_VAL, 3};
+    static const gint64 integers[] = {G_MININT64, 0, G_MAXINT64};
+    CtJson *json = ct_json_new();
+    ct_json_add_reals(json, "reals", reals, G_N_ELEMENTS(reals));
+    ct_json_add_integers(json, "integers", integers, G_N_ELEMENTS(integers));
+    ct_json_add_integers(json, "none", NULL, 0);
+    g_autofree char *text = ct_json_free_to_text(json, TRUE);
+    g_assert_nonnull(strstr(text, "\"reals\" : [0.1, 1e+20, null, 3],\n"));
+    g_assert_nonnull(
+        strstr(text, "\"integers\" : [-9223372036854775808, 0, 9223372036854775807],\n"));
+    g_assert_nonnull(strstr(text, "\"none\" : []\n"));
+    g_autoptr(JsonArray) found = json_select(text, "$.reals[3]");
+    g_assert_cmpfloat(json_array_get_double_element(found, 0), ==, 3);
+}
+
+static void
 test_order(void)
 {
     CtJson *json = ct_json_new();
@@ -132,6 +150,7 @@ main(int argc, char **argv)
     g_test_add_func("/json/reals-read-back", test_reals_read_back);
     g_test_add_func("/json/integers", test_integers);
     g_test_add_func("/json/texts", test_texts);
+    g_test_add_func("/json/lists", test_lists);
     g_test_add_func("/json/order", test_order);
     return g_test_run();
 }

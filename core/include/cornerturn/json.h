@@ -35,5 +35,8 @@ CT_EXPORT void ct_json_add_padded(CtJson *json, const char *key, gint64 value, g
 /* With 15 digits if they read back as `value`, or else with 16 or 17; `null` if it is not finite.
  */
 CT_EXPORT void ct_json_add_real(CtJson *json, const char *key, gdouble value);
+/* Lists of `n` numbers, on one line. */
+CT_EXPORT void ct_json_add_reals(CtJson *json, const char *key, const gdouble *values, gsize n);
+CT_EXPORT void ct_json_add_integers(CtJson *json, const char *key, const gint64 *values, gsize n);
 
 G_END_DECLS
