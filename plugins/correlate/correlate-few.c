@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#define LANES   (CT_VECTOR_BYTES / 4)
-#define N_STEPS (CORRELATE_CHUNK / LANES)
+#define VECTOR_FLOATS (CT_VECTOR_BYTES / 4)
+#define N_STEPS       (CORRELATE_CHUNK / VECTOR_FLOATS)
 
 typedef gfloat Vector __attribute__((vector_size(CT_VECTOR_BYTES)));
 
@@ -21,7 +21,7 @@ typedef struct {
         gint64 integer[2];
     } running;
     gfloat unused[12]; /* vectors start at cache lines */
-    Vector lanes[2];
+    Vector current[2];
 } Pair;
 
 static gboolean
@@ -47,14 +47,14 @@ CT_ISA(correlate_few_shape)(CorrelateShape *shape)
 
 /* Copies one input's spectra begin … begin + n − 1 of a chunk, `stride` apart, to [step][re,
  * im][element]. The types differ in how a sample is read. */
-#define PLACE(to, t) ((to) + (t) / LANES * 2 * LANES + (t) % LANES)
+#define PLACE(to, t) ((to) + (t) / VECTOR_FLOATS * 2 * VECTOR_FLOATS + (t) % VECTOR_FLOATS)
 
 static void
 pack_cf32(const guint8 *x, gint64 stride, gsize begin, gsize n, gfloat *to)
 {
     for (gsize t = begin; t < begin + n; t++, x += stride) {
         PLACE(to, t)[0] = ((const gfloat *)x)[0];
-        PLACE(to, t)[LANES] = ((const gfloat *)x)[1];
+        PLACE(to, t)[VECTOR_FLOATS] = ((const gfloat *)x)[1];
     }
 }
 
@@ -63,7 +63,7 @@ pack_ci8(const guint8 *x, gint64 stride, gsize begin, gsize n, gfloat *to)
 {
     for (gsize t = begin; t < begin + n; t++, x += stride) {
         PLACE(to, t)[0] = ((const gint8 *)x)[0];
-        PLACE(to, t)[LANES] = ((const gint8 *)x)[1];
+        PLACE(to, t)[VECTOR_FLOATS] = ((const gint8 *)x)[1];
     }
 }
 
@@ -72,7 +72,7 @@ pack_ci4(const guint8 *x, gint64 stride, gsize begin, gsize n, gfloat *to)
 {
     for (gsize t = begin; t < begin + n; t++, x += stride) {
         PLACE(to, t)[0] = (gint8)*x >> 4;
-        PLACE(to, t)[LANES] = (gint8)(*x << 4) >> 4;
+        PLACE(to, t)[VECTOR_FLOATS] = (gint8)(*x << 4) >> 4;
     }
 }
 
@@ -89,9 +89,9 @@ pack(const CorrelateShape *shape, const guint8 *x, gint64 stride, gsize begin, g
 }
 
 static void
-sum_pair(const Vector *a, const Vector *b, gsize first, gsize last, Vector lanes[2])
+sum_pair(const Vector *a, const Vector *b, gsize first, gsize last, Vector sum[2])
 {
-    Vector re = lanes[0], im = lanes[1];
+    Vector re = sum[0], im = sum[1];
     for (gsize step = first; step <= last; step++) {
         const Vector a_re = a[2 * step], a_im = a[2 * step + 1];
         const Vector b_re = b[2 * step], b_im = b[2 * step + 1];
@@ -100,16 +100,16 @@ sum_pair(const Vector *a, const Vector *b, gsize first, gsize last, Vector lanes
         re += a_im * b_im;
         im -= a_re * b_im;
     }
-    lanes[0] = re;
-    lanes[1] = a == b ? (Vector){0} : im; /* fused multiply-adds would leave a residue */
+    sum[0] = re;
+    sum[1] = a == b ? (Vector){0} : im; /* fused multiply-adds would leave a residue */
 }
 
 static gfloat
-add_lanes(Vector lanes)
+add_elements(Vector terms)
 {
     gfloat sum = 0;
-    for (gsize lane = 0; lane < LANES; lane++)
-        sum += lanes[lane];
+    for (gsize element = 0; element < VECTOR_FLOATS; element++)
+        sum += terms[element];
     return sum;
 }
 
@@ -117,7 +117,7 @@ static void
 fold(const CorrelateShape *shape, Pair *pair, gboolean first)
 {
     for (gsize part = 0; part < 2; part++) {
-        const gfloat sum = add_lanes(pair->lanes[part]);
+        const gfloat sum = add_elements(pair->current[part]);
         if (is_integer(shape))
             pair->running.integer[part] = (first ? 0 : pair->running.integer[part]) + (gint64)sum;
         else
@@ -130,7 +130,7 @@ CT_ISA(correlate_few_accumulate)(const CorrelateShape *shape, const guint8 *volt
                                  gint64 time_stride, gint64 station_stride, gint64 pol_stride,
                                  gsize n, gsize done, void *sums, void *scratch)
 {
-    const gsize panel = N_STEPS * 2 * LANES;
+    const gsize panel = N_STEPS * 2 * VECTOR_FLOATS;
     gfloat *panels = scratch;
     while (n > 0) {
         const gsize begun = is_integer(shape) ? 0 : done % CORRELATE_CHUNK;
@@ -145,9 +145,10 @@ CT_ISA(correlate_few_accumulate)(const CorrelateShape *shape, const guint8 *volt
         for (gsize m = 0; m < shape->n_inputs; m++)
             for (gsize c = 0; c <= m; c++, pair++) {
                 if (begun == 0)
-                    pair->lanes[0] = pair->lanes[1] = (Vector){0};
+                    pair->current[0] = pair->current[1] = (Vector){0};
                 sum_pair((const Vector *)(panels + m * panel), (const Vector *)(panels + c * panel),
-                         begun / LANES, (begun + length - 1) / LANES, pair->lanes);
+                         begun / VECTOR_FLOATS, (begun + length - 1) / VECTOR_FLOATS,
+                         pair->current);
                 if (whole)
                     fold(shape, pair, done == begun);
             }
@@ -175,7 +176,7 @@ write_part(const CorrelateShape *shape, const Pair *pair, gsize done, gsize part
     }
     gfloat sum = done < CORRELATE_CHUNK ? 0 : pair->running.real[part];
     if (done % CORRELATE_CHUNK > 0)
-        sum += add_lanes(pair->lanes[part]);
+        sum += add_elements(pair->current[part]);
     ((gfloat *)to)[part] = negate ? -sum : sum;
 }
 

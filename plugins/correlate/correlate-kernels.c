@@ -11,7 +11,7 @@
 /* The tiles of a channel: for each block J its diagonal tile, then the squares of the blocks below
  * it. */
 typedef struct {
-    gsize lanes;
+    gsize n_elements; /* of a vector: the inputs of a block */
     gsize n_blocks;
 } Tiles;
 
@@ -19,13 +19,14 @@ typedef struct {
 static inline gsize
 tile_row(const Tiles *tiles, gsize block_i, gsize block_j)
 {
-    const gsize diagonal = tiles->lanes / 2 + 1;
+    const gsize diagonal = tiles->n_elements / 2 + 1;
     const gsize squares = block_j * tiles->n_blocks - block_j * (block_j + 1) / 2;
-    const gsize before = block_j * diagonal + squares * tiles->lanes;
-    return block_i == block_j ? before : before + diagonal + (block_i - block_j - 1) * tiles->lanes;
+    const gsize before = block_j * diagonal + squares * tiles->n_elements;
+    return block_i == block_j ? before
+                              : before + diagonal + (block_i - block_j - 1) * tiles->n_elements;
 }
 
-/* The position of a sum: index of its real part; the imaginary one follows `lanes` later. */
+/* The position of a sum: index of its real part; the imaginary one follows `n_elements` later. */
 typedef struct {
     gsize index;
     gboolean conjugate; /* the stored sum is the conjugate */
@@ -35,25 +36,25 @@ typedef struct {
 static inline Place
 locate(const Tiles *tiles, gsize m, gsize c)
 {
-    const gsize lanes = tiles->lanes;
+    const gsize n_elements = tiles->n_elements;
     const gsize above = MIN(m, c);
     const gsize below = MAX(m, c);
-    const gsize block_i = below / lanes;
-    const gsize block_j = above / lanes;
+    const gsize block_i = below / n_elements;
+    const gsize block_j = above / n_elements;
     gboolean conjugate = m < c;
-    gsize row = below % lanes;
-    gsize lane = above % lanes;
+    gsize row = below % n_elements;
+    gsize element = above % n_elements;
     if (block_i == block_j) {
-        const gsize distance = row - lane;
-        if (distance <= lanes / 2) {
-            lane = row;
+        const gsize distance = row - element;
+        if (distance <= n_elements / 2) {
+            element = row;
             row = distance;
         } else {
-            row = lanes - distance;
+            row = n_elements - distance;
             conjugate = !conjugate;
         }
     }
-    return (Place){(tile_row(tiles, block_i, block_j) + row) * 2 * lanes + lane, conjugate};
+    return (Place){(tile_row(tiles, block_i, block_j) + row) * 2 * n_elements + element, conjugate};
 }
 
 #define ROTATE_2  1, 0
@@ -70,32 +71,32 @@ locate(const Tiles *tiles, gsize m, gsize c)
 #define ODDS_16   1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
 
 #if CT_VECTOR_BYTES == 64
-#define LANES_32  16
-#define LANES_64  8
-#define ROTATE_32 ROTATE_16
-#define ROTATE_64 ROTATE_8
-#define EVENS_32  EVENS_16
-#define EVENS_64  EVENS_8
-#define ODDS_32   ODDS_16
-#define ODDS_64   ODDS_8
+#define ELEMENTS_32 16
+#define ELEMENTS_64 8
+#define ROTATE_32   ROTATE_16
+#define ROTATE_64   ROTATE_8
+#define EVENS_32    EVENS_16
+#define EVENS_64    EVENS_8
+#define ODDS_32     ODDS_16
+#define ODDS_64     ODDS_8
 #elif CT_VECTOR_BYTES == 32
-#define LANES_32  8
-#define LANES_64  4
-#define ROTATE_32 ROTATE_8
-#define ROTATE_64 ROTATE_4
-#define EVENS_32  EVENS_8
-#define EVENS_64  EVENS_4
-#define ODDS_32   ODDS_8
-#define ODDS_64   ODDS_4
+#define ELEMENTS_32 8
+#define ELEMENTS_64 4
+#define ROTATE_32   ROTATE_8
+#define ROTATE_64   ROTATE_4
+#define EVENS_32    EVENS_8
+#define EVENS_64    EVENS_4
+#define ODDS_32     ODDS_8
+#define ODDS_64     ODDS_4
 #else
-#define LANES_32  4
-#define LANES_64  2
-#define ROTATE_32 ROTATE_4
-#define ROTATE_64 ROTATE_2
-#define EVENS_32  EVENS_4
-#define EVENS_64  EVENS_2
-#define ODDS_32   ODDS_4
-#define ODDS_64   ODDS_2
+#define ELEMENTS_32 4
+#define ELEMENTS_64 2
+#define ROTATE_32   ROTATE_4
+#define ROTATE_64   ROTATE_2
+#define EVENS_32    EVENS_4
+#define EVENS_64    EVENS_2
+#define ODDS_32     ODDS_4
+#define ODDS_64     ODDS_2
 #endif
 
 /* The largest cells that are summed in registers: rows, and vectors of columns. */
@@ -103,44 +104,44 @@ locate(const Tiles *tiles, gsize m, gsize c)
 #define CORRELATE_WIDEST      2
 #define CORRELATE_CELLS(each) each(2, 1) each(4, 1) each(8, 1) each(2, 2) each(4, 2) each(8, 2)
 
-#define REAL    float
-#define LANES   LANES_32
-#define ROTATE  ROTATE_32
-#define EVENS   EVENS_32
-#define ODDS    ODDS_32
-#define NAME(x) x##_f32
+#define REAL     float
+#define ELEMENTS ELEMENTS_32
+#define ROTATE   ROTATE_32
+#define EVENS    EVENS_32
+#define ODDS     ODDS_32
+#define NAME(x)  x##_f32
 #include "correlate-real.h"
 
-#define REAL    double
-#define LANES   LANES_64
-#define ROTATE  ROTATE_64
-#define EVENS   EVENS_64
-#define ODDS    ODDS_64
-#define NAME(x) x##_f64
+#define REAL     double
+#define ELEMENTS ELEMENTS_64
+#define ROTATE   ROTATE_64
+#define EVENS    EVENS_64
+#define ODDS     ODDS_64
+#define NAME(x)  x##_f64
 #include "correlate-real.h"
 
-#define LANES  LANES_32
-#define ROTATE ROTATE_32
+#define ELEMENTS ELEMENTS_32
+#define ROTATE   ROTATE_32
 #include "correlate-pairs.h"
 
-#define SUM     float
-#define LANES   LANES_32
-#define NAME(x) x##_f32
+#define SUM      float
+#define ELEMENTS ELEMENTS_32
+#define NAME(x)  x##_f32
 #include "correlate-row.h"
 
-#define SUM     double
-#define LANES   LANES_64
-#define NAME(x) x##_f64
+#define SUM      double
+#define ELEMENTS ELEMENTS_64
+#define NAME(x)  x##_f64
 #include "correlate-row.h"
 
-#define SUM     gint64
-#define LANES   LANES_32
-#define NAME(x) x##_pairs
+#define SUM      gint64
+#define ELEMENTS ELEMENTS_32
+#define NAME(x)  x##_pairs
 #include "correlate-row.h"
 
-#define SUM     gint64
-#define LANES   LANES_64
-#define NAME(x) x##_exact
+#define SUM      gint64
+#define ELEMENTS ELEMENTS_64
+#define NAME(x)  x##_exact
 #include "correlate-row.h"
 
 /* Adds whole numbers in double precision to 64-bit sums. */
@@ -149,13 +150,13 @@ fold_exact(gsize n_rows, const void *chunk, void *running, gboolean first)
 {
     const gdouble *from = chunk;
     gint64 *to = running;
-    for (gsize k = 0; k < 2 * n_rows * LANES_64; k++)
+    for (gsize k = 0; k < 2 * n_rows * ELEMENTS_64; k++)
         to[k] = (first ? 0 : to[k]) + (gint64)from[k];
 }
 
 /* Sums products of rows of one panel with the columns of other panels, each `panel_bytes` further,
  * into a tile each. */
-typedef void (*Square)(gsize n_steps, const void *rows, const void *lanes, gsize panel_bytes,
+typedef void (*Square)(gsize n_steps, const void *rows, const void *columns, gsize panel_bytes,
                        gsize n_rows, void *const *sums, gboolean keep);
 
 /* [height][width] of a cell. */
@@ -170,7 +171,7 @@ typedef void (*Square)(gsize n_steps, const void *rows, const void *lanes, gsize
 /* The functions and sizes of an arithmetic. The tiles take a step at once: one spectrum, or a
  * pair. */
 typedef struct {
-    gsize lanes;
+    gsize n_elements;     /* of a vector */
     gsize input_bytes;    /* of a complex input as pack reads it */
     gsize step_spectra;   /* spectra of a step */
     gsize step_bytes;     /* of a step in a panel */
@@ -187,13 +188,13 @@ typedef struct {
 } Arithmetic;
 
 static const Arithmetic arithmetics[] = {
-    [CORRELATE_F32] = {LANES_32, 8, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 4, TRUE, pack_f32,
-                       SQUARES(f32), diagonal_f32, fold_f32, row_f32},
-    [CORRELATE_F64] = {LANES_64, 16, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 8, TRUE, pack_f64,
-                       SQUARES(f64), diagonal_f64, fold_f64, row_f64},
-    [CORRELATE_PAIRS] = {LANES_32, 4, 2, 4 * CT_VECTOR_BYTES, 3 * CT_VECTOR_BYTES, 8, FALSE,
+    [CORRELATE_F32] = {ELEMENTS_32, 8, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 4, TRUE,
+                       pack_f32, SQUARES(f32), diagonal_f32, fold_f32, row_f32},
+    [CORRELATE_F64] = {ELEMENTS_64, 16, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 8, TRUE,
+                       pack_f64, SQUARES(f64), diagonal_f64, fold_f64, row_f64},
+    [CORRELATE_PAIRS] = {ELEMENTS_32, 4, 2, 4 * CT_VECTOR_BYTES, 3 * CT_VECTOR_BYTES, 8, FALSE,
                          pack_pairs, SQUARES(pairs), diagonal_pairs, fold_pairs, row_pairs},
-    [CORRELATE_EXACT] = {LANES_64, 16, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 8, FALSE,
+    [CORRELATE_EXACT] = {ELEMENTS_64, 16, 1, 2 * CT_VECTOR_BYTES, 2 * CT_VECTOR_BYTES, 8, FALSE,
                          pack_f64, SQUARES(f64), diagonal_f64, fold_exact, row_exact},
 };
 
@@ -297,9 +298,9 @@ static gsize
 running_bytes(const CorrelateShape *shape)
 {
     const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
-    const Tiles tiles = {arithmetic->lanes, shape->n_blocks};
-    return round_up(tile_row(&tiles, shape->n_blocks, shape->n_blocks) * 2 * arithmetic->lanes *
-                    arithmetic->sum_bytes);
+    const Tiles tiles = {arithmetic->n_elements, shape->n_blocks};
+    return round_up(tile_row(&tiles, shape->n_blocks, shape->n_blocks) * 2 *
+                    arithmetic->n_elements * arithmetic->sum_bytes);
 }
 
 /* The spectra summed at once; if a chunk continues from call to call, at most a chunk. */
@@ -321,7 +322,7 @@ panel_bytes(const CorrelateShape *shape)
 static gsize
 tile_bytes(const Arithmetic *arithmetic)
 {
-    return round_up(arithmetic->lanes * arithmetic->tile_row_bytes);
+    return round_up(arithmetic->n_elements * arithmetic->tile_row_bytes);
 }
 
 /* Two lines: one per spectrum of a step while packing; a row's values and its output at the end.
@@ -329,7 +330,8 @@ tile_bytes(const Arithmetic *arithmetic)
 static gsize
 line_bytes(const CorrelateShape *shape)
 {
-    return round_up((shape->n_blocks * arithmetics[shape->arithmetic].lanes + shape->n_pols) * 16);
+    return round_up((shape->n_blocks * arithmetics[shape->arithmetic].n_elements + shape->n_pols) *
+                    16);
 }
 
 gboolean
@@ -348,7 +350,7 @@ CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output, gsiz
         .n_stations = n_stations,
         .n_pols = n_pols,
         .n_inputs = n_stations * n_pols,
-        .n_blocks = (n_stations * n_pols + arithmetic->lanes - 1) / arithmetic->lanes,
+        .n_blocks = (n_stations * n_pols + arithmetic->n_elements - 1) / arithmetic->n_elements,
     };
     if (CT_ISA(correlate_few_shape)(shape))
         return TRUE;
@@ -377,10 +379,10 @@ CT_ISA(correlate_effect)(const CorrelateTuning *tuning, const CorrelateTuning *u
         effect.few = is_few ? 16 : 0;
     if (is_few)
         return (CorrelateTuning){usual->rows, usual->columns, usual->spectra, effect.few};
-    effect.rows = MIN(effect.rows, arithmetic->lanes);
-    if (n_inputs <= 2 * arithmetic->lanes)
+    effect.rows = MIN(effect.rows, arithmetic->n_elements);
+    if (n_inputs <= 2 * arithmetic->n_elements)
         effect.columns = usual->columns;
-    if (n_inputs <= arithmetic->lanes)
+    if (n_inputs <= arithmetic->n_elements)
         effect.rows = usual->rows;
     if (arithmetic->continues)
         effect.spectra = MIN(effect.spectra, CORRELATE_CHUNK);
@@ -450,7 +452,7 @@ read_spectrum(const Reader *reader, const guint8 *spectrum, void *line)
     }
     if (reader->choice->read)
         reader->choice->read(spectrum, shape->n_inputs, line);
-    else if (shape->n_inputs % reader->arithmetic->lanes == 0)
+    else if (shape->n_inputs % reader->arithmetic->n_elements == 0)
         return spectrum;
     else
         memcpy(line, spectrum, shape->n_inputs * reader->arithmetic->input_bytes);
@@ -481,11 +483,11 @@ sum_tiles(const Pass *pass, gsize i, gsize j, gsize width)
 {
     const CorrelateShape *shape = pass->shape;
     const Arithmetic *arithmetic = pass->arithmetic;
-    const gsize lanes = pass->tiles.lanes;
-    const gsize sum_row_bytes = 2 * lanes * arithmetic->sum_bytes;
+    const gsize n_elements = pass->tiles.n_elements;
+    const gsize sum_row_bytes = 2 * n_elements * arithmetic->sum_bytes;
     const guint8 *rows = pass->panels + i * pass->panel_bytes;
     const guint8 *columns = pass->panels + j * pass->panel_bytes;
-    gsize n_rows = lanes / 2 + 1, at[CORRELATE_WIDEST];
+    gsize n_rows = n_elements / 2 + 1, at[CORRELATE_WIDEST];
     void *sums[CORRELATE_WIDEST];
     for (gsize c = 0; c < width; c++) {
         at[c] = tile_row(&pass->tiles, i, j + c) * sum_row_bytes;
@@ -496,7 +498,7 @@ sum_tiles(const Pass *pass, gsize i, gsize j, gsize width)
     } else {
         const gsize height = shape->tuning.rows;
         const guint h = height >= 8 ? 2 : height >= 4 ? 1 : 0;
-        n_rows = MIN(lanes, shape->n_inputs - i * lanes);
+        n_rows = MIN(n_elements, shape->n_inputs - i * n_elements);
         arithmetic->squares[h][width - 1](pass->n_steps, rows, columns, pass->panel_bytes, n_rows,
                                           sums, pass->keeps);
     }
@@ -572,7 +574,7 @@ CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages
         const Pass pass = {
             .shape = shape,
             .arithmetic = arithmetic,
-            .tiles = {arithmetic->lanes, shape->n_blocks},
+            .tiles = {arithmetic->n_elements, shape->n_blocks},
             .n_steps = (length + step - 1) / step,
             .panels = panels,
             .panel_bytes = panel,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tiles in 16-bit integers, two spectra at a time, exact. LANES and ROTATE as in
+/* The tiles in 16-bit integers, two spectra at a time, exact. ELEMENTS and ROTATE as in
  * correlate-real.h.
  *
  * Three products replace four: for a·conj(b), with
@@ -9,56 +9,56 @@
  * re = k0 + k1 and im = k2 − k0 + k1. A panel holds a chunk of one block of inputs as [pair of
  * spectra][re, im, re + im, re − im][input][first, second]; a sum is k0, k1, k2. */
 
-typedef gint32 Lanes __attribute__((vector_size(CT_VECTOR_BYTES)));
+typedef gint32 Ints __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef guint32 Words __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef gint16 Halves __attribute__((vector_size(CT_VECTOR_BYTES)));
 
 /* sum + the product of the first halves + that of the second ones, in every vector element. */
-static inline Lanes
-add_products(Lanes sum, Lanes a, Lanes b)
+static inline Ints
+add_products(Ints sum, Ints a, Ints b)
 {
 #if defined(__AVX512BW__)
-    return sum + (Lanes)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+    return sum + (Ints)_mm512_madd_epi16((__m512i)a, (__m512i)b);
 #elif defined(__AVX2__)
-    return sum + (Lanes)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+    return sum + (Ints)_mm256_madd_epi16((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
-    return sum + (Lanes)_mm_madd_epi16((__m128i)a, (__m128i)b);
+    return sum + (Ints)_mm_madd_epi16((__m128i)a, (__m128i)b);
 #else
-    return sum + ((Lanes)((Words)a << 16) >> 16) * ((Lanes)((Words)b << 16) >> 16) +
+    return sum + ((Ints)((Words)a << 16) >> 16) * ((Ints)((Words)b << 16) >> 16) +
            (a >> 16) * (b >> 16);
 #endif
 }
 
 static inline __attribute__((always_inline)) void
-sum_cell_pairs(gsize n, const gint32 *restrict rows, const gint32 *restrict lanes,
+sum_cell_pairs(gsize n, const gint32 *restrict rows, const gint32 *restrict columns,
                gsize panel_bytes, void *const *sums, gsize first_row, const gsize height,
                const gsize width)
 {
     const gsize panel = panel_bytes / sizeof(gint32);
-    Lanes k0[CORRELATE_WIDEST][CORRELATE_HIGHEST], k1[CORRELATE_WIDEST][CORRELATE_HIGHEST],
+    Ints k0[CORRELATE_WIDEST][CORRELATE_HIGHEST], k1[CORRELATE_WIDEST][CORRELATE_HIGHEST],
         k2[CORRELATE_WIDEST][CORRELATE_HIGHEST];
 #pragma GCC unroll 16
     for (gsize c = 0; c < width; c++)
 #pragma GCC unroll 16
         for (gsize r = 0; r < height; r++)
-            k0[c][r] = k1[c][r] = k2[c][r] = (Lanes){0};
+            k0[c][r] = k1[c][r] = k2[c][r] = (Ints){0};
     rows += first_row;
-    for (gsize t = 0; t < n; t++, rows += 4 * LANES, lanes += 4 * LANES) {
+    for (gsize t = 0; t < n; t++, rows += 4 * ELEMENTS, columns += 4 * ELEMENTS) {
 #pragma GCC unroll 16
         for (gsize c = 0; c < width; c++) {
-            const Lanes *b = (const Lanes *)(lanes + c * panel);
-            const Lanes b0 = b[0], b1 = b[1], b3 = b[3];
+            const Ints *b = (const Ints *)(columns + c * panel);
+            const Ints b0 = b[0], b1 = b[1], b3 = b[3];
 #pragma GCC unroll 16
             for (gsize r = 0; r < height; r++) {
-                k0[c][r] = add_products(k0[c][r], (Lanes){0} + rows[r], b0);
-                k1[c][r] = add_products(k1[c][r], (Lanes){0} + rows[LANES + r], b1);
-                k2[c][r] = add_products(k2[c][r], (Lanes){0} + rows[2 * LANES + r], b3);
+                k0[c][r] = add_products(k0[c][r], (Ints){0} + rows[r], b0);
+                k1[c][r] = add_products(k1[c][r], (Ints){0} + rows[ELEMENTS + r], b1);
+                k2[c][r] = add_products(k2[c][r], (Ints){0} + rows[2 * ELEMENTS + r], b3);
             }
         }
     }
 #pragma GCC unroll 16
     for (gsize c = 0; c < width; c++) {
-        Lanes *tile = (Lanes *)sums[c] + 3 * first_row;
+        Ints *tile = (Ints *)sums[c] + 3 * first_row;
 #pragma GCC unroll 16
         for (gsize r = 0; r < height; r++) {
             tile[3 * r] = k0[c][r];
@@ -69,12 +69,12 @@ sum_cell_pairs(gsize n, const gint32 *restrict rows, const gint32 *restrict lane
 }
 
 #define SQUARE(height, width)                                                                      \
-    static void square_##height##x##width##_pairs(gsize n, const void *rows, const void *lanes,    \
+    static void square_##height##x##width##_pairs(gsize n, const void *rows, const void *columns,  \
                                                   gsize panel_bytes, gsize n_rows,                 \
                                                   void *const *sums, G_GNUC_UNUSED gboolean keep)  \
     {                                                                                              \
-        for (gsize r = 0; r < n_rows; r += MIN(height, LANES))                                     \
-            sum_cell_pairs(n, rows, lanes, panel_bytes, sums, r, MIN(height, LANES), width);       \
+        for (gsize r = 0; r < n_rows; r += MIN(height, ELEMENTS))                                  \
+            sum_cell_pairs(n, rows, columns, panel_bytes, sums, r, MIN(height, ELEMENTS), width);  \
     }
 CORRELATE_CELLS(SQUARE)
 #undef SQUARE
@@ -83,19 +83,19 @@ static void
 diagonal_pairs(gsize n, const void *panel, void *sum, gboolean keep)
 {
     (void)keep;
-    Lanes k0[LANES / 2 + 1], k1[LANES / 2 + 1], k2[LANES / 2 + 1];
-    Lanes *tile = sum;
-    const Lanes *a = panel;
+    Ints k0[ELEMENTS / 2 + 1], k1[ELEMENTS / 2 + 1], k2[ELEMENTS / 2 + 1];
+    Ints *tile = sum;
+    const Ints *a = panel;
 #pragma GCC unroll 16
-    for (gsize d = 0; d <= LANES / 2; d++)
-        k0[d] = k1[d] = k2[d] = (Lanes){0};
+    for (gsize d = 0; d <= ELEMENTS / 2; d++)
+        k0[d] = k1[d] = k2[d] = (Ints){0};
     for (gsize t = 0; t < n; t++, a += 4) {
-        Lanes b0 = a[0], b1 = a[1], b3 = a[3];
+        Ints b0 = a[0], b1 = a[1], b3 = a[3];
         k0[0] = add_products(k0[0], a[0], b0);
         k1[0] = add_products(k1[0], a[1], b1);
         k2[0] = add_products(k2[0], a[2], b3);
 #pragma GCC unroll 16
-        for (gsize d = 1; d <= LANES / 2; d++) {
+        for (gsize d = 1; d <= ELEMENTS / 2; d++) {
             b0 = __builtin_shufflevector(b0, b0, ROTATE);
             b1 = __builtin_shufflevector(b1, b1, ROTATE);
             b3 = __builtin_shufflevector(b3, b3, ROTATE);
@@ -105,7 +105,7 @@ diagonal_pairs(gsize n, const void *panel, void *sum, gboolean keep)
         }
     }
 #pragma GCC unroll 16
-    for (gsize d = 0; d <= LANES / 2; d++) {
+    for (gsize d = 0; d <= ELEMENTS / 2; d++) {
         tile[3 * d] = k0[d];
         tile[3 * d + 1] = k1[d];
         tile[3 * d + 2] = k2[d];
@@ -134,12 +134,12 @@ fold_pairs(gsize n_rows, const void *chunk, void *running, gboolean first)
 {
     const gint32 *restrict from = chunk;
     gint64 *restrict to = running;
-    for (gsize row = 0; row < n_rows; row++, from += 3 * LANES, to += 2 * LANES)
-        for (gsize lane = 0; lane < LANES; lane++) {
-            const gint64 k0 = from[lane];
-            const gint64 k1 = from[LANES + lane];
-            const gint64 k2 = from[2 * LANES + lane];
-            to[lane] = (first ? 0 : to[lane]) + k0 + k1;
-            to[LANES + lane] = (first ? 0 : to[LANES + lane]) + k2 - k0 + k1;
+    for (gsize row = 0; row < n_rows; row++, from += 3 * ELEMENTS, to += 2 * ELEMENTS)
+        for (gsize element = 0; element < ELEMENTS; element++) {
+            const gint64 k0 = from[element];
+            const gint64 k1 = from[ELEMENTS + element];
+            const gint64 k2 = from[2 * ELEMENTS + element];
+            to[element] = (first ? 0 : to[element]) + k0 + k1;
+            to[ELEMENTS + element] = (first ? 0 : to[ELEMENTS + element]) + k2 - k0 + k1;
         }
 }

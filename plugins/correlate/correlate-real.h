@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tiles in floating point. Included once per precision, with
  *
- *     REAL    float, double
- *     LANES   elements of a vector
- *     ROTATE  indices that move every element of a vector up by one
+ *     REAL      float, double
+ *     ELEMENTS  elements of a vector
+ *     ROTATE    indices that move every element of a vector up by one
  *     EVENS, ODDS  indices that separate real and imaginary parts of two vectors
- *     NAME(x) the name of x in this precision
+ *     NAME(x)   the name of x in this precision
  *
  * A panel holds a chunk of one block of inputs as [t][re, im][input]. */
 
-typedef REAL NAME(Vector) __attribute__((vector_size(LANES * sizeof(REAL))));
+typedef REAL NAME(Vector) __attribute__((vector_size(ELEMENTS * sizeof(REAL))));
 typedef REAL NAME(Unaligned)
-    __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+    __attribute__((vector_size(ELEMENTS * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
 
 /* sum[r][re, im][column] over n spectra of row r0 + r of one panel and the columns of others,
  * `height` rows and `width` panels in registers at once. */
 static inline __attribute__((always_inline)) void
-NAME(sum_cell)(gsize n, const REAL *restrict rows, const REAL *restrict lanes, gsize panel_bytes,
+NAME(sum_cell)(gsize n, const REAL *restrict rows, const REAL *restrict columns, gsize panel_bytes,
                void *const *sums, gsize first_row, gboolean keep, const gsize height,
                const gsize width)
 {
@@ -32,15 +32,15 @@ NAME(sum_cell)(gsize n, const REAL *restrict rows, const REAL *restrict lanes, g
         }
     }
     rows += first_row;
-    for (gsize t = 0; t < n; t++, rows += 2 * LANES, lanes += 2 * LANES) {
+    for (gsize t = 0; t < n; t++, rows += 2 * ELEMENTS, columns += 2 * ELEMENTS) {
 #pragma GCC unroll 16
         for (gsize c = 0; c < width; c++) {
-            const NAME(Vector) b_re = *(const NAME(Vector) *)(lanes + c * panel);
-            const NAME(Vector) b_im = *(const NAME(Vector) *)(lanes + c * panel + LANES);
+            const NAME(Vector) b_re = *(const NAME(Vector) *)(columns + c * panel);
+            const NAME(Vector) b_im = *(const NAME(Vector) *)(columns + c * panel + ELEMENTS);
 #pragma GCC unroll 16
             for (gsize r = 0; r < height; r++) {
                 const REAL a_re = rows[r];
-                const REAL a_im = rows[LANES + r];
+                const REAL a_im = rows[ELEMENTS + r];
                 re[c][r] += a_re * b_re;
                 im[c][r] += a_im * b_re;
                 re[c][r] += a_im * b_im;
@@ -60,12 +60,13 @@ NAME(sum_cell)(gsize n, const REAL *restrict rows, const REAL *restrict lanes, g
 }
 
 #define SQUARE(height, width)                                                                      \
-    static void NAME(square_##height##x##width)(gsize n, const void *rows, const void *lanes,      \
+    static void NAME(square_##height##x##width)(gsize n, const void *rows, const void *columns,    \
                                                 gsize panel_bytes, gsize n_rows,                   \
                                                 void *const *sums, gboolean keep)                  \
     {                                                                                              \
-        for (gsize r = 0; r < n_rows; r += MIN(height, LANES))                                     \
-            NAME(sum_cell)(n, rows, lanes, panel_bytes, sums, r, keep, MIN(height, LANES), width); \
+        for (gsize r = 0; r < n_rows; r += MIN(height, ELEMENTS))                                  \
+            NAME(sum_cell)                                                                         \
+        (n, rows, columns, panel_bytes, sums, r, keep, MIN(height, ELEMENTS), width);              \
     }
 CORRELATE_CELLS(SQUARE)
 #undef SQUARE
@@ -73,11 +74,11 @@ CORRELATE_CELLS(SQUARE)
 static void
 NAME(diagonal)(gsize n, const void *panel, void *sum, gboolean keep)
 {
-    NAME(Vector) re[LANES / 2 + 1], im[LANES / 2 + 1];
+    NAME(Vector) re[ELEMENTS / 2 + 1], im[ELEMENTS / 2 + 1];
     NAME(Vector) *tile = sum;
     const NAME(Vector) *a = panel;
 #pragma GCC unroll 16
-    for (gsize d = 0; d <= LANES / 2; d++) {
+    for (gsize d = 0; d <= ELEMENTS / 2; d++) {
         re[d] = keep ? tile[2 * d] : (NAME(Vector)){0};
         im[d] = keep ? tile[2 * d + 1] : (NAME(Vector)){0};
     }
@@ -87,7 +88,7 @@ NAME(diagonal)(gsize n, const void *panel, void *sum, gboolean keep)
         re[0] += a[0] * b_re;
         re[0] += a[1] * b_im;
 #pragma GCC unroll 16
-        for (gsize d = 1; d <= LANES / 2; d++) {
+        for (gsize d = 1; d <= ELEMENTS / 2; d++) {
             b_re = __builtin_shufflevector(b_re, b_re, ROTATE);
             b_im = __builtin_shufflevector(b_im, b_im, ROTATE);
             re[d] += a[0] * b_re;
@@ -97,7 +98,7 @@ NAME(diagonal)(gsize n, const void *panel, void *sum, gboolean keep)
         }
     }
 #pragma GCC unroll 16
-    for (gsize d = 0; d <= LANES / 2; d++) {
+    for (gsize d = 0; d <= ELEMENTS / 2; d++) {
         tile[2 * d] = re[d];
         tile[2 * d + 1] = im[d];
     }
@@ -122,12 +123,12 @@ NAME(fold)(gsize n_rows, const void *chunk, void *running, gboolean first)
 {
     const REAL *restrict from = chunk;
     REAL *restrict to = running;
-    for (gsize k = 0; k < 2 * n_rows * LANES; k++)
+    for (gsize k = 0; k < 2 * n_rows * ELEMENTS; k++)
         to[k] = first ? from[k] : to[k] + from[k];
 }
 
 #undef REAL
-#undef LANES
+#undef ELEMENTS
 #undef ROTATE
 #undef EVENS
 #undef ODDS
