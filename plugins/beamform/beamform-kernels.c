@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define LANES (CT_VECTOR_BYTES / 4)
+#define VECTOR_FLOATS (CT_VECTOR_BYTES / 4)
 
 /* The most times, and the most vectors of beams, that are summed in registers at once. */
 #define MOST_ROWS    8
@@ -74,13 +74,13 @@ static const Read readers[CT_N_TYPES] = {
 static gsize
 n_blocks(const BeamformShape *shape)
 {
-    return (shape->n_beams + LANES - 1) / LANES;
+    return (shape->n_beams + VECTOR_FLOATS - 1) / VECTOR_FLOATS;
 }
 
 static gsize
 panel_floats(const BeamformShape *shape)
 {
-    return shape->n_stations * 2 * LANES;
+    return shape->n_stations * 2 * VECTOR_FLOATS;
 }
 
 static gsize
@@ -128,13 +128,13 @@ CT_ISA(beamform_pack)(const BeamformShape *shape, const guint8 *weights, gint64 
 {
     gfloat *to = panels;
     for (gsize block = 0; block < n_blocks(shape); block++)
-        for (gsize s = 0; s < shape->n_stations; s++, to += 2 * LANES)
-            for (gsize lane = 0; lane < LANES; lane++) {
-                const gsize b = block * LANES + lane;
+        for (gsize s = 0; s < shape->n_stations; s++, to += 2 * VECTOR_FLOATS)
+            for (gsize element = 0; element < VECTOR_FLOATS; element++) {
+                const gsize b = block * VECTOR_FLOATS + element;
                 const gfloat *w = (const gfloat *)(weights + (gint64)b * beam_stride +
                                                    (gint64)s * station_stride);
-                to[lane] = b < shape->n_beams ? w[0] : 0;
-                to[LANES + lane] = b < shape->n_beams ? w[1] : 0;
+                to[element] = b < shape->n_beams ? w[0] : 0;
+                to[VECTOR_FLOATS + element] = b < shape->n_beams ? w[1] : 0;
             }
 }
 
@@ -168,12 +168,12 @@ sum_rows(const Cell *cell, const gsize n_rows, const gsize n_columns)
             re[c][r] = im[c][r] = (Vector){0};
     }
     const gsize panel_step = cell->panel_step;
-    for (gsize s = 0; s < cell->n_stations; s++, panel += 2 * LANES) {
+    for (gsize s = 0; s < cell->n_stations; s++, panel += 2 * VECTOR_FLOATS) {
         const gint64 at = (gint64)s * cell->station_stride;
 #pragma GCC unroll 8
         for (gsize c = 0; c < n_columns; c++) {
             const Vector w_re = *(const Vector *)(panel + c * panel_step);
-            const Vector w_im = *(const Vector *)(panel + c * panel_step + LANES);
+            const Vector w_im = *(const Vector *)(panel + c * panel_step + VECTOR_FLOATS);
 #pragma GCC unroll 8
             for (gsize r = 0; r < n_rows; r++) {
                 const gfloat x_re = ((const gfloat *)(x[r] + at))[0];
@@ -236,7 +236,7 @@ sum_tiles(const BeamformShape *shape, const void *const *panels, gsize block, gs
         .n_columns = n_columns,
         .tile = tile,
         .tile_step = tile_bytes(shape) / sizeof(gfloat),
-        .row_step = 2 * LANES,
+        .row_step = 2 * VECTOR_FLOATS,
     };
     if (panels[0] == panels[n_pols - 1]) { /* all have the same weights: times and polarisations in
                                               one row */
@@ -247,17 +247,17 @@ sum_tiles(const BeamformShape *shape, const void *const *panels, gsize block, gs
                 if (n_rows < shape->rows && (t + 1 < n || p + 1 < n_pols))
                     continue;
                 sum_some(shape, n_rows, &cell);
-                cell.tile += n_rows * 2 * LANES;
+                cell.tile += n_rows * 2 * VECTOR_FLOATS;
                 n_rows = 0;
             }
         return;
     }
-    cell.row_step = n_pols * 2 * LANES;
+    cell.row_step = n_pols * 2 * VECTOR_FLOATS;
     for (gsize p = 0; p < n_pols; p++) {
         for (gsize r = 0; r < n; r++)
             cell.rows[r] = voltages + (gint64)r * from->time + (gint64)p * from->pol;
         cell.panel = (const gfloat *)panels[p] + offset;
-        cell.tile = tile + p * 2 * LANES;
+        cell.tile = tile + p * 2 * VECTOR_FLOATS;
         sum_some(shape, n, &cell);
     }
 }
@@ -268,8 +268,8 @@ write_tile(const BeamformShape *shape, const gfloat *tile, gsize n_times, gsize 
            guint8 *beams, const BeamformStrides *to)
 {
     const gsize n_pols = shape->n_pols;
-    if (n_beams == LANES && n_pols == 2 && to->pol == 8 && to->across == 16) {
-        for (gsize t = 0; t < n_times; t++, tile += 4 * LANES, beams += to->time) {
+    if (n_beams == VECTOR_FLOATS && n_pols == 2 && to->pol == 8 && to->across == 16) {
+        for (gsize t = 0; t < n_times; t++, tile += 4 * VECTOR_FLOATS, beams += to->time) {
             const Vector *p = (const Vector *)tile;
             const Vector *q = p + 2;
             Unaligned *y = (Unaligned *)beams;
@@ -284,14 +284,14 @@ write_tile(const BeamformShape *shape, const gfloat *tile, gsize n_times, gsize 
         for (gsize t = 0; t < n_times; t++)
             for (gsize p = 0; p < n_pols; p++)
                 memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
-                       tile + (t * n_pols + p) * 2 * LANES, n_beams * 8);
+                       tile + (t * n_pols + p) * 2 * VECTOR_FLOATS, n_beams * 8);
         return;
     }
     for (gsize b = 0; b < n_beams; b++, beams += to->across)
         for (gsize t = 0; t < n_times; t++)
             for (gsize p = 0; p < n_pols; p++)
                 memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
-                       tile + ((t * n_pols + p) * LANES + b) * 2, 8);
+                       tile + ((t * n_pols + p) * VECTOR_FLOATS + b) * 2, 8);
 }
 
 /* Converts `n` spectra to cf32 [time][station][pol]. */
@@ -339,16 +339,18 @@ CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, cons
         }
         for (gsize block = 0, width; block < n_blocks(shape); block += width) {
             width = MIN(shape->columns, n_blocks(shape) - block);
-            guint8 *y = beams + (gint64)begin * to->time + (gint64)(block * LANES) * to->across;
+            guint8 *y =
+                beams + (gint64)begin * to->time + (gint64)(block * VECTOR_FLOATS) * to->across;
             for (gsize t = 0; t < length; t += shape->rows) {
                 const gsize n_times = MIN(shape->rows, length - t);
                 sum_tiles(shape, panels, block, width, x + (gint64)t * strides->time, strides,
                           n_times, tile);
                 for (gsize c = 0; c < width; c++) {
-                    const gsize n_beams = MIN(LANES, shape->n_beams - (block + c) * LANES);
-                    write_tile(shape, tile + c * tile_bytes(shape) / sizeof(gfloat), n_times,
-                               n_beams, y + (gint64)t * to->time + (gint64)(c * LANES) * to->across,
-                               to);
+                    const gsize n_beams =
+                        MIN(VECTOR_FLOATS, shape->n_beams - (block + c) * VECTOR_FLOATS);
+                    write_tile(
+                        shape, tile + c * tile_bytes(shape) / sizeof(gfloat), n_times, n_beams,
+                        y + (gint64)t * to->time + (gint64)(c * VECTOR_FLOATS) * to->across, to);
                 }
             }
         }
