@@ -11,17 +11,17 @@
 #define PAIR4(b, n) (b), (n) + (b), (b) + 1, (n) + (b) + 1
 #define PAIR2(b, n) PAIR4(b, n), PAIR4((b) + 2, n)
 #define PAIR1(b, n) PAIR2(b, n), PAIR2((b) + 4, n)
-#if LANES == 4
-#define EACH_LANE(pair, k, half)                                                                   \
+#if N_NARROW == 4
+#define EACH_NARROW(pair, k, half)                                                                 \
     pair(half, 4 * k), pair(k + half, 4 * k), pair(2 * k + half, 4 * k), pair(3 * k + half, 4 * k)
-#elif LANES == 2
-#define EACH_LANE(pair, k, half) pair(half, 2 * k), pair(k + half, 2 * k)
+#elif N_NARROW == 2
+#define EACH_NARROW(pair, k, half) pair(half, 2 * k), pair(k + half, 2 * k)
 #else
-#define EACH_LANE(pair, k, half) pair(half, k)
+#define EACH_NARROW(pair, k, half) pair(half, k)
 #endif
-#define ONE_LANE(pair, k, half) pair(half, k)
+#define ONE_NARROW(pair, k, half) pair(half, k)
 
-#define DEFINE_ZIP(name, bytes, lanes)                                                             \
+#define DEFINE_ZIP(name, bytes, each)                                                              \
     typedef uint16_t name##2 __attribute__((vector_size(bytes)));                                  \
     typedef uint32_t name##4 __attribute__((vector_size(bytes)));                                  \
     typedef uint64_t name##8 __attribute__((vector_size(bytes)));                                  \
@@ -29,49 +29,48 @@
     {                                                                                              \
         if (element == 8)                                                                          \
             return half ? (name##1)__builtin_shufflevector((name##8)x, (name##8)y,                 \
-                                                           lanes(PAIR8, 2, 1))                     \
+                                                           each(PAIR8, 2, 1))                      \
                         : (name##1)__builtin_shufflevector((name##8)x, (name##8)y,                 \
-                                                           lanes(PAIR8, 2, 0));                    \
+                                                           each(PAIR8, 2, 0));                     \
         if (element == 4)                                                                          \
             return half ? (name##1)__builtin_shufflevector((name##4)x, (name##4)y,                 \
-                                                           lanes(PAIR4, 4, 2))                     \
+                                                           each(PAIR4, 4, 2))                      \
                         : (name##1)__builtin_shufflevector((name##4)x, (name##4)y,                 \
-                                                           lanes(PAIR4, 4, 0));                    \
+                                                           each(PAIR4, 4, 0));                     \
         if (element == 2)                                                                          \
             return half ? (name##1)__builtin_shufflevector((name##2)x, (name##2)y,                 \
-                                                           lanes(PAIR2, 8, 4))                     \
+                                                           each(PAIR2, 8, 4))                      \
                         : (name##1)__builtin_shufflevector((name##2)x, (name##2)y,                 \
-                                                           lanes(PAIR2, 8, 0));                    \
-        return half ? __builtin_shufflevector(x, y, lanes(PAIR1, 16, 8))                           \
-                    : __builtin_shufflevector(x, y, lanes(PAIR1, 16, 0));                          \
+                                                           each(PAIR2, 8, 0));                     \
+        return half ? __builtin_shufflevector(x, y, each(PAIR1, 16, 8))                            \
+                    : __builtin_shufflevector(x, y, each(PAIR1, 16, 0));                           \
     }
-DEFINE_ZIP(Wide, CT_VECTOR_BYTES, EACH_LANE)
-typedef Lane Narrow1;
-DEFINE_ZIP(Narrow, 16, ONE_LANE)
+DEFINE_ZIP(Wide, CT_VECTOR_BYTES, EACH_NARROW)
+DEFINE_ZIP(Narrow, 16, ONE_NARROW)
 
-/* Loads one vector from LANES addresses, 16 bytes each. */
+/* Loads a wide vector from N_NARROW addresses, 16 bytes each. */
 INLINE Wide1
-load_lanes(const uint8_t *const *row, size_t step, ptrdiff_t at)
+load_wide(const uint8_t *const *row, size_t step, ptrdiff_t at)
 {
-#if LANES == 4
-    __m512i v = _mm512_castsi128_si512((__m128i)load_lane(row[0] + at));
-    v = _mm512_inserti32x4(v, (__m128i)load_lane(row[step] + at), 1);
-    v = _mm512_inserti32x4(v, (__m128i)load_lane(row[2 * step] + at), 2);
-    v = _mm512_inserti32x4(v, (__m128i)load_lane(row[3 * step] + at), 3);
+#if N_NARROW == 4
+    __m512i v = _mm512_castsi128_si512((__m128i)load_narrow(row[0] + at));
+    v = _mm512_inserti32x4(v, (__m128i)load_narrow(row[step] + at), 1);
+    v = _mm512_inserti32x4(v, (__m128i)load_narrow(row[2 * step] + at), 2);
+    v = _mm512_inserti32x4(v, (__m128i)load_narrow(row[3 * step] + at), 3);
     return (Wide1)v;
-#elif LANES == 2
-    const __m256i v = _mm256_castsi128_si256((__m128i)load_lane(row[0] + at));
-    return (Wide1)_mm256_inserti128_si256(v, (__m128i)load_lane(row[step] + at), 1);
+#elif N_NARROW == 2
+    const __m256i v = _mm256_castsi128_si256((__m128i)load_narrow(row[0] + at));
+    return (Wide1)_mm256_inserti128_si256(v, (__m128i)load_narrow(row[step] + at), 1);
 #else
     (void)step;
-    return load_lane(row[0] + at);
+    return load_narrow(row[0] + at);
 #endif
 }
 
 /* Moves element j of vector i of n to the position given by rotating the bits of (i, j) left by
  * log2(turns), in every 16 bytes separately. With n = turns = 16 / element these are square
  * transposes. */
-#define ROTATE_LANES(Vector, x, n, turns, element)                                                 \
+#define ROTATE_VECTORS(Vector, x, n, turns, element)                                               \
     for (size_t turn = 1; turn < (turns); turn *= 2) {                                             \
         Vector##1 y[16];                                                                           \
         for (size_t i = 0; i < (n) / 2; i++) {                                                     \
@@ -82,7 +81,7 @@ load_lanes(const uint8_t *const *row, size_t step, ptrdiff_t at)
             x[i] = y[i];                                                                           \
     }
 
-/* Transposes LANES·k rows of the input by k columns to k whole vectors of output. */
+/* Transposes N_NARROW·k rows of the input by k columns to k whole vectors of output. */
 INLINE void
 turn_wide(const uint8_t *const *row, ptrdiff_t at, uint8_t *out, const ptrdiff_t *out_a, size_t n_a,
           const size_t element)
@@ -90,8 +89,8 @@ turn_wide(const uint8_t *const *row, ptrdiff_t at, uint8_t *out, const ptrdiff_t
     const size_t k = 16 / element;
     Wide1 x[16];
     for (size_t i = 0; i < k; i++)
-        x[i] = load_lanes(row + i, k, at);
-    ROTATE_LANES(Wide, x, k, k, element)
+        x[i] = load_wide(row + i, k, at);
+    ROTATE_VECTORS(Wide, x, k, k, element)
     if (n_a == k)
         for (size_t i = 0; i < k; i++)
             *(Wide1 *)(out + out_a[i]) = x[i];
@@ -108,8 +107,8 @@ turn_narrow(const uint8_t *const *row, ptrdiff_t at, uint8_t *out, const ptrdiff
     const size_t k = 16 / element;
     Narrow1 x[16];
     for (size_t i = 0; i < k; i++)
-        x[i] = load_lane(row[i] + at);
-    ROTATE_LANES(Narrow, x, k, k, element)
+        x[i] = load_narrow(row[i] + at);
+    ROTATE_VECTORS(Narrow, x, k, k, element)
     for (size_t i = 0; i < n_a; i++)
         *(Narrow1 *)(out + out_a[i]) = x[i];
 }
@@ -121,8 +120,8 @@ turn_rows(const Tile *tile, const uint8_t *in, uint8_t *out, size_t b, size_t ba
           size_t every, const size_t element, const bool wide)
 {
     const size_t k = 16 / element;
-    const size_t rows = wide ? LANES * k : k;
-    const uint8_t *row[LANES * 16];
+    const size_t rows = wide ? N_NARROW * k : k;
+    const uint8_t *row[N_NARROW * 16];
     for (size_t i = 0; i < rows; i++)
         row[i] = in + tile->in_b[b + i < tile->n_b ? b + i : tile->n_b - 1];
     for (size_t i = 0; every && i < rows; i += every)
@@ -152,7 +151,7 @@ INLINE void
 turn_all_rows(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element,
               const bool wide)
 {
-    const size_t rows = (wide ? LANES : 1) * (16 / element);
+    const size_t rows = (wide ? N_NARROW : 1) * (16 / element);
     const size_t last = tile->n_b >= rows ? tile->n_b - rows : 0;
     const ptrdiff_t step = tile->n_b > 1 ? tile->in_b[1] - tile->in_b[0] : LINE;
     const size_t every = step > 0 && step < LINE ? LINE / (size_t)step : 1;
@@ -188,21 +187,21 @@ INLINE void
 unzip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element, const size_t n)
 {
     const size_t k = 16 / element;
-    const size_t last = tile->n_b - LANES * k;
+    const size_t last = tile->n_b - N_NARROW * k;
     for (size_t base = 0; base < tile->n_a; base += n) {
         const ptrdiff_t *out_a = tile->out_a + base;
-        for (size_t b = 0; b < tile->n_b; b += LANES * k) {
+        for (size_t b = 0; b < tile->n_b; b += N_NARROW * k) {
             b = b < last ? b : last;
             const uint8_t *from = in + tile->in_a[base] + tile->in_b[b];
-            const uint8_t *row[LANES * 16];
-            for (size_t i = 0; i < LANES * n; i++)
+            const uint8_t *row[N_NARROW * 16];
+            for (size_t i = 0; i < N_NARROW * n; i++)
                 row[i] = from + 16 * i;
-            for (size_t i = 0; i < LANES * n; i += 4)
+            for (size_t i = 0; i < N_NARROW * n; i += 4)
                 __builtin_prefetch(row[i] + tile->next);
             Wide1 x[16];
             for (size_t i = 0; i < n; i++)
-                x[i] = load_lanes(row + i, n, 0);
-            ROTATE_LANES(Wide, x, n, k, element)
+                x[i] = load_wide(row + i, n, 0);
+            ROTATE_VECTORS(Wide, x, n, k, element)
             for (size_t i = 0; i < n; i++)
                 *(Wide1 *)(out + out_a[i] + b * element) = x[i];
         }
@@ -224,11 +223,11 @@ zip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element
             Narrow1 x[16];
             for (size_t i = 0; i < n; i++) {
                 const uint8_t *at = from + tile->in_b[i] + a * element;
-                x[i] = load_lane(at);
+                x[i] = load_narrow(at);
                 if (a * element % LINE == 0)
                     __builtin_prefetch(at + tile->next);
             }
-            ROTATE_LANES(Narrow, x, n, n, element)
+            ROTATE_VECTORS(Narrow, x, n, n, element)
             for (size_t i = 0; i < n; i++)
                 *(Narrow1 *)(to + a * n * element + 16 * i) = x[i];
         }

@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
-#define LANES  (CT_VECTOR_BYTES / 16)
-#define LINE   64
+#define INLINE   static inline __attribute__((always_inline))
+#define N_NARROW (CT_VECTOR_BYTES / 16) /* narrow vectors in a wide one */
+#define LINE     64
 
-typedef uint8_t Lane __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint8_t Narrow1 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint8_t Wide1 __attribute__((vector_size(CT_VECTOR_BYTES), aligned(1), may_alias));
 
 /* One tile of n_a by n_b elements: (a, b) moves from in_a[a] + in_b[b] to out_a[a] + out_b[b]. In
@@ -23,10 +23,10 @@ typedef struct {
     ptrdiff_t next; /* from this tile's input to the next one's */
 } Tile;
 
-INLINE Lane
-load_lane(const uint8_t *from)
+INLINE Narrow1
+load_narrow(const uint8_t *from)
 {
-    return *(const Lane *)from;
+    return *(const Narrow1 *)from;
 }
 
 /* Copies n bytes as at most two overlapping words, or in pieces of 16 bytes of which the last two
@@ -36,8 +36,8 @@ copy_run(uint8_t *to, const uint8_t *from, size_t n)
 {
     if (n >= 16) {
         for (size_t i = 0; i + 16 < n; i += 16)
-            *(Lane *)(to + i) = load_lane(from + i);
-        *(Lane *)(to + n - 16) = load_lane(from + n - 16);
+            *(Narrow1 *)(to + i) = load_narrow(from + i);
+        *(Narrow1 *)(to + n - 16) = load_narrow(from + n - 16);
     } else if (n >= 8) {
         uint64_t first, last;
         memcpy(&first, from, 8);

@@ -41,9 +41,9 @@ _Static_assert(sizeof(Scratch) <= TRANSPOSE_SCRATCH_BYTES, "the scratch holds st
 INLINE void
 stream_vector(uint8_t *to, Wide1 v)
 {
-#if LANES == 4
+#if N_NARROW == 4
     _mm512_stream_si512((__m512i *)to, (__m512i)v);
-#elif LANES == 2
+#elif N_NARROW == 2
     _mm256_stream_si256((__m256i *)to, (__m256i)v);
 #elif defined(__SSE2__)
     _mm_stream_si128((__m128i *)to, (__m128i)v);
