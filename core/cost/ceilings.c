@@ -64,7 +64,7 @@ DEFINE_PEAK(run_avx512, __attribute__((target("avx512f"))), 64)
 static const struct {
     const char *name;
     float (*run)(void);
-    guint n_lanes;
+    guint n_floats; /* of a vector */
 } peaks[CT_N_ISAS] = {
     [CT_ISA_BASELINE] = {"peak baseline", run_baseline, 4},
 #if defined(__x86_64__)
@@ -93,7 +93,7 @@ operations_per_second(CtIsa isa)
     const gdouble begin = processor_seconds();
     do {
         sum = sum + peaks[isa].run();
-        operations += 2.0 * N_CHAINS * N_STEPS * peaks[isa].n_lanes;
+        operations += 2.0 * N_CHAINS * N_STEPS * peaks[isa].n_floats;
         seconds = processor_seconds() - begin;
     } while (seconds < seconds_each);
     return operations / seconds;

@@ -37,7 +37,7 @@ static const gdouble usual_share_of_copies = 0.03;
 static const gdouble usual_device_bandwidth = 1e12;
 static const gdouble usual_device_peak = 1e13;
 
-/* Single-precision operations per clock: units of fused multiply-adds times lanes of the vector. */
+/* Single-precision operations per clock: units of fused multiply-adds times floats of a vector. */
 static const gdouble operations_per_clock[CT_N_ISAS] = {
     [CT_ISA_BASELINE] = 2 * 4,
     [CT_ISA_AVX2] = 2 * 2 * 8,

@@ -46,7 +46,7 @@ DEFINE_FMA(fma_baseline, 16, )
 
 typedef struct {
     gfloat (*run)(gfloat seed);
-    guint lanes;
+    guint n_floats; /* of a vector */
 } Fma;
 
 static Fma
@@ -90,7 +90,7 @@ run(gpointer data)
     Moment from = moment_of_thread();
     for (guint i = 0; i < FMA_RUNS; i++)
         sink = sink + fma.run(0.999f);
-    runner->result.fma = per_second(&from, 2.0 * FMA_RUNS * N_ROUNDS * N_SUMS * fma.lanes);
+    runner->result.fma = per_second(&from, 2.0 * FMA_RUNS * N_ROUNDS * N_SUMS * fma.n_floats);
 
     guint8 *small = runner->memory, *large = runner->memory + 2 * L2_BYTES;
     memcpy(small + L2_BYTES, small, L2_BYTES);
