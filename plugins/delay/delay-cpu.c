@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* delay, vectorised: rows of neighbouring samples, or one lane along time. */
+/* delay, vectorised: rows of neighbouring samples, or one series along time. */
 #include "delay-kernels.h"
 #include "delay.h"
 
 #include <string.h>
 
-/* The longest row, and the number of times that a lane is processed before the next one if time is
- * not the innermost axis. */
+/* The longest row, and the number of times that a series is processed before the next one if time
+ * is not the innermost axis. */
 enum { MAX_ROW = 4096, TILE = 64 };
 
 /* By rows: the contiguous axes inside time form one row; the other axes count rows. */
@@ -17,7 +17,7 @@ typedef struct {
     gsize row;               /* elements of a row */
     gsize n_rows;            /* of a sample */
     gdouble *frequencies;    /* [row of n_rows][element] hertz, for changing delays */
-    guint32 *lanes;          /* [row of n_rows][element] of the delay table, for changing delays */
+    guint32 *series;         /* [row of n_rows][element] of the delay table, for changing delays */
     gfloat *cosines, *sines; /* [row of n_rows][element][2], for constant delays */
 } Cpu;
 
@@ -49,9 +49,9 @@ prepare_rows(Cpu *cpu, const CtBinding *input, GError **error)
     const DelayTable *table = cpu->base.table;
     const gsize n = cpu->n_rows * cpu->row;
     if (!(cpu->frequencies = CT_TABLE(gdouble, n, "frequencies", error)) ||
-        !(cpu->lanes = CT_TABLE(guint32, n, "lanes", error)))
+        !(cpu->series = CT_TABLE(guint32, n, "lanes", error)))
         return FALSE;
-    delay_state_elements(&cpu->base, input, cpu->frequencies, cpu->lanes);
+    delay_state_elements(&cpu->base, input, cpu->frequencies, cpu->series);
     if (table->n_rows > 1)
         return TRUE;
     g_autofree gdouble *turns = CT_TABLE(gdouble, n, "phases", error);
@@ -59,7 +59,7 @@ prepare_rows(Cpu *cpu, const CtBinding *input, GError **error)
         !(cpu->sines = CT_TABLE(gfloat, 2 * n, "sines", error)))
         return FALSE;
     for (gsize i = 0; i < n; i++)
-        turns[i] = cpu->frequencies[i] * table->seconds[cpu->lanes[i]];
+        turns[i] = cpu->frequencies[i] * table->seconds[cpu->series[i]];
     CT_ISA(delay_phasors)(cpu->cosines, cpu->sines, turns, n);
     return TRUE;
 }
@@ -132,15 +132,15 @@ work_rows(const Cpu *cpu, const CtBlock *in, const CtBlock *out, gint64 begin, g
 {
     const DelayState *state = &cpu->base;
     const DelayTable *table = state->table;
-    gint64 n_lanes = table->n_stations * table->n_pols;
-    gdouble *seconds = (gdouble *)scratch; /* [time][lane] */
-    gdouble *turns = seconds + TILE * n_lanes;
+    gint64 n_series = table->n_stations * table->n_pols;
+    gdouble *seconds = (gdouble *)scratch; /* [time][series] */
+    gdouble *turns = seconds + TILE * n_series;
     gfloat *cosines = (gfloat *)(turns + cpu->row), *sines = cosines + 2 * cpu->row;
     gboolean constant = table->n_rows == 1;
     for (gint64 t = begin; !constant && t < end; t++)
-        for (gint64 lane = 0; lane < n_lanes; lane++)
-            seconds[(t - begin) * n_lanes + lane] =
-                delay_table_at(table, lane, out->start + t * state->ticks_per_sample, NULL);
+        for (gint64 series = 0; series < n_series; series++)
+            seconds[(t - begin) * n_series + series] =
+                delay_table_at(table, series, out->start + t * state->ticks_per_sample, NULL);
 
     gint time = state->place[DELAY_TIME];
     gint64 index[CT_MAX_AXES] = {0};
@@ -151,9 +151,9 @@ work_rows(const Cpu *cpu, const CtBlock *in, const CtBlock *out, gint64 begin, g
                 rotate_row(cpu, in, out, index, cpu->cosines + 2 * first, cpu->sines + 2 * first);
                 continue;
             }
-            const gdouble *now = seconds + (index[time] - begin) * n_lanes;
+            const gdouble *now = seconds + (index[time] - begin) * n_series;
             for (gsize i = 0; i < cpu->row; i++)
-                turns[i] = cpu->frequencies[first + i] * now[cpu->lanes[first + i]];
+                turns[i] = cpu->frequencies[first + i] * now[cpu->series[first + i]];
             CT_ISA(delay_phasors)(cosines, sines, turns, cpu->row);
             rotate_row(cpu, in, out, index, cosines, sines);
         }
@@ -163,12 +163,12 @@ work_rows(const Cpu *cpu, const CtBlock *in, const CtBlock *out, gint64 begin, g
 }
 
 static void
-work_lane(const DelayState *state, const CtBlock *in, const CtBlock *out, const gint64 *index,
-          gint64 begin, gint64 end)
+work_series(const DelayState *state, const CtBlock *in, const CtBlock *out, const gint64 *index,
+            gint64 begin, gint64 end)
 {
     gint64 at[DELAY_N_AXES];
     index_of(state, index, at);
-    gint64 lane = delay_table_lane(state->table, at[DELAY_STATION], at[DELAY_POL]);
+    gint64 series = delay_table_series(state->table, at[DELAY_STATION], at[DELAY_POL]);
     gint64 in_stride = in->stride[state->place[DELAY_TIME]];
     gint64 out_stride = out->stride[state->place[DELAY_TIME]];
     gdouble frequency = delay_frequency(state, at);
@@ -176,13 +176,13 @@ work_lane(const DelayState *state, const CtBlock *in, const CtBlock *out, const 
     guint8 *y = (guint8 *)address_of(out, index);
     for (gint64 t = begin; t < end;) {
         DelayPiece piece;
-        delay_piece_init(&piece, state, lane, out->start + t * state->ticks_per_sample, end - t);
+        delay_piece_init(&piece, state, series, out->start + t * state->ticks_per_sample, end - t);
         const guint8 *from = x + (t + piece.shift) * in_stride;
         if (state->is_complex)
-            CT_ISA(delay_rotate_lane)
+            CT_ISA(delay_rotate_series)
         (y + t * out_stride, out_stride, from, in_stride, piece.n, frequency * piece.seconds,
          frequency * piece.per_sample, piece.since);
-        else CT_ISA(delay_copy_lane)(y + t * out_stride, out_stride, from, in_stride, piece.n);
+        else CT_ISA(delay_copy_series)(y + t * out_stride, out_stride, from, in_stride, piece.n);
         t += piece.n;
     }
 }
@@ -206,7 +206,7 @@ cpu_work(gpointer user_data, const CtWork *work, G_GNUC_UNUSED GError **error)
         }
         gint64 index[CT_MAX_AXES] = {0};
         do
-            work_lane(state, in, out, index, begin, end);
+            work_series(state, in, out, index, begin, end);
         while (next_index(index, in->length, in->n_axes, time));
     }
     return TRUE;
@@ -220,7 +220,7 @@ cpu_finish(gpointer user_data)
         return;
     delay_state_clear(&cpu->base);
     g_free(cpu->frequencies);
-    g_free(cpu->lanes);
+    g_free(cpu->series);
     g_free(cpu->cosines);
     g_free(cpu->sines);
     g_free(cpu);

@@ -2,7 +2,7 @@
 /* Declarations shared by the host and the kernels of delay. */
 #pragma once
 
-/* Samples of a firing for which a lane's delay is linear and its shift constant; it ends where the
+/* Samples of a firing for which a series' delay is linear and its shift constant; it ends where the
  * next span begins. */
 typedef struct {
     long long begin;

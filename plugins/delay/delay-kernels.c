@@ -10,7 +10,7 @@ typedef gint32 Ints __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef gfloat Unaligned
     __attribute__((vector_size(CT_VECTOR_BYTES), aligned(sizeof(gfloat)), may_alias));
 
-enum { LANES = CT_VECTOR_BYTES / sizeof(gfloat), PIECE = 64 };
+enum { VECTOR_FLOATS = CT_VECTOR_BYTES / sizeof(gfloat), PIECE = 64 };
 
 /* Swaps real and imaginary parts. */
 static inline Floats
@@ -54,7 +54,7 @@ CT_ISA(delay_rotate_row)(gfloat *y, const gfloat *x, const gfloat *cosines, cons
                          gsize n)
 {
     gsize i = 0;
-    for (; i + LANES <= 2 * n; i += LANES) {
+    for (; i + VECTOR_FLOATS <= 2 * n; i += VECTOR_FLOATS) {
         Floats value = *(const Unaligned *)(x + i);
         *(Unaligned *)(y + i) = value * *(const Unaligned *)(cosines + i) +
                                 swap(value) * *(const Unaligned *)(sines + i);
@@ -68,8 +68,8 @@ CT_ISA(delay_rotate_row)(gfloat *y, const gfloat *x, const gfloat *cosines, cons
 
 /* Phasors are computed, and strided samples gathered, a piece at a time. */
 void
-CT_ISA(delay_rotate_lane)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride, gsize n,
-                          gdouble turns, gdouble per_sample, gint64 since)
+CT_ISA(delay_rotate_series)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride, gsize n,
+                            gdouble turns, gdouble per_sample, gint64 since)
 {
     enum { BYTES = 2 * sizeof(gfloat) };
     gfloat cosines[2 * PIECE], sines[2 * PIECE], in[2 * PIECE], out[2 * PIECE];
@@ -94,7 +94,7 @@ CT_ISA(delay_rotate_lane)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_
 }
 
 void
-CT_ISA(delay_copy_lane)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride, gsize n)
+CT_ISA(delay_copy_series)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride, gsize n)
 {
     if (y_stride == sizeof(gfloat) && x_stride == sizeof(gfloat)) {
         memcpy(y, x, n * sizeof(gfloat));

@@ -14,8 +14,9 @@ void CT_ISA(delay_rotate_row)(gfloat *y, const gfloat *x, const gfloat *cosines,
                               const gfloat *sines, gsize n);
 
 /* y[i] = x[i] exp(−2πi (turns + (since + i) per_sample)); strides in bytes. */
-void CT_ISA(delay_rotate_lane)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride,
-                               gsize n, gdouble turns, gdouble per_sample, gint64 since);
+void CT_ISA(delay_rotate_series)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride,
+                                 gsize n, gdouble turns, gdouble per_sample, gint64 since);
 
 /* y[i] = x[i], real. */
-void CT_ISA(delay_copy_lane)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride, gsize n);
+void CT_ISA(delay_copy_series)(guint8 *y, gint64 y_stride, const guint8 *x, gint64 x_stride,
+                               gsize n);

@@ -27,14 +27,15 @@ delay_element(const DelayState *state, const CtBlock *in, const CtBlock *out, co
     for (guint k = 0; k < DELAY_N_AXES; k++)
         at[k] = state->place[k] < 0 ? 0 : index[state->place[k]];
     gint64 tick = out->start + at[DELAY_TIME] * state->ticks_per_sample;
-    gint64 lane = delay_table_lane(state->table, at[DELAY_STATION], at[DELAY_POL]);
+    gint64 series = delay_table_series(state->table, at[DELAY_STATION], at[DELAY_POL]);
     if (state->shifts)
-        x += (state->most - delay_whole(state, lane, tick)) * in->stride[state->place[DELAY_TIME]];
+        x +=
+            (state->most - delay_whole(state, series, tick)) * in->stride[state->place[DELAY_TIME]];
     if (!state->is_complex) {
         memcpy(y, x, sizeof(gfloat));
         return;
     }
-    gdouble turns = delay_frequency(state, at) * delay_table_at(state->table, lane, tick, NULL);
+    gdouble turns = delay_frequency(state, at) * delay_table_at(state->table, series, tick, NULL);
     gdouble angle = -2 * G_PI * (turns - rint(turns));
     float complex value;
     memcpy(&value, x, sizeof value);

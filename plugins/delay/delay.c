@@ -188,7 +188,7 @@ delay_state_clear(DelayState *state)
 
 void
 delay_state_elements(const DelayState *state, const CtBinding *input, gdouble *frequencies,
-                     guint32 *lanes)
+                     guint32 *series)
 {
     const guint n_axes = input->layout.n_axes;
     gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES], index[CT_MAX_AXES] = {0};
@@ -199,7 +199,7 @@ delay_state_elements(const DelayState *state, const CtBinding *input, gdouble *f
         for (guint k = 0; k < DELAY_N_AXES; k++)
             at[k] = state->place[k] < 0 ? 0 : index[state->place[k]];
         frequencies[i] = delay_frequency(state, at);
-        lanes[i] = (guint32)delay_table_lane(state->table, at[DELAY_STATION], at[DELAY_POL]);
+        series[i] = (guint32)delay_table_series(state->table, at[DELAY_STATION], at[DELAY_POL]);
         for (guint k = n_axes; k-- > 0 && ++index[k] == length[k];)
             index[k] = 0;
     }
@@ -207,19 +207,19 @@ delay_state_elements(const DelayState *state, const CtBinding *input, gdouble *f
 
 /* The number of samples from `tick` on, at most `most`, with one shift and a linear delay. */
 static gint64
-steady_samples(const DelayState *state, gint64 lane, gint64 tick, gint64 most)
+steady_samples(const DelayState *state, gint64 series, gint64 tick, gint64 most)
 {
     const gint64 next = delay_table_next(state->table, tick), step = state->ticks_per_sample;
     gint64 n = next == G_MAXINT64 ? most : MIN(most, (next - tick + step - 1) / step);
     if (!state->shifts)
         return n;
-    const gint64 whole = delay_whole(state, lane, tick);
-    if (delay_whole(state, lane, tick + (n - 1) * step) == whole)
+    const gint64 whole = delay_whole(state, series, tick);
+    if (delay_whole(state, series, tick + (n - 1) * step) == whole)
         return n;
     /* The shift is monotonic along a line, so bisection finds its next change. */
     for (gint64 same = 1; n - same > 1;) {
         const gint64 middle = same + (n - same) / 2;
-        if (delay_whole(state, lane, tick + (middle - 1) * step) == whole)
+        if (delay_whole(state, series, tick + (middle - 1) * step) == whole)
             same = middle;
         else
             n = middle;
@@ -228,15 +228,16 @@ steady_samples(const DelayState *state, gint64 lane, gint64 tick, gint64 most)
 }
 
 void
-delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 lane, gint64 tick, gint64 most)
+delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 series, gint64 tick,
+                 gint64 most)
 {
     const DelayTable *table = state->table;
     const gint64 step = state->ticks_per_sample;
     gdouble per_tick;
     *piece = (DelayPiece){
-        .n = steady_samples(state, lane, tick, most),
-        .shift = state->shifts ? state->most - delay_whole(state, lane, tick) : 0,
-        .seconds = delay_table_at(table, lane, tick, &per_tick),
+        .n = steady_samples(state, series, tick, most),
+        .shift = state->shifts ? state->most - delay_whole(state, series, tick) : 0,
+        .seconds = delay_table_at(table, series, tick, &per_tick),
     };
     if (per_tick == 0)
         return;
@@ -244,7 +245,7 @@ delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 lane, gint64
     const gdouble row = (gdouble)delay_table_row(table, tick);
     const gint64 first = table->start + (gint64)ceil(row * table->ticks_per_row);
     piece->since = (tick - first) / step;
-    piece->seconds = delay_table_at(table, lane, tick - piece->since * step, NULL);
+    piece->seconds = delay_table_at(table, series, tick - piece->since * step, NULL);
     piece->per_sample = per_tick * (gdouble)step;
 }
 
@@ -265,10 +266,10 @@ shift_validity(const DelayState *state, const guint8 *in, guint8 *out, gint64 n,
     last[DELAY_POL] = state->table->n_pols == 1 ? first[DELAY_POL] : last[DELAY_POL];
     for (gint64 s = first[DELAY_STATION]; s <= last[DELAY_STATION]; s++)
         for (gint64 p = first[DELAY_POL]; p <= last[DELAY_POL]; p++) {
-            gint64 delay_lane = delay_table_lane(state->table, s, p);
+            gint64 series = delay_table_series(state->table, s, p);
             for (gint64 i = 0; i < n; i++) {
                 gint64 tick = start + i * state->ticks_per_sample;
-                out[i] &= in[i + state->most - delay_whole(state, delay_lane, tick)];
+                out[i] &= in[i + state->most - delay_whole(state, series, tick)];
             }
         }
 }

@@ -68,16 +68,16 @@ __launch_bounds__(DEVICE_ROWS_THREADS)
             *(ELEMENT *)(out + k * out_step) = turned(x[k], factor);
 }
 
-/* spans: [lane][n_spans]; lanes: [element]; frequencies: [element], hertz. */
+/* spans: [series][n_spans]; series: [element]; frequencies: [element], hertz. */
 extern "C" __global__ void
 __launch_bounds__(DEVICE_ROWS_THREADS)
     delay_changing(const DeviceRows rows, const DelaySpan *spans, const uint32 n_spans,
-                   const uint32 *lanes, const double *frequencies)
+                   const uint32 *series, const double *frequencies)
 {
     const RowsPlace place = rows_place<ELEMENT, ELEMENT, UNROLL>(rows);
     if (place.n_times == 0)
         return;
-    const DelaySpan *span = spans + (uint64)lanes[place.element] * n_spans;
+    const DelaySpan *span = spans + (uint64)series[place.element] * n_spans;
     const DelaySpan *const last = span + n_spans - 1;
     const double frequency = IS_COMPLEX ? frequencies[place.element] : 0;
     uint64 phase = 0, step = 0;

@@ -5,7 +5,8 @@
 #include <cornerturn/stage.h>
 #include <math.h>
 
-/* τ of every lane (station, and pol where they differ), piecewise linear in time. */
+/* τ of every series (of a station, or of each of its pols where they differ), piecewise linear in
+ * time. */
 typedef struct {
     gint64 n_stations;
     gint64 n_pols; /* 1: all pols have the same delays */
@@ -20,7 +21,7 @@ void delay_table_free(DelayTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DelayTable, delay_table_free)
 
 static inline gint64
-delay_table_lane(const DelayTable *table, gint64 station, gint64 pol)
+delay_table_series(const DelayTable *table, gint64 station, gint64 pol)
 {
     return table->n_pols == 1 ? station : station * table->n_pols + pol;
 }
@@ -36,16 +37,16 @@ delay_table_row(const DelayTable *table, gint64 tick)
 /* Seconds at `tick`, constant before the first row and after the last. `per_tick`, unless NULL, is
  * set to the slope per tick. */
 static inline gdouble
-delay_table_at(const DelayTable *table, gint64 lane, gint64 tick, gdouble *per_tick)
+delay_table_at(const DelayTable *table, gint64 series, gint64 tick, gdouble *per_tick)
 {
-    const gint64 n_lanes = table->n_stations * table->n_pols;
+    const gint64 n_series = table->n_stations * table->n_pols;
     if (per_tick)
         *per_tick = 0;
     if (table->n_rows == 1)
-        return table->seconds[lane];
+        return table->seconds[series];
     gint64 row = delay_table_row(table, tick);
-    gdouble a = table->seconds[row * n_lanes + lane],
-            b = table->seconds[(row + 1) * n_lanes + lane];
+    gdouble a = table->seconds[row * n_series + series],
+            b = table->seconds[(row + 1) * n_series + series];
     gdouble part = (tick - table->start) / table->ticks_per_row - row;
     if (part < 0)
         return a;
@@ -98,20 +99,20 @@ delay_frequency(const DelayState *state, const gint64 at[DELAY_N_AXES])
     return state->frequencies[at[DELAY_SUBBAND] * state->length[DELAY_CHANNEL] + at[DELAY_CHANNEL]];
 }
 
-/* Frequency and lane of every element of the axes other than time, in the input's order; there are
- * ct_stream_width() of them. */
+/* Frequency and series of every element of the axes other than time, in the input's order; there
+ * are ct_stream_width() of them. */
 void delay_state_elements(const DelayState *state, const CtBinding *input, gdouble *frequencies,
-                          guint32 *lanes);
+                          guint32 *series);
 
-/* Whole samples by which a lane is shifted at `tick`. */
+/* Whole samples by which a series is shifted at `tick`. */
 static inline gint64
-delay_whole(const DelayState *state, gint64 lane, gint64 tick)
+delay_whole(const DelayState *state, gint64 series, gint64 tick)
 {
-    gdouble seconds = delay_table_at(state->table, lane, tick, NULL);
+    gdouble seconds = delay_table_at(state->table, series, tick, NULL);
     return (gint64)rint(seconds * state->samples_per_second);
 }
 
-/* Samples for which a lane's delay is linear and its shift constant. */
+/* Samples for which a series' delay is linear and its shift constant. */
 typedef struct {
     gint64 n;
     gint64 shift;       /* the input sample of output sample t is t + shift */
@@ -121,7 +122,7 @@ typedef struct {
 } DelayPiece;
 
 /* The piece that begins with the sample at `tick`, of `most` samples at most. */
-void delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 lane, gint64 tick,
+void delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 series, gint64 tick,
                       gint64 most);
 
 extern const CtVariant delay_reference, delay_cuda;
