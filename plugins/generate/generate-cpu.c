@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* generate, vectorised: one chunk of time after another, with all its lanes in cache. */
+/* generate, vectorised: one chunk of time after another, with all its series in cache. */
 #include "generate-kernels.h"
 #include "generate-model.h"
 #include "generate.h"
@@ -77,17 +77,17 @@ cpu_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     cpu->span = cpu->length + round_up(reach + GENERATE_TAPS) + 2 * GENERATE_GROUP;
     prepare->scratch_bytes = scratch_floats(cpu) * sizeof(gfloat);
 
-    gsize n_lanes = model->n_subbands * model->n_stations;
-    if (!(cpu->delays = CT_TABLE(Delay, model->n_sources * n_lanes, "delays", error)) ||
-        !(cpu->gains = CT_TABLE(gfloat, model->n_tones * n_lanes * 2, "tones", error)))
+    gsize n_series = model->n_subbands * model->n_stations;
+    if (!(cpu->delays = CT_TABLE(Delay, model->n_sources * n_series, "delays", error)) ||
+        !(cpu->gains = CT_TABLE(gfloat, model->n_tones * n_series * 2, "tones", error)))
         return FALSE;
     for (guint i = 0; i < model->n_sources; i++)
-        for (gsize k = 0; k < n_lanes; k++)
-            set_delay(&cpu->delays[i * n_lanes + k], &model->sources[i].delays[k],
+        for (gsize k = 0; k < n_series; k++)
+            set_delay(&cpu->delays[i * n_series + k], &model->sources[i].delays[k],
                       model->sources[i].amplitude, model->scale);
     for (guint i = 0; i < model->n_tones; i++)
-        for (gsize k = 0; k < n_lanes * 2; k++)
-            cpu->gains[i * n_lanes * 2 + k] = (gfloat)(model->tones[i].gains[k] * model->scale);
+        for (gsize k = 0; k < n_series * 2; k++)
+            cpu->gains[i * n_series * 2 + k] = (gfloat)(model->tones[i].gains[k] * model->scale);
     return TRUE;
 }
 
@@ -103,7 +103,7 @@ fill_sources(const Cpu *cpu, gint64 first, gsize n, gint64 subband, gfloat *sour
         for (gint64 p = 0; p < model->n_pols; p++) {
             gfloat *z = source + p * 2 * cpu->span;
             CT_ISA(generate_noise)
-            (z, z + cpu->span, first, n, model->key, generate_source_lane(model, i, subband, p),
+            (z, z + cpu->span, first, n, model->key, generate_source_series(model, i, subband, p),
              GENERATE_SOURCE, unit);
         }
         gdouble rho = model->sources[i].correlation;
@@ -114,20 +114,21 @@ fill_sources(const Cpu *cpu, gint64 first, gsize n, gint64 subband, gfloat *sour
     }
 }
 
-/* Computes the chunk of one lane: n samples from t on, t a multiple of the group. */
+/* Computes the chunk of one series: n samples from t on, t a multiple of the group. */
 static void
-fill_lane(const Cpu *cpu, gint64 t, gsize n, gint64 subband, gint64 station, gint64 pol,
-          const gfloat *tones, const gfloat *sources, gint64 first_source, gfloat *x)
+fill_series(const Cpu *cpu, gint64 t, gsize n, gint64 subband, gint64 station, gint64 pol,
+            const gfloat *tones, const gfloat *sources, gint64 first_source, gfloat *x)
 {
     const GenerateModel *model = cpu->base.model;
     gfloat *y = x + cpu->length;
-    gsize lane = subband * model->n_stations + station,
-          n_lanes = model->n_subbands * model->n_stations;
+    /* The pols have the same delays and gains. */
+    gsize series = subband * model->n_stations + station,
+          n_series = model->n_subbands * model->n_stations;
     gfloat noise =
         (gfloat)((model->is_complex ? 1 : G_SQRT2) * model->noise[station] * model->scale);
     if (noise != 0)
         CT_ISA(generate_noise)
-    (x, y, t, n, model->key, generate_receiver_lane(model, subband, station, pol),
+    (x, y, t, n, model->key, generate_receiver_series(model, subband, station, pol),
      GENERATE_RECEIVER, noise);
     else
     {
@@ -135,7 +136,7 @@ fill_lane(const Cpu *cpu, gint64 t, gsize n, gint64 subband, gint64 station, gin
         memset(y, 0, n * sizeof *y);
     }
     for (guint i = 0; i < model->n_sources; i++) {
-        const Delay *delay = &cpu->delays[i * n_lanes + lane];
+        const Delay *delay = &cpu->delays[i * n_series + series];
         const gfloat *z = sources + (i * model->n_pols + pol) * 2 * cpu->span;
         z += t - delay->whole + (delay->n_taps > 1 ? GENERATE_BEFORE : 0) - first_source;
         CT_ISA(generate_delayed)
@@ -143,7 +144,7 @@ fill_lane(const Cpu *cpu, gint64 t, gsize n, gint64 subband, gint64 station, gin
     }
     for (guint i = 0; i < model->n_tones; i++) {
         const gfloat *z = tones + i * 2 * cpu->length;
-        CT_ISA(generate_add)(x, y, z, z + cpu->length, n, cpu->gains + (i * n_lanes + lane) * 2);
+        CT_ISA(generate_add)(x, y, z, z + cpu->length, n, cpu->gains + (i * n_series + series) * 2);
     }
     if (!model->is_complex)
         memset(y, 0, n * sizeof *y);
@@ -180,7 +181,7 @@ cpu_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
             }
             for (gint64 s = 0; s < model->n_stations; s++)
                 for (gint64 p = 0; p < model->n_pols; p++) {
-                    fill_lane(cpu, aligned, n_aligned, b, s, p, tones, sources, first_source, x);
+                    fill_series(cpu, aligned, n_aligned, b, s, p, tones, sources, first_source, x);
                     work->counters[0] += CT_ISA(generate_write)(
                         generate_address(&cpu->base, block, begin, b, s, p), time_stride,
                         model->type, x + skip, x + cpu->length + skip, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* generate on the device: the sources' signals are written to scratch, then a thread per sample
- * makes every sample of its lane. */
+ * makes every sample of its series. */
 #include "generate-model.h"
 #include "generate.h"
 
@@ -32,7 +32,7 @@ typedef struct {
     CtDevice *device;
     CtKernel *sources, *samples;
     gpointer noise, delays, correlations, increments, gains; /* on the device */
-    gint64 n_inner, n_outer; /* lanes faster and slower than time in memory */
+    gint64 n_inner, n_outer; /* series faster and slower than time in memory */
 } Cuda;
 
 /* ---- preparing ---- */
@@ -85,19 +85,19 @@ static gboolean
 send_sources(Cuda *cuda, GError **error)
 {
     const GenerateModel *model = cuda->base.model;
-    gsize n_lanes = model->n_subbands * model->n_stations;
+    gsize n_series = model->n_subbands * model->n_stations;
     g_autofree gfloat *correlations = g_new(gfloat, 2 * model->n_sources);
-    g_autofree Delay *delays = CT_TABLE(Delay, model->n_sources * n_lanes, "delays", error);
+    g_autofree Delay *delays = CT_TABLE(Delay, model->n_sources * n_series, "delays", error);
     if (!delays)
         return FALSE;
     for (guint i = 0; i < model->n_sources; i++) {
         const GenerateSource *source = &model->sources[i];
-        for (gsize k = 0; k < n_lanes; k++)
-            set_delay(&delays[i * n_lanes + k], &source->delays[k], source->amplitude, model);
+        for (gsize k = 0; k < n_series; k++)
+            set_delay(&delays[i * n_series + k], &source->delays[k], source->amplitude, model);
         correlations[2 * i] = (gfloat)source->correlation;
         correlations[2 * i + 1] = (gfloat)sqrt(1 - source->correlation * source->correlation);
     }
-    return send(cuda, &cuda->delays, delays, model->n_sources * n_lanes * sizeof *delays,
+    return send(cuda, &cuda->delays, delays, model->n_sources * n_series * sizeof *delays,
                 "delays of sources", error) &&
            send(cuda, &cuda->correlations, correlations,
                 2 * model->n_sources * sizeof *correlations, "correlations of sources", error);
@@ -139,7 +139,7 @@ send_noise(Cuda *cuda, GError **error)
                 error);
 }
 
-/* Constants of the kernels; counts lanes on either side of time. */
+/* Constants of the kernels; counts series on either side of time. */
 static GStrv
 make_defines(Cuda *cuda)
 {

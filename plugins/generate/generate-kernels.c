@@ -15,7 +15,7 @@ typedef guint64 Longs __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef gfloat Unaligned
     __attribute__((vector_size(CT_VECTOR_BYTES), aligned(sizeof(gfloat)), may_alias));
 
-enum { LANES = CT_VECTOR_BYTES / sizeof(gfloat), PAIRS = LANES / 2 };
+enum { VECTOR_FLOATS = CT_VECTOR_BYTES / sizeof(gfloat), PAIRS = VECTOR_FLOATS / 2 };
 
 /* The products of the low halves. */
 static inline Longs
@@ -42,7 +42,7 @@ square_root(Floats x)
 #elif defined(__SSE2__)
     return (Floats)_mm_sqrt_ps((__m128)x);
 #else
-    for (guint i = 0; i < LANES; i++)
+    for (guint i = 0; i < VECTOR_FLOATS; i++)
         x[i] = sqrtf(x[i]);
     return x;
 #endif
@@ -101,14 +101,14 @@ cos_sin(Floats turns, Floats *cosine, Floats *sine)
  * first two words of a counter are for an even sample, the others for the next one: `radius` and
  * `angle` are in the order of the samples. */
 static inline void
-philox(guint64 pair, guint32 lane, guint32 kind, const guint32 keys[20], Words *radius,
+philox(guint64 pair, guint32 series, guint32 kind, const guint32 keys[20], Words *radius,
        Words *angle)
 {
     Longs c0 = {0};
     for (guint i = 0; i < PAIRS; i++)
         c0[i] = i;
     c0 += pair & 0xffffffffu;
-    Longs c1 = (pair >> 32) - (Longs){0}, c2 = (guint64)lane - (Longs){0};
+    Longs c1 = (pair >> 32) - (Longs){0}, c2 = (guint64)series - (Longs){0};
     Longs c3 = (guint64)kind - (Longs){0};
     const Longs first = (guint64)0xd2511f53u - (Longs){0};
     const Longs second = (guint64)0xcd9e8d57u - (Longs){0};
@@ -126,16 +126,16 @@ philox(guint64 pair, guint32 lane, guint32 kind, const guint32 keys[20], Words *
 
 void
 CT_ISA(generate_noise)(gfloat *re, gfloat *im, gint64 t, gsize n, const guint32 key[2],
-                       guint32 lane, guint32 kind, gfloat amplitude)
+                       guint32 series, guint32 kind, gfloat amplitude)
 {
     guint32 keys[20];
     for (guint round = 0; round < 10; round++) {
         keys[2 * round] = key[0] + round * 0x9e3779b9u;
         keys[2 * round + 1] = key[1] + round * 0xbb67ae85u;
     }
-    for (gsize i = 0; i < n; i += LANES) {
+    for (gsize i = 0; i < n; i += VECTOR_FLOATS) {
         Words radius_bits, angle_bits;
-        philox((guint64)((t + (gint64)i) >> 1), lane, kind, keys, &radius_bits, &angle_bits);
+        philox((guint64)((t + (gint64)i) >> 1), series, kind, keys, &radius_bits, &angle_bits);
         Floats u = __builtin_convertvector((Ints)(radius_bits >> 9 << 1 | 1), Floats) * 0x1p-24f;
         Floats v = __builtin_convertvector((Ints)(angle_bits >> 8), Floats) * 0x1p-24f;
         Floats radius = square_root(minus_log(u)) * amplitude, cosine, sine;
@@ -157,19 +157,20 @@ CT_ISA(generate_delayed)(gfloat *re, gfloat *im, const gfloat *z_re, const gfloa
                          const gfloat *taps, guint n_taps, const gfloat rotation[2])
 {
     for (gsize i = 0; i < n; i += GENERATE_GROUP) {
-        enum { STEPS = GENERATE_GROUP / LANES > 4 ? 4 : GENERATE_GROUP / LANES };
-        for (guint j = 0; j < GENERATE_GROUP / LANES; j += STEPS) {
+        enum { STEPS = GENERATE_GROUP / VECTOR_FLOATS > 4 ? 4 : GENERATE_GROUP / VECTOR_FLOATS };
+        for (guint j = 0; j < GENERATE_GROUP / VECTOR_FLOATS; j += STEPS) {
             Floats sum_re[STEPS] = {{0}}, sum_im[STEPS] = {{0}};
             for (guint k = 0; k < n_taps; k++) {
-                const gfloat *a = z_re + i + j * LANES - k, *b = z_im + i + j * LANES - k;
+                const gfloat *a = z_re + i + j * VECTOR_FLOATS - k,
+                             *b = z_im + i + j * VECTOR_FLOATS - k;
                 for (guint step = 0; step < STEPS; step++) {
-                    sum_re[step] += taps[k] * *(const Unaligned *)(a + step * LANES);
-                    sum_im[step] += taps[k] * *(const Unaligned *)(b + step * LANES);
+                    sum_re[step] += taps[k] * *(const Unaligned *)(a + step * VECTOR_FLOATS);
+                    sum_im[step] += taps[k] * *(const Unaligned *)(b + step * VECTOR_FLOATS);
                 }
             }
             for (guint step = 0; step < STEPS; step++) {
-                Unaligned *x = (Unaligned *)(re + i + (j + step) * LANES);
-                Unaligned *y = (Unaligned *)(im + i + (j + step) * LANES);
+                Unaligned *x = (Unaligned *)(re + i + (j + step) * VECTOR_FLOATS);
+                Unaligned *y = (Unaligned *)(im + i + (j + step) * VECTOR_FLOATS);
                 *x += sum_re[step] * rotation[0] - sum_im[step] * rotation[1];
                 *y += sum_re[step] * rotation[1] + sum_im[step] * rotation[0];
             }
@@ -180,9 +181,9 @@ CT_ISA(generate_delayed)(gfloat *re, gfloat *im, const gfloat *z_re, const gfloa
 void
 CT_ISA(generate_phasors)(gfloat *re, gfloat *im, gint64 t, gsize n, guint64 increment)
 {
-    for (gsize i = 0; i < n; i += LANES) {
+    for (gsize i = 0; i < n; i += VECTOR_FLOATS) {
         Words phase = {0};
-        for (guint j = 0; j < LANES; j++)
+        for (guint j = 0; j < VECTOR_FLOATS; j++)
             phase[j] = (guint32)((increment * (guint64)(t + (gint64)(i + j))) >> 32);
         /* a float holds 24 bits */
         Floats turns = __builtin_convertvector((Ints)(phase >> 8), Floats) * 0x1p-24f, cosine, sine;

@@ -8,10 +8,10 @@
 /* Samples are made in groups of this many; the first is at a multiple of it. */
 enum { GENERATE_GROUP = 32 };
 
-/* Noise of power amplitude² for samples t … t + n − 1 of a lane; t and n are multiples of
+/* Noise of power amplitude² for samples t … t + n − 1 of a series; t and n are multiples of
  * GENERATE_GROUP, the arrays 64-byte aligned. */
 void CT_ISA(generate_noise)(gfloat *re, gfloat *im, gint64 t, gsize n, const guint32 key[2],
-                            guint32 lane, guint32 kind, gfloat amplitude);
+                            guint32 series, guint32 kind, gfloat amplitude);
 
 /* second = rho · first + own · second */
 void CT_ISA(generate_mix)(gfloat *second, const gfloat *first, gsize n, gfloat rho, gfloat own);

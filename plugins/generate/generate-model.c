@@ -89,11 +89,11 @@ wants_not_negative(const CtParams *params, const char *name, gdouble value, GErr
 
 /* An array of `n` items for each subband and station, zero. */
 static gpointer
-new_lanes(const GenerateModel *model, gsize n, gsize bytes, GError **error)
+new_series(const GenerateModel *model, gsize n, gsize bytes, GError **error)
 {
-    gsize n_lanes, n_items;
-    if (!g_size_checked_mul(&n_lanes, (gsize)model->n_subbands, (gsize)model->n_stations) ||
-        !g_size_checked_mul(&n_items, n_lanes, n))
+    gsize n_series, n_items;
+    if (!g_size_checked_mul(&n_series, (gsize)model->n_subbands, (gsize)model->n_stations) ||
+        !g_size_checked_mul(&n_items, n_series, n))
         n_items = G_MAXSIZE;
     return ct_table_new(n_items, bytes, "a signal at all stations in all subbands", error);
 }
@@ -123,7 +123,7 @@ set_sources(GenerateModel *model, const CtParams *params, const CtStream *stream
             return ct_params_error(params, "source_correlations", error,
                                    "wants −1 to 1, but is given %g", source->correlation);
         source->amplitude = sqrt(power);
-        source->delays = new_lanes(model, 1, sizeof *source->delays, error);
+        source->delays = new_series(model, 1, sizeof *source->delays, error);
         if (!source->delays)
             return FALSE;
         for (gint64 b = 0; b < model->n_subbands; b++)
@@ -167,7 +167,7 @@ set_tones(GenerateModel *model, const CtParams *params, const CtStream *stream,
             (directed && !geometry_direction(params, "tone_directions", i, direction, error)))
             return FALSE;
         if (!(tone->increments = CT_TABLE(guint64, model->n_subbands, "subbands", error)) ||
-            !(tone->gains = new_lanes(model, 2, sizeof *tone->gains, error)))
+            !(tone->gains = new_series(model, 2, sizeof *tone->gains, error)))
             return FALSE;
         gboolean inside = FALSE;
         for (gint64 b = 0; b < model->n_subbands; b++) {

@@ -67,13 +67,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GenerateModel, generate_model_free)
 
 /* The index of the random numbers of a receiver, and of a pol of a source. */
 static inline guint32
-generate_receiver_lane(const GenerateModel *model, gint64 subband, gint64 station, gint64 pol)
+generate_receiver_series(const GenerateModel *model, gint64 subband, gint64 station, gint64 pol)
 {
     return (subband * model->n_stations + station) * model->n_pols + pol;
 }
 
 static inline guint32
-generate_source_lane(const GenerateModel *model, gint64 source, gint64 subband, gint64 pol)
+generate_source_series(const GenerateModel *model, gint64 source, gint64 subband, gint64 pol)
 {
     return (source * model->n_subbands + subband) * model->n_pols + pol;
 }
@@ -88,7 +88,7 @@ typedef struct {
 gboolean generate_state_init(GenerateState *state, const CtPrepare *prepare, GError **error);
 gboolean generate_advance(gpointer state, CtAdvance *advance, GError **error);
 
-/* The address of sample `t` of a lane. */
+/* The address of sample `t` of a series. */
 static inline guint8 *
 generate_address(const GenerateState *state, const CtBlock *block, gint64 t, gint64 subband,
                  gint64 station, gint64 pol)

@@ -29,16 +29,16 @@ philox(const guint32 key[2], guint32 counter[4])
     }
 }
 
-/* Samples t … t + n − 1 of a lane of circular Gaussian noise of power 1. The words of counter ⌊t/2⌋
- * are used for two samples; with u = (w₀ ≫ 9 + ½)/2²³ and v = (w₁ ≫ 8)/2²⁴ a sample is √(−ln u)
- * exp(2πi v); a real one is √2 of its real part. */
+/* Samples t … t + n − 1 of a series of circular Gaussian noise of power 1. The words of counter
+ * ⌊t/2⌋ are used for two samples; with u = (w₀ ≫ 9 + ½)/2²³ and v = (w₁ ≫ 8)/2²⁴ a sample is
+ * √(−ln u) exp(2πi v); a real one is √2 of its real part. */
 static void
-fill_noise(const GenerateModel *model, gint64 t, gsize n, guint32 lane, guint32 kind,
+fill_noise(const GenerateModel *model, gint64 t, gsize n, guint32 series, guint32 kind,
            gdouble (*noise)[2])
 {
     for (gsize i = 0; i < n; i++, t++) {
         guint64 pair = (guint64)(t >> 1);
-        guint32 words[4] = {(guint32)pair, (guint32)(pair >> 32), lane, kind};
+        guint32 words[4] = {(guint32)pair, (guint32)(pair >> 32), series, kind};
         philox(model->key, words);
         const guint32 *w = words + 2 * (t & 1);
         gdouble radius = sqrt(-log(((w[0] >> 9) + 0.5) * 0x1p-23));
@@ -100,7 +100,7 @@ fill_sources(const GenerateModel *model, gsize span, gint64 t, gsize n, gint64 s
         gdouble rho = model->sources[i].correlation;
         gdouble(*first)[2] = sources + i * model->n_pols * span;
         for (gint64 p = 0; p < model->n_pols; p++)
-            fill_noise(model, t, n, generate_source_lane(model, i, subband, p), GENERATE_SOURCE,
+            fill_noise(model, t, n, generate_source_series(model, i, subband, p), GENERATE_SOURCE,
                        first + p * span);
         for (gsize k = 0; model->n_pols > 1 && k < n; k++)
             for (guint part = 0; part < 2; part++)
@@ -129,7 +129,7 @@ reference_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
                          n + (model->most - model->least) + GENERATE_TAPS - 1, b, sources);
             for (gint64 s = 0; s < model->n_stations; s++)
                 for (gint64 p = 0; p < model->n_pols; p++) {
-                    fill_noise(model, t, n, generate_receiver_lane(model, b, s, p),
+                    fill_noise(model, t, n, generate_receiver_series(model, b, s, p),
                                GENERATE_RECEIVER, x);
                     for (gsize k = 0; k < n; k++)
                         for (guint part = 0; part < 2; part++)

@@ -5,7 +5,7 @@
  * float; KEY_0, KEY_1, the seed; N_SUBBANDS, N_STATIONS, N_POLS, N_SOURCES, N_TONES; LEAST, the
  * smallest whole delay, TAPS and BEFORE as in generate-model.h. For each of the axes SUBBAND,
  * STATION and POL: …_INNER, whether it is faster than time in memory, and …_STEP, the number of
- * lanes of that side for a step along it; N_INNER, N_OUTER, the lanes of either side. */
+ * series of that side for a step along it; N_INNER, N_OUTER, the series of either side. */
 #include "cornerturn/kernel.h"
 
 #define N_THREADS 256
@@ -40,11 +40,11 @@ noise_of(uint32 radius_bits, uint32 angle_bits, float amplitude)
     return {radius * cosine, radius * sine};
 }
 
-/* Samples 2 · pair and 2 · pair + 1 of a lane: Philox4x32-10. */
+/* Samples 2 · pair and 2 · pair + 1 of a series: Philox4x32-10. */
 __device__ inline Pair
-noise(int64 pair, uint32 lane, uint32 kind, float amplitude)
+noise(int64 pair, uint32 series, uint32 kind, float amplitude)
 {
-    uint32 c0 = (uint32)pair, c1 = (uint32)((uint64)pair >> 32), c2 = lane, c3 = kind;
+    uint32 c0 = (uint32)pair, c1 = (uint32)((uint64)pair >> 32), c2 = series, c3 = kind;
 
 #pragma unroll
     for (uint32 round = 0; round < 10; round++) {
@@ -85,8 +85,8 @@ __launch_bounds__(N_THREADS) generate_sources(Complex *signals, const Complex *c
     for (uint32 i = blockIdx.y; i < N_SOURCES * N_SUBBANDS; i += gridDim.y) {
         Pair first = {};
         for (uint32 pol = 0; pol < N_POLS; pol++) {
-            const uint32 lane = i * N_POLS + pol;
-            Pair x = noise(first_pair + pair, lane, 1, unit);
+            const uint32 series = i * N_POLS + pol;
+            Pair x = noise(first_pair + pair, series, 1, unit);
             if (pol == 0) {
                 first = x;
             } else {
@@ -96,7 +96,7 @@ __launch_bounds__(N_THREADS) generate_sources(Complex *signals, const Complex *c
                 x.odd = {rho.re * first.odd.re + rho.im * x.odd.re,
                          rho.re * first.odd.im + rho.im * x.odd.im};
             }
-            Complex *signal = signals + (uint64)lane * 2 * n_pairs + 2 * pair;
+            Complex *signal = signals + (uint64)series * 2 * n_pairs + 2 * pair;
             signal[0] = x.even;
             signal[1] = x.odd;
         }
