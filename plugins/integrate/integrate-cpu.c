@@ -7,9 +7,9 @@ static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
     static const IntegrateMethod of_floats = {CT_ISA(integrate_rows_float),
-                                              CT_ISA(integrate_lanes_float)};
+                                              CT_ISA(integrate_partials_float)};
     static const IntegrateMethod of_doubles = {CT_ISA(integrate_rows_double),
-                                               CT_ISA(integrate_lanes_double)};
+                                               CT_ISA(integrate_partials_double)};
     const CtType part = ct_type_info(ct_layout_type(&prepare->inputs[0].layout))->part;
     *state = ct_integrate_new(prepare, part == CT_F32 ? &of_floats : &of_doubles, error);
     return *state != NULL;

@@ -34,7 +34,7 @@ typedef struct {
     gint64 n_fast, n_numbers; /* numbers inside time, and all numbers */
     gint64 cell;              /* samples of a cell; the last cell of a sum may have fewer */
     gint64 n_cells;           /* of a sum */
-    guint lanes;              /* partial sums, to which its cells are added */
+    guint n_partials;         /* partial sums, to which its cells are added */
     gboolean is_staged;
     CtKernel *rows, *stage, *sums, *weights; /* NULL: not needed */
     gpointer carried[2];  /* [number]: the unfinished cell, before and after a firing */
@@ -73,7 +73,7 @@ choose_cells(State *self)
     /* A warp of integrate_sums reads neighbouring numbers. */
     const guint side = MIN(32, power_below(2 * self->n_numbers - 1));
     const guint wanted = MIN(power_below(MANY_THREADS / self->n_numbers), SUM_THREADS / side);
-    self->lanes = MIN(wanted, power_below(2 * self->n_cells - 1));
+    self->n_partials = MIN(wanted, power_below(2 * self->n_cells - 1));
 }
 
 /* An upper bound of the cells that a firing of `n_samples` adds to, including the one begun
@@ -114,7 +114,7 @@ list_defines(const State *self)
     define(defines, "N_FAST", self->n_fast);
     define(defines, "N_NUMBERS", self->n_numbers);
     define(defines, "N_AXES", integrate->n_axes);
-    define(defines, "LANES", self->lanes);
+    define(defines, "N_PARTIALS", self->n_partials);
     define(defines, "IS_STAGED", self->is_staged);
     g_ptr_array_add(defines, NULL);
     return defines;
@@ -156,7 +156,7 @@ allocate(State *self, GError **error)
         if (self->n_cells == 1)
             continue;
         self->partials[i] =
-            ct_device_alloc(self->device, bytes * self->lanes, "unfinished sums", error);
+            ct_device_alloc(self->device, bytes * self->n_partials, "unfinished sums", error);
         if (!self->partials[i])
             return FALSE;
     }
@@ -270,7 +270,7 @@ launch_sums(const State *self, const CtWork *work, Firing *firing, const Cells *
     /* The sums of complete cells, and the sum that ends here without any cell of this firing. */
     const gint64 done = firing->first_cell + (gint64)firing->n_complete;
     const gint64 n_sums = (done + self->n_cells - 1) / self->n_cells;
-    const gint64 n_numbers = SUM_THREADS / self->lanes;
+    const gint64 n_numbers = SUM_THREADS / self->n_partials;
     const CtLaunch launch = {
         .grid = {(guint)(n_sums * ((self->n_numbers + n_numbers - 1) / n_numbers)), 1, 1},
         .block = {SUM_THREADS, 1, 1},

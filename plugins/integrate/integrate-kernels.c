@@ -23,22 +23,22 @@
             for (gsize i = 0; i < n; i++)                                                          \
                 sums[i] += ((const real *)row)[i];                                                 \
     }                                                                                              \
-    void CT_ISA(integrate_lanes_##real)(const void *x, double *lanes, gsize first, gsize n)        \
+    void CT_ISA(integrate_partials_##real)(const void *x, double *partials, gsize first, gsize n)  \
     {                                                                                              \
         const real *from = x;                                                                      \
         gsize i = 0;                                                                               \
-        for (; i < n && (first + i) % INTEGRATE_LANES != 0; i++)                                   \
-            lanes[(first + i) % INTEGRATE_LANES] += from[i];                                       \
-        double sums[INTEGRATE_LANES];                                                              \
-        for (gsize l = 0; l < INTEGRATE_LANES; l++)                                                \
-            sums[l] = lanes[l];                                                                    \
-        for (; i + INTEGRATE_LANES <= n; i += INTEGRATE_LANES)                                     \
-            for (gsize l = 0; l < INTEGRATE_LANES; l++)                                            \
-                sums[l] += from[i + l];                                                            \
-        for (gsize l = 0; l < INTEGRATE_LANES; l++)                                                \
-            lanes[l] = sums[l];                                                                    \
+        for (; i < n && (first + i) % INTEGRATE_PARTIALS != 0; i++)                                \
+            partials[(first + i) % INTEGRATE_PARTIALS] += from[i];                                 \
+        double sums[INTEGRATE_PARTIALS];                                                           \
+        for (gsize p = 0; p < INTEGRATE_PARTIALS; p++)                                             \
+            sums[p] = partials[p];                                                                 \
+        for (; i + INTEGRATE_PARTIALS <= n; i += INTEGRATE_PARTIALS)                               \
+            for (gsize p = 0; p < INTEGRATE_PARTIALS; p++)                                         \
+                sums[p] += from[i + p];                                                            \
+        for (gsize p = 0; p < INTEGRATE_PARTIALS; p++)                                             \
+            partials[p] = sums[p];                                                                 \
         for (; i < n; i++)                                                                         \
-            lanes[(first + i) % INTEGRATE_LANES] += from[i];                                       \
+            partials[(first + i) % INTEGRATE_PARTIALS] += from[i];                                 \
     }
 
 DEFINE(float)

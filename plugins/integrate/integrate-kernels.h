@@ -9,6 +9,6 @@
 void CT_ISA(integrate_rows_float)(const void *x, gint64 stride, double *sums, gsize n, gsize m);
 void CT_ISA(integrate_rows_double)(const void *x, gint64 stride, double *sums, gsize n, gsize m);
 
-/* lanes[(first + i) % INTEGRATE_LANES] += x[i] of n numbers. */
-void CT_ISA(integrate_lanes_float)(const void *x, double *lanes, gsize first, gsize n);
-void CT_ISA(integrate_lanes_double)(const void *x, double *lanes, gsize first, gsize n);
+/* partials[(first + i) % INTEGRATE_PARTIALS] += x[i] of n numbers. */
+void CT_ISA(integrate_partials_float)(const void *x, double *partials, gsize first, gsize n);
+void CT_ISA(integrate_partials_double)(const void *x, double *partials, gsize first, gsize n);

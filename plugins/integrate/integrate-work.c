@@ -60,9 +60,10 @@ ct_integrate_new(CtPrepare *prepare, const IntegrateMethod *method, GError **err
     self->n_chunks = (self->n_fast + INTEGRATE_CHUNK - 1) / INTEGRATE_CHUNK;
 
     const gint64 numbers = self->n_fast * self->n_parts;
-    self->in_lanes =
-        self->method.lanes && numbers <= INTEGRATE_LANES && INTEGRATE_LANES % numbers == 0;
-    const gsize n_sums = (gsize)(self->n_groups * (self->in_lanes ? INTEGRATE_LANES : numbers));
+    self->in_partials =
+        self->method.partials && numbers <= INTEGRATE_PARTIALS && INTEGRATE_PARTIALS % numbers == 0;
+    const gsize n_sums =
+        (gsize)(self->n_groups * (self->in_partials ? INTEGRATE_PARTIALS : numbers));
     /* Either port may have no reader. */
     self->max_sums = MAX(prepare->outputs[0].max_samples, prepare->outputs[1].max_samples);
     const gsize n_counts = (gsize)((self->max_sums + 2) * self->n_lanes);
@@ -195,7 +196,7 @@ typedef struct {
     gint64 group, begin, end; /* elements of the fast axes */
     gboolean in_packed, out_packed;
     const guint8 *in; /* at the first element; only if they are contiguous */
-    double *sums;     /* of the first element; if sums are divided (in_lanes), of the group */
+    double *sums;     /* of the first element; if sums are divided (in_partials), of the group */
     gsize n_numbers;
 } Item;
 
@@ -208,14 +209,14 @@ add_samples(const Item *item, gint64 t, gint64 m, gint64 position)
     const gint64 stride = in->stride[self->in_time];
     if (position == 0)
         memset(item->sums, 0,
-               (self->in_lanes ? INTEGRATE_LANES : item->n_numbers) * sizeof *item->sums);
-    if (item->in_packed && self->in_lanes &&
+               (self->in_partials ? INTEGRATE_PARTIALS : item->n_numbers) * sizeof *item->sums);
+    if (item->in_packed && self->in_partials &&
         stride == (gint64)(item->n_numbers * self->part_bytes)) {
-        self->method.lanes(item->in + t * stride, item->sums, (gsize)position * item->n_numbers,
-                           (gsize)m * item->n_numbers);
+        self->method.partials(item->in + t * stride, item->sums, (gsize)position * item->n_numbers,
+                              (gsize)m * item->n_numbers);
         return;
     }
-    if (item->in_packed && !self->in_lanes && self->method.rows) {
+    if (item->in_packed && !self->in_partials && self->method.rows) {
         self->method.rows(item->in + t * stride, stride, item->sums, item->n_numbers, (gsize)m);
         return;
     }
@@ -225,8 +226,8 @@ add_samples(const Item *item, gint64 t, gint64 m, gint64 position)
             for (guint part = 0; part < self->n_parts; part++) {
                 const gsize number = (gsize)(element - item->begin) * self->n_parts + part;
                 const gsize sum =
-                    self->in_lanes
-                        ? ((gsize)(position + i) * item->n_numbers + number) % INTEGRATE_LANES
+                    self->in_partials
+                        ? ((gsize)(position + i) * item->n_numbers + number) % INTEGRATE_PARTIALS
                         : number;
                 item->sums[sum] += read_part(self, x + (t + i) * stride + part * self->part_bytes);
             }
@@ -236,11 +237,11 @@ add_samples(const Item *item, gint64 t, gint64 m, gint64 position)
 static double
 finished_sum(const Item *item, gsize number)
 {
-    if (!item->self->in_lanes)
+    if (!item->self->in_partials)
         return item->sums[number];
     double sum = 0;
-    for (gsize lane = number; lane < INTEGRATE_LANES; lane += item->n_numbers)
-        sum += item->sums[lane];
+    for (gsize partial = number; partial < INTEGRATE_PARTIALS; partial += item->n_numbers)
+        sum += item->sums[partial];
     return sum;
 }
 
@@ -327,8 +328,8 @@ ct_integrate_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **err
         item.end = MIN(item.begin + INTEGRATE_CHUNK, self->n_fast);
         item.n_numbers = (gsize)(item.end - item.begin) * self->n_parts;
         item.in = in->data + find_place(self, work, item.group, item.begin).in;
-        item.sums = self->in_lanes
-                        ? self->sums + item.group * INTEGRATE_LANES
+        item.sums = self->in_partials
+                        ? self->sums + item.group * INTEGRATE_PARTIALS
                         : self->sums + (item.group * self->n_fast + item.begin) * self->n_parts;
         work_on(&item);
     }

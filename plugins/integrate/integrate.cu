@@ -4,8 +4,8 @@
  * A sum is cut into cells of CELL samples, the last one short, counted from the sum's first sample.
  * A thread adds up a cell of one number in the order of time; a cell that a firing leaves
  * unfinished is carried to the next firing. If a sum has more than one cell, cell j is then added
- * to partial sum j modulo LANES, in the order of time, and the partial sums are added up when the
- * sum is complete. So the order of all additions is fixed, wherever the stream is cut.
+ * to partial sum j modulo N_PARTIALS, in the order of time, and the partial sums are added up when
+ * the sum is complete. So the order of all additions is fixed, wherever the stream is cut.
  *
  * Numbers are real and imaginary parts of elements of all axes but time, in the input's order;
  * those inside time, the fast ones, are contiguous.
@@ -16,7 +16,7 @@
  *   AVERAGES             1: sums are divided by the number of valid samples
  *   N_FAST N_NUMBERS     numbers inside time; all of them
  *   N_AXES LENGTHS STEPS the axes but time, and the step of the lane along each
- *   LANES                partial sums of cells
+ *   N_PARTIALS           partial sums of cells
  *   IS_STAGED            1: cells may be staged in shared memory */
 #include "cornerturn/kernel.h"
 
@@ -227,10 +227,10 @@ __launch_bounds__(sum_threads)
     integrate_sums(const double *cells, const double *before, double *after, uint8 *y,
                    const uint32 *counts, Firing firing)
 {
-    constexpr uint32 block_numbers = sum_threads / LANES;
+    constexpr uint32 block_numbers = sum_threads / N_PARTIALS;
     constexpr uint32 n_chunks = (N_NUMBERS + block_numbers - 1) / block_numbers;
     __shared__ double sums[sum_threads];
-    const uint32 sum = blockIdx.x / n_chunks, lane = threadIdx.x / block_numbers;
+    const uint32 sum = blockIdx.x / n_chunks, partial = threadIdx.x / block_numbers;
     const uint32 number = blockIdx.x % n_chunks * block_numbers + threadIdx.x % block_numbers;
     const bool is_number = number < N_NUMBERS;
 
@@ -241,24 +241,25 @@ __launch_bounds__(sum_threads)
     const uint32 end = last < n_cells_of_sum ? (uint32)last : n_cells_of_sum;
     double value = 0;
     if (is_number) {
-        value = begin > 0 ? before[lane * N_NUMBERS + number] : 0;
+        value = begin > 0 ? before[partial * N_NUMBERS + number] : 0;
         const double *from = cells + (first - firing.first_cell) * N_NUMBERS + number;
 #pragma unroll 4
-        for (uint32 j = begin + (lane + LANES - begin % LANES) % LANES; j < end; j += LANES)
+        for (uint32 j = begin + (partial + N_PARTIALS - begin % N_PARTIALS) % N_PARTIALS; j < end;
+             j += N_PARTIALS)
             value += from[(int64)j * N_NUMBERS];
     }
     if ((sum + 1) * integration > firing.position + firing.n_samples && !firing.ended) {
         if (is_number)
-            after[lane * N_NUMBERS + number] = value;
+            after[partial * N_NUMBERS + number] = value;
         return;
     }
     sums[threadIdx.x] = value;
-    for (uint32 half = LANES / 2; half > 0; half /= 2) {
+    for (uint32 half = N_PARTIALS / 2; half > 0; half /= 2) {
         __syncthreads();
-        if (lane < half)
+        if (partial < half)
             sums[threadIdx.x] += sums[threadIdx.x + half * block_numbers];
     }
-    if (is_number && lane == 0)
+    if (is_number && partial == 0)
         write_sum(firing, y, counts, sum, find_place(firing, number), sums[threadIdx.x]);
 }
 

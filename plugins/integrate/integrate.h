@@ -13,7 +13,7 @@
  * next. */
 #define INTEGRATE_CHUNK 512
 /* Partial sums: if few parts are faster than time, several times are summed in parallel. */
-#define INTEGRATE_LANES 8
+#define INTEGRATE_PARTIALS 8
 
 typedef struct {
     gint64 length;
@@ -25,8 +25,8 @@ typedef struct {
 typedef struct {
     /* sums[i] += x[i] of m rows of n numbers, from first to last; `stride` bytes apart. */
     void (*rows)(const void *x, gint64 stride, double *sums, gsize n, gsize m);
-    /* lanes[(first + i) % INTEGRATE_LANES] += x[i] of n numbers. */
-    void (*lanes)(const void *x, double *lanes, gsize first, gsize n);
+    /* partials[(first + i) % INTEGRATE_PARTIALS] += x[i] of n numbers. */
+    void (*partials)(const void *x, double *partials, gsize first, gsize n);
 } IntegrateMethod;
 
 typedef struct {
@@ -38,7 +38,7 @@ typedef struct {
     gint64 n_groups, n_fast, n_chunks;
     guint n_parts; /* of an element */
     gsize part_bytes;
-    gboolean in_lanes; /* sums are [group][INTEGRATE_LANES], not [group][fast][part] */
+    gboolean in_partials; /* sums are [group][INTEGRATE_PARTIALS], not [group][fast][part] */
     gint in_time, out_time, weights_time;
     gint64 n_lanes;
     gint64 max_sums; /* of a firing */
