@@ -10,7 +10,7 @@
 static const double tick_seconds = 0.1;
 
 /* Prints a line that overwrites the previous one: stream time, rate against real time, the fullest
- * queues. */
+ * rings. */
 static void
 show_progress(CtPipeline *pipeline, gint64 started, double duration)
 {

@@ -8,7 +8,7 @@
 
 #include <cornerturn/text.h>
 
-/* ---- proving ---- */
+/* ---- verification ---- */
 
 char *
 ct_pipeline_verify(CtPipeline *pipeline, const char *against, const char *node, gboolean *agrees,

@@ -2,11 +2,11 @@
 /* The choice of a candidate for every node such that the busiest resource, with all candidates and
  * the conversions between them, is as little busy as possible.
  *
- * Each node is a variable, its candidates are the choices, and the vectors of a choice's cell are
- * the variants that implement the candidate. A candidate over several nodes is a choice of each of
- * them; pairs forbid that it is chosen for some of them only. A link with one reader is a pair
- * that costs the conversion between the two placements. Fan-outs with several readers are in
- * choose-fan-out.c. */
+ * In the terms of solve.h, each node is a variable, and its candidates are the choices. Each choice
+ * has a cell, a list of cost vectors: one for each variant that implements the candidate. A
+ * candidate over several nodes is a choice of each of them; pairs forbid that it is chosen for some
+ * of them only. A link with one reader is a pair that costs the conversion between the two
+ * placements. Fan-outs with several readers are in choose-fan-out.c. */
 #include "choose-private.h"
 
 #include <math.h>

@@ -111,7 +111,7 @@ set_groups(CtPlan *plan)
     }
 }
 
-/* ---- the arena ---- */
+/* ---- the arena: the one allocation on a device in which its links lie ---- */
 
 static guint
 last_reader(const CtPlanLink *link)

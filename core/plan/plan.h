@@ -87,7 +87,8 @@ typedef struct {
     gint64 n_firings, rest;
     CtRestKind rest_kind;
     gsize bytes;        /* of the ring */
-    gsize offset;       /* on a device: its place in the arena, a multiple of 256 */
+    gsize offset;       /* on a device: its place in the arena (the one allocation on a device in
+                           which its links lie), a multiple of 256 */
     gboolean transient; /* on a device: every firing of the readers drains it, so that it shares
                            memory with the others of its group; written and read on one queue */
     gint group; /* of a transient link. The link holds data from the firing of its writer to that of
@@ -152,7 +153,8 @@ typedef struct {
     GArray *queues;    /* of CtPlanQueue */
     guint n_in_flight; /* firings of a node on a device that may be enqueued and not yet finished */
     guint n_devices;   /* one more than the highest device number in the plan */
-    gsize *device_bytes;         /* [n_devices] of the arena in which its links lie */
+    gsize *device_bytes;         /* [n_devices] of the arena: the one allocation on the device in
+                                    which its links lie */
     const CtDeviceInfo *devices; /* [n_devices] borrowed from the options or from the process */
     gsize bytes;                 /* of all rings in host memory */
     guint n_resources;

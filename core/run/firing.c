@@ -39,8 +39,9 @@ static_tick(const CtRunInput *input, gint64 k)
     return ct_clock_map(&input->clock, ring->start + k * ring->ticks);
 }
 
-/* Sets the error of a static input that has ended without a block. If the graph has blocks and no
- * interrupt ended them, the duration is the cause. */
+/* Sets the error of a static input that has ended without a block. If the stream should have had
+ * blocks, and no interrupt ended it, `--duration` was shorter than the time until its first block.
+ */
 static void
 fail_without_block(const CtRing *ring, gdouble duration, GError **error)
 {

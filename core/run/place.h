@@ -17,7 +17,9 @@ struct CtRunPlace {
      * that another firing may begin. FALSE while something is missing (no error), or if it can
      * never come (error). */
     gboolean (*gather)(CtScheduler *scheduler, CtRunNode *node, gboolean ends, GError **error);
-    /* Without the lock. From here on, the firing may copy histories and fill its outputs. */
+    /* Without the lock. Makes the place ready for the firing; on a device, the queue waits for the
+     * events that the firing must run after. Then the firing may copy histories and fill its
+     * outputs. */
     gboolean (*begin)(CtRunNode *node, GError **error);
     /* Without the lock. Fills the samples that output `o` is about to get with NaN. */
     gboolean (*poison)(CtRunNode *node, guint o, GError **error);

@@ -8,7 +8,8 @@
  * ring, each of its blocks is a generation.
  *
  * All functions want the scheduler's lock, except ct_ring_new, ct_ring_new_fed, ct_ring_free,
- * ct_ring_wrap and ct_ring_splice. */
+ * ct_ring_splice and, for the writer during its firing, ct_ring_wrap, ct_ring_block and
+ * ct_ring_has_lost. */
 #pragma once
 
 #include "device/device.h"

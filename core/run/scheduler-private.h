@@ -32,8 +32,8 @@ typedef struct {
     guint index; /* index of the queue */
     GThread *thread;
     pthread_cond_t wake;
-    GArray *in_flight; /* of guint: the nodes of the submissions in flight, a ring of the largest
-                       number of these */
+    GArray *in_flight; /* of guint: the nodes of the submissions in flight; a circular list, as
+                       long as the most submissions that can be in flight */
     guint first;
     guint n;
     GArray *transients; /* of guint: rings of the queue's transient links */

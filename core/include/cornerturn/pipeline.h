@@ -126,7 +126,7 @@ CT_EXPORT char **ct_pipeline_warnings(const CtPipeline *pipeline);
  * Allocated. Plans first if necessary. */
 CT_EXPORT char *ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error);
 
-/* ---- proving ---- */
+/* ---- verification ---- */
 
 /* Runs the graph without its sinks, once as planned and once on the backend `against`, and compares
  * the outputs of the nodes: each node separately on the same input, then all together; or only
