@@ -3,7 +3,8 @@
  * and writing of visibilities.
  *
  * Constants of the compilation: N_STATIONS, N_POLS, N_ITEMS, TILE (inputs), INPUT, SUM (float,
- * double, int64), OUTPUT (element types), SCALE_BITS (sums are too large by these), CHUNK. */
+ * double, int64), OUTPUT (element types), SCALE_BITS (sums are 2^SCALE_BITS times too large),
+ * CHUNK. */
 #pragma once
 
 #include "cornerturn/kernel.h"

@@ -101,7 +101,9 @@ sum_pair(const Vector *a, const Vector *b, gsize first, gsize last, Vector sum[2
         im -= a_re * b_im;
     }
     sum[0] = re;
-    sum[1] = a == b ? (Vector){0} : im; /* fused multiply-adds would leave a residue */
+    /* The imaginary part of an autocorrelation is exactly 0; fused multiply-adds would leave a
+     * rounding error. */
+    sum[1] = a == b ? (Vector){0} : im;
 }
 
 static gfloat

@@ -5,8 +5,8 @@
  *
  *     Σ re V = A · (re_j, im_j, …),   Σ im V = A · (~im_j, re_j, …) + Σ re_i,
  *
- * since ~x = −x − 1: the negative of −128 does not fit 8 bits. Sums are 32 bits wide; the host
- * gives a range so few spectra (65535 at most) that they fit. Sums kept between ranges have 64
+ * since ~x = −x − 1: the negative of −128 does not fit 8 bits. Sums of up to
+ * 65535 spectra fit 32 bits; the host gives a range at most 2^15. Sums kept between ranges have 64
  * bits.
  *
  * A unit of UNIT_I × UNIT_J warps sums a tile over a range of time; each warp sums WARP_I rows and

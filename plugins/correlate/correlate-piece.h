@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A piece of a firing, as the host passes it to the kernels of the correlator. Included by both. */
+/* A piece of a firing, as the host passes it to the kernels of the correlator. Included by both.
+ *
+ * Words of the correlator on devices:
+ *   item   an element of the axes that pass through
+ *   piece  the spectra of a firing that are summed in one launch
+ *   chunk  consecutive spectra of an integration, counted from its first, whose sum is added to the
+ *          sum of the chunks before
+ *   range  the spectra of a piece that are summed together: those of one integration or, if
+ *          integrations are divided, those of one chunk
+ *   part   the sums of a range, if integrations are divided
+ *   unit   the threads that sum one tile together; a block has one or several
+ *   job    the work of a unit: one tile of one item, summed over one range */
 #pragma once
 
 #define CORRELATE_MAX_AXES 10
@@ -15,7 +26,7 @@ typedef struct {
  *
  * Inputs are counted [station][pol]. Sums, parts of sums and sums kept from piece to piece are
  * complex matrices [item][tile][row][column]; a tile is a square of TILE inputs times TILE others,
- * tiles row-wise in the lower triangle. An item is an element of the axes that pass through. */
+ * tiles row-wise in the lower triangle. */
 typedef struct {
     const void *voltages; /* of the first spectrum */
     long long from_time, from_station, from_pol;
@@ -29,12 +40,13 @@ typedef struct {
     int ended;             /* the last integration is due, however short it is */
     int width;      /* bytes that may be loaded at once from contiguous inputs; 0: only single
                        elements */
-    int chunk;      /* spectra of a part of an integration, counted from its first */
-    int n_ranges;   /* integrations of the piece or, if they are divided, their parts */
+    int chunk;      /* its spectra, if integrations are divided */
+    int n_ranges;   /* of the piece */
     int are_packed; /* the polarisations of a baseline are contiguous and aligned to 16 bytes */
     void *sums;     /* of complete chunks, or exact ones */
     void *open;     /* of the chunk that the last piece left unfinished; NULL if sums are exact */
-    void *parts;    /* [range]; NULL: one block each sums whole integrations */
+    void *parts;    /* [range]; NULL: integrations are not divided, and one unit sums each of them
+                       (per tile and item) */
 } CorrelatePiece;
 
 /* The weights of the same spectra. An item is a group (an element of the axes along which validity

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* The most products whose sum is exact: of ci8 in 32 bits, of ci16 in the 53 bits of double
- * precision. */
+/* The most spectra of a range: powers of two below the limits to which sums of ci8 in 32 bits, and
+ * of ci16 in double precision, are exact. */
 #define MOST_IN_32_BITS (1 << 15)
 #define MOST_IN_DOUBLE  (1 << 20)
 
@@ -16,11 +16,12 @@
 #define SHARED_BYTES ((gsize)99 << 10)
 #define JOB_BYTES    ((gsize)128)
 #define BLOCK_BYTES  ((gsize)1024) /* reserved by the driver in each block */
-/* Limits of a unit: threads; of a thread: elements loaded at once for shared memory. */
+/* The most threads of a unit (threads that sum one tile together). The most elements that a thread
+ * loads before it stores them in shared memory. */
 #define MOST_THREADS 256
 #define MOST_FETCHED 8
-/* Spectra of a stage on tensor cores if shared memory is short, or registers are, which nibbles
- * pass through. */
+/* The depth of a stage on tensor cores if shared memory is short, or if voltages go through
+ * registers (ci4 does, to be expanded) and these are short. */
 #define LOW_DEPTH 32
 
 enum { TILE, HEIGHT, WIDTH, THREADS, DEPTH, STAGES, N_TUNABLES };
@@ -235,8 +236,10 @@ fit_shared(CorrelateTile *tile, Arithmetic arithmetic, guint n_sides, gboolean d
     }
 }
 
-/* Reduces values that are not tuned until the shared memory suffices for as many blocks as the
- * registers. In floating point, deeper stages are worth more than the last of twelve blocks. */
+/* On tensor cores. Reduces the number and the depth of stages, unless the tuning sets them, until
+ * the shared memory of a multiprocessor suffices for as many blocks as its registers do. In
+ * floating point this is not done: deeper stages are worth more than the last of the twelve blocks
+ * that float_tiles allows. */
 static void
 fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsize bytes)
 {

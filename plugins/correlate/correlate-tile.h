@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The way in which a block of a device sums a tile: the arithmetics, the tiles of each, and their
- * tunables. */
+ * tunables. The words of correlate-piece.h are used.
+ *
+ * Spectra are loaded into *stages*, buffers in shared memory that are filled in turn. The *depth*
+ * of a stage is the number of spectra that it holds. */
 #pragma once
 
 #include <cornerturn/stage.h>
