@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the database knows, parsed, and the search for the nearest candidate. */
+/* The measurements of the database, and the search for the one that is nearest to a candidate. */
 #include "estimate-private.h"
 #include "graph/tuning.h"
 

@@ -191,8 +191,8 @@ add_stage(CtRegistry *registry, const CtStage *stage, const char *path, GError *
     return TRUE;
 }
 
-/* Where a variant belongs among those of its first stage: in front of those that cover fewer
- * stages, behind all others. */
+/* The index at which a variant is inserted among those of its first stage: in front of those that
+ * cover fewer stages, behind all others. */
 static gint
 find_place(const GPtrArray *variants, const CtVariant *variant)
 {

@@ -106,8 +106,8 @@ have_same_tunables(const CtVariant *a, const CtVariant *b)
 
 /* ---- rows ---- */
 
-/* Where two rows, split into words and what separates them, differ in one word: its index, else
- * −1. */
+/* The index of the one word in which two rows differ; −1 if they differ in none or several. Rows
+ * are split into words and separators. */
 static gint
 only_difference(char *const *a, char *const *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program sets before the steps of a pipeline. */
+/* The setters of a pipeline: each must come before the step that reads its value. */
 #include "model/suggest.h"
 #include "pipeline-private.h"
 

@@ -51,7 +51,7 @@ typedef struct {
 
 /* How firings run, on the host or on a device; see place.h. */
 typedef struct CtRunPlace CtRunPlace;
-/* What a node on a device has for its submissions; see submission.h. */
+/* The submissions of a node on a device; see submission.h. */
 typedef struct CtSubmissions CtSubmissions;
 
 typedef struct {

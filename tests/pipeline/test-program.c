@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program does through the library as the command does: describe, verify and tune a graph,
- * use the cost database, inspect stages. The program is linked with the library, so all of it is
- * exported. */
+/* Tests that a program can do through the library what the command does: describe, verify and tune
+ * a graph, use the cost database, inspect stages. The program is linked with the library, so all of
+ * it is exported. */
 #include <cornerturn/costs.h>
 #include <cornerturn/inspect.h>
 #include <cornerturn/pipeline.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is installed: the stages, their variants, and the devices of this machine. Each call looks
+/* Describes the installed stages, their variants, and the devices of this machine. Each call looks
  * for plugins again; calls may run on several threads at once. */
 #pragma once
 
