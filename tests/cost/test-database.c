@@ -229,7 +229,7 @@ test_text_errors(void)
     g_assert_cmpstr(cut->message, ==, "x.json:2: wants a line of JSON, but is given a NUL byte");
 }
 
-/* Members that all keys share. */
+/* The comparisons of whole keys, of candidates, and of settings. */
 static void
 test_keys(void)
 {
