@@ -142,17 +142,20 @@ read_header(Scan *scan, gint64 at, guint8 *header, GError **error)
 /* Finds the first header of the stream after `from`, where a packet begins. Returns the length of
  * the file if there is none, −1 with an error. Bytes may look like a header by chance: a header is
  * accepted if it is a whole number of packets after `from`, or if another header or the end of the
- * file follows its packet. */
+ * file follows its packet. Sets `overlaps` if what looks like a header stands in the packet at
+ * `from`. */
 static gint64
-find_header(Scan *scan, gint64 from, GError **error)
+find_header(Scan *scan, gint64 from, gboolean *overlaps, GError **error)
 {
     GError *failure = NULL;
     const guint8 *header;
     guint8 next[CT_PACKET_MAX_HEADER];
     gint64 at = from + 1;
+    *overlaps = FALSE;
     for (; (header = header_in_window(scan, at, &failure)); at++) {
         if (!is_of_stream(scan, header))
             continue;
+        *overlaps |= at - from < scan->size;
         if ((at - from) % scan->size == 0 ||
             at + scan->size + (gint64)scan->format->header_bytes > scan->length ||
             read_header(scan, at + scan->size, next, &failure) || failure)
@@ -238,21 +241,24 @@ check_cut_header(const Scan *scan, gint64 at, gboolean *begins, GError **error)
 /* Finds the next header if none follows the packet at `at` directly, and counts the packets lost.
  * Overwritten bytes keep the distances between packets and to the end of the file; lost bytes
  * shorten them. So this packet is whole if the distance is a number of whole packets, or if the
- * file ends within the next header. Returns −1 with an error. */
+ * file ends within the next header, and if no other packet seems to begin within it. Returns −1
+ * with an error. */
 static gint64
 pass_damage(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, GError **error)
 {
-    const gint64 found_at = find_header(scan, at, error), distance = found_at - at;
+    gboolean overlaps;
+    const gint64 found_at = find_header(scan, at, &overlaps, error), distance = found_at - at;
     if (found_at < 0)
         return -1;
     *whole = FALSE;
-    if (found_at == scan->length && !check_cut_header(scan, at + scan->size, whole, error))
+    if (found_at == scan->length && !overlaps &&
+        !check_cut_header(scan, at + scan->size, whole, error))
         return -1;
     if (*whole)
         return at + scan->size;
-    *whole = distance % scan->size == 0;
+    *whole = distance % scan->size == 0 && !overlaps;
     packets->counts[CT_PACKETS_TRUNCATED] += !*whole;
-    packets->counts[CT_PACKETS_CORRUPT] += distance / scan->size - *whole;
+    packets->counts[CT_PACKETS_CORRUPT] += (distance - 1) / scan->size;
     return found_at;
 }
 

@@ -34,6 +34,7 @@ FIXED = {
     "lofar": [40959, 42482, 42505,  # the rest of the file has no header
               42114,                # fewer bytes follow than a header has, and they can't begin one
               100933,               # a copy is beside a packet with a wrong time
+              65653501177,          # foreign bytes after the next packet make up for lost ones
               700583],              # two packets claim one time: one is out of order, one has a wrong time
 }
 

@@ -236,6 +236,27 @@ test_cut_before_end(void)
     }
 }
 
+/* Foreign bytes after the next packet make up for those that a packet has lost. */
+static void
+test_cut_before_foreign(void)
+{
+    guint8 foreign[PACKET];
+    memset(foreign, 0x55, sizeof foreign);
+    for (guint at = HEADER; at < PACKET; at++) {
+        g_autoptr(GByteArray) bytes = make_stream(4);
+        g_byte_array_remove_range(bytes, 3 * PACKET - (PACKET - at), PACKET - at);
+        g_byte_array_append(bytes, foreign, PACKET - at);
+        for (guint i = 4; i < 8; i++)
+            append(bytes, 0, FALSE, 1000 + SAMPLES * i);
+        check(bytes, "11001111", "6 packets, 2 missing, 1 corrupt, 1 truncated");
+        g_byte_array_set_size(bytes, 4 * PACKET);
+        /* Bytes at the end that are too few for a header may belong to the packet before. */
+        check(bytes, "11",
+              PACKET - at < HEADER ? "2 packets, 1 corrupt, 2 truncated"
+                                   : "2 packets, 1 corrupt, 1 truncated");
+    }
+}
+
 static void
 test_corrupt_header(void)
 {
@@ -445,6 +466,7 @@ main(int argc, char **argv)
     g_test_add_func("/packets/cut-within", test_cut_within);
     g_test_add_func("/packets/cut-at-end", test_cut_at_end);
     g_test_add_func("/packets/cut-before-end", test_cut_before_end);
+    g_test_add_func("/packets/cut-before-foreign", test_cut_before_foreign);
     g_test_add_func("/packets/corrupt-header", test_corrupt_header);
     g_test_add_func("/packets/garbage", test_garbage);
     g_test_add_func("/packets/flagged", test_flagged);

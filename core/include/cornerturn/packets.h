@@ -84,8 +84,9 @@ typedef void (*CtPacketFunc)(const guint8 *header, CtPacket *packet, gpointer da
  * that of the first header that is followed by another of the same stream or, if there is none, of
  * the first header whose packet ends with the file; its header is copied to `pattern`
  * (header_bytes). A packet is whole if the next header or the end of the file is a whole number of
- * packets away, or if the file ends within the next header. Payloads are not read: lost bytes
- * within a packet go unnoticed if other bytes make up for them. Fails if the file has no packet or
+ * packets away, or if the file ends within the next header; but where headers are missing, not if
+ * another header stands within it. Otherwise payloads are not read: lost bytes within a packet go
+ * unnoticed if other bytes make up for them. Fails if the file has no packet or
  * cannot be read; messages begin with "PATH: ". `path` and `fd` must stay valid until the packets
  * are arranged. */
 CT_EXPORT gboolean ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
