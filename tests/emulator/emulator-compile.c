@@ -4,7 +4,9 @@
 #include "emulator-image.h"
 #include "emulator.h"
 
+#include <dlfcn.h>
 #include <glib/gstdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,19 +198,34 @@ add_text(GChecksum *checksum, const char *text)
     g_checksum_update(checksum, (const guchar *)text, (gssize)strlen(text) + 1);
 }
 
-/* A checksum of everything besides the source that an image depends on. */
+/* A checksum of everything besides the source that an image depends on: the compiler, the headers,
+ * and this library, which has the options and rewrites the source. */
+static struct {
+    pthread_once_t once;
+    GChecksum *checksum;
+} own = {PTHREAD_ONCE_INIT, NULL};
+
+static void
+sum_own(void)
+{
+    own.checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    add_text(own.checksum, EMULATOR_COMPILER " " EMULATOR_VERSION);
+    for (guint h = 0; h < G_N_ELEMENTS(own_headers); h++) {
+        g_autofree char *text = read_file(EMULATOR_HEADERS, own_headers[h], NULL);
+        add_text(own.checksum, text ?: "");
+    }
+    Dl_info self;
+    g_autofree char *library = NULL;
+    gsize bytes;
+    if (dladdr(&own, &self) != 0 && g_file_get_contents(self.dli_fname, &library, &bytes, NULL))
+        g_checksum_update(own.checksum, (const guchar *)library, (gssize)bytes);
+}
+
 static GChecksum *
 own_checksum(void)
 {
-    GChecksum *checksum = g_checksum_new(G_CHECKSUM_SHA256);
-    add_text(checksum, EMULATOR_COMPILER " " EMULATOR_VERSION);
-    for (guint o = 0; o < G_N_ELEMENTS(fixed_options); o++)
-        add_text(checksum, fixed_options[o]);
-    for (guint h = 0; h < G_N_ELEMENTS(own_headers); h++) {
-        g_autofree char *text = read_file(EMULATOR_HEADERS, own_headers[h], NULL);
-        add_text(checksum, text ?: "");
-    }
-    return checksum;
+    pthread_once(&own.once, sum_own);
+    return g_checksum_copy(own.checksum);
 }
 
 /* The cache's file for this program's image; NULL if there is no cache. */
