@@ -108,13 +108,15 @@ static void
 try_collective(Warp *warp, unsigned mask, char *finished)
 {
     const unsigned members = mask & warp->live;
+    if (members & ~warp->waiting)
+        return;
     void *arguments[CT_WARP] = {NULL};
     const Lane *first = NULL;
     for (unsigned l = 0; l < CT_WARP; l++) {
         if (!(members >> l & 1))
             continue;
         const Lane *lane = warp->lanes[l];
-        if (lane->state != AT_COLLECTIVE || lane->mask != mask)
+        if (lane->mask != mask)
             return;
         first = first ?: lane;
         if (lane->run != first->run || strcmp(lane->what, first->what) != 0) {
@@ -134,6 +136,7 @@ try_collective(Warp *warp, unsigned mask, char *finished)
     if (first->run)
         first->run(arguments, members);
     ORDER_BEFORE(finished);
+    warp->waiting &= ~members;
     for (unsigned l = 0; l < CT_WARP; l++)
         if (members >> l & 1) {
             warp->lanes[l]->state = READY;
@@ -156,6 +159,7 @@ collective(CtLane *visible, unsigned mask, const char *what, CtCollective run, v
     lane->file = file;
     lane->line = line;
     lane->state = AT_COLLECTIVE;
+    warp->waiting |= 1U << visible->lane;
     ORDER_BEFORE(&warp->arrived[visible->lane]);
     try_collective(warp, mask, &warp->finished[visible->lane]);
     if (lane->state != READY)

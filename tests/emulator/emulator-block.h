@@ -54,6 +54,7 @@ typedef struct {
 struct Warp {
     Lane *lanes[CT_WARP];
     unsigned live;         /* bit l: lane l has not ended */
+    unsigned waiting;      /* bit l: lane l waits in an operation of the warp */
     char arrived[CT_WARP]; /* addresses that the thread sanitizer orders by */
     char finished[CT_WARP];
 };

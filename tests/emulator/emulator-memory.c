@@ -117,8 +117,9 @@ allocate(Context *context, size_t bytes, Place place, CtCuAddress *address)
         context->used -= charged;
         return OUT_OF_MEMORY;
     }
-    memset(memory, GUARD_BYTE, GUARD + bytes + GUARD);
+    memset(memory, GUARD_BYTE, GUARD);
     memset((guint8 *)memory + GUARD, POISON, bytes);
+    memset((guint8 *)memory + GUARD + bytes, GUARD_BYTE, GUARD);
     Region *region = g_new(Region, 1);
     *region = (Region){
         .address = (CtCuAddress)memory + GUARD,
