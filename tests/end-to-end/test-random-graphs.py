@@ -16,7 +16,8 @@ import pipeline
 import tap
 
 SEED = int(os.environ.get("CORNERTURN_SEED", random.SystemRandom().randrange(1 << 31)))
-N_GRAPHS = int(os.environ.get("CORNERTURN_GRAPHS", 30))
+SANITIZED = os.environ.get("CORNERTURN_SANITIZER", "none") != "none"
+N_GRAPHS = int(os.environ.get("CORNERTURN_GRAPHS", 10 if SANITIZED else 30))
 MOST_NODES = 14
 MOST_STATIONS = 6
 MOST_JITTER = 10e6  # microseconds for all operations of a graph together

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a file: no samples are lost or doubled, for any length of the file and any blocks. */
+#include "sanitized.h"
+
 #include <cornerturn/pipeline.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -216,18 +218,24 @@ assert_equal(GBytes *given, GBytes *wanted, const char *what)
                 what, n_given, n_wanted, i);
 }
 
+/* Runs the case in blocks of several sizes on one and two workers; with sanitizers, in a quarter of
+ * these ways, which are others at the next call. */
 static void
 check_length(const Case *test, const gint8 *in, gint64 n)
 {
     static const gint64 blocks[] = {64, 16, 7, 1000};
+    static guint turn;
     g_autoptr(GBytes) wanted = test->expect(in, n);
     g_autoptr(GBytes) second = test->expect_second ? test->expect_second(in, n) : NULL;
     g_autoptr(GBytes) first = NULL;
     g_autoptr(GError) error = NULL;
     g_file_set_contents("in.raw", (const char *)in, n * WIDTH * 2, &error);
     g_assert_no_error(error);
+    turn++;
     for (guint b = 0; b < G_N_ELEMENTS(blocks); b++)
         for (guint n_workers = 1; n_workers <= 2; n_workers++) {
+            if (is_sanitized(NULL) && (2 * b + n_workers) % 4 != turn % 4)
+                continue;
             g_autoptr(CtPipeline) pipeline = new_pipeline(test, blocks[b], n_workers);
             ct_pipeline_start(pipeline, &error);
             g_assert_no_error(error);
