@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The search for a variant's best tuning in given layouts: each tunable by itself first, then those
  * that mattered together. Later layouts begin with the tunings that were good in the first. */
+#include "graph/plugin-call.h"
 #include "graph/tuning.h"
 #include "tune-private.h"
 
@@ -26,7 +27,10 @@ static gboolean
 try_tuning(CtTune *tune, const CtTuneItem *item, const gint64 *tuning, GPtrArray *tried,
            GError **error)
 {
-    if (!ct_tuning_differs(item->what.variant, item->nodes, tuning))
+    const gboolean differs = ct_tuning_differs(item->what.variant, item->nodes, tuning);
+    if (!ct_graph_check_kept(tune->options->graph, error))
+        return FALSE;
+    if (!differs)
         return TRUE;
     CtTuneItem *other = ct_tune_retuned(tune, item, tuning);
     if (g_ptr_array_find(tried, other, NULL))

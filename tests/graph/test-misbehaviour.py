@@ -39,6 +39,8 @@ CHECKED = {
     "infer: silent": STAGE + "its infer returns FALSE without an error",
     "infer: sets an error": STAGE + "its infer returns TRUE, but sets an error: all is well",
     "infer: unknown parameter": f"{STAGE}its infer {UNKNOWN}",
+    "infer: error of unknown parameter": f"{STAGE}its infer {UNKNOWN}",
+    "infer: warning of unknown parameter": f"{STAGE}its infer {UNKNOWN}",
     "infer: other kind": STAGE + "its infer asks for parameter 'how' by the getter of another kind",
     "infer: item past the end":
         STAGE + "its infer asks for item [3][0] of parameter 'list', which has 2 by 1",
@@ -69,6 +71,8 @@ PLANNED = {
     "operations: negative": STAGE + "its operations returns -1, but wants 0 or more",
     "operations: unknown parameter": f"{STAGE}its operations {UNKNOWN}",
     "share: zero": CPU + "its share returns 0, but wants more than 0, to 1",
+    "share: unknown parameter": f"{CPU}its share {UNKNOWN}",
+    "fits: unknown parameter": f"{CPU}its fits {UNKNOWN}",
     "fits: silent": CPU + "its fits returns FALSE without a reason",
     "fits: with a reason": CPU + "its fits returns TRUE, but gives a reason: none",
 }
@@ -78,6 +82,8 @@ RUN = {
     "prepare: silent": CPU + "its prepare returns FALSE without an error",
     "prepare: sets an error": CPU + "its prepare returns TRUE, but sets an error: all is well",
     "prepare: unknown parameter": f"{CPU}its prepare {UNKNOWN}",
+    "prepare: error of unknown parameter": f"{CPU}its prepare {UNKNOWN}",
+    "prepare: warning of unknown parameter": f"{CPU}its prepare {UNKNOWN}",
     "prepare: no items": CPU + "its prepare sets n_items to 0, but wants 1 or more",
     "prepare: negative items": CPU + "its prepare sets n_items to -5, but wants 1 or more",
     "prepare: much scratch": CPU + "its prepare sets scratch_bytes to 9223372036854775807 bytes, but",
@@ -99,6 +105,9 @@ RUN = {
 
 SINK_CPU = "variant 'cpu' of 'break.sink' is at fault: "
 SUNK = {
+    "close: unknown parameter":
+        SINK_CPU + "its close asks for parameter 'unknown', which is not in the table of "
+                   "'break.sink'",
     "complete: silent": SINK_CPU + "its complete returns FALSE without an error",
     "complete: sets an error": SINK_CPU + "its complete returns TRUE, but sets an error: all is well",
     "complete: unknown parameter":
@@ -168,6 +177,10 @@ class Misbehaviour(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr),
                          (1, "", "the scratch of a worker wants 1.0 GiB of memory: "
                                  "Cannot allocate memory\n"))
+
+    def test_differs(self):
+        self.fails(["tune", "--quick", "--quiet", "--no-comparison", "--costs", "costs.db"],
+                   self.graph("differs: unknown parameter"), f"{CPU}its differs {UNKNOWN}")
 
     def test_complete(self):
         self.check_table(SUNK, "run", text=SINK)

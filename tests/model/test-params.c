@@ -235,6 +235,15 @@ test_wrong_default(void)
                     "given 'many'");
 }
 
+/* Takes the fault of asking for the parameter `nothing`, and whether there is one. */
+static gboolean
+has_fault(const CtParams *params)
+{
+    g_autofree char *fault = ct_params_take_fault(params);
+    return g_strcmp0(fault, "asks for parameter 'nothing', which is not in the table of "
+                            "'filter'") == 0;
+}
+
 /* A getter for a parameter that does not exist gives a harmless value; the fault is reported
  * once. */
 static void
@@ -257,18 +266,44 @@ test_asked_in_vain(void)
         g_assert_null(ct_params_take_fault(params));
     }
     g_assert_cmpstr(ct_params_string(params, "nothing"), ==, "");
-    g_assert_cmpuint(ct_params_layout(params, "nothing")->n_axes, ==, 0);
-    g_assert_cmpuint(ct_params_count(params, "nothing"), ==, 0);
-    g_assert_false(ct_params_has(params, "nothing"));
-    g_assert_cmpint(ct_params_type(params, "nothing"), ==, CT_TYPE_NONE);
     g_assert_cmpint(ct_params_int(params, "n_taps"), ==, 16);
-    g_autofree char *first = ct_params_take_fault(params);
-    g_assert_cmpstr(first, ==,
-                    "asks for parameter 'nothing', which is not in the table of 'filter'");
+    g_assert_true(has_fault(params));
+}
+
+/* Every function that takes a name, for a parameter that does not exist. */
+static void
+test_every_getter(void)
+{
+    g_autoptr(CtParams) params = parse("{ n_taps: 16 }", NULL);
+    gint64 numerator, denominator;
+#define CHECK(type, value, wanted)                                                                 \
+    g_assert_cmp##type(value, ==, wanted);                                                         \
+    g_assert_true(has_fault(params))
+    CHECK(int, ct_params_int(params, "nothing"), 1);
+    CHECK(int, ct_params_int_at(params, "nothing", 3), 1);
+    CHECK(float, ct_params_real(params, "nothing"), 1);
+    CHECK(float, ct_params_real_at(params, "nothing", 3), 1);
+    CHECK(float, ct_params_real_cell(params, "nothing", 3, 4), 1);
+    CHECK(int, ct_params_bool(params, "nothing"), FALSE);
+    CHECK(uint, ct_params_choice(params, "nothing"), 0);
+    CHECK(str, ct_params_string(params, "nothing"), "");
+    CHECK(str, ct_params_string_at(params, "nothing", 3), "");
+    CHECK(int, ct_params_type(params, "nothing"), CT_TYPE_NONE);
+    CHECK(uint, ct_params_layout(params, "nothing")->n_axes, 0);
+    CHECK(int, ct_params_has(params, "nothing"), FALSE);
+    CHECK(uint, ct_params_count(params, "nothing"), 0);
+    CHECK(uint, ct_params_columns(params, "nothing"), 0);
+    ct_params_rational(params, "nothing", &numerator, &denominator);
+    CHECK(int, numerator, denominator);
+    ct_params_use(params, "nothing");
+    g_assert_true(has_fault(params));
+    ct_params_warn(params, "nothing", "has no effect");
+    g_assert_true(has_fault(params));
     /* An error about a parameter that was not given has no place in the file. */
     g_autoptr(GError) error = NULL;
-    g_assert_false(ct_params_error(params, "nothing", &error, "wants more"));
+    CHECK(int, ct_params_error(params, "nothing", &error, "wants more"), FALSE);
     g_assert_cmpstr(error->message, ==, "parameter 'nothing': wants more");
+#undef CHECK
 }
 
 int
@@ -283,5 +318,6 @@ main(int argc, char **argv)
     g_test_add_func("/params/wrong-default", test_wrong_default);
     g_test_add_func("/params/blame", test_blame);
     g_test_add_func("/params/asked-in-vain", test_asked_in_vain);
+    g_test_add_func("/params/every-getter", test_every_getter);
     return g_test_run();
 }

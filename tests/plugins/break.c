@@ -11,6 +11,8 @@ static const char *const hows[] = {
     "infer: silent",
     "infer: sets an error",
     "infer: unknown parameter",
+    "infer: error of unknown parameter",
+    "infer: warning of unknown parameter",
     "infer: other kind",
     "infer: item past the end",
     "infer: no type",
@@ -36,13 +38,18 @@ static const char *const hows[] = {
     "operations: negative",
     "operations: unknown parameter",
     "share: zero",
+    "share: unknown parameter",
     "fits: silent",
     "fits: with a reason",
+    "fits: unknown parameter",
+    "differs: unknown parameter",
     "accuracy: negative",
     "accuracy: unknown parameter",
     "prepare: silent",
     "prepare: sets an error",
     "prepare: unknown parameter",
+    "prepare: error of unknown parameter",
+    "prepare: warning of unknown parameter",
     "prepare: no items",
     "prepare: negative items",
     "prepare: much scratch",
@@ -62,6 +69,7 @@ static const char *const hows[] = {
     "work: silent",
     "work: sets an error",
     "work: unknown parameter",
+    "close: unknown parameter",
     "complete: silent",
     "complete: sets an error",
     "complete: unknown parameter",
@@ -93,6 +101,10 @@ break_word(const CtParams *parameters, const char *function, gboolean *good, GEr
         g_set_error_literal(error, CT_ERROR, CT_ERROR_DATA, "all is well");
     else if (g_str_equal(how, "unknown parameter"))
         ct_params_int(parameters, "unknown");
+    else if (g_str_equal(how, "error of unknown parameter"))
+        *good = ct_params_error(parameters, "unknown", error, "wants more");
+    else if (g_str_equal(how, "warning of unknown parameter"))
+        ct_params_warn(parameters, "unknown", "has no effect");
     return TRUE;
 }
 
@@ -193,7 +205,19 @@ static gdouble
 share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
       G_GNUC_UNUSED const CtLayout *outputs)
 {
+    if (does(nodes[0].params, "share: unknown parameter"))
+        ct_params_layout(nodes[0].params, "unknown");
     return does(nodes[0].params, "share: zero") ? 0 : 1;
+}
+
+static const CtTunable tunables[] = {{"tile", CT_VALUES(1, 2), 1, "without effect"}, {0}};
+
+static gboolean
+differs(const CtNode *nodes, G_GNUC_UNUSED const gint64 *tuning)
+{
+    if (does(nodes[0].params, "differs: unknown parameter"))
+        ct_params_string(nodes[0].params, "unknown");
+    return FALSE;
 }
 
 static gboolean
@@ -201,6 +225,8 @@ fits(const CtNode *nodes, char **reason)
 {
     if (does(nodes[0].params, "fits: with a reason"))
         *reason = g_strdup("none");
+    if (does(nodes[0].params, "fits: unknown parameter"))
+        ct_params_type(nodes[0].params, "unknown");
     return !does(nodes[0].params, "fits: silent");
 }
 
@@ -291,6 +317,9 @@ work(gpointer state, const CtWork *work, GError **error)
     const CtParams *parameters = *(const CtParams **)state;
     const CtBlock *out = &work->outputs[0];
     gboolean good;
+    /* Only what takes long is tuned. */
+    if (does(parameters, "differs: unknown parameter"))
+        g_usleep(1000);
     for (guint a = 0; out && out->data && a < out->n_axes; a++)
         if (out->length[a] > 0)
             memset(out->data, 0, 1);
@@ -309,6 +338,13 @@ complete(gpointer state, gboolean interrupted G_GNUC_UNUSED, GError **error)
 {
     gboolean good;
     return !break_word(*(const CtParams **)state, "complete", &good, error) || good;
+}
+
+static gboolean
+close_sink(gpointer state, gboolean interrupted G_GNUC_UNUSED, GError **error)
+{
+    gboolean good;
+    return !break_word(*(const CtParams **)state, "close", &good, error) || good;
 }
 
 /* ---- tables ---- */
@@ -361,7 +397,7 @@ static const CtStage split_stage = {
     }
 
 VARIANT(cpu, "break.pass", "cpu", .rows = pass_rows, .split = "*", .advance = advance, .work = work,
-        .share = share, .fits = fits);
+        .share = share, .fits = fits, .tunables = tunables, .differs = differs);
 static const CtVariant reference = {
     .name = "reference",
     .backend = CT_REFERENCE,
@@ -374,7 +410,7 @@ static const CtVariant reference = {
 VARIANT(source_cpu, "break.source", "cpu", .rows = (const CtRow[]){{"-> [...]", 0.5}, {0}},
         .advance = source_advance, .work = work);
 VARIANT(sink_cpu, "break.sink", "cpu", .rows = (const CtRow[]){{"[...] ->", 0.5}, {0}},
-        .work = sink_work, .complete = complete);
+        .work = sink_work, .close = close_sink, .complete = complete);
 VARIANT(along_channel, "break.split", "along-channel", .rows = pass_rows, .split = "channel",
         .work = work);
 VARIANT(along_time, "break.split", "along-time", .rows = pass_rows, .split = "time", .work = work);
