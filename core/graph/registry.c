@@ -108,10 +108,11 @@ load(const char *path, char **fault)
     *fault = ct_plugin_file_find_fault(path);
     if (*fault)
         return NULL;
-    /* The path without links, so that the loader finds libraries beside the file. */
+    /* The path without links, so that the loader finds libraries beside the file. All symbols are
+     * bound now: one that is missing would end the process later. */
     char *real = realpath(path, NULL);
     const char *name = real ? real : path;
-    GModule *module = g_module_open(name, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    GModule *module = g_module_open(name, G_MODULE_BIND_LOCAL);
     if (!module) {
         const char *message = g_module_error();
         const gsize prefix = g_str_has_prefix(message, name) ? strlen(name) + strlen(": ") : 0;

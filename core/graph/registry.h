@@ -18,9 +18,9 @@ typedef struct CtRegistry CtRegistry;
 /* Finds and opens plugins in the folders of CORNERTURN_PLUGIN_PATH, then in the build tree of this
  * program or, without one, in its install prefix. If two files have the same name, the first is
  * used. A file is left out, and the reason kept, if it is no plugin, has another ABI version, has
- * inconsistent tables (plugin-check.h), or may be written by others (plugin-file.h). Two plugins
- * with the same stage or variant are an error that names both; lack of memory is an error too.
- * Plugins stay loaded until the program ends. */
+ * inconsistent tables (plugin-check.h), lacks a symbol, or may be written by others
+ * (plugin-file.h). Two plugins with the same stage or variant are an error that names both; lack of
+ * memory is an error too. Plugins stay loaded until the program ends. */
 CtRegistry *ct_registry_new(GError **error);
 /* Uses only these folders, NULL-terminated. */
 CtRegistry *ct_registry_new_from(const char *const *folders, GError **error);
