@@ -43,7 +43,7 @@ class Block(ctypes.Structure):
                 ("length", ctypes.c_int64 * MAX_AXES), ("stride", ctypes.c_int64 * MAX_AXES),
                 ("n_samples", ctypes.c_int64), ("index", ctypes.c_int64),
                 ("start", ctypes.c_int64), ("validity", ctypes.c_void_p),
-                ("validity_stride", ctypes.c_int64)]
+                ("validity_stride", ctypes.c_int64), ("reserved", ctypes.c_uint64 * 4)]
 
     def array(self):
         """A copy of the data."""

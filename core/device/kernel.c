@@ -2,6 +2,7 @@
 /* Kernels: compiled by NVRTC for one graph, cached on disk, loaded on a device. */
 #include "device.h"
 #include "model/environment.h"
+#include "model/unknown.h"
 
 #include <gio/gio.h>
 #include <string.h>
@@ -292,6 +293,10 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
     const guint architecture = ct_device_info(device)->architecture;
     g_autofree char *log = NULL;
     gboolean compiled;
+    if (CT_RESERVED_IS_SET(spec)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "kernel '%s' " CT_UNKNOWN_FAULT, spec->name);
+        return NULL;
+    }
     const gint64 from = g_get_monotonic_time();
     g_autoptr(GBytes) image = find_image(spec, architecture, &log, &compiled, error);
     if (!image)

@@ -2,6 +2,7 @@
 /* Queues: the calls with which a node's firings enqueue on a stream of their device. */
 #include "device.h"
 #include "model/memory.h"
+#include "model/unknown.h"
 
 #include <string.h>
 
@@ -83,6 +84,11 @@ ct_queue_launch(CtQueue *queue, const CtKernel *kernel, const CtLaunch *launch, 
                 GError **error)
 {
     const guint *grid = launch->grid, *block = launch->block;
+    if (CT_RESERVED_IS_SET(launch)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "a launch of kernel '%s' " CT_UNKNOWN_FAULT,
+                    ct_kernel_name(kernel));
+        return FALSE;
+    }
     if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
         return TRUE;
     return ct_device_check(

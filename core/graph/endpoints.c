@@ -179,6 +179,7 @@ static const CtVariant output_device = {
 const CtPlugin ct_endpoints = {
     .magic = CT_PLUGIN_MAGIC,
     .abi_version = CT_ABI_VERSION,
+    .sizes = CT_SIZES,
     .name = "endpoints",
     .stages = (const CtStage *const[]){&input, &output, NULL},
     .variants = (const CtVariant *const[]){&input_variant, &output_variant, &input_device,

@@ -3,6 +3,7 @@
  * result. */
 #include "graph.h"
 #include "model/clock.h"
+#include "model/unknown.h"
 #include "plugin-call.h"
 #include "stream-check.h"
 
@@ -88,7 +89,7 @@ static gboolean
 check_wishes(const CtNode *node, const CtLayout *wishes, guint n, const char *side, GError **error)
 {
     for (guint i = 0; i < n; i++) {
-        gboolean good = wishes[i].n_axes <= CT_MAX_AXES;
+        gboolean good = wishes[i].n_axes <= CT_MAX_AXES && !CT_RESERVED_IS_SET(&wishes[i]);
         for (guint a = 0; good && a < wishes[i].n_axes; a++)
             good = wishes[i].axes[a].name != NULL;
         if (!good)

@@ -3,6 +3,7 @@
 #include "plugin-call.h"
 
 #include "model/node-params.h"
+#include "model/unknown.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -122,11 +123,13 @@ ct_call_infer(CtNode *node, GError **error)
         node->n_inputs != given.n_inputs || node->inputs != given.inputs ||
         node->n_outputs != given.n_outputs || node->outputs != given.outputs ||
         node->input_layouts != given.input_layouts || node->output_layouts != given.output_layouts;
+    const char *fault = changed                    ? "puts others in the place of ports"
+                        : CT_RESERVED_IS_SET(node) ? CT_UNKNOWN_FAULT
+                                                   : NULL;
     const CtFootprint footprint = node->footprint;
     *node = given;
     node->footprint = footprint;
-    return judge(&call, good, changed ? g_strdup("puts others in the place of ports") : NULL, cause,
-                 error);
+    return judge(&call, good, g_strdup(fault), cause, error);
 }
 
 gdouble
@@ -154,6 +157,8 @@ ct_call_accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outpu
         if (outputs[o].error < 0 || outputs[o].rms_error < 0)
             fault = g_strdup_printf("sets errors of %g and %g, but wants 0 or more",
                                     outputs[o].error, outputs[o].rms_error);
+        else if (CT_RESERVED_IS_SET(&outputs[o]))
+            fault = g_strdup(CT_UNKNOWN_FAULT);
     keep(&call, fault);
 }
 
@@ -241,6 +246,8 @@ find_fault_of_prepare(const CtVariant *variant, const CtPrepare *prepare)
     if (counts && (prepare->n_items < 1 || prepare->n_items > MAX_ITEMS))
         return g_strdup_printf("sets n_items to %" G_GINT64_FORMAT ", but wants 1 or more",
                                prepare->n_items);
+    if (CT_RESERVED_IS_SET(prepare))
+        return g_strdup(CT_UNKNOWN_FAULT);
     const gsize most = MAX(prepare->upload_bytes, prepare->device ? 0 : prepare->scratch_bytes);
     if (most <= memory)
         return NULL;

@@ -11,6 +11,8 @@
 typedef struct {
     GArray *spans; /* memory that the loader has mapped; NULL in checks that read no memory */
     char *who;     /* the subject of messages: "stage 'fir'" */
+    CtSizes sizes; /* of the plugin's structs */
+    GPtrArray *memory;
 } CtCheck;
 
 /* Sets "stage 'fir': FIELD: …". Returns FALSE. */
@@ -24,6 +26,18 @@ gboolean ct_check_remark(const CtCheck *check, const char *field, const char *te
 /* Counts the rows of a table. The first member of a row is a text; NULL ends the table. */
 gboolean ct_check_count_rows(const CtCheck *check, const char *field, gconstpointer table,
                              gsize row_bytes, guint *n, GError **error);
+/* Whether all members of a struct of the plugin, of `given_bytes`, are 0 from `bytes` on, where the
+ * core's struct ends. */
+gboolean ct_check_known(const CtCheck *check, const char *field, gconstpointer given,
+                        gsize given_bytes, gsize bytes, GError **error);
+/* A copy of a table of the plugin, whose rows have `given_bytes`, in rows of `bytes`. NULL with an
+ * error. */
+gpointer ct_check_copy_rows(const CtCheck *check, const char *field, gconstpointer given,
+                            gsize given_bytes, gsize bytes, guint *n, GError **error);
+/* A copy of struct number `i` of the plugin's stages or variants (`what`), whose first member is a
+ * name, in `bytes`. Sets `who` to the name. NULL with an error. */
+gpointer ct_check_read(CtCheck *check, const char *what, guint i, gconstpointer given,
+                       gsize given_bytes, gsize bytes, GError **error);
 /* Whether `name` consists of letters, digits, _ and the characters of `signs`. */
 gboolean ct_check_name(const CtCheck *check, const char *field, const char *name, const char *signs,
                        GError **error);
@@ -33,7 +47,9 @@ gboolean ct_check_unique(const CtCheck *check, const char *field, gconstpointer 
 
 #define COUNT_ROWS(check, field, table, n, error)                                                  \
     ct_check_count_rows(check, field, table, sizeof *(table), n, error)
+#define COPY_ROWS(check, field, table, kind, n, error)                                             \
+    ct_check_copy_rows(check, field, table, (check)->sizes.kind, sizeof *(table), n, error)
 
-/* Check stage or variant number `i` of the plugin's tables, and set `who` to its name. */
-gboolean ct_check_stage(CtCheck *check, const CtStage *stage, guint i, GError **error);
-gboolean ct_check_variant(CtCheck *check, const CtVariant *variant, guint i, GError **error);
+/* Read stage or variant number `i` of the plugin's tables, check it, and set `who` to its name. */
+const CtStage *ct_check_stage(CtCheck *check, const CtStage *given, guint i, GError **error);
+const CtVariant *ct_check_variant(CtCheck *check, const CtVariant *given, guint i, GError **error);

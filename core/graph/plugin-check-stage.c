@@ -26,13 +26,14 @@ check_port_flags(const CtCheck *check, const char *field, const CtPort *ports, g
 }
 
 static gboolean
-check_ports(const CtCheck *check, const char *side, const CtPort *ports, guint *n, GError **error)
+check_ports(const CtCheck *check, const char *side, const CtPort **table, guint *n, GError **error)
 {
     const gboolean is_input = g_str_equal(side, "inputs");
     *n = 0;
-    if (!ports)
+    if (!*table)
         return TRUE;
-    if (!COUNT_ROWS(check, side, ports, n, error))
+    const CtPort *ports = *table = COPY_ROWS(check, side, *table, port, n, error);
+    if (!ports)
         return FALSE;
     if (*n > CT_MAX_ROW_PORTS)
         return ct_check_refuse(check, error, side, "wants %d ports at most, but has %u",
@@ -136,12 +137,13 @@ check_param(const CtCheck *check, const CtParam *param, GError **error)
 }
 
 static gboolean
-check_params(const CtCheck *check, const CtParam *params, GError **error)
+check_params(const CtCheck *check, const CtParam **table, GError **error)
 {
     guint n;
-    if (!params)
+    if (!*table)
         return TRUE;
-    if (!COUNT_ROWS(check, "params", params, &n, error))
+    const CtParam *params = *table = COPY_ROWS(check, "params", *table, param, &n, error);
+    if (!params)
         return FALSE;
     for (guint i = 0; i < n; i++)
         if (!check_param(check, &params[i], error) ||
@@ -178,33 +180,33 @@ check_default_layouts(const CtCheck *check, const CtStage *stage, GError **error
            ct_check_refuse(check, error, "default_layouts", "%s", cause->message);
 }
 
-gboolean
-ct_check_stage(CtCheck *check, const CtStage *stage, guint i, GError **error)
+static gboolean
+check_stage(const CtCheck *check, CtStage *stage, const CtStage *given, GError **error)
 {
     guint n_inputs, n_outputs;
-    g_free(check->who);
-    check->who = g_strdup_printf("stage %u", i + 1);
-    if (ct_check_mapped(check, stage) < sizeof *stage)
-        return ct_check_refuse(check, error, "stages",
-                               "wants a CtStage, or NULL at its end, but has neither");
-    if (!stage->name || !ct_check_is_text(check, stage->name))
-        return ct_check_refuse(check, error, "name", "wants a text, but is given none");
-    g_free(check->who);
-    check->who = g_strdup_printf("stage '%s'", stage->name);
-    if (!ct_check_name(check, "name", stage->name, ".-", error))
+    if (!ct_check_name(check, "name", stage->name, ".-", error) ||
+        !ct_check_known(check, "CtStage", given, check->sizes.stage, sizeof *given, error))
         return FALSE;
     if (!stage->summary || !ct_check_is_text(check, stage->summary))
         return ct_check_refuse(check, error, "summary", "wants a text, but is given none");
     if (!stage->infer)
         return ct_check_refuse(check, error, "infer", "wants a function, but is given none");
-    if (!check_ports(check, "inputs", stage->inputs, &n_inputs, error) ||
-        !check_ports(check, "outputs", stage->outputs, &n_outputs, error))
+    if (!check_ports(check, "inputs", &stage->inputs, &n_inputs, error) ||
+        !check_ports(check, "outputs", &stage->outputs, &n_outputs, error))
         return FALSE;
     if (n_inputs + n_outputs == 0)
         return ct_check_refuse(check, error, "inputs",
                                "wants a port on one side at least, but has none");
-    return check_params(check, stage->params, error) &&
+    return check_params(check, &stage->params, error) &&
            check_counters(check, stage->counters, error) &&
            ct_check_remark(check, "accuracy_rule", stage->accuracy_rule, error) &&
            check_default_layouts(check, stage, error);
+}
+
+const CtStage *
+ct_check_stage(CtCheck *check, const CtStage *given, guint i, GError **error)
+{
+    CtStage *stage =
+        ct_check_read(check, "stage", i, given, check->sizes.stage, sizeof *given, error);
+    return stage && check_stage(check, stage, given, error) ? stage : NULL;
 }

@@ -10,25 +10,52 @@
 
 /* The efficiency may be above 1 if the row computes on other units than the peak is given for. */
 #define MAX_EFFICIENCY 100
-/* The most stages that one variant may cover. */
-#define MAX_COVERS 16
 
 /* ---- variants ---- */
 
+/* The name in an entry of `covers`, "fir" or "fir 1", allocated. Sets *version, to -1 if there is
+ * none. NULL if the entry has another form. */
+static char *
+parse_cover(const char *cover, gint64 *version)
+{
+    const char *space = strchr(cover, ' ');
+    guint64 number = 0;
+    *version = -1;
+    if (space && !g_ascii_string_to_unsigned(space + 1, 10, 0, G_MAXUINT, &number, NULL))
+        return NULL;
+    if (!space)
+        return g_strdup(cover);
+    *version = (gint64)number;
+    return g_strndup(cover, (gsize)(space - cover));
+}
+
+/* Replaces `covers` by the names in it. */
 static gboolean
-check_covers(const CtCheck *check, const CtVariant *variant, GError **error)
+check_covers(const CtCheck *check, CtVariant *variant, GError **error)
 {
     guint n;
     if (!variant->covers)
         return ct_check_refuse(check, error, "covers", "wants stages, but is given none");
     if (!COUNT_ROWS(check, "covers", variant->covers, &n, error))
         return FALSE;
-    if (n == 0 || n > MAX_COVERS)
+    if (n == 0 || n > CT_MAX_COVERS)
         return ct_check_refuse(check, error, "covers", "wants 1 to %d stages, but is given %u",
-                               MAX_COVERS, n);
-    for (guint i = 0; i < n; i++)
-        if (!ct_check_name(check, "covers", variant->covers[i], ".-", error))
+                               CT_MAX_COVERS, n);
+    const char **names = g_new0(const char *, n + 1);
+    g_ptr_array_add(check->memory, names);
+    for (guint i = 0; i < n; i++) {
+        gint64 version;
+        char *name = parse_cover(variant->covers[i], &version);
+        if (!name)
+            return ct_check_refuse(check, error, "covers",
+                                   "wants a version after the name, as 'fir 1', but is given '%s'",
+                                   variant->covers[i]);
+        g_ptr_array_add(check->memory, name);
+        names[i] = name;
+        if (!ct_check_name(check, "covers", name, ".-", error))
             return FALSE;
+    }
+    variant->covers = names;
     return TRUE;
 }
 
@@ -67,12 +94,13 @@ check_row(const CtCheck *check, const CtVariant *variant, const CtRow *row, GErr
 }
 
 static gboolean
-check_rows(const CtCheck *check, const CtVariant *variant, GError **error)
+check_rows(const CtCheck *check, CtVariant *variant, GError **error)
 {
     guint n;
     if (!variant->rows)
         return ct_check_refuse(check, error, "rows", "wants layouts, but is given none");
-    if (!COUNT_ROWS(check, "rows", variant->rows, &n, error))
+    variant->rows = COPY_ROWS(check, "rows", variant->rows, row, &n, error);
+    if (!variant->rows)
         return FALSE;
     for (guint i = 0; i < n; i++)
         if (!check_row(check, variant, &variant->rows[i], error))
@@ -81,12 +109,13 @@ check_rows(const CtCheck *check, const CtVariant *variant, GError **error)
 }
 
 static gboolean
-check_tunables(const CtCheck *check, const CtVariant *variant, GError **error)
+check_tunables(const CtCheck *check, CtVariant *variant, GError **error)
 {
     guint n;
     if (!variant->tunables)
         return TRUE;
-    if (!COUNT_ROWS(check, "tunables", variant->tunables, &n, error))
+    variant->tunables = COPY_ROWS(check, "tunables", variant->tunables, tunable, &n, error);
+    if (!variant->tunables)
         return FALSE;
     if (n > CT_MAX_TUNABLES)
         return ct_check_refuse(check, error, "tunables", "wants %d at most, but has %u",
@@ -149,27 +178,28 @@ name_variant(const CtVariant *variant)
     return g_strdup_printf("variant '%s' of '%s'", variant->name, covers);
 }
 
-gboolean
-ct_check_variant(CtCheck *check, const CtVariant *variant, guint i, GError **error)
+static gboolean
+check_variant(CtCheck *check, CtVariant *variant, const CtVariant *given, GError **error)
 {
-    g_free(check->who);
-    check->who = g_strdup_printf("variant %u", i + 1);
-    if (ct_check_mapped(check, variant) < sizeof *variant)
-        return ct_check_refuse(check, error, "variants",
-                               "wants a CtVariant, or NULL at its end, but has neither");
-    if (!variant->name || !ct_check_is_text(check, variant->name))
-        return ct_check_refuse(check, error, "name", "wants a text, but is given none");
-    g_free(check->who);
-    check->who = g_strdup_printf("variant '%s'", variant->name);
     if (!ct_check_name(check, "name", variant->name, ".-", error) ||
         !check_covers(check, variant, error))
         return FALSE;
     g_free(check->who);
     check->who = name_variant(variant);
+    if (!ct_check_known(check, "CtVariant", given, check->sizes.variant, sizeof *given, error))
+        return FALSE;
     if (!variant->work)
         return ct_check_refuse(check, error, "work", "wants a function, but is given none");
     return check_enums(check, variant, error) && check_split(check, variant, error) &&
            check_rows(check, variant, error) && check_tunables(check, variant, error);
+}
+
+const CtVariant *
+ct_check_variant(CtCheck *check, const CtVariant *given, guint i, GError **error)
+{
+    CtVariant *variant =
+        ct_check_read(check, "variant", i, given, check->sizes.variant, sizeof *given, error);
+    return variant && check_variant(check, variant, given, error) ? variant : NULL;
 }
 
 /* ---- variants and stages ---- */
@@ -209,11 +239,28 @@ check_meeting(const CtCheck *check, const CtVariant *variant, const CtStage *fir
                            is_sink ? "input" : "output", port->name, port->layout, variant->split);
 }
 
+static gboolean
+check_version(const CtCheck *check, const char *cover, const CtStage *stage, GError **error)
+{
+    gint64 version;
+    g_free(parse_cover(cover, &version));
+    return version < 0 || version == stage->version ||
+           ct_check_refuse(check, error, "covers",
+                           "wants version %" G_GINT64_FORMAT
+                           " of stage '%s', but is given version %u",
+                           version, stage->name, stage->version);
+}
+
 gboolean
-ct_variant_check(const CtVariant *variant, const CtStage *first, const CtStage *last,
+ct_variant_check(const CtVariant *variant, const char *const *covers, const CtStage *const *stages,
                  GError **error)
 {
     g_autofree char *who = name_variant(variant);
     const CtCheck check = {.who = who};
-    return check_meeting(&check, variant, first, last, error);
+    guint n = 0;
+    for (; covers[n]; n++)
+        if (stages[n] && !check_version(&check, covers[n], stages[n], error))
+            return FALSE;
+    return !stages[0] || !stages[n - 1] ||
+           check_meeting(&check, variant, stages[0], stages[n - 1], error);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks that the tables of a plugin are consistent. */
+/* Reads the tables of a plugin, and checks that they are consistent. */
 #define _GNU_SOURCE
+#include "model/unknown.h"
 #include "plugin-check-private.h"
 
 #include <link.h>
@@ -112,6 +113,68 @@ ct_check_unique(const CtCheck *check, const char *field, gconstpointer table, gs
     return TRUE;
 }
 
+/* ---- structs of other sizes ---- */
+
+/* Adds a part of the copy. */
+static gpointer
+keep(const CtCheck *check, gpointer part)
+{
+    g_ptr_array_add(check->memory, part);
+    return part;
+}
+
+gboolean
+ct_check_known(const CtCheck *check, const char *field, gconstpointer given, gsize given_bytes,
+               gsize bytes, GError **error)
+{
+    return given_bytes <= bytes ||
+           !ct_unknown_is_set((const guint8 *)given + bytes, given_bytes - bytes) ||
+           ct_check_refuse(check, error, field, CT_UNKNOWN_FAULT);
+}
+
+gpointer
+ct_check_copy_rows(const CtCheck *check, const char *field, gconstpointer given, gsize given_bytes,
+                   gsize bytes, guint *n, GError **error)
+{
+    if (!ct_check_count_rows(check, field, given, given_bytes, n, error))
+        return NULL;
+    guint8 *copy = keep(check, g_malloc0_n(*n + 1, bytes));
+    for (guint i = 0; i < *n; i++) {
+        const guint8 *row = (const guint8 *)given + i * given_bytes;
+        g_autofree char *which =
+            g_strdup_printf("%s '%s'", field, *(const char *const *)(gconstpointer)row);
+        if (!ct_check_known(check, which, row, given_bytes, bytes, error))
+            return NULL;
+        memcpy(copy + i * bytes, row, MIN(bytes, given_bytes));
+    }
+    return copy;
+}
+
+gpointer
+ct_check_read(CtCheck *check, const char *what, guint i, gconstpointer given, gsize given_bytes,
+              gsize bytes, GError **error)
+{
+    g_autofree char *table = g_strconcat(what, "s", NULL);
+    const gboolean is_mapped = ct_check_mapped(check, given) >= given_bytes;
+    const char *name = is_mapped ? *(const char *const *)given : NULL;
+    g_free(check->who);
+    check->who = g_strdup_printf("%s %u", what, i + 1);
+    if (!is_mapped) {
+        ct_check_refuse(check, error, table, "wants a %s, or NULL at its end, but has neither",
+                        what);
+        return NULL;
+    }
+    if (!name || !ct_check_is_text(check, name)) {
+        ct_check_refuse(check, error, "name", "wants a text, but is given none");
+        return NULL;
+    }
+    g_free(check->who);
+    check->who = g_strdup_printf("%s '%s'", what, name);
+    return memcpy(keep(check, g_malloc0(bytes)), given, MIN(bytes, given_bytes));
+}
+
+/* ---- the plugin ---- */
+
 static const CtStage *
 find_stage(const CtPlugin *plugin, const char *name)
 {
@@ -124,56 +187,96 @@ find_stage(const CtPlugin *plugin, const char *name)
 /* Checks the variant against stages of the same plugin. Variants of other plugins' stages are
  * checked when all plugins are loaded. */
 static gboolean
-check_own_meeting(const CtPlugin *plugin, const CtVariant *variant, GError **error)
+check_own_meeting(const CtCheck *check, const CtPlugin *plugin, const CtVariant *variant,
+                  const char *const *covers, GError **error)
 {
-    guint n = 0;
-    while (variant->covers[n])
-        n++;
-    const CtStage *first = find_stage(plugin, variant->covers[0]);
-    const CtStage *last = find_stage(plugin, variant->covers[n - 1]);
-    return !first || !last || ct_variant_check(variant, first, last, error);
+    const CtStage *stages[CT_MAX_COVERS];
+    for (guint k = 0; variant->covers[k]; k++) {
+        stages[k] = find_stage(plugin, variant->covers[k]);
+        if (!stages[k] && g_str_equal(variant->covers[k], covers[k]))
+            return ct_check_refuse(check, error, "covers",
+                                   "wants the version of a stage of another plugin, as '%s 1', "
+                                   "but is given '%s'",
+                                   covers[k], covers[k]);
+    }
+    return ct_variant_check(variant, covers, stages, error);
 }
 
-/* ---- the plugin ---- */
-
-/* Checks that an array of pointers is NULL-terminated. */
+/* The length of an array of pointers that ends with NULL. */
 static gboolean
-check_array(const CtCheck *check, const char *field, gconstpointer array, GError **error)
+count_pointers(const CtCheck *check, const char *field, gconstpointer array, guint *n,
+               GError **error)
 {
     const gconstpointer *pointers = array;
     if (!array)
         return ct_check_refuse(check, error, field, "wants a table, but is given none");
-    for (guint i = 0; i < CT_CHECK_ROWS; i++) {
-        if (ct_check_mapped(check, &pointers[i]) < sizeof *pointers)
+    for (*n = 0; *n < CT_CHECK_ROWS; (*n)++) {
+        if (ct_check_mapped(check, &pointers[*n]) < sizeof *pointers)
             break;
-        if (!pointers[i])
+        if (!pointers[*n])
             return TRUE;
     }
     return ct_check_refuse(check, error, field, "wants NULL at its end, but has none");
 }
 
-static gboolean
-check_plugin(CtCheck *check, const CtPlugin *plugin, GError **error)
+static const CtPlugin *
+read_plugin(CtCheck *check, const CtPlugin *given, GError **error)
 {
-    if (!plugin->name || !ct_check_is_text(check, plugin->name) || !*plugin->name)
-        return ct_check_refuse(check, error, "name", "wants a text, but is given none");
-    if (!check_array(check, "stages", plugin->stages, error) ||
-        !check_array(check, "variants", plugin->variants, error))
-        return FALSE;
-    for (guint i = 0; plugin->stages[i]; i++)
-        if (!ct_check_stage(check, plugin->stages[i], i, error))
-            return FALSE;
-    for (guint i = 0; plugin->variants[i]; i++)
-        if (!ct_check_variant(check, plugin->variants[i], i, error) ||
-            !check_own_meeting(plugin, plugin->variants[i], error))
-            return FALSE;
+    guint n_stages, n_variants;
+    CtPlugin *plugin = keep(check, g_new0(CtPlugin, 1));
+    memcpy(plugin, given, MIN(check->sizes.plugin, sizeof *plugin));
+    if (!plugin->name || !ct_check_is_text(check, plugin->name) || !*plugin->name) {
+        ct_check_refuse(check, error, "name", "wants a text, but is given none");
+        return NULL;
+    }
+    if (!ct_check_known(check, "CtPlugin", given, check->sizes.plugin, sizeof *plugin, error) ||
+        !count_pointers(check, "stages", plugin->stages, &n_stages, error) ||
+        !count_pointers(check, "variants", plugin->variants, &n_variants, error))
+        return NULL;
+    const CtStage **stages = keep(check, g_new0(const CtStage *, n_stages + 1));
+    const CtVariant **variants = keep(check, g_new0(const CtVariant *, n_variants + 1));
+    for (guint i = 0; i < n_stages; i++)
+        if (!(stages[i] = ct_check_stage(check, plugin->stages[i], i, error)))
+            return NULL;
+    plugin->stages = stages;
+    for (guint i = 0; i < n_variants; i++) {
+        const CtVariant *own = plugin->variants[i];
+        if (!(variants[i] = ct_check_variant(check, own, i, error)) ||
+            !check_own_meeting(check, plugin, variants[i], own->covers, error))
+            return NULL;
+    }
+    plugin->variants = variants;
+    return plugin;
+}
+
+/* Sets the sizes of the plugin's structs. */
+static gboolean
+read_sizes(CtCheck *check, const CtPlugin *plugin, GError **error)
+{
+    const CtSizes *given = plugin->sizes;
+    const gsize mapped = ct_check_mapped(check, given);
+    const gboolean has_sizes = mapped >= sizeof given->sizes && mapped >= given->sizes;
+    if (has_sizes)
+        memcpy(&check->sizes, given, MIN(given->sizes, sizeof *given));
+    if (!has_sizes || ct_check_mapped(check, plugin) < check->sizes.plugin)
+        return ct_check_refuse(check, error, "sizes", "wants CT_SIZES, but is given others");
+    const CtSizes *sizes = &check->sizes;
+    const guint32 all[] = {sizes->plugin, sizes->stage, sizes->variant, sizes->port,
+                           sizes->param,  sizes->row,   sizes->tunable};
+    for (guint i = 0; i < G_N_ELEMENTS(all); i++)
+        if (all[i] < sizeof(gpointer) || all[i] % sizeof(gpointer) != 0)
+            return ct_check_refuse(check, error, "sizes",
+                                   "wants multiples of %" G_GSIZE_FORMAT ", but is given %u",
+                                   sizeof(gpointer), all[i]);
     return TRUE;
 }
 
+/* Nothing behind the version of another ABI may be read. */
 static gboolean
 check_version(const CtCheck *check, const CtPlugin *plugin, GError **error)
 {
-    if (ct_check_mapped(check, plugin) < sizeof *plugin || plugin->magic != CT_PLUGIN_MAGIC) {
+    if (ct_check_mapped(check, plugin) < G_STRUCT_OFFSET(CtPlugin, name) ||
+        plugin->magic != CT_PLUGIN_MAGIC) {
         g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "is not a plugin of Cornerturn");
         return FALSE;
     }
@@ -185,17 +288,19 @@ check_version(const CtCheck *check, const CtPlugin *plugin, GError **error)
     return FALSE;
 }
 
-gboolean
-ct_plugin_check(const CtPlugin *plugin, GError **error)
+const CtPlugin *
+ct_plugin_read(const CtPlugin *given, GPtrArray *memory, GError **error)
 {
     CtCheck check = {
         .spans = g_array_new(FALSE, FALSE, sizeof(Span)),
         .who = g_strdup("plugin"),
+        .memory = memory,
     };
     dl_iterate_phdr(add_spans, check.spans);
-    const gboolean good =
-        check_version(&check, plugin, error) && check_plugin(&check, plugin, error);
+    const CtPlugin *plugin = check_version(&check, given, error) && read_sizes(&check, given, error)
+                                 ? read_plugin(&check, given, error)
+                                 : NULL;
     g_array_unref(check.spans);
     g_free(check.who);
-    return good;
+    return plugin;
 }

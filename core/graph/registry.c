@@ -31,6 +31,8 @@ struct CtRegistry {
     GHashTable *variants;    /* name of the first stage covered → GPtrArray of const CtVariant */
     GHashTable *variant_ids; /* "fir+fft/cpu" → const CtVariant */
     GHashTable *files;       /* const CtStage or CtVariant → char */
+    GHashTable *covers;      /* const CtVariant → its `covers` as the plugin gives it */
+    GPtrArray *memory;       /* of the stages and variants, see plugin-check.h */
     GPtrArray *problems;     /* of char, NULL-terminated */
     GPtrArray *none;         /* empty */
     CtIsa isa;               /* the best one that may be used */
@@ -47,6 +49,8 @@ ct_registry_free(CtRegistry *registry)
     g_clear_pointer(&registry->variants, g_hash_table_unref);
     g_clear_pointer(&registry->variant_ids, g_hash_table_unref);
     g_clear_pointer(&registry->files, g_hash_table_unref);
+    g_clear_pointer(&registry->covers, g_hash_table_unref);
+    g_clear_pointer(&registry->memory, g_ptr_array_unref);
     g_clear_pointer(&registry->problems, g_ptr_array_unref);
     g_clear_pointer(&registry->none, g_ptr_array_unref);
     g_free(registry);
@@ -122,10 +126,11 @@ load(const char *path, char **fault)
     return module;
 }
 
-/* Opens a plugin. If the file cannot be used, keeps the reason and sets *plugin to NULL. Returns
- * FALSE only for lack of memory. */
+/* Opens a plugin and reads it. If the file cannot be used, keeps the reason and sets *plugin to
+ * NULL. Returns FALSE only for lack of memory. */
 static gboolean
-open_plugin(CtRegistry *registry, const char *path, const CtPlugin **plugin, GError **error)
+open_plugin(CtRegistry *registry, const char *path, const CtPlugin **given, const CtPlugin **plugin,
+            GError **error)
 {
     gpointer symbol = NULL;
     g_autofree char *fault = NULL;
@@ -133,9 +138,10 @@ open_plugin(CtRegistry *registry, const char *path, const CtPlugin **plugin, GEr
     GModule *module = load(path, &fault);
     if (module && (!g_module_symbol(module, CT_PLUGIN_SYMBOL, &symbol) || !symbol))
         fault = g_strdup("is not a plugin of Cornerturn: it has no symbol " CT_PLUGIN_SYMBOL);
-    else if (module && !ct_plugin_check(symbol, &cause))
+    *given = fault ? NULL : symbol;
+    *plugin = *given ? ct_plugin_read(*given, registry->memory, &cause) : NULL;
+    if (cause)
         fault = g_strdup(cause->message);
-    *plugin = fault ? NULL : symbol;
     if (*plugin)
         g_module_make_resident(module);
     else if (module)
@@ -206,7 +212,8 @@ find_place(const GPtrArray *variants, const CtVariant *variant)
 }
 
 static gboolean
-add_variant(CtRegistry *registry, const CtVariant *variant, const char *path, GError **error)
+add_variant(CtRegistry *registry, const CtVariant *variant, const char *const *given,
+            const char *path, GError **error)
 {
     g_autofree char *covers = g_strjoinv("+", (char **)variant->covers);
     g_autofree char *id = g_strconcat(covers, "/", variant->name, NULL);
@@ -215,6 +222,7 @@ add_variant(CtRegistry *registry, const CtVariant *variant, const char *path, GE
         return refuse_double(registry, "variant", id, first, path, error);
     g_hash_table_insert(registry->variant_ids, g_steal_pointer(&id), (gpointer)variant);
     g_hash_table_insert(registry->files, (gpointer)variant, g_strdup(path));
+    g_hash_table_insert(registry->covers, (gpointer)variant, (gpointer)given);
 
     GPtrArray *variants = g_hash_table_lookup(registry->variants, variant->covers[0]);
     if (!variants) {
@@ -225,14 +233,16 @@ add_variant(CtRegistry *registry, const CtVariant *variant, const char *path, GE
     return TRUE;
 }
 
+/* `given` is the plugin as the file has it. */
 static gboolean
-add_plugin(CtRegistry *registry, const CtPlugin *plugin, const char *path, GError **error)
+add_plugin(CtRegistry *registry, const CtPlugin *plugin, const CtPlugin *given, const char *path,
+           GError **error)
 {
     for (guint i = 0; plugin->stages[i]; i++)
         if (!add_stage(registry, plugin->stages[i], path, error))
             return FALSE;
     for (guint i = 0; plugin->variants[i]; i++)
-        if (!add_variant(registry, plugin->variants[i], path, error))
+        if (!add_variant(registry, plugin->variants[i], given->variants[i]->covers, path, error))
             return FALSE;
     return TRUE;
 }
@@ -265,11 +275,11 @@ add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **
     for (guint i = 0; i < names->len; i++) {
         g_autofree char *path = g_build_filename(folder, names->pdata[i], NULL);
         g_hash_table_add(seen, g_strdup(names->pdata[i]));
-        const CtPlugin *plugin;
-        if (!open_plugin(registry, path, &plugin, error))
+        const CtPlugin *given, *plugin;
+        if (!open_plugin(registry, path, &given, &plugin, error))
             return FALSE;
         registry->n_plugins += plugin != NULL;
-        if (plugin && !add_plugin(registry, plugin, path, error))
+        if (plugin && !add_plugin(registry, plugin, given, path, error))
             return FALSE;
     }
     return TRUE;
@@ -287,17 +297,18 @@ static void
 drop_unfit(CtRegistry *registry)
 {
     GHashTableIter iter;
-    gpointer name, value;
+    gpointer value;
     g_hash_table_iter_init(&iter, registry->variants);
-    while (g_hash_table_iter_next(&iter, &name, &value)) {
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
         GPtrArray *variants = value;
         for (guint i = variants->len; i-- > 0;) {
             const CtVariant *variant = variants->pdata[i];
-            const guint n = g_strv_length((char **)variant->covers);
-            const CtStage *first = g_hash_table_lookup(registry->by_name, name);
-            const CtStage *last = g_hash_table_lookup(registry->by_name, variant->covers[n - 1]);
+            const CtStage *stages[CT_MAX_COVERS];
+            for (guint k = 0; variant->covers[k]; k++)
+                stages[k] = g_hash_table_lookup(registry->by_name, variant->covers[k]);
             g_autoptr(GError) cause = NULL;
-            if (!first || !last || ct_variant_check(variant, first, last, &cause))
+            if (ct_variant_check(variant, g_hash_table_lookup(registry->covers, variant), stages,
+                                 &cause))
                 continue;
             leave_out(registry, g_hash_table_lookup(registry->files, variant), cause->message);
             g_ptr_array_remove_index(variants, i);
@@ -320,11 +331,13 @@ ct_registry_new_from(const char *const *folders, GError **error)
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
     registry->variant_ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     registry->files = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    registry->covers = g_hash_table_new(NULL, NULL);
+    registry->memory = g_ptr_array_new_with_free_func(g_free);
     registry->problems = g_ptr_array_new_null_terminated(1, g_free, TRUE);
     registry->none = g_ptr_array_new();
 
     load_library(registry);
-    if (!add_plugin(registry, &ct_endpoints, "the core", error))
+    if (!add_plugin(registry, &ct_endpoints, &ct_endpoints, "the core", error))
         return NULL;
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (guint i = 0; folders[i]; i++)

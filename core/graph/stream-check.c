@@ -3,6 +3,7 @@
 #include "stream-check.h"
 
 #include "model/layout-private.h"
+#include "model/unknown.h"
 
 #include <math.h>
 
@@ -63,7 +64,7 @@ find_fault_of_axis(const CtStream *stream, guint a)
     if (axis->length < least)
         return g_strdup_printf("has an axis '%s' of length %" G_GINT64_FORMAT, axis->name,
                                axis->length);
-    return NULL;
+    return CT_RESERVED_IS_SET(axis) ? g_strdup(CT_UNKNOWN_FAULT) : NULL;
 }
 
 static char *
@@ -90,7 +91,7 @@ ct_stream_find_fault(const CtStream *stream)
         return g_strdup_printf("is of type %d, which is none", (int)stream->type);
     if (stream->n_axes > CT_MAX_AXES)
         return g_strdup_printf("has %u axes, but wants %d at most", stream->n_axes, CT_MAX_AXES);
-    char *fault = NULL;
+    char *fault = CT_RESERVED_IS_SET(stream) ? g_strdup(CT_UNKNOWN_FAULT) : NULL;
     for (guint a = 0; a < stream->n_axes && !fault; a++)
         fault = find_fault_of_axis(stream, a);
     for (guint a = 0; a < stream->n_axes && !fault; a++)
@@ -113,5 +114,5 @@ ct_footprint_find_fault(const CtFootprint *footprint)
         return g_strdup_printf("needs %" G_GINT64_FORMAT " of a window of %" G_GINT64_FORMAT
                                " samples",
                                footprint->needs, footprint->window);
-    return NULL;
+    return CT_RESERVED_IS_SET(footprint) ? g_strdup(CT_UNKNOWN_FAULT) : NULL;
 }

@@ -3,11 +3,24 @@
 #include "firing-check.h"
 
 #include "graph/plugin-call.h"
+#include "model/unknown.h"
 
 #include <string.h>
 
 /* The most times in a row that a source may give nothing: about a second. */
 #define MAX_IDLE (1 << 20)
+
+/* Whether advance has set a member that only newer headers have. */
+static gboolean
+sets_unknown(const CtRunNode *node, const CtAdvance *advance)
+{
+    gboolean is_set = CT_RESERVED_IS_SET(advance);
+    for (guint i = 0; i < node->n_inputs; i++)
+        is_set |= CT_RESERVED_IS_SET(&node->arrivals[i]);
+    for (guint o = 0; o < node->n_outputs; o++)
+        is_set |= CT_RESERVED_IS_SET(&node->departures[o]);
+    return is_set;
+}
 
 gboolean
 ct_firing_call_advance(CtRunNode *node, GError **error)
@@ -29,6 +42,8 @@ ct_firing_call_advance(CtRunNode *node, GError **error)
         node->departures[o].validity = node->offered_departures[o].validity;
         node->departures[o].validity_stride = node->offered_departures[o].validity_stride;
     }
+    if (good && sets_unknown(node, &given))
+        return ct_variant_fault(node->plan->variant, error, "its advance " CT_UNKNOWN_FAULT);
     return good;
 }
 

@@ -232,6 +232,11 @@ class Stages(DeviceTest):
         self.check_lame("wide", r"device 0 \(.*\): kernel 'lame' wants 1048576 bytes of shared "
                                 r"memory, but a block has at most \d+")
 
+    def test_members_of_newer_headers(self):
+        newer = "sets a member that this Cornerturn does not know: the plugin wants a newer one"
+        self.check_lame("newer", f"kernel 'lame' {newer}")
+        self.check_lame("later", f"a launch of kernel 'lame' {newer}")
+
     def test_launch_that_is_refused(self):
         """The samples that are in the sink by then are right."""
         self.check_good(self.run_command("run", "g.yaml", text=LAME))

@@ -32,6 +32,7 @@ SOURCE = """stages:
 
 STAGE = "the plugin of stage 'break.pass' is at fault: "
 CPU = "variant 'cpu' of 'break.pass' is at fault: "
+NEWER = "sets a member that this Cornerturn does not know: the plugin wants a newer one"
 UNKNOWN = "asks for parameter 'unknown', which is not in the table of 'break.pass'"
 
 # Faults that `check` finds.
@@ -61,6 +62,11 @@ CHECKED = {
     "infer: wild footprint": STAGE + "its footprint is of kind 9, which is none",
     "infer: wild lanes": STAGE + "its footprint merges lanes by rule 9, which is none",
     "infer: needs too much": STAGE + "its footprint needs 2 of a window of 1 samples",
+    "infer: newer node": f"{STAGE}its infer {NEWER}",
+    "infer: newer footprint": f"{STAGE}its footprint {NEWER}",
+    "infer: newer stream": f"{STAGE}output 'out' {NEWER}",
+    "infer: newer axis": f"{STAGE}output 'out' {NEWER}",
+    "infer: newer wish": f"{STAGE}it asks for a layout of input 0 that is none",
     "infer: wild wish": STAGE + "it asks for a layout of input 0 that is none",
     "infer: other ports": STAGE + "its infer puts others in the place of ports",
 }
@@ -84,6 +90,7 @@ RUN = {
     "prepare: unknown parameter": f"{CPU}its prepare {UNKNOWN}",
     "prepare: error of unknown parameter": f"{CPU}its prepare {UNKNOWN}",
     "prepare: warning of unknown parameter": f"{CPU}its prepare {UNKNOWN}",
+    "prepare: newer member": f"{CPU}its prepare {NEWER}",
     "prepare: no items": CPU + "its prepare sets n_items to 0, but wants 1 or more",
     "prepare: negative items": CPU + "its prepare sets n_items to -5, but wants 1 or more",
     "prepare: much scratch": CPU + "its prepare sets scratch_bytes to 9223372036854775807 bytes, but",
@@ -91,6 +98,9 @@ RUN = {
     "advance: silent": CPU + "its advance returns FALSE without an error",
     "advance: sets an error": CPU + "its advance returns TRUE, but sets an error: all is well",
     "advance: unknown parameter": f"{CPU}its advance {UNKNOWN}",
+    "advance: newer member": f"{CPU}its advance {NEWER}",
+    "advance: newer input": f"{CPU}its advance {NEWER}",
+    "advance: newer output": f"{CPU}its advance {NEWER}",
     "advance: consumes too much": CPU + "its advance consumes ",
     "advance: consumes less than none": CPU + "its advance consumes -1 and uses ",
     "advance: uses too much": CPU + "its advance consumes ",
@@ -117,6 +127,7 @@ SUNK = {
 
 VERIFIED = {
     "accuracy: negative": STAGE + "its accuracy sets errors of -1 and 0.001, but wants 0 or more",
+    "accuracy: newer member": f"{STAGE}its accuracy {NEWER}",
     "accuracy: unknown parameter": f"{STAGE}its accuracy {UNKNOWN}",
 }
 

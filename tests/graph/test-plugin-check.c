@@ -56,6 +56,12 @@ static const CtParam bad_params[][3] = {
 static const char *const many_counters[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
                                             "j", "k", "l", "m", "n", "o", "p", "q", NULL};
 static const char *const own[] = {"twice", NULL};
+static const char *const own_version[] = {"twice 1", NULL};
+static const char *const other_version[] = {"twice 2", NULL};
+static const char *const word_version[] = {"twice one", NULL};
+static const char *const wide_version[] = {"twice  1", NULL};
+static const char *const foreign_version[] = {"twice", "thrice 4", NULL};
+static const char *const foreign[] = {"twice", "thrice", NULL};
 static const char *const nobody[] = {NULL};
 static const char *const odd_stage[] = {"a+b", NULL};
 static const char *const endless_covers[] = {"twice", (const char *)1, NULL};
@@ -132,6 +138,13 @@ static CtVariant variant;
 static const CtStage *stages[2];
 static const CtVariant *variants[2];
 static CtPlugin plugin;
+static const CtSizes *const sizes = CT_SIZES;
+static const CtSizes odd_sizes = {sizeof(CtSizes),   sizeof(CtPlugin),   sizeof(CtStage),
+                                  sizeof(CtVariant), sizeof(CtPort) + 1, sizeof(CtParam),
+                                  sizeof(CtRow),     sizeof(CtTunable)};
+static const CtSizes few_sizes = {4 * sizeof(guint32), sizeof(CtPlugin), sizeof(CtStage),
+                                  sizeof(CtVariant)};
+static const CtSizes huge_sizes = {sizeof(CtSizes), 1u << 31};
 
 /* A field, its new value, and the message that must follow. */
 typedef struct {
@@ -154,12 +167,17 @@ typedef struct {
 
 static const Case cases[] = {
     CASE(plugin.magic, guint32, 7, "is not a plugin of Cornerturn"),
+    TABLE(plugin.sizes, NULL, "plugin: sizes: wants CT_SIZES, but is given others"),
+    TABLE(plugin.sizes, 8, "plugin: sizes: wants CT_SIZES, but is given others"),
+    TABLE(plugin.sizes, &huge_sizes, "plugin: sizes: wants CT_SIZES, but is given others"),
+    TABLE(plugin.sizes, &odd_sizes, "plugin: sizes: wants multiples of 8, but is given 33"),
+    TABLE(plugin.sizes, &few_sizes, "plugin: sizes: wants multiples of 8, but is given 0"),
     TEXT(plugin.name, NULL, "plugin: name: wants a text, but is given none"),
     TABLE(plugin.stages, NULL, "plugin: stages: wants a table, but is given none"),
     TABLE(plugin.variants, NULL, "plugin: variants: wants a table, but is given none"),
-    TABLE(stages[0], 8, "stage 1: stages: wants a CtStage, or NULL at its end, but has neither"),
+    TABLE(stages[0], 8, "stage 1: stages: wants a stage, or NULL at its end, but has neither"),
     TABLE(variants[0], 8,
-          "variant 1: variants: wants a CtVariant, or NULL at its end, but has neither"),
+          "variant 1: variants: wants a variant, or NULL at its end, but has neither"),
 
     TEXT(stage.name, NULL, "stage 1: name: wants a text, but is given none"),
     TEXT(stage.name, 8, "stage 1: name: wants a text, but is given none"),
@@ -219,6 +237,18 @@ static const Case cases[] = {
     TABLE(variant.covers, NULL, "variant 'cpu': covers: wants stages, but is given none"),
     TABLE(variant.covers, nobody, "variant 'cpu': covers: wants 1 to 16 stages, but is given 0"),
     TABLE(variant.covers, odd_stage, "variant 'cpu': covers: wants letters, digits, _ and .-"),
+    TABLE(variant.covers, own_version, NULL),
+    TABLE(variant.covers, other_version,
+          VARIANT "covers: wants version 2 of stage 'twice', but is given version 1"),
+    TABLE(variant.covers, word_version,
+          "variant 'cpu': covers: wants a version after the name, as 'fir 1', but is given 'twice "
+          "one'"),
+    TABLE(variant.covers, wide_version, "variant 'cpu': covers: wants a version after the name"),
+    TABLE(variant.covers, foreign_version, NULL),
+    TABLE(
+        variant.covers, foreign,
+        "variant 'cpu' of 'twice+thrice': covers: wants the version of a stage of another plugin, "
+        "as 'thrice 1', but is given 'thrice'"),
     TABLE(variant.covers, endless_covers, "variant 'cpu': covers: wants a name in row 2"),
     TABLE(variant.rows, NULL, VARIANT "rows: wants layouts, but is given none"),
     TABLE(variant.rows, no_rows, VARIANT "rows: wants layouts, but is given none"),
@@ -258,15 +288,16 @@ reset(void)
     variant = good_variant;
     stages[0] = &stage;
     variants[0] = &variant;
-    plugin = (CtPlugin){CT_PLUGIN_MAGIC, CT_ABI_VERSION, "test", stages, variants};
+    plugin = (CtPlugin){CT_PLUGIN_MAGIC, CT_ABI_VERSION, sizes, "test", stages, variants};
 }
 
 static void
 check(const char *message)
 {
     g_autoptr(GError) error = NULL;
-    const gboolean good = ct_plugin_check(&plugin, &error);
-    g_assert_cmpint(good, ==, error == NULL);
+    g_autoptr(GPtrArray) memory = g_ptr_array_new_with_free_func(g_free);
+    const CtPlugin *read = ct_plugin_read(&plugin, memory, &error);
+    g_assert_cmpint(read != NULL, ==, error == NULL);
     if (!message)
         g_assert_no_error(error);
     else if (!error || !g_str_has_prefix(error->message, message))

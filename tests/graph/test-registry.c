@@ -120,10 +120,15 @@ test_unfit(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         g_strdup_printf("%s/ct-unfit.so: variant 'unfit' of 'fail.work': rows: '[...] -> [...], "
                         "[...]': wants a layout for each of 1 output ports, but is given 2",
                         fixture->folder);
+    g_autofree char *stale =
+        g_strdup_printf("%s/ct-unfit.so: variant 'stale' of 'fail.work+fail.prepare+fail.work': "
+                        "covers: wants version 2 of stage 'fail.prepare', but is given version 1",
+                        fixture->folder);
     g_assert_cmpstr(ct_registry_problems(registry)[0], ==, problem);
+    g_assert_cmpstr(ct_registry_problems(registry)[1], ==, stale);
     g_assert_cmpuint(ct_registry_variants(registry, "fail.work")->len, ==, 1);
     g_autofree char *left_out = ct_registry_left_out(registry, "fail.work");
-    g_autofree char *wanted = g_strdup_printf(" (left out: %s)", problem);
+    g_autofree char *wanted = g_strdup_printf(" (left out: %s; %s)", problem, stale);
     g_assert_cmpstr(left_out, ==, wanted);
 }
 

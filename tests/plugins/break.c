@@ -30,8 +30,13 @@ static const char *const hows[] = {
     "infer: wild footprint",
     "infer: wild lanes",
     "infer: needs too much",
+    "infer: newer node",
+    "infer: newer footprint",
+    "infer: newer stream",
+    "infer: newer axis",
     "infer: other ports",
     "infer: wild wish",
+    "infer: newer wish",
     "infer: own footprint",
     "infer: sum",
     "operations: nan",
@@ -44,12 +49,14 @@ static const char *const hows[] = {
     "fits: unknown parameter",
     "differs: unknown parameter",
     "accuracy: negative",
+    "accuracy: newer member",
     "accuracy: unknown parameter",
     "prepare: silent",
     "prepare: sets an error",
     "prepare: unknown parameter",
     "prepare: error of unknown parameter",
     "prepare: warning of unknown parameter",
+    "prepare: newer member",
     "prepare: no items",
     "prepare: negative items",
     "prepare: much scratch",
@@ -66,6 +73,9 @@ static const char *const hows[] = {
     "advance: starts elsewhere",
     "advance: writes over its offer",
     "advance: gives nothing",
+    "advance: newer member",
+    "advance: newer input",
+    "advance: newer output",
     "work: silent",
     "work: sets an error",
     "work: unknown parameter",
@@ -126,6 +136,10 @@ break_stream(const CtParams *parameters, CtStream *out)
         axis->name = NULL;
     else if (does(parameters, "infer: foreign axis name"))
         axis->name = "pol";
+    else if (does(parameters, "infer: newer stream"))
+        out->reserved[3] = 1;
+    else if (does(parameters, "infer: newer axis"))
+        axis->reserved[0] = 1;
     else if (does(parameters, "infer: negative axis"))
         axis->length = -2;
     else if (does(parameters, "infer: nan coordinate"))
@@ -152,6 +166,10 @@ break_footprint(CtNode *node)
         node->footprint.lanes = (CtLanes)9;
     else if (does(node->params, "infer: needs too much"))
         node->footprint.needs = 2;
+    else if (does(node->params, "infer: newer footprint"))
+        node->footprint.reserved[1] = 1;
+    else if (does(node->params, "infer: newer node"))
+        node->reserved[0] = 1;
     else if (does(node->params, "infer: own footprint"))
         node->footprint.kind = CT_FOOTPRINT_OWN;
     else if (does(node->params, "infer: sum"))
@@ -167,6 +185,7 @@ infer(CtNode *node, GError **error)
         break_footprint(node);
         if (does(node->params, "infer: wild wish"))
             node->input_layouts[0].n_axes = 1000;
+        node->input_layouts[0].reserved[0] = does(node->params, "infer: newer wish");
         if (does(node->params, "infer: other ports"))
             node->outputs = NULL;
         else if (does(node->params, "infer: other kind"))
@@ -235,6 +254,7 @@ accuracy(const CtNode *node, G_GNUC_UNUSED const CtAccuracy *inputs, CtAccuracy 
 {
     if (does(node->params, "accuracy: unknown parameter"))
         ct_params_int(node->params, "unknown");
+    outputs[0].reserved[1] = does(node->params, "accuracy: newer member");
     outputs[0].error = does(node->params, "accuracy: negative") ? -1 : 1e-3;
     outputs[0].rms_error = 1e-3;
 }
@@ -258,6 +278,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         g_set_error_literal(error, CT_ERROR, CT_ERROR_DATA, "got no further");
         return FALSE;
     }
+    prepare->reserved[7] = does(parameters, "prepare: newer member");
     *state = g_memdup2(&parameters, sizeof parameters);
     return !break_word(parameters, "prepare", &good, error) || good;
 }
@@ -281,6 +302,9 @@ advance(gpointer state, CtAdvance *advance, GError **error)
         return FALSE;
     if (!ct_advance_default(advance, NULL))
         return FALSE;
+    advance->reserved[0] = does(parameters, "advance: newer member");
+    in->reserved[0] = does(parameters, "advance: newer input");
+    out->reserved[0] = does(parameters, "advance: newer output");
     if (does(parameters, "advance: consumes too much"))
         in->consumed = in->block.n_samples + 1;
     else if (does(parameters, "advance: consumes less than none"))

@@ -14,11 +14,14 @@ typedef enum {
     HEAVY,    /* no block has so many threads; in the second firing */
     CHATTY,   /* the second firing uploads more than prepare has declared */
     ASTRAY,   /* the kernel runs into a trap */
+    NEWER,    /* the kernel uses a member of newer headers */
+    LATER,    /* … and so does the second launch */
     MODEST,   /* a firing may have 40000 samples at most */
 } How;
 
-static const char *const hows[] = {"fine",  "broken", "nameless", "lost",   "greedy", "wide",
-                                   "heavy", "chatty", "astray",   "modest", NULL};
+static const char *const hows[] = {"fine",  "broken", "nameless", "lost",   "greedy",
+                                   "wide",  "heavy",  "chatty",   "astray", "newer",
+                                   "later", "modest", NULL};
 
 static const CtParam params[] = {
     {.name = "how", .kind = CT_PARAM_CHOICE, .fallback = "fine", .choices = hows, .help = "fails"},
@@ -59,6 +62,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                    : self->how == ASTRAY ? is_astray
                                          : nothing,
         .shared_bytes = self->how == WIDE ? 1 << 20 : 0,
+        .reserved[0] = self->how == NEWER,
     };
     self->kernel = ct_kernel_new(self->device, &spec, error);
     if (!self->kernel)
@@ -81,6 +85,7 @@ work(gpointer state, const CtWork *work, GError **error)
     const CtLaunch launch = {
         .grid = {(guint)((n + THREADS - 1) / THREADS), 1, 1},
         .block = {is_second && self->how == HEAVY ? 2048 : THREADS, 1, 1},
+        .reserved[1] = is_second && self->how == LATER,
     };
     gconstpointer arguments[] = {&in->data, &out->data, &n};
     return ct_queue_launch(work->queue, self->kernel, &launch, (gpointer *)arguments, error);

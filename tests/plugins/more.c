@@ -5,7 +5,7 @@
 static const CtVariant more = {
     .name = "cpu",
     .backend = CT_CPU,
-    .covers = (const char *const[]){"fail.work", NULL},
+    .covers = (const char *const[]){"fail.work 1", NULL},
     .rows = pass_rows,
     .prepare = pass_prepare,
     .work = pass_work,
@@ -13,7 +13,7 @@ static const CtVariant more = {
 static const CtVariant fused = {
     .name = "cpu",
     .backend = CT_CPU,
-    .covers = (const char *const[]){"fail.work", "fail.prepare", NULL},
+    .covers = (const char *const[]){"fail.work 1", "fail.prepare 1", NULL},
     .rows = pass_rows,
     .prepare = pass_prepare,
     .work = pass_work,

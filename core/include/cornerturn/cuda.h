@@ -42,9 +42,10 @@ typedef struct {
     gsize multiprocessor_shared; /* shared memory of a multiprocessor */
     gsize l2_bytes;
     gsize memory_bytes;
-    gdouble bandwidth; /* of its memory, in bytes per second, computed from clock and width of the
-                          bus */
-    gdouble peak;      /* single-precision operations per second, computed from the clock */
+    gdouble bandwidth;   /* of its memory, in bytes per second, computed from clock and width of the
+                            bus */
+    gdouble peak;        /* single-precision operations per second, computed from the clock */
+    guint64 reserved[8]; /* 0 */
 } CtDeviceInfo;
 
 CT_EXPORT const CtDeviceInfo *ct_device_info(const CtDevice *device);
@@ -80,6 +81,7 @@ typedef struct {
     const char *const *defines; /* "N_TAPS=8", NULL-terminated; NULL: none */
     gsize shared_bytes;         /* the most dynamic shared memory of a launch */
     gboolean may_spill;         /* tests for spilled registers ignore this kernel */
+    guint64 reserved[4];        /* 0 */
 } CtKernelSpec;
 
 /* Compiles a kernel, or reads it from the cache on disk, and loads it; for `prepare`. The error
@@ -99,7 +101,8 @@ CT_EXPORT const char *ct_kernel_type(gint type);
 typedef struct {
     guint grid[3];
     guint block[3];
-    gsize shared_bytes; /* dynamic shared memory */
+    gsize shared_bytes;  /* dynamic shared memory */
+    guint64 reserved[4]; /* 0 */
 } CtLaunch;
 
 /* Launches a kernel. `arguments` are pointers to the kernel's arguments in order; they are read

@@ -32,6 +32,7 @@ typedef struct {
     gboolean any_order;
     guint n_axes;
     CtLayoutAxis axes[CT_MAX_AXES];
+    guint64 reserved[2]; /* 0 */
 } CtLayout;
 
 /* Parses `text`. The error shows the text and a caret under the mistake. */

@@ -21,7 +21,8 @@ typedef struct {
     gsize (*size)(const guint8 *header, gconstpointer data);
     /* Whether two headers of the format belong to one stream: the same sizes, types and sender. */
     gboolean (*alike)(const guint8 *a, const guint8 *b, gconstpointer data);
-    gconstpointer data; /* passed to both functions */
+    gconstpointer data;  /* passed to both functions */
+    guint64 reserved[4]; /* 0 */
 } CtPacketFormat;
 
 typedef struct {
@@ -68,9 +69,10 @@ typedef struct {
     GArray *files;   /* private to the core: the scanned files, by number */
     guint64 counts[CT_PACKETS_N_COUNTS];
     guint n_lanes;
-    guint *lane_begin; /* [n_lanes + 1] index of a lane's first packet, once arranged */
-    gint64 first, end; /* range of samples over all lanes */
-    gint64 n_samples;  /* of a packet */
+    guint *lane_begin;   /* [n_lanes + 1] index of a lane's first packet, once arranged */
+    gint64 first, end;   /* range of samples over all lanes */
+    gint64 n_samples;    /* of a packet */
+    guint64 reserved[4]; /* 0 */
 } CtPackets;
 
 CT_EXPORT CtPackets *ct_packets_new(void);

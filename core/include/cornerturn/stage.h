@@ -24,7 +24,16 @@
  * in the tables belong to the plugin and are constant. Arguments belong to the core and are valid
  * during the call; those of prepare are valid until finish.
  *
- * The result must not depend on where the stream is cut into blocks. */
+ * The result must not depend on where the stream is cut into blocks.
+ *
+ * Versions: a plugin loads with every Cornerturn of the same CT_ABI_VERSION, older or newer than
+ * its headers. In the structs of tables (those that CtSizes names), new members come last. The core
+ * copies tables into structs of its own, in which a member that the plugin's headers lack is 0. All
+ * other structs keep their sizes: new members take the place of `reserved`, and a struct without
+ * `reserved` never changes. 0 in a new member means what held before. Enumerations grow at their
+ * ends. Functions are added, and never change. If a plugin sets a member, a flag or a kind that
+ * this Cornerturn does not know, or calls a function that it lacks, it is refused, or its node
+ * fails. */
 #pragma once
 
 #include <cornerturn/cuda.h>
@@ -35,8 +44,8 @@
 
 G_BEGIN_DECLS
 
-/* Raised whenever a struct of this header changes. Plugins of another version are refused. */
-#define CT_ABI_VERSION 6
+/* Raised only if plugins must be compiled again. Plugins of another version are refused. */
+#define CT_ABI_VERSION 7
 
 typedef struct CtStage CtStage;
 typedef struct CtVariant CtVariant;
@@ -98,13 +107,15 @@ typedef struct {
     gint64 needs;   /* how many samples of the window an output sample is really made of, at most in
                        any lane, if each lane has its own (delays); 0: all. Used for predictions */
     gboolean moves; /* with `needs`: which samples these are changes along the stream */
+    guint64 reserved[2]; /* 0 */
 } CtFootprint;
 
 /* A node of a graph as its stage sees it. Inputs and outputs are in the order of the stage's tables
  * (with CT_PORT_MANY, one input per link). Type CT_TYPE_NONE marks a port that is not connected. */
 typedef struct {
     const char *name;
-    const CtStage *stage;
+    const CtStage *stage; /* the core's copy; the rows of its tables may be longer than in the
+                             plugin's headers */
     const CtParams *params;
     guint n_inputs;
     const CtStream *inputs;
@@ -115,14 +126,16 @@ typedef struct {
     CtLayout *input_layouts;  /* wishes: patterns, set from parameters, that the ports of every */
     CtLayout *output_layouts; /* variant must match as well; an empty one matches everything */
     gint64 block;             /* a source's `block: {time: …}`; 0: the planner chooses */
+    guint64 reserved[4];      /* 0 */
 } CtNode;
 
 /* The size of a stream's elements (of complex ones, of their moduli), and the bounds of their
  * errors. */
 typedef struct {
     gdouble largest, rms;
-    gdouble error;     /* bound of an element's error if the inputs are exact */
-    gdouble rms_error; /* root mean square of the error, including the inputs' rms_error */
+    gdouble error;       /* bound of an element's error if the inputs are exact */
+    gdouble rms_error;   /* root mean square of the error, including the inputs' rms_error */
+    guint64 reserved[2]; /* 0 */
 } CtAccuracy;
 
 /* The most counters that a stage may have. */
@@ -131,7 +144,8 @@ typedef struct {
 struct CtStage {
     const char *name;            /* "fir", "file.source" */
     const char *summary;         /* one line */
-    guint version;               /* of parameters and ports: raise it when they change */
+    guint version;               /* of parameters and ports: raise it when they change, so that
+                                    variants in other plugins are refused (`covers`) */
     const CtPort *inputs;        /* NULL: none */
     const CtPort *outputs;       /* NULL: none */
     const CtParam *params;       /* NULL: none */
@@ -225,6 +239,7 @@ typedef struct {
     const CtStream *stream; /* type CT_TYPE_NONE: not connected */
     CtLayout layout;        /* concrete */
     gint64 max_samples;     /* the most that one firing reads (with history) or writes */
+    guint64 reserved[4];    /* 0 */
 } CtBinding;
 
 /* The arguments of prepare, and the members that it may set. */
@@ -243,6 +258,7 @@ typedef struct {
                              256-byte aligned */
     gsize upload_bytes;   /* set by a cuda variant: bytes that a firing uploads, see cuda.h */
     gint64 n_items;       /* set, with split "*": the items of a firing, whatever its length */
+    guint64 reserved[8];      /* 0 */
 } CtPrepare;
 
 /* An input as advance sees it: the samples that have arrived and are not consumed yet. */
@@ -252,6 +268,7 @@ typedef struct {
     gint64 consumed; /* set: the number of samples that will not be needed again */
     gint64 used; /* set: the number of samples that work may read, from the first on (consumed and
                     history) */
+    guint64 reserved[2]; /* 0 */
 } CtArrival;
 
 /* An output as advance sees it. */
@@ -262,7 +279,8 @@ typedef struct {
                          without a gap */
     guint8 *validity; /* [lane][room], all 1 beforehand; if data are invalid, write zeros and set */
     gint64 validity_stride;
-    gboolean invalid; /* set: some samples are invalid; otherwise `validity` is not read */
+    gboolean invalid;    /* set: some samples are invalid; otherwise `validity` is not read */
+    guint64 reserved[4]; /* 0 */
 } CtDeparture;
 
 typedef struct {
@@ -273,6 +291,7 @@ typedef struct {
                           when an input ends, stages of CT_FOOTPRINT_OWN when all inputs end */
     guint64 *counters; /* in the order of the stage's `counters` */
     gpointer core;     /* private to the core */
+    guint64 reserved[4]; /* 0 */
 } CtAdvance;
 
 /* A firing, or a range of its items. The blocks are as advance has decided: inputs hold `used`
@@ -285,14 +304,16 @@ typedef struct {
     gpointer scratch;       /* of this worker */
     guint64 *counters;      /* of this worker; in the order of the stage's `counters` */
     CtQueue *queue;         /* of a cuda variant: the queue on which to enqueue; otherwise NULL */
+    guint64 reserved[4];    /* 0 */
 } CtWork;
 
 struct CtVariant {
     const char *name; /* "reference", "cpu-avx2" */
     CtBackend backend;
     CtIsa isa;
-    const char *const *covers; /* names of stages, NULL-terminated: {"fir", NULL}; of a fused
-                                  variant {"fir", "fft", NULL} */
+    const char *const *covers; /* stages, NULL-terminated: {"fir", NULL}; of a fused variant {"fir",
+                                  "fft", NULL}. Stages of other plugins have the version for which
+                                  the variant is written: {"fir 1", NULL} */
     const CtRow *rows;         /* in order of preference; a row without layouts ends the table */
 
     /* The share of a row's efficiency that is left, in the model, if axes of the nodes are short,
@@ -371,15 +392,33 @@ CT_EXPORT void ct_library_unlock(const char *library);
 
 /* ---- the plugin ---- */
 
+/* The bytes of each struct of tables, in the headers with which a plugin is compiled. */
+typedef struct {
+    guint32 sizes; /* of this struct */
+    guint32 plugin;
+    guint32 stage;
+    guint32 variant;
+    guint32 port;
+    guint32 param;
+    guint32 row;
+    guint32 tunable;
+} CtSizes;
+
 typedef struct {
     guint32 magic;       /* CT_PLUGIN_MAGIC */
     guint32 abi_version; /* CT_ABI_VERSION */
+    const CtSizes *sizes;
     const char *name;
     const CtStage *const *stages;     /* NULL-terminated */
     const CtVariant *const *variants; /* NULL-terminated, in order of preference */
 } CtPlugin;
 
 #define CT_PLUGIN_MAGIC 0x43546e31u /* "CTn1" */
+
+/* The sizes of these headers; for the file's scope. */
+#define CT_SIZES                                                                                   \
+    (&(const CtSizes){sizeof(CtSizes), sizeof(CtPlugin), sizeof(CtStage), sizeof(CtVariant),       \
+                      sizeof(CtPort), sizeof(CtParam), sizeof(CtRow), sizeof(CtTunable)})
 
 /* Defines the one symbol that a plugin exports:
  *
@@ -388,6 +427,7 @@ typedef struct {
 #define CT_PLUGIN_SYMBOL "ct_plugin"
 #define CT_PLUGIN(name_, stages_, variants_)                                                       \
     CT_EXPORT extern const CtPlugin ct_plugin;                                                     \
-    const CtPlugin ct_plugin = {CT_PLUGIN_MAGIC, CT_ABI_VERSION, name_, stages_, variants_}
+    const CtPlugin ct_plugin = {CT_PLUGIN_MAGIC, CT_ABI_VERSION, CT_SIZES,                         \
+                                name_,           stages_,        variants_}
 
 G_END_DECLS

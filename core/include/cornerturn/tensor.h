@@ -66,7 +66,8 @@ typedef struct {
     const char *name; /* interned: compare with ct_axis_name() by pointer */
     gint64 length;    /* of `time`: samples in the whole stream, −1 if not known */
     CtCoordinate coordinate;
-    gboolean loses; /* data are lost separately along this axis, so that validity has it */
+    gboolean loses;      /* data are lost separately along this axis, so that validity has it */
+    guint64 reserved[2]; /* 0 */
 } CtAxis;
 
 /* The interned form of an axis name. */
@@ -89,6 +90,7 @@ typedef struct {
     gboolean has_frequency;
     gdouble frequency; /* hertz: the centre of a complex time stream, the lower edge of a real one;
                           not used if there is a subband axis, which has its own frequencies */
+    guint64 reserved[4]; /* 0 */
 } CtStream;
 
 #define CT_NO_EPOCH G_MININT64
@@ -136,6 +138,7 @@ typedef struct {
     guint8 *validity; /* [lane][n_samples], 1 valid, 0 invalid (then the data are zero); NULL: all
                          valid */
     gint64 validity_stride; /* bytes from a lane to the next */
+    guint64 reserved[4];    /* 0 */
 } CtBlock;
 
 G_END_DECLS
