@@ -2,8 +2,7 @@
 /* The parts of elements of any type as numbers, for reference variants. */
 #pragma once
 
-#include "half.h"
-
+#include <cornerturn/kit/half.h>
 #include <cornerturn/stage.h>
 
 /* Part `part` (0 real, 1 imaginary) of the element at `x`; 64-bit integers are rounded. */
@@ -31,7 +30,7 @@ part_read(const guint8 *x, CtType type, guint part)
         return (gdouble)((const gint64 *)x)[part];
     case CT_CF16:
     case CT_F16:
-        return (gdouble)half_to_float(((const guint16 *)x)[part]);
+        return (gdouble)ct_half_to_float(((const guint16 *)x)[part]);
     case CT_CF32:
     case CT_F32:
         return (gdouble)((const gfloat *)x)[part];

@@ -7,9 +7,16 @@
 #include <gio/gio.h>
 #include <string.h>
 
-/* The header that every kernel may include, and the name by which it is included. */
-#define COMMON_RESOURCE "/cornerturn/kernel/kernel.h"
-#define COMMON_INCLUDE  "cornerturn/kernel.h"
+/* The headers that every kernel may include, and the folders in which they seem to be. */
+static const struct {
+    const char *folder, *resources, *name;
+} common_headers[] = {
+    {"cornerturn", "/cornerturn/kernel", "kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "device-map-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "device-map-struct.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "device-rows-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "device-rows-struct.h"},
+};
 
 /* Part of the key of a compiled kernel. Raise it when the compilation changes in a way that the
  * other parts of the key do not show. */
@@ -61,9 +68,15 @@ unit_init(Unit *unit, const CtKernelSpec *spec, guint architecture, GError **err
     unit->texts = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
     unit->names = g_ptr_array_new_with_free_func(g_free);
     unit->options = g_ptr_array_new_with_free_func(g_free);
-    if (!add_text(unit, spec->source, NULL, error) ||
-        !add_text(unit, COMMON_RESOURCE, COMMON_INCLUDE, error))
+    if (!add_text(unit, spec->source, NULL, error))
         return FALSE;
+    for (guint i = 0; i < G_N_ELEMENTS(common_headers); i++) {
+        const char *name = common_headers[i].name;
+        g_autofree char *resource = g_build_filename(common_headers[i].resources, name, NULL);
+        g_autofree char *included = g_build_filename(common_headers[i].folder, name, NULL);
+        if (!add_text(unit, resource, included, error))
+            return FALSE;
+    }
     for (guint i = 0; spec->headers && spec->headers[i]; i++) {
         g_autofree char *name = g_path_get_basename(spec->headers[i]);
         if (!add_text(unit, spec->headers[i], name, error))

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The conversion on the processor: steps over chunks that stay in the cache. */
-#include "../boxes.h"
+#include <cornerturn/kit/boxes.h>
 #include "convert-kernels.h"
 #include "convert.h"
 
 typedef struct {
-    Boxes boxes;
+    CtBoxes boxes;
     ConvertSteps steps;
     gsize n_parts;          /* of an element */
     gsize unpacked, packed; /* numbers that unpack and pack count for an element */
 } Convert;
 
 static const CtTunable tunables[] = {
-    {"chunk", CT_VALUES(128, 256, 512, 1024, 2048), BOXES_CHUNK,
+    {"chunk", CT_VALUES(128, 256, 512, 1024, 2048), CT_BOXES_CHUNK,
      "elements that each step takes at a time"},
     {NULL},
 };
@@ -21,14 +21,14 @@ static gboolean
 prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
     Convert *self = *state = g_new0(Convert, 1);
-    boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_workers);
+    ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_workers);
     self->steps = CT_ISA(convert_steps)(self->boxes.in_type, self->boxes.out_type);
     self->n_parts = ct_type_info(self->boxes.in_type)->is_complex ? 2 : 1;
     self->unpacked = self->boxes.in_type == CT_CI4 ? 1 : self->n_parts;
     self->packed = self->boxes.out_type == CT_CI4 ? 1 : self->n_parts;
     prepare->n_items = self->boxes.n_items;
     self->boxes.chunk = (gsize)prepare->tuning[0];
-    prepare->scratch_bytes = 2 * BOXES_SCRATCH_OF(self->boxes.chunk);
+    prepare->scratch_bytes = 2 * CT_BOXES_SCRATCH_OF(self->boxes.chunk);
     return TRUE;
 }
 
@@ -50,7 +50,7 @@ static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     Convert *self = state;
-    boxes_map(&self->boxes, work, convert, self);
+    ct_boxes_map(&self->boxes, work, convert, self);
     return TRUE;
 }
 

@@ -2,7 +2,7 @@
 /* Conversions between all pairs of types; compiled once per instruction set. */
 #include "convert-kernels.h"
 
-#include "../half.h"
+#include <cornerturn/kit/half.h>
 
 #include <math.h>
 #include <stdint.h>
@@ -80,7 +80,7 @@ unpack_half(const void *from, void *to, gsize n)
         _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
 #endif
     for (; i < n; i++)
-        y[i] = half_to_float(x[i]);
+        y[i] = ct_half_to_float(x[i]);
 }
 
 static void
@@ -89,7 +89,7 @@ pack_half(const void *from, void *to, gsize n)
     const double *x = from;
     uint16_t *y = to;
     for (gsize i = 0; i < n; i++)
-        y[i] = half_from_double(x[i]);
+        y[i] = ct_half_from_double(x[i]);
 }
 
 /* f32 to f16 directly: through f64 it would be rounded twice. */
@@ -105,7 +105,7 @@ pack_half_float(const void *from, void *to, gsize n)
                          _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
 #endif
     for (; i < n; i++)
-        y[i] = half_from_double((double)x[i]);
+        y[i] = ct_half_from_double((double)x[i]);
 }
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The conversion element by element, over 64-bit integers or double precision. */
-#include "../boxes.h"
-#include "../half.h"
+#include <cornerturn/kit/boxes.h>
+#include <cornerturn/kit/half.h>
 #include "convert.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ read_number(const guint8 *from, CtType type)
         READ_REAL(gdouble)
     default:
         memcpy(&half, from, sizeof half);
-        return (Number){TRUE, 0, half_to_float(half)};
+        return (Number){TRUE, 0, ct_half_to_float(half)};
     }
 }
 
@@ -100,7 +100,7 @@ write_number(guint8 *to, CtType type, Number number)
     case CT_F64:
         WRITE(gdouble, real)
     default:
-        WRITE(guint16, half_from_double(real))
+        WRITE(guint16, ct_half_from_double(real))
     }
 }
 
@@ -130,15 +130,15 @@ convert_element(const guint8 *from, CtType in_type, guint8 *to, CtType out_type)
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
-    Boxes *boxes = *state = g_new0(Boxes, 1);
-    boxes_init(boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
+    CtBoxes *boxes = *state = g_new0(CtBoxes, 1);
+    ct_boxes_init(boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
     return TRUE;
 }
 
 static void
-convert_box(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
+convert_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
 {
-    const Boxes *boxes = data;
+    const CtBoxes *boxes = data;
     gint64 at[G_N_ELEMENTS(box->axes)] = {0};
     guint a;
     do {
@@ -157,7 +157,7 @@ convert_box(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
 static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
-    boxes_each(state, work, convert_box, state);
+    ct_boxes_each(state, work, convert_box, state);
     return TRUE;
 }
 

@@ -3,7 +3,7 @@
  * and NaN becomes 0.
  *
  * IN, OUT: types of elements, both real or both complex. */
-#include "device-map-kernel.h"
+#include <cornerturn/kit/device-map-kernel.h>
 
 template <typename Part> struct Parts {
     Part re, im;
@@ -170,9 +170,9 @@ template <> struct Within<ct_cf16> {
 };
 
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS) convert(const DeviceMap map)
+__launch_bounds__(CT_DEVICE_MAP_THREADS, CT_DEVICE_MAP_BLOCKS) convert(const CtDeviceMap map)
 {
-    map_each<IN, OUT>(map, [](IN x) {
+    ct_map_each<IN, OUT>(map, [](IN x) {
         typedef typename PartOf<OUT>::Type Part;
         typedef Converter<Part, Within<OUT>> To;
         const auto in = parts_of(x);

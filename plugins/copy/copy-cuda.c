@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The copy by the device's copy engines, also to, from and between devices, for any blocks. */
-#include "../boxes.h"
 #include "copy.h"
+
+#include <cornerturn/kit/boxes.h>
 
 /* The largest pitch, bytes from row to row, that the driver takes. */
 #define MOST_PITCH G_MAXINT32
@@ -15,24 +16,24 @@ prepare(G_GNUC_UNUSED CtPrepare *prepare, G_GNUC_UNUSED gpointer *state,
 
 /* Both blocks have one layout: the box has their axes, blocked ones included, in the order of
  * memory. */
-static Box
+static CtBox
 whole_box(const CtBlock *in, const CtBlock *out)
 {
-    Box box = {.in = in->data, .out = out->data};
+    CtBox box = {.in = in->data, .out = out->data};
     for (guint a = 0; a < out->n_axes; a++)
         box.axes[box.n_axes++] =
-            (BoxAxis){.length = out->length[a], .in = in->stride[a], .out = out->stride[a]};
-    box_simplify(&box);
+            (CtBoxAxis){.length = out->length[a], .in = in->stride[a], .out = out->stride[a]};
+    ct_box_simplify(&box);
     return box;
 }
 
 /* The longest axis along which the driver copies rows of `bytes`; −1: none. */
 static gint
-choose_rows(const Box *box, gint64 bytes)
+choose_rows(const CtBox *box, gint64 bytes)
 {
     gint chosen = -1;
     for (guint a = 0; a < box->n_axes; a++) {
-        const BoxAxis *axis = &box->axes[a];
+        const CtBoxAxis *axis = &box->axes[a];
         if (MIN(axis->in, axis->out) >= bytes && MAX(axis->in, axis->out) <= MOST_PITCH &&
             (chosen < 0 || axis->length > box->axes[chosen].length))
             chosen = (gint)a;
@@ -43,12 +44,12 @@ choose_rows(const Box *box, gint64 bytes)
 /* Makes one call for each index of all axes but that of the rows; blocks in which only the
  * outermost axis is padded need one call. */
 static gboolean
-copy_rows(const Box *box, gint64 bytes, CtQueue *queue, GError **error)
+copy_rows(const CtBox *box, gint64 bytes, CtQueue *queue, GError **error)
 {
-    Box rest = *box;
-    const BoxAxis one = {1, bytes, bytes, 0};
+    CtBox rest = *box;
+    const CtBoxAxis one = {1, bytes, bytes, 0};
     const gint chosen = choose_rows(box, bytes);
-    const BoxAxis rows = chosen < 0 ? one : box->axes[chosen];
+    const CtBoxAxis rows = chosen < 0 ? one : box->axes[chosen];
     if (chosen >= 0) {
         rest.n_axes--;
         for (guint a = (guint)chosen; a < rest.n_axes; a++)
@@ -80,8 +81,8 @@ work(G_GNUC_UNUSED gpointer state, const CtWork *work, GError **error)
     for (guint a = 0; a < out->n_axes; a++)
         if (out->length[a] == 0)
             return TRUE;
-    Box box = whole_box(in, out);
-    const BoxAxis *run = box.n_axes > 0 ? &box.axes[box.n_axes - 1] : NULL;
+    CtBox box = whole_box(in, out);
+    const CtBoxAxis *run = box.n_axes > 0 ? &box.axes[box.n_axes - 1] : NULL;
     if (run && run->in == bytes && run->out == bytes) {
         bytes *= run->length;
         box.n_axes--;

@@ -3,9 +3,9 @@
  * spans of a firing in which each series' delay is linear. */
 #include "delay-cuda.h"
 
-#include "../device-rows.h"
 #include "delay.h"
 
+#include <cornerturn/kit/device-rows.h>
 #include <string.h>
 
 typedef struct {
@@ -111,8 +111,7 @@ cuda_prepare(CtPrepare *prepare, gpointer *user_data, GError **error)
         &(CtKernelSpec){
             .name = changes ? "delay_changing" : "delay_constant",
             .source = "/cornerturn/plugins/delay/delay.cu",
-            .headers = (const char *const[]){DEVICE_ROWS_RESOURCES("delay"),
-                                             "/cornerturn/plugins/delay/delay-cuda.h", NULL},
+            .headers = (const char *const[]){"/cornerturn/plugins/delay/delay-cuda.h", NULL},
             .defines =
                 (const char *const[]){cuda->base.is_complex ? "ELEMENT=ct_cf32" : "ELEMENT=ct_f32",
                                       cuda->base.shifts ? "SHIFTS=1" : "SHIFTS=0", unroll, NULL},
@@ -164,8 +163,8 @@ cuda_work(gpointer user_data, const CtWork *work, GError **error)
     if (!out->data || out->n_samples == 0)
         return TRUE;
     if (!cuda->spans) {
-        const DeviceMapCall call = {cuda->kernel, {&cuda->factors, &cuda->shifts}, 2};
-        return device_rows_work(in, out, time, cuda->unroll, work->queue, &call, error);
+        const CtDeviceMapCall call = {cuda->kernel, {&cuda->factors, &cuda->shifts}, 2};
+        return ct_device_rows_work(in, out, time, cuda->unroll, work->queue, &call, error);
     }
     guint n_spans;
     fill_spans(cuda, out->start, out->n_samples, &n_spans);
@@ -173,9 +172,9 @@ cuda_work(gpointer user_data, const CtWork *work, GError **error)
                                      cuda->n_series * n_spans * sizeof(DelaySpan), error);
     if (!spans)
         return FALSE;
-    const DeviceMapCall call = {
+    const CtDeviceMapCall call = {
         cuda->kernel, {&spans, &n_spans, &cuda->series, &cuda->frequencies}, 4};
-    return device_rows_work(in, out, time, cuda->unroll, work->queue, &call, error);
+    return ct_device_rows_work(in, out, time, cuda->unroll, work->queue, &call, error);
 }
 
 static void

@@ -4,7 +4,8 @@
  * ELEMENT: ct_cf32, or ct_f32, which is only shifted; SHIFTS: 1 if there are shifts; UNROLL: times
  * of a thread. */
 #include "delay-cuda.h"
-#include "device-rows-kernel.h"
+
+#include <cornerturn/kit/device-rows-kernel.h>
 
 #define IS_COMPLEX (sizeof(ELEMENT) == sizeof(ct_cf32))
 
@@ -44,10 +45,10 @@ turned(ct_f32 x, ct_cf32)
 
 /* factors: [element], of complex samples; shifts: [element], where there are any. */
 extern "C" __global__ void
-__launch_bounds__(DEVICE_ROWS_THREADS)
-    delay_constant(const DeviceRows rows, const ct_cf32 *factors, const int64 *shifts)
+__launch_bounds__(CT_DEVICE_ROWS_THREADS)
+    delay_constant(const CtDeviceRows rows, const ct_cf32 *factors, const int64 *shifts)
 {
-    const RowsPlace place = rows_place<ELEMENT, ELEMENT, UNROLL>(rows);
+    const CtRowsPlace place = ct_rows_place<ELEMENT, ELEMENT, UNROLL>(rows);
     if (place.n_times == 0)
         return;
     const int64 shift = SHIFTS ? shifts[place.element] : 0;
@@ -70,11 +71,11 @@ __launch_bounds__(DEVICE_ROWS_THREADS)
 
 /* spans: [series][n_spans]; series: [element]; frequencies: [element], hertz. */
 extern "C" __global__ void
-__launch_bounds__(DEVICE_ROWS_THREADS)
-    delay_changing(const DeviceRows rows, const DelaySpan *spans, const uint32 n_spans,
+__launch_bounds__(CT_DEVICE_ROWS_THREADS)
+    delay_changing(const CtDeviceRows rows, const DelaySpan *spans, const uint32 n_spans,
                    const uint32 *series, const double *frequencies)
 {
-    const RowsPlace place = rows_place<ELEMENT, ELEMENT, UNROLL>(rows);
+    const CtRowsPlace place = ct_rows_place<ELEMENT, ELEMENT, UNROLL>(rows);
     if (place.n_times == 0)
         return;
     const DelaySpan *span = spans + (uint64)series[place.element] * n_spans;

@@ -15,7 +15,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 }
 
 static void
-multiply(gpointer data, const guint8 *in, const guint8 *factors, guint8 *out, const BoxAxis *run)
+multiply(gpointer data, const guint8 *in, const guint8 *factors, guint8 *out, const CtBoxAxis *run)
 {
     const Gains *self = data;
     (self->boxes.in_type == CT_CF64 ? CT_ISA(gains_multiply_double) : CT_ISA(gains_multiply_float))(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gains on a device: a factor for every element of the axes other than time. */
-#include "../device-rows.h"
+#include <cornerturn/kit/device-rows.h>
 #include "gains.h"
 
 typedef struct {
@@ -39,7 +39,6 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                                  &(CtKernelSpec){
                                      .name = "gains",
                                      .source = "/cornerturn/plugins/gains/gains.cu",
-                                     .headers = DEVICE_ROWS_HEADERS("gains"),
                                      .defines = (const char *const[]){element, unroll, NULL},
                                  },
                                  error);
@@ -50,8 +49,8 @@ static gboolean
 work(gpointer state, const CtWork *work, GError **error)
 {
     Cuda *self = state;
-    const DeviceMapCall call = {self->kernel, {&self->factors}, 1};
-    return device_rows_work(&work->inputs[0], &work->outputs[0], self->time, self->unroll,
+    const CtDeviceMapCall call = {self->kernel, {&self->factors}, 1};
+    return ct_device_rows_work(&work->inputs[0], &work->outputs[0], self->time, self->unroll,
                             work->queue, &call, error);
 }
 

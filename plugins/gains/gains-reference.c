@@ -12,7 +12,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 }
 
 static void
-multiply(gpointer data, const guint8 *in, const guint8 *factor, guint8 *out, const BoxAxis *run)
+multiply(gpointer data, const guint8 *in, const guint8 *factor, guint8 *out, const CtBoxAxis *run)
 {
     const Gains *self = data;
     for (gint64 i = 0; i < run->length; i++) {

@@ -182,7 +182,7 @@ ct_gains_new(CtPrepare *prepare, guint n_workers, gboolean is_double, GError **e
         return NULL;
     }
     /* Time is the one axis without a stride in the table. */
-    boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], n_workers);
+    ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], n_workers);
     self->boxes.table = self->factors;
     gint64 stride = bytes;
     for (gint a = (gint)layout->n_axes - 1; a >= 0; a--) {
@@ -206,24 +206,24 @@ ct_gains_finish(gpointer state)
 
 typedef struct {
     const Gains *gains;
-    BoxRun function;
+    CtBoxRun function;
     gpointer data;
 } Runs;
 
 static void
-each_run_of_box(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
+each_run_of_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
 {
     const Runs *runs = data;
     const gint64 repeat = runs->gains->repeat;
-    const BoxAxis element = {.length = 1};
-    Box simple = *box;
+    const CtBoxAxis element = {.length = 1};
+    CtBox simple = *box;
     guint time = 0;
     while (time < simple.n_axes && simple.axes[time].table != 0)
         time++;
     if (repeat > 1 && time < simple.n_axes) {
         /* Whole repetitions of the table, then the rest. */
-        Box rest = simple;
-        BoxAxis *axis = &simple.axes[time];
+        CtBox rest = simple;
+        CtBoxAxis *axis = &simple.axes[time];
         const gint64 left = axis->length % repeat;
         rest.axes[time].length = left;
         rest.axes[time].table = runs->gains->period;
@@ -231,21 +231,21 @@ each_run_of_box(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
         rest.out += (axis->length - left) * axis->out;
         simple.axes[simple.n_axes] = rest.axes[time];
         simple.axes[simple.n_axes++].length = repeat;
-        *axis = (BoxAxis){axis->length / repeat, axis->in * repeat, axis->out * repeat, 0};
+        *axis = (CtBoxAxis){axis->length / repeat, axis->in * repeat, axis->out * repeat, 0};
         if (left > 0) {
-            box_simplify(&rest);
-            box_each_run(&rest, &element, runs->function, runs->data);
+            ct_box_simplify(&rest);
+            ct_box_each_run(&rest, &element, runs->function, runs->data);
         }
         if (axis->length == 0)
             return;
     }
-    box_simplify(&simple);
-    box_each_run(&simple, &element, runs->function, runs->data);
+    ct_box_simplify(&simple);
+    ct_box_each_run(&simple, &element, runs->function, runs->data);
 }
 
 void
-ct_gains_each_run(const Gains *self, const CtWork *work, BoxRun function, gpointer data)
+ct_gains_each_run(const Gains *self, const CtWork *work, CtBoxRun function, gpointer data)
 {
     Runs runs = {self, function, data};
-    boxes_each(&self->boxes, work, each_run_of_box, &runs);
+    ct_boxes_each(&self->boxes, work, each_run_of_box, &runs);
 }

@@ -2,7 +2,7 @@
 /* Gains: y[t] = g · x[t].
  *
  * ELEMENT: ct_cf32 or ct_cf64, of samples and factors; UNROLL: times of a thread. */
-#include "device-rows-kernel.h"
+#include <cornerturn/kit/device-rows-kernel.h>
 
 /* a b + c, rounded once, so that all threads round alike. */
 __device__ inline float
@@ -18,9 +18,9 @@ multiply_add(double a, double b, double c)
 }
 
 extern "C" __global__ void
-__launch_bounds__(DEVICE_ROWS_THREADS) gains(const DeviceRows rows, const ELEMENT *factors)
+__launch_bounds__(CT_DEVICE_ROWS_THREADS) gains(const CtDeviceRows rows, const ELEMENT *factors)
 {
-    const RowsPlace place = rows_place<ELEMENT, ELEMENT, UNROLL>(rows);
+    const CtRowsPlace place = ct_rows_place<ELEMENT, ELEMENT, UNROLL>(rows);
     if (place.n_times == 0)
         return;
     const uint8 *in = place.in + place.time * rows.in_time;

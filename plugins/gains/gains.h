@@ -3,12 +3,12 @@
  * axes of the stream. */
 #pragma once
 
-#include "../boxes.h"
+#include <cornerturn/kit/boxes.h>
 
 #include <cornerturn/npy.h>
 
 typedef struct {
-    Boxes boxes;     /* with the table and its strides */
+    CtBoxes boxes;     /* with the table and its strides */
     gint64 repeat;   /* times for which the table is repeated, so that axes faster than time (pol,
                         say) form long runs */
     gint64 period;   /* bytes of the table from one time to the next, if it is repeated */
@@ -25,7 +25,7 @@ Gains *ct_gains_new(CtPrepare *prepare, guint n_workers, gboolean is_double, GEr
 void ct_gains_finish(gpointer state);
 
 /* Calls `function` for the runs of the items of `work`. */
-void ct_gains_each_run(const Gains *self, const CtWork *work, BoxRun function, gpointer data);
+void ct_gains_each_run(const Gains *self, const CtWork *work, CtBoxRun function, gpointer data);
 
 /* The file's factors according to the parameters, checked against the stream; NULL on failure.
  * `axes` are those of the array, in its order. */

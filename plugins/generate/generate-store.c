@@ -2,8 +2,7 @@
 /* Stores a sample of any type, given in doubles, for the reference of generate. */
 #include "generate-store.h"
 
-#include "../half.h"
-
+#include <cornerturn/kit/half.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +25,7 @@ store_part(guint8 *address, CtType part, gdouble value, guint *clipped)
     else if (part == CT_F32)
         memcpy(address, &(gfloat){value}, sizeof(gfloat));
     else if (part == CT_F16)
-        memcpy(address, &(guint16){half_from_double(value)}, sizeof(guint16));
+        memcpy(address, &(guint16){ct_half_from_double(value)}, sizeof(guint16));
     else {
         gint64 limit = (gint64)(((guint64)1 << (info->part_bits - 1)) - 1);
         guint64 level = quantise(value, limit, clipped);

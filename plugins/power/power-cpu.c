@@ -5,8 +5,8 @@
 #include "power.h"
 
 /* The bytes of a chunk of samples, and the number of chunks in scratch besides those of
- * boxes_map. */
-#define CHUNK_BYTES ((gsize)BOXES_CHUNK * 16)
+ * ct_boxes_map. */
+#define CHUNK_BYTES ((gsize)CT_BOXES_CHUNK * 16)
 enum { RAW, UNPACKED, VOLTAGES, PARAMETERS = VOLTAGES + 2, N_CHUNKS = PARAMETERS + 4 };
 
 /* The conversion of the input's type to f32 or f64, a chunk at a time. */
@@ -45,7 +45,7 @@ prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
     if (ct_type_info(type)->part != out)
         load->steps = CT_ISA(convert_steps)(type, is_complex ? CT_CF32 : CT_F32);
     prepare->n_items = self->power->boxes.n_items;
-    prepare->scratch_bytes = BOXES_SCRATCH_BYTES + N_CHUNKS * CHUNK_BYTES;
+    prepare->scratch_bytes = CT_BOXES_SCRATCH_BYTES + N_CHUNKS * CHUNK_BYTES;
     return TRUE;
 }
 
@@ -91,7 +91,7 @@ load_pair(const Job *job, const guint8 *in, gint64 stride, gsize n, const guint8
         if (stride != (gint64)load->in_bytes) {
             /* Raw samples must not be overwritten before they are read. */
             guint8 *raw = load->steps.run ? job->scratch + RAW * CHUNK_BYTES : own;
-            box_move(from, stride, raw, (gint64)load->in_bytes, load->in_bytes, n);
+            ct_box_move(from, stride, raw, (gint64)load->in_bytes, load->in_bytes, n);
             from = raw;
         }
         pair[p] = load_voltages(load, from, n, unpacked, own);
@@ -101,7 +101,7 @@ load_pair(const Job *job, const guint8 *in, gint64 stride, gsize n, const guint8
 
 static void
 stokes_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
-           const BoxAxis *run)
+           const CtBoxAxis *run)
 {
     const Job *job = data;
     const Power *power = job->state->power;
@@ -111,7 +111,7 @@ stokes_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, g
         [POWER_LINEAR] = {0, 1, 2, 3}, [POWER_CIRCULAR] = {0, 3, 1, 2}};
     const guint n_parameters = power->stokes == POWER_I ? 1 : 4;
     const gboolean scattered = run->out != (gint64)bytes;
-    const gsize chunk = BOXES_CHUNK / 2; /* pairs */
+    const gsize chunk = CT_BOXES_CHUNK / 2; /* pairs */
     for (gint64 i = 0; i < run->length; i += (gint64)chunk) {
         const gsize n = (gsize)MIN(run->length - i, (gint64)chunk);
         const guint8 *pair[2];
@@ -122,20 +122,20 @@ stokes_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, g
                               : out + places[power->feed][s] * job->stokes + i * run->out;
         CT_ISA(power_products)(pair[0], pair[1], step, to, n, job->state->load.is_double);
         for (guint s = 0; s < n_parameters && scattered; s++)
-            box_move(to[s], (gint64)bytes,
+            ct_box_move(to[s], (gint64)bytes,
                      out + places[power->feed][s] * job->stokes + i * run->out, run->out, bytes, n);
     }
 }
 
 static void
-stokes_box(gpointer data, const Box *box, gpointer scratch)
+stokes_box(gpointer data, const CtBox *box, gpointer scratch)
 {
     Job *job = data;
-    Box simple = *box;
-    const BoxAxis element = {.length = 1};
-    job->scratch = (guint8 *)scratch + BOXES_SCRATCH_BYTES;
-    box_simplify(&simple);
-    box_each_run(&simple, &element, stokes_run, job);
+    CtBox simple = *box;
+    const CtBoxAxis element = {.length = 1};
+    job->scratch = (guint8 *)scratch + CT_BOXES_SCRATCH_BYTES;
+    ct_box_simplify(&simple);
+    ct_box_each_run(&simple, &element, stokes_run, job);
 }
 
 static gboolean
@@ -145,12 +145,12 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     const Power *power = self->power;
     Job job = {.state = self};
     if (power->stokes == POWER_NONE) {
-        boxes_map(&power->boxes, work, square, &job);
+        ct_boxes_map(&power->boxes, work, square, &job);
         return TRUE;
     }
     job.pol = work->inputs[0].stride[power->in_pol];
     job.stokes = work->outputs[0].stride[power->out_stokes];
-    boxes_each(&power->boxes, work, stokes_box, &job);
+    ct_boxes_each(&power->boxes, work, stokes_box, &job);
     return TRUE;
 }
 

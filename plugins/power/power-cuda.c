@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Powers on a device. */
-#include "../device-map.h"
+#include <cornerturn/kit/device-map.h>
 #include "power.h"
 
 typedef struct {
@@ -13,7 +13,7 @@ typedef struct {
     guint threads, unroll;
 } State;
 
-static const CtTunable tunables[] = {DEVICE_MAP_TUNABLES, {NULL}};
+static const CtTunable tunables[] = {CT_DEVICE_MAP_TUNABLES, {NULL}};
 
 static CtKernel *
 compile(const State *self, CtDevice *device, const char *name, GError **error)
@@ -22,15 +22,14 @@ compile(const State *self, CtDevice *device, const char *name, GError **error)
     g_autofree char *in = g_strdup_printf("IN=%s", ct_kernel_type(power->boxes.in_type));
     g_autofree char *out = g_strdup_printf("OUT=%s", ct_kernel_type(power->boxes.out_type));
     g_autofree char *parameters = g_strdup_printf("N_PARAMETERS=%u", self->n_parameters);
-    g_autofree char *threads = g_strdup_printf("DEVICE_MAP_THREADS=%u", self->threads);
-    g_autofree char *unroll = g_strdup_printf("DEVICE_MAP_UNROLL=%u", self->unroll);
+    g_autofree char *threads = g_strdup_printf("CT_DEVICE_MAP_THREADS=%u", self->threads);
+    g_autofree char *unroll = g_strdup_printf("CT_DEVICE_MAP_UNROLL=%u", self->unroll);
     g_autofree char *feed = g_strdup_printf("IS_CIRCULAR=%d", power->feed == POWER_CIRCULAR);
     return ct_kernel_new(
         device,
         &(CtKernelSpec){
             .name = name,
             .source = "/cornerturn/plugins/power/power.cu",
-            .headers = DEVICE_MAP_HEADERS("power"),
             .defines = (const char *const[]){in, out, parameters, feed, threads, unroll, NULL},
         },
         error);
@@ -41,8 +40,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
     State *self = *state = g_new0(State, 1);
     const Power *power = self->power = ct_power_new(prepare, 1);
-    self->threads = (guint)prepare->tuning[DEVICE_MAP_TUNABLE_THREADS];
-    self->unroll = (guint)prepare->tuning[DEVICE_MAP_TUNABLE_UNROLL];
+    self->threads = (guint)prepare->tuning[CT_DEVICE_MAP_TUNABLE_THREADS];
+    self->unroll = (guint)prepare->tuning[CT_DEVICE_MAP_TUNABLE_UNROLL];
     self->in_bytes = ct_type_info(power->boxes.in_type)->bytes;
     self->out_bytes = ct_type_info(power->boxes.out_type)->bytes;
     self->n_parameters = power->stokes == POWER_NONE ? 0 : power->stokes == POWER_I ? 1 : 4;
@@ -73,7 +72,7 @@ is_aligned(const CtBlock *block, gint inner, gsize bytes)
 }
 
 typedef struct {
-    DeviceMapCall call;
+    CtDeviceMapCall call;
     gsize in_bytes, out_bytes;
     CtQueue *queue;
     gboolean ok;
@@ -81,10 +80,10 @@ typedef struct {
 } Job;
 
 static void
-enqueue_box(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
+enqueue_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
 {
     Job *job = data;
-    job->ok = job->ok && device_map_box(box, job->in_bytes, job->out_bytes, job->queue, &job->call,
+    job->ok = job->ok && ct_device_map_box(box, job->in_bytes, job->out_bytes, job->queue, &job->call,
                                         job->error);
 }
 
@@ -95,9 +94,9 @@ work(gpointer state, const CtWork *work, GError **error)
     const Power *power = self->power;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
     if (self->square) {
-        const DeviceMapCall call = {
+        const CtDeviceMapCall call = {
             .kernel = self->square, .threads = self->threads, .unroll = self->unroll};
-        return device_map_work(&power->boxes, work, &call, NULL, error);
+        return ct_device_map_work(&power->boxes, work, &call, NULL, error);
     }
     if (!out->data)
         return TRUE;
@@ -119,12 +118,12 @@ work(gpointer state, const CtWork *work, GError **error)
     if (self->pairs && is_aligned(in, power->in_pol, pair) &&
         is_aligned(out, power->out_stokes, parameters)) {
         /* Elements longer than 16 bytes are also moved one at a time. */
-        job.call = (DeviceMapCall){
+        job.call = (CtDeviceMapCall){
             .kernel = self->pairs, .threads = self->threads, .unroll = self->unroll};
         job.in_bytes = MAX(pair, parameters) > 16 ? 16 : pair;
         job.out_bytes = MAX(pair, parameters) > 16 ? 16 : parameters;
     }
-    boxes_each_filled(&power->boxes, work, enqueue_box, &job);
+    ct_boxes_each_filled(&power->boxes, work, enqueue_box, &job);
     return job.ok;
 }
 

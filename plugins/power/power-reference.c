@@ -46,7 +46,7 @@ find_stokes(PowerFeed feed, Number x, Number y, gdouble parameters[4])
 
 static void
 power_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
-          const BoxAxis *run)
+          const CtBoxAxis *run)
 {
     const Power *self = data;
     const CtType type = self->boxes.in_type;
@@ -64,12 +64,12 @@ power_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, gu
 }
 
 static void
-power_box(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
+power_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
 {
-    static const BoxAxis element = {.length = 1};
-    Box simple = *box;
-    box_simplify(&simple);
-    box_each_run(&simple, &element, power_run, data);
+    static const CtBoxAxis element = {.length = 1};
+    CtBox simple = *box;
+    ct_box_simplify(&simple);
+    ct_box_each_run(&simple, &element, power_run, data);
 }
 
 static gboolean
@@ -85,7 +85,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     Power *self = state;
     self->pol = self->in_pol < 0 ? 0 : work->inputs[0].stride[self->in_pol];
     self->stride = self->out_stokes < 0 ? 0 : work->outputs[0].stride[self->out_stokes];
-    boxes_each(&self->boxes, work, power_box, self);
+    ct_boxes_each(&self->boxes, work, power_box, self);
     return TRUE;
 }
 

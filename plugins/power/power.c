@@ -75,7 +75,7 @@ ct_power_new(CtPrepare *prepare, guint n_workers)
 {
     Power *self = g_new0(Power, 1);
     const CtParams *given = prepare->nodes[0].params;
-    boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], n_workers);
+    ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], n_workers);
     self->stokes = ct_params_choice(given, "stokes");
     self->feed = ct_params_choice(given, "feed");
     self->in_pol = self->out_stokes = -1;

@@ -3,7 +3,7 @@
  *
  * IN, OUT: types of elements; N_PARAMETERS: 0 (squared moduli), 1 (I) or 4; IS_CIRCULAR: 1 where
  * pol is R, L. */
-#include "device-map-kernel.h"
+#include <cornerturn/kit/device-map-kernel.h>
 
 __device__ inline OUT
 square(const ct_complex<OUT> &x)
@@ -13,9 +13,9 @@ square(const ct_complex<OUT> &x)
 
 #if N_PARAMETERS == 0
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS) power_square(const DeviceMap map)
+__launch_bounds__(CT_DEVICE_MAP_THREADS, CT_DEVICE_MAP_BLOCKS) power_square(const CtDeviceMap map)
 {
-    map_each<IN, OUT>(map, [](const IN &x) { return square(ct_load<OUT>(x)); });
+    ct_map_each<IN, OUT>(map, [](const IN &x) { return square(ct_load<OUT>(x)); });
 }
 
 #else
@@ -29,7 +29,7 @@ struct Pair {
     IN x, y;
 };
 
-template <> struct alignas(16) MapWord<32> {
+template <> struct alignas(16) CtMapWord<32> {
     uint32 x, y, z, w, a, b, c, d;
 };
 
@@ -51,32 +51,32 @@ find_parameters(const IN &first, const IN &second)
 
 /* Polarisations and parameters innermost. */
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS) power_pairs(const DeviceMap map)
+__launch_bounds__(CT_DEVICE_MAP_THREADS, CT_DEVICE_MAP_BLOCKS) power_pairs(const CtDeviceMap map)
 {
     constexpr bool is_wide = sizeof(Pair) > 16 || sizeof(Parameters) > 16;
     const auto function = [](const Pair &pair) { return find_parameters(pair.x, pair.y); };
     if constexpr (is_wide)
-        map_units<Pair, Parameters, 1>(map, function);
+        ct_map_units<Pair, Parameters, 1>(map, function);
     else
-        map_each<Pair, Parameters>(map, function);
+        ct_map_each<Pair, Parameters>(map, function);
 }
 
 template <int WIDTH>
 __device__ inline void
-find_planes(const DeviceMap &map, int64 pol, int64 stokes)
+find_planes(const CtDeviceMap &map, int64 pol, int64 stokes)
 {
-    typedef MapWord<sizeof(IN) * WIDTH> InWord;
-    typedef MapWord<sizeof(OUT) * WIDTH> OutWord;
-    MapUnit<IN, WIDTH> x[DEVICE_MAP_UNROLL], y[DEVICE_MAP_UNROLL];
-    MapPlace place[DEVICE_MAP_UNROLL];
+    typedef CtMapWord<sizeof(IN) * WIDTH> InWord;
+    typedef CtMapWord<sizeof(OUT) * WIDTH> OutWord;
+    CtMapUnit<IN, WIDTH> x[CT_DEVICE_MAP_UNROLL], y[CT_DEVICE_MAP_UNROLL];
+    CtMapPlace place[CT_DEVICE_MAP_UNROLL];
 #pragma unroll
-    for (int k = 0; k < DEVICE_MAP_UNROLL; k++) {
-        const uint32 unit = (blockIdx.x * DEVICE_MAP_UNROLL + k) * DEVICE_MAP_THREADS + threadIdx.x;
+    for (int k = 0; k < CT_DEVICE_MAP_UNROLL; k++) {
+        const uint32 unit = (blockIdx.x * CT_DEVICE_MAP_UNROLL + k) * CT_DEVICE_MAP_THREADS + threadIdx.x;
         x[k].word = y[k].word = {};
         place[k].n = 0;
         if (unit >= map.n_units)
             continue;
-        place[k] = map_place(map, unit);
+        place[k] = ct_map_place(map, unit);
         const uint8 *in = place[k].in;
         if (place[k].n == WIDTH) {
             x[k].word = *(const InWord *)in;
@@ -90,7 +90,7 @@ find_planes(const DeviceMap &map, int64 pol, int64 stokes)
             }
     }
 #pragma unroll
-    for (int k = 0; k < DEVICE_MAP_UNROLL; k++) {
+    for (int k = 0; k < CT_DEVICE_MAP_UNROLL; k++) {
         Parameters found[WIDTH];
 #pragma unroll
         for (int i = 0; i < WIDTH; i++)
@@ -98,7 +98,7 @@ find_planes(const DeviceMap &map, int64 pol, int64 stokes)
 #pragma unroll
         for (int s = 0; s < N_PARAMETERS; s++) {
             OUT *out = (OUT *)(place[k].out + s * stokes);
-            MapUnit<OUT, WIDTH> to;
+            CtMapUnit<OUT, WIDTH> to;
 #pragma unroll
             for (int i = 0; i < WIDTH; i++)
                 to.element[i] = found[i].parameters[s];
@@ -114,8 +114,8 @@ find_planes(const DeviceMap &map, int64 pol, int64 stokes)
 
 /* Polarisations `pol` bytes apart, parameters `stokes` bytes. */
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS)
-    power_planes(const DeviceMap map, int64 pol, int64 stokes)
+__launch_bounds__(CT_DEVICE_MAP_THREADS, CT_DEVICE_MAP_BLOCKS)
+    power_planes(const CtDeviceMap map, int64 pol, int64 stokes)
 {
     constexpr int width = 16 / (sizeof(IN) > sizeof(OUT) ? sizeof(IN) : sizeof(OUT));
     if (width > 1 && map.width == 1)

@@ -3,7 +3,7 @@
  * axes. */
 #pragma once
 
-#include "../boxes.h"
+#include <cornerturn/kit/boxes.h>
 
 typedef enum {
     POWER_NONE, /* squared modulus of every sample */
@@ -14,7 +14,7 @@ typedef enum {
 typedef enum { POWER_LINEAR, POWER_CIRCULAR } PowerFeed;
 
 typedef struct {
-    Boxes boxes;
+    CtBoxes boxes;
     PowerStokes stokes;
     PowerFeed feed;
     gint in_pol, out_stokes; /* axes of the layouts, −1 without stokes */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Quantisation on the processor. */
-#include "../boxes.h"
+#include <cornerturn/kit/boxes.h>
 #include "quantise-kernels.h"
 #include "quantise.h"
 
 typedef struct {
-    Boxes boxes;
+    CtBoxes boxes;
     QuantiseRun run;
     float scale;
 } Quantise;
@@ -19,11 +19,11 @@ static gboolean
 prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
     Quantise *self = *state = g_new0(Quantise, 1);
-    boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_workers);
+    ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_workers);
     self->run = CT_ISA(quantise_run)(self->boxes.out_type);
     self->scale = (float)ct_params_real(prepare->nodes[0].params, "scale");
     prepare->n_items = self->boxes.n_items;
-    prepare->scratch_bytes = BOXES_SCRATCH_BYTES;
+    prepare->scratch_bytes = CT_BOXES_SCRATCH_BYTES;
     return TRUE;
 }
 
@@ -39,7 +39,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     const Quantise *self = state;
     Job job = {self, work->counters};
-    boxes_map(&self->boxes, work, quantise, &job);
+    ct_boxes_map(&self->boxes, work, quantise, &job);
     return TRUE;
 }
 

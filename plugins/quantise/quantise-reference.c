@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Quantisation number by number in double precision, which holds the product of sample and scale
  * exactly. */
-#include "../boxes.h"
+#include <cornerturn/kit/boxes.h>
 #include "quantise.h"
 
 #include <math.h>
 
 typedef struct {
-    Boxes boxes;
+    CtBoxes boxes;
     gdouble scale, most;
     guint64 *counters;
 } Reference;
@@ -16,10 +16,10 @@ static gboolean
 prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
     Reference *self = *state = g_new0(Reference, 1);
-    boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
+    ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
     self->scale = (gfloat)ct_params_real(prepare->nodes[0].params, "scale");
     self->most = (1 << (ct_type_info(self->boxes.out_type)->part_bits - 1)) - 1;
-    prepare->scratch_bytes = BOXES_SCRATCH_BYTES;
+    prepare->scratch_bytes = CT_BOXES_SCRATCH_BYTES;
     return TRUE;
 }
 
@@ -61,7 +61,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     Reference *self = state;
     self->counters = work->counters;
-    boxes_map(&self->boxes, work, quantise, self);
+    ct_boxes_map(&self->boxes, work, quantise, self);
     return TRUE;
 }
 

@@ -3,7 +3,7 @@
  *
  * IN, OUT: types of elements; PARTS: 2 for complex ones; MOST: the limit to which values are
  * clipped. */
-#include "device-map-kernel.h"
+#include <cornerturn/kit/device-map-kernel.h>
 
 /* The value nearest to x within ±MOST; sets `clipped` if x is beyond. The product is exact in the
  * fused multiply-add, and the sum has no fractional bits: the fraction is rounded half to even,
@@ -44,15 +44,15 @@ put(ct_ci16 &y, int re, int im)
 }
 
 extern "C" __global__ void
-__launch_bounds__(DEVICE_MAP_THREADS, DEVICE_MAP_BLOCKS)
-    quantise(const DeviceMap map, const float scale, uint64 *n_clipped)
+__launch_bounds__(CT_DEVICE_MAP_THREADS, CT_DEVICE_MAP_BLOCKS)
+    quantise(const CtDeviceMap map, const float scale, uint64 *n_clipped)
 {
     __shared__ uint32 block_clipped;
     uint32 n = 0;
     if (threadIdx.x == 0)
         block_clipped = 0;
     __syncthreads();
-    map_each<IN, OUT>(map, [&](IN x) {
+    ct_map_each<IN, OUT>(map, [&](IN x) {
         const ct_complex<float> number = ct_load<float>(x);
         bool clipped = false;
         const int re = quantised(number.re, scale, clipped);

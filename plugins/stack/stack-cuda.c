@@ -3,8 +3,9 @@
  * short, one kernel that gathers the output's words from all inputs. */
 #include "stack-cuda.h"
 
-#include "../device-map.h"
 #include "stack.h"
+
+#include <cornerturn/kit/device-map.h>
 
 typedef struct {
     StackState base; /* used by stack_advance */
@@ -64,8 +65,7 @@ prepare_gather(Cuda *cuda, CtPrepare *prepare, GError **error)
         &(CtKernelSpec){
             .name = "stack_gather",
             .source = "/cornerturn/plugins/stack/stack.cu",
-            .headers = (const char *const[]){DEVICE_MAP_RESOURCES("stack"),
-                                             "/cornerturn/plugins/stack/stack-cuda.h", NULL},
+            .headers = (const char *const[]){"/cornerturn/plugins/stack/stack-cuda.h", NULL},
             .defines = (const char *const[]){unit, NULL},
         },
         error);
@@ -80,7 +80,7 @@ cuda_prepare(CtPrepare *prepare, gpointer *user_data, GError **error)
     if (!stack_state_init(&cuda->base, prepare, error))
         return FALSE;
     cuda->element = (gint64)ct_type_info(prepare->outputs[0].stream->type)->bytes;
-    cuda->copy = device_map_copy_new(prepare->device, "stack", (gsize)cuda->element, error);
+    cuda->copy = ct_device_map_copy_new(prepare->device, (gsize)cuda->element, error);
     return cuda->copy &&
            ((gint)cuda->base.axis < cuda->base.time || prepare_gather(cuda, prepare, error));
 }
@@ -134,7 +134,7 @@ find_rows(Cuda *cuda, const CtWork *work, StackTarget *target, guint *n_blocks)
         .data = out->data,
         .group = group,
         .rows = (guint64)(out->n_samples * cuda->rows),
-        .row = device_divisor((guint32)cuda->row),
+        .row = ct_device_divisor((guint32)cuda->row),
     };
     for (guint i = 0; i < cuda->base.n_inputs; i++) {
         StackSource *source = &cuda->sources[i];
@@ -150,7 +150,7 @@ find_rows(Cuda *cuda, const CtWork *work, StackTarget *target, guint *n_blocks)
     const guint64 tiles = (target->rows * (guint64)cuda->row + tile - 1) / tile;
     if (tiles > (guint64)(G_MAXINT32 / n_groups))
         return FALSE;
-    target->tiles = device_divisor((guint32)tiles);
+    target->tiles = ct_device_divisor((guint32)tiles);
     *n_blocks = (guint)(tiles * (guint64)n_groups);
     return TRUE;
 }
@@ -174,19 +174,19 @@ copy(const Cuda *cuda, const CtWork *work, guint i, GError **error)
     const StackInput *input = &state->inputs[i];
     const CtBlock *out = &work->outputs[0], *in = &work->inputs[i];
     const gboolean missing = in->n_samples == 0;
-    Box box = {
+    CtBox box = {
         .in = missing ? NULL : in->data,
         .out = out->data + input->offset * out->stride[state->axis],
     };
     for (guint k = 0; k < out->n_axes; k++)
-        box.axes[box.n_axes++] = (BoxAxis){
+        box.axes[box.n_axes++] = (CtBoxAxis){
             .length = k == state->axis ? input->length : out->length[k],
             .in = missing ? 0 : stride_of(state, work, (gint)i, k),
             .out = out->stride[k],
         };
-    const DeviceMapCall call = {.kernel = cuda->copy};
-    return device_map_box(&box, (gsize)cuda->element, (gsize)cuda->element, work->queue, &call,
-                          error);
+    const CtDeviceMapCall call = {.kernel = cuda->copy};
+    return ct_device_map_box(&box, (gsize)cuda->element, (gsize)cuda->element, work->queue, &call,
+                             error);
 }
 
 static gboolean

@@ -2,7 +2,7 @@
 /* Declarations shared by the host and the kernel of stack. */
 #pragma once
 
-#include "device-map-struct.h"
+#include <cornerturn/kit/device-map-struct.h>
 
 /* Threads of a block, and the 16-byte words of each thread. */
 enum { STACK_THREADS = 256, STACK_UNROLL = 4 };
@@ -20,6 +20,6 @@ typedef struct {
     unsigned char *data;
     long long group;         /* bytes from a group to the next */
     unsigned long long rows; /* of a group */
-    DeviceDivisor row;       /* bytes of a row */
-    DeviceDivisor tiles;     /* blocks of threads of a group */
+    CtDeviceDivisor row;     /* bytes of a row */
+    CtDeviceDivisor tiles;   /* blocks of threads of a group */
 } StackTarget;

@@ -2,10 +2,11 @@
 /* Joins short runs: every thread gathers words of the output from the inputs.
  *
  * UNIT: bytes that are contiguous and aligned in all inputs, 1 to 16. */
-#include "device-map-kernel.h"
 #include "stack-cuda.h"
 
-typedef MapWord<UNIT> Piece;
+#include <cornerturn/kit/device-map-kernel.h>
+
+typedef CtMapWord<UNIT> Piece;
 
 /* source_of: [bytes of a row / UNIT] */
 extern "C" __global__ void
@@ -13,7 +14,7 @@ __launch_bounds__(STACK_THREADS, 4)
     stack_gather(const StackTarget target, const StackSource *sources, const uint16 *source_of)
 {
     constexpr uint32 n_pieces = 16 / UNIT, tile_bytes = 16 * STACK_THREADS * STACK_UNROLL;
-    const uint32 group = device_divide(blockIdx.x, target.tiles);
+    const uint32 group = ct_device_divide(blockIdx.x, target.tiles);
     const uint64 begin = (uint64)(blockIdx.x - group * target.tiles.by) * tile_bytes;
     const uint64 left = target.rows * target.row.by - begin;
     uint8 *const out = target.data + group * target.group + begin;
@@ -22,13 +23,13 @@ __launch_bounds__(STACK_THREADS, 4)
         first_row = begin / target.row.by;
     __syncthreads();
     const uint32 first_byte = (uint32)(begin - first_row * target.row.by);
-    MapUnit<Piece, n_pieces> y[STACK_UNROLL];
+    CtMapUnit<Piece, n_pieces> y[STACK_UNROLL];
     uint32 n[STACK_UNROLL]; /* pieces */
 #pragma unroll
     for (uint32 k = 0; k < STACK_UNROLL; k++) {
         const uint32 word = (k * STACK_THREADS + threadIdx.x) * 16;
         n[k] = word < left ? (left - word < 16 ? (uint32)(left - word) : 16) / UNIT : 0;
-        uint32 row = device_divide(first_byte + word, target.row);
+        uint32 row = ct_device_divide(first_byte + word, target.row);
         uint32 at = first_byte + word - row * target.row.by;
 #pragma unroll
         for (uint32 i = 0; i < n_pieces; i++) {
@@ -51,7 +52,7 @@ __launch_bounds__(STACK_THREADS, 4)
     for (uint32 k = 0; k < STACK_UNROLL; k++) {
         uint8 *const to = out + (k * STACK_THREADS + threadIdx.x) * 16;
         if (n[k] == n_pieces && (uint64)out % 16 == 0)
-            *(MapWord<16> *)to = y[k].word;
+            *(CtMapWord<16> *)to = y[k].word;
         else
             for (uint32 i = 0; i < n_pieces; i++)
                 if (i < n[k])

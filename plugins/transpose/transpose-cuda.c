@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The transpose on a device: boxes are transposed in shared memory, or copied if runs are long on
  * both sides. */
-#include "../device-map.h"
 #include "transpose-turn.h"
 #include "transpose.h"
+
+#include <cornerturn/kit/device-map.h>
 
 /* Kernels by form. The forms in use depend on layouts and lengths, and are found by planning the
  * possible firings. */
 typedef struct {
-    Boxes boxes;
+    CtBoxes boxes;
     CtKernel *copy;
     CtKernel *turns[TURN_UNITS_OF][TURN_GROUPS_OF];
     TurnForms forms; /* that have a kernel */
@@ -66,10 +67,10 @@ likely_block(const CtBinding *binding, gint64 n)
 }
 
 static void
-note_form(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
+note_form(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
 {
     Transpose *self = data;
-    Box simple = *box;
+    CtBox simple = *box;
     TurnForms forms = all_forms;
     Turn turn;
     TurnForm form;
@@ -78,7 +79,7 @@ note_form(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
     guint8 *out;
     forms.tile_bits = self->forms.tile_bits;
     forms.thread_bits = self->forms.thread_bits;
-    box_simplify(&simple);
+    ct_box_simplify(&simple);
     if (turn_plan(&turn, &form, &n_tiles, &in, &out, &simple,
                   (gint64)ct_type_info(self->boxes.in_type)->bytes, &forms))
         self->forms.has[form.unit_bits][form.group_bits] = TRUE;
@@ -99,8 +100,6 @@ make_turn(Transpose *self, CtDevice *device, TurnForm form, GError **error)
                           .source = "/cornerturn/plugins/transpose/transpose.cu",
                           .headers =
                               (const char *const[]){
-                                  "/cornerturn/plugins/transpose/device-map-struct.h",
-                                  "/cornerturn/plugins/transpose/device-map-kernel.h",
                                   "/cornerturn/plugins/transpose/transpose-turn-struct.h", NULL},
                           .defines = (const char *const[]){unit, group, tile, threads, ahead, NULL},
                       },
@@ -117,16 +116,16 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->forms.tile_bits = (guint)g_bit_nth_msf((gulong)prepare->tuning[TILE] << 10, -1);
     self->forms.thread_bits = (guint)g_bit_nth_msf((gulong)prepare->tuning[THREADS], -1);
     self->ahead = (guint)prepare->tuning[AHEAD];
-    boxes_init(&self->boxes, in, out, 1);
+    ct_boxes_init(&self->boxes, in, out, 1);
     const guint bytes = (guint)ct_type_info(self->boxes.in_type)->bytes;
-    self->copy = device_map_copy_new(prepare->device, "transpose", bytes, error);
+    self->copy = ct_device_map_copy_new(prepare->device, bytes, error);
     if (!self->copy)
         return FALSE;
     /* A full firing, and one that leaves blocks short. */
     for (gint64 n = MAX(in->max_samples - 1, 1); n <= MAX(in->max_samples, 1); n++) {
         const CtBlock from = likely_block(in, n), to = likely_block(out, n);
         const CtWork work = {.inputs = &from, .outputs = &to, .begin = 0, .end = 1};
-        boxes_each_filled(&self->boxes, &work, note_form, self);
+        ct_boxes_each_filled(&self->boxes, &work, note_form, self);
     }
     /* A form that always fits. */
     self->forms.has[g_bit_nth_msf(bytes, -1)][0] = TRUE;
@@ -146,20 +145,20 @@ typedef struct {
 } Job;
 
 static gboolean
-move_box(const Transpose *self, const Box *box, CtQueue *queue, GError **error)
+move_box(const Transpose *self, const CtBox *box, CtQueue *queue, GError **error)
 {
     const gsize bytes = ct_type_info(self->boxes.in_type)->bytes;
-    const DeviceMapCall copy = {.kernel = self->copy};
-    Box simple = *box;
+    const CtDeviceMapCall copy = {.kernel = self->copy};
+    CtBox simple = *box;
     Turn turn;
     TurnForm form;
     guint n_tiles;
     const guint8 *in;
     guint8 *out;
-    box_simplify(&simple);
+    ct_box_simplify(&simple);
     if (!box->in ||
         !turn_plan(&turn, &form, &n_tiles, &in, &out, &simple, (gint64)bytes, &self->forms))
-        return device_map_box(&simple, bytes, bytes, queue, &copy, error);
+        return ct_device_map_box(&simple, bytes, bytes, queue, &copy, error);
     const CtLaunch launch = {.grid = {n_tiles, 1, 1},
                              .block = {1u << self->forms.thread_bits, 1, 1}};
     gpointer arguments[] = {&turn, &in, &out};
@@ -168,7 +167,7 @@ move_box(const Transpose *self, const Box *box, CtQueue *queue, GError **error)
 }
 
 static void
-enqueue_box(gpointer data, const Box *box, G_GNUC_UNUSED gpointer scratch)
+enqueue_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
 {
     Job *job = data;
     job->ok = job->ok && move_box(job->self, box, job->queue, job->error);
@@ -179,8 +178,8 @@ work(gpointer state, const CtWork *work, GError **error)
 {
     const Transpose *self = state;
     Job job = {self, work->queue, TRUE, error};
-    boxes_each_gap(&self->boxes, &work->outputs[0], enqueue_box, &job);
-    boxes_each_filled(&self->boxes, work, enqueue_box, &job);
+    ct_boxes_each_gap(&self->boxes, &work->outputs[0], enqueue_box, &job);
+    ct_boxes_each_filled(&self->boxes, work, enqueue_box, &job);
     return job.ok;
 }
 

@@ -9,7 +9,7 @@
  * squares of group by group units, which a thread transposes in its registers. */
 #pragma once
 
-#include "device-map-struct.h"
+#include <cornerturn/kit/device-map-struct.h>
 
 enum {
     TURN_THREAD_BITS = 9, /* of a block's threads at most */
@@ -22,7 +22,7 @@ enum {
 /* Tiles along an axis. If `edge` is not −1 they may extend beyond the axis, as the edge of that
  * number: only units first … end − 1 of the axis exist. */
 typedef struct {
-    DeviceDivisor tiles;
+    CtDeviceDivisor tiles;
     int edge;
     unsigned tile, first, end; /* units; `tile` of them in a tile */
     long long in, out;         /* bytes from tile to tile */

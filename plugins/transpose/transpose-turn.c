@@ -2,7 +2,7 @@
 /* Plans turns: units, tiles, words, and the positions of their bits. */
 #include "transpose-turn.h"
 
-#include "../device-map.h"
+#include <cornerturn/kit/device-map.h>
 
 /* From this many contiguous bytes on both sides, a plain copy serves as well. */
 #define LONG_RUN 256
@@ -51,7 +51,7 @@ log2_of(gint64 n)
 /* Describes the box in units of 1 << unit_bits bytes, of one or several elements; FALSE if they do
  * not fit. */
 static gboolean
-set_units(Plan *plan, const Box *box, gint64 bytes, guint unit_bits)
+set_units(Plan *plan, const CtBox *box, gint64 bytes, guint unit_bits)
 {
     const gint64 unit = (gint64)1 << unit_bits;
     guint64 places = GPOINTER_TO_SIZE(box->in) | GPOINTER_TO_SIZE(box->out);
@@ -61,12 +61,12 @@ set_units(Plan *plan, const Box *box, gint64 bytes, guint unit_bits)
         .base = {GPOINTER_TO_SIZE(box->in), GPOINTER_TO_SIZE(box->out)},
     };
     for (guint a = box->n_axes; a-- > 0;) {
-        BoxAxis axis = box->axes[a];
+        CtBoxAxis axis = box->axes[a];
         const gboolean is_run = axis.in == bytes && axis.out == bytes;
         if (unit > bytes && is_run) {
             if (axis.length * bytes % unit != 0)
                 return FALSE;
-            axis = (BoxAxis){axis.length * bytes / unit, unit, unit, 0};
+            axis = (CtBoxAxis){axis.length * bytes / unit, unit, unit, 0};
         } else if (unit > bytes && a == box->n_axes - 1) {
             return FALSE;
         }
@@ -371,7 +371,7 @@ set_tiles(Turn *turn, Plan *plan, guint *n_tiles)
         axis->edge = tiles * tile == axis->length ? -1 : n_edges++;
         if (tiles > 1 || axis->edge >= 0)
             turn->axes[turn->n_axes++] = (TurnAxis){
-                .tiles = device_divisor((guint32)tiles),
+                .tiles = ct_device_divisor((guint32)tiles),
                 .edge = axis->edge,
                 .tile = (guint)tile,
                 .first = (guint)axis->first,
@@ -402,16 +402,16 @@ choose_form(Plan *plan, const TurnForms *forms)
 }
 
 static gboolean
-is_worthwhile(const Box *box, gint64 bytes)
+is_worthwhile(const CtBox *box, gint64 bytes)
 {
-    const BoxAxis *fastest = box->n_axes > 0 ? &box->axes[box->n_axes - 1] : NULL;
+    const CtBoxAxis *fastest = box->n_axes > 0 ? &box->axes[box->n_axes - 1] : NULL;
     return box->n_axes >= 2 && box->n_axes <= TURN_AXES &&
            !(fastest->in == bytes && fastest->out == bytes && fastest->length * bytes >= LONG_RUN);
 }
 
 gboolean
 turn_plan(Turn *turn, TurnForm *form, guint *n_tiles, const guint8 **in, guint8 **out,
-          const Box *box, gint64 bytes, const TurnForms *forms)
+          const CtBox *box, gint64 bytes, const TurnForms *forms)
 {
     Plan plan;
     const guint least = log2_of(bytes);

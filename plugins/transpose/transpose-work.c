@@ -6,7 +6,7 @@
 #define STREAM_BYTES ((gsize)1 << 20)
 
 typedef struct {
-    Boxes boxes;
+    CtBoxes boxes;
     TransposeTuning tuning;
     gsize stream_bytes; /* firings of more bytes are streamed */
 } Transpose;
@@ -21,21 +21,21 @@ CT_ISA(transpose_prepare)(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GEr
 {
     static const gsize stream_bytes[] = {G_MAXSIZE, STREAM_BYTES, 0};
     Transpose *self = *state = g_new0(Transpose, 1);
-    Boxes *boxes = &self->boxes;
+    CtBoxes *boxes = &self->boxes;
     self->tuning = (TransposeTuning){
         .run_in = (gsize)prepare->tuning[TRANSPOSE_RUN_IN],
         .run_out = (gsize)prepare->tuning[TRANSPOSE_RUN_OUT],
         .tile = (gsize)prepare->tuning[TRANSPOSE_TILE] << 10,
     };
     self->stream_bytes = stream_bytes[prepare->tuning[TRANSPOSE_STREAM]];
-    boxes_init(boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_workers);
+    ct_boxes_init(boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_workers);
     prepare->n_items = boxes->n_items;
     prepare->scratch_bytes = TRANSPOSE_SCRATCH_BYTES;
     return TRUE;
 }
 
 static void
-walk(gpointer data, const Box *box, gpointer scratch)
+walk(gpointer data, const CtBox *box, gpointer scratch)
 {
     const Job *job = data;
     TransposeAxis axes[G_N_ELEMENTS(box->axes)];
@@ -51,8 +51,9 @@ gboolean
 CT_ISA(transpose_work)(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     const Transpose *self = state;
-    const Boxes *boxes = &self->boxes;
-    Job job = {self, boxes_bytes(boxes, &work->outputs[0], boxes->out_type) > self->stream_bytes};
-    boxes_each(boxes, work, walk, &job);
+    const CtBoxes *boxes = &self->boxes;
+    Job job = {self,
+               ct_boxes_bytes(boxes, &work->outputs[0], boxes->out_type) > self->stream_bytes};
+    ct_boxes_each(boxes, work, walk, &job);
     return TRUE;
 }

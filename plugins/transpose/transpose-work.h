@@ -2,8 +2,9 @@
 /* The work of transpose and of copy on the processor: strided boxes, each copied in tiles. */
 #pragma once
 
-#include "../boxes.h"
 #include "transpose-kernels.h"
+
+#include <cornerturn/kit/boxes.h>
 
 /* Tunables of the variants on the processor. */
 enum { TRANSPOSE_RUN_IN, TRANSPOSE_RUN_OUT, TRANSPOSE_TILE, TRANSPOSE_STREAM };

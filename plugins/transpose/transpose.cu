@@ -4,11 +4,12 @@
  * UNIT_BYTES: bytes that are moved together, 1, 2, 4, 8 or 16; GROUP: units of a word, 1, 2 or 4.
  * TILE_BYTES: the most bytes of a tile; THREADS; AHEAD: the most loads that a thread has in
  * progress. */
-#include "device-map-kernel.h"
 #include "transpose-turn-struct.h"
 
-typedef MapWord<UNIT_BYTES> Unit;
-typedef MapWord<UNIT_BYTES * GROUP> Word;
+#include <cornerturn/kit/device-map-kernel.h>
+
+typedef CtMapWord<UNIT_BYTES> Unit;
+typedef CtMapWord<UNIT_BYTES * GROUP> Word;
 
 constexpr uint32 MOST_WORDS = TURN_ROUNDS * THREADS;
 constexpr uint32 TILE_WORDS =
@@ -41,13 +42,13 @@ high_halves(uint32 a, uint32 b)
 
 /* Transposes a square: unit k of word j becomes unit j of word k. */
 __device__ inline void
-turn_square(MapWord<UNIT_BYTES> (&)[1])
+turn_square(CtMapWord<UNIT_BYTES> (&)[1])
 {
 }
 
 /* two units of 1 byte */
 __device__ inline void
-turn_square(MapWord<2> (&words)[2])
+turn_square(CtMapWord<2> (&words)[2])
 {
     const uint32 a = words[0].x, b = words[1].x;
     words[0].x = (uint16)((a & 0xff) | b << 8);
@@ -56,7 +57,7 @@ turn_square(MapWord<2> (&words)[2])
 
 /* two units of 2 bytes */
 __device__ inline void
-turn_square(MapWord<4> (&words)[2])
+turn_square(CtMapWord<4> (&words)[2])
 {
     const uint32 a = words[0].x, b = words[1].x;
     words[0].x = low_halves(a, b);
@@ -65,7 +66,7 @@ turn_square(MapWord<4> (&words)[2])
 
 /* two units of 4 bytes */
 __device__ inline void
-turn_square(MapWord<8> (&words)[2])
+turn_square(CtMapWord<8> (&words)[2])
 {
     const uint32 swapped = words[0].y;
     words[0].y = words[1].x;
@@ -74,7 +75,7 @@ turn_square(MapWord<8> (&words)[2])
 
 /* four units of 1 byte */
 __device__ inline void
-turn_square(MapWord<4> (&words)[4])
+turn_square(CtMapWord<4> (&words)[4])
 {
     constexpr uint32 EVEN = 0x00ff00ff, ODD = 0xff00ff00;
     const uint32 a = words[0].x, b = words[1].x, c = words[2].x, d = words[3].x;
@@ -88,9 +89,9 @@ turn_square(MapWord<4> (&words)[4])
 
 /* four units of 2 bytes */
 __device__ inline void
-turn_square(MapWord<8> (&words)[4])
+turn_square(CtMapWord<8> (&words)[4])
 {
-    const MapWord<8> a = words[0], b = words[1], c = words[2], d = words[3];
+    const CtMapWord<8> a = words[0], b = words[1], c = words[2], d = words[3];
     words[0] = {low_halves(a.x, b.x), low_halves(c.x, d.x)};
     words[1] = {high_halves(a.x, b.x), high_halves(c.x, d.x)};
     words[2] = {low_halves(a.y, b.y), low_halves(c.y, d.y)};
@@ -277,7 +278,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS) transpose(const Turn turn, const uint8 *i
 #pragma unroll 1
     for (uint32 a = 0; a < turn.n_axes; a++) {
         const TurnAxis &axis = turn.axes[a];
-        const uint32 next = device_divide(number, axis.tiles);
+        const uint32 next = ct_device_divide(number, axis.tiles);
         const uint32 i = number - next * axis.tiles.by;
         in += i * axis.in;
         out += i * axis.out;

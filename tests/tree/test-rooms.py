@@ -44,7 +44,7 @@ def wrong_includes(root):
     for path in sorted(root.glob("core/*/*.[ch]")):
         room = path.parent.name
         for included in includes(path):
-            other = included.rpartition("/")[0] or room
+            other = included.rpartition("/")[0].partition("/")[0] or room
             if room in ROOMS and other not in (room, "cornerturn", *ROOMS[room].split()):
                 yield f"{path.relative_to(root)}: {included}"
     private = {path.name for room in ROOMS for path in root.glob(f"core/{room}/*.h")}

@@ -4,23 +4,23 @@
 #pragma once
 
 /* The usual number of threads of a block, and of units of a thread. */
-#ifndef DEVICE_MAP_THREADS
-#define DEVICE_MAP_THREADS 256
+#ifndef CT_DEVICE_MAP_THREADS
+#define CT_DEVICE_MAP_THREADS 256
 #endif
-#ifndef DEVICE_MAP_UNROLL
-#define DEVICE_MAP_UNROLL 4
+#ifndef CT_DEVICE_MAP_UNROLL
+#define CT_DEVICE_MAP_UNROLL 4
 #endif
-enum { DEVICE_MAP_AXES = 12 };
+enum { CT_DEVICE_MAP_AXES = 12 };
 
 /* n / by is (n + (n · multiplier >> 32)) >> shift, for n < 2³¹. */
 typedef struct {
     unsigned by, multiplier, shift;
-} DeviceDivisor;
+} CtDeviceDivisor;
 
 typedef struct {
-    DeviceDivisor length; /* of the first axis, in units */
-    long long in, out;    /* bytes from one to the next */
-} DeviceMapAxis;
+    CtDeviceDivisor length; /* of the first axis, in units */
+    long long in, out;      /* bytes from one to the next */
+} CtDeviceMapAxis;
 
 /* A unit is `width` elements of the first axis, which are contiguous on both sides if `width` > 1;
  * the last unit of a run may be short. */
@@ -31,5 +31,5 @@ typedef struct {
     unsigned run;     /* elements of the first axis */
     unsigned n_units; /* in all */
     unsigned n_axes;
-    DeviceMapAxis axes[DEVICE_MAP_AXES]; /* the fastest first */
-} DeviceMap;
+    CtDeviceMapAxis axes[CT_DEVICE_MAP_AXES]; /* the fastest first */
+} CtDeviceMap;

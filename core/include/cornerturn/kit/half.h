@@ -6,7 +6,7 @@
 #include <string.h>
 
 static inline float
-half_to_float(uint16_t half)
+ct_half_to_float(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
     const uint32_t exponent = half >> 10 & 31, mantissa = half & 1023;
@@ -22,7 +22,7 @@ half_to_float(uint16_t half)
 
 /* Rounds to nearest, ties to even; values that are too large become infinite. */
 static inline uint16_t
-half_from_double(double value)
+ct_half_from_double(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);

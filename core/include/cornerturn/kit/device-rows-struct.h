@@ -4,9 +4,9 @@
  * passes it by value, kernels run it (device-rows-kernel.h). */
 #pragma once
 
-#include "device-map-struct.h"
+#include <cornerturn/kit/device-map-struct.h>
 
-enum { DEVICE_ROWS_THREADS = 256 };
+enum { CT_DEVICE_ROWS_THREADS = 256 };
 
 /* A row consists of the axes inside time; the axes outside it count groups of rows. A block of
  * threads handles a tile of `rows` neighbouring rows, `unroll` times; a thread handles one element
@@ -18,9 +18,9 @@ typedef struct {
     long long in_time, out_time; /* bytes from a row to the next */
     unsigned row;                /* elements */
     unsigned rows;
-    DeviceDivisor row_threads; /* threads for a row, or for a piece of it */
-    DeviceDivisor row_tiles;   /* neighbouring tiles of a row */
-    DeviceDivisor time_tiles;
+    CtDeviceDivisor row_threads; /* threads for a row, or for a piece of it */
+    CtDeviceDivisor row_tiles;   /* neighbouring tiles of a row */
+    CtDeviceDivisor time_tiles;
     unsigned n_outer;
-    DeviceMapAxis outer[DEVICE_MAP_AXES]; /* the fastest first */
-} DeviceRows;
+    CtDeviceMapAxis outer[CT_DEVICE_MAP_AXES]; /* the fastest first */
+} CtDeviceRows;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Firings as rows for kernels. */
-#include "device-rows.h"
+#include <cornerturn/kit/device-rows.h>
 
 /* Finds the axes outside time, without those of length 1. FALSE where there are too many groups of
  * rows for a launch. */
 static gboolean
-find_outer(DeviceRows *rows, const CtBlock *in, const CtBlock *out, gint time, gint64 *n_groups)
+find_outer(CtDeviceRows *rows, const CtBlock *in, const CtBlock *out, gint time, gint64 *n_groups)
 {
     *n_groups = 1;
     for (gint a = time - 1; a >= 0; a--) {
@@ -14,8 +14,8 @@ find_outer(DeviceRows *rows, const CtBlock *in, const CtBlock *out, gint time, g
         if (out->length[a] > G_MAXINT32 / *n_groups)
             return FALSE;
         *n_groups *= out->length[a];
-        rows->outer[rows->n_outer++] =
-            (DeviceMapAxis){device_divisor((guint32)out->length[a]), in->stride[a], out->stride[a]};
+        rows->outer[rows->n_outer++] = (CtDeviceMapAxis){ct_device_divisor((guint32)out->length[a]),
+                                                         in->stride[a], out->stride[a]};
     }
     return TRUE;
 }
@@ -24,7 +24,7 @@ find_outer(DeviceRows *rows, const CtBlock *in, const CtBlock *out, gint time, g
 static guint
 choose_threads(gint64 row, gint64 n_times, guint unroll)
 {
-    gint64 threads = DEVICE_ROWS_THREADS;
+    gint64 threads = CT_DEVICE_ROWS_THREADS;
     while (threads > 32 && row * n_times <= threads / 2 * unroll)
         threads /= 2;
     return (guint)threads;
@@ -32,13 +32,13 @@ choose_threads(gint64 row, gint64 n_times, guint unroll)
 
 /* Fills in rows and launch. FALSE where there are too many tiles for a launch. */
 static gboolean
-rows_init(DeviceRows *rows, CtLaunch *launch, const CtBlock *in, const CtBlock *out, gint time,
+rows_init(CtDeviceRows *rows, CtLaunch *launch, const CtBlock *in, const CtBlock *out, gint time,
           guint unroll)
 {
     gint64 row = 1, n_groups;
     for (gint a = time + 1; a < (gint)out->n_axes; a++)
         row *= out->length[a];
-    *rows = (DeviceRows){
+    *rows = (CtDeviceRows){
         .in = in->data,
         .out = out->data,
         .n_times = time < 0 ? 1 : out->length[time],
@@ -56,9 +56,9 @@ rows_init(DeviceRows *rows, CtLaunch *launch, const CtBlock *in, const CtBlock *
     const gint64 time_tiles = (rows->n_times + tile - 1) / tile;
     if (time_tiles > G_MAXINT32 / row_tiles || n_groups > G_MAXINT32 / (row_tiles * time_tiles))
         return FALSE;
-    rows->row_threads = device_divisor((guint32)row_threads);
-    rows->row_tiles = device_divisor((guint32)row_tiles);
-    rows->time_tiles = device_divisor((guint32)time_tiles);
+    rows->row_threads = ct_device_divisor((guint32)row_threads);
+    rows->row_tiles = ct_device_divisor((guint32)row_tiles);
+    rows->time_tiles = ct_device_divisor((guint32)time_tiles);
     *launch = (CtLaunch){
         .grid = {(guint)(row_tiles * time_tiles * n_groups), 1, 1},
         .block = {(rows->rows * (guint)row_threads + 31) & ~31u, 1, 1},
@@ -67,10 +67,10 @@ rows_init(DeviceRows *rows, CtLaunch *launch, const CtBlock *in, const CtBlock *
 }
 
 gboolean
-device_rows_work(const CtBlock *in, const CtBlock *out, gint time, guint unroll, CtQueue *queue,
-                 const DeviceMapCall *call, GError **error)
+ct_device_rows_work(const CtBlock *in, const CtBlock *out, gint time, guint unroll, CtQueue *queue,
+                    const CtDeviceMapCall *call, GError **error)
 {
-    DeviceRows rows;
+    CtDeviceRows rows;
     CtLaunch launch;
     if (!out->data || out->n_samples == 0)
         return TRUE;

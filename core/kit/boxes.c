@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts the way from one layout to another into strided boxes. */
-#include "boxes.h"
-
+#include <cornerturn/kit/boxes.h>
 #include <string.h>
 
 /* One piece of an axis: up to three strided axes from a first element. */
 typedef struct {
     gint64 in, out; /* offsets of its first element in bytes */
-    BoxAxis axes[3];
+    CtBoxAxis axes[3];
 } Piece;
 
 void
-boxes_init(Boxes *boxes, const CtBinding *in, const CtBinding *out, guint n_workers)
+ct_boxes_init(CtBoxes *boxes, const CtBinding *in, const CtBinding *out, guint n_workers)
 {
     const CtLayout *from = &in->layout, *to = &out->layout;
-    *boxes = (Boxes){
+    *boxes = (CtBoxes){
         .out_axes = to->n_axes,
         .in_type = ct_layout_type(from),
         .out_type = ct_layout_type(to),
-        .chunk = BOXES_CHUNK,
+        .chunk = CT_BOXES_CHUNK,
         .n_items = n_workers > 1 ? 4 * (gint64)n_workers : 1,
     };
     for (guint a = 0; a < in->stream->n_axes; a++) {
         const CtAxis *axis = &in->stream->axes[a];
         if (ct_layout_axis(to, axis->name) < 0)
             continue;
-        BoxesAxis *both = &boxes->axes[boxes->n_axes++];
-        *both = (BoxesAxis){
+        CtBoxesAxis *both = &boxes->axes[boxes->n_axes++];
+        *both = (CtBoxesAxis){
             .name = axis->name,
             .length = axis->name == ct_axis_name("time") ? -1 : axis->length,
             .in = ct_layout_axis(from, axis->name),
@@ -41,7 +40,7 @@ boxes_init(Boxes *boxes, const CtBinding *in, const CtBinding *out, guint n_work
     const gint out_complex = ct_layout_axis(to, "complex");
     if (in_complex < 0 && out_complex < 0)
         return;
-    boxes->axes[boxes->n_axes++] = (BoxesAxis){
+    boxes->axes[boxes->n_axes++] = (CtBoxesAxis){
         .name = ct_axis_name("complex"),
         .length = 2,
         .in = in_complex,
@@ -56,7 +55,7 @@ boxes_init(Boxes *boxes, const CtBinding *in, const CtBinding *out, guint n_work
 }
 
 gsize
-boxes_bytes(const Boxes *boxes, const CtBlock *block, CtType type)
+ct_boxes_bytes(const CtBoxes *boxes, const CtBlock *block, CtType type)
 {
     gsize bytes = ct_type_info(type)->bytes;
     for (guint a = 0; a < boxes->n_axes; a++)
@@ -76,14 +75,14 @@ place(const CtBlock *block, gint axis, gint inner, gint64 count, gint64 part_byt
 }
 
 static gint64
-in_place(const Boxes *boxes, const BoxesAxis *axis, const CtBlock *block, gint64 i)
+in_place(const CtBoxes *boxes, const CtBoxesAxis *axis, const CtBlock *block, gint64 i)
 {
     return place(block, axis->in, axis->in_block, axis->in_count,
                  (gint64)ct_type_info(boxes->in_type)->bytes, i);
 }
 
 static gint64
-out_place(const Boxes *boxes, const BoxesAxis *axis, const CtBlock *block, gint64 i)
+out_place(const CtBoxes *boxes, const CtBoxesAxis *axis, const CtBlock *block, gint64 i)
 {
     return place(block, axis->out, axis->out_block, axis->out_count,
                  (gint64)ct_type_info(boxes->out_type)->bytes, i);
@@ -103,7 +102,7 @@ common_divisor(gint64 a, gint64 b)
 /* Blocks on the two sides begin together every `period` elements; runs of `grain` elements lie in
  * one block on both sides. */
 static void
-blocking(const BoxesAxis *axis, gint64 *period, gint64 *grain)
+blocking(const CtBoxesAxis *axis, gint64 *period, gint64 *grain)
 {
     const gint64 a = axis->in_count ? axis->in_count : axis->out_count;
     const gint64 b = axis->out_count ? axis->out_count : axis->in_count;
@@ -113,14 +112,14 @@ blocking(const BoxesAxis *axis, gint64 *period, gint64 *grain)
 
 /* Whether the grains of a period are evenly spaced on both sides. */
 static gboolean
-is_even(const BoxesAxis *axis, gint64 period, gint64 grain)
+is_even(const CtBoxesAxis *axis, gint64 period, gint64 grain)
 {
     return (axis->in_count == 0 || axis->in_count == grain || axis->in_count == period) &&
            (axis->out_count == 0 || axis->out_count == grain || axis->out_count == period);
 }
 
 static guint
-n_pieces(const BoxesAxis *axis)
+n_pieces(const CtBoxesAxis *axis)
 {
     if (axis->in_count == 0 && axis->out_count == 0)
         return 1;
@@ -131,7 +130,7 @@ n_pieces(const BoxesAxis *axis)
 
 /* A piece of `periods` by `grains` by `length` elements from element `i`. */
 static void
-set_piece(Piece *piece, const Boxes *boxes, const BoxesAxis *axis, const CtWork *work, gint64 i,
+set_piece(Piece *piece, const CtBoxes *boxes, const CtBoxesAxis *axis, const CtWork *work, gint64 i,
           gint64 periods, gint64 grains, gint64 length)
 {
     gint64 period = 1, grain = 1;
@@ -143,14 +142,14 @@ set_piece(Piece *piece, const Boxes *boxes, const BoxesAxis *axis, const CtWork 
     piece->in = in_place(boxes, axis, in, i);
     piece->out = out_place(boxes, axis, out, i);
     for (guint k = 0; k < 3; k++)
-        piece->axes[k] = (BoxAxis){lengths[k], in_place(boxes, axis, in, i + steps[k]) - piece->in,
-                                   out_place(boxes, axis, out, i + steps[k]) - piece->out,
-                                   steps[k] * axis->table};
+        piece->axes[k] = (CtBoxAxis){
+            lengths[k], in_place(boxes, axis, in, i + steps[k]) - piece->in,
+            out_place(boxes, axis, out, i + steps[k]) - piece->out, steps[k] * axis->table};
 }
 
 /* Piece `p` of the axis; FALSE where it is empty. */
 static gboolean
-find_piece(Piece *piece, const Boxes *boxes, const BoxesAxis *axis, const CtWork *work, guint p)
+find_piece(Piece *piece, const CtBoxes *boxes, const CtBoxesAxis *axis, const CtWork *work, guint p)
 {
     const gint64 n = axis->length < 0 ? work->outputs[0].n_samples : axis->length;
     if (axis->in_count == 0 && axis->out_count == 0) {
@@ -181,11 +180,11 @@ find_piece(Piece *piece, const Boxes *boxes, const BoxesAxis *axis, const CtWork
 /* Takes the items' share of the box, along the slowest axis of the output that is long enough, else
  * along the longest. FALSE if the share is empty. */
 static gboolean
-take_share(Box *box, const CtWork *work, gint64 n_items)
+take_share(CtBox *box, const CtWork *work, gint64 n_items)
 {
-    BoxAxis *chosen = NULL;
+    CtBoxAxis *chosen = NULL;
     for (guint a = 0; a < box->n_axes; a++) {
-        BoxAxis *axis = &box->axes[a];
+        CtBoxAxis *axis = &box->axes[a];
         if (!chosen ||
             (axis->length >= n_items && chosen->length >= n_items ? axis->out > chosen->out
                                                                   : axis->length > chosen->length))
@@ -205,39 +204,39 @@ take_share(Box *box, const CtWork *work, gint64 n_items)
 /* The rest of the output's last block, behind the axis's last element, as a box without input;
  * FALSE if there is none. */
 static gboolean
-find_gap(Box *gap, const Boxes *boxes, const BoxesAxis *axis, const CtBlock *out)
+find_gap(CtBox *gap, const CtBoxes *boxes, const CtBoxesAxis *axis, const CtBlock *out)
 {
     const gint64 n = axis->length < 0 ? out->n_samples : axis->length;
     if (axis->out_count == 0 || n % axis->out_count == 0)
         return FALSE;
-    *gap = (Box){.out = out->data + n / axis->out_count * out->stride[axis->out] +
-                        n % axis->out_count * out->stride[axis->out_block]};
+    *gap = (CtBox){.out = out->data + n / axis->out_count * out->stride[axis->out] +
+                          n % axis->out_count * out->stride[axis->out_block]};
     for (gint a = 0; a < (gint)boxes->out_axes; a++) {
         const gint64 length = a == axis->out         ? 1
                               : a == axis->out_block ? axis->out_count - n % axis->out_count
                                                      : out->length[a];
         if (length > 1)
-            gap->axes[gap->n_axes++] = (BoxAxis){length, 0, out->stride[a], 0};
+            gap->axes[gap->n_axes++] = (CtBoxAxis){length, 0, out->stride[a], 0};
     }
     for (guint a = 0; a < boxes->n_axes; a++)
         if (boxes->axes[a].out < 0)
-            gap->axes[gap->n_axes++] = (BoxAxis){boxes->axes[a].length, 0,
-                                                 (gint64)ct_type_info(boxes->out_type)->bytes, 0};
+            gap->axes[gap->n_axes++] = (CtBoxAxis){boxes->axes[a].length, 0,
+                                                   (gint64)ct_type_info(boxes->out_type)->bytes, 0};
     return TRUE;
 }
 
 void
-boxes_each_gap(const Boxes *boxes, const CtBlock *out, BoxesFunction function, gpointer data)
+ct_boxes_each_gap(const CtBoxes *boxes, const CtBlock *out, CtBoxesFunction function, gpointer data)
 {
     for (guint a = 0; a < boxes->n_axes; a++) {
-        Box gap;
+        CtBox gap;
         if (find_gap(&gap, boxes, &boxes->axes[a], out))
             function(data, &gap, NULL);
     }
 }
 
 static void
-zero(guint8 *to, const BoxAxis *axes, guint n_axes, gsize bytes)
+zero(guint8 *to, const CtBoxAxis *axes, guint n_axes, gsize bytes)
 {
     if (n_axes == 0) {
         memset(to, 0, bytes);
@@ -248,21 +247,23 @@ zero(guint8 *to, const BoxAxis *axes, guint n_axes, gsize bytes)
 }
 
 static void
-zero_gap(gpointer data, const Box *gap, G_GNUC_UNUSED gpointer scratch)
+zero_gap(gpointer data, const CtBox *gap, G_GNUC_UNUSED gpointer scratch)
 {
-    const Boxes *boxes = data;
+    const CtBoxes *boxes = data;
     zero(gap->out, gap->axes, gap->n_axes, ct_type_info(boxes->out_type)->bytes);
 }
 
 void
-boxes_each_filled(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpointer data)
+ct_boxes_each_filled(const CtBoxes *boxes, const CtWork *work, CtBoxesFunction function,
+                     gpointer data)
 {
     guint counts[CT_MAX_AXES + 1], at[CT_MAX_AXES + 1] = {0};
     for (guint a = 0; a < boxes->n_axes; a++)
         counts[a] = n_pieces(&boxes->axes[a]);
     guint a;
     do {
-        Box box = {.in = work->inputs[0].data, .table = boxes->table, .out = work->outputs[0].data};
+        CtBox box = {
+            .in = work->inputs[0].data, .table = boxes->table, .out = work->outputs[0].data};
         gboolean is_empty = FALSE;
         for (a = 0; a < boxes->n_axes && !is_empty; a++) {
             Piece piece;
@@ -281,19 +282,19 @@ boxes_each_filled(const Boxes *boxes, const CtWork *work, BoxesFunction function
 }
 
 void
-boxes_each(const Boxes *boxes, const CtWork *work, BoxesFunction function, gpointer data)
+ct_boxes_each(const CtBoxes *boxes, const CtWork *work, CtBoxesFunction function, gpointer data)
 {
     if (work->begin == 0)
-        boxes_each_gap(boxes, &work->outputs[0], zero_gap, (gpointer)boxes);
-    boxes_each_filled(boxes, work, function, data);
+        ct_boxes_each_gap(boxes, &work->outputs[0], zero_gap, (gpointer)boxes);
+    ct_boxes_each_filled(boxes, work, function, data);
 }
 
 void
-box_simplify(Box *box)
+ct_box_simplify(CtBox *box)
 {
-    BoxAxis *axes = box->axes;
+    CtBoxAxis *axes = box->axes;
     for (guint i = 1; i < box->n_axes; i++) {
-        const BoxAxis axis = axes[i];
+        const CtBoxAxis axis = axes[i];
         guint j = i;
         for (; j > 0 && axes[j - 1].out < axis.out; j--)
             axes[j] = axes[j - 1];
@@ -301,13 +302,13 @@ box_simplify(Box *box)
     }
     guint kept = 0;
     for (guint i = 0; i < box->n_axes; i++) {
-        const BoxAxis fast = axes[i];
-        BoxAxis *slow = kept > 0 ? &axes[kept - 1] : NULL;
+        const CtBoxAxis fast = axes[i];
+        CtBoxAxis *slow = kept > 0 ? &axes[kept - 1] : NULL;
         if (fast.length == 1)
             continue;
         if (slow && slow->in == fast.length * fast.in && slow->out == fast.length * fast.out &&
             slow->table == fast.length * fast.table)
-            *slow = (BoxAxis){slow->length * fast.length, fast.in, fast.out, fast.table};
+            *slow = (CtBoxAxis){slow->length * fast.length, fast.in, fast.out, fast.table};
         else
             axes[kept++] = fast;
     }
@@ -315,18 +316,18 @@ box_simplify(Box *box)
 }
 
 void
-box_each_run(const Box *box, const BoxAxis *element, BoxRun function, gpointer data)
+ct_box_each_run(const CtBox *box, const CtBoxAxis *element, CtBoxRun function, gpointer data)
 {
     gint64 at[G_N_ELEMENTS(box->axes)] = {0};
     const guint n = box->n_axes > 0 ? box->n_axes - 1 : 0;
-    const BoxAxis *run = box->n_axes > 0 ? &box->axes[n] : element;
+    const CtBoxAxis *run = box->n_axes > 0 ? &box->axes[n] : element;
     const guint8 *in = box->in, *table = box->table;
     guint8 *out = box->out;
     guint left;
     do {
         function(data, in, table, out, run);
         for (left = n; left > 0; left--) {
-            const BoxAxis *axis = &box->axes[left - 1];
+            const CtBoxAxis *axis = &box->axes[left - 1];
             in += axis->in;
             table += axis->table;
             out += axis->out;
@@ -346,8 +347,8 @@ box_each_run(const Box *box, const BoxAxis *element, BoxRun function, gpointer d
     memcpy(out + (gint64)i * out_stride, in + (gint64)i * in_stride, bytes)
 
 void
-box_move(const guint8 *restrict in, gint64 in_stride, guint8 *restrict out, gint64 out_stride,
-         gsize bytes, gsize n)
+ct_box_move(const guint8 *restrict in, gint64 in_stride, guint8 *restrict out, gint64 out_stride,
+            gsize bytes, gsize n)
 {
     switch (bytes) {
     case 1:
@@ -369,7 +370,7 @@ box_move(const guint8 *restrict in, gint64 in_stride, guint8 *restrict out, gint
 
 typedef struct {
     gint64 in_bytes, out_bytes; /* of an element */
-    BoxesKernel kernel;
+    CtBoxesKernel kernel;
     gpointer data;
     gsize chunk;
     guint8 *scratch;
@@ -377,7 +378,7 @@ typedef struct {
 
 static void
 map_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
-        const BoxAxis *run)
+        const CtBoxAxis *run)
 {
     const Map *map = data;
     const gint64 chunk = (gint64)map->chunk;
@@ -388,29 +389,29 @@ map_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guin
         const guint8 *from = in + i * run->in;
         guint8 *to = out + i * run->out;
         if (run->in != map->in_bytes) {
-            box_move(from, run->in, gathered, map->in_bytes, (gsize)map->in_bytes, n);
+            ct_box_move(from, run->in, gathered, map->in_bytes, (gsize)map->in_bytes, n);
             from = gathered;
         }
         map->kernel(map->data, from, scattered ? made : to, n,
-                    map->scratch + BOXES_SCRATCH_OF(map->chunk));
+                    map->scratch + CT_BOXES_SCRATCH_OF(map->chunk));
         if (scattered)
-            box_move(made, map->out_bytes, to, run->out, (gsize)map->out_bytes, n);
+            ct_box_move(made, map->out_bytes, to, run->out, (gsize)map->out_bytes, n);
     }
 }
 
 static void
-map_box(gpointer data, const Box *box, gpointer scratch)
+map_box(gpointer data, const CtBox *box, gpointer scratch)
 {
     Map *map = data;
-    Box simple = *box;
-    const BoxAxis element = {1, map->in_bytes, map->out_bytes, 0};
+    CtBox simple = *box;
+    const CtBoxAxis element = {1, map->in_bytes, map->out_bytes, 0};
     map->scratch = scratch;
-    box_simplify(&simple);
-    box_each_run(&simple, &element, map_run, map);
+    ct_box_simplify(&simple);
+    ct_box_each_run(&simple, &element, map_run, map);
 }
 
 void
-boxes_map(const Boxes *boxes, const CtWork *work, BoxesKernel kernel, gpointer data)
+ct_boxes_map(const CtBoxes *boxes, const CtWork *work, CtBoxesKernel kernel, gpointer data)
 {
     Map map = {
         .in_bytes = (gint64)ct_type_info(boxes->in_type)->bytes,
@@ -419,5 +420,5 @@ boxes_map(const Boxes *boxes, const CtWork *work, BoxesKernel kernel, gpointer d
         .data = data,
         .chunk = boxes->chunk,
     };
-    boxes_each(boxes, work, map_box, &map);
+    ct_boxes_each(boxes, work, map_box, &map);
 }
