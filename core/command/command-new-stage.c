@@ -139,7 +139,7 @@ own_folder(const char *in_build, const char *from_prefix)
 static char *
 find_setting(void)
 {
-    g_autofree char *own = own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
+    g_autofree char *own = own_folder("plugins/kit", CT_PLUGIN_DIR_FROM_PREFIX);
     g_autofree char *folder = own_folder("meson-uninstalled", CT_LIBDIR "/pkgconfig");
     g_autofree char *found = ask_pkg_config();
     if (!folder || (found && g_str_equal(found, own)))

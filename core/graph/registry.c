@@ -357,7 +357,7 @@ ct_registry_new(GError **error)
     for (guint i = 0; given[i]; i++)
         if (*given[i] != '\0')
             g_strv_builder_add(folders, given[i]);
-    g_autofree char *own = ct_own_folder("plugins", CT_PLUGIN_DIR_FROM_PREFIX);
+    g_autofree char *own = ct_own_folder("plugins/kit", CT_PLUGIN_DIR_FROM_PREFIX);
     if (own)
         g_strv_builder_add(folders, own);
     g_auto(GStrv) list = g_strv_builder_end(folders);

@@ -149,8 +149,9 @@ class PluginFiles(unittest.TestCase):
     def test_a_tree_of_anothers(self):
         """A build in another user's folders, such as a tree that is mounted into a container, is
         allowed, because the owner could as well change the program."""
-        core, plugins = self.root / "core", self.root / "plugins"
+        core, plugins = self.root / "core", self.root / "plugins" / "kit"
         core.mkdir()
+        plugins.mkdir()
         (self.root / "meson-private").mkdir()
         shutil.copy(PLUGIN, plugins)
         shutil.copy(COMMAND, core / "cornerturn")
