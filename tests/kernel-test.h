@@ -47,6 +47,7 @@ kernel_test_prepare(const VariantTest *test, const CtVariant *variant, const CtB
         .n_workers = 1,
         .tuning = tuning,
         .device = device,
+        .variant = variant,
     };
     g_autoptr(GError) error = NULL;
     gpointer state = NULL;

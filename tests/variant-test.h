@@ -72,6 +72,7 @@ variant_test_prepare(VariantTestRun *run, const VariantTest *test, const CtVaria
         .n_workers = run->on_device ? 1 : n_workers,
         .tuning = test->tuning ? test->tuning : run->tuning,
         .device = run->on_device ? device_test_device() : NULL,
+        .variant = variant,
     };
     variant->prepare(&run->prepare, &run->state, &error);
     g_assert_no_error(error);

@@ -12,10 +12,13 @@ static const struct {
     const char *folder, *resources, *name;
 } common_headers[] = {
     {"cornerturn", "/cornerturn/kernel", "kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "convert-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-map-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-map-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-rows-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-rows-struct.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "form-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "kernel.h"},
 };
 
 /* Part of the key of a compiled kernel. Raise it when the compilation changes in a way that the

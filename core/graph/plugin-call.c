@@ -263,6 +263,7 @@ ct_call_prepare(const CtVariant *variant, CtPrepare *prepare, gpointer *state, G
         return TRUE;
     const Call call = call_of(variant, prepare->nodes, "prepare");
     GError *cause = NULL;
+    prepare->variant = variant;
     const gboolean good = variant->prepare(prepare, state, &cause);
     return judge(&call, good, good ? find_fault_of_prepare(variant, prepare) : NULL, cause, error);
 }

@@ -67,6 +67,7 @@ prepare_part(Part *part, const CtVariant *variant, const CtPrepare *prepare, gui
         .n_workers = 1,
         .tuning = tuning,
         .n_items = 1,
+        .variant = variant,
     };
 
     part->variant = variant;

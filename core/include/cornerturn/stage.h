@@ -258,6 +258,7 @@ typedef struct {
                              256-byte aligned */
     gsize upload_bytes;   /* set by a cuda variant: bytes that a firing uploads, see cuda.h */
     gint64 n_items;       /* set, with split "*": the items of a firing, whatever its length */
+    const CtVariant *variant; /* the one that is prepared: the core's copy */
     guint64 reserved[8];      /* 0 */
 } CtPrepare;
 
@@ -366,6 +367,9 @@ struct CtVariant {
     /* Frees the state, even if prepare failed halfway. Not called if prepare left the state NULL.
      * May be NULL. */
     void (*finish)(gpointer state);
+
+    /* How a form of the kit computes the variant; NULL: written by hand. */
+    gconstpointer form;
 };
 
 /* Advances by the rule of the footprint (for a fused variant, of its stages in a row), for variants

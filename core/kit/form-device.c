@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Forms on a device: kernels compiled for the types of the graph. */
+#include "form-private.h"
+
+#include <cornerturn/kit/device-rows.h>
+#include <string.h>
+
+typedef struct {
+    CtFormState form;
+    CtDevice *device;
+    CtKernel *kernel;
+    CtKernel *together; /* of a group whose elements are contiguous; NULL: they are not */
+    CtKernel *zero;     /* fills the rest of blocks; NULL: the output has none */
+    gpointer table;     /* on the device */
+    gint time;
+    guint threads, unroll;
+} State;
+
+/* ---- prepare ---- */
+
+/* The type with which a kernel works. */
+static CtType
+number_type(CtType type)
+{
+    return type == CT_CI4 ? CT_CI8 : type == CT_F16 ? CT_F32 : type == CT_CF16 ? CT_CF32 : type;
+}
+
+/* Adds the definitions of X, Y or W. */
+static void
+define_type(GPtrArray *defines, char letter, CtType type)
+{
+    const CtTypeInfo *number = ct_type_info(number_type(type));
+    g_ptr_array_add(defines, g_strdup_printf("CT_%c=ct_%s", letter, number->name));
+    g_ptr_array_add(defines,
+                    g_strdup_printf("CT_%c_PART=ct_%s", letter, ct_type_info(number->part)->name));
+    g_ptr_array_add(defines, g_strdup_printf("CT_%c_PARTS=%d", letter, number->is_complex ? 2 : 1));
+    if (!number->is_float)
+        g_ptr_array_add(defines,
+                        g_strdup_printf("CT_%c_MOST=%" G_GINT64_FORMAT, letter,
+                                        ((gint64)1 << (ct_type_info(type)->part_bits - 1)) - 1));
+}
+
+static CtKernel *
+compile(const State *self, const char *source, const char *name, const char *suffix, GError **error)
+{
+    const CtFormKernel *kernel = self->form.kernel;
+    const CtType in = self->form.boxes.in_type, out = self->form.boxes.out_type;
+    g_autofree char *function = g_strconcat(name, suffix, NULL);
+    g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
+    g_ptr_array_add(defines, g_strdup_printf("CT_IN=%s", ct_kernel_type((gint)in)));
+    g_ptr_array_add(defines, g_strdup_printf("CT_OUT=%s", ct_kernel_type((gint)out)));
+    g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_MAP_THREADS=%u", self->threads));
+    g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_MAP_UNROLL=%u", self->unroll));
+    g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_ROWS_UNROLL=%u", self->unroll));
+    if (kernel) {
+        define_type(defines, 'X', kernel->x);
+        define_type(defines, 'Y', kernel->y);
+        if (kernel->y == CT_CI4)
+            g_ptr_array_add(defines, g_strdup("CT_Y_IS_CI4"));
+        if (kernel->kind == CT_FORM_TABLE)
+            define_type(defines, 'W', kernel->w);
+    }
+    g_ptr_array_add(defines, NULL);
+    return ct_kernel_new(self->device,
+                         &(CtKernelSpec){
+                             .name = function,
+                             .source = source,
+                             .defines = (const char *const *)defines->pdata,
+                         },
+                         error);
+}
+
+static gboolean
+send_table(State *self, const CtPrepare *prepare, GError **error)
+{
+    gint64 n;
+    g_autofree guint8 *entries = ct_form_expand(&self->form, prepare, 1, &n, error);
+    if (!entries)
+        return FALSE;
+    const gsize bytes = (gsize)n * ct_type_info(self->form.kernel->w)->bytes;
+    self->table = ct_device_alloc(self->device, bytes, self->form.choice.kernel, error);
+    return self->table && ct_device_upload(self->device, self->table, entries, bytes, error);
+}
+
+/* Whether each axis of the group is the last of its layout. */
+static gboolean
+is_together(const CtFormState *form, const CtPrepare *prepare)
+{
+    return form->group_in == (gint)prepare->inputs[0].layout.n_axes - 1 &&
+           form->group_out == (gint)prepare->outputs[0].layout.n_axes - 1;
+}
+
+static gboolean
+is_word(gsize bytes)
+{
+    return bytes <= 32 && (bytes & (bytes - 1)) == 0;
+}
+
+static gboolean
+compile_kernels(State *self, const CtPrepare *prepare, GError **error)
+{
+    static const char *const suffixes[] = {
+        [CT_FORM_MAP] = "_map", [CT_FORM_TABLE] = "_table", [CT_FORM_GROUP] = "_planes"};
+    const CtFormKernel *kernel = self->form.kernel;
+    const gsize in = ct_type_info(self->form.boxes.in_type)->bytes;
+    const gsize out = ct_type_info(self->form.boxes.out_type)->bytes;
+    if (!kernel) {
+        self->kernel = compile(self, "/cornerturn/kernel/convert.cu", "ct_convert", "_map", error);
+        return self->kernel != NULL;
+    }
+    g_autofree char *source =
+        g_strdup_printf("/cornerturn/plugins/%s/%s", self->form.form->plugin, kernel->file);
+    self->kernel = compile(self, source, kernel->name, suffixes[kernel->kind], error);
+    if (!self->kernel)
+        return FALSE;
+    if (kernel->kind == CT_FORM_TABLE)
+        return send_table(self, prepare, error);
+    if (kernel->kind != CT_FORM_GROUP || !is_together(&self->form, prepare) ||
+        !is_word(kernel->n_x * in) || !is_word(kernel->n_y * out))
+        return TRUE;
+    self->together = compile(self, source, kernel->name, "_together", error);
+    return self->together != NULL;
+}
+
+static void
+set_tuning(State *self, const gint64 *tuning)
+{
+    const gint64 bytes = (gint64)MAX(ct_type_info(self->form.boxes.in_type)->bytes,
+                                     ct_type_info(self->form.boxes.out_type)->bytes);
+    if (self->form.kernel && self->form.kernel->kind == CT_FORM_TABLE) {
+        self->threads = CT_DEVICE_ROWS_THREADS;
+        self->unroll = (guint)(bytes == 16 ? MIN(tuning[0], 4) : tuning[0]);
+    } else {
+        self->threads = (guint)tuning[CT_DEVICE_MAP_TUNABLE_THREADS];
+        self->unroll = (guint)tuning[CT_DEVICE_MAP_TUNABLE_UNROLL];
+    }
+}
+
+gboolean
+ct_form_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    State *self = *state = g_new0(State, 1);
+    self->device = prepare->device;
+    self->time = ct_layout_axis(&prepare->inputs[0].layout, "time");
+    /* The kernels of all instruction sets are the same on a device. */
+    if (!ct_form_init(&self->form, prepare, CT_ISA_BASELINE, 1, error))
+        return FALSE;
+    set_tuning(self, prepare->tuning);
+    if (!compile_kernels(self, prepare, error))
+        return FALSE;
+    gboolean has_gaps = FALSE;
+    for (guint a = 0; a < self->form.boxes.n_axes; a++)
+        has_gaps |= self->form.boxes.axes[a].out_count > 0;
+    if (has_gaps)
+        self->zero = ct_device_map_copy_new(self->device,
+                                            ct_type_info(self->form.boxes.out_type)->bytes, error);
+    return !has_gaps || self->zero;
+}
+
+void
+ct_form_finish_device(gpointer state)
+{
+    State *self = state;
+    if (!self)
+        return;
+    ct_form_clear(&self->form);
+    ct_kernel_free(self->kernel);
+    ct_kernel_free(self->together);
+    ct_kernel_free(self->zero);
+    ct_device_free(self->device, self->table);
+    g_free(self);
+}
+
+/* ---- work ---- */
+
+/* Whether the whole of axis `inner`, of `bytes` bytes, can be moved at once, in words of 16. */
+static gboolean
+is_aligned(const CtBlock *block, gint inner, gsize bytes)
+{
+    guint64 places = GPOINTER_TO_SIZE(block->data);
+    for (guint a = 0; a < block->n_axes; a++)
+        if ((gint)a != inner && block->length[a] > 1)
+            places |= (guint64)block->stride[a];
+    return places % MIN(bytes, 16) == 0;
+}
+
+typedef struct {
+    CtDeviceMapCall call;
+    gsize in_bytes, out_bytes;
+    CtQueue *queue;
+    gboolean ok;
+    GError **error;
+} Job;
+
+static void
+enqueue_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
+{
+    Job *job = data;
+    job->ok = job->ok && ct_device_map_box(box, job->in_bytes, job->out_bytes, job->queue,
+                                           &job->call, job->error);
+}
+
+static gboolean
+work_group(State *self, const CtWork *work, GError **error)
+{
+    const CtFormState *form = &self->form;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    const gsize in_bytes = ct_type_info(form->boxes.in_type)->bytes;
+    const gsize out_bytes = ct_type_info(form->boxes.out_type)->bytes;
+    const gsize all_in = form->kernel->n_x * in_bytes, all_out = form->kernel->n_y * out_bytes;
+    gint64 x_stride = in->stride[form->group_in], y_stride = out->stride[form->group_out];
+    gpointer settings = self->form.choice.settings.bytes;
+    Job job = {
+        .call = {self->kernel, {settings, &x_stride, &y_stride}, 3, self->threads, self->unroll},
+        .in_bytes = in_bytes,
+        .out_bytes = out_bytes,
+        .queue = work->queue,
+        .ok = TRUE,
+        .error = error,
+    };
+    /* Units of planes must be aligned on all of them. */
+    const gsize width = 16 / MAX(in_bytes, out_bytes);
+    if ((gsize)x_stride % (width * in_bytes) != 0 || (gsize)y_stride % (width * out_bytes) != 0)
+        job.in_bytes = job.out_bytes = 16; /* one at a time */
+    if (self->together && is_aligned(in, form->group_in, all_in) &&
+        is_aligned(out, form->group_out, all_out)) {
+        /* Elements longer than 16 bytes are also moved one at a time. */
+        const gboolean is_long = MAX(all_in, all_out) > 16;
+        job.call.kernel = self->together;
+        job.in_bytes = is_long ? 16 : all_in;
+        job.out_bytes = is_long ? 16 : all_out;
+    }
+    ct_boxes_each_filled(&form->boxes, work, enqueue_box, &job);
+    return job.ok;
+}
+
+gboolean
+ct_form_work_device(gpointer state, const CtWork *work, GError **error)
+{
+    State *self = state;
+    gpointer settings = self->form.choice.settings.bytes;
+    guint64 *counters = work->counters;
+    const CtFormKernel *kernel = self->form.kernel;
+    const guint n_arguments = kernel ? 1 + kernel->n_counters : 0;
+    const CtDeviceMapCall call = {
+        self->kernel, {settings, &counters}, n_arguments, self->threads, self->unroll};
+    const CtDeviceMapCall with_table = {self->kernel, {settings, &self->table}, 2};
+    if (!work->outputs[0].data)
+        return TRUE;
+    if (kernel && kernel->kind == CT_FORM_TABLE)
+        return ct_device_rows_work(&work->inputs[0], &work->outputs[0], self->time, self->unroll,
+                                   work->queue, &with_table, error);
+    if (kernel && kernel->kind == CT_FORM_GROUP)
+        return work_group(self, work, error);
+    return ct_device_map_work(&self->form.boxes, work, &call, self->zero, error);
+}

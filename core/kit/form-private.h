@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state and the functions that all variants of a form share. */
+#pragma once
+
+#include <cornerturn/kit/form.h>
+
+typedef struct {
+    const CtForm *form;
+    CtFormChoice choice;
+    CtBoxes boxes;
+    const CtFormKernel *kernel; /* on a device, of any instruction set; NULL: CT_FORM_CONVERT */
+    gint group_in, group_out;   /* axes of the layouts; −1: none */
+} CtFormState;
+
+/* Chooses the kernel and describes the boxes of a firing. The state may be cleared after a
+ * failure. */
+gboolean ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers,
+                      GError **error);
+void ct_form_clear(CtFormState *self);
+
+/* The entries of the choice's table, of the type of the kernel's w, for all elements of the axes
+ * other than time, in the input's order, with `repeat` times at the position of time. NULL on
+ * failure. */
+guint8 *ct_form_expand(const CtFormState *self, const CtPrepare *prepare, gint64 repeat,
+                       gint64 *n_entries, GError **error);
