@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Quantisation number by number in double precision, which holds the product of sample and scale
  * exactly. */
-#include <cornerturn/kit/boxes.h>
 #include "quantise.h"
 
+#include <cornerturn/kit/boxes.h>
 #include <math.h>
 
 typedef struct {

@@ -2,6 +2,8 @@
 /* The stage quantise: floating point to few bits, times a scale. */
 #include "quantise.h"
 
+#include "quantise.kernel.h"
+
 #include <math.h>
 
 static const char *const types[] = {"ci4", "ci8", "ci16", "i8", "i16", NULL};
@@ -71,14 +73,19 @@ static const CtStage quantise = {
     .accuracy_rule = "nothing: the product is rounded once, to the level",
 };
 
+static gboolean
+choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    Quantise *settings = ct_form_kernel(choice, "quantise", sizeof(Quantise));
+    settings->scale = (float)ct_params_real(node->params, "scale");
+    return TRUE;
+}
+
+static const CtForm form = CT_FORM("quantise", choose);
+
+#define LAYOUTS "f32|cf32{...} -> ci4|ci8|ci16|i8|i16{...}"
+static const CtRow rows[] = {{LAYOUTS, 0.55}, {NULL}}, device_rows[] = {{LAYOUTS, 1}, {NULL}};
+
 CT_PLUGIN("quantise", ((const CtStage *const[]){&quantise, NULL}),
-          ((const CtVariant *const[]){
-              &ct_quantise_cuda,
-#ifdef __x86_64__
-              &ct_quantise_cpu_avx512,
-              &ct_quantise_cpu_avx2,
-#endif
-              &ct_quantise_cpu_baseline,
-              &ct_quantise_reference,
-              NULL,
-          }));
+          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "quantise", rows, device_rows),
+                                      &ct_quantise_reference, NULL}));

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Variants of the stage quantise. */
+/* Declarations that the files of the stage quantise share. */
 #pragma once
 
-#include <cornerturn/stage.h>
+#include <cornerturn/kit/form.h>
 
 /* In the order of the stage's `counters`. */
 enum { QUANTISE_CLIPPED };
 
-extern const CtVariant ct_quantise_reference, ct_quantise_cuda;
-extern const CtVariant ct_quantise_cpu_baseline, ct_quantise_cpu_avx2, ct_quantise_cpu_avx512;
+extern const CtVariant ct_quantise_reference;
