@@ -3,18 +3,33 @@
 #include "gains.h"
 
 #include <complex.h>
+#include <string.h>
+
+typedef struct {
+    CtBoxes boxes;
+    CtFormTable table;
+} Reference;
 
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
-    *state = ct_gains_new(prepare, 1, TRUE, error);
-    return *state != NULL;
+    Reference *self = *state = g_new0(Reference, 1);
+    if (!ct_gains_table(&prepare->nodes[0], &self->table, error))
+        return FALSE;
+    ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
+    self->boxes.table = self->table.data;
+    gint64 stride = sizeof(double complex);
+    for (guint a = self->table.n_axes; a-- > 0; stride *= self->table.lengths[a])
+        for (guint b = 0; b < self->boxes.n_axes && self->table.lengths[a] > 1; b++)
+            if (self->boxes.axes[b].name == self->table.axes[a])
+                self->boxes.axes[b].table = stride;
+    return TRUE;
 }
 
 static void
 multiply(gpointer data, const guint8 *in, const guint8 *factor, guint8 *out, const CtBoxAxis *run)
 {
-    const Gains *self = data;
+    const Reference *self = data;
     for (gint64 i = 0; i < run->length; i++) {
         const double complex g = *(const double complex *)factor;
         if (self->boxes.in_type == CT_CF32)
@@ -27,11 +42,30 @@ multiply(gpointer data, const guint8 *in, const guint8 *factor, guint8 *out, con
     }
 }
 
+static void
+multiply_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
+{
+    const CtBoxAxis element = {.length = 1};
+    CtBox simple = *box;
+    ct_box_simplify(&simple);
+    ct_box_each_run(&simple, &element, multiply, data);
+}
+
 static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
-    ct_gains_each_run(state, work, multiply, state);
+    Reference *self = state;
+    ct_boxes_each(&self->boxes, work, multiply_box, self);
     return TRUE;
+}
+
+static void
+finish(gpointer state)
+{
+    Reference *self = state;
+    if (self)
+        g_free(self->table.data);
+    g_free(self);
 }
 
 const CtVariant ct_gains_reference = {
@@ -46,5 +80,5 @@ const CtVariant ct_gains_reference = {
         },
     .prepare = prepare,
     .work = work,
-    .finish = ct_gains_finish,
+    .finish = finish,
 };

@@ -2,6 +2,8 @@
 /* The stage gains: y = g[station pol channel] · x. */
 #include "gains.h"
 
+#include "gains.kernel.h"
+
 #include <math.h>
 
 static const CtParam params[] = {
@@ -101,14 +103,18 @@ static const CtStage gains = {
     .accuracy_rule = "4 u |g| |x|, u = 2⁻²⁴ (2⁻⁵³ of double precision)",
 };
 
+static gboolean
+choose(const CtNode *node, CtFormChoice *choice, GError **error)
+{
+    ct_form_kernel(choice, "gains", sizeof(CtNoSettings));
+    return ct_gains_table(node, &choice->table, error);
+}
+
+static const CtForm form = CT_FORM("gains", choose);
+
+#define LAYOUTS "cf32|cf64{...} -> cf32|cf64{...}"
+static const CtRow rows[] = {{LAYOUTS, 0.72}, {NULL}}, device_rows[] = {{LAYOUTS, 0.98}, {NULL}};
+
 CT_PLUGIN("gains", ((const CtStage *const[]){&gains, NULL}),
-          ((const CtVariant *const[]){
-              &ct_gains_cuda,
-#ifdef __x86_64__
-              &ct_gains_cpu_avx512,
-              &ct_gains_cpu_avx2,
-#endif
-              &ct_gains_cpu_baseline,
-              &ct_gains_reference,
-              NULL,
-          }));
+          ((const CtVariant *const[]){CT_FORM_TABLE_VARIANTS(form, "gains", rows, device_rows),
+                                      &ct_gains_reference, NULL}));

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gains: y = g · x. */
+#include <cornerturn/kit/kernel.h>
+
+#ifdef CT_KERNEL
+CT_KERNEL void
+gains(const CtNoSettings *none, const ct_x *x, const ct_w *g, ct_y *y)
+{
+    (void)none;
+    y->re = ct_multiply_add(x->re, g->re, -(x->im * g->im));
+    y->im = ct_multiply_add(x->re, g->im, x->im * g->re);
+}
+CT_TABLE_MAP(gains, CtNoSettings)
+#endif
