@@ -7,6 +7,14 @@
 
 typedef double complex Number;
 
+typedef struct {
+    CtBoxes boxes;
+    PowerStokes stokes;
+    PowerFeed feed;
+    gint in_pol, out_stokes; /* axes of the layouts, −1 without stokes */
+    gint64 pol, stride;      /* bytes from pol 0 to pol 1, and from a parameter to the next */
+} Power;
+
 static Number
 read_number(const guint8 *x, CtType type)
 {
@@ -75,7 +83,16 @@ power_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
-    *state = ct_power_new(prepare, 1);
+    Power *self = *state = g_new0(Power, 1);
+    const CtParams *params = prepare->nodes[0].params;
+    ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
+    self->stokes = ct_params_choice(params, "stokes");
+    self->feed = ct_params_choice(params, "feed");
+    self->in_pol = self->out_stokes = -1;
+    if (self->stokes != POWER_NONE) {
+        self->in_pol = ct_layout_axis(&prepare->inputs[0].layout, "pol");
+        self->out_stokes = ct_layout_axis(&prepare->outputs[0].layout, "stokes");
+    }
     return TRUE;
 }
 

@@ -2,6 +2,9 @@
 /* The stage power: squared modulus, or Stokes parameters of two polarisations. */
 #include "power.h"
 
+#include "power.kernel.h"
+#include "stokes.kernel.h"
+
 static const char *const stokes[] = {"none", "I", "IQUV", NULL};
 static const char *const feeds[] = {"linear", "circular", NULL};
 
@@ -70,22 +73,6 @@ operations(const CtNode *node)
     }
 }
 
-Power *
-ct_power_new(CtPrepare *prepare, guint n_workers)
-{
-    Power *self = g_new0(Power, 1);
-    const CtParams *given = prepare->nodes[0].params;
-    ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], n_workers);
-    self->stokes = ct_params_choice(given, "stokes");
-    self->feed = ct_params_choice(given, "feed");
-    self->in_pol = self->out_stokes = -1;
-    if (self->stokes != POWER_NONE) {
-        self->in_pol = ct_layout_axis(&prepare->inputs[0].layout, "pol");
-        self->out_stokes = ct_layout_axis(&prepare->outputs[0].layout, "stokes");
-    }
-    return self;
-}
-
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {
@@ -110,14 +97,27 @@ static const CtStage power = {
     .accuracy_rule = "8 u I, u = 2⁻²⁴ (2⁻⁵³ of double precision)",
 };
 
+static gboolean
+choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    const PowerStokes wanted = ct_params_choice(node->params, "stokes");
+    if (wanted == POWER_NONE) {
+        ct_form_kernel(choice, "power", sizeof(CtNoSettings));
+        return TRUE;
+    }
+    Stokes *settings =
+        ct_form_kernel(choice, wanted == POWER_I ? "stokes_i" : "stokes_iquv", sizeof(Stokes));
+    settings->is_circular = ct_params_choice(node->params, "feed") == POWER_CIRCULAR;
+    choice->group_in = "pol";
+    choice->group_out = "stokes";
+    return TRUE;
+}
+
+static const CtForm form = CT_FORM("power", choose);
+
+static const CtRow rows[] = {
+    {"ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...} -> f32|f64{...}", 0.95}, {NULL}};
+
 CT_PLUGIN("power", ((const CtStage *const[]){&power, NULL}),
-          ((const CtVariant *const[]){
-              &ct_power_cuda,
-#ifdef __x86_64__
-              &ct_power_cpu_avx512,
-              &ct_power_cpu_avx2,
-#endif
-              &ct_power_cpu_baseline,
-              &ct_power_reference,
-              NULL,
-          }));
+          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "power", rows, rows),
+                                      &ct_power_reference, NULL}));
