@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The conversion element by element, over 64-bit integers or double precision. */
-#include <cornerturn/kit/boxes.h>
-#include <cornerturn/kit/half.h>
 #include "convert.h"
 
+#include <cornerturn/kit/boxes.h>
+#include <cornerturn/kit/half.h>
 #include <math.h>
 #include <string.h>
 

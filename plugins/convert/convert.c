@@ -56,14 +56,12 @@ static const CtStage convert = {
     .accuracy_rule = "nothing: numbers are rounded once",
 };
 
+/* Nothing is computed besides the conversion. */
+static const CtForm form = CT_FORM("convert", NULL);
+
+static const CtRow rows[] = {{"{...} -> {...}", 0.85}, {"any: [...] -> [...]", 0.35}, {NULL}};
+static const CtRow device_rows[] = {{"{...} -> {...}", 0.92}, {"any: [...] -> [...]", 0.1}, {NULL}};
+
 CT_PLUGIN("convert", ((const CtStage *const[]){&convert, NULL}),
-          ((const CtVariant *const[]){
-              &ct_convert_cuda,
-#ifdef __x86_64__
-              &ct_convert_cpu_avx512,
-              &ct_convert_cpu_avx2,
-#endif
-              &ct_convert_cpu_baseline,
-              &ct_convert_reference,
-              NULL,
-          }));
+          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "convert", rows, device_rows),
+                                      &ct_convert_reference, NULL}));

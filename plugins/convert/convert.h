@@ -2,7 +2,6 @@
 /* Variants of the stage convert. */
 #pragma once
 
-#include <cornerturn/stage.h>
+#include <cornerturn/kit/form.h>
 
-extern const CtVariant ct_convert_cuda, ct_convert_reference;
-extern const CtVariant ct_convert_cpu_baseline, ct_convert_cpu_avx2, ct_convert_cpu_avx512;
+extern const CtVariant ct_convert_reference;
