@@ -10,17 +10,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The files in the folder, for a plugin in the source tree and for one outside of it. */
+typedef enum { ALWAYS, WITH_KERNEL, ALONE } When;
+
+/* The files in the folder. %F is the form, %N the stage's name. */
 static const struct {
-    const char *resource, *file; /* %s: the stage's name */
-    gboolean in_tree, alone;
+    const char *resource, *file;
+    When when;
 } files[] = {
-    {"stage.c", "%s.c", TRUE, TRUE},
-    {"test.py", "test-%s.py", TRUE, TRUE},
-    {"README.md", "README.md", TRUE, TRUE},
-    {"meson-in-tree.build", "meson.build", TRUE, FALSE},
-    {"meson.build", "meson.build", FALSE, TRUE},
+    {"%F.c", "%N.c", ALWAYS},
+    {"%F.kernel.h", "%N.kernel.h", WITH_KERNEL},
+    {"%F-test.py", "test-%N.py", ALWAYS},
+    {"%F.md", "README.md", ALWAYS},
+    {"%F.build", "meson.build", ALWAYS},
+    {"kit/form-types.c.in", "kit/form-types.c.in", ALONE},
+    {"kit/isa/meson.build", "kit/isa/meson.build", ALONE},
+    {"kit/kernels.gresource.xml.in", "kit/kernels.gresource.xml.in", ALONE},
+    {"kit/meson.build", "kit/meson.build", ALONE},
+    {"kit/plugin.map", "kit/plugin.map", ALONE},
 };
+
+static const char *const forms[] = {"map", "table", "group", "free", NULL};
+
+/* The stage that the command makes. */
+typedef struct {
+    const char *name, *form;
+    gboolean in_tree;
+    char *folder;
+} NewStage;
 
 static const char list_path[] = "plugins/meson.build";
 
@@ -61,22 +77,50 @@ write_file(const char *path, const char *text, GError **error)
     return FALSE;
 }
 
-static gboolean
-write_template(GResource *resource, guint i, const char *folder, const char *name, GError **error)
+static char *
+fill_in(const NewStage *stage, const char *text)
 {
-    g_autofree char *from = g_strconcat("/cornerturn/template/", files[i].resource, NULL);
-    g_autoptr(GBytes) bytes = g_resource_lookup_data(resource, from, 0, error);
-    if (!bytes)
-        return FALSE;
-    gsize length;
-    const char *data = g_bytes_get_data(bytes, &length);
-    g_autoptr(GString) text = g_string_new_len(data, length);
-    g_string_replace(text, "@NAME@", name, 0);
+    GString *filled = g_string_new(text);
+    g_string_replace(filled, "%F", stage->form, 0);
+    g_string_replace(filled, "%N", stage->name, 0);
+    g_string_replace(filled, "@NAME@", stage->name, 0);
+    return g_string_free(filled, FALSE);
+}
 
-    g_auto(GStrv) parts = g_strsplit(files[i].file, "%s", 2);
-    g_autofree char *file = g_strjoinv(name, parts);
-    g_autofree char *path = g_build_filename(folder, file, NULL);
-    return write_file(path, text->str, error);
+static char *
+read_template(const char *name, GError **error)
+{
+    g_autofree char *path = g_strconcat("/cornerturn/template/", name, NULL);
+    g_autoptr(GBytes) bytes =
+        g_resource_lookup_data(template_get_resource(), path, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+    gsize length;
+    const char *data = bytes ? g_bytes_get_data(bytes, &length) : NULL;
+    return data ? g_strndup(data, length) : NULL;
+}
+
+/* Files of the kit are written as they are. The meson.build of a project of its own has that of a
+ * plugin in its middle. */
+static gboolean
+write_template(const NewStage *stage, guint i, GError **error)
+{
+    g_autofree char *resource = fill_in(stage, files[i].resource);
+    g_autofree char *file = fill_in(stage, files[i].file);
+    g_autofree char *path = g_build_filename(stage->folder, file, NULL);
+    g_autofree char *text = read_template(resource, error);
+    if (!text)
+        return FALSE;
+    if (files[i].when == ALONE)
+        return write_file(path, text, error);
+    if (!stage->in_tree && g_str_equal(file, "meson.build")) {
+        g_autofree char *project = read_template("meson.build", error);
+        if (!project)
+            return FALSE;
+        g_auto(GStrv) parts = g_strsplit(project, "@PLUGIN@\n", 2);
+        g_autofree char *plugin = g_steal_pointer(&text);
+        text = g_strjoinv(plugin, parts);
+    }
+    g_autofree char *filled = fill_in(stage, text);
+    return write_file(path, filled, error);
 }
 
 /* Adds the folder to the end of the list of the source tree's plugins. */
@@ -153,32 +197,63 @@ find_setting(void)
 }
 
 static gboolean
+make_folders(const NewStage *stage, GError **error)
+{
+    g_autofree char *isa = g_build_filename(stage->folder, "kit", "isa", NULL);
+    if (g_mkdir(stage->folder, 0777) == 0 &&
+        (stage->in_tree || g_mkdir_with_parents(isa, 0777) == 0))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: cannot be made: %s", stage->folder,
+                g_strerror(errno));
+    return FALSE;
+}
+
+static gboolean
+make(const NewStage *stage, GError **error)
+{
+    const gboolean has_kernel = !g_str_equal(stage->form, "free");
+    if (!make_folders(stage, error))
+        return FALSE;
+    for (guint i = 0; i < G_N_ELEMENTS(files); i++)
+        if ((files[i].when == ALWAYS || (files[i].when == WITH_KERNEL && has_kernel) ||
+             (files[i].when == ALONE && !stage->in_tree)) &&
+            !write_template(stage, i, error))
+            return FALSE;
+    return !stage->in_tree || add_to_list(stage->name, error);
+}
+
+static gboolean
 run(int argc, char **argv, GError **error)
 {
-    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
+    g_autofree char *form = NULL;
+    const GOptionEntry entries[] = {
+        {"form", 'f', 0, G_OPTION_ARG_STRING, &form,
+         "Of its mathematics: map, table, group, or free (map)", "FORM"},
+        G_OPTION_ENTRY_NULL,
+    };
     if (!ct_command_parse(&ct_command_new_stage, entries, &argc, &argv, 1, 1, error))
         return FALSE;
-    const char *name = argv[1];
-    if (!check_name(name, error) || !check_is_new(name, error))
-        return FALSE;
-    const gboolean in_tree = g_file_test(list_path, G_FILE_TEST_IS_REGULAR) &&
-                             g_file_test("core/include/cornerturn", G_FILE_TEST_IS_DIR);
-    g_autofree char *folder = g_build_filename(in_tree ? "plugins" : ".", name, NULL);
-    if (g_mkdir(folder, 0777) != 0) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: cannot be made: %s", folder,
-                    g_strerror(errno));
+    if (form && !g_strv_contains(forms, form)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "--form wants map, table, group or free, but is given '%s'", form);
         return FALSE;
     }
-    GResource *resource = template_get_resource();
-    for (guint i = 0; i < G_N_ELEMENTS(files); i++)
-        if ((in_tree ? files[i].in_tree : files[i].alone) &&
-            !write_template(resource, i, folder, name, error))
-            return FALSE;
-    if (in_tree && !add_to_list(name, error))
+    NewStage stage = {
+        .name = argv[1],
+        .form = form ? form : "map",
+        .in_tree = g_file_test(list_path, G_FILE_TEST_IS_REGULAR) &&
+                   g_file_test("core/include/cornerturn", G_FILE_TEST_IS_DIR),
+    };
+    if (!check_name(stage.name, error) || !check_is_new(stage.name, error))
         return FALSE;
-    g_autofree char *setting = in_tree ? NULL : find_setting();
-    if (in_tree)
-        g_print("%s is made, and %s has it.\n  meson test -C build %s\n", folder, list_path, name);
+    g_autofree char *folder = stage.folder =
+        g_build_filename(stage.in_tree ? "plugins" : ".", stage.name, NULL);
+    if (!make(&stage, error))
+        return FALSE;
+    g_autofree char *setting = stage.in_tree ? NULL : find_setting();
+    if (stage.in_tree)
+        g_print("%s is made, and %s has it.\n  meson test -C build %s\n", folder, list_path,
+                stage.name);
     else
         g_print("%s is made.\n  cd %s && %smeson setup build && meson test -C build\n", folder,
                 folder, setting);

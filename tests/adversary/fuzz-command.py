@@ -168,6 +168,7 @@ class Maker:
             "N": ["1", "2", "3", "8", "64"],
             "TIME": ["1 ms", "100 us", "0.1 s", "1", "1e-9", "1 h"],
             "SIZE": ["1", "64 KiB", "1 MiB", "512 B", "1 GiB", "1e15"],
+            "FORM": ["map", "table", "group", "free", "tree"],
             "FORMAT": ["json", "text", "none"],
             "NAME": ["reference", "cpu", "cuda", "auto", "cuda:1", *self.stages],
             "NODE": list(self.nodes) or [""],
@@ -318,7 +319,7 @@ class FuzzCommand(unittest.TestCase):
     def test_every_option_is_known(self):
         """The arguments of all options have values here, so that most are nearly valid."""
         takes = {takes for options in self.maker.commands.values() for _, takes in options}
-        self.assertLessEqual(takes, {"", "N", "TIME", "SIZE", "FORMAT", "NAME", "NODE", "FILE",
+        self.assertLessEqual(takes, {"", "N", "TIME", "SIZE", "FORM", "FORMAT", "NAME", "NODE", "FILE",
                                      "NODE.PARAMETER=VALUE", "[NODE=]NAME",
                                      "NODE=NAME[:TUNABLE=VALUE,…]"})
         self.assertIn("--set", dict(self.maker.commands["plan"]))

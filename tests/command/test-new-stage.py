@@ -40,18 +40,36 @@ class NewStage(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn(message, result.stderr)
 
-    def test_project_of_its_own(self):
-        said = self.run_in(self.folder, COMMAND, "new-stage", "twice")
-        self.assertIn("cd ./twice && meson setup build && meson test -C build", said)
-        made = self.folder / "twice"
-        self.assertEqual({path.name for path in made.iterdir()},
-                         {"README.md", "meson.build", "test-twice.py", "twice.c"})
+    def make_project(self, name, *options):
+        """Makes a project, builds it, and runs its tests; returns its folder."""
+        said = self.run_in(self.folder, COMMAND, "new-stage", name, *options)
+        self.assertIn(f"cd ./{name} && meson setup build && meson test -C build", said)
+        made = self.folder / name
         sanitizer = "address" if "__asan_init" in self.run_in("/", "nm", "-D", str(COMMAND)) else ""
         self.run_in(made, "meson", "setup", "build", "-Dwerror=true",
                     *([f"-Db_sanitize={sanitizer},undefined", "-Db_lundef=false"] if sanitizer else []))
         self.run_in(made, "meson", "test", "-C", "build")
-        self.environment["CORNERTURN_PLUGIN_PATH"] = str(made / "build")
-        self.assertIn("samples times a factor", self.run_in("/", COMMAND, "inspect", "twice"))
+        self.environment["CORNERTURN_PLUGIN_PATH"] = str(made / "build" / "kit")
+        return made
+
+    def test_project_of_its_own(self):
+        made = self.make_project("twice")
+        self.assertEqual({path.name for path in made.iterdir()},
+                         {"README.md", "build", "kit", "meson.build", "test-twice.py", "twice.c",
+                          "twice.kernel.h"})
+        for path in (SOURCE / "plugins" / "kit").rglob("*.*"):
+            copied = made / "kit" / path.relative_to(SOURCE / "plugins" / "kit")
+            self.assertEqual(copied.read_text(), path.read_text())
+        shown = self.run_in("/", COMMAND, "inspect", "twice")
+        for words in ("samples times a factor", "cuda", "cpu-baseline", "reference"):
+            self.assertIn(words, shown)
+
+    def test_forms(self):
+        for form, words in {"table": "a weight for each station", "group": "two polarisations",
+                            "free": "samples times a factor"}.items():
+            with self.subTest(form):
+                self.make_project(form, "--form", form)
+                self.assertIn(words, self.run_in("/", COMMAND, "inspect", form))
 
     def test_in_the_source_tree(self):
         (self.folder / "core" / "include" / "cornerturn").mkdir(parents=True)
@@ -71,6 +89,8 @@ class NewStage(unittest.TestCase):
         self.refuse("there is a stage 'fir' already, in ", "fir")
         for name in ("Twice", "2nd", "a-b", "a.b", "../a", ""):
             self.refuse(f"but is given '{name}'", name)
+        self.refuse("--form wants map, table, group or free, but is given 'tree'",
+                    "twice", "--form", "tree")
         (self.folder / "twice").mkdir()
         self.refuse("./twice: cannot be made: File exists", "twice")
 

@@ -1,0 +1,123 @@
+/* @NAME@: samples times a factor, y = factor · x. */
+#include "@NAME@.kernel.h"
+
+#include <cornerturn/kit/form.h>
+
+static const CtParam params[] = {
+    {"factor", CT_PARAM_REAL, .fallback = "1", .help = "a factor for the samples"}, {0}};
+static const CtPort inputs[] = {{"in", "f32|cf32{...}", 0, "samples"}, {0}};
+static const CtPort outputs[] = {{"out", "f32|cf32{...}", 0, "the products"}, {0}};
+
+static gboolean
+infer(CtNode *node, G_GNUC_UNUSED GError **error)
+{
+    ct_stream_copy(&node->outputs[0], &node->inputs[0]);
+    ct_params_use(node->params, "factor"); /* it has an effect: no warning */
+    return TRUE;
+}
+
+/* Two operations for each sample of the input; plans and statistics use the number. */
+static gdouble
+operations(const CtNode *node)
+{
+    return 2 * (gdouble)ct_stream_width(&node->inputs[0]);
+}
+
+/* The rounding of single precision, for `cornerturn verify`. */
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    outputs[0].error = 2 * 0x1p-24 * outputs[0].largest;
+    outputs[0].rms_error = 2 * 0x1p-24 * outputs[0].rms +
+                           ABS(ct_params_real(node->params, "factor")) * inputs[0].rms_error;
+}
+
+static const CtStage stage = {
+    .name = "@NAME@",
+    .summary = "samples times a factor",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+    .infer_uses_params = TRUE,
+    .operations = operations,
+    .accuracy = accuracy,
+    .accuracy_rule = "2 u |y|, u = 2⁻²⁴",
+};
+
+/* ---- every instruction set and devices, from the kernel ---- */
+
+static gboolean
+choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    Settings *settings = ct_form_kernel(choice, "scale", sizeof(Settings));
+    settings->factor = (float)ct_params_real(node->params, "factor");
+    return TRUE;
+}
+
+static const CtForm form = CT_FORM("@NAME@", choose);
+
+/* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches.
+ */
+static const CtRow rows[] = {{"f32|cf32{...} -> f32|cf32{...}", 0.8}, {0}};
+
+/* ---- the reference: the same by hand, in double precision, to check the others ---- */
+
+typedef struct {
+    CtBoxes boxes; /* the walk over any two layouts */
+    gdouble factor;
+    guint n_parts; /* of an element */
+} Reference;
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
+{
+    Reference *self = *state = g_new0(Reference, 1);
+    ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
+    self->factor = (float)ct_params_real(prepare->nodes[0].params, "factor");
+    self->n_parts = ct_type_info(self->boxes.in_type)->is_complex ? 2 : 1;
+    return TRUE;
+}
+
+/* A run of elements along one axis; strides are bytes. */
+static void
+reference_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
+              const CtBoxAxis *run)
+{
+    const Reference *self = data;
+    for (gint64 i = 0; i < run->length; i++, in += run->in, out += run->out)
+        for (guint k = 0; k < self->n_parts; k++)
+            ((float *)out)[k] = (float)(self->factor * ((const float *)in)[k]);
+}
+
+static void
+reference_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
+{
+    static const CtBoxAxis element = {.length = 1};
+    CtBox simple = *box;
+    ct_box_simplify(&simple);
+    ct_box_each_run(&simple, &element, reference_run, data);
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    Reference *self = state;
+    ct_boxes_each(&self->boxes, work, reference_box, self);
+    return TRUE;
+}
+
+static const CtVariant reference = {
+    .name = "reference",
+    .backend = CT_REFERENCE,
+    .covers = (const char *const[]){"@NAME@", NULL},
+    .rows = (const CtRow[]){{"any: f32|cf32{...} -> f32|cf32{...}", 0.01}, {0}},
+    .prepare = prepare,
+    .work = work,
+    .finish = g_free,
+};
+
+CT_PLUGIN("@NAME@", ((const CtStage *const[]){&stage, NULL}),
+          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "@NAME@", rows, rows), &reference,
+                                      NULL}));
