@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The default advance: the samples that a footprint consumes and produces, and their validity. */
 #include "firing.h"
+#include "graph/plugin-call.h"
 #include "model/strided.h"
 
 #include <string.h>
@@ -78,43 +79,103 @@ next_zeros(const guint8 *bytes, gint64 from, gint64 n, gint64 *begin, gint64 *en
     return TRUE;
 }
 
-/* Sets out[i] to 0 where a sample under window i is invalid. */
+/* The way from an input to an output. */
+typedef struct {
+    const CtRunNode *node;
+    const CtArrival *arrival;
+    const CtDeparture *departure;
+    const CtLaneMap *map;
+    gint64 ticks;    /* of a sample of the output */
+    CtFindTaps find; /* NULL: output samples are made of whole windows */
+    gpointer state;
+} Way;
+
+/* Sets out[i] to 0 where a sample of those used in window i is invalid, of `n` windows. */
 static void
-spread_window(guint8 *out, gint64 produced, const guint8 *in, gint64 used, const CtFootprint *rule)
+spread_taps(guint8 *out, gint64 n, const guint8 *in, const CtTaps *taps, gint64 hop)
 {
+    const gint64 used = (n - 1) * hop + taps->first + taps->n;
     gint64 begin, end;
-    for (gint64 from = 0; next_zeros(in, from, used, &begin, &end); from = end) {
-        const gint64 first = begin < rule->window ? 0 : (begin - rule->window) / rule->hop + 1;
-        const gint64 last = MIN((end - 1) / rule->hop, produced - 1);
+    for (gint64 from = taps->first; next_zeros(in, from, used, &begin, &end); from = end) {
+        const gint64 before = begin - taps->first - taps->n;
+        const gint64 first = before < 0 ? 0 : before / hop + 1;
+        const gint64 last = MIN((end - 1 - taps->first) / hop, n - 1);
         if (first <= last)
             memset(out + first, 0, (gsize)(last - first + 1));
     }
 }
 
-static void
-window_validity(CtRunNode *node, const CtLaneMap *map, guint lane, guint8 *out, gint64 produced,
-                const CtArrival *arrival)
+/* Finds the k-th run of samples of which output sample `t` is made. */
+static gboolean
+find_taps(const Way *way, guint lane, guint from, guint k, gint64 t, CtTaps *taps)
 {
-    const CtFootprint *rule = &node->plan->footprint;
-    const CtBlock *in = &arrival->block;
-    if (rule->lanes == CT_LANES_ALL) {
+    const gint64 window = way->node->plan->footprint.window;
+    *taps = (CtTaps){0, window, way->departure->produced};
+    return way->find
+               ? way->find(way->state, lane, from, k, way->departure->start + t * way->ticks, taps)
+               : k == 0;
+}
+
+static gboolean
+check_taps(const Way *way, const CtTaps *taps, GError **error)
+{
+    const gint64 window = way->node->plan->footprint.window;
+    if (taps->first >= 0 && taps->n >= 0 && taps->n <= window && taps->first <= window - taps->n &&
+        taps->steady >= 1)
+        return TRUE;
+    return ct_variant_fault(way->node->plan->variant, error,
+                            "it uses %" G_GINT64_FORMAT " samples from %" G_GINT64_FORMAT
+                            " on of windows of %" G_GINT64_FORMAT ", for %" G_GINT64_FORMAT
+                            " output samples",
+                            taps->n, taps->first, window, taps->steady);
+}
+
+/* Sets out[i] to 0 where a sample in lane `from` is invalid of which output sample i is made in
+ * `lane`. */
+static gboolean
+spread_lane(const Way *way, guint lane, guint from, guint8 *out, GError **error)
+{
+    const gint64 produced = way->departure->produced, hop = way->node->plan->footprint.hop;
+    const CtBlock *block = &way->arrival->block;
+    const guint8 *in = block->validity + from * block->validity_stride;
+    CtTaps taps;
+    if (produced == 0 || !memchr(in, 0, (gsize)way->arrival->used))
+        return TRUE;
+    for (guint k = 0; find_taps(way, lane, from, k, 0, &taps); k++)
+        for (gint64 t = 0, n; t < produced; t += n) {
+            if (t > 0 && !find_taps(way, lane, from, k, t, &taps))
+                break;
+            if (!check_taps(way, &taps, error))
+                return FALSE;
+            n = MIN(taps.steady, produced - t);
+            spread_taps(out + t, n, in + t * hop, &taps, hop);
+        }
+    return TRUE;
+}
+
+static gboolean
+window_validity(const Way *way, guint lane, guint8 *out, GError **error)
+{
+    const CtLaneMap *map = way->map;
+    const gint64 produced = way->departure->produced;
+    if (way->node->plan->footprint.lanes == CT_LANES_ALL) {
         for (guint k = map->offsets[lane]; k < map->offsets[lane + 1]; k++)
-            spread_window(out, produced, in->validity + map->lanes[k] * in->validity_stride,
-                          arrival->used, rule);
-        return;
+            if (!spread_lane(way, lane, map->lanes[k], out, error))
+                return FALSE;
+        return TRUE;
     }
-    guint8 *any = node->lane;
+    guint8 *any = way->node->lane, *one = any + produced;
     memset(any, 0, (gsize)produced);
     for (guint k = map->offsets[lane]; k < map->offsets[lane + 1]; k++) {
-        guint8 *one = node->lane + produced;
         memset(one, 1, (gsize)produced);
-        spread_window(one, produced, in->validity + map->lanes[k] * in->validity_stride,
-                      arrival->used, rule);
+        if (!spread_lane(way, lane, map->lanes[k], one, error))
+            return FALSE;
         for (gint64 i = 0; i < produced; i++)
             any[i] |= one[i];
     }
     for (gint64 i = 0; i < produced; i++)
         out[i] &= any[i];
+    return TRUE;
 }
 
 /* Sets good[i] to whether input sample i counts for this output lane. */
@@ -163,8 +224,8 @@ is_stream(const CtRunNode *node, guint i)
     return node->inputs[i].ring && !node->inputs[i].is_static;
 }
 
-static void
-set_validity(CtRunNode *node, CtAdvance *advance)
+static gboolean
+set_validity(CtRunNode *node, CtAdvance *advance, CtFindTaps find, gpointer state, GError **error)
 {
     for (guint o = 0; o < node->n_outputs; o++) {
         CtDeparture *departure = &advance->outputs[o];
@@ -176,17 +237,20 @@ set_validity(CtRunNode *node, CtAdvance *advance)
             const CtArrival *arrival = &advance->inputs[i];
             if (!is_stream(node, i) || (!is_sum && !arrival->block.validity))
                 continue;
+            const Way way = {node, arrival, departure, &output->maps[i], output->ring->ticks,
+                             find, state};
             for (guint l = 0; l < output->maps[i].n_lanes; l++) {
                 guint8 *out = departure->validity + l * departure->validity_stride;
                 if (is_sum)
                     sum_validity(node, output, l, arrival, out, departure->produced);
-                else
-                    window_validity(node, &output->maps[i], l, out, departure->produced, arrival);
+                else if (!window_validity(&way, l, out, error))
+                    return FALSE;
                 if (departure->produced > 0 && memchr(out, 0, (gsize)departure->produced))
                     departure->invalid = TRUE;
             }
         }
     }
+    return TRUE;
 }
 
 /* The output samples that a WINDOW makes of `n` input samples. */
@@ -226,6 +290,12 @@ drop_early(const CtRunNode *node, CtAdvance *advance)
 
 gboolean
 ct_advance_default(CtAdvance *advance, GError **error)
+{
+    return ct_advance_taps(advance, NULL, NULL, error);
+}
+
+gboolean
+ct_advance_taps(CtAdvance *advance, CtFindTaps find, gpointer state, GError **error)
 {
     CtRunNode *node = advance->core;
     const CtFootprint *rule = &node->plan->footprint;
@@ -308,8 +378,7 @@ ct_advance_default(CtAdvance *advance, GError **error)
         advance->outputs[o].produced = produced;
         advance->outputs[o].start = start;
     }
-    set_validity(node, advance);
-    return TRUE;
+    return set_validity(node, advance, find, state, error);
 }
 
 /* The block narrowed to one lane. */

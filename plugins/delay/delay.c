@@ -249,52 +249,43 @@ delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 series, gint
     piece->per_sample = per_tick * (gdouble)step;
 }
 
-/* Marks the samples of the output lane that the input lane's gaps invalidate: each station and pol
- * of the lane moves the gaps by its own delay. */
-static void
-shift_validity(const DelayState *state, const guint8 *in, guint8 *out, gint64 n, gint64 start,
-               gint64 lane)
+/* The sample of which a series of the lane is made: each station and pol of the lane, the k-th of
+ * them, has its own delay. */
+static gboolean
+find_taps(gpointer user_data, gint64 lane, G_GNUC_UNUSED gint64 from, guint k, gint64 tick,
+          CtTaps *taps)
 {
-    gint64 first[DELAY_N_AXES] = {0}, last[DELAY_N_AXES];
+    const DelayState *state = user_data;
+    gint64 first[DELAY_N_AXES] = {0}, n[DELAY_N_AXES];
     for (guint i = 0; i < DELAY_N_AXES; i++)
-        last[i] = state->length[i] - 1;
+        n[i] = state->length[i];
     for (guint i = state->n_losing; i-- > 0;) {
-        if (state->losing[i] >= 0)
-            first[state->losing[i]] = last[state->losing[i]] = lane % state->losing_length[i];
+        const gint which = state->losing[i];
+        if (which >= 0) {
+            first[which] = lane % state->losing_length[i];
+            n[which] = 1;
+        }
         lane /= state->losing_length[i];
     }
-    last[DELAY_POL] = state->table->n_pols == 1 ? first[DELAY_POL] : last[DELAY_POL];
-    for (gint64 s = first[DELAY_STATION]; s <= last[DELAY_STATION]; s++)
-        for (gint64 p = first[DELAY_POL]; p <= last[DELAY_POL]; p++) {
-            gint64 series = delay_table_series(state->table, s, p);
-            for (gint64 i = 0; i < n; i++) {
-                gint64 tick = start + i * state->ticks_per_sample;
-                out[i] &= in[i + state->most - delay_whole(state, series, tick)];
-            }
-        }
+    if (state->table->n_pols == 1)
+        n[DELAY_POL] = 1;
+    if (k >= n[DELAY_STATION] * n[DELAY_POL])
+        return FALSE;
+    const gint64 series = delay_table_series(state->table, first[DELAY_STATION] + k / n[DELAY_POL],
+                                             first[DELAY_POL] + k % n[DELAY_POL]);
+    *taps = (CtTaps){
+        .first = state->most - delay_whole(state, series, tick),
+        .n = 1,
+        .steady = steady_samples(state, series, tick, 1 << 16),
+    };
+    return TRUE;
 }
 
 gboolean
 delay_advance(gpointer user_data, CtAdvance *advance, GError **error)
 {
     const DelayState *state = user_data;
-    if (!ct_advance_default(advance, error))
-        return FALSE;
-    const CtBlock *input = &advance->inputs[0].block;
-    CtDeparture *output = &advance->outputs[0];
-    if (!state->shifts || !input->validity || output->produced == 0)
-        return TRUE;
-    gint64 n_lanes = 1;
-    for (guint i = 0; i < state->n_losing; i++)
-        n_lanes *= state->losing_length[i];
-    for (gint64 lane = 0; lane < n_lanes; lane++) {
-        guint8 *out = output->validity + lane * output->validity_stride;
-        memset(out, 1, output->produced);
-        shift_validity(state, input->validity + lane * input->validity_stride, out,
-                       output->produced, output->start, lane);
-    }
-    output->invalid = TRUE;
-    return TRUE;
+    return ct_advance_taps(advance, state->shifts ? find_taps : NULL, user_data, error);
 }
 
 static const CtPort delay_inputs[] = {

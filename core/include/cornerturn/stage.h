@@ -378,6 +378,25 @@ struct CtVariant {
  * window is, one of a SUM if any sample is. After work, the core clears invalid samples. */
 CT_EXPORT gboolean ct_advance_default(CtAdvance *advance, GError **error);
 
+/* Samples of a window that are used: `n` of them, from the window's sample `first` on. */
+typedef struct {
+    gint64 first;
+    gint64 n;
+    gint64 steady; /* they are the same for this number of output samples in a row; at least 1 */
+} CtTaps;
+
+/* Sets *taps to the k-th run of those samples in lane `from` of an input of which the output sample
+ * at `tick` is made in its lane `lane`; FALSE: there are only k runs. `first` and `steady` may
+ * depend on the tick, the number of runs may not. */
+typedef gboolean (*CtFindTaps)(gpointer state, gint64 lane, gint64 from, guint k, gint64 tick,
+                               CtTaps *taps);
+
+/* As ct_advance_default, for a WINDOW in which each lane is made of a few samples only (delays,
+ * dedispersion): only these make it invalid. `find` is called while the firing has invalid input,
+ * with `state`. */
+CT_EXPORT gboolean ct_advance_taps(CtAdvance *advance, CtFindTaps find, gpointer state,
+                                   GError **error);
+
 /* Allocates a table of `n` items of `bytes` each, cleared, to be freed with g_free. NULL with an
  * error that names `what` if there is no memory; GLib's own functions would end the process. */
 CT_EXPORT gpointer ct_table_new(gsize n, gsize bytes, const char *what, GError **error);
