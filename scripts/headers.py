@@ -7,7 +7,7 @@ SCAFFOLDING = re.compile(r"/\* SPDX-.*\*/|#pragma once|#include .*|G_(BEGIN|END)
 SECTION = re.compile(r"---- (.*?) ----\s*")
 NAMES = re.compile(
     r"^ *#define (\w+)"  # a macro
-    r"|^CT_EXPORT [^;{]*?\b(ct_\w+)\("  # a function
+    r"|^(?:CT_EXPORT|static inline) [^;{]*?\b(ct_\w+)\("  # a function
     r"|^typedef [^;{]*?\(\*(\w+)\)\("  # the type of a function
     r"|^typedef [^;{(]*\b(\w+);|^\} (\w+);"  # a type
     r"|^struct (\w+) \{", re.M)

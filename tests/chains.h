@@ -28,13 +28,16 @@ typedef struct {
     gint64 made;
     gint64 hop;
     gint64 window;
+    gint64 mark; /* work marks samples that this divides; 0: none */
     gint64 carry[N_LANES];
 } State;
 
 static const CtPort in_port[] = {{.name = "in"}, {0}};
+static const CtPort marked_port[] = {{.name = "out", .flags = CT_PORT_MARKED}, {0}};
 static const CtStage source_stage = {.name = "count"};
 static const CtStage window_stage = {.name = "window", .inputs = in_port};
 static const CtStage sum_stage = {.name = "sum", .inputs = in_port};
+static const CtStage marking_stage = {.name = "mark", .inputs = in_port, .outputs = marked_port};
 static const CtStage sink_stage = {.name = "collect", .inputs = in_port};
 
 static inline gint64
@@ -116,6 +119,15 @@ source_work(gpointer data, const CtWork *work, GError **error G_GNUC_UNUSED)
     return TRUE;
 }
 
+/* Writes a sample of the output, and marks it if it is divisible. */
+static inline void
+put(const Node *node, const CtBlock *out, gint64 t, gint64 lane, gint64 x)
+{
+    *element(out, &node->out, t, lane) = x;
+    if (node->state.mark > 0 && x % node->state.mark == 0)
+        ct_block_mark(out, lane, t);
+}
+
 static inline gboolean
 window_work(gpointer data, const CtWork *work, GError **error G_GNUC_UNUSED)
 {
@@ -125,7 +137,7 @@ window_work(gpointer data, const CtWork *work, GError **error G_GNUC_UNUSED)
             gint64 sum = 0;
             for (gint64 k = 0; k < node->state.window; k++)
                 sum += (k + 1) * *element(&work->inputs[0], &node->in, t * node->state.hop + k, l);
-            *element(&work->outputs[0], &node->out, t, l) = sum;
+            put(node, &work->outputs[0], t, l, sum);
         }
     return TRUE;
 }
@@ -140,12 +152,12 @@ sum_work(gpointer data, const CtWork *work, GError **error G_GNUC_UNUSED)
         for (gint64 t = 0; t < in->n_samples; t++) {
             node->state.carry[l] += *element(in, &node->in, t, l);
             if ((in->index + t + 1) % node->state.hop == 0) {
-                *element(&work->outputs[0], &node->out, made++, l) = node->state.carry[l];
+                put(node, &work->outputs[0], made++, l, node->state.carry[l]);
                 node->state.carry[l] = 0;
             }
         }
         if (made < work->outputs[0].n_samples)
-            *element(&work->outputs[0], &node->out, made, l) = node->state.carry[l];
+            put(node, &work->outputs[0], made, l, node->state.carry[l]);
     }
     return TRUE;
 }
@@ -259,6 +271,15 @@ add_node(Chain *chain, const char *name, const CtStage *stage, const CtVariant *
     }
     g_ptr_array_add(chain->plan.nodes, node);
     return index;
+}
+
+/* Makes the stage of the node mark samples that `mark` divides. */
+static inline void
+mark_node(Chain *chain, guint node, gint64 mark)
+{
+    CtPlanNode *planned = chain->plan.nodes->pdata[node];
+    planned->nodes[0].stage = &marking_stage;
+    ((Node *)chain->states->pdata[node])->state.mark = mark;
 }
 
 static inline gint
@@ -411,6 +432,15 @@ expect(GArray *values, GArray *validity, gint64 n, const CtFootprint *rule)
     g_array_append_vals(values, y->data, y->len);
     g_array_set_size(validity, 0);
     g_array_append_vals(validity, ok->data, ok->len);
+}
+
+/* Marks samples that `mark` divides. */
+static inline void
+expect_marks(GArray *values, GArray *validity, gint64 mark)
+{
+    for (guint i = 0; i < values->len; i++)
+        if (g_array_index(values, gint64, i) % mark == 0)
+            g_array_index(values, gint64, i) = g_array_index(validity, guint8, i) = 0;
 }
 
 static inline void

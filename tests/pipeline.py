@@ -92,6 +92,8 @@ def _load():
             ("set_backend", integer, [pointer, text, text, error]),
             ("set_workers", integer, [pointer, ctypes.c_uint, error]),
             ("set_cache", integer, [pointer, ctypes.c_size_t, error]),
+            ("set_device_block", integer, [pointer, ctypes.c_size_t, error]),
+            ("set_in_flight", integer, [pointer, ctypes.c_uint, error]),
             ("set_default_layouts", integer, [pointer, integer, error]),
             ("set_poison", integer, [pointer, integer, error]),
             ("set_missing", integer, [pointer, ctypes.c_int64, error]),

@@ -7,6 +7,7 @@
 #include "../core/graph/tuning.h"
 #include "../core/model/node-params.h"
 #include "../core/model/row.h"
+#include "../core/run/firing.h"
 #include "device-test.h"
 #include "sanitized.h"
 
@@ -193,6 +194,8 @@ variant_test_slice(const CtBlock *block, const CtLayout *layout, gint64 first, g
         slice.data += first / count * block->stride[time];
         slice.length[time] = (n + count - 1) / count;
     }
+    if (slice.validity)
+        slice.validity += first;
     slice.n_samples = n;
     return slice;
 }

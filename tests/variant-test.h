@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs variants of a stage on blocks made here, without planner and scheduler, with any strides and
  * firings. Only the first input has data, and only the first output is compared; further inputs are
- * not connected, and nothing reads further outputs. The test programs of plugins include this
- * header. */
+ * not connected, and nothing reads further outputs. Marked samples are cleared, as the core does.
+ * The test programs of plugins include this header. */
 #pragma once
 
 #include "variant-block.h"
@@ -121,6 +121,47 @@ variant_test_fire(VariantTestRun *run, CtBlock *used, CtBlock *made, guint firin
     }
 }
 
+/* Gives a block that work marks its validity, which is all valid. */
+static inline void
+variant_test_begin_marks(const VariantTestRun *run, CtBlock *made)
+{
+    const VariantTest *test = run->test;
+    const CtPlanNode node = {.nodes = (CtNode *)(test->nodes ? test->nodes : &test->node),
+                             .n_nodes = test->nodes ? test->n_nodes : 1};
+    const gsize bytes = (gsize)(ct_stream_n_lanes(&test->out) * made->n_samples);
+    if (!ct_plan_is_marking(&node))
+        return;
+    g_autofree guint8 *valid = g_malloc(bytes);
+    memset(valid, 1, bytes);
+    made->validity_stride = made->n_samples;
+    if (!run->on_device) {
+        made->validity = g_steal_pointer(&valid);
+        return;
+    }
+    made->validity = device_test_alloc(bytes);
+    device_test_copy(made->validity, valid, bytes);
+}
+
+/* Clears marked samples of `out`, as the core does. */
+static inline void
+variant_test_end_marks(const VariantTestRun *run, const CtBlock *made, const CtBlock *out)
+{
+    const gsize bytes = (gsize)(ct_stream_n_lanes(&run->test->out) * out->n_samples);
+    if (!made->validity)
+        return;
+    g_autofree guint8 *valid = g_malloc(bytes);
+    if (run->on_device) {
+        device_test_copy(valid, made->validity, bytes);
+        ct_device_free(device_test_device(), made->validity);
+    } else {
+        memcpy(valid, made->validity, bytes);
+        g_free(made->validity);
+    }
+    const CtDeparture departure = {
+        .validity = valid, .validity_stride = out->n_samples, .produced = out->n_samples};
+    ct_validity_zero(out, &departure, &run->test->out, &run->outputs[0].layout);
+}
+
 /* Fills `out` from `in`, in firings whose numbers of outputs repeat `n_firings`; for a sum, these
  * are numbers of inputs. For a cuda variant, the blocks are copied to the device and back. */
 static inline void
@@ -136,6 +177,7 @@ variant_test_work(VariantTestRun *run, const CtBlock *in, const CtBlock *out, co
     } else {
         memset(run->scratch, 0xff, run->prepare.scratch_bytes); /* NaN, in any type */
     }
+    variant_test_begin_marks(run, &device_out.there);
     gint64 n;
     guint firing = 0;
     for (gint64 t = 0; t < total; t += n, firing++) {
@@ -150,6 +192,7 @@ variant_test_work(VariantTestRun *run, const CtBlock *in, const CtBlock *out, co
         device_test_fetch(&device_in, in);
         device_test_fetch(&device_out, out);
     }
+    variant_test_end_marks(run, &device_out.there, out);
 }
 
 static inline void

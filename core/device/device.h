@@ -62,3 +62,6 @@ void ct_queue_free(CtQueue *queue);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtQueue, ct_queue_free)
 /* Begins a firing. */
 void ct_queue_begin(CtQueue *queue);
+/* Takes `bytes` of what the firing may upload. Returns their address on the device; NULL with an
+ * error. Sets *staging to as many bytes of host memory, for copies in either direction. */
+gpointer ct_queue_reserve(CtQueue *queue, gsize bytes, guint8 **staging, GError **error);

@@ -160,7 +160,7 @@ ct_queue_fill(CtQueue *queue, gpointer to, guint8 value, gsize bytes, GError **e
 }
 
 gpointer
-ct_queue_upload(CtQueue *queue, gconstpointer data, gsize bytes, GError **error)
+ct_queue_reserve(CtQueue *queue, gsize bytes, guint8 **staging, GError **error)
 {
     const gsize rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (rounded > queue->slot_bytes - queue->used) {
@@ -172,10 +172,19 @@ ct_queue_upload(CtQueue *queue, gconstpointer data, gsize bytes, GError **error)
     }
     const gsize at = queue->slot * queue->slot_bytes + queue->used;
     queue->used += rounded;
-    memcpy(queue->staging + at, data, bytes);
-    return ct_queue_copy(queue, queue->uploaded + at, queue->staging + at, bytes, error)
-               ? queue->uploaded + at
-               : NULL;
+    *staging = queue->staging + at;
+    return queue->uploaded + at;
+}
+
+gpointer
+ct_queue_upload(CtQueue *queue, gconstpointer data, gsize bytes, GError **error)
+{
+    guint8 *staging;
+    const gpointer to = ct_queue_reserve(queue, bytes, &staging, error);
+    if (!to)
+        return NULL;
+    memcpy(staging, data, bytes);
+    return ct_queue_copy(queue, to, staging, bytes, error) ? to : NULL;
 }
 
 gpointer

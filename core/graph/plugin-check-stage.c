@@ -14,8 +14,9 @@ check_port_flags(const CtCheck *check, const char *field, const CtPort *ports, g
 {
     const guint known =
         CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_SHAPE | CT_PORT_MANY | CT_PORT_UNREAD;
+    const guint of_outputs = CT_PORT_OPTIONAL | CT_PORT_MARKED;
     const guint flags = ports[i].flags;
-    if (flags & ~(is_input ? known : (guint)CT_PORT_OPTIONAL))
+    if (flags & ~(is_input ? known : of_outputs))
         return ct_check_refuse(check, error, field, "wants flags of an %s, but is given 0x%x",
                                is_input ? "input" : "output", flags);
     if (flags & CT_PORT_MANY && (n > 1 || flags & (CT_PORT_STATIC | CT_PORT_SHAPE)))

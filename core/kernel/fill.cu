@@ -4,36 +4,49 @@
 
 #define MAX_AXES 12
 
-/* As in run/submission.c. */
+/* As in run/fill-device.c. */
+struct Axis {
+    int64 length, count, outer, inner;
+};
+
 struct Shape {
-    int64 length[MAX_AXES];
-    int64 stride[MAX_AXES];
-    int64 time[MAX_AXES]; /* samples by which a step along the axis advances */
-    int64 lane[MAX_AXES]; /* lanes */
-    int64 n_elements;
-    int64 n_samples;
+    Axis axes[MAX_AXES]; /* of units: samples of lanes, or elements */
+    Axis rest[MAX_AXES]; /* within a unit */
+    int64 n_units;
+    int64 n_elements; /* of a unit */
     int32 n_axes;
+    int32 n_rest;
+    int32 threads; /* for a unit: a power of 2 */
     int32 bytes;
 };
 
-/* `validity` is [lane][n_samples]; NULL: nothing is valid. */
+__device__ int64
+offset_of(const Axis *axes, int n_axes, int64 i)
+{
+    int64 offset = 0;
+    for (int a = n_axes; a-- > 0;) {
+        const int64 at = i % axes[a].length;
+        i /= axes[a].length;
+        offset += at / axes[a].count * axes[a].outer + at % axes[a].count * axes[a].inner;
+    }
+    return offset;
+}
+
+/* `validity` is [unit]; NULL: nothing is valid. */
 extern "C" __global__ void
 ct_fill_invalid(const __grid_constant__ Shape shape, uint8 *data, uint8 value,
                 const uint8 *__restrict__ validity)
 {
-    const int64 step = (int64)gridDim.x * blockDim.x;
-    for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < shape.n_elements; i += step) {
-        int64 left = i, offset = 0, time = 0, lane = 0;
-        for (int a = shape.n_axes; a-- > 0;) {
-            const int64 at = left % shape.length[a];
-            left /= shape.length[a];
-            offset += at * shape.stride[a];
-            time += at * shape.time[a];
-            lane += at * shape.lane[a];
-        }
-        if (validity && time < shape.n_samples && validity[lane * shape.n_samples + time])
+    const int64 thread = (int64)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64 step = (int64)gridDim.x * blockDim.x / shape.threads;
+    for (int64 i = thread / shape.threads; i < shape.n_units; i += step) {
+        if (validity && validity[i])
             continue;
-        for (int b = 0; b < shape.bytes; b++)
-            data[offset + b] = value;
+        uint8 *unit = data + offset_of(shape.axes, shape.n_axes, i);
+        for (int64 k = thread % shape.threads; k < shape.n_elements; k += shape.threads) {
+            uint8 *element = unit + offset_of(shape.rest, shape.n_rest, k);
+            for (int b = 0; b < shape.bytes; b++)
+                element[b] = value;
+        }
     }
 }

@@ -24,6 +24,7 @@ append_ports(GString *text, const char *title, const CtPort *ports)
         {CT_PORT_SHAPE, "description only"},
         {CT_PORT_MANY, "takes a list"},
         {CT_PORT_UNREAD, "its elements are not read"},
+        {CT_PORT_MARKED, "samples may be marked as invalid"},
     };
     if (!ports || !ports->name)
         return;

@@ -6,10 +6,11 @@
  * writer made. Transient links form groups: trees of nodes, each fed by one transient link, below a
  * node that is fed by rings. The nodes of a group fire in the order of the plan, so a link holds
  * data from its writer's turn to the turn of its last reader, and links that never hold data at the
- * same time share bytes. Three kinds of links would block the others of a group and therefore have
+ * same time share bytes. Four kinds of links would block the others of a group and therefore have
  * rings: the input of a reader that leaves samples behind or waits for further inputs; a link with
- * skew, in which samples wait; and the output of a node that may take its input in two firings,
- * since the first half of its output would be in the way of the second. */
+ * skew, in which samples wait; a link that shows its samples late; and the output of a node that
+ * may take its input in two firings, since the first half of its output would be in the way of the
+ * second. */
 #include "model/quantity.h"
 #include "plan-sizes.h"
 
@@ -74,7 +75,8 @@ static gboolean
 is_transient(const CtPlan *plan, const CtPlanLink *link)
 {
     const CtPlanNode *writer = ct_plan_node(plan, link->writer);
-    if (link->place == CT_HOST || link->history > 0 || link->skew > 0 || !writer->variant->work)
+    if (link->place == CT_HOST || link->history > 0 || link->skew > 0 || !writer->variant->work ||
+        ct_plan_shows_late(plan, link))
         return FALSE;
     for (guint i = 0; i < writer->n_inputs; i++) {
         if (writer->inputs[i] >= 0 && ct_plan_link(plan, writer->inputs[i])->transient &&

@@ -96,6 +96,25 @@ ct_plan_is_source(const CtPlan *plan, const CtPlanNode *node)
     return TRUE;
 }
 
+gboolean
+ct_plan_is_marking(const CtPlanNode *node)
+{
+    for (guint k = 0; k < node->n_nodes; k++) {
+        const CtPort *ports = node->nodes[k].stage->outputs;
+        for (; ports && ports->name; ports++)
+            if (ports->flags & CT_PORT_MARKED)
+                return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean
+ct_plan_shows_late(const CtPlan *plan, const CtPlanLink *link)
+{
+    const CtPlanNode *writer = ct_plan_node(plan, link->writer);
+    return writer->queue >= 0 && (link->place == CT_HOST || ct_plan_is_marking(writer));
+}
+
 /* The granule of a node's output: whole blocks of each output, made from whole blocks of each
  * input. */
 static gint64
@@ -289,7 +308,8 @@ typedef struct {
     gboolean is_held; /* samples may stay in the ring: until a worker on the host is free for the
                          reader, until the reader's other inputs have arrived, or, in a static
                          input, until the next block is there */
-    gboolean crosses; /* the link is written on one queue, or by the program, and read on another */
+    gboolean crosses; /* the link is written on one queue, or by the program, and read on another;
+                         or it shows samples late */
 } Demand;
 
 /* Whether the node has no other input. */
@@ -308,7 +328,9 @@ ask_readers(const Sizes *sizes, CtPlanLink *link, Demand *demand)
 {
     const CtPlanNode *writer = ct_plan_node(sizes->plan, link->writer);
     gint64 history = 0;
-    *demand = (Demand){.wanted = 1, .crosses = link->place != CT_HOST && !writer->variant->work};
+    *demand = (Demand){.wanted = 1,
+                       .crosses = ct_plan_shows_late(sizes->plan, link) ||
+                                  (link->place != CT_HOST && !writer->variant->work)};
     for (guint r = 0; r < link->readers->len; r++) {
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
         CtPlanNode *node = ct_plan_node(sizes->plan, reader->node);

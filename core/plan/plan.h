@@ -192,6 +192,11 @@ CtPlan *ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOpti
  * no ring becomes smaller. */
 gboolean ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanOptions *options,
                               const GError *why);
+/* Whether work of the node may mark samples of its outputs as invalid. */
+gboolean ct_plan_is_marking(const CtPlanNode *node);
+/* Whether readers see the samples of the link only when the writer's firings are retired: a device
+ * writes into host memory, or marks samples there. */
+gboolean ct_plan_shows_late(const CtPlan *plan, const CtPlanLink *link);
 /* The number of samples that an input must hold before the node can fire. Wants the granules of the
  * plan. */
 gint64 ct_plan_needs(const CtPlan *plan, const CtPlanNode *node, guint port);

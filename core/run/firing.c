@@ -316,7 +316,7 @@ set_blocks(CtRunNode *node)
         ct_ring_block(output->ring, output->wraps ? &output->generation : NULL, departure->produced,
                       block);
         block->start = departure->start;
-        if (!departure->invalid)
+        if (!departure->invalid && !node->marks)
             block->validity = NULL;
     }
     return any;

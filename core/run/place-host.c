@@ -48,10 +48,13 @@ end(CtRunNode *node, gint64 *invalid, G_GNUC_UNUSED GError **error)
     *invalid = 0;
     for (guint o = 0; o < node->n_outputs; o++) {
         const CtBinding *binding = &node->plan->output_bindings[o];
-        if (!node->outputs[o].ring || !node->departures[o].invalid)
+        CtDeparture *departure = &node->departures[o];
+        if (!node->outputs[o].ring || departure->produced == 0 ||
+            !(departure->invalid || node->marks))
             continue;
-        const gint64 n = ct_validity_zero(&node->output_blocks[o], &node->departures[o],
-                                          binding->stream, &binding->layout);
+        const gint64 n =
+            ct_validity_zero(&node->output_blocks[o], departure, binding->stream, &binding->layout);
+        departure->invalid = n > 0;
         if (o == 0)
             *invalid = n;
     }

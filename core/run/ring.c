@@ -190,11 +190,21 @@ find_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
     return wanted;
 }
 
+/* Whether the next generation cannot begin yet, because the validity of the history that is copied
+ * in front of it is not known. */
+static gboolean
+is_unmarked(const CtRing *ring)
+{
+    return ring->is_marked && next_first(ring) < ring->written && ring->shown < ring->written;
+}
+
 gint64
 ct_ring_room(const CtRing *ring, gint64 wanted, gboolean *wraps)
 {
     const gint64 room = find_room(ring, wanted, wraps);
-    return room > 0 && is_kept(ring, *wraps, room) ? 0 : room;
+    if (room == 0 || (*wraps && is_unmarked(ring)))
+        return 0;
+    return is_kept(ring, *wraps, room) ? 0 : room;
 }
 
 /* Copies samples: the host copies elements, `mover` a row for each element outside time. */
@@ -284,7 +294,7 @@ ct_ring_block(const CtRing *ring, const CtRingGeneration *wrapped, gint64 n, CtB
 gboolean
 ct_ring_has_lost(const CtRing *ring)
 {
-    return ring->lost_end >= 0;
+    return ring->is_marked || ring->lost_end >= 0;
 }
 
 void
@@ -404,10 +414,13 @@ ct_ring_writer_submit(CtRing *ring, gint64 n, gpointer ran)
 }
 
 void
-ct_ring_writer_retire(CtRing *ring)
+ct_ring_writer_retire(CtRing *ring, gboolean invalid)
 {
     const CtRingSubmission *submission = pop_submission(&ring->in_flight);
-    ring->shown = MAX(ring->shown, submission->from + submission->n);
+    const gint64 end = submission->from + submission->n;
+    ring->shown = MAX(ring->shown, end);
+    if (invalid)
+        ring->lost_end = MAX(ring->lost_end, end);
 }
 
 void

@@ -92,6 +92,8 @@ typedef struct {
     gint64 shown; /* samples that readers may see; less than written if the writer's firings become
                      visible only when they are retired */
     gboolean shows_late;
+    gboolean is_marked;          /* the writer runs on a device and marks samples as invalid there,
+                                    so that validity is known when its firings are retired */
     gboolean is_crossed;         /* written and read on different queues */
     CtRingSubmissions in_flight; /* of the writer */
     gint64 start;                /* tick of sample 0, from the first block */
@@ -121,7 +123,8 @@ gboolean ct_ring_wrap(CtRing *ring, CtRingGeneration *generation, const CtRingMo
 /* Sets `block` to the `n` samples after those written, in the current generation or, unless
  * `wrapped` is NULL, in that one. */
 void ct_ring_block(const CtRing *ring, const CtRingGeneration *wrapped, gint64 n, CtBlock *block);
-/* Whether the writer must set validity to 1 before use, because samples were lost before. */
+/* Whether the writer must set validity to 1 before use, because samples may have been lost before.
+ */
 gboolean ct_ring_has_lost(const CtRing *ring);
 /* Makes `n` samples visible to the readers. */
 void ct_ring_publish(CtRing *ring, const CtRingGeneration *wrapped, gint64 n, gint64 start,
@@ -141,9 +144,10 @@ void ct_ring_release(CtRing *ring, guint reader, gint64 consumed);
 void ct_ring_reader_submit(CtRing *ring, guint reader, const CtBlock *block, gpointer ran);
 void ct_ring_reader_retire(CtRing *ring, guint reader);
 /* Notes that a submission of the writer writes the last `n` samples published, until
- * ct_ring_writer_retire(), which shows them if the ring shows late. */
+ * ct_ring_writer_retire(), which shows them if the ring shows late. `invalid`: the submission has
+ * marked some of them as invalid. */
 void ct_ring_writer_submit(CtRing *ring, gint64 n, gpointer ran);
-void ct_ring_writer_retire(CtRing *ring);
+void ct_ring_writer_retire(CtRing *ring, gboolean invalid);
 /* Add the events of the submissions that a firing must run after: a reader of `block` runs after
  * the writer, and the writer of the next `n` samples (after a wrap) runs after the readers. */
 void ct_ring_read_after(const CtRing *ring, const CtBlock *block, GPtrArray *events);

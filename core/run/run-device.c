@@ -22,19 +22,20 @@ open_devices(CtRunDevices *self, const CtPlan *plan, GError **error)
 }
 
 gboolean
-ct_run_queue_add_marks(CtRunQueue *queue, guint n, GError **error)
+ct_run_queue_add_events(CtRunQueue *queue, guint n, GError **error)
 {
     const CtCudaDriver *driver = ct_device_driver(queue->device);
     if (!ct_device_enter(queue->device, error))
         return FALSE;
     for (guint k = 0; k < n; k++) {
-        const CtRunMark none = {0};
-        g_array_append_val(queue->marks, none);
-        CtRunMark *mark = &g_array_index(queue->marks, CtRunMark, queue->marks->len - 1);
-        if (!ct_device_check(queue->device, driver->event_create(&mark->begun, CT_CU_EVENT_DEFAULT),
-                             error, "creating an event") ||
+        const CtRunEvents none = {0};
+        g_array_append_val(queue->events, none);
+        CtRunEvents *events = &g_array_index(queue->events, CtRunEvents, queue->events->len - 1);
+        if (!ct_device_check(queue->device,
+                             driver->event_create(&events->begun, CT_CU_EVENT_DEFAULT), error,
+                             "creating an event") ||
             !ct_device_check(queue->device,
-                             driver->event_create(&mark->ran, CT_CU_EVENT_BLOCKING_SYNC), error,
+                             driver->event_create(&events->ran, CT_CU_EVENT_BLOCKING_SYNC), error,
                              "creating an event"))
             return FALSE;
     }
@@ -42,18 +43,18 @@ ct_run_queue_add_marks(CtRunQueue *queue, guint n, GError **error)
 }
 
 static void
-destroy_marks(CtRunQueue *queue)
+destroy_events(CtRunQueue *queue)
 {
     const CtCudaDriver *driver = ct_device_driver(queue->device);
     ct_device_enter(queue->device, NULL);
-    for (guint k = 0; k < queue->marks->len; k++) {
-        const CtRunMark *mark = &g_array_index(queue->marks, CtRunMark, k);
-        if (mark->begun)
-            driver->event_destroy(mark->begun);
-        if (mark->ran)
-            driver->event_destroy(mark->ran);
+    for (guint k = 0; k < queue->events->len; k++) {
+        const CtRunEvents *events = &g_array_index(queue->events, CtRunEvents, k);
+        if (events->begun)
+            driver->event_destroy(events->begun);
+        if (events->ran)
+            driver->event_destroy(events->ran);
     }
-    g_array_unref(queue->marks);
+    g_array_unref(queue->events);
 }
 
 static gboolean
@@ -68,9 +69,9 @@ create_queues(CtRunDevices *self, const CtPlan *plan, GError **error)
                                  ->stream_create(&queue->stream, CT_CU_STREAM_NON_BLOCKING),
                              error, "creating a stream"))
             return FALSE;
-        queue->marks = g_array_new(FALSE, TRUE, sizeof(CtRunMark));
+        queue->events = g_array_new(FALSE, TRUE, sizeof(CtRunEvents));
         self->n_queues++;
-        if (!ct_run_queue_add_marks(queue, 1, error))
+        if (!ct_run_queue_add_events(queue, 1, error))
             return FALSE;
     }
     return TRUE;
@@ -118,7 +119,7 @@ ct_run_devices_free(CtRunDevices *self)
     for (guint i = 0; i < self->n_queues; i++) {
         CtRunQueue *queue = &self->queues[i];
         ct_device_free(queue->device, queue->scratch);
-        destroy_marks(queue);
+        destroy_events(queue);
         if (ct_device_enter(queue->device, NULL))
             ct_device_driver(queue->device)->stream_destroy(queue->stream);
     }

@@ -11,15 +11,16 @@
 typedef struct {
     CtCuEvent begun; /* used only if the firing did not directly follow another */
     CtCuEvent ran;
-} CtRunMark;
+} CtRunEvents;
 
 /* A stream, with the state that all nodes which enqueue there share. */
 typedef struct {
     CtDevice *device;
     CtCuStream stream;
-    GArray *marks;   /* of CtRunMark, used in turn by the firings: one more than may be in flight */
-    guint next_mark; /* of the current firing */
-    CtCuEvent ran;   /* the end of the previous firing; NULL: there was none */
+    GArray *events;    /* of CtRunEvents, used in turn by the firings: one more than may be in
+                          flight */
+    guint next_events; /* of the current firing */
+    CtCuEvent ran;     /* the end of the previous firing; NULL: there was none */
     atomic_bool waits; /* the stream was made to wait for another since the last firing began */
     gpointer scratch;  /* scratch_bytes of the device's memory */
     gsize scratch_bytes;
@@ -55,7 +56,7 @@ void ct_run_devices_pin(CtRunDevices *self, gpointer memory, gsize bytes);
 void ct_run_devices_unpin(CtRunDevices *self);
 /* Waits until the devices are idle: needed before memory in use is freed. */
 void ct_run_devices_synchronize(const CtRunDevices *self);
-/* Adds marks for `n` more firings in flight; must be called before any firing. */
-gboolean ct_run_queue_add_marks(CtRunQueue *queue, guint n, GError **error);
+/* Adds events for `n` more firings in flight; must be called before any firing. */
+gboolean ct_run_queue_add_events(CtRunQueue *queue, guint n, GError **error);
 /* Allocates the scratch of every queue, the largest that its nodes asked for. */
 gboolean ct_run_devices_allocate_scratch(CtRunDevices *self, GError **error);

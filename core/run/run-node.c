@@ -157,6 +157,7 @@ ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *c
     node->plan = plan;
     node->options = options;
     node->n_workers = n_workers;
+    node->marks = ct_plan_is_marking(plan);
     node->status = plan->variant->work ? CT_NODE_IDLE : CT_NODE_EXTERNAL;
     if (!connect(node, index, rings, &cause))
         return ct_run_node_blame(node, error, cause);

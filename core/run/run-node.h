@@ -58,6 +58,7 @@ typedef struct {
     const CtPlanNode *plan;
     const CtRunOptions *options;
     gboolean serves_static; /* all its readers, direct and indirect, are static inputs */
+    gboolean marks;         /* work may mark samples of its outputs as invalid */
     const CtRunPlace *place;
     CtSubmissions *submissions; /* of a device */
     const CtRingMover *mover;   /* copies the histories of its outputs; NULL: the host does */

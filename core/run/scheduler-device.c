@@ -48,7 +48,8 @@ ct_scheduler_connect_devices(CtScheduler *scheduler)
             ring->readers[k].keeps = reads >= 0 && (on_host || ring->feed);
             is_copied |= reads >= 0;
         }
-        ring->shows_late = writes >= 0 && on_host;
+        ring->shows_late = ct_plan_shows_late(scheduler->plan, ring->link);
+        ring->is_marked = writes >= 0 && scheduler->nodes[ring->link->writer].marks;
         if (ring->link->transient)
             g_array_append_val(scheduler->watchers[writes].transients, r);
         if (on_host && is_copied && ring->memory)
@@ -83,7 +84,7 @@ retire_splice(CtScheduler *scheduler, CtRing *ring)
 }
 
 /* Wakes the nodes that waited for the submission: host memory that it read is released only now,
- * and host memory that it wrote is shown only now. */
+ * and what shows late is shown only now. The node itself may have waited for marks. */
 static void
 wake_neighbours(CtScheduler *scheduler, const CtRunNode *node)
 {
@@ -92,9 +93,13 @@ wake_neighbours(CtScheduler *scheduler, const CtRunNode *node)
         if (input->ring && input->ring->readers[input->reader].keeps)
             ct_scheduler_released(scheduler, input->ring);
     }
-    for (guint o = 0; o < node->n_outputs; o++)
-        if (node->outputs[o].ring && node->outputs[o].ring->shows_late)
-            ct_scheduler_wake_readers(scheduler, node->outputs[o].ring);
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRing *ring = node->outputs[o].ring;
+        if (ring && ring->shows_late)
+            ct_scheduler_wake_readers(scheduler, ring);
+        if (ring && ring->is_marked && ring->history > 0)
+            ct_scheduler_wake(scheduler, ring->link->writer);
+    }
 }
 
 static void

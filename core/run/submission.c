@@ -6,56 +6,7 @@
 
 #include <string.h>
 
-/* ---- filling blocks ---- */
-
-#define FILL_THREADS 256
-/* The most blocks of a launch; threads take the rest in turn. */
-#define FILL_BLOCKS 4096
-
-/* The same struct as in kernel/fill.cu. */
-typedef struct {
-    gint64 length[CT_MAX_AXES];
-    gint64 stride[CT_MAX_AXES];
-    gint64 time[CT_MAX_AXES]; /* samples per step along the axis */
-    gint64 lane[CT_MAX_AXES]; /* lanes per step along the axis */
-    gint64 n_elements;
-    gint64 n_samples;
-    gint32 n_axes;
-    gint32 bytes;
-} FillShape;
-
-static void
-set_fill_shape(FillShape *shape, const CtBlock *block, const CtStream *stream,
-               const CtLayout *layout)
-{
-    *shape = (FillShape){
-        .n_elements = 1,
-        .n_samples = block->n_samples,
-        .n_axes = (gint32)block->n_axes,
-        .bytes = (gint32)ct_type_info(block->type)->bytes,
-    };
-    for (guint a = 0; a < block->n_axes; a++) {
-        shape->length[a] = block->length[a];
-        shape->stride[a] = block->stride[a];
-        shape->n_elements *= block->length[a];
-        const gint inner = ct_layout_block_axis(layout, layout->axes[a].name);
-        const gboolean is_inner = inner == (gint)a;
-        const gint64 step = inner >= 0 && !is_inner ? layout->axes[inner].count : 1;
-        gint64 lanes = 1;
-        if (g_str_equal(layout->axes[a].name, "time")) {
-            shape->time[a] = step;
-            continue;
-        }
-        for (guint k = stream->n_axes; k-- > 0;) {
-            const CtAxis *axis = &stream->axes[k];
-            if (!axis->loses)
-                continue;
-            if (axis->name == layout->axes[a].name)
-                shape->lane[a] = step * lanes;
-            lanes *= axis->length;
-        }
-    }
-}
+/* ---- validity on the device ---- */
 
 static gsize
 validity_bytes(const CtRunNode *node)
@@ -69,39 +20,29 @@ validity_bytes(const CtRunNode *node)
     return bytes;
 }
 
-/* Uploads the validity of the firing's samples of output `o`, with lanes packed, and returns its
- * address on the device. */
-static gpointer
-send_validity(CtRunNode *node, guint o, GError **error)
+/* The bytes of validity of the firing's samples of output `o`, with lanes packed. */
+static gsize
+packed_bytes(const CtRunNode *node, guint o)
 {
-    const CtDeparture *departure = &node->departures[o];
-    const gsize n = (gsize)departure->produced;
-    const gint64 n_lanes = node->outputs[o].ring->n_lanes;
-    if (departure->validity_stride == departure->produced || n_lanes == 1)
-        return ct_queue_upload(node->submissions->own, departure->validity, n * (gsize)n_lanes,
-                               error);
-    guint8 *packed = node->submissions->validity;
-    for (gint64 l = 0; l < n_lanes; l++)
-        memcpy(packed + (gsize)l * n, departure->validity + l * departure->validity_stride, n);
-    return ct_queue_upload(node->submissions->own, packed, n * (gsize)n_lanes, error);
+    return (gsize)(node->departures[o].produced * node->outputs[o].ring->n_lanes);
 }
 
-/* Fills the invalid samples of output `o`; `validity` NULL: all samples. */
-static gboolean
-fill_output(CtRunNode *node, guint o, guint8 value, gpointer validity, GError **error)
+/* Puts the validity of the firing's samples of output `o` on the device, with lanes packed, and
+ * returns its address there. *staging is the same amount of host memory. */
+static gpointer
+send_validity(CtRunNode *node, guint o, guint8 **staging, GError **error)
 {
-    const CtBinding *binding = &node->plan->output_bindings[o];
-    CtBlock *block = &node->output_blocks[o];
-    FillShape shape;
-    set_fill_shape(&shape, block, binding->stream, &binding->layout);
-    gpointer arguments[] = {&shape, &block->data, &value, &validity};
-    const gint64 blocks = (shape.n_elements + FILL_THREADS - 1) / FILL_THREADS;
-    const CtLaunch launch = {
-        .grid = {(guint)MIN(blocks, FILL_BLOCKS), 1, 1},
-        .block = {FILL_THREADS, 1, 1},
-    };
-    return ct_queue_launch(node->submissions->own, node->submissions->fill, &launch, arguments,
-                           error);
+    const CtDeparture *departure = &node->departures[o];
+    CtQueue *queue = node->submissions->own;
+    const gsize n = (gsize)departure->produced, bytes = packed_bytes(node, o);
+    const gpointer to = ct_queue_reserve(queue, bytes, staging, error);
+    if (!to)
+        return NULL;
+    if (!departure->invalid)
+        return ct_queue_fill(queue, to, 1, bytes, error) ? to : NULL;
+    for (gsize l = 0; l < bytes / n; l++)
+        memcpy(*staging + l * n, departure->validity + (gint64)l * departure->validity_stride, n);
+    return ct_queue_copy(queue, to, *staging, bytes, error) ? to : NULL;
 }
 
 /* ---- set-up ---- */
@@ -123,23 +64,17 @@ gboolean
 ct_submissions_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload_bytes,
                    GError **error)
 {
-    static const CtKernelSpec fill = {
-        .name = "ct_fill_invalid",
-        .source = "/cornerturn/kernel/fill.cu",
-    };
     CtSubmissions *self = node->submissions = g_new0(CtSubmissions, 1);
     self->queue = queue;
     self->limit = CLAMP(limit, 1, CT_MAX_IN_FLIGHT);
     self->after = g_ptr_array_new();
-    const gsize bytes = validity_bytes(node);
-    self->validity = CT_TABLE(guint8, MAX(bytes, 1), "validity", error);
-    if (!self->validity)
-        return FALSE;
+    if (node->marks)
+        self->marks = g_new0(CtMarks, self->limit * (node->n_outputs + 1));
     self->counted = g_new0(guint64, node->n_counters + 1);
-    if (!ct_run_queue_add_marks(queue, self->limit, error))
+    if (!ct_run_queue_add_events(queue, self->limit, error))
         return FALSE;
     if (node->n_outputs > 0) {
-        self->fill = ct_kernel_new(queue->device, &fill, error);
+        self->fill = ct_fill_new(queue->device, error);
         if (!self->fill)
             return FALSE;
     }
@@ -149,8 +84,8 @@ ct_submissions_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload
         if (!self->counters)
             return FALSE;
     }
-    self->own =
-        ct_queue_new(queue->device, queue->stream, upload_bytes + bytes, self->limit, error);
+    self->own = ct_queue_new(queue->device, queue->stream, upload_bytes + validity_bytes(node),
+                             self->limit, error);
     if (!self->own)
         return FALSE;
     self->mover = ct_submission_mover(self->own);
@@ -169,7 +104,7 @@ ct_submissions_free(CtRunNode *node)
     ct_kernel_free(self->fill);
     ct_device_free(device, self->counters);
     g_ptr_array_unref(self->after);
-    g_free(self->validity);
+    g_free(self->marks);
     g_free(self->counted);
     g_clear_pointer(&node->submissions, g_free);
 }
@@ -191,10 +126,10 @@ ct_submission_gather(CtRunNode *node)
     }
 }
 
-static const CtRunMark *
-next_mark(const CtRunQueue *queue)
+static const CtRunEvents *
+next_events(const CtRunQueue *queue)
 {
-    return &g_array_index(queue->marks, CtRunMark, queue->next_mark);
+    return &g_array_index(queue->events, CtRunEvents, queue->next_events);
 }
 
 static CtSubmission *
@@ -203,12 +138,21 @@ next_submission(const CtRunNode *node)
     return &node->submissions->submissions[node->submissions->next];
 }
 
+/* The marks of output `o` in the submission of this slot. */
+static CtMarks *
+marks_of(const CtRunNode *node, guint slot, guint o)
+{
+    return &node->submissions->marks[slot * node->n_outputs + o];
+}
+
 gboolean
 ct_submission_begin(CtRunNode *node, GError **error)
 {
     CtSubmissions *self = node->submissions;
     CtDevice *device = self->queue->device;
     const CtCudaDriver *driver = ct_device_driver(device);
+    if (node->marks)
+        memset(marks_of(node, self->next, 0), 0, node->n_outputs * sizeof *self->marks);
     if (self->after->len > 0)
         atomic_store(&self->queue->waits, TRUE);
     if (!ct_device_enter(device, error))
@@ -222,10 +166,10 @@ ct_submission_begin(CtRunNode *node, GError **error)
     return TRUE;
 }
 
-/* Marks the beginning of a firing directly before its work, since others may enqueue before. If the
- * queue is busy, the firing begins at the end of the previous one, which saves an event. */
+/* Records the beginning of a firing directly before its work, since others may enqueue before. If
+ * the queue is busy, the firing begins at the end of the previous one, which saves an event. */
 static gboolean
-mark_begin(CtRunNode *node, GError **error)
+record_begin(CtRunNode *node, GError **error)
 {
     CtRunQueue *queue = node->submissions->queue;
     const CtCudaDriver *driver = ct_device_driver(queue->device);
@@ -239,7 +183,7 @@ mark_begin(CtRunNode *node, GError **error)
         if (!ct_device_check(queue->device, result, error, "the work of a firing"))
             return FALSE;
     }
-    submission->begun = next_mark(queue)->begun;
+    submission->begun = next_events(queue)->begun;
     return ct_device_check(queue->device, driver->event_record(submission->begun, queue->stream),
                            error, "recording an event");
 }
@@ -247,7 +191,30 @@ mark_begin(CtRunNode *node, GError **error)
 gboolean
 ct_submission_poison(CtRunNode *node, guint o, GError **error)
 {
-    return fill_output(node, o, 0xff, NULL, error);
+    return ct_fill_output(node, o, 0xff, NULL, error);
+}
+
+/* Lets work mark samples, in memory of the device. */
+static gboolean
+begin_marks(CtRunNode *node, GError **error)
+{
+    for (guint o = 0; node->marks && o < node->n_outputs; o++) {
+        const CtDeparture *departure = &node->departures[o];
+        CtMarks *marks = marks_of(node, node->submissions->next, o);
+        if (!node->outputs[o].ring || departure->produced == 0)
+            continue;
+        *marks = (CtMarks){
+            .n = departure->produced,
+            .validity = departure->validity,
+            .stride = departure->validity_stride,
+        };
+        marks->on_device = send_validity(node, o, &marks->staging, error);
+        if (!marks->on_device)
+            return FALSE;
+        node->output_blocks[o].validity = marks->on_device;
+        node->output_blocks[o].validity_stride = marks->n;
+    }
+    return TRUE;
 }
 
 gboolean
@@ -256,12 +223,41 @@ ct_submission_work(CtRunNode *node, CtWork *part, GError **error)
     part->scratch = node->submissions->queue->scratch;
     part->counters = node->submissions->counters;
     part->queue = node->submissions->own;
-    if (!ct_device_enter(node->submissions->queue->device, error) || !mark_begin(node, error))
+    if (!ct_device_enter(node->submissions->queue->device, error) || !record_begin(node, error))
         return FALSE;
     /* This is called only now, so that the uploads of all firings in flight have memory of their
      * own. */
     ct_queue_begin(node->submissions->own);
+    if (!begin_marks(node, error))
+        return FALSE;
     return ct_call_work(node->plan->variant, node->plan->nodes, node->state, part, error);
+}
+
+/* Sets the samples of output `o` to zero that are invalid for advance, and counts them. */
+static gboolean
+end_output(CtRunNode *node, guint o, gint64 *invalid, GError **error)
+{
+    const CtDeparture *departure = &node->departures[o];
+    guint8 *staging;
+    if (!departure->invalid)
+        return TRUE;
+    const gpointer validity = send_validity(node, o, &staging, error);
+    if (!validity || !ct_fill_output(node, o, 0, validity, error))
+        return FALSE;
+    if (o == 0)
+        *invalid += ct_validity_count(departure, node->outputs[o].ring->n_lanes);
+    return TRUE;
+}
+
+/* Sets the samples of output `o` to zero that are invalid for advance or work, and fetches the
+ * marks. */
+static gboolean
+end_marks(CtRunNode *node, guint o, GError **error)
+{
+    const CtMarks *marks = marks_of(node, node->submissions->next, o);
+    return ct_fill_output(node, o, 0, marks->on_device, error) &&
+           ct_queue_copy(node->submissions->own, marks->staging, marks->on_device,
+                         packed_bytes(node, o), error);
 }
 
 gboolean
@@ -269,21 +265,17 @@ ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error)
 {
     CtSubmissions *self = node->submissions;
     if (!ct_device_enter(self->queue->device, error) ||
-        (node->n_items == 0 && !mark_begin(node, error)))
+        (node->n_items == 0 && !record_begin(node, error)))
         return FALSE;
     for (guint o = 0; o < node->n_outputs; o++) {
-        const CtDeparture *departure = &node->departures[o];
-        if (!node->outputs[o].ring || !departure->invalid || departure->produced == 0)
+        if (!node->outputs[o].ring || node->departures[o].produced == 0)
             continue;
-        const gpointer validity = send_validity(node, o, error);
-        if (!validity || !fill_output(node, o, 0, validity, error))
+        if (!(node->marks ? end_marks(node, o, error) : end_output(node, o, invalid, error)))
             return FALSE;
-        if (o == 0)
-            *invalid += ct_validity_count(departure, node->outputs[o].ring->n_lanes);
     }
     return ct_device_check(self->queue->device,
                            ct_device_driver(self->queue->device)
-                               ->event_record(next_mark(self->queue)->ran, self->queue->stream),
+                               ->event_record(next_events(self->queue)->ran, self->queue->stream),
                            error, "recording an event");
 }
 
@@ -293,8 +285,8 @@ ct_submission_submit(CtRunNode *node)
     CtSubmissions *self = node->submissions;
     CtRunQueue *queue = self->queue;
     CtSubmission *submission = next_submission(node);
-    submission->ran = queue->ran = next_mark(queue)->ran;
-    queue->next_mark = (queue->next_mark + 1) % queue->marks->len;
+    submission->ran = queue->ran = next_events(queue)->ran;
+    queue->next_events = (queue->next_events + 1) % queue->events->len;
     submission->is_last = node->is_last;
     self->next = (self->next + 1) % self->limit;
     self->n++;
@@ -327,6 +319,21 @@ wait_for(const CtCudaDriver *driver, CtCuEvent event)
     return result == CT_CUDA_ERROR_NOT_READY ? driver->event_synchronize(event) : result;
 }
 
+/* Takes over the validity of output `o` from the oldest submission into the ring. */
+static void
+take_marks(const CtRunNode *node, guint o)
+{
+    CtMarks *marks = marks_of(node, node->submissions->first, o);
+    const gint64 n_lanes = marks->n > 0 ? node->outputs[o].ring->n_lanes : 0;
+    marks->n_invalid = 0;
+    for (gint64 l = 0; l < n_lanes; l++) {
+        guint8 *valid = marks->validity + l * marks->stride;
+        memcpy(valid, marks->staging + l * marks->n, (gsize)marks->n);
+        for (gint64 t = 0; t < marks->n; t++)
+            marks->n_invalid += !valid[t];
+    }
+}
+
 gboolean
 ct_submission_wait(const CtRunNode *node, gint64 *ns, GError **error)
 {
@@ -343,6 +350,8 @@ ct_submission_wait(const CtRunNode *node, gint64 *ns, GError **error)
                          error, "the time of a firing"))
         return FALSE;
     *ns = (gint64)((gdouble)milliseconds * 1e6);
+    for (guint o = 0; node->marks && o < node->n_outputs; o++)
+        take_marks(node, o);
     if (!submission->is_last || node->n_counters == 0)
         return TRUE;
     return ct_device_check(device,
@@ -362,7 +371,7 @@ ct_submission_has_fault(const CtRunNode *node)
     if (!ct_device_enter(self->queue->device, NULL))
         return TRUE;
     const CtCuResult result =
-        driver->event_query(g_array_index(self->queue->marks, CtRunMark, 0).ran);
+        driver->event_query(g_array_index(self->queue->events, CtRunEvents, 0).ran);
     return result != CT_CUDA_SUCCESS && result != CT_CUDA_ERROR_NOT_READY;
 }
 
@@ -371,6 +380,7 @@ ct_submission_retire(CtRunNode *node)
 {
     CtSubmissions *self = node->submissions;
     const gboolean is_last = self->submissions[self->first].is_last;
+    const guint slot = self->first;
     self->first = (self->first + 1) % self->limit;
     self->n--;
     for (guint c = 0; is_last && c < node->n_counters; c++)
@@ -378,8 +388,12 @@ ct_submission_retire(CtRunNode *node)
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring)
             ct_ring_reader_retire(node->inputs[i].ring, node->inputs[i].reader);
-    for (guint o = 0; o < node->n_outputs; o++)
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const gint64 n_invalid = node->marks ? marks_of(node, slot, o)->n_invalid : 0;
         if (node->outputs[o].ring)
-            ct_ring_writer_retire(node->outputs[o].ring);
+            ct_ring_writer_retire(node->outputs[o].ring, n_invalid > 0);
+        if (o == 0)
+            node->totals.invalid += n_invalid;
+    }
     return is_last;
 }

@@ -12,11 +12,20 @@ typedef struct {
     gboolean is_last;
 } CtSubmission;
 
+/* The validity of an output's samples while work may mark them, with lanes packed. */
+typedef struct {
+    gint64 n;          /* samples; 0: nothing was made */
+    guint8 *on_device; /* [lane][n] */
+    guint8 *staging;   /* the same on the host, once the submission has run */
+    guint8 *validity;  /* in the ring … */
+    gint64 stride;     /* … from a lane to the next */
+    gint64 n_invalid;  /* lanes × samples, once the submission has run */
+} CtMarks;
+
 struct CtSubmissions {
     CtRunQueue *queue;
     CtQueue *own;      /* the queue as the variant sees it */
     GPtrArray *after;  /* events of other queues that the current firing must run after */
-    guint8 *validity;  /* of an output, to be uploaded */
     guint64 *counters; /* on the device */
     guint64 *counted;  /* copy of them on the host */
     CtKernel *fill;    /* kernel that sets invalid samples to zero */
@@ -25,6 +34,7 @@ struct CtSubmissions {
     guint first;       /* the oldest of them */
     guint next;        /* the slot of the current firing */
     CtRingMover mover; /* copies histories on the queue */
+    CtMarks *marks;    /* [limit][n_outputs]; NULL: work marks no samples */
     CtSubmission submissions[CT_MAX_IN_FLIGHT];
 };
 
@@ -41,14 +51,16 @@ gboolean ct_submission_begin(CtRunNode *node, GError **error);
 gboolean ct_submission_poison(CtRunNode *node, guint o, GError **error);
 /* Without the lock. Enqueues the node's work on the items of `part`. */
 gboolean ct_submission_work(CtRunNode *node, CtWork *part, GError **error);
-/* Without the lock, after work. Sets invalid samples to zero, marks the end of the firing, and adds
- * the invalid lanes × samples of the first output to *invalid. */
+/* Without the lock, after work. Sets invalid samples to zero, records the end of the firing, and
+ * adds the invalid lanes × samples of the first output to *invalid, unless they are known only when
+ * the submission has run. */
 gboolean ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error);
 /* With the lock. Submits the firing: its rings now know that it is in flight. */
 void ct_submission_submit(CtRunNode *node);
 
 /* Without the lock. Waits until the oldest submission has run, and sets *ns to the time that it
- * took. After the node's last submission it reads the counters. */
+ * took. Takes over the samples that it has marked as invalid. After the node's last submission it
+ * reads the counters. */
 gboolean ct_submission_wait(const CtRunNode *node, gint64 *ns, GError **error);
 /* Whether the node's device has had a fault, after which it does no more work. */
 gboolean ct_submission_has_fault(const CtRunNode *node);
@@ -56,3 +68,11 @@ gboolean ct_submission_has_fault(const CtRunNode *node);
 gboolean ct_submission_retire(CtRunNode *node);
 /* The mover that copies histories on a queue. */
 CtRingMover ct_submission_mover(CtQueue *queue);
+
+/* ---- filling blocks: fill-device.c ---- */
+
+/* Makes the kernel that fills blocks. */
+CtKernel *ct_fill_new(CtDevice *device, GError **error);
+/* Without the lock. Fills the firing's samples of output `o` with the byte `value`: those that are
+ * invalid by `validity`, which is on the device with lanes packed; NULL: all. */
+gboolean ct_fill_output(CtRunNode *node, guint o, guint8 value, gpointer validity, GError **error);

@@ -448,12 +448,14 @@ ct_validity_zero(const CtBlock *block, const CtDeparture *departure, const CtStr
     gint64 n = 0;
     for (gint64 l = 0; l < n_lanes; l++) {
         const guint8 *valid = departure->validity + l * departure->validity_stride;
-        const CtBlock lane = narrow_to_lane(block, stream, layout, l);
         gint64 begin, end;
-        for (gint64 from = 0; next_zeros(valid, from, block->n_samples, &begin, &end); from = end) {
+        if (!next_zeros(valid, 0, block->n_samples, &begin, &end))
+            continue;
+        const CtBlock lane = narrow_to_lane(block, stream, layout, l);
+        do {
             zero_samples(&lane, layout, begin, end);
             n += end - begin;
-        }
+        } while (next_zeros(valid, end, block->n_samples, &begin, &end));
     }
     return n;
 }

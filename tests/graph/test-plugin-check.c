@@ -19,6 +19,7 @@ static const CtPort dotted_port[] = {{"in.put", ""}, {0}};
 static const CtPort torn_port[] = {{"in", "cf32{time"}, {0}};
 static const CtPort unknown_flag[] = {{"in", "", (CtPortFlags)64}, {0}};
 static const CtPort static_output[] = {{"out", "", CT_PORT_STATIC}, {0}};
+static const CtPort marked_input[] = {{"in", "", CT_PORT_MARKED}, {0}};
 static const CtPort many_and_more[] = {{"in", "", CT_PORT_MANY}, {"more", ""}, {0}};
 static const CtPort no_ports[] = {{0}};
 static const CtPort many_ports[] = {{"a", ""}, {"b", ""}, {"c", ""}, {"d", ""}, {"e", ""},
@@ -192,6 +193,8 @@ static const Case cases[] = {
     TABLE(stage.inputs, torn_port, STAGE "inputs 'in': layout: "),
     TABLE(stage.inputs, unknown_flag,
           STAGE "inputs 'in': wants flags of an input, but is given 0x40"),
+    TABLE(stage.inputs, marked_input,
+          STAGE "inputs 'in': wants flags of an input, but is given 0x20"),
     TABLE(stage.outputs, static_output,
           STAGE "outputs 'out': wants flags of an output, but is given 0x2"),
     TABLE(stage.inputs, many_and_more,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random graphs with ways that part and meet again, with windows, sums and delays, and with random
- * blocks, caches, workers and places: all must end, with exact sums of integers. CORNERTURN_SEED
- * makes other graphs, CORNERTURN_DIAMONDS more. */
+/* Random graphs with ways that part and meet again, with windows, sums, delays and marks, and with
+ * random blocks, caches, workers and places: all must end, with exact sums of integers.
+ * CORNERTURN_SEED makes other graphs, CORNERTURN_DIAMONDS more. */
 #include "sanitized.h"
 
 #include <cornerturn/pipeline.h>
@@ -241,6 +241,22 @@ add_turn(Graph *graph, const Stream *in)
     return take(graph, &out, "from: %s, stage: %s", in->name, how[pick(graph, 0, 2)]);
 }
 
+/* Marks samples of much power. */
+static gboolean
+add_mark(Graph *graph, const Stream *in)
+{
+    const gint64 largest = CHOOSE(graph, 0, 3, 50, 1000);
+    Stream out = stream_new(graph, "mark", in->start, in->ticks, in->n, in->n_stations);
+    out.loses = TRUE;
+    for (gint64 i = 0; i < in->n * in->n_stations; i++) {
+        const gboolean is_marked = ABS(in->values[i]) > largest;
+        out.values[i] = is_marked ? 0 : in->values[i];
+        out.validity[i] = !is_marked && in->validity[i];
+    }
+    return take(graph, &out, "stage: mark, from: %s, limit: %d, along: [station]", in->name,
+                (int)(largest * largest));
+}
+
 /* ---- two inputs ---- */
 
 static gboolean
@@ -339,7 +355,7 @@ static void
 add_some(Graph *graph)
 {
     static gboolean (*const ones[])(Graph *, const Stream *) = {
-        add_window, add_window, add_sum, add_delay, add_delay, add_turn,
+        add_window, add_window, add_sum, add_delay, add_delay, add_turn, add_mark,
     };
     static gboolean (*const twos[])(Graph *, const Stream *, const Stream *) = {
         add_stack, add_stack, add_pair, add_join, add_held,
@@ -488,9 +504,9 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_setenv("CORNERTURN_EMULATOR_DEVICES", "2", TRUE);
     g_setenv("CORNERTURN_EMULATOR_JITTER", "300", FALSE);
-    g_autofree char *path =
-        g_strdup_printf("%s%c%s/diamond", g_getenv("CORNERTURN_PLUGIN_PATH"),
-                        G_SEARCHPATH_SEPARATOR, g_getenv("CORNERTURN_TEST_PLUGINS"));
+    const char *plugins = g_getenv("CORNERTURN_TEST_PLUGINS");
+    g_autofree char *path = g_strdup_printf("%s:%s/diamond:%s/mark",
+                                            g_getenv("CORNERTURN_PLUGIN_PATH"), plugins, plugins);
     g_setenv("CORNERTURN_PLUGIN_PATH", path, TRUE);
     g_test_add_func("/diamonds/random", test_random);
     return g_test_run();

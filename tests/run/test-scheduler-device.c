@@ -25,6 +25,11 @@ typedef struct {
     gint64 time, lane;
 } Steps;
 
+typedef struct {
+    guint8 *validity;
+    gint64 stride, mark;
+} Marks;
+
 static gboolean
 prepare_kernel(CtPrepare *given, gpointer *state, const char *name, GError **error)
 {
@@ -69,6 +74,12 @@ steps_of(const CtBlock *block, const CtBinding *binding)
                    block->stride[ct_layout_axis(&binding->layout, "lane")]};
 }
 
+static Marks
+marks_of(const Node *node, const CtBlock *out)
+{
+    return (Marks){out->validity, out->validity_stride, node->state.mark};
+}
+
 static gboolean
 work_window(gpointer state, const CtWork *work, GError **error)
 {
@@ -78,7 +89,8 @@ work_window(gpointer state, const CtWork *work, GError **error)
     Steps in_steps = steps_of(in, &self->node->in), out_steps = steps_of(out, &self->node->out);
     gint64 n = out->n_samples, n_lanes = N_LANES;
     gint64 hop = self->node->state.hop, window = self->node->state.window;
-    gpointer arguments[] = {&from, &in_steps, &to, &out_steps, &n, &n_lanes, &hop, &window};
+    Marks marks = marks_of(self->node, out);
+    gpointer arguments[] = {&from, &in_steps, &to, &out_steps, &n, &n_lanes, &hop, &window, &marks};
     const CtLaunch launch = {.grid = {(guint)((n * N_LANES + 63) / 64), 1, 1}, .block = {64, 1, 1}};
     return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
 }
@@ -92,7 +104,9 @@ work_sum(gpointer state, const CtWork *work, GError **error)
     Steps in_steps = steps_of(in, &self->node->in), out_steps = steps_of(out, &self->node->out);
     gint64 n_in = in->n_samples, n_out = out->n_samples, index = in->index;
     gint64 hop = self->node->state.hop;
-    gpointer arguments[] = {&from, &in_steps, &to, &out_steps, &n_in, &n_out, &index, &hop, &carry};
+    Marks marks = marks_of(self->node, out);
+    gpointer arguments[] = {&from,  &in_steps, &to,  &out_steps, &n_in,
+                            &n_out, &index,    &hop, &carry,     &marks};
     const CtLaunch launch = {.grid = {1, 1, 1}, .block = {N_LANES, 1, 1}};
     return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
 }
@@ -259,6 +273,11 @@ random_chain(GRand *random)
             place_link(&chain, link);
         }
         expect(values, validity, values->len / N_LANES, &rule);
+        if (g_rand_int_range(random, 0, 3) > 0)
+            continue;
+        const gint64 mark = g_rand_int_range(random, 2, 40);
+        mark_node(&chain, node, mark);
+        expect_marks(values, validity, mark);
     }
     if (on_device)
         link = add_copy(&chain, link, layout, max_samples, ticks, FALSE, &test);
@@ -441,6 +460,8 @@ test_far_rows(void)
 int
 main(int argc, char **argv)
 {
+    /* Otherwise, a firing would be retired before the next one is enqueued. */
+    g_setenv("CORNERTURN_EMULATOR_JITTER", "300", FALSE);
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/scheduler-device/random", test_random);
     g_test_add_func("/scheduler-device/interrupt", test_interrupt);

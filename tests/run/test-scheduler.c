@@ -83,6 +83,11 @@ random_chain(GRand *random)
         link = add_output(&chain, node, layouts[g_rand_int_range(random, 0, last ? 4 : 2)],
                           g_rand_int_range(random, 1, 30), ticks);
         expect(values, validity, values->len / N_LANES, &rule);
+        if (g_rand_int_range(random, 0, 3) > 0)
+            continue;
+        const gint64 mark = g_rand_int_range(random, 2, 40);
+        mark_node(&chain, node, mark);
+        expect_marks(values, validity, mark);
     }
     add_node(&chain, "sink", &sink_stage, &sink_variant, link, sample, &test);
     add_node(&chain, "side", &sink_stage, &sink_variant, first, sample, &side);

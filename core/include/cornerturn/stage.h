@@ -60,7 +60,8 @@ typedef enum {
     CT_PORT_SHAPE = 1 << 2, /* an input of which only the description is used: no data flow over it,
                                and it makes no cycle */
     CT_PORT_MANY = 1 << 3,  /* the stage's only input, which takes a list of links */
-    CT_PORT_UNREAD = 1 << 4 /* an input whose samples are counted, but not read */
+    CT_PORT_UNREAD = 1 << 4, /* an input whose samples are counted, but not read */
+    CT_PORT_MARKED = 1 << 5  /* an output of which work may mark samples as invalid, see CtWork */
 } CtPortFlags;
 
 /* A row of a stage's table of inputs or outputs. A row without a name ends the table. */
@@ -152,10 +153,11 @@ struct CtStage {
     const char *const *counters; /* names of its counters, "clipped"; NULL-terminated, or NULL */
 
     /* Describes the outputs: sets type, axes and coordinates from inputs and parameters, and sets
-     * the footprint and the node's wishes. The outputs are clear beforehand. If there is an input
-     * along time, the core then sets the clock, start and length in time of the outputs from the
-     * footprint; a source sets them itself. infer may read small files (headers, coefficients), and
-     * should check everything that can be checked without running. */
+     * the footprint and the node's wishes. For an output with CT_PORT_MARKED it also sets `loses`
+     * of the axes along which work marks samples. The outputs are clear beforehand. If there is an
+     * input along time, the core then sets the clock, start and length in time of the outputs from
+     * the footprint; a source sets them itself. infer may read small files (headers, coefficients),
+     * and should check everything that can be checked without running. */
     gboolean (*infer)(CtNode *node, GError **error);
 
     /* Set if infer uses, by a getter or ct_params_use, every parameter that has an effect with the
@@ -296,7 +298,14 @@ typedef struct {
 } CtAdvance;
 
 /* A firing, or a range of its items. The blocks are as advance has decided: inputs hold `used`
- * samples, outputs `produced`. */
+ * samples, outputs `produced`.
+ *
+ * If a stage that the variant covers has an output with CT_PORT_MARKED, work may mark samples of
+ * every output of the variant as invalid: it writes 0 into the output's `validity`, [lane][sample],
+ * which is as advance has set it, and NULL only if nothing reads the output. It never writes 1, and
+ * marks only samples of its own items, unless it uses ct_block_mark. For a cuda variant this
+ * validity is in the device's memory, and its kernels write there. After work, the core clears
+ * invalid samples, and only then may readers see the block. */
 typedef struct {
     const CtBlock *inputs;  /* data NULL: not connected */
     const CtBlock *outputs; /* data NULL: nothing reads this port */
@@ -307,6 +316,15 @@ typedef struct {
     CtQueue *queue;         /* of a cuda variant: the queue on which to enqueue; otherwise NULL */
     guint64 reserved[4];    /* 0 */
 } CtWork;
+
+/* Marks sample `t` of `lane` of an output as invalid (CT_PORT_MARKED), in a variant on the host.
+ * Any number of workers may mark the same sample. */
+static inline void
+ct_block_mark(const CtBlock *block, gint64 lane, gint64 t)
+{
+    __atomic_store_n(&block->validity[lane * block->validity_stride + t], (guint8)0,
+                     __ATOMIC_RELAXED);
+}
 
 struct CtVariant {
     const char *name; /* "reference", "cpu-avx2" */
