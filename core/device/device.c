@@ -22,8 +22,17 @@ struct CtDevice {
     pthread_mutex_t lock;
     GHashTable *sizes; /* address → bytes */
     gsize allocated;
+    gboolean reuses;
+    GArray *spare; /* of Spare: freed, for later use */
+    GHashTable *kernels;
     CtDeviceCosts costs;
 };
+
+/* Memory that is free. */
+typedef struct {
+    gsize bytes;
+    gpointer memory;
+} Spare;
 
 typedef struct {
     guint n;
@@ -155,6 +164,8 @@ ct_device_open(guint index, GError **error)
     g_autoptr(CtDevice) device = g_new0(CtDevice, 1);
     pthread_mutex_init(&device->lock, NULL);
     device->sizes = g_hash_table_new(NULL, NULL);
+    device->spare = g_array_new(FALSE, FALSE, sizeof(Spare));
+    device->kernels = g_hash_table_new(g_str_hash, g_str_equal);
     device->info = info[index];
     device->info.name = g_strdup(info[index].name);
     device->driver = ct_cuda_driver(NULL);
@@ -177,6 +188,8 @@ ct_device_new_dry(guint architecture)
     CtDevice *device = g_new0(CtDevice, 1);
     pthread_mutex_init(&device->lock, NULL);
     device->sizes = g_hash_table_new(NULL, NULL);
+    device->spare = g_array_new(FALSE, FALSE, sizeof(Spare));
+    device->kernels = g_hash_table_new(g_str_hash, g_str_equal);
     /* Architectures with the large shared memory: 8.0, and 9.0 up to 12.0. */
     const gboolean is_large = architecture == 80 || (architecture >= 90 && architecture < 120);
     device->info = (CtDeviceInfo){
@@ -202,9 +215,12 @@ ct_device_close(CtDevice *device)
 {
     if (!device)
         return;
+    ct_device_reuse(device, FALSE);
     if (device->context)
         device->driver->context_release(device->handle);
     g_hash_table_unref(device->sizes);
+    g_hash_table_unref(device->kernels);
+    g_array_unref(device->spare);
     pthread_mutex_destroy(&device->lock);
     g_free(device->info.name);
     g_free(device);
@@ -289,7 +305,48 @@ ct_device_library(CtDevice *device, const char *name, const char *const *symbols
     return FALSE;
 }
 
+GHashTable *
+ct_device_kernels(CtDevice *device)
+{
+    return device->kernels;
+}
+
 /* ---- memory ---- */
+
+/* Takes spare memory of this size; NULL: there is none. */
+static gpointer
+take_spare(CtDevice *device, gsize bytes)
+{
+    gpointer memory = NULL;
+    pthread_mutex_lock(&device->lock);
+    for (guint i = 0; i < device->spare->len && !memory; i++) {
+        const Spare *spare = &g_array_index(device->spare, Spare, i);
+        if (spare->bytes != bytes)
+            continue;
+        memory = spare->memory;
+        g_array_remove_index_fast(device->spare, i);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return memory;
+}
+
+static void
+free_spare(CtDevice *device)
+{
+    pthread_mutex_lock(&device->lock);
+    for (guint i = 0; i < device->spare->len; i++)
+        device->driver->free(GPOINTER_TO_SIZE(g_array_index(device->spare, Spare, i).memory));
+    g_array_set_size(device->spare, 0);
+    pthread_mutex_unlock(&device->lock);
+}
+
+void
+ct_device_reuse(CtDevice *device, gboolean reuses)
+{
+    device->reuses = reuses && device->driver;
+    if (!reuses && device->driver && ct_device_enter(device, NULL))
+        free_spare(device);
+}
 
 static void
 keep_size(CtDevice *device, gpointer memory, gsize bytes)
@@ -326,7 +383,14 @@ ct_device_alloc(CtDevice *device, gsize bytes, const char *what, GError **error)
     const gint64 from = g_get_monotonic_time();
     if (!ct_device_enter(device, error))
         return NULL;
-    const CtCuResult result = device->driver->alloc(&address, bytes);
+    CtCuResult result = CT_CUDA_SUCCESS;
+    address = GPOINTER_TO_SIZE(take_spare(device, bytes));
+    if (!address)
+        result = device->driver->alloc(&address, bytes);
+    if (result == CT_CUDA_ERROR_OUT_OF_MEMORY && device->reuses) {
+        free_spare(device);
+        result = device->driver->alloc(&address, bytes);
+    }
     if (result == CT_CUDA_ERROR_OUT_OF_MEMORY) {
         say_memory(device, bytes, what, error);
         return NULL;
@@ -352,9 +416,14 @@ ct_device_free(CtDevice *device, gpointer memory)
     if (!memory)
         return;
     pthread_mutex_lock(&device->lock);
-    device->allocated -= GPOINTER_TO_SIZE(g_hash_table_lookup(device->sizes, memory));
+    const Spare spare = {GPOINTER_TO_SIZE(g_hash_table_lookup(device->sizes, memory)), memory};
+    device->allocated -= spare.bytes;
     g_hash_table_remove(device->sizes, memory);
+    if (device->reuses)
+        g_array_append_val(device->spare, spare);
     pthread_mutex_unlock(&device->lock);
+    if (device->reuses)
+        return;
     if (!device->driver)
         g_aligned_free(memory);
     else if (ct_device_enter(device, NULL))

@@ -37,6 +37,13 @@ const CtCudaDriver *ct_device_driver(const CtDevice *device);
 /* The bytes allocated by ct_device_alloc and not freed yet. */
 gsize ct_device_allocated(const CtDevice *device);
 
+/* While it is TRUE, freed memory is kept for later allocations of the same size: the driver may
+ * wait for the device when it allocates and frees. It is FALSE at first. */
+void ct_device_reuse(CtDevice *device, gboolean reuses);
+/* The kernels that are loaded, by what they are made of; for kernel.c. Those that are the same are
+ * loaded once. Used by prepare and finish, on one thread at a time. */
+GHashTable *ct_device_kernels(CtDevice *device);
+
 /* The time spent so far on making a device ready, in seconds. */
 typedef struct {
     gdouble open;

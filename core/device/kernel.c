@@ -30,6 +30,8 @@ struct CtKernel {
     CtCuModule module;
     CtCuFunction function;
     char *name;
+    char *key;  /* all on which the loaded code depends */
+    guint uses; /* by variants that asked for the same code */
 };
 
 /* All inputs of a compilation. */
@@ -214,36 +216,20 @@ compile(const Unit *unit, const CtNvrtc *nvrtc, char **log, GError **error)
     return g_bytes_new_take(g_steal_pointer(&image), bytes);
 }
 
-/* *compiled, unless it is NULL, is set to whether the image was not in the cache. */
+/* *compiled is set to whether the image was not in the cache, where it is kept under `path`. */
 static GBytes *
-find_image(const CtKernelSpec *spec, guint architecture, char **log, gboolean *compiled,
+find_image(const Unit *unit, const CtNvrtc *nvrtc, const char *path, char **log, gboolean *compiled,
            GError **error)
 {
-    const char *reason;
-    const CtNvrtc *nvrtc = ct_cuda_nvrtc(&reason);
-    if (!nvrtc) {
-        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "kernel '%s' cannot be compiled: %s",
-                    spec->name, reason);
-        return NULL;
-    }
-    g_auto(Unit) unit = {0};
-    if (!unit_init(&unit, spec, architecture, error))
-        return NULL;
-    g_autofree char *kept = cache_path(&unit, nvrtc);
-    g_autofree char *words = NULL;
-    GBytes *image = read_cache(kept, &words);
-    if (compiled)
-        *compiled = !image;
+    GBytes *image = read_cache(path, log);
+    *compiled = !image;
     if (!image) {
-        g_ptr_array_add(unit.options, NULL);
-        unit.options->len--;
-        image = compile(&unit, nvrtc, &words, error);
-        if (!image)
-            return NULL;
-        write_cache(kept, image, words);
+        g_ptr_array_add(unit->options, NULL);
+        unit->options->len--;
+        image = compile(unit, nvrtc, log, error);
+        if (image)
+            write_cache(path, image, *log);
     }
-    if (log)
-        *log = g_steal_pointer(&words);
     return image;
 }
 
@@ -307,6 +293,24 @@ CtKernel *
 ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
 {
     const guint architecture = ct_device_info(device)->architecture;
+    const char *reason;
+    const CtNvrtc *nvrtc = ct_cuda_nvrtc(&reason);
+    if (!nvrtc) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "kernel '%s' cannot be compiled: %s",
+                    spec->name, reason);
+        return NULL;
+    }
+    g_auto(Unit) unit = {0};
+    if (!unit_init(&unit, spec, architecture, error))
+        return NULL;
+    g_autofree char *path = cache_path(&unit, nvrtc);
+    g_autofree char *key =
+        g_strdup_printf("%s %s %" G_GSIZE_FORMAT, path, spec->name, spec->shared_bytes);
+    CtKernel *loaded_before = g_hash_table_lookup(ct_device_kernels(device), key);
+    if (loaded_before) {
+        loaded_before->uses++;
+        return loaded_before;
+    }
     g_autofree char *log = NULL;
     gboolean compiled;
     if (CT_RESERVED_IS_SET(spec)) {
@@ -314,7 +318,7 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
         return NULL;
     }
     const gint64 from = g_get_monotonic_time();
-    g_autoptr(GBytes) image = find_image(spec, architecture, &log, &compiled, error);
+    g_autoptr(GBytes) image = find_image(&unit, nvrtc, path, &log, &compiled, error);
     if (!image)
         return NULL;
     const gint64 found = g_get_monotonic_time();
@@ -323,6 +327,9 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
     CtKernel *self = g_new0(CtKernel, 1);
     self->device = device;
     self->name = g_strdup(spec->name);
+    self->key = g_steal_pointer(&key);
+    self->uses = 1;
+    g_hash_table_insert(ct_device_kernels(device), self->key, self);
     const gboolean loaded = ct_device_is_dry(device) || load(self, spec, image, error);
     const gdouble to_find = (gdouble)(found - from) * 1e-6;
     const CtDeviceCosts costs = {
@@ -341,11 +348,13 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
 void
 ct_kernel_free(CtKernel *kernel)
 {
-    if (!kernel)
+    if (!kernel || --kernel->uses > 0)
         return;
+    g_hash_table_remove(ct_device_kernels(kernel->device), kernel->key);
     if (kernel->module && ct_device_enter(kernel->device, NULL))
         ct_device_driver(kernel->device)->module_unload(kernel->module);
     g_free(kernel->name);
+    g_free(kernel->key);
     g_free(kernel);
 }
 

@@ -192,6 +192,14 @@ stop_watchers(CtScheduler *scheduler)
 }
 
 void
+ct_scheduler_reuse_memory(CtScheduler *scheduler)
+{
+    for (guint n = 0; scheduler->devices && n < scheduler->devices->n_devices; n++)
+        if (scheduler->devices->devices[n])
+            ct_device_reuse(scheduler->devices->devices[n], TRUE);
+}
+
+void
 ct_scheduler_clear_devices(CtScheduler *scheduler)
 {
     if (!scheduler->devices)

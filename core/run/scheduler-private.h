@@ -87,16 +87,15 @@ struct CtScheduler {
     guint n_closing;       /* nodes still to be closed before any is completed */
     gboolean stop;
     gboolean started;
-    gboolean rests;   /* no new firing may begin */
-    guint stepper;    /* the node whose progress ends a step, that is, sets `rests` … */
-    gint64 step_end;  /* … when it reaches this number of samples */
-    gint64 begun;     /* ct_scheduler_now() at the beginning of ct_scheduler_new() … */
-    gint64 ready;     /* … at its end */
-    gint64 first;     /* … and when a sink first got samples; 0: none has */
-    gint64 running;   /* ct_scheduler_now() at the start … */
-    gint64 finished;  /* … and at the end of the last node; 0: it has not ended */
-    gint64 preparing; /* nanoseconds of the preparation that stages took */
+    gboolean rests;  /* no new firing may begin */
+    guint stepper;   /* the node whose progress ends a step, that is, sets `rests` … */
+    gint64 step_end; /* … when it reaches this number of samples */
+    gint64 begun;    /* ct_scheduler_now() at the beginning of ct_scheduler_new() … */
+    gint64 first;    /* … and when a sink first got samples; 0: none has */
+    gint64 running;  /* ct_scheduler_now() at the start … */
+    gint64 finished; /* … and at the end of the last node; 0: it has not ended */
     GError *error;
+    CtSetupStats setup;  /* without what happens later */
     GPtrArray *warnings; /* of CtWarning: of the run */
 };
 
@@ -175,6 +174,8 @@ void ct_scheduler_connect_devices(CtScheduler *scheduler);
 void ct_scheduler_expect(CtScheduler *scheduler, const CtRunNode *node, guint n);
 /* With the lock. Starts the threads of the watchers. */
 gboolean ct_scheduler_start_watchers(CtScheduler *scheduler, GError **error);
+/* Lets changes of parameters use the memory of earlier ones, so that no device waits for them. */
+void ct_scheduler_reuse_memory(CtScheduler *scheduler);
 /* Joins the watchers, waits until all devices are idle, and frees what the nodes have there. */
 void ct_scheduler_clear_devices(CtScheduler *scheduler);
 /* With the lock. Tells the queue's watcher of a firing of the node, or of a splice of blocks that

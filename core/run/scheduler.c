@@ -156,7 +156,7 @@ prepare_nodes(CtScheduler *scheduler, GError **error)
         if (!scheduler->nodes[i].place->prepare(scheduler, i, error))
             return FALSE;
     add_tuning_warnings(scheduler);
-    scheduler->preparing = ct_scheduler_now() - from;
+    scheduler->setup.stages = (gdouble)(ct_scheduler_now() - from) * 1e-9;
     return TRUE;
 }
 
@@ -190,6 +190,27 @@ set_up(CtScheduler *scheduler, GError **error)
     return prepare_nodes(scheduler, error) && allocate_scratch(scheduler, error);
 }
 
+/* Sums up the preparation. Changes of parameters add to the costs of devices later. */
+static void
+count_setup(CtScheduler *scheduler)
+{
+    CtSetupStats *setup = &scheduler->setup;
+    setup->all = (gdouble)(ct_scheduler_now() - scheduler->begun) * 1e-9;
+    for (guint n = 0; scheduler->devices && n < scheduler->devices->n_devices; n++) {
+        if (!scheduler->devices->devices[n])
+            continue;
+        const CtDeviceCosts *costs = ct_device_costs(scheduler->devices->devices[n]);
+        setup->devices += costs->open;
+        setup->memory += costs->memory;
+        setup->compile += costs->compile;
+        setup->load += costs->load;
+        setup->stages -= costs->compile + costs->load;
+        setup->n_compiled += costs->n_compiled;
+        setup->n_cached += costs->n_cached;
+    }
+    setup->stages = MAX(setup->stages, 0);
+}
+
 CtScheduler *
 ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error)
 {
@@ -205,7 +226,8 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     init_timed(&scheduler->program);
     if (!set_up(scheduler, error))
         return NULL;
-    scheduler->ready = ct_scheduler_now();
+    ct_scheduler_reuse_memory(scheduler);
+    count_setup(scheduler);
     return g_steal_pointer(&scheduler);
 }
 
@@ -392,25 +414,9 @@ void
 ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup)
 {
     pthread_mutex_lock(&scheduler->lock);
-    *setup = (CtSetupStats){
-        .stages = (gdouble)scheduler->preparing * 1e-9,
-        .all = (gdouble)(scheduler->ready - scheduler->begun) * 1e-9,
-        .first = scheduler->first ? (gdouble)(scheduler->first - scheduler->begun) * 1e-9 : 0,
-        .running = seconds_running(scheduler),
-    };
-    for (guint n = 0; scheduler->devices && n < scheduler->devices->n_devices; n++) {
-        if (!scheduler->devices->devices[n])
-            continue;
-        const CtDeviceCosts *costs = ct_device_costs(scheduler->devices->devices[n]);
-        setup->devices += costs->open;
-        setup->memory += costs->memory;
-        setup->compile += costs->compile;
-        setup->load += costs->load;
-        setup->stages -= costs->compile + costs->load;
-        setup->n_compiled += costs->n_compiled;
-        setup->n_cached += costs->n_cached;
-    }
-    setup->stages = MAX(setup->stages, 0);
+    *setup = scheduler->setup;
+    setup->first = scheduler->first ? (gdouble)(scheduler->first - scheduler->begun) * 1e-9 : 0;
+    setup->running = seconds_running(scheduler);
     pthread_mutex_unlock(&scheduler->lock);
 }
 
