@@ -385,24 +385,36 @@ find_node(const CtValue *top, const char *override, const char *name, GError **e
     return NULL;
 }
 
+CtValue *
+ct_config_parse_assignment(const char *assignment, const char *name, char **node, char **key,
+                           GError **error)
+{
+    const CtPlace place = {g_intern_string(name), 0, 0};
+    const char *equals = strchr(assignment, '=');
+    const char *dot = equals ? memchr(assignment, '.', equals - assignment) : NULL;
+    if (!dot || dot == assignment || dot + 1 == equals) {
+        blame(&place, NULL, error, "wants node.parameter=value");
+        return NULL;
+    }
+    CtValue *value = ct_value_parse_short(equals + 1, name, error);
+    if (!value)
+        return NULL;
+    *node = g_strndup(assignment, dot - assignment);
+    *key = g_strndup(dot + 1, equals - dot - 1);
+    return value;
+}
+
 static gboolean
 apply_override(CtValue *top, const char *assignment, GError **error)
 {
     g_autofree char *override = g_strconcat("--set ", assignment, NULL);
-    const CtPlace place = {g_intern_string(override), 0, 0};
-    const char *equals = strchr(assignment, '=');
-    const char *dot = equals ? memchr(assignment, '.', equals - assignment) : NULL;
-    if (!dot || dot == assignment || dot + 1 == equals)
-        return blame(&place, NULL, error, "wants node.parameter=value");
-    g_autofree char *name = g_strndup(assignment, dot - assignment);
-    g_autofree char *key = g_strndup(dot + 1, equals - dot - 1);
-    CtValue *node = find_node(top, override, name, error);
+    g_autofree char *name = NULL;
+    g_autofree char *key = NULL;
+    g_autoptr(CtValue) value = ct_config_parse_assignment(assignment, override, &name, &key, error);
+    CtValue *node = value ? find_node(top, override, name, error) : NULL;
     if (!node)
         return FALSE;
-    CtValue *value = ct_value_parse_short(equals + 1, override, error);
-    if (!value)
-        return FALSE;
-    ct_value_set(node, key, value);
+    ct_value_set(node, key, g_steal_pointer(&value));
     return TRUE;
 }
 

@@ -56,6 +56,11 @@ CtConfig *ct_config_parse(const char *text, gssize length, const char *name,
 void ct_config_free(CtConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtConfig, ct_config_free)
 
+/* Parses "node.key=value", with the value in YAML. `name` stands for the text in messages. *node
+ * and *key are allocated. */
+CtValue *ct_config_parse_assignment(const char *assignment, const char *name, char **node,
+                                    char **key, GError **error);
+
 /* NULL if there is no stage of this name. */
 const CtConfigStage *ct_config_find(const CtConfig *config, const char *name);
 

@@ -91,3 +91,6 @@ gboolean ct_node_check_input(const CtNode *node, guint i, const char *giver, GEr
 /* Describes the outputs: calls the stage's infer, sets the clock of the outputs from the footprint,
  * and checks the result. `node` has its name, stage, parameters and inputs, and cleared outputs. */
 gboolean ct_node_infer(CtNode *node, GError **error);
+/* Whether infer describes the same outputs, footprint and wishes for `node` with other parameters:
+ * whether these may change during a run. */
+gboolean ct_node_infer_again(const CtNode *node, const CtParams *params, GError **error);

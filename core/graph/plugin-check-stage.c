@@ -105,9 +105,10 @@ check_files(const CtCheck *check, const char *field, const CtParam *param, GErro
 static gboolean
 check_param(const CtCheck *check, const CtParam *param, GError **error)
 {
-    static const char *const of_graphs[] = {"stage", "from", "backend", "variant", "block", NULL};
-    const guint known =
-        CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_TABLE | CT_PARAM_RANGED | CT_PARAM_WRITTEN;
+    static const char *const of_graphs[] = {"stage", "from",   "backend", "variant",
+                                            "block", "reread", NULL};
+    const guint known = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_TABLE | CT_PARAM_RANGED |
+                        CT_PARAM_WRITTEN | CT_PARAM_LIVE;
     g_autofree char *field = g_strdup_printf("params '%s'", param->name);
     if (!ct_check_name(check, field, param->name, "", error) ||
         !ct_check_remark(check, field, param->help, error) ||

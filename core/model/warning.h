@@ -15,6 +15,7 @@ typedef enum {
     CT_WARNING_SHORT,     /* a node whose sums are all short */
     CT_WARNING_INVALID,   /* a stream whose samples are all invalid */
     CT_WARNING_EARLY,     /* data before the first block of a static input */
+    CT_WARNING_CHANGE,    /* a change of a parameter that has no effect */
     CT_WARNING_PLAN       /* a plan that differs from what was asked for */
 } CtWarningKind;
 

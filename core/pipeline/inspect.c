@@ -54,6 +54,8 @@ append_params(GString *text, const CtParam *params)
                                    *params->fallback ? params->fallback : "''");
         else if (params->flags & CT_PARAM_REQUIRED)
             g_string_append_printf(text, "; required");
+        if (params->flags & CT_PARAM_LIVE)
+            g_string_append_printf(text, "; may change during a run");
         g_string_append_printf(text, "\n      %s\n", params->help ? params->help : "");
     }
 }

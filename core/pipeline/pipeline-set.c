@@ -220,3 +220,21 @@ ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison, GError **error)
     pipeline->run_options.poison = poison;
     return TRUE;
 }
+
+/* ---- during the run ---- */
+
+/* Ticks within this have differences that do not overflow. */
+#define MAX_TICK ((gint64)1 << 60)
+
+gboolean
+ct_pipeline_set_at(CtPipeline *pipeline, const char *assignment, gint64 tick, GError **error)
+{
+    g_autofree char *node = NULL;
+    g_autofree char *key = NULL;
+    g_autoptr(CtValue) value = ct_config_parse_assignment(assignment, __func__, &node, &key, error);
+    return value && find_entry(pipeline, node, error) &&
+           ct_pipeline_is_within(__func__, (gdouble)tick, -(gdouble)MAX_TICK, (gdouble)MAX_TICK,
+                                 "a tick within ±2^60", error) &&
+           ct_pipeline_prepare(pipeline, error) &&
+           ct_scheduler_change(pipeline->scheduler, node, key, value, assignment, tick, error);
+}

@@ -31,7 +31,7 @@ ct_firing_call_advance(CtRunNode *node, GError **error)
     memcpy(node->offered_arrivals, node->arrivals, n_arrivals);
     memcpy(node->offered_departures, node->departures, n_departures);
     const gboolean good =
-        ct_call_advance(node->plan->variant, node->plan->nodes, node->state, &given, error);
+        ct_call_advance(node->plan->variant, node->now.nodes, node->now.state, &given, error);
     node->advance.ended = given.ended;
     for (guint i = 0; i < node->n_inputs; i++) {
         node->arrivals[i].block = node->offered_arrivals[i].block;

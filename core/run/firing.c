@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A firing: the samples that a node finds in its inputs, the room in its outputs, and what it does
  * with them. */
+#include "change.h"
 #include "firing-check.h"
 #include "place.h"
 
@@ -56,11 +57,11 @@ fail_without_block(const CtRing *ring, gdouble duration, GError **error)
                 "what feeds it ended without the one block that it waits for%s", cause);
 }
 
-/* Finds the block of a static input that holds at `tick`; FALSE while it is not known. Limits `*n`,
- * the samples from `tick` on, to those for which the block holds. */
+/* Finds the block of a static input that holds at `tick`; FALSE while it is not known. Lowers
+ * *until to the tick of the next block. */
 static gboolean
-gather_static(CtRunInput *input, CtArrival *arrival, gint64 tick, gint64 ticks, gint64 *n,
-              gdouble duration, GError **error)
+gather_static(CtRunInput *input, CtArrival *arrival, gint64 tick, gint64 *until, gdouble duration,
+              GError **error)
 {
     CtRing *ring = input->ring;
     CtRingReader *reader = &ring->readers[input->reader];
@@ -76,20 +77,34 @@ gather_static(CtRunInput *input, CtArrival *arrival, gint64 tick, gint64 ticks, 
     ct_ring_window(ring, input->reader, &arrival->block);
     arrival->block.n_samples = 1;
     if (reader->position + 1 < ring->shown) {
-        const gint64 next = static_tick(input, reader->position + 1);
-        gint64 left;
-        if (ticks > 0 && !__builtin_sub_overflow(next, tick, &left))
-            *n = MIN(*n, (left - 1) / ticks + 1);
+        *until = MIN(*until, static_tick(input, reader->position + 1));
         return TRUE;
     }
     return ring->ended;
 }
 
+/* The samples of `block` from which the output before the tick `until` is made. */
+static gint64
+samples_before(const CtFootprint *rule, const CtBlock *block, gint64 ticks, gint64 until)
+{
+    const gboolean is_window = rule->kind == CT_FOOTPRINT_WINDOW;
+    const gint64 hop = is_window ? rule->hop : 1, offset = is_window ? rule->offset : 0;
+    gint64 left;
+    if (ticks <= 0 || __builtin_sub_overflow(until, block->start + offset * ticks, &left))
+        return G_MAXINT64;
+    const gint64 n = left > 0 ? (left - 1) / (hop * ticks) + 1 : 0;
+    if (!is_window || n == 0)
+        return n;
+    return ct_saturating_add(ct_saturating_multiply(n - 1, hop), MAX(rule->window, hop));
+}
+
+/* Gathers the samples up to those for the output at the tick `until`, where a static input or a
+ * parameter changes. */
 static gboolean
 gather_inputs(CtRunNode *node, GError **error)
 {
-    gint64 tick = 0, ticks = 0, limit = G_MAXINT64;
-    gboolean known = FALSE;
+    const gint64 tick = ct_change_next_tick(node);
+    gint64 until = ct_change_take(node, tick);
     for (guint i = 0; i < node->n_inputs; i++) {
         CtRunInput *input = &node->inputs[i];
         CtArrival *arrival = &node->arrivals[i];
@@ -102,16 +117,11 @@ gather_inputs(CtRunNode *node, GError **error)
         ct_ring_window(input->ring, input->reader, &arrival->block);
         arrival->ended = input->ring->ended &&
                          arrival->block.index + arrival->block.n_samples == input->ring->written;
-        if (!known) {
-            tick = arrival->block.start;
-            ticks = input->ring->ticks;
-            known = TRUE;
-        }
     }
     for (guint i = 0; i < node->n_inputs; i++) {
         if (!node->inputs[i].is_static)
             continue;
-        if (!gather_static(&node->inputs[i], &node->arrivals[i], tick, ticks, &limit,
+        if (!gather_static(&node->inputs[i], &node->arrivals[i], tick, &until,
                            node->options->duration, error))
             return FALSE;
         ct_firing_view(node, i, &node->arrivals[i].block);
@@ -120,6 +130,8 @@ gather_inputs(CtRunNode *node, GError **error)
         CtArrival *arrival = &node->arrivals[i];
         if (!node->inputs[i].ring || node->inputs[i].is_static)
             continue;
+        const gint64 limit = samples_before(&node->plan->footprint, &arrival->block,
+                                            node->inputs[i].ring->ticks, until);
         if (arrival->block.n_samples > limit) {
             arrival->block.n_samples = limit;
             arrival->ended = FALSE;
@@ -169,7 +181,7 @@ gather_outputs(CtRunNode *node)
 }
 
 /* Whether the node should wait for more input. It should not if the stream ends, if a sum is
- * complete, or if a static input or the end of a ring's generation limits the samples. */
+ * complete, or if a change or the end of a ring's generation limits the samples. */
 static gboolean
 wants_more(const CtRunNode *node)
 {
@@ -188,6 +200,21 @@ wants_more(const CtRunNode *node)
     return FALSE;
 }
 
+/* The end of the output that the firing may make from what was gathered, as a tick. */
+static gint64
+find_until(const CtRunNode *node)
+{
+    const CtFootprint *rule = &node->plan->footprint;
+    const guint flows = ct_run_node_first_flow(node);
+    if (flows == node->n_inputs || rule->kind != CT_FOOTPRINT_WINDOW)
+        return G_MAXINT64;
+    const gint64 n = node->arrivals[flows].block.n_samples - rule->window;
+    gint64 n_made = n >= 0 ? n / rule->hop + 1 : 0;
+    for (guint o = 0; o < node->n_outputs; o++)
+        n_made = MIN(n_made, node->departures[o].room);
+    return ct_change_next_tick(node) + n_made * rule->hop * node->inputs[flows].ring->ticks;
+}
+
 gboolean
 ct_firing_gather(CtRunNode *node, GError **error)
 {
@@ -201,6 +228,7 @@ ct_firing_gather(CtRunNode *node, GError **error)
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring)
             ct_ring_hold(node->inputs[i].ring, node->inputs[i].reader, &node->arrivals[i].block);
+    node->changes.until = find_until(node);
     return TRUE;
 }
 
@@ -269,7 +297,7 @@ count_items(const CtRunNode *node)
     if (!split)
         return 1;
     if (g_str_equal(split, "*"))
-        return node->fixed_items;
+        return node->now.n_items;
     const gboolean sink = node->n_outputs == 0;
     if (g_str_equal(split, "time"))
         return sink ? node->arrivals[0].used : node->departures[0].produced;

@@ -39,7 +39,7 @@ poison(CtRunNode *node, guint o, G_GNUC_UNUSED GError **error)
 static gboolean
 work(CtRunNode *node, CtWork *part, GError **error)
 {
-    return ct_call_work(node->plan->variant, node->plan->nodes, node->state, part, error);
+    return ct_call_work(node->plan->variant, node->now.nodes, node->now.state, part, error);
 }
 
 static gboolean

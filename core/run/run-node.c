@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A node at run time: its rings, its state, and the preparation of its variant. */
+#include "change.h"
 #include "firing.h"
 #include "graph/plugin-call.h"
 #include "graph/tuning.h"
 #include "model/node-params.h"
+
+#include <string.h>
 
 guint
 ct_run_node_first_flow(const CtRunNode *node)
@@ -143,7 +146,7 @@ ct_run_node_blame(const CtRunNode *node, GError **error, GError *cause)
         return FALSE;
     CtPlace place = plan->graph_node->config->place;
     for (guint k = 0; k < plan->n_nodes; k++)
-        ct_params_take_blame(plan->nodes[k].params, &place);
+        ct_params_take_blame((node->now.nodes ? node->now.nodes : plan->nodes)[k].params, &place);
     g_autofree char *where = ct_place_to_string(&place);
     g_prefix_error(error, "%s: ", where);
     return FALSE;
@@ -157,6 +160,7 @@ ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *c
     node->plan = plan;
     node->options = options;
     node->n_workers = n_workers;
+    node->now.nodes = plan->nodes;
     node->marks = ct_plan_is_marking(plan);
     node->status = plan->variant->work ? CT_NODE_IDLE : CT_NODE_EXTERNAL;
     if (!connect(node, index, rings, &cause))
@@ -165,19 +169,49 @@ ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *c
     return TRUE;
 }
 
-static void
-finish(CtRunNode *node)
+void
+ct_run_state_clear(const CtRunNode *node, CtRunState *state)
 {
-    if (node->state && node->plan->variant->finish)
-        node->plan->variant->finish(node->state);
-    node->state = NULL;
+    const CtPlanNode *plan = node->plan;
+    if (state->state && plan->variant->finish)
+        plan->variant->finish(state->state);
+    for (guint k = 0; k < plan->n_nodes && state->nodes && state->nodes != plan->nodes; k++)
+        ct_params_free((CtParams *)state->nodes[k].params);
+    if (state->nodes != plan->nodes)
+        g_free((gpointer)state->nodes);
+    *state = (CtRunState){.nodes = plan->nodes};
 }
 
 static gboolean
 prepare_with(CtRunNode *node, CtPrepare *prepare, const gint64 *tuning, GError **error)
 {
-    prepare->tuning = tuning;
-    return ct_call_prepare(node->plan->variant, prepare, &node->state, error);
+    memcpy(node->tuning, tuning, sizeof node->tuning);
+    prepare->tuning = node->tuning;
+    return ct_call_prepare(node->plan->variant, prepare, &node->now.state, error);
+}
+
+gboolean
+ct_run_node_prepare_again(const CtRunNode *node, const CtNode *nodes, CtRunState *state,
+                          GError **error)
+{
+    const CtPrepare *first = &node->prepared;
+    CtPrepare prepare = *first;
+    prepare.nodes = nodes;
+    prepare.scratch_bytes = prepare.upload_bytes = 0;
+    prepare.n_items = 1;
+    state->nodes = nodes;
+    if (!ct_call_prepare(node->plan->variant, &prepare, &state->state, error))
+        return FALSE;
+    state->n_items = prepare.n_items;
+    if (prepare.scratch_bytes <= first->scratch_bytes &&
+        prepare.upload_bytes <= first->upload_bytes)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                "wants %" G_GSIZE_FORMAT " bytes of scratch memory and %" G_GSIZE_FORMAT
+                " of uploads, but the run has %" G_GSIZE_FORMAT " and %" G_GSIZE_FORMAT,
+                prepare.scratch_bytes, prepare.upload_bytes, first->scratch_bytes,
+                first->upload_bytes);
+    return FALSE;
 }
 
 static void
@@ -216,7 +250,7 @@ ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *up
         gint64 defaults[CT_MAX_TUNABLES];
         ct_tuning_defaults(plan->variant, defaults);
         warn_of_tuning(node, defaults, cause);
-        finish(node);
+        ct_run_state_clear(node, &node->now);
         g_clear_error(&cause);
         prepare = fresh;
         is_prepared = prepare_with(node, &prepare, defaults, &cause);
@@ -225,14 +259,19 @@ ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *up
         return ct_run_node_blame(node, error, cause);
     *scratch = MAX(*scratch, prepare.scratch_bytes);
     *upload = prepare.upload_bytes;
-    node->fixed_items = prepare.n_items;
+    node->now.n_items = prepare.n_items;
+    node->prepared = prepare;
     return TRUE;
 }
 
 void
 ct_run_node_clear(CtRunNode *node)
 {
-    finish(node);
+    /* Without a plan, preparation has failed before it came to this node. */
+    if (!node->plan)
+        return;
+    ct_run_state_clear(node, &node->now);
+    ct_change_clear(node);
     for (guint o = 0; o < node->n_outputs; o++) {
         for (guint i = 0; i < node->n_inputs && node->outputs[o].maps; i++)
             ct_lane_map_clear(&node->outputs[o].maps[i]);

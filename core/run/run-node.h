@@ -49,6 +49,28 @@ typedef struct {
     gint64 core_ns;  /* advance, histories, validity */
 } CtRunTotals;
 
+/* The state with which a variant works: its prepare makes it, and a change of a parameter exchanges
+ * it. */
+typedef struct {
+    const CtNode *nodes; /* those that the variant covers, with the values of their parameters */
+    gpointer state;
+    gint64 n_items; /* items of every firing, if prepare has set them */
+} CtRunState;
+
+/* A change of a parameter; see change.h. */
+typedef struct CtChange CtChange;
+
+/* The changes of a node. */
+typedef struct {
+    CtChange *pending;         /* in the order of their ticks */
+    CtChange *oldest, *newest; /* those in effect, in the order in which they came into effect */
+    gint64 until; /* during a firing: the end of the output that it may make, as a tick */
+    /* Only the thread that changes parameters uses these: */
+    CtChange *kept;   /* the newest whose value is in `values`; NULL: none is */
+    CtChange *freed;  /* the newest whose replaced state is freed; NULL: none is */
+    CtValue **values; /* [covered node] the graph's parameters, changed; NULL: nothing is */
+} CtChanges;
+
 /* How firings run, on the host or on a device; see place.h. */
 typedef struct CtRunPlace CtRunPlace;
 /* The submissions of a node on a device; see submission.h. */
@@ -63,7 +85,10 @@ typedef struct {
     CtSubmissions *submissions; /* of a device */
     const CtRingMover *mover;   /* copies the histories of its outputs; NULL: the host does */
     guint n_workers;
-    gpointer state;
+    CtRunState now;
+    CtPrepare prepared; /* the arguments and the result of the first prepare */
+    gint64 tuning[CT_MAX_TUNABLES];
+    CtChanges changes;
     char *warning; /* why the variant was not prepared as planned; NULL: it was */
     guint n_inputs;
     CtRunInput *inputs;
@@ -92,10 +117,9 @@ typedef struct {
     CtAdvance advance;
     guint64 *advance_counters;
     CtWork work;
-    gint64 fixed_items; /* items of every firing, if prepare has set them */
-    gint64 n_items;     /* 0: there is no work */
-    gint64 chunk;       /* items of a range */
-    gint64 claimed;     /* items given out */
+    gint64 n_items; /* 0: there is no work */
+    gint64 chunk;   /* items of a range */
+    gint64 claimed; /* items given out */
     gint64 done;
 } CtRunNode;
 
@@ -108,6 +132,11 @@ gboolean ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index,
  * uploads. */
 gboolean ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *upload,
                              GError **error);
+/* Prepares the variant once more, with the parameters of `nodes`; while it works, on any thread. */
+gboolean ct_run_node_prepare_again(const CtRunNode *node, const CtNode *nodes, CtRunState *state,
+                                   GError **error);
+/* Frees a state that is not in use, and its nodes unless they are the plan's. */
+void ct_run_state_clear(const CtRunNode *node, CtRunState *state);
 void ct_run_node_clear(CtRunNode *node);
 
 /* The first input that is connected and not static; n_inputs: there is none. */

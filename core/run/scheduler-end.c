@@ -4,6 +4,7 @@
  * A node with a result to complete waits until all other nodes have ended, and then until all
  * others with a result are closed. If one of them fails, or a warning is an error, no result of
  * the run becomes final. */
+#include "change.h"
 #include "graph/plugin-call.h"
 #include "scheduler-private.h"
 
@@ -94,6 +95,11 @@ warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
     /* An interrupt explains the warnings that follow. */
     if (node->interrupted)
         return;
+    for (const CtChange *change = node->changes.pending; change; change = change->next)
+        ct_warnings_add(warnings, CT_WARNING_CHANGE, plan->name, place,
+                        "the change %s had no effect: the output ended before tick "
+                        "%" G_GINT64_FORMAT,
+                        change->shown, change->tick);
     if (is_empty(node) && !is_fed_by(scheduler, node, is_empty) &&
         !is_known(scheduler, node, CT_WARNING_EMPTY))
         ct_warnings_add(warnings, CT_WARNING_EMPTY, plan->name, place, "gave no samples");
@@ -193,7 +199,7 @@ ct_scheduler_complete_node(CtScheduler *scheduler, CtRunNode *node)
     pthread_mutex_unlock(&scheduler->lock);
     GError *cause = NULL;
     const gboolean good = (closes ? ct_call_close : ct_call_complete)(
-        node->plan->variant, node->plan->nodes, node->state, node->interrupted, &cause);
+        node->plan->variant, node->now.nodes, node->now.state, node->interrupted, &cause);
     pthread_mutex_lock(&scheduler->lock);
     if (!good) {
         ct_scheduler_fail_node(scheduler, node, cause);

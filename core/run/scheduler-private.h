@@ -69,8 +69,9 @@ struct CtScheduler {
     CtWatcher *watchers;    /* [queue] */
     CtEndpoint **endpoints; /* [node] NULL: it is not fed or taken by the program, or on the host */
 
-    pthread_mutex_t lock; /* of POSIX, which thread checkers know */
-    pthread_cond_t work;  /* workers without work sleep here */
+    pthread_mutex_t lock;     /* of POSIX, which thread checkers know */
+    pthread_mutex_t changing; /* held while a change of a parameter is prepared; taken first */
+    pthread_cond_t work;      /* workers without work sleep here */
     pthread_cond_t over;
     pthread_cond_t program; /* the program waits here for room or samples */
     guint n_external;       /* nodes whose work the program does, and that have not ended */

@@ -9,6 +9,7 @@
  * serve the node nearest to the sinks first, so that a block is finished while it is in the cache
  * and rings stay short. Each node whose variant `waits` (for files or the network), and each
  * device, has a thread of its own, which runs the same steps alone. */
+#include "change.h"
 #include "model/memory.h"
 #include "model/thread.h"
 #include "scheduler-private.h"
@@ -221,6 +222,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     scheduler->n_workers = plan->n_workers;
     scheduler->warnings = ct_warnings_new();
     pthread_mutex_init(&scheduler->lock, NULL);
+    pthread_mutex_init(&scheduler->changing, NULL);
     pthread_cond_init(&scheduler->work, NULL);
     init_timed(&scheduler->over);
     init_timed(&scheduler->program);
@@ -401,6 +403,21 @@ ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats)
     pthread_mutex_unlock(&scheduler->lock);
 }
 
+GArray *
+ct_scheduler_changes(CtScheduler *scheduler)
+{
+    GArray *changes = g_array_new(FALSE, FALSE, sizeof(CtChangeStats));
+    pthread_mutex_lock(&scheduler->lock);
+    for (guint i = 0; i < scheduler->n_nodes; i++)
+        for (const CtChange *change = scheduler->nodes[i].changes.oldest; change;
+             change = change->next) {
+            const CtChangeStats stats = {change->shown, change->tick};
+            g_array_append_val(changes, stats);
+        }
+    pthread_mutex_unlock(&scheduler->lock);
+    return changes;
+}
+
 static gdouble
 seconds_running(const CtScheduler *scheduler)
 {
@@ -469,6 +486,7 @@ ct_scheduler_free(CtScheduler *scheduler)
     g_clear_error(&scheduler->error);
     g_ptr_array_unref(scheduler->warnings);
     pthread_mutex_destroy(&scheduler->lock);
+    pthread_mutex_destroy(&scheduler->changing);
     pthread_cond_destroy(&scheduler->work);
     pthread_cond_destroy(&scheduler->over);
     pthread_cond_destroy(&scheduler->program);

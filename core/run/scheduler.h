@@ -35,6 +35,12 @@ typedef struct {
     guint64 counters[CT_MAX_COUNTERS];
 } CtNodeStats;
 
+/* A change of a parameter that has taken effect. */
+typedef struct {
+    const char *shown; /* "gains.gain=2"; the scheduler's */
+    gint64 tick;
+} CtChangeStats;
+
 /* Seconds that the preparation took, by cause, counted from the beginning of ct_scheduler_new(). */
 typedef struct {
     gdouble devices; /* opening the devices */
@@ -79,6 +85,14 @@ gboolean ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds);
 /* Whether the run, which has ended, was good; FALSE with the first error. */
 gboolean ct_scheduler_result(CtScheduler *scheduler, GError **error);
 
+/* Changes a parameter of the graph's node `node`, which exists, from `tick` on; see
+ * ct_pipeline_set_at(). The value is copied; its place is that of errors. `shown` stands for the
+ * change in statistics. */
+gboolean ct_scheduler_change(CtScheduler *scheduler, const char *node, const char *param,
+                             const CtValue *value, const char *shown, gint64 tick, GError **error);
+/* The tick of a change that takes effect as soon as possible. */
+#define CT_CHANGE_NOW G_MININT64
+
 /* Whether an interrupt ended a node before its own end. */
 gboolean ct_scheduler_is_interrupted(CtScheduler *scheduler);
 /* Adds the warnings of the run, which are complete once all nodes have ended. */
@@ -86,6 +100,9 @@ void ct_scheduler_join_warnings(CtScheduler *scheduler, GPtrArray *warnings);
 
 /* Fills `stats` for node `i` of the plan. */
 void ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats);
+/* The changes that have taken effect so far, of each node in the order of their ticks: an array of
+ * CtChangeStats, for g_array_unref. */
+GArray *ct_scheduler_changes(CtScheduler *scheduler);
 void ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup);
 /* The seconds of stream that the source which is farthest has produced. */
 gdouble ct_scheduler_stream_seconds(CtScheduler *scheduler);

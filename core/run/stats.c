@@ -108,6 +108,12 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
                 g_string_append_printf(text, "%s: %" G_GUINT64_FORMAT " %s\n", counts->node->name,
                                        counts->counters[c], names[c]);
     }
+    g_autoptr(GArray) changes = ct_scheduler_changes(scheduler);
+    for (guint i = 0; i < changes->len; i++) {
+        const CtChangeStats *change = &g_array_index(changes, CtChangeStats, i);
+        g_string_append_printf(text, "%s from tick %" G_GINT64_FORMAT "\n", change->shown,
+                               change->tick);
+    }
     CtSetupStats setup;
     ct_scheduler_setup(scheduler, &setup);
     g_string_append_printf(text, "set up in %.3f s", setup.all);
@@ -196,6 +202,21 @@ add_node(CtJson *json, const Row *row)
     ct_json_end_object(json);
 }
 
+static void
+add_changes(CtJson *json, CtScheduler *scheduler)
+{
+    g_autoptr(GArray) changes = ct_scheduler_changes(scheduler);
+    ct_json_begin_array(json, "changes");
+    for (guint i = 0; i < changes->len; i++) {
+        const CtChangeStats *change = &g_array_index(changes, CtChangeStats, i);
+        ct_json_begin_object(json, NULL);
+        ct_json_add_text(json, "set", change->shown);
+        ct_json_add_integer(json, "tick", change->tick);
+        ct_json_end_object(json);
+    }
+    ct_json_end_array(json);
+}
+
 char *
 ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings)
 {
@@ -210,6 +231,7 @@ ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
     ct_scheduler_setup(scheduler, &setup);
     ct_json_add_real(json, "running_seconds", setup.running);
     add_setup(json, &setup);
+    add_changes(json, scheduler);
     ct_json_begin_array(json, "nodes");
     for (guint i = 0; i < plan->nodes->len; i++) {
         Row row;

@@ -230,7 +230,7 @@ ct_submission_work(CtRunNode *node, CtWork *part, GError **error)
     ct_queue_begin(node->submissions->own);
     if (!begin_marks(node, error))
         return FALSE;
-    return ct_call_work(node->plan->variant, node->plan->nodes, node->state, part, error);
+    return ct_call_work(node->plan->variant, node->now.nodes, node->now.state, part, error);
 }
 
 /* Sets the samples of output `o` to zero that are invalid for advance, and counts them. */
@@ -290,6 +290,7 @@ ct_submission_submit(CtRunNode *node)
     submission->is_last = node->is_last;
     self->next = (self->next + 1) % self->limit;
     self->n++;
+    self->n_submitted++;
     for (guint i = 0; i < node->n_inputs; i++) {
         const CtRunInput *input = &node->inputs[i];
         if (input->ring)

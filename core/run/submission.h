@@ -31,6 +31,7 @@ struct CtSubmissions {
     CtKernel *fill;    /* kernel that sets invalid samples to zero */
     guint limit;       /* the most firings in flight */
     guint n;           /* firings in flight */
+    guint64 n_submitted;
     guint first;       /* the oldest of them */
     guint next;        /* the slot of the current firing */
     CtRingMover mover; /* copies histories on the queue */

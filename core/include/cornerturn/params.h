@@ -22,10 +22,11 @@ typedef enum {
 
 typedef enum {
     CT_PARAM_REQUIRED = 1 << 0,
-    CT_PARAM_LIST = 1 << 1,   /* a list of the kind; a single value is a list of one */
-    CT_PARAM_TABLE = 1 << 2,  /* a list of lists of the kind (rows of equal length) */
-    CT_PARAM_RANGED = 1 << 3, /* `minimum` and `maximum` are checked */
-    CT_PARAM_WRITTEN = 1 << 4 /* of a path: the stage writes the file; otherwise it reads it */
+    CT_PARAM_LIST = 1 << 1,    /* a list of the kind; a single value is a list of one */
+    CT_PARAM_TABLE = 1 << 2,   /* a list of lists of the kind (rows of equal length) */
+    CT_PARAM_RANGED = 1 << 3,  /* `minimum` and `maximum` are checked */
+    CT_PARAM_WRITTEN = 1 << 4, /* of a path: the stage writes the file; otherwise it reads it */
+    CT_PARAM_LIVE = 1 << 5     /* may change during a run; stage.h says what this asks of a stage */
 } CtParamFlags;
 
 /* A row of a stage's table; a row without a name ends the table. */

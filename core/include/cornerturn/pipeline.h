@@ -14,7 +14,8 @@
  * A pipeline takes four steps in this order: ct_pipeline_check, ct_pipeline_plan,
  * ct_pipeline_prepare, ct_pipeline_start. Each takes those before it if necessary, as do the
  * functions that say so. A pipeline runs once. Its functions may be called from any thread, but no
- * other function may run at the same time as one that sets something or takes a step.
+ * other function may run at the same time as one that sets something or takes a step; only
+ * ct_pipeline_set_at may, once the run has started.
  *
  * Functions that take an error set it if they return FALSE or NULL (except ct_pipeline_take when
  * its time is up). The error is CT_ERROR_ORDER for a call that comes too late or too early, and
@@ -179,6 +180,18 @@ CT_EXPORT char *ct_pipeline_compare(CtPipeline *pipeline, const CtTuneControl *c
 CT_EXPORT gboolean ct_pipeline_prepare(CtPipeline *pipeline, GError **error);
 /* Starts the threads, once. Prepares first if necessary. */
 CT_EXPORT gboolean ct_pipeline_start(CtPipeline *pipeline, GError **error);
+/* Changes a parameter during the run: "node.parameter=value", with the value in YAML. `tick` counts
+ * on the clock of the node's output: output samples whose tick is at least `tick` are made with the
+ * new value, all others with the old one. Changes of one node add up in the order of their ticks,
+ * and of their calls where ticks are equal. The value is checked, files are read and tables are
+ * made before the function returns; the run goes on meanwhile. Prepares first if necessary.
+ *
+ * An error: CT_ERROR_ORDER if the node has already made the output at `tick`, or has ended; the
+ * message says how far it is. CT_ERROR_PARAMETER if the parameter cannot change during a run
+ * (`cornerturn inspect` shows those that can), or if the new value would change the description of
+ * an output, or the samples that an output is made of. Nothing is changed then. */
+CT_EXPORT gboolean ct_pipeline_set_at(CtPipeline *pipeline, const char *assignment, gint64 tick,
+                                      GError **error);
 /* Ends all sources and inputs now. The samples that they have given still flow to the sinks, which
  * are completed. */
 CT_EXPORT void ct_pipeline_interrupt(CtPipeline *pipeline);

@@ -12,11 +12,21 @@
  * that `waits`).
  *
  * Threads: `infer`, `operations`, `accuracy`, `share`, `fits` and `differs` are called during
- * planning, any number of times, and keep no state. `prepare` is called once, before any thread of
- * the run starts, and `finish` once, after all have ended. `advance` is called on any worker, but
- * never twice at a time for one node; `work` is called on many workers at once; `complete` after
- * the last call of `work`. If nothing reads any output of a node, neither `advance` nor `work` is
- * called.
+ * planning, any number of times, and keep no state. `prepare` is called before any thread of the
+ * run starts, and `finish` after all have ended; a change of a parameter calls both during the run
+ * as well. `advance` is called on any worker, but never twice at a time for one node; `work` is
+ * called on many workers at once; `complete` after the last call of `work`. If nothing reads any
+ * output of a node, neither `advance` nor `work` is called.
+ *
+ * Changes of parameters (CT_PARAM_LIVE): the core calls `infer` with the new values, which must
+ * describe the same outputs, footprint and wishes, and then `prepare` for a second state. It does
+ * so on a thread that no samples wait for, while the first state works. From the tick of the change
+ * on the second state takes the place of the first between two firings: all output samples whose
+ * tick is at least that of the change are made with the new values, and all others with the old
+ * ones. A window uses one set of values for all its samples, those before the tick too. `finish`
+ * frees the first state when no work uses it any more, also on another thread. So only a stage
+ * whose footprint is a WINDOW has such parameters, and its variants (fused ones too) keep nothing
+ * in their states that an output depends on but what `prepare` makes from parameters and streams.
  *
  * A function that takes an error sets it if and only if it returns FALSE or NULL; otherwise the
  * core reports a fault of the plugin, with node and function. It also does so if a function gives
