@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const CtParam params[] = {
-    {"weights", CT_PARAM_PATH,
+    {"weights", CT_PARAM_PATH, CT_PARAM_LIVE,
      .help = ".npy of [channel beam station] or [channel beam station pol], used as given, not "
              "conjugated; instead of the port"},
     {NULL},

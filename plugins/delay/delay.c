@@ -11,23 +11,29 @@ static const char *const delay_axes[DELAY_N_AXES] = {"time", "subband", "channel
                                                      "pol"};
 
 static const CtParam delay_params[] = {
-    {"delays", CT_PARAM_PATH, .help = "seconds as .npy [time station] or [time station pol]"},
+    {"delays", CT_PARAM_PATH, CT_PARAM_LIVE,
+     .help = "seconds as .npy [time station] or [time station pol]"},
     {"step", CT_PARAM_QUANTITY, CT_PARAM_RANGED, .unit = "s", .minimum = 1e-12, .maximum = 1e12,
      .help =
          "from a row of delays to the next, the first at the stream's start; linear in between"},
-    {"constant", CT_PARAM_QUANTITY, CT_PARAM_LIST, .unit = "s",
+    {"constant", CT_PARAM_QUANTITY, CT_PARAM_LIST | CT_PARAM_LIVE, .unit = "s",
      .help = "in place of delays: one per station, or one per station and pol, the pols of a "
              "station side by side"},
-    {"direction", CT_PARAM_REAL, CT_PARAM_TABLE,
+    {"direction", CT_PARAM_REAL, CT_PARAM_TABLE | CT_PARAM_LIVE,
      .help = "in place of delays, with the positions: direction of a plane wave to align, one "
              "of " GEOMETRY_DIRECTIONS_HELP},
+    {"range", CT_PARAM_QUANTITY, CT_PARAM_RANGED, .unit = "s", .minimum = 0, .maximum = 1e12,
+     .help = "before a filter: the largest delay, of either sign, that changes during the run may "
+             "bring; left out: the least and the most that the graph gives"},
     GEOMETRY_POSITION_PARAMS,
     {NULL},
 };
 
-/* The least and the most whole samples; linear pieces reach them at their ends. */
-static void
-whole_range(const DelayTable *table, gdouble samples_per_second, gint64 *least, gint64 *most)
+/* The least and the most whole samples, or those for which the graph leaves room; linear pieces
+ * reach them at their ends. */
+static gboolean
+whole_range(const DelayTable *table, const CtParams *params, gdouble samples_per_second,
+            gint64 *least, gint64 *most, GError **error)
 {
     *least = G_MAXINT64;
     *most = G_MININT64;
@@ -36,6 +42,18 @@ whole_range(const DelayTable *table, gdouble samples_per_second, gint64 *least, 
         *least = MIN(*least, whole);
         *most = MAX(*most, whole);
     }
+    if (!ct_params_has(params, "range"))
+        return TRUE;
+    const gdouble seconds = ct_params_real(params, "range");
+    const gdouble range = rint(seconds * samples_per_second);
+    if (range > 1 << 28 || range < (gdouble)MAX(*most, -*least))
+        return ct_params_error(params, "range", error,
+                               "wants at least the largest delay, %" G_GINT64_FORMAT
+                               " samples, and at most %d, but is given %g s",
+                               MAX(*most, -*least), 1 << 28, seconds);
+    *most = (gint64)range;
+    *least = -*most;
+    return TRUE;
 }
 
 /* The number of different shifts by whole samples. */
@@ -120,7 +138,8 @@ delay_infer(CtNode *node, GError **error)
                                    "wants delays of at most %d samples, but is given %g s", 1 << 28,
                                    table->seconds[i]);
     gint64 least, most;
-    whole_range(table, rate, &least, &most);
+    if (!whole_range(table, node->params, rate, &least, &most, error))
+        return FALSE;
     node->footprint.window = most - least + 1;
     node->footprint.offset = most;
     set_needs(&node->footprint, table, input);
@@ -146,8 +165,9 @@ delay_state_init(DelayState *state, const CtPrepare *prepare, GError **error)
     state->ticks_per_sample = stream->ticks_per_sample;
     state->samples_per_second = ct_stream_sample_rate(stream);
     gint64 least;
-    if (state->shifts)
-        whole_range(state->table, state->samples_per_second, &least, &state->most);
+    if (state->shifts && !whole_range(state->table, prepare->nodes[0].params,
+                                      state->samples_per_second, &least, &state->most, error))
+        return FALSE;
     for (guint i = 0; i < DELAY_N_AXES; i++) {
         state->place[i] = ct_layout_axis(&input->layout, delay_axes[i]);
         state->length[i] = i == DELAY_TIME ? 0 : ct_stream_length(stream, delay_axes[i]);

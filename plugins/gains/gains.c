@@ -7,12 +7,13 @@
 #include <math.h>
 
 static const CtParam params[] = {
-    {"gains", CT_PARAM_PATH, .help = "complex factors as .npy [station pol channel]"},
-    {"gain", CT_PARAM_REAL, CT_PARAM_LIST,
+    {"gains", CT_PARAM_PATH, CT_PARAM_LIVE,
+     .help = "complex factors as .npy [station pol channel]"},
+    {"gain", CT_PARAM_REAL, CT_PARAM_LIST | CT_PARAM_LIVE,
      .help = "in place of a file, one factor for all: real, or real and imaginary part"},
     {"axes", CT_PARAM_STRING, CT_PARAM_LIST,
      .help = "of the file; left out: station pol channel, those that the stream has"},
-    {"inverse", CT_PARAM_BOOL, .fallback = "false",
+    {"inverse", CT_PARAM_BOOL, CT_PARAM_LIVE, .fallback = "false",
      .help = "divide by the gains in place of multiplying"},
     {NULL},
 };
