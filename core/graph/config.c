@@ -89,6 +89,8 @@ ct_config_add_copy(CtConfig *config, const CtConfigStage *stage, const char *nam
     made->variant_place = stage->variant_place;
     made->block = stage->block;
     made->block_place = stage->block_place;
+    made->reread = stage->reread;
+    made->reread_place = stage->reread_place;
     for (guint i = 0; i < stage->links->len; i++) {
         const CtConfigLink *link = &g_array_index(stage->links, CtConfigLink, i);
         const CtConfigLink copy = {
@@ -272,6 +274,17 @@ read_links(CtConfigStage *stage, const CtValue *value, GError **error)
 /* ---- stages ---- */
 
 static gboolean
+read_reread(const CtValue *value, CtConfigStage *stage, GError **error)
+{
+    stage->reread = value->kind == CT_VALUE_SCALAR && g_str_equal(value->text, "true");
+    if (stage->reread || (value->kind == CT_VALUE_SCALAR && g_str_equal(value->text, "false")))
+        return TRUE;
+    g_autofree char *given = ct_value_describe(value);
+    return blame(&value->place, stage->name, error, "'reread' wants true or false, but is given %s",
+                 given);
+}
+
+static gboolean
 read_key(CtConfigStage *stage, const CtValue *key, const CtValue *item, GError **error)
 {
     if (g_str_equal(key->text, "stage")) {
@@ -294,6 +307,10 @@ read_key(CtConfigStage *stage, const CtValue *key, const CtValue *item, GError *
     if (g_str_equal(key->text, "block")) {
         stage->block_place = item->place;
         return read_block(item, stage->name, &stage->block, error);
+    }
+    if (g_str_equal(key->text, "reread")) {
+        stage->reread_place = item->place;
+        return read_reread(item, stage, error);
     }
     g_ptr_array_add(stage->params->keys, ct_value_copy(key));
     g_ptr_array_add(stage->params->items, ct_value_copy(item));

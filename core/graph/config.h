@@ -36,6 +36,8 @@ typedef struct {
     CtPlace variant_place;
     gint64 block; /* samples along time; 0: not given */
     CtPlace block_place;
+    gboolean reread; /* the files of its parameters are read again when they change */
+    CtPlace reread_place;
     CtValue *params; /* a mapping: all other keys */
 } CtConfigStage;
 

@@ -147,6 +147,17 @@ find_port(const CtPort *ports, const char *name)
     return -1;
 }
 
+/* Whether the node has a file that may change during a run. */
+static gboolean
+has_live_file(const CtNode *node)
+{
+    for (const CtParam *param = ct_stage_params(node->stage); param->name; param++)
+        if (param->kind == CT_PARAM_PATH && param->flags & CT_PARAM_LIVE &&
+            ct_params_has(node->params, param->name))
+            return TRUE;
+    return FALSE;
+}
+
 /* A node with its stage, its parameters and its arrays. The streams are clear. */
 static CtGraphNode *
 graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegistry *registry,
@@ -178,6 +189,13 @@ graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegi
         .footprint = {CT_FOOTPRINT_WINDOW, 1, 1, 0, CT_LANES_ALL},
         .block = stage_config->block,
     };
+    if (stage_config->reread && !has_live_file(&node->node)) {
+        ct_graph_error(node, &stage_config->reread_place, CT_ERROR_CONFIG, error,
+                       "'reread' wants a file that may change during a run, but '%s' is given none",
+                       stage->name);
+        ct_graph_node_free(node);
+        return NULL;
+    }
     node->node.inputs = g_new0(CtStream, node->node.n_inputs + 1);
     node->node.input_names = g_new0(const char *, node->node.n_inputs + 1);
     node->node.outputs = g_new0(CtStream, node->node.n_outputs + 1);

@@ -29,6 +29,7 @@ ct_pipeline_prepare(CtPipeline *pipeline, GError **error)
     if (!ct_pipeline_plan(pipeline, error))
         return FALSE;
     pipeline->run_options.warned = pipeline->warnings;
+    pipeline->run_options.rereads = TRUE;
     pipeline->scheduler = g_hash_table_size(pipeline->offers) > 0
                               ? schedule_with_memory(pipeline, error)
                               : ct_scheduler_new_that_fits(

@@ -39,6 +39,9 @@ typedef struct {
     GArray *transients; /* of guint: rings of the queue's transient links */
 } CtWatcher;
 
+/* Reads the files of parameters again; see reread.c. */
+typedef struct CtReread CtReread;
+
 /* The device part of a node whose work the program does. */
 typedef struct {
     CtRunQueue *queue;
@@ -65,6 +68,7 @@ struct CtScheduler {
     CtRunner *runners;
     gsize scratch_bytes; /* of each runner */
     CtRunner **own; /* [node] thread of a node that waits or of its device; NULL: the workers */
+    CtReread *reread;
     CtRunDevices *devices;  /* NULL: the plan has none */
     CtWatcher *watchers;    /* [queue] */
     CtEndpoint **endpoints; /* [node] NULL: it is not fed or taken by the program, or on the host */
@@ -164,6 +168,15 @@ void ct_scheduler_complete_node(CtScheduler *scheduler, CtRunNode *node);
 
 /* Adds a thread that serves only what it is given. */
 CtRunner *ct_scheduler_add_runner(CtScheduler *scheduler);
+
+/* ---- files that are read again: reread.c ---- */
+
+/* To be called before the nodes are prepared, so that no change of a file is missed. */
+CtReread *ct_reread_new(CtScheduler *scheduler);
+/* Starts its thread, if the graph has such files. The thread ends with the run. */
+gboolean ct_reread_start(CtReread *self, GError **error);
+/* Accepts NULL. */
+void ct_reread_free(CtReread *self);
 
 /* ---- devices and their watchers: scheduler-device.c ---- */
 

@@ -187,6 +187,7 @@ set_up(CtScheduler *scheduler, GError **error)
         !create_nodes(scheduler, error))
         return FALSE;
     create_runners(scheduler);
+    scheduler->reread = ct_reread_new(scheduler);
     ct_scheduler_connect_devices(scheduler);
     return prepare_nodes(scheduler, error) && allocate_scratch(scheduler, error);
 }
@@ -265,7 +266,8 @@ ct_scheduler_start(CtScheduler *scheduler, GError **error)
     gboolean good = TRUE;
     for (guint r = 0; r < scheduler->n_runners && good; r++)
         good = start_runner(scheduler, &scheduler->runners[r], &cause);
-    good = good && ct_scheduler_start_watchers(scheduler, &cause);
+    good = good && ct_scheduler_start_watchers(scheduler, &cause) &&
+           ct_reread_start(scheduler->reread, &cause);
     if (!good) {
         ct_scheduler_fail(scheduler, g_error_copy(cause));
         g_propagate_error(error, cause);
@@ -470,6 +472,7 @@ ct_scheduler_free(CtScheduler *scheduler)
         ct_memory_free(runner->scratch, scheduler->scratch_bytes);
         g_free(runner->counters);
     }
+    ct_reread_free(scheduler->reread);
     ct_scheduler_clear_devices(scheduler);
     for (guint i = 0; i < scheduler->n_nodes; i++)
         ct_run_node_clear(&scheduler->nodes[i]);

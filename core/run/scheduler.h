@@ -16,6 +16,7 @@ typedef struct {
     gboolean strict;         /* warnings at the end of the run are errors */
     const GPtrArray *warned; /* of CtWarning: earlier warnings of the graph; NULL: none */
     gboolean steps;          /* run only in ct_scheduler_step() */
+    gboolean rereads;        /* read the files of nodes again that the graph says */
     gboolean processor_time; /* measure nodes on the host in processor time, without the time that
                                 other processes take */
 } CtRunOptions;
