@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text that people write and read: numbers with units, and mistyped names. */
+#pragma once
+
+#include <cornerturn/export.h>
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* "200 MHz", "5 us", "1.5 GiB", "200 MHz/1024" */
+typedef struct {
+    gdouble value;                 /* in the wanted unit */
+    gint64 numerator, denominator; /* the same value as an exact fraction in lowest terms;
+                                      denominator 0: 64 bits cannot hold it (180 deg, 1e-30) */
+} CtQuantity;
+
+/*     quantity = number [ "/" number ] [ unit ] [ "/" number ]
+ *
+ * `unit`: "Hz" "s" "m" "rad" "B", or any other name. The text may add an SI prefix to it, or use
+ * another common unit (min, deg, GiB). A number without a unit is in `unit` itself. NULL: the text
+ * must not have a unit. The message says what is wanted and what is given, without a place. */
+CT_EXPORT gboolean ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit,
+                                     GError **error);
+/* "8 s", "1 min 20 s". Allocated. */
+CT_EXPORT char *ct_format_seconds(gdouble seconds);
+
+/* A remark for a message about an unknown name, to be freed: "; did you mean 'fir'?". If none of
+ * the `n` names is near, it lists the names after `lists`, as "; it has n_taps, window"; it is
+ * empty if `lists` is NULL. */
+CT_EXPORT char *ct_suggest_remark(const char *given, const char *const *names, gsize n,
+                                  const char *lists);
+
+G_END_DECLS
