@@ -17,5 +17,15 @@ ct_unknown_is_set(gconstpointer bytes, gsize n)
     return FALSE;
 }
 
+static inline gboolean
+ct_reserved_is_set(const guint64 *reserved, gsize n)
+{
+    guint64 bits = 0;
+    for (gsize i = 0; i < n; i++)
+        bits |= reserved[i];
+    return bits != 0;
+}
+
 /* Whether a member takes some of the space that the struct has reserved. */
-#define CT_RESERVED_IS_SET(object) ct_unknown_is_set((object)->reserved, sizeof(object)->reserved)
+#define CT_RESERVED_IS_SET(object)                                                                 \
+    ct_reserved_is_set((object)->reserved, G_N_ELEMENTS((object)->reserved))

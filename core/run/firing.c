@@ -83,14 +83,16 @@ gather_static(CtRunInput *input, CtArrival *arrival, gint64 tick, gint64 *until,
     return ring->ended;
 }
 
-/* The samples of `block` from which the output before the tick `until` is made. */
+/* The samples of `block` from which the output before the tick `until` is made; without a limit at
+ * G_MAXINT64. */
 static gint64
 samples_before(const CtFootprint *rule, const CtBlock *block, gint64 ticks, gint64 until)
 {
     const gboolean is_window = rule->kind == CT_FOOTPRINT_WINDOW;
     const gint64 hop = is_window ? rule->hop : 1, offset = is_window ? rule->offset : 0;
     gint64 left;
-    if (ticks <= 0 || __builtin_sub_overflow(until, block->start + offset * ticks, &left))
+    if (until == G_MAXINT64 || ticks <= 0 ||
+        __builtin_sub_overflow(until, block->start + offset * ticks, &left))
         return G_MAXINT64;
     const gint64 n = left > 0 ? (left - 1) / (hop * ticks) + 1 : 0;
     if (!is_window || n == 0)
@@ -228,7 +230,8 @@ ct_firing_gather(CtRunNode *node, GError **error)
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring)
             ct_ring_hold(node->inputs[i].ring, node->inputs[i].reader, &node->arrivals[i].block);
-    node->changes.until = find_until(node);
+    if (node->is_live)
+        node->changes.until = find_until(node);
     return TRUE;
 }
 

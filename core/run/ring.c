@@ -77,11 +77,18 @@ ct_ring_free(CtRing *ring)
     g_free(ring);
 }
 
+/* The whole granules of `n` samples. A granule is mostly one sample, and a division slow. */
+static gint64
+count_granules(const CtRing *ring, gint64 n)
+{
+    return ring->granule == 1 ? n : n / ring->granule;
+}
+
 guint8 *
 ct_ring_address(const CtRing *ring, const CtRingGeneration *generation, gint64 index)
 {
     const gint64 step = ring->time >= 0 ? generation->stride[ring->time] : ring->sample_stride;
-    return generation->base + (index - generation->first) / ring->granule * step;
+    return generation->base + count_granules(ring, index - generation->first) * step;
 }
 
 /* The number of samples between the beginning of the capacity and sample `index` of `generation`;
@@ -267,16 +274,20 @@ ct_ring_wrap(CtRing *ring, CtRingGeneration *generation, const CtRingMover *move
     return ct_ring_copy(ring, generation, old, first, n, mover, error);
 }
 
-/* Sets `block` to samples first … first + n − 1 of `generation`. */
+/* Sets `block` to samples first … first + n − 1 of `generation`. The rest of a block is 0, or was
+ * set from the same ring: this is done for every port of every firing. */
 static void
 fill_block(const CtRing *ring, const CtRingGeneration *generation, gint64 first, gint64 n,
            CtBlock *block)
 {
-    *block = ring->form;
-    memcpy(block->stride, generation->stride, sizeof block->stride);
+    const gsize bytes = ring->form.n_axes * sizeof(gint64);
+    block->type = ring->form.type;
+    block->n_axes = ring->form.n_axes;
+    memcpy(block->length, ring->form.length, bytes);
+    memcpy(block->stride, generation->stride, bytes);
     block->data = ct_ring_address(ring, generation, first);
     if (ring->time >= 0)
-        block->length[ring->time] = (n + ring->granule - 1) / ring->granule;
+        block->length[ring->time] = count_granules(ring, n + ring->granule - 1);
     block->n_samples = n;
     block->index = first;
     block->start = ring->start + first * ring->ticks;

@@ -152,6 +152,17 @@ ct_run_node_blame(const CtRunNode *node, GError **error, GError *cause)
     return FALSE;
 }
 
+/* Whether a parameter of a node that the variant covers may change. */
+static gboolean
+is_live(const CtPlanNode *plan)
+{
+    for (guint k = 0; k < plan->n_nodes; k++)
+        for (const CtParam *param = ct_stage_params(plan->nodes[k].stage); param->name; param++)
+            if (param->flags & CT_PARAM_LIVE)
+                return TRUE;
+    return FALSE;
+}
+
 gboolean
 ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *const *rings,
                  const CtRunOptions *options, guint n_workers, GError **error)
@@ -162,6 +173,7 @@ ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *c
     node->n_workers = n_workers;
     node->now.nodes = plan->nodes;
     node->marks = ct_plan_is_marking(plan);
+    node->is_live = is_live(plan);
     node->status = plan->variant->work ? CT_NODE_IDLE : CT_NODE_EXTERNAL;
     if (!connect(node, index, rings, &cause))
         return ct_run_node_blame(node, error, cause);

@@ -64,7 +64,8 @@ typedef struct CtChange CtChange;
 typedef struct {
     CtChange *pending;         /* in the order of their ticks */
     CtChange *oldest, *newest; /* those in effect, in the order in which they came into effect */
-    gint64 until; /* during a firing: the end of the output that it may make, as a tick */
+    gint64 until; /* during a firing of a node that is live: the end of the output that it may make,
+                     as a tick */
     /* Only the thread that changes parameters uses these: */
     CtChange *kept;   /* the newest whose value is in `values`; NULL: none is */
     CtChange *freed;  /* the newest whose replaced state is freed; NULL: none is */
@@ -81,6 +82,7 @@ typedef struct {
     const CtRunOptions *options;
     gboolean serves_static; /* all its readers, direct and indirect, are static inputs */
     gboolean marks;         /* work may mark samples of its outputs as invalid */
+    gboolean is_live;       /* parameters may change while it runs */
     const CtRunPlace *place;
     CtSubmissions *submissions; /* of a device */
     const CtRingMover *mover;   /* copies the histories of its outputs; NULL: the host does */

@@ -13,7 +13,7 @@ writer_name(const CtScheduler *scheduler, const CtRing *ring)
 static gint64
 stands(const CtRunInput *input)
 {
-    CtBlock block;
+    CtBlock block = {0};
     ct_ring_window(input->ring, input->reader, &block);
     return block.n_samples;
 }
