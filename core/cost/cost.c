@@ -128,7 +128,8 @@ ct_load_init(CtLoad *load, const CtNode *nodes, guint n_nodes, const CtLayout *i
             samples *= nodes[i].footprint.hop;
     }
     for (guint i = 0; i < first->n_inputs; i++) {
-        if (has_time(&first->inputs[i]) && !(ct_node_input_port(first, i)->flags & CT_PORT_UNREAD))
+        if (has_time(&first->inputs[i]) &&
+            !(ct_node_input_port(first, i)->flags & (CT_PORT_UNREAD | CT_PORT_PREPARED)))
             load->bytes += samples * sample_bytes(&first->inputs[i], &inputs[i]);
     }
     for (guint i = 0; i < last->n_outputs; i++)

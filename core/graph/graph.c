@@ -30,6 +30,12 @@ ct_node_input_flows(const CtNode *node, guint i)
 }
 
 gboolean
+ct_node_input_is_prepared(const CtNode *node, guint i)
+{
+    return (ct_node_input_port(node, i)->flags & CT_PORT_PREPARED) != 0;
+}
+
+gboolean
 ct_node_input_streams(const CtNode *node, guint i)
 {
     return ct_node_input_flows(node, i) && !(ct_node_input_port(node, i)->flags & CT_PORT_STATIC) &&

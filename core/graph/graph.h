@@ -50,6 +50,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtGraph, ct_graph_free)
 const CtPort *ct_node_input_port(const CtNode *node, guint i);
 /* Whether data flow over input `i`: it is connected and is not CT_PORT_SHAPE. */
 gboolean ct_node_input_flows(const CtNode *node, guint i);
+/* Whether input `i`, connected or not, is CT_PORT_PREPARED: its blocks are on the host, for
+ * `prepare`. */
+gboolean ct_node_input_is_prepared(const CtNode *node, guint i);
 
 /* Whether data flow over input `i` along time, sample by sample. */
 gboolean ct_node_input_streams(const CtNode *node, guint i);

@@ -222,6 +222,13 @@ ct_node_infer(CtNode *node, GError **error)
     g_autofree char *fault = ct_footprint_find_fault(footprint);
     if (fault)
         return plugin_error(node, error, "its footprint %s", fault);
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (ct_node_input_is_prepared(node, i) && ct_node_input_flows(node, i) &&
+            footprint->kind != CT_FOOTPRINT_WINDOW)
+            return plugin_error(node, error,
+                                "its input '%s' has CT_PORT_PREPARED, which wants the footprint of "
+                                "a window",
+                                node->stage->inputs[i].name);
     for (guint i = 0; i < node->n_outputs; i++)
         if (!check_described(node, i, error))
             return FALSE;

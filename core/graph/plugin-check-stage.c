@@ -12,8 +12,8 @@ static gboolean
 check_port_flags(const CtCheck *check, const char *field, const CtPort *ports, guint n, guint i,
                  gboolean is_input, GError **error)
 {
-    const guint known =
-        CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_SHAPE | CT_PORT_MANY | CT_PORT_UNREAD;
+    const guint known = CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_SHAPE | CT_PORT_MANY |
+                        CT_PORT_UNREAD | CT_PORT_PREPARED;
     const guint of_outputs = CT_PORT_OPTIONAL | CT_PORT_MARKED;
     const guint flags = ports[i].flags;
     if (flags & ~(is_input ? known : of_outputs))
@@ -23,6 +23,12 @@ check_port_flags(const CtCheck *check, const char *field, const CtPort *ports, g
         return ct_check_refuse(
             check, error, field,
             "CT_PORT_MANY is for a stage's one input, through which data stream");
+    if (flags & CT_PORT_PREPARED && !(flags & CT_PORT_STATIC && i > 0))
+        return ct_check_refuse(check, error, field,
+                               "CT_PORT_PREPARED is for static inputs that are not the first");
+    if (is_input && i > 0 && ports[i - 1].flags & CT_PORT_PREPARED && !(flags & CT_PORT_PREPARED))
+        return ct_check_refuse(check, error, field,
+                               "wants its place before the inputs with CT_PORT_PREPARED");
     return TRUE;
 }
 

@@ -121,7 +121,7 @@ add_source(CtTrial *trial, guint port, const CtStream *stream, const CtLayout *l
     const CtNode *first = &trial->what.nodes[0];
     const CtPort *declared = ct_node_input_port(first, port);
     const gboolean once = declared->flags & CT_PORT_STATIC || ct_stream_axis(stream, "time") < 0;
-    const gint place = trial->what.from;
+    const gint place = ct_node_input_is_prepared(first, port) ? CT_HOST : trial->what.from;
     const guint node = add_end(trial, &ct_trial_source, stream, layout,
                                g_strdup_printf("%s<%s%u", first->name, declared->name, port));
     if (!once)

@@ -29,10 +29,11 @@ typedef struct {
     guint position[MAX_NAMES]; /* of each place, set by order_solve */
 } Order;
 
+/* Whether the port is connected and has a pattern. */
 static gboolean
 is_connected(const CtRowPort *port)
 {
-    return port->stream && port->stream->type != CT_TYPE_NONE;
+    return port->stream && port->stream->type != CT_TYPE_NONE && !port->is_prepared;
 }
 
 static guint
@@ -423,11 +424,13 @@ gboolean
 ct_row_bind(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port,
             const CtLayout *known, const CtLayout *like, CtLayout *layouts, GError **error)
 {
-    if (row->n_outputs != ports->n_outputs ||
-        (row->n_inputs != ports->n_inputs && row->n_inputs != 1)) {
+    guint n_inputs = ports->n_inputs;
+    while (n_inputs > 0 && ports->ports[n_inputs - 1].is_prepared)
+        n_inputs--;
+    if (row->n_outputs != ports->n_outputs || (row->n_inputs != n_inputs && row->n_inputs != 1)) {
         g_set_error(error, CT_ERROR, CT_ERROR_LAYOUT,
                     "the row has %u inputs and %u outputs, but the node has %u and %u",
-                    row->n_inputs, row->n_outputs, ports->n_inputs, ports->n_outputs);
+                    row->n_inputs, row->n_outputs, n_inputs, ports->n_outputs);
         return FALSE;
     }
     CtLayout form;
@@ -459,6 +462,9 @@ ct_row_bind(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port,
         if (!bind_port(&order, row, ports, p, own, &bound[p], error))
             return FALSE;
     }
+    for (guint p = n_inputs; p < ports->n_inputs; p++)
+        if (ports->ports[p].stream && ports->ports[p].stream->type != CT_TYPE_NONE)
+            ct_layout_canonical(&bound[p], ports->ports[p].stream);
     memcpy(layouts, bound, n_ports(ports) * sizeof *bound);
     return TRUE;
 }

@@ -89,7 +89,7 @@ static gboolean
 check_side(const CtLayout *patterns, guint n, const CtPort *ports, const char *side, GError **error)
 {
     guint n_ports = 0;
-    while (ports && ports[n_ports].name)
+    while (ports && ports[n_ports].name && !(ports[n_ports].flags & CT_PORT_PREPARED))
         n_ports++;
     if (n != n_ports) {
         g_set_error(error, CT_ERROR, CT_ERROR_LAYOUT,

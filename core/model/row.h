@@ -29,6 +29,7 @@ typedef struct {
     const CtStream *stream; /* NULL, or of type CT_TYPE_NONE: not connected */
     const CtLayout
         *wish; /* the layout that the node asks for in addition to the row; NULL or empty: none */
+    gboolean is_prepared; /* an input with CT_PORT_PREPARED: the last ones, without patterns */
 } CtRowPort;
 
 typedef struct {
@@ -51,6 +52,8 @@ typedef struct {
  * An input's type is that of its stream or, if the row does not take it, the first in the order of
  * CtType to which it converts without loss. The caller inserts the conversion. An output's type is
  * that of its stream.
+ *
+ * An input that is prepared keeps the type of its stream and its order of axes.
  *
  * In a row that begins with "any:", the pattern `...` alone also matches blocks and `complex`. */
 gboolean ct_row_bind(const CtRowPatterns *row, const CtRowPorts *ports, guint known_port,

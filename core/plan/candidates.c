@@ -187,6 +187,8 @@ keep_candidate(Search *search, const CtUnboundRow *unbound, const CtLayout *inpu
     CtCandidate *candidate = g_new0(CtCandidate, 1);
     candidate->implementations = g_array_new(FALSE, FALSE, sizeof(CtImplementation));
     candidate->place = unbound->place;
+    while (candidate->n_flowing < n_inputs && !unbound->ports[candidate->n_flowing].is_prepared)
+        candidate->n_flowing++;
     candidate->n_nodes = unbound->n_nodes;
     candidate->nodes = g_memdup2(unbound->nodes, unbound->n_nodes * sizeof(guint));
     candidate->inputs = g_memdup2(inputs, (n_inputs + 1) * sizeof(*inputs));

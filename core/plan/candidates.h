@@ -2,6 +2,7 @@
 /* The ways to run the nodes of a graph. */
 #pragma once
 
+#include "placement.h"
 #include "planner.h"
 
 typedef struct {
@@ -21,12 +22,22 @@ typedef struct {
                                 this struct */
     guint n_nodes;
     guint *nodes;      /* indices in the graph; each node feeds the next */
-    gint place;        /* where it runs and where its ports lie */
+    gint place;        /* where it runs and where its ports lie … */
+    guint n_flowing;   /* … except for the inputs from this one on, which lie on the host: those
+                          with CT_PORT_PREPARED */
     CtLayout *inputs;  /* [inputs of the first] empty where no data flows */
     CtLayout *outputs; /* [outputs of the last] */
     CtLoad load;
     CtCost cost; /* by the estimate */
 } CtCandidate;
+
+/* The placement at which the candidate reads its input `port`. */
+static inline CtPlacement
+ct_candidate_reads(const CtCandidate *candidate, guint port)
+{
+    return (CtPlacement){candidate->inputs[port],
+                         port < candidate->n_flowing ? candidate->place : CT_HOST};
+}
 
 typedef struct {
     GPtrArray *all;    /* of CtCandidate */

@@ -188,7 +188,7 @@ wanted(const CtCandidate *candidate, guint node, guint port, CtPlacement *placem
 {
     if (candidate->nodes[0] != node)
         return FALSE;
-    *placement = (CtPlacement){candidate->inputs[port], candidate->place};
+    *placement = ct_candidate_reads(candidate, port);
     return TRUE;
 }
 

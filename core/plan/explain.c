@@ -175,8 +175,8 @@ placement_of(const CtCandidate *candidate, guint node, guint port, gboolean writ
     const guint end = writes ? candidate->nodes[candidate->n_nodes - 1] : candidate->nodes[0];
     if (end != node)
         return FALSE;
-    *placement = (CtPlacement){writes ? candidate->outputs[port] : candidate->inputs[port],
-                               candidate->place};
+    *placement = writes ? (CtPlacement){candidate->outputs[port], candidate->place}
+                        : ct_candidate_reads(candidate, port);
     return TRUE;
 }
 

@@ -372,7 +372,7 @@ build_node(Build *build, guint n, GError **error)
         if (first->from[i].node < 0 || !ct_node_input_flows(&first->node, i))
             continue;
         const guint o = find_fan_out(build, first->from[i].node, first->from[i].port);
-        const CtPlacement placement = {candidate->inputs[i], candidate->place};
+        const CtPlacement placement = ct_candidate_reads(candidate, i);
         const gint link = find_made(build->made[o], &placement, &first->node.inputs[i]);
         g_assert(link >= 0);
         read_link(build, node, i, link);

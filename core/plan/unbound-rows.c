@@ -60,6 +60,7 @@ set_ports(const CtUnboundRows *self, CtUnboundRow *unbound)
         unbound->ports[i] = (CtRowPort){
             .name = ct_node_input_port(first, i)->name,
             .stream = ct_node_input_flows(first, i) ? &first->inputs[i] : NULL,
+            .is_prepared = ct_node_input_is_prepared(first, i),
             .wish = &first->input_layouts[i],
         };
     for (guint i = 0; i < last->n_outputs; i++)

@@ -2,6 +2,7 @@
 /* Changes of parameters while a node runs: preparing them, and putting them into effect. */
 #include "change.h"
 
+#include "arrays.h"
 #include "graph/plugin-call.h"
 #include "model/node-params.h"
 #include "scheduler-private.h"
@@ -30,7 +31,7 @@ ct_change_take(CtRunNode *node, gint64 tick)
         CtChange *change = changes->pending;
         const CtRunState before = node->now;
         node->now = change->state;
-        change->state = before;
+        change->state = ct_arrays_replace(node, before);
         change->last = node->submissions ? node->submissions->n_submitted : 0;
         changes->pending = change->next;
         change->next = NULL;
@@ -232,6 +233,8 @@ build(const Draft *draft, const CtChange *change, CtRunState *state, GError **er
     g_autofree char *reason = NULL;
     gboolean good = TRUE;
     state->nodes = nodes;
+    state->owns_params = TRUE;
+    nodes[0].blocks = draft->node->arrays.zeros;
     ct_value_set(draft->values[change->covered], change->name, ct_value_copy(change->value));
     for (guint k = 0; k < plan->n_nodes; k++) {
         const CtGraphNode *of = find_graph_node(draft, k);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A firing: the samples that a node finds in its inputs, the room in its outputs, and what it does
  * with them. */
+#include "arrays.h"
 #include "change.h"
 #include "firing-check.h"
 #include "place.h"
@@ -128,6 +129,7 @@ gather_inputs(CtRunNode *node, GError **error)
             return FALSE;
         ct_firing_view(node, i, &node->arrivals[i].block);
     }
+    ct_arrays_gather(node);
     for (guint i = 0; i < node->n_inputs; i++) {
         CtArrival *arrival = &node->arrivals[i];
         if (!node->inputs[i].ring || node->inputs[i].is_static)
@@ -287,6 +289,8 @@ advance(CtRunNode *node, GError **error)
         drop_all(node);
         return TRUE;
     }
+    if (!ct_arrays_prepare(node, error))
+        return FALSE;
     if (node->plan->variant->advance)
         return ct_firing_call_advance(node, error);
     return ct_advance_default(&node->advance, error);
@@ -320,7 +324,7 @@ set_blocks(CtRunNode *node)
         CtBlock *block = &node->input_blocks[i];
         const CtArrival *arrival = &node->arrivals[i];
         *block = (CtBlock){0};
-        if (!node->inputs[i].ring)
+        if (!node->inputs[i].ring || node->inputs[i].is_prepared)
             continue;
         *block = arrival->block;
         const CtRing *ring = node->inputs[i].ring;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A node at run time: its rings, its state, and the preparation of its variant. */
+#include "arrays.h"
 #include "change.h"
 #include "firing.h"
 #include "graph/plugin-call.h"
@@ -38,10 +39,10 @@ ct_run_node_is_unread(const CtRunNode *node)
 }
 
 static gboolean
-is_static_port(const CtPlanNode *plan, guint input)
+has_flag(const CtPlanNode *plan, guint input, guint flag)
 {
     const CtPort *ports = plan->nodes[0].stage->inputs;
-    return !(ports[0].flags & CT_PORT_MANY) && (ports[input].flags & CT_PORT_STATIC);
+    return !(ports[0].flags & CT_PORT_MANY) && (ports[input].flags & flag);
 }
 
 /* Maps the ticks of static inputs to the clock of the first input that flows. Clocks that do not
@@ -93,7 +94,9 @@ connect(CtRunNode *node, guint index, CtRing *const *rings, GError **error)
             node->inputs[i] = (CtRunInput){
                 .ring = ring,
                 .reader = r,
-                .is_static = is_static_port(plan, i),
+                .is_static = has_flag(plan, i, CT_PORT_STATIC),
+                .is_prepared = has_flag(plan, i, CT_PORT_PREPARED),
+                .prepared = -1,
             };
         }
         longest = MAX(longest, ring->history + ring->capacity);
@@ -175,7 +178,7 @@ ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *c
     node->marks = ct_plan_is_marking(plan);
     node->is_live = is_live(plan);
     node->status = plan->variant->work ? CT_NODE_IDLE : CT_NODE_EXTERNAL;
-    if (!connect(node, index, rings, &cause))
+    if (!connect(node, index, rings, &cause) || !ct_arrays_init(node, &cause))
         return ct_run_node_blame(node, error, cause);
     allocate(node);
     return TRUE;
@@ -187,7 +190,7 @@ ct_run_state_clear(const CtRunNode *node, CtRunState *state)
     const CtPlanNode *plan = node->plan;
     if (state->state && plan->variant->finish)
         plan->variant->finish(state->state);
-    for (guint k = 0; k < plan->n_nodes && state->nodes && state->nodes != plan->nodes; k++)
+    for (guint k = 0; k < plan->n_nodes && state->owns_params; k++)
         ct_params_free((CtParams *)state->nodes[k].params);
     if (state->nodes != plan->nodes)
         g_free((gpointer)state->nodes);
@@ -199,6 +202,7 @@ prepare_with(CtRunNode *node, CtPrepare *prepare, const gint64 *tuning, GError *
 {
     memcpy(node->tuning, tuning, sizeof node->tuning);
     prepare->tuning = node->tuning;
+    prepare->nodes = node->now.nodes = ct_arrays_nodes(node, node->plan->nodes, NULL);
     return ct_call_prepare(node->plan->variant, prepare, &node->now.state, error);
 }
 
@@ -244,7 +248,6 @@ ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *up
 {
     const CtPlanNode *plan = node->plan;
     const CtPrepare fresh = {
-        .nodes = plan->nodes,
         .n_nodes = plan->n_nodes,
         .n_inputs = plan->n_inputs,
         .inputs = plan->input_bindings,
@@ -282,6 +285,7 @@ ct_run_node_clear(CtRunNode *node)
     /* Without a plan, preparation has failed before it came to this node. */
     if (!node->plan)
         return;
+    ct_arrays_clear(node);
     ct_run_state_clear(node, &node->now);
     ct_change_clear(node);
     for (guint o = 0; o < node->n_outputs; o++) {

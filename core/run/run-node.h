@@ -28,8 +28,10 @@ typedef struct {
     CtRing *ring; /* NULL: not connected, or only described */
     guint reader; /* index among the ring's readers */
     gboolean is_static;
-    CtClockMap clock; /* of a static input: to the ticks of the first input that flows */
-    gboolean moved;   /* a static input has released a block */
+    CtClockMap clock;     /* of a static input: to the ticks of the first input that flows */
+    gboolean moved;       /* a static input has released a block */
+    gboolean is_prepared; /* a static input whose blocks `prepare` reads; see arrays.h */
+    gint64 prepared;      /* of such an input: the block in effect; −1: none yet */
 } CtRunInput;
 
 typedef struct {
@@ -49,10 +51,11 @@ typedef struct {
     gint64 core_ns;  /* advance, histories, validity */
 } CtRunTotals;
 
-/* The state with which a variant works: its prepare makes it, and a change of a parameter exchanges
- * it. */
+/* The state with which a variant works: its prepare makes it; a change of a parameter, or another
+ * block of an array over a port, exchanges it. */
 typedef struct {
-    const CtNode *nodes; /* those that the variant covers, with the values of their parameters */
+    const CtNode *nodes;  /* those that the variant covers, with the values of their parameters */
+    gboolean owns_params; /* the parameters of `nodes` are of this state */
     gpointer state;
     gint64 n_items; /* items of every firing, if prepare has set them */
 } CtRunState;
@@ -71,6 +74,17 @@ typedef struct {
     CtChange *freed;  /* the newest whose replaced state is freed; NULL: none is */
     CtValue **values; /* [covered node] the graph's parameters, changed; NULL: nothing is */
 } CtChanges;
+
+/* A state for an earlier block of an array; see arrays.h. */
+typedef struct CtReplacedState CtReplacedState;
+
+/* The arrays that a node takes over ports. */
+typedef struct {
+    CtBlock *zeros;            /* [n_inputs] for the first prepare; NULL: the node takes none */
+    gboolean is_stale;         /* the state is not that of the blocks in effect */
+    CtReplacedState *replaced; /* those that submissions may still use, the oldest first */
+    CtReplacedState *retired;  /* those before them, to be freed */
+} CtArrays;
 
 /* How firings run, on the host or on a device; see place.h. */
 typedef struct CtRunPlace CtRunPlace;
@@ -91,6 +105,7 @@ typedef struct {
     CtPrepare prepared; /* the arguments and the result of the first prepare */
     gint64 tuning[CT_MAX_TUNABLES];
     CtChanges changes;
+    CtArrays arrays;
     char *warning; /* why the variant was not prepared as planned; NULL: it was */
     guint n_inputs;
     CtRunInput *inputs;
@@ -134,10 +149,11 @@ gboolean ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index,
  * uploads. */
 gboolean ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *upload,
                              GError **error);
-/* Prepares the variant once more, with the parameters of `nodes`; while it works, on any thread. */
+/* Prepares the variant once more, with the parameters and blocks of `nodes`, which the state takes
+ * over; while it works, on any thread. */
 gboolean ct_run_node_prepare_again(const CtRunNode *node, const CtNode *nodes, CtRunState *state,
                                    GError **error);
-/* Frees a state that is not in use, and its nodes unless they are the plan's. */
+/* Frees a state that is not in use, with its nodes unless they are the plan's. */
 void ct_run_state_clear(const CtRunNode *node, CtRunState *state);
 void ct_run_node_clear(CtRunNode *node);
 

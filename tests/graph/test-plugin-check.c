@@ -17,13 +17,18 @@ static const CtPort outputs[] = {{"out", "cf32{time station ...}", 0, "samples"}
 static const CtPort two_of_a_name[] = {{"in", ""}, {"in", ""}, {0}};
 static const CtPort dotted_port[] = {{"in.put", ""}, {0}};
 static const CtPort torn_port[] = {{"in", "cf32{time"}, {0}};
-static const CtPort unknown_flag[] = {{"in", "", (CtPortFlags)64}, {0}};
+static const CtPort unknown_flag[] = {{"in", "", (CtPortFlags)128}, {0}};
 static const CtPort static_output[] = {{"out", "", CT_PORT_STATIC}, {0}};
 static const CtPort marked_input[] = {{"in", "", CT_PORT_MARKED}, {0}};
 static const CtPort many_and_more[] = {{"in", "", CT_PORT_MANY}, {"more", ""}, {0}};
 static const CtPort no_ports[] = {{0}};
 static const CtPort many_ports[] = {{"a", ""}, {"b", ""}, {"c", ""}, {"d", ""}, {"e", ""},
                                     {"f", ""}, {"g", ""}, {"h", ""}, {"i", ""}, {0}};
+static const CtPort prepared_alone[] = {
+    {"in", "", CT_PORT_STATIC | CT_PORT_PREPARED}, {"more", ""}, {0}};
+static const CtPort prepared_flows[] = {{"in", ""}, {"more", "", CT_PORT_PREPARED}, {0}};
+static const CtPort prepared_before[] = {
+    {"in", ""}, {"factor", "", CT_PORT_STATIC | CT_PORT_PREPARED}, {"more", ""}, {0}};
 static const CtPort shape_only[] = {{"like", "", CT_PORT_SHAPE}, {0}};
 
 static const CtParam params[] = {{"factor", CT_PARAM_REAL, .fallback = "1"}, {0}};
@@ -192,13 +197,19 @@ static const Case cases[] = {
           STAGE "inputs 'in.put': wants letters, digits, _ and -, but is given 'in.put'"),
     TABLE(stage.inputs, torn_port, STAGE "inputs 'in': layout: "),
     TABLE(stage.inputs, unknown_flag,
-          STAGE "inputs 'in': wants flags of an input, but is given 0x40"),
+          STAGE "inputs 'in': wants flags of an input, but is given 0x80"),
     TABLE(stage.inputs, marked_input,
           STAGE "inputs 'in': wants flags of an input, but is given 0x20"),
     TABLE(stage.outputs, static_output,
           STAGE "outputs 'out': wants flags of an output, but is given 0x2"),
     TABLE(stage.inputs, many_and_more,
           STAGE "inputs 'in': CT_PORT_MANY is for a stage's one input"),
+    TABLE(stage.inputs, prepared_alone,
+          STAGE "inputs 'in': CT_PORT_PREPARED is for static inputs that are not the first"),
+    TABLE(stage.inputs, prepared_flows,
+          STAGE "inputs 'more': CT_PORT_PREPARED is for static inputs that are not the first"),
+    TABLE(stage.inputs, prepared_before,
+          STAGE "inputs 'more': wants its place before the inputs with CT_PORT_PREPARED"),
     TABLE(stage.inputs, many_ports, STAGE "inputs: wants 8 ports at most, but has 9"),
     TABLE(stage.params, NULL, NULL),
     TABLE(stage.params, 8, STAGE "params: wants an empty row at its end, but has none"),

@@ -107,6 +107,8 @@ test_check(void)
                                     {"weights", "cf32{channel beam station}"},
                                     {NULL}};
     static const CtPort outputs[] = {{"beams", "cf32{time beam ...}"}, {NULL}};
+    static const CtPort prepared[] = {
+        {"in", "cf32{time ...}"}, {"gains", "{...}", CT_PORT_STATIC | CT_PORT_PREPARED}, {NULL}};
     static const CtPort none[] = {{NULL}}, broken[] = {{"out", "cf33[...]"}, {NULL}};
     static const struct {
         const char *row;
@@ -116,6 +118,9 @@ test_check(void)
         {"cf32[... time station], cf32[channel beam station] -> cf32[beam ... time]", inputs,
          outputs, NULL},
         {"i8[station complex ...], cf32{channel beam station} -> {...}", inputs, outputs, NULL},
+        {"cf32{...} -> cf32{...}", prepared, outputs, NULL},
+        {"cf32{...}, cf32{...} -> cf32{...}", prepared, outputs,
+         "wants a layout for each of 1 input ports, but is given 2"},
         {"-> cf32{...}", none, outputs, NULL},
         {"-> cf32{...}", NULL, outputs, NULL},
         {"cf32{...} ->", outputs, NULL, NULL},

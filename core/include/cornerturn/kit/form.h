@@ -101,8 +101,7 @@ ct_form_kernel(CtFormChoice *choice, const char *kernel, gsize settings_bytes)
 
 typedef struct {
     const char *plugin;
-    /* Chooses the kernel of a node and fills in its settings; called once, when a run is
-     * prepared. */
+    /* Chooses the kernel of a node and fills in its settings; called in prepare. */
     gboolean (*choose)(const CtNode *node, CtFormChoice *choice, GError **error);
     const CtFormKernel *const *begin, *const *end; /* the plugin's kernels */
 } CtForm;

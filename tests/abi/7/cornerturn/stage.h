@@ -28,6 +28,13 @@
  * whose footprint is a WINDOW has such parameters, and its variants (fused ones too) keep nothing
  * in their states that an output depends on but what `prepare` makes from parameters and streams.
  *
+ * Arrays over ports (CT_PORT_PREPARED): where such an input is connected, each of its blocks is
+ * like a change of a parameter, by the same rules for windows, footprints and states. The core
+ * calls `prepare` for the block in effect, on the thread that is about to begin the firing, and the
+ * samples of this node wait for it. The first `prepare`, before the run, gets a block of zeros, and
+ * so does that of a changed parameter; no firing works with their states, but they must succeed,
+ * and no later block may need more scratch memory or uploads.
+ *
  * A function that takes an error sets it if and only if it returns FALSE or NULL; otherwise the
  * core reports a fault of the plugin, with node and function. It also does so if a function gives
  * an impossible result (more samples than there is room for, a length below 0). Strings and structs
@@ -70,11 +77,14 @@ typedef enum {
     CT_PORT_SHAPE = 1 << 2, /* an input of which only the description is used: no data flow over it,
                                and it makes no cycle */
     CT_PORT_MANY = 1 << 3,  /* the stage's only input, which takes a list of links */
-    CT_PORT_UNREAD = 1 << 4, /* an input whose samples are counted, but not read */
-    CT_PORT_MARKED = 1 << 5  /* an output of which work may mark samples as invalid, see CtWork */
+    CT_PORT_UNREAD = 1 << 4,  /* an input whose samples are counted, but not read */
+    CT_PORT_MARKED = 1 << 5,  /* an output of which work may mark samples as invalid, see CtWork */
+    CT_PORT_PREPARED = 1 << 6 /* a CT_PORT_STATIC input whose blocks `prepare` reads, and nothing
+                                 else: an array in place of a parameter, see CtNode.blocks */
 } CtPortFlags;
 
-/* A row of a stage's table of inputs or outputs. A row without a name ends the table. */
+/* A row of a stage's table of inputs or outputs. Inputs with CT_PORT_PREPARED come last. A row
+ * without a name ends the table. */
 typedef struct {
     const char *name;
     const char *layout; /* the types and axes that every variant may rely on, as a pattern in any
@@ -137,7 +147,11 @@ typedef struct {
     CtLayout *input_layouts;  /* wishes: patterns, set from parameters, that the ports of every */
     CtLayout *output_layouts; /* variant must match as well; an empty one matches everything */
     gint64 block;             /* a source's `block: {time: …}`; 0: the planner chooses */
-    guint64 reserved[4];      /* 0 */
+    const CtBlock *blocks;    /* [n_inputs] during prepare: of the inputs with CT_PORT_PREPARED that
+                                 are    connected, the block to prepare for, in host memory, of the
+                                 stream's    type and with the axes in the stream's order, that of time
+                                 with length    1; of others, no data. Elsewhere NULL */
+    guint64 reserved[3];      /* 0 */
 } CtNode;
 
 /* The size of a stream's elements (of complex ones, of their moduli), and the bounds of their
@@ -216,11 +230,11 @@ typedef enum { CT_ISA_BASELINE, CT_ISA_AVX2, CT_ISA_AVX512, CT_N_ISAS } CtIsa;
  * order of the ports. The pattern of an unconnected optional port is skipped; a source has nothing
  * before the arrow, a sink nothing after it; a CT_PORT_MANY input has one pattern for all its
  * links. Throughout a row, the same name is the same axis, and `...` stands for the same axes in
- * the same order. `{a b}` on both sides means that both sides have the common axes in one order;
- * axes that only the output has take the places of axes that only the input has (phase and channel,
- * station and baseline, …; pol' comes after pol), or come last. A row that begins with "any: "
- * allows the ports to have different orders (transpose); in it, the pattern `...` alone also
- * matches blocks and `complex`. */
+ * the same order. A CT_PORT_PREPARED input has no pattern. `{a b}` on both sides means that both
+ * sides have the common axes in one order; axes that only the output has take the places of axes
+ * that only the input has (phase and channel, station and baseline, …; pol' comes after pol), or
+ * come last. A row that begins with "any: " allows the ports to have different orders (transpose);
+ * in it, the pattern `...` alone also matches blocks and `complex`. */
 typedef struct {
     const char *layouts;
     gdouble efficiency; /* share of the ceiling that this row reaches in the model, 0 to 1. The
@@ -317,7 +331,7 @@ typedef struct {
  * validity is in the device's memory, and its kernels write there. After work, the core clears
  * invalid samples, and only then may readers see the block. */
 typedef struct {
-    const CtBlock *inputs;  /* data NULL: not connected */
+    const CtBlock *inputs;  /* data NULL: not connected, or CT_PORT_PREPARED */
     const CtBlock *outputs; /* data NULL: nothing reads this port */
     gint64 begin, end;      /* the range of items */
     gboolean ended;         /* no firing follows: write partial sums */
