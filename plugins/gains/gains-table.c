@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Factors from a file, or one for all. */
+/* Factors from a file or the port, or one for all. */
 #include "gains.h"
 
 #include <complex.h>
@@ -82,7 +82,12 @@ ct_gains_table(const CtNode *node, CtFormTable *table, GError **error)
     g_autoptr(CtNpyArray) array = NULL;
     double complex constant = 1;
     table->type = CT_CF64;
-    if (ct_params_has(params, "gains")) {
+    if (ct_array_is_given(node, GAINS_PORT)) {
+        const guint n_axes = ct_array_axes(node, GAINS_PORT, table->axes);
+        array = ct_array_read(node, GAINS_PORT, table->axes, n_axes, 'c', 16, error);
+        if (!array)
+            return FALSE;
+    } else if (ct_params_has(params, "gains")) {
         array = ct_gains_load(node, table->axes, error);
         if (!array)
             return FALSE;

@@ -8,9 +8,10 @@
 
 static const CtParam params[] = {
     {"gains", CT_PARAM_PATH, CT_PARAM_LIVE,
-     .help = "complex factors as .npy [station pol channel]"},
+     .help = "complex factors as .npy [station pol channel]; instead of the port"},
     {"gain", CT_PARAM_REAL, CT_PARAM_LIST | CT_PARAM_LIVE,
-     .help = "in place of a file, one factor for all: real, or real and imaginary part"},
+     .help =
+         "in place of a file or the port, one factor for all: real, or real and imaginary part"},
     {"axes", CT_PARAM_STRING, CT_PARAM_LIST,
      .help = "of the file; left out: station pol channel, those that the stream has"},
     {"inverse", CT_PARAM_BOOL, CT_PARAM_LIVE, .fallback = "false",
@@ -20,6 +21,8 @@ static const CtParam params[] = {
 
 static const CtPort inputs[] = {
     {"in", "cf32|cf64{...}", 0, "voltages or spectra"},
+    {"gains", "{...}", CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED,
+     "factors, of the stream's axes station, pol, channel or any others"},
     {NULL},
 };
 
@@ -32,16 +35,22 @@ static gboolean
 infer(CtNode *node, GError **error)
 {
     const guint n_parts = ct_params_count(node->params, "gain");
-    if (ct_params_has(node->params, "gains") == ct_params_has(node->params, "gain"))
+    const gboolean has_port = ct_array_is_given(node, GAINS_PORT);
+    if (!ct_array_check_alone(node, GAINS_PORT, "gains", error) ||
+        !ct_array_check_alone(node, GAINS_PORT, "gain", error) ||
+        (has_port && !ct_array_check_axes(node, GAINS_PORT, GAINS_IN, error)))
+        return FALSE;
+    if (!has_port && ct_params_has(node->params, "gains") == ct_params_has(node->params, "gain"))
         return ct_params_error(node->params, "gains", error,
-                               "wants a file 'gains' or a constant 'gain', but is given %s",
+                               "wants a file 'gains', a constant 'gain' or the port 'gains', but "
+                               "is given %s",
                                n_parts > 0 ? "both" : "neither");
     if (n_parts > 2 || (n_parts == 0 && ct_params_has(node->params, "gain")))
         return ct_params_error(node->params, "gain", error,
                                "wants a real part or a real and an imaginary part, but is given %u "
                                "numbers",
                                n_parts);
-    if (n_parts == 0) {
+    if (n_parts == 0 && !has_port) {
         const char *axes[CT_MAX_AXES];
         g_autoptr(CtNpyArray) array = ct_gains_load(node, axes, error);
         if (!array)
@@ -59,12 +68,17 @@ operations(const CtNode *node)
     return 6 * (gdouble)ct_stream_width(&node->inputs[0]);
 }
 
-/* The largest modulus of a factor. */
+/* The largest modulus of a factor; where the port is to be inverted, the usual one, which the
+ * samples show. */
 static gdouble
-largest_gain(const CtNode *node)
+largest_gain(const CtNode *node, const CtAccuracy *inputs, const CtAccuracy *output)
 {
     const gboolean inverts = ct_params_bool(node->params, "inverse");
     const char *axes[CT_MAX_AXES];
+    if (ct_array_is_given(node, GAINS_PORT))
+        return !inverts                   ? inputs[GAINS_PORT].largest
+               : inputs[GAINS_IN].rms > 0 ? output->rms / inputs[GAINS_IN].rms
+                                          : 0;
     if (!ct_params_has(node->params, "gains")) {
         const gdouble re = ct_params_real_at(node->params, "gain", 0);
         const gdouble im = ct_params_count(node->params, "gain") == 2
@@ -87,13 +101,14 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {
     const gdouble relative = 4 * (node->inputs[0].type == CT_CF64 ? 0x1p-53 : 0x1p-24);
     outputs[0].error = relative * outputs[0].largest;
-    outputs[0].rms_error = relative * outputs[0].rms + largest_gain(node) * inputs[0].rms_error;
+    outputs[0].rms_error = relative * outputs[0].rms +
+                           largest_gain(node, inputs, &outputs[0]) * inputs[GAINS_IN].rms_error;
 }
 
 static const CtStage gains = {
     .name = "gains",
     .summary = "complex factors per station, polarisation and channel",
-    .version = 1,
+    .version = 2,
     .inputs = inputs,
     .outputs = outputs,
     .params = params,

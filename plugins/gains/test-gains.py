@@ -109,7 +109,8 @@ class Gains(unittest.TestCase):
     def test_errors(self):
         x = normal(7, 5, 3, 2).astype(numpy.complex64)
         for parameters, wanted in (
-                ("inverse: true", "wants a file 'gains' or a constant 'gain', but is given neither"),
+                ("inverse: true", "wants a file 'gains', a constant 'gain' or the port 'gains', but "
+                 "is given neither"),
                 (self.save(normal(3, 2, 5)) + ", gain: 2", "but is given both"),
                 ("gain: [1, 2, 3]", "but is given 3 numbers"),
                 (self.save(normal(3, 2, 5)) + ", axes: [station, time, channel]",

@@ -19,11 +19,20 @@ typedef struct {
     guint n_axes;
     guint64 shape[3];
     gint64 window, hop, offset;
+    const char *port; /* an input for arrays of [time station], which change as well */
 } Case;
 
 static const Case cases[] = {
     {"gain", "gains", "copy", "gain", {"[2, 0.5]", "-1", "[0, 1e-3]", "7"}, .window = 1, .hop = 1},
     {"gains", "gains, inverse: true", "copy", "gains", {NULL}, 'c', 2, {3, 2}, 1, 1, 0},
+    {"arrays over a port, and whether they are inverted",
+     "gains",
+     "copy",
+     "inverse",
+     {"false", "true", "false", "true"},
+     .window = 1,
+     .hop = 1,
+     .port = "gains"},
     {"weights", "beamform", "copy", "weights", {NULL}, 'c', 2, {5, 3}, 1, 1, 0},
     {"delays by phases and samples",
      "delay",
@@ -87,6 +96,7 @@ static const Case cases[] = {
 /* The values of a case. */
 typedef struct {
     char *texts[N_VALUES];
+    char *arrays; /* for the port, or NULL */
 } Values;
 
 typedef struct {
@@ -117,6 +127,17 @@ take_all(gpointer data)
     }
 }
 
+/* Writes the arrays for the port. */
+static char *
+write_arrays(GRand *random)
+{
+    const guint64 shape[] = {32, N_STATIONS};
+    gdouble values[2 * 32 * N_STATIONS];
+    for (guint i = 0; i < G_N_ELEMENTS(values); i++)
+        values[i] = g_rand_double_range(random, 0.5, 1.5);
+    return variant_test_npy(values, 'c', G_N_ELEMENTS(shape), shape);
+}
+
 /* Writes an array of random numbers near `around`, and returns its path. */
 static char *
 write_array(const Case *of, gdouble around, GRand *random)
@@ -134,6 +155,7 @@ make_values(const Case *of, Values *values, GRand *random)
     for (guint v = 0; v < N_VALUES; v++)
         values->texts[v] = of->values[0] ? g_strdup(of->values[v])
                                          : write_array(of, are_delays ? 1e-7 : 1, random);
+    values->arrays = of->port ? write_arrays(random) : NULL;
 }
 
 static void
@@ -144,20 +166,32 @@ clear_values(const Case *of, Values *values)
             g_remove(values->texts[v]);
         g_free(values->texts[v]);
     }
+    if (values->arrays)
+        g_remove(values->arrays);
+    g_free(values->arrays);
 }
 
 static CtPipeline *
-load(const Case *of, const char *value, const char *backend, guint n_workers)
+load(const Case *of, const Values *values, guint value, const char *backend, guint n_workers)
 {
     g_autoptr(GError) error = NULL;
+    g_autofree char *from =
+        of->port ? g_strdup_printf("{ in: x, %s: w }", of->port) : g_strdup("x");
+    /* An array every 35.1 samples, from before the first one on. */
+    g_autofree char *source =
+        of->port ? g_strdup_printf("  w: { stage: file.source, path: '%s', layout: '[time "
+                                   "station]', sample_rate: 28.5 kHz, start: -2 }\n",
+                                   values->arrays)
+                 : g_strdup("");
     g_autofree char *text = g_strdup_printf(
         "stages:\n"
         "  x: { stage: input, layout: 'cf32[time station pol]', shape: [-1, 3, 2],\n"
         "       sample_rate: 1 MHz, centre_frequency: 10 MHz }\n"
-        "  n: { from: x, stage: %s, %s: %s }\n"
+        "%s"
+        "  n: { from: %s, stage: %s, %s: %s }\n"
         "  a: { from: n, stage: %s }\n"
         "  y: { stage: output, from: a, layout: '[time ...]' }\n",
-        of->stage, of->parameter, value, of->after);
+        source, from, of->stage, of->parameter, values->texts[value], of->after);
     CtPipeline *pipeline = ct_pipeline_parse(text, -1, "graph", &error);
     g_assert_no_error(error);
     g_assert_true(ct_pipeline_set_workers(pipeline, n_workers, NULL));
@@ -172,7 +206,7 @@ run(const Case *of, const Values *values, guint first, const char *backend, guin
     gfloat *samples, gint64 n, const Change *changes, guint n_changes, guint32 seed)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(CtPipeline) pipeline = load(of, values->texts[first], backend, n_workers);
+    g_autoptr(CtPipeline) pipeline = load(of, values, first, backend, n_workers);
     GRand *random = g_rand_new_with_seed(seed);
     g_assert_true(ct_pipeline_start(pipeline, &error));
     g_assert_no_error(error);
@@ -313,6 +347,21 @@ test_values(void)
     g_autoptr(CtPipeline) pipeline = parse(GAINS_GRAPH);
     for (guint i = 0; i < G_N_ELEMENTS(refused); i++)
         refuse(pipeline, refused[i].assignment, 0, refused[i].code, refused[i].message);
+}
+
+/* A value in place of which there is an array over a port. */
+static void
+test_beside_port(void)
+{
+    g_autoptr(CtPipeline) pipeline =
+        parse("stages:\n"
+              "  x: { stage: input, layout: 'cf32[time station]', shape: [-1, 2] }\n"
+              "  w: { stage: input, layout: 'cf32[time station]', shape: [-1, 2] }\n"
+              "  n: { from: { in: x, gains: w }, stage: gains }\n"
+              "  y: { stage: output, from: n }\n");
+    refuse(pipeline, "n.gain=2", 0, CT_ERROR_PARAMETER,
+           "ct_pipeline_set_at: node 'n': parameter 'gain': wants to stand alone, but the port "
+           "'gains' is connected too");
 }
 
 /* Changes that would need other windows, outputs or layouts of memory. */
@@ -510,6 +559,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/changes/values", test_values);
+    g_test_add_func("/changes/beside-port", test_beside_port);
     g_test_add_func("/changes/descriptions", test_descriptions);
     g_test_add_func("/changes/order", test_order);
     g_test_add_func("/changes/key", test_key);
