@@ -208,7 +208,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     Fir *self = *state = g_new0(Fir, 1);
     FirDesign *design = &self->design;
 
-    if (!ct_fir_design_init(design, prepare->nodes[0].params, error))
+    if (!ct_fir_design_init(design, &prepare->nodes[0], error))
         return FALSE;
     for (gsize i = 0; i < G_N_ELEMENTS(converters); i++)
         if (converters[i].type == input->stream->type)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Computes the filter's numbers from its parameters: coefficients from a file or a windowed sinc,
- * and the rotation of windows. */
+/* Computes the filter's numbers from its parameters: coefficients from a file, a port or a windowed
+ * sinc, and the rotation of windows. */
 #include "fir.h"
 
-#include <cornerturn/npy.h>
+#include <cornerturn/kit/array.h>
 #include <math.h>
 
 /* In the order of the parameter's choices. */
@@ -57,14 +57,42 @@ design_sinc(FirDesign *design, Window window, gdouble beta)
     }
 }
 
-/* Takes sizes and values from an array of [tap phase] or [tap · phase]. `n_channels` and `n_taps`
- * are 0 if the graph does not give them. */
+/* "taps" or the number that the graph gives. */
+static char *
+wanted_length(gint64 given, const char *name)
+{
+    return given == 0 ? g_strdup(name) : g_strdup_printf("%" G_GINT64_FORMAT, given);
+}
+
+/* Takes the sizes of coefficients, where the design has those that the graph gives, or 0. FALSE if
+ * they differ or are too large; *wanted says what is wanted, allocated. */
+static gboolean
+take_sizes(FirDesign *design, gint64 n_taps, gint64 n_channels, char **wanted)
+{
+    if (n_taps < 1 || n_channels < 1 || (design->n_taps != 0 && n_taps != design->n_taps) ||
+        (design->n_channels != 0 && n_channels != design->n_channels)) {
+        g_autofree char *taps = wanted_length(design->n_taps, "taps");
+        g_autofree char *channels = wanted_length(design->n_channels, "channels");
+        *wanted = g_strdup_printf("an array of shape (%s, %s)", taps, channels);
+        return FALSE;
+    }
+    if (n_taps > FIR_MAX_TAPS || n_channels > FIR_MAX_CHANNELS) {
+        *wanted =
+            g_strdup_printf("at most %d taps and %d channels", FIR_MAX_TAPS, FIR_MAX_CHANNELS);
+        return FALSE;
+    }
+    design->n_taps = n_taps;
+    design->n_channels = n_channels;
+    return TRUE;
+}
+
+/* Takes sizes and values from an array of [tap phase] or [tap · phase]. */
 static gboolean
 design_from_array(FirDesign *design, const CtParams *given, CtNpyArray *array, GError **error)
 {
     gint64 n_items = (gint64)array->n_items;
     gint64 n_taps = design->n_taps, n_channels = design->n_channels;
-    g_autofree char *shape = ct_npy_shape_string(array);
+    g_autofree char *shape = ct_npy_shape_string(array), *wanted = NULL;
 
     if (array->n_axes == 2) {
         n_taps = (gint64)array->shape[0];
@@ -74,59 +102,84 @@ design_from_array(FirDesign *design, const CtParams *given, CtNpyArray *array, G
             n_channels = n_taps == 0 ? 1 : n_items / n_taps;
         n_taps = n_channels == 0 ? 0 : n_items / n_channels;
     }
-    if (n_taps * n_channels != n_items || n_items == 0 ||
-        (design->n_taps != 0 && n_taps != design->n_taps) ||
-        (design->n_channels != 0 && n_channels != design->n_channels)) {
-        g_autofree char *taps = design->n_taps == 0
-                                    ? g_strdup("taps")
-                                    : g_strdup_printf("%" G_GINT64_FORMAT, design->n_taps);
-        g_autofree char *channels = design->n_channels == 0
-                                        ? g_strdup("channels")
-                                        : g_strdup_printf("%" G_GINT64_FORMAT, design->n_channels);
-        return ct_params_error(given, "coefficients", error,
-                               "wants an array of shape (%s, %s), but %s has shape %s", taps,
-                               channels, ct_params_string(given, "coefficients"), shape);
-    }
-    if (n_taps > FIR_MAX_TAPS || n_channels > FIR_MAX_CHANNELS)
-        return ct_params_error(given, "coefficients", error,
-                               "wants at most %d taps and %d channels, but %s has shape %s",
-                               FIR_MAX_TAPS, FIR_MAX_CHANNELS,
-                               ct_params_string(given, "coefficients"), shape);
-    design->n_taps = n_taps;
-    design->n_channels = n_channels;
+    if (n_taps * n_channels != n_items)
+        n_taps = 0;
+    if (!take_sizes(design, n_taps, n_channels, &wanted))
+        return ct_params_error(given, "coefficients", error, "wants %s, but %s has shape %s",
+                               wanted, ct_params_string(given, "coefficients"), shape);
     design->taps = g_steal_pointer(&array->data);
     return TRUE;
 }
 
-gboolean
-ct_fir_design_init(FirDesign *design, const CtParams *given, GError **error)
+static gboolean
+design_from_file(FirDesign *design, const CtParams *given, GError **error)
 {
+    g_autoptr(GError) problem = NULL;
+    g_autoptr(CtNpyArray) array =
+        ct_npy_load(ct_params_string(given, "coefficients"), 'f', sizeof(float), &problem);
+    if (array == NULL)
+        return ct_params_error(given, "coefficients", error, "%s", problem->message);
+    return design_from_array(design, given, array, error);
+}
+
+static gboolean
+design_from_port(FirDesign *design, const CtNode *node, GError **error)
+{
+    static const char *const order[] = {"tap", "phase"};
+    const CtStream *stream = &node->inputs[FIR_COEFFICIENTS];
+    const char *axes[CT_MAX_AXES];
+    g_autofree char *wanted = NULL;
+
+    if (!ct_array_check_alone(node, FIR_COEFFICIENTS, "coefficients", error))
+        return FALSE;
+    if (ct_array_axes(node, FIR_COEFFICIENTS, axes) != G_N_ELEMENTS(order))
+        wanted = g_strdup("the axes tap and phase, and no others");
+    if (wanted || !take_sizes(design, ct_stream_length(stream, "tap"),
+                              ct_stream_length(stream, "phase"), &wanted)) {
+        g_autofree char *given = ct_stream_describe(stream);
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "input 'coefficients' wants %s, but is given %s", wanted, given);
+        return FALSE;
+    }
+    if (!node->blocks)
+        return TRUE;
+    g_autoptr(CtNpyArray) array = ct_array_read(node, FIR_COEFFICIENTS, order, G_N_ELEMENTS(order),
+                                                'f', sizeof(float), error);
+    if (array == NULL)
+        return FALSE;
+    design->taps = g_steal_pointer(&array->data);
+    return TRUE;
+}
+
+static gboolean
+design_from_window(FirDesign *design, const CtParams *given, GError **error)
+{
+    const char *missing = design->n_channels == 0 ? "n_channels" : "n_taps";
+    if (design->n_channels == 0 || design->n_taps == 0)
+        return ct_params_error(given, missing, error,
+                               "wants a value where there are no coefficients, but none is given");
+    design->taps = CT_TABLE(float, design->n_channels * design->n_taps, "coefficients", error);
+    if (!design->taps)
+        return FALSE;
+    const Window window = ct_params_choice(given, "window");
+    design_sinc(design, window, window == KAISER ? ct_params_real(given, "beta") : 0);
+    return TRUE;
+}
+
+gboolean
+ct_fir_design_init(FirDesign *design, const CtNode *node, GError **error)
+{
+    const CtParams *given = node->params;
     FirDesign made = {0};
 
     if (ct_params_has(given, "n_channels"))
         made.n_channels = ct_params_int(given, "n_channels");
     if (ct_params_has(given, "n_taps"))
         made.n_taps = ct_params_int(given, "n_taps");
-    if (ct_params_has(given, "coefficients")) {
-        g_autoptr(GError) problem = NULL;
-        g_autoptr(CtNpyArray) array =
-            ct_npy_load(ct_params_string(given, "coefficients"), 'f', sizeof(float), &problem);
-        if (array == NULL)
-            return ct_params_error(given, "coefficients", error, "%s", problem->message);
-        if (!design_from_array(&made, given, array, error))
-            return FALSE;
-    } else {
-        const char *missing = made.n_channels == 0 ? "n_channels" : "n_taps";
-        if (made.n_channels == 0 || made.n_taps == 0)
-            return ct_params_error(
-                given, missing, error,
-                "wants a value where there are no coefficients, but none is given");
-        made.taps = CT_TABLE(float, made.n_channels *made.n_taps, "coefficients", error);
-        if (!made.taps)
-            return FALSE;
-        const Window window = ct_params_choice(given, "window");
-        design_sinc(&made, window, window == KAISER ? ct_params_real(given, "beta") : 0);
-    }
+    if (!(ct_array_is_given(node, FIR_COEFFICIENTS) ? design_from_port(&made, node, error)
+          : ct_params_has(given, "coefficients")    ? design_from_file(&made, given, error)
+                                                    : design_from_window(&made, given, error)))
+        return FALSE;
     made.hop = ct_params_has(given, "hop") ? ct_params_int(given, "hop") : made.n_channels;
     *design = made;
     return TRUE;

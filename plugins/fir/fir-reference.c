@@ -18,7 +18,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     const CtBinding *input = &prepare->inputs[0], *output = &prepare->outputs[0];
     Reference *self = *state = g_new0(Reference, 1);
 
-    if (!ct_fir_design_init(&self->design, prepare->nodes[0].params, error))
+    if (!ct_fir_design_init(&self->design, &prepare->nodes[0], error))
         return FALSE;
     self->in = input->stream;
     self->type = input->stream->type;

@@ -25,7 +25,7 @@ send_taps(FirSpread *spread, const CtNode *node, GError **error)
 {
     FirDesign design;
 
-    if (!ct_fir_design_init(&design, node->params, error))
+    if (!ct_fir_design_init(&design, node, error))
         return FALSE;
     const gsize bytes = (gsize)(design.n_taps * design.n_channels) * sizeof *design.taps;
     spread->n_channels = design.n_channels;

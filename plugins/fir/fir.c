@@ -18,7 +18,7 @@ static const CtParam params[] = {
     {"hop", CT_PARAM_INT, CT_PARAM_RANGED, NULL, 1, G_MAXINT32,
      .help = "samples from one spectrum to the next; left out: n_channels"},
     {"coefficients", CT_PARAM_PATH, CT_PARAM_LIVE,
-     .help = ".npy of [tap phase], or of all taps in the order of time"},
+     .help = ".npy of [tap phase], or of all taps in the order of time; instead of the port"},
     {"window", CT_PARAM_CHOICE, CT_PARAM_LIVE, .fallback = "hamming", .choices = windows,
      .help = "without coefficients: the window of the sinc with cutoff 1/P"},
     {"beta", CT_PARAM_REAL, CT_PARAM_RANGED | CT_PARAM_LIVE, NULL, 0, 100, "8",
@@ -28,6 +28,8 @@ static const CtParam params[] = {
 
 static const CtPort inputs[] = {
     {"in", "{time ...}", 0, "samples; integers are converted while they are loaded"},
+    {"coefficients", "f32|f64{tap phase ...}", CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED,
+     "[tap phase]"},
     {NULL},
 };
 
@@ -61,7 +63,7 @@ infer(CtNode *node, GError **error)
     CtStream *out = &node->outputs[0];
     FirDesign design;
 
-    if (!ct_fir_design_init(&design, node->params, error))
+    if (!ct_fir_design_init(&design, node, error))
         return FALSE;
     warn_of_phases(node, &design);
     ct_fir_design_clear(&design);
@@ -102,9 +104,11 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
     FirDesign design;
     gdouble gain = 0;
 
-    if (!ct_fir_design_init(&design, node->params, NULL))
+    if (!ct_fir_design_init(&design, node, NULL))
         return;
-    for (gint64 p = 0; p < design.n_channels; p++) {
+    if (!design.taps)
+        gain = (gdouble)design.n_taps * inputs[FIR_COEFFICIENTS].largest;
+    for (gint64 p = 0; p < design.n_channels && design.taps; p++) {
         gdouble sum = 0;
         for (gint64 k = 0; k < design.n_taps; k++)
             sum += fabs((gdouble)design.taps[k * design.n_channels + p]);
@@ -112,14 +116,16 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
     }
     const gdouble relative = (gdouble)(design.n_taps + 2) * 0x1p-24 * gain;
     outputs[0].error = relative * inputs[0].largest;
-    outputs[0].rms_error = relative * inputs[0].rms + gain * inputs[0].rms_error;
+    outputs[0].rms_error =
+        relative * inputs[0].rms + gain * inputs[0].rms_error +
+        (gdouble)design.n_taps * inputs[FIR_COEFFICIENTS].rms_error * inputs[0].rms;
     ct_fir_design_clear(&design);
 }
 
 static const CtStage fir = {
     .name = "fir",
     .summary = "polyphase filter: time becomes time and phase",
-    .version = 1,
+    .version = 2,
     .inputs = inputs,
     .outputs = outputs,
     .params = params,

@@ -11,11 +11,15 @@ typedef struct {
     gint64 n_channels; /* P */
     gint64 n_taps;
     gint64 hop;  /* H, input samples from one output to the next */
-    float *taps; /* [tap phase] */
+    float *taps; /* [tap phase]; owned */
 } FirDesign;
 
-/* Reads the parameters and the file of coefficients, or computes the windowed sinc. */
-gboolean ct_fir_design_init(FirDesign *design, const CtParams *params, GError **error);
+/* The inputs. */
+enum { FIR_IN, FIR_COEFFICIENTS };
+
+/* Reads the parameters, and the coefficients from the port or the file, or computes the windowed
+ * sinc. Before prepare, the coefficients of the port are not known: `taps` is NULL. */
+gboolean ct_fir_design_init(FirDesign *design, const CtNode *node, GError **error);
 void ct_fir_design_clear(FirDesign *design);
 
 /* How many phases the sums of a window are rotated by. It is n mod P, where n is the number of the

@@ -250,7 +250,7 @@ const CtVariant CT_ISA(ct_pfb_cpu) = {
     .name = "fused-" CT_ISA_NAME,
     .backend = CT_CPU,
     .isa = CT_ISA_THIS,
-    .covers = (const char *const[]){"fir 1", "fft 1", NULL},
+    .covers = (const char *const[]){"fir 2", "fft 1", NULL},
     .rows = (const CtRow[]){ROWS("ci4|ci8", 0.5, 0.4, 0.28),
                             ROWS("ci16|cf16", 0.5, 0.42, 0.3),
                             ROWS("cf32", 0.5, 0.45, 0.33),

@@ -292,7 +292,7 @@ fits(const CtNode *nodes, char **reason)
 const CtVariant ct_pfb_cuda = {
     .name = "fused-cuda",
     .backend = CT_CUDA,
-    .covers = (const char *const[]){"fir 1", "fft 1", NULL},
+    .covers = (const char *const[]){"fir 2", "fft 1", NULL},
     .rows =
         (const CtRow[]){
             {TYPES "[... time] -> cf32[... time channel]", 0.6},
