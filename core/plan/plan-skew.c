@@ -15,6 +15,9 @@
  *
  *     S(l) = L(n) − L(u) + offset of u
  *
+ * (less the offset of n if l is static, because a block is in effect by the ticks that n gives; if
+ * this offset is positive, it adds to D(l))
+ *
  * then the sum of a writer that waits for room is greater than that of the reader it waits for. So
  * nodes never wait in a circle: if one of them waited for room, its sum would be greater than
  * itself; if none did, all of them would wait for data, upstream without end. Nodes on a device
@@ -141,6 +144,15 @@ offset_of(const Ways *ways, const CtPlanNode *node)
     return common_ticks(ways, input, (gdouble)node->footprint.offset);
 }
 
+/* The ticks by which a node's place in a link comes after its progress: blocks of a static input
+ * are in effect by the ticks of the output. */
+static gint64
+shift_of(const Ways *ways, const CtPlanReader *reader)
+{
+    const CtPlanNode *node = ct_plan_node(ways->plan, reader->node);
+    return ct_plan_flows(ways->plan, node, reader->port) ? 0 : offset_of(ways, node);
+}
+
 /* The ticks of input that a node may have taken without giving any output. */
 static gint64
 kept_by(const Ways *ways, const CtPlanNode *node)
@@ -187,7 +199,8 @@ waits_ahead(const Ways *ways, const CtPlanLink *link, const CtPlanReader *reader
         const CtStream *input = input_stream(plan, node);
         const gboolean is_made = input && !ct_plan_is_source(plan, writer);
         const gdouble late = is_made ? MAX(0, samples_late(link->stream, input)) : 0;
-        ahead = common_ticks(ways, link->stream, 1 + late);
+        ahead = MAX(common_ticks(ways, link->stream, 1 + late),
+                    common_ticks(ways, link->stream, 1) + shift_of(ways, reader));
     }
     return ahead + kept_by(ways, writer) - offset_of(ways, writer);
 }
@@ -231,11 +244,11 @@ add_link(Ways *ways, guint l)
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
         if (!counts(plan, link, reader))
             continue;
-        const gint64 ahead = waits_ahead(ways, link, reader);
-        most = MAX(most, ahead);
+        const gint64 ahead = waits_ahead(ways, link, reader), shift = shift_of(ways, reader);
+        most = MAX(most, ahead - shift);
         add_edge(ways, link->writer, reader->node, ahead, is_shared ? 0 : weight);
         if (is_shared)
-            add_edge(ways, reader->node, last, 0, 0);
+            add_edge(ways, reader->node, last, -shift, 0);
     }
     if (is_shared && most > G_MININT64)
         add_edge(ways, link->writer, last, most, weight);
@@ -314,7 +327,8 @@ set_skew(const Ways *ways, const gint64 *lags, const gboolean *in_forest, CtPlan
         const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, r);
         if (!counts(plan, link, reader))
             continue;
-        const gint64 ticks = lags[reader->node] - lags[link->writer] + offset_of(ways, writer);
+        const gint64 ticks = lags[reader->node] - lags[link->writer] + offset_of(ways, writer) -
+                             shift_of(ways, reader);
         const gint64 samples = samples_in(ways, link, reader, ticks);
         left = MAX(left, ct_plan_needs(plan, ct_plan_node(plan, reader->node), reader->port) - 1);
         if (samples > link->skew) {
