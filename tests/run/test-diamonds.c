@@ -349,6 +349,26 @@ add_held(Graph *graph, const Stream *a, const Stream *b)
     return take(graph, &out, "stage: diamond.held, from: {in: %s, held: %s}", a->name, b->name);
 }
 
+static gboolean
+add_array(Graph *graph, const Stream *a, const Stream *b)
+{
+    if (a->n_stations != b->n_stations)
+        return FALSE;
+    const gint64 window = CHOOSE(graph, 1, 1, 3, 20), hop = CHOOSE(graph, 1, 1, 2, window);
+    const gint64 offset = CHOOSE(graph, 0, 0, window / 2, -5);
+    Stream out = stream_new(graph, "array", a->start + offset * a->ticks, a->ticks * hop,
+                            windows_in(a->n, window, hop), a->n_stations);
+    out.loses = a->loses || b->loses;
+    fill_windows(&out, a, 0, NULL, 0, window, hop);
+    for (gint64 t = 0; t < out.n; t++)
+        for (gint64 s = 0; s < out.n_stations; s++)
+            out.values[t * out.n_stations + s] +=
+                5 * b->values[sample_at(b, out.start + t * out.ticks) * b->n_stations + s];
+    return take(graph, &out,
+                "stage: diamond.array, from: {in: %s, array: %s}, window: %d, hop: %d, offset: %d",
+                a->name, b->name, (int)window, (int)hop, (int)offset);
+}
+
 /* ---- graphs ---- */
 
 static void
@@ -358,7 +378,7 @@ add_some(Graph *graph)
         add_window, add_window, add_sum, add_delay, add_delay, add_turn, add_mark,
     };
     static gboolean (*const twos[])(Graph *, const Stream *, const Stream *) = {
-        add_stack, add_stack, add_pair, add_join, add_held,
+        add_stack, add_stack, add_pair, add_join, add_held, add_array,
     };
     const guint a = (guint)pick(graph, 0, graph->n - 1), b = (guint)pick(graph, 0, graph->n - 1);
     if (pick(graph, 0, 1)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows and joins over small integers, [time station] of f32, so that all sums are exact; and a
  * stage that consumes nothing. */
+#include <cornerturn/kit/array.h>
 #include <cornerturn/stage.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,11 +17,14 @@
         __VA_ARGS__,                                                                               \
     }
 
+enum { MOST_STATIONS = 8 };
+
 typedef struct {
     gint64 window, hop, n_stations;
     const CtStream *inputs[2], *output;
     gint64 tick;  /* of the next sample */
     gint64 first; /* of the firing's first sample */
+    gfloat array[MOST_STATIONS];
     FILE *file;
 } State;
 
@@ -57,6 +61,11 @@ static const CtPort two_inputs[] = {
 static const CtPort held_inputs[] = {
     {"in", "f32{time station}", 0, "samples"},
     {"held", "f32{time station}", CT_PORT_STATIC, "samples that hold until the next"},
+    {NULL},
+};
+static const CtPort array_inputs[] = {
+    {"in", "f32{time station}", 0, "samples"},
+    {"array", "f32{time station}", CT_PORT_STATIC | CT_PORT_PREPARED, "what is added"},
     {NULL},
 };
 static const CtParam no_params[] = {{NULL}};
@@ -273,6 +282,57 @@ static const CtStage held = {
 VARIANT(held_cpu, "diamond.held", "[time station], [time station] -> [time station]",
         .split = "time", .work = held_work);
 
+/* ---- y[t] = Σ_k (k mod 3 − 1) x[t·hop + k] + 5 w, with the w for which the state is made ---- */
+
+static gboolean
+array_prepare(CtPrepare *prepare_, gpointer *user_data, GError **error)
+{
+    static const char *const axes[] = {"station"};
+    if (!prepare(prepare_, user_data, error))
+        return FALSE;
+    State *state = *user_data;
+    state->inputs[1] = NULL;
+    g_autoptr(CtNpyArray) array =
+        ct_array_read(&prepare_->nodes[0], 1, axes, 1, 'f', sizeof(gfloat), error);
+    g_assert(!array || array->n_items <= MOST_STATIONS);
+    if (array)
+        memcpy(state->array, array->data, array->n_items * sizeof(gfloat));
+    return array != NULL;
+}
+
+static gboolean
+array_work(gpointer user_data, const CtWork *work, GError **error)
+{
+    const State *state = user_data;
+    g_assert(!work->inputs[1].data);
+    if (!window_work(user_data, work, error))
+        return FALSE;
+    for (gint64 t = work->begin; t < work->end; t++)
+        for (gint64 s = 0; s < state->n_stations; s++)
+            *at(&work->outputs[0], t, s) += 5 * state->array[s];
+    return TRUE;
+}
+
+static const CtStage array = {
+    .name = "diamond.array",
+    .summary = "a window, and an array that is added",
+    .version = 1,
+    .inputs = array_inputs,
+    .outputs = one_output,
+    .params = window_params,
+    .infer = window_infer,
+};
+static const CtVariant array_cpu = {
+    .name = "cpu",
+    .backend = CT_CPU,
+    .covers = (const char *const[]){"diamond.array", NULL},
+    .rows = (const CtRow[]){{"[time station] -> [time station]", 0.5}, {NULL}},
+    .split = "time",
+    .prepare = array_prepare,
+    .work = array_work,
+    .finish = g_free,
+};
+
 /* ---- a stage that consumes nothing after its first samples ---- */
 
 static gboolean
@@ -363,6 +423,7 @@ static const CtVariant sink_cpu = {
     .finish = sink_finish,
 };
 
-CT_PLUGIN("diamond", ((const CtStage *const[]){&window, &pair, &join, &held, &stuck, &sink, NULL}),
-          ((const CtVariant *const[]){&window_cpu, &pair_cpu, &join_cpu, &held_cpu, &stuck_cpu,
-                                      &sink_cpu, NULL}));
+CT_PLUGIN("diamond",
+          ((const CtStage *const[]){&window, &pair, &join, &held, &array, &stuck, &sink, NULL}),
+          ((const CtVariant *const[]){&window_cpu, &pair_cpu, &join_cpu, &held_cpu, &array_cpu,
+                                      &stuck_cpu, &sink_cpu, NULL}));
