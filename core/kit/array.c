@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays over ports: their checks, and their elements in the order and type that a stage wants. */
 #include <cornerturn/kit/array.h>
+#include <cornerturn/kit/boxes.h>
 #include <cornerturn/kit/convert.h>
 #include <string.h>
 
@@ -54,24 +55,26 @@ ct_array_axes(const CtNode *node, guint input, const char *axes[CT_MAX_AXES])
     return n;
 }
 
-/* Copies the elements one after another, in the order of the array's axes. */
-static void
-gather(const CtBlock *block, const gint *from, const CtNpyArray *array, guint8 *to)
+/* The walk over the elements of a block in the order of the array's axes. */
+typedef struct {
+    guint n_axes;
+    gint64 lengths[CT_MAX_AXES];
+    gint64 strides[CT_MAX_AXES]; /* bytes in the block */
+    gsize bytes;                 /* of an element */
+} Gathering;
+
+/* Copies the elements from axis `a` on, one after another. */
+static guint8 *
+gather(const Gathering *self, guint a, const guint8 *x, guint8 *to)
 {
-    const gsize bytes = ct_type_info(block->type)->bytes;
-    gint64 index[CT_MAX_AXES] = {0};
-    const guint8 *x = block->data;
-    for (gsize i = 0; i < array->n_items; i++) {
-        memcpy(to + i * bytes, x, bytes);
-        for (guint a = array->n_axes; a-- > 0;) {
-            const gint64 stride = block->stride[from[a]];
-            x += stride;
-            if (++index[a] < (gint64)array->shape[a])
-                break;
-            x -= index[a] * stride;
-            index[a] = 0;
-        }
+    const gint64 bytes = (gint64)self->bytes, n = self->lengths[a];
+    if (a + 1 == self->n_axes) {
+        ct_box_move(x, self->strides[a], to, bytes, self->bytes, (gsize)n);
+        return to + n * bytes;
     }
+    for (gint64 i = 0; i < n; i++)
+        to = gather(self, a + 1, x + i * self->strides[a], to);
+    return to;
 }
 
 /* Converts the elements, which have as many parts as those of type `to`. */
@@ -106,20 +109,25 @@ ct_array_read(const CtNode *node, guint input, const char *const *axes, guint n_
     g_return_val_if_fail(block->data && (kind == 'c' || !is_complex), NULL);
     g_autoptr(CtNpyArray) array = g_new0(CtNpyArray, 1);
     *array = (CtNpyArray){.kind = kind, .item_bytes = item_bytes, .n_axes = n_axes, .n_items = 1};
-    gint from[CT_MAX_AXES];
+    Gathering gathering = {
+        .n_axes = MAX(n_axes, 1),
+        .lengths = {1},
+        .bytes = ct_type_info(block->type)->bytes,
+    };
     for (guint a = 0; a < n_axes; a++) {
-        from[a] = ct_stream_axis(stream, axes[a]);
-        array->shape[a] = (gsize)block->length[from[a]];
+        const gint from = ct_stream_axis(stream, axes[a]);
+        gathering.lengths[a] = block->length[from];
+        gathering.strides[a] = block->stride[from];
+        array->shape[a] = (gsize)block->length[from];
         array->n_items *= array->shape[a];
     }
     const char *name = node->stage->inputs[input].name;
     array->data = ct_table_new(array->n_items, item_bytes, name, error);
     g_autofree guint8 *elements =
-        array->data ? ct_table_new(array->n_items, ct_type_info(block->type)->bytes, name, error)
-                    : NULL;
+        array->data ? ct_table_new(array->n_items, gathering.bytes, name, error) : NULL;
     if (!elements)
         return NULL;
-    gather(block, from, array, elements);
+    gather(&gathering, 0, block->data, elements);
     const CtType real = part_bytes == 4 ? CT_F32 : CT_F64;
     const CtType complex_type = part_bytes == 4 ? CT_CF32 : CT_CF64;
     convert(elements, block->type, array->data, is_complex ? complex_type : real, array->n_items);

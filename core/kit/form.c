@@ -88,23 +88,40 @@ ct_form_clear(CtFormState *self)
 typedef struct {
     guint n_axes;
     gint64 lengths[CT_MAX_AXES]; /* of the layout's axes; that of time is the number of times */
-    gint64 strides[CT_MAX_AXES]; /* in the table, in entries */
-    gsize from_bytes, to_bytes;
-    CtConvert convert;
+    gint64 strides[CT_MAX_AXES]; /* in the table, in bytes */
+    gsize bytes;                 /* of an entry */
 } Expansion;
 
 /* Writes the entries of all elements from axis `a` on, one after another. */
 static guint8 *
 expand(const Expansion *self, guint a, const guint8 *entry, guint8 *to)
 {
-    guint8 scratch[CT_CONVERT_SCRATCH(1)];
-    if (a == self->n_axes) {
-        ct_convert(&self->convert, entry, to, 1, scratch);
-        return to + self->to_bytes;
+    const gint64 bytes = (gint64)self->bytes, n = self->lengths[a];
+    if (a + 1 == self->n_axes) {
+        ct_box_move(entry, self->strides[a], to, bytes, self->bytes, (gsize)n);
+        return to + n * bytes;
     }
-    for (gint64 i = 0; i < self->lengths[a]; i++)
-        to = expand(self, a + 1, entry + i * self->strides[a] * (gint64)self->from_bytes, to);
+    for (gint64 i = 0; i < n; i++)
+        to = expand(self, a + 1, entry + i * self->strides[a], to);
     return to;
+}
+
+/* The table's entries in the type of the kernel. */
+static guint8 *
+convert_table(const CtFormTable *table, CtType to, const char *what, GError **error)
+{
+    enum { CHUNK = 256 };
+    const gsize from_bytes = ct_type_info(table->type)->bytes, to_bytes = ct_type_info(to)->bytes;
+    const CtConvert convert = ct_convert_steps(CT_ISA_BASELINE, table->type, to);
+    guint8 scratch[CT_CONVERT_SCRATCH(CHUNK)];
+    gsize n = 1;
+    for (guint a = 0; a < table->n_axes; a++)
+        n *= (gsize)table->lengths[a];
+    guint8 *entries = ct_table_new(n, to_bytes, what, error);
+    for (gsize i = 0; entries && i < n; i += CHUNK)
+        ct_convert(&convert, (const guint8 *)table->data + i * from_bytes, entries + i * to_bytes,
+                   MIN(n - i, CHUNK), scratch);
+    return entries;
 }
 
 guint8 *
@@ -113,13 +130,13 @@ ct_form_expand(const CtFormState *self, const CtPrepare *prepare, gint64 repeat,
 {
     const CtFormTable *table = &self->choice.table;
     const CtLayout *layout = &prepare->inputs[0].layout;
+    const char *what = self->choice.kernel;
     Expansion expansion = {
-        .n_axes = layout->n_axes,
-        .from_bytes = ct_type_info(table->type)->bytes,
-        .to_bytes = ct_type_info(self->kernel->w)->bytes,
-        .convert = ct_convert_steps(CT_ISA_BASELINE, table->type, self->kernel->w),
+        .n_axes = MAX(layout->n_axes, 1),
+        .lengths = {1},
+        .bytes = ct_type_info(self->kernel->w)->bytes,
     };
-    gint64 stride = 1;
+    gint64 stride = (gint64)expansion.bytes;
     for (guint a = table->n_axes; a-- > 0; stride *= table->lengths[a])
         if (table->lengths[a] > 1)
             expansion.strides[ct_layout_axis(layout, table->axes[a])] = stride;
@@ -131,9 +148,10 @@ ct_form_expand(const CtFormState *self, const CtPrepare *prepare, gint64 repeat,
                                    : ct_stream_length(prepare->inputs[0].stream, name);
         *n_entries *= expansion.lengths[a];
     }
+    g_autofree guint8 *converted = convert_table(table, self->kernel->w, what, error);
     guint8 *entries =
-        ct_table_new((gsize)*n_entries, expansion.to_bytes, self->choice.kernel, error);
+        converted ? ct_table_new((gsize)*n_entries, expansion.bytes, what, error) : NULL;
     if (entries)
-        expand(&expansion, 0, table->data, entries);
+        expand(&expansion, 0, converted, entries);
     return entries;
 }
