@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of packets back to back: finding where each packet begins. */
-#include "cornerturn/stage.h"
 #include "packets-private.h"
 
 #include <errno.h>
@@ -282,6 +281,28 @@ find_next(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, guint8 *he
     return -1;
 }
 
+gboolean
+ct_reserved_check(const char *what, gconstpointer reserved, gsize n, GError **error)
+{
+    for (gsize i = 0; i < n; i++)
+        if (((const guint8 *)reserved)[i] != 0) {
+            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                        "the plugin for %s sets a member that this Cornerturn does not know: the "
+                        "plugin wants a newer one",
+                        what);
+            return FALSE;
+        }
+    return TRUE;
+}
+
+void
+ct_packets_add_file(CtPackets *packets, guint file, CtScannedFile scanned)
+{
+    if (packets->files->len <= file)
+        g_array_set_size(packets->files, file + 1);
+    g_array_index(packets->files, CtScannedFile, file) = scanned;
+}
+
 static gboolean
 scan_packets(CtPackets *packets, Scan *scan, guint file, CtPacketFunc found, gpointer data,
              GError **error)
@@ -315,6 +336,8 @@ ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
                 GError **error)
 {
     g_return_val_if_fail(format->header_bytes <= CT_PACKET_MAX_HEADER, FALSE);
+    if (!ct_reserved_check(format->name, format->reserved, sizeof format->reserved, error))
+        return FALSE;
     struct stat status;
     if (fstat(fd, &status) != 0)
         return fail_with_errno(error, path, "can't be read");
@@ -329,10 +352,8 @@ ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
     };
     if (!scan_packets(packets, &scan, file, found, data, error))
         return FALSE;
-    const CtScannedFile scanned = {path, fd, format->header_bytes, (gsize)scan.size};
-    if (packets->files->len <= file)
-        g_array_set_size(packets->files, file + 1);
-    g_array_index(packets->files, CtScannedFile, file) = scanned;
+    ct_packets_add_file(packets, file,
+                        (CtScannedFile){path, fd, format->header_bytes, (gsize)scan.size});
     return TRUE;
 }
 

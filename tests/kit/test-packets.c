@@ -455,6 +455,23 @@ test_errors(void)
                     "bytes and holds more: make a copy of it");
 }
 
+/* A plugin of newer headers may set what is reserved here: its format is refused, not misread. */
+static void
+test_newer_format(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(4);
+    for (guint i = 0; i < G_N_ELEMENTS(toy.reserved); i++) {
+        CtPacketFormat newer = toy;
+        newer.reserved[i] = 1;
+        g_autoptr(GError) error = NULL;
+        g_assert_null(try_scan(bytes, 1, &newer, &error));
+        g_assert_error(error, CT_ERROR, CT_ERROR_PLUGIN);
+        g_assert_cmpstr(error->message, ==,
+                        "the plugin for toy packets sets a member that this Cornerturn does not "
+                        "know: the plugin wants a newer one");
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -479,5 +496,6 @@ main(int argc, char **argv)
     g_test_add_func("/packets/lanes", test_lanes);
     g_test_add_func("/packets/random-damage", test_random_damage);
     g_test_add_func("/packets/errors", test_errors);
+    g_test_add_func("/packets/newer-format", test_newer_format);
     return g_test_run();
 }
