@@ -4,7 +4,7 @@
 
 #include "sidecar.h"
 
-#include <cornerturn/packets.h>
+#include <cornerturn/kit/source.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -222,63 +222,6 @@ set_clock(const CtParams *given, CtStream *stream, GError **error)
            read_epoch(given, &stream->epoch, error);
 }
 
-/* Frequencies of subbands and channels replace the stream's own. */
-static void
-warn_of_frequency(const CtParams *given, const char *name, const CtStream *stream)
-{
-    static const char *const axes[] = {"subband", "channel"};
-    for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
-        const gint a = ct_stream_axis(stream, axes[i]);
-        if (a >= 0 && g_strcmp0(stream->axes[a].coordinate.unit, "Hz") == 0)
-            ct_params_warn(given, name, "does not change the frequencies that axis '%s' has",
-                           axes[i]);
-    }
-}
-
-/* Coordinates of subbands or channels from the parameter 'frequencies'. */
-static gboolean
-set_table(const CtParams *given, CtStream *stream, GError **error)
-{
-    const guint n = ct_params_count(given, "frequencies");
-    if (n == 0)
-        return TRUE;
-    gint a = ct_stream_axis(stream, "subband");
-    a = a < 0 ? ct_stream_axis(stream, "channel") : a;
-    if (a < 0 || stream->axes[a].length != n)
-        return ct_params_error(given, "frequencies", error,
-                               "wants one for each of %" G_GINT64_FORMAT
-                               " subbands or channels, but is given %u",
-                               a < 0 ? 0 : stream->axes[a].length, n);
-    g_autofree gdouble *table = g_new(gdouble, n);
-    for (guint i = 0; i < n; i++)
-        table[i] = ct_params_real_at(given, "frequencies", i);
-    CtCoordinate *coordinate = &stream->axes[a].coordinate;
-    g_clear_pointer(&coordinate->table, g_bytes_unref);
-    *coordinate = (CtCoordinate){.unit = g_intern_static_string("Hz"),
-                                 .table = g_bytes_new(table, n * sizeof *table)};
-    return TRUE;
-}
-
-static gboolean
-set_frequencies(const CtParams *given, CtStream *stream, GError **error)
-{
-    const gboolean is_complex = ct_type_info(stream->type)->is_complex;
-    const char *name = is_complex ? "centre_frequency" : "first_frequency";
-    const char *other = is_complex ? "first_frequency" : "centre_frequency";
-    if (ct_params_has(given, other))
-        return ct_params_error(given, other, error, "wants %s samples: give '%s' for these",
-                               is_complex ? "real" : "complex", name);
-    if (ct_params_has(given, name)) {
-        stream->has_frequency = TRUE;
-        stream->frequency = ct_params_real(given, name);
-    }
-    if (!set_table(given, stream, error))
-        return FALSE;
-    if (ct_params_has(given, name))
-        warn_of_frequency(given, name, stream);
-    return TRUE;
-}
-
 /* Files have no validity: all samples of an array are valid. */
 static void
 warn_of_losses(const CtParams *given, const SidecarLosses *losses)
@@ -368,7 +311,7 @@ open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stre
     for (guint a = 0; a < array->n_axes && time >= 0; a++)
         if (array->block_axis[a] == time)
             array->time_axis = a;
-    return set_clock(given, stream, error) && set_frequencies(given, stream, error);
+    return set_clock(given, stream, error) && ct_source_set_frequencies(given, stream, error);
 }
 
 /* A sink that replaces array and PATH.json removes the old text before the old array, and writes

@@ -2,33 +2,12 @@
 /* lofar.source: captures of a LOFAR station's packets, one file per port, side by side. */
 #include "lofar-packet.h"
 
-#include <cornerturn/packets.h>
-#include <cornerturn/stage.h>
-#include <string.h>
-#include <unistd.h>
+#include <cornerturn/kit/source.h>
 
-/* A port: a lane of packets, with the subbands that it receives. */
+/* What the source knows of its captures, beside the files: a file is a port, a lane of packets. */
 typedef struct {
-    const char *path; /* owned by the parameters */
-    int fd;
-    LofarHeader header; /* of its first packet; the sizes are those of all packets */
-    guint first_subband;
-} Port;
-
-typedef void (*Unpack)(const LofarHeader *, const guint8 *, guint, guint, gboolean, guint8 *,
-                       const LofarStrides *);
-
-typedef struct {
-    guint n_ports;
-    Port *ports;
-    guint n_subbands; /* of all ports */
-    CtPackets *packets;
-    gint64 position; /* next sample to produce */
-    gint64 end;      /* the declared end of the stream; a file may grow meanwhile */
-    Unpack unpack;
-    gboolean swapped;
-    gint subband_axis, time_axis, pol_axis; /* in the output's layout */
-    guint8 *packet;                         /* the one being unpacked */
+    LofarHeader *ports; /* [file] the sizes are those of all its packets */
+    gboolean swapped;   /* 4-bit samples have the real part in the low half */
 } Capture;
 
 /* Observing bands of the receivers: the Nyquist zone of their clock. */
@@ -67,22 +46,6 @@ static const CtParam params[] = {
 };
 
 static void
-capture_free(gpointer state)
-{
-    Capture *capture = state;
-    if (!capture)
-        return;
-    for (guint i = 0; i < capture->n_ports; i++)
-        if (capture->ports[i].fd >= 0)
-            close(capture->ports[i].fd);
-    g_free(capture->ports);
-    g_free(capture->packet);
-    ct_packets_free(capture->packets);
-    g_free(capture);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Capture, capture_free)
-
-static void
 packet_found(const guint8 *bytes, CtPacket *packet, gpointer data G_GNUC_UNUSED)
 {
     LofarHeader header;
@@ -93,27 +56,26 @@ packet_found(const guint8 *bytes, CtPacket *packet, gpointer data G_GNUC_UNUSED)
 }
 
 static gboolean
-check_ports(const Capture *capture, GError **error)
+check_ports(const CtRecording *recording, GError **error)
 {
-    const LofarHeader *first = &capture->ports[0].header;
-    for (guint i = 1; i < capture->n_ports; i++) {
-        const LofarHeader *header = &capture->ports[i].header;
+    const LofarHeader *ports = ((const Capture *)recording->self)->ports, *first = &ports[0];
+    for (guint i = 1; i < recording->n_files; i++) {
         const struct {
             const char *what;
             gint64 wanted, given;
         } same[] = {
-            {"bits a sample", first->bits, header->bits},
-            {"hertz of clock", first->clock, header->clock},
-            {"samples a packet", first->n_slots, header->n_slots},
-            {"as its station", first->station, header->station},
+            {"bits a sample", first->bits, ports[i].bits},
+            {"hertz of clock", first->clock, ports[i].clock},
+            {"samples a packet", first->n_slots, ports[i].n_slots},
+            {"as its station", first->station, ports[i].station},
         };
         for (gsize j = 0; j < G_N_ELEMENTS(same); j++)
             if (same[j].wanted != same[j].given) {
                 g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                             "%s: wants %" G_GINT64_FORMAT " %s, as %s has, but is given "
                             "%" G_GINT64_FORMAT,
-                            capture->ports[i].path, same[j].wanted, same[j].what,
-                            capture->ports[0].path, same[j].given);
+                            recording->files[i].path, same[j].wanted, same[j].what,
+                            recording->files[0].path, same[j].given);
                 return FALSE;
             }
     }
@@ -121,46 +83,20 @@ check_ports(const Capture *capture, GError **error)
 }
 
 static gboolean
-scan_port(Capture *capture, guint i, GError **error)
+order(CtRecording *recording, const CtParams *given, GError **error)
 {
-    static const CtPacketFormat format = {
-        .name = "CEP packets of a LOFAR station",
-        .header_bytes = LOFAR_HEADER_BYTES,
-        .size = lofar_header_size,
-        .alike = lofar_header_alike,
-    };
-    Port *port = &capture->ports[i];
-    guint8 pattern[LOFAR_HEADER_BYTES];
-    port->fd = ct_file_open(port->path, error);
-    if (port->fd < 0 || !ct_packets_scan(capture->packets, port->path, port->fd, i, &format,
-                                         packet_found, NULL, pattern, error))
-        return FALSE;
-    g_assert(lofar_header_parse(pattern, &port->header));
-    port->first_subband = capture->n_subbands;
-    capture->n_subbands += port->header.n_beamlets;
-    return TRUE;
-}
-
-static Capture *
-capture_open(const CtParams *given, GError **error)
-{
-    g_autoptr(Capture) capture = g_new0(Capture, 1);
-    capture->n_ports = ct_params_count(given, "paths");
-    capture->ports = g_new0(Port, capture->n_ports);
-    capture->packets = ct_packets_new();
-    for (guint i = 0; i < capture->n_ports; i++)
-        capture->ports[i] = (Port){.path = ct_params_string_at(given, "paths", i), .fd = -1};
-    for (guint i = 0; i < capture->n_ports; i++)
-        if (!scan_port(capture, i, error))
-            return NULL;
-    if (!check_ports(capture, error))
-        return NULL;
-    const LofarHeader *header = &capture->ports[0].header;
-    const gdouble rate = (gdouble)header->clock / LOFAR_TICKS_PER_SAMPLE;
-    if (!ct_packets_arrange(capture->packets, capture->n_ports, header->n_slots,
-                            (gint64)(ct_params_real(given, "max_gap") * rate), error))
-        return NULL;
-    return g_steal_pointer(&capture);
+    Capture *capture = recording->self;
+    LofarHeader *ports = capture->ports = g_new0(LofarHeader, recording->n_files);
+    recording->widths = g_new0(guint, recording->n_files);
+    for (guint i = 0; i < recording->n_files; i++) {
+        g_assert(lofar_header_parse(recording->files[i].header, &ports[i]));
+        recording->widths[i] = ports[i].n_beamlets;
+    }
+    const gdouble rate = (gdouble)ports[0].clock / LOFAR_TICKS_PER_SAMPLE;
+    recording->n_lanes = recording->n_files;
+    recording->n_samples = ports[0].n_slots;
+    recording->max_gap = (gint64)(ct_params_real(given, "max_gap") * rate);
+    return check_ports(recording, error);
 }
 
 /* Appends the subbands of "12..133" or "12". */
@@ -183,9 +119,8 @@ read_range(const char *text, GArray *numbers)
 
 /* Sets the frequencies of the subband axis from `subbands` and `band`. */
 static gboolean
-set_frequencies(const CtNode *node, gint64 clock, CtAxis *axis, GError **error)
+set_frequencies(const CtParams *given, gint64 clock, CtAxis *axis, GError **error)
 {
-    const CtParams *given = node->params;
     if (!ct_params_has(given, "subbands"))
         return TRUE;
     if (!ct_params_has(given, "band"))
@@ -223,122 +158,80 @@ set_frequencies(const CtNode *node, gint64 clock, CtAxis *axis, GError **error)
 }
 
 static gboolean
-infer(CtNode *node, GError **error)
+describe(CtRecording *recording, const CtParams *given, CtStream *stream, GError **error)
 {
-    g_autoptr(Capture) capture = capture_open(node->params, error);
-    if (!capture)
-        return FALSE;
-    const LofarHeader *header = &capture->ports[0].header;
-    CtStream *stream = &node->outputs[0];
+    Capture *capture = recording->self;
+    const LofarHeader *header = &capture->ports[0];
+    gint64 n_subbands = 0;
+    for (guint i = 0; i < recording->n_files; i++)
+        n_subbands += recording->widths[i];
     stream->type = header->bits == 4 ? CT_CI4 : header->bits == 8 ? CT_CI8 : CT_CI16;
-    if (header->bits == 4)
-        ct_params_use(node->params, "real_nibble");
-    ct_stream_add_axis(stream, "time", capture->packets->end - capture->packets->first);
-    CtAxis *subband = ct_stream_add_axis(stream, "subband", capture->n_subbands);
+    capture->swapped = header->bits == 4 && ct_params_choice(given, "real_nibble") == 1;
+    CtAxis *subband = ct_stream_add_axis(stream, "subband", n_subbands);
     subband->loses = TRUE;
-    if (!set_frequencies(node, header->clock, subband, error))
-        return FALSE;
     ct_stream_add_axis(stream, "station", 1);
     ct_stream_add_axis(stream, "pol", 2);
     stream->rate_num = header->clock;
     stream->rate_den = 1;
     stream->ticks_per_sample = LOFAR_TICKS_PER_SAMPLE;
-    stream->start = capture->packets->first * LOFAR_TICKS_PER_SAMPLE;
+    stream->start = recording->packets->first * LOFAR_TICKS_PER_SAMPLE;
     stream->epoch = 0;
-    return TRUE;
+    return set_frequencies(given, header->clock, subband, error);
 }
 
-static gboolean
-prepare_with(CtPrepare *prepare, gpointer *state, Unpack unpack, GError **error)
+static void
+unpack_with(const CtRecording *recording, const CtPacketPart *part,
+            void (*unpack)(const LofarHeader *, const guint8 *, guint, guint, gboolean, guint8 *,
+                           const LofarStrides *))
 {
-    const CtParams *given = prepare->nodes[0].params;
-    Capture *capture = capture_open(given, error);
-    *state = capture;
-    if (!capture)
-        return FALSE;
-    const CtLayout *layout = &prepare->outputs[0].layout;
-    capture->subband_axis = ct_layout_axis(layout, "subband");
-    capture->time_axis = ct_layout_axis(layout, "time");
-    capture->pol_axis = ct_layout_axis(layout, "pol");
-    capture->unpack = unpack;
-    capture->swapped = ct_params_choice(given, "real_nibble") == 1;
-    gsize longest = 0;
-    for (guint i = 0; i < capture->n_ports; i++)
-        longest = MAX(longest, lofar_packet_bytes(&capture->ports[i].header));
-    capture->packet = g_malloc(longest);
-    capture->position = capture->packets->first;
-    capture->end =
-        MIN(capture->packets->end,
-            capture->packets->first + ct_stream_length(prepare->outputs[0].stream, "time"));
-    return TRUE;
-}
-
-static gboolean
-prepare_cpu(CtPrepare *prepare, gpointer *state, GError **error)
-{
-    return prepare_with(prepare, state, lofar_payload_unpack, error);
-}
-
-static gboolean
-prepare_reference(CtPrepare *prepare, gpointer *state, GError **error)
-{
-    return prepare_with(prepare, state, lofar_payload_unpack_plain, error);
-}
-
-static gboolean
-advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
-{
-    Capture *capture = state;
-    const CtPackets *packets = capture->packets;
-    CtDeparture *out = &advance->outputs[0];
-    if (capture->position == packets->first)
-        for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++)
-            advance->counters[i] += packets->counts[i];
-    const gint64 n = MIN(out->room, capture->end - capture->position);
-    for (guint i = 0; i < capture->n_ports; i++) {
-        const Port *port = &capture->ports[i];
-        guint8 *lane = out->validity + port->first_subband * out->validity_stride;
-        if (!ct_packets_validity(packets, i, capture->position, n, lane))
-            continue;
-        out->invalid = TRUE;
-        for (guint b = 1; b < port->header.n_beamlets; b++)
-            memcpy(lane + b * out->validity_stride, lane, n);
-    }
-    out->produced = n;
-    out->start = capture->position * LOFAR_TICKS_PER_SAMPLE;
-    capture->position += n;
-    advance->ended = capture->position == capture->end;
-    return TRUE;
-}
-
-static gboolean
-work(gpointer state, const CtWork *work, GError **error)
-{
-    const Capture *capture = state;
-    const CtBlock *out = &work->outputs[0];
-    const gint64 begin = capture->packets->first + out->index, end = begin + out->n_samples;
+    const Capture *capture = recording->self;
+    /* time subband station pol */
     const LofarStrides strides = {
-        .subband = out->stride[capture->subband_axis],
-        .time = out->stride[capture->time_axis],
-        .pol = out->stride[capture->pol_axis],
-    };
-    for (guint i = 0; i < capture->n_ports; i++) {
-        const Port *port = &capture->ports[i];
-        const gsize bytes = lofar_packet_bytes(&port->header);
-        const CtPacket *last, *packet = ct_packets_find(capture->packets, i, begin, &last);
-        for (; packet < last && packet->stamp < end; packet++) {
-            if (!ct_file_read(port->path, port->fd, packet->offset, capture->packet, bytes, error))
-                return FALSE;
-            const gint64 from = MAX(packet->stamp, begin);
-            const gint64 to = MIN(packet->stamp + capture->packets->n_samples, end);
-            capture->unpack(&port->header, capture->packet + LOFAR_HEADER_BYTES,
-                            from - packet->stamp, to - packet->stamp, capture->swapped,
-                            out->data + port->first_subband * strides.subband +
-                                (from - begin) * strides.time,
-                            &strides);
-        }
-    }
-    return TRUE;
+        .subband = part->stride[1], .time = part->stride[0], .pol = part->stride[3]};
+    unpack(&capture->ports[part->of->file], part->packet + LOFAR_HEADER_BYTES, part->begin,
+           part->end, capture->swapped, part->out, &strides);
+}
+
+static void
+unpack(const CtRecording *recording, const CtPacketPart *part)
+{
+    unpack_with(recording, part, lofar_payload_unpack);
+}
+
+static void
+unpack_plain(const CtRecording *recording, const CtPacketPart *part)
+{
+    unpack_with(recording, part, lofar_payload_unpack_plain);
+}
+
+static void
+clear(gpointer self)
+{
+    g_free(((Capture *)self)->ports);
+}
+
+static const CtSource source = {
+    .files = "paths",
+    .self_bytes = sizeof(Capture),
+    .format =
+        {
+            .name = "CEP packets of a LOFAR station",
+            .header_bytes = LOFAR_HEADER_BYTES,
+            .size = lofar_header_size,
+            .alike = lofar_header_alike,
+        },
+    .found = packet_found,
+    .order = order,
+    .describe = describe,
+    .unpack = unpack,
+    .unpack_plain = unpack_plain,
+    .clear = clear,
+};
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    return ct_source_infer(&source, node, error);
 }
 
 static const CtPort outputs[] = {
@@ -362,32 +255,7 @@ static const CtStage lofar_source = {
     .infer_uses_params = TRUE,
 };
 
-static const char *const covers[] = {"lofar.source", NULL};
 static const CtRow rows[] = {{"-> ci4|ci8|ci16{time subband station pol}", 0.15}, {NULL}};
 
-static const CtVariant cpu = {
-    .name = "cpu",
-    .backend = CT_CPU,
-    .covers = covers,
-    .rows = rows,
-    .waits = TRUE,
-    .prepare = prepare_cpu,
-    .advance = advance,
-    .work = work,
-    .finish = capture_free,
-};
-
-static const CtVariant reference = {
-    .name = "reference",
-    .backend = CT_REFERENCE,
-    .covers = covers,
-    .rows = rows,
-    .waits = TRUE,
-    .prepare = prepare_reference,
-    .advance = advance,
-    .work = work,
-    .finish = capture_free,
-};
-
 CT_PLUGIN("lofar", ((const CtStage *const[]){&lofar_source, NULL}),
-          ((const CtVariant *const[]){&cpu, &reference, NULL}));
+          ((const CtVariant *const[]){CT_SOURCE_VARIANTS(source, "lofar.source", rows), NULL}));

@@ -8,6 +8,7 @@ import unittest
 import numpy as np
 
 import graphs
+import pipeline
 import tap
 
 FILES = [graphs.DATA / "lofar" / f"udp_1613{i}.ucc1.2022-06-29T01-30-00.000" for i in range(3)]
@@ -207,6 +208,39 @@ class Made(Source):
         _, _, beside = self.decode(["made8"])
         self.assertEqual(beside["ticks_per_second"], [160000000, 1])
         self.assertEqual(beside["start"], 3 * 160000000 + 64 * 1024)
+
+    def run_replaced(self, replace):
+        """Plans a graph, calls `replace`, and runs the graph; returns the array."""
+        text = ("stages: { in: { stage: lofar.source, paths: ['%s/made8'] },"
+                " out: { stage: file.sink, from: in, path: '%s/out.npy' } }" %
+                (self.folder, self.folder)).encode()
+        planned = pipeline._call("parse", text, len(text), b"test")
+        try:
+            pipeline._call("describe", planned, b"json")
+            replace()
+            pipeline._call("start", planned)
+            pipeline._library.ct_pipeline_wait(planned, 60)
+            pipeline._call("result", planned)
+        finally:
+            pipeline._library.ct_pipeline_free(planned)
+        return np.load(self.folder / "out.npy")
+
+    def test_replaced_since_the_plan(self):
+        """A capture that is replaced after planning, by one with other beamlets or another start, is
+        an error: its samples are not written past the end of memory."""
+        for other in ({"n_beamlets": 61}, {"second": 12}, {"clock": 160}):
+            self.make(8)
+            with self.subTest(other), self.assertRaisesRegex(
+                    pipeline.Failure, "made8: wants the recording that the graph was checked with "
+                    ".*, but it has been replaced"):
+                self.run_replaced(lambda: self.make(8, **other))
+
+    def test_grown_since_the_plan(self):
+        """A capture that is still being written is read up to the length of the plan."""
+        self.make(8, n_packets=4)
+        array = self.run_replaced(lambda: self.make(8, n_packets=9))
+        self.assertEqual(len(array), 4 * SLOTS)
+        np.testing.assert_array_equal(array, self.make(8, n_packets=9)[:4 * SLOTS])
 
     def test_errors(self):
         self.make(8)

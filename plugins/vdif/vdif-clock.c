@@ -114,7 +114,7 @@ find_given_rate(const VdifRecording *recording, const CtParams *given, gint64 *r
     g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                 "%s: wants 'sample_rate', for its headers say %" G_GINT64_FORMAT
                 " Hz, no whole number of frames of %" G_GINT64_FORMAT " samples, %d at most",
-                recording->paths[0], numerator, header->n_samples, MOST_FRAMES);
+                recording->path, numerator, header->n_samples, MOST_FRAMES);
     return FALSE;
 }
 
@@ -144,7 +144,7 @@ vdif_recording_find_rate(VdifRecording *recording, const CtParams *given, GError
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                     "%s: wants 'sample_rate', which neither its headers nor whole seconds of "
                     "frames say",
-                    recording->paths[0]);
+                    recording->path);
         return FALSE;
     }
     const gint64 frame_rate = recording->rate / n_samples;
@@ -155,7 +155,7 @@ vdif_recording_find_rate(VdifRecording *recording, const CtParams *given, GError
                     "%s: wants a greater 'sample_rate' than %" G_GINT64_FORMAT
                     " Hz, by which no frame of a second has a number above %" G_GINT64_FORMAT
                     ", as %u of %u have",
-                    recording->paths[0], recording->rate, frame_rate - 1, beyond, n);
+                    recording->path, recording->rate, frame_rate - 1, beyond, n);
         return FALSE;
     }
     drop_beyond(recording, frame_rate);
@@ -282,24 +282,23 @@ count_samples(VdifRecording *recording, gint64 base)
     g_array_set_size(packets->packets, kept);
 }
 
-/* Sets the clock from the second in which the samples begin; the epoch is unix time 0 if 63 bits
- * suffice. */
-static void
-set_clock(VdifRecording *recording, gint64 base_second)
+/* The epoch is unix time 0 if 63 bits suffice; otherwise the second in which the samples begin. */
+void
+vdif_recording_clock(const VdifRecording *recording, gint64 *epoch, gint64 *start)
 {
     const gint64 rate = recording->rate, first = recording->packets->first;
     const gint64 seconds = (first < 0 ? first - (rate - 1) : first) / rate; /* rounded down */
-    const gint64 second = base_second + seconds;
+    const gint64 second = recording->second + seconds;
     gint64 ticks;
     const gboolean fits = !__builtin_mul_overflow(second, rate, &ticks) && ticks <= G_MAXINT64 / 2;
-    recording->epoch = fits ? 0 : second;
-    recording->start = (fits ? ticks : 0) - seconds * rate;
+    *epoch = fits ? 0 : second;
+    *start = (fits ? ticks : 0) - seconds * rate + first;
 }
 
-gboolean
-vdif_recording_arrange(VdifRecording *recording, gdouble max_gap, GError **error)
+void
+vdif_recording_count_samples(VdifRecording *recording, gdouble max_gap)
 {
-    const gint64 n_samples = recording->header.n_samples, second = recording->rate / n_samples;
+    const gint64 second = recording->rate / recording->header.n_samples;
     /* Seconds below 2³³, numbers below 2²⁴: frames below 2⁵⁷. */
     for (guint i = 0; i < recording->packets->packets->len; i++) {
         CtPacket *frame = vdif_frame_at(recording, i);
@@ -311,10 +310,5 @@ vdif_recording_arrange(VdifRecording *recording, gdouble max_gap, GError **error
     const gint64 base = find_base(recording, far) / second * second;
     mend_seconds(recording, second, base, far);
     count_samples(recording, base);
-    const gdouble gap = MIN(max_gap * (gdouble)recording->rate, 0x1p61);
-    if (!ct_packets_arrange(recording->packets, recording->n_threads, n_samples, (gint64)gap,
-                            error))
-        return FALSE;
-    set_clock(recording, base / second);
-    return TRUE;
+    recording->second = base / second;
 }

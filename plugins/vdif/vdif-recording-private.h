@@ -18,6 +18,6 @@ vdif_frame_at(const VdifRecording *recording, guint i)
  * drops the frames whose number is beyond those of a second. */
 gboolean vdif_recording_find_rate(VdifRecording *recording, const CtParams *given, GError **error);
 
-/* Corrects the threads that are more than `max_gap` seconds off, converts stamps to samples,
- * arranges the frames, and sets the clock. */
-gboolean vdif_recording_arrange(VdifRecording *recording, gdouble max_gap, GError **error);
+/* Corrects the threads that are more than `max_gap` seconds off, and converts stamps to samples,
+ * counted from `second`. */
+void vdif_recording_count_samples(VdifRecording *recording, gdouble max_gap);

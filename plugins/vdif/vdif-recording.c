@@ -2,27 +2,21 @@
 /* Recordings of VDIF frames: the frames of files, their threads and times. */
 #include "vdif-recording-private.h"
 
-#include <string.h>
-#include <unistd.h>
+#include <stddef.h>
+
+G_STATIC_ASSERT(offsetof(VdifRecording, bits) == 0);
 
 void
-vdif_recording_free(VdifRecording *recording)
+vdif_recording_begin(gpointer self, const CtParams *given)
 {
-    if (!recording)
-        return;
-    for (guint i = 0; i < recording->n_files; i++)
-        if (recording->fds[i] >= 0)
-            close(recording->fds[i]);
-    g_free(recording->fds);
-    g_free(recording->paths);
-    ct_packets_free(recording->packets);
-    g_free(recording);
+    VdifRecording *recording = self;
+    recording->bits = ct_params_has(given, "bits") ? ct_params_int(given, "bits") : 0;
 }
 
-static void
-frame_found(const guint8 *bytes, CtPacket *packet, gpointer data)
+void
+vdif_recording_found(const guint8 *bytes, CtPacket *packet, gpointer self)
 {
-    const VdifRecording *recording = data;
+    const VdifRecording *recording = self;
     VdifHeader header;
     g_assert(!vdif_header_parse(bytes, recording->bits, &header));
     packet->stamp =
@@ -31,58 +25,17 @@ frame_found(const guint8 *bytes, CtPacket *packet, gpointer data)
     packet->flagged = header.invalid;
 }
 
-/* Sets the error for a file without frames: why its first bytes are not a header. */
-static void
-explain(const VdifRecording *recording, guint i, GError **error)
+const char *
+vdif_recording_explain(const guint8 *bytes, gconstpointer self)
 {
-    guint8 bytes[VDIF_HEADER_BYTES];
     VdifHeader header;
-    if (!g_error_matches(*error, CT_ERROR, CT_ERROR_DATA) ||
-        !ct_file_read(recording->paths[i], recording->fds[i], 0, bytes, sizeof bytes, NULL))
-        return;
-    const char *reason = vdif_header_parse(bytes, recording->bits, &header);
-    if (!reason)
-        return;
-    g_autofree char *message =
-        g_strdup_printf("%s: its first header says %s", (*error)->message, reason);
-    g_clear_error(error);
-    g_set_error_literal(error, CT_ERROR, CT_ERROR_DATA, message);
+    return vdif_header_parse(bytes, ((const VdifRecording *)self)->bits, &header);
 }
 
-static gboolean
-scan_files(VdifRecording *recording, GError **error)
+void
+vdif_recording_clear(gpointer self)
 {
-    const CtPacketFormat format = {
-        .name = "VDIF frames",
-        .header_bytes = VDIF_HEADER_BYTES,
-        .size = vdif_header_size,
-        .alike = vdif_header_alike,
-        .data = &recording->bits,
-    };
-    guint8 first[VDIF_HEADER_BYTES], pattern[VDIF_HEADER_BYTES];
-    for (guint i = 0; i < recording->n_files; i++) {
-        const char *path = recording->paths[i];
-        recording->fds[i] = ct_file_open(path, error);
-        if (recording->fds[i] < 0)
-            return FALSE;
-        GError *failure = NULL;
-        if (!ct_packets_scan(recording->packets, path, recording->fds[i], i, &format, frame_found,
-                             recording, pattern, &failure)) {
-            explain(recording, i, &failure);
-            g_propagate_error(error, failure);
-            return FALSE;
-        }
-        if (i == 0)
-            memcpy(first, pattern, sizeof first);
-        if (!vdif_header_alike(first, pattern, &recording->bits)) {
-            g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                        "%s: wants frames like those of %s, but is given others", path,
-                        recording->paths[0]);
-            return FALSE;
-        }
-    }
-    g_assert(!vdif_header_parse(first, recording->bits, &recording->header));
-    return TRUE;
+    vdif_decoder_clear(&((VdifRecording *)self)->decoder);
 }
 
 /* ---- threads ---- */
@@ -174,7 +127,7 @@ check_few_frames(const VdifRecording *recording, const GArray *chosen, GError **
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                     "%s: wants 'thread_ids', for thread %u has one frame where others have %u, and "
                     "may be a damaged header's",
-                    recording->paths[0], single->lane & 1023, most);
+                    recording->path, single->lane & 1023, most);
     return !suspicious;
 }
 
@@ -189,7 +142,7 @@ find_lanes(const VdifRecording *recording, const CtParams *given, GArray *chosen
             return ct_params_error(given, "thread_ids", error,
                                    "wants threads of %s, but is given %" G_GINT64_FORMAT
                                    ", of which it has no frame",
-                                   recording->paths[0], id);
+                                   recording->path, id);
         choose_lanes(lanes, id, chosen);
     }
     if (n_ids > 0)
@@ -222,23 +175,21 @@ number_lanes(VdifRecording *recording, const CtParams *given, GError **error)
     return TRUE;
 }
 
-VdifRecording *
-vdif_recording_open(const CtParams *given, GError **error)
+gboolean
+vdif_recording_order(CtRecording *files, const CtParams *given, GError **error)
 {
-    g_autoptr(VdifRecording) recording = g_new0(VdifRecording, 1);
-    recording->n_files = ct_params_count(given, "path");
-    recording->paths = g_new0(const char *, recording->n_files);
-    recording->fds = g_new(int, recording->n_files);
-    recording->packets = ct_packets_new();
-    recording->bits = ct_params_has(given, "bits") ? ct_params_int(given, "bits") : 0;
-    for (guint i = 0; i < recording->n_files; i++) {
-        recording->paths[i] = ct_params_string_at(given, "path", i);
-        recording->fds[i] = -1;
-    }
-    if (!scan_files(recording, error) || !number_lanes(recording, given, error))
-        return NULL;
-    if (!vdif_recording_find_rate(recording, given, error) ||
-        !vdif_recording_arrange(recording, ct_params_real(given, "max_gap"), error))
-        return NULL;
-    return g_steal_pointer(&recording);
+    VdifRecording *recording = files->self;
+    const gdouble max_gap = ct_params_real(given, "max_gap");
+    recording->path = files->files[0].path;
+    recording->packets = files->packets;
+    g_assert(!vdif_header_parse(files->files[0].header, recording->bits, &recording->header));
+    if (!number_lanes(recording, given, error) ||
+        !vdif_recording_find_rate(recording, given, error))
+        return FALSE;
+    vdif_recording_count_samples(recording, max_gap);
+    vdif_decoder_init(&recording->decoder, &recording->header);
+    files->n_lanes = recording->n_threads;
+    files->n_samples = recording->header.n_samples;
+    files->max_gap = (gint64)MIN(max_gap * (gdouble)recording->rate, 0x1p61);
+    return TRUE;
 }

@@ -4,24 +4,30 @@
 
 #include "vdif-frame.h"
 
-#include <cornerturn/packets.h>
-#include <cornerturn/stage.h>
+#include <cornerturn/kit/source.h>
 
+/* What the source knows of its recording, beside the files. A lane is a thread. */
 typedef struct {
-    guint n_files;
-    const char **paths; /* strings owned by the parameters */
-    int *fds;
-    guint bits; /* used instead of the headers'; 0: the headers' */
+    guint bits;         /* used instead of the headers'; 0: the headers'. The first member: the
+                           functions of headers get its address */
+    const char *path;   /* of the first file, for messages */
+    CtPackets *packets; /* the recording's */
     guint n_threads;
-    VdifHeader header;  /* of the first frame; sizes and types are those of all frames */
-    gint64 rate;        /* samples per second */
-    gint64 epoch;       /* unix seconds of tick 0 */
-    gint64 start;       /* tick of sample 0 of the packets */
-    CtPackets *packets; /* arranged; a lane is a thread */
+    VdifHeader header; /* of the first frame; sizes and types are those of all frames */
+    gint64 rate;       /* samples per second */
+    gint64 second;     /* unix seconds of sample 0 of the packets */
+    VdifDecoder decoder;
+    gint channel_axis; /* of the stream; −1: none */
 } VdifRecording;
 
-/* Opens the files of the parameters `path`, and finds their frames according to `thread_ids`,
- * `bits`, `sample_rate` and `max_gap`. */
-VdifRecording *vdif_recording_open(const CtParams *given, GError **error);
-void vdif_recording_free(VdifRecording *recording);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(VdifRecording, vdif_recording_free)
+/* Of the source, by the names of its functions; vdif_recording_begin reads `bits`, and
+ * vdif_recording_order `thread_ids`, `sample_rate` and `max_gap`. */
+void vdif_recording_begin(gpointer self, const CtParams *given);
+void vdif_recording_found(const guint8 *header, CtPacket *packet, gpointer self);
+const char *vdif_recording_explain(const guint8 *header, gconstpointer self);
+gboolean vdif_recording_order(CtRecording *files, const CtParams *given, GError **error);
+void vdif_recording_clear(gpointer self);
+
+/* The clock of the arranged frames: ticks are samples. Sets the unix seconds of tick 0, and the
+ * tick of the first sample. */
+void vdif_recording_clock(const VdifRecording *recording, gint64 *epoch, gint64 *start);

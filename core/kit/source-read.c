@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sources of recordings: the variants, which read packets into blocks. */
+#include "source-private.h"
+
+#include <string.h>
+
+/* Packets that follow one another in a file are read at once, up to this number of bytes. */
+enum { READ_BYTES = 1 << 18 };
+
+typedef struct {
+    CtRecording *recording;
+    CtUnpack unpack;
+    gint64 position; /* the next sample to produce */
+    gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
+    gint64 start, ticks_per_sample;
+    guint *first_lane;            /* [n_lanes] the stream's first lane of each lane of packets */
+    guint n_axes;                 /* of the stream */
+    gint64 lanes[CT_MAX_AXES];    /* [axis of the stream] its length if it loses data; else 1 */
+    guint positions[CT_MAX_AXES]; /* [axis of the stream] its place in the layout */
+    guint8 *bytes;                /* [n_bytes] packets as they are in a file */
+    gsize n_bytes;
+} Reader;
+
+void
+ct_source_finish(gpointer state)
+{
+    Reader *reader = state;
+    if (!reader)
+        return;
+    ct_source_close(reader->recording);
+    g_free(reader->first_lane);
+    g_free(reader->bytes);
+    g_free(reader);
+}
+
+/* ---- preparing ---- */
+
+static gboolean
+is_same(const CtStream *a, const CtStream *b)
+{
+    gboolean same = a->type == b->type && a->n_axes == b->n_axes && a->rate_num == b->rate_num &&
+                    a->rate_den == b->rate_den && a->ticks_per_sample == b->ticks_per_sample &&
+                    a->start == b->start && a->epoch == b->epoch;
+    for (guint i = 0; i < a->n_axes && same; i++)
+        same = a->axes[i].name == b->axes[i].name && a->axes[i].loses == b->axes[i].loses &&
+               (i == 0 || a->axes[i].length == b->axes[i].length);
+    return same;
+}
+
+/* Checks that the recording is the one that the graph was planned with; it may be longer or
+ * shorter. */
+static gboolean
+check_planned(const CtRecording *recording, const CtStream *stream, const CtStream *planned,
+              GError **error)
+{
+    if (is_same(stream, planned))
+        return TRUE;
+    g_autofree char *is = ct_stream_describe(stream);
+    g_autofree char *was = ct_stream_describe(planned);
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                "%s: wants the recording that the graph was checked with (%s from tick "
+                "%" G_GINT64_FORMAT "), but it has been replaced (%s from tick %" G_GINT64_FORMAT
+                ")",
+                recording->files[0].path, was, planned->start, is, stream->start);
+    return FALSE;
+}
+
+static void
+bind_axes(Reader *reader, const CtBinding *output)
+{
+    const CtStream *stream = output->stream;
+    reader->start = stream->start;
+    reader->ticks_per_sample = stream->ticks_per_sample;
+    reader->n_axes = stream->n_axes;
+    for (guint i = 0; i < stream->n_axes; i++) {
+        reader->lanes[i] = stream->axes[i].loses ? stream->axes[i].length : 1;
+        reader->positions[i] = (guint)ct_layout_axis(&output->layout, stream->axes[i].name);
+    }
+}
+
+static gboolean
+allocate(Reader *reader, GError **error)
+{
+    const CtRecording *recording = reader->recording;
+    guint lane = 0;
+    reader->first_lane = g_new(guint, MAX(recording->n_lanes, 1));
+    for (guint i = 0; i < recording->n_lanes; i++) {
+        reader->first_lane[i] = lane;
+        lane += recording->widths ? recording->widths[i] : 1;
+    }
+    reader->n_bytes = READ_BYTES;
+    for (guint i = 0; i < recording->n_files; i++)
+        reader->n_bytes = MAX(reader->n_bytes, recording->files[i].packet_bytes);
+    reader->bytes = ct_table_new(reader->n_bytes, 1, "packets", error);
+    return reader->bytes != NULL;
+}
+
+gboolean
+ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    const CtParams *given = prepare->nodes[0].params;
+    const CtSource *source = prepare->variant->form;
+    const CtBinding *output = &prepare->outputs[0];
+    const gboolean is_plain = prepare->variant->backend == CT_REFERENCE && source->unpack_plain;
+    Reader *reader = g_new0(Reader, 1);
+    CtRecording *recording = reader->recording = ct_source_open(source, given, error);
+    *state = reader;
+    if (!recording)
+        return FALSE;
+    CtStream stream;
+    ct_stream_init(&stream);
+    const gboolean good = ct_source_describe(recording, given, &stream, error) &&
+                          check_planned(recording, &stream, output->stream, error);
+    ct_stream_clear(&stream);
+    if (!good)
+        return FALSE;
+    reader->unpack = is_plain ? source->unpack_plain : source->unpack;
+    reader->position = recording->packets->first;
+    reader->end = MIN(recording->packets->end, reader->position + output->stream->axes[0].length);
+    bind_axes(reader, output);
+    return allocate(reader, error);
+}
+
+/* ---- running ---- */
+
+gboolean
+ct_source_advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
+{
+    Reader *reader = state;
+    const CtRecording *recording = reader->recording;
+    const CtPackets *packets = recording->packets;
+    CtDeparture *out = &advance->outputs[0];
+    if (reader->position == packets->first)
+        for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++)
+            advance->counters[i] += packets->counts[i];
+    const gint64 n = MIN(out->room, reader->end - reader->position);
+    for (guint i = 0; i < recording->n_lanes; i++) {
+        guint8 *lane = out->validity + reader->first_lane[i] * out->validity_stride;
+        if (!ct_packets_validity(packets, i, reader->position, n, lane))
+            continue;
+        out->invalid = TRUE;
+        for (guint k = 1; recording->widths && k < recording->widths[i]; k++)
+            memcpy(lane + k * out->validity_stride, lane, n);
+    }
+    out->produced = n;
+    out->start = reader->start + (reader->position - packets->first) * reader->ticks_per_sample;
+    reader->position += n;
+    advance->ended = reader->position == reader->end;
+    return TRUE;
+}
+
+/* Where the block has sample 0 of a lane of the stream, at index 0 of the other axes. */
+static guint8 *
+find_lane(const Reader *reader, const CtBlock *out, const gint64 *stride, gint64 lane)
+{
+    guint8 *at = out->data;
+    for (guint i = reader->n_axes; i-- > 0; lane /= reader->lanes[i])
+        at += lane % reader->lanes[i] * stride[i];
+    return at;
+}
+
+/* The number of packets, from `packet` on, that follow one another in a file and begin before
+ * sample `end`; as many as are read at once. */
+static guint
+count_together(const Reader *reader, const CtPacket *packet, const CtPacket *last, gint64 end)
+{
+    const gsize bytes = reader->recording->files[packet->file].packet_bytes;
+    const guint most = (guint)(reader->n_bytes / bytes);
+    guint n = 1;
+    while (n < most && packet + n < last && packet[n].stamp < end &&
+           packet[n].file == packet->file &&
+           packet[n].offset == packet[n - 1].offset + (gint64)bytes)
+        n++;
+    return n;
+}
+
+gboolean
+ct_source_work(gpointer state, const CtWork *work, GError **error)
+{
+    const Reader *reader = state;
+    const CtRecording *recording = reader->recording;
+    const CtPackets *packets = recording->packets;
+    const CtBlock *out = &work->outputs[0];
+    const gint64 begin = packets->first + out->index, end = begin + out->n_samples;
+    gint64 stride[CT_MAX_AXES];
+    for (guint i = 0; i < reader->n_axes; i++)
+        stride[i] = out->stride[reader->positions[i]];
+    for (guint i = 0; i < recording->n_lanes; i++) {
+        guint8 *lane = find_lane(reader, out, stride, reader->first_lane[i]);
+        const CtPacket *last, *packet = ct_packets_find(packets, i, begin, &last);
+        for (guint n; packet < last && packet->stamp < end; packet += n) {
+            const CtSourceFile *file = &recording->files[packet->file];
+            n = count_together(reader, packet, last, end);
+            if (!ct_file_read(file->path, file->fd, packet->offset, reader->bytes,
+                              n * file->packet_bytes, error))
+                return FALSE;
+            for (guint k = 0; k < n; k++) {
+                const gint64 from = MAX(packet[k].stamp, begin);
+                const gint64 to = MIN(packet[k].stamp + packets->n_samples, end);
+                const CtPacketPart part = {
+                    .packet = reader->bytes + k * file->packet_bytes,
+                    .of = &packet[k],
+                    .begin = from - packet[k].stamp,
+                    .end = to - packet[k].stamp,
+                    .out = lane + (from - begin) * stride[0],
+                    .stride = stride,
+                };
+                reader->unpack(recording, &part);
+            }
+        }
+    }
+    return TRUE;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sources of recordings: their files, and the description of their streams. */
+#include "cornerturn/kit/source.h"
+
+#include "packets-private.h"
+#include "source-private.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void
+ct_source_close(CtRecording *recording)
+{
+    if (!recording)
+        return;
+    if (recording->source->clear)
+        recording->source->clear(recording->self);
+    for (guint i = 0; i < recording->n_files; i++)
+        if (recording->files[i].fd >= 0)
+            close(recording->files[i].fd);
+    g_free(recording->files);
+    g_free(recording->self);
+    g_free(recording->widths);
+    ct_packets_free(recording->packets);
+    g_free(recording);
+}
+
+static gboolean
+open_file(CtSourceFile *file, GError **error)
+{
+    struct stat status;
+    file->fd = ct_file_open(file->path, error);
+    if (file->fd < 0)
+        return FALSE;
+    if (fstat(file->fd, &status) == 0)
+        file->length = status.st_size;
+    return TRUE;
+}
+
+/* Adds to the error of a file without packets why its first bytes are not a header. */
+static void
+explain(const CtRecording *recording, const CtSourceFile *file, GError **error)
+{
+    const CtSource *source = recording->source;
+    guint8 header[CT_PACKET_MAX_HEADER];
+    if (!source->explain || !g_error_matches(*error, CT_ERROR, CT_ERROR_DATA) ||
+        !ct_file_read(file->path, file->fd, 0, header, source->format.header_bytes, NULL))
+        return;
+    const char *reason = source->explain(header, recording->self);
+    if (!reason)
+        return;
+    g_autofree char *message = g_strdup((*error)->message);
+    g_clear_error(error);
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s: its first header says %s", message, reason);
+}
+
+static gboolean
+scan_file(CtRecording *recording, guint i, GError **error)
+{
+    const CtSource *source = recording->source;
+    const CtSourceFile *first = &recording->files[0];
+    CtSourceFile *file = &recording->files[i];
+    CtPacketFormat format = source->format;
+    GError *failure = NULL;
+    format.data = recording->self;
+    if (!ct_packets_scan(recording->packets, file->path, file->fd, i, &format, source->found,
+                         recording->self, file->header, &failure)) {
+        explain(recording, file, &failure);
+        g_propagate_error(error, failure);
+        return FALSE;
+    }
+    file->packet_bytes = format.size(file->header, format.data);
+    if (!source->is_one_stream || format.alike(first->header, file->header, format.data))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                "%s: wants %s like those of %s, but is given others", file->path, format.name,
+                first->path);
+    return FALSE;
+}
+
+static gboolean
+find_in_file(CtRecording *recording, guint i, GError **error)
+{
+    const CtSourceFile *file = &recording->files[i];
+    if (!recording->source->find(recording, i, error))
+        return FALSE;
+    ct_packets_add_file(recording->packets, i,
+                        (CtScannedFile){file->path, file->fd, 0, file->packet_bytes});
+    return TRUE;
+}
+
+CtRecording *
+ct_source_open(const CtSource *source, const CtParams *given, GError **error)
+{
+    g_autoptr(CtRecording) recording = g_new0(CtRecording, 1);
+    recording->source = source;
+    recording->self = g_malloc0(MAX(source->self_bytes, 1));
+    recording->n_files = ct_params_count(given, source->files);
+    recording->files = g_new0(CtSourceFile, recording->n_files);
+    recording->packets = ct_packets_new();
+    for (guint i = 0; i < recording->n_files; i++) {
+        recording->files[i].path = ct_params_string_at(given, source->files, i);
+        recording->files[i].fd = -1;
+    }
+    if (!ct_reserved_check(source->format.name, source->reserved, sizeof source->reserved, error))
+        return NULL;
+    if (source->begin)
+        source->begin(recording->self, given);
+    for (guint i = 0; i < recording->n_files; i++)
+        if (!open_file(&recording->files[i], error) ||
+            !(source->find ? find_in_file : scan_file)(recording, i, error))
+            return NULL;
+    if (!source->order(recording, given, error) ||
+        !ct_packets_arrange(recording->packets, recording->n_lanes, recording->n_samples,
+                            recording->max_gap, error))
+        return NULL;
+    return g_steal_pointer(&recording);
+}
+
+/* ---- the stream ---- */
+
+/* Frequencies of subbands and channels replace the stream's own. */
+static void
+warn_of_frequency(const CtParams *given, const char *name, const CtStream *stream)
+{
+    static const char *const axes[] = {"subband", "channel"};
+    for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
+        const gint a = ct_stream_axis(stream, axes[i]);
+        if (a >= 0 && g_strcmp0(stream->axes[a].coordinate.unit, "Hz") == 0)
+            ct_params_warn(given, name, "does not change the frequencies that axis '%s' has",
+                           axes[i]);
+    }
+}
+
+/* Coordinates of subbands or channels from the parameter 'frequencies'. */
+static gboolean
+set_table(const CtParams *given, CtStream *stream, GError **error)
+{
+    const guint n = ct_params_count(given, "frequencies");
+    if (n == 0)
+        return TRUE;
+    gint a = ct_stream_axis(stream, "subband");
+    const char *which = a < 0 ? "channels" : "subbands";
+    a = a < 0 ? ct_stream_axis(stream, "channel") : a;
+    if (a < 0 || stream->axes[a].length != n)
+        return ct_params_error(given, "frequencies", error,
+                               "wants one for each of %" G_GINT64_FORMAT " %s, but is given %u",
+                               a < 0 ? 0 : stream->axes[a].length,
+                               a < 0 ? "subbands or channels" : which, n);
+    g_autofree gdouble *table = g_new(gdouble, n);
+    for (guint i = 0; i < n; i++)
+        table[i] = ct_params_real_at(given, "frequencies", i);
+    CtCoordinate *coordinate = &stream->axes[a].coordinate;
+    g_clear_pointer(&coordinate->table, g_bytes_unref);
+    *coordinate = (CtCoordinate){.unit = g_intern_static_string("Hz"),
+                                 .table = g_bytes_new(table, n * sizeof *table)};
+    return TRUE;
+}
+
+gboolean
+ct_source_set_frequencies(const CtParams *given, CtStream *stream, GError **error)
+{
+    const gboolean is_complex = ct_type_info(stream->type)->is_complex;
+    const char *name = is_complex ? "centre_frequency" : "first_frequency";
+    const char *other = is_complex ? "first_frequency" : "centre_frequency";
+    if (ct_params_has(given, other))
+        return ct_params_error(given, other, error, "wants %s samples: give '%s' for these",
+                               is_complex ? "real" : "complex", name);
+    if (ct_params_has(given, name)) {
+        stream->has_frequency = TRUE;
+        stream->frequency = ct_params_real(given, name);
+    }
+    if (!set_table(given, stream, error))
+        return FALSE;
+    if (ct_params_has(given, name))
+        warn_of_frequency(given, name, stream);
+    return TRUE;
+}
+
+gboolean
+ct_source_describe(CtRecording *recording, const CtParams *given, CtStream *stream, GError **error)
+{
+    const CtPackets *packets = recording->packets;
+    gint64 n_lanes = 0;
+    ct_stream_add_axis(stream, "time", packets->end - packets->first);
+    if (!recording->source->describe(recording, given, stream, error))
+        return FALSE;
+    for (guint i = 0; i < recording->n_lanes; i++)
+        n_lanes += recording->widths ? recording->widths[i] : 1;
+    if (n_lanes == ct_stream_n_lanes(stream))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                "the plugin for %s describes a stream of %" G_GINT64_FORMAT
+                " lanes, but its packets have %" G_GINT64_FORMAT,
+                recording->source->format.name, ct_stream_n_lanes(stream), n_lanes);
+    return FALSE;
+}
+
+gboolean
+ct_source_infer(const CtSource *source, CtNode *node, GError **error)
+{
+    g_autoptr(CtRecording) recording = ct_source_open(source, node->params, error);
+    return recording && ct_source_describe(recording, node->params, &node->outputs[0], error);
+}
