@@ -3,8 +3,6 @@
 """The transform in graphs, against numpy in double precision: lengths, axes, directions, names."""
 import itertools
 import json
-import os
-import tempfile
 import unittest
 
 import numpy
@@ -15,10 +13,6 @@ import tap
 
 VARIANTS = pipeline.variants()
 rng = numpy.random.default_rng(4)
-
-# FFTW's wisdom from these tests must not get into the user's cache.
-cache = tempfile.TemporaryDirectory(prefix="cornerturn-")
-os.environ["XDG_CACHE_HOME"] = cache.name
 
 
 def samples(kind, shape):
