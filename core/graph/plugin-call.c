@@ -313,3 +313,13 @@ ct_call_complete(const CtVariant *variant, const CtNode *nodes, gpointer state,
     const Call call = call_of(variant, nodes, "complete");
     return call_end(&call, variant->complete, state, interrupted, error);
 }
+
+gboolean
+ct_call_finish(const CtVariant *variant, const CtNode *nodes, gpointer state, GError **error)
+{
+    if (!state || !variant->finish)
+        return TRUE;
+    const Call call = call_of(variant, nodes, "finish");
+    variant->finish(state);
+    return judge(&call, TRUE, NULL, NULL, error);
+}

@@ -32,6 +32,10 @@ gboolean ct_call_close(const CtVariant *variant, const CtNode *nodes, gpointer s
                        gboolean interrupted, GError **error);
 gboolean ct_call_complete(const CtVariant *variant, const CtNode *nodes, gpointer state,
                           gboolean interrupted, GError **error);
+/* Frees a state that prepare has set; NULL: there is none. Fails if finish has a fault; the state
+ * is then freed all the same. */
+gboolean ct_call_finish(const CtVariant *variant, const CtNode *nodes, gpointer state,
+                        GError **error);
 
 /* Whether the variant can work on these nodes as infer has described them: with the axis along
  * which it splits, and with their footprints. */

@@ -92,15 +92,18 @@ retire(CtRunNode *node)
     }
 }
 
-static void
-free_states(const CtRunNode *node, CtReplacedState **states)
+/* Frees all of them. Fails if the variant's finish has a fault; the first is in the error. */
+static gboolean
+free_states(const CtRunNode *node, CtReplacedState **states, GError **error)
 {
+    gboolean good = TRUE;
     while (*states) {
         CtReplacedState *state = *states;
         *states = state->next;
-        ct_run_state_clear(node, &state->state);
+        good = ct_run_state_clear(node, &state->state, good ? error : NULL) && good;
         g_free(state);
     }
+    return good;
 }
 
 /* ---- firings ---- */
@@ -138,7 +141,8 @@ ct_arrays_prepare(CtRunNode *node, GError **error)
 {
     if (!node->arrays.is_stale)
         return TRUE;
-    free_states(node, &node->arrays.retired);
+    if (!free_states(node, &node->arrays.retired, error))
+        return FALSE;
     g_autofree CtBlock *blocks = g_new0(CtBlock, node->n_inputs);
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].is_prepared)
@@ -149,7 +153,7 @@ ct_arrays_prepare(CtRunNode *node, GError **error)
     ((CtNode *)nodes)[0].blocks = NULL;
     node->arrays.is_stale = FALSE;
     if (!good) {
-        ct_run_state_clear(node, &made);
+        ct_run_state_clear(node, &made, NULL);
         return FALSE;
     }
     made.owns_params = node->now.owns_params;
@@ -162,8 +166,8 @@ ct_arrays_prepare(CtRunNode *node, GError **error)
 void
 ct_arrays_clear(CtRunNode *node)
 {
-    free_states(node, &node->arrays.retired);
-    free_states(node, &node->arrays.replaced);
+    free_states(node, &node->arrays.retired, NULL);
+    free_states(node, &node->arrays.replaced, NULL);
     for (guint i = 0; i < node->n_inputs && node->arrays.zeros; i++)
         g_free(node->arrays.zeros[i].data);
     g_clear_pointer(&node->arrays.zeros, g_free);

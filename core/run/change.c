@@ -72,7 +72,7 @@ refuse(const Draft *draft, int code, GError **error, const char *format, ...)
 static void
 change_free(const CtRunNode *node, CtChange *change)
 {
-    ct_run_state_clear(node, &change->state);
+    ct_run_state_clear(node, &change->state, NULL);
     ct_value_free(change->value);
     g_free(change->name);
     g_free(change->shown);
@@ -127,12 +127,15 @@ free_replaced(const Draft *draft)
     const CtSubmissions *submissions = node->submissions;
     for (;;) {
         CtChange *change = changes->freed ? changes->freed->next : changes->oldest;
+        GError *cause = NULL;
         if (!change || (submissions && submissions->n_submitted - submissions->n < change->last))
             return;
         pthread_mutex_unlock(&draft->scheduler->lock);
-        ct_run_state_clear(node, &change->state);
+        const gboolean good = ct_run_state_clear(node, &change->state, &cause);
         pthread_mutex_lock(&draft->scheduler->lock);
         changes->freed = change;
+        if (!good)
+            ct_scheduler_fail_node(draft->scheduler, node, cause);
     }
 }
 
@@ -299,9 +302,9 @@ static void
 end(Draft *draft)
 {
     for (guint i = 0; draft->after && i < draft->after->len; i++)
-        ct_run_state_clear(draft->node, &draft->again[i]);
+        ct_run_state_clear(draft->node, &draft->again[i], NULL);
     if (draft->made)
-        ct_run_state_clear(draft->node, &draft->made->state);
+        ct_run_state_clear(draft->node, &draft->made->state, NULL);
     g_clear_pointer(&draft->again, g_free);
     g_clear_pointer(&draft->after, g_ptr_array_unref);
     free_values(draft->node, draft->values);

@@ -184,17 +184,18 @@ ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *c
     return TRUE;
 }
 
-void
-ct_run_state_clear(const CtRunNode *node, CtRunState *state)
+gboolean
+ct_run_state_clear(const CtRunNode *node, CtRunState *state, GError **error)
 {
     const CtPlanNode *plan = node->plan;
-    if (state->state && plan->variant->finish)
-        plan->variant->finish(state->state);
+    const CtNode *nodes = state->nodes ? state->nodes : plan->nodes;
+    const gboolean good = ct_call_finish(plan->variant, nodes, state->state, error);
     for (guint k = 0; k < plan->n_nodes && state->owns_params; k++)
         ct_params_free((CtParams *)state->nodes[k].params);
     if (state->nodes != plan->nodes)
         g_free((gpointer)state->nodes);
     *state = (CtRunState){.nodes = plan->nodes};
+    return good;
 }
 
 static gboolean
@@ -265,10 +266,10 @@ ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *up
         gint64 defaults[CT_MAX_TUNABLES];
         ct_tuning_defaults(plan->variant, defaults);
         warn_of_tuning(node, defaults, cause);
-        ct_run_state_clear(node, &node->now);
         g_clear_error(&cause);
         prepare = fresh;
-        is_prepared = prepare_with(node, &prepare, defaults, &cause);
+        is_prepared = ct_run_state_clear(node, &node->now, &cause) &&
+                      prepare_with(node, &prepare, defaults, &cause);
     }
     if (!is_prepared)
         return ct_run_node_blame(node, error, cause);
@@ -286,7 +287,7 @@ ct_run_node_clear(CtRunNode *node)
     if (!node->plan)
         return;
     ct_arrays_clear(node);
-    ct_run_state_clear(node, &node->now);
+    ct_run_state_clear(node, &node->now, NULL);
     ct_change_clear(node);
     for (guint o = 0; o < node->n_outputs; o++) {
         for (guint i = 0; i < node->n_inputs && node->outputs[o].maps; i++)

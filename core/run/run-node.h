@@ -153,8 +153,9 @@ gboolean ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, 
  * over; while it works, on any thread. */
 gboolean ct_run_node_prepare_again(const CtRunNode *node, const CtNode *nodes, CtRunState *state,
                                    GError **error);
-/* Frees a state that is not in use, with its nodes unless they are the plan's. */
-void ct_run_state_clear(const CtRunNode *node, CtRunState *state);
+/* Frees a state that is not in use, with its nodes unless they are the plan's. Fails if the
+ * variant's finish has a fault. */
+gboolean ct_run_state_clear(const CtRunNode *node, CtRunState *state, GError **error);
 void ct_run_node_clear(CtRunNode *node);
 
 /* The first input that is connected and not static; n_inputs: there is none. */

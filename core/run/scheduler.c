@@ -310,6 +310,23 @@ ct_scheduler_deadline(struct timespec *until, gdouble seconds)
     *until = (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
+/* Frees the states of a run that is over, so that a fault of finish is an error of the run. */
+static void
+finish_states(CtScheduler *scheduler)
+{
+    pthread_mutex_lock(&scheduler->changing);
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        CtRunNode *node = &scheduler->nodes[i];
+        GError *cause = NULL;
+        if (ct_run_state_clear(node, &node->now, &cause))
+            continue;
+        pthread_mutex_lock(&scheduler->lock);
+        ct_scheduler_fail_node(scheduler, node, cause);
+        pthread_mutex_unlock(&scheduler->lock);
+    }
+    pthread_mutex_unlock(&scheduler->changing);
+}
+
 gboolean
 ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds)
 {
@@ -324,7 +341,10 @@ ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds)
             in_time = pthread_cond_timedwait(&scheduler->over, &scheduler->lock, &until) == 0;
     }
     const gboolean over = scheduler->started && scheduler->alive + scheduler->n_watching == 0;
+    const gboolean good = !scheduler->error;
     pthread_mutex_unlock(&scheduler->lock);
+    if (over && good)
+        finish_states(scheduler);
     return over;
 }
 

@@ -83,6 +83,7 @@ static const char *const hows[] = {
     "complete: silent",
     "complete: sets an error",
     "complete: unknown parameter",
+    "finish: unknown parameter",
     NULL,
 };
 
@@ -287,6 +288,9 @@ static void
 finish(gpointer state)
 {
     /* This fails if the state is NULL. */
+    const CtParams *parameters = *(const CtParams **)state;
+    if (does(parameters, "finish: unknown parameter"))
+        ct_params_int(parameters, "unknown");
     *(const CtParams **)state = NULL;
     g_free(state);
 }
