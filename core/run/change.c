@@ -37,6 +37,7 @@ ct_change_take(CtRunNode *node, gint64 tick)
         change->next = NULL;
         *(changes->newest ? &changes->newest->next : &changes->oldest) = change;
         changes->newest = change;
+        changes->n_listed++;
     }
     return changes->pending ? changes->pending->tick : G_MAXINT64;
 }
@@ -139,6 +140,22 @@ free_replaced(const Draft *draft)
     }
 }
 
+/* With the lock. Drops the oldest changes of a long list; the thread that changes has kept their
+ * values and freed their states. */
+static void
+drop_oldest(CtRunNode *node)
+{
+    CtChanges *changes = &node->changes;
+    while (changes->n_listed > CT_CHANGES_LISTED && changes->oldest != changes->kept &&
+           changes->oldest != changes->freed) {
+        CtChange *change = changes->oldest;
+        changes->oldest = change->next;
+        changes->n_listed--;
+        changes->n_dropped++;
+        change_free(node, change);
+    }
+}
+
 /* With the lock. The ticks at which output samples begin: *origin and every *step from there on. A
  * change begins at every n-th of them, where memory holds blocks of n samples; returns n. */
 static gint64
@@ -206,6 +223,7 @@ begin(Draft *draft, GError **error)
     CtRunNode *node = draft->node;
     keep_values(draft);
     free_replaced(draft);
+    drop_oldest(node);
     if (!check_tick(draft, error))
         return FALSE;
     if (draft->is_now)

@@ -8,6 +8,10 @@
 
 #include "run-node.h"
 
+/* The most changes of a node in effect that are kept for statistics, but for those that cannot be
+ * dropped yet. */
+enum { CT_CHANGES_LISTED = 1000 };
+
 struct CtChange {
     CtChange *next;
     gint64 tick;

@@ -66,7 +66,10 @@ typedef struct CtChange CtChange;
 /* The changes of a node. */
 typedef struct {
     CtChange *pending;         /* in the order of their ticks */
-    CtChange *oldest, *newest; /* those in effect, in the order in which they came into effect */
+    CtChange *oldest, *newest; /* those in effect, in the order in which they came into effect;
+                                  statistics list them */
+    guint n_listed;            /* the number of these */
+    guint64 n_dropped;         /* earlier ones that are no longer listed */
     gint64 until; /* during a firing of a node that is live: the end of the output that it may make,
                      as a tick */
     /* Only the thread that changes parameters uses these: */

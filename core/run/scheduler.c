@@ -425,17 +425,27 @@ ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats)
     pthread_mutex_unlock(&scheduler->lock);
 }
 
+static void
+clear_change(gpointer stats)
+{
+    g_free(((CtChangeStats *)stats)->shown);
+}
+
 GArray *
-ct_scheduler_changes(CtScheduler *scheduler)
+ct_scheduler_changes(CtScheduler *scheduler, guint64 *n_dropped)
 {
     GArray *changes = g_array_new(FALSE, FALSE, sizeof(CtChangeStats));
+    g_array_set_clear_func(changes, clear_change);
+    *n_dropped = 0;
     pthread_mutex_lock(&scheduler->lock);
-    for (guint i = 0; i < scheduler->n_nodes; i++)
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        *n_dropped += scheduler->nodes[i].changes.n_dropped;
         for (const CtChange *change = scheduler->nodes[i].changes.oldest; change;
              change = change->next) {
-            const CtChangeStats stats = {change->shown, change->tick};
+            const CtChangeStats stats = {g_strdup(change->shown), change->tick};
             g_array_append_val(changes, stats);
         }
+    }
     pthread_mutex_unlock(&scheduler->lock);
     return changes;
 }

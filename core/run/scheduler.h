@@ -38,7 +38,7 @@ typedef struct {
 
 /* A change of a parameter that has taken effect. */
 typedef struct {
-    const char *shown; /* "gains.gain=2"; the scheduler's */
+    char *shown; /* "gains.gain=2" */
     gint64 tick;
 } CtChangeStats;
 
@@ -102,8 +102,8 @@ void ct_scheduler_join_warnings(CtScheduler *scheduler, GPtrArray *warnings);
 /* Fills `stats` for node `i` of the plan. */
 void ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats);
 /* The changes that have taken effect so far, of each node in the order of their ticks: an array of
- * CtChangeStats, for g_array_unref. */
-GArray *ct_scheduler_changes(CtScheduler *scheduler);
+ * CtChangeStats, for g_array_unref. Sets the number of earlier ones that are no longer listed. */
+GArray *ct_scheduler_changes(CtScheduler *scheduler, guint64 *n_dropped);
 void ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup);
 /* The seconds of stream that the source which is farthest has produced. */
 gdouble ct_scheduler_stream_seconds(CtScheduler *scheduler);

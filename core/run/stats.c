@@ -108,7 +108,10 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
                 g_string_append_printf(text, "%s: %" G_GUINT64_FORMAT " %s\n", counts->node->name,
                                        counts->counters[c], names[c]);
     }
-    g_autoptr(GArray) changes = ct_scheduler_changes(scheduler);
+    guint64 n_dropped;
+    g_autoptr(GArray) changes = ct_scheduler_changes(scheduler, &n_dropped);
+    if (n_dropped > 0)
+        g_string_append_printf(text, "%" G_GUINT64_FORMAT " earlier changes\n", n_dropped);
     for (guint i = 0; i < changes->len; i++) {
         const CtChangeStats *change = &g_array_index(changes, CtChangeStats, i);
         g_string_append_printf(text, "%s from tick %" G_GINT64_FORMAT "\n", change->shown,
@@ -205,7 +208,9 @@ add_node(CtJson *json, const Row *row)
 static void
 add_changes(CtJson *json, CtScheduler *scheduler)
 {
-    g_autoptr(GArray) changes = ct_scheduler_changes(scheduler);
+    guint64 n_dropped;
+    g_autoptr(GArray) changes = ct_scheduler_changes(scheduler, &n_dropped);
+    ct_json_add_unsigned(json, "earlier_changes", n_dropped);
     ct_json_begin_array(json, "changes");
     for (guint i = 0; i < changes->len; i++) {
         const CtChangeStats *change = &g_array_index(changes, CtChangeStats, i);

@@ -467,6 +467,50 @@ test_order(void)
                                    "n.gain=0.125 from tick 6\n"));
 }
 
+/* The number of times that a text has another in it. */
+static guint
+count_text(const char *text, const char *other)
+{
+    guint n = 0;
+    for (; (text = strstr(text, other)); text++)
+        n++;
+    return n;
+}
+
+/* The list of a long run does not grow without end: the newest are listed, the others counted. */
+static void
+test_many(void)
+{
+    enum { N = 1200, LISTED = 1000 };
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtPipeline) pipeline = parse(PLAIN_GRAPH("gain: 1"));
+    gfloat sample[2] = {1, 0};
+    g_assert_true(ct_pipeline_start(pipeline, &error));
+    for (gint i = 0; i < N; i++) {
+        const gfloat gain = (gfloat)i;
+        g_autofree char *assignment = g_strdup_printf("n.gain=%d", i);
+        change(pipeline, assignment, i);
+        feed(pipeline, sample, 1);
+        expect(pipeline, &gain, 1);
+    }
+    /* The thread that makes the next change, which stays pending, drops what is too much. */
+    change(pipeline, "n.gain=7", N + 1);
+    g_autofree char *text = ct_pipeline_stats_text(pipeline);
+    g_autofree char *json = ct_pipeline_stats_json(pipeline);
+    g_assert_cmpuint(count_text(text, " from tick "), ==, LISTED);
+    g_assert_nonnull(strstr(text, "\n200 earlier changes\nn.gain=200 from tick 200\n"));
+    g_assert_nonnull(strstr(text, "n.gain=1199 from tick 1199\n"));
+    g_assert_cmpuint(count_text(json, "\"set\""), ==, LISTED);
+    g_assert_nonnull(strstr(json, "\"earlier_changes\" : 200"));
+    feed(pipeline, sample, 1);
+    expect(pipeline, (const gfloat[]){N - 1}, 1);
+    ct_pipeline_feed_end(pipeline, "x", &error);
+    CtBlock block;
+    g_assert_true(ct_pipeline_take(pipeline, "y", 30, &block, &error));
+    g_assert_true(ct_pipeline_wait(pipeline, 30));
+    g_assert_true(ct_pipeline_result(pipeline, &error));
+}
+
 /* ---- files that are read again ---- */
 
 /* Puts a file of one gain, of which `bytes` bytes are left out, in the place of another. */
@@ -562,6 +606,7 @@ main(int argc, char **argv)
     g_test_add_func("/changes/beside-port", test_beside_port);
     g_test_add_func("/changes/descriptions", test_descriptions);
     g_test_add_func("/changes/order", test_order);
+    g_test_add_func("/changes/many", test_many);
     g_test_add_func("/changes/key", test_key);
     g_test_add_func("/changes/reread", test_reread);
     g_test_add_data_func("/changes/reference", "reference", test_backend);
