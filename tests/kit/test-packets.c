@@ -455,6 +455,61 @@ test_errors(void)
                     "bytes and holds more: make a copy of it");
 }
 
+/* Counters modulo 1024 of three lanes, with pauses and single damaged counters: all others have
+ * their numbers, from the first credible one on. */
+static void
+test_unwrap(void)
+{
+    enum { LANES = 3, N = 2000, PERIOD = 1024 };
+    const guint32 seed = g_test_rand_int();
+    g_autoptr(GRand) random = g_rand_new_with_seed(seed);
+    g_test_message("seed %u", seed);
+    for (guint round = 0; round < 50; round++) {
+        g_autoptr(CtPackets) packets = ct_packets_new();
+        gint64 truth[N], now = g_rand_int_range(random, 0, PERIOD), base = G_MININT64;
+        guint intact[LANES] = {0}; /* since a pause or damage */
+        gboolean damaged[N];
+        for (guint i = 0; i < N; i++) {
+            const guint lane = i < 2 * LANES ? i / 2 : (guint)g_rand_int_range(random, 0, LANES);
+            const guint least = MIN(MIN(intact[0], intact[1]), intact[2]);
+            const gboolean pauses = least > 3 && g_rand_int_range(random, 0, 10) == 0;
+            now +=
+                pauses ? g_rand_int_range(random, 0, PERIOD / 4) : g_rand_int_range(random, 0, 3);
+            truth[i] = now;
+            damaged[i] = intact[lane] > 3 && !pauses && g_rand_int_range(random, 0, 20) == 0;
+            if (pauses)
+                memset(intact, 0, sizeof intact);
+            intact[lane] = damaged[i] ? 0 : intact[lane] + 1;
+            const gint64 counter = damaged[i] ? g_rand_int_range(random, 0, PERIOD) : now % PERIOD;
+            const CtPacket packet = {.stamp = counter, .lane = lane};
+            g_array_append_val(packets->packets, packet);
+        }
+        ct_packets_unwrap(packets, LANES, PERIOD);
+        for (guint i = 0; i < N; i++) {
+            const gint64 stamp = g_array_index(packets->packets, CtPacket, i).stamp;
+            base = i == 0 ? stamp - truth[i] : base;
+            if (!damaged[i])
+                g_assert_cmpint(stamp - truth[i], ==, base);
+        }
+        g_assert_cmpint(base % PERIOD, ==, 0);
+    }
+}
+
+/* The first counter is damaged. */
+static void
+test_unwrap_from_damage(void)
+{
+    static const gint64 counters[] = {150, 250, 255, 4, 9};
+    static const gint64 wanted[] = {150, 250, 255, 260, 265};
+    g_autoptr(CtPackets) packets = ct_packets_new();
+    ct_packets_unwrap(packets, 1, 256);
+    for (guint i = 0; i < G_N_ELEMENTS(counters); i++)
+        g_array_append_vals(packets->packets, &(CtPacket){.stamp = counters[i]}, 1);
+    ct_packets_unwrap(packets, 1, 256);
+    for (guint i = 0; i < G_N_ELEMENTS(wanted); i++)
+        g_assert_cmpint(g_array_index(packets->packets, CtPacket, i).stamp, ==, wanted[i]);
+}
+
 /* A plugin of newer headers may set what is reserved here: its format is refused, not misread. */
 static void
 test_newer_format(void)
@@ -496,6 +551,8 @@ main(int argc, char **argv)
     g_test_add_func("/packets/lanes", test_lanes);
     g_test_add_func("/packets/random-damage", test_random_damage);
     g_test_add_func("/packets/errors", test_errors);
+    g_test_add_func("/packets/unwrap", test_unwrap);
+    g_test_add_func("/packets/unwrap-from-damage", test_unwrap_from_damage);
     g_test_add_func("/packets/newer-format", test_newer_format);
     return g_test_run();
 }

@@ -95,6 +95,14 @@ CT_EXPORT gboolean ct_packets_scan(CtPackets *packets, const char *path, int fd,
                                    const CtPacketFormat *format, CtPacketFunc found, gpointer data,
                                    guint8 *pattern, GError **error);
 
+/* For senders that count packets or samples modulo `period` (2³², at most 2⁶⁰), before the packets
+ * are arranged: adds to each stamp, which is such a counter from 0 on, the multiple of the period
+ * with which it is nearest to the packets before it in its lane. Of these, only such count as are
+ * at most an eighth of the period from the one before, so that a damaged counter moves no other
+ * packet. Pauses, and the distances between the beginnings of the lanes, must be shorter than half
+ * a period. */
+CT_EXPORT void ct_packets_unwrap(CtPackets *packets, guint n_lanes, gint64 period);
+
 /* Orders the packets of `n_lanes` lanes by lane and stamp, each of `n_samples` samples, and drops
  * those that cannot be used. If stamps leave gaps of more than `max_gap` samples, only the run with
  * the most packets between two such gaps is used. Two packets join if one directly follows the
