@@ -29,7 +29,7 @@ static const struct {
     {"kit/plugin.map", "kit/plugin.map", ALONE},
 };
 
-static const char *const forms[] = {"map", "table", "group", "free", NULL};
+static const char *const forms[] = {"map", "table", "group", "source", "free", NULL};
 
 /* The stage that the command makes. */
 typedef struct {
@@ -211,7 +211,8 @@ make_folders(const NewStage *stage, GError **error)
 static gboolean
 make(const NewStage *stage, GError **error)
 {
-    const gboolean has_kernel = !g_str_equal(stage->form, "free");
+    const gboolean has_kernel =
+        !g_str_equal(stage->form, "source") && !g_str_equal(stage->form, "free");
     if (!make_folders(stage, error))
         return FALSE;
     for (guint i = 0; i < G_N_ELEMENTS(files); i++)
@@ -228,14 +229,14 @@ run(int argc, char **argv, GError **error)
     g_autofree char *form = NULL;
     const GOptionEntry entries[] = {
         {"form", 'f', 0, G_OPTION_ARG_STRING, &form,
-         "Of its mathematics: map, table, group, or free (map)", "FORM"},
+         "Of its mathematics: map, table, group; source of packets; or free (map)", "FORM"},
         G_OPTION_ENTRY_NULL,
     };
     if (!ct_command_parse(&ct_command_new_stage, entries, &argc, &argv, 1, 1, error))
         return FALSE;
     if (form && !g_strv_contains(forms, form)) {
         g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                    "--form wants map, table, group or free, but is given '%s'", form);
+                    "--form wants map, table, group, source or free, but is given '%s'", form);
         return FALSE;
     }
     NewStage stage = {

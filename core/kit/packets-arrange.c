@@ -29,6 +29,18 @@ remove_dropped(CtPackets *packets)
     g_array_set_size(packets->packets, kept);
 }
 
+/* Drops the packets of lanes that are not read. */
+static void
+drop_stray(CtPackets *packets)
+{
+    for (guint i = 0; i < packets->packets->len; i++)
+        if (packet_at(packets, i)->lane >= packets->n_lanes) {
+            packet_at(packets, i)->lane = G_MAXUINT32;
+            packets->counts[CT_PACKETS_STRAY]++;
+        }
+    remove_dropped(packets);
+}
+
 static gint
 compare_stamps(gconstpointer a, gconstpointer b)
 {
@@ -72,7 +84,6 @@ count_joins(CtPackets *packets)
         last[i] = -1;
     for (guint i = 0; i < packets->packets->len; i++) {
         CtPacket *packet = packet_at(packets, i);
-        g_assert(packet->lane < packets->n_lanes);
         CtPacket *before = last[packet->lane] >= 0 ? packet_at(packets, last[packet->lane]) : NULL;
         packet->joins = before && before->stamp + packets->n_samples == packet->stamp;
         n_alone -= packet->joins;
@@ -359,6 +370,7 @@ ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 m
     packets->n_lanes = n_lanes;
     packets->n_samples = n_samples;
     packets->first = packets->end = 0;
+    drop_stray(packets);
     drop_misplaced(packets);
     find_longest_run(packets->packets, max_gap + n_samples, &packets->first, &packets->end);
     drop_mistimed(packets);

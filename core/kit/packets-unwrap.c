@@ -26,6 +26,8 @@ find_base(const GArray *packets, guint n_lanes, gint64 period, gint64 *last)
         last[lane] = -1;
     for (guint i = 0; i < packets->len; i++) {
         const CtPacket *packet = &g_array_index(packets, CtPacket, i);
+        if (packet->lane >= n_lanes)
+            continue;
         const gint64 before = last[packet->lane];
         if (before >= 0 && is_near(nearest(packet->stamp, before, period), before, period))
             return before;
@@ -44,6 +46,8 @@ ct_packets_unwrap(CtPackets *packets, guint n_lanes, gint64 period)
         last[lane] = trusted[lane] = base;
     for (guint i = 0; i < packets->packets->len; i++) {
         CtPacket *packet = &g_array_index(packets->packets, CtPacket, i);
+        if (packet->lane >= n_lanes)
+            continue;
         packet->stamp = nearest(packet->stamp, trusted[packet->lane], period);
         if (is_near(packet->stamp, last[packet->lane], period))
             trusted[packet->lane] = packet->stamp;

@@ -383,6 +383,16 @@ test_lanes(void)
     g_assert_cmpuint(packets->counts[CT_PACKETS_MISSING], ==, 7);
 }
 
+/* Packets of a lane that is not read, one of them far away in time. */
+static void
+test_stray(void)
+{
+    g_autoptr(GByteArray) bytes = make_stream(4);
+    append(bytes, 1, FALSE, 1010);
+    append(bytes, 255, FALSE, 1000000);
+    check(bytes, "1111", "6 packets, 2 stray");
+}
+
 /* Bytes are lost, added and changed anywhere: whole packets are used once, in order, and every
  * packet that was read is counted. */
 static void
@@ -549,6 +559,7 @@ main(int argc, char **argv)
     g_test_add_func("/packets/first-header", test_first_header);
     g_test_add_func("/packets/second-header", test_second_header);
     g_test_add_func("/packets/lanes", test_lanes);
+    g_test_add_func("/packets/stray", test_stray);
     g_test_add_func("/packets/random-damage", test_random_damage);
     g_test_add_func("/packets/errors", test_errors);
     g_test_add_func("/packets/unwrap", test_unwrap);

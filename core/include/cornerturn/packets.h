@@ -104,9 +104,10 @@ CT_EXPORT gboolean ct_packets_scan(CtPackets *packets, const char *path, int fd,
 CT_EXPORT void ct_packets_unwrap(CtPackets *packets, guint n_lanes, gint64 period);
 
 /* Orders the packets of `n_lanes` lanes by lane and stamp, each of `n_samples` samples, and drops
- * those that cannot be used. If stamps leave gaps of more than `max_gap` samples, only the run with
- * the most packets between two such gaps is used. Two packets join if one directly follows the
- * other, both in time and among the packets of their lane in the files:
+ * those that cannot be used; those of other lanes are stray. If stamps leave gaps of more than
+ * `max_gap` samples, only the run with the most packets between two such gaps is used. Two packets
+ * join if one directly follows the other, both in time and among the packets of their lane in the
+ * files:
  *
  * - A packet is dropped if the packets before and after it leave room for exactly one packet, its
  *   stamp is not in that room, and no other packet's is. A packet that joins no other does not
