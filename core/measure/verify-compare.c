@@ -184,3 +184,17 @@ ct_comparison_add(CtComparison *self, const CtStream *stream, const CtLayout *co
     } while (a > 0);
     add_validity(self, stream, blocks);
 }
+
+char *
+ct_comparison_place(const CtStream *stream, const CtComparison *found)
+{
+    g_autoptr(GString) text = g_string_new("at");
+    for (guint a = 0; a < stream->n_axes; a++)
+        if (strcmp(stream->axes[a].name, "time") != 0)
+            g_string_append_printf(text, "%s %s %" G_GINT64_FORMAT, text->len > 2 ? "," : "",
+                                   stream->axes[a].name, found->worst[a]);
+    if (ct_stream_axis(stream, "time") >= 0)
+        g_string_append_printf(text, "%s sample %" G_GINT64_FORMAT, text->len > 2 ? " of" : "",
+                               found->worst_sample);
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}

@@ -23,6 +23,9 @@ void ct_comparison_add(CtComparison *comparison, const CtStream *stream,
                        const CtLayout *const layouts[2], const CtBlock *const blocks[2],
                        gint64 sample);
 
+/* "at channel 3, station 1 of sample 120": the place of the largest difference; allocated. */
+char *ct_comparison_place(const CtStream *stream, const CtComparison *found);
+
 /* An output that is compared. */
 typedef struct {
     guint node; /* index in the graph */

@@ -84,21 +84,6 @@ row_free(gpointer item)
     g_free(row);
 }
 
-/* "at channel 3, station 1 of sample 120" */
-static char *
-describe_place(const CtStream *stream, const CtComparison *found)
-{
-    g_autoptr(GString) text = g_string_new("at");
-    for (guint a = 0; a < stream->n_axes; a++)
-        if (strcmp(stream->axes[a].name, "time") != 0)
-            g_string_append_printf(text, "%s %s %" G_GINT64_FORMAT, text->len > 2 ? "," : "",
-                                   stream->axes[a].name, found->worst[a]);
-    if (ct_stream_axis(stream, "time") >= 0)
-        g_string_append_printf(text, "%s sample %" G_GINT64_FORMAT, text->len > 2 ? " of" : "",
-                               found->worst_sample);
-    return g_string_free(g_steal_pointer(&text), FALSE);
-}
-
 static char *
 find_problem(const CtVerifyRow *row, const CtVerifyPair *pair, const CtStream *stream)
 {
@@ -107,7 +92,7 @@ find_problem(const CtVerifyRow *row, const CtVerifyPair *pair, const CtStream *s
     if (pair->comparison.n_validity > 0)
         return g_strdup_printf("%" G_GINT64_FORMAT " samples are valid on one side alone",
                                pair->comparison.n_validity);
-    g_autofree char *place = describe_place(stream, &pair->comparison);
+    g_autofree char *place = ct_comparison_place(stream, &pair->comparison);
     if (!row->together && !(row->largest <= row->largest_bound))
         return g_strdup_printf("off by %.3g, where %.3g is allowed, %s", row->largest,
                                row->largest_bound, place);

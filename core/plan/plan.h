@@ -192,6 +192,9 @@ CtPlan *ct_plan_new(const CtGraph *graph, CtRegistry *registry, const CtPlanOpti
  * no ring becomes smaller. */
 gboolean ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanOptions *options,
                               const GError *why);
+/* The footprint of a chain of nodes: the input samples at its beginning for an output sample at its
+ * end. */
+CtFootprint ct_chain_footprint(const CtNode *nodes, guint n_nodes);
 /* Whether work of the node may mark samples of its outputs as invalid. */
 gboolean ct_plan_is_marking(const CtPlanNode *node);
 /* Whether readers see the samples of the link only when the writer's firings are retired: a device

@@ -142,10 +142,8 @@ ct_plan_free(CtPlan *plan)
     g_free(plan);
 }
 
-/* The footprint of a chain of nodes: the input samples at its beginning for an output sample at its
- * end. */
-static CtFootprint
-compose(const CtNode *nodes, guint n_nodes)
+CtFootprint
+ct_chain_footprint(const CtNode *nodes, guint n_nodes)
 {
     CtFootprint whole = nodes[0].footprint;
     for (guint k = 1; k < n_nodes; k++) {
@@ -192,7 +190,7 @@ plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *r
         node->outputs[i] = -1;
         node->output_bindings[i] = (CtBinding){.stream = &last->outputs[i], .layout = outputs[i]};
     }
-    node->footprint = compose(nodes, n_nodes);
+    node->footprint = ct_chain_footprint(nodes, n_nodes);
     g_ptr_array_add(build->plan->nodes, node);
     return node;
 }

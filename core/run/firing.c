@@ -296,9 +296,8 @@ advance(CtRunNode *node, GError **error)
     return ct_advance_default(&node->advance, error);
 }
 
-/* Counts the items of the firing along the axis that the variant declares. */
-static gint64
-count_items(const CtRunNode *node)
+gint64
+ct_firing_count_items(const CtRunNode *node)
 {
     const char *split = node->plan->variant->split;
     if (!split)
@@ -380,7 +379,7 @@ ct_firing_decide(CtRunNode *node, GError **error)
             if (node->outputs[o].ring &&
                 left_of_duration(node, node->outputs[o].ring) <= node->departures[o].produced)
                 node->is_last = TRUE;
-    node->n_items = any && is_wanted(node) ? count_items(node) : 0;
+    node->n_items = any && is_wanted(node) ? ct_firing_count_items(node) : 0;
     node->work.ended = node->is_last;
     /* Each worker gets two ranges, so that others can make up for a late one. */
     const gint64 ranges = node->n_workers == 1 ? 1 : 2 * (gint64)node->n_workers;

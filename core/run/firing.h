@@ -14,6 +14,8 @@ void ct_firing_view(const CtRunNode *node, guint input, CtBlock *block);
 gboolean ct_firing_gather(CtRunNode *node, GError **error);
 /* Without the lock. Calls the advance, and sets the blocks and the items to work on. */
 gboolean ct_firing_decide(CtRunNode *node, GError **error);
+/* The items of the firing that was decided, along the axis that the variant declares. */
+gint64 ct_firing_count_items(const CtRunNode *node);
 /* Without the lock. Makes this the last firing, without samples, of an interrupted source or of a
  * node whose readers have ended. */
 void ct_firing_decide_to_end(CtRunNode *node);

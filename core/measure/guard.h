@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory between two pages that nobody may touch, and calls that survive a fault there: so an
+ * access outside a block is found, reads included. */
+#pragma once
+
+#include <glib.h>
+
+/* Where a block lies in its memory: its end at the end of the last page, so that whatever follows
+ * it is out of bounds, or its beginning at the beginning of the first. */
+typedef enum { CT_GUARD_END, CT_GUARD_BEGIN, CT_N_GUARD_SIDES } CtGuardSide;
+
+/* The bytes of guarded memory that belong to no element, and of device memory around blocks. */
+#define CT_GUARD_MARK 0xa5
+
+typedef struct {
+    guint8 *pages; /* may be touched; a page that may not is on either side */
+    gsize bytes;   /* of them */
+    guint8 *block; /* the block in it */
+    gsize n;       /* of the block */
+    char *what;    /* "input 'in'", for messages */
+} CtGuard;
+
+/* Gets memory for blocks of at most `bytes`; messages call it `what`. */
+gboolean ct_guard_init(CtGuard *guard, gsize bytes, const char *what, GError **error);
+/* Frees it; accepts a clear one. */
+void ct_guard_clear(CtGuard *guard);
+/* Places a block of `n` bytes, and sets all bytes around and in it to CT_GUARD_MARK. */
+guint8 *ct_guard_place(CtGuard *guard, gsize n, CtGuardSide side);
+/* Lets the memory be read only, or again be written. */
+void ct_guard_protect(CtGuard *guard, gboolean is_read_only);
+/* Whether all bytes are CT_GUARD_MARK. If not, *at is set to the first one that is not, counted
+ * from the beginning of the block. */
+gboolean ct_guard_is_clean(const CtGuard *guard, gssize *at);
+
+/* Calls a function. If it accesses memory that it may not, divides by zero or aborts, this is an
+ * error, which names the guarded block that is nearest; what the function has allocated and locked
+ * is then lost. Only one thread may be in it at a time. */
+gboolean ct_guard_call(gboolean (*function)(gpointer data, GError **error), gpointer data,
+                       GError **error);

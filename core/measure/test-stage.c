@@ -1,0 +1,809 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The test of a stage. */
+#include "test-stage.h"
+
+#include "device/device.h"
+#include "graph/graph.h"
+#include "graph/plugin-call.h"
+#include "graph/tuning.h"
+#include "model/row.h"
+#include "plan/placement.h"
+#include "run/firing.h"
+#include "test-case.h"
+#include "verify-private.h"
+
+#include <cornerturn/kit/boxes.h>
+#include <cornerturn/kit/convert.h>
+#include <math.h>
+#include <string.h>
+
+/* A variant is given up after so many failures. */
+enum { MOST_FAILURES = 3 };
+/* A row is given up if none of its first cases could be drawn. */
+enum { MOST_TRIES = 40 };
+
+/* What became of a variant. */
+typedef struct {
+    const CtVariant *variant;
+    GArray *choices; /* of CtTestChoice: its rows */
+    char *skipped;   /* why it is not tested; NULL: it is */
+    char *refusal;   /* the first reason for which a case was not run */
+    CtCaseState why; /* its kind */
+    guint n_run, n_skipped, n_failed;
+    GHashTable *seen; /* layouts, types and tunings that were run: "t…", "l…", "u…" */
+    gdouble seconds;
+    guint next; /* the row of the next case */
+} Subject;
+
+typedef struct {
+    const CtStageTest *how;
+    CtRegistry *registry;
+    CtTestFixed fixed;
+    CtParams *owned;
+    const CtVariant *reference;
+    GPtrArray *subjects;
+    CtDevice *device;
+    char *refusal; /* the first message of infer */
+    gint64 begun;
+} Test;
+
+G_GNUC_PRINTF(2, 3)
+static void
+say(const Test *test, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    if (test->how->line)
+        test->how->line(text, test->how->user_data);
+}
+
+/* ---- elements in canonical order ---- */
+
+/* A whole stream, packed, in canonical order. */
+typedef struct {
+    CtStream stream; /* shallow */
+    CtLayout layout;
+    CtBlock block;
+    guint8 *data, *validity; /* [lane][n_samples] */
+} Elements;
+
+static void
+elements_init(Elements *self, const CtStream *stream, CtType type, gint64 n)
+{
+    const gsize lanes = (gsize)ct_stream_n_lanes(stream);
+    self->stream = *stream;
+    self->stream.type = type;
+    ct_layout_canonical(&self->layout, &self->stream);
+    const gsize bytes = ct_block_padded(&self->block, &self->layout, &self->stream, n, 0);
+    self->data = self->block.data = g_malloc0(bytes + 1);
+    self->validity = self->block.validity = g_malloc0(lanes * (gsize)n + 1);
+    memset(self->validity, 1, lanes * (gsize)n);
+    self->block.validity_stride = n;
+}
+
+static void
+elements_clear(Elements *self)
+{
+    g_free(self->data);
+    g_free(self->validity);
+    *self = (Elements){0};
+}
+
+static void
+move_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
+{
+    const gsize bytes = *(const gsize *)data;
+    gint64 at[G_N_ELEMENTS(box->axes)] = {0};
+    guint a;
+    do {
+        gint64 in = 0, out = 0;
+        for (a = 0; a < box->n_axes; a++) {
+            in += at[a] * box->axes[a].in;
+            out += at[a] * box->axes[a].out;
+        }
+        if (box->in)
+            memcpy(box->out + out, box->in + in, bytes);
+        else
+            memset(box->out + out, 0, bytes);
+        for (a = 0; a < box->n_axes && ++at[a] == box->axes[a].length; a++)
+            at[a] = 0;
+    } while (a < box->n_axes);
+}
+
+/* Moves all elements of a stream from one layout to another. */
+static void
+move(const CtStream *stream, const CtLayout *from, const CtBlock *in, const CtLayout *to,
+     const CtBlock *out)
+{
+    const CtBinding bindings[2] = {{stream, *from, in->n_samples, {0}},
+                                   {stream, *to, out->n_samples, {0}}};
+    const CtWork work = {.inputs = in, .outputs = out, .end = 1};
+    CtBoxes boxes;
+    if (in->n_samples == 0)
+        return;
+    ct_boxes_init(&boxes, &bindings[0], &bindings[1], 1);
+    gsize bytes = ct_type_info(boxes.out_type)->bytes;
+    ct_boxes_each(&boxes, &work, move_box, &bytes);
+}
+
+/* Converts the elements to the type that the row takes. */
+static void
+convert(Elements *to, const Elements *from, CtType type)
+{
+    const gint64 n = from->block.n_samples * ct_stream_width(&from->stream);
+    elements_init(to, &from->stream, type, from->block.n_samples);
+    memcpy(to->validity, from->validity,
+           (gsize)(ct_stream_n_lanes(&from->stream) * from->block.n_samples));
+    const CtConvert steps = ct_convert_steps(CT_ISA_BASELINE, from->stream.type, type);
+    if (from->stream.type == type) {
+        memcpy(to->data, from->data, (gsize)n * ct_type_info(type)->bytes);
+        return;
+    }
+    g_autofree guint8 *scratch = g_malloc(CT_CONVERT_SCRATCH(n) + 64);
+    ct_convert(&steps, from->data, to->data, (gsize)n, scratch);
+}
+
+/* ---- one run ---- */
+
+/* Runs a variant with these layouts: the results are in canonical order. */
+static gboolean
+run_variant(const Test *test, const CtTestCase *one, const CtTestRun *run, const CtLayout *layouts,
+            gsize padding, const Elements *given, Elements *results, guint64 *counters,
+            GError **error)
+{
+    const guint n_in = one->node.n_inputs, n_out = one->node.n_outputs;
+    CtBlock inputs[CT_TEST_PORTS + 1] = {{0}}, outputs[CT_TEST_PORTS + 1] = {{0}};
+    Elements converted[CT_TEST_PORTS] = {{{0}}};
+    CtStream narrowed[CT_TEST_PORTS];
+    CtNode node = one->node;
+    memcpy(narrowed, one->inputs, sizeof narrowed);
+    node.inputs = narrowed;
+    for (guint i = 0; i < n_in; i++) {
+        if (layouts[i].n_axes == 0)
+            continue;
+        narrowed[i].type = ct_layout_stream_type(&layouts[i]);
+        convert(&converted[i], &given[i], narrowed[i].type);
+        const gsize bytes =
+            ct_block_padded(&inputs[i], &layouts[i], &narrowed[i], one->n_samples[i], padding);
+        inputs[i].data = g_malloc0(bytes + 1);
+        inputs[i].validity = converted[i].validity;
+        inputs[i].validity_stride = one->n_samples[i];
+        move(&narrowed[i], &converted[i].layout, &converted[i].block, &layouts[i], &inputs[i]);
+    }
+    for (guint o = 0; o < n_out; o++) {
+        const CtStream *stream = &one->outputs[o];
+        const gint time = ct_stream_axis(stream, "time");
+        const gint64 n = time < 0 ? 1 : stream->axes[time].length;
+        if (stream->type == CT_TYPE_NONE)
+            continue;
+        const gsize bytes =
+            ct_block_padded(&outputs[o], &layouts[n_in + o], stream, MAX(0, n), padding);
+        outputs[o].data = g_malloc0(bytes + 1);
+        outputs[o].validity = g_malloc0((gsize)(ct_stream_n_lanes(stream) * MAX(0, n)) + 1);
+        outputs[o].validity_stride = n;
+    }
+    CtTestRun own = *run;
+    own.nodes = &node;
+    own.n_nodes = 1;
+    own.inputs = layouts;
+    own.outputs = &layouts[n_in];
+    own.device = own.variant->backend == CT_CUDA ? test->device : NULL;
+    const gboolean good = ct_test_run(&own, inputs, outputs, counters, error);
+    for (guint o = 0; o < n_out; o++) {
+        const CtStream *stream = &one->outputs[o];
+        if (good && outputs[o].data) {
+            elements_init(&results[o], stream, stream->type, outputs[o].n_samples);
+            results[o].block.start = outputs[o].start;
+            move(stream, &layouts[n_in + o], &outputs[o], &results[o].layout, &results[o].block);
+            for (gint64 l = 0; l < ct_stream_n_lanes(stream); l++)
+                memcpy(results[o].validity + l * outputs[o].n_samples,
+                       outputs[o].validity + l * outputs[o].validity_stride,
+                       (gsize)outputs[o].n_samples);
+        }
+        g_free(outputs[o].data);
+        g_free(outputs[o].validity);
+    }
+    for (guint i = 0; i < n_in; i++)
+        g_free(inputs[i].data);
+    for (guint i = 0; i < CT_TEST_PORTS; i++)
+        elements_clear(&converted[i]);
+    return good;
+}
+
+/* ---- the comparison ---- */
+
+static void
+add(CtComparison *found, const Elements *a, const Elements *b)
+{
+    const CtLayout *const layouts[2] = {&a->layout, &b->layout};
+    const CtBlock *const blocks[2] = {&a->block, &b->block};
+    if (a->block.n_samples > 0)
+        ct_comparison_add(found, &b->stream, layouts, blocks, 0);
+}
+
+/* The size of the elements. */
+static CtAccuracy
+measure(const Elements *elements)
+{
+    CtComparison found = {0};
+    if (elements->data)
+        add(&found, elements, elements);
+    return (CtAccuracy){
+        .largest = found.value_largest,
+        .rms = found.n > 0 ? sqrt(found.value_squares / (gdouble)found.n) : 0,
+    };
+}
+
+/* Whether the element with the largest difference is as the memory was before work. */
+static gboolean
+is_unwritten(const Elements *made, const CtComparison *found, guint8 poison)
+{
+    const gsize bytes = ct_type_info(made->stream.type)->bytes;
+    const guint8 *at = made->data;
+    for (guint a = 0; a < made->layout.n_axes; a++) {
+        const gint axis = ct_stream_axis(&made->stream, made->layout.axes[a].name);
+        at += found->worst[axis] * made->block.stride[a];
+    }
+    for (gsize i = 0; i < bytes; i++)
+        if (at[i] != poison)
+            return FALSE;
+    return TRUE;
+}
+
+/* The difference of an output from the reference's, allocated; NULL: it is within the bound. */
+static char *
+find_difference(const CtTestCase *one, guint o, const Elements *made, const Elements *wanted,
+                gdouble bound, guint8 poison)
+{
+    const char *port = one->node.stage->outputs[o].name;
+    if (made->block.n_samples != wanted->block.n_samples)
+        return g_strdup_printf("output '%s' has %" G_GINT64_FORMAT
+                               " samples, where the reference has %" G_GINT64_FORMAT,
+                               port, made->block.n_samples, wanted->block.n_samples);
+    if (made->block.n_samples > 0 && made->block.start != wanted->block.start)
+        return g_strdup_printf("output '%s' starts at tick %" G_GINT64_FORMAT
+                               ", where the reference's starts at %" G_GINT64_FORMAT,
+                               port, made->block.start, wanted->block.start);
+    CtComparison found = {0};
+    add(&found, made, wanted);
+    if (found.n_validity > 0)
+        return g_strdup_printf("%" G_GINT64_FORMAT
+                               " samples of output '%s' are valid on one side alone",
+                               found.n_validity, port);
+    if (found.largest <= bound)
+        return NULL;
+    g_autofree char *place = ct_comparison_place(&made->stream, &found);
+    return g_strdup_printf(
+        "output '%s' is off by %.3g, where %.3g is allowed, %s%s", port, found.largest, bound,
+        place, is_unwritten(made, &found, poison) ? ", an element that it does not write" : "");
+}
+
+static char *
+find_differences(const CtTestCase *one, const Elements *given, const Elements *made,
+                 const Elements *wanted, guint8 poison)
+{
+    CtAccuracy inputs[CT_TEST_PORTS] = {{0}}, outputs[CT_TEST_PORTS] = {{0}};
+    for (guint i = 0; i < one->node.n_inputs; i++)
+        inputs[i] = measure(&given[i]);
+    for (guint o = 0; o < one->node.n_outputs; o++)
+        outputs[o] = measure(&wanted[o]);
+    ct_call_accuracy(&one->node, inputs, outputs);
+    for (guint o = 0; o < one->node.n_outputs; o++) {
+        char *difference = wanted[o].data ? find_difference(one, o, &made[o], &wanted[o],
+                                                            2 * outputs[o].error, poison)
+                                          : NULL;
+        if (difference)
+            return difference;
+    }
+    return NULL;
+}
+
+/* ---- a case ---- */
+
+/* Arguments of ct_test_case_init. */
+typedef struct {
+    const Test *test;
+    const CtTestChoice *choice;
+    guint32 round;
+    GRand *random;
+    CtTestCase *one;
+    CtCaseState state;
+    char *reason;
+} Draw;
+
+static gboolean
+draw(gpointer data, G_GNUC_UNUSED GError **error)
+{
+    Draw *self = data;
+    self->state = ct_test_case_init(self->one, &self->test->fixed, self->choice, self->round,
+                                    self->random, &self->reason);
+    return TRUE;
+}
+
+/* The elements of the inputs, before any conversion. */
+static void
+fill(const CtTestCase *one, Elements *given, GRand *random)
+{
+    for (guint i = 0; i < one->node.n_inputs; i++) {
+        const CtStream *stream = &one->narrow[i];
+        if (stream->type == CT_TYPE_NONE)
+            continue;
+        elements_init(&given[i], stream, stream->type, one->n_samples[i]);
+        ct_test_case_fill(one, i, given[i].data, given[i].validity, random);
+        const CtDeparture gaps = {
+            .validity = given[i].validity,
+            .validity_stride = one->n_samples[i],
+            .produced = one->n_samples[i],
+        };
+        ct_validity_zero(&given[i].block, &gaps, stream, &given[i].layout);
+    }
+}
+
+/* Layouts in which the reference can run the case. */
+static gboolean
+bind_reference(const Test *test, const CtTestCase *one, CtLayout *layouts, GError **error)
+{
+    for (const CtRow *row = test->reference->rows; row->layouts; row++) {
+        g_clear_error(error);
+        if (ct_test_case_bind(one, row, layouts, error))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Runs a case: the problem, allocated; NULL: there is none. */
+static char *
+judge(const Test *test, const CtTestCase *one, const CtTestChoice *choice, GRand *random)
+{
+    static const guint8 poisons[] = {0xff, 0x5a};
+    const guint8 poison = poisons[one->round % 2];
+    Elements given[CT_TEST_PORTS] = {{{0}}}, wanted[CT_TEST_PORTS] = {{{0}}},
+             made[CT_TEST_PORTS] = {{{0}}};
+    CtLayout layouts[2 * CT_TEST_PORTS];
+    guint64 counters[2][CT_MAX_COUNTERS];
+    g_autoptr(GError) error = NULL;
+    char *problem = NULL;
+    const CtTestRun whole = {
+        .variant = test->reference,
+        .n_workers = 1,
+        .cut_by = CT_CUT_ROOM,
+        .poison = poison,
+    };
+    const CtTestRun cut = {
+        .variant = choice->variant,
+        .tuning = one->tuning,
+        .n_workers = one->n_workers,
+        .cut_by = one->is_whole ? CT_CUT_ROOM : one->cut_by,
+        .cuts = one->cuts,
+        .n_cuts = one->is_whole ? 0 : G_N_ELEMENTS(one->cuts),
+        .side = one->side,
+        .poison = poison,
+        .random = one->is_whole ? NULL : random,
+    };
+    fill(one, given, random);
+    if (!bind_reference(test, one, layouts, &error))
+        problem = g_strdup_printf("the reference has no row for it: %s", error->message);
+    else if (!run_variant(test, one, &whole, layouts, 0, given, wanted, counters[0], &error))
+        problem = g_strdup_printf("the reference fails: %s", error->message);
+    else if (!run_variant(test, one, &cut, one->layouts, one->padding, given, made, counters[1],
+                          &error))
+        problem = g_strdup(error->message);
+    else
+        problem = find_differences(one, given, made, wanted, poison);
+    for (guint i = 0; i < CT_TEST_PORTS; i++) {
+        elements_clear(&given[i]);
+        elements_clear(&wanted[i]);
+        elements_clear(&made[i]);
+    }
+    return problem;
+}
+
+/* ---- the report ---- */
+
+/* The command line that runs the case again. */
+static char *
+again(const Test *test, const char *label)
+{
+    g_autoptr(GString) text = g_string_new("cornerturn test-stage ");
+    g_string_append(text, test->fixed.stage->name);
+    for (guint i = 0; test->how->settings && test->how->settings[i]; i++) {
+        g_autofree char *quoted = g_shell_quote(test->how->settings[i]);
+        g_string_append_printf(text, " --set %s", quoted);
+    }
+    for (guint i = 0; test->how->axes && test->how->axes[i]; i++)
+        g_string_append_printf(text, " --axis %s", test->how->axes[i]);
+    if (test->how->type)
+        g_string_append_printf(text, " --type %s", test->how->type);
+    g_string_append_printf(text, " --seed %u --case %s", test->fixed.seed, label);
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static void
+note(Subject *subject, char kind, char *what)
+{
+    g_hash_table_add(subject->seen, g_strdup_printf("%c%s", kind, what));
+    g_free(what);
+}
+
+static guint
+count(const Subject *subject, char kind)
+{
+    GHashTableIter iter;
+    gpointer key;
+    guint n = 0;
+    g_hash_table_iter_init(&iter, subject->seen);
+    while (g_hash_table_iter_next(&iter, &key, NULL))
+        n += *(const char *)key == kind;
+    return n;
+}
+
+/* Draws and runs a case of a row of the variant. */
+static void
+try_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
+{
+    g_autofree char *label =
+        g_strdup_printf("%s/%u/%u", subject->variant->name, choice->index, round);
+    const guint32 seeds[] = {test->fixed.seed, g_str_hash(subject->variant->name), choice->index,
+                             round};
+    g_autoptr(GRand) random = g_rand_new_with_seed_array(seeds, G_N_ELEMENTS(seeds));
+    g_autoptr(GError) fault = NULL;
+    CtTestCase one = {0};
+    Draw drawn = {test, choice, round, random, &one, CT_CASE_REFUSED, NULL};
+    const gint64 from = g_get_monotonic_time();
+    if (!ct_guard_call(draw, &drawn, &fault))
+        drawn.reason = g_strdup_printf("its infer or fits %s", fault->message);
+    if (drawn.state != CT_CASE_GOOD) {
+        subject->n_skipped++;
+        subject->n_failed += fault != NULL;
+        if (fault)
+            say(test, "# %s: %s", label, drawn.reason);
+        if (drawn.state == CT_CASE_REFUSED && !test->refusal)
+            test->refusal = g_strdup(drawn.reason);
+        if (!subject->refusal) {
+            subject->refusal = g_strdup(drawn.reason);
+            subject->why = drawn.state;
+        }
+        g_free(drawn.reason);
+        ct_test_case_clear(&one);
+        return;
+    }
+    g_autofree char *problem = judge(test, &one, choice, random);
+    subject->n_run++;
+    note(subject, 't',
+         g_strdup(
+             ct_type_info(one.node.n_inputs > 0 ? one.narrow[0].type : one.outputs[0].type)->name));
+    note(subject, 'l', ct_layout_to_string(&one.layouts[0]));
+    note(subject, 'u', ct_tuning_name(subject->variant, one.tuning));
+    note(subject, 'r', g_strdup_printf("%u", choice->index));
+    if (problem) {
+        g_autofree char *described = ct_test_case_describe(&one, choice);
+        g_autofree char *line = again(test, label);
+        subject->n_failed++;
+        say(test, "# %s: %s", label, problem);
+        say(test, "#   %s", described);
+        say(test, "#   %s", line);
+    }
+    ct_test_case_clear(&one);
+    subject->seconds += (gdouble)(g_get_monotonic_time() - from) * 1e-6;
+}
+
+static gboolean
+is_tested(const Subject *subject)
+{
+    return !subject->skipped && subject->n_failed < MOST_FAILURES;
+}
+
+/* Whether each row has been run, or given up. */
+static gboolean
+has_begun(const Subject *subject)
+{
+    for (guint c = 0; c < subject->choices->len; c++) {
+        const CtTestChoice *choice = &g_array_index(subject->choices, CtTestChoice, c);
+        g_autofree char *row = g_strdup_printf("r%u", choice->index);
+        if (choice->n_tried < MOST_TRIES && !g_hash_table_contains(subject->seen, row))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The variant that has had the least time, first those of which a row has not run; NULL: the time
+ * is over. */
+static Subject *
+find_next(const Test *test)
+{
+    const gdouble limit = test->how->seconds > 0 ? test->how->seconds : 30;
+    const gboolean is_over = (gdouble)(g_get_monotonic_time() - test->begun) * 1e-6 > limit;
+    Subject *next = NULL;
+    for (guint i = 0; i < test->subjects->len; i++) {
+        Subject *subject = test->subjects->pdata[i];
+        if (!is_tested(subject) || subject->choices->len == 0 ||
+            (subject->n_run == 0 && has_begun(subject)))
+            continue;
+        if (is_over && has_begun(subject))
+            continue;
+        if (!next || subject->seconds < next->seconds)
+            next = subject;
+    }
+    return next;
+}
+
+static void
+report(const Test *test, guint number, const Subject *subject)
+{
+    const char *name = subject->variant->name;
+    g_autofree char *covers = g_strjoinv(" + ", (char **)subject->variant->covers);
+    if (subject->skipped) {
+        say(test, "ok %u - %s of %s # SKIP %s", number, name, covers, subject->skipped);
+        return;
+    }
+    if (subject->n_run == 0) {
+        const gboolean fits = subject->why == CT_CASE_UNFIT;
+        say(test, "%s %u - %s of %s%s no case could be run: %s", fits ? "ok" : "not ok", number,
+            name, covers, fits ? " # SKIP" : ":", subject->refusal);
+        return;
+    }
+    g_autofree char *skipped = subject->n_skipped > 0
+                                   ? g_strdup_printf("; %u not run, the first because: %s",
+                                                     subject->n_skipped, subject->refusal)
+                                   : g_strdup("");
+    say(test,
+        "%s %u - %s of %s: %u cases, %u wrong; rows %u of %u, tunings %u, layouts %u, types %u%s",
+        subject->n_failed ? "not ok" : "ok", number, name, covers, subject->n_run,
+        subject->n_failed, count(subject, 'r'), subject->choices->len, count(subject, 'u'),
+        count(subject, 'l'), count(subject, 't'), skipped);
+}
+
+/* ---- the whole ---- */
+
+static char *
+find_skip(const Test *test, const CtVariant *variant)
+{
+    const char *reason = NULL;
+    if (variant->covers[1])
+        return g_strdup("it covers several stages: `verify` compares it in a graph");
+    if (!variant->work || variant->waits)
+        return g_strdup("it waits for files, the network or the program");
+    if (!ct_registry_allows_isa(test->registry, variant->isa))
+        return g_strdup("this processor, or CORNERTURN_ISA, does not have its instructions");
+    if (variant->backend == CT_CUDA && ct_devices(NULL, &reason) == 0)
+        return g_strdup(reason);
+    return NULL;
+}
+
+static void
+subject_free(gpointer data)
+{
+    Subject *subject = data;
+    g_array_unref(subject->choices);
+    g_free(subject->skipped);
+    g_free(subject->refusal);
+    g_hash_table_unref(subject->seen);
+    g_free(subject);
+}
+
+/* The axes that streams may have besides those of the ports: those that rows of any variant name.
+ */
+static void
+find_axes(Test *test, const GPtrArray *variants)
+{
+    static const char *const usual[] = {"station", "pol", "channel"};
+    GPtrArray *names = test->fixed.further = g_ptr_array_new();
+    for (guint k = 0; k < G_N_ELEMENTS(usual); k++)
+        g_ptr_array_add(names, (gpointer)ct_axis_name(usual[k]));
+    for (guint v = 0; v < variants->len; v++)
+        for (const CtRow *row = ((const CtVariant *)variants->pdata[v])->rows; row->layouts;
+             row++) {
+            CtRowPatterns patterns;
+            ct_row_parse(&patterns, row->layouts, NULL);
+            for (guint a = 0; patterns.n_inputs > 0 && a < patterns.inputs[0].n_axes; a++) {
+                const char *name = patterns.inputs[0].axes[a].name;
+                if (!g_str_equal(name, "...") && !g_str_equal(name, "complex") &&
+                    !g_ptr_array_find(names, name, NULL))
+                    g_ptr_array_add(names, (gpointer)name);
+            }
+        }
+}
+
+static gboolean
+find_subjects(Test *test, GError **error)
+{
+    const GPtrArray *variants = ct_registry_variants(test->registry, test->fixed.stage->name);
+    gboolean uses_device = FALSE;
+    find_axes(test, variants);
+    test->subjects = g_ptr_array_new_with_free_func(subject_free);
+    for (guint v = 0; v < variants->len; v++) {
+        const CtVariant *variant = variants->pdata[v];
+        if (variant->backend == CT_REFERENCE && !variant->covers[1])
+            test->reference = variant;
+        if (test->how->variant && !g_str_equal(test->how->variant, variant->name))
+            continue;
+        Subject *subject = g_new0(Subject, 1);
+        subject->variant = variant;
+        subject->choices = g_array_new(FALSE, FALSE, sizeof(CtTestChoice));
+        subject->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+        subject->skipped = find_skip(test, variant);
+        for (guint r = 0; variant->rows[r].layouts; r++) {
+            const CtTestChoice choice = {variant, &variant->rows[r], r, 0};
+            g_array_append_val(subject->choices, choice);
+        }
+        uses_device |= variant->backend == CT_CUDA && !subject->skipped;
+        g_ptr_array_add(test->subjects, subject);
+    }
+    if (test->subjects->len == 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "stage '%s' has no variant '%s'",
+                    test->fixed.stage->name, test->how->variant ? test->how->variant : "reference");
+        return FALSE;
+    }
+    if (!test->reference) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "stage '%s' has no variant 'reference' with which others could be compared",
+                    test->fixed.stage->name);
+        return FALSE;
+    }
+    test->device = uses_device ? ct_device_open(0, error) : NULL;
+    return !uses_device || test->device;
+}
+
+static gboolean
+parse_axis(Test *test, const char *text, GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(text, "=", 2);
+    gint64 length = 0;
+    if (parts[0] && *parts[0] && parts[1] &&
+        g_ascii_string_to_signed(parts[1], 10, 1, 1 << 20, &length, NULL)) {
+        g_hash_table_insert(test->fixed.lengths, g_strdup(parts[0]), GINT_TO_POINTER((gint)length));
+        return TRUE;
+    }
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                "an axis wants NAME=LENGTH with a length from 1 to 1048576, but is given '%s'",
+                text);
+    return FALSE;
+}
+
+static gboolean
+parse_setting(CtValue *values, const char *text, GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(text, "=", 2);
+    if (!parts[0] || !*parts[0] || !parts[1]) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "a parameter wants NAME=VALUE, but is given '%s'", text);
+        return FALSE;
+    }
+    g_autofree char *place = g_strdup_printf("--set %s", parts[0]);
+    CtValue *value = ct_value_parse_short(parts[1], place, error);
+    if (!value)
+        return FALSE;
+    ct_value_set(values, parts[0], value);
+    return TRUE;
+}
+
+static gboolean
+read_how(Test *test, const char *name, GError **error)
+{
+    const CtStageTest *how = test->how;
+    const CtPlace place = {g_intern_string("test-stage"), 0, 0};
+    g_autoptr(CtValue) values = ct_value_new_mapping(&place);
+    test->fixed.lengths = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    test->fixed.seed = how->seed ? how->seed : 1;
+    if (!(test->fixed.stage = ct_registry_stage(test->registry, name, error)))
+        return FALSE;
+    for (guint i = 0; how->settings && how->settings[i]; i++)
+        if (!parse_setting(values, how->settings[i], error))
+            return FALSE;
+    for (guint i = 0; how->axes && how->axes[i]; i++)
+        if (!parse_axis(test, how->axes[i], error))
+            return FALSE;
+    if (how->type && !(test->fixed.type = ct_type_from_name(how->type))) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "there is no type '%s'", how->type);
+        return FALSE;
+    }
+    test->owned = ct_params_new(name, test->fixed.stage, &place, values, error);
+    test->fixed.params = test->owned;
+    return test->owned != NULL;
+}
+
+/* Whether the stage has an input along time and an output: something that can be compared. */
+static gboolean
+check_stage(const Test *test, GError **error)
+{
+    const CtStage *stage = test->fixed.stage;
+    guint n_in = 0, n_out = 0;
+    while (stage->inputs && stage->inputs[n_in].name)
+        n_in++;
+    while (stage->outputs && stage->outputs[n_out].name)
+        n_out++;
+    if (n_in > 0 && n_out > 0 && n_in <= CT_TEST_PORTS - 2 && n_out <= CT_TEST_PORTS)
+        return TRUE;
+    g_set_error(
+        error, CT_ERROR, CT_ERROR_PARAMETER,
+        "stage '%s' cannot be tested by itself: it has %u inputs and %u outputs, where 1 to "
+        "%d are wanted; a graph tests it",
+        stage->name, n_in, n_out, CT_TEST_PORTS - 2);
+    return FALSE;
+}
+
+/* Runs the case "cpu-avx2/0/17". */
+static gboolean
+run_only(Test *test, const char *label, GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(label, "/", 3);
+    guint64 row, round;
+    for (guint i = 0; g_strv_length(parts) == 3 && i < test->subjects->len; i++) {
+        Subject *subject = test->subjects->pdata[i];
+        if (!g_str_equal(subject->variant->name, parts[0]) || subject->variant->covers[1] ||
+            !g_ascii_string_to_unsigned(parts[1], 10, 0, G_MAXUINT32, &row, NULL) ||
+            !g_ascii_string_to_unsigned(parts[2], 10, 0, G_MAXUINT32, &round, NULL) ||
+            row >= subject->choices->len)
+            continue;
+        if (!subject->skipped)
+            try_case(test, subject, &g_array_index(subject->choices, CtTestChoice, row),
+                     (guint32)round);
+        return TRUE;
+    }
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                "a case wants VARIANT/ROW/NUMBER, as a failure shows it, but is given '%s'", label);
+    return FALSE;
+}
+
+static gboolean
+run_all(Test *test)
+{
+    guint n_run = 0;
+    for (Subject *subject; (subject = find_next(test));) {
+        CtTestChoice *choice =
+            &g_array_index(subject->choices, CtTestChoice, subject->next++ % subject->choices->len);
+        try_case(test, subject, choice, choice->n_tried);
+        choice->n_tried++;
+    }
+    for (guint i = 0; i < test->subjects->len; i++)
+        n_run += ((const Subject *)test->subjects->pdata[i])->n_run;
+    return n_run > 0;
+}
+
+static gboolean
+report_all(const Test *test, gboolean is_one, gboolean *passes)
+{
+    guint n = 0;
+    *passes = TRUE;
+    for (guint i = 0; i < test->subjects->len; i++) {
+        const Subject *subject = test->subjects->pdata[i];
+        if (is_one && subject->n_run + subject->n_skipped == 0)
+            continue;
+        report(test, ++n, subject);
+        *passes &= subject->n_failed == 0 &&
+                   (subject->skipped || subject->n_run > 0 || subject->why == CT_CASE_UNFIT);
+    }
+    say(test, "1..%u", n);
+    return n > 0;
+}
+
+gboolean
+ct_stage_test(CtRegistry *registry, const char *name, const CtStageTest *how, gboolean *passes,
+              GError **error)
+{
+    Test test = {.how = how, .registry = registry, .begun = g_get_monotonic_time()};
+    gboolean good =
+        read_how(&test, name, error) && check_stage(&test, error) && find_subjects(&test, error);
+    if (good)
+        say(&test, "# seed %u", test.fixed.seed);
+    if (good && how->only)
+        good = run_only(&test, how->only, error);
+    else if (good && !run_all(&test) && test.refusal) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "stage '%s' refuses all streams that were tried: %s", name, test.refusal);
+        good = FALSE;
+    }
+    if (good)
+        report_all(&test, how->only != NULL, passes);
+    ct_device_close(test.device);
+    if (test.fixed.further)
+        g_ptr_array_unref(test.fixed.further);
+    if (test.subjects)
+        g_ptr_array_unref(test.subjects);
+    g_hash_table_unref(test.fixed.lengths);
+    ct_params_free(test.owned);
+    g_free(test.refusal);
+    return good;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stages each with a variant that is wrong in a way of its own, for the test of `test-stage`: y =
+ * x, or a sum of 4, of cf32 with the axes time and station. */
+#include "pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const CtPort faulty_inputs[] = {{"in", "cf32{time station}", 0, "samples"}, {0}};
+static const CtPort faulty_outputs[] = {{"out", "cf32{time station}", 0, "the same"}, {0}};
+static const CtRow faulty_rows[] = {{"cf32{time station} -> cf32{time station}", 0.5}, {0}};
+
+/* The state: where the axes are, and how many workers there are. */
+typedef struct {
+    gint time, station;
+    guint n_workers;
+} Faulty;
+
+typedef float Pair[2];
+
+static Pair *
+at(const CtBlock *block, const Faulty *self, gint64 t, gint64 s)
+{
+    return (Pair *)(block->data + t * block->stride[self->time] + s * block->stride[self->station]);
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
+{
+    Faulty *self = *state = g_new0(Faulty, 1);
+    self->time = ct_layout_axis(&prepare->outputs[0].layout, "time");
+    self->station = ct_layout_axis(&prepare->outputs[0].layout, "station");
+    self->n_workers = prepare->n_workers;
+    return TRUE;
+}
+
+/* Copies samples begin … end − 1. */
+static void
+copy(const Faulty *self, const CtWork *work, gint64 begin, gint64 end)
+{
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    for (gint64 t = begin; t < end; t++)
+        for (gint64 s = 0; s < in->length[self->station]; s++)
+            memcpy(at(out, self, t, s), at(in, self, t, s), sizeof(Pair));
+}
+
+static gboolean
+work_right(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    copy(state, work, work->begin, work->end);
+    return TRUE;
+}
+
+/* Keeps what it reads from the compiler. */
+static volatile float read_number;
+
+/* Also reads the sample behind the last one of its input, or before the first. */
+static gboolean
+work_reads_behind(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const CtBlock *in = &work->inputs[0];
+    if (in->length[0] > 0 && in->length[1] > 0)
+        read_number = *(const float *)(in->data + (in->length[0] - 1) * in->stride[0] +
+                                       (in->length[1] - 1) * in->stride[1] + sizeof(Pair));
+    return work_right(state, work, error);
+}
+
+static gboolean
+work_reads_before(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    if (work->begin < work->end)
+        read_number = ((const float *)work->inputs[0].data)[-1];
+    return work_right(state, work, error);
+}
+
+static gboolean
+work_writes_input(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    work_right(state, work, error);
+    (*at(&work->inputs[0], state, work->begin, 0))[0] = 1;
+    return TRUE;
+}
+
+/* Writes the sample behind its items, if the output has it. */
+static gboolean
+work_writes_others(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    copy(state, work, work->begin, MIN(work->end + 1, work->outputs[0].n_samples));
+    return TRUE;
+}
+
+/* Writes whole rows of the packed width, so also what is between the rows of a padded block. */
+static gboolean
+work_writes_padding(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const CtBlock *out = &work->outputs[0];
+    if (out->length[0] > 1 && out->stride[0] > out->length[1] * out->stride[1])
+        out->data[out->length[1] * out->stride[1]] = 0;
+    return work_right(state, work, error);
+}
+
+static gboolean
+work_leaves_last(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const gint64 n = work->outputs[0].n_samples;
+    copy(state, work, work->begin, work->end == n && n > 4 ? n - 1 : work->end);
+    return TRUE;
+}
+
+/* Negates the first sample of every firing but the first. */
+static gboolean
+work_depends_on_cuts(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    work_right(state, work, error);
+    if (work->begin == 0 && work->end > 0 && work->outputs[0].index > 0)
+        (*at(&work->outputs[0], state, 0, 0))[0] *= -1;
+    return TRUE;
+}
+
+static gboolean
+work_depends_on_workers(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const Faulty *self = state;
+    work_right(state, work, error);
+    if (self->n_workers > 2 && work->begin < work->end)
+        (*at(&work->outputs[0], self, work->begin, 0))[1] += 1;
+    return TRUE;
+}
+
+/* All samples are valid, whatever the input's validity says. */
+static gboolean
+advance_ignores_gaps(G_GNUC_UNUSED gpointer state, CtAdvance *advance, GError **error)
+{
+    if (!ct_advance_default(advance, error))
+        return FALSE;
+    advance->outputs[0].invalid = FALSE;
+    return TRUE;
+}
+
+static gboolean
+work_writes_scratch(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    *(guint8 *)work->scratch = 1; /* prepare asks for none */
+    return work_right(state, work, error);
+}
+
+static gboolean
+work_aborts(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work,
+            G_GNUC_UNUSED GError **error)
+{
+    abort();
+}
+
+/* Never takes more than the first ten samples. */
+static gboolean
+advance_stops(G_GNUC_UNUSED gpointer state, CtAdvance *advance, GError **error)
+{
+    if (!ct_advance_default(advance, error))
+        return FALSE;
+    if (advance->inputs[0].block.index + advance->inputs[0].consumed > 10) {
+        advance->inputs[0].consumed = advance->inputs[0].used = 0;
+        advance->outputs[0].produced = 0;
+    }
+    return TRUE;
+}
+
+static gboolean
+infer_refuses(G_GNUC_UNUSED CtNode *node, GError **error)
+{
+    g_set_error_literal(error, CT_ERROR, CT_ERROR_SHAPE, "wants another stream");
+    return FALSE;
+}
+
+#define STAGE(variable, name_, infer_)                                                             \
+    static const CtStage variable = {                                                              \
+        .name = name_,                                                                             \
+        .summary = "Is wrong",                                                                     \
+        .version = 1,                                                                              \
+        .inputs = faulty_inputs,                                                                   \
+        .outputs = faulty_outputs,                                                                 \
+        .params = pass_params,                                                                     \
+        .infer = infer_,                                                                           \
+    }
+#define VARIANT(variable, stage, name_, backend_, ...)                                             \
+    static const CtVariant variable = {                                                            \
+        .name = name_,                                                                             \
+        .backend = backend_,                                                                       \
+        .covers = (const char *const[]){stage, NULL},                                              \
+        .rows = faulty_rows,                                                                       \
+        .split = "time",                                                                           \
+        .prepare = prepare,                                                                        \
+        .finish = g_free,                                                                          \
+        __VA_ARGS__,                                                                               \
+    }
+/* A stage with a right reference and one wrong variant. */
+#define FAULT(id, name_, ...)                                                                      \
+    STAGE(id##_stage, name_, pass_infer);                                                          \
+    VARIANT(id##_reference, name_, "reference", CT_REFERENCE, .work = work_right);                 \
+    VARIANT(id##_cpu, name_, "cpu", CT_CPU, __VA_ARGS__)
+
+FAULT(right, "faulty.right", .work = work_right);
+FAULT(behind, "faulty.reads-behind", .work = work_reads_behind);
+FAULT(before, "faulty.reads-before", .work = work_reads_before);
+FAULT(input, "faulty.writes-input", .work = work_writes_input);
+FAULT(others, "faulty.writes-others", .work = work_writes_others);
+FAULT(padding, "faulty.writes-padding", .work = work_writes_padding);
+FAULT(last, "faulty.leaves-last", .work = work_leaves_last);
+FAULT(cuts, "faulty.depends-on-cuts", .work = work_depends_on_cuts);
+FAULT(workers, "faulty.depends-on-workers", .work = work_depends_on_workers);
+FAULT(gaps, "faulty.ignores-gaps", .work = work_right, .advance = advance_ignores_gaps);
+FAULT(scratch, "faulty.writes-scratch", .work = work_writes_scratch);
+FAULT(aborts, "faulty.aborts", .work = work_aborts);
+FAULT(stops, "faulty.stops", .work = work_right, .advance = advance_stops);
+STAGE(refuses_stage, "faulty.refuses", infer_refuses);
+VARIANT(refuses_reference, "faulty.refuses", "reference", CT_REFERENCE, .work = work_right);
+
+#define BOTH(id) &id##_cpu, &id##_reference
+
+CT_PLUGIN("faulty",
+          ((const CtStage *const[]){&right_stage, &behind_stage, &before_stage, &input_stage,
+                                    &others_stage, &padding_stage, &last_stage, &cuts_stage,
+                                    &workers_stage, &gaps_stage, &scratch_stage, &aborts_stage,
+                                    &stops_stage, &refuses_stage, NULL}),
+          ((const CtVariant *const[]){BOTH(right), BOTH(behind), BOTH(before), BOTH(input),
+                                      BOTH(others), BOTH(padding), BOTH(last), BOTH(cuts),
+                                      BOTH(workers), BOTH(gaps), BOTH(scratch), BOTH(aborts),
+                                      BOTH(stops), &refuses_reference, NULL}));
