@@ -2,11 +2,15 @@
 /* Opens NVIDIA's libraries at run time, so that the same build also runs without them. */
 #include "cuda-driver.h"
 #include "model/environment.h"
+#include "model/own-file.h"
 
 #include <gmodule.h>
 #include <string.h>
 
-/* The variable that disables CUDA ("off") or names the one library that has all its functions. */
+/* The variable that disables CUDA ("off"), wants the emulator of this installation ("emulator") or
+ * the same where the machine has no device ("any"), or names the one library that has all
+ * functions.
+ */
 #define VARIABLE "CORNERTURN_CUDA"
 
 /* Major versions of the toolkit in the names of its libraries, the newest first. */
@@ -93,19 +97,54 @@ say_why(const char *name, const char *given, const char *problem)
     return g_intern_string(text);
 }
 
+/* Whether NVIDIA's driver is here and finds a device. */
+static gboolean
+has_device(void)
+{
+    int (*init)(unsigned flags), (*device_count)(int *count), count = 0;
+    GModule *module = g_module_open("libcuda.so.1", G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    if (!module)
+        return FALSE;
+    g_module_make_resident(module);
+    return g_module_symbol(module, "cuInit", (gpointer *)&init) &&
+           g_module_symbol(module, "cuDeviceGetCount", (gpointer *)&device_count) &&
+           init(0) == CT_CUDA_SUCCESS && device_count(&count) == CT_CUDA_SUCCESS && count > 0;
+}
+
+static gpointer
+choose_library(G_GNUC_UNUSED gpointer data)
+{
+    const char *given = ct_environment(VARIABLE);
+    if (!given || !*given)
+        return NULL;
+    const gboolean any = g_str_equal(given, "any");
+    if (!any && !g_str_equal(given, "emulator"))
+        return g_strdup(given);
+    if (any && has_device())
+        return NULL;
+    g_autofree char *folder = ct_own_folder("tests/emulator", CT_EMULATOR_DIR_FROM_PREFIX);
+    return g_build_filename(folder ? folder : "", "libcornerturn-emulator.so", NULL);
+}
+
+/* The library that has all functions, "off", or NULL for NVIDIA's. */
+static const char *
+chosen_library(void)
+{
+    static GOnce once = G_ONCE_INIT;
+    return g_once(&once, choose_library, NULL);
+}
+
 /* Opens library `name` ("cuda", "nvrtc", "cufft") and looks up its symbols. Otherwise FALSE, and
  * *reason, which is never freed, says what is missing. */
 static gboolean
 open_library(const char *name, const char *const *symbols, guint n, gpointer *functions,
              const char **reason)
 {
-    const char *given = ct_environment(VARIABLE);
+    const char *given = chosen_library();
     if (given && g_str_equal(given, "off")) {
         *reason = VARIABLE "=off forbids it";
         return FALSE;
     }
-    if (given && !*given)
-        given = NULL;
     g_autofree char *problem = NULL;
     GModule *module = given                       ? open_in(NULL, given, &problem)
                       : g_str_equal(name, "cuda") ? open_in(NULL, "libcuda.so.1", &problem)

@@ -322,9 +322,8 @@ draw_firings(CtTestCase *one, const CtVariant *variant, GRand *random)
     for (guint k = 0; k < G_N_ELEMENTS(one->cuts); k++)
         one->cuts[k] =
             k == 1 || small ? 1 : g_rand_int_range(random, 1, (gint32)MIN(n, 1 << 20) + 1);
-    one->padding = g_rand_int_range(random, 0, 3) == 0 && variant->backend != CT_CUDA
-                       ? (gsize)g_rand_int_range(random, 1, 6)
-                       : 0;
+    const gsize padding = (gsize)g_rand_int_range(random, 1, 6);
+    one->padding = g_rand_int_range(random, 0, 3) == 0 && variant->backend != CT_CUDA ? padding : 0;
     one->side = g_rand_int_range(random, 0, 3) == 0 ? CT_GUARD_BEGIN : CT_GUARD_END;
     one->has_gaps = one->round % 2 == 1;
     one->values = one->round % N_VALUES;

@@ -79,8 +79,9 @@ ct_block_slice(const CtBlock *block, const CtLayout *layout, gint64 first, gint6
 
 gsize
 ct_block_padded(CtBlock *block, const CtLayout *layout, const CtStream *stream, gint64 n_samples,
-                gsize padding)
+                gsize padding, gint64 alignment)
 {
+    const gint time = ct_layout_axis(layout, "time");
     gint64 stride[CT_MAX_AXES];
     *block =
         (CtBlock){.type = ct_layout_type(layout), .n_axes = layout->n_axes, .n_samples = n_samples};
@@ -88,6 +89,8 @@ ct_block_padded(CtBlock *block, const CtLayout *layout, const CtStream *stream, 
     const gint64 element = (gint64)ct_type_info(block->type)->bytes;
     gint64 step = element;
     for (guint a = block->n_axes; a-- > 0;) {
+        if ((gint)a < time)
+            step = (step + alignment - 1) / alignment * alignment;
         block->stride[a] = step;
         step = step * block->length[a] + (gint64)padding * element;
     }

@@ -47,6 +47,6 @@ gsize ct_block_span(const CtBlock *block);
 /* Samples `first` to `first` + n − 1 of a block; if time is blocked, `first` must begin a block. */
 CtBlock ct_block_slice(const CtBlock *block, const CtLayout *layout, gint64 first, gint64 n);
 /* A block of `n_samples` without data, in a concrete layout, with `padding` elements after each row
- * of each axis. Returns its bytes. */
+ * of each axis; strides of axes outside time are multiples of `alignment`. Returns its bytes. */
 gsize ct_block_padded(CtBlock *block, const CtLayout *layout, const CtStream *stream,
-                      gint64 n_samples, gsize padding);
+                      gint64 n_samples, gsize padding, gint64 alignment);

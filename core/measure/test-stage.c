@@ -76,7 +76,7 @@ elements_init(Elements *self, const CtStream *stream, CtType type, gint64 n)
     self->stream = *stream;
     self->stream.type = type;
     ct_layout_canonical(&self->layout, &self->stream);
-    const gsize bytes = ct_block_padded(&self->block, &self->layout, &self->stream, n, 0);
+    const gsize bytes = ct_block_padded(&self->block, &self->layout, &self->stream, n, 0, 1);
     self->data = self->block.data = g_malloc0(bytes + 1);
     self->validity = self->block.validity = g_malloc0(lanes * (gsize)n + 1);
     memset(self->validity, 1, lanes * (gsize)n);
@@ -157,6 +157,8 @@ run_variant(const Test *test, const CtTestCase *one, const CtTestRun *run, const
     CtBlock inputs[CT_TEST_PORTS + 1] = {{0}}, outputs[CT_TEST_PORTS + 1] = {{0}};
     Elements converted[CT_TEST_PORTS] = {{{0}}};
     CtStream narrowed[CT_TEST_PORTS];
+    /* Rings on devices have such strides. */
+    const gint64 alignment = run->variant->backend == CT_CUDA ? 16 : 1;
     CtNode node = one->node;
     memcpy(narrowed, one->inputs, sizeof narrowed);
     node.inputs = narrowed;
@@ -165,8 +167,8 @@ run_variant(const Test *test, const CtTestCase *one, const CtTestRun *run, const
             continue;
         narrowed[i].type = ct_layout_stream_type(&layouts[i]);
         convert(&converted[i], &given[i], narrowed[i].type);
-        const gsize bytes =
-            ct_block_padded(&inputs[i], &layouts[i], &narrowed[i], one->n_samples[i], padding);
+        const gsize bytes = ct_block_padded(&inputs[i], &layouts[i], &narrowed[i],
+                                            one->n_samples[i], padding, alignment);
         inputs[i].data = g_malloc0(bytes + 1);
         inputs[i].validity = converted[i].validity;
         inputs[i].validity_stride = one->n_samples[i];
@@ -179,7 +181,7 @@ run_variant(const Test *test, const CtTestCase *one, const CtTestRun *run, const
         if (stream->type == CT_TYPE_NONE)
             continue;
         const gsize bytes =
-            ct_block_padded(&outputs[o], &layouts[n_in + o], stream, MAX(0, n), padding);
+            ct_block_padded(&outputs[o], &layouts[n_in + o], stream, MAX(0, n), padding, alignment);
         outputs[o].data = g_malloc0(bytes + 1);
         outputs[o].validity = g_malloc0((gsize)(ct_stream_n_lanes(stream) * MAX(0, n)) + 1);
         outputs[o].validity_stride = n;

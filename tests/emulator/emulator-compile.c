@@ -52,8 +52,6 @@ static const char *const include_options[] = {
 #endif
     "-I",
     ".",
-    "-I",
-    EMULATOR_HEADERS,
     "-include",
     "emulator-kernel.h",
 };
@@ -62,6 +60,31 @@ static const char *const own_headers[] = {
     "emulator-abi.h",     "emulator-kernel.h", "emulator-math.h",
     "emulator-vectors.h", "emulator-warp.h",
 };
+
+/* The folder of those headers: that of an installed library, else of the source tree. */
+static struct {
+    pthread_once_t once;
+    char *library, *folder;
+} place = {PTHREAD_ONCE_INIT, NULL, NULL};
+
+static void
+find_place(void)
+{
+    Dl_info self;
+    if (dladdr(&place, &self) != 0)
+        place.library = g_strdup(self.dli_fname);
+    g_autofree char *folder = g_path_get_dirname(place.library ? place.library : "");
+    g_autofree char *header = g_build_filename(folder, own_headers[0], NULL);
+    place.folder =
+        g_file_test(header, G_FILE_TEST_EXISTS) ? g_strdup(folder) : g_strdup(EMULATOR_HEADERS);
+}
+
+static const char *
+header_folder(void)
+{
+    pthread_once(&place.once, find_place);
+    return place.folder;
+}
 
 static void
 add_all(GPtrArray *words, const char *const *more, guint n)
@@ -101,7 +124,13 @@ spawn(const char *folder, GPtrArray *words, GString *log)
     const gboolean begun = g_spawn_sync(folder, (char **)words->pdata, NULL,
                                         G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL,
                                         NULL, NULL, &said, &status, &error);
-    g_string_append(log, begun ? said : error->message);
+    if (g_error_matches(error, G_SPAWN_ERROR, G_SPAWN_ERROR_NOENT))
+        g_string_append_printf(log,
+                               "the emulator compiles kernels with %s, which is not installed (or "
+                               "not in PATH)",
+                               (const char *)words->pdata[0]);
+    else
+        g_string_append(log, begun ? said : error->message);
     return begun && g_spawn_check_wait_status(status, NULL);
 }
 
@@ -127,6 +156,7 @@ preprocess(CtNvrtcProgram program, const char *folder, const GPtrArray *defined)
     g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
     add_all(words, (const char *[]){EMULATOR_COMPILER, "-E", "-x", "c++", "-o", "kernel.ii"}, 6);
     add_all(words, fixed_options, G_N_ELEMENTS(fixed_options));
+    add_all(words, (const char *[]){"-I", header_folder()}, 2);
     add_all(words, include_options, G_N_ELEMENTS(include_options));
     add_all(words, (const char *const *)defined->pdata, defined->len);
     g_ptr_array_add(words, g_strdup(program->name));
@@ -211,13 +241,12 @@ sum_own(void)
     own.checksum = g_checksum_new(G_CHECKSUM_SHA256);
     add_text(own.checksum, EMULATOR_COMPILER " " EMULATOR_VERSION);
     for (guint h = 0; h < G_N_ELEMENTS(own_headers); h++) {
-        g_autofree char *text = read_file(EMULATOR_HEADERS, own_headers[h], NULL);
+        g_autofree char *text = read_file(header_folder(), own_headers[h], NULL);
         add_text(own.checksum, text ?: "");
     }
-    Dl_info self;
     g_autofree char *library = NULL;
     gsize bytes;
-    if (dladdr(&own, &self) != 0 && g_file_get_contents(self.dli_fname, &library, &bytes, NULL))
+    if (place.library && g_file_get_contents(place.library, &library, &bytes, NULL))
         g_checksum_update(own.checksum, (const guchar *)library, (gssize)bytes);
 }
 

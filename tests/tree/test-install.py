@@ -112,6 +112,67 @@ class Install(unittest.TestCase):
             self.output("meson", "install", "-C", "build", folder=f"{folder}/aaa")
         self.assertIn("samples times a factor", self.output(self.command, "inspect", "aaa"))
 
+    def hidden(self):
+        """The beginning of a command line that runs the rest where the source tree is empty; nothing
+        where this machine does not allow that."""
+        words = ["unshare", "--map-root-user", "--mount", "sh", "-c",
+                 'mount -t tmpfs none "$0" && exec "$@"', str(SOURCE)]
+        able = shutil.which("unshare") and subprocess.run(
+            [*words, "test", "!", "-e", SOURCE / "meson.build"], capture_output=True).returncode == 0
+        if not able:
+            print("# the source tree is not hidden: this machine has no mount namespaces for users")
+        return words if able else []
+
+    def test_workshop(self):
+        """With the installation alone, a new stage builds with -Werror, passes its own tests and
+        test-stage, on the emulator too, and runs in a graph."""
+        hidden = self.hidden()
+        sanitized = "__asan_init" in self.output("nm", "-D", str(self.command))
+        environment = {name: value for name, value in self.environment.items()
+                       if not name.startswith(("CORNERTURN", "PYTHON"))}
+        environment |= {"PKG_CONFIG_PATH": str(self.packages), "CORNERTURN_COSTS": "off"}
+
+        def output(*words, folder="/", **variables):
+            ran = subprocess.run([*hidden, *words], cwd=folder, capture_output=True, text=True,
+                                 env={**environment, **variables}, check=False)
+            self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+            return ran.stdout
+
+        for name in "emulator", "docdir":
+            self.assertTrue(pathlib.Path(output("pkg-config", f"--variable={name}",
+                                                "cornerturn").strip()).exists())
+        with tempfile.TemporaryDirectory() as folder:
+            output(self.command, "new-stage", "often", folder=folder)
+            often = f"{folder}/often"
+            output("meson", "setup", "build", "-Dwerror=true",
+                   *(["-Db_sanitize=address,undefined", "-Db_lundef=false"] if sanitized else []),
+                   folder=often)
+            output("meson", "test", "-C", "build", folder=often)
+            report = pathlib.Path(often, "build/meson-logs/testlog.txt").read_text(encoding="utf-8")
+            self.assertRegex(report, r"ok \d+ - cuda of often: \d+ cases, 0 wrong; ")
+            self.assertRegex(report, r"(?m)^ok \d+ - cuda, blocks of 7$")
+            graph = pathlib.Path(folder, "graph.yaml")
+            graph.write_text(
+                "stages:\n"
+                "  sky: {stage: generate, type: ci8, sample_rate: 1 MHz, samples: 1000,\n"
+                "        n_stations: 2, n_pols: 2}\n"
+                "  wide: {stage: often, from: sky, factor: 2, backend: cuda}\n"
+                "  end: {stage: discard, from: wide}\n", encoding="utf-8")
+            self.assertIn("1000", output(self.command, "run", str(graph), CORNERTURN_CUDA="emulator",
+                                         CORNERTURN_PLUGIN_PATH=f"{often}/build/kit"))
+
+    def test_without_a_compiler(self):
+        """Without the compiler of kernels, the message of a device names it."""
+        with tempfile.TemporaryDirectory() as folder:
+            ran = subprocess.run(
+                [self.command, "test-stage", "power", "--variant", "cuda", "--seconds", "1"],
+                capture_output=True, text=True, check=False,
+                env={**self.environment, "PATH": folder, "CORNERTURN_CUDA": "emulator",
+                     "XDG_CACHE_HOME": folder})
+        self.assertEqual(ran.returncode, 1)
+        self.assertRegex(ran.stdout, r"the emulator compiles kernels with (g|clang)\+\+, which is not "
+                                     r"installed \(or not in PATH\)")
+
     @unittest.skipIf(os.getuid() != 0, "only root makes programs of others")
     def test_with_rights_that_its_user_lacks(self):
         """With more rights than the user's, the loader follows no search path relative to a
