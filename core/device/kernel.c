@@ -17,6 +17,8 @@ static const struct {
     {"cornerturn/kit", "/cornerturn/kit", "device-map-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-rows-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-rows-struct.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "fold-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "fold-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "form-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "kernel.h"},
 };

@@ -40,18 +40,17 @@ define_type(GPtrArray *defines, char letter, CtType type)
                                         ((gint64)1 << (ct_type_info(type)->part_bits - 1)) - 1));
 }
 
-static CtKernel *
-compile(const State *self, const char *source, const char *name, const char *suffix, GError **error)
+GPtrArray *
+ct_form_defines(const CtFormState *form, guint threads, guint unroll)
 {
-    const CtFormKernel *kernel = self->form.kernel;
-    const CtType in = self->form.boxes.in_type, out = self->form.boxes.out_type;
-    g_autofree char *function = g_strconcat(name, suffix, NULL);
-    g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
+    const CtFormKernel *kernel = form->kernel;
+    const CtType in = form->boxes.in_type, out = form->boxes.out_type;
+    GPtrArray *defines = g_ptr_array_new_with_free_func(g_free);
     g_ptr_array_add(defines, g_strdup_printf("CT_IN=%s", ct_kernel_type((gint)in)));
     g_ptr_array_add(defines, g_strdup_printf("CT_OUT=%s", ct_kernel_type((gint)out)));
-    g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_MAP_THREADS=%u", self->threads));
-    g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_MAP_UNROLL=%u", self->unroll));
-    g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_ROWS_UNROLL=%u", self->unroll));
+    g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_MAP_THREADS=%u", threads));
+    g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_MAP_UNROLL=%u", unroll));
+    g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_ROWS_UNROLL=%u", unroll));
     if (kernel) {
         define_type(defines, 'X', kernel->x);
         define_type(defines, 'Y', kernel->y);
@@ -60,6 +59,14 @@ compile(const State *self, const char *source, const char *name, const char *suf
         if (kernel->kind == CT_FORM_TABLE)
             define_type(defines, 'W', kernel->w);
     }
+    return defines;
+}
+
+static CtKernel *
+compile(const State *self, const char *source, const char *name, const char *suffix, GError **error)
+{
+    g_autofree char *function = g_strconcat(name, suffix, NULL);
+    g_autoptr(GPtrArray) defines = ct_form_defines(&self->form, self->threads, self->unroll);
     g_ptr_array_add(defines, NULL);
     return ct_kernel_new(self->device,
                          &(CtKernelSpec){

@@ -23,3 +23,7 @@ void ct_form_clear(CtFormState *self);
  * failure. */
 guint8 *ct_form_expand(const CtFormState *self, const CtPrepare *prepare, gint64 repeat,
                        gint64 *n_entries, GError **error);
+
+/* The definitions with which the kernel is compiled on a device, of strings; not NULL-terminated.
+ */
+GPtrArray *ct_form_defines(const CtFormState *form, guint threads, guint unroll);

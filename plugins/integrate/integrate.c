@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stage integrate: sums of consecutive samples along time. */
-#include "integrate.h"
+#include "integrate.kernel.h"
+
+#include <cornerturn/kit/fold.h>
 
 static const CtParam params[] = {
     {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 1, G_MAXUINT32,
@@ -24,20 +26,7 @@ static const CtPort outputs[] = {
 static gboolean
 infer(CtNode *node, G_GNUC_UNUSED GError **error)
 {
-    const CtStream *in = &node->inputs[0];
-    CtStream *weights = &node->outputs[1];
-    ct_stream_copy(&node->outputs[0], in);
-    ct_stream_copy(weights, in);
-    weights->type = CT_U32;
-    for (guint a = 0; a < in->n_axes; a++)
-        if (!in->axes[a].loses && in->axes[a].name != ct_axis_name("time"))
-            ct_stream_remove_axis(weights, in->axes[a].name);
-    const gint64 length = ct_params_int(node->params, "length");
-    node->footprint = (CtFootprint){
-        .kind = CT_FOOTPRINT_SUM,
-        .window = length,
-        .hop = length,
-    };
+    ct_fold_infer(node, ct_params_int(node->params, "length"));
     return TRUE;
 }
 
@@ -77,14 +66,36 @@ static const CtStage integrate = {
         "u |y| + length 2⁻⁵³ Σ|x|, u = 2⁻²⁴ (2⁻⁵³ of double precision); weights are exact",
 };
 
+static gboolean
+choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    Integrate *settings = ct_form_kernel(choice, "integrate", sizeof(Integrate));
+    settings->averages = ct_params_bool(node->params, "average");
+    return TRUE;
+}
+
+static void
+reference_add(G_GNUC_UNUSED gconstpointer settings, gdouble *sum, const gdouble *x)
+{
+    sum[0] += x[0];
+    sum[1] += x[1];
+}
+
+static gboolean
+reference_give(gconstpointer settings, const gdouble *sum, guint32 n, gdouble *y)
+{
+    const Integrate *self = settings;
+    for (guint part = 0; part < 2; part++)
+        y[part] = !self->averages ? sum[part] : n > 0 ? sum[part] / n : 0;
+    return TRUE;
+}
+
+static const CtFold fold = {CT_FORM("integrate", choose), 2, reference_add, reference_give};
+
+#define LAYOUTS "f32|f64|cf32|cf64{time ...} -> f32|f64|cf32|cf64{time ...}, u32{time ...}"
+static const CtRow rows[] = {{LAYOUTS, 1}, {NULL}}, device_rows[] = {{LAYOUTS, 0.85}, {NULL}};
+static const CtRow any_rows[] = {{"any: " LAYOUTS, 0.01}, {NULL}};
+
 CT_PLUGIN("integrate", ((const CtStage *const[]){&integrate, NULL}),
           ((const CtVariant *const[]){
-              &ct_integrate_cuda,
-#ifdef __x86_64__
-              &ct_integrate_cpu_avx512,
-              &ct_integrate_cpu_avx2,
-#endif
-              &ct_integrate_cpu_baseline,
-              &ct_integrate_reference,
-              NULL,
-          }));
+              CT_FOLD_VARIANTS(fold, "integrate", rows, device_rows, any_rows), NULL}));

@@ -11,6 +11,7 @@
 #include <cornerturn/isa.h>
 #include <cornerturn/kit/form.h>
 #include <math.h>
+#include <string.h>
 
 typedef CT_X ct_x;
 typedef CT_X_PART ct_x_part;
@@ -64,8 +65,9 @@ ct_store_ci4(ct_ci8 y)
 #define CT_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* Registers a kernel: the linker gathers the pointers of a plugin in one array. */
-#define CT_FORM_KERNEL(name_, kind_, settings_, n_x_, n_y_, n_counters_)                           \
+/* Registers a kernel: the linker gathers the pointers of a plugin in one array. The last argument
+ * initialises the function, or functions. */
+#define CT_FORM_REGISTER(name_, kind_, settings_, n_x_, n_y_, n_counters_, ...)                    \
     static const CtFormKernel name_##_kernel = {                                                   \
         .name = #name_,                                                                            \
         .file = CT_KERNEL_FILE,                                                                    \
@@ -78,11 +80,13 @@ ct_store_ci4(ct_ci8 y)
         .n_y = n_y_,                                                                               \
         .n_counters = n_counters_,                                                                 \
         .settings_bytes = sizeof(settings_),                                                       \
-        .run = name_##_run,                                                                        \
+        __VA_ARGS__,                                                                               \
     };                                                                                             \
     __attribute__((used,                                                                           \
                    section("ct_kernels"))) static const CtFormKernel *const name_##_registered =   \
         &name_##_kernel;
+#define CT_FORM_KERNEL(name_, kind_, settings_, n_x_, n_y_, n_counters_)                           \
+    CT_FORM_REGISTER(name_, kind_, settings_, n_x_, n_y_, n_counters_, .run = name_##_run)
 
 #define CT_MAP(name_, settings_)                                                                   \
     static void name_##_run(const CtFormRun *run)                                                  \
@@ -180,4 +184,6 @@ ct_store_ci4(ct_ci8 y)
             name_##_loop(run, true, true);                                                         \
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_GROUP, settings_, n_x_, n_y_, 0)
+
+#include <cornerturn/kit/fold-host.h>
 #endif

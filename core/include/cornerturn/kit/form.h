@@ -30,10 +30,13 @@ typedef enum {
     CT_FORM_CONVERT, /* the same values in the type of the output: no kernel */
     CT_FORM_MAP,     /* y = f(x) */
     CT_FORM_TABLE,   /* y = f(x, w), w of a table over axes other than time */
-    CT_FORM_GROUP    /* y[0 … m) = f(x[0 … n)), along a small axis */
+    CT_FORM_GROUP,   /* y[0 … m) = f(x[0 … n)), along a small axis */
+    CT_FORM_FOLD     /* s = g(s, x) over a hop of time, y = h(s, n): <cornerturn/kit/fold.h> */
 } CtFormKind;
 
 /* ---- kernels on the host, registered by the macros of kernel.h ---- */
+
+typedef struct CtFoldKernel CtFoldKernel; /* <cornerturn/kit/fold.h> */
 
 /* The arguments of a loop over `n` contiguous elements. */
 typedef struct {
@@ -59,7 +62,8 @@ typedef struct {
     guint n_counters; /* of the stage, that it adds to: 0 or 1 */
     gsize settings_bytes;
     void (*run)(const CtFormRun *run);
-    guint64 reserved[4]; /* 0 */
+    const CtFoldKernel *fold; /* with CT_FORM_FOLD, instead of `run` */
+    guint64 reserved[3];      /* 0 */
 } CtFormKernel;
 
 /* ---- what a stage chooses ---- */

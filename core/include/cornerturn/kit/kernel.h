@@ -29,6 +29,15 @@
  *     CT_COUNTED_MAP(f, Settings)  f(settings, &x, &y, &count)     count: of the stage's counter 0
  *     CT_TABLE_MAP(f, Settings)    f(settings, &x, &w, &y)         w: of a table over some axes
  *     CT_GROUP(f, Settings, n, m)  f(settings, x[n], y[m])         along a small axis
+ *     CT_FOLD(f, Settings, State, samples)                         over a hop of samples of time:
+ *         f_start(settings, &state)            the state of no samples
+ *         f_add(settings, &state, &x)          adds a sample
+ *         f_merge(settings, &state, &other)    adds those of another state, which come later
+ *         f_give(settings, &state, n, &y)      makes y of n valid samples; returns whether y is
+ *                                              valid: false marks it (CT_PORT_MARKED)
+ *     A State is a struct of numbers, 64 bytes at most. `samples` is CT_FOLD_VALID: only valid
+ *     samples are added; or CT_FOLD_ALL, faster: invalid ones are added too, which are 0, because
+ *     that changes nothing.
  *
  * A complex number is a struct with the members re and im. CT_X_PARTS, CT_W_PARTS and CT_Y_PARTS
  * are 2 for complex types and 1 for real ones; ct_x_part, ct_w_part and ct_y_part are the types of
@@ -47,9 +56,13 @@ typedef struct {
     int none;
 } CtNoSettings;
 
+/* The samples that a fold adds. */
+enum { CT_FOLD_VALID, CT_FOLD_ALL };
+
 #ifdef __cplusplus
 #include "cornerturn/kernel.h"
 
+#include <cornerturn/kit/fold-kernel.h>
 #include <cornerturn/kit/form-kernel.h>
 #else
 #include <stdbool.h>

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums in double precision, and their means. */
+#include <cornerturn/kit/kernel.h>
+
+typedef struct {
+    int averages; /* divide by the number of valid samples */
+} Integrate;
+
+#ifdef CT_KERNEL
+typedef struct {
+#if CT_X_PARTS == 2
+    double re, im;
+#else
+    double re;
+#endif
+} Sum;
+
+CT_KERNEL void
+integrate_start(const Integrate *self, Sum *sum)
+{
+    (void)self;
+    sum->re = 0;
+#if CT_X_PARTS == 2
+    sum->im = 0;
+#endif
+}
+
+CT_KERNEL void
+integrate_add(const Integrate *self, Sum *sum, const ct_x *x)
+{
+    (void)self;
+#if CT_X_PARTS == 2
+    sum->re += x->re;
+    sum->im += x->im;
+#else
+    sum->re += *x;
+#endif
+}
+
+CT_KERNEL void
+integrate_merge(const Integrate *self, Sum *sum, const Sum *other)
+{
+    (void)self;
+    sum->re += other->re;
+#if CT_X_PARTS == 2
+    sum->im += other->im;
+#endif
+}
+
+CT_KERNEL bool
+integrate_give(const Integrate *self, const Sum *sum, uint32_t n, ct_y *y)
+{
+    /* The sum of no samples is 0, and so is its mean. */
+    const double divisor = self->averages && n > 0 ? n : 1;
+#if CT_X_PARTS == 2
+    y->re = (ct_y_part)(sum->re / divisor);
+    y->im = (ct_y_part)(sum->im / divisor);
+#else
+    *y = (ct_y)(sum->re / divisor);
+#endif
+    return true;
+}
+CT_FOLD(integrate, Integrate, Sum, CT_FOLD_ALL)
+#endif
