@@ -53,11 +53,11 @@ give(const State *self, const CtWork *work, const CtFoldPlace *place, gint64 o, 
     const CtFoldState *fold = &self->fold;
     const CtBlock *out = &work->outputs[0];
     gdouble y[2] = {0};
-    guint8 scratch[CT_CONVERT_SCRATCH(1)], made[sizeof y];
+    gdouble scratch[CT_CONVERT_SCRATCH(1) / sizeof(gdouble)], made[2];
     const guint32 n = fold->counts[o * fold->n_lanes + place->lane];
     if (!self->by_hand->give(fold->form.choice.settings.bytes, state, n, y) && fold->is_marked)
         ct_block_mark(out, place->mark, o);
-    ct_convert(&self->store, y, made, 1, scratch);
+    ct_convert(&self->store, y, made, 1, (guint8 *)scratch);
     memcpy(out->data + place->out + o * out->stride[fold->out_time], made, self->out_bytes);
     memset(state, 0, self->by_hand->n_numbers * sizeof *state);
 }
@@ -79,11 +79,12 @@ ct_fold_work_reference(gpointer state, const CtWork *work, G_GNUC_UNUSED GError 
         gint64 position = in->index % fold->hop, o = 0;
         for (gint64 t = 0; t < in->n_samples; t++) {
             gdouble x[2] = {0};
-            guint8 scratch[CT_CONVERT_SCRATCH(1)];
+            gdouble scratch[CT_CONVERT_SCRATCH(1) / sizeof(gdouble)];
             ct_convert(&self->load, in->data + place.in + t * in->stride[fold->in_time], x, 1,
-                       scratch);
+                       (guint8 *)scratch);
             if (!in->validity || in->validity[place.lane * in->validity_stride + t])
-                self->by_hand->add(fold->form.choice.settings.bytes, sums, x);
+                self->by_hand->add(fold->form.choice.settings.bytes, sums, x,
+                                   (guint)self->load.n_parts);
             if (++position == fold->hop) {
                 give(self, work, &place, o++, sums);
                 position = 0;

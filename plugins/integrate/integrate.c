@@ -75,7 +75,8 @@ choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
 }
 
 static void
-reference_add(G_GNUC_UNUSED gconstpointer settings, gdouble *sum, const gdouble *x)
+reference_add(G_GNUC_UNUSED gconstpointer settings, gdouble *sum, const gdouble *x,
+              G_GNUC_UNUSED guint n_parts)
 {
     sum[0] += x[0];
     sum[1] += x[1];

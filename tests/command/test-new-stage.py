@@ -67,6 +67,7 @@ class NewStage(unittest.TestCase):
     def test_forms(self):
         for form, words in {"table": "a weight for each station", "group": "two polarisations",
                             "source": "recordings of packets",
+                            "fold": "the mean power",
                             "free": "samples times a factor"}.items():
             with self.subTest(form):
                 self.make_project(form, "--form", form)
@@ -90,7 +91,7 @@ class NewStage(unittest.TestCase):
         self.refuse("there is a stage 'fir' already, in ", "fir")
         for name in ("Twice", "2nd", "a-b", "a.b", "../a", ""):
             self.refuse(f"but is given '{name}'", name)
-        self.refuse("--form wants map, table, group, source or free, but is given 'tree'",
+        self.refuse("--form wants map, table, group, fold, source or free, but is given 'tree'",
                     "twice", "--form", "tree")
         (self.folder / "twice").mkdir()
         self.refuse("./twice: cannot be made: File exists", "twice")

@@ -76,8 +76,8 @@ struct CtFoldKernel {
 typedef struct {
     CtForm form;
     guint n_numbers; /* of a state */
-    /* Adds a valid sample x, re and im. */
-    void (*add)(gconstpointer settings, gdouble *state, const gdouble *x);
+    /* Adds a valid sample x of `n_parts`: re and, if it is complex, im; otherwise x[1] is 0. */
+    void (*add)(gconstpointer settings, gdouble *state, const gdouble *x, guint n_parts);
     /* Makes y, re and im, of n valid samples; FALSE marks it. */
     gboolean (*give)(gconstpointer settings, const gdouble *state, guint32 n, gdouble *y);
 } CtFold;

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stage kurtosis: the generalised spectral kurtosis of consecutive samples along time. */
+#include "kurtosis.kernel.h"
+
+#include <cornerturn/kit/fold.h>
+#include <math.h>
+
+static const CtParam params[] = {
+    {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 4, G_MAXUINT32,
+     .help = "M: samples of an estimate, counted from the start of the stream"},
+    {"averaged", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0.5, 1e9, "1",
+     .help =
+         "of powers: N d, the spectra averaged in each sample (of real voltages, half of them)"},
+    {"sigma", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0, 30, "3",
+     .help = "thresholds that noise passes as often as a normal distribution those of ± sigma"},
+    {"lower", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0, 1,
+     .help = "the lower threshold, instead of that of sigma"},
+    {"upper", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 1, 1e9,
+     .help = "the upper threshold, instead of that of sigma"},
+    {NULL},
+};
+
+#define IN "ci4|ci8|ci16|cf16|cf32|cf64|f16|f32|f64{time ...}"
+static const CtPort inputs[] = {{"in", IN, 0, "spectra, or their powers"}, {NULL}};
+static const CtPort outputs[] = {
+    {"out", "f32{time ...}", CT_PORT_MARKED, "estimates; beyond the thresholds they are marked"},
+    {"weights", "u32{time ...}", 0,
+     "valid samples of every estimate, where they are lost separately"},
+    {NULL},
+};
+
+/* The quantile of noise at z standard deviations, less 1: that of the log-normal distribution with
+ * an offset whose first three moments are those of the estimator (Nita & Gary 2010). */
+static gdouble
+quantile(gdouble m, gdouble k, gdouble z)
+{
+    const gdouble variance = 2 * k * (k + 1) * m * m / ((m - 1) * (m * k + 2) * (m * k + 3));
+    const gdouble ratio = 4 * m * (k * (m * (4 + k) - 5) - 2) /
+                          ((m - 1) * (m * k + 4) * (m * k + 5)); /* third moment over variance */
+    const gdouble u = 2 * sinh(asinh(ratio / sqrt(variance) / 2) / 3); /* u³ + 3 u = skewness */
+    const gdouble s2 = log1p(u * u);
+    return sqrt(variance) * expm1(sqrt(s2) * z - s2 / 2) / u;
+}
+
+static void
+set(const CtNode *node, Kurtosis *self)
+{
+    const CtParams *params = node->params;
+    const gdouble m = (gdouble)ct_params_int(params, "length");
+    const gboolean is_complex = ct_type_info(node->inputs[0].type)->is_complex;
+    self->shape = is_complex ? 1 : ct_params_real(params, "averaged");
+    self->below = pow(ct_params_has(params, "lower")
+                          ? 1 - ct_params_real(params, "lower")
+                          : quantile(m, self->shape, -ct_params_real(params, "sigma")),
+                      2) *
+                  m;
+    self->above = pow(ct_params_has(params, "upper")
+                          ? ct_params_real(params, "upper") - 1
+                          : quantile(m, self->shape, ct_params_real(params, "sigma")),
+                      2) *
+                  m;
+}
+
+static gboolean
+infer(CtNode *node, G_GNUC_UNUSED GError **error)
+{
+    CtStream *out = &node->outputs[0];
+    set(node, &(Kurtosis){0}); /* uses the parameters that have an effect */
+    ct_fold_infer(node, ct_params_int(node->params, "length"));
+    out->type = CT_F32;
+    for (guint a = 0; a < out->n_axes; a++)
+        out->axes[a].loses |= out->axes[a].name != ct_axis_name("time");
+    return TRUE;
+}
+
+static gdouble
+operations(const CtNode *node)
+{
+    const CtStream *in = &node->inputs[0];
+    return (gdouble)ct_stream_width(in) * (ct_type_info(in->type)->is_complex ? 6 : 3) *
+           (gdouble)node->footprint.hop;
+}
+
+/* Both sums have `length` positive terms; S2/S1² has at most three times the error of one. */
+static void
+accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
+{
+    Kurtosis self;
+    set(node, &self);
+    const gdouble sums = 4 * (gdouble)node->footprint.hop * 0x1p-53;
+    const gdouble relative = inputs[0].rms > 0 ? inputs[0].rms_error / inputs[0].rms : 0;
+    outputs[0].error = 0x1p-24 * outputs[0].largest + sums * (outputs[0].largest + self.shape + 2);
+    outputs[0].rms_error = outputs[0].error + 8 * relative * (outputs[0].largest + self.shape + 2);
+}
+
+static const CtStage kurtosis = {
+    .name = "kurtosis",
+    .summary = "spectral kurtosis along time: marks what is no noise",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+    .infer_uses_params = TRUE,
+    .operations = operations,
+    .accuracy = accuracy,
+    .accuracy_rule = "u |y| + 4 length 2⁻⁵³ (|y| + N d + 2), u = 2⁻²⁴; weights are exact",
+};
+
+static gboolean
+choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    set(node, ct_form_kernel(choice, "kurtosis", sizeof(Kurtosis)));
+    return TRUE;
+}
+
+static void
+reference_add(G_GNUC_UNUSED gconstpointer settings, gdouble *sums, const gdouble *x, guint n_parts)
+{
+    const gdouble power = n_parts == 2 ? x[0] * x[0] + x[1] * x[1] : x[0];
+    sums[0] += power;
+    sums[1] += power * power;
+}
+
+static gboolean
+reference_give(gconstpointer settings, const gdouble *sums, guint32 n, gdouble *y)
+{
+    const Kurtosis *self = settings;
+    const gdouble m = n, ratio = m * sums[1] / pow(sums[0], 2);
+    y[0] = (m * self->shape + 1) / (m - 1) * (ratio - 1);
+    return pow(y[0] - 1, 2) * m <= (y[0] < 1 ? self->below : self->above);
+}
+
+static const CtFold fold = {CT_FORM("kurtosis", choose), 2, reference_add, reference_give};
+
+#define LAYOUTS IN " -> f32{time ...}, u32{time ...}"
+static const CtRow rows[] = {{LAYOUTS, 0.8}, {NULL}},
+                   any_rows[] = {{"any: " LAYOUTS, 0.01}, {NULL}};
+
+CT_PLUGIN("kurtosis", ((const CtStage *const[]){&kurtosis, NULL}),
+          ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "kurtosis", rows, rows, any_rows),
+                                      NULL}));
