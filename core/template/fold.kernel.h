@@ -23,7 +23,7 @@ power_add(const CtNoSettings *none, Power *power, const ct_x *x)
     power->sum += ct_multiply_add((double)x->re, (double)x->re, (double)x->im * (double)x->im);
 }
 
-/* Adds the samples of another state, which came later. */
+/* Adds the samples of another state, which may be earlier or later ones. */
 CT_KERNEL void
 power_merge(const CtNoSettings *none, Power *power, const Power *other)
 {

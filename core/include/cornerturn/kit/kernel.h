@@ -32,7 +32,8 @@
  *     CT_FOLD(f, Settings, State, samples)                         over a hop of samples of time:
  *         f_start(settings, &state)            the state of no samples
  *         f_add(settings, &state, &x)          adds a sample
- *         f_merge(settings, &state, &other)    adds those of another state, which come later
+ *         f_merge(settings, &state, &other)    adds the samples of another state, which may
+ *                                              be earlier or later ones
  *         f_give(settings, &state, n, &y)      makes y of n valid samples; returns whether y is
  *                                              valid: false marks it (CT_PORT_MARKED)
  *     A State is a struct of numbers, 64 bytes at most. `samples` is CT_FOLD_VALID: only valid
