@@ -32,6 +32,11 @@ static const CtParam input_params[] = {
      .kind = CT_PARAM_QUANTITY,
      .unit = "Hz",
      .help = "lower edge of the band of real samples"},
+    {.name = "frequencies",
+     .kind = CT_PARAM_QUANTITY,
+     .flags = CT_PARAM_LIST,
+     .unit = "Hz",
+     .help = "of each subband or, without subbands, channel"},
     {NULL},
 };
 
@@ -77,6 +82,30 @@ add_axes(CtNode *node, const CtLayout *layout, CtStream *stream, GError **error)
     return TRUE;
 }
 
+/* The coordinates of subbands, or else of channels. */
+static gboolean
+set_frequencies(CtNode *node, CtStream *stream, GError **error)
+{
+    const guint n = ct_params_count(node->params, "frequencies");
+    const gint subband = ct_stream_axis(stream, "subband");
+    const gint a = subband < 0 ? ct_stream_axis(stream, "channel") : subband;
+    if (n == 0)
+        return TRUE;
+    if (a < 0 || stream->axes[a].length != n)
+        return ct_params_error(node->params, "frequencies", error,
+                               "wants one for each of %" G_GINT64_FORMAT
+                               " subbands or channels, but is given %u",
+                               a < 0 ? 0 : stream->axes[a].length, n);
+    gdouble *table = g_new(gdouble, n);
+    for (guint i = 0; i < n; i++)
+        table[i] = ct_params_real_at(node->params, "frequencies", i);
+    stream->axes[a].coordinate = (CtCoordinate){
+        .unit = g_intern_static_string("Hz"),
+        .table = g_bytes_new_take(table, n * sizeof *table),
+    };
+    return TRUE;
+}
+
 static gboolean
 input_infer(CtNode *node, GError **error)
 {
@@ -102,7 +131,7 @@ input_infer(CtNode *node, GError **error)
         stream->frequency = ct_params_real(node->params, wanted);
     }
     node->output_layouts[0] = *layout;
-    return TRUE;
+    return set_frequencies(node, stream, error);
 }
 
 static gboolean
