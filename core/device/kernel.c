@@ -21,6 +21,8 @@ static const struct {
     {"cornerturn/kit", "/cornerturn/kit", "fold-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "form-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "window-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "window-struct.h"},
 };
 
 /* Part of the key of a compiled kernel. Raise it when the compilation changes in a way that the

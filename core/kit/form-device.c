@@ -45,36 +45,60 @@ ct_form_defines(const CtFormState *form, guint threads, guint unroll)
 {
     const CtFormKernel *kernel = form->kernel;
     const CtType in = form->boxes.in_type, out = form->boxes.out_type;
+    const CtType y = kernel ? kernel->y : out;
     GPtrArray *defines = g_ptr_array_new_with_free_func(g_free);
     g_ptr_array_add(defines, g_strdup_printf("CT_IN=%s", ct_kernel_type((gint)in)));
     g_ptr_array_add(defines, g_strdup_printf("CT_OUT=%s", ct_kernel_type((gint)out)));
     g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_MAP_THREADS=%u", threads));
     g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_MAP_UNROLL=%u", unroll));
     g_ptr_array_add(defines, g_strdup_printf("CT_DEVICE_ROWS_UNROLL=%u", unroll));
-    if (kernel) {
-        define_type(defines, 'X', kernel->x);
-        define_type(defines, 'Y', kernel->y);
-        if (kernel->y == CT_CI4)
-            g_ptr_array_add(defines, g_strdup("CT_Y_IS_CI4"));
-        if (kernel->kind == CT_FORM_TABLE)
-            define_type(defines, 'W', kernel->w);
-    }
+    define_type(defines, 'X', kernel ? kernel->x : out);
+    define_type(defines, 'Y', y);
+    if (y == CT_CI4)
+        g_ptr_array_add(defines, g_strdup("CT_Y_IS_CI4"));
+    if (kernel && kernel->w != CT_TYPE_NONE)
+        define_type(defines, 'W', kernel->w);
     return defines;
 }
 
+/* A kernel of the source `source`, with one more definition, or NULL. */
 static CtKernel *
-compile(const State *self, const char *source, const char *name, const char *suffix, GError **error)
+compile_source(const CtFormState *form, CtDevice *device, const char *source, const char *name,
+               const char *suffix, guint threads, guint unroll, const char *define, GError **error)
 {
     g_autofree char *function = g_strconcat(name, suffix, NULL);
-    g_autoptr(GPtrArray) defines = ct_form_defines(&self->form, self->threads, self->unroll);
+    g_autoptr(GPtrArray) defines = ct_form_defines(form, threads, unroll);
+    if (define)
+        g_ptr_array_add(defines, g_strdup(define));
     g_ptr_array_add(defines, NULL);
-    return ct_kernel_new(self->device,
+    return ct_kernel_new(device,
                          &(CtKernelSpec){
                              .name = function,
                              .source = source,
                              .defines = (const char *const *)defines->pdata,
                          },
                          error);
+}
+
+CtKernel *
+ct_form_compile(const CtFormState *form, CtDevice *device, const char *suffix, guint threads,
+                guint unroll, const char *define, GError **error)
+{
+    const CtFormKernel *kernel = form->kernel;
+    if (!kernel)
+        return compile_source(form, device, "/cornerturn/kernel/shift.cu", "ct_move", suffix,
+                              threads, unroll, define, error);
+    g_autofree char *source =
+        g_strdup_printf("/cornerturn/plugins/%s/%s", form->form->plugin, kernel->file);
+    return compile_source(form, device, source, kernel->name, suffix, threads, unroll, define,
+                          error);
+}
+
+static CtKernel *
+compile(const State *self, const char *suffix, GError **error)
+{
+    return ct_form_compile(&self->form, self->device, suffix, self->threads, self->unroll, NULL,
+                           error);
 }
 
 static gboolean
@@ -112,12 +136,12 @@ compile_kernels(State *self, const CtPrepare *prepare, GError **error)
     const gsize in = ct_type_info(self->form.boxes.in_type)->bytes;
     const gsize out = ct_type_info(self->form.boxes.out_type)->bytes;
     if (!kernel) {
-        self->kernel = compile(self, "/cornerturn/kernel/convert.cu", "ct_convert", "_map", error);
+        self->kernel =
+            compile_source(&self->form, self->device, "/cornerturn/kernel/convert.cu", "ct_convert",
+                           "_map", self->threads, self->unroll, NULL, error);
         return self->kernel != NULL;
     }
-    g_autofree char *source =
-        g_strdup_printf("/cornerturn/plugins/%s/%s", self->form.form->plugin, kernel->file);
-    self->kernel = compile(self, source, kernel->name, suffixes[kernel->kind], error);
+    self->kernel = compile(self, suffixes[kernel->kind], error);
     if (!self->kernel)
         return FALSE;
     if (kernel->kind == CT_FORM_TABLE)
@@ -125,7 +149,7 @@ compile_kernels(State *self, const CtPrepare *prepare, GError **error)
     if (kernel->kind != CT_FORM_GROUP || !is_together(&self->form, prepare) ||
         !is_word(kernel->n_x * in) || !is_word(kernel->n_y * out))
         return TRUE;
-    self->together = compile(self, source, kernel->name, "_together", error);
+    self->together = compile(self, "_together", error);
     return self->together != NULL;
 }
 

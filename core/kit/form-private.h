@@ -18,6 +18,9 @@ gboolean ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gu
                       GError **error);
 void ct_form_clear(CtFormState *self);
 
+/* Finds the kernel of a choice that is made. */
+gboolean ct_form_bind(CtFormState *self, CtIsa isa, GError **error);
+
 /* The entries of the choice's table, of the type of the kernel's w, for all elements of the axes
  * other than time, in the input's order, with `repeat` times at the position of time. NULL on
  * failure. */
@@ -27,3 +30,7 @@ guint8 *ct_form_expand(const CtFormState *self, const CtPrepare *prepare, gint64
 /* The definitions with which the kernel is compiled on a device, of strings; not NULL-terminated.
  */
 GPtrArray *ct_form_defines(const CtFormState *form, guint threads, guint unroll);
+/* The kernel NAME`suffix` of the form's file, for the types of the graph; `define` is one more
+ * definition, or NULL. */
+CtKernel *ct_form_compile(const CtFormState *form, CtDevice *device, const char *suffix,
+                          guint threads, guint unroll, const char *define, GError **error);

@@ -46,6 +46,23 @@ find_kernel(const CtForm *form, const char *name, CtIsa isa, CtType in, CtType o
 }
 
 gboolean
+ct_form_bind(CtFormState *self, CtIsa isa, GError **error)
+{
+    const CtFormChoice *choice = &self->choice;
+    self->kernel = find_kernel(self->form, choice->kernel, isa, self->boxes.in_type,
+                               self->boxes.out_type, error);
+    if (!self->kernel)
+        return FALSE;
+    if (self->kernel->settings_bytes == choice->settings_bytes)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                "kernel '%s' wants %" G_GSIZE_FORMAT " bytes of settings, but is given "
+                "%" G_GSIZE_FORMAT,
+                choice->kernel, self->kernel->settings_bytes, choice->settings_bytes);
+    return FALSE;
+}
+
+gboolean
 ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers,
              GError **error)
 {
@@ -56,19 +73,8 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
     ct_boxes_init(&self->boxes, in, out, n_workers);
     if (!self->form->choose)
         return TRUE;
-    if (!self->form->choose(&prepare->nodes[0], choice, error))
+    if (!self->form->choose(&prepare->nodes[0], choice, error) || !ct_form_bind(self, isa, error))
         return FALSE;
-    self->kernel = find_kernel(self->form, choice->kernel, isa, self->boxes.in_type,
-                               self->boxes.out_type, error);
-    if (!self->kernel)
-        return FALSE;
-    if (self->kernel->settings_bytes != choice->settings_bytes) {
-        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                    "kernel '%s' wants %" G_GSIZE_FORMAT " bytes of settings, but is given "
-                    "%" G_GSIZE_FORMAT,
-                    choice->kernel, self->kernel->settings_bytes, choice->settings_bytes);
-        return FALSE;
-    }
     if (self->kernel->kind == CT_FORM_GROUP) {
         self->group_in = ct_layout_axis(&in->layout, choice->group_in);
         self->group_out = ct_layout_axis(&out->layout, choice->group_out);

@@ -68,6 +68,7 @@ class NewStage(unittest.TestCase):
         for form, words in {"table": "a weight for each station", "group": "two polarisations",
                             "source": "recordings of packets",
                             "fold": "the mean power",
+                            "window": "the mean of consecutive samples",
                             "free": "samples times a factor"}.items():
             with self.subTest(form):
                 self.make_project(form, "--form", form)
@@ -91,7 +92,7 @@ class NewStage(unittest.TestCase):
         self.refuse("there is a stage 'fir' already, in ", "fir")
         for name in ("Twice", "2nd", "a-b", "a.b", "../a", ""):
             self.refuse(f"but is given '{name}'", name)
-        self.refuse("--form wants map, table, group, fold, source or free, but is given 'tree'",
+        self.refuse("--form wants map, table, group, fold, window, source or free, but is given 'tree'",
                     "twice", "--form", "tree")
         (self.folder / "twice").mkdir()
         self.refuse("./twice: cannot be made: File exists", "twice")

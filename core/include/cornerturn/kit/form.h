@@ -31,12 +31,23 @@ typedef enum {
     CT_FORM_MAP,     /* y = f(x) */
     CT_FORM_TABLE,   /* y = f(x, w), w of a table over axes other than time */
     CT_FORM_GROUP,   /* y[0 … m) = f(x[0 … n)), along a small axis */
-    CT_FORM_FOLD     /* s = g(s, x) over a hop of time, y = h(s, n): <cornerturn/kit/fold.h> */
+    CT_FORM_FOLD,    /* s = g(s, x) over a hop of time, y = h(s, n): <cornerturn/kit/fold.h> */
+    CT_FORM_WINDOW,  /* y[t] = f(x[t … t + n − 1]), see window.h */
+    CT_FORM_SHIFT    /* y[t] = Σ f(x[t + shift], w), see window.h */
 } CtFormKind;
 
 /* ---- kernels on the host, registered by the macros of kernel.h ---- */
 
 typedef struct CtFoldKernel CtFoldKernel; /* <cornerturn/kit/fold.h> */
+
+/* What windows and shifts have besides, see window.h. */
+typedef struct {
+    gsize n_terms;       /* of a sum, each with its own x and w; 1: no sum */
+    gboolean adds;       /* to what y holds */
+    gsize n_taps;        /* of a window */
+    gint64 tap_step;     /* elements from tap to tap */
+    guint64 reserved[4]; /* 0 */
+} CtWindowRun;
 
 /* The arguments of a loop over `n` contiguous elements. */
 typedef struct {
@@ -49,7 +60,8 @@ typedef struct {
     gboolean y_together;
     gsize n; /* below 2³² */
     guint64 *counters;
-    guint64 reserved[4]; /* 0 */
+    const CtWindowRun *window; /* NULL: neither a window nor a shift */
+    guint64 reserved[3];       /* 0 */
 } CtFormRun;
 
 typedef struct {

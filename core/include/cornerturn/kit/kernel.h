@@ -39,6 +39,9 @@
  *     A State is a struct of numbers, 64 bytes at most. `samples` is CT_FOLD_VALID: only valid
  *     samples are added; or CT_FOLD_ALL, faster: invalid ones are added too, which are 0, because
  *     that changes nothing.
+ *     CT_WINDOW(f, Settings)       f(settings, &taps, &y)          taps: x->n samples along time
+ *     CT_SHIFT_SUM(f, Settings)    f(settings, &x, &y)             of shifted samples, then summed
+ *     CT_TABLE_SHIFT_SUM(f, Settings)  f(settings, &x, &w, &y)     the same with a table
  *
  * A complex number is a struct with the members re and im. CT_X_PARTS, CT_W_PARTS and CT_Y_PARTS
  * are 2 for complex types and 1 for real ones; ct_x_part, ct_w_part and ct_y_part are the types of
@@ -49,7 +52,8 @@
  *     ct_multiply_add(a, b, c)     a b + c; rounded once where the processor can
  *     ct_round_scaled(x, scale)    x · scale of floats, rounded half to even, once; a product of
  *                                  more than 2²² stays at least as large, NaN stays NaN
- *     ct_absolute(x)               |x| */
+ *     ct_absolute(x)               |x|
+ *     ct_tap(x, k)                 sample k of a window, a const ct_taps * with the number x->n */
 #pragma once
 
 /* The settings of a kernel that has none. */
@@ -65,6 +69,7 @@ enum { CT_FOLD_VALID, CT_FOLD_ALL };
 
 #include <cornerturn/kit/fold-kernel.h>
 #include <cornerturn/kit/form-kernel.h>
+#include <cornerturn/kit/window-kernel.h>
 #else
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +107,6 @@ typedef double ct_f64;
 
 #ifdef CT_KERNEL_FILE
 #include <cornerturn/kit/form-host.h>
+#include <cornerturn/kit/window-host.h>
 #endif
 #endif

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Windows and shifts on the processor. A run along time, or along an axis without shifts, is
+ * computed a tile at a time. For each tile, samples that are not contiguous, or are of another
+ * type, are staged: gathered and converted once for a group of terms and a few indices of the new
+ * axis. A group's samples and a tile's sums fit the first cache. */
+#include "window-private.h"
+
+#include <cornerturn/kit/convert.h>
+#include <string.h>
+
+enum {
+    TILE = 512,     /* elements of a run */
+    GROUP = 16,     /* terms of a sum, at most */
+    MADE = 16,      /* indices of the new axis */
+    LONG_RUN = 16,  /* elements of a run that need not be along time */
+    MUCH_REUSE = 4, /* indices of the new axis for which staging pays in any case */
+};
+
+typedef struct {
+    CtWindowState base;
+    CtConvert load, store;
+    gboolean loads, stores; /* whether types are converted */
+    gsize in_bytes, x_bytes, y_bytes, out_bytes;
+    CtWindowEntries entries; /* [axes of input and output][new axis][axis of the sum] */
+    gsize w_bytes;
+    gint64 n_series; /* of lines */
+    gsize group;     /* terms */
+    gsize slot;      /* bytes of a staged term */
+    /* offsets in scratch */
+    gsize raw, steps, sums, made, values, w;
+} State;
+
+/* The line of a series that holds the current sample. */
+typedef struct {
+    gint64 begin, end; /* samples of the firing */
+    gint64 since;
+    gdouble first, step;
+} Line;
+
+/* A firing, or a share of it. */
+typedef struct {
+    const State *state;
+    const CtWork *work;
+    gint64 in_time, in_term[2], out_made; /* strides */
+    guint8 *scratch;
+    const guint8 *table; /* of which offsets in bytes count entries */
+    gint64 time;         /* the first sample of the run, or of the row */
+    gboolean is_along_time;
+    gboolean is_staged;
+    gint64 end; /* of the shortest line */
+} Job;
+
+/* ---- prepare ---- */
+
+static gint64
+padded(gint64 bytes)
+{
+    return (bytes + 63) & ~(gint64)63;
+}
+
+/* The samples of a term that are staged for the indices of the new axis from `made` on: from
+ * *least on, *most − *least more than the tile has. */
+static void
+find_span(const State *self, gint64 entry, gint64 made, gint64 term, gint64 *least, gint64 *most)
+{
+    const gint64 n = MIN(self->base.n_made - made, MADE), n_terms = self->base.n_terms;
+    const gint64 *shift = self->entries.shifts + entry + made * n_terms + term;
+    *least = *most = *shift;
+    for (gint64 m = 1; m < n; m++) {
+        *least = MIN(*least, shift[m * n_terms]);
+        *most = MAX(*most, shift[m * n_terms]);
+    }
+}
+
+/* The most samples that a staged term has besides those of a tile. */
+static gint64
+longest_span(const State *self)
+{
+    const gint64 n_terms = self->base.n_terms, n_sums = n_terms * self->base.n_made;
+    gint64 longest = 0, least, most;
+    for (gint64 entry = 0; entry < self->entries.n && self->entries.shifts; entry += n_sums)
+        for (gint64 made = 0; made < self->base.n_made; made += MADE)
+            for (gint64 term = 0; term < n_terms; term++) {
+                find_span(self, entry, made, term, &least, &most);
+                longest = MAX(longest, most - least);
+            }
+    return longest + self->base.taps->n - 1;
+}
+
+/* The axes with entries: those that both sides have, the new one, that of the sum. */
+static gboolean
+prepare_tables(State *self, GError **error)
+{
+    const CtWindowState *base = &self->base;
+    const CtWindowChoice *choice = &base->taps->choice;
+    CtBoxes *boxes = &self->base.form.boxes;
+    const char *axes[CT_MAX_AXES + 1];
+    guint n = 0;
+    for (guint b = 0; b < boxes->n_axes; b++)
+        if (boxes->axes[b].length >= 0 && ct_window_has_axis(base, boxes->axes[b].name))
+            axes[n++] = boxes->axes[b].name;
+    const guint n_shared = n;
+    if (base->made >= 0)
+        axes[n++] = ct_axis_name(choice->made);
+    n = ct_window_add_sums(base, axes, n);
+    if (!ct_window_expand(base, axes, n, &self->entries, error))
+        return FALSE;
+    /* The walk counts entries as bytes. */
+    gint64 stride = base->n_made * base->n_terms;
+    for (guint a = n_shared; a-- > 0;)
+        for (guint b = 0; b < boxes->n_axes; b++)
+            if (boxes->axes[b].name == axes[a]) {
+                boxes->axes[b].table = stride;
+                stride *= boxes->axes[b].length;
+                break;
+            }
+    boxes->table = self->entries.shifts ? (const guint8 *)self->entries.shifts
+                                        : (const guint8 *)self->entries.series;
+    self->n_series = 1;
+    for (guint a = 0; a < choice->shifts.n_axes; a++)
+        self->n_series *= choice->shifts.lengths[a];
+    return TRUE;
+}
+
+/* Divides the scratch memory; returns its size. */
+static gsize
+plan_scratch(State *self)
+{
+    const gint64 slot = padded((TILE + longest_span(self)) * (gint64)self->x_bytes);
+    self->slot = (gsize)slot;
+    self->group = (gsize)MIN(self->base.n_terms, GROUP);
+    self->raw = self->group * self->slot;
+    self->steps = self->raw + (gsize)TILE * 16;
+    self->made = self->steps + CT_CONVERT_SCRATCH(TILE);
+    self->sums = self->made + (gsize)TILE * 16;
+    self->w = self->sums + (gsize)MIN(self->base.n_made, MADE) * TILE * 16;
+    self->values = self->w + TILE * sizeof(gdouble);
+    const gsize of_series = self->base.taps->choice.line ? sizeof(gdouble) + sizeof(Line) : 0;
+    return self->values + (gsize)self->n_series * of_series;
+}
+
+gboolean
+ct_window_prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    State *self = *state = g_new0(State, 1);
+    const CtIsa isa = prepare->variant->isa;
+    if (!ct_window_init(&self->base, prepare, isa, prepare->n_workers, error))
+        return FALSE;
+    const CtFormState *form = &self->base.form;
+    const CtType in = form->boxes.in_type, out = form->boxes.out_type;
+    const CtType x = form->kernel->x, y = form->kernel->y;
+    self->loads = in != x;
+    self->stores = y != out;
+    self->load = ct_convert_steps(isa, in, x);
+    self->store = ct_convert_steps(isa, y, out);
+    self->in_bytes = ct_type_info(in)->bytes;
+    self->x_bytes = ct_type_info(x)->bytes;
+    self->y_bytes = ct_type_info(y)->bytes;
+    self->out_bytes = ct_type_info(out)->bytes;
+    self->w_bytes = ct_type_info(form->kernel->w)->bytes;
+    prepare->n_items = form->boxes.n_items;
+    if (!prepare_tables(self, error))
+        return FALSE;
+    prepare->scratch_bytes = plan_scratch(self);
+    return TRUE;
+}
+
+void
+ct_window_finish(gpointer state)
+{
+    State *self = state;
+    if (!self)
+        return;
+    ct_window_entries_clear(&self->entries);
+    ct_window_clear(&self->base);
+    g_free(self);
+}
+
+/* ---- a tile ---- */
+
+/* n elements of the input, `stride` bytes apart, as contiguous ones of the kernel's type. */
+static void
+load(const Job *job, const guint8 *in, gint64 stride, guint8 *to, gint64 n)
+{
+    const State *self = job->state;
+    const gint64 bytes = (gint64)self->in_bytes;
+    if (!self->loads && stride == bytes) {
+        memcpy(to, in, (gsize)(n * bytes));
+        return;
+    }
+    if (!self->loads) {
+        ct_box_move(in, stride, to, bytes, self->in_bytes, (gsize)n);
+        return;
+    }
+    for (gint64 i = 0; i < n; i += TILE, in += TILE * stride, to += TILE * self->x_bytes) {
+        const gsize length = (gsize)MIN(n - i, TILE);
+        const guint8 *from = in;
+        if (stride != bytes) {
+            from = job->scratch + self->raw;
+            ct_box_move(in, stride, job->scratch + self->raw, bytes, self->in_bytes, length);
+        }
+        ct_convert(&self->load, from, to, length, job->scratch + self->steps);
+    }
+}
+
+/* Converts and scatters n elements. */
+static void
+store(const Job *job, const guint8 *y, guint8 *out, gint64 stride, gsize n)
+{
+    const State *self = job->state;
+    const gint64 bytes = (gint64)self->out_bytes;
+    if (self->stores) {
+        guint8 *made = stride == bytes ? out : job->scratch + self->made;
+        ct_convert(&self->store, y, made, n, job->scratch + self->steps);
+        y = made;
+    }
+    if (stride != bytes)
+        ct_box_move(y, bytes, out, stride, self->out_bytes, n);
+}
+
+/* Points x[0 … n_terms) to samples that contain those of a tile for the indices of the new axis
+ * from `made` on; least[j] is the shift of the first one. */
+static void
+point_terms(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint64 term,
+            const CtBoxAxis *run, gint64 n, gsize n_terms, const guint8 **x, gint64 *least)
+{
+    const State *self = job->state;
+    const gint64 more = self->base.taps->n - 1;
+    for (gsize j = 0; j < n_terms; j++) {
+        gint64 most;
+        find_span(self, entry, made, term + (gint64)j, &least[j], &most);
+        const gint64 at = term + (gint64)j, n_fast = self->base.n_fast;
+        const guint8 *from = in + at / n_fast * job->in_term[0] + at % n_fast * job->in_term[1] +
+                             least[j] * job->in_time;
+        x[j] = from;
+        if (!job->is_staged)
+            continue;
+        guint8 *slot = job->scratch + j * self->slot;
+        load(job, from, run->in, slot, n + (job->is_along_time ? most - least[j] + more : 0));
+        x[j] = slot;
+    }
+}
+
+/* Elements of the tile, `adds` to its sums, for all indices of the new axis from `made` on. */
+static void
+compute_group(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint64 term, guint8 *out,
+              const CtBoxAxis *run, gint64 n)
+{
+    const State *self = job->state;
+    const gint64 n_terms = self->base.n_terms;
+    const gint64 *shifts = self->entries.shifts;
+    const gboolean is_direct = !self->stores && run->out == (gint64)self->y_bytes;
+    const gsize group = (gsize)MIN(n_terms - term, (gint64)self->group);
+    const gint64 step = job->is_staged ? (gint64)self->x_bytes : job->in_time;
+    const guint8 *from[GROUP];
+    gint64 least[GROUP];
+    point_terms(job, in, entry, made, term, run, n, group, from, least);
+    for (gint64 m = 0; m < MIN(self->base.n_made - made, MADE); m++) {
+        const gint64 first = entry + (made + m) * n_terms + term;
+        gconstpointer x[GROUP];
+        gpointer y = is_direct ? out + (made + m) * job->out_made
+                               : job->scratch + self->sums + m * TILE * (gint64)self->y_bytes;
+        const CtWindowRun window = {
+            .n_terms = group,
+            .adds = term > 0,
+            .n_taps = (gsize)self->base.taps->n,
+            .tap_step = step / (gint64)self->x_bytes,
+        };
+        const CtFormRun call = {
+            .settings = self->base.form.choice.settings.bytes,
+            .x = x,
+            .w = self->entries.table ? self->entries.table + first * (gint64)self->w_bytes : NULL,
+            .w_step = self->entries.table && run->table != 0,
+            .y = &y,
+            .n = (gsize)n,
+            .window = &window,
+        };
+        for (gsize j = 0; j < group; j++)
+            x[j] = from[j] + (shifts[first + (gint64)j] - least[j]) * step;
+        self->base.form.kernel->run(&call);
+        if (!is_direct && term + (gint64)group == n_terms)
+            store(job, y, out + (made + m) * job->out_made, run->out, (gsize)n);
+    }
+}
+
+static gint64
+entry_of(const Job *job, const guint8 *table)
+{
+    return table - job->table;
+}
+
+static void
+compute_run(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, const CtBoxAxis *run)
+{
+    const Job *job = data;
+    const State *self = job->state;
+    const gint64 n_sums = self->base.n_terms * self->base.n_made;
+    const gboolean is_whole =
+        n_sums == 1 && !job->is_staged && !self->stores && run->out == (gint64)self->y_bytes;
+    const gint64 tile = is_whole ? G_MAXINT32 : TILE;
+    for (gint64 i = 0; i < run->length; i += tile)
+        for (gint64 made = 0; made < self->base.n_made; made += MADE)
+            for (gint64 term = 0; term < self->base.n_terms; term += (gint64)self->group)
+                compute_group(job, in + i * run->in, entry_of(job, table) + i * run->table, made,
+                              term, out + i * run->out, run, MIN(run->length - i, tile));
+}
+
+/* ---- lines ---- */
+
+static gint64
+tick_of(const Job *job, gint64 sample)
+{
+    return job->work->outputs[0].start + sample * job->state->base.out->ticks_per_sample;
+}
+
+/* n elements with the values w, or w[0] for all. */
+static void
+compute_values(const Job *job, const guint8 *in, guint8 *out, const CtBoxAxis *run, gint64 n,
+               const gdouble *w, gsize w_step)
+{
+    const State *self = job->state;
+    const gboolean is_direct = !self->stores && run->out == (gint64)self->y_bytes;
+    gconstpointer x = in;
+    gpointer y = is_direct ? out : job->scratch + self->sums;
+    const CtWindowRun window = {.n_terms = 1};
+    const CtFormRun call = {
+        .settings = self->base.form.choice.settings.bytes,
+        .x = &x,
+        .w = w,
+        .w_step = w_step,
+        .y = &y,
+        .n = (gsize)n,
+        .window = &window,
+    };
+    if (job->is_staged) {
+        load(job, in, run->in, job->scratch, n);
+        x = job->scratch;
+    }
+    self->base.form.kernel->run(&call);
+    if (!is_direct)
+        store(job, y, out, run->out, (gsize)n);
+}
+
+/* Along time. */
+static void
+compute_lines(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
+              const CtBoxAxis *run)
+{
+    const Job *job = data;
+    const State *self = job->state;
+    const CtWindowTaps *taps = self->base.taps;
+    const gint64 entry = entry_of(job, table);
+    const gdouble factor = self->entries.table ? ((const gdouble *)self->entries.table)[entry] : 0;
+    gdouble *w = (gdouble *)(job->scratch + self->w);
+    for (gint64 i = 0; i < run->length;) {
+        CtWindowLine line;
+        taps->choice.line(taps->choice.data, self->entries.series[entry],
+                          tick_of(job, job->time + i), run->length - i, &line);
+        const gdouble first = factor * line.first, step = factor * line.step;
+        const guint8 *from = in + (taps->before + line.shift) * job->in_time;
+        for (gint64 end = i + line.n; i < end;) {
+            const gint64 n = MIN(end - i, TILE);
+            for (gint64 k = 0; k < (step != 0 ? n : 1); k++)
+                w[k] = first + (gdouble)(line.since + k) * step;
+            compute_values(job, from + i * run->in, out + i * run->out, run, n, w, step != 0);
+            line.since += n;
+            i += n;
+        }
+    }
+}
+
+/* Along other axes, at one time. */
+static void
+compute_row(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, const CtBoxAxis *run)
+{
+    const Job *job = data;
+    const State *self = job->state;
+    const gdouble *values = (const gdouble *)(job->scratch + self->values);
+    gdouble *w = (gdouble *)(job->scratch + self->w);
+    for (gint64 i = 0; i < run->length; i += TILE) {
+        const gint64 entry = entry_of(job, table) + i * run->table;
+        const gint64 n = MIN(run->length - i, TILE), n_values = run->table != 0 ? n : 1;
+        const guint32 *series = self->entries.series + entry;
+        const gdouble *factors = (const gdouble *)self->entries.table;
+        for (gint64 k = 0; k < n_values && factors; k++)
+            w[k] = factors[entry + k] * values[series[k]];
+        compute_values(job, in + i * run->in, out + i * run->out, run, n, w, n_values > 1);
+    }
+}
+
+/* The value of every series at a sample of the firing. */
+static void
+find_values(Job *job, gint64 sample)
+{
+    const State *self = job->state;
+    const CtWindowChoice *choice = &self->base.taps->choice;
+    gdouble *values = (gdouble *)(job->scratch + self->values);
+    Line *lines = (Line *)(values + self->n_series);
+    if (sample >= job->end) {
+        job->end = G_MAXINT64;
+        for (gint64 s = 0; s < self->n_series; s++) {
+            CtWindowLine line;
+            choice->line(choice->data, s, tick_of(job, sample),
+                         job->work->outputs[0].n_samples - sample, &line);
+            lines[s] = (Line){sample, sample + line.n, line.since, line.first, line.step};
+            job->end = MIN(job->end, lines[s].end);
+        }
+    }
+    for (gint64 s = 0; s < self->n_series; s++) {
+        const gint64 since = lines[s].since + sample - lines[s].begin;
+        values[s] = lines[s].first + (gdouble)since * lines[s].step;
+    }
+}
+
+/* ---- the walk ---- */
+
+/* Takes the axis of time out of the box. Where the firing has one sample, the box has none. */
+static CtBoxAxis
+take_time(Job *job, CtBox *box)
+{
+    const CtWindowState *base = &job->state->base;
+    const CtBlock *in = &job->work->inputs[0], *out = &job->work->outputs[0];
+    const gint64 in_time = in->stride[base->time_in], out_time = out->stride[base->time_out];
+    for (guint a = 0; a < box->n_axes && out->n_samples > 1; a++)
+        if (box->axes[a].in == in_time && box->axes[a].out == out_time) {
+            const CtBoxAxis time = box->axes[a];
+            box->axes[a] = box->axes[--box->n_axes];
+            /* The share of the items is cut along one axis. */
+            job->time = time.length < out->n_samples ? (box->in - in->data) / in_time : 0;
+            return time;
+        }
+    return (CtBoxAxis){1, in_time, out_time, 0};
+}
+
+/* Moves the axis of a run that need not be along time behind the others. FALSE: there is none. */
+static gboolean
+take_row(const Job *job, CtBox *box)
+{
+    const State *self = job->state;
+    const CtWindowState *base = &self->base;
+    const gboolean is_single = base->n_terms * base->n_made == 1;
+    gint best = -1;
+    for (guint a = 0; a < box->n_axes; a++) {
+        const CtBoxAxis *axis = &box->axes[a];
+        const gboolean is_steady =
+            axis->table == 0 || (axis->table == 1 && is_single && !base->shifts_differ);
+        if (axis->in == (gint64)self->in_bytes && is_steady && axis->length >= LONG_RUN &&
+            (best < 0 || axis->length > box->axes[best].length))
+            best = (gint)a;
+    }
+    if (best < 0)
+        return FALSE;
+    const CtBoxAxis row = box->axes[best];
+    for (guint a = (guint)best; a + 1 < box->n_axes; a++)
+        box->axes[a] = box->axes[a + 1];
+    box->axes[box->n_axes - 1] = row;
+    return TRUE;
+}
+
+static void
+compute_rows(Job *job, CtBox *box, const CtBoxAxis *time)
+{
+    job->is_staged = job->state->loads;
+    for (gint64 t = 0; t < time->length; t++) {
+        find_values(job, job->time + t);
+        ct_box_each_run(box, NULL, compute_row, job);
+        box->in += time->in;
+        box->out += time->out;
+    }
+}
+
+static void
+compute_box(gpointer data, const CtBox *given, gpointer scratch)
+{
+    Job *job = data;
+    const State *self = job->state;
+    const CtWindowState *base = &self->base;
+    const gboolean has_lines = base->taps->choice.line != NULL;
+    const gboolean is_single = base->n_terms * base->n_made == 1 && base->taps->n == 1;
+    CtBox box = *given;
+    job->scratch = scratch;
+    job->time = 0;
+    job->end = G_MININT64;
+    const CtBoxAxis time = take_time(job, &box);
+    CtBox rows = box;
+    if (!has_lines)
+        rows.axes[rows.n_axes++] = time;
+    ct_box_simplify(&rows);
+    job->is_along_time = FALSE;
+    if ((is_single || !self->loads) && take_row(job, &rows)) {
+        if (has_lines) {
+            compute_rows(job, &rows, &time);
+            return;
+        }
+        /* Time itself, alone, may be the row. */
+        const CtBoxAxis *row = &rows.axes[rows.n_axes - 1];
+        const gboolean is_time = row->in == time.in && row->length == time.length;
+        if (!is_time || base->n_made < MUCH_REUSE) {
+            job->is_staged = self->loads;
+            ct_box_each_run(&rows, NULL, compute_run, job);
+            return;
+        }
+    }
+    job->is_along_time = TRUE;
+    job->is_staged = self->loads || time.in != (gint64)self->x_bytes || base->n_made >= MUCH_REUSE;
+    ct_box_simplify(&box);
+    box.axes[box.n_axes++] = time;
+    ct_box_each_run(&box, NULL, has_lines ? compute_lines : compute_run, job);
+}
+
+gboolean
+ct_window_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const State *self = state;
+    const CtWindowState *base = &self->base;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    Job job = {
+        .state = self,
+        .work = work,
+        .in_time = in->stride[base->time_in],
+        .in_term = {ct_window_stride(in, base->sum[0]), ct_window_stride(in, base->sum[1])},
+        .out_made = ct_window_stride(out, base->made),
+        .table = base->form.boxes.table,
+    };
+    if (out->data && out->n_samples > 0)
+        ct_boxes_each(&base->form.boxes, work, compute_box, &job);
+    return TRUE;
+}
