@@ -30,7 +30,7 @@ guint8 *ct_form_expand(const CtFormState *self, const CtPrepare *prepare, gint64
 /* The definitions with which the kernel is compiled on a device, of strings; not NULL-terminated.
  */
 GPtrArray *ct_form_defines(const CtFormState *form, guint threads, guint unroll);
-/* The kernel NAME`suffix` of the form's file, for the types of the graph; `define` is one more
- * definition, or NULL. */
+/* The kernel NAME`suffix` of the form's file, for the types of the graph, or that which moves
+ * shifted samples; `define` is one more definition, or NULL. */
 CtKernel *ct_form_compile(const CtFormState *form, CtDevice *device, const char *suffix,
                           guint threads, guint unroll, const char *define, GError **error);

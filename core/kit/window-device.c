@@ -27,7 +27,7 @@ typedef struct {
 static gboolean
 send(const State *self, gpointer *memory, gconstpointer table, gsize bytes, GError **error)
 {
-    *memory = ct_device_alloc(self->device, bytes, self->base.form.choice.kernel, error);
+    *memory = ct_device_alloc(self->device, bytes, "shifts and tables", error);
     return *memory && ct_device_upload(self->device, *memory, table, bytes, error);
 }
 
@@ -61,34 +61,16 @@ send_elements(State *self, const CtPrepare *prepare, GError **error)
     return ok;
 }
 
-/* Sets the strides of the axes' entries in the tables of sums, [axes][term][made]; returns the
- * number of entries along the axes that input and output have. */
-static gint64
-place_outer(State *self, const char **axes, guint *n_axes)
-{
-    CtBoxes *boxes = &self->base.form.boxes;
-    gint64 stride = 1;
-    *n_axes = 0;
-    for (guint b = 0; b < boxes->n_axes; b++)
-        if (boxes->axes[b].length >= 0 && ct_window_has_axis(&self->base, boxes->axes[b].name))
-            axes[(*n_axes)++] = boxes->axes[b].name;
-    for (guint a = *n_axes; a-- > 0;)
-        for (guint b = 0; b < boxes->n_axes; b++)
-            if (boxes->axes[b].name == axes[a]) {
-                boxes->axes[b].table = stride;
-                stride *= boxes->axes[b].length;
-            }
-    return stride;
-}
-
 static gboolean
-send_sums(State *self, GError **error)
+send_sums(State *self, const CtLayout *layout, GError **error)
 {
     const CtWindowChoice *choice = &self->base.taps->choice;
     const gint64 n_terms = self->base.n_terms, n_made = self->base.n_made, room = self->made_room;
     const char *axes[CT_MAX_AXES + 1];
-    guint n_axes;
-    const gint64 n_outer = place_outer(self, axes, &n_axes);
+    guint n_axes = ct_window_place(&self->base, layout, FALSE, 1, axes);
+    gint64 n_outer = 1;
+    for (guint a = 0; a < n_axes; a++)
+        n_outer *= ct_stream_length(self->base.in, axes[a]);
     n_axes = ct_window_add_sums(&self->base, axes, n_axes);
     const guint n_of_table = n_axes;
     if (self->base.made >= 0)
@@ -129,10 +111,10 @@ static gboolean
 compile(State *self, GError **error)
 {
     const CtFormKernel *kernel = self->base.form.kernel;
-    const char *suffix = kernel->kind == CT_FORM_WINDOW ? "_window"
-                         : is_sum(self)                 ? "_sum"
-                         : self->spans                  ? "_lines"
-                                                        : "_shift";
+    const char *suffix = kernel && kernel->kind == CT_FORM_WINDOW ? "_window"
+                         : is_sum(self)                           ? "_sum"
+                         : self->spans                            ? "_lines"
+                                                                  : "_shift";
     g_autofree char *made = g_strdup_printf("CT_WINDOW_MADE=%u", self->made);
     self->kernel = ct_form_compile(&self->base.form, self->device, suffix, CT_DEVICE_ROWS_THREADS,
                                    self->unroll, made, error);
@@ -151,16 +133,20 @@ ct_window_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
     const gsize bytes =
         MAX(ct_type_info(boxes->in_type)->bytes, ct_type_info(boxes->out_type)->bytes);
     self->unroll = (guint)(bytes == 16 ? MIN(prepare->tuning[UNITS], 4) : prepare->tuning[UNITS]);
-    self->made = self->base.made < 0 ? 1 : (guint)prepare->tuning[MADE];
+    const CtTunable *tunables = prepare->variant->tunables;
+    const gboolean has_made = self->base.made >= 0 && tunables[MADE].name;
+    self->made = has_made ? (guint)prepare->tuning[MADE] : 1;
     /* sums in registers: at most 32 of 4 bytes */
-    const guint most = (guint)(128 / ct_type_info(self->base.form.kernel->y)->bytes);
-    if (is_sum(self))
+    if (is_sum(self)) {
+        const guint most = (guint)(128 / ct_type_info(self->base.form.kernel->y)->bytes);
         self->unroll = MAX(MIN(self->unroll, most / self->made), 1);
+    }
     self->made_room = (self->base.n_made + self->made - 1) / self->made * self->made;
     if (self->base.taps->choice.line && !prepare_lines(self, prepare, error))
         return FALSE;
     return compile(self, error) &&
-           (is_sum(self) ? send_sums(self, error) : send_elements(self, prepare, error));
+           (is_sum(self) ? send_sums(self, &prepare->inputs[0].layout, error)
+                         : send_elements(self, prepare, error));
 }
 
 void
@@ -353,7 +339,8 @@ ct_window_work_device(gpointer state, const CtWork *work, GError **error)
         return work_sums(self, work, error);
     if (self->spans)
         return work_lines(self, work, error);
-    const gboolean is_window = self->base.form.kernel->kind == CT_FORM_WINDOW;
+    const CtFormKernel *kernel = self->base.form.kernel;
+    const gboolean is_window = kernel && kernel->kind == CT_FORM_WINDOW;
     const CtDeviceMapCall of_window = {self->kernel, {settings, &n_taps}, 2};
     const CtDeviceMapCall of_shift = {self->kernel, {settings, &self->table, &self->shifts}, 3};
     return ct_device_rows_work(in, out, self->base.time_in, self->unroll, work->queue,

@@ -9,11 +9,13 @@
 #include <string.h>
 
 enum {
-    TILE = 512,     /* elements of a run */
-    GROUP = 16,     /* terms of a sum, at most */
-    MADE = 16,      /* indices of the new axis */
-    LONG_RUN = 16,  /* elements of a run that need not be along time */
-    MUCH_REUSE = 4, /* indices of the new axis for which staging pays in any case */
+    TILE = 512,       /* elements of a run */
+    TIMES = 256,      /* elements of a run along time if its neighbours are of other axes */
+    TIMES_MOVED = 64, /* the same without a function */
+    GROUP = 16,       /* terms of a sum, at most */
+    MADE = 16,        /* indices of the new axis */
+    LONG_RUN = 16,    /* elements of a run that need not be along time */
+    MUCH_REUSE = 4,   /* indices of the new axis for which staging pays in any case */
 };
 
 typedef struct {
@@ -23,9 +25,10 @@ typedef struct {
     gsize in_bytes, x_bytes, y_bytes, out_bytes;
     CtWindowEntries entries; /* [axes of input and output][new axis][axis of the sum] */
     gsize w_bytes;
-    gint64 n_series; /* of lines */
-    gsize group;     /* terms */
-    gsize slot;      /* bytes of a staged term */
+    gboolean is_single; /* neither sum nor new axis */
+    gint64 n_series;    /* of lines */
+    gsize group;        /* terms */
+    gsize slot;         /* bytes of a staged term */
     /* offsets in scratch */
     gsize raw, steps, sums, made, values, w;
 } State;
@@ -89,31 +92,22 @@ longest_span(const State *self)
 
 /* The axes with entries: those that both sides have, the new one, that of the sum. */
 static gboolean
-prepare_tables(State *self, GError **error)
+prepare_tables(State *self, const CtLayout *layout, GError **error)
 {
     const CtWindowState *base = &self->base;
     const CtWindowChoice *choice = &base->taps->choice;
     CtBoxes *boxes = &self->base.form.boxes;
     const char *axes[CT_MAX_AXES + 1];
-    guint n = 0;
-    for (guint b = 0; b < boxes->n_axes; b++)
-        if (boxes->axes[b].length >= 0 && ct_window_has_axis(base, boxes->axes[b].name))
-            axes[n++] = boxes->axes[b].name;
-    const guint n_shared = n;
+    /* Entries for every element make long rows; where shifts differ, runs are along time. */
+    const gint64 n_sums = base->n_made * base->n_terms;
+    self->is_single = n_sums == 1;
+    const gboolean all = self->is_single && base->has_table && !base->shifts_differ;
+    guint n = ct_window_place(&self->base, layout, all, n_sums, axes);
     if (base->made >= 0)
         axes[n++] = ct_axis_name(choice->made);
     n = ct_window_add_sums(base, axes, n);
     if (!ct_window_expand(base, axes, n, &self->entries, error))
         return FALSE;
-    /* The walk counts entries as bytes. */
-    gint64 stride = base->n_made * base->n_terms;
-    for (guint a = n_shared; a-- > 0;)
-        for (guint b = 0; b < boxes->n_axes; b++)
-            if (boxes->axes[b].name == axes[a]) {
-                boxes->axes[b].table = stride;
-                stride *= boxes->axes[b].length;
-                break;
-            }
     boxes->table = self->entries.shifts ? (const guint8 *)self->entries.shifts
                                         : (const guint8 *)self->entries.series;
     self->n_series = 1;
@@ -135,8 +129,12 @@ plan_scratch(State *self)
     self->sums = self->made + (gsize)TILE * 16;
     self->w = self->sums + (gsize)MIN(self->base.n_made, MADE) * TILE * 16;
     self->values = self->w + TILE * sizeof(gdouble);
-    const gsize of_series = self->base.taps->choice.line ? sizeof(gdouble) + sizeof(Line) : 0;
-    return self->values + (gsize)self->n_series * of_series;
+    /* Lines, and with them series of all indices, may come with a change of parameters. */
+    const CtFormTable *shifts = &self->base.taps->choice.shifts;
+    gint64 most_series = self->is_single ? 1 : 0;
+    for (guint a = 0; a < shifts->n_axes; a++)
+        most_series *= ct_stream_length(self->base.in, shifts->axes[a]);
+    return self->values + (gsize)most_series * (sizeof(gdouble) + sizeof(Line));
 }
 
 gboolean
@@ -148,7 +146,7 @@ ct_window_prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     const CtFormState *form = &self->base.form;
     const CtType in = form->boxes.in_type, out = form->boxes.out_type;
-    const CtType x = form->kernel->x, y = form->kernel->y;
+    const CtType x = form->kernel ? form->kernel->x : in, y = form->kernel ? form->kernel->y : out;
     self->loads = in != x;
     self->stores = y != out;
     self->load = ct_convert_steps(isa, in, x);
@@ -157,9 +155,9 @@ ct_window_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->x_bytes = ct_type_info(x)->bytes;
     self->y_bytes = ct_type_info(y)->bytes;
     self->out_bytes = ct_type_info(out)->bytes;
-    self->w_bytes = ct_type_info(form->kernel->w)->bytes;
+    self->w_bytes = form->kernel ? ct_type_info(form->kernel->w)->bytes : 0;
     prepare->n_items = form->boxes.n_items;
-    if (!prepare_tables(self, error))
+    if (!prepare_tables(self, &prepare->inputs[0].layout, error))
         return FALSE;
     prepare->scratch_bytes = plan_scratch(self);
     return TRUE;
@@ -289,20 +287,60 @@ entry_of(const Job *job, const guint8 *table)
     return table - job->table;
 }
 
+/* n samples without a function. */
+static void
+move(const Job *job, const guint8 *in, guint8 *out, const CtBoxAxis *run, gint64 n)
+{
+    const gint64 bytes = (gint64)job->state->in_bytes;
+    if (run->in == bytes && run->out == bytes)
+        memcpy(out, in, (gsize)(n * bytes));
+    else
+        ct_box_move(in, run->in, out, run->out, (gsize)bytes, (gsize)n);
+}
+
+/* A run without a sum, from memory to memory. */
+static void
+compute_single(const Job *job, const guint8 *in, gint64 entry, guint8 *out, const CtBoxAxis *run)
+{
+    const State *self = job->state;
+    gconstpointer x = in + self->entries.shifts[entry] * job->in_time;
+    gpointer y = out;
+    const CtWindowRun window = {
+        .n_terms = 1,
+        .n_taps = (gsize)self->base.taps->n,
+        .tap_step = job->in_time / (gint64)self->x_bytes,
+    };
+    const CtFormRun call = {
+        .settings = self->base.form.choice.settings.bytes,
+        .x = &x,
+        .w = self->entries.table ? self->entries.table + entry * (gint64)self->w_bytes : NULL,
+        .w_step = self->entries.table && run->table != 0,
+        .y = &y,
+        .n = (gsize)run->length,
+        .window = &window,
+    };
+    self->base.form.kernel->run(&call);
+}
+
 static void
 compute_run(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, const CtBoxAxis *run)
 {
     const Job *job = data;
     const State *self = job->state;
-    const gint64 n_sums = self->base.n_terms * self->base.n_made;
-    const gboolean is_whole =
-        n_sums == 1 && !job->is_staged && !self->stores && run->out == (gint64)self->y_bytes;
-    const gint64 tile = is_whole ? G_MAXINT32 : TILE;
-    for (gint64 i = 0; i < run->length; i += tile)
+    const gint64 entry = entry_of(job, table);
+    if (!self->base.form.kernel) {
+        move(job, in + self->entries.shifts[entry] * job->in_time, out, run, run->length);
+        return;
+    }
+    if (self->is_single && !job->is_staged && !self->stores && run->out == (gint64)self->y_bytes) {
+        compute_single(job, in, entry, out, run);
+        return;
+    }
+    for (gint64 i = 0; i < run->length; i += TILE)
         for (gint64 made = 0; made < self->base.n_made; made += MADE)
             for (gint64 term = 0; term < self->base.n_terms; term += (gint64)self->group)
-                compute_group(job, in + i * run->in, entry_of(job, table) + i * run->table, made,
-                              term, out + i * run->out, run, MIN(run->length - i, tile));
+                compute_group(job, in + i * run->in, entry + i * run->table, made, term,
+                              out + i * run->out, run, MIN(run->length - i, TILE));
 }
 
 /* ---- lines ---- */
@@ -332,6 +370,10 @@ compute_values(const Job *job, const guint8 *in, guint8 *out, const CtBoxAxis *r
         .n = (gsize)n,
         .window = &window,
     };
+    if (!self->base.form.kernel) {
+        move(job, in, out, run, n);
+        return;
+    }
     if (job->is_staged) {
         load(job, in, run->in, job->scratch, n);
         x = job->scratch;
@@ -438,12 +480,11 @@ take_row(const Job *job, CtBox *box)
 {
     const State *self = job->state;
     const CtWindowState *base = &self->base;
-    const gboolean is_single = base->n_terms * base->n_made == 1;
     gint best = -1;
     for (guint a = 0; a < box->n_axes; a++) {
         const CtBoxAxis *axis = &box->axes[a];
         const gboolean is_steady =
-            axis->table == 0 || (axis->table == 1 && is_single && !base->shifts_differ);
+            axis->table == 0 || (axis->table == 1 && self->is_single && !base->shifts_differ);
         if (axis->in == (gint64)self->in_bytes && is_steady && axis->length >= LONG_RUN &&
             (best < 0 || axis->length > box->axes[best].length))
             best = (gint)a;
@@ -469,6 +510,29 @@ compute_rows(Job *job, CtBox *box, const CtBoxAxis *time)
     }
 }
 
+/* Where neighbours in memory are of other axes, these are walked a few times after the other, while
+ * their samples are in the cache. */
+static void
+compute_along_time(Job *job, CtBox *box, CtBoxAxis time)
+{
+    const State *self = job->state;
+    const CtBoxRun function = self->base.taps->choice.line ? compute_lines : compute_run;
+    const gboolean is_packed =
+        time.in == (gint64)self->in_bytes && time.out == (gint64)self->out_bytes;
+    const gint64 tile = is_packed || !self->is_single
+                            ? time.length
+                            : MAX(self->base.form.kernel ? TIMES : TIMES_MOVED, self->base.taps->n);
+    ct_box_simplify(box);
+    const guint at = box->n_axes++;
+    for (gint64 left = time.length; left > 0; left -= tile, job->time += tile) {
+        time.length = MIN(left, tile);
+        box->axes[at] = time;
+        ct_box_each_run(box, NULL, function, job);
+        box->in += tile * time.in;
+        box->out += tile * time.out;
+    }
+}
+
 static void
 compute_box(gpointer data, const CtBox *given, gpointer scratch)
 {
@@ -476,7 +540,6 @@ compute_box(gpointer data, const CtBox *given, gpointer scratch)
     const State *self = job->state;
     const CtWindowState *base = &self->base;
     const gboolean has_lines = base->taps->choice.line != NULL;
-    const gboolean is_single = base->n_terms * base->n_made == 1 && base->taps->n == 1;
     CtBox box = *given;
     job->scratch = scratch;
     job->time = 0;
@@ -487,7 +550,7 @@ compute_box(gpointer data, const CtBox *given, gpointer scratch)
         rows.axes[rows.n_axes++] = time;
     ct_box_simplify(&rows);
     job->is_along_time = FALSE;
-    if ((is_single || !self->loads) && take_row(job, &rows)) {
+    if (((self->is_single && base->taps->n == 1) || !self->loads) && take_row(job, &rows)) {
         if (has_lines) {
             compute_rows(job, &rows, &time);
             return;
@@ -503,9 +566,7 @@ compute_box(gpointer data, const CtBox *given, gpointer scratch)
     }
     job->is_along_time = TRUE;
     job->is_staged = self->loads || time.in != (gint64)self->x_bytes || base->n_made >= MUCH_REUSE;
-    ct_box_simplify(&box);
-    box.axes[box.n_axes++] = time;
-    ct_box_each_run(&box, NULL, has_lines ? compute_lines : compute_run, job);
+    compute_along_time(job, &box, time);
 }
 
 gboolean

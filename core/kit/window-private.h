@@ -16,8 +16,9 @@ typedef struct {
 
 struct CtWindowTaps {
     CtWindowChoice choice;
-    gint64 before; /* samples of a window before that of shift 0 */
-    gint64 n;      /* samples that the function gets */
+    gint64 before;     /* samples of a window before that of shift 0 */
+    gint64 n;          /* samples that the function gets */
+    gboolean is_whole; /* these are the whole window */
     CtWindowPlace places[CT_MAX_AXES];
 };
 
@@ -45,6 +46,10 @@ gboolean ct_window_init(CtWindowState *self, const CtPrepare *prepare, CtIsa isa
                         GError **error);
 void ct_window_clear(CtWindowState *self);
 
+/* Lists the axes with entries that input and output have, in the input's order, or `all` axes; sets
+ * their strides in the boxes, in entries, the fastest `stride`. Returns their number. */
+guint ct_window_place(CtWindowState *self, const CtLayout *layout, gboolean all, gint64 stride,
+                      const char **axes);
 /* Adds the axes of the sum that there are; returns the new number of axes. */
 guint ct_window_add_sums(const CtWindowState *self, const char **axes, guint n_axes);
 /* Bytes from an element of a block to that of the next index along an axis; 0: it has none. */

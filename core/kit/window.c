@@ -105,6 +105,7 @@ ct_window_taps_new(const CtWindow *window, const CtPrepare *prepare, GError **er
         return NULL;
     }
     self->n = MAX(self->choice.n_taps, 1);
+    self->is_whole = self->n == footprint->window;
     gint64 stride = 1;
     for (guint a = shifts->n_axes; a-- > 0; stride *= shifts->lengths[a])
         self->places[a] = (CtWindowPlace){
@@ -167,7 +168,7 @@ gboolean
 ct_window_advance(gpointer state, CtAdvance *advance, GError **error)
 {
     CtWindowTaps *taps = *(CtWindowTaps **)state;
-    return ct_advance_taps(advance, find_taps, taps, error);
+    return ct_advance_taps(advance, taps->is_whole ? NULL : find_taps, taps, error);
 }
 
 /* ---- tables ---- */
@@ -179,6 +180,25 @@ table_has(const CtFormTable *table, const char *axis)
         if (table->axes[a] == axis && table->lengths[a] > 1)
             return TRUE;
     return FALSE;
+}
+
+guint
+ct_window_place(CtWindowState *self, const CtLayout *layout, gboolean all, gint64 stride,
+                const char **axes)
+{
+    CtBoxes *boxes = &self->form.boxes;
+    CtBoxesAxis *found[CT_MAX_AXES];
+    guint n = 0;
+    for (guint a = 0; a < layout->n_axes; a++)
+        for (guint b = 0; b < boxes->n_axes; b++)
+            if (boxes->axes[b].in == (gint)a && boxes->axes[b].length >= 0 &&
+                (all || ct_window_has_axis(self, boxes->axes[b].name))) {
+                axes[n] = boxes->axes[b].name;
+                found[n++] = &boxes->axes[b];
+            }
+    for (guint a = n; a-- > 0; stride *= found[a]->length)
+        found[a]->table = stride;
+    return n;
 }
 
 guint
@@ -288,24 +308,39 @@ ct_window_entries_clear(CtWindowEntries *entries)
 
 /* ---- the state ---- */
 
+/* Finds the kernel, and refuses one that does not fit the choice. */
 static gboolean
-check_kernel(const CtWindowState *self, const CtWindow *window, GError **error)
+bind_kernel(CtWindowState *self, const CtWindow *window, CtIsa isa, GError **error)
 {
     const CtWindowChoice *choice = &self->taps->choice;
-    const CtFormKernel *kernel = self->form.kernel;
-    const gboolean is_window = kernel->kind == CT_FORM_WINDOW;
-    if ((is_window && choice->n_taps > 0 && !choice->shifts.data &&
-         self->n_terms * self->n_made == 1) ||
-        (kernel->kind == CT_FORM_SHIFT && choice->n_taps == 0 &&
-         (!choice->line || (kernel->w == CT_F64 && self->n_terms * self->n_made == 1))))
-        return TRUE;
-    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "plugin '%s' gives kernel '%s' %s",
-                window->form.plugin, kernel->name,
-                is_window                       ? "no number of taps, or shifts or sums"
-                : kernel->kind == CT_FORM_SHIFT ? "a number of taps, or lines for a sum or for a "
-                                                  "table that is not f64"
-                                                : "for windows, of another form");
-    return FALSE;
+    const CtBoxes *boxes = &self->form.boxes;
+    const gboolean is_single = self->n_terms * self->n_made == 1;
+    const char *fault;
+    if (!choice->form.kernel) {
+        fault = is_single && choice->n_taps == 0 && boxes->in_type == boxes->out_type
+                    ? NULL
+                    : "wants a kernel for sums, taps or other types, but is given none";
+    } else {
+        if (!ct_form_bind(&self->form, isa, error))
+            return FALSE;
+        const CtFormKernel *kernel = self->form.kernel;
+        const gboolean is_window = kernel->kind == CT_FORM_WINDOW;
+        fault = !is_window && kernel->kind != CT_FORM_SHIFT
+                    ? "wants a kernel of a window or a shift, but is given another"
+                : is_window != (choice->n_taps > 0)
+                    ? "wants a number of taps for a kernel of windows, and only for these"
+                : (is_window || choice->line) && (!is_single || (is_window && choice->shifts.data))
+                    ? "wants shifts and sums without taps, and sums without lines"
+                : (kernel->w != CT_TYPE_NONE) != self->has_table
+                    ? "wants a table if and only if the kernel has one"
+                : choice->line && self->has_table && kernel->w != CT_F64
+                    ? "wants a kernel with a table of f64 for lines"
+                    : NULL;
+    }
+    if (fault)
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "the form of plugin '%s' %s",
+                    window->form.plugin, fault);
+    return !fault;
 }
 
 gboolean
@@ -333,11 +368,12 @@ ct_window_init(CtWindowState *self, const CtPrepare *prepare, CtIsa isa, guint n
         self->n_fast * (choice->sum[0] ? ct_stream_length(in->stream, choice->sum[0]) : 1);
     self->n_made = choice->made ? ct_stream_length(out->stream, choice->made) : 1;
     self->has_table = choice->form.table.data != NULL;
-    for (guint a = 0; a < choice->shifts.n_axes; a++)
+    const gboolean has_shifts = self->taps->n < prepare->nodes[0].footprint.window;
+    for (guint a = 0; a < choice->shifts.n_axes && has_shifts; a++)
         self->shifts_differ |= choice->shifts.lengths[a] > 1 &&
                                ct_stream_axis(in->stream, choice->shifts.axes[a]) >= 0 &&
                                ct_stream_axis(out->stream, choice->shifts.axes[a]) >= 0;
-    return ct_form_bind(&self->form, isa, error) && check_kernel(self, window, error);
+    return bind_kernel(self, window, isa, error);
 }
 
 void

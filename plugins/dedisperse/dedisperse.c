@@ -238,5 +238,5 @@ static const CtRow device_rows[] = {{TYPES("... channel time", "... dm time"), 0
 
 CT_PLUGIN("dedisperse", ((const CtStage *const[]){&stage, NULL}),
           ((const CtVariant *const[]){
-              CT_WINDOW_VARIANTS(ct_dedisperse_window, "dedisperse", rows, device_rows),
+              CT_WINDOW_SUM_VARIANTS(ct_dedisperse_window, "dedisperse", rows, device_rows),
               &ct_dedisperse_reference, NULL}));

@@ -6,36 +6,63 @@
 #include <complex.h>
 #include <string.h>
 
+typedef struct {
+    CtWindowTaps *taps;
+    DelayTable *table;
+    gdouble *frequencies; /* [subband][channel] hertz */
+    gboolean is_complex;
+    gint64 most;       /* samples of a window after that of the output's tick */
+    gint64 n_channels; /* of a subband */
+    gint time, subband, channel, station, pol; /* axes of the layouts; −1: none */
+} Reference;
+
 static gboolean
-reference_prepare(CtPrepare *prepare, gpointer *state, GError **error)
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
-    *state = g_new0(DelayState, 1);
-    return delay_state_init(*state, prepare, error);
+    Reference *self = *state = g_new0(Reference, 1);
+    const CtStream *stream = prepare->inputs[0].stream;
+    const CtLayout *layout = &prepare->inputs[0].layout;
+    self->is_complex = ct_type_info(stream->type)->is_complex;
+    self->most = prepare->nodes[0].footprint.offset;
+    self->n_channels = ct_stream_length(stream, "channel");
+    self->time = ct_layout_axis(layout, "time");
+    self->subband = ct_layout_axis(layout, "subband");
+    self->channel = ct_layout_axis(layout, "channel");
+    self->station = ct_layout_axis(layout, "station");
+    self->pol = ct_layout_axis(layout, "pol");
+    return (self->taps = ct_window_taps_new(&delay_window, prepare, error)) &&
+           (self->table = delay_table_new(prepare->nodes[0].params, stream, error)) &&
+           (self->frequencies = delay_frequencies(stream, error));
+}
+
+static gint64
+at(const gint64 *index, gint axis)
+{
+    return axis < 0 ? 0 : index[axis];
 }
 
 /* y[t] = x[t − D] exp(−2πi f τ(t)), with D = round(τ · rate) before a filter and 0 in spectra. */
 static void
-delay_element(const DelayState *state, const CtBlock *in, const CtBlock *out, const gint64 *index)
+delay_element(const Reference *self, const CtBlock *in, const CtBlock *out, const gint64 *index)
 {
-    gint64 at[DELAY_N_AXES] = {0};
+    const DelayTable *table = self->table;
     const guint8 *x = in->data;
     guint8 *y = out->data;
     for (guint k = 0; k < out->n_axes; k++) {
         x += index[k] * in->stride[k];
         y += index[k] * out->stride[k];
     }
-    for (guint k = 0; k < DELAY_N_AXES; k++)
-        at[k] = state->place[k] < 0 ? 0 : index[state->place[k]];
-    gint64 tick = out->start + at[DELAY_TIME] * state->ticks_per_sample;
-    gint64 series = delay_table_series(state->table, at[DELAY_STATION], at[DELAY_POL]);
-    if (state->shifts)
-        x +=
-            (state->most - delay_whole(state, series, tick)) * in->stride[state->place[DELAY_TIME]];
-    if (!state->is_complex) {
+    const gint64 tick = out->start + index[self->time] * table->ticks_per_sample;
+    const gint64 series =
+        at(index, self->station) * table->n_pols + (table->n_pols > 1 ? at(index, self->pol) : 0);
+    x += (self->most - delay_table_whole(table, series, tick)) * in->stride[self->time];
+    if (!self->is_complex) {
         memcpy(y, x, sizeof(gfloat));
         return;
     }
-    gdouble turns = delay_frequency(state, at) * delay_table_at(state->table, series, tick, NULL);
+    const gdouble frequency =
+        self->frequencies[at(index, self->subband) * self->n_channels + at(index, self->channel)];
+    gdouble turns = frequency * delay_table_at(table, series, tick, NULL);
     gdouble angle = -2 * G_PI * (turns - rint(turns));
     float complex value;
     memcpy(&value, x, sizeof value);
@@ -44,27 +71,30 @@ delay_element(const DelayState *state, const CtBlock *in, const CtBlock *out, co
 }
 
 static gboolean
-reference_work(gpointer user_data, const CtWork *work, G_GNUC_UNUSED GError **error)
+work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
-    const DelayState *state = user_data;
+    const Reference *self = state;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
-    const gint time = state->place[DELAY_TIME];
     gint64 index[CT_MAX_AXES] = {0};
     if (!out->data || work->begin >= work->end)
         return TRUE;
-    index[time] = work->begin;
+    index[self->time] = work->begin;
     do
-        delay_element(state, in, out, index);
-    while (places_next(out, time, work->begin, work->end, index));
+        delay_element(self, in, out, index);
+    while (places_next(out, self->time, work->begin, work->end, index));
     return TRUE;
 }
 
 static void
-reference_finish(gpointer state)
+finish(gpointer state)
 {
-    if (state)
-        delay_state_clear(state);
-    g_free(state);
+    Reference *self = state;
+    if (!self)
+        return;
+    ct_window_taps_free(self->taps);
+    delay_table_free(self->table);
+    g_free(self->frequencies);
+    g_free(self);
 }
 
 const CtVariant delay_reference = {
@@ -74,8 +104,8 @@ const CtVariant delay_reference = {
     .rows =
         (const CtRow[]){{"cf32[...] -> cf32[...]", 0.02}, {"f32[...] -> f32[...]", 0.02}, {NULL}},
     .split = "time",
-    .prepare = reference_prepare,
-    .advance = delay_advance,
-    .work = reference_work,
-    .finish = reference_finish,
+    .prepare = prepare,
+    .advance = ct_window_advance,
+    .work = work,
+    .finish = finish,
 };

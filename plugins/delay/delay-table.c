@@ -112,12 +112,15 @@ delay_table_new(const CtParams *params, const CtStream *stream, GError **error)
     table->n_pols = 1;
     table->n_rows = 1;
     table->start = stream->start;
+    table->ticks_per_sample = stream->ticks_per_sample;
+    table->samples_per_second =
+        ct_stream_axis(stream, "channel") < 0 ? ct_stream_sample_rate(stream) : 0;
     gboolean ok = given == ways[0]   ? table_from_file(table, params, stream, n_pols, error)
                   : given == ways[1] ? table_from_list(table, params, n_pols, error)
                                      : table_from_direction(table, params, error);
     if (!ok)
         return NULL;
-    for (gint64 i = 0; i < table->n_rows * table->n_stations * table->n_pols; i++)
+    for (gint64 i = 0; i < delay_table_length(table); i++)
         if (!isfinite(table->seconds[i])) {
             ct_params_error(params, given, error, "wants finite delays, but is given %g",
                             table->seconds[i]);
@@ -132,4 +135,114 @@ delay_table_free(DelayTable *table)
     if (table)
         g_free(table->seconds);
     g_free(table);
+}
+
+/* ---- functions of time ---- */
+
+/* The row in which `tick` lies; at most the last but one. */
+static gint64
+row_at(const DelayTable *table, gint64 tick)
+{
+    gdouble row = floor((tick - table->start) / table->ticks_per_row);
+    return row < 0 ? 0 : row > table->n_rows - 2 ? table->n_rows - 2 : (gint64)row;
+}
+
+gdouble
+delay_table_at(const DelayTable *table, gint64 series, gint64 tick, gdouble *per_tick)
+{
+    const gint64 n_series = table->n_stations * table->n_pols;
+    if (per_tick)
+        *per_tick = 0;
+    if (table->n_rows == 1)
+        return table->seconds[series];
+    gint64 row = row_at(table, tick);
+    gdouble a = table->seconds[row * n_series + series],
+            b = table->seconds[(row + 1) * n_series + series];
+    gdouble part = (tick - table->start) / table->ticks_per_row - row;
+    if (part < 0)
+        return a;
+    if (part >= 1)
+        return b;
+    if (per_tick)
+        *per_tick = (b - a) / table->ticks_per_row;
+    return a + part * (b - a);
+}
+
+gint64
+delay_table_whole(const DelayTable *table, gint64 series, gint64 tick)
+{
+    return (gint64)rint(delay_table_at(table, series, tick, NULL) * table->samples_per_second);
+}
+
+/* The first tick after `tick` at which the slope may change. */
+static gint64
+next_slope(const DelayTable *table, gint64 tick)
+{
+    if (table->n_rows == 1 || tick < table->start)
+        return table->n_rows == 1 ? G_MAXINT64 : table->start;
+    gdouble row = floor((tick - table->start) / table->ticks_per_row);
+    if (row >= table->n_rows - 1)
+        return G_MAXINT64;
+    gint64 next = table->start + (gint64)ceil((row + 1) * table->ticks_per_row);
+    return MAX(next, tick + 1);
+}
+
+/* The number of samples from `tick` on, at most `most`, with one shift and a linear delay. */
+static gint64
+steady_samples(const DelayTable *table, gint64 series, gint64 tick, gint64 most)
+{
+    const gint64 next = next_slope(table, tick), step = table->ticks_per_sample;
+    gint64 n = next == G_MAXINT64 ? most : MIN(most, (next - tick + step - 1) / step);
+    if (table->samples_per_second == 0)
+        return n;
+    const gint64 whole = delay_table_whole(table, series, tick);
+    if (delay_table_whole(table, series, tick + (n - 1) * step) == whole)
+        return n;
+    /* The shift is monotonic along a line, so bisection finds its next change. */
+    for (gint64 same = 1; n - same > 1;) {
+        const gint64 middle = same + (n - same) / 2;
+        if (delay_table_whole(table, series, tick + (middle - 1) * step) == whole)
+            same = middle;
+        else
+            n = middle;
+    }
+    return n - 1;
+}
+
+void
+delay_table_line(gconstpointer data, gint64 series, gint64 tick, gint64 most, CtWindowLine *line)
+{
+    const DelayTable *table = data;
+    const gint64 step = table->ticks_per_sample;
+    gdouble per_tick;
+    *line = (CtWindowLine){
+        .n = steady_samples(table, series, tick, most),
+        .shift = -delay_table_whole(table, series, tick),
+        .first = delay_table_at(table, series, tick, &per_tick),
+    };
+    if (per_tick == 0)
+        return;
+    /* Counted from the row's first sample, wherever the firing begins. */
+    const gdouble row = (gdouble)row_at(table, tick);
+    const gint64 first = table->start + (gint64)ceil(row * table->ticks_per_row);
+    line->since = (tick - first) / step;
+    line->first = delay_table_at(table, series, tick - line->since * step, NULL);
+    line->step = per_tick * (gdouble)step;
+}
+
+/* One for each linear piece and each whole-sample shift on it. */
+gint64
+delay_table_most_lines(gconstpointer data, gint64 n)
+{
+    const DelayTable *table = data;
+    const gint64 n_series = table->n_stations * table->n_pols;
+    gint64 shifts = 1;
+    for (gint64 i = n_series; i < delay_table_length(table); i++) {
+        const gdouble before = rint(table->seconds[i - n_series] * table->samples_per_second);
+        const gdouble after = rint(table->seconds[i] * table->samples_per_second);
+        shifts = MAX(shifts, (gint64)fabs(after - before) + 1);
+    }
+    const gdouble lines = floor((gdouble)n * table->ticks_per_sample / table->ticks_per_row) + 3;
+    const gdouble most = MIN(lines, (gdouble)table->n_rows + 1) * (gdouble)shifts;
+    return most < (gdouble)n ? (gint64)most : n;
 }

@@ -4,11 +4,9 @@
 #include "delay.h"
 
 #include "../geometry.h"
+#include "delay.kernel.h"
 
-#include <string.h>
-
-static const char *const delay_axes[DELAY_N_AXES] = {"time", "subband", "channel", "station",
-                                                     "pol"};
+#include <complex.h>
 
 static const CtParam delay_params[] = {
     {"delays", CT_PARAM_PATH, CT_PARAM_LIVE,
@@ -32,20 +30,20 @@ static const CtParam delay_params[] = {
 /* The least and the most whole samples, or those for which the graph leaves room; linear pieces
  * reach them at their ends. */
 static gboolean
-whole_range(const DelayTable *table, const CtParams *params, gdouble samples_per_second,
-            gint64 *least, gint64 *most, GError **error)
+whole_range(const DelayTable *table, const CtParams *params, gint64 *least, gint64 *most,
+            GError **error)
 {
     *least = G_MAXINT64;
     *most = G_MININT64;
-    for (gint64 i = 0; i < table->n_rows * table->n_stations * table->n_pols; i++) {
-        gint64 whole = (gint64)rint(table->seconds[i] * samples_per_second);
+    for (gint64 i = 0; i < delay_table_length(table); i++) {
+        gint64 whole = (gint64)rint(table->seconds[i] * table->samples_per_second);
         *least = MIN(*least, whole);
         *most = MAX(*most, whole);
     }
     if (!ct_params_has(params, "range"))
         return TRUE;
     const gdouble seconds = ct_params_real(params, "range");
-    const gdouble range = rint(seconds * samples_per_second);
+    const gdouble range = rint(seconds * table->samples_per_second);
     if (range > 1 << 28 || range < (gdouble)MAX(*most, -*least))
         return ct_params_error(params, "range", error,
                                "wants at least the largest delay, %" G_GINT64_FORMAT
@@ -58,12 +56,11 @@ whole_range(const DelayTable *table, const CtParams *params, gdouble samples_per
 
 /* The number of different shifts by whole samples. */
 static gint64
-count_shifts(const DelayTable *table, gdouble samples_per_second)
+count_shifts(const DelayTable *table)
 {
-    const gint64 n = table->n_rows * table->n_stations * table->n_pols;
     g_autoptr(GHashTable) shifts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-    for (gint64 i = 0; i < n; i++) {
-        const gint64 whole = (gint64)rint(table->seconds[i] * samples_per_second);
+    for (gint64 i = 0; i < delay_table_length(table); i++) {
+        const gint64 whole = (gint64)rint(table->seconds[i] * table->samples_per_second);
         g_hash_table_add(shifts, g_memdup2(&whole, sizeof whole));
     }
     return g_hash_table_size(shifts);
@@ -81,13 +78,30 @@ set_needs(CtFootprint *footprint, const DelayTable *table, const CtStream *strea
     if (footprint->moves)
         footprint->needs = MIN(footprint->window, apart ? 2 : footprint->window);
     else
-        footprint->needs = apart ? 1 : count_shifts(table, ct_stream_sample_rate(stream));
+        footprint->needs = apart ? 1 : count_shifts(table);
 }
 
 static gboolean
 is_hertz(const CtStream *stream, gint axis)
 {
     return axis >= 0 && g_strcmp0(stream->axes[axis].coordinate.unit, "Hz") == 0;
+}
+
+gdouble *
+delay_frequencies(const CtStream *stream, GError **error)
+{
+    const gint subband = ct_stream_axis(stream, "subband");
+    const gint channel = ct_stream_axis(stream, "channel");
+    const gint64 n_channels = ct_stream_length(stream, "channel");
+    const gint64 n = ct_stream_length(stream, "subband") * n_channels;
+    gdouble *frequencies = CT_TABLE(gdouble, n, "frequencies", error);
+    for (gint64 i = 0; frequencies && i < n; i++)
+        frequencies[i] =
+            channel >= 0
+                ? ct_stream_coordinate(stream, (guint)channel, i % n_channels, i / n_channels)
+            : is_hertz(stream, subband) ? ct_stream_coordinate(stream, (guint)subband, i, 0)
+                                        : stream->frequency;
+    return frequencies;
 }
 
 static gboolean
@@ -126,19 +140,18 @@ delay_infer(CtNode *node, GError **error)
     }
     if (channel >= 0)
         return TRUE;
-    gdouble rate = ct_stream_sample_rate(input);
-    if (!(rate > 0)) {
+    if (!(table->samples_per_second > 0)) {
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                     "input '%s' wants a sample rate, but is given none", port);
         return FALSE;
     }
-    for (gint64 i = 0; i < table->n_rows * table->n_stations * table->n_pols; i++)
-        if (fabs(table->seconds[i] * rate) > 1 << 28)
+    for (gint64 i = 0; i < delay_table_length(table); i++)
+        if (fabs(table->seconds[i] * table->samples_per_second) > 1 << 28)
             return ct_params_error(node->params, "delays", error,
                                    "wants delays of at most %d samples, but is given %g s", 1 << 28,
                                    table->seconds[i]);
     gint64 least, most;
-    if (!whole_range(table, node->params, rate, &least, &most, error))
+    if (!whole_range(table, node->params, &least, &most, error))
         return FALSE;
     node->footprint.window = most - least + 1;
     node->footprint.offset = most;
@@ -150,162 +163,6 @@ static gdouble
 delay_operations(const CtNode *node)
 {
     return 6.0 * ct_stream_width(&node->outputs[0]);
-}
-
-gboolean
-delay_state_init(DelayState *state, const CtPrepare *prepare, GError **error)
-{
-    const CtBinding *input = &prepare->inputs[0];
-    const CtStream *stream = input->stream;
-    state->table = delay_table_new(prepare->nodes[0].params, stream, error);
-    if (!state->table)
-        return FALSE;
-    state->is_complex = ct_type_info(stream->type)->is_complex;
-    state->shifts = ct_stream_axis(stream, "channel") < 0;
-    state->ticks_per_sample = stream->ticks_per_sample;
-    state->samples_per_second = ct_stream_sample_rate(stream);
-    gint64 least;
-    if (state->shifts && !whole_range(state->table, prepare->nodes[0].params,
-                                      state->samples_per_second, &least, &state->most, error))
-        return FALSE;
-    for (guint i = 0; i < DELAY_N_AXES; i++) {
-        state->place[i] = ct_layout_axis(&input->layout, delay_axes[i]);
-        state->length[i] = i == DELAY_TIME ? 0 : ct_stream_length(stream, delay_axes[i]);
-    }
-
-    gint subband = ct_stream_axis(stream, "subband"), channel = ct_stream_axis(stream, "channel");
-    gint64 n_channels = state->length[DELAY_CHANNEL];
-    state->frequencies =
-        CT_TABLE(gdouble, state->length[DELAY_SUBBAND] * n_channels, "frequencies", error);
-    if (!state->frequencies)
-        return FALSE;
-    for (gint64 b = 0; b < state->length[DELAY_SUBBAND]; b++)
-        for (gint64 c = 0; c < n_channels; c++)
-            state->frequencies[b * n_channels + c] =
-                channel >= 0                ? ct_stream_coordinate(stream, channel, c, b)
-                : is_hertz(stream, subband) ? ct_stream_coordinate(stream, subband, b, 0)
-                                            : stream->frequency;
-
-    for (guint i = 0; i < stream->n_axes; i++) {
-        if (!stream->axes[i].loses || strcmp(stream->axes[i].name, "time") == 0)
-            continue;
-        gint which = -1;
-        for (guint k = 0; k < DELAY_N_AXES; k++)
-            if (strcmp(stream->axes[i].name, delay_axes[k]) == 0)
-                which = k;
-        state->losing[state->n_losing] = which;
-        state->losing_length[state->n_losing++] = stream->axes[i].length;
-    }
-    return TRUE;
-}
-
-void
-delay_state_clear(DelayState *state)
-{
-    g_clear_pointer(&state->table, delay_table_free);
-    g_clear_pointer(&state->frequencies, g_free);
-}
-
-void
-delay_state_elements(const DelayState *state, const CtBinding *input, gdouble *frequencies,
-                     guint32 *series)
-{
-    const guint n_axes = input->layout.n_axes;
-    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES], index[CT_MAX_AXES] = {0};
-    ct_layout_strides(&input->layout, input->stream, 1, length, stride);
-    const gint64 n = ct_stream_width(input->stream);
-    for (gint64 i = 0; i < n; i++) {
-        gint64 at[DELAY_N_AXES];
-        for (guint k = 0; k < DELAY_N_AXES; k++)
-            at[k] = state->place[k] < 0 ? 0 : index[state->place[k]];
-        frequencies[i] = delay_frequency(state, at);
-        series[i] = (guint32)delay_table_series(state->table, at[DELAY_STATION], at[DELAY_POL]);
-        for (guint k = n_axes; k-- > 0 && ++index[k] == length[k];)
-            index[k] = 0;
-    }
-}
-
-/* The number of samples from `tick` on, at most `most`, with one shift and a linear delay. */
-static gint64
-steady_samples(const DelayState *state, gint64 series, gint64 tick, gint64 most)
-{
-    const gint64 next = delay_table_next(state->table, tick), step = state->ticks_per_sample;
-    gint64 n = next == G_MAXINT64 ? most : MIN(most, (next - tick + step - 1) / step);
-    if (!state->shifts)
-        return n;
-    const gint64 whole = delay_whole(state, series, tick);
-    if (delay_whole(state, series, tick + (n - 1) * step) == whole)
-        return n;
-    /* The shift is monotonic along a line, so bisection finds its next change. */
-    for (gint64 same = 1; n - same > 1;) {
-        const gint64 middle = same + (n - same) / 2;
-        if (delay_whole(state, series, tick + (middle - 1) * step) == whole)
-            same = middle;
-        else
-            n = middle;
-    }
-    return n - 1;
-}
-
-void
-delay_piece_init(DelayPiece *piece, const DelayState *state, gint64 series, gint64 tick,
-                 gint64 most)
-{
-    const DelayTable *table = state->table;
-    const gint64 step = state->ticks_per_sample;
-    gdouble per_tick;
-    *piece = (DelayPiece){
-        .n = steady_samples(state, series, tick, most),
-        .shift = state->shifts ? state->most - delay_whole(state, series, tick) : 0,
-        .seconds = delay_table_at(table, series, tick, &per_tick),
-    };
-    if (per_tick == 0)
-        return;
-    /* Counted from the row's first sample, wherever the firing begins. */
-    const gdouble row = (gdouble)delay_table_row(table, tick);
-    const gint64 first = table->start + (gint64)ceil(row * table->ticks_per_row);
-    piece->since = (tick - first) / step;
-    piece->seconds = delay_table_at(table, series, tick - piece->since * step, NULL);
-    piece->per_sample = per_tick * (gdouble)step;
-}
-
-/* The sample of which a series of the lane is made: each station and pol of the lane, the k-th of
- * them, has its own delay. */
-static gboolean
-find_taps(gpointer user_data, gint64 lane, G_GNUC_UNUSED gint64 from, guint k, gint64 tick,
-          CtTaps *taps)
-{
-    const DelayState *state = user_data;
-    gint64 first[DELAY_N_AXES] = {0}, n[DELAY_N_AXES];
-    for (guint i = 0; i < DELAY_N_AXES; i++)
-        n[i] = state->length[i];
-    for (guint i = state->n_losing; i-- > 0;) {
-        const gint which = state->losing[i];
-        if (which >= 0) {
-            first[which] = lane % state->losing_length[i];
-            n[which] = 1;
-        }
-        lane /= state->losing_length[i];
-    }
-    if (state->table->n_pols == 1)
-        n[DELAY_POL] = 1;
-    if (k >= n[DELAY_STATION] * n[DELAY_POL])
-        return FALSE;
-    const gint64 series = delay_table_series(state->table, first[DELAY_STATION] + k / n[DELAY_POL],
-                                             first[DELAY_POL] + k % n[DELAY_POL]);
-    *taps = (CtTaps){
-        .first = state->most - delay_whole(state, series, tick),
-        .n = 1,
-        .steady = steady_samples(state, series, tick, 1 << 16),
-    };
-    return TRUE;
-}
-
-gboolean
-delay_advance(gpointer user_data, CtAdvance *advance, GError **error)
-{
-    const DelayState *state = user_data;
-    return ct_advance_taps(advance, state->shifts ? find_taps : NULL, user_data, error);
 }
 
 static const CtPort delay_inputs[] = {
@@ -325,17 +182,13 @@ static gdouble
 largest_turns(const CtNode *node)
 {
     const CtStream *stream = &node->inputs[0];
-    const gint subband = ct_stream_axis(stream, "subband");
-    const gint channel = ct_stream_axis(stream, "channel");
-    const gint axis = channel >= 0 ? channel : is_hertz(stream, subband) ? subband : -1;
-    gdouble frequency = axis < 0 ? fabs(stream->frequency) : 0, seconds = 0;
-    for (gint64 b = 0; b < ct_stream_length(stream, "subband") && axis >= 0; b++)
-        for (gint64 c = 0; c < (axis == channel ? stream->axes[channel].length : 1); c++)
-            frequency =
-                MAX(frequency, fabs(axis == channel ? ct_stream_coordinate(stream, channel, c, b)
-                                                    : ct_stream_coordinate(stream, subband, b, 0)));
+    const gint64 n = ct_stream_length(stream, "subband") * ct_stream_length(stream, "channel");
+    g_autofree gdouble *frequencies = delay_frequencies(stream, NULL);
     g_autoptr(DelayTable) table = delay_table_new(node->params, stream, NULL);
-    for (gint64 i = 0; table && i < table->n_rows * table->n_stations * table->n_pols; i++)
+    gdouble frequency = 0, seconds = 0;
+    for (gint64 i = 0; frequencies && i < n; i++)
+        frequency = MAX(frequency, fabs(frequencies[i]));
+    for (gint64 i = 0; table && i < delay_table_length(table); i++)
         seconds = MAX(seconds, fabs(table->seconds[i]));
     return frequency * seconds * (table && table->n_rows > 1 ? (gdouble)table->n_rows + 1 : 1);
 }
@@ -367,14 +220,78 @@ static const CtStage delay = {
                      "delays and one; real samples are only moved",
 };
 
+/* Phasors of constant delays, [subband channel station pol]. */
+static gboolean
+fill_phasors(CtFormTable *phasors, const DelayTable *table, const gdouble *frequencies,
+             GError **error)
+{
+    const gint64 n_channels = phasors->lengths[0] * phasors->lengths[1];
+    const gint64 n_series = table->n_stations * table->n_pols;
+    double complex *factors = CT_TABLE(double complex, n_channels *n_series, "phases", error);
+    for (gint64 i = 0; factors && i < n_channels * n_series; i++) {
+        const gdouble turns = frequencies[i / n_series] * table->seconds[i % n_series];
+        factors[i] = cexp(-2 * G_PI * I * (turns - rint(turns)));
+    }
+    phasors->type = CT_CF64;
+    phasors->n_axes = 4;
+    phasors->data = factors;
+    return factors != NULL;
+}
+
+static gboolean
+delay_choose(const CtNode *node, CtWindowChoice *choice, GError **error)
+{
+    const CtStream *stream = &node->inputs[0];
+    const gboolean is_complex = ct_type_info(stream->type)->is_complex;
+    DelayTable *table = choice->data = delay_table_new(node->params, stream, error);
+    choice->free = (GDestroyNotify)delay_table_free;
+    if (!table)
+        return FALSE;
+    const gboolean changes = table->n_rows > 1;
+    if (is_complex)
+        ct_form_kernel(&choice->form, changes ? "delay_changing" : "delay_constant",
+                       sizeof(CtNoSettings));
+    choice->shifts = (CtFormTable){
+        .type = CT_I64,
+        .n_axes = 2,
+        .axes = {ct_axis_name("station"), ct_axis_name("pol")},
+        .lengths = {table->n_stations, table->n_pols},
+    };
+    choice->form.table = (CtFormTable){
+        .type = CT_F64,
+        .n_axes = 2,
+        .axes = {ct_axis_name("subband"), ct_axis_name("channel"), ct_axis_name("station"),
+                 ct_axis_name("pol")},
+        .lengths = {ct_stream_length(stream, "subband"), ct_stream_length(stream, "channel"),
+                    table->n_stations, table->n_pols},
+    };
+    if (changes) {
+        choice->line = delay_table_line;
+        choice->most_lines = delay_table_most_lines;
+    } else if (table->samples_per_second > 0) {
+        gint64 *shifts = choice->shifts.data =
+            CT_TABLE(gint64, delay_table_length(table), "shifts by delays", error);
+        for (gint64 i = 0; shifts && i < delay_table_length(table); i++)
+            shifts[i] = -delay_table_whole(table, i, table->start);
+        if (!shifts)
+            return FALSE;
+    }
+    g_autofree gdouble *frequencies = is_complex ? delay_frequencies(stream, error) : NULL;
+    if (!is_complex || !frequencies)
+        return !is_complex;
+    if (!changes)
+        return fill_phasors(&choice->form.table, table, frequencies, error);
+    choice->form.table.data = g_steal_pointer(&frequencies);
+    return TRUE;
+}
+
+const CtWindow delay_window = CT_WINDOW_FORM("delay", delay_choose);
+
+static const CtRow rows[] = {
+    {"cf32[...] -> cf32[...]", 0.75}, {"f32[...] -> f32[...]", 0.75}, {NULL}};
+static const CtRow device_rows[] = {
+    {"cf32[...] -> cf32[...]", 0.9}, {"f32[...] -> f32[...]", 0.9}, {NULL}};
+
 CT_PLUGIN("delay", ((const CtStage *const[]){&delay, NULL}),
-          ((const CtVariant *const[]){
-              &delay_cuda,
-#ifdef __x86_64__
-              &delay_cpu_avx512,
-              &delay_cpu_avx2,
-#endif
-              &delay_cpu_baseline,
-              &delay_reference,
-              NULL,
-          }));
+          ((const CtVariant *const[]){CT_WINDOW_VARIANTS(delay_window, "delay", rows, device_rows),
+                                      &delay_reference, NULL}));

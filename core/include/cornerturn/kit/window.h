@@ -53,9 +53,9 @@ typedef struct {
 
     /* Shifts that change along time, in place of data of `shifts`, for stages without a sum: `line`
      * sets *line to at most `most` samples from the output sample at `tick` on, of a series: an
-     * entry of a table of the axes and lengths of `shifts`. The kernel's w is of type f64, the
-     * value times the entry of form.table. `most_lines` returns the most lines of a series in `n`
-     * consecutive samples. Both are called on many threads at once. */
+     * entry of a table of the axes and lengths of `shifts`. A kernel with a table has w of type
+     * f64, the value times the entry of form.table. `most_lines` returns the most lines of a series
+     * in `n` consecutive samples. Both are called on many threads at once. */
     void (*line)(gconstpointer data, gint64 series, gint64 tick, gint64 most, CtWindowLine *line);
     gint64 (*most_lines)(gconstpointer data, gint64 n);
     gpointer data;
@@ -99,12 +99,16 @@ CT_EXPORT CtWindowTaps *ct_window_taps_new(const CtWindow *window, const CtPrepa
 CT_EXPORT void ct_window_taps_free(CtWindowTaps *taps);
 CT_EXPORT gboolean ct_window_advance(gpointer state, CtAdvance *advance, GError **error);
 
-/* The tunables of variants for devices. */
-#define CT_WINDOW_TUNABLES                                                                         \
-    ((const CtTunable[]){                                                                          \
-        {"units", CT_VALUES(1, 2, 4, 8), 4, "times per thread; of 16 bytes at most 4"},            \
-        {"made", CT_VALUES(1, 2, 4, 8), 8, "indices of the new axis per thread"},                  \
-        {0}})
+/* The tunables of variants for devices, of windows and shifts, and of sums. */
+#define CT_WINDOW_UNITS                                                                            \
+    {                                                                                              \
+        "units", CT_VALUES(1, 2, 4, 8), 8, "times per thread; of 16 bytes at most 4"               \
+    }
+#define CT_WINDOW_TUNABLES ((const CtTunable[]){CT_WINDOW_UNITS, {0}})
+#define CT_WINDOW_SUM_TUNABLES                                                                     \
+    ((const CtTunable[]){CT_WINDOW_UNITS,                                                          \
+                         {"made", CT_VALUES(1, 2, 4, 8), 8, "indices of the new axis per thread"}, \
+                         {0}})
 
 #define CT_WINDOW_VARIANT_HOST(window_, stage_, rows_, isa_, name_)                                \
     &(const CtVariant)                                                                             \
@@ -114,27 +118,33 @@ CT_EXPORT gboolean ct_window_advance(gpointer state, CtAdvance *advance, GError 
         .form = &window_, .prepare = ct_window_prepare, .advance = ct_window_advance,              \
         .work = ct_window_work, .finish = ct_window_finish,                                        \
     }
-#define CT_WINDOW_VARIANT_DEVICE(window_, stage_, rows_)                                           \
+#define CT_WINDOW_VARIANT_DEVICE(window_, stage_, rows_, tunables_)                                \
     &(const CtVariant)                                                                             \
     {                                                                                              \
         .name = "cuda", .backend = CT_CUDA, .covers = (const char *const[]){stage_, NULL},         \
-        .rows = rows_, .tunables = CT_WINDOW_TUNABLES, .form = &window_,                           \
+        .rows = rows_, .tunables = tunables_, .form = &window_,                                    \
         .prepare = ct_window_prepare_device, .advance = ct_window_advance,                         \
         .work = ct_window_work_device, .finish = ct_window_finish_device,                          \
     }
 
-/* The variants in order of preference, with the rows of the host and of devices. Rows of devices
- * have the same order of axes on both sides, except those of sums. */
 #ifdef __x86_64__
-#define CT_WINDOW_VARIANTS(window_, stage_, rows_, device_rows_)                                   \
-    CT_WINDOW_VARIANT_DEVICE(window_, stage_, device_rows_),                                       \
-        CT_WINDOW_VARIANT_HOST(window_, stage_, rows_, CT_ISA_AVX512, "cpu-avx512"),               \
+#define CT_WINDOW_VARIANTS_HOST(window_, stage_, rows_)                                            \
+    CT_WINDOW_VARIANT_HOST(window_, stage_, rows_, CT_ISA_AVX512, "cpu-avx512"),                   \
         CT_WINDOW_VARIANT_HOST(window_, stage_, rows_, CT_ISA_AVX2, "cpu-avx2"),                   \
         CT_WINDOW_VARIANT_HOST(window_, stage_, rows_, CT_ISA_BASELINE, "cpu-baseline")
 #else
-#define CT_WINDOW_VARIANTS(window_, stage_, rows_, device_rows_)                                   \
-    CT_WINDOW_VARIANT_DEVICE(window_, stage_, device_rows_),                                       \
-        CT_WINDOW_VARIANT_HOST(window_, stage_, rows_, CT_ISA_BASELINE, "cpu-baseline")
+#define CT_WINDOW_VARIANTS_HOST(window_, stage_, rows_)                                            \
+    CT_WINDOW_VARIANT_HOST(window_, stage_, rows_, CT_ISA_BASELINE, "cpu-baseline")
 #endif
+
+/* The variants in order of preference, with the rows of the host and of devices; the second macro
+ * is for sums and for outputs with a new axis. Rows of devices have the same order of axes on both
+ * sides, except those of the second macro. */
+#define CT_WINDOW_VARIANTS(window_, stage_, rows_, device_rows_)                                   \
+    CT_WINDOW_VARIANT_DEVICE(window_, stage_, device_rows_, CT_WINDOW_TUNABLES),                   \
+        CT_WINDOW_VARIANTS_HOST(window_, stage_, rows_)
+#define CT_WINDOW_SUM_VARIANTS(window_, stage_, rows_, device_rows_)                               \
+    CT_WINDOW_VARIANT_DEVICE(window_, stage_, device_rows_, CT_WINDOW_SUM_TUNABLES),               \
+        CT_WINDOW_VARIANTS_HOST(window_, stage_, rows_)
 
 G_END_DECLS
