@@ -13,6 +13,11 @@ ct_window_footprint(CtNode *node, const char *param, gint64 least, gint64 most, 
     const gint time = ct_stream_axis(in, "time");
     const gint64 length = time < 0 ? 1 : in->axes[time].length;
     const gint64 window = most - least + n_taps;
+    if (n_taps < 1)
+        return ct_params_error(node->params, param, error,
+                               "wants windows of at least 1 sample, but is given one of "
+                               "%" G_GINT64_FORMAT,
+                               n_taps);
     if (window > CT_WINDOW_MAX)
         return ct_params_error(node->params, param, error,
                                "wants windows of at most %" G_GINT64_FORMAT
