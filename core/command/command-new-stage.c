@@ -29,8 +29,8 @@ static const struct {
     {"kit/plugin.map", "kit/plugin.map", ALONE},
 };
 
-static const char *const forms[] = {"map",    "table",  "group", "fold",
-                                    "window", "source", "free",  NULL};
+static const char *const forms[] = {"map",  "table",  "group", "fold", "window",
+                                    "join", "source", "free",  NULL};
 
 /* The stage that the command makes. */
 typedef struct {
@@ -230,18 +230,16 @@ run(int argc, char **argv, GError **error)
     g_autofree char *form = NULL;
     const GOptionEntry entries[] = {
         {"form", 'f', 0, G_OPTION_ARG_STRING, &form,
-         "Of its mathematics: map, table, group, fold, window; source of packets; or free (map)",
+         "Of its mathematics: map, table, group, fold, window, join; source of packets; or free "
+         "(map)",
          "FORM"},
         G_OPTION_ENTRY_NULL,
     };
     if (!ct_command_parse(&ct_command_new_stage, entries, &argc, &argv, 1, 1, error))
         return FALSE;
     if (form && !g_strv_contains(forms, form)) {
-        g_set_error(
-            error, CT_ERROR, CT_ERROR_PARAMETER,
-            "--form wants map, table, group, fold, window, source or free, but is given '%s'",
-            form);
-        return FALSE;
+                    "--form wants map, table, group, fold, window, join, source or free, but is given '%s'", form);
+                    return FALSE;
     }
     NewStage stage = {
         .name = argv[1],

@@ -20,6 +20,7 @@ static const struct {
     {"cornerturn/kit", "/cornerturn/kit", "fold-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "fold-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "form-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "join-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "window-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "window-struct.h"},

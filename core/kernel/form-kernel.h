@@ -261,3 +261,5 @@ ct_group_together(const CtDeviceMap &map, Function function)
         CT_GROUP_FUNCTION(name_, n_x_, n_y_)                                                       \
         ct_group_together<CtGroup<CT_IN, n_x_>, CtGroup<CT_OUT, n_y_>>(map, function);             \
     }
+
+#include <cornerturn/kit/join-kernel.h>

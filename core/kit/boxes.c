@@ -177,10 +177,9 @@ find_piece(Piece *piece, const CtBoxes *boxes, const CtBoxesAxis *axis, const Ct
     return grains > 0;
 }
 
-/* Takes the items' share of the box, along the slowest axis of the output that is long enough, else
- * along the longest. FALSE if the share is empty. */
-static gboolean
-take_share(CtBox *box, const CtWork *work, gint64 n_items)
+/* Along the slowest axis of the output that is long enough, else along the longest. */
+gboolean
+ct_box_share(CtBox *box, gint64 begin, gint64 end, gint64 n_items)
 {
     CtBoxAxis *chosen = NULL;
     for (guint a = 0; a < box->n_axes; a++) {
@@ -191,14 +190,15 @@ take_share(CtBox *box, const CtWork *work, gint64 n_items)
             chosen = axis;
     }
     if (!chosen)
-        return work->begin == 0;
-    const gint64 begin = chosen->length * work->begin / n_items;
-    const gint64 end = chosen->length * work->end / n_items;
-    box->in += begin * chosen->in;
-    box->out += begin * chosen->out;
-    box->table += begin * chosen->table;
-    chosen->length = end - begin;
-    return end > begin;
+        return begin == 0;
+    const gint64 first = chosen->length * begin / n_items;
+    const gint64 last = chosen->length * end / n_items;
+    box->in += first * chosen->in;
+    box->out += first * chosen->out;
+    box->table += first * chosen->table;
+    box->marks += first * chosen->mark;
+    chosen->length = last - first;
+    return last > first;
 }
 
 /* The rest of the output's last block, behind the axis's last element, as a box without input;
@@ -274,7 +274,7 @@ ct_boxes_each_filled(const CtBoxes *boxes, const CtWork *work, CtBoxesFunction f
                 if (piece.axes[k].length > 1)
                     box.axes[box.n_axes++] = piece.axes[k];
         }
-        if (!is_empty && take_share(&box, work, boxes->n_items))
+        if (!is_empty && ct_box_share(&box, work->begin, work->end, boxes->n_items))
             function(data, &box, work->scratch);
         for (a = 0; a < boxes->n_axes && ++at[a] == counts[a]; a++)
             at[a] = 0;
@@ -307,38 +307,43 @@ ct_box_simplify(CtBox *box)
         if (fast.length == 1)
             continue;
         if (slow && slow->in == fast.length * fast.in && slow->out == fast.length * fast.out &&
-            slow->table == fast.length * fast.table)
-            *slow = (CtBoxAxis){slow->length * fast.length, fast.in, fast.out, fast.table};
+            slow->table == fast.length * fast.table && slow->mark == fast.length * fast.mark)
+            *slow =
+                (CtBoxAxis){slow->length * fast.length, fast.in, fast.out, fast.table, fast.mark};
         else
             axes[kept++] = fast;
     }
     box->n_axes = kept;
 }
 
+gboolean
+ct_box_next(CtBox *at, gint64 index[G_N_ELEMENTS(((CtBox *)0)->axes)])
+{
+    for (guint left = at->n_axes; left > 1; left--) {
+        const CtBoxAxis *axis = &at->axes[left - 2];
+        gint64 steps = 1;
+        if (++index[left - 2] == axis->length) {
+            index[left - 2] = 0;
+            steps -= axis->length;
+        }
+        at->in += steps * axis->in;
+        at->table += steps * axis->table;
+        at->out += steps * axis->out;
+        at->marks += steps * axis->mark;
+        if (steps == 1)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 void
 ct_box_each_run(const CtBox *box, const CtBoxAxis *element, CtBoxRun function, gpointer data)
 {
-    gint64 at[G_N_ELEMENTS(box->axes)] = {0};
-    const guint n = box->n_axes > 0 ? box->n_axes - 1 : 0;
-    const CtBoxAxis *run = box->n_axes > 0 ? &box->axes[n] : element;
-    const guint8 *in = box->in, *table = box->table;
-    guint8 *out = box->out;
-    guint left;
-    do {
-        function(data, in, table, out, run);
-        for (left = n; left > 0; left--) {
-            const CtBoxAxis *axis = &box->axes[left - 1];
-            in += axis->in;
-            table += axis->table;
-            out += axis->out;
-            if (++at[left - 1] < axis->length)
-                break;
-            in -= axis->length * axis->in;
-            table -= axis->length * axis->table;
-            out -= axis->length * axis->out;
-            at[left - 1] = 0;
-        }
-    } while (left > 0);
+    gint64 index[G_N_ELEMENTS(box->axes)] = {0};
+    CtBox at = *box;
+    do
+        function(data, at.in, at.table, at.out, at.n_axes > 0 ? &at.axes[at.n_axes - 1] : element);
+    while (ct_box_next(&at, index));
 }
 
 /* With a constant number of bytes, the compiler copies an element by one load and one store. */
@@ -363,9 +368,33 @@ ct_box_move(const guint8 *restrict in, gint64 in_stride, guint8 *restrict out, g
     case 8:
         MOVE(8);
         break;
+    case 16:
+        MOVE(16);
+        break;
     default:
         MOVE(bytes);
     }
+}
+
+static void
+copy_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
+         const CtBoxAxis *run)
+{
+    ct_box_move(in, run->in, out, run->out, *(const gsize *)data, (gsize)run->length);
+}
+
+void
+ct_box_copy(const CtBox *box, gsize bytes)
+{
+    const CtBoxAxis element = {.length = 1};
+    CtBox simple = *box;
+    ct_box_simplify(&simple);
+    const CtBoxAxis *run = simple.n_axes > 0 ? &simple.axes[simple.n_axes - 1] : &element;
+    if (run->in == (gint64)bytes && run->out == (gint64)bytes) {
+        bytes *= (gsize)run->length;
+        simple.n_axes--;
+    }
+    ct_box_each_run(&simple, &element, copy_run, &bytes);
 }
 
 typedef struct {

@@ -52,6 +52,8 @@ map_init(CtDeviceMap *map, const CtBox *box, gint64 in_bytes, gint64 out_bytes)
     *map = (CtDeviceMap){
         .in = box->in,
         .out = box->out,
+        .table = box->table,
+        .marks = box->marks,
         .width = is_aligned(box, in_bytes, out_bytes, width) ? (guint)width : 1,
         .run = (guint)run->length,
         .n_axes = box->n_axes,
@@ -63,7 +65,8 @@ map_init(CtDeviceMap *map, const CtBox *box, gint64 in_bytes, gint64 out_bytes)
         if (length > MOST_UNITS / n_units)
             return FALSE;
         n_units *= length;
-        map->axes[a] = (CtDeviceMapAxis){ct_device_divisor((guint32)length), axis->in, axis->out};
+        map->axes[a] = (CtDeviceMapAxis){ct_device_divisor((guint32)length), axis->in, axis->out,
+                                         axis->table, axis->mark};
     }
     map->n_units = (guint32)n_units;
     return TRUE;
@@ -92,7 +95,7 @@ ct_device_map_box(const CtBox *box, gsize in_bytes, gsize out_bytes, CtQueue *qu
     CtDeviceMap map;
     ct_box_simplify(&simple);
     if (simple.n_axes == 0)
-        simple.axes[simple.n_axes++] = (CtBoxAxis){1, (gint64)in_bytes, (gint64)out_bytes, 0};
+        simple.axes[simple.n_axes++] = (CtBoxAxis){1, (gint64)in_bytes, (gint64)out_bytes, 0, 0};
     if (map_init(&map, &simple, (gint64)in_bytes, (gint64)out_bytes))
         return launch(&map, queue, call, error);
     /* One half along the slowest axis, then the other. */
@@ -102,6 +105,8 @@ ct_device_map_box(const CtBox *box, gsize in_bytes, gsize out_bytes, CtQueue *qu
     simple.axes[0].length -= middle;
     simple.in += box->in ? middle * simple.axes[0].in : 0;
     simple.out += middle * simple.axes[0].out;
+    simple.table += middle * simple.axes[0].table;
+    simple.marks += middle * simple.axes[0].mark;
     return ct_device_map_box(&half, in_bytes, out_bytes, queue, call, error) &&
            ct_device_map_box(&simple, in_bytes, out_bytes, queue, call, error);
 }

@@ -58,6 +58,9 @@ ct_form_defines(const CtFormState *form, guint threads, guint unroll)
         g_ptr_array_add(defines, g_strdup("CT_Y_IS_CI4"));
     if (kernel && kernel->w != CT_TYPE_NONE)
         define_type(defines, 'W', kernel->w);
+    if (ct_form_is_join(form))
+        g_ptr_array_add(defines,
+                        g_strdup_printf("CT_W_ELEMENT=%s", ct_kernel_type((gint)form->second)));
     return defines;
 }
 
@@ -131,7 +134,9 @@ static gboolean
 compile_kernels(State *self, const CtPrepare *prepare, GError **error)
 {
     static const char *const suffixes[] = {
-        [CT_FORM_MAP] = "_map", [CT_FORM_TABLE] = "_table", [CT_FORM_GROUP] = "_planes"};
+        [CT_FORM_MAP] = "_map",   [CT_FORM_TABLE] = "_table",      [CT_FORM_GROUP] = "_planes",
+        [CT_FORM_JOIN] = "_join", [CT_FORM_MARKED_JOIN] = "_join",
+    };
     const CtFormKernel *kernel = self->form.kernel;
     const gsize in = ct_type_info(self->form.boxes.in_type)->bytes;
     const gsize out = ct_type_info(self->form.boxes.out_type)->bytes;
@@ -177,6 +182,8 @@ ct_form_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_form_init(&self->form, prepare, CT_ISA_BASELINE, 1, error))
         return FALSE;
     set_tuning(self, prepare->tuning);
+    if (ct_form_is_join(&self->form))
+        self->form.operands.n_items = 1;
     if (!compile_kernels(self, prepare, error))
         return FALSE;
     gboolean has_gaps = FALSE;
@@ -265,6 +272,21 @@ work_group(State *self, const CtWork *work, GError **error)
     return job.ok;
 }
 
+static gboolean
+work_join(const State *self, const CtWork *work, const CtDeviceMapCall *call, GError **error)
+{
+    Job job = {
+        .call = *call,
+        .in_bytes = ct_type_info(self->form.boxes.in_type)->bytes,
+        .out_bytes = ct_type_info(self->form.boxes.out_type)->bytes,
+        .queue = work->queue,
+        .ok = TRUE,
+        .error = error,
+    };
+    ct_join_boxes_each(&self->form.operands, work, enqueue_box, &job);
+    return job.ok;
+}
+
 gboolean
 ct_form_work_device(gpointer state, const CtWork *work, GError **error)
 {
@@ -283,5 +305,7 @@ ct_form_work_device(gpointer state, const CtWork *work, GError **error)
                                    work->queue, &with_table, error);
     if (kernel && kernel->kind == CT_FORM_GROUP)
         return work_group(self, work, error);
+    if (ct_form_is_join(&self->form))
+        return work_join(self, work, &call, error);
     return ct_device_map_work(&self->form.boxes, work, &call, self->zero, error);
 }

@@ -4,6 +4,7 @@
 #include "form-private.h"
 
 #include <cornerturn/kit/convert.h>
+#include <string.h>
 
 /* Elements of a run that is worth its overhead. */
 #define LONG_RUN 64
@@ -16,18 +17,20 @@ enum {
     FROM,                               /* the same, converted */
     TO = FROM + CT_FORM_GROUP_MAX,      /* elements of the output before their conversion */
     MADE = TO + CT_FORM_GROUP_MAX,      /* and after it, to be scattered */
-    ENTRIES = MADE + CT_FORM_GROUP_MAX, /* of the table, gathered */
+    ENTRIES = MADE + CT_FORM_GROUP_MAX, /* of the table or the second input, gathered */
+    ENTRIES_FROM,                       /* the same, converted */
+    MARKS,                              /* of elements of the output */
     STEPS,                              /* the scratch of conversions */
     N_CHUNKS = STEPS + 2
 };
 
 typedef struct {
     CtFormState form;
-    CtConvert load, store;
-    gboolean loads, stores;                      /* whether types are converted */
+    CtConvert load, load_w, store;
+    gboolean loads, loads_w, stores;             /* whether types are converted */
     gsize in_bytes, x_bytes, y_bytes, out_bytes; /* of an element */
     guint n_x, n_y;
-    gsize w_bytes; /* of an entry of the table; 0: none */
+    gsize w_bytes; /* of an entry of the table, or an element of the second input; 0: none */
     guint8 *table;
     gint64 repeat; /* times for which the table is repeated, so that axes faster than time (pol,
                       say) form long runs */
@@ -40,6 +43,9 @@ typedef struct {
     gint64 x_stride, y_stride; /* bytes from an input, or output, of a group to the next */
     guint64 *counters;
     guint8 *scratch;
+    const CtBoxAxis *inner; /* axis inside that of a run, along which the entries are not contiguous
+                               though the elements are; NULL: none */
+    guint8 *marks;          /* of the run's first element */
 } Job;
 
 /* ---- prepare ---- */
@@ -73,6 +79,16 @@ prepare_table(State *self, CtPrepare *prepare, GError **error)
     return TRUE;
 }
 
+static void
+prepare_join(State *self, CtPrepare *prepare)
+{
+    const CtType second = self->form.second;
+    self->w_bytes = ct_type_info(second)->bytes;
+    self->loads_w = second != self->form.kernel->w;
+    self->load_w = ct_convert_steps(prepare->variant->isa, second, self->form.kernel->w);
+    prepare->n_items = self->form.operands.n_items;
+}
+
 gboolean
 ct_form_prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -95,6 +111,8 @@ ct_form_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->n_y = form->kernel ? form->kernel->n_y : 1;
     prepare->n_items = form->boxes.n_items;
     prepare->scratch_bytes = N_CHUNKS * CHUNK_BYTES;
+    if (ct_form_is_join(form))
+        prepare_join(self, prepare);
     return !form->kernel || form->kernel->kind != CT_FORM_TABLE ||
            prepare_table(self, prepare, error);
 }
@@ -167,11 +185,53 @@ load_inputs(const Job *job, const guint8 *in, gint64 stride, gsize n, gconstpoin
     return FALSE;
 }
 
+/* Points `run` to the entries of n elements from the given one on, contiguous and of the kernel's
+ * type: in place, or in a chunk. */
 static void
-compute_run(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
+load_entries(const Job *job, const guint8 *table, const CtBoxAxis *axis, gsize n, CtFormRun *run)
+{
+    const State *self = job->state;
+    const CtBoxAxis *inner = job->inner;
+    const gint64 entry = (gint64)self->w_bytes;
+    run->w = table;
+    run->w_step = axis->table != 0 || inner;
+    if (inner)
+        for (gint64 k = 0; k < inner->length; k++)
+            ct_box_move(table + k * inner->table, axis->table, chunk_at(job, ENTRIES) + k * entry,
+                        entry * inner->length, self->w_bytes, n / (gsize)inner->length);
+    else if (run->w_step != 0 && axis->table != entry)
+        ct_box_move(table, axis->table, chunk_at(job, ENTRIES), entry, self->w_bytes, n);
+    if (inner || (run->w_step != 0 && axis->table != entry))
+        run->w = chunk_at(job, ENTRIES);
+    if (!self->loads_w)
+        return;
+    ct_convert(&self->load_w, run->w, chunk_at(job, ENTRIES_FROM), run->w_step == 0 ? 1 : n,
+               chunk_at(job, STEPS));
+    run->w = chunk_at(job, ENTRIES_FROM);
+}
+
+/* Marks the samples of elements `first` … first + n − 1 of a run whose marks are 0. Other workers
+ * may mark the same samples. */
+static void
+store_marks(const Job *job, const CtBoxAxis *axis, gint64 first, gint64 n)
+{
+    const guint8 *marks = chunk_at(job, MARKS);
+    const gint64 inner = job->inner ? job->inner->length : 1;
+    for (const guint8 *at = memchr(marks, 0, (gsize)n); at;
+         at = memchr(at + 1, 0, (gsize)(marks + n - (at + 1)))) {
+        const gint64 i = first + (at - marks);
+        const gint64 place =
+            i / inner * axis->mark + (job->inner ? i % inner * job->inner->mark : 0);
+        __atomic_store_n(job->marks + place, (guint8)0, __ATOMIC_RELAXED);
+        if (axis->mark == 0 && (inner == 1 || job->inner->mark == 0))
+            return; /* all have this one sample */
+    }
+}
+
+static void
+compute_run(const Job *job, const guint8 *in, const guint8 *table, guint8 *out,
             const CtBoxAxis *axis)
 {
-    const Job *job = data;
     const State *self = job->state;
     const CtFormKernel *kernel = self->form.kernel;
     const gint64 element = (gint64)self->out_bytes;
@@ -180,11 +240,13 @@ compute_run(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
     const gboolean is_direct = !self->stores && (y_together || axis->out == element);
     /* Elements that are used in place need no chunks. */
     const gint64 bytes = (gint64)(self->n_x * self->in_bytes), entry = (gint64)self->w_bytes;
-    const gboolean gathers_table = axis->table != 0 && axis->table != entry;
-    const gboolean is_whole = is_direct && !self->loads && !gathers_table &&
+    const gboolean gathers = job->inner || (axis->table != 0 && axis->table != entry) ||
+                             (axis->table != 0 && self->loads_w) || job->marks;
+    const gboolean is_whole = is_direct && !self->loads && !gathers &&
                               (axis->in == (gint64)self->in_bytes ||
                                (axis->in == bytes && job->x_stride == (gint64)self->in_bytes));
-    const gint64 most = is_whole ? G_MAXINT32 : CHUNK / self->n_x;
+    const gint64 inner = job->inner ? job->inner->length : 1;
+    const gint64 most = is_whole ? G_MAXINT32 : CHUNK / self->n_x / inner * inner;
     for (gint64 i = 0; i < axis->length; i += most) {
         gconstpointer x[CT_FORM_GROUP_MAX];
         gpointer y[CT_FORM_GROUP_MAX];
@@ -194,30 +256,26 @@ compute_run(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
             .settings = self->form.choice.settings.bytes,
             .x = x,
             .x_together = load_inputs(job, in + i * axis->in, axis->in, n, x),
-            .w = table + i * axis->table,
-            .w_step = axis->table != 0,
             .y = y,
             .y_together = y_together,
             .n = n,
             .counters = job->counters,
+            .marks = chunk_at(job, MARKS),
         };
         for (guint k = 0; k < self->n_y; k++)
             y[k] = is_direct ? to + k * job->y_stride : chunk_at(job, TO + k);
-        if (gathers_table) {
-            ct_box_move(run.w, axis->table, chunk_at(job, ENTRIES), entry, self->w_bytes, n);
-            run.w = chunk_at(job, ENTRIES);
-        }
+        load_entries(job, table + i / inner * axis->table, axis, n, &run);
         kernel->run(&run);
+        if (job->marks)
+            store_marks(job, axis, i, (gint64)n);
         for (guint k = 0; k < self->n_y && !is_direct; k++)
             store(job, k, y[k], to + k * job->y_stride, axis->out, n);
     }
 }
 
 static void
-convert_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
-            const CtBoxAxis *axis)
+convert_run(const Job *job, const guint8 *in, guint8 *out, const CtBoxAxis *axis)
 {
-    const Job *job = data;
     const State *self = job->state;
     const gint64 bytes = (gint64)self->in_bytes;
     const gboolean is_scattered = axis->out != (gint64)self->out_bytes;
@@ -235,19 +293,50 @@ convert_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, 
     }
 }
 
+/* Joins the last two axes of the box if elements are contiguous over both of them, but the entries
+ * are not: then runs are longer. *axis is the run, which counts elements; its entries are those of
+ * the slower axis, and *inner are those of the faster one. */
+static gboolean
+join_axes(const State *self, CtBox *box, CtBoxAxis *axis, CtBoxAxis *inner)
+{
+    if (!ct_form_is_join(&self->form) || box->n_axes < 2)
+        return FALSE;
+    const CtBoxAxis slow = box->axes[box->n_axes - 2], fast = box->axes[box->n_axes - 1];
+    if (fast.length >= LONG_RUN || slow.in != fast.length * fast.in ||
+        slow.out != fast.length * fast.out)
+        return FALSE;
+    *inner = fast;
+    *axis = (CtBoxAxis){slow.length * fast.length, fast.in, fast.out, slow.table, slow.mark};
+    box->n_axes--;
+    return TRUE;
+}
+
 /* Runs along the last axis of the box, in order. */
 static void
-each_run(const Job *job, CtBox *box)
+each_run(Job *job, CtBox *box)
 {
     const State *self = job->state;
-    const CtBoxAxis element = {1, (gint64)self->in_bytes, (gint64)self->out_bytes, 0};
+    const CtBoxAxis element = {1, (gint64)self->in_bytes, (gint64)self->out_bytes, 0, 0};
+    gint64 index[G_N_ELEMENTS(box->axes)] = {0};
+    CtBoxAxis inner, axis = element;
     ct_box_simplify(box);
-    ct_box_each_run(box, &element, self->form.kernel ? compute_run : convert_run, (gpointer)job);
+    job->inner = NULL;
+    if (join_axes(self, box, &axis, &inner))
+        job->inner = &inner;
+    else if (box->n_axes > 0)
+        axis = box->axes[box->n_axes - 1];
+    do {
+        job->marks = box->marks;
+        if (self->form.kernel)
+            compute_run(job, box->in, box->table, box->out, &axis);
+        else
+            convert_run(job, box->in, box->out, &axis);
+    } while (ct_box_next(box, index));
 }
 
 /* A table repeats itself along time: whole repetitions, then the rest. */
 static void
-each_run_repeated(const Job *job, CtBox *box, guint time)
+each_run_repeated(Job *job, CtBox *box, guint time)
 {
     const gint64 repeat = job->state->repeat;
     CtBox rest = *box;
@@ -259,7 +348,7 @@ each_run_repeated(const Job *job, CtBox *box, guint time)
     rest.out += (axis->length - left) * axis->out;
     box->axes[box->n_axes] = rest.axes[time];
     box->axes[box->n_axes++].length = repeat;
-    *axis = (CtBoxAxis){axis->length / repeat, axis->in * repeat, axis->out * repeat, 0};
+    *axis = (CtBoxAxis){axis->length / repeat, axis->in * repeat, axis->out * repeat, 0, 0};
     if (left > 0)
         each_run(job, &rest);
     if (axis->length > 0)
@@ -292,6 +381,9 @@ ct_form_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         .y_stride = form->group_out < 0 ? 0 : work->outputs[0].stride[form->group_out],
         .counters = work->counters,
     };
-    ct_boxes_each(&form->boxes, work, compute_box, &job);
+    if (ct_form_is_join(form))
+        ct_join_boxes_each(&form->operands, work, compute_box, &job);
+    else
+        ct_boxes_each(&form->boxes, work, compute_box, &job);
     return TRUE;
 }

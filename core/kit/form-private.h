@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state and the functions that all variants of a form share. */
+/* The state, which comes first in that of each variant of a form, and the functions that all
+ * share. */
 #pragma once
 
-#include <cornerturn/kit/form.h>
+#include <cornerturn/kit/join.h>
 
 typedef struct {
     const CtForm *form;
     CtFormChoice choice;
     CtBoxes boxes;
     const CtFormKernel *kernel; /* on a device, of any instruction set; NULL: CT_FORM_CONVERT */
+    CtType second;              /* of the second input; CT_TYPE_NONE: there is none */
     gint group_in, group_out;   /* axes of the layouts; −1: none */
+    CtJoin join;                /* of the inputs of a join, and their boxes */
+    CtJoinBoxes operands;
 } CtFormState;
+
+static inline gboolean
+ct_form_is_join(const CtFormState *self)
+{
+    return self->kernel &&
+           (self->kernel->kind == CT_FORM_JOIN || self->kernel->kind == CT_FORM_MARKED_JOIN);
+}
 
 /* Chooses the kernel and describes the boxes of a firing. The state may be cleared after a
  * failure. */

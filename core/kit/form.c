@@ -23,9 +23,11 @@ misfit(CtType stream, CtType kernel)
     return (of_kernel->part == CT_F64) == is_wide ? 1 : 2;
 }
 
-/* The kernel that fits best, first the output and then the input. */
+/* The kernel that fits best, first the output and then the inputs. `second`: the type of the second
+ * input, of a join. */
 static const CtFormKernel *
-find_kernel(const CtForm *form, const char *name, CtIsa isa, CtType in, CtType out, GError **error)
+find_kernel(const CtForm *form, const char *name, CtIsa isa, CtType in, CtType second, CtType out,
+            GError **error)
 {
     const CtFormKernel *best = NULL;
     guint least = UNSUITABLE;
@@ -34,14 +36,20 @@ find_kernel(const CtForm *form, const char *name, CtIsa isa, CtType in, CtType o
         if (kernel->isa != isa || strcmp(kernel->name, name) != 0)
             continue;
         const guint of_in = misfit(in, kernel->x), of_out = misfit(out, kernel->y);
-        if (of_in == UNSUITABLE || of_out == UNSUITABLE || 8 * of_out + of_in >= least)
+        const guint of_w = kernel->kind == CT_FORM_JOIN || kernel->kind == CT_FORM_MARKED_JOIN
+                               ? misfit(second, kernel->w)
+                               : 0;
+        const guint score = 16 * of_out + 4 * of_in + of_w;
+        if (of_in == UNSUITABLE || of_out == UNSUITABLE || of_w == UNSUITABLE || score >= least)
             continue;
-        least = 8 * of_out + of_in;
+        least = score;
         best = kernel;
     }
     if (!best)
-        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "plugin '%s' has no kernel '%s' for %s -> %s",
-                    form->plugin, name, ct_type_info(in)->name, ct_type_info(out)->name);
+        g_set_error(
+            error, CT_ERROR, CT_ERROR_PLUGIN, "plugin '%s' has no kernel '%s' for %s%s%s -> %s",
+            form->plugin, name, ct_type_info(in)->name, second == CT_TYPE_NONE ? "" : ", ",
+            second == CT_TYPE_NONE ? "" : ct_type_info(second)->name, ct_type_info(out)->name);
     return best;
 }
 
@@ -49,7 +57,7 @@ gboolean
 ct_form_bind(CtFormState *self, CtIsa isa, GError **error)
 {
     const CtFormChoice *choice = &self->choice;
-    self->kernel = find_kernel(self->form, choice->kernel, isa, self->boxes.in_type,
+    self->kernel = find_kernel(self->form, choice->kernel, isa, self->boxes.in_type, self->second,
                                self->boxes.out_type, error);
     if (!self->kernel)
         return FALSE;
@@ -70,6 +78,8 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
     CtFormChoice *choice = &self->choice;
     self->form = prepare->variant->form;
     self->group_in = self->group_out = -1;
+    if (prepare->n_inputs > 1)
+        self->second = ct_layout_type(&prepare->inputs[1].layout);
     ct_boxes_init(&self->boxes, in, out, n_workers);
     if (!self->form->choose)
         return TRUE;
@@ -79,6 +89,10 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
         self->group_in = ct_layout_axis(&in->layout, choice->group_in);
         self->group_out = ct_layout_axis(&out->layout, choice->group_out);
     }
+    if (ct_form_is_join(self)) {
+        ct_join_init(&self->join, prepare, 0, NULL);
+        ct_join_boxes_init(&self->operands, prepare);
+    }
     return TRUE;
 }
 
@@ -86,6 +100,14 @@ void
 ct_form_clear(CtFormState *self)
 {
     g_clear_pointer(&self->choice.table.data, g_free);
+    ct_join_clear(&self->join);
+}
+
+gboolean
+ct_form_advance_join(gpointer state, CtAdvance *advance, GError **error)
+{
+    CtFormState *self = state;
+    return ct_join_advance(&self->join, advance, error);
 }
 
 /* ---- tables ---- */

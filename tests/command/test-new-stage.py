@@ -69,6 +69,7 @@ class NewStage(unittest.TestCase):
                             "source": "recordings of packets",
                             "fold": "the mean power",
                             "window": "the mean of consecutive samples",
+                            "join": "samples less those of a background",
                             "free": "samples times a factor"}.items():
             with self.subTest(form):
                 self.make_project(form, "--form", form)
@@ -92,7 +93,7 @@ class NewStage(unittest.TestCase):
         self.refuse("there is a stage 'fir' already, in ", "fir")
         for name in ("Twice", "2nd", "a-b", "a.b", "../a", ""):
             self.refuse(f"but is given '{name}'", name)
-        self.refuse("--form wants map, table, group, fold, window, source or free, but is given 'tree'",
+        self.refuse("--form wants map, table, group, fold, window, join, source or free, but is given 'tree'",
                     "twice", "--form", "tree")
         (self.folder / "twice").mkdir()
         self.refuse("./twice: cannot be made: File exists", "twice")

@@ -9,6 +9,7 @@
 typedef struct {
     gint64 length, in, out;
     gint64 table; /* in a table that belongs to the input, see CtBoxesAxis */
+    gint64 mark;  /* in the validity of the output */
 } CtBoxAxis;
 
 /* Elements whose offsets are sums of strides on both sides, from `in` to `out`. */
@@ -17,6 +18,7 @@ typedef struct {
     CtBoxAxis axes[3 * (CT_MAX_AXES + 1)];
     const guint8 *in, *table;
     guint8 *out;
+    guint8 *marks; /* set by whoever makes the box; otherwise NULL, as are the strides */
 } CtBox;
 
 /* One axis in the two layouts: the positions of the axis and of its block (−1: none). */
@@ -60,9 +62,20 @@ CT_EXPORT void ct_boxes_each_filled(const CtBoxes *boxes, const CtWork *work,
 CT_EXPORT void ct_boxes_each_gap(const CtBoxes *boxes, const CtBlock *out, CtBoxesFunction function,
                                  gpointer data);
 
+/* Cuts the box to the share of items begin … end of `n_items`, along one axis. FALSE: the share is
+ * empty. */
+CT_EXPORT gboolean ct_box_share(CtBox *box, gint64 begin, gint64 end, gint64 n_items);
+
 /* Orders the axes, the output's fastest last, drops those of length 1, and merges axes that are
- * contiguous on both sides (and in the table). */
+ * contiguous on both sides (and in the table and the marks). */
 CT_EXPORT void ct_box_simplify(CtBox *box);
+
+/* Copies the elements, of `bytes` each, in the longest runs that there are. */
+CT_EXPORT void ct_box_copy(const CtBox *box, gsize bytes);
+
+/* Moves `at`, which begins as a copy of a simple box, to the next run along the last axis; `index`
+ * is 0 at first. FALSE: there are no more. */
+CT_EXPORT gboolean ct_box_next(CtBox *at, gint64 index[G_N_ELEMENTS(((CtBox *)0)->axes)]);
 
 /* Handles a run along the last axis of a simple box. */
 typedef void (*CtBoxRun)(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,

@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     CtDeviceDivisor length; /* of the first axis, in units */
     long long in, out;      /* bytes from one to the next */
+    long long table, mark;  /* the same in the table and the marks of a box */
 } CtDeviceMapAxis;
 
 /* A unit is `width` elements of the first axis, which are contiguous on both sides if `width` > 1;
@@ -27,6 +28,8 @@ typedef struct {
 typedef struct {
     const void *in; /* NULL: zeros */
     void *out;
+    const void *table; /* with the marks, those of the box, for kernels that use them */
+    unsigned char *marks;
     unsigned width;
     unsigned run;     /* elements of the first axis */
     unsigned n_units; /* in all */

@@ -186,4 +186,5 @@ ct_store_ci4(ct_ci8 y)
     CT_FORM_KERNEL(name_, CT_FORM_GROUP, settings_, n_x_, n_y_, 0)
 
 #include <cornerturn/kit/fold-host.h>
+#include <cornerturn/kit/join-host.h>
 #endif

@@ -27,13 +27,15 @@
 G_BEGIN_DECLS
 
 typedef enum {
-    CT_FORM_CONVERT, /* the same values in the type of the output: no kernel */
-    CT_FORM_MAP,     /* y = f(x) */
-    CT_FORM_TABLE,   /* y = f(x, w), w of a table over axes other than time */
-    CT_FORM_GROUP,   /* y[0 … m) = f(x[0 … n)), along a small axis */
-    CT_FORM_FOLD,    /* s = g(s, x) over a hop of time, y = h(s, n): <cornerturn/kit/fold.h> */
-    CT_FORM_WINDOW,  /* y[t] = f(x[t … t + n − 1]), see window.h */
-    CT_FORM_SHIFT    /* y[t] = Σ f(x[t + shift], w), see window.h */
+    CT_FORM_CONVERT,    /* the same values in the type of the output: no kernel */
+    CT_FORM_MAP,        /* y = f(x) */
+    CT_FORM_TABLE,      /* y = f(x, w), w of a table over axes other than time */
+    CT_FORM_GROUP,      /* y[0 … m) = f(x[0 … n)), along a small axis */
+    CT_FORM_FOLD,       /* s = g(s, x) over a hop of time, y = h(s, n): <cornerturn/kit/fold.h> */
+    CT_FORM_WINDOW,     /* y[t] = f(x[t … t + n − 1]): <cornerturn/kit/window.h> */
+    CT_FORM_SHIFT,      /* y[t] = Σ f(x[t + shift], w), there too */
+    CT_FORM_JOIN,       /* y = f(x, w) of two streams: <cornerturn/kit/join.h> */
+    CT_FORM_MARKED_JOIN /* the same; marks y as invalid as well */
 } CtFormKind;
 
 /* ---- kernels on the host, registered by the macros of kernel.h ---- */
@@ -61,7 +63,8 @@ typedef struct {
     gsize n; /* below 2³² */
     guint64 *counters;
     const CtWindowRun *window; /* NULL: neither a window nor a shift */
-    guint64 reserved[3];       /* 0 */
+    guint8 *marks;             /* [n] set by CT_FORM_MARKED_JOIN: 1 valid, 0 marked */
+    guint64 reserved[2];       /* 0 */
 } CtFormRun;
 
 typedef struct {

@@ -19,9 +19,9 @@
  *
  * The build compiles the file for each combination of types that meson.build lists
  * ("f32 -> f32"), where CT_KERNEL is defined and ct_x, ct_w and ct_y are the types of the input,
- * the table and the output. Streams of other types are converted on the way in and out. On a device
- * the file is compiled for the types of the graph. Elsewhere it only declares the settings: the
- * struct that the stage fills and that every call of the kernel gets.
+ * the table (or the second input) and the output. Streams of other types are converted on the way
+ * in and out. On a device the file is compiled for the types of the graph. Elsewhere it only
+ * declares the settings: the struct that the stage fills and that every call of the kernel gets.
  *
  * Forms, each a macro behind the function that it applies to every element:
  *
@@ -42,6 +42,8 @@
  *     CT_WINDOW(f, Settings)       f(settings, &taps, &y)          taps: x->n samples along time
  *     CT_SHIFT_SUM(f, Settings)    f(settings, &x, &y)             of shifted samples, then summed
  *     CT_TABLE_SHIFT_SUM(f, Settings)  f(settings, &x, &w, &y)     the same with a table
+ *     CT_JOIN(f, Settings)         f(settings, &x, &w, &y)         w: of the second input
+ *     CT_MARKED_JOIN(f, Settings)  f(settings, &x, &w, &y, &valid) sets valid to 0: y is invalid
  *
  * A complex number is a struct with the members re and im. CT_X_PARTS, CT_W_PARTS and CT_Y_PARTS
  * are 2 for complex types and 1 for real ones; ct_x_part, ct_w_part and ct_y_part are the types of
@@ -63,6 +65,8 @@ typedef struct {
 
 /* The samples that a fold adds. */
 enum { CT_FOLD_VALID, CT_FOLD_ALL };
+/* Whether an element is valid: 1 before the call, and 0 to mark it. */
+typedef unsigned char ct_mark;
 
 #ifdef __cplusplus
 #include "cornerturn/kernel.h"

@@ -107,8 +107,9 @@ typedef enum {
                         last as long as the output sample if these are more. advance makes the
                         output sample as soon as these are there, and consumes the input samples
                         that end before the next one. It does not wait for an input that has not
-                        begun by that tick, or has ended, unless the output begins and ends with
-                        that input. Rings are sized, and predictions made, by this rule */
+                        begun by that tick, or all of whose samples it has consumed, unless the
+                        output begins and ends with that input. Rings are sized, and predictions
+                        made, by this rule */
 } CtFootprintKind;
 
 typedef enum {
