@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random graphs with ways that part and meet again, with windows, sums, delays and marks, and with
- * random blocks, caches, workers and places: all must end, with exact sums of integers.
+/* Random graphs with ways that part and meet again, with windows, sums, delays, marks and flags,
+ * and with random blocks, caches, workers and places: all must end, with exact sums of integers.
  * CORNERTURN_SEED makes other graphs, CORNERTURN_DIAMONDS more. */
 #include "sanitized.h"
 
@@ -369,6 +369,27 @@ add_array(Graph *graph, const Stream *a, const Stream *b)
                 a->name, b->name, (int)window, (int)hop, (int)offset);
 }
 
+/* Samples whose statistic, which holds from its tick on, is not within limits are invalid. */
+static gboolean
+add_flag(Graph *graph, const Stream *a, const Stream *b)
+{
+    if (a->n_stations != b->n_stations || b->ticks < a->ticks)
+        return FALSE;
+    const gint64 limit = CHOOSE(graph, 0, 5, 100);
+    Stream out = stream_new(graph, "flag", a->start, a->ticks, a->n, a->n_stations);
+    out.loses = TRUE;
+    for (gint64 t = 0; t < out.n; t++)
+        for (gint64 s = 0; s < out.n_stations; s++) {
+            const gint64 i = t * out.n_stations + s, tick = a->start + t * a->ticks;
+            const gint64 of = sample_at(b, tick) * b->n_stations + s;
+            out.values[i] = a->values[i];
+            out.validity[i] = a->validity[i] && b->validity[of] && ABS(b->values[of]) <= limit &&
+                              tick >= b->start && tick < b->start + b->n * b->ticks;
+        }
+    return take(graph, &out, "stage: flag, from: {in: %s, statistic: %s}, lower: %d, upper: %d",
+                a->name, b->name, (int)-limit, (int)limit);
+}
+
 /* ---- graphs ---- */
 
 static void
@@ -378,7 +399,7 @@ add_some(Graph *graph)
         add_window, add_window, add_sum, add_delay, add_delay, add_turn, add_mark,
     };
     static gboolean (*const twos[])(Graph *, const Stream *, const Stream *) = {
-        add_stack, add_stack, add_pair, add_join, add_held, add_array,
+        add_stack, add_stack, add_pair, add_join, add_held, add_array, add_flag, add_flag,
     };
     const guint a = (guint)pick(graph, 0, graph->n - 1), b = (guint)pick(graph, 0, graph->n - 1);
     if (pick(graph, 0, 1)) {

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stage flag: samples as they are, invalid where a statistic of them is not within limits. */
+#include "../parts.h"
+#include "../places.h"
+#include "flag.kernel.h"
+
+#include <cornerturn/kit/join.h>
+#include <math.h>
+#include <string.h>
+
+static const CtParam params[] = {
+    {"lower", CT_PARAM_REAL, .help = "the least value of the statistic; none: any"},
+    {"upper", CT_PARAM_REAL, .help = "the largest value of the statistic; none: any"},
+    {NULL},
+};
+
+static const CtPort inputs[] = {
+    {"in", "{time ...}", 0, "samples"},
+    {"statistic", "i8|i16|i32|u8|u32|f16|f32|f64{time ...}", 0,
+     "of the same clock; its samples last at least as long, and hold until the next"},
+    {NULL},
+};
+
+static const CtPort outputs[] = {
+    {"out", "{time ...}", CT_PORT_MARKED, "the samples, invalid where the statistic says so"},
+    {NULL},
+};
+
+static Limits
+limits_of(const CtParams *params)
+{
+    return (Limits){
+        .lower = ct_params_has(params, "lower") ? ct_params_real(params, "lower") : -HUGE_VAL,
+        .upper = ct_params_has(params, "upper") ? ct_params_real(params, "upper") : HUGE_VAL,
+    };
+}
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    const CtStream *statistic = &node->inputs[1];
+    const Limits limits = limits_of(node->params);
+    if (limits.lower > limits.upper)
+        return ct_params_error(node->params, "upper", error,
+                               "wants at least the lower limit, %g, but is given %g", limits.lower,
+                               limits.upper);
+    if (!ct_join_infer(node, error))
+        return FALSE;
+    for (guint a = 0; a < statistic->n_axes; a++)
+        if (statistic->axes[a].name != ct_axis_name("time"))
+            node->outputs[0]
+                .axes[ct_stream_axis(&node->outputs[0], statistic->axes[a].name)]
+                .loses = TRUE;
+    return TRUE;
+}
+
+static const CtStage stage = {
+    .name = "flag",
+    .summary = "marks samples as invalid by a statistic of them",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = params,
+    .infer = infer,
+    .infer_uses_params = TRUE,
+};
+
+static gboolean
+choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    *(Limits *)ct_form_kernel(choice, "flag", sizeof(Limits)) = limits_of(node->params);
+    return TRUE;
+}
+
+static const CtForm form = CT_FORM("flag", choose);
+
+/* ---- the reference: element by element ---- */
+
+static gboolean
+work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    const CtJoinReference *self = state;
+    const CtJoinBoxes *axes = &self->boxes;
+    const CtBlock *x = &work->inputs[0], *w = &work->inputs[1], *y = &work->outputs[0];
+    const Limits limits = limits_of(self->node->params);
+    gint64 index[CT_MAX_AXES] = {0};
+    if (!y->data || y->n_samples == 0 || w->n_samples == 0)
+        return TRUE;
+    do {
+        const guint8 *from = x->data, *of = w->data;
+        guint8 *to = y->data;
+        gint64 lane = 0;
+        for (gint a = 0; a < (gint)y->n_axes; a++) {
+            const gint64 i = index[a], tick = x->start + i * axes->x_ticks;
+            from += i * x->stride[axes->x[a]];
+            to += i * y->stride[a];
+            lane += i * axes->lane[a];
+            if (a == axes->time)
+                of += (tick - w->start) / axes->w_ticks * w->stride[axes->w[a]];
+            else if (axes->w[a] >= 0)
+                of += i * w->stride[axes->w[a]];
+        }
+        const gdouble value = part_read(of, w->type, 0);
+        memcpy(to, from, ct_type_info(y->type)->bytes);
+        if (!(value >= limits.lower && value <= limits.upper))
+            ct_block_mark(y, lane, index[axes->time]);
+    } while (places_next(y, axes->time, 0, y->n_samples, index));
+    return TRUE;
+}
+
+#define STATISTIC "i8|i16|i32|u8|u32|f16|f32|f64{...}"
+static const CtRow rows[] = {{"{...}, " STATISTIC " -> {...}", 0.9}, {NULL}};
+static const CtRow any_rows[] = {{"any: {...}, " STATISTIC " -> {...}", 0.01}, {NULL}};
+
+CT_PLUGIN("flag", ((const CtStage *const[]){&stage, NULL}),
+          ((const CtVariant *const[]){CT_JOIN_VARIANTS(form, "flag", rows, rows),
+                                      CT_JOIN_REFERENCE("flag", any_rows, work), NULL}));
