@@ -376,25 +376,21 @@ ct_box_move(const guint8 *restrict in, gint64 in_stride, guint8 *restrict out, g
     }
 }
 
-static void
-copy_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
-         const CtBoxAxis *run)
-{
-    ct_box_move(in, run->in, out, run->out, *(const gsize *)data, (gsize)run->length);
-}
-
 void
-ct_box_copy(const CtBox *box, gsize bytes)
+ct_box_copy(CtBox *box, gsize bytes)
 {
-    const CtBoxAxis element = {.length = 1};
-    CtBox simple = *box;
-    ct_box_simplify(&simple);
-    const CtBoxAxis *run = simple.n_axes > 0 ? &simple.axes[simple.n_axes - 1] : &element;
-    if (run->in == (gint64)bytes && run->out == (gint64)bytes) {
-        bytes *= (gsize)run->length;
-        simple.n_axes--;
+    gint64 index[G_N_ELEMENTS(box->axes)] = {0};
+    CtBoxAxis run = {.length = 1};
+    ct_box_simplify(box);
+    if (box->n_axes > 0)
+        run = box->axes[box->n_axes - 1];
+    if (run.in == (gint64)bytes && run.out == (gint64)bytes) {
+        bytes *= (gsize)run.length;
+        run = --box->n_axes > 0 ? box->axes[box->n_axes - 1] : (CtBoxAxis){.length = 1};
     }
-    ct_box_each_run(&simple, &element, copy_run, &bytes);
+    do
+        ct_box_move(box->in, run.in, box->out, run.out, bytes, (gsize)run.length);
+    while (ct_box_next(box, index));
 }
 
 typedef struct {

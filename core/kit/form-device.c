@@ -183,7 +183,7 @@ ct_form_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     set_tuning(self, prepare->tuning);
     if (ct_form_is_join(&self->form))
-        self->form.operands.n_items = 1;
+        self->form.join.n_items = 1;
     if (!compile_kernels(self, prepare, error))
         return FALSE;
     gboolean has_gaps = FALSE;
@@ -283,7 +283,7 @@ work_join(const State *self, const CtWork *work, const CtDeviceMapCall *call, GE
         .ok = TRUE,
         .error = error,
     };
-    ct_join_boxes_each(&self->form.operands, work, enqueue_box, &job);
+    ct_join_each(&self->form.join, work, enqueue_box, &job);
     return job.ok;
 }
 

@@ -86,7 +86,7 @@ prepare_join(State *self, CtPrepare *prepare)
     self->w_bytes = ct_type_info(second)->bytes;
     self->loads_w = second != self->form.kernel->w;
     self->load_w = ct_convert_steps(prepare->variant->isa, second, self->form.kernel->w);
-    prepare->n_items = self->form.operands.n_items;
+    prepare->n_items = self->form.join.n_items;
 }
 
 gboolean
@@ -382,7 +382,7 @@ ct_form_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         .counters = work->counters,
     };
     if (ct_form_is_join(form))
-        ct_join_boxes_each(&form->operands, work, compute_box, &job);
+        ct_join_each(&form->join, work, compute_box, &job);
     else
         ct_boxes_each(&form->boxes, work, compute_box, &job);
     return TRUE;

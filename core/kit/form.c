@@ -89,10 +89,8 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
         self->group_in = ct_layout_axis(&in->layout, choice->group_in);
         self->group_out = ct_layout_axis(&out->layout, choice->group_out);
     }
-    if (ct_form_is_join(self)) {
+    if (ct_form_is_join(self))
         ct_join_init(&self->join, prepare, 0, NULL);
-        ct_join_boxes_init(&self->operands, prepare);
-    }
     return TRUE;
 }
 

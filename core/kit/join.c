@@ -25,10 +25,11 @@ ct_join_differ(const CtNode *node, guint i, GError **error, const char *format, 
 }
 
 gboolean
-ct_join_check_clock(const CtNode *node, guint i, GError **error)
+ct_join_check_clock(const CtNode *node, guint i, gboolean same_samples, GError **error)
 {
     const CtStream *first = &node->inputs[0], *other = &node->inputs[i];
-    if (first->rate_num != other->rate_num || first->rate_den != other->rate_den)
+    if (first->rate_num != other->rate_num || first->rate_den != other->rate_den ||
+        (same_samples && first->ticks_per_sample != other->ticks_per_sample))
         return ct_join_differ(node, i, error, "have clocks of %g and %g samples per second",
                               ct_stream_sample_rate(first), ct_stream_sample_rate(other));
     if (first->epoch != other->epoch)
@@ -93,7 +94,7 @@ gboolean
 ct_join_infer(CtNode *node, GError **error)
 {
     const CtStream *x = &node->inputs[0], *w = &node->inputs[1];
-    if (!ct_join_check_clock(node, 1, error))
+    if (!ct_join_check_clock(node, 1, FALSE, error))
         return FALSE;
     if (w->ticks_per_sample < x->ticks_per_sample)
         return ct_join_differ(node, 1, error,
@@ -142,7 +143,7 @@ map_lanes(CtJoinInput *input, const CtStream *stream, const CtStream *output, co
         if (!loses_along(output, a))
             continue;
         const gboolean is_joined = g_strcmp0(name, axis) == 0;
-        CtBoxAxis *lanes = &input->lanes[input->n_axes++];
+        CtBoxAxis *lanes = &input->lanes[input->n_lanes++];
         *lanes = (CtBoxAxis){
             .length = is_joined ? input->length : output->axes[a].length,
             .in = lanes_along(stream, name),
@@ -152,32 +153,40 @@ map_lanes(CtJoinInput *input, const CtStream *stream, const CtStream *output, co
     }
 }
 
+static void
+input_init(CtJoinInput *input, const CtBinding *binding, const CtBinding *output, const char *axis)
+{
+    const CtStream *stream = binding->stream;
+    input->start = stream->start;
+    input->end = ct_join_end(stream);
+    input->ticks = stream->ticks_per_sample;
+    input->length = axis && ct_stream_axis(stream, axis) >= 0 ? ct_stream_length(stream, axis) : 1;
+    for (guint a = 0; a < output->layout.n_axes; a++)
+        input->place[a] = ct_layout_axis(&binding->layout, output->layout.axes[a].name);
+    map_lanes(input, stream, output->stream, axis);
+}
+
 void
 ct_join_init(CtJoin *join, const CtPrepare *prepare, gint lead, const char *axis)
 {
-    const CtStream *output = prepare->outputs[0].stream;
+    const CtBinding *output = &prepare->outputs[0];
     gint64 offset = 0;
     *join = (CtJoin){
         .n_inputs = prepare->n_inputs,
         .inputs = g_new0(CtJoinInput, prepare->n_inputs),
         .lead = lead,
-        .tick = output->start,
-        .ticks = output->ticks_per_sample,
+        .tick = output->stream->start,
+        .ticks = output->stream->ticks_per_sample,
+        .time = ct_layout_axis(&output->layout, "time"),
+        .axis = axis ? ct_layout_axis(&output->layout, axis) : -1,
+        .n_items = prepare->n_workers > 1 ? 4 * (gint64)prepare->n_workers : 1,
     };
+    for (guint a = 0; a < output->layout.n_axes; a++)
+        join->lanes[a] = lanes_along(output->stream, output->layout.axes[a].name);
     for (guint i = 0; i < join->n_inputs; i++) {
-        const CtStream *stream = prepare->inputs[i].stream;
-        CtJoinInput *input = &join->inputs[i];
-        *input = (CtJoinInput){
-            .start = stream->start,
-            .end = ct_join_end(stream),
-            .ticks = stream->ticks_per_sample,
-            .offset = offset,
-            .length =
-                axis && ct_stream_axis(stream, axis) >= 0 ? ct_stream_length(stream, axis) : 1,
-            .n_lanes = ct_stream_n_lanes(stream),
-        };
-        map_lanes(input, stream, output, axis);
-        offset += input->length;
+        join->inputs[i].offset = offset;
+        input_init(&join->inputs[i], &prepare->inputs[i], output, axis);
+        offset += join->inputs[i].length;
     }
 }
 
@@ -282,7 +291,7 @@ merge_input(const CtJoin *join, guint i, const CtArrival *arrival, CtDeparture *
         .since = output->start - block->start,
     };
     CtBox box = {
-        .n_axes = input->n_axes,
+        .n_axes = input->n_lanes,
         .in = block->validity,
         .out = output->validity + input->first_lane * output->validity_stride,
     };
@@ -334,23 +343,25 @@ ct_join_advance(CtJoin *join, CtAdvance *advance, G_GNUC_UNUSED GError **error)
 /* ---- boxes ---- */
 
 void
-ct_join_boxes_init(CtJoinBoxes *boxes, const CtPrepare *prepare)
+ct_join_box(const CtJoin *join, const CtWork *work, guint i, CtBox *box)
 {
-    const CtLayout *layout = &prepare->outputs[0].layout;
-    const CtStream *x = prepare->inputs[0].stream, *w = prepare->inputs[1].stream;
-    *boxes = (CtJoinBoxes){
-        .n_axes = layout->n_axes,
-        .time = ct_layout_axis(layout, "time"),
-        .x_ticks = x->ticks_per_sample,
-        .w_ticks = w->ticks_per_sample,
-        .n_items = prepare->n_workers > 1 ? 4 * (gint64)prepare->n_workers : 1,
-    };
-    for (guint a = 0; a < layout->n_axes; a++) {
-        const char *name = layout->axes[a].name;
-        boxes->x[a] = ct_layout_axis(&prepare->inputs[0].layout, name);
-        boxes->w[a] = ct_layout_axis(&prepare->inputs[1].layout, name);
-        boxes->lane[a] = lanes_along(prepare->outputs[0].stream, name);
-    }
+    const CtJoinInput *input = &join->inputs[i];
+    const CtBlock *in = &work->inputs[i], *out = &work->outputs[0];
+    const gboolean is_there = in->n_samples > 0;
+    /* Most axes of a box are not used: they are not cleared. */
+    box->n_axes = out->n_axes;
+    box->in = is_there ? in->data : NULL;
+    box->table = NULL;
+    box->out = out->data;
+    box->marks = NULL;
+    if (join->axis >= 0)
+        box->out += input->offset * out->stride[join->axis];
+    for (guint a = 0; a < out->n_axes; a++)
+        box->axes[a] = (CtBoxAxis){
+            .length = (gint)a == join->axis ? input->length : out->length[a],
+            .in = is_there && input->place[a] >= 0 ? in->stride[input->place[a]] : 0,
+            .out = out->stride[a],
+        };
 }
 
 static gint64
@@ -361,11 +372,13 @@ common_divisor(gint64 a, gint64 b)
 
 /* A walk over the samples of w in a firing. */
 typedef struct {
-    const CtJoinBoxes *boxes;
+    const CtJoin *join;
     const CtWork *work;
     CtBoxesFunction function;
     gpointer data;
-    CtBox box;          /* the axes other than time */
+    CtBox box;          /* of one sample of x */
+    CtBoxAxis time;     /* of samples of x */
+    gint64 w_time;      /* bytes from a sample of w to the next */
     gint64 turn, apart; /* samples of w and of x after which all repeats itself */
 } Walk;
 
@@ -374,69 +387,70 @@ typedef struct {
 static void
 visit(const Walk *walk, gint64 j, gint64 n, gint64 t, gint64 length)
 {
-    const CtJoinBoxes *boxes = walk->boxes;
-    const CtBlock *x = &walk->work->inputs[0], *w = &walk->work->inputs[1];
-    const CtBlock *y = &walk->work->outputs[0];
-    const gint64 in = x->stride[boxes->x[boxes->time]], out = y->stride[boxes->time];
-    const gint64 table = w->stride[boxes->w[boxes->time]];
+    const CtBoxAxis *time = &walk->time;
     CtBox box = walk->box;
     if (n <= 0 || length <= 0)
         return;
-    box.in += t * in;
-    box.out += t * out;
-    box.table += j * table;
-    box.marks = box.marks ? box.marks + t : NULL;
-    box.axes[box.n_axes++] = (CtBoxAxis){
+    box.in += t * time->in;
+    box.out += t * time->out;
+    box.table += j * walk->w_time;
+    box.marks += t * time->mark;
+    box.axes[walk->join->time] = (CtBoxAxis){
         .length = n,
-        .in = walk->apart * in,
-        .out = walk->apart * out,
-        .table = walk->turn * table,
-        .mark = box.marks ? walk->apart : 0,
+        .in = walk->apart * time->in,
+        .out = walk->apart * time->out,
+        .table = walk->turn * walk->w_time,
+        .mark = walk->apart * time->mark,
     };
-    box.axes[box.n_axes++] = (CtBoxAxis){
-        .length = length,
-        .in = in,
-        .out = out,
-        .mark = box.marks ? 1 : 0,
-    };
-    if (ct_box_share(&box, walk->work->begin, walk->work->end, boxes->n_items))
+    box.axes[box.n_axes] = *time;
+    box.axes[box.n_axes++].length = length;
+    if (ct_box_share(&box, walk->work->begin, walk->work->end, walk->join->n_items))
         walk->function(walk->data, &box, walk->work->scratch);
+}
+
+static void
+walk_init(Walk *walk, const CtJoin *join, const CtWork *work)
+{
+    const CtBlock *w = &work->inputs[1], *y = &work->outputs[0];
+    CtBox *box = &walk->box;
+    ct_join_box(join, work, 0, box);
+    box->table = w->data;
+    box->marks = y->validity;
+    for (guint a = 0; a < box->n_axes; a++) {
+        const gint place = join->inputs[1].place[a];
+        box->axes[a].table = place < 0 ? 0 : w->stride[place];
+        box->axes[a].mark = y->validity ? join->lanes[a] * y->validity_stride : 0;
+    }
+    walk->time = box->axes[join->time];
+    walk->w_time = walk->time.table;
+    walk->time.table = 0;
+    walk->time.mark = y->validity ? 1 : 0;
 }
 
 /* Samples of w that are whole turns apart have their samples of x at the same distance, and equally
  * many of them. If a sample of w lasts as long as several of x, a turn is one sample. */
 void
-ct_join_boxes_each(const CtJoinBoxes *boxes, const CtWork *work, CtBoxesFunction function,
-                   gpointer data)
+ct_join_each(const CtJoin *join, const CtWork *work, CtBoxesFunction function, gpointer data)
 {
     const CtBlock *x = &work->inputs[0], *w = &work->inputs[1], *y = &work->outputs[0];
-    const gint64 divisor = common_divisor(boxes->w_ticks, boxes->x_ticks), n = y->n_samples;
+    const gint64 x_ticks = join->inputs[0].ticks, w_ticks = join->inputs[1].ticks;
+    const gint64 divisor = common_divisor(w_ticks, x_ticks), n = y->n_samples;
     Walk walk = {
-        .boxes = boxes,
+        .join = join,
         .work = work,
         .function = function,
         .data = data,
-        .box = {.in = x->data, .table = w->data, .out = y->data, .marks = y->validity},
-        .turn = boxes->x_ticks / divisor,
-        .apart = boxes->w_ticks / divisor,
+        .turn = x_ticks / divisor,
+        .apart = w_ticks / divisor,
     };
-    if (!y->data || w->n_samples == 0)
+    if (!y->data || n == 0 || w->n_samples == 0)
         return;
-    for (gint a = 0; a < (gint)boxes->n_axes; a++)
-        if (a != boxes->time && y->length[a] != 1)
-            walk.box.axes[walk.box.n_axes++] = (CtBoxAxis){
-                .length = y->length[a],
-                .in = x->stride[boxes->x[a]],
-                .out = y->stride[a],
-                .table = boxes->w[a] < 0 ? 0 : w->stride[boxes->w[a]],
-                .mark = y->validity ? boxes->lane[a] * y->validity_stride : 0,
-            };
-    const gint64 since = x->start - w->start, first = since / boxes->w_ticks;
+    walk_init(&walk, join, work);
+    const gint64 since = x->start - w->start, first = since / w_ticks;
     for (gint64 j = first; j < first + walk.turn; j++) {
         /* The first sample of w may have begun before the firing. */
-        const gint64 end = steps_below(since - (j + 1) * boxes->w_ticks, boxes->x_ticks);
-        gint64 next = j, t = steps_below(since - (j + walk.turn) * boxes->w_ticks, boxes->x_ticks) -
-                             walk.apart;
+        const gint64 end = steps_below(since - (j + 1) * w_ticks, x_ticks);
+        gint64 next = j, t = steps_below(since - (j + walk.turn) * w_ticks, x_ticks) - walk.apart;
         const gint64 length = end - t;
         if (t < 0) {
             visit(&walk, j, 1, 0, MIN(end, n));
@@ -458,8 +472,7 @@ ct_join_reference_prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GEr
 {
     CtJoinReference *self = *state = g_new0(CtJoinReference, 1);
     ct_join_init(&self->join, prepare, 0, NULL);
-    ct_join_boxes_init(&self->boxes, prepare);
-    self->boxes.n_items = 1;
+    self->join.n_items = 1;
     self->node = prepare->nodes;
     return TRUE;
 }

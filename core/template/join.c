@@ -93,7 +93,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     const CtJoinReference *self = state;
     float factor = (float)ct_params_real(self->node->params, "factor");
-    ct_join_boxes_each(&self->boxes, work, reference_box, &factor);
+    ct_join_each(&self->join, work, reference_box, &factor);
     return TRUE;
 }
 

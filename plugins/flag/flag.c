@@ -80,7 +80,7 @@ static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     const CtJoinReference *self = state;
-    const CtJoinBoxes *axes = &self->boxes;
+    const CtJoinInput *of_x = &self->join.inputs[0], *of_w = &self->join.inputs[1];
     const CtBlock *x = &work->inputs[0], *w = &work->inputs[1], *y = &work->outputs[0];
     const Limits limits = limits_of(self->node->params);
     gint64 index[CT_MAX_AXES] = {0};
@@ -91,20 +91,20 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
         guint8 *to = y->data;
         gint64 lane = 0;
         for (gint a = 0; a < (gint)y->n_axes; a++) {
-            const gint64 i = index[a], tick = x->start + i * axes->x_ticks;
-            from += i * x->stride[axes->x[a]];
+            const gint64 i = index[a], tick = x->start + i * of_x->ticks;
+            from += i * x->stride[of_x->place[a]];
             to += i * y->stride[a];
-            lane += i * axes->lane[a];
-            if (a == axes->time)
-                of += (tick - w->start) / axes->w_ticks * w->stride[axes->w[a]];
-            else if (axes->w[a] >= 0)
-                of += i * w->stride[axes->w[a]];
+            lane += i * self->join.lanes[a];
+            if (a == self->join.time)
+                of += (tick - w->start) / of_w->ticks * w->stride[of_w->place[a]];
+            else if (of_w->place[a] >= 0)
+                of += i * w->stride[of_w->place[a]];
         }
         const gdouble value = part_read(of, w->type, 0);
         memcpy(to, from, ct_type_info(y->type)->bytes);
         if (!(value >= limits.lower && value <= limits.upper))
-            ct_block_mark(y, lane, index[axes->time]);
-    } while (places_next(y, axes->time, 0, y->n_samples, index));
+            ct_block_mark(y, lane, index[self->join.time]);
+    } while (places_next(y, self->join.time, 0, y->n_samples, index));
     return TRUE;
 }
 

@@ -5,61 +5,57 @@
 
 #include "stack.h"
 
-#include <cornerturn/kit/device-map.h>
-
 typedef struct {
-    StackState base; /* used by stack_advance */
+    CtJoin join;
     CtDevice *device;
     CtKernel *copy;
-    gint64 element; /* bytes */
-    /* rows of the output: time and the axes between it and the stacked one */
+    gsize element;    /* bytes */
     CtKernel *gather; /* NULL: the stacked axis is outside time */
-    gint64 rows;      /* of a sample */
-    gint64 row;       /* bytes of a row of the output */
-    guint unit;       /* bytes; the runs of all inputs are multiples of it */
+    gsize row;        /* bytes of a row of the output: the stacked axis and those inside it */
+    gsize unit;       /* bytes; the runs of all inputs are multiples of it */
     StackSource *sources;
     gpointer source_of; /* [unit of a row] guint16 on the device */
 } Cuda;
 
-/* Sends the table of the input of each unit of a row to the device. */
+/* Finds the parts of a row, and sends the table of the input of each of its units. */
 static gboolean
-send_sources(Cuda *cuda, GError **error)
+send_sources(Cuda *cuda, gsize inner, GError **error)
 {
-    const gsize n = (gsize)(cuda->row / cuda->unit);
-    g_autofree guint16 *source_of = CT_TABLE(guint16, n, "stacked rows", error);
-    gsize at = 0;
+    const CtJoin *join = &cuda->join;
+    g_autofree guint16 *source_of =
+        CT_TABLE(guint16, cuda->row / cuda->unit, "stacked rows", error);
     if (!source_of)
         return FALSE;
-    for (guint i = 0; i < cuda->base.n_inputs; i++)
-        for (guint k = 0; k < cuda->sources[i].run / cuda->unit; k++)
-            source_of[at++] = (guint16)i;
-    cuda->source_of = ct_device_alloc(cuda->device, n * sizeof *source_of, "stacked rows", error);
+    cuda->sources = g_new0(StackSource, join->n_inputs);
+    for (guint i = 0; i < join->n_inputs; i++) {
+        const gsize first = (gsize)join->inputs[i].offset * inner;
+        cuda->sources[i].offset = (guint)first;
+        for (gsize k = 0; k < (gsize)join->inputs[i].length * inner; k += cuda->unit)
+            source_of[(first + k) / cuda->unit] = (guint16)i;
+    }
+    const gsize bytes = cuda->row / cuda->unit * sizeof *source_of;
+    cuda->source_of = ct_device_alloc(cuda->device, bytes, "stacked rows", error);
     return cuda->source_of &&
-           ct_device_upload(cuda->device, cuda->source_of, source_of, n * sizeof *source_of, error);
+           ct_device_upload(cuda->device, cuda->source_of, source_of, bytes, error);
 }
 
 static gboolean
 prepare_gather(Cuda *cuda, CtPrepare *prepare, GError **error)
 {
-    const StackState *state = &cuda->base;
+    const CtJoin *join = &cuda->join;
     const CtBinding *output = &prepare->outputs[0];
-    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES], runs = 16;
+    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
     ct_layout_strides(&output->layout, output->stream, 1, length, stride);
-    cuda->rows = 1;
-    for (guint k = (guint)state->time + 1; k < state->axis; k++)
-        cuda->rows *= length[k];
-    cuda->row = length[state->axis] * stride[state->axis];
-    if (cuda->row > G_MAXINT32 / 2 || state->n_inputs > G_MAXUINT16)
+    const gsize inner = (gsize)stride[join->axis];
+    gsize runs = 16;
+    for (guint i = 0; i < join->n_inputs; i++)
+        runs |= (gsize)join->inputs[i].length * inner;
+    cuda->row = (gsize)length[join->axis] * inner;
+    cuda->unit = runs & -runs;
+    if (cuda->row > G_MAXINT32 / 2 || join->n_inputs > G_MAXUINT16)
         return TRUE;
-    cuda->sources = g_new0(StackSource, state->n_inputs);
-    for (guint i = 0; i < state->n_inputs; i++) {
-        cuda->sources[i].run = (guint)(state->inputs[i].length * stride[state->axis]);
-        cuda->sources[i].offset = (guint)(state->inputs[i].offset * stride[state->axis]);
-        runs |= cuda->sources[i].run;
-    }
-    cuda->unit = (guint)(runs & -runs);
-    prepare->upload_bytes = state->n_inputs * sizeof *cuda->sources;
-    g_autofree char *unit = g_strdup_printf("UNIT=%u", cuda->unit);
+    prepare->upload_bytes = join->n_inputs * sizeof *cuda->sources;
+    g_autofree char *unit = g_strdup_printf("UNIT=%" G_GSIZE_FORMAT, cuda->unit);
     cuda->gather = ct_kernel_new(
         prepare->device,
         &(CtKernelSpec){
@@ -69,144 +65,126 @@ prepare_gather(Cuda *cuda, CtPrepare *prepare, GError **error)
             .defines = (const char *const[]){unit, NULL},
         },
         error);
-    return cuda->gather && send_sources(cuda, error);
+    return cuda->gather && send_sources(cuda, inner, error);
 }
 
 static gboolean
-cuda_prepare(CtPrepare *prepare, gpointer *user_data, GError **error)
+prepare(CtPrepare *prepare, gpointer *user_data, GError **error)
 {
     Cuda *cuda = *user_data = g_new0(Cuda, 1);
     cuda->device = prepare->device;
-    if (!stack_state_init(&cuda->base, prepare, error))
-        return FALSE;
-    cuda->element = (gint64)ct_type_info(prepare->outputs[0].stream->type)->bytes;
-    cuda->copy = ct_device_map_copy_new(prepare->device, (gsize)cuda->element, error);
+    cuda->element = ct_type_info(prepare->outputs[0].stream->type)->bytes;
+    ct_join_init(&cuda->join, prepare, -1, ct_params_string(prepare->nodes[0].params, "axis"));
+    cuda->copy = ct_device_map_copy_new(prepare->device, cuda->element, error);
     return cuda->copy &&
-           ((gint)cuda->base.axis < cuda->base.time || prepare_gather(cuda, prepare, error));
+           (cuda->join.axis < cuda->join.time || prepare_gather(cuda, prepare, error));
 }
 
-/* The stride of input `i`'s block along the output's axis `k`; for i = −1, that of the output. */
-static gint64
-stride_of(const StackState *state, const CtWork *work, gint i, guint k)
-{
-    if (i < 0)
-        return work->outputs[0].stride[k];
-    const gint place = state->inputs[i].place[k];
-    return place < 0 ? 0 : work->inputs[i].stride[place];
-}
-
-/* Whether a block (`i` as above) consists of groups of packed rows, *group bytes apart. */
 static gboolean
-is_rows(const Cuda *cuda, const CtWork *work, gint i, gint64 *group)
+advance(gpointer user_data, CtAdvance *advance, GError **error)
 {
-    const StackState *state = &cuda->base;
-    const CtBlock *out = &work->outputs[0];
-    gint64 packed = cuda->element, groups = 1;
-    for (guint k = out->n_axes; k-- > 0;) {
-        const gint64 stride = stride_of(state, work, i, k);
-        if ((gint)k < state->time) {
-            if (out->length[k] > 1 && groups == 1)
-                *group = stride;
-            if (out->length[k] > 1 && stride != groups * *group)
-                return FALSE;
-            groups *= out->length[k];
+    return ct_join_advance(&((Cuda *)user_data)->join, advance, error);
+}
+
+/* Joins axes `begin` to `end` − 1 of a box to one, of length 1 and without strides if they have one
+ * element; FALSE: they are not evenly spaced. */
+static gboolean
+join_axes(const CtBox *box, guint begin, guint end, CtBoxAxis *all)
+{
+    *all = (CtBoxAxis){.length = 1};
+    for (guint a = end; a-- > begin;) {
+        const CtBoxAxis *axis = &box->axes[a];
+        if (axis->length == 1)
             continue;
-        }
-        const gboolean is_new = i >= 0 && state->inputs[i].place[k] < 0;
-        const gint64 length = i >= 0 && k == state->axis ? state->inputs[i].length : out->length[k];
-        if (!is_new && length > 1 && stride != packed)
+        if (all->length == 1)
+            *all = *axis;
+        else if (axis->in != all->length * all->in || axis->out != all->length * all->out)
             return FALSE;
-        packed *= length;
+        else
+            all->length *= axis->length;
     }
-    const guint8 *data = i < 0 ? out->data : work->inputs[i].data;
-    return GPOINTER_TO_SIZE(data) % cuda->unit == 0 && *group % cuda->unit == 0;
-}
-
-/* Describes the rows of a firing; FALSE if the kernel cannot handle its blocks. */
-static gboolean
-find_rows(Cuda *cuda, const CtWork *work, StackTarget *target, guint *n_blocks)
-{
-    const CtBlock *out = &work->outputs[0];
-    gint64 group = 0, n_groups = 1;
-    if (!is_rows(cuda, work, -1, &group))
-        return FALSE;
-    *target = (StackTarget){
-        .data = out->data,
-        .group = group,
-        .rows = (guint64)(out->n_samples * cuda->rows),
-        .row = ct_device_divisor((guint32)cuda->row),
-    };
-    for (guint i = 0; i < cuda->base.n_inputs; i++) {
-        StackSource *source = &cuda->sources[i];
-        source->data = work->inputs[i].n_samples == 0 ? NULL : work->inputs[i].data;
-        group = 0;
-        if (source->data && !is_rows(cuda, work, (gint)i, &group))
-            return FALSE;
-        source->group = group;
-    }
-    for (gint k = 0; k < cuda->base.time; k++)
-        n_groups *= out->length[k];
-    const guint64 tile = 16 * STACK_THREADS * STACK_UNROLL;
-    const guint64 tiles = (target->rows * (guint64)cuda->row + tile - 1) / tile;
-    if (tiles > (guint64)(G_MAXINT32 / n_groups))
-        return FALSE;
-    target->tiles = ct_device_divisor((guint32)tiles);
-    *n_blocks = (guint)(tiles * (guint64)n_groups);
     return TRUE;
 }
 
+/* Describes the rows of input `i` and, in *groups and *rows, those of the output. */
 static gboolean
-gather(const Cuda *cuda, const CtWork *work, StackTarget *target, guint n_blocks, GError **error)
+find_rows(Cuda *cuda, const CtWork *work, guint i, CtBoxAxis *groups, CtBoxAxis *rows)
 {
-    gpointer sources = ct_queue_upload(work->queue, cuda->sources,
-                                       cuda->base.n_inputs * sizeof *cuda->sources, error);
-    gpointer source_of = cuda->source_of;
-    gpointer arguments[] = {target, &sources, &source_of};
-    const CtLaunch launch = {.grid = {n_blocks, 1, 1}, .block = {STACK_THREADS, 1, 1}};
-    return sources && ct_queue_launch(work->queue, cuda->gather, &launch, arguments, error);
+    const gint64 element = (gint64)cuda->element;
+    CtBoxAxis run;
+    CtBox box;
+    ct_join_box(&cuda->join, work, i, &box);
+    const guint time = (guint)cuda->join.time, axis = (guint)cuda->join.axis;
+    if (!join_axes(&box, 0, time, groups) || !join_axes(&box, time, axis, rows) ||
+        !join_axes(&box, axis, box.n_axes, &run) ||
+        (run.length > 1 && (run.out != element || (box.in && run.in != element))) ||
+        (rows->length > 1 && rows->out != (gint64)cuda->row))
+        return FALSE;
+    cuda->sources[i].data = box.in;
+    cuda->sources[i].group = groups->in;
+    cuda->sources[i].row = rows->in;
+    const guint64 places = GPOINTER_TO_SIZE(box.in) | GPOINTER_TO_SIZE(work->outputs[0].data) |
+                           (guint64)(groups->in | groups->out | rows->in);
+    return places % cuda->unit == 0;
 }
 
-/* Copies input `i` to its part of the output, or zeros if it is missing. */
+/* Describes a firing; FALSE if the kernel cannot handle its blocks. */
+static gboolean
+find_target(Cuda *cuda, const CtWork *work, StackTarget *target, guint *n_blocks)
+{
+    CtBoxAxis groups, rows;
+    for (guint i = 0; i < cuda->join.n_inputs; i++)
+        if (!find_rows(cuda, work, i, &groups, &rows))
+            return FALSE;
+    const guint64 tile = 16 * STACK_THREADS * STACK_UNROLL;
+    const guint64 tiles = ((guint64)rows.length * cuda->row + tile - 1) / tile;
+    if (tiles > (guint64)(G_MAXINT32 / groups.length))
+        return FALSE;
+    *target = (StackTarget){
+        .data = work->outputs[0].data,
+        .group = groups.out,
+        .rows = (guint64)rows.length,
+        .row = ct_device_divisor((guint32)cuda->row),
+        .tiles = ct_device_divisor((guint32)tiles),
+    };
+    *n_blocks = (guint)(tiles * (guint64)groups.length);
+    return TRUE;
+}
+
+/* Copies input `i` to its part of the output; if it is missing, the core clears this. */
 static gboolean
 copy(const Cuda *cuda, const CtWork *work, guint i, GError **error)
 {
-    const StackState *state = &cuda->base;
-    const StackInput *input = &state->inputs[i];
-    const CtBlock *out = &work->outputs[0], *in = &work->inputs[i];
-    const gboolean missing = in->n_samples == 0;
-    CtBox box = {
-        .in = missing ? NULL : in->data,
-        .out = out->data + input->offset * out->stride[state->axis],
-    };
-    for (guint k = 0; k < out->n_axes; k++)
-        box.axes[box.n_axes++] = (CtBoxAxis){
-            .length = k == state->axis ? input->length : out->length[k],
-            .in = missing ? 0 : stride_of(state, work, (gint)i, k),
-            .out = out->stride[k],
-        };
     const CtDeviceMapCall call = {.kernel = cuda->copy};
-    return ct_device_map_box(&box, (gsize)cuda->element, (gsize)cuda->element, work->queue, &call,
-                             error);
+    CtBox box;
+    ct_join_box(&cuda->join, work, i, &box);
+    return !box.in ||
+           ct_device_map_box(&box, cuda->element, cuda->element, work->queue, &call, error);
 }
 
 static gboolean
-cuda_work(gpointer user_data, const CtWork *work, GError **error)
+work(gpointer user_data, const CtWork *work, GError **error)
 {
     Cuda *cuda = user_data;
+    const guint n_inputs = cuda->join.n_inputs;
     StackTarget target;
-    guint n_blocks;
+    CtLaunch launch = {.grid = {0, 1, 1}, .block = {STACK_THREADS, 1, 1}};
     if (!work->outputs[0].data || work->outputs[0].n_samples == 0)
         return TRUE;
-    if (cuda->gather && find_rows(cuda, work, &target, &n_blocks))
-        return gather(cuda, work, &target, n_blocks, error);
-    for (guint i = 0; i < cuda->base.n_inputs; i++)
+    if (cuda->gather && find_target(cuda, work, &target, &launch.grid[0])) {
+        gpointer sources =
+            ct_queue_upload(work->queue, cuda->sources, n_inputs * sizeof *cuda->sources, error);
+        gpointer arguments[] = {&target, &sources, &cuda->source_of};
+        return sources && ct_queue_launch(work->queue, cuda->gather, &launch, arguments, error);
+    }
+    for (guint i = 0; i < n_inputs; i++)
         if (!copy(cuda, work, i, error))
             return FALSE;
     return TRUE;
 }
 
 static void
-cuda_finish(gpointer user_data)
+finish(gpointer user_data)
 {
     Cuda *cuda = user_data;
     if (!cuda)
@@ -214,7 +192,7 @@ cuda_finish(gpointer user_data)
     ct_kernel_free(cuda->copy);
     ct_kernel_free(cuda->gather);
     ct_device_free(cuda->device, cuda->source_of);
-    stack_state_clear(&cuda->base);
+    ct_join_clear(&cuda->join);
     g_free(cuda->sources);
     g_free(cuda);
 }
@@ -224,8 +202,8 @@ const CtVariant stack_cuda = {
     .backend = CT_CUDA,
     .covers = (const char *const[]){"stack", NULL},
     .rows = (const CtRow[]){{"[...] -> [...]", 0.7}, {NULL}},
-    .prepare = cuda_prepare,
-    .advance = stack_advance,
-    .work = cuda_work,
-    .finish = cuda_finish,
+    .prepare = prepare,
+    .advance = advance,
+    .work = work,
+    .finish = finish,
 };

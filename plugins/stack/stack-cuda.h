@@ -7,11 +7,10 @@
 /* Threads of a block, and the 16-byte words of each thread. */
 enum { STACK_THREADS = 256, STACK_UNROLL = 4 };
 
-/* An input: rows of `run` bytes, at byte `offset` of a row of the output. */
+/* An input: runs of bytes, from byte `offset` of a row of the output on. */
 typedef struct {
     const unsigned char *data; /* NULL: zeros */
-    long long group;           /* bytes from a group of rows to the next */
-    unsigned run;
+    long long group, row;      /* bytes from a group of rows to the next, and from a row */
     unsigned offset;
 } StackSource;
 

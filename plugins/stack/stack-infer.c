@@ -1,69 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The shape rule of stack: inputs must agree except along the stacked axis. */
-#include "stack-infer.h"
+#include "stack.h"
 
 #include <string.h>
 
-gint64
-stack_stream_end(const CtStream *stream)
-{
-    gint64 length = stream->axes[ct_stream_axis(stream, "time")].length;
-    return length < 0 ? G_MAXINT64 : stream->start + length * stream->ticks_per_sample;
-}
-
-static gboolean
-same_bytes(GBytes *a, GBytes *b)
-{
-    return a == b || (a && b && g_bytes_equal(a, b));
-}
-
-static gboolean
-same_coordinate(const CtCoordinate *a, const CtCoordinate *b)
-{
-    return a->unit == b->unit && a->parent == b->parent && same_bytes(a->table, b->table) &&
-           (a->table || (a->first == b->first && a->step == b->step));
-}
-
-/* Sets the error that "input 2 (right) and input 1 (left)" differ in something. */
-static gboolean differ(const CtNode *node, guint i, GError **error, const char *format, ...)
-    G_GNUC_PRINTF(4, 5);
-
-static gboolean
-differ(const CtNode *node, guint i, GError **error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    g_autofree char *what = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
-    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE, "wants inputs that agree, but '%s' and '%s' %s",
-                node->input_names[0], node->input_names[i], what);
-    return FALSE;
-}
-
-/* Checks axis `name` of input `i` against the first input's; the stacked axis may differ in
+/* Checks an axis of input `i` against that of the first input; the stacked axis may differ in
  * length. */
 static gboolean
 check_axis(const CtNode *node, guint i, const CtAxis *first, const char *axis, GError **error)
 {
-    const CtStream *stream = &node->inputs[i];
-    gint place = ct_stream_axis(stream, first->name);
+    const gint place = ct_stream_axis(&node->inputs[i], first->name);
     if (place < 0)
-        return differ(node, i, error, "differ: only the first has an axis '%s'", first->name);
-    const CtAxis *other = &stream->axes[place];
+        return ct_join_differ(node, i, error, "differ: only the first has an axis '%s'",
+                              first->name);
     if (strcmp(first->name, "time") == 0)
         return TRUE;
-    gboolean stacked = strcmp(first->name, axis) == 0;
-    if (!stacked && first->length != other->length)
-        return differ(node, i, error,
-                      "have %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " along '%s'",
-                      first->length, other->length, first->name);
-    gboolean hangs = g_strcmp0(first->coordinate.parent, axis) == 0 && first->coordinate.table &&
-                     other->coordinate.table;
-    if (stacked ? first->coordinate.unit != other->coordinate.unit ||
-                      first->coordinate.parent != other->coordinate.parent
-                : !hangs && !same_coordinate(&first->coordinate, &other->coordinate))
-        return differ(node, i, error, "have other coordinates along '%s'", first->name);
-    return TRUE;
+    const CtCoordinate *a = &first->coordinate;
+    const CtCoordinate *b = &node->inputs[i].axes[place].coordinate;
+    const gboolean is_stacked = strcmp(first->name, axis) == 0;
+    if (!is_stacked && !ct_join_check_length(node, i, first->name, error))
+        return FALSE;
+    const gboolean hangs = g_strcmp0(a->parent, axis) == 0 && a->table && b->table;
+    if (is_stacked ? a->unit == b->unit && a->parent == b->parent
+                   : hangs || ct_join_same_coordinate(a, b))
+        return TRUE;
+    return ct_join_differ(node, i, error, "have other coordinates along '%s'", first->name);
 }
 
 static gboolean
@@ -71,33 +32,30 @@ check_input(const CtNode *node, guint i, const char *axis, GError **error)
 {
     const CtStream *first = &node->inputs[0], *other = &node->inputs[i];
     if (first->type != other->type)
-        return differ(node, i, error,
-                      "are of types %s and %s: a node 'convert' gives either the type of the other",
-                      ct_type_info(first->type)->name, ct_type_info(other->type)->name);
-    if (first->rate_num != other->rate_num || first->rate_den != other->rate_den ||
-        first->ticks_per_sample != other->ticks_per_sample)
-        return differ(node, i, error, "have clocks of %g and %g samples per second",
-                      ct_stream_sample_rate(first), ct_stream_sample_rate(other));
-    if (first->epoch != other->epoch)
-        return differ(node, i, error, "count their ticks from different epochs");
+        return ct_join_differ(
+            node, i, error,
+            "are of types %s and %s: a node 'convert' gives either the type of the other",
+            ct_type_info(first->type)->name, ct_type_info(other->type)->name);
+    if (!ct_join_check_clock(node, i, TRUE, error))
+        return FALSE;
     if ((other->start - first->start) % first->ticks_per_sample != 0)
-        return differ(node, i, error,
-                      "begin at ticks %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT
-                      ", which are not whole samples of %" G_GINT64_FORMAT " ticks apart",
-                      first->start, other->start, first->ticks_per_sample);
-    gboolean by_subband = strcmp(axis, "subband") == 0 || ct_stream_axis(first, "subband") >= 0;
-    if (!by_subband && (first->has_frequency != other->has_frequency ||
-                        (first->has_frequency && first->frequency != other->frequency)))
-        return differ(node, i, error, "are of bands at %g and %g Hz",
-                      first->has_frequency ? first->frequency : 0,
-                      other->has_frequency ? other->frequency : 0);
+        return ct_join_differ(node, i, error,
+                              "begin at ticks %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT
+                              ", which are not whole samples of %" G_GINT64_FORMAT " ticks apart",
+                              first->start, other->start, first->ticks_per_sample);
+    const gboolean by_subband =
+        strcmp(axis, "subband") == 0 || ct_stream_axis(first, "subband") >= 0;
+    const gdouble of_first = first->has_frequency ? first->frequency : 0;
+    const gdouble of_other = other->has_frequency ? other->frequency : 0;
+    if (!by_subband && (first->has_frequency != other->has_frequency || of_first != of_other))
+        return ct_join_differ(node, i, error, "are of bands at %g and %g Hz", of_first, of_other);
     for (guint k = 0; k < first->n_axes; k++)
         if (!check_axis(node, i, &first->axes[k], axis, error))
             return FALSE;
     for (guint k = 0; k < other->n_axes; k++)
         if (ct_stream_axis(first, other->axes[k].name) < 0)
-            return differ(node, i, error, "differ: only the second has an axis '%s'",
-                          other->axes[k].name);
+            return ct_join_differ(node, i, error, "differ: only the second has an axis '%s'",
+                                  other->axes[k].name);
     return TRUE;
 }
 
@@ -193,10 +151,10 @@ find_span(const CtNode *node, gint64 *start, gint64 *end)
     *start = *end = node->inputs[0].start;
     for (guint i = 0; i < node->n_inputs; i++) {
         const CtStream *input = &node->inputs[i];
-        if (stack_stream_end(input) == input->start)
+        if (ct_join_end(input) == input->start)
             continue;
         *start = found ? MIN(*start, input->start) : input->start;
-        *end = found ? MAX(*end, stack_stream_end(input)) : stack_stream_end(input);
+        *end = found ? MAX(*end, ct_join_end(input)) : ct_join_end(input);
         found = TRUE;
     }
 }
@@ -237,13 +195,7 @@ stack_infer(CtNode *node, GError **error)
             return FALSE;
     }
     output->axes[axis].loses = TRUE;
-
-    for (guint i = 1; i < node->n_inputs; i++) {
-        const CtStream *input = &node->inputs[i];
-        for (guint k = 0; k < input->n_axes; k++)
-            if (input->axes[k].loses)
-                output->axes[ct_stream_axis(output, input->axes[k].name)].loses = TRUE;
-    }
+    ct_join_add_losses(node);
     gint64 start, end;
     find_span(node, &start, &end);
     output->start = start;

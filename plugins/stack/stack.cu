@@ -40,7 +40,7 @@ __launch_bounds__(STACK_THREADS, 4)
             if (source.data)
                 y[k].element[i] =
                     *(const Piece *)(source.data + group * source.group +
-                                     (first_row + row) * source.run + (at - source.offset));
+                                     (first_row + row) * source.row + (at - source.offset));
             at += UNIT;
             if (at == target.row.by) {
                 at = 0;

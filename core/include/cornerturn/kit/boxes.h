@@ -70,8 +70,8 @@ CT_EXPORT gboolean ct_box_share(CtBox *box, gint64 begin, gint64 end, gint64 n_i
  * contiguous on both sides (and in the table and the marks). */
 CT_EXPORT void ct_box_simplify(CtBox *box);
 
-/* Copies the elements, of `bytes` each, in the longest runs that there are. */
-CT_EXPORT void ct_box_copy(const CtBox *box, gsize bytes);
+/* Copies the elements, of `bytes` each, in the longest runs that there are; uses the box up. */
+CT_EXPORT void ct_box_copy(CtBox *box, gsize bytes);
 
 /* Moves `at`, which begins as a copy of a simple box, to the next run along the last axis; `index`
  * is 0 at first. FALSE: there are no more. */

@@ -26,12 +26,12 @@ G_BEGIN_DECLS
 /* ---- which samples belong together, and validity ---- */
 
 typedef struct {
-    gint64 start, end;            /* ticks; end G_MAXINT64: not known */
-    gint64 ticks;                 /* of a sample */
-    gint64 offset, length;        /* its part of the output along the axis of ct_join_init() */
-    gint64 n_lanes;               /* 1: its samples are lost as a whole */
-    gint64 first_lane;            /* of the output, that its validity concerns */
-    guint n_axes;                 /* of lanes: those along which the output loses samples */
+    gint64 start, end;       /* ticks; end G_MAXINT64: not known */
+    gint64 ticks;            /* of a sample */
+    gint64 offset, length;   /* its part of the output along the axis of ct_join_init() */
+    gint place[CT_MAX_AXES]; /* in its layout, of the axes of the output's; −1: it lacks it */
+    gint64 first_lane;       /* of the output, that its validity concerns */
+    guint n_lanes;           /* axes along which the output loses samples */
     CtBoxAxis lanes[CT_MAX_AXES]; /* in, out: from its lanes to those of the output */
 } CtJoinInput;
 
@@ -41,12 +41,16 @@ typedef struct {
     CtJoinInput *inputs;
     gint lead;   /* the output begins and ends with this input; −1: with the first and the last */
     gint64 tick; /* of the next sample of the output */
-    gint64 ticks; /* of a sample of the output */
+    gint64 ticks;    /* of a sample of the output */
+    gint time, axis; /* in the output's layout; axis −1: none is joined */
+    gint64
+        lanes[CT_MAX_AXES]; /* of the output, from an index of an axis of its layout to the next */
+    gint64 n_items;         /* into which a firing is divided */
 } CtJoin;
 
 /* Sets up the join of all inputs into the first output, with the `lead` above. `axis`: the inputs
- * are parts of the output along this axis, or along it have one index each; NULL: they concern all
- * of the output, except along axes that only the output has. The streams must be as the checks
+ * are parts of the output along this axis, or have one index of it each; NULL: every input
+ * concerns all of the output. The streams must be as the checks
  * below want them. */
 CT_EXPORT void ct_join_init(CtJoin *join, const CtPrepare *prepare, gint lead, const char *axis);
 CT_EXPORT void ct_join_clear(CtJoin *join);
@@ -58,6 +62,11 @@ CT_EXPORT void ct_join_clear(CtJoin *join);
  * has arrived, unless an input of known length begins later: others may turn out to be empty. */
 CT_EXPORT gboolean ct_join_advance(CtJoin *join, CtAdvance *advance, GError **error);
 
+/* The box from input `i` to its part of the output, with the axes of the output's layout (without
+ * blocks) in their order; the strides are 0 along axes that the input lacks, and all of them, and
+ * `in` is NULL, where it is missing. */
+CT_EXPORT void ct_join_box(const CtJoin *join, const CtWork *work, guint i, CtBox *box);
+
 /* The tick after the last sample; G_MAXINT64: it is not known. */
 CT_EXPORT gint64 ct_join_end(const CtStream *stream);
 
@@ -66,8 +75,10 @@ CT_EXPORT gint64 ct_join_end(const CtStream *stream);
 /* Sets the error that the first input and input `i` differ in something; returns FALSE. */
 CT_EXPORT gboolean ct_join_differ(const CtNode *node, guint i, GError **error, const char *format,
                                   ...) G_GNUC_PRINTF(4, 5);
-/* Whether the first input and input `i` count the same ticks. */
-CT_EXPORT gboolean ct_join_check_clock(const CtNode *node, guint i, GError **error);
+/* Whether the first input and input `i` count the same ticks and, with `same_samples`, have samples
+ * of the same length. */
+CT_EXPORT gboolean ct_join_check_clock(const CtNode *node, guint i, gboolean same_samples,
+                                       GError **error);
 CT_EXPORT gboolean ct_join_same_coordinate(const CtCoordinate *a, const CtCoordinate *b);
 /* Whether they have the same length along an axis that both have. */
 CT_EXPORT gboolean ct_join_check_length(const CtNode *node, guint i, const char *axis,
@@ -81,26 +92,14 @@ CT_EXPORT void ct_join_add_losses(CtNode *node);
  * both. The stage may change the type. If work marks samples, it sets further axes' `loses`. */
 CT_EXPORT gboolean ct_join_infer(CtNode *node, GError **error);
 
-/* The blocks of x, w and y of a firing as boxes: w is the table, and marks are the output's
- * validity, where it has any. For layouts without blocks, in any orders. */
-typedef struct {
-    guint n_axes;                        /* of y */
-    gint time;                           /* of y */
-    gint x[CT_MAX_AXES], w[CT_MAX_AXES]; /* the axes of y in x and w; −1: w lacks it */
-    gint64 lane[CT_MAX_AXES];            /* lanes of validity from one index to the next */
-    gint64 x_ticks, w_ticks;             /* of a sample */
-    gint64 n_items;                      /* into which a firing is divided */
-} CtJoinBoxes;
-
-CT_EXPORT void ct_join_boxes_init(CtJoinBoxes *boxes, const CtPrepare *prepare);
-/* Calls `function` for the boxes of the work's items; there are none where w is missing. */
-CT_EXPORT void ct_join_boxes_each(const CtJoinBoxes *boxes, const CtWork *work,
-                                  CtBoxesFunction function, gpointer data);
+/* Calls `function` for the boxes of the work's items: from x to y, with w as the table, and with
+ * the output's validity, where it has any, as the marks. There are none where w is missing. */
+CT_EXPORT void ct_join_each(const CtJoin *join, const CtWork *work, CtBoxesFunction function,
+                            gpointer data);
 
 /* The state of a reference variant, which has only its work to add. */
 typedef struct {
     CtJoin join;
-    CtJoinBoxes boxes;
     const CtNode *node;
 } CtJoinReference;
 
