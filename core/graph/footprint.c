@@ -183,6 +183,24 @@ merge_lanes(Flow *flow, CtLanes rule, gint64 ticks)
         flow->lost.most = add(flow->lost.most, spread, 1);
 }
 
+/* Counts the flow of an input whose samples last longer than those of the output, and hold for
+ * several of them (CT_FOOTPRINT_OWN), by samples of the output. These wait, together, no longer
+ * than the first of them. */
+static void
+hold(Flow *flow, const CtStream *input, const CtStream *output)
+{
+    const gint64 ticks = MAX(input->ticks_per_sample, 1), of_output = output->ticks_per_sample;
+    if (of_output < 1 || ticks <= of_output || input->rate_num != output->rate_num ||
+        input->rate_den != output->rate_den)
+        return;
+    flow->exact &= ticks % of_output == 0;
+    for (guint k = 0; k < 2; k++) {
+        CtCount *count = k == 0 ? &flow->touched : &flow->lost;
+        count->least = ct_saturating_multiply(count->least, ticks) / of_output;
+        count->most = ceiling(ct_saturating_multiply(count->most, ticks), of_output);
+    }
+}
+
 /* The joined flow of the node's inputs. Sets *stream to the last of them. */
 static Flow
 flow_in(const CtGraph *graph, const Flow *flows, guint n, const CtStream **stream)
@@ -198,6 +216,8 @@ flow_in(const CtGraph *graph, const Flow *flows, guint n, const CtStream **strea
         if (one.n_apart < n_apart)
             merge_lanes(&one, ct_graph_node(graph, (guint)node->from[i].node)->node.footprint.lanes,
                         MAX(1, node->node.inputs[i].ticks_per_sample));
+        if (node->node.footprint.kind == CT_FOOTPRINT_OWN && node->node.n_outputs > 0)
+            hold(&one, &node->node.inputs[i], &node->node.outputs[0]);
         join(&joined, &one);
         *stream = &node->node.inputs[i];
     }

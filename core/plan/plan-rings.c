@@ -222,7 +222,9 @@ size_on_host(const Sizes *sizes, const CtPlanNode *node)
         const gint64 seen = input_in_cache(plan, node, i, sizes->cache_bytes);
         const gint64 extra =
             footprint->kind == CT_FOOTPRINT_WINDOW ? footprint->window - footprint->hop : 0;
-        samples = MIN(samples, MAX(1, MAX(seen - extra, extra) / footprint->hop));
+        const gdouble made =
+            (gdouble)MAX(seen - extra, extra) / ct_plan_samples_each(plan, node, i);
+        samples = made < (gdouble)samples ? MAX(1, (gint64)made) : samples;
     }
     for (guint i = 0; i < node->n_outputs && !fixed; i++) {
         if (node->outputs[i] >= 0 && has_time(ct_plan_link(plan, node->outputs[i])->stream))
@@ -271,9 +273,8 @@ full_firing(const Sizes *sizes, guint n, guint port, gint64 *least)
     if (made == 0)
         return link->max_samples;
     *least = ct_plan_needs(plan, node, port);
-    const gint64 one = MAX(footprint.window, footprint.hop);
     if (footprint.kind != CT_FOOTPRINT_SUM)
-        return round_up(add(multiply(made - 1, footprint.hop), one), link->granule);
+        return round_up(ct_plan_samples_seen(plan, node, port, made), link->granule);
     if (sizes->firing_ticks[n] > 0)
         return round_up(MAX(*least, link->max_samples), link->granule);
     const gint64 seen = input_in_cache(plan, node, port, sizes->cache_bytes);

@@ -20,6 +20,11 @@ gint64 ct_least_multiple(gint64 a, gint64 b);
 /* The footprint of one input. A CT_FOOTPRINT_OWN counts in samples of that input, which may be
  * longer or shorter than those of the output. */
 CtFootprint ct_plan_footprint(const CtPlan *plan, const CtPlanNode *node, guint port);
+/* The samples of an input for each one of the output: the hop or, with CT_FOOTPRINT_OWN, the ratio
+ * of their lengths, which is below 1 where those of the input are longer. */
+gdouble ct_plan_samples_each(const CtPlan *plan, const CtPlanNode *node, guint port);
+/* The most samples of an input of which a firing makes `made` samples; G_MAXINT64: too many. */
+gint64 ct_plan_samples_seen(const CtPlan *plan, const CtPlanNode *node, guint port, gint64 made);
 /* Sets the skew of all links and the circles that cause it. Wants granules. */
 void ct_plan_find_skew(CtPlan *plan);
 /* The reason for the ring's size, allocated: "2 × 2048 of a firing, 400000 of skew around late >

@@ -80,6 +80,27 @@ output_stream(const CtPlan *plan, const CtPlanNode *node)
     return NULL;
 }
 
+gdouble
+ct_plan_samples_each(const CtPlan *plan, const CtPlanNode *node, guint port)
+{
+    const CtStream *output = output_stream(plan, node);
+    if (node->footprint.kind != CT_FOOTPRINT_OWN || !output)
+        return (gdouble)node->footprint.hop;
+    return duration_of(output) / duration_of(node->input_bindings[port].stream);
+}
+
+gint64
+ct_plan_samples_seen(const CtPlan *plan, const CtPlanNode *node, guint port, gint64 made)
+{
+    const CtFootprint footprint = ct_plan_footprint(plan, node, port);
+    const gdouble each = ct_plan_samples_each(plan, node, port);
+    const gdouble before = ceil((gdouble)(made - 1) * each - 1e-9);
+    /* Samples of other lengths need not begin together. */
+    const gint64 one =
+        MAX(footprint.window, footprint.hop) + (footprint.kind == CT_FOOTPRINT_OWN && each != 1);
+    return before > 0x1p62 || one > ((gint64)1 << 62) ? G_MAXINT64 : (gint64)before + one;
+}
+
 CtFootprint
 ct_plan_footprint(const CtPlan *plan, const CtPlanNode *node, guint port)
 {
@@ -87,7 +108,7 @@ ct_plan_footprint(const CtPlan *plan, const CtPlanNode *node, guint port)
     const CtStream *output = output_stream(plan, node);
     if (footprint.kind != CT_FOOTPRINT_OWN || !output)
         return footprint;
-    const gdouble ratio = duration_of(output) / duration_of(node->input_bindings[port].stream);
+    const gdouble ratio = ct_plan_samples_each(plan, node, port);
     footprint.hop = (gint64)CLAMP(floor(ratio + 1e-9), 1, 0x1p50);
     footprint.window = MAX(footprint.window, (gint64)CLAMP(ceil(ratio - 1e-9), 1, 0x1p50));
     return footprint;

@@ -244,6 +244,30 @@ class Footprints(GapTest):
         self.assertEqual(footprint(graph("delays", False), 16)["touched"], [21, 21])
         self.check_chain("delays", 16)
 
+    def test_held(self):
+        """A sample of a statistic holds for 7 samples, of which it is made: all are lost with it,
+        and all wait for it."""
+        CHAINS["held"] = ("f: {stage: fir, from: x, n_channels: 1, n_taps: 7, hop: 7}, "
+                          "p: {stage: power, from: f}, "
+                          "g: {stage: fir, from: x, n_channels: 1, n_taps: 1}, "
+                          "y: {stage: flag, from: {in: g, statistic: p}}", None)
+        self.addCleanup(CHAINS.pop, "held")
+        text = graph("held", backend=self.backend)
+        self.check_latency("held")
+        for length in 1, 2, 16:
+            said, found = footprint(text, length), []
+            self.assertEqual((said["reach"], said["exact"]), (7, False))
+            for begin in range(70, 77):
+                validity = numpy.ones((STATIONS, 210), bool)
+                validity[LANE, begin:begin + length] = False
+                feed = pipeline.Feed(numpy.ones((210, STATIONS), numpy.complex64), 0, (997,),
+                                     validity)
+                taken = pipeline.run(text, {"x": feed}, outputs("held"))["z"].validity
+                found.append((~taken[LANE]).sum())
+            self.check(said, "touched", numpy.array(found))
+            # The two ways are those of the samples and of the statistic: at most both.
+            self.assertEqual(said["touched"], [min(found), max(found) + length])
+
     def test_lanes(self):
         self.assertEqual(footprint(graph("filter bank"))["apart"], ["station"])
         self.assertEqual(footprint(graph("filter bank", False))["apart"], [])

@@ -53,6 +53,22 @@ class Skew(graphs.GraphTest):
         plan = json.loads(done.stdout)
         return {plan["nodes"][link["writer"]]["name"]: link for link in plan["links"]}
 
+    def test_flagged_by_own_sums(self):
+        """Samples wait for the sum of 1,000 of them; a firing takes many samples and few sums."""
+        stages = {"sky": sky("1 MHz", 300000),
+                  "powers": {"stage": "power", "from": "sky"},
+                  "sums": {"stage": "integrate", "from": "powers", "length": 1000},
+                  "clean": {"stage": "flag", "from": {"in": "sky", "statistic": "sums"},
+                            "upper": 3000},
+                  "out": {"stage": "discard", "from": "clean"}}
+        self.run_all(stages)
+        rings = self.rings(stages)
+        self.assertEqual(rings["clean"]["max_samples"], rings["sky"]["max_samples"])
+        self.assertGreater(rings["clean"]["max_samples"], 1000)
+        self.assertLess(rings["sums"]["capacity"], 4 * rings["sums"]["max_samples"])
+        rings = self.rings(stages, "--cache", "1")
+        self.assertGreaterEqual(rings["sky"]["capacity"], 1000)
+
     def test_long_delay(self):
         self.run_all(joined(sky("1 MHz", 600000), "400 ms"), ((), ("--cache", "64 KiB")))
 
