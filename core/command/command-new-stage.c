@@ -238,8 +238,11 @@ run(int argc, char **argv, GError **error)
     if (!ct_command_parse(&ct_command_new_stage, entries, &argc, &argv, 1, 1, error))
         return FALSE;
     if (form && !g_strv_contains(forms, form)) {
-                    "--form wants map, table, group, fold, window, join, source or free, but is given '%s'", form);
-                    return FALSE;
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "--form wants map, table, group, fold, window, join, source or free, but is "
+                    "given '%s'",
+                    form);
+        return FALSE;
     }
     NewStage stage = {
         .name = argv[1],
