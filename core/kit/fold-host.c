@@ -103,7 +103,7 @@ ct_fold_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     const gboolean is_power = (fold->n_fast & (fold->n_fast - 1)) == 0;
     while ((fold->n_fast << (self->log2_partials + 1)) <=
                (is_power ? CT_FOLD_FEW : TIMES_COLUMNS) &&
-           LEAST_ROWS << (self->log2_partials + 1) <= fold->hop)
+           (is_power ? 1 : LEAST_ROWS) << (self->log2_partials + 1) <= fold->hop)
         self->log2_partials++;
     self->n_partials = (gint64)1 << self->log2_partials;
     self->chunk = MIN(COLUMNS, fold->n_fast);
@@ -302,6 +302,33 @@ give(const Item *item, gint64 o)
         mark_elements(item, o);
 }
 
+/* Makes the whole hops from `t` on at once, if they need not be converted, gathered, selected or
+ * marked; returns their number. */
+static gint64
+make(const Item *item, gint64 t, gint64 o)
+{
+    const State *self = item->state;
+    const CtFoldState *fold = &self->fold;
+    const CtBlock *in = &item->work->inputs[0], *out = &item->work->outputs[0];
+    const gint64 n_hops = (in->n_samples - t) / fold->hop;
+    if (self->n_partials == 1 || self->n_partials * item->n != CT_FOLD_FEW || !item->is_run ||
+        !item->out_packed || self->loads || self->stores || self->lanes || fold->is_marked ||
+        (in->validity && !item->kernel->adds_all))
+        return 0;
+    item->kernel->make(&(CtFoldMake){
+        .settings = item->settings,
+        .x = in->data + item->place.in + t * item->in_time,
+        .hop = (gsize)fold->hop,
+        .n_hops = (gsize)n_hops,
+        .n = (gsize)item->n,
+        .counts = fold->counts + o * fold->n_lanes + item->place.lane,
+        .counts_step = (gsize)fold->n_lanes,
+        .y = out->data + o * out->stride[fold->out_time] + item->place.out,
+        .y_stride = out->stride[fold->out_time],
+    });
+    return n_hops;
+}
+
 static void
 work_on(const Item *item)
 {
@@ -309,6 +336,12 @@ work_on(const Item *item)
     const CtBlock *in = &item->work->inputs[0];
     gint64 position = in->index % hop, o = 0;
     for (gint64 t = 0, m; t < in->n_samples; t += m) {
+        const gint64 whole = position == 0 ? make(item, t, o) : 0;
+        if (whole > 0) {
+            m = whole * hop;
+            o += whole;
+            continue;
+        }
         m = MIN(hop - position, in->n_samples - t);
         add_samples(item, t, m, position);
         position += m;

@@ -5,6 +5,12 @@
 
 #include <cornerturn/kit/fold.h>
 
+/* Merges the second `half` states into the first. */
+#define CT_FOLD_HALVE(name_, states_, half_)                                                       \
+    CT_INDEPENDENT                                                                                 \
+    for (size_t j = 0; j < (half_); j++)                                                           \
+        name_##_merge(&settings, &(states_)[j], &(states_)[(half_) + j]);
+
 /* Adds four rows for each load of the states. */
 #define CT_FOLD(name_, settings_, state_, samples_)                                                \
     static void name_##_starts(gconstpointer given, gpointer states, gsize n)                      \
@@ -69,15 +75,51 @@
         const uint32_t *restrict counts = run->counts;                                             \
         CT_Y_ELEMENT *restrict y = run->y;                                                         \
         uint8_t *restrict valid = run->valid;                                                      \
-        for (size_t p = run->n_partials / 2; p > 0; p /= 2) {                                      \
-            CT_INDEPENDENT                                                                         \
-            for (size_t i = 0; i < p * n; i++)                                                     \
-                name_##_merge(&settings, &states[i], &states[p * n + i]);                          \
-        }                                                                                          \
+        for (size_t p = run->n_partials / 2; p > 0; p /= 2)                                        \
+            CT_FOLD_HALVE(name_, states, p *n)                                                     \
         for (size_t i = 0; i < n; i++) {                                                           \
             ct_y to;                                                                               \
             valid[i] = name_##_give(&settings, &states[i], counts[counts_step * i], &to);          \
             y[i] = CT_Y_STORE(to);                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    static void name_##_makes(const CtFoldMake *run)                                               \
+    {                                                                                              \
+        const size_t n = run->n, n_samples = run->hop * n;                                         \
+        const settings_ settings = *(const settings_ *)run->settings;                              \
+        const CT_X_ELEMENT *x = run->x;                                                            \
+        for (size_t o = 0; o < run->n_hops; o++, x += n_samples) {                                 \
+            state_ states[CT_FOLD_FEW];                                                            \
+            size_t i = 0;                                                                          \
+            for (size_t k = 0; k < CT_FOLD_FEW; k++)                                               \
+                name_##_start(&settings, &states[k]);                                              \
+            for (; i + CT_FOLD_FEW <= n_samples; i += CT_FOLD_FEW)                                 \
+                for (size_t k = 0; k < CT_FOLD_FEW; k++) {                                         \
+                    const ct_x from = CT_X_LOAD(x[i + k]);                                         \
+                    name_##_add(&settings, &states[k], &from);                                     \
+                }                                                                                  \
+            if (i < n_samples) {                                                                   \
+                state_ rest[CT_FOLD_FEW];                                                          \
+                memcpy(rest, states, sizeof rest);                                                 \
+                for (size_t k = 0; i < n_samples; i++, k++) {                                      \
+                    const ct_x from = CT_X_LOAD(x[i]);                                             \
+                    name_##_add(&settings, &rest[k], &from);                                       \
+                }                                                                                  \
+                memcpy(states, rest, sizeof rest);                                                 \
+            }                                                                                      \
+            CT_FOLD_HALVE(name_, states, CT_FOLD_FEW / 2)                                          \
+            if (n <= CT_FOLD_FEW / 4)                                                              \
+                CT_FOLD_HALVE(name_, states, CT_FOLD_FEW / 4)                                      \
+            if (n <= CT_FOLD_FEW / 8)                                                              \
+                CT_FOLD_HALVE(name_, states, CT_FOLD_FEW / 8)                                      \
+            if (n <= CT_FOLD_FEW / 16)                                                             \
+                CT_FOLD_HALVE(name_, states, CT_FOLD_FEW / 16)                                     \
+            CT_Y_ELEMENT *y = (void *)((char *)run->y + (gint64)o * run->y_stride);                \
+            for (size_t e = 0; e < n; e++) {                                                       \
+                ct_y to;                                                                           \
+                name_##_give(&settings, &states[e], run->counts[o * run->counts_step], &to);       \
+                y[e] = CT_Y_STORE(to);                                                             \
+            }                                                                                      \
         }                                                                                          \
     }                                                                                              \
     _Static_assert(sizeof(state_) <= CT_FOLD_STATE_BYTES, "the state of " #name_ " is too large"); \
@@ -87,5 +129,6 @@
         .start = name_##_starts,                                                                   \
         .add = name_##_adds,                                                                       \
         .give = name_##_gives,                                                                     \
+        .make = name_##_makes,                                                                     \
     };                                                                                             \
     CT_FORM_REGISTER(name_, CT_FORM_FOLD, settings_, 1, 1, 0, .fold = &name_##_fold)

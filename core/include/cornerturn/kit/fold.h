@@ -62,12 +62,25 @@ typedef struct {
     guint8 *valid; /* [n]: 0 marks the element */
 } CtFoldGive;
 
+/* Makes `n_hops` samples of whole hops: of n elements, fewer than CT_FOLD_FEW, so that CT_FOLD_FEW
+ * / n times are side by side. */
+typedef struct {
+    gconstpointer settings;
+    gconstpointer x; /* [sample][n], contiguous */
+    gsize hop, n_hops, n;
+    const guint32 *counts; /* of hop i: counts[i · counts_step] */
+    gsize counts_step;
+    gpointer y; /* hops are y_stride bytes apart */
+    gint64 y_stride;
+} CtFoldMake;
+
 struct CtFoldKernel {
     gsize state_bytes;
     gboolean adds_all; /* invalid samples too */
     void (*start)(gconstpointer settings, gpointer states, gsize n);
     void (*add)(const CtFoldAdd *run);
     void (*give)(const CtFoldGive *run);
+    void (*make)(const CtFoldMake *run);
 };
 
 /* ---- variants ---- */
