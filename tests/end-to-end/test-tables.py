@@ -90,6 +90,7 @@ GRAPHS = {
         "end": {**END, "from": "x"}},
     "power": chain(SKY, wide=WIDE, x={"stage": "power"}),
     "integrate": chain(SKY, wide=WIDE, x={"stage": "integrate", "length": 2}),
+    "kurtosis": chain(SKY, wide=WIDE, x={"stage": "kurtosis", "length": 4}),
     "quantise": chain(SKY, wide=WIDE, x={"stage": "quantise", "type": "ci4", "scale": 1}),
     "transpose": chain(SKY, x={"stage": "transpose", "layout": "[station time]"}),
     "copy": chain(SKY, x={"stage": "copy"}),
