@@ -85,6 +85,12 @@ find_in_file(CtRecording *recording, guint i, GError **error)
     const CtSourceFile *file = &recording->files[i];
     if (!recording->source->find(recording, i, error))
         return FALSE;
+    if (file->packet_bytes == 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "%s: the plugin for %s does not say how long its packets are", file->path,
+                    recording->source->format.name);
+        return FALSE;
+    }
     ct_packets_add_file(recording->packets, i,
                         (CtScannedFile){file->path, file->fd, 0, file->packet_bytes});
     return TRUE;

@@ -335,6 +335,12 @@ refuse(const CtSource *source, const GByteArray *bytes, int code, const char *en
 }
 
 static gboolean
+idle_find(CtRecording *recording G_GNUC_UNUSED, guint i G_GNUC_UNUSED, GError **error G_GNUC_UNUSED)
+{
+    return TRUE;
+}
+
+static gboolean
 narrow_order(CtRecording *recording, const CtParams *given, GError **error)
 {
     toy_order(recording, given, error);
@@ -355,6 +361,10 @@ test_errors(void)
         &newer, bytes, CT_ERROR_PLUGIN,
         "the plugin for toy packets sets a member that this Cornerturn does not know: the plugin "
         "wants a newer one");
+    CtSource idle = listed;
+    idle.find = idle_find;
+    refuse(&idle, bytes, CT_ERROR_PLUGIN,
+           "/0: the plugin for listed packets does not say how long its packets are");
     CtSource narrow = toy;
     narrow.order = narrow_order;
     refuse(&narrow, bytes, CT_ERROR_PLUGIN,

@@ -103,9 +103,9 @@ struct CtSource {
      * CT_PACKETS_TRUNCATED. NULL: by the format. */
     gboolean (*find)(CtRecording *recording, guint file, GError **error);
 
-    /* Checks the files, and sets of all packets `lane` (below n_lanes) and `stamp` (in samples),
-     * where `found` has not done so; packets that are not read are removed and counted. Sets the
-     * members of the recording that say so. */
+    /* Checks the files, sets the members of the recording that say so, and sets of all packets
+     * `lane` and `stamp` (in samples) where `found` has not done so. Packets of lanes that are not
+     * below n_lanes are stray. */
     gboolean (*order)(CtRecording *recording, const CtParams *given, GError **error);
 
     /* Describes the stream of the arranged packets, which has the axis time already: type, other
