@@ -61,6 +61,10 @@ static const Case cases[] = {
      ONE("convert, type: cf32")},
     {"convert ci4 to ci8", "ci4", "channel, station, pol", "256, 16, 2", ONE("convert, type: ci8")},
     {"copy", "cf32", "channel, station, pol", "256, 16, 2", ONE("copy")},
+    {"flag by sums of 256", "cf32", "channel, station, pol", "256, 16, 2",
+     "  powers: { stage: power, from: source }\n"
+     "  sums: { stage: integrate, from: powers, length: 256 }\n"
+     "  stage: { stage: flag, from: { in: source, statistic: sums } }\n"},
     {"stack 2 x 16 stations", "ci8", "station, pol", "16, 2",
      "  stage: { stage: stack, from: [source, source], axis: station }\n"},
 };
