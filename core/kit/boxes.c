@@ -346,6 +346,28 @@ ct_box_each_run(const CtBox *box, const CtBoxAxis *element, CtBoxRun function, g
     while (ct_box_next(&at, index));
 }
 
+typedef struct {
+    CtBoxRun function;
+    gpointer data;
+    CtBoxAxis element;
+} EachRun;
+
+static void
+each_run_of_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
+{
+    const EachRun *self = data;
+    CtBox simple = *box;
+    ct_box_simplify(&simple);
+    ct_box_each_run(&simple, &self->element, self->function, self->data);
+}
+
+void
+ct_boxes_each_run(const CtBoxes *boxes, const CtWork *work, CtBoxRun function, gpointer data)
+{
+    EachRun self = {function, data, {.length = 1}};
+    ct_boxes_each(boxes, work, each_run_of_box, &self);
+}
+
 /* With a constant number of bytes, the compiler copies an element by one load and one store. */
 #define MOVE(bytes)                                                                                \
     for (gsize i = 0; i < n; i++)                                                                  \

@@ -91,20 +91,11 @@ reference_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table
             ((float *)out)[k] = (float)(self->factor * ((const float *)in)[k]);
 }
 
-static void
-reference_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
-{
-    static const CtBoxAxis element = {.length = 1};
-    CtBox simple = *box;
-    ct_box_simplify(&simple);
-    ct_box_each_run(&simple, &element, reference_run, data);
-}
-
 static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     Reference *self = state;
-    ct_boxes_each(&self->boxes, work, reference_box, self);
+    ct_boxes_each_run(&self->boxes, work, reference_run, self);
     return TRUE;
 }
 

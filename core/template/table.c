@@ -123,20 +123,11 @@ reference_run(G_GNUC_UNUSED gpointer data, const guint8 *in, const guint8 *table
             ((float *)out)[k] = (float)((double)*(const float *)table * ((const float *)in)[k]);
 }
 
-static void
-reference_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
-{
-    static const CtBoxAxis element = {.length = 1};
-    CtBox simple = *box;
-    ct_box_simplify(&simple);
-    ct_box_each_run(&simple, &element, reference_run, data);
-}
-
 static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     Reference *self = state;
-    ct_boxes_each(&self->boxes, work, reference_box, self);
+    ct_boxes_each_run(&self->boxes, work, reference_run, self);
     return TRUE;
 }
 

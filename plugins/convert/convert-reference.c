@@ -136,28 +136,18 @@ prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 }
 
 static void
-convert_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
+convert_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
+            const CtBoxAxis *run)
 {
     const CtBoxes *boxes = data;
-    gint64 at[G_N_ELEMENTS(box->axes)] = {0};
-    guint a;
-    do {
-        const guint8 *from = box->in;
-        guint8 *to = box->out;
-        for (a = 0; a < box->n_axes; a++) {
-            from += at[a] * box->axes[a].in;
-            to += at[a] * box->axes[a].out;
-        }
-        convert_element(from, boxes->in_type, to, boxes->out_type);
-        for (a = 0; a < box->n_axes && ++at[a] == box->axes[a].length; a++)
-            at[a] = 0;
-    } while (a < box->n_axes);
+    for (gint64 i = 0; i < run->length; i++)
+        convert_element(in + i * run->in, boxes->in_type, out + i * run->out, boxes->out_type);
 }
 
 static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
-    ct_boxes_each(state, work, convert_box, state);
+    ct_boxes_each_run(state, work, convert_run, state);
     return TRUE;
 }
 

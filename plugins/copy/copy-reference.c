@@ -2,36 +2,26 @@
 /* The copy element by element, between blocks of any strides in one order. */
 #include "copy.h"
 
+#include <cornerturn/kit/walk.h>
 #include <string.h>
 
+/* The state is the layout, which is the core's. */
 static gboolean
-prepare(G_GNUC_UNUSED CtPrepare *prepare, G_GNUC_UNUSED gpointer *state,
-        G_GNUC_UNUSED GError **error)
+prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
+    *state = (gpointer)&prepare->outputs[0].layout;
     return TRUE;
 }
 
 static gboolean
-work(G_GNUC_UNUSED gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
-    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
-    const gsize bytes = ct_type_info(out->type)->bytes;
-    gint64 at[CT_MAX_AXES] = {0};
-    for (guint a = 0; a < out->n_axes; a++)
-        if (out->length[a] == 0)
-            return TRUE;
-    guint a;
-    do {
-        const guint8 *from = in->data;
-        guint8 *to = out->data;
-        for (a = 0; a < out->n_axes; a++) {
-            from += at[a] * in->stride[a];
-            to += at[a] * out->stride[a];
-        }
-        memcpy(to, from, bytes);
-        for (a = 0; a < out->n_axes && ++at[a] == out->length[a]; a++)
-            at[a] = 0;
-    } while (a < out->n_axes);
+    const gsize bytes = ct_type_info(work->outputs[0].type)->bytes;
+    CtWalk walk;
+    ct_walk_init(&walk, state, &work->outputs[0]);
+    ct_walk_add(&walk, state, &work->inputs[0]);
+    while (ct_walk_next(&walk))
+        memcpy(walk.at[0], walk.at[1], bytes);
     return TRUE;
 }
 

@@ -3,13 +3,13 @@
 #include "../parts.h"
 #include "fir.h"
 
+#include <cornerturn/kit/walk.h>
+
 typedef struct {
     FirDesign design;
-    const CtStream *in;
+    const CtBinding *in, *out;
     CtType type;
-    guint n_axes;                 /* of the output, phase among them */
-    gint input_axis[CT_MAX_AXES]; /* where each stands in the input, −1 for phase */
-    guint time, phase;            /* where they stand in the output */
+    guint time, phase; /* where they stand in the output */
 } Reference;
 
 static gboolean
@@ -20,13 +20,11 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     if (!ct_fir_design_init(&self->design, &prepare->nodes[0], error))
         return FALSE;
-    self->in = input->stream;
+    self->in = input;
+    self->out = output;
     self->type = input->stream->type;
-    self->n_axes = output->layout.n_axes;
     self->time = (guint)ct_layout_axis(&output->layout, "time");
     self->phase = (guint)ct_layout_axis(&output->layout, "phase");
-    for (guint i = 0; i < self->n_axes; i++)
-        self->input_axis[i] = ct_layout_axis(&input->layout, output->layout.axes[i].name);
     return TRUE;
 }
 
@@ -48,37 +46,23 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     const Reference *self = state;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
     guint n_parts = ct_type_info(self->type)->is_complex ? 2 : 1;
-    gint64 time_in = in->stride[self->input_axis[self->time]];
-    gint64 time_out = out->stride[self->time];
-    gint64 width = 1, n_channels = self->design.n_channels, hop = self->design.hop;
-    FirRotation rotation = ct_fir_rotation(n_channels, hop, self->in, in->start);
+    gint64 n_channels = self->design.n_channels, hop = self->design.hop;
+    FirRotation rotation = ct_fir_rotation(n_channels, hop, self->in->stream, in->start);
+    CtWalk walk;
 
-    for (guint axis = 0; axis < self->n_axes; axis++)
-        width *= axis == self->time ? 1 : out->length[axis];
-
-    for (gint64 element = 0; element < width; element++) {
-        /* The index of the element on each axis but time; the last axis is the fastest. */
-        const guint8 *x = in->data;
-        guint8 *y = out->data;
-        gint64 left = element, phase = 0;
-        for (guint axis = self->n_axes; axis-- > 0;) {
-            if (axis == self->time)
-                continue;
-            gint64 index = left % out->length[axis];
-            left /= out->length[axis];
-            y += index * out->stride[axis];
-            if (axis == self->phase)
-                phase = index;
-            else
-                x += index * in->stride[self->input_axis[axis]];
-        }
+    ct_walk_init(&walk, &self->out->layout, out);
+    ct_walk_add(&walk, &self->in->layout, in);
+    ct_walk_leave(&walk, self->time);
+    gint64 time_out = walk.stride[0][self->time], time_in = walk.stride[1][self->time];
+    while (ct_walk_next(&walk))
         for (gint64 t = work->begin; t < work->end; t++) {
+            gint64 phase = walk.index[self->phase];
             gint64 p = (phase + n_channels - fir_rotation_at(&rotation, t)) % n_channels;
+            const guint8 *x = walk.at[1] + t * hop * time_in;
             for (guint part = 0; part < n_parts; part++)
-                ((float *)(y + t * time_out))[part] =
-                    (float)filter(self, x + t * hop * time_in, time_in, p, part);
+                ((float *)(walk.at[0] + t * time_out))[part] =
+                    (float)filter(self, x, time_in, p, part);
         }
-    }
     return TRUE;
 }
 

@@ -42,20 +42,11 @@ multiply(gpointer data, const guint8 *in, const guint8 *factor, guint8 *out, con
     }
 }
 
-static void
-multiply_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
-{
-    const CtBoxAxis element = {.length = 1};
-    CtBox simple = *box;
-    ct_box_simplify(&simple);
-    ct_box_each_run(&simple, &element, multiply, data);
-}
-
 static gboolean
 work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     Reference *self = state;
-    ct_boxes_each(&self->boxes, work, multiply_box, self);
+    ct_boxes_each_run(&self->boxes, work, multiply, self);
     return TRUE;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pointing: the weights with which a beamformer points in given directions. */
 #include "../geometry.h"
-#include "../places.h"
 
 #include <complex.h>
+#include <cornerturn/kit/walk.h>
 #include <string.h>
 
 enum { NORM_MEAN, NORM_POWER, NORM_SUM };
@@ -150,8 +150,8 @@ pointing_infer(CtNode *node, GError **error)
 /* ---- the only variant: weights are made once, so others would not be faster ---- */
 
 typedef struct {
-    gsize n;                /* weights */
-    float complex *weights; /* in the order of the output's layout */
+    const CtLayout *layout; /* of the output; the core's */
+    float complex *weights; /* in the order of the layout */
     gboolean produced;
 } Pointing;
 
@@ -162,7 +162,7 @@ pointing_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     *state = pointing;
     const CtParams *params = prepare->nodes[0].params;
     const CtStream *stream = prepare->outputs[0].stream;
-    const CtLayout *layout = &prepare->outputs[0].layout;
+    const CtLayout *layout = pointing->layout = &prepare->outputs[0].layout;
     static const char *const names[] = {"subband", "channel", "beam", "station"};
     enum { SUBBAND, CHANNEL, BEAM, STATION, N };
     gint64 length[N], step[N] = {0};
@@ -184,7 +184,6 @@ pointing_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     pointing->weights = CT_TABLE(float complex, n, "weights", error);
     if (!pointing->weights)
         return FALSE;
-    pointing->n = n;
 
     const gdouble moduli[] = {
         [NORM_MEAN] = 1.0 / n_stations,
@@ -227,15 +226,11 @@ pointing_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     const CtBlock *block = &work->outputs[0];
     if (!block->data)
         return TRUE;
-    /* rows may be padded */
-    gint64 index[CT_MAX_AXES] = {0};
-    for (gsize i = 0; i < pointing->n; i++) {
-        guint8 *address = block->data;
-        for (guint k = 0; k < block->n_axes; k++)
-            address += index[k] * block->stride[k];
-        memcpy(address, &pointing->weights[i], sizeof *pointing->weights);
-        places_next(block, -1, 0, 0, index);
-    }
+    const float complex *weight = pointing->weights;
+    CtWalk walk; /* rows may be padded */
+    ct_walk_init(&walk, pointing->layout, block);
+    while (ct_walk_next(&walk))
+        memcpy(walk.at[0], weight++, sizeof *weight);
     return TRUE;
 }
 

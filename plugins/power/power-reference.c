@@ -71,15 +71,6 @@ power_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, gu
     }
 }
 
-static void
-power_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
-{
-    static const CtBoxAxis element = {.length = 1};
-    CtBox simple = *box;
-    ct_box_simplify(&simple);
-    ct_box_each_run(&simple, &element, power_run, data);
-}
-
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
@@ -102,7 +93,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     Power *self = state;
     self->pol = self->in_pol < 0 ? 0 : work->inputs[0].stride[self->in_pol];
     self->stride = self->out_stokes < 0 ? 0 : work->outputs[0].stride[self->out_stokes];
-    ct_boxes_each(&self->boxes, work, power_box, self);
+    ct_boxes_each_run(&self->boxes, work, power_run, self);
     return TRUE;
 }
 

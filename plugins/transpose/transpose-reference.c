@@ -2,6 +2,7 @@
 /* The transpose element by element: for each element of the output, finds that of the input. */
 #include "transpose.h"
 
+#include <cornerturn/kit/walk.h>
 #include <string.h>
 
 typedef struct {
@@ -75,25 +76,17 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     const Reference *self = state;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
     const guint n_parts = self->in_parts && !self->out_parts ? 2 : 1;
-    gint64 at[CT_MAX_AXES] = {0};
-    for (guint a = 0; a < self->out.n_axes; a++)
-        if (out->length[a] == 0)
-            return TRUE;
-    guint a;
-    do {
-        guint8 *to = out->data;
-        for (a = 0; a < self->out.n_axes; a++)
-            to += at[a] * out->stride[a];
+    CtWalk walk;
+    ct_walk_init(&walk, &self->out, out);
+    while (ct_walk_next(&walk))
         for (guint part = 0; part < n_parts; part++) {
-            const guint8 *from = find_element(self, in, out, at, part);
+            const guint8 *from = find_element(self, in, out, walk.index, part);
+            guint8 *to = walk.at[0] + part * self->bytes;
             if (from)
-                memcpy(to + part * self->bytes, from, self->bytes);
+                memcpy(to, from, self->bytes);
             else
-                memset(to + part * self->bytes, 0, self->bytes);
+                memset(to, 0, self->bytes);
         }
-        for (a = 0; a < self->out.n_axes && ++at[a] == out->length[a]; a++)
-            at[a] = 0;
-    } while (a < self->out.n_axes);
     return TRUE;
 }
 

@@ -84,6 +84,10 @@ typedef void (*CtBoxRun)(gpointer data, const guint8 *in, const guint8 *table, g
 CT_EXPORT void ct_box_each_run(const CtBox *box, const CtBoxAxis *element, CtBoxRun function,
                                gpointer data);
 
+/* Calls `function` for all runs of items begin … end: boxes, made simple, and their runs. */
+CT_EXPORT void ct_boxes_each_run(const CtBoxes *boxes, const CtWork *work, CtBoxRun function,
+                                 gpointer data);
+
 /* Moves elements of a fixed length. */
 CT_EXPORT void ct_box_move(const guint8 *in, gint64 in_stride, guint8 *out, gint64 out_stride,
                            gsize bytes, gsize n);
