@@ -140,23 +140,11 @@ variant_test_block(const CtStream *stream, const char *axes, gint64 n_samples, g
                    guint8 fill)
 {
     const CtLayout layout = variant_test_layout(stream->type, axes);
-    CtBlock block = {
-        .type = ct_layout_type(&layout), .n_axes = layout.n_axes, .n_samples = n_samples};
-    gint64 step = (gint64)ct_type_info(block.type)->bytes, element = step;
+    CtBlock block;
+    const gsize bytes = ct_block_padded(&block, &layout, stream, n_samples, padding, 1);
 
-    for (guint i = block.n_axes; i-- > 0;) {
-        const char *name = layout.axes[i].name;
-        const gint inner = ct_layout_block_axis(&layout, name);
-        const gint64 count = inner < 0 ? 1 : layout.axes[inner].count;
-        const gint64 whole = strcmp(name, "time") == 0      ? n_samples
-                             : strcmp(name, "complex") == 0 ? 2
-                                                            : ct_stream_length(stream, name);
-        block.length[i] = (gint)i == inner ? count : (whole + count - 1) / count;
-        block.stride[i] = step;
-        step = step * block.length[i] + (gint64)padding * element;
-    }
-    block.data = g_aligned_alloc((gsize)step + 1, 1, 64);
-    memset(block.data, fill, (gsize)step + 1);
+    block.data = g_aligned_alloc(bytes + 1, 1, 64);
+    memset(block.data, fill, bytes + 1);
     return block;
 }
 
@@ -179,25 +167,6 @@ variant_test_visit(const CtBlock *block, void (*each)(guint8 *part, gsize count,
         for (guint part = 0; part < n_parts; part++)
             each(at + part * type->bytes / n_parts, (gsize)element * n_parts + part, data);
     }
-}
-
-/* Samples `first` to `first` + n − 1 of a block; if time is blocked, `first` must begin a block. */
-static inline CtBlock
-variant_test_slice(const CtBlock *block, const CtLayout *layout, gint64 first, gint64 n)
-{
-    const gint time = ct_layout_axis(layout, "time");
-    const gint inner = ct_layout_block_axis(layout, "time");
-    const gint64 count = inner < 0 ? 1 : layout->axes[inner].count;
-    CtBlock slice = *block;
-
-    if (time >= 0) {
-        slice.data += first / count * block->stride[time];
-        slice.length[time] = (n + count - 1) / count;
-    }
-    if (slice.validity)
-        slice.validity += first;
-    slice.n_samples = n;
-    return slice;
 }
 
 /* Writes doubles ('f'), or pairs of them ('c'), to a new .npy file; returns its path, to be removed

@@ -7,24 +7,6 @@
 
 #include "variant-block.h"
 
-/* Cuts out the blocks of a firing: for a window, `n` outputs from `t` on; for a sum, `n` inputs. */
-static inline void
-variant_test_cut(const VariantTest *test, const CtBinding *in, const CtBinding *out, gint64 t,
-                 gint64 n, gboolean ends, CtBlock *used, CtBlock *made)
-{
-    const gint64 hop = test->node.footprint.hop, window = test->node.footprint.window;
-    const gboolean is_sum = test->node.footprint.kind == CT_FOOTPRINT_SUM;
-    const gint64 first = is_sum ? t : t * hop, sum = is_sum ? t / hop : t;
-    const gint64 last = is_sum ? (t + n + (ends ? hop - 1 : 0)) / hop : t + n;
-
-    *used = variant_test_slice(used, &in->layout, first, is_sum ? n : (n - 1) * hop + window);
-    *made = variant_test_slice(made, &out->layout, sum, last - sum);
-    used->index = first;
-    made->index = sum;
-    used->start = test->in.start + first * test->in.ticks_per_sample;
-    made->start = test->out.start + sum * test->out.ticks_per_sample;
-}
-
 /* The samples by which firings are counted: a sum's inputs, otherwise outputs. */
 static inline const gint64 *
 variant_test_total(const VariantTest *test, const CtBlock *in, const CtBlock *out)
@@ -32,194 +14,47 @@ variant_test_total(const VariantTest *test, const CtBlock *in, const CtBlock *ou
     return test->node.footprint.kind == CT_FOOTPRINT_SUM ? &in->n_samples : &out->n_samples;
 }
 
-/* A prepared variant, which runs on blocks of one size. */
-typedef struct {
-    const VariantTest *test;
-    const CtVariant *variant;
-    CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
-    gint64 tuning[CT_MAX_TUNABLES];
-    CtPrepare prepare;
-    gpointer state;
-    guint n_workers;
-    gboolean on_device;
-    DeviceTest device;
-    guint8 *scratch;
-    guint64 counters[VARIANT_TEST_COUNTERS];
-} VariantTestRun;
-
-static inline void
-variant_test_prepare(VariantTestRun *run, const VariantTest *test, const CtVariant *variant,
-                     const char *in_axes, const CtBlock *in, const char *out_axes,
-                     const CtBlock *out, guint n_workers)
-{
-    const char *const order[2] = {in_axes, out_axes};
-    const gint64 samples[2] = {in->n_samples, out->n_samples};
-    g_autoptr(GError) error = NULL;
-
-    *run = (VariantTestRun){.test = test,
-                            .variant = variant,
-                            .n_workers = n_workers,
-                            .on_device = variant->backend == CT_CUDA};
-    variant_test_bind(test, order, samples, run->inputs, run->outputs);
-    ct_tuning_defaults(variant, run->tuning);
-    run->prepare = (CtPrepare){
-        .nodes = test->nodes ? test->nodes : &test->node,
-        .n_nodes = test->nodes ? test->n_nodes : 1,
-        .n_inputs = test->node.n_inputs,
-        .inputs = run->inputs,
-        .n_outputs = test->node.n_outputs,
-        .outputs = run->outputs,
-        .n_workers = run->on_device ? 1 : n_workers,
-        .tuning = test->tuning ? test->tuning : run->tuning,
-        .device = run->on_device ? device_test_device() : NULL,
-        .variant = variant,
-    };
-    variant->prepare(&run->prepare, &run->state, &error);
-    g_assert_no_error(error);
-    if (run->on_device) {
-        device_test_begin(&run->device, &run->prepare);
-        run->scratch = run->device.scratch;
-    } else {
-        run->scratch = g_aligned_alloc(run->prepare.scratch_bytes + 1, 1, 64);
-    }
-}
-
-/* Fires once, split into items for the workers; `firing` is its number. */
-static inline void
-variant_test_fire(VariantTestRun *run, CtBlock *used, CtBlock *made, guint firing, gboolean ended)
-{
-    const char *split = run->variant->split;
-    g_autoptr(GError) error = NULL;
-    gint64 n_items = 1;
-
-    if (split != NULL && strcmp(split, "*") == 0)
-        n_items = run->prepare.n_items;
-    else if (split != NULL && strcmp(split, "time") == 0)
-        n_items = made->n_samples;
-    else if (split != NULL)
-        n_items = ct_stream_length(&run->test->out, split);
-    for (gint64 item = 0, end; item < n_items; item = end) {
-        end = MIN(n_items, item + 1 + n_items / (gint64)(run->n_workers + 1));
-        const CtWork work = {
-            .inputs = (const CtBlock[VARIANT_TEST_PORTS]){*used},
-            .outputs = (const CtBlock[VARIANT_TEST_PORTS]){*made},
-            .begin = item,
-            .end = end,
-            .ended = ended,
-            .scratch = run->scratch,
-            .counters = run->on_device ? run->device.counters : run->counters,
-            .queue = run->device.queue,
-        };
-        if (run->device.queue) {
-            /* uploads in the slots of earlier firings must have been used */
-            if (firing % DEVICE_TEST_SLOTS == 0)
-                device_test_wait(&run->device);
-            ct_queue_begin(run->device.queue);
-        }
-        run->variant->work(run->state, &work, &error);
-        g_assert_no_error(error);
-    }
-}
-
-/* Gives a block that work marks its validity, which is all valid. */
-static inline void
-variant_test_begin_marks(const VariantTestRun *run, CtBlock *made)
-{
-    const VariantTest *test = run->test;
-    const CtPlanNode node = {.nodes = (CtNode *)(test->nodes ? test->nodes : &test->node),
-                             .n_nodes = test->nodes ? test->n_nodes : 1};
-    const gsize bytes = (gsize)(ct_stream_n_lanes(&test->out) * made->n_samples);
-    if (!ct_plan_is_marking(&node))
-        return;
-    g_autofree guint8 *valid = g_malloc(bytes);
-    memset(valid, 1, bytes);
-    made->validity_stride = made->n_samples;
-    if (!run->on_device) {
-        made->validity = g_steal_pointer(&valid);
-        return;
-    }
-    made->validity = device_test_alloc(bytes);
-    device_test_copy(made->validity, valid, bytes);
-}
-
-/* Clears marked samples of `out`, as the core does. */
-static inline void
-variant_test_end_marks(const VariantTestRun *run, const CtBlock *made, const CtBlock *out)
-{
-    const gsize bytes = (gsize)(ct_stream_n_lanes(&run->test->out) * out->n_samples);
-    if (!made->validity)
-        return;
-    g_autofree guint8 *valid = g_malloc(bytes);
-    if (run->on_device) {
-        device_test_copy(valid, made->validity, bytes);
-        ct_device_free(device_test_device(), made->validity);
-    } else {
-        memcpy(valid, made->validity, bytes);
-        g_free(made->validity);
-    }
-    const CtDeparture departure = {
-        .validity = valid, .validity_stride = out->n_samples, .produced = out->n_samples};
-    ct_validity_zero(out, &departure, &run->test->out, &run->outputs[0].layout);
-}
-
-/* Fills `out` from `in`, in firings whose numbers of outputs repeat `n_firings`; for a sum, these
- * are numbers of inputs. For a cuda variant, the blocks are copied to the device and back. */
-static inline void
-variant_test_work(VariantTestRun *run, const CtBlock *in, const CtBlock *out, const gint64 *firings,
-                  guint n_firings)
-{
-    const gint64 total = *variant_test_total(run->test, in, out);
-    DeviceTestBlock device_in = {.there = *in}, device_out = {.there = *out};
-
-    if (run->on_device) {
-        device_test_send(&device_in, in);
-        device_test_send(&device_out, out);
-    } else {
-        memset(run->scratch, 0xff, run->prepare.scratch_bytes); /* NaN, in any type */
-    }
-    variant_test_begin_marks(run, &device_out.there);
-    gint64 n;
-    guint firing = 0;
-    for (gint64 t = 0; t < total; t += n, firing++) {
-        CtBlock used = device_in.there, made = device_out.there;
-        n = MIN(firings[firing % n_firings], total - t);
-        variant_test_cut(run->test, &run->inputs[0], &run->outputs[0], t, n, t + n == total, &used,
-                         &made);
-        variant_test_fire(run, &used, &made, firing, t + n == total);
-    }
-    if (run->on_device) {
-        device_test_wait(&run->device);
-        device_test_fetch(&device_in, in);
-        device_test_fetch(&device_out, out);
-    }
-    variant_test_end_marks(run, &device_out.there, out);
-}
-
-static inline void
-variant_test_finish(VariantTestRun *run)
-{
-    if (run->on_device) {
-        device_test_copy(run->counters, run->device.counters, sizeof run->counters);
-        device_test_end(&run->device);
-    } else {
-        g_aligned_free(run->scratch);
-    }
-    if (run->variant->finish)
-        run->variant->finish(run->state);
-    if (run->test->counters)
-        memcpy(run->test->counters, run->counters, sizeof run->counters);
-}
-
+/* Fills `out` from `in`, in firings whose numbers of outputs repeat `firings`; for a sum, these are
+ * numbers of inputs. On the host, one firing lies in memory as `in` and `out` do; of several, each
+ * ends where memory ends. */
 static inline void
 variant_test_run(const VariantTest *test, const CtVariant *variant, const char *in_axes,
                  const CtBlock *in, const char *out_axes, const CtBlock *out, guint n_workers,
                  const gint64 *firings, guint n_firings)
 {
-    VariantTestRun run;
+    const char *const order[2] = {in_axes, out_axes};
+    const gint64 samples[2] = {in->n_samples, out->n_samples};
+    const CtNode *nodes = test->nodes ? test->nodes : &test->node;
+    const guint n_nodes = test->nodes ? test->n_nodes : 1;
+    const gboolean is_sum = test->node.footprint.kind == CT_FOOTPRINT_SUM;
+    CtBinding bindings[2][VARIANT_TEST_PORTS];
+    CtLayout layouts[2][VARIANT_TEST_PORTS];
+    CtBlock inputs[VARIANT_TEST_PORTS] = {*in}, outputs[VARIANT_TEST_PORTS] = {*out};
+    g_autoptr(GError) error = NULL;
 
-    variant_test_prepare(&run, test, variant, in_axes, in, out_axes, out, n_workers);
-    variant_test_work(&run, in, out, firings, n_firings);
-    variant_test_finish(&run);
+    variant_test_bind(test, order, samples, bindings[0], bindings[1]);
+    for (guint i = 0; i < VARIANT_TEST_PORTS; i++) {
+        layouts[0][i] = bindings[0][i].layout;
+        layouts[1][i] = bindings[1][i].layout;
+    }
+    const CtTestRun run = {
+        .nodes = nodes,
+        .n_nodes = n_nodes,
+        .variant = variant,
+        .tuning = test->tuning,
+        .inputs = layouts[0],
+        .outputs = layouts[1],
+        .n_workers = n_workers,
+        .cut_by = is_sum ? CT_CUT_ARRIVALS : CT_CUT_ROOM,
+        .cuts = firings,
+        .n_cuts = n_firings,
+        .side = n_firings == 1 ? CT_GUARD_LIKE : CT_GUARD_END,
+        .poison = 0xff,
+        .device = variant->backend == CT_CUDA ? device_test_device() : NULL,
+    };
+    ct_test_run(&run, inputs, outputs, test->counters, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(outputs[0].n_samples, ==, out->n_samples);
 }
 
 /* The largest difference between float or double blocks of one shape, and the largest value of the
@@ -421,7 +256,7 @@ variant_test_same(const VariantTest *test, const char *const order[2], const CtB
                   const CtBlock *out, gint32 longest_firing, const char *what, GRand *random)
 {
     const GPtrArray *variants = ct_registry_variants(test->registry, test->node.stage->name);
-    const gsize bytes = device_test_span(out);
+    const gsize bytes = ct_block_span(out);
     g_autofree guint8 *wanted = NULL;
     g_autofree guint8 *before = g_memdup2(out->data, bytes);
     guint64 counted[VARIANT_TEST_COUNTERS];

@@ -198,6 +198,8 @@ typedef struct {
 const CtCudaDriver *ct_cuda_driver(const char **reason);
 /* The compiler, opened once; like ct_cuda_driver. */
 const CtNvrtc *ct_cuda_nvrtc(const char **reason);
+/* NVIDIA's, even where the emulator takes the place of the driver: for dry devices. */
+const CtNvrtc *ct_cuda_nvidia_nvrtc(const char **reason);
 /* Opens another library of the toolkit, such as "cufft", by the same rules, and looks up `n`
  * symbols. */
 gboolean ct_cuda_library(const char *name, const char *const *symbols, guint n, gpointer *functions,

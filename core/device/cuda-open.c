@@ -134,13 +134,12 @@ chosen_library(void)
     return g_once(&once, choose_library, NULL);
 }
 
-/* Opens library `name` ("cuda", "nvrtc", "cufft") and looks up its symbols. Otherwise FALSE, and
- * *reason, which is never freed, says what is missing. */
+/* Opens library `name` ("cuda", "nvrtc", "cufft"), or the `given` one, and looks up its symbols.
+ * Otherwise FALSE, and *reason, which is never freed, says what is missing. */
 static gboolean
-open_library(const char *name, const char *const *symbols, guint n, gpointer *functions,
-             const char **reason)
+open_library(const char *given, const char *name, const char *const *symbols, guint n,
+             gpointer *functions, const char **reason)
 {
-    const char *given = chosen_library();
     if (given && g_str_equal(given, "off")) {
         *reason = VARIABLE "=off forbids it";
         return FALSE;
@@ -169,8 +168,9 @@ static gpointer
 open_driver(G_GNUC_UNUSED gpointer data)
 {
     Opened *opened = g_new0(Opened, 1);
-    opened->found = open_library("cuda", driver_symbols, G_N_ELEMENTS(driver_symbols),
-                                 (gpointer *)&opened->driver, &opened->reason);
+    opened->found =
+        open_library(chosen_library(), "cuda", driver_symbols, G_N_ELEMENTS(driver_symbols),
+                     (gpointer *)&opened->driver, &opened->reason);
     if (!opened->found)
         return opened;
     const CtCuResult result = opened->driver.init(0);
@@ -187,11 +187,12 @@ open_driver(G_GNUC_UNUSED gpointer data)
     return opened;
 }
 
+/* `data`: the library that takes NVRTC's place, or NULL. */
 static gpointer
-open_nvrtc(G_GNUC_UNUSED gpointer data)
+open_nvrtc(gpointer data)
 {
     Opened *opened = g_new0(Opened, 1);
-    opened->found = open_library("nvrtc", nvrtc_symbols, G_N_ELEMENTS(nvrtc_symbols),
+    opened->found = open_library(data, "nvrtc", nvrtc_symbols, G_N_ELEMENTS(nvrtc_symbols),
                                  (gpointer *)&opened->nvrtc, &opened->reason);
     return opened;
 }
@@ -206,19 +207,33 @@ ct_cuda_driver(const char **reason)
     return opened->found ? &opened->driver : NULL;
 }
 
+static const CtNvrtc *
+take_nvrtc(const Opened *opened, const char **reason)
+{
+    if (reason)
+        *reason = opened->reason;
+    return opened->found ? &opened->nvrtc : NULL;
+}
+
 const CtNvrtc *
 ct_cuda_nvrtc(const char **reason)
 {
     static GOnce once = G_ONCE_INIT;
-    const Opened *opened = g_once(&once, open_nvrtc, NULL);
-    if (reason)
-        *reason = opened->reason;
-    return opened->found ? &opened->nvrtc : NULL;
+    return take_nvrtc(g_once(&once, open_nvrtc, (gpointer)chosen_library()), reason);
+}
+
+const CtNvrtc *
+ct_cuda_nvidia_nvrtc(const char **reason)
+{
+    static GOnce once = G_ONCE_INIT;
+    const char *given = chosen_library();
+    const gboolean is_off = given && g_str_equal(given, "off");
+    return take_nvrtc(g_once(&once, open_nvrtc, is_off ? (gpointer)given : NULL), reason);
 }
 
 gboolean
 ct_cuda_library(const char *name, const char *const *symbols, guint n, gpointer *functions,
                 const char **reason)
 {
-    return open_library(name, symbols, n, functions, reason);
+    return open_library(chosen_library(), name, symbols, n, functions, reason);
 }

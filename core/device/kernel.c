@@ -299,7 +299,8 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
 {
     const guint architecture = ct_device_info(device)->architecture;
     const char *reason;
-    const CtNvrtc *nvrtc = ct_cuda_nvrtc(&reason);
+    const CtNvrtc *nvrtc =
+        ct_device_is_dry(device) ? ct_cuda_nvidia_nvrtc(&reason) : ct_cuda_nvrtc(&reason);
     if (!nvrtc) {
         g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "kernel '%s' cannot be compiled: %s",
                     spec->name, reason);

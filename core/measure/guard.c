@@ -14,8 +14,11 @@
 
 /* The blocks that a fault is compared with, and the place to which it returns. */
 enum { MAX_GUARDS = 64 };
+/* The bytes before and behind a block that are watched for writes. */
+#define MARGIN ((gsize)512)
 static CtGuard *guards[MAX_GUARDS];
 static __thread sigjmp_buf *volatile back;
+static const char *volatile note;
 static __thread char said[256];
 
 /* ---- memory ---- */
@@ -33,7 +36,7 @@ ct_guard_init(CtGuard *guard, gsize bytes, const char *what, GError **error)
     guint slot = 0;
     while (slot < MAX_GUARDS && guards[slot])
         slot++;
-    const gsize wanted = (bytes / page + 1) * page;
+    const gsize wanted = ((bytes + 64) / page + 1) * page;
     guint8 *all = slot == MAX_GUARDS ? MAP_FAILED
                                      : mmap(NULL, wanted + 2 * page, PROT_NONE,
                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -64,12 +67,19 @@ ct_guard_clear(CtGuard *guard)
 }
 
 guint8 *
-ct_guard_place(CtGuard *guard, gsize n, CtGuardSide side)
+ct_guard_place(CtGuard *guard, gsize n, CtGuardSide side, gconstpointer like)
 {
-    g_assert(n <= guard->bytes);
-    memset(guard->pages, CT_GUARD_MARK, guard->bytes);
-    guard->block = guard->pages + (side == CT_GUARD_END ? guard->bytes - n : 0);
+    g_assert(n + 64 <= guard->bytes);
+    guard->block = guard->pages;
     guard->n = n;
+    if (side == CT_GUARD_END)
+        guard->block += guard->bytes - n;
+    else if (side == CT_GUARD_LIKE)
+        guard->block += GPOINTER_TO_SIZE(like) % 64;
+    guard->from = guard->block - MIN(MARGIN, (gsize)(guard->block - guard->pages));
+    guard->watched = MIN((gsize)(guard->block + n + MARGIN - guard->from),
+                         (gsize)(guard->pages + guard->bytes - guard->from));
+    memset(guard->from, CT_GUARD_MARK, guard->watched);
     return guard->block;
 }
 
@@ -82,12 +92,15 @@ ct_guard_protect(CtGuard *guard, gboolean is_read_only)
 gboolean
 ct_guard_is_clean(const CtGuard *guard, gssize *at)
 {
-    for (gsize i = 0; i < guard->bytes; i++)
-        if (guard->pages[i] != CT_GUARD_MARK) {
-            *at = guard->pages + i - guard->block;
-            return FALSE;
-        }
-    return TRUE;
+    /* All bytes are as the first one, if each is as the one before it. */
+    if (guard->watched == 0 || (guard->from[0] == CT_GUARD_MARK &&
+                                memcmp(guard->from, guard->from + 1, guard->watched - 1) == 0))
+        return TRUE;
+    gsize i = 0;
+    while (guard->from[i] == CT_GUARD_MARK)
+        i++;
+    *at = guard->from + i - guard->block;
+    return FALSE;
 }
 
 /* ---- faults ---- */
@@ -125,7 +138,15 @@ static void catch (int number, siginfo_t *info, void *context)
 #endif
     sigjmp_buf *to = back;
     if (!to) {
-        /* It is no call of ct_guard_call(): the default action follows. */
+        /* It is another thread than that of ct_guard_call(): the default action follows. */
+        const char *text = note;
+        for (gsize n = text ? strlen(text) : 0; n > 0;) {
+            const ssize_t written = write(STDOUT_FILENO, text, n);
+            if (written <= 0)
+                break;
+            text += written;
+            n -= (gsize)written;
+        }
         signal(number, SIG_DFL);
         return;
     }
@@ -162,4 +183,10 @@ ct_guard_call(gboolean (*function)(gpointer data, GError **error), gpointer data
     for (guint i = 0; i < G_N_ELEMENTS(caught); i++)
         sigaction(caught[i], &before[i], NULL);
     return good;
+}
+
+void
+ct_guard_note(const char *text)
+{
+    note = text;
 }

@@ -6,8 +6,9 @@
 #include <glib.h>
 
 /* Where a block lies in its memory: its end at the end of the last page, so that whatever follows
- * it is out of bounds, or its beginning at the beginning of the first. */
-typedef enum { CT_GUARD_END, CT_GUARD_BEGIN, CT_N_GUARD_SIDES } CtGuardSide;
+ * it is out of bounds; its beginning at the beginning of the first; or as many bytes after a
+ * multiple of 64 as `like`, so that only pages farther away are out of bounds. */
+typedef enum { CT_GUARD_END, CT_GUARD_BEGIN, CT_GUARD_LIKE } CtGuardSide;
 
 /* The bytes of guarded memory that belong to no element, and of device memory around blocks. */
 #define CT_GUARD_MARK 0xa5
@@ -17,6 +18,8 @@ typedef struct {
     gsize bytes;   /* of them */
     guint8 *block; /* the block in it */
     gsize n;       /* of the block */
+    guint8 *from; /* the bytes that are watched: some before the block, and all behind it up to … */
+    gsize watched; /* … so many */
     char *what;    /* "input 'in'", for messages */
 } CtGuard;
 
@@ -24,12 +27,13 @@ typedef struct {
 gboolean ct_guard_init(CtGuard *guard, gsize bytes, const char *what, GError **error);
 /* Frees it; accepts a clear one. */
 void ct_guard_clear(CtGuard *guard);
-/* Places a block of `n` bytes, and sets all bytes around and in it to CT_GUARD_MARK. */
-guint8 *ct_guard_place(CtGuard *guard, gsize n, CtGuardSide side);
+/* Places a block of `n` bytes, and sets the bytes that are watched, in it and close to it, to
+ * CT_GUARD_MARK. */
+guint8 *ct_guard_place(CtGuard *guard, gsize n, CtGuardSide side, gconstpointer like);
 /* Lets the memory be read only, or again be written. */
 void ct_guard_protect(CtGuard *guard, gboolean is_read_only);
-/* Whether all bytes are CT_GUARD_MARK. If not, *at is set to the first one that is not, counted
- * from the beginning of the block. */
+/* Whether all bytes that are watched are CT_GUARD_MARK. If not, *at is set to the first one that is
+ * not, counted from the beginning of the block. */
 gboolean ct_guard_is_clean(const CtGuard *guard, gssize *at);
 
 /* Calls a function. If it accesses memory that it may not, divides by zero or aborts, this is an
@@ -37,3 +41,7 @@ gboolean ct_guard_is_clean(const CtGuard *guard, gssize *at);
  * is then lost. Only one thread may be in it at a time. */
 gboolean ct_guard_call(gboolean (*function)(gpointer data, GError **error), gpointer data,
                        GError **error);
+/* The text that is written to standard output if a fault on another thread, such as one of the
+ * emulator's, ends the process during ct_guard_call(); NULL: none. It must stay valid until then.
+ */
+void ct_guard_note(const char *text);

@@ -238,7 +238,7 @@ show(const Runner *self, Port *port, gint64 first, gint64 n, CtBlock *block)
     const CtBlock from = ct_block_slice(&port->whole, &port->link.layout, first, n);
     *block = from;
     ct_guard_protect(&port->guard, FALSE);
-    block->data = ct_guard_place(&port->guard, ct_block_span(&from), self->run->side);
+    block->data = ct_guard_place(&port->guard, ct_block_span(&from), self->run->side, from.data);
     ct_strided_copy(block, &from);
     ct_guard_protect(&port->guard, TRUE);
     gboolean any = FALSE;
@@ -344,7 +344,8 @@ set_blocks(Runner *self)
             continue;
         *block =
             ct_block_slice(&port->whole, &port->link.layout, port->position, departure->produced);
-        block->data = ct_guard_place(&port->guard, ct_block_span(block), self->run->side);
+        block->data =
+            ct_guard_place(&port->guard, ct_block_span(block), self->run->side, block->data);
         if (departure->produced > 0)
             ct_strided_fill(block, self->run->poison);
         block->index = port->position;
@@ -384,15 +385,15 @@ work_range(Runner *self, const CtWork *work, GError **error)
     const gboolean is_part = work->begin > 0 || work->end < self->node.n_items;
     const gboolean is_checked =
         is_part && !self->run->device && narrow_to_items(self, work, &items);
-    g_autofree guint8 *before = is_checked ? g_memdup2(guard->pages, guard->bytes) : NULL;
+    g_autofree guint8 *before = is_checked ? g_memdup2(guard->from, guard->watched) : NULL;
     if (!ct_call_work(variant, self->run->nodes, self->node.now.state, work, error))
         return FALSE;
     if (!is_checked)
         return TRUE;
     CtBlock kept = items;
-    kept.data = before + (items.data - guard->pages);
+    kept.data = before + (items.data - guard->from);
     ct_strided_copy(&kept, &items);
-    if (memcmp(before, guard->pages, guard->bytes) == 0)
+    if (memcmp(before, guard->from, guard->watched) == 0)
         return TRUE;
     return ct_variant_fault(variant, error,
                             "its work on items %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
@@ -442,7 +443,7 @@ work_on_host(Runner *self, CtWork *work, GError **error)
         work->begin = starts[order[r]];
         work->end = order[r] + 1 < n ? starts[order[r] + 1] : self->node.n_items;
         const gsize bytes = (self->node.prepared.scratch_bytes + 63) & ~(gsize)63;
-        work->scratch = ct_guard_place(&self->scratch, bytes, CT_GUARD_END);
+        work->scratch = ct_guard_place(&self->scratch, bytes, CT_GUARD_END, NULL);
         memset(work->scratch, self->run->poison, bytes);
         if (!work_range(self, work, error))
             return FALSE;
@@ -574,7 +575,7 @@ fire(Runner *self, GError **error)
 static gboolean
 stands_still(Runner *self)
 {
-    gboolean still = self->run->cut_by == CT_CUT_ROOM || self->knows_end;
+    gboolean still = self->knows_end;
     for (guint i = 0; i < self->plan.n_inputs; i++) {
         Port *port = &self->inputs[i];
         if (!port->whole.data || is_static(port))
@@ -629,6 +630,23 @@ clear_port(Port *port)
     g_free(port->validity);
 }
 
+static void
+runner_clear(Runner *self)
+{
+    for (guint i = 0; i < self->plan.n_inputs; i++)
+        clear_port(&self->inputs[i]);
+    for (guint o = 0; o < self->plan.n_outputs; o++)
+        clear_port(&self->outputs[o]);
+    ct_guard_clear(&self->scratch);
+    g_free(self->inputs);
+    g_free(self->outputs);
+    g_free(self->rings);
+    g_free(self->plan.inputs);
+    g_free(self->plan.input_bindings);
+    g_free(self->plan.outputs);
+    g_free(self->plan.output_bindings);
+}
+
 gboolean
 ct_test_run(const CtTestRun *run, const CtBlock *inputs, CtBlock *outputs, guint64 *counters,
             GError **error)
@@ -643,17 +661,30 @@ ct_test_run(const CtTestRun *run, const CtBlock *inputs, CtBlock *outputs, guint
     }
     if (counters)
         memcpy(counters, self.counters, sizeof self.counters);
-    for (guint i = 0; i < self.plan.n_inputs; i++)
-        clear_port(&self.inputs[i]);
-    for (guint o = 0; o < self.plan.n_outputs; o++)
-        clear_port(&self.outputs[o]);
-    ct_guard_clear(&self.scratch);
-    g_free(self.inputs);
-    g_free(self.outputs);
-    g_free(self.rings);
-    g_free(self.plan.inputs);
-    g_free(self.plan.input_bindings);
-    g_free(self.plan.outputs);
-    g_free(self.plan.output_bindings);
+    runner_clear(&self);
+    return good;
+}
+
+static gboolean
+compile(gpointer data, GError **error)
+{
+    Runner *self = data;
+    gsize scratch = 0, upload = 0;
+    return ct_run_node_init(&self->node, &self->plan, 0, self->rings, &self->options, 1, error) &&
+           ct_run_node_prepare(&self->node, self->run->device, &scratch, &upload, error);
+}
+
+gboolean
+ct_test_compile(const CtTestRun *run, const CtBlock *inputs, CtBlock *outputs, guint architecture,
+                GError **error)
+{
+    g_autoptr(CtDevice) device = ct_device_new_dry(architecture);
+    CtTestRun dry = *run;
+    Runner self = {.run = &dry, .results = outputs};
+    dry.device = device;
+    describe_node(&self, inputs);
+    const gboolean good = ct_guard_call(compile, &self, error);
+    ct_guard_call(finish, &self, NULL);
+    runner_clear(&self);
     return good;
 }

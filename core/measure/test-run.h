@@ -42,6 +42,12 @@ typedef struct {
 gboolean ct_test_run(const CtTestRun *run, const CtBlock *inputs, CtBlock *outputs,
                      guint64 *counters, GError **error);
 
+/* Prepares the cuda variant for an architecture (90: compute capability 9.0) of which no device
+ * need be here: compiles its kernels by NVIDIA's compiler. FALSE with an error that names the
+ * kernel if one spills registers, or does not compile. The blocks need no data. */
+gboolean ct_test_compile(const CtTestRun *run, const CtBlock *inputs, CtBlock *outputs,
+                         guint architecture, GError **error);
+
 /* The bytes from the first element of a block to its last; 0: it has none. */
 gsize ct_block_span(const CtBlock *block);
 /* Samples `first` to `first` + n − 1 of a block; if time is blocked, `first` must begin a block. */

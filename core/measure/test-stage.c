@@ -43,7 +43,9 @@ typedef struct {
     const CtVariant *reference;
     GPtrArray *subjects;
     CtDevice *device;
-    char *refusal; /* the first message of infer */
+    guint architecture; /* for which kernels are compiled; 0: none are */
+    guint n_compiled;   /* cases whose kernels were */
+    char *refusal;      /* the first message of infer */
     gint64 begun;
 } Test;
 
@@ -92,24 +94,10 @@ elements_clear(Elements *self)
 }
 
 static void
-move_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
+move_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table, guint8 *out,
+         const CtBoxAxis *run)
 {
-    const gsize bytes = *(const gsize *)data;
-    gint64 at[G_N_ELEMENTS(box->axes)] = {0};
-    guint a;
-    do {
-        gint64 in = 0, out = 0;
-        for (a = 0; a < box->n_axes; a++) {
-            in += at[a] * box->axes[a].in;
-            out += at[a] * box->axes[a].out;
-        }
-        if (box->in)
-            memcpy(box->out + out, box->in + in, bytes);
-        else
-            memset(box->out + out, 0, bytes);
-        for (a = 0; a < box->n_axes && ++at[a] == box->axes[a].length; a++)
-            at[a] = 0;
-    } while (a < box->n_axes);
+    ct_box_move(in, run->in, out, run->out, *(const gsize *)data, (gsize)run->length);
 }
 
 /* Moves all elements of a stream from one layout to another. */
@@ -125,7 +113,7 @@ move(const CtStream *stream, const CtLayout *from, const CtBlock *in, const CtLa
         return;
     ct_boxes_init(&boxes, &bindings[0], &bindings[1], 1);
     gsize bytes = ct_type_info(boxes.out_type)->bytes;
-    ct_boxes_each(&boxes, &work, move_box, &bytes);
+    ct_boxes_each_run(&boxes, &work, move_run, &bytes);
 }
 
 /* Converts the elements to the type that the row takes. */
@@ -146,6 +134,44 @@ convert(Elements *to, const Elements *from, CtType type)
 }
 
 /* ---- one run ---- */
+
+/* Compiles the kernels of the case for a real device: the problem, allocated; NULL: there is none.
+ */
+static char *
+check_registers(Test *test, const CtTestCase *one, const CtTestChoice *choice)
+{
+    const guint n_in = one->node.n_inputs, n_out = one->node.n_outputs;
+    CtBlock inputs[CT_TEST_PORTS + 1] = {{0}}, outputs[CT_TEST_PORTS + 1] = {{0}};
+    g_autoptr(GError) error = NULL;
+    for (guint i = 0; i < n_in; i++)
+        if (one->layouts[i].n_axes > 0)
+            ct_block_padded(&inputs[i], &one->layouts[i], &one->inputs[i], one->n_samples[i], 0,
+                            16);
+    for (guint o = 0; o < n_out; o++) {
+        const gint time = ct_stream_axis(&one->outputs[o], "time");
+        if (one->outputs[o].type != CT_TYPE_NONE)
+            ct_block_padded(&outputs[o], &one->layouts[n_in + o], &one->outputs[o],
+                            time < 0 ? 1 : MAX(0, one->outputs[o].axes[time].length), 0, 16);
+    }
+    /* Nothing is read or written, but ports with data are connected. */
+    for (guint i = 0; i < n_in + n_out; i++) {
+        CtBlock *block = i < n_in ? &inputs[i] : &outputs[i - n_in];
+        block->data = block->type == CT_TYPE_NONE ? NULL : (guint8 *)block;
+    }
+    const CtTestRun run = {
+        .nodes = &one->node,
+        .n_nodes = 1,
+        .variant = choice->variant,
+        .tuning = one->tuning,
+        .inputs = one->layouts,
+        .outputs = &one->layouts[n_in],
+        .n_workers = 1,
+    };
+    test->n_compiled++;
+    return ct_test_compile(&run, inputs, outputs, test->architecture, &error)
+               ? NULL
+               : g_strdup(error->message);
+}
 
 /* Runs a variant with these layouts: the results are in canonical order. */
 static gboolean
@@ -471,7 +497,16 @@ try_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
         ct_test_case_clear(&one);
         return;
     }
+    g_autofree char *tuning = ct_tuning_name(subject->variant, one.tuning);
+    g_autofree char *tuned = g_strconcat("u", tuning, NULL);
+    g_autofree char *line = again(test, label);
+    g_autofree char *last = g_strdup_printf("Bail out! this case ends the process: %s\n", line);
+    ct_guard_note(last);
     g_autofree char *problem = judge(test, &one, choice, random);
+    ct_guard_note(NULL);
+    if (!problem && test->architecture > 0 && subject->variant->backend == CT_CUDA &&
+        !g_hash_table_contains(subject->seen, tuned))
+        problem = check_registers(test, &one, choice);
     subject->n_run++;
     note(subject, 't',
          g_strdup(
@@ -481,9 +516,10 @@ try_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
     note(subject, 'r', g_strdup_printf("%u", choice->index));
     if (problem) {
         g_autofree char *described = ct_test_case_describe(&one, choice);
-        g_autofree char *line = again(test, label);
+        g_auto(GStrv) lines = g_strsplit(g_strchomp(problem), "\n", -1);
+        g_autofree char *joined = g_strjoinv("\n#     ", lines);
         subject->n_failed++;
-        say(test, "# %s: %s", label, problem);
+        say(test, "# %s: %s", label, joined);
         say(test, "#   %s", described);
         say(test, "#   %s", line);
     }
@@ -648,6 +684,20 @@ find_subjects(Test *test, GError **error)
     return !uses_device || test->device;
 }
 
+/* Finds out for which device kernels can be compiled to see whether they spill registers. */
+static void
+find_architecture(Test *test)
+{
+    const char *reason;
+    const CtDeviceInfo *devices;
+    if (!test->device)
+        return;
+    if (ct_cuda_nvidia_nvrtc(&reason) && ct_devices(&devices, NULL) > 0)
+        test->architecture = devices[0].architecture;
+    else
+        say(test, "# registers that kernels spill are not looked at: %s", reason);
+}
+
 static gboolean
 parse_axis(Test *test, const char *text, GError **error)
 {
@@ -777,6 +827,10 @@ report_all(const Test *test, gboolean is_one, gboolean *passes)
         *passes &= subject->n_failed == 0 &&
                    (subject->skipped || subject->n_run > 0 || subject->why == CT_CASE_UNFIT);
     }
+    if (test->n_compiled > 0)
+        say(test,
+            "# the kernels of %u cases were compiled for sm_%u, to see whether registers spill",
+            test->n_compiled, test->architecture);
     say(test, "1..%u", n);
     return n > 0;
 }
@@ -788,8 +842,10 @@ ct_stage_test(CtRegistry *registry, const char *name, const CtStageTest *how, gb
     Test test = {.how = how, .registry = registry, .begun = g_get_monotonic_time()};
     gboolean good =
         read_how(&test, name, error) && check_stage(&test, error) && find_subjects(&test, error);
-    if (good)
+    if (good) {
         say(&test, "# seed %u", test.fixed.seed);
+        find_architecture(&test);
+    }
     if (good && how->only)
         good = run_only(&test, how->only, error);
     else if (good && !run_all(&test) && test.refusal) {

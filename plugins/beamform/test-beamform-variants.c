@@ -77,7 +77,7 @@ check(const Shape *shape, CtType type, const char *const order[2], gint64 first,
     const CtLayout layout = variant_test_layout(type, order[0]);
     const CtBlock whole = variant_test_block(&test->in, order[0], first + n, padding, 0);
     variant_test_visit(&whole, fill_part, &(Fill){type, random});
-    const CtBlock in = variant_test_slice(&whole, &layout, first, n);
+    const CtBlock in = ct_block_slice(&whole, &layout, first, n);
     const gdouble sum = 2 * (gdouble)shape->n_stations * largest(type);
     variant_test_compare(test, order, &in, n, padding, 80,
                          (2 * (gdouble)shape->n_stations + 1) * 0x1p-24 * sum, 0, "random weights",

@@ -98,8 +98,8 @@ test_pairs(void)
                 variant_test_block(&test->out, cases[i].order[1], 301, cases[i].out_padding, 0xa5)};
             Fill fill = {types[from], random};
             variant_test_visit(&whole[0], fill_part, &fill);
-            const CtBlock in = variant_test_slice(&whole[0], &layouts[0], cases[i].first, n);
-            const CtBlock out = variant_test_slice(&whole[1], &layouts[1], cases[i].first, n);
+            const CtBlock in = ct_block_slice(&whole[0], &layouts[0], cases[i].first, n);
+            const CtBlock out = ct_block_slice(&whole[1], &layouts[1], cases[i].first, n);
             variant_test_same(test, cases[i].order, &in, &out, 100, ct_type_info(types[to])->name,
                               random);
             g_aligned_free(whole[0].data);

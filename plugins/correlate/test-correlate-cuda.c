@@ -255,9 +255,9 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
     guint8 *scratch = NULL;
     if (on_device) {
         device_test_begin(&device, &prepare);
-        device_test_send(&in, &self->voltages);
+        device_test_send(&device, &in, &self->voltages);
         for (guint o = 0; o < 2; o++)
-            device_test_send(&out[o], &results[o]);
+            device_test_send(&device, &out[o], &results[o]);
         scratch = device.scratch;
     } else {
         scratch = g_aligned_alloc(prepare.scratch_bytes + 1, 1, 64);
@@ -267,13 +267,12 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
         n = MIN(cuts[firing % n_cuts], self->one->n_spectra - t);
         const gboolean ended = n == 0;
         const gint64 next = ended ? self->n_results : (t + n) / integration;
-        CtBlock used = variant_test_slice(&in.there, &self->layouts[0], t, n), made[2];
+        CtBlock used = ct_block_slice(&in.there, &self->layouts[0], t, n), made[2];
         used.index = t;
         used.validity = self->validity ? self->validity + t : NULL;
         used.validity_stride = self->one->n_spectra;
         for (guint o = 0; o < 2; o++)
-            made[o] =
-                variant_test_slice(&out[o].there, &self->layouts[1 + o], n_made, next - n_made);
+            made[o] = ct_block_slice(&out[o].there, &self->layouts[1 + o], n_made, next - n_made);
         n_made = next;
         const CtWork work = {
             .inputs = &used,
@@ -293,9 +292,9 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
             device_test_wait(&device);
     }
     if (on_device) {
-        device_test_fetch(&in, &self->voltages);
+        device_test_fetch(&device, &in, &self->voltages);
         for (guint o = 0; o < 2; o++)
-            device_test_fetch(&out[o], &results[o]);
+            device_test_fetch(&device, &out[o], &results[o]);
         device_test_end(&device);
     } else {
         g_aligned_free(scratch);

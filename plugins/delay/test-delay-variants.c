@@ -85,7 +85,7 @@ test_cases(void)
         const gint64 used = n + test->node.footprint.window - 1;
         const CtBlock whole = variant_test_block(&test->in, order[0], first + used + i % 5, 0, 0);
         variant_test_visit(&whole, fill_part, NULL);
-        const CtBlock in = variant_test_slice(&whole, &layout, first, used);
+        const CtBlock in = ct_block_slice(&whole, &layout, first, used);
         /* The phases, of some 10⁵ turns in double precision, are rounded to 2⁻²⁶ of a turn; sine,
          * cosine and the product have an error of 4 units of a float. */
         const gdouble bound =

@@ -149,7 +149,7 @@ static CtBlock
 block_new(const CtStream *stream, const char *axes, gint64 n_times, gsize offset, guint8 **memory)
 {
     CtBlock block = variant_test_block(stream, axes, n_times, 0, 0xff);
-    const gsize bytes = device_test_span(&block);
+    const gsize bytes = ct_block_span(&block);
 
     g_aligned_free(block.data);
     *memory = g_aligned_alloc(bytes + 64, 1, 64);
@@ -236,12 +236,10 @@ find_difference(const Problem *problem, const CtBlock *out, const char *axes, gd
 /* Compares all outputs of blocks that begin `in_offset` and `out_offset` bytes after a cache
  * line. */
 static void
-check_at(VariantTestRun *run, const Problem *problem, const char *const order[2], gsize in_offset,
-         gsize out_offset)
+check_at(const VariantTest *test, const CtVariant *variant, const Problem *problem,
+         const char *const order[2], gsize in_offset, gsize out_offset)
 {
-    const gint64 firings[] = {problem->n_times - 2, 1, 1};
     const gdouble n = (gdouble)problem->length;
-    const VariantTest *test = run->test;
     /* The bound is as in test-fft.c: log2 n levels, each of which has an error of a few ulps of the
      * norm. */
     const gdouble unit = ct_type_info(test->out.type)->part_bits == 64 ? 0x1p-53 : 0x1p-24;
@@ -251,31 +249,27 @@ check_at(VariantTestRun *run, const Problem *problem, const char *const order[2]
     CtBlock out = block_new(&test->out, order[1], problem->n_times, out_offset, &out_memory);
 
     fill(problem, &in, order[0]);
-    variant_test_work(run, &in, &out, firings, 3);
+    variant_test_run(test, variant, order[0], &in, order[1], &out, 1, &problem->n_times, 1);
     const gdouble off = find_difference(problem, &out, order[1], most);
     if (off != 0)
         g_error("%s of %" G_GINT64_FORMAT " samples of %s, [%s] -> [%s], %zu and %zu bytes behind "
                 "a line: off by %g",
-                run->variant->name, problem->length, ct_type_info(problem->type)->name, order[0],
+                variant->name, problem->length, ct_type_info(problem->type)->name, order[0],
                 order[1], in_offset, out_offset, off);
     g_aligned_free(in_memory);
     g_aligned_free(out_memory);
 }
 
-/* Checks one order, prepared once, at all alignments if transforms are adjacent. */
+/* Checks one order, at all alignments if transforms are adjacent. */
 static void
 check_order(const VariantTest *test, const CtVariant *variant, const Problem *problem, guint o)
 {
     const gsize part = ct_type_info(problem->type)->part_bits / 8;
-    const CtBlock in = {.n_samples = problem->n_times}, out = in;
-    VariantTestRun run;
 
-    variant_test_prepare(&run, test, variant, orders[o][0], &in, orders[o][1], &out, 1);
     for (gsize i = 0; i < 16; i += part)
         for (gsize j = 0; j < 16; j += part)
             if (o == 0 || i == j)
-                check_at(&run, problem, orders[o], i, j);
-    variant_test_finish(&run);
+                check_at(test, variant, problem, orders[o], i, j);
 }
 
 static void

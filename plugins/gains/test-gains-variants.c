@@ -51,7 +51,7 @@ test_file(void)
             const CtBlock whole = variant_test_block(
                 &test->in, order[0], cases[c].first + cases[c].n + cases[c].more, 0, 0);
             variant_test_visit(&whole, fill_part, GINT_TO_POINTER(type));
-            const CtBlock in = variant_test_slice(&whole, &layout, cases[c].first, cases[c].n);
+            const CtBlock in = ct_block_slice(&whole, &layout, cases[c].first, cases[c].n);
             const gdouble unit = type == CT_CF32 ? 0x1p-24 : 0x1p-53;
             /* parts of samples are below 1.2, those of factors below 2.2 */
             test->cut_difference = 4 * unit * 1.7 * 2.2;

@@ -104,12 +104,12 @@ sky_run(const Sky *sky, const CtVariant *variant, const CtBlock *out, gint64 fir
     gpointer scratch = own + (64 - GPOINTER_TO_SIZE(own) % 64);
     if (on_device) {
         device_test_begin(&device, &prepare);
-        device_test_send(&there, out);
+        device_test_send(&device, &there, out);
         scratch = device.scratch;
     }
     for (gint64 t = 0, n; t < out->n_samples; t += n) {
         n = MIN(firing, out->n_samples - t);
-        CtBlock made = variant_test_slice(&there.there, &output.layout, t, n);
+        CtBlock made = ct_block_slice(&there.there, &output.layout, t, n);
         made.index = t;
         const CtWork work = {
             .outputs = &made,
@@ -126,7 +126,7 @@ sky_run(const Sky *sky, const CtVariant *variant, const CtBlock *out, gint64 fir
     }
     if (on_device) {
         device_test_wait(&device);
-        device_test_fetch(&there, out);
+        device_test_fetch(&device, &there, out);
         device_test_copy(&clipped, device.counters, sizeof clipped);
         device_test_end(&device);
     }
@@ -209,7 +209,7 @@ check(const char *parameters, const char *order)
     const CtType type = sky.base.out.type;
     const CtTypeInfo *info = ct_type_info(type);
     CtBlock wanted = variant_test_block(&sky.base.out, order, N_SAMPLES, 0, 0);
-    const gsize n = 2 * device_test_span(&wanted) / info->bytes;
+    const gsize n = 2 * ct_block_span(&wanted) / info->bytes;
     g_autofree gdouble *values = g_new(gdouble, n);
     guint64 clipped = 0;
 
@@ -234,14 +234,13 @@ check(const char *parameters, const char *order)
             /* a sample near the limit may be clipped in one variant only */
             g_assert_cmpint(ABS(now - (gint64)clipped), <=, 2);
             if (k > 0)
-                g_assert_cmpmem(cut.data, device_test_span(&cut), whole.data,
-                                device_test_span(&whole));
+                g_assert_cmpmem(cut.data, ct_block_span(&cut), whole.data, ct_block_span(&whole));
         }
         numbers.compares = TRUE;
         numbers.block = &whole;
         guint n_apart = 0;
         if (type == CT_CI4) {
-            for (gsize k = 0; k < device_test_span(&whole); k++)
+            for (gsize k = 0; k < ct_block_span(&whole); k++)
                 n_apart += whole.data[k] != wanted.data[k];
         } else {
             variant_test_visit(&whole, each_part, &numbers);

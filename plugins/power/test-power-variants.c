@@ -50,7 +50,7 @@ check(CtType type, const char *parameters, const char *in_order, const char *out
         const CtBlock whole = variant_test_block(&test->in, in_order, cases[i].first + cases[i].n,
                                                  cases[i].padding, 0);
         variant_test_visit(&whole, fill_part, &(Fill){type, random});
-        const CtBlock in = variant_test_slice(&whole, &layout, cases[i].first, cases[i].n);
+        const CtBlock in = ct_block_slice(&whole, &layout, cases[i].first, cases[i].n);
         variant_test_compare(test, order, &in, cases[i].n, cases[i].padding, 100, 0, 8 * unit,
                              parameters, random);
         g_aligned_free(whole.data);

@@ -62,8 +62,8 @@ test_types(void)
         const CtBlock whole[] = {variant_test_block(&test->in, order[0], all, 0, 0),
                                  variant_test_block(&test->out, order[1], all, 0, 0xa5)};
         variant_test_visit(&whole[0], fill_part, random);
-        const CtBlock in = variant_test_slice(&whole[0], &layout, cases[c].first, n);
-        const CtBlock out = variant_test_slice(&whole[1], &layout, cases[c].first, n);
+        const CtBlock in = ct_block_slice(&whole[0], &layout, cases[c].first, n);
+        const CtBlock out = ct_block_slice(&whole[1], &layout, cases[c].first, n);
         test->counters = counters;
         variant_test_same(test, order, &in, &out, 100, ct_type_info(type)->name, random);
         g_aligned_free(whole[0].data);

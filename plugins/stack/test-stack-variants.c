@@ -31,8 +31,8 @@ test_orders(void)
         const CtBlock whole[] = {variant_test_block(&test->in, axes, first + n + i % 2, 0, 0),
                                  variant_test_block(&test->out, axes, first + n, 0, 0xa5)};
         variant_test_visit(&whole[0], fill_part, GSIZE_TO_POINTER(MAX(info->part_bits, 8) / 8));
-        const CtBlock in = variant_test_slice(&whole[0], &layout, first, n);
-        const CtBlock out = variant_test_slice(&whole[1], &layout, first, n);
+        const CtBlock in = ct_block_slice(&whole[0], &layout, first, n);
+        const CtBlock out = ct_block_slice(&whole[1], &layout, first, n);
         variant_test_same(test, order, &in, &out, 60, info->name, random);
         g_aligned_free(whole[0].data);
         g_aligned_free(whole[1].data);

@@ -54,8 +54,8 @@ check(CtType type, const char *lengths, gint64 n, const char *const order[2], gi
     for (guint i = 0; i < 2 && padding == 0; i++)
         spread(&blocks[i], order[i], random);
     variant_test_visit(&blocks[0], fill_part, &blocks[0]);
-    const CtBlock in = variant_test_slice(&blocks[0], &layouts[0], first, n - first);
-    const CtBlock out = variant_test_slice(&blocks[1], &layouts[1], first, n - first);
+    const CtBlock in = ct_block_slice(&blocks[0], &layouts[0], first, n - first);
+    const CtBlock out = ct_block_slice(&blocks[1], &layouts[1], first, n - first);
     if (is_blocked)
         variant_test_same(test, order, &blocks[0], &blocks[1], 0, what, random);
     else

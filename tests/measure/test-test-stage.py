@@ -6,8 +6,11 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
+import signal
 import subprocess
 import unittest
+import unittest.mock
 
 import graphs
 import tap
@@ -33,6 +36,13 @@ FAULTS = {
     "writes-scratch": "writes byte 0 of its scratch memory, which has 0 bytes",
     "aborts": "aborts",
     "stops": FAULT + "it neither goes on nor ends, though all samples are there",
+}
+
+# … and those with a kernel, on the emulator.
+KERNEL_FAULTS = {
+    "no-barrier": r"output 'out' is off by \S+, where 0 is allowed, at station \d+ of sample \d+",
+    "writes-behind": r"writes byte (\d+) of output 'out', which has \1 bytes",
+    "spills": r"node 'faulty.spills': kernel 'faulty' of /cornerturn/tests/faulty.cu \(SPILLS\) spills registers on sm_90:",
 }
 
 
@@ -87,6 +97,25 @@ class TestStage(graphs.GraphTest):
                 self.assertRegex(done.stdout, rf"(?m)^not ok 1 - cpu of faulty\.{name}: \d+ cases, 3 "
                                               "wrong; ")
                 self.assertRegex(done.stdout, "(?m)^# cpu/0/[0-9]+: " + message.format(name))
+
+    @unittest.skipUnless(shutil.which("g++"), "the emulator has no compiler here")
+    def test_kernels(self):
+        with unittest.mock.patch.dict(os.environ, {"CORNERTURN_CUDA": "emulator"}):
+            report = self.passes("faulty.right-kernel", seconds=5)
+            self.assertRegex(report, r"(?m)^ok 1 - cuda of faulty.right-kernel: \d+ cases, 0 wrong; ")
+            for name, message in KERNEL_FAULTS.items():
+                with self.subTest(name):
+                    done = self.run_test(f"faulty.{name}", "--variant", "cuda", seconds=10)
+                    if name == "spills" and "are not looked at" in done.stdout:
+                        self.skipTest("there is no compiler of NVIDIA's")
+                    self.assertEqual(done.returncode, 1, done.stdout)
+                    self.assertRegex(done.stdout, "(?m)^# cuda/0/[0-9]+: " + message)
+            # The emulator ends the process; the report names the case.
+            done = self.run_test("faulty.part-of-barrier", "--variant", "cuda")
+            self.assertEqual(done.returncode, -signal.SIGABRT)
+            self.assertIn("the threads of a block wait at different barriers: faulty.cu:", done.stderr)
+            self.assertRegex(done.stdout, r"(?m)^Bail out! this case ends the process: cornerturn "
+                                          r"test-stage faulty.part-of-barrier --seed 1 --case cuda/0/\d+$")
 
     def test_again(self):
         """The printed command runs the failing case again, alone, with the same result."""

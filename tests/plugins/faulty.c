@@ -171,6 +171,47 @@ infer_refuses(G_GNUC_UNUSED CtNode *node, GError **error)
     return FALSE;
 }
 
+/* ---- on devices ---- */
+
+typedef struct {
+    CtKernel *kernel;
+} Device;
+
+/* Compiles the kernel with the fault that the stage's name says: "faulty.no-barrier", NO_BARRIER.
+ */
+static gboolean
+device_prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    Device *self = *state = g_new0(Device, 1);
+    g_autofree char *fault = g_ascii_strup(strchr(prepare->nodes[0].stage->name, '.') + 1, -1);
+    g_strdelimit(fault, "-", '_');
+    const char *const defines[] = {fault, NULL};
+    const CtKernelSpec spec = {
+        .name = "faulty", .source = "/cornerturn/tests/faulty.cu", .defines = defines};
+    self->kernel = ct_kernel_new(prepare->device, &spec, error);
+    return self->kernel != NULL;
+}
+
+static gboolean
+device_work(gpointer state, const CtWork *work, GError **error)
+{
+    const Device *self = state;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    gint64 n = out->n_samples * out->length[1];
+    const CtLaunch launch = {.grid = {(guint)((n + 63) / 64), 1, 1}, .block = {64, 1, 1}};
+    gconstpointer arguments[] = {&in->data, &out->data, &n};
+    return n == 0 ||
+           ct_queue_launch(work->queue, self->kernel, &launch, (gpointer *)arguments, error);
+}
+
+static void
+device_finish(gpointer state)
+{
+    Device *self = state;
+    ct_kernel_free(self->kernel);
+    g_free(self);
+}
+
 #define STAGE(variable, name_, infer_)                                                             \
     static const CtStage variable = {                                                              \
         .name = name_,                                                                             \
@@ -198,6 +239,24 @@ infer_refuses(G_GNUC_UNUSED CtNode *node, GError **error)
     VARIANT(id##_reference, name_, "reference", CT_REFERENCE, .work = work_right);                 \
     VARIANT(id##_cpu, name_, "cpu", CT_CPU, __VA_ARGS__)
 
+#define DEVICE_FAULT(id, name_)                                                                    \
+    STAGE(id##_stage, name_, pass_infer);                                                          \
+    VARIANT(id##_reference, name_, "reference", CT_REFERENCE, .work = work_right);                 \
+    static const CtVariant id##_cpu = {                                                            \
+        .name = "cuda",                                                                            \
+        .backend = CT_CUDA,                                                                        \
+        .covers = (const char *const[]){name_, NULL},                                              \
+        .rows = (const CtRow[]){{"cf32[time station] -> cf32[time station]", 0.5}, {0}},           \
+        .prepare = device_prepare,                                                                 \
+        .work = device_work,                                                                       \
+        .finish = device_finish,                                                                   \
+    }
+
+DEVICE_FAULT(kernel, "faulty.right-kernel");
+DEVICE_FAULT(barrier, "faulty.no-barrier");
+DEVICE_FAULT(part, "faulty.part-of-barrier");
+DEVICE_FAULT(outside, "faulty.writes-behind");
+DEVICE_FAULT(spills, "faulty.spills");
 FAULT(right, "faulty.right", .work = work_right);
 FAULT(behind, "faulty.reads-behind", .work = work_reads_behind);
 FAULT(before, "faulty.reads-before", .work = work_reads_before);
@@ -217,11 +276,13 @@ VARIANT(refuses_reference, "faulty.refuses", "reference", CT_REFERENCE, .work = 
 #define BOTH(id) &id##_cpu, &id##_reference
 
 CT_PLUGIN("faulty",
-          ((const CtStage *const[]){&right_stage, &behind_stage, &before_stage, &input_stage,
-                                    &others_stage, &padding_stage, &last_stage, &cuts_stage,
-                                    &workers_stage, &gaps_stage, &scratch_stage, &aborts_stage,
-                                    &stops_stage, &refuses_stage, NULL}),
-          ((const CtVariant *const[]){BOTH(right), BOTH(behind), BOTH(before), BOTH(input),
-                                      BOTH(others), BOTH(padding), BOTH(last), BOTH(cuts),
-                                      BOTH(workers), BOTH(gaps), BOTH(scratch), BOTH(aborts),
-                                      BOTH(stops), &refuses_reference, NULL}));
+          ((const CtStage *const[]){&right_stage,   &behind_stage,  &before_stage,  &input_stage,
+                                    &others_stage,  &padding_stage, &last_stage,    &cuts_stage,
+                                    &workers_stage, &gaps_stage,    &scratch_stage, &aborts_stage,
+                                    &stops_stage,   &kernel_stage,  &barrier_stage, &part_stage,
+                                    &outside_stage, &spills_stage,  &refuses_stage, NULL}),
+          ((const CtVariant *const[]){
+              BOTH(right),   BOTH(behind),  BOTH(before), BOTH(input),        BOTH(others),
+              BOTH(padding), BOTH(last),    BOTH(cuts),   BOTH(workers),      BOTH(gaps),
+              BOTH(scratch), BOTH(aborts),  BOTH(stops),  BOTH(kernel),       BOTH(barrier),
+              BOTH(part),    BOTH(outside), BOTH(spills), &refuses_reference, NULL}));
