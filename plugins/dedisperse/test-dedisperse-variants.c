@@ -103,7 +103,7 @@ test_cases(void)
         const gint64 used = n + test->node.footprint.window - 1;
         const CtBlock whole = variant_test_block(&test->in, order[0], first + used + i % 5, 0, 0);
         variant_test_visit(&whole, fill_part, GINT_TO_POINTER(given->type));
-        const CtBlock in = variant_test_slice(&whole, &layout, first, used);
+        const CtBlock in = ct_block_slice(&whole, &layout, first, used);
         variant_test_compare(test, order, &in, n, i % 3 == 1 ? 16 : 0, 200, 0, 0, given->axes,
                              random);
         g_aligned_free(whole.data);

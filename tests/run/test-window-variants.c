@@ -92,7 +92,7 @@ test_cases(void)
         CtBlock out = variant_test_block(&test->out, order[1], n, 0, 0);
         const CtBlock whole = variant_test_block(&test->in, order[0], first + used + i % 2, 0, 0);
         variant_test_visit(&whole, fill_part, GINT_TO_POINTER(type));
-        const CtBlock in = variant_test_slice(&whole, &layout, first, used);
+        const CtBlock in = ct_block_slice(&whole, &layout, first, used);
         variant_test_same(test, order, &in, &out, 100, given->parameters, random);
         g_aligned_free(whole.data);
         g_aligned_free(out.data);
