@@ -331,10 +331,13 @@ connect_node(CtGraphNode *node, const GPtrArray *nodes, GError **error)
                                   ports[0].name);
         return TRUE;
     }
+    guint n_wanted = 0;
+    for (guint i = 0; i < node->node.n_inputs; i++)
+        n_wanted += !(ports[i].flags & CT_PORT_OPTIONAL);
     for (guint i = 0; i < node->node.n_inputs; i++) {
         if (node->from[i].node < 0 && !(ports[i].flags & CT_PORT_OPTIONAL))
             return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
-                                  node->node.n_inputs == 1
+                                  i == 0 && n_wanted == 1 && links->len == 0
                                       ? "port '%s' wants an input, but nothing is connected to "
                                         "it: say `from: NODE`"
                                       : "port '%s' wants an input, but nothing is connected to "

@@ -163,11 +163,16 @@ ct_arrays_prepare(CtRunNode *node, GError **error)
     return TRUE;
 }
 
+gboolean
+ct_arrays_finish(CtRunNode *node, GError **error)
+{
+    const gboolean good = free_states(node, &node->arrays.retired, error);
+    return free_states(node, &node->arrays.replaced, good ? error : NULL) && good;
+}
+
 void
 ct_arrays_clear(CtRunNode *node)
 {
-    free_states(node, &node->arrays.retired, NULL);
-    free_states(node, &node->arrays.replaced, NULL);
     for (guint i = 0; i < node->n_inputs && node->arrays.zeros; i++)
         g_free(node->arrays.zeros[i].data);
     g_clear_pointer(&node->arrays.zeros, g_free);

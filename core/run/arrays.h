@@ -30,5 +30,7 @@ void ct_arrays_gather(CtRunNode *node);
 /* Without the lock, during a firing before its work. Prepares for the blocks of the firing, unless
  * the state is prepared for them. */
 gboolean ct_arrays_prepare(CtRunNode *node, GError **error);
-/* Frees the replaced states and the blocks of zeros. */
+/* Frees the replaced states, before the node's own. Fails if the variant's finish has a fault. */
+gboolean ct_arrays_finish(CtRunNode *node, GError **error);
+/* Frees the blocks of zeros. */
 void ct_arrays_clear(CtRunNode *node);

@@ -280,15 +280,22 @@ ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *up
     return TRUE;
 }
 
+gboolean
+ct_run_node_finish(CtRunNode *node, GError **error)
+{
+    const gboolean good = ct_arrays_finish(node, error);
+    return ct_run_state_clear(node, &node->now, good ? error : NULL) && good;
+}
+
 void
 ct_run_node_clear(CtRunNode *node)
 {
     /* Without a plan, preparation has failed before it came to this node. */
     if (!node->plan)
         return;
-    ct_arrays_clear(node);
-    ct_run_state_clear(node, &node->now, NULL);
+    ct_run_node_finish(node, NULL);
     ct_change_clear(node);
+    ct_arrays_clear(node);
     for (guint o = 0; o < node->n_outputs; o++) {
         for (guint i = 0; i < node->n_inputs && node->outputs[o].maps; i++)
             ct_lane_map_clear(&node->outputs[o].maps[i]);

@@ -159,6 +159,9 @@ gboolean ct_run_node_prepare_again(const CtRunNode *node, const CtNode *nodes, C
 /* Frees a state that is not in use, with its nodes unless they are the plan's. Fails if the
  * variant's finish has a fault. */
 gboolean ct_run_state_clear(const CtRunNode *node, CtRunState *state, GError **error);
+/* Frees all states of a node that does not fire any more. Fails if the variant's finish has a
+ * fault. */
+gboolean ct_run_node_finish(CtRunNode *node, GError **error);
 void ct_run_node_clear(CtRunNode *node);
 
 /* The first input that is connected and not static; n_inputs: there is none. */

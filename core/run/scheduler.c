@@ -318,7 +318,7 @@ finish_states(CtScheduler *scheduler)
     for (guint i = 0; i < scheduler->n_nodes; i++) {
         CtRunNode *node = &scheduler->nodes[i];
         GError *cause = NULL;
-        if (ct_run_state_clear(node, &node->now, &cause))
+        if (ct_run_node_finish(node, &cause))
             continue;
         pthread_mutex_lock(&scheduler->lock);
         ct_scheduler_fail_node(scheduler, node, cause);

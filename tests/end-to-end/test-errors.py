@@ -163,8 +163,12 @@ GRAPHS = {
         graph("x: { stage: fir, n_channels: 4, n_taps: 2 }"),
         "3:3: node 'x': port 'in' wants an input, but nothing is connected to it: say `from: NODE`"),
     "too many links": (
+        graph("x: { stage: fft, from: [sky, sky] }"),
+        "3:32: node 'x': 'fft' wants at most 1 input, but is given 2"),
+    "an array of another shape": (
         graph("x: { stage: fir, from: [sky, sky], n_channels: 4, n_taps: 2 }"),
-        "3:32: node 'x': 'fir' wants at most 1 input, but is given 2"),
+        "3:32: node 'x': port 'coefficients' wants f32|f64{tap phase ...}, but 'sky' gives cf32, "
+        "time 4096, station 2, pol 2"),
     "a source with an input": (
         graph("x: { stage: generate, from: sky, sample_rate: 1 MHz }"),
         "3:31: node 'x': 'generate' is a source and takes no input, but is given 'sky'"),

@@ -406,10 +406,11 @@ test_fixed(void)
         CtPlanOptions options = fixture.options;
         g_autoptr(GError) error = NULL;
         options.fixed = fixed;
+        const CtNode *node = &ct_graph_node(fixture.graph, filter)->node;
         g_hash_table_insert(fixed, "filter",
                             ct_fixed_new(candidate->variant, candidate->row,
-                                         candidate->estimate.tuning, candidate->place, 1,
-                                         candidate->inputs, 1, candidate->outputs));
+                                         candidate->estimate.tuning, candidate->place,
+                                         node->n_inputs, candidate->inputs, 1, candidate->outputs));
         g_autoptr(CtPlan) plan = ct_plan_new(fixture.graph, fixture.registry, &options, &error);
         g_assert_no_error(error);
         g_autofree char *got = plan_layouts(plan, "filter");
