@@ -92,6 +92,31 @@ draw_type(const CtTestFixed *fixed, guint32 port, guint32 row, guint32 turn)
     return CT_CF32;
 }
 
+/* Whether an input other than `port` names the axis. */
+static gboolean
+is_of_other_port(const CtStage *stage, const CtPort *port, const char *axis)
+{
+    for (const CtPort *other = stage->inputs; other && other->name; other++) {
+        CtLayout pattern = {0};
+        if (other != port && other->layout && *other->layout &&
+            ct_layout_parse(&pattern, other->layout, NULL) && ct_layout_axis(&pattern, axis) >= 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Gives an array some axes of the first input, and time if it has none of them. */
+static void
+share_axes(CtTestCase *one, const CtTestFixed *fixed, CtStream *stream, GRand *random)
+{
+    const CtStream *first = &one->inputs[0];
+    for (guint a = 0; a < first->n_axes; a++)
+        if (!g_str_equal(first->axes[a].name, "time") && g_rand_boolean(random))
+            add_axis(one, fixed, stream, first->axes[a].name, random);
+    if (stream->n_axes == 0)
+        add_axis(one, fixed, stream, "time", random);
+}
+
 static void
 draw_input(CtTestCase *one, const CtTestFixed *fixed, const CtPort *port, const CtLayout *row,
            guint i, const char *loses, GRand *random)
@@ -113,11 +138,14 @@ draw_input(CtTestCase *one, const CtTestFixed *fixed, const CtPort *port, const 
     for (guint a = 0; a < row->n_axes; a++)
         if (!row->axes[a].count)
             add_axis(one, fixed, stream, row->axes[a].name, random);
+    if (port->flags & CT_PORT_PREPARED && pattern.n_axes == 1 && has_dots(&pattern))
+        share_axes(one, fixed, stream, random);
     GHashTableIter iter;
     gpointer name;
     g_hash_table_iter_init(&iter, fixed->lengths);
     while (is_open && g_hash_table_iter_next(&iter, &name, NULL))
-        add_axis(one, fixed, stream, name, random);
+        if (!is_of_other_port(fixed->stage, port, name))
+            add_axis(one, fixed, stream, name, random);
     /* The lengths that the user gives are those of all axes beside the port's own and time. */
     const guint n_given =
         g_hash_table_size(fixed->lengths) - g_hash_table_contains(fixed->lengths, "time");
@@ -217,16 +245,23 @@ bind(const CtTestCase *one, const CtRow *row, const CtLayout *orders, CtLayout *
     const CtRowPorts all = {one->node.n_inputs, one->node.n_outputs, ports};
     CtRowPatterns patterns;
     for (guint i = 0; i < all.n_inputs; i++)
-        ports[i] =
-            (CtRowPort){ct_node_input_port(&one->node, i)->name,
-                        ct_node_input_flows(&one->node, i) ? &one->inputs[i] : NULL,
-                        one->wishes[0][i].n_axes || !orders ? &one->wishes[0][i] : &orders[i]};
+        ports[i] = (CtRowPort){
+            ct_node_input_port(&one->node, i)->name,
+            ct_node_input_flows(&one->node, i) ? &one->inputs[i] : NULL,
+            one->wishes[0][i].n_axes || !orders ? &one->wishes[0][i] : &orders[i],
+            ct_node_input_is_prepared(&one->node, i),
+        };
     for (guint o = 0; o < all.n_outputs; o++)
         ports[all.n_inputs + o] = (CtRowPort){
             one->node.stage->outputs[o].name, &one->outputs[o],
             one->wishes[1][o].n_axes || !orders ? &one->wishes[1][o] : &orders[all.n_inputs + o]};
-    return ct_row_parse(&patterns, row->layouts, error) &&
-           ct_row_bind(&patterns, &all, 0, NULL, NULL, layouts, error);
+    if (!ct_row_parse(&patterns, row->layouts, error) ||
+        !ct_row_bind(&patterns, &all, 0, NULL, NULL, layouts, error))
+        return FALSE;
+    for (guint i = 0; i < all.n_inputs; i++)
+        if (ports[i].is_prepared && one->inputs[i].type != CT_TYPE_NONE)
+            ct_layout_canonical(&layouts[i], &one->inputs[i]);
+    return TRUE;
 }
 
 gboolean

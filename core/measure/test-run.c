@@ -7,6 +7,7 @@
 #include "graph/tuning.h"
 #include "model/strided.h"
 #include "plan/plan-sizes.h"
+#include "run/arrays.h"
 #include "run/firing-check.h"
 #include "test-device.h"
 
@@ -218,6 +219,7 @@ prepare(Runner *self, GError **error)
     }
     if (!ct_run_node_prepare(&self->node, run->device, &scratch, &upload, error))
         return FALSE;
+    self->node.arrays.is_stale = self->node.arrays.zeros != NULL;
     if (run->device)
         return ct_test_device_init(&self->device, run->device, scratch, upload, run->poison, error);
     return ct_guard_init(&self->scratch, (scratch + 63) & ~(gsize)63, "its scratch memory", error);
@@ -229,6 +231,12 @@ static gboolean
 is_static(const Port *port)
 {
     return (port->declared->flags & CT_PORT_STATIC) != 0;
+}
+
+static gboolean
+is_prepared(const Port *port)
+{
+    return (port->declared->flags & CT_PORT_PREPARED) != 0;
 }
 
 /* Copies samples of an input to guarded memory, for the firing to read. */
@@ -312,7 +320,8 @@ advance(Runner *self, GError **error)
     offer_inputs(self);
     offer_outputs(self);
     node->advance.ended = FALSE;
-    if (!(self->plan.variant->advance ? ct_firing_call_advance(node, error)
+    if (!ct_arrays_prepare(node, error) ||
+        !(self->plan.variant->advance ? ct_firing_call_advance(node, error)
                                       : ct_advance_default(&node->advance, error)) ||
         !ct_firing_check_advance(node, error))
         return FALSE;
@@ -329,7 +338,7 @@ set_blocks(Runner *self)
     for (guint i = 0; i < self->plan.n_inputs; i++) {
         Port *port = &self->inputs[i];
         CtBlock *block = &node->input_blocks[i];
-        *block = node->arrivals[i].block;
+        *block = is_prepared(port) ? (CtBlock){0} : node->arrivals[i].block;
         if (!port->whole.data || is_static(port))
             continue;
         show(self, port, port->position, node->arrivals[i].used, block);
