@@ -103,6 +103,14 @@ class Documents(unittest.TestCase):
         template = SOURCE / "core" / "template" / "free.c"
         return template.read_text(encoding="utf-8").replace("@NAME@", "twice")
 
+    def test_forms_are_described(self):
+        command = (SOURCE / "core" / "command" / "command-new-stage.c").read_text(encoding="utf-8")
+        forms = re.findall(r'"(\w+)"', re.search(r"forms\[\] = \{(.*?)\}", command, re.S).group(1))
+        manual = (SOURCE / "docs" / "man" / "cornerturn-new-stage.1").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r"(?m)^\.B (\w+)\n\(", manual), forms)
+        table = (SOURCE / "docs" / "forms.md").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r"(?m)^\| `(\w+)`", table), forms)
+
     def test_links_lead_somewhere(self):
         for document in DOCUMENTS:
             text = document.read_text(encoding="utf-8")
