@@ -61,6 +61,8 @@ chain_new(const Problem *problem)
     chain->fft =
         variant_test_new("fft", problem->shift ? "{ shift: true }" : "{ }", CT_CF32, between);
     chain->fir->in.start = problem->start;
+    chain->fft->in.ticks_per_sample = chain->fft->out.ticks_per_sample =
+        chain->fir->out.ticks_per_sample;
     chain->nodes[0] = chain->fir->node;
     chain->nodes[1] = chain->fft->node;
     chain->both = *chain->fir;

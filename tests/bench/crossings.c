@@ -119,7 +119,7 @@ pair_new(const Crossing *crossing, const char *text, const CtCandidate *filter,
 {
     GHashTable *fixed =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)ct_fixed_free);
-    g_hash_table_insert(fixed, g_strdup("filter"), fixed_new(filter, 1, 1));
+    g_hash_table_insert(fixed, g_strdup("filter"), fixed_new(filter, 2, 1));
     g_hash_table_insert(fixed, g_strdup("visibilities"), fixed_new(correlator, 1, 2));
     return run_new(crossing->choices, "pair", text, fixed, "visibilities", block_samples(crossing),
                    error);
@@ -341,7 +341,7 @@ fixed_run_new(const Crossing *crossing, const char *name, const char *text, cons
             continue;
         GHashTable *fixed =
             g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)ct_fixed_free);
-        g_hash_table_insert(fixed, g_strdup("filter"), fixed_new(filter, 1, 1));
+        g_hash_table_insert(fixed, g_strdup("filter"), fixed_new(filter, 2, 1));
         Run *run = run_new(crossing->choices, name, text, fixed, "visibilities",
                            block_samples(crossing), error);
         good = run != NULL;
