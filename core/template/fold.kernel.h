@@ -2,33 +2,18 @@
 #include <cornerturn/kit/kernel.h>
 
 #ifdef CT_KERNEL
-/* What is kept of the samples so far, for every element. */
+/* What is summed over the samples, for every element; numbers of double precision. */
 typedef struct {
     double sum;
 } Power;
 
-/* Compiled for each combination of types in meson.build, each instruction set, and devices. */
-CT_KERNEL void
-power_start(const CtNoSettings *none, Power *power)
-{
-    (void)none;
-    power->sum = 0;
-}
-
-/* ct_multiply_add rounds alike in vectors and in the rest of a loop. */
+/* Compiled for each combination of types in meson.build, each instruction set, and devices.
+ * ct_multiply_add rounds alike in vectors and in the rest of a loop. */
 CT_KERNEL void
 power_add(const CtNoSettings *none, Power *power, const ct_x *x)
 {
     (void)none;
     power->sum += ct_multiply_add((double)x->re, (double)x->re, (double)x->im * (double)x->im);
-}
-
-/* Adds the samples of another state, which may be earlier or later ones. */
-CT_KERNEL void
-power_merge(const CtNoSettings *none, Power *power, const Power *other)
-{
-    (void)none;
-    power->sum += other->sum;
 }
 
 /* The result of n valid samples; false would mark it as invalid. */
@@ -39,5 +24,5 @@ power_give(const CtNoSettings *none, const Power *power, uint32_t n, ct_y *y)
     *y = (ct_y)(n > 0 ? power->sum / n : 0);
     return true;
 }
-CT_FOLD(power, CtNoSettings, Power, CT_FOLD_VALID)
+CT_SUMS(power, CtNoSettings, Power, CT_FOLD_VALID)
 #endif

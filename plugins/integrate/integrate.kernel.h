@@ -16,16 +16,6 @@ typedef struct {
 } Sum;
 
 CT_KERNEL void
-integrate_start(const Integrate *self, Sum *sum)
-{
-    (void)self;
-    sum->re = 0;
-#if CT_X_PARTS == 2
-    sum->im = 0;
-#endif
-}
-
-CT_KERNEL void
 integrate_add(const Integrate *self, Sum *sum, const ct_x *x)
 {
     (void)self;
@@ -34,16 +24,6 @@ integrate_add(const Integrate *self, Sum *sum, const ct_x *x)
     sum->im += x->im;
 #else
     sum->re += *x;
-#endif
-}
-
-CT_KERNEL void
-integrate_merge(const Integrate *self, Sum *sum, const Sum *other)
-{
-    (void)self;
-    sum->re += other->re;
-#if CT_X_PARTS == 2
-    sum->im += other->im;
 #endif
 }
 
@@ -60,5 +40,5 @@ integrate_give(const Integrate *self, const Sum *sum, uint32_t n, ct_y *y)
 #endif
     return true;
 }
-CT_FOLD(integrate, Integrate, Sum, CT_FOLD_ALL)
+CT_SUMS(integrate, Integrate, Sum, CT_FOLD_ALL)
 #endif

@@ -13,13 +13,6 @@ typedef struct {
 } Moments;
 
 CT_KERNEL void
-kurtosis_start(const Kurtosis *self, Moments *moments)
-{
-    (void)self;
-    moments->sum = moments->squares = 0;
-}
-
-CT_KERNEL void
 kurtosis_add(const Kurtosis *self, Moments *moments, const ct_x *x)
 {
     (void)self;
@@ -32,14 +25,6 @@ kurtosis_add(const Kurtosis *self, Moments *moments, const ct_x *x)
     moments->squares = ct_multiply_add(power, power, moments->squares);
 }
 
-CT_KERNEL void
-kurtosis_merge(const Kurtosis *self, Moments *moments, const Moments *other)
-{
-    (void)self;
-    moments->sum += other->sum;
-    moments->squares += other->squares;
-}
-
 /* Without two powers above 0, the result is no number. */
 CT_KERNEL bool
 kurtosis_give(const Kurtosis *self, const Moments *moments, uint32_t n, ct_y *y)
@@ -49,5 +34,5 @@ kurtosis_give(const Kurtosis *self, const Moments *moments, uint32_t n, ct_y *y)
     *y = (ct_y)(1 + excess);
     return excess * excess * m <= (excess < 0 ? self->below : self->above);
 }
-CT_FOLD(kurtosis, Kurtosis, Moments, CT_FOLD_ALL)
+CT_SUMS(kurtosis, Kurtosis, Moments, CT_FOLD_ALL)
 #endif
