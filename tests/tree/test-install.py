@@ -92,6 +92,11 @@ class Install(unittest.TestCase):
         self.assertNotIn("shipped", self.output(
             self.command, "plan", "--explain", "--no-tuning", str(graph)))
 
+    def test_documents(self):
+        documents = {path.name for path in (SOURCE / "docs").glob("*.md")}
+        installed = {path.name for path in self.root.rglob("doc/cornerturn/*.md")}
+        self.assertEqual(installed, documents)
+
     def test_manual(self):
         pages = {path.name for path in (SOURCE / "docs" / "man").glob("*.1")}
         installed = {path.name.removesuffix(".gz") for path in self.root.rglob("man1/*")}
