@@ -107,6 +107,23 @@ class FxCorrelator(PipelineTest):
             self.assertLess(abs(power - found_power), 0.03 * power, row)
 
 
+class Interference(PipelineTest):
+    def test_weights(self):
+        """The tone's channel has weight 0. Of the others, at most 8 of 150 estimates are false alarms
+        of one station: with a rate of 0.004, more have a probability of 1e-7."""
+        self.run_pipeline("interference.yaml")
+        weights = self.load("weights.npy").astype(int)
+        self.assertEqual(weights.shape, (3, 16, 6, 2, 2))
+        lost = 12800 * len(weights) - weights.sum(axis=0)
+        self.assertEqual(weights[:, 2].max(), 0)
+        lost[2] = 0
+        self.assertGreater(lost.max(), 0)
+        self.assertLessEqual(lost.max(), 2 * 8 * 256 + 64)  # the filter's first 3 spectra, and the last
+        visibilities = self.load("visibilities.npy")
+        self.assertEqual(abs(visibilities[:, 2]).max(), 0)
+        self.assertGreater(abs(visibilities[:, 3]).min(), 0)
+
+
 class Spectrometer(PipelineTest):
     def test_levels(self):
         self.run_pipeline("spectrometer.yaml")
@@ -246,6 +263,8 @@ class Backends(PipelineTest):
         "spectrometer.yaml": (["sky.duration='2 ms'", "average.length=5"], "spectrometer.npy"),
         "fx-correlator.yaml": (["sky.duration='0.5 ms'", "sky.n_stations=5",
                                 "visibilities.integration=7"], "visibilities.npy"),
+        "interference.yaml": (["sky.duration='30 ms'", "visibilities.integration=500"],
+                              "weights.npy"),
         "beamformer.yaml": (["sky.duration='0.5 ms'", "sky.n_stations=5", "average.length=7"],
                             "beams.npy"),
         "lofar-imaging.yaml": (["sky.samples=6400", "sky.n_stations=3",

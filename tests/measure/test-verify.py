@@ -202,6 +202,7 @@ class Verify(graphs.GraphTest):
                 "spectrometer": ["sky.duration='1 ms'", "average.length=5"],
                 "fx-correlator": ["sky.duration='0.4 ms'", "sky.n_stations=5",
                                   "visibilities.integration=4"],
+                "interference": ["sky.duration='30 ms'", "visibilities.integration=500"],
                 "beamformer": ["sky.duration='0.5 ms'", "sky.n_stations=5", "average.length=7"],
                 "lofar-imaging": [*spiral, "sky.samples=6400", "visibilities.integration=4"],
                 "lofar-1": beams,

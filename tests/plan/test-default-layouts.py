@@ -15,6 +15,8 @@ import tap
 PIPELINES = {
     "fx-correlator": (["visibilities.npy", "weights.npy"],
                       ["sky.duration=5 ms", "visibilities.integration=100", "sky.n_stations=4"]),
+    "interference": (["visibilities.npy", "weights.npy"],
+                     ["sky.duration=30 ms", "visibilities.integration=500"]),
     "beamformer": (["beams.npy"], ["sky.duration=5 ms", "average.length=64", "sky.n_stations=4"]),
     "spectrometer": (["spectrometer.npy"], ["sky.duration=10 ms", "average.length=32"]),
     "lofar-1": (["beams.npy"], ["sky.samples=10000", "pointing.n_beams=5", "sky.n_stations=6",
