@@ -42,23 +42,24 @@ quantile(gdouble m, gdouble k, gdouble z)
     return sqrt(variance) * expm1(sqrt(s2) * z - s2 / 2) / u;
 }
 
+/* The squared distance of a threshold from 1, times the length. */
+static gdouble
+distance(const CtParams *params, const char *threshold, gdouble shape, gdouble sign)
+{
+    const gdouble m = (gdouble)ct_params_int(params, "length");
+    return m * pow(ct_params_has(params, threshold)
+                       ? ct_params_real(params, threshold) - 1
+                       : quantile(m, shape, sign * ct_params_real(params, "sigma")),
+                   2);
+}
+
 static void
 set(const CtNode *node, Kurtosis *self)
 {
-    const CtParams *params = node->params;
-    const gdouble m = (gdouble)ct_params_int(params, "length");
     const gboolean is_complex = ct_type_info(node->inputs[0].type)->is_complex;
-    self->shape = is_complex ? 1 : ct_params_real(params, "averaged");
-    self->below = pow(ct_params_has(params, "lower")
-                          ? 1 - ct_params_real(params, "lower")
-                          : quantile(m, self->shape, -ct_params_real(params, "sigma")),
-                      2) *
-                  m;
-    self->above = pow(ct_params_has(params, "upper")
-                          ? ct_params_real(params, "upper") - 1
-                          : quantile(m, self->shape, ct_params_real(params, "sigma")),
-                      2) *
-                  m;
+    self->shape = is_complex ? 1 : ct_params_real(node->params, "averaged");
+    self->below = distance(node->params, "lower", self->shape, -1);
+    self->above = distance(node->params, "upper", self->shape, 1);
 }
 
 static gboolean
