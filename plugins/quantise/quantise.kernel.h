@@ -20,7 +20,7 @@ quantise(const Quantise *self, const ct_x *x, ct_y *y, uint32_t *clipped)
         const float number = rounded == rounded ? rounded : 0;
         const float low = number < -most ? -most : number;
         *clipped |= !(ct_absolute(rounded) <= most);
-        to[i] = (ct_y_part)(low > most ? most : low);
+        to[i] = (ct_y_part)(int)(low > most ? most : low); /* by way of int: faster */
     }
 }
 CT_COUNTED_MAP(quantise, Quantise)
