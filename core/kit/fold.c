@@ -26,21 +26,6 @@ ct_fold_infer(CtNode *node, gint64 length)
 
 /* ---- axes ---- */
 
-/* The step of the lane along an axis; 0: it loses no data separately. */
-static gint64
-lane_step(const CtStream *stream, const char *name)
-{
-    gint64 step = 1;
-    for (guint a = stream->n_axes; a-- > 0;) {
-        const CtAxis *axis = &stream->axes[a];
-        const gboolean loses = axis->loses && axis->name != ct_axis_name("time");
-        if (axis->name == name)
-            return loses ? step : 0;
-        step *= loses ? axis->length : 1;
-    }
-    return 0;
-}
-
 static gboolean
 find_axes(CtFoldState *self, const CtPrepare *prepare, GError **error)
 {
@@ -62,8 +47,8 @@ find_axes(CtFoldState *self, const CtPrepare *prepare, GError **error)
             .in = a,
             .out = ct_layout_axis(to, name),
             .weights = has_weights ? ct_layout_axis(&prepare->outputs[1].layout, name) : -1,
-            .lane = lane_step(in, name),
-            .mark = lane_step(out, name),
+            .lane = ct_stream_lane_step(in, name),
+            .mark = ct_stream_lane_step(out, name),
         };
         if (axis->out < 0 || ct_stream_length(out, name) != axis->length) {
             g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,

@@ -112,44 +112,22 @@ ct_join_infer(CtNode *node, GError **error)
 
 /* ---- the state ---- */
 
-/* Whether samples are lost separately along an axis of a stream. */
-static gboolean
-loses_along(const CtStream *stream, guint axis)
-{
-    return stream->axes[axis].loses && stream->axes[axis].name != ct_axis_name("time");
-}
-
-/* The lanes of the stream from one index of the axis to the next; 0: it does not lose samples along
- * the axis, or does not have it. */
-static gint64
-lanes_along(const CtStream *stream, const char *name)
-{
-    gint64 step = 1;
-    for (guint a = stream->n_axes; a-- > 0;) {
-        if (!loses_along(stream, a))
-            continue;
-        if (stream->axes[a].name == name)
-            return step;
-        step *= stream->axes[a].length;
-    }
-    return 0;
-}
-
 static void
 map_lanes(CtJoinInput *input, const CtStream *stream, const CtStream *output, const char *axis)
 {
     for (guint a = 0; a < output->n_axes; a++) {
         const char *name = output->axes[a].name;
-        if (!loses_along(output, a))
+        const gint64 step = ct_stream_lane_step(output, name);
+        if (step == 0)
             continue;
         const gboolean is_joined = g_strcmp0(name, axis) == 0;
         CtBoxAxis *lanes = &input->lanes[input->n_lanes++];
         *lanes = (CtBoxAxis){
             .length = is_joined ? input->length : output->axes[a].length,
-            .in = lanes_along(stream, name),
-            .out = lanes_along(output, name),
+            .in = ct_stream_lane_step(stream, name),
+            .out = step,
         };
-        input->first_lane += is_joined ? input->offset * lanes->out : 0;
+        input->first_lane += is_joined ? input->offset * step : 0;
     }
 }
 
@@ -182,7 +160,7 @@ ct_join_init(CtJoin *join, const CtPrepare *prepare, gint lead, const char *axis
         .n_items = prepare->n_workers > 1 ? 4 * (gint64)prepare->n_workers : 1,
     };
     for (guint a = 0; a < output->layout.n_axes; a++)
-        join->lanes[a] = lanes_along(output->stream, output->layout.axes[a].name);
+        join->lanes[a] = ct_stream_lane_step(output->stream, output->layout.axes[a].name);
     for (guint i = 0; i < join->n_inputs; i++) {
         join->inputs[i].offset = offset;
         input_init(&join->inputs[i], &prepare->inputs[i], output, axis);

@@ -35,20 +35,6 @@ ct_window_footprint(CtNode *node, const char *param, gint64 least, gint64 most, 
 
 /* ---- validity ---- */
 
-/* The steps of a lane's number along an axis; 0 where it does not lose data. */
-static gint64
-lane_step(const CtStream *stream, const char *axis)
-{
-    const gint at = ct_stream_axis(stream, axis);
-    gint64 step = 1;
-    if (at < 0 || !stream->axes[at].loses)
-        return 0;
-    for (guint a = (guint)at + 1; a < stream->n_axes; a++)
-        if (stream->axes[a].loses)
-            step *= stream->axes[a].length;
-    return step;
-}
-
 /* The length of an axis of either stream. */
 static gint64
 axis_length(const CtStream *in, const CtStream *out, const char *axis)
@@ -116,8 +102,8 @@ ct_window_taps_new(const CtWindow *window, const CtPrepare *prepare, GError **er
         self->places[a] = (CtWindowPlace){
             .length = shifts->lengths[a],
             .stride = stride,
-            .lane = lane_step(out, shifts->axes[a]),
-            .from = lane_step(in, shifts->axes[a]),
+            .lane = ct_stream_lane_step(out, shifts->axes[a]),
+            .from = ct_stream_lane_step(in, shifts->axes[a]),
         };
     if (!check_shifts(self, window, footprint->window, error)) {
         ct_window_taps_free(self);

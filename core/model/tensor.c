@@ -176,15 +176,31 @@ ct_stream_width(const CtStream *stream)
     return width;
 }
 
-gint64
-ct_stream_n_lanes(const CtStream *stream)
+/* The lanes that the axes from `first` on have. */
+static gint64
+count_lanes(const CtStream *stream, guint first)
 {
     const char *const time = ct_axis_name("time");
     gint64 lanes = 1;
-    for (guint a = 0; a < stream->n_axes; a++)
+    for (guint a = first; a < stream->n_axes; a++)
         if (stream->axes[a].loses && stream->axes[a].name != time)
             lanes = product(lanes, stream->axes[a].length);
     return lanes;
+}
+
+gint64
+ct_stream_n_lanes(const CtStream *stream)
+{
+    return count_lanes(stream, 0);
+}
+
+gint64
+ct_stream_lane_step(const CtStream *stream, const char *name)
+{
+    const gint axis = ct_stream_axis(stream, name);
+    if (axis < 0 || !stream->axes[axis].loses || stream->axes[axis].name == ct_axis_name("time"))
+        return 0;
+    return count_lanes(stream, (guint)axis + 1);
 }
 
 gdouble

@@ -6,24 +6,15 @@
 
 #include <string.h>
 
-/* The steps of a lane's index along each axis; 0 along those that do not lose data. */
-static void
-lane_steps(const CtStream *stream, gint64 step[CT_MAX_AXES])
-{
-    gint64 product = 1;
-    for (guint a = stream->n_axes; a-- > 0;) {
-        step[a] = stream->axes[a].loses ? product : 0;
-        if (stream->axes[a].loses)
-            product *= stream->axes[a].length;
-    }
-}
-
 gboolean
 ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output, GError **error)
 {
-    gint64 in_step[CT_MAX_AXES], out_step[CT_MAX_AXES];
-    lane_steps(input, in_step);
-    lane_steps(output, out_step);
+    gint64 in_step[CT_MAX_AXES], out_step[CT_MAX_AXES], out_length[CT_MAX_AXES];
+    for (guint a = 0; a < input->n_axes; a++) {
+        in_step[a] = ct_stream_lane_step(input, input->axes[a].name);
+        out_step[a] = ct_stream_lane_step(output, input->axes[a].name);
+        out_length[a] = ct_stream_length(output, input->axes[a].name);
+    }
 
     /* An output lane is made of all lanes along axes on which only the input loses data. */
     g_autofree guint *merged = CT_TABLE(guint, ct_stream_n_lanes(input), "lanes", error);
@@ -31,8 +22,7 @@ ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output, 
     if (!merged)
         return FALSE;
     for (guint a = 0; a < input->n_axes; a++) {
-        const gint other = ct_stream_axis(output, input->axes[a].name);
-        if (!in_step[a] || (other >= 0 && out_step[other]))
+        if (!in_step[a] || out_step[a])
             continue;
         for (guint m = 0; m < n_merged; m++)
             for (gint64 i = 1; i < input->axes[a].length; i++)
@@ -46,11 +36,9 @@ ct_lane_map_init(CtLaneMap *map, const CtStream *input, const CtStream *output, 
         return FALSE;
     for (guint o = 0; o < map->n_lanes; o++) {
         gint64 base = 0;
-        for (guint a = 0; a < input->n_axes; a++) {
-            const gint other = ct_stream_axis(output, input->axes[a].name);
-            if (in_step[a] && other >= 0 && out_step[other])
-                base += o / out_step[other] % output->axes[other].length * in_step[a];
-        }
+        for (guint a = 0; a < input->n_axes; a++)
+            if (in_step[a] && out_step[a])
+                base += o / out_step[a] % out_length[a] * in_step[a];
         map->offsets[o] = o * n_merged;
         for (guint m = 0; m < n_merged; m++)
             map->lanes[o * n_merged + m] = (guint)base + merged[m];
