@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows and shifts on the processor. A run along time, or along an axis without shifts, is
  * computed a tile at a time. For each tile, samples that are not contiguous, or are of another
- * type, are staged: gathered and converted once for a group of terms and a few indices of the new
- * axis. A group's samples and a tile's sums fit the first cache. */
+ * type, are staged: gathered and converted once for a group of terms and many indices of the new
+ * axis. What a group adds to one sum fits the first cache, and all that is staged the second. */
 #include "window-private.h"
 
 #include <cornerturn/kit/convert.h>
@@ -10,13 +10,20 @@
 
 enum {
     TILE = 512,       /* elements of a run */
+    LONG_TILE = 2048, /* the same where they are staged together with many more */
     TIMES = 256,      /* elements of a run along time if its neighbours are of other axes */
     TIMES_MOVED = 64, /* the same without a function */
-    GROUP = 16,       /* terms of a sum, at most */
-    MADE = 16,        /* indices of the new axis */
-    LONG_RUN = 16,    /* elements of a run that need not be along time */
-    MUCH_REUSE = 4,   /* indices of the new axis for which staging pays in any case */
+    GROUP = CT_SHIFT_TERMS,
+    MADE = 64,         /* indices of the new axis, at most */
+    LONG_SPAN = 16384, /* samples of a term that are staged besides those of a tile, at most */
+    GATHERED = 8,      /* times of a term that are gathered before the next one's */
+    LONG_RUN = 16,     /* elements of a run that need not be along time */
 };
+
+/* The least and the largest shift of a term for some indices of the new axis. */
+typedef struct {
+    gint64 least, most;
+} Span;
 
 typedef struct {
     CtWindowState base;
@@ -27,10 +34,14 @@ typedef struct {
     gsize w_bytes;
     gboolean is_single; /* neither sum nor new axis */
     gint64 n_series;    /* of lines */
-    gsize group;        /* terms */
-    gsize slot;         /* bytes of a staged term */
+    gint64 tile;        /* elements for which samples are staged */
+    gint64 made;        /* indices of the new axis for which they are */
+    gint64 n_made_tiles;
+    Span *spans; /* [axes of input and output][tile of the new axis][axis of the sum]; NULL: tiles
+                    of one index */
+    gsize slot;  /* bytes of a staged term */
     /* offsets in scratch */
-    gsize raw, steps, sums, made, values, w;
+    gsize raw, steps, sums, given, values, w;
 } State;
 
 /* The line of a series that holds the current sample. */
@@ -61,33 +72,44 @@ padded(gint64 bytes)
     return (bytes + 63) & ~(gint64)63;
 }
 
-/* The samples of a term that are staged for the indices of the new axis from `made` on: from
- * *least on, *most − *least more than the tile has. */
-static void
-find_span(const State *self, gint64 entry, gint64 made, gint64 term, gint64 *least, gint64 *most)
+/* The span of a term for the indices of the new axis from `made` on. */
+static Span
+span_of(const State *self, gint64 entry, gint64 made, gint64 term)
 {
-    const gint64 n = MIN(self->base.n_made - made, MADE), n_terms = self->base.n_terms;
-    const gint64 *shift = self->entries.shifts + entry + made * n_terms + term;
-    *least = *most = *shift;
-    for (gint64 m = 1; m < n; m++) {
-        *least = MIN(*least, shift[m * n_terms]);
-        *most = MAX(*most, shift[m * n_terms]);
-    }
+    const gint64 n_terms = self->base.n_terms, outer = entry / (n_terms * self->base.n_made);
+    const gint64 shift = self->entries.shifts[entry + made * n_terms + term];
+    return self->spans
+               ? self->spans[(outer * self->n_made_tiles + made / self->made) * n_terms + term]
+               : (Span){shift, shift};
 }
 
-/* The most samples that a staged term has besides those of a tile. */
+/* Finds the spans for tiles of `made` indices of the new axis; returns the longest, in samples
+ * besides the first, or -1 on failure. */
 static gint64
-longest_span(const State *self)
+find_spans(State *self, gint64 made, GError **error)
 {
-    const gint64 n_terms = self->base.n_terms, n_sums = n_terms * self->base.n_made;
-    gint64 longest = 0, least, most;
-    for (gint64 entry = 0; entry < self->entries.n && self->entries.shifts; entry += n_sums)
-        for (gint64 made = 0; made < self->base.n_made; made += MADE)
-            for (gint64 term = 0; term < n_terms; term++) {
-                find_span(self, entry, made, term, &least, &most);
-                longest = MAX(longest, most - least);
-            }
-    return longest + self->base.taps->n - 1;
+    const gint64 n_terms = self->base.n_terms, n_made = self->base.n_made;
+    const gint64 *shift = self->entries.shifts;
+    gint64 longest = 0;
+    g_clear_pointer(&self->spans, g_free);
+    self->made = made;
+    self->n_made_tiles = (n_made + made - 1) / made;
+    if (made == 1)
+        return 0;
+    const gint64 n_tiles = self->entries.n / (n_terms * n_made) * self->n_made_tiles;
+    self->spans = CT_TABLE(Span, n_tiles * n_terms, "shifts", error);
+    if (!self->spans)
+        return -1;
+    for (gint64 tile = 0; tile < n_tiles; tile++) {
+        const gint64 n = MIN(n_made - tile % self->n_made_tiles * made, made);
+        for (gint64 i = 0; i < n * n_terms; i++, shift++) {
+            Span *span = &self->spans[tile * n_terms + i % n_terms];
+            span->least = i < n_terms ? *shift : MIN(span->least, *shift);
+            span->most = i < n_terms ? *shift : MAX(span->most, *shift);
+            longest = MAX(longest, span->most - span->least);
+        }
+    }
+    return longest;
 }
 
 /* The axes with entries: those that both sides have, the new one, that of the sum. */
@@ -118,16 +140,16 @@ prepare_tables(State *self, const CtLayout *layout, GError **error)
 
 /* Divides the scratch memory; returns its size. */
 static gsize
-plan_scratch(State *self)
+plan_scratch(State *self, gint64 longest)
 {
-    const gint64 slot = padded((TILE + longest_span(self)) * (gint64)self->x_bytes);
-    self->slot = (gsize)slot;
-    self->group = (gsize)MIN(self->base.n_terms, GROUP);
-    self->raw = self->group * self->slot;
-    self->steps = self->raw + (gsize)TILE * 16;
-    self->made = self->steps + CT_CONVERT_SCRATCH(TILE);
-    self->sums = self->made + (gsize)TILE * 16;
-    self->w = self->sums + (gsize)MIN(self->base.n_made, MADE) * TILE * 16;
+    const gint64 n = self->tile + longest + self->base.taps->n - 1;
+    const gsize group = (gsize)MIN(self->base.n_terms, GROUP);
+    self->slot = (gsize)padded(n * (gint64)MAX(self->x_bytes, self->in_bytes)) + 64;
+    self->raw = group * self->slot;
+    self->steps = self->raw + group * self->slot;
+    self->given = self->steps + CT_CONVERT_SCRATCH(self->tile);
+    self->sums = self->given + (gsize)self->tile * 16;
+    self->w = self->sums + (gsize)(self->made * self->tile) * self->y_bytes;
     self->values = self->w + TILE * sizeof(gdouble);
     /* Lines, and with them series of all indices, may come with a change of parameters. */
     const CtFormTable *shifts = &self->base.taps->choice.shifts;
@@ -159,7 +181,13 @@ ct_window_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     prepare->n_items = form->boxes.n_items;
     if (!prepare_tables(self, &prepare->inputs[0].layout, error))
         return FALSE;
-    prepare->scratch_bytes = plan_scratch(self);
+    gint64 made = MIN(self->base.n_made, MADE), longest = find_spans(self, made, error);
+    for (; longest > LONG_SPAN; longest = find_spans(self, made, error))
+        made = (made + 1) / 2;
+    if (longest < 0)
+        return FALSE;
+    self->tile = longest > LONG_TILE / 2 ? LONG_TILE : TILE;
+    prepare->scratch_bytes = plan_scratch(self, longest);
     return TRUE;
 }
 
@@ -171,34 +199,35 @@ ct_window_finish(gpointer state)
         return;
     ct_window_entries_clear(&self->entries);
     ct_window_clear(&self->base);
+    g_free(self->spans);
     g_free(self);
 }
 
 /* ---- a tile ---- */
 
-/* n elements of the input, `stride` bytes apart, as contiguous ones of the kernel's type. */
+/* Stages n[j] samples of each term j from in[j] on, `stride` bytes apart: contiguous ones of the
+ * kernel's type, in slots. Neighbours in memory may be of other terms: some times of all terms are
+ * gathered while their samples are in the cache. */
 static void
-load(const Job *job, const guint8 *in, gint64 stride, guint8 *to, gint64 n)
+stage(const Job *job, const guint8 *const *in, gint64 stride, const gint64 *n, gsize n_terms)
 {
     const State *self = job->state;
-    const gint64 bytes = (gint64)self->in_bytes;
-    if (!self->loads && stride == bytes) {
-        memcpy(to, in, (gsize)(n * bytes));
-        return;
-    }
-    if (!self->loads) {
-        ct_box_move(in, stride, to, bytes, self->in_bytes, (gsize)n);
-        return;
-    }
-    for (gint64 i = 0; i < n; i += TILE, in += TILE * stride, to += TILE * self->x_bytes) {
-        const gsize length = (gsize)MIN(n - i, TILE);
-        const guint8 *from = in;
-        if (stride != bytes) {
-            from = job->scratch + self->raw;
-            ct_box_move(in, stride, job->scratch + self->raw, bytes, self->in_bytes, length);
-        }
-        ct_convert(&self->load, from, to, length, job->scratch + self->steps);
-    }
+    const gint64 bytes = (gint64)self->in_bytes, tile = self->tile;
+    const gboolean is_gathered = stride != bytes;
+    guint8 *raw = job->scratch + (self->loads ? self->raw : 0);
+    gint64 longest = 0;
+    for (gsize j = 0; j < n_terms; j++)
+        longest = MAX(longest, n[j]);
+    for (gint64 t = 0; t < longest && is_gathered; t += GATHERED)
+        for (gsize j = 0; j < n_terms; j++)
+            if (t < n[j])
+                ct_box_move(in[j] + t * stride, stride, raw + j * self->slot + t * bytes, bytes,
+                            (gsize)bytes, (gsize)MIN(n[j] - t, GATHERED));
+    for (gsize j = 0; j < n_terms && self->loads; j++)
+        for (gint64 t = 0; t < n[j]; t += tile)
+            ct_convert(&self->load, (is_gathered ? raw + j * self->slot : in[j]) + t * bytes,
+                       job->scratch + j * self->slot + t * (gint64)self->x_bytes,
+                       (gsize)MIN(n[j] - t, tile), job->scratch + self->steps);
 }
 
 /* Converts and scatters n elements. */
@@ -208,7 +237,7 @@ store(const Job *job, const guint8 *y, guint8 *out, gint64 stride, gsize n)
     const State *self = job->state;
     const gint64 bytes = (gint64)self->out_bytes;
     if (self->stores) {
-        guint8 *made = stride == bytes ? out : job->scratch + self->made;
+        guint8 *made = stride == bytes ? out : job->scratch + self->given;
         ct_convert(&self->store, y, made, n, job->scratch + self->steps);
         y = made;
     }
@@ -216,27 +245,30 @@ store(const Job *job, const guint8 *y, guint8 *out, gint64 stride, gsize n)
         ct_box_move(y, bytes, out, stride, self->out_bytes, n);
 }
 
-/* Points x[0 … n_terms) to samples that contain those of a tile for the indices of the new axis
- * from `made` on; least[j] is the shift of the first one. */
+/* Points from[0 … n_terms) to the samples without a shift or, if they are staged for the indices of
+ * the new axis from `made` on, to those of the shifts least[0 … n_terms). */
 static void
 point_terms(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint64 term,
-            const CtBoxAxis *run, gint64 n, gsize n_terms, const guint8 **x, gint64 *least)
+            const CtBoxAxis *run, gint64 n, gsize n_terms, const guint8 **from, gint64 *least)
 {
     const State *self = job->state;
-    const gint64 more = self->base.taps->n - 1;
+    gint64 used[GROUP] = {0};
     for (gsize j = 0; j < n_terms; j++) {
-        gint64 most;
-        find_span(self, entry, made, term + (gint64)j, &least[j], &most);
         const gint64 at = term + (gint64)j, n_fast = self->base.n_fast;
-        const guint8 *from = in + at / n_fast * job->in_term[0] + at % n_fast * job->in_term[1] +
-                             least[j] * job->in_time;
-        x[j] = from;
+        from[j] = in + at / n_fast * job->in_term[0] + at % n_fast * job->in_term[1];
+        least[j] = 0;
         if (!job->is_staged)
             continue;
-        guint8 *slot = job->scratch + j * self->slot;
-        load(job, from, run->in, slot, n + (job->is_along_time ? most - least[j] + more : 0));
-        x[j] = slot;
+        const Span span = span_of(self, entry, made, at);
+        least[j] = span.least;
+        from[j] += span.least * job->in_time;
+        used[j] = n + (job->is_along_time ? span.most - span.least + self->base.taps->n - 1 : 0);
     }
+    if (!job->is_staged)
+        return;
+    stage(job, from, run->in, used, n_terms);
+    for (gsize j = 0; j < n_terms; j++)
+        from[j] = job->scratch + j * self->slot;
 }
 
 /* Elements of the tile, `adds` to its sums, for all indices of the new axis from `made` on. */
@@ -248,16 +280,16 @@ compute_group(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint6
     const gint64 n_terms = self->base.n_terms;
     const gint64 *shifts = self->entries.shifts;
     const gboolean is_direct = !self->stores && run->out == (gint64)self->y_bytes;
-    const gsize group = (gsize)MIN(n_terms - term, (gint64)self->group);
+    const gsize group = (gsize)MIN(n_terms - term, GROUP);
     const gint64 step = job->is_staged ? (gint64)self->x_bytes : job->in_time;
-    const guint8 *from[GROUP];
+    const guint8 *from[GROUP] = {0};
     gint64 least[GROUP];
     point_terms(job, in, entry, made, term, run, n, group, from, least);
-    for (gint64 m = 0; m < MIN(self->base.n_made - made, MADE); m++) {
+    for (gint64 m = 0; m < MIN(self->base.n_made - made, self->made); m++) {
         const gint64 first = entry + (made + m) * n_terms + term;
         gconstpointer x[GROUP];
         gpointer y = is_direct ? out + (made + m) * job->out_made
-                               : job->scratch + self->sums + m * TILE * (gint64)self->y_bytes;
+                               : job->scratch + self->sums + m * self->tile * (gint64)self->y_bytes;
         const CtWindowRun window = {
             .n_terms = group,
             .adds = term > 0,
@@ -336,11 +368,12 @@ compute_run(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, c
         compute_single(job, in, entry, out, run);
         return;
     }
-    for (gint64 i = 0; i < run->length; i += TILE)
-        for (gint64 made = 0; made < self->base.n_made; made += MADE)
-            for (gint64 term = 0; term < self->base.n_terms; term += (gint64)self->group)
+    const gint64 tile = job->is_staged ? self->tile : TILE;
+    for (gint64 i = 0; i < run->length; i += tile)
+        for (gint64 made = 0; made < self->base.n_made; made += self->made)
+            for (gint64 term = 0; term < self->base.n_terms; term += GROUP)
                 compute_group(job, in + i * run->in, entry + i * run->table, made, term,
-                              out + i * run->out, run, MIN(run->length - i, TILE));
+                              out + i * run->out, run, MIN(run->length - i, tile));
 }
 
 /* ---- lines ---- */
@@ -375,7 +408,7 @@ compute_values(const Job *job, const guint8 *in, guint8 *out, const CtBoxAxis *r
         return;
     }
     if (job->is_staged) {
-        load(job, in, run->in, job->scratch, n);
+        stage(job, &in, run->in, &n, 1);
         x = job->scratch;
     }
     self->base.form.kernel->run(&call);
@@ -555,17 +588,12 @@ compute_box(gpointer data, const CtBox *given, gpointer scratch)
             compute_rows(job, &rows, &time);
             return;
         }
-        /* Time itself, alone, may be the row. */
-        const CtBoxAxis *row = &rows.axes[rows.n_axes - 1];
-        const gboolean is_time = row->in == time.in && row->length == time.length;
-        if (!is_time || base->n_made < MUCH_REUSE) {
-            job->is_staged = self->loads;
-            ct_box_each_run(&rows, NULL, compute_run, job);
-            return;
-        }
+        job->is_staged = self->loads;
+        ct_box_each_run(&rows, NULL, compute_run, job);
+        return;
     }
     job->is_along_time = TRUE;
-    job->is_staged = self->loads || time.in != (gint64)self->x_bytes || base->n_made >= MUCH_REUSE;
+    job->is_staged = self->loads || time.in != (gint64)self->x_bytes;
     compute_along_time(job, &box, time);
 }
 

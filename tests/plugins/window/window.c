@@ -3,7 +3,8 @@
  *
  *     window.median    y[t] = scale · the median of x[t − before … t − before + length − 1]
  *     window.weigh     y[t, m, s] = scale · Σ_c w[c, s] · x[t + shift[m, c, s], c, s],
- *                      shift = m · c − s, w = 1 + c + 2 · s; the sum, and the axis m, are optional
+ *                      shift = spread · m · c − s, w = 1 + c + 2 · s; the sum, and the axis m, are
+ *                      optional
  */
 #include "../../../plugins/parts.h"
 #include "../../../plugins/places.h"
@@ -23,6 +24,7 @@ static const CtParam params[] = {
     {"scale", CT_PARAM_REAL, .fallback = "1", .help = "a factor"},
     {"sums", CT_PARAM_BOOL, .fallback = "false", .help = "over the axis channel"},
     {"n_trials", CT_PARAM_INT, .fallback = "0", .help = "of the new axis; 0: it has none"},
+    {"spread", CT_PARAM_INT, .fallback = "1", .help = "of the shifts of neighbouring trials"},
     {"type", CT_PARAM_TYPE, .fallback = "f32", .help = "of the output"},
     {"fault", CT_PARAM_CHOICE, .fallback = "none", .choices = faults, .help = "of the plugin"},
     {NULL},
@@ -37,9 +39,9 @@ is_median(const CtNode *node)
 }
 
 static gint64
-shift_of(gint64 trial, gint64 channel, gint64 station)
+shift_of(const CtNode *node, gint64 trial, gint64 channel, gint64 station)
 {
-    return trial * channel - station;
+    return ct_params_int(node->params, "spread") * trial * channel - station;
 }
 
 static gboolean
@@ -54,7 +56,7 @@ infer(CtNode *node, GError **error)
     if (is_median(node))
         return ct_window_footprint(node, "length", -before, -before,
                                    ct_params_int(params, "length"), error);
-    const gint64 most = MAX(n - 1, 0) * (ct_stream_length(in, "channel") - 1);
+    const gint64 most = n > 0 ? shift_of(node, n - 1, ct_stream_length(in, "channel") - 1, 0) : 0;
     if (ct_params_bool(params, "sums"))
         ct_stream_remove_axis(out, "channel");
     if (n > 0)
@@ -105,8 +107,8 @@ fill_tables(const CtNode *node, CtWindowChoice *choice)
     gint64 *shift = shifts->data = g_new(gint64, n_trials * n_channels * n_stations);
     gdouble *weight = weights->data = g_new(gdouble, n_channels * n_stations);
     for (gint64 i = 0; i < n_trials * n_channels * n_stations; i++)
-        shift[i] =
-            shift_of(i / n_stations / n_channels, i / n_stations % n_channels, i % n_stations);
+        shift[i] = shift_of(node, i / n_stations / n_channels, i / n_stations % n_channels,
+                            i % n_stations);
     for (gint64 i = 0; i < n_channels * n_stations; i++)
         weight[i] = 1 + (gdouble)(i / n_stations) + 2 * (gdouble)(i % n_stations);
     const Fault fault = ct_params_choice(node->params, "fault");
@@ -203,7 +205,7 @@ value_of(const Reference *self, const CtBlock *in, const guint8 *x, const gint64
         return median_of(x, in->type, step, ct_params_int(params, "length"));
     for (gint64 c = first; c < end; c++) {
         const gint64 shift =
-            self->node->footprint.offset + shift_of(at(index, self->trial), c, station);
+            self->node->footprint.offset + shift_of(self->node, at(index, self->trial), c, station);
         sum +=
             (1 + (gdouble)c + 2 * (gdouble)station) *
             part_read(x + shift * step + (sums ? c * in->stride[self->channel] : 0), in->type, 0);
