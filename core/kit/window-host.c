@@ -425,7 +425,8 @@ compute_lines(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
     const State *self = job->state;
     const CtWindowTaps *taps = self->base.taps;
     const gint64 entry = entry_of(job, table);
-    const gdouble factor = self->entries.table ? ((const gdouble *)self->entries.table)[entry] : 0;
+    const gdouble *factors = (const gdouble *)self->entries.table;
+    const gdouble factor = factors ? factors[entry] : 0;
     gdouble *w = (gdouble *)(job->scratch + self->w);
     for (gint64 i = 0; i < run->length;) {
         CtWindowLine line;
@@ -435,8 +436,10 @@ compute_lines(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
         const guint8 *from = in + (taps->before + line.shift) * job->in_time;
         for (gint64 end = i + line.n; i < end;) {
             const gint64 n = MIN(end - i, TILE);
-            for (gint64 k = 0; k < (step != 0 ? n : 1); k++)
-                w[k] = first + (gdouble)(line.since + k) * step;
+            const gint32 n_values = !factors ? 0 : step != 0 ? (gint32)n : 1;
+            const gdouble since = (gdouble)line.since;
+            for (gint32 k = 0; k < n_values; k++)
+                w[k] = first + (since + k) * step;
             compute_values(job, from + i * run->in, out + i * run->out, run, n, w, step != 0);
             line.since += n;
             i += n;

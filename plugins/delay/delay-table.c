@@ -187,16 +187,15 @@ next_slope(const DelayTable *table, gint64 tick)
     return MAX(next, tick + 1);
 }
 
-/* The number of samples from `tick` on, at most `most`, with one shift and a linear delay. */
+/* The number of samples from `tick` on, at most `most`, with the shift `whole` and a linear
+ * delay. */
 static gint64
-steady_samples(const DelayTable *table, gint64 series, gint64 tick, gint64 most)
+steady_samples(const DelayTable *table, gint64 series, gint64 tick, gint64 most, gint64 whole)
 {
     const gint64 next = next_slope(table, tick), step = table->ticks_per_sample;
     gint64 n = next == G_MAXINT64 ? most : MIN(most, (next - tick + step - 1) / step);
-    if (table->samples_per_second == 0)
-        return n;
-    const gint64 whole = delay_table_whole(table, series, tick);
-    if (delay_table_whole(table, series, tick + (n - 1) * step) == whole)
+    if (table->samples_per_second == 0 ||
+        delay_table_whole(table, series, tick + (n - 1) * step) == whole)
         return n;
     /* The shift is monotonic along a line, so bisection finds its next change. */
     for (gint64 same = 1; n - same > 1;) {
@@ -215,10 +214,12 @@ delay_table_line(gconstpointer data, gint64 series, gint64 tick, gint64 most, Ct
     const DelayTable *table = data;
     const gint64 step = table->ticks_per_sample;
     gdouble per_tick;
+    const gdouble seconds = delay_table_at(table, series, tick, &per_tick);
+    const gint64 whole = (gint64)rint(seconds * table->samples_per_second);
     *line = (CtWindowLine){
-        .n = steady_samples(table, series, tick, most),
-        .shift = -delay_table_whole(table, series, tick),
-        .first = delay_table_at(table, series, tick, &per_tick),
+        .n = steady_samples(table, series, tick, most, whole),
+        .shift = -whole,
+        .first = seconds,
     };
     if (per_tick == 0)
         return;
