@@ -31,7 +31,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->station = ct_layout_axis(layout, "station");
     self->pol = ct_layout_axis(layout, "pol");
     return (self->taps = ct_window_taps_new(&delay_window, prepare, error)) &&
-           (self->table = delay_table_new(prepare->nodes[0].params, stream, error)) &&
+           (self->table = delay_table_new(&prepare->nodes[0], error)) &&
            (self->frequencies = delay_frequencies(stream, error));
 }
 
@@ -53,8 +53,8 @@ delay_element(const Reference *self, const CtBlock *in, const CtBlock *out, cons
         y += index[k] * out->stride[k];
     }
     const gint64 tick = out->start + index[self->time] * table->ticks_per_sample;
-    const gint64 series =
-        at(index, self->station) * table->n_pols + (table->n_pols > 1 ? at(index, self->pol) : 0);
+    const gint64 series = (table->n_stations > 1 ? at(index, self->station) * table->n_pols : 0) +
+                          (table->n_pols > 1 ? at(index, self->pol) : 0);
     x += (self->most - delay_table_whole(table, series, tick)) * in->stride[self->time];
     if (!self->is_complex) {
         memcpy(y, x, sizeof(gfloat));

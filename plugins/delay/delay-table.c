@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Delays from parameters: a list, a file, or the geometry of a direction. */
+/* Delays from parameters (a list, a file, or the geometry of a direction) or from the port. */
 #include "../geometry.h"
 #include "delay.h"
 
-#include <cornerturn/npy.h>
+#include <string.h>
 
 static gboolean
 table_from_list(DelayTable *table, const CtParams *params, gint64 n_pols, GError **error)
@@ -83,12 +83,73 @@ table_from_direction(DelayTable *table, const CtParams *params, GError **error)
     return table->seconds != NULL;
 }
 
-DelayTable *
-delay_table_new(const CtParams *params, const CtStream *stream, GError **error)
+/* Whether the port has no axes but station and pol, as the stream has them, and time. */
+static gboolean
+check_port(const CtNode *node, GError **error)
 {
+    const char *axes[CT_MAX_AXES];
+    const guint n = ct_array_axes(node, DELAY_PORT, axes);
+    if (!ct_array_check_axes(node, DELAY_PORT, DELAY_IN, error))
+        return FALSE;
+    for (guint a = 0; a < n; a++)
+        if (strcmp(axes[a], "station") != 0 && strcmp(axes[a], "pol") != 0) {
+            g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                        "input 'delays' wants axes station, pol and time, but is given %s",
+                        axes[a]);
+            return FALSE;
+        }
+    return TRUE;
+}
+
+static gboolean
+table_from_port(DelayTable *table, const CtNode *node, GError **error)
+{
+    const CtStream *port = &node->inputs[DELAY_PORT];
+    const char *const axes[] = {"station", "pol"};
+    const char *given[CT_MAX_AXES];
+    guint n_axes = 0;
+    if (!check_port(node, error))
+        return FALSE;
+    if (table->samples_per_second > 0 && !ct_params_has(node->params, "range"))
+        return ct_params_error(node->params, "range", error,
+                               "wants the largest delay of the port 'delays', but is not given");
+    table->n_stations = ct_stream_length(port, "station");
+    table->n_pols = ct_stream_length(port, "pol");
+    if (!node->blocks) {
+        table->seconds = CT_TABLE(gdouble, delay_table_length(table), "delays", error);
+        return table->seconds != NULL;
+    }
+    for (guint a = 0; a < G_N_ELEMENTS(axes); a++)
+        if (ct_stream_axis(port, axes[a]) >= 0)
+            given[n_axes++] = axes[a];
+    g_autoptr(CtNpyArray) array =
+        ct_array_read(node, DELAY_PORT, given, n_axes, 'f', sizeof(gdouble), error);
+    if (!array)
+        return FALSE;
+    table->seconds = g_steal_pointer(&array->data);
+    const gdouble rate = table->samples_per_second;
+    const gdouble most = rate > 0 ? rint(ct_params_real(node->params, "range") * rate) : INFINITY;
+    for (gint64 i = 0; i < delay_table_length(table); i++)
+        if (!(isfinite(table->seconds[i]) && rint(fabs(table->seconds[i]) * rate) <= most)) {
+            g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                        "input 'delays' wants finite delays%s, but is given %g s",
+                        rate > 0 ? " within 'range'" : "", table->seconds[i]);
+            return FALSE;
+        }
+    return TRUE;
+}
+
+DelayTable *
+delay_table_new(const CtNode *node, GError **error)
+{
+    const CtParams *params = node->params;
+    const CtStream *stream = &node->inputs[DELAY_IN];
+    const gboolean has_port = ct_array_is_given(node, DELAY_PORT);
     static const char *const ways[] = {"delays", "constant", "direction"};
     const char *given = NULL;
     for (guint i = 0; i < G_N_ELEMENTS(ways); i++) {
+        if (!ct_array_check_alone(node, DELAY_PORT, ways[i], error))
+            return NULL;
         if (!ct_params_has(params, ways[i]))
             continue;
         if (given) {
@@ -100,9 +161,10 @@ delay_table_new(const CtParams *params, const CtStream *stream, GError **error)
         }
         given = ways[i];
     }
-    if (!given) {
+    if (!given && !has_port) {
         ct_params_error(params, "delays", error,
-                        "wants delays (a file), constant (a list) or direction, but is given none");
+                        "wants delays (a file), constant (a list), direction or the port 'delays', "
+                        "but is given none");
         return NULL;
     }
 
@@ -115,7 +177,8 @@ delay_table_new(const CtParams *params, const CtStream *stream, GError **error)
     table->ticks_per_sample = stream->ticks_per_sample;
     table->samples_per_second =
         ct_stream_axis(stream, "channel") < 0 ? ct_stream_sample_rate(stream) : 0;
-    gboolean ok = given == ways[0]   ? table_from_file(table, params, stream, n_pols, error)
+    gboolean ok = has_port           ? table_from_port(table, node, error)
+                  : given == ways[0] ? table_from_file(table, params, stream, n_pols, error)
                   : given == ways[1] ? table_from_list(table, params, n_pols, error)
                                      : table_from_direction(table, params, error);
     if (!ok)

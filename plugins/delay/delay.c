@@ -10,7 +10,7 @@
 
 static const CtParam delay_params[] = {
     {"delays", CT_PARAM_PATH, CT_PARAM_LIVE,
-     .help = "seconds as .npy [time station] or [time station pol]"},
+     .help = "seconds as .npy [time station] or [time station pol]; instead of the port"},
     {"step", CT_PARAM_QUANTITY, CT_PARAM_RANGED, .unit = "s", .minimum = 1e-12, .maximum = 1e12,
      .help =
          "from a row of delays to the next, the first at the stream's start; linear in between"},
@@ -21,8 +21,10 @@ static const CtParam delay_params[] = {
      .help = "in place of delays, with the positions: direction of a plane wave to align, one "
              "of " GEOMETRY_DIRECTIONS_HELP},
     {"range", CT_PARAM_QUANTITY, CT_PARAM_RANGED, .unit = "s", .minimum = 0, .maximum = 1e12,
-     .help = "before a filter: the largest delay, of either sign, that changes during the run may "
-             "bring; left out: the least and the most that the graph gives"},
+     .help =
+         "before a filter: the largest delay, of either sign, that changes during the run or the "
+         "port may bring; left out, without the port: the least and the most that the graph "
+         "gives"},
     GEOMETRY_POSITION_PARAMS,
     {NULL},
 };
@@ -67,18 +69,23 @@ count_shifts(const DelayTable *table)
 }
 
 /* The number of input samples that an output sample is made of: one for each station and pol that
- * share their validity, and another one if delays change. */
+ * share their validity, and another one if delays change; any where the port changes them. */
 static void
-set_needs(CtFootprint *footprint, const DelayTable *table, const CtStream *stream)
+set_needs(CtNode *node, const DelayTable *table)
 {
+    const CtStream *stream = &node->inputs[DELAY_IN], *port = &node->inputs[DELAY_PORT];
+    CtFootprint *footprint = &node->footprint;
     const gint station = ct_stream_axis(stream, "station"), pol = ct_stream_axis(stream, "pol");
     const gboolean apart = (table->n_stations == 1 || stream->axes[station].loses) &&
                            (table->n_pols == 1 || stream->axes[pol].loses);
-    footprint->moves = table->n_rows > 1;
-    if (footprint->moves)
-        footprint->needs = MIN(footprint->window, apart ? 2 : footprint->window);
-    else
-        footprint->needs = apart ? 1 : count_shifts(table);
+    const gboolean has_port = ct_array_is_given(node, DELAY_PORT);
+    const gboolean jumps = has_port && ct_stream_axis(port, "time") >= 0;
+    footprint->moves = jumps || table->n_rows > 1;
+    footprint->needs = jumps               ? footprint->window
+                       : table->n_rows > 1 ? MIN(footprint->window, apart ? 2 : footprint->window)
+                       : apart             ? 1
+                       : has_port          ? MIN(footprint->window, delay_table_length(table))
+                                           : count_shifts(table);
 }
 
 static gboolean
@@ -110,7 +117,7 @@ delay_infer(CtNode *node, GError **error)
     const CtStream *input = &node->inputs[0];
     const char *port = node->stage->inputs[0].name;
     ct_stream_copy(&node->outputs[0], input);
-    g_autoptr(DelayTable) table = delay_table_new(node->params, input, error);
+    g_autoptr(DelayTable) table = delay_table_new(node, error);
     if (!table)
         return FALSE;
 
@@ -155,7 +162,7 @@ delay_infer(CtNode *node, GError **error)
         return FALSE;
     node->footprint.window = most - least + 1;
     node->footprint.offset = most;
-    set_needs(&node->footprint, table, input);
+    set_needs(node, table);
     return TRUE;
 }
 
@@ -167,6 +174,8 @@ delay_operations(const CtNode *node)
 
 static const CtPort delay_inputs[] = {
     {"voltages", "cf32|f32{time ...}", .help = "spectra, or voltages before a filter"},
+    {"delays", "f32|f64{...}", CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED,
+     "seconds, of the axes station and pol"},
     {NULL},
 };
 
@@ -179,13 +188,13 @@ static const CtPort delay_outputs[] = {
  * a constant delay. Otherwise the position between two rows is rounded as well, to 2⁻⁵² of the
  * number of rows, and neighbouring rows differ by at most twice the largest delay. */
 static gdouble
-largest_turns(const CtNode *node)
+largest_turns(const CtNode *node, const CtAccuracy *inputs)
 {
     const CtStream *stream = &node->inputs[0];
     const gint64 n = ct_stream_length(stream, "subband") * ct_stream_length(stream, "channel");
     g_autofree gdouble *frequencies = delay_frequencies(stream, NULL);
-    g_autoptr(DelayTable) table = delay_table_new(node->params, stream, NULL);
-    gdouble frequency = 0, seconds = 0;
+    g_autoptr(DelayTable) table = delay_table_new(node, NULL);
+    gdouble frequency = 0, seconds = inputs[DELAY_PORT].largest;
     for (gint64 i = 0; frequencies && i < n; i++)
         frequency = MAX(frequency, fabs(frequencies[i]));
     for (gint64 i = 0; table && i < delay_table_length(table); i++)
@@ -200,7 +209,7 @@ delay_accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs
 {
     gdouble relative = 0;
     if (ct_type_info(node->inputs[0].type)->is_complex)
-        relative = 2 * G_PI * (0x1p-25 + 0x1p-50 * largest_turns(node)) + 8 * 0x1p-24;
+        relative = 2 * G_PI * (0x1p-25 + 0x1p-50 * largest_turns(node, inputs)) + 8 * 0x1p-24;
     outputs[0].error = relative * inputs[0].largest;
     outputs[0].rms_error = relative * inputs[0].rms + inputs[0].rms_error;
 }
@@ -208,7 +217,7 @@ delay_accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs
 static const CtStage delay = {
     .name = "delay",
     .summary = "delays the stations' signals by seconds, constant or changing with time",
-    .version = 1,
+    .version = 2,
     .inputs = delay_inputs,
     .outputs = delay_outputs,
     .params = delay_params,
@@ -243,7 +252,7 @@ delay_choose(const CtNode *node, CtWindowChoice *choice, GError **error)
 {
     const CtStream *stream = &node->inputs[0];
     const gboolean is_complex = ct_type_info(stream->type)->is_complex;
-    DelayTable *table = choice->data = delay_table_new(node->params, stream, error);
+    DelayTable *table = choice->data = delay_table_new(node, error);
     choice->free = (GDestroyNotify)delay_table_free;
     if (!table)
         return FALSE;

@@ -2,23 +2,29 @@
 /* Delays as functions of time, and declarations shared by the files of delay. */
 #pragma once
 
+#include <cornerturn/kit/array.h>
 #include <cornerturn/kit/window.h>
 #include <math.h>
+
+/* The inputs. */
+enum { DELAY_IN, DELAY_PORT };
 
 /* τ of every series (of a station, or of each of its pols where they differ), piecewise linear in
  * time. */
 typedef struct {
-    gint64 n_stations;
-    gint64 n_pols; /* 1: all pols have the same delays */
-    gint64 n_rows; /* 1: constant */
-    gint64 start;  /* tick of row 0: the stream's first */
+    gint64 n_stations; /* 1: all stations have the same delays */
+    gint64 n_pols;     /* 1: all pols have the same delays */
+    gint64 n_rows;     /* 1: constant */
+    gint64 start;      /* tick of row 0: the stream's first */
     gdouble ticks_per_row;
     gint64 ticks_per_sample;
     gdouble samples_per_second; /* before a filter; 0 in spectra, which are not shifted */
     gdouble *seconds;           /* [row][station][pol] */
 } DelayTable;
 
-DelayTable *delay_table_new(const CtParams *params, const CtStream *stream, GError **error);
+/* The delays that the parameters or, in prepare, the port give; before that, those of the port are
+ * 0. NULL on failure. */
+DelayTable *delay_table_new(const CtNode *node, GError **error);
 void delay_table_free(DelayTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DelayTable, delay_table_free)
 
