@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CtBoxes as maps for kernels. */
+#include "reserved.h"
+
 #include <cornerturn/kit/device-map.h>
 
 /* The most units of a launch; larger boxes are halved. */
@@ -78,6 +80,8 @@ launch(const CtDeviceMap *map, CtQueue *queue, const CtDeviceMapCall *call, GErr
     gpointer arguments[G_N_ELEMENTS(call->arguments) + 1] = {(gpointer)map};
     for (guint i = 0; i < call->n_arguments; i++)
         arguments[1 + i] = call->arguments[i];
+    if (!CT_RESERVED_CHECK("a map on a device", CtDeviceMapCall, call, error))
+        return FALSE;
     const guint threads = call->threads > 0 ? call->threads : CT_DEVICE_MAP_THREADS;
     const guint tile = threads * (call->unroll > 0 ? call->unroll : CT_DEVICE_MAP_UNROLL);
     const CtLaunch launch = {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Firings as rows for kernels. */
+#include "reserved.h"
+
 #include <cornerturn/kit/device-rows.h>
 
 /* Finds the axes outside time, without those of length 1. FALSE where there are too many groups of
@@ -72,6 +74,8 @@ ct_device_rows_work(const CtBlock *in, const CtBlock *out, gint time, guint unro
 {
     CtDeviceRows rows;
     CtLaunch launch;
+    if (!CT_RESERVED_CHECK("rows on a device", CtDeviceMapCall, call, error))
+        return FALSE;
     if (!out->data || out->n_samples == 0)
         return TRUE;
     if (!rows_init(&rows, &launch, in, out, time, unroll)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Folds on every backend: the description of the outputs, axes, counts of valid samples. */
 #include "fold-private.h"
+#include "reserved.h"
 
 #include <string.h>
 
@@ -66,6 +67,11 @@ ct_fold_init(CtFoldState *self, const CtPrepare *prepare, GError **error)
 {
     const CtNode *node = &prepare->nodes[0];
     const CtPort *port = &node->stage->outputs[0];
+    const CtFold *fold = prepare->variant->form;
+    const CtFormKernel *kernel = self->form.kernel;
+    if (!CT_RESERVED_CHECK(fold->form.plugin, CtFold, fold, error) ||
+        (kernel && !CT_RESERVED_CHECK(fold->form.plugin, CtFoldKernel, kernel->fold, error)))
+        return FALSE;
     self->hop = node->footprint.hop;
     self->is_marked = (port->flags & CT_PORT_MARKED) != 0;
     self->n_lanes = ct_stream_n_lanes(prepare->inputs[0].stream);

@@ -28,6 +28,9 @@ gboolean ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gu
                       GError **error);
 void ct_form_clear(CtFormState *self);
 
+/* Refuses what this Cornerturn does not know in a form and in its choice. */
+gboolean ct_form_check(const CtForm *form, const CtFormChoice *choice, GError **error);
+
 /* Finds the kernel of a choice that is made. */
 gboolean ct_form_bind(CtFormState *self, CtIsa isa, GError **error);
 

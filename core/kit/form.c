@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forms on every backend: the choice of kernel and types, and tables. */
 #include "form-private.h"
+#include "reserved.h"
 
 #include <cornerturn/kit/convert.h>
 #include <string.h>
@@ -54,13 +55,28 @@ find_kernel(const CtForm *form, const char *name, CtIsa isa, CtType in, CtType s
 }
 
 gboolean
+ct_form_check(const CtForm *form, const CtFormChoice *choice, GError **error)
+{
+    return CT_RESERVED_CHECK(form->plugin, CtForm, form, error) &&
+           CT_RESERVED_CHECK(form->plugin, CtFormChoice, choice, error) &&
+           CT_RESERVED_CHECK(form->plugin, CtFormTable, &choice->table, error);
+}
+
+gboolean
 ct_form_bind(CtFormState *self, CtIsa isa, GError **error)
 {
     const CtFormChoice *choice = &self->choice;
     self->kernel = find_kernel(self->form, choice->kernel, isa, self->boxes.in_type, self->second,
                                self->boxes.out_type, error);
-    if (!self->kernel)
+    if (!self->kernel || !CT_RESERVED_CHECK(self->form->plugin, CtFormKernel, self->kernel, error))
         return FALSE;
+    if (self->kernel->kind > CT_FORM_MARKED_JOIN) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "kernel '%s' of plugin '%s' has a form that this Cornerturn does not know: the "
+                    "plugin wants a newer one",
+                    choice->kernel, self->form->plugin);
+        return FALSE;
+    }
     if (self->kernel->settings_bytes == choice->settings_bytes)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
@@ -83,7 +99,8 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
     ct_boxes_init(&self->boxes, in, out, n_workers);
     if (!self->form->choose)
         return TRUE;
-    if (!self->form->choose(&prepare->nodes[0], choice, error) || !ct_form_bind(self, isa, error))
+    if (!self->form->choose(&prepare->nodes[0], choice, error) ||
+        !ct_form_check(self->form, choice, error) || !ct_form_bind(self, isa, error))
         return FALSE;
     if (self->kernel->kind == CT_FORM_GROUP) {
         self->group_in = ct_layout_axis(&in->layout, choice->group_in);

@@ -327,6 +327,7 @@ ct_join_box(const CtJoin *join, const CtWork *work, guint i, CtBox *box)
     const CtBlock *in = &work->inputs[i], *out = &work->outputs[0];
     const gboolean is_there = in->n_samples > 0;
     /* Most axes of a box are not used: they are not cleared. */
+    memset(box->reserved, 0, sizeof box->reserved);
     box->n_axes = out->n_axes;
     box->in = is_there ? in->data : NULL;
     box->table = NULL;

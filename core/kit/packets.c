@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of packets back to back: finding where each packet begins. */
 #include "packets-private.h"
+#include "reserved.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -281,20 +282,6 @@ find_next(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, guint8 *he
     return -1;
 }
 
-gboolean
-ct_reserved_check(const char *what, gconstpointer reserved, gsize n, GError **error)
-{
-    for (gsize i = 0; i < n; i++)
-        if (((const guint8 *)reserved)[i] != 0) {
-            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                        "the plugin for %s sets a member that this Cornerturn does not know: the "
-                        "plugin wants a newer one",
-                        what);
-            return FALSE;
-        }
-    return TRUE;
-}
-
 void
 ct_packets_add_file(CtPackets *packets, guint file, CtScannedFile scanned)
 {
@@ -336,7 +323,7 @@ ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
                 GError **error)
 {
     g_return_val_if_fail(format->header_bytes <= CT_PACKET_MAX_HEADER, FALSE);
-    if (!ct_reserved_check(format->name, format->reserved, sizeof format->reserved, error))
+    if (!CT_RESERVED_CHECK(format->name, CtPacketFormat, format, error))
         return FALSE;
     struct stat status;
     if (fstat(fd, &status) != 0)

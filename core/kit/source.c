@@ -3,6 +3,7 @@
 #include "cornerturn/kit/source.h"
 
 #include "packets-private.h"
+#include "reserved.h"
 #include "source-private.h"
 
 #include <string.h>
@@ -96,6 +97,16 @@ find_in_file(CtRecording *recording, guint i, GError **error)
     return TRUE;
 }
 
+static gboolean
+check_members(const CtRecording *recording, GError **error)
+{
+    const char *name = recording->source->format.name;
+    gboolean ok = CT_RESERVED_CHECK(name, CtRecording, recording, error);
+    for (guint i = 0; ok && i < recording->n_files; i++)
+        ok = CT_RESERVED_CHECK(name, CtSourceFile, &recording->files[i], error);
+    return ok;
+}
+
 CtRecording *
 ct_source_open(const CtSource *source, const CtParams *given, GError **error)
 {
@@ -109,7 +120,7 @@ ct_source_open(const CtSource *source, const CtParams *given, GError **error)
         recording->files[i].path = ct_params_string_at(given, source->files, i);
         recording->files[i].fd = -1;
     }
-    if (!ct_reserved_check(source->format.name, source->reserved, sizeof source->reserved, error))
+    if (!CT_RESERVED_CHECK(source->format.name, CtSource, source, error))
         return NULL;
     if (source->begin)
         source->begin(recording->self, given);
@@ -117,7 +128,7 @@ ct_source_open(const CtSource *source, const CtParams *given, GError **error)
         if (!open_file(&recording->files[i], error) ||
             !(source->find ? find_in_file : scan_file)(recording, i, error))
             return NULL;
-    if (!source->order(recording, given, error) ||
+    if (!source->order(recording, given, error) || !check_members(recording, error) ||
         !ct_packets_arrange(recording->packets, recording->n_lanes, recording->n_samples,
                             recording->max_gap, error))
         return NULL;

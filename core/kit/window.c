@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows and shifts on every backend: footprint, validity, and tables. */
+#include "reserved.h"
 #include "window-private.h"
 
 #include <cornerturn/kit/convert.h>
@@ -81,6 +82,16 @@ check_shifts(const CtWindowTaps *self, const CtWindow *window, gint64 length, GE
     return TRUE;
 }
 
+static gboolean
+check_members(const CtWindow *window, const CtWindowChoice *choice, GError **error)
+{
+    const char *plugin = window->form.plugin;
+    return CT_RESERVED_CHECK(plugin, CtWindow, window, error) &&
+           CT_RESERVED_CHECK(plugin, CtWindowChoice, choice, error) &&
+           CT_RESERVED_CHECK(plugin, CtFormTable, &choice->shifts, error) &&
+           ct_form_check(&window->form, &choice->form, error);
+}
+
 CtWindowTaps *
 ct_window_taps_new(const CtWindow *window, const CtPrepare *prepare, GError **error)
 {
@@ -90,6 +101,7 @@ ct_window_taps_new(const CtWindow *window, const CtPrepare *prepare, GError **er
     const CtFormTable *shifts = &self->choice.shifts;
     self->before = footprint->offset;
     if (!window->choose(&prepare->nodes[0], &self->choice, error) ||
+        !check_members(window, &self->choice, error) ||
         !check_table(window, shifts, in, out, error) ||
         !check_table(window, &self->choice.form.table, in, out, error)) {
         ct_window_taps_free(self);

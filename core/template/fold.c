@@ -75,7 +75,12 @@ reference_give(G_GNUC_UNUSED gconstpointer settings, const gdouble *state, guint
     return TRUE;
 }
 
-static const CtFold fold = {CT_FORM("@NAME@", choose), 1, reference_add, reference_give};
+static const CtFold fold = {
+    .form = CT_FORM("@NAME@", choose),
+    .n_numbers = 1,
+    .add = reference_add,
+    .give = reference_give,
+};
 
 /* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches.
  * The reference takes any order on either side. */

@@ -532,8 +532,8 @@ test_newer_format(void)
         g_assert_null(try_scan(bytes, 1, &newer, &error));
         g_assert_error(error, CT_ERROR, CT_ERROR_PLUGIN);
         g_assert_cmpstr(error->message, ==,
-                        "the plugin for toy packets sets a member that this Cornerturn does not "
-                        "know: the plugin wants a newer one");
+                        "the plugin for toy packets sets a member of CtPacketFormat that this "
+                        "Cornerturn does not know: the plugin wants a newer one");
     }
 }
 

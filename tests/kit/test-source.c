@@ -350,6 +350,21 @@ narrow_order(CtRecording *recording, const CtParams *given, GError **error)
     return TRUE;
 }
 
+/* As plugins of newer headers may do. */
+static gboolean
+newer_order(CtRecording *recording, const CtParams *given, GError **error)
+{
+    recording->reserved[7] = 1;
+    return toy_order(recording, given, error);
+}
+
+static gboolean
+newer_file_order(CtRecording *recording, const CtParams *given, GError **error)
+{
+    recording->files[0].reserved[1] = 1;
+    return toy_order(recording, given, error);
+}
+
 static void
 test_errors(void)
 {
@@ -359,8 +374,17 @@ test_errors(void)
     newer.reserved[3] = 1;
     refuse(
         &newer, bytes, CT_ERROR_PLUGIN,
-        "the plugin for toy packets sets a member that this Cornerturn does not know: the plugin "
-        "wants a newer one");
+        "the plugin for toy packets sets a member of CtSource that this Cornerturn does not know: "
+        "the plugin wants a newer one");
+    newer = toy;
+    newer.order = newer_order;
+    refuse(&newer, bytes, CT_ERROR_PLUGIN,
+           "the plugin for toy packets sets a member of CtRecording that this Cornerturn does not "
+           "know: the plugin wants a newer one");
+    newer.order = newer_file_order;
+    refuse(&newer, bytes, CT_ERROR_PLUGIN,
+           "the plugin for toy packets sets a member of CtSourceFile that this Cornerturn does not "
+           "know: the plugin wants a newer one");
     CtSource idle = listed;
     idle.find = idle_find;
     refuse(&idle, bytes, CT_ERROR_PLUGIN,

@@ -8,17 +8,20 @@
 /* An axis of a box; strides are bytes. */
 typedef struct {
     gint64 length, in, out;
-    gint64 table; /* in a table that belongs to the input, see CtBoxesAxis */
-    gint64 mark;  /* in the validity of the output */
+    gint64 table;        /* in a table that belongs to the input, see CtBoxesAxis */
+    gint64 mark;         /* in the validity of the output */
+    guint64 reserved[2]; /* 0 */
 } CtBoxAxis;
 
-/* Elements whose offsets are sums of strides on both sides, from `in` to `out`. */
+/* Elements whose offsets are sums of strides on both sides, from `in` to `out`. Whoever makes a box
+ * clears it first; axes from n_axes on are not used. */
 typedef struct {
     guint n_axes;
     CtBoxAxis axes[3 * (CT_MAX_AXES + 1)];
     const guint8 *in, *table;
     guint8 *out;
-    guint8 *marks; /* set by whoever makes the box; otherwise NULL, as are the strides */
+    guint8 *marks;       /* set by whoever makes the box; otherwise NULL, as are the strides */
+    guint64 reserved[2]; /* 0 */
 } CtBox;
 
 /* One axis in the two layouts: the positions of the axis and of its block (−1: none). */
@@ -27,7 +30,8 @@ typedef struct {
     gint64 length; /* −1: time, whose length each block tells */
     gint in, in_block, out, out_block;
     gint64 in_count, out_count; /* of a block; 0: no blocks */
-    gint64 table; /* stride in the table, set by the caller, for axes without blocks */
+    gint64 table;        /* stride in the table, set by the caller, for axes without blocks */
+    guint64 reserved[2]; /* 0 */
 } CtBoxesAxis;
 
 /* `complex` counts as an axis if either layout names it; elements are then the parts. */
@@ -40,6 +44,7 @@ typedef struct {
     gsize chunk; /* elements that ct_boxes_map gives a kernel at a time: CT_BOXES_CHUNK, unless
                     the caller sets another number */
     const guint8 *table; /* set by the caller */
+    guint64 reserved[4]; /* 0 */
 } CtBoxes;
 
 typedef void (*CtBoxesFunction)(gpointer data, const CtBox *box, gpointer scratch);

@@ -20,6 +20,7 @@ typedef struct {
     gsize n_parts;        /* of an element */
     gsize n_unpack;       /* numbers that `unpack` counts for an element */
     gsize n_pack;         /* numbers that `pack` counts for an element */
+    guint64 reserved[2];  /* 0 */
 } CtConvert;
 
 /* The steps from elements, or parts, of one type to those of another, both real or both complex. */

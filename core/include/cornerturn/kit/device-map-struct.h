@@ -12,7 +12,8 @@
 #endif
 enum { CT_DEVICE_MAP_AXES = 12 };
 
-/* n / by is (n + (n · multiplier >> 32)) >> shift, for n < 2³¹. */
+/* n / by is (n + (n · multiplier >> 32)) >> shift, for n < 2³¹. Plugins pass it to their kernels,
+ * so it never changes. */
 typedef struct {
     unsigned by, multiplier, shift;
 } CtDeviceDivisor;

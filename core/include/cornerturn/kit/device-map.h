@@ -23,12 +23,13 @@ enum { CT_DEVICE_MAP_TUNABLE_THREADS, CT_DEVICE_MAP_TUNABLE_UNROLL, CT_DEVICE_MA
     [CT_DEVICE_MAP_TUNABLE_UNROLL] = {"units", CT_VALUES(1, 2, 4, 8), CT_DEVICE_MAP_UNROLL,        \
                                       "units of 16 bytes, or elements, per thread"}
 
-/* A kernel and its arguments after the map, as pointers. */
+/* A kernel and its arguments after the map, as pointers; a plugin fills it in. */
 typedef struct {
     const CtKernel *kernel;
     gpointer arguments[8];
     guint n_arguments;
     guint threads, unroll; /* for which the kernel is compiled; 0: the usual ones */
+    guint64 reserved[4];   /* 0 */
 } CtDeviceMapCall;
 
 /* Enqueues `call` for a box of elements of these sizes. */

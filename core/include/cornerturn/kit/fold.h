@@ -11,7 +11,10 @@
  *         return TRUE;
  *     }
  *
- *     static const CtFold fold = {CT_FORM("sum", choose), 2, reference_add, reference_give};
+ *     static const CtFold fold = {.form = CT_FORM("sum", choose),
+ *                                 .n_numbers = 2,
+ *                                 .add = reference_add,
+ *                                 .give = reference_give};
  *     static const CtRow rows[] = {{"f32|cf32{time ...} -> f32|cf32{time ...}", 1}, {0}};
  *     static const CtRow any[] = {{"any: f32|cf32{time ...} -> f32|cf32{time ...}", 0.01}, {0}};
  *
@@ -46,6 +49,7 @@ typedef struct {
     gconstpointer x;
     gint64 stride;
     gsize n, m;
+    guint64 reserved[2]; /* 0 */
 } CtFoldAdd;
 
 /* Rows of so many elements are added in registers. */
@@ -59,7 +63,8 @@ typedef struct {
     const guint32 *counts; /* valid samples of element i: counts[i · counts_step] */
     gsize counts_step;     /* 0 or 1 */
     gpointer y;
-    guint8 *valid; /* [n]: 0 marks the element */
+    guint8 *valid;       /* [n]: 0 marks the element */
+    guint64 reserved[2]; /* 0 */
 } CtFoldGive;
 
 /* Makes `n_hops` samples of whole hops: of n elements, fewer than CT_FOLD_FEW, so that CT_FOLD_FEW
@@ -72,8 +77,10 @@ typedef struct {
     gsize counts_step;
     gpointer y; /* hops are y_stride bytes apart */
     gint64 y_stride;
+    guint64 reserved[2]; /* 0 */
 } CtFoldMake;
 
+/* CT_FOLD fills it in. */
 struct CtFoldKernel {
     gsize state_bytes;
     gboolean adds_all; /* invalid samples too */
@@ -81,11 +88,13 @@ struct CtFoldKernel {
     void (*add)(const CtFoldAdd *run);
     void (*give)(const CtFoldGive *run);
     void (*make)(const CtFoldMake *run);
+    guint64 reserved[4]; /* 0 */
 };
 
 /* ---- variants ---- */
 
-/* A form and its reference, whose states are numbers of double precision that begin with 0. */
+/* A form and its reference, whose states are numbers of double precision that begin with 0: a const
+ * table that the plugin fills in. */
 typedef struct {
     CtForm form;
     guint n_numbers; /* of a state */
@@ -93,6 +102,7 @@ typedef struct {
     void (*add)(gconstpointer settings, gdouble *state, const gdouble *x, guint n_parts);
     /* Makes y, re and im, of n valid samples; FALSE marks it. */
     gboolean (*give)(gconstpointer settings, const gdouble *state, guint32 n, gdouble *y);
+    guint64 reserved[4]; /* 0 */
 } CtFold;
 
 CT_EXPORT gboolean ct_fold_prepare(CtPrepare *prepare, gpointer *state, GError **error);

@@ -70,6 +70,7 @@ typedef struct {
     guint64 reserved[2];       /* 0 */
 } CtFormRun;
 
+/* The macros fill it in. */
 typedef struct {
     const char *name; /* of the function */
     const char *file; /* "scale.kernel.h" */
@@ -96,16 +97,20 @@ typedef struct {
     guint n_axes;                  /* 0: one entry for all */
     const char *axes[CT_MAX_AXES]; /* as from ct_axis_name() */
     gint64 lengths[CT_MAX_AXES];   /* that of the axis, or 1: the same along it */
-    gpointer data; /* in this order of axes; allocated with GLib, the kit frees it */
+    gpointer data;       /* in this order of axes; allocated with GLib, the kit frees it */
+    guint64 reserved[2]; /* 0 */
 } CtFormTable;
 
+typedef union {
+    guint8 bytes[CT_FORM_SETTINGS];
+    gdouble alignment;
+} CtFormSettings;
+
+/* What `choose` fills in; it is cleared before. */
 typedef struct {
     const char *kernel; /* NULL: CT_FORM_CONVERT */
     gsize settings_bytes;
-    union {
-        guint8 bytes[CT_FORM_SETTINGS];
-        gdouble alignment;
-    } settings;
+    CtFormSettings settings;
     CtFormTable table;
     const char *group_in, *group_out; /* axes, with CT_FORM_GROUP */
     guint64 reserved[8];              /* 0 */
@@ -121,11 +126,13 @@ ct_form_kernel(CtFormChoice *choice, const char *kernel, gsize settings_bytes)
     return choice->settings.bytes;
 }
 
+/* A const table of the plugin, from CT_FORM. */
 typedef struct {
     const char *plugin;
     /* Chooses the kernel of a node and fills in its settings; called in prepare. */
     gboolean (*choose)(const CtNode *node, CtFormChoice *choice, GError **error);
     const CtFormKernel *const *begin, *const *end; /* the plugin's kernels */
+    guint64 reserved[4];                           /* 0 */
 } CtForm;
 
 /* The linker defines these where a plugin has kernels. */

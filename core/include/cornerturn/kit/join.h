@@ -33,6 +33,7 @@ typedef struct {
     gint64 first_lane;       /* of the output, that its validity concerns */
     guint n_lanes;           /* axes along which the output loses samples */
     CtBoxAxis lanes[CT_MAX_AXES]; /* in, out: from its lanes to those of the output */
+    guint64 reserved[2];          /* 0 */
 } CtJoinInput;
 
 /* The state of a join from firing to firing. */
@@ -46,6 +47,7 @@ typedef struct {
     gint64
         lanes[CT_MAX_AXES]; /* of the output, from an index of an axis of its layout to the next */
     gint64 n_items;         /* into which a firing is divided */
+    guint64 reserved[4];    /* 0 */
 } CtJoin;
 
 /* Sets up the join of all inputs into the first output, with the `lead` above. `axis`: the inputs
@@ -101,6 +103,7 @@ CT_EXPORT void ct_join_each(const CtJoin *join, const CtWork *work, CtBoxesFunct
 typedef struct {
     CtJoin join;
     const CtNode *node;
+    guint64 reserved[2]; /* 0 */
 } CtJoinReference;
 
 CT_EXPORT gboolean ct_join_reference_prepare(CtPrepare *prepare, gpointer *state, GError **error);

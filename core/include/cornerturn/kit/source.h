@@ -75,11 +75,12 @@ typedef struct {
     guint8 *out;          /* where sample `begin` goes, at index 0 of the other axes that lose no
                              data, and in the first lane of the packet's lane */
     const gint64 *stride; /* [axis of the stream, as ct_stream_axis() counts] in bytes; 0 is time */
+    guint64 reserved[2];  /* 0 */
 } CtPacketPart;
 
 typedef void (*CtUnpack)(const CtRecording *recording, const CtPacketPart *part);
 
-/* How a source reads its recording. */
+/* How a source reads its recording; the plugin fills it in. */
 struct CtSource {
     const char *files; /* the parameter, a path or a list of them, that names the files */
     gsize self_bytes;

@@ -40,6 +40,7 @@ typedef struct {
     gdouble first, step;
 } CtWindowLine;
 
+/* What `choose` fills in; it is cleared before. */
 typedef struct {
     CtFormChoice form;  /* kernel, settings; `table`: w, over axes of the input other than time */
     gint64 n_taps;      /* of CT_WINDOW: the samples that the function gets; else 0 */
@@ -63,11 +64,13 @@ typedef struct {
     guint64 reserved[8]; /* 0 */
 } CtWindowChoice;
 
+/* A const table of the plugin, from CT_WINDOW_FORM. */
 typedef struct {
     CtForm form; /* without its own choice */
     /* Chooses a kernel and fills in its settings and tables; called once, when a run is
      * prepared. */
     gboolean (*choose)(const CtNode *node, CtWindowChoice *choice, GError **error);
+    guint64 reserved[4]; /* 0 */
 } CtWindow;
 
 /* Initialises a CtWindow. */

@@ -50,7 +50,9 @@
  * `reserved` never changes. 0 in a new member means what held before. Enumerations grow at their
  * ends. Functions are added, and never change. If a plugin sets a member, a flag or a kind that
  * this Cornerturn does not know, or calls a function that it lacks, it is refused, or its node
- * fails. */
+ * fails. The same holds for the kit (cornerturn/kit). Its headers *-struct.h are for kernels, which
+ * the Cornerturn that runs compiles with its own headers: names keep their meaning, and layouts may
+ * change. */
 #pragma once
 
 #include <cornerturn/cuda.h>
