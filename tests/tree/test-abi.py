@@ -19,10 +19,15 @@ COMMAND = os.environ["CORNERTURN"]
 BUILD = pathlib.Path(COMMAND).parent.parent
 SOURCE = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
 PRESENT = SOURCE / "core" / "include"
-KEPT = sorted(path for path in (SOURCE / "tests" / "abi").iterdir() if path.is_dir())
+KEPT = sorted((SOURCE / "tests" / "abi").glob("[0-9]*"))
 PLUGIN = SOURCE / "tests" / "abi" / "plugin.c"
 # The structs of tables: these alone may grow.
 TABLES = {"CtPlugin", "CtStage", "CtVariant", "CtPort", "CtParam", "CtRow", "CtTunable", "CtSizes"}
+# Headers of the kit whose structs a plugin does not share with the library: they are compiled into
+# the plugin alone, or are for kernels, which are compiled with the library's own headers. Plugins
+# pass one of them to their kernels.
+OWN = ("-host.h", "-struct.h", "walk.h")
+PASSED = "CtDeviceDivisor"
 # Structs whose last member a plugin can do without.
 SHORTENED = ["CtStage", "CtVariant", "CtPort", "CtParam"]
 
@@ -53,32 +58,64 @@ def compile_c(source, made, headers, *flags):
 # ---- reading headers ----
 
 def texts(headers):
-    """The text of every header, without comments."""
+    """The text of every header, by its name, without comments."""
     return {path.name: re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
-            for path in sorted((headers / "cornerturn").glob("*.h"))}
+            for folder in ("cornerturn", "cornerturn/kit")
+            for path in sorted((headers / folder).glob("*.h"))}
 
 
-def structs(text):
-    """(name, members) of each struct."""
+def shared(headers):
+    """The text of the headers whose structs and constants plugin and library share."""
+    return "\n".join(text for name, text in texts(headers).items() if not name.endswith(OWN))
+
+
+def bodies(text):
+    """(name, body) of each struct."""
     for match in re.finditer(r"^(?:typedef struct|struct (\w+)) \{\n(.*?)\n\} ?(\w*);", text,
                              re.M | re.S):
-        members = []
-        for declaration in match[2].split(";")[:-1]:
-            function = re.search(r"\(\*(\w+)\)\(", declaration)
-            members += [function[1]] if function else [
-                re.search(r"(\w+)\s*(\[.*)?$", one.strip())[1] for one in declaration.split(",")]
-        yield match[1] or match[3], members
+        yield match[1] or match[3], match[2]
+
+
+def structs(headers):
+    """{name: (body, members)} of each struct that plugin and library share."""
+    found = dict(bodies(shared(headers)))
+    found[PASSED] = dict(bodies(texts(headers)["device-map-struct.h"]))[PASSED]
+    return {name: (body, list(members(body))) for name, body in found.items()}
+
+
+def members(body):
+    for declaration in body.split(";")[:-1]:
+        function = re.search(r"\(\*(\w+)\)\(", declaration)
+        for one in [function[1]] if function else declaration.split(","):
+            name = re.search(r"(\w+)\s*(\[.*)?$", one.strip())[1]
+            if name != "reserved":  # new members take the place of `reserved`
+                yield name
 
 
 def enumerators(text):
-    for body in re.findall(r"^typedef enum \{(.*?)\} \w+;", text, re.M | re.S):
-        yield from re.findall(r"\b(CT_\w+)\b(?=\s*(?:=|,|$))", re.sub(r"=[^,]*", "", body))
+    for body in re.findall(r"^(?:typedef )?enum \{(.*?)\} ?\w*;", text, re.M | re.S):
+        for name in re.findall(r"\b(CT_\w+)\b(?=\s*(?:=|,|$))", re.sub(r"=[^,]*", "", body)):
+            if not name.startswith("CT_N_"):
+                yield name
+
+
+def constants(text):
+    """Each macro that is a number, or that makes one of a number: plugins contain them."""
+    for name, argument, value in re.findall(
+            r"^#define (CT_\w+)(\(\w+\))?[ \t]+([(\d][^{}\\\n]*)$", text, re.M):
+        if "ct_" not in value:
+            yield name + ("(5)" if argument else "")
 
 
 def functions(text):
     """(name, prototype) of each exported function."""
     for prototype in re.findall(r"^CT_EXPORT\s[^;]*\([^;]*;", text, re.M):
         yield re.search(r"\b(ct_\w+)\(", prototype)[1], prototype
+
+
+def callbacks(text):
+    """The type of each pointer to a function."""
+    return re.findall(r"^typedef [^;{}]*\(\*\w+\)\([^;]*;", text, re.M)
 
 
 def numbers(headers, names, folder):
@@ -91,8 +128,10 @@ def numbers(headers, names, folder):
     return dict(zip(names, map(int, output(made).split())))
 
 
-INCLUDES = "".join(f"#include <cornerturn/{name}.h>\n"
-                   for name in ("json", "npy", "packets", "stage", "text"))
+INCLUDES = "".join(f"#include <cornerturn/{name}.h>\n" for name in (
+    "json", "npy", "packets", "stage", "text", "kit/array", "kit/boxes", "kit/convert",
+    "kit/device-map", "kit/device-rows", "kit/fold", "kit/form", "kit/join", "kit/kernel",
+    "kit/source", "kit/window"))
 
 
 # ---- other headers ----
@@ -135,19 +174,21 @@ class Headers(unittest.TestCase):
                 self.assertIn(f"CT_ABI_VERSION {version}\n", texts(kept)["stage.h"])
         self.assertIn(version, [kept.name for kept in KEPT])
 
-    def test_structs_and_enumerations(self):
+    def test_structs_and_numbers(self):
         for kept in KEPT:
-            text = "\n".join(texts(kept).values())
-            found = dict(structs(text))
-            self.assertLessEqual({*TABLES, "CtStream", "CtBlock", "CtWork", "CtLaunch"}, {*found})
-            # New members take the place of `reserved`.
-            members = [(name, member) for name, members in found.items() for member in members
-                       if member != "reserved"]
-            values = [name for name in enumerators(text) if not name.startswith("CT_N_")]
-            self.assertGreater(len(values), 70)
+            text = shared(kept)
+            found = structs(kept)
+            self.assertLessEqual({*TABLES, "CtStream", "CtBlock", "CtWork", "CtLaunch", "CtFormRun",
+                                  "CtFormKernel", "CtFoldKernel", "CtWindow", "CtBox", "CtJoin",
+                                  "CtSource", PASSED}, {*found})
+            values = list(enumerators(text))
+            self.assertGreater(len(values), 80)
+            sizes = list(constants(text))
+            self.assertLessEqual({"CT_FORM_SETTINGS", "CT_FOLD_FEW", "CT_BOXES_CHUNK",
+                                  "CT_CONVERT_SCRATCH(5)"}, {*sizes})
             names = [*(f"sizeof({name})" for name in found),
-                     *(f"offsetof({name}, {member})" for name, member in members),
-                     *(f"sizeof(({name} *)0)->{member}" for name, member in members), *values]
+                     *(f"offsetof({name}, {member})" for name, (_, members) in found.items()
+                       for member in members), *values, *sizes]
             old = numbers(kept, names, self.folder)
             new = numbers(PRESENT, names, self.folder)
             for name in names:
@@ -157,16 +198,31 @@ class Headers(unittest.TestCase):
                     else:
                         self.assertEqual(new[name], old[name])
 
+    def test_types(self):
+        """Members have the types that they had, also where these have the same size."""
+        for kept in KEPT:
+            source = self.folder / "types.c"
+            text = INCLUDES
+            for name, (body, members) in structs(kept).items():
+                text += f"typedef struct {{\n{body}\n}} Kept{name};\n" + "".join(
+                    "_Static_assert(__builtin_types_compatible_p("
+                    f"__typeof__((({name} *)0)->{member}), "
+                    f'__typeof__(((Kept{name} *)0)->{member})), "the type of {name}.{member}");\n'
+                    for member in members)
+            source.write_text(text, encoding="utf-8")
+            compile_c(source, self.folder / "types.o", PRESENT, "-c")
+
     def test_functions(self):
         """The library has every function, with the same arguments."""
         symbols = {line.split()[-1] for line in output(
             "nm", "-D", "--defined-only", str(BUILD / "core" / "libcornerturn.so")).splitlines()}
         for kept in KEPT:
             found = [one for text in texts(kept).values() for one in functions(text)]
-            self.assertGreater(len(found), 80)
+            self.assertGreater(len(found), 150)
             self.assertEqual({name for name, _ in found} - symbols, set())
             source = self.folder / "functions.c"
-            source.write_text(INCLUDES + "\n".join(prototype for _, prototype in found),
+            source.write_text(INCLUDES + "\n".join([*(prototype for _, prototype in found),
+                                                    *callbacks(shared(kept))]),
                               encoding="utf-8")
             compile_c(source, self.folder / "functions.o", PRESENT, "-c", "-Wno-redundant-decls")
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Folds: stages that add the samples of a hop of time to a small state, from which they make one
+ * sample, element by element: sums, moments, extremes. The functions are written once, in
+ * NAME.kernel.h (<cornerturn/kit/kernel.h>, CT_FOLD), and once more in double precision, for the
+ * variant `reference`.
+ *
+ *     static gboolean
+ *     infer(CtNode *node, GError **error)
+ *     {
+ *         ct_fold_infer(node, ct_params_int(node->params, "length"));
+ *         return TRUE;
+ *     }
+ *
+ *     static const CtFold fold = {.form = CT_FORM("sum", choose),
+ *                                 .n_numbers = 2,
+ *                                 .add = reference_add,
+ *                                 .give = reference_give};
+ *     static const CtRow rows[] = {{"f32|cf32{time ...} -> f32|cf32{time ...}", 1}, {0}};
+ *     static const CtRow any[] = {{"any: f32|cf32{time ...} -> f32|cf32{time ...}", 0.01}, {0}};
+ *
+ *     CT_PLUGIN("sum", ((const CtStage *const[]){&sum, NULL}),
+ *               ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "sum", rows, rows, any),
+ * NULL}));
+ *
+ * The first output has the axes of the first input. A second output, if there is one, has the
+ * numbers of valid samples (u32). The order of all additions is fixed, whatever the blocks and the
+ * workers. */
+#pragma once
+
+#include <cornerturn/kit/form.h>
+
+G_BEGIN_DECLS
+
+/* The most bytes of a state: 8 numbers of double precision. */
+#define CT_FOLD_STATE_BYTES 64
+
+/* Describes the outputs of a node whose hop is `length` samples: the first is a copy of the input,
+ * the second, if there is one, u32 over time and the axes along which the input loses data. The
+ * caller then changes the type of the first; for marks (CT_PORT_MARKED) it sets `loses` of its
+ * axes. */
+CT_EXPORT void ct_fold_infer(CtNode *node, gint64 length);
+
+/* ---- kernels on the host, registered by CT_FOLD ---- */
+
+/* Adds m rows of n contiguous elements, `stride` bytes apart, to n states: from first to last. */
+typedef struct {
+    gconstpointer settings;
+    gpointer states;
+    gconstpointer x;
+    gint64 stride;
+    gsize n, m;
+    guint64 reserved[2]; /* 0 */
+} CtFoldAdd;
+
+/* Rows of so many elements are added in registers. */
+#define CT_FOLD_FEW 16
+
+/* Makes n elements. */
+typedef struct {
+    gconstpointer settings;
+    gpointer states;       /* [n_partials][n]; they are merged into the first n */
+    gsize n, n_partials;   /* n_partials is a power of two */
+    const guint32 *counts; /* valid samples of element i: counts[i · counts_step] */
+    gsize counts_step;     /* 0 or 1 */
+    gpointer y;
+    guint8 *valid;       /* [n]: 0 marks the element */
+    guint64 reserved[2]; /* 0 */
+} CtFoldGive;
+
+/* Makes `n_hops` samples of whole hops: of n elements, fewer than CT_FOLD_FEW, so that CT_FOLD_FEW
+ * / n times are side by side. */
+typedef struct {
+    gconstpointer settings;
+    gconstpointer x; /* [sample][n], contiguous */
+    gsize hop, n_hops, n;
+    const guint32 *counts; /* of hop i: counts[i · counts_step] */
+    gsize counts_step;
+    gpointer y; /* hops are y_stride bytes apart */
+    gint64 y_stride;
+    guint64 reserved[2]; /* 0 */
+} CtFoldMake;
+
+/* CT_FOLD fills it in. */
+struct CtFoldKernel {
+    gsize state_bytes;
+    gboolean adds_all; /* invalid samples too */
+    void (*start)(gconstpointer settings, gpointer states, gsize n);
+    void (*add)(const CtFoldAdd *run);
+    void (*give)(const CtFoldGive *run);
+    void (*make)(const CtFoldMake *run);
+    guint64 reserved[4]; /* 0 */
+};
+
+/* ---- variants ---- */
+
+/* A form and its reference, whose states are numbers of double precision that begin with 0: a const
+ * table that the plugin fills in. */
+typedef struct {
+    CtForm form;
+    guint n_numbers; /* of a state */
+    /* Adds a valid sample x of `n_parts`: re and, if it is complex, im; otherwise x[1] is 0. */
+    void (*add)(gconstpointer settings, gdouble *state, const gdouble *x, guint n_parts);
+    /* Makes y, re and im, of n valid samples; FALSE marks it. */
+    gboolean (*give)(gconstpointer settings, const gdouble *state, guint32 n, gdouble *y);
+    guint64 reserved[4]; /* 0 */
+} CtFold;
+
+CT_EXPORT gboolean ct_fold_prepare(CtPrepare *prepare, gpointer *state, GError **error);
+CT_EXPORT gboolean ct_fold_prepare_device(CtPrepare *prepare, gpointer *state, GError **error);
+CT_EXPORT gboolean ct_fold_prepare_reference(CtPrepare *prepare, gpointer *state, GError **error);
+CT_EXPORT gboolean ct_fold_advance(gpointer state, CtAdvance *advance, GError **error);
+CT_EXPORT gboolean ct_fold_work(gpointer state, const CtWork *work, GError **error);
+CT_EXPORT gboolean ct_fold_work_device(gpointer state, const CtWork *work, GError **error);
+CT_EXPORT gboolean ct_fold_work_reference(gpointer state, const CtWork *work, GError **error);
+CT_EXPORT void ct_fold_finish(gpointer state);
+CT_EXPORT void ct_fold_finish_device(gpointer state);
+CT_EXPORT void ct_fold_finish_reference(gpointer state);
+
+#define CT_FOLD_VARIANT(fold_, stage_, rows_, backend_, isa_, name_, split_, suffix_)              \
+    &(const CtVariant)                                                                             \
+    {                                                                                              \
+        .name = name_, .backend = backend_, .isa = isa_,                                           \
+        .covers = (const char *const[]){stage_, NULL}, .rows = rows_, .split = split_,             \
+        .form = &fold_, .prepare = ct_fold_prepare##suffix_, .advance = ct_fold_advance,           \
+        .work = ct_fold_work##suffix_, .finish = ct_fold_finish##suffix_,                          \
+    }
+#define CT_FOLD_VARIANT_HOST(fold_, stage_, rows_, isa_, name_)                                    \
+    CT_FOLD_VARIANT(fold_, stage_, rows_, CT_CPU, isa_, name_, "*", )
+
+#ifdef __x86_64__
+#define CT_FOLD_VARIANTS_HOST(fold_, stage_, rows_)                                                \
+    CT_FOLD_VARIANT_HOST(fold_, stage_, rows_, CT_ISA_AVX512, "cpu-avx512"),                       \
+        CT_FOLD_VARIANT_HOST(fold_, stage_, rows_, CT_ISA_AVX2, "cpu-avx2"),                       \
+        CT_FOLD_VARIANT_HOST(fold_, stage_, rows_, CT_ISA_BASELINE, "cpu-baseline")
+#else
+#define CT_FOLD_VARIANTS_HOST(fold_, stage_, rows_)                                                \
+    CT_FOLD_VARIANT_HOST(fold_, stage_, rows_, CT_ISA_BASELINE, "cpu-baseline")
+#endif
+
+/* All variants, in order of preference, with the rows of the host, of devices and of the reference,
+ * which takes any order of axes on either side ("any: …"). */
+#define CT_FOLD_VARIANTS(fold_, stage_, rows_, device_rows_, any_rows_)                            \
+    CT_FOLD_VARIANT(fold_, stage_, device_rows_, CT_CUDA, CT_ISA_BASELINE, "cuda", NULL, _device), \
+        CT_FOLD_VARIANTS_HOST(fold_, stage_, rows_),                                               \
+        CT_FOLD_VARIANT(fold_, stage_, any_rows_, CT_REFERENCE, CT_ISA_BASELINE, "reference", "*", \
+                        _reference)
+
+G_END_DECLS

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The forms of <cornerturn/kit/kernel.h> on the host: loops over contiguous elements, compiled for
+ * each instruction set and each combination of types.
+ *
+ * The build defines CT_KERNEL_FILE, the name of the file, and for X, Y and, with a table, W: CT_X,
+ * the type with which kernels work; CT_X_ELEMENT, that in memory; CT_X_PART and CT_X_PARTS, type
+ * and number of its parts; CT_X_TYPE, its enumerator; and CT_Y_MOST. */
+#pragma once
+
+#ifdef CT_KERNEL_FILE
+#include <cornerturn/isa.h>
+#include <cornerturn/kit/form.h>
+#include <math.h>
+#include <string.h>
+
+typedef CT_X ct_x;
+typedef CT_X_PART ct_x_part;
+typedef CT_Y ct_y;
+typedef CT_Y_PART ct_y_part;
+#ifdef CT_W
+typedef CT_W ct_w;
+typedef CT_W_PART ct_w_part;
+#else
+typedef CT_Y ct_w;
+#define CT_W_TYPE CT_TYPE_NONE
+#endif
+
+#define CT_KERNEL static inline __attribute__((always_inline))
+
+/* ---- functions for kernels ---- */
+
+#if defined(__FMA__) || defined(__FP_FAST_FMAF)
+#define ct_multiply_add(a, b, c)                                                                   \
+    _Generic((a), float : __builtin_fmaf, default : __builtin_fma)(a, b, c)
+/* A sum with 1.5 · 2^23 has no fractional bits, and is rounded once. */
+#define ct_round_scaled(x, scale) (__builtin_fmaf((x), (scale), 0x1.8p23f) - 0x1.8p23f)
+#else
+#define ct_multiply_add(a, b, c)  ((a) * (b) + (c))
+/* The product is exact in double precision. */
+#define ct_round_scaled(x, scale) ((float)((double)(x) * (double)(scale) + 0x1.8p52 - 0x1.8p52))
+#endif
+#define ct_absolute(x) _Generic((x), float : __builtin_fabsf, default : __builtin_fabs)(x)
+
+/* ---- elements in memory ---- */
+
+static inline ct_ci8
+ct_load_ci4(ct_ci4 x)
+{
+    return (ct_ci8){(int8_t)((int8_t)x.nibbles >> 4),
+                    (int8_t)((int8_t)(uint8_t)(x.nibbles << 4) >> 4)};
+}
+
+static inline ct_ci4
+ct_store_ci4(ct_ci8 y)
+{
+    return (ct_ci4){(uint8_t)((unsigned)y.re << 4 | ((unsigned)y.im & 15))};
+}
+
+/* ---- forms ---- */
+
+/* In front of a loop whose iterations are independent. */
+#ifdef __clang__
+#define CT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define CT_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/* Registers a kernel: the linker gathers the pointers of a plugin in one array. The last argument
+ * initialises the function, or functions. */
+#define CT_FORM_REGISTER(name_, kind_, settings_, n_x_, n_y_, n_counters_, ...)                    \
+    static const CtFormKernel name_##_kernel = {                                                   \
+        .name = #name_,                                                                            \
+        .file = CT_KERNEL_FILE,                                                                    \
+        .kind = kind_,                                                                             \
+        .isa = CT_ISA_THIS,                                                                        \
+        .x = CT_X_TYPE,                                                                            \
+        .w = CT_W_TYPE,                                                                            \
+        .y = CT_Y_TYPE,                                                                            \
+        .n_x = n_x_,                                                                               \
+        .n_y = n_y_,                                                                               \
+        .n_counters = n_counters_,                                                                 \
+        .settings_bytes = sizeof(settings_),                                                       \
+        __VA_ARGS__,                                                                               \
+    };                                                                                             \
+    __attribute__((used,                                                                           \
+                   section("ct_kernels"))) static const CtFormKernel *const name_##_registered =   \
+        &name_##_kernel;
+#define CT_FORM_KERNEL(name_, kind_, settings_, n_x_, n_y_, n_counters_)                           \
+    CT_FORM_REGISTER(name_, kind_, settings_, n_x_, n_y_, n_counters_, .run = name_##_run)
+
+#define CT_MAP(name_, settings_)                                                                   \
+    static void name_##_run(const CtFormRun *run)                                                  \
+    {                                                                                              \
+        const size_t n = run->n;                                                                   \
+        const settings_ settings = *(const settings_ *)run->settings;                              \
+        const CT_X_ELEMENT *restrict x = run->x[0];                                                \
+        CT_Y_ELEMENT *restrict y = run->y[0];                                                      \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const ct_x from = CT_X_LOAD(x[i]);                                                     \
+            ct_y to;                                                                               \
+            name_(&settings, &from, &to);                                                          \
+            y[i] = CT_Y_STORE(to);                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    CT_FORM_KERNEL(name_, CT_FORM_MAP, settings_, 1, 1, 0)
+
+#define CT_COUNTED_MAP(name_, settings_)                                                           \
+    static void name_##_run(const CtFormRun *run)                                                  \
+    {                                                                                              \
+        const size_t n = run->n;                                                                   \
+        const settings_ settings = *(const settings_ *)run->settings;                              \
+        const CT_X_ELEMENT *restrict x = run->x[0];                                                \
+        CT_Y_ELEMENT *restrict y = run->y[0];                                                      \
+        uint32_t sum = 0;                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const ct_x from = CT_X_LOAD(x[i]);                                                     \
+            uint32_t count = 0;                                                                    \
+            ct_y to;                                                                               \
+            name_(&settings, &from, &to, &count);                                                  \
+            y[i] = CT_Y_STORE(to);                                                                 \
+            sum += count;                                                                          \
+        }                                                                                          \
+        run->counters[0] += sum;                                                                   \
+    }                                                                                              \
+    CT_FORM_KERNEL(name_, CT_FORM_MAP, settings_, 1, 1, 1)
+
+#define CT_TABLE_MAP(name_, settings_)                                                             \
+    CT_KERNEL void name_##_loop(const CtFormRun *run, const size_t w_step)                         \
+    {                                                                                              \
+        const size_t n = run->n;                                                                   \
+        const settings_ settings = *(const settings_ *)run->settings;                              \
+        const CT_X_ELEMENT *restrict x = run->x[0];                                                \
+        const CT_W_ELEMENT *restrict w = run->w;                                                   \
+        CT_Y_ELEMENT *restrict y = run->y[0];                                                      \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const ct_x from = CT_X_LOAD(x[i]);                                                     \
+            ct_y to;                                                                               \
+            name_(&settings, &from, &w[w_step * i], &to);                                          \
+            y[i] = CT_Y_STORE(to);                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    static void name_##_run(const CtFormRun *run)                                                  \
+    {                                                                                              \
+        if (run->w_step == 0)                                                                      \
+            name_##_loop(run, 0);                                                                  \
+        else                                                                                       \
+            name_##_loop(run, 1);                                                                  \
+    }                                                                                              \
+    CT_FORM_KERNEL(name_, CT_FORM_TABLE, settings_, 1, 1, 0)
+
+/* The elements of a group are in planes, or together. */
+#define CT_GROUP(name_, settings_, n_x_, n_y_)                                                     \
+    CT_KERNEL void name_##_loop(const CtFormRun *run, const bool x_together,                       \
+                                const bool y_together)                                             \
+    {                                                                                              \
+        const size_t n = run->n;                                                                   \
+        const settings_ settings = *(const settings_ *)run->settings;                              \
+        const CT_X_ELEMENT *x[n_x_];                                                               \
+        CT_Y_ELEMENT *y[n_y_];                                                                     \
+        for (size_t k = 0; k < n_x_; k++)                                                          \
+            x[k] = run->x[k];                                                                      \
+        for (size_t k = 0; k < n_y_; k++)                                                          \
+            y[k] = run->y[k];                                                                      \
+        CT_INDEPENDENT                                                                             \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            ct_x from[n_x_];                                                                       \
+            ct_y to[n_y_];                                                                         \
+            for (size_t k = 0; k < n_x_; k++)                                                      \
+                from[k] = CT_X_LOAD(*(x_together ? &x[0][n_x_ * i + k] : &x[k][i]));               \
+            name_(&settings, from, to);                                                            \
+            for (size_t k = 0; k < n_y_; k++)                                                      \
+                *(y_together ? &y[0][n_y_ * i + k] : &y[k][i]) = CT_Y_STORE(to[k]);                \
+        }                                                                                          \
+    }                                                                                              \
+    static void name_##_run(const CtFormRun *run)                                                  \
+    {                                                                                              \
+        if (!run->x_together && !run->y_together)                                                  \
+            name_##_loop(run, false, false);                                                       \
+        else if (!run->y_together)                                                                 \
+            name_##_loop(run, true, false);                                                        \
+        else if (!run->x_together)                                                                 \
+            name_##_loop(run, false, true);                                                        \
+        else                                                                                       \
+            name_##_loop(run, true, true);                                                         \
+    }                                                                                              \
+    CT_FORM_KERNEL(name_, CT_FORM_GROUP, settings_, n_x_, n_y_, 0)
+
+#include <cornerturn/kit/fold-host.h>
+#include <cornerturn/kit/join-host.h>
+#endif

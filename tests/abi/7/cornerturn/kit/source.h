@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sources of recordings: stages that read files of packets (<cornerturn/packets.h>).
+ *
+ * A plugin knows its format: the bytes of a header, what its counters mean in samples, the axes of
+ * the stream, and how a packet is unpacked. The kit does what all such sources do: it opens the
+ * files, finds the packets and arranges them in time, checks that the recording is still the one
+ * that the graph was planned with, reads ahead on a thread of its own, and gives validity, counts,
+ * ticks and the end of the stream.
+ *
+ *     static const CtSource source = {
+ *         .files = "path",
+ *         .self_bytes = sizeof(Recording),
+ *         .format = {.name = "toy packets", .header_bytes = 16, .size = size, .alike = alike},
+ *         .is_one_stream = TRUE,
+ *         .found = found,
+ *         .order = order,
+ *         .describe = describe,
+ *         .unpack = unpack,
+ *     };
+ *
+ *     static gboolean
+ *     infer(CtNode *node, GError **error)
+ *     {
+ *         return ct_source_infer(&source, node, error);
+ *     }
+ *
+ *     CT_PLUGIN("toy", ((const CtStage *const[]){&stage, NULL}),
+ *               ((const CtVariant *const[]){CT_SOURCE_VARIANTS(source, "toy", rows), NULL}));
+ *
+ * The stage has one output, the counters CT_PACKET_COUNTERS, and rows without blocked axes. The
+ * functions are called in the order begin, found, order, describe, unpack, clear; for `infer`
+ * without unpack, and again for each run that is prepared. */
+#pragma once
+
+#include <cornerturn/packets.h>
+#include <cornerturn/stage.h>
+
+G_BEGIN_DECLS
+
+/* ---- recordings ---- */
+
+typedef struct {
+    const char *path; /* owned by the parameters */
+    int fd;
+    gint64 length;                       /* in bytes */
+    gsize packet_bytes;                  /* of each packet; `find` sets it */
+    guint8 header[CT_PACKET_MAX_HEADER]; /* that of the file's stream, unless there is a `find` */
+    guint64 reserved[2];                 /* 0 */
+} CtSourceFile;
+
+typedef struct CtSource CtSource;
+
+/* The files of a source. */
+typedef struct {
+    const CtSource *source;
+    gpointer self; /* the plugin's, self_bytes long, all 0 at first */
+    guint n_files;
+    CtSourceFile *files; /* [n_files] in the order of the parameter */
+    CtPackets *packets;
+
+    /* Set by `order`, for ct_packets_arrange(). */
+    guint n_lanes;       /* of packets */
+    guint *widths;       /* [n_lanes] the lanes of the stream that a lane of packets has, in their
+                            order, if they are not one each; from g_new, freed by the kit */
+    gint64 n_samples;    /* of each packet */
+    gint64 max_gap;      /* in samples */
+    guint64 reserved[8]; /* 0 */
+} CtRecording;
+
+/* The part of a packet that goes into a block. */
+typedef struct {
+    const guint8 *packet; /* all its bytes, with the header; with a `find`, from its offset on */
+    const CtPacket *of;
+    gint64 begin, end;    /* the packet's samples begin … end − 1 are wanted */
+    guint8 *out;          /* where sample `begin` goes, at index 0 of the other axes that lose no
+                             data, and in the first lane of the packet's lane */
+    const gint64 *stride; /* [axis of the stream, as ct_stream_axis() counts] in bytes; 0 is time */
+    guint64 reserved[2];  /* 0 */
+} CtPacketPart;
+
+typedef void (*CtUnpack)(const CtRecording *recording, const CtPacketPart *part);
+
+/* How a source reads its recording; the plugin fills it in. */
+struct CtSource {
+    const char *files; /* the parameter, a path or a list of them, that names the files */
+    gsize self_bytes;
+    gboolean is_one_stream; /* all files have headers that are alike; else `order` compares them */
+
+    /* Its functions get the plugin's struct: `data` is NULL. With a `find`, only its name is used.
+     */
+    CtPacketFormat format;
+    /* Reads the parameters on which the functions of the format depend. May be NULL. */
+    void (*begin)(gpointer self, const CtParams *given);
+    /* Called for each packet; `data` is the plugin's struct. */
+    CtPacketFunc found;
+    /* Why the first bytes of a file without packets are no header, for the message: "frames without
+     * payload". NULL, also for the function: not known. */
+    const char *(*explain)(const guint8 *header, gconstpointer self);
+
+    /* Instead of the format, for files whose packets need no search: those whose headers are long,
+     * or tell where the next one is, or that have one header at their beginning. Appends the
+     * packets of file number `file` to `packets->packets`, with `file` and the `offset` of their
+     * first byte of samples; sets packet_bytes; counts CT_PACKETS_READ, and what is cut off as
+     * CT_PACKETS_TRUNCATED. NULL: by the format. */
+    gboolean (*find)(CtRecording *recording, guint file, GError **error);
+
+    /* Checks the files, sets the members of the recording that say so, and sets of all packets
+     * `lane` and `stamp` (in samples) where `found` has not done so. Packets of lanes that are not
+     * below n_lanes are stray. */
+    gboolean (*order)(CtRecording *recording, const CtParams *given, GError **error);
+
+    /* Describes the stream of the arranged packets, which has the axis time already: type, other
+     * axes, of which those with `loses` have as many lanes as all lanes of packets together, clock,
+     * and start, the tick of sample packets->first. */
+    gboolean (*describe)(CtRecording *recording, const CtParams *given, CtStream *stream,
+                         GError **error);
+
+    CtUnpack unpack;
+    CtUnpack unpack_plain; /* for the variant `reference`, value by value; NULL: the same */
+    /* Frees what the plugin's struct has, which may be half made. NULL: nothing. */
+    void (*clear)(gpointer self);
+    guint64 reserved[8]; /* 0 */
+};
+
+/* Opens the files that the parameters name, and arranges their packets. Fails with the messages of
+ * <cornerturn/packets.h>, which begin with a file's path. */
+CT_EXPORT CtRecording *ct_source_open(const CtSource *source, const CtParams *given,
+                                      GError **error);
+CT_EXPORT void ct_source_close(CtRecording *recording);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtRecording, ct_source_close)
+
+/* The `infer` of the stage: opens the recording, and describes its stream. */
+CT_EXPORT gboolean ct_source_infer(const CtSource *source, CtNode *node, GError **error);
+
+/* Sets the frequencies of a stream, whose type and axes are known, from the parameters of the
+ * stage: `centre_frequency` for complex or `first_frequency` for real samples, a quantity in hertz,
+ * and `frequencies`, a list of such, of each subband or, without subbands, channel. Sources of
+ * arrays may call it as well. */
+CT_EXPORT gboolean ct_source_set_frequencies(const CtParams *given, CtStream *stream,
+                                             GError **error);
+
+/* ---- variants ---- */
+
+CT_EXPORT gboolean ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error);
+CT_EXPORT gboolean ct_source_advance(gpointer state, CtAdvance *advance, GError **error);
+CT_EXPORT gboolean ct_source_work(gpointer state, const CtWork *work, GError **error);
+CT_EXPORT void ct_source_finish(gpointer state);
+
+#define CT_SOURCE_VARIANT(source_, stage_, rows_, backend_, name_)                                 \
+    &(const CtVariant)                                                                             \
+    {                                                                                              \
+        .name = name_, .backend = backend_, .covers = (const char *const[]){stage_, NULL},         \
+        .rows = rows_, .waits = TRUE, .form = &source_, .prepare = ct_source_prepare,              \
+        .advance = ct_source_advance, .work = ct_source_work, .finish = ct_source_finish,          \
+    }
+
+/* The variants of a source, `cpu` and `reference`. */
+#define CT_SOURCE_VARIANTS(source_, stage_, rows_)                                                 \
+    CT_SOURCE_VARIANT(source_, stage_, rows_, CT_CPU, "cpu"),                                      \
+        CT_SOURCE_VARIANT(source_, stage_, rows_, CT_REFERENCE, "reference")
+
+G_END_DECLS
