@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plugin with a stage of every form of the kit (tests/abi/forms) is built as authors build theirs,
-but with kept headers. It runs with this Cornerturn, which also compiles its kernels for devices."""
+"""A plugin with a stage of every form of the kit (tests/abi/forms) is built as authors build
+theirs, but with kept headers. It runs with this Cornerturn, which compiles its kernels for devices
+with its own headers."""
 import json
 import os
 import pathlib

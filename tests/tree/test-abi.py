@@ -58,15 +58,21 @@ def compile_c(source, made, headers, *flags):
 # ---- reading headers ----
 
 def texts(headers):
-    """The text of every header, by its name, without comments."""
-    return {path.name: re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
-            for folder in ("cornerturn", "cornerturn/kit")
-            for path in sorted((headers / folder).glob("*.h"))}
+    """The text of every header, by its path, without comments."""
+    folder = headers / "cornerturn"
+    return {str(path.relative_to(folder)): re.sub(r"/\*.*?\*/", "",
+                                                  path.read_text(encoding="utf-8"), flags=re.S)
+            for path in sorted(folder.rglob("*.h"))}
+
+
+def includes(headers):
+    return "".join(f"#include <cornerturn/{path}>\n" for path in texts(headers)
+                   if not path.endswith(OWN))
 
 
 def shared(headers):
     """The text of the headers whose structs and constants plugin and library share."""
-    return "\n".join(text for name, text in texts(headers).items() if not name.endswith(OWN))
+    return "\n".join(text for path, text in texts(headers).items() if not path.endswith(OWN))
 
 
 def bodies(text):
@@ -79,7 +85,7 @@ def bodies(text):
 def structs(headers):
     """{name: (body, members)} of each struct that plugin and library share."""
     found = dict(bodies(shared(headers)))
-    found[PASSED] = dict(bodies(texts(headers)["device-map-struct.h"]))[PASSED]
+    found[PASSED] = dict(bodies(texts(headers)["kit/device-map-struct.h"]))[PASSED]
     return {name: (body, list(members(body))) for name, body in found.items()}
 
 
@@ -118,20 +124,14 @@ def callbacks(text):
     return re.findall(r"^typedef [^;{}]*\(\*\w+\)\([^;]*;", text, re.M)
 
 
-def numbers(headers, names, folder):
+def numbers(headers, included, names, folder):
     """The value of each C expression of these headers."""
     lines = "".join(f'    printf("%lld\\n", (long long)({name}));\n' for name in names)
     source, made = folder / "numbers.c", folder / "numbers"
-    source.write_text("#include <stddef.h>\n#include <stdio.h>\n" + INCLUDES +
+    source.write_text("#include <stddef.h>\n#include <stdio.h>\n" + included +
                       f"int main(void)\n{{\n{lines}    return 0;\n}}\n", encoding="utf-8")
     compile_c(source, made, headers)
     return dict(zip(names, map(int, output(made).split())))
-
-
-INCLUDES = "".join(f"#include <cornerturn/{name}.h>\n" for name in (
-    "json", "npy", "packets", "stage", "text", "kit/array", "kit/boxes", "kit/convert",
-    "kit/device-map", "kit/device-rows", "kit/fold", "kit/form", "kit/join", "kit/kernel",
-    "kit/source", "kit/window"))
 
 
 # ---- other headers ----
@@ -189,8 +189,8 @@ class Headers(unittest.TestCase):
             names = [*(f"sizeof({name})" for name in found),
                      *(f"offsetof({name}, {member})" for name, (_, members) in found.items()
                        for member in members), *values, *sizes]
-            old = numbers(kept, names, self.folder)
-            new = numbers(PRESENT, names, self.folder)
+            old = numbers(kept, includes(kept), names, self.folder)
+            new = numbers(PRESENT, includes(kept), names, self.folder)
             for name in names:
                 with self.subTest(headers=kept.name, value=name):
                     if name in {f"sizeof({table})" for table in TABLES}:
@@ -202,7 +202,7 @@ class Headers(unittest.TestCase):
         """Members have the types that they had, also where these have the same size."""
         for kept in KEPT:
             source = self.folder / "types.c"
-            text = INCLUDES
+            text = includes(kept)
             for name, (body, members) in structs(kept).items():
                 text += f"typedef struct {{\n{body}\n}} Kept{name};\n" + "".join(
                     "_Static_assert(__builtin_types_compatible_p("
@@ -221,9 +221,8 @@ class Headers(unittest.TestCase):
             self.assertGreater(len(found), 150)
             self.assertEqual({name for name, _ in found} - symbols, set())
             source = self.folder / "functions.c"
-            source.write_text(INCLUDES + "\n".join([*(prototype for _, prototype in found),
-                                                    *callbacks(shared(kept))]),
-                              encoding="utf-8")
+            prototypes = [prototype for _, prototype in found] + callbacks(shared(kept))
+            source.write_text(includes(kept) + "\n".join(prototypes), encoding="utf-8")
             compile_c(source, self.folder / "functions.o", PRESENT, "-c", "-Wno-redundant-decls")
 
 

@@ -32,7 +32,8 @@ G_BEGIN_DECLS
 #define CT_WINDOW_MAX ((gint64)1 << 29)
 
 /* Output samples for which the shift is constant and a value is linear in time: at sample i, the
- * value is first + (since + i) · step. */
+ * value is first + (since + i) · step. The struct never changes: a function beside `line` would
+ * give more. */
 typedef struct {
     gint64 n;     /* samples; at least 1 */
     gint64 shift; /* the input sample of output sample t is t + shift */
