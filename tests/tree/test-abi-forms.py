@@ -21,6 +21,8 @@ SOURCE = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"])
 KEPT = sorted((SOURCE / "tests" / "abi").glob("[0-9]*"))
 BACKEND = os.environ.get("CORNERTURN_TEST_BACKEND", "cpu")
 HOP, TAPS, TRIALS, SAMPLES = 8, 3, 2, 16
+SEED = 7
+print(f"# seed: {SEED}")
 
 GRAPH = """stages:
   x: { stage: file.source, path: x.npy, layout: "f32[time channel pol]", sample_rate: 1 kHz }
@@ -112,7 +114,7 @@ class Forms(unittest.TestCase):
                     self.assertRegex(kernels, rf"\b{name}\(")
 
     def test_kept_headers(self):
-        rng = numpy.random.default_rng(7)
+        rng = numpy.random.default_rng(SEED)
         x = rng.integers(-8, 8, (5 * HOP, 4, 2))
         w = numpy.array([1, -2, 3, 4])
         numpy.save(self.folder / "x.npy", x.astype("f4"))
