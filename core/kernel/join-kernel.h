@@ -43,6 +43,7 @@ ct_join_units(const CtDeviceMap &map, Function function)
             (blockIdx.x * CT_DEVICE_MAP_UNROLL + k) * CT_DEVICE_MAP_THREADS + threadIdx.x;
         from[k].word = {};
         place[k].n = 0;
+        second[k].table = 0;
         if (unit >= map.n_units)
             continue;
         place[k] = ct_map_place(map, unit);
