@@ -146,6 +146,7 @@ static const CtFold fold_form = {
 };
 static const CtRow fold_rows[] = {{"f32{time ...} -> f32{time ...}", 0.5}, {0}};
 STAGE(fold, inputs, outputs, params, infer_fold);
+STAGE(sums, inputs, outputs, params, infer_fold);
 
 /* ---- windows, and sums of shifted channels ---- */
 
@@ -455,14 +456,15 @@ static const CtPort none[] = {{0}};
 STAGE(source, none, source_outputs, source_params, infer_source, .counters = CT_PACKET_COUNTERS);
 
 CT_PLUGIN("forms",
-          ((const CtStage *const[]){&scale, &large, &group, &weigh, &fold, &window, &moved, &trials,
-                                    &join, &mark, &boxes, &source, NULL}),
+          ((const CtStage *const[]){&scale, &large, &group, &weigh, &fold, &sums, &window, &moved,
+                                    &trials, &join, &mark, &boxes, &source, NULL}),
           ((const CtVariant *const[]){
               CT_FORM_VARIANTS(form, "forms.scale", rows, rows),
               CT_FORM_VARIANTS(form, "forms.large", rows, rows),
               CT_FORM_VARIANTS(form, "forms.group", rows, rows),
               CT_FORM_TABLE_VARIANTS(weigh_form, "forms.weigh", rows, rows),
               CT_FOLD_VARIANTS(fold_form, "forms.fold", fold_rows, fold_rows, any),
+              CT_FOLD_VARIANTS(fold_form, "forms.sums", fold_rows, fold_rows, any),
               CT_WINDOW_VARIANTS(window_form, "forms.window", rows, rows),
               CT_WINDOW_SUM_VARIANTS(moved_form, "forms.moved", any, any),
               CT_WINDOW_SUM_VARIANTS(trials_form, "forms.trials", any, any),

@@ -65,6 +65,25 @@ fold_give(const Settings *self, const Sum *sum, uint32_t n, ct_y *y)
 }
 CT_FOLD(fold, Settings, Sum, CT_FOLD_ALL)
 
+typedef struct {
+    double all;
+} Sums;
+
+CT_KERNEL void
+sums_add(const Settings *self, Sums *sums, const ct_x *x)
+{
+    sums->all += self->factor * *x;
+}
+
+CT_KERNEL bool
+sums_give(const Settings *self, const Sums *sums, uint32_t n, ct_y *y)
+{
+    (void)self;
+    *y = (float)sums->all + (float)n;
+    return true;
+}
+CT_SUMS(sums, Settings, Sums, CT_FOLD_VALID)
+
 CT_KERNEL void
 window(const Settings *self, const ct_taps *x, ct_y *y)
 {

@@ -39,6 +39,8 @@
  *     A State is a struct of numbers, 64 bytes at most. `samples` is CT_FOLD_VALID: only valid
  *     samples are added; or CT_FOLD_ALL, faster: invalid ones are added too, which are 0, because
  *     that changes nothing.
+ *     CT_SUMS(f, Settings, Sums, samples)          a fold whose state is a struct of doubles
+ *         f_add, f_give: they begin at 0, and other states are added to them
  *     CT_WINDOW(f, Settings)       f(settings, &taps, &y)          taps: x->n samples along time
  *     CT_SHIFT_SUM(f, Settings)    f(settings, &x, &y)             of shifted samples, then summed
  *     CT_TABLE_SHIFT_SUM(f, Settings)  f(settings, &x, &w, &y)     the same with a table
@@ -114,3 +116,19 @@ typedef double ct_f64;
 #include <cornerturn/kit/window-host.h>
 #endif
 #endif
+
+#define CT_SUMS(name_, settings_, sums_, samples_)                                                 \
+    typedef char name_##_sums_are_doubles[sizeof(sums_) % sizeof(double) == 0 ? 1 : -1];           \
+    CT_KERNEL void name_##_start(const settings_ *self, sums_ *sums)                               \
+    {                                                                                              \
+        (void)self;                                                                                \
+        for (unsigned k = 0; k < sizeof(sums_) / sizeof(double); k++)                              \
+            ((double *)sums)[k] = 0;                                                               \
+    }                                                                                              \
+    CT_KERNEL void name_##_merge(const settings_ *self, sums_ *sums, const sums_ *other)           \
+    {                                                                                              \
+        (void)self;                                                                                \
+        for (unsigned k = 0; k < sizeof(sums_) / sizeof(double); k++)                              \
+            ((double *)sums)[k] += ((const double *)other)[k];                                     \
+    }                                                                                              \
+    CT_FOLD(name_, settings_, sums_, samples_)
