@@ -112,14 +112,8 @@ ct_walk_next(CtWalk *walk)
 static inline void
 ct_walk_lanes(CtWalk *walk, const CtStream *stream)
 {
-    gint64 step = 1;
-    for (guint k = stream->n_axes; k-- > 0;) {
-        const gint a = ct_layout_axis(walk->layout, stream->axes[k].name);
-        if (!stream->axes[k].loses || a < 0)
-            continue;
-        walk->lane_step[a] = step;
-        step *= stream->axes[k].length;
-    }
+    for (guint a = 0; a < walk->layout->n_axes; a++)
+        walk->lane_step[a] = ct_stream_lane_step(stream, walk->layout->axes[a].name);
 }
 
 /* The lane of validity of the present element. */

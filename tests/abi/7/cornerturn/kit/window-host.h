@@ -49,9 +49,6 @@ ct_add(ct_y a, ct_y b)
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_WINDOW, settings_, 1, 1, 0)
 
-/* Terms that are summed in one pass over the elements. */
-#define CT_SHIFT_TERMS 8
-
 /* `call_` sets `term` from `settings`, `from` and an entry w[at] of the table. Sums are in the
  * order of the terms. */
 #define CT_SHIFT_PASSES(name_, settings_, call_)                                                   \
@@ -66,7 +63,6 @@ ct_add(ct_y a, ct_y b)
         for (size_t j = 0; j < n_terms; j++)                                                       \
             x[j] = run->x[first + j];                                                              \
         (void)w;                                                                                   \
-        CT_INDEPENDENT                                                                             \
         for (size_t i = 0; i < n; i++) {                                                           \
             ct_y sum;                                                                              \
             for (size_t j = 0; j < n_terms; j++) {                                                 \
@@ -84,21 +80,18 @@ ct_add(ct_y a, ct_y b)
     {                                                                                              \
         const size_t n_terms = run->window->n_terms;                                               \
         const bool adds = run->window->adds;                                                       \
-        size_t j = 0;                                                                              \
-        if (run->w_step == 1) {                                                                    \
+        if (run->w_step == 1)                                                                      \
             name_##_pass(run, 0, 1, false, 1);                                                     \
-            return;                                                                                \
-        }                                                                                          \
-        for (; j + CT_SHIFT_TERMS <= n_terms; j += CT_SHIFT_TERMS)                                 \
-            if (adds || j > 0)                                                                     \
-                name_##_pass(run, j, CT_SHIFT_TERMS, true, 0);                                     \
-            else                                                                                   \
-                name_##_pass(run, j, CT_SHIFT_TERMS, false, 0);                                    \
-        for (; j < n_terms; j++)                                                                   \
-            if (adds || j > 0)                                                                     \
-                name_##_pass(run, j, 1, true, 0);                                                  \
-            else                                                                                   \
-                name_##_pass(run, j, 1, false, 0);                                                 \
+        else if (n_terms == CT_SHIFT_TERMS && adds)                                                \
+            name_##_pass(run, 0, CT_SHIFT_TERMS, true, 0);                                         \
+        else if (n_terms == CT_SHIFT_TERMS)                                                        \
+            name_##_pass(run, 0, CT_SHIFT_TERMS, false, 0);                                        \
+        else                                                                                       \
+            for (size_t j = 0; j < n_terms; j++)                                                   \
+                if (adds || j > 0)                                                                 \
+                    name_##_pass(run, j, 1, true, 0);                                              \
+                else                                                                               \
+                    name_##_pass(run, j, 1, false, 0);                                             \
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_SHIFT, settings_, 1, 1, 0)
 
