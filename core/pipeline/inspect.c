@@ -132,12 +132,28 @@ static gboolean
 merge_row(char **words, char *const *later)
 {
     const gint at = only_difference(words, later);
-    if (at < 0 || !*words[at] || !*later[at])
+    if (at < 0)
         return FALSE;
     char *both = g_strconcat(words[at], "|", later[at], NULL);
     g_free(words[at]);
     words[at] = both;
     return TRUE;
+}
+
+/* The words and separators of a row. */
+static char **
+split_row(const char *row)
+{
+    static const char separators[] = "[]{} ";
+    g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+    while (*row) {
+        const gsize word = strcspn(row, separators);
+        const gsize n = word > 0 ? word : strspn(row, separators);
+        g_autofree char *text = g_strndup(row, n);
+        g_strv_builder_add(words, text);
+        row += n;
+    }
+    return g_strv_builder_end(words);
 }
 
 /* Appends the rows; those that differ in one word are one line. */
@@ -146,7 +162,7 @@ append_rows(GString *text, const CtRow *row)
 {
     g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     for (; row->layouts; row++)
-        g_ptr_array_add(lines, g_regex_split_simple("([][{} ]+)", row->layouts, 0, 0));
+        g_ptr_array_add(lines, split_row(row->layouts));
     for (guint i = 0; i < lines->len; i++)
         for (guint k = i + 1; k < lines->len;)
             if (merge_row(lines->pdata[i], lines->pdata[k])) {
