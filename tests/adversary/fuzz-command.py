@@ -169,11 +169,19 @@ class Maker:
             "N": ["1", "2", "3", "8", "64"],
             "TIME": ["1 ms", "100 us", "0.1 s", "1", "1e-9", "1 h"],
             "SIZE": ["1", "64 KiB", "1 MiB", "512 B", "1 GiB", "1e15"],
-            "FORM": ["map", "table", "group", "free", "tree"],
+            "FORM": ["map", "table", "group", "fold", "window", "join", "source", "free", "tree"],
             "FORMAT": ["json", "text", "none"],
             "NAME": ["reference", "cpu", "cuda", "auto", "cuda:1", *self.stages],
             "NODE": list(self.nodes) or [""],
+            "TYPE": ["ci4", "ci8", "cf32", "f16", "u32", "cf33"],
+            "SECONDS": ["0.1", "1", "0", "1e-9"],
+            "NUMBER": ["0", "1", "4294967295", "4294967296"],
+            "CASE": ["cpu-avx2/0/0", "cpu-baseline/0/7", "reference/0/1", "cuda/0/0", "cpu/9/0"],
+            "AXIS=LENGTH": ["time=100", "station=3", "pol=2", "phase=16", "beam=0", "tap=1048577"],
         }
+        if takes == "PARAM=VALUE":
+            name, kind = self.some(self.stages[self.stage].parameters or [("gain", "")])
+            return f"{name}={self.value(kind)}"
         if takes == "NODE.PARAMETER=VALUE":
             return self.setting()
         if takes.startswith("NODE=NAME"):
@@ -192,7 +200,8 @@ class Maker:
         path = self.some(self.graphs)
         self.nodes = self.graphs[path]
         line = [command]
-        takes_graph = any(name == "--set" for name, _ in self.commands[command])
+        takes_graph = ("--set", "NODE.PARAMETER=VALUE") in self.commands[command]
+        self.stage = self.some(self.stages)
         if takes_graph and not self.often(0.02):
             for setting in SMALL.get(path.stem, []):
                 line += ["--set", setting]
@@ -207,6 +216,8 @@ class Maker:
                 line += [name]
         if command == "tune":
             line += ["--budget=0.1 s", "--quick"] + ["--no-comparison"] * self.often(0.8)
+        if command == "test-stage":
+            line += ["--seconds=0.1", self.some(HOSTILE) if self.turns_hostile() else self.stage]
         if takes_graph:
             line += [self.file() if self.turns_hostile() and self.often(0.3) else str(path)]
         elif command == "inspect":
@@ -322,7 +333,8 @@ class FuzzCommand(unittest.TestCase):
         takes = {takes for options in self.maker.commands.values() for _, takes in options}
         self.assertLessEqual(takes, {"", "N", "TIME", "SIZE", "FORM", "FORMAT", "NAME", "NODE", "FILE",
                                      "NODE.PARAMETER=VALUE", "[NODE=]NAME",
-                                     "NODE=NAME[:TUNABLE=VALUE,…]"})
+                                     "NODE=NAME[:TUNABLE=VALUE,…]", "TYPE", "SECONDS", "NUMBER",
+                                     "CASE", "AXIS=LENGTH", "PARAM=VALUE"})
         self.assertIn("--set", dict(self.maker.commands["plan"]))
         self.assertIn("fir", self.maker.stages)
         self.assertTrue(self.maker.stages["fir"].variants["cpu-baseline"])
