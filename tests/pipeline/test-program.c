@@ -149,8 +149,13 @@ test_tune(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_autofree char *text = ct_pipeline_tune(pipeline, &whole, &is_decided, &error);
     g_assert_no_error(error);
     g_assert_true(is_decided);
-    g_autofree char *known = g_strdup_printf("; %" G_GUINT64_FORMAT " were known\n", n_early);
-    g_assert_nonnull(strstr(text, known));
+    /* What it measured is in the database. (Which ways of the first search it looks at again depends
+     * on the times that these took.) */
+    g_assert_cmpuint(g_ascii_strtoull(text, NULL, 10), >, 0);
+    g_autofree char *again = ct_pipeline_tune(pipeline, &whole, &is_decided, &error);
+    g_assert_no_error(error);
+    g_assert_true(is_decided);
+    g_assert_null(strstr(again, "; 0 were known\n"));
     g_autofree char *costs =
         ct_costs_list(fixture->database, (const char *const[]){"power", NULL}, &error);
     g_assert_no_error(error);
