@@ -154,7 +154,7 @@ check_split(const CtCheck *check, const CtVariant *variant, GError **error)
                                variant->split);
     if (variant->split && g_str_equal(variant->split, "*") && !variant->prepare)
         return ct_check_refuse(check, error, "split",
-                               "wants a prepare that sets n_items for '*', but is given none");
+                               "wants a prepare, which gets n_items, for '*', but is given none");
     return TRUE;
 }
 

@@ -157,7 +157,7 @@ ct_join_init(CtJoin *join, const CtPrepare *prepare, gint lead, const char *axis
         .ticks = output->stream->ticks_per_sample,
         .time = ct_layout_axis(&output->layout, "time"),
         .axis = axis ? ct_layout_axis(&output->layout, axis) : -1,
-        .n_items = prepare->n_workers > 1 ? 4 * (gint64)prepare->n_workers : 1,
+        .n_items = prepare->n_items,
     };
     for (guint a = 0; a < output->layout.n_axes; a++)
         join->lanes[a] = ct_stream_lane_step(output->stream, output->layout.axes[a].name);

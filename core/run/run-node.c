@@ -207,6 +207,13 @@ prepare_with(CtRunNode *node, CtPrepare *prepare, const gint64 *tuning, GError *
     return ct_call_prepare(node->plan->variant, prepare, &node->now.state, error);
 }
 
+/* As many items as keep all workers busy to the end of a firing. */
+static gint64
+usual_items(guint n_workers)
+{
+    return n_workers > 1 ? 8 * (gint64)n_workers : 1;
+}
+
 gboolean
 ct_run_node_prepare_again(const CtRunNode *node, const CtNode *nodes, CtRunState *state,
                           GError **error)
@@ -215,7 +222,7 @@ ct_run_node_prepare_again(const CtRunNode *node, const CtNode *nodes, CtRunState
     CtPrepare prepare = *first;
     prepare.nodes = nodes;
     prepare.scratch_bytes = prepare.upload_bytes = 0;
-    prepare.n_items = 1;
+    prepare.n_items = usual_items(prepare.n_workers);
     state->nodes = nodes;
     if (!ct_call_prepare(node->plan->variant, &prepare, &state->state, error))
         return FALSE;
@@ -256,7 +263,7 @@ ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *up
         .outputs = plan->output_bindings,
         .n_workers = node->n_workers,
         .device = device,
-        .n_items = 1,
+        .n_items = usual_items(node->n_workers),
     };
     CtPrepare prepare = fresh;
     GError *cause = NULL;

@@ -76,8 +76,7 @@ ct_beamform_new(const CtPrepare *prepare, GError **error)
             self->n_sets *= axis->length;
         }
     }
-    const gint64 wanted = prepare->n_workers > 1 ? 4 * (gint64)prepare->n_workers : 1;
-    self->n_slices = MAX((wanted + n_elements - 1) / n_elements, 1);
+    self->n_slices = MAX((prepare->n_items + n_elements - 1) / n_elements, 1);
     return self;
 }
 

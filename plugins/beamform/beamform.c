@@ -163,11 +163,7 @@ static const CtStage beamform = {
 CT_PLUGIN("beamform", ((const CtStage *const[]){&beamform, NULL}),
           ((const CtVariant *const[]){
               &ct_beamform_cuda,
-#ifdef __x86_64__
-              &ct_beamform_cpu_avx512,
-              &ct_beamform_cpu_avx2,
-#endif
-              &ct_beamform_cpu_baseline,
+              CT_ISA_VARIANTS(ct_beamform_cpu),
               &ct_beamform_reference,
               NULL,
           }));

@@ -34,11 +34,7 @@ static const CtStage copy = {
 CT_PLUGIN("copy", ((const CtStage *const[]){&copy, NULL}),
           ((const CtVariant *const[]){
               &ct_copy_cuda,
-#ifdef __x86_64__
-              &ct_copy_cpu_avx512,
-              &ct_copy_cpu_avx2,
-#endif
-              &ct_copy_cpu_baseline,
+              CT_ISA_VARIANTS(ct_copy_cpu),
               &ct_copy_reference,
               NULL,
           }));

@@ -146,11 +146,7 @@ static const CtStage correlate = {
 CT_PLUGIN("correlate", ((const CtStage *const[]){&correlate, NULL}),
           ((const CtVariant *const[]){
               &ct_correlate_cuda,
-#ifdef __x86_64__
-              &ct_correlate_cpu_avx512,
-              &ct_correlate_cpu_avx2,
-#endif
-              &ct_correlate_cpu_baseline,
+              CT_ISA_VARIANTS(ct_correlate_cpu),
               &ct_correlate_reference,
               NULL,
           }));

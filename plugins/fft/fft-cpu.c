@@ -156,7 +156,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (self->has_columns)
         prepare->scratch_bytes =
             MAX(prepare->scratch_bytes, self->columns.n * FFT_MAX_COLUMNS * 2 * sizeof(float));
-    prepare->n_items = self->n_items = prepare->n_workers == 1 ? 1 : 8 * prepare->n_workers;
+    self->n_items = prepare->n_items;
     return TRUE;
 }
 

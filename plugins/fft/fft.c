@@ -188,11 +188,7 @@ static const CtStage fft = {
 
 CT_PLUGIN("fft", ((const CtStage *const[]){&fft, NULL}),
           ((const CtVariant *const[]){
-#ifdef __x86_64__
-              &ct_fft_cpu_avx512,
-              &ct_fft_cpu_avx2,
-#endif
-              &ct_fft_cpu_baseline,
+              CT_ISA_VARIANTS(ct_fft_cpu),
               &ct_fft_cuda,
               &ct_fft_radix_cuda,
               &ct_fft_reference,

@@ -253,7 +253,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
             self->taps[k * self->taps_pitch + p] =
                 design->taps[k * (gsize)design->n_channels + p % (gsize)design->n_channels];
 
-    prepare->n_items = self->n_items = prepare->n_workers == 1 ? 1 : 8 * prepare->n_workers;
+    self->n_items = prepare->n_items;
     return TRUE;
 }
 

@@ -140,11 +140,7 @@ static const CtStage fir = {
 CT_PLUGIN("fir", ((const CtStage *const[]){&fir, NULL}),
           ((const CtVariant *const[]){
               &ct_fir_cuda,
-#ifdef __x86_64__
-              &ct_fir_cpu_avx512,
-              &ct_fir_cpu_avx2,
-#endif
-              &ct_fir_cpu_baseline,
+              CT_ISA_VARIANTS(ct_fir_cpu),
               &ct_fir_reference,
               NULL,
           }));

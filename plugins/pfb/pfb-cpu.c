@@ -122,7 +122,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->between_offset = (MAX(self->fir.scratch_bytes, self->fft.scratch_bytes) + 4095) & ~4095;
     prepare->scratch_bytes = self->between_offset + bytes;
     self->n_workers = prepare->n_workers;
-    prepare->n_items = self->n_items = prepare->n_workers == 1 ? 1 : 8 * prepare->n_workers;
+    self->n_items = prepare->n_items;
     return TRUE;
 }
 

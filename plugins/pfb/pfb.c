@@ -4,11 +4,7 @@
 
 CT_PLUGIN("pfb", ((const CtStage *const[]){NULL}),
           ((const CtVariant *const[]){
-#ifdef __x86_64__
-              &ct_pfb_cpu_avx512,
-              &ct_pfb_cpu_avx2,
-#endif
-              &ct_pfb_cpu_baseline,
+              CT_ISA_VARIANTS(ct_pfb_cpu),
               &ct_pfb_cuda,
               NULL,
           }));

@@ -53,11 +53,7 @@ static const CtStage transpose = {
 CT_PLUGIN("transpose", ((const CtStage *const[]){&transpose, NULL}),
           ((const CtVariant *const[]){
               &ct_transpose_cuda,
-#ifdef __x86_64__
-              &ct_transpose_cpu_avx512,
-              &ct_transpose_cpu_avx2,
-#endif
-              &ct_transpose_cpu_baseline,
+              CT_ISA_VARIANTS(ct_transpose_cpu),
               &ct_transpose_reference,
               NULL,
           }));

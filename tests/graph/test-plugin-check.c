@@ -356,7 +356,7 @@ test_pairs(void)
     reset();
     variant.split = "*";
     variant.prepare = NULL;
-    check("variant 'cpu' of 'twice': split: wants a prepare that sets n_items for '*'");
+    check("variant 'cpu' of 'twice': split: wants a prepare, which gets n_items, for '*'");
 
     reset();
     variant.backend = CT_CUDA;

@@ -24,3 +24,10 @@
 #else
 #define CT_VECTOR_BYTES 16
 #endif
+
+/* The copies of a variant, the best first, in a list of variants: &NAME_avx512, … */
+#ifdef __x86_64__
+#define CT_ISA_VARIANTS(name) &name##_avx512, &name##_avx2, &name##_baseline
+#else
+#define CT_ISA_VARIANTS(name) &name##_baseline
+#endif

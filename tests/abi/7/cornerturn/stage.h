@@ -286,7 +286,8 @@ typedef struct {
                              for a cuda variant, bytes of device memory that each firing needs,
                              256-byte aligned */
     gsize upload_bytes;   /* set by a cuda variant: bytes that a firing uploads, see cuda.h */
-    gint64 n_items;       /* set, with split "*": the items of a firing, whatever its length */
+    gint64 n_items;       /* with split "*", the items of a firing, whatever its length: given, as
+                             many as keep the workers busy; set where the work has other parts */
     const CtVariant *variant; /* the one that is prepared: the core's copy */
     guint64 reserved[8];      /* 0 */
 } CtPrepare;
@@ -377,8 +378,8 @@ struct CtVariant {
     gboolean (*differs)(const CtNode *nodes, const gint64 *tuning);
 
     /* The axis of the first output (for a sink, of the first input) along which work may be split.
-     * "time": items are the samples of the output (for a sink, of the input). "*": prepare sets
-     * n_items. NULL: one item. */
+     * "time": items are the samples of the output (for a sink, of the input). "*": those
+     * of CtPrepare.n_items. NULL: one item. */
     const char *split;
 
     /* Set for a source or sink that waits for files or the network: it gets a thread of its own, on
