@@ -37,6 +37,7 @@ typedef struct {
     CtGuard scratch;
     CtTestDevice device;
     guint64 counters[CT_MAX_COUNTERS];
+    guint8 *before; /* the memory of the first output, while work runs, which may not return */
     guint n_firings;
     gboolean knows_end; /* that all samples have arrived */
 } Runner;
@@ -394,15 +395,16 @@ work_range(Runner *self, const CtWork *work, GError **error)
     const gboolean is_part = work->begin > 0 || work->end < self->node.n_items;
     const gboolean is_checked =
         is_part && !self->run->device && narrow_to_items(self, work, &items);
-    g_autofree guint8 *before = is_checked ? g_memdup2(guard->from, guard->watched) : NULL;
+    g_free(self->before);
+    self->before = is_checked ? g_memdup2(guard->from, guard->watched) : NULL;
     if (!ct_call_work(variant, self->run->nodes, self->node.now.state, work, error))
         return FALSE;
     if (!is_checked)
         return TRUE;
     CtBlock kept = items;
-    kept.data = before + (items.data - guard->from);
+    kept.data = self->before + (items.data - guard->from);
     ct_strided_copy(&kept, &items);
-    if (memcmp(before, guard->from, guard->watched) == 0)
+    if (memcmp(self->before, guard->from, guard->watched) == 0)
         return TRUE;
     return ct_variant_fault(variant, error,
                             "its work on items %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
@@ -647,6 +649,7 @@ runner_clear(Runner *self)
     for (guint o = 0; o < self->plan.n_outputs; o++)
         clear_port(&self->outputs[o]);
     ct_guard_clear(&self->scratch);
+    g_free(self->before);
     g_free(self->inputs);
     g_free(self->outputs);
     g_free(self->rings);
