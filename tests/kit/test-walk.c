@@ -114,6 +114,36 @@ test_runs(void)
     g_free(b.data);
 }
 
+/* Runs along an axis of which the walk has a part: as in a variant that is split along it. */
+static void
+test_parts_of_runs(void)
+{
+    static const gint64 ranges[][2] = {{0, 5}, {0, 2}, {2, 4}, {4, 5}};
+    CtStream stream = stream_new(5, 3, 2);
+    Piece a, b;
+    piece_init(&a, &stream, "i32[station time pol]");
+    piece_init(&b, &stream, "i32[time pol station]");
+    for (guint r = 0; r < G_N_ELEMENTS(ranges); r++) {
+        const gint64 begin = ranges[r][0], end = ranges[r][1];
+        gint64 n = 0;
+        CtWalk walk;
+        ct_walk_init(&walk, &a.layout, &a.block);
+        ct_walk_add(&walk, &b.layout, &b.block);
+        ct_walk_limit(&walk, "time", begin, end);
+        g_assert_cmpint(ct_walk_leave(&walk, 1), ==, end - begin);
+        for (; ct_walk_next(&walk); n++) {
+            g_assert_cmpint(walk.index[1], ==, begin);
+            for (gint64 t = begin; t < end; t++)
+                for (guint k = 0; k < 2; k++)
+                    g_assert_cmpint(*(const gint32 *)(walk.at[k] + (t - begin) * walk.stride[k][1]),
+                                    ==, 10000 * t + 100 * (n / 2) + n % 2);
+        }
+        g_assert_cmpint(n, ==, 3 * 2);
+    }
+    g_free(a.data);
+    g_free(b.data);
+}
+
 /* Lanes are numbered in the order of the stream, whatever the layout. */
 static void
 test_lanes(void)
@@ -159,6 +189,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/walk/elements", test_elements);
     g_test_add_func("/walk/runs", test_runs);
+    g_test_add_func("/walk/parts-of-runs", test_parts_of_runs);
     g_test_add_func("/walk/lanes", test_lanes);
     g_test_add_func("/walk/ends", test_ends);
     return g_test_run();

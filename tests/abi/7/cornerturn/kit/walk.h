@@ -12,9 +12,16 @@
  *
  * The walk goes over the axes of the first block, the last one fastest, from 0 or the limit on. The
  * other blocks follow by the names of the axes; axes that only they have stay at 0. An axis that
- * the caller goes along by itself is left out: by ct_walk_leave(), with the last axis, a walk goes
- * over runs. Functions take the index of an axis in the first layout, or its name; they allocate
- * nothing. */
+ * the caller goes along by itself is left out: by ct_walk_leave(), a walk goes over runs. Runs
+ * along time in a variant that is split by time, where `time` is the axis of the first layout:
+ *
+ *     ct_walk_limit(&walk, "time", work->begin, work->end);
+ *     const gint64 n = ct_walk_leave(&walk, time), step = walk.stride[0][time];
+ *     while (ct_walk_next(&walk))
+ *         for (gint64 t = 0; t < n; t++)
+ *             *(float *)(walk.at[0] + t * step) = 0;
+ *
+ * Functions take the index of an axis in the first layout, or its name; they allocate nothing. */
 #pragma once
 
 #include <cornerturn/layout.h>
@@ -59,7 +66,8 @@ ct_walk_add(CtWalk *walk, const CtLayout *layout, const CtBlock *block)
     }
 }
 
-/* Lets the walk go along an axis, if the first block has it, from `begin` to `end` − 1 only. */
+/* Lets the walk go along an axis, if the first block has it, from `begin` to `end` − 1 only; to be
+ * called before ct_walk_leave() of this axis. */
 static inline void
 ct_walk_limit(CtWalk *walk, const char *axis, gint64 begin, gint64 end)
 {
@@ -70,13 +78,14 @@ ct_walk_limit(CtWalk *walk, const char *axis, gint64 begin, gint64 end)
     walk->end[a] = end;
 }
 
-/* Leaves out an axis of the first block, which stays at 0. Returns its length; the strides along it
- * are walk->stride[b][axis]. */
+/* Leaves out an axis of the first block, which stays at 0 or at the beginning of its limit. Returns
+ * the number of elements along it from there on, up to its length or the limit; the strides along
+ * it are walk->stride[b][axis]. */
 static inline gint64
 ct_walk_leave(CtWalk *walk, guint axis)
 {
-    const gint64 length = walk->end[axis];
-    walk->end[axis] = 1;
+    const gint64 length = walk->end[axis] - walk->begin[axis];
+    walk->end[axis] = walk->begin[axis] + 1;
     return length;
 }
 
