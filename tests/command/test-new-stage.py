@@ -75,6 +75,28 @@ class NewStage(unittest.TestCase):
                 self.make_project(form, "--form", form)
                 self.assertIn(words, self.run_in("/", COMMAND, "inspect", form))
 
+    def test_mistakes_end_the_build(self):
+        """Not only the loading of the module; without -Werror, too."""
+        undeclared = "implicit declaration of|undeclared function"
+        for form, file, was, now, message in (
+                ("fold", "made.kernel.h", "\npower_add(", "\npower_adds(", undeclared),
+                ("free", "made.c", "return TRUE;", "return made_up();", undeclared),
+                ("free", "made.c", ".finish = g_free", ".finish = infer", "incompatible"),
+                ("free", "made.c", "CT_PLUGIN(", "extern const CtVariant made_up;\n"
+                 "const CtVariant *const more[] = {&made_up};\nCT_PLUGIN(", "undefined .*made_up")):
+            with self.subTest(now):
+                made = self.folder / "made"
+                shutil.rmtree(made, ignore_errors=True)
+                self.run_in(self.folder, COMMAND, "new-stage", "made", "--form", form)
+                text = (made / file).read_text(encoding="utf-8")
+                self.assertIn(was, text)
+                (made / file).write_text(text.replace(was, now), encoding="utf-8")
+                self.run_in(made, "meson", "setup", "build")
+                built = subprocess.run(["meson", "compile", "-C", "build"], cwd=made, env=self.environment,
+                                       capture_output=True, text=True, check=False)
+                self.assertRegex(built.stdout + built.stderr, message)
+                self.assertNotEqual(built.returncode, 0)
+
     def test_in_the_source_tree(self):
         (self.folder / "core" / "include" / "cornerturn").mkdir(parents=True)
         (self.folder / "plugins").mkdir()
