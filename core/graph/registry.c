@@ -24,8 +24,7 @@ const char *const ct_inserted_stages[CT_N_INSERTED] = {
 #define MAX_TOLD 3
 
 struct CtRegistry {
-    GPtrArray *folders;      /* of char: the folders that were searched */
-    guint n_plugins;         /* in these folders */
+    GPtrArray *bare;         /* of char, NULL-terminated: searched folders without files ct-*.so */
     GPtrArray *stages;       /* of const CtStage, by name */
     GHashTable *by_name;     /* name → const CtStage */
     GHashTable *variants;    /* name of the first stage covered → GPtrArray of const CtVariant */
@@ -43,7 +42,7 @@ ct_registry_free(CtRegistry *registry)
 {
     if (!registry)
         return;
-    g_clear_pointer(&registry->folders, g_ptr_array_unref);
+    g_clear_pointer(&registry->bare, g_ptr_array_unref);
     g_clear_pointer(&registry->stages, g_ptr_array_unref);
     g_clear_pointer(&registry->by_name, g_hash_table_unref);
     g_clear_pointer(&registry->variants, g_hash_table_unref);
@@ -260,17 +259,22 @@ compare_names(gconstpointer a, gconstpointer b)
 static gboolean
 add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **error)
 {
-    g_ptr_array_add(registry->folders, g_strdup(folder));
+    gboolean is_bare = TRUE;
     g_autoptr(GDir) listing = g_dir_open(folder, 0, NULL);
     if (!listing) {
         leave_out(registry, folder, g_strerror(errno));
         return TRUE;
     }
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    for (const char *name; (name = g_dir_read_name(listing));)
-        if (g_str_has_prefix(name, "ct-") && g_str_has_suffix(name, ".so") &&
-            !g_hash_table_contains(seen, name))
+    for (const char *name; (name = g_dir_read_name(listing));) {
+        if (!g_str_has_prefix(name, "ct-") || !g_str_has_suffix(name, ".so"))
+            continue;
+        is_bare = FALSE;
+        if (!g_hash_table_contains(seen, name))
             g_ptr_array_add(names, g_strdup(name));
+    }
+    if (is_bare)
+        g_ptr_array_add(registry->bare, g_strdup(folder));
     g_ptr_array_sort(names, compare_names);
     for (guint i = 0; i < names->len; i++) {
         g_autofree char *path = g_build_filename(folder, names->pdata[i], NULL);
@@ -278,7 +282,6 @@ add_folder(CtRegistry *registry, const char *folder, GHashTable *seen, GError **
         const CtPlugin *given, *plugin;
         if (!open_plugin(registry, path, &given, &plugin, error))
             return FALSE;
-        registry->n_plugins += plugin != NULL;
         if (plugin && !add_plugin(registry, plugin, given, path, error))
             return FALSE;
     }
@@ -324,7 +327,7 @@ ct_registry_new_from(const char *const *folders, GError **error)
         return NULL;
     g_autoptr(CtRegistry) registry = g_new0(CtRegistry, 1);
     registry->isa = isa;
-    registry->folders = g_ptr_array_new_with_free_func(g_free);
+    registry->bare = g_ptr_array_new_with_free_func(g_free);
     registry->stages = g_ptr_array_new();
     registry->by_name = g_hash_table_new(g_str_hash, g_str_equal);
     registry->variants =
@@ -343,6 +346,9 @@ ct_registry_new_from(const char *const *folders, GError **error)
     for (guint i = 0; folders[i]; i++)
         if (!add_folder(registry, folders[i], seen, error))
             return NULL;
+    if (!folders[0])
+        g_ptr_array_add(registry->bare, g_strdup("CORNERTURN_PLUGIN_PATH, which is empty"));
+    g_ptr_array_add(registry->bare, NULL);
     drop_unfit(registry);
     g_ptr_array_sort(registry->stages, compare_stages);
     return g_steal_pointer(&registry);
@@ -407,12 +413,11 @@ ct_registry_stage(const CtRegistry *registry, const char *name, GError **error)
         names[i] = ((const CtStage *)registry->stages->pdata[i])->name;
     g_autofree char *remark = ct_suggest_remark(name, names, n, NULL);
     g_string_append(message, remark);
-    if (registry->n_plugins == 0) {
-        g_ptr_array_add(registry->folders, NULL);
-        g_autofree char *folders = g_strjoinv(", ", (char **)registry->folders->pdata);
-        g_ptr_array_remove_index(registry->folders, registry->folders->len - 1);
-        g_string_append_printf(message, ": there are no plugins in %s",
-                               *folders ? folders : "CORNERTURN_PLUGIN_PATH, which is empty");
+    if (registry->bare->pdata[0]) {
+        g_autofree char *folders = g_strjoinv(", ", (char **)registry->bare->pdata);
+        g_string_append_printf(
+            message, *remark ? " (there are no plugins in %s)" : ": there are no plugins in %s",
+            folders);
     }
     g_autofree char *left_out = ct_registry_left_out(registry, name);
     g_string_append(message, left_out);

@@ -153,6 +153,30 @@ test_nothing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpstr(error->message, ==, message);
 }
 
+/* A folder without plugins is named beside those that have some. */
+static void
+test_bare_folder(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    add_plugin(fixture, "fail");
+    g_autoptr(GError) error = NULL;
+    g_autofree char *bare = g_dir_make_tmp("bare-XXXXXX", NULL);
+    const char *const folders[] = {bare, fixture->folder, NULL};
+    g_autoptr(CtRegistry) registry = ct_registry_new_from(folders, &error);
+    g_assert_no_error(error);
+    g_assert_null(ct_registry_stage(registry, "nothing", &error));
+    g_autofree char *message =
+        g_strdup_printf("there is no stage 'nothing': there are no plugins in %s", bare);
+    g_assert_cmpstr(error->message, ==, message);
+    g_clear_error(&error);
+    g_assert_null(ct_registry_stage(registry, "fail.wrok", &error));
+    g_autofree char *with_remark =
+        g_strdup_printf("there is no stage 'fail.wrok'; did you mean 'fail.work'? (there are no "
+                        "plugins in %s)",
+                        bare);
+    g_assert_cmpstr(error->message, ==, with_remark);
+    g_rmdir(bare);
+}
+
 static void
 test_old(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
@@ -292,12 +316,12 @@ main(int argc, char **argv)
         void (*function)(Fixture *, gconstpointer);
     } tests[] = {
         {"/registry/stages", test_stages},   {"/registry/suggestion", test_suggestion},
-        {"/registry/nothing", test_nothing}, {"/registry/old", test_old},
-        {"/registry/foreign", test_foreign}, {"/registry/hollow", test_hollow},
-        {"/registry/text", test_text},       {"/registry/double", test_double},
-        {"/registry/order", test_order},     {"/registry/isa", test_isa},
-        {"/registry/own", test_own},         {"/registry/rows", test_rows},
-        {"/registry/unfit", test_unfit},
+        {"/registry/nothing", test_nothing}, {"/registry/bare-folder", test_bare_folder},
+        {"/registry/old", test_old},         {"/registry/foreign", test_foreign},
+        {"/registry/hollow", test_hollow},   {"/registry/text", test_text},
+        {"/registry/double", test_double},   {"/registry/order", test_order},
+        {"/registry/isa", test_isa},         {"/registry/own", test_own},
+        {"/registry/rows", test_rows},       {"/registry/unfit", test_unfit},
     };
     for (guint i = 0; i < G_N_ELEMENTS(tests); i++)
         g_test_add(tests[i].name, Fixture, NULL, set_up, tests[i].function, tear_down);
