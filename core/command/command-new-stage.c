@@ -12,7 +12,7 @@
 
 typedef enum { ALWAYS, WITH_KERNEL, ALONE } When;
 
-/* The files in the folder. %F is the form, %N the stage's name. */
+/* The files in the folder. %F is the form, %N the plugin's name. */
 static const struct {
     const char *resource, *file;
     When when;
@@ -35,36 +35,28 @@ static const char *const forms[] = {"map",  "table",  "group", "fold", "window",
 /* The stage that the command makes. */
 typedef struct {
     const char *name, *form;
+    char *plugin; /* the name up to the dot: of the plugin, its folder and its files */
     gboolean in_tree;
     char *folder;
 } NewStage;
 
 static const char list_path[] = "plugins/meson.build";
 
-/* Checks a name, which becomes part of C identifiers, file names and graphs. */
+/* Checks a name, `plugin` or `plugin.rest`, which becomes part of file names and graphs. */
 static gboolean
 check_name(const char *name, GError **error)
 {
-    if (g_ascii_islower(*name) && name[strspn(name, G_CSET_a_2_z G_CSET_DIGITS "_")] == '\0')
+    static const char legal[] = G_CSET_a_2_z G_CSET_DIGITS "_";
+    const char *end = name + strspn(name, legal);
+    const char *rest = *end == '.' ? end + 1 : "a";
+    if (g_ascii_islower(*name) && g_ascii_islower(*rest) && (*end == '.' || *end == '\0') &&
+        rest[strspn(rest, legal)] == '\0')
         return TRUE;
     g_set_error(
         error, CT_ERROR, CT_ERROR_PARAMETER,
-        "a stage's name wants a letter, then letters, digits and _ (all lower case), but is "
-        "given '%s'",
+        "a stage's name wants a letter, then letters, digits and _ (all lower case), with a second "
+        "such word behind a dot if it has one, but is given '%s'",
         name);
-    return FALSE;
-}
-
-static gboolean
-check_is_new(const char *name, GError **error)
-{
-    g_autofree char *file = NULL;
-    if (!ct_inspect_file(name, &file, error))
-        return FALSE;
-    if (!file)
-        return TRUE;
-    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "there is a stage '%s' already, in %s", name,
-                file);
     return FALSE;
 }
 
@@ -83,8 +75,9 @@ fill_in(const NewStage *stage, const char *text)
 {
     GString *filled = g_string_new(text);
     g_string_replace(filled, "%F", stage->form, 0);
-    g_string_replace(filled, "%N", stage->name, 0);
-    g_string_replace(filled, "@NAME@", stage->name, 0);
+    g_string_replace(filled, "%N", stage->plugin, 0);
+    g_string_replace(filled, "@PLUGIN@", stage->plugin, 0);
+    g_string_replace(filled, "@STAGE@", stage->name, 0);
     return g_string_free(filled, FALSE);
 }
 
@@ -116,7 +109,7 @@ write_template(const NewStage *stage, guint i, GError **error)
         g_autofree char *project = read_template("meson.build", error);
         if (!project)
             return FALSE;
-        g_auto(GStrv) parts = g_strsplit(project, "@PLUGIN@\n", 2);
+        g_auto(GStrv) parts = g_strsplit(project, "@OWN@\n", 2);
         g_autofree char *plugin = g_steal_pointer(&text);
         text = g_strjoinv(plugin, parts);
     }
@@ -197,6 +190,28 @@ find_setting(void)
                            before && *before ? ":\"$PKG_CONFIG_PATH\"" : "");
 }
 
+/* Whether neither the stage nor its plugin is installed: a second plugin of this name would hide
+ * the first. */
+static gboolean
+check_is_new(const NewStage *stage, GError **error)
+{
+    g_autofree char *file = NULL;
+    if (!ct_inspect_file(stage->name, &file, error))
+        return FALSE;
+    if (file) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "there is a stage '%s' already, in %s",
+                    stage->name, file);
+        return FALSE;
+    }
+    g_autofree char *own = own_folder("plugins/kit", CT_PLUGIN_DIR_FROM_PREFIX);
+    g_autofree char *module = g_strdup_printf("%s/ct-%s.so", own ? own : "", stage->plugin);
+    if (!g_file_test(module, G_FILE_TEST_EXISTS))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "there is a plugin '%s' already, %s",
+                stage->plugin, module);
+    return FALSE;
+}
+
 static gboolean
 make_folders(const NewStage *stage, GError **error)
 {
@@ -221,7 +236,7 @@ make(const NewStage *stage, GError **error)
              (files[i].when == ALONE && !stage->in_tree)) &&
             !write_template(stage, i, error))
             return FALSE;
-    return !stage->in_tree || add_to_list(stage->name, error);
+    return !stage->in_tree || add_to_list(stage->plugin, error);
 }
 
 static gboolean
@@ -250,19 +265,21 @@ run(int argc, char **argv, GError **error)
         .in_tree = g_file_test(list_path, G_FILE_TEST_IS_REGULAR) &&
                    g_file_test("core/include/cornerturn", G_FILE_TEST_IS_DIR),
     };
-    if (!check_name(stage.name, error) || !check_is_new(stage.name, error))
+    g_autofree char *plugin = stage.plugin = g_strndup(stage.name, strcspn(stage.name, "."));
+    if (!check_name(stage.name, error) || !check_is_new(&stage, error))
         return FALSE;
     g_autofree char *folder = stage.folder =
-        g_build_filename(stage.in_tree ? "plugins" : ".", stage.name, NULL);
+        g_build_filename(stage.in_tree ? "plugins" : ".", plugin, NULL);
     if (!make(&stage, error))
         return FALSE;
     g_autofree char *setting = stage.in_tree ? NULL : find_setting();
     if (stage.in_tree)
         g_print("%s is made, and %s has it.\n  meson test -C build %s\n", folder, list_path,
-                stage.name);
+                plugin);
     else
-        g_print("%s is made.\n  cd %s && %smeson setup build && meson test -C build\n", folder,
-                folder, setting);
+        g_print("%s is made.\n  cd %s && %smeson setup build && meson test -C build\n"
+                "  CORNERTURN_PLUGIN_PATH=$PWD/build/kit cornerturn inspect %s\n",
+                folder, folder, setting, stage.name);
     return TRUE;
 }
 

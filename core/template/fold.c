@@ -1,5 +1,5 @@
-/* @NAME@: the mean power of a number of samples, y = Σ |x|² / n over n valid samples. */
-#include "@NAME@.kernel.h"
+/* @STAGE@: the mean power of a number of samples, y = Σ |x|² / n over n valid samples. */
+#include "@PLUGIN@.kernel.h"
 
 #include <cornerturn/kit/fold.h>
 
@@ -37,7 +37,7 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 }
 
 static const CtStage stage = {
-    .name = "@NAME@",
+    .name = "@STAGE@",
     .summary = "the mean power of a number of samples",
     .version = 1,
     .inputs = inputs,
@@ -76,7 +76,7 @@ reference_give(G_GNUC_UNUSED gconstpointer settings, const gdouble *state, guint
 }
 
 static const CtFold fold = {
-    .form = CT_FORM("@NAME@", choose),
+    .form = CT_FORM("@PLUGIN@", choose),
     .n_numbers = 1,
     .add = reference_add,
     .give = reference_give,
@@ -87,5 +87,5 @@ static const CtFold fold = {
 static const CtRow rows[] = {{"cf32{time ...} -> f32{time ...}, u32{time ...}", 0.8}, {0}};
 static const CtRow any[] = {{"any: cf32{time ...} -> f32{time ...}, u32{time ...}", 0.01}, {0}};
 
-CT_PLUGIN("@NAME@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "@NAME@", rows, rows, any), NULL}));
+CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
+          ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "@STAGE@", rows, rows, any), NULL}));

@@ -1,4 +1,4 @@
-/* @NAME@: the mean power of a number of samples. */
+/* @STAGE@: the mean power of a number of samples. */
 #include <cornerturn/kit/kernel.h>
 
 #ifdef CT_KERNEL

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""@NAME@ against NumPy, whole and cut into blocks."""
+"""@STAGE@ against NumPy, whole and cut into blocks."""
 import os
 import subprocess
 import tempfile
@@ -9,7 +9,7 @@ import numpy as np
 GRAPH = """
 stages:
   source: { stage: file.source, path: in.npy, layout: "cf32[time station pol]", sample_rate: 1 MHz, block: { time: %d } }
-  times:  { stage: @NAME@, from: source, factor: 3 }
+  times:  { stage: @STAGE@, from: source, factor: 3 }
   sink:   { stage: file.sink, from: times, path: out.npy, layout: "[time station pol]" }
 """
 

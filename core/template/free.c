@@ -1,4 +1,4 @@
-/* @NAME@: samples times a factor, y[t][s][p] = factor · x[t][s][p]. */
+/* @STAGE@: samples times a factor, y[t][s][p] = factor · x[t][s][p]. */
 #include <cornerturn/stage.h>
 
 static const CtParam params[] = {
@@ -38,7 +38,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 }
 
 static const CtStage stage = {
-    .name = "@NAME@",
+    .name = "@STAGE@",
     .summary = "samples times a factor",
     .version = 1,
     .inputs = inputs,
@@ -50,7 +50,7 @@ static const CtStage stage = {
 static const CtVariant reference = {
     .name = "reference",
     .backend = CT_REFERENCE,
-    .covers = (const char *const[]){"@NAME@", NULL},
+    .covers = (const char *const[]){"@STAGE@", NULL},
     .rows = (const CtRow[]){{"cf32[time station pol] -> cf32[time station pol]", 0.1}, {0}},
     .split = "time",
     .prepare = prepare,
@@ -58,5 +58,5 @@ static const CtVariant reference = {
     .finish = g_free,
 };
 
-CT_PLUGIN("@NAME@", ((const CtStage *const[]){&stage, NULL}),
+CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
           ((const CtVariant *const[]){&reference, NULL}));

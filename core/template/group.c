@@ -1,5 +1,5 @@
-/* @NAME@: sum and difference of two polarisations, y[0] = x[0] + x[1], y[1] = x[0] − x[1]. */
-#include "@NAME@.kernel.h"
+/* @STAGE@: sum and difference of two polarisations, y[0] = x[0] + x[1], y[1] = x[0] − x[1]. */
+#include "@PLUGIN@.kernel.h"
 
 #include <cornerturn/kit/form.h>
 
@@ -38,7 +38,7 @@ accuracy(G_GNUC_UNUSED const CtNode *node, const CtAccuracy *inputs, CtAccuracy 
 }
 
 static const CtStage stage = {
-    .name = "@NAME@",
+    .name = "@STAGE@",
     .summary = "sum and difference of two polarisations",
     .version = 1,
     .inputs = inputs,
@@ -61,7 +61,7 @@ choose(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GEr
     return TRUE;
 }
 
-static const CtForm form = CT_FORM("@NAME@", choose);
+static const CtForm form = CT_FORM("@PLUGIN@", choose);
 
 /* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches.
  */
@@ -112,13 +112,13 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 static const CtVariant reference = {
     .name = "reference",
     .backend = CT_REFERENCE,
-    .covers = (const char *const[]){"@NAME@", NULL},
+    .covers = (const char *const[]){"@STAGE@", NULL},
     .rows = (const CtRow[]){{"any: cf32{...} -> cf32{...}", 0.01}, {0}},
     .prepare = prepare,
     .work = work,
     .finish = g_free,
 };
 
-CT_PLUGIN("@NAME@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "@NAME@", rows, rows), &reference,
+CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
+          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "@STAGE@", rows, rows), &reference,
                                       NULL}));

@@ -1,4 +1,4 @@
-/* @NAME@: sum and difference of two polarisations. */
+/* @STAGE@: sum and difference of two polarisations. */
 #include <cornerturn/kit/kernel.h>
 
 #ifdef CT_KERNEL

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""@NAME@ against NumPy: each backend, whole and cut into blocks."""
+"""@STAGE@ against NumPy: each backend, whole and cut into blocks."""
 import os
 import subprocess
 import tempfile
@@ -10,7 +10,7 @@ GRAPH = """
 stages:
   source: { stage: file.source, path: in.npy, layout: "f32[time channel]", sample_rate: 1 MHz, block: { time: %d } }
   slow:   { stage: file.source, path: slow.npy, layout: "f32[time channel]", sample_rate: 100 kHz, ticks_per_sample: 10 }
-  made:   { stage: @NAME@, from: { in: source, background: slow }, backend: %s, factor: 0.5 }
+  made:   { stage: @STAGE@, from: { in: source, background: slow }, backend: %s, factor: 0.5 }
   sink:   { stage: file.sink, from: made, path: out.npy, layout: "[time channel]" }
 """
 

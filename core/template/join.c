@@ -1,5 +1,5 @@
-/* @NAME@: samples less those of a background, y = x − factor · w. */
-#include "@NAME@.kernel.h"
+/* @STAGE@: samples less those of a background, y = x − factor · w. */
+#include "@PLUGIN@.kernel.h"
 
 #include <cornerturn/kit/join.h>
 
@@ -38,7 +38,7 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 }
 
 static const CtStage stage = {
-    .name = "@NAME@",
+    .name = "@STAGE@",
     .summary = "samples less those of a background",
     .version = 1,
     .inputs = inputs,
@@ -61,7 +61,7 @@ choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-static const CtForm form = CT_FORM("@NAME@", choose);
+static const CtForm form = CT_FORM("@PLUGIN@", choose);
 
 /* Any order of axes, the same everywhere; the share of the memory's bandwidth that it reaches. */
 static const CtRow rows[] = {{"f32{...}, f32{...} -> f32{...}", 0.8}, {0}};
@@ -99,6 +99,6 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 
 static const CtRow any_rows[] = {{"any: f32{...}, f32{...} -> f32{...}", 0.01}, {0}};
 
-CT_PLUGIN("@NAME@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_JOIN_VARIANTS(form, "@NAME@", rows, rows),
-                                      CT_JOIN_REFERENCE("@NAME@", any_rows, work), NULL}));
+CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
+          ((const CtVariant *const[]){CT_JOIN_VARIANTS(form, "@STAGE@", rows, rows),
+                                      CT_JOIN_REFERENCE("@STAGE@", any_rows, work), NULL}));

@@ -1,7 +1,7 @@
-/* @NAME@: y = x − factor · w, for every element x of one stream and w of another. */
+/* @STAGE@: y = x − factor · w, for every element x of one stream and w of another. */
 #include <cornerturn/kit/kernel.h>
 
-/* The stage fills in these settings, in @NAME@.c, and the kernel gets them with every call. */
+/* The stage fills in these settings, in @PLUGIN@.c, and the kernel gets them with every call. */
 typedef struct {
     float factor;
 } Settings;

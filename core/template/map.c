@@ -1,5 +1,5 @@
-/* @NAME@: samples times a factor, y = factor · x. */
-#include "@NAME@.kernel.h"
+/* @STAGE@: samples times a factor, y = factor · x. */
+#include "@PLUGIN@.kernel.h"
 
 #include <cornerturn/kit/form.h>
 
@@ -33,7 +33,7 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 }
 
 static const CtStage stage = {
-    .name = "@NAME@",
+    .name = "@STAGE@",
     .summary = "samples times a factor",
     .version = 1,
     .inputs = inputs,
@@ -56,7 +56,7 @@ choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-static const CtForm form = CT_FORM("@NAME@", choose);
+static const CtForm form = CT_FORM("@PLUGIN@", choose);
 
 /* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches.
  */
@@ -102,13 +102,13 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 static const CtVariant reference = {
     .name = "reference",
     .backend = CT_REFERENCE,
-    .covers = (const char *const[]){"@NAME@", NULL},
+    .covers = (const char *const[]){"@STAGE@", NULL},
     .rows = (const CtRow[]){{"any: f32|cf32{...} -> f32|cf32{...}", 0.01}, {0}},
     .prepare = prepare,
     .work = work,
     .finish = g_free,
 };
 
-CT_PLUGIN("@NAME@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "@NAME@", rows, rows), &reference,
+CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
+          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "@STAGE@", rows, rows), &reference,
                                       NULL}));

@@ -1,7 +1,7 @@
-/* @NAME@: y = factor · x, for every element by itself. */
+/* @STAGE@: y = factor · x, for every element by itself. */
 #include <cornerturn/kit/kernel.h>
 
-/* The stage fills in these settings, in @NAME@.c, and the kernel gets them with every call. */
+/* The stage fills in these settings, in @PLUGIN@.c, and the kernel gets them with every call. */
 typedef struct {
     float factor;
 } Settings;

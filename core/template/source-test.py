@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""@NAME@: a recording in two files, with lost, late, doubled, invalid and stray packets."""
+"""@STAGE@: a recording in two files, with lost, late, doubled, invalid and stray packets."""
 import json
 import os
 import struct
@@ -10,7 +10,7 @@ import numpy as np
 
 GRAPH = """
 stages:
-  sky:  { stage: @NAME@, path: [0.packets, 1.packets], n_stations: 3, sample_rate: 1 MHz, backend: %s, block: { time: %d } }
+  sky:  { stage: @STAGE@, path: [0.packets, 1.packets], n_stations: 3, sample_rate: 1 MHz, backend: %s, block: { time: %d } }
   sink: { stage: file.sink, from: sky, path: out.npy, layout: "[%s pol]" }
 """
 N_PACKETS, N_STATIONS, N_SAMPLES, FIRST = 12, 3, 32, 2**32 - 5  # the counter passes 2³²

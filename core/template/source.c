@@ -1,4 +1,4 @@
-/* @NAME@: recordings of packets with 8-bit complex samples of one station and two polarisations.
+/* @STAGE@: recordings of packets with 8-bit complex samples of one station and two polarisations.
  *
  * A packet has a header of 16 bytes, little-endian, then 32 samples [time][pol][real imaginary]:
  *
@@ -92,7 +92,7 @@ static const CtSource source = {
     .is_one_stream = TRUE,
     .format =
         {
-            .name = "packets of @NAME@",
+            .name = "packets of @PLUGIN@",
             .header_bytes = HEADER_BYTES,
             .size = size,
             .alike = alike,
@@ -124,7 +124,7 @@ static const CtPort outputs[] = {
     {"voltages", "ci8{time station pol}", 0, "samples; invalid where packets are missing"}, {0}};
 
 static const CtStage stage = {
-    .name = "@NAME@",
+    .name = "@STAGE@",
     .summary = "recordings of packets with 8-bit complex samples",
     .version = 1,
     .outputs = outputs,
@@ -136,5 +136,5 @@ static const CtStage stage = {
 
 static const CtRow rows[] = {{"-> ci8{time station pol}", 0.1}, {0}};
 
-CT_PLUGIN("@NAME@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_SOURCE_VARIANTS(source, "@NAME@", rows), NULL}));
+CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
+          ((const CtVariant *const[]){CT_SOURCE_VARIANTS(source, "@STAGE@", rows), NULL}));

@@ -1,5 +1,5 @@
-/* @NAME@: samples times a weight for each station, y = w[station] · x. */
-#include "@NAME@.kernel.h"
+/* @STAGE@: samples times a weight for each station, y = w[station] · x. */
+#include "@PLUGIN@.kernel.h"
 
 #include <cornerturn/kit/form.h>
 
@@ -48,7 +48,7 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 }
 
 static const CtStage stage = {
-    .name = "@NAME@",
+    .name = "@STAGE@",
     .summary = "samples times a weight for each station",
     .version = 1,
     .inputs = inputs,
@@ -82,7 +82,7 @@ choose(const CtNode *node, CtFormChoice *choice, GError **error)
     return weights != NULL;
 }
 
-static const CtForm form = CT_FORM("@NAME@", choose);
+static const CtForm form = CT_FORM("@PLUGIN@", choose);
 
 /* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches.
  */
@@ -143,13 +143,13 @@ finish(gpointer state)
 static const CtVariant reference = {
     .name = "reference",
     .backend = CT_REFERENCE,
-    .covers = (const char *const[]){"@NAME@", NULL},
+    .covers = (const char *const[]){"@STAGE@", NULL},
     .rows = (const CtRow[]){{"any: cf32{...} -> cf32{...}", 0.01}, {0}},
     .prepare = prepare,
     .work = work,
     .finish = finish,
 };
 
-CT_PLUGIN("@NAME@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_FORM_TABLE_VARIANTS(form, "@NAME@", rows, rows),
+CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
+          ((const CtVariant *const[]){CT_FORM_TABLE_VARIANTS(form, "@STAGE@", rows, rows),
                                       &reference, NULL}));

@@ -1,4 +1,4 @@
-/* @NAME@: y = w · x, with a weight w for each station. */
+/* @STAGE@: y = w · x, with a weight w for each station. */
 #include <cornerturn/kit/kernel.h>
 
 #ifdef CT_KERNEL

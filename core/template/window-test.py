@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""@NAME@ against NumPy: each backend, whole and cut into blocks, also shorter than the window."""
+"""@STAGE@ against NumPy: each backend, whole and cut into blocks, also shorter than the window."""
 import os
 import subprocess
 import tempfile
@@ -9,7 +9,7 @@ import numpy as np
 GRAPH = """
 stages:
   source: { stage: file.source, path: in.npy, layout: "cf32[time station pol]", sample_rate: 1 MHz, block: { time: %d } }
-  made:   { stage: @NAME@, from: source, backend: %s, length: 9 }
+  made:   { stage: @STAGE@, from: source, backend: %s, length: 9 }
   sink:   { stage: file.sink, from: made, path: out.npy, layout: "[time station pol]" }
 """
 

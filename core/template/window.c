@@ -1,5 +1,5 @@
-/* @NAME@: the mean of each `length` consecutive samples, y[t] = Σ x[t + k] / length. */
-#include "@NAME@.kernel.h"
+/* @STAGE@: the mean of each `length` consecutive samples, y[t] = Σ x[t + k] / length. */
+#include "@PLUGIN@.kernel.h"
 
 #include <cornerturn/kit/window.h>
 
@@ -35,7 +35,7 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 }
 
 static const CtStage stage = {
-    .name = "@NAME@",
+    .name = "@STAGE@",
     .summary = "the mean of consecutive samples",
     .version = 1,
     .inputs = inputs,
@@ -58,7 +58,7 @@ choose(const CtNode *node, CtWindowChoice *choice, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-static const CtWindow window = CT_WINDOW_FORM("@NAME@", choose);
+static const CtWindow window = CT_WINDOW_FORM("@PLUGIN@", choose);
 
 /* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches.
  */
@@ -132,7 +132,7 @@ finish(gpointer state)
 static const CtVariant reference = {
     .name = "reference",
     .backend = CT_REFERENCE,
-    .covers = (const char *const[]){"@NAME@", NULL},
+    .covers = (const char *const[]){"@STAGE@", NULL},
     .rows = (const CtRow[]){{"any: f32|cf32{...} -> f32|cf32{...}", 0.01}, {0}},
     .prepare = prepare,
     .advance = ct_window_advance,
@@ -140,6 +140,6 @@ static const CtVariant reference = {
     .finish = finish,
 };
 
-CT_PLUGIN("@NAME@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_WINDOW_VARIANTS(window, "@NAME@", rows, rows), &reference,
+CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
+          ((const CtVariant *const[]){CT_WINDOW_VARIANTS(window, "@STAGE@", rows, rows), &reference,
                                       NULL}));

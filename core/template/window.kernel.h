@@ -1,4 +1,4 @@
-/* @NAME@: y[t] = the mean of x[t … t + n − 1]. */
+/* @STAGE@: y[t] = the mean of x[t … t + n − 1]. */
 #include <cornerturn/kit/kernel.h>
 
 #ifdef CT_KERNEL

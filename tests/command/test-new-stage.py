@@ -43,12 +43,17 @@ class NewStage(unittest.TestCase):
     def make_project(self, name, *options):
         """Makes a project, builds it, and runs its tests; returns its folder."""
         said = self.run_in(self.folder, COMMAND, "new-stage", name, *options)
-        self.assertIn(f"cd ./{name} && meson setup build && meson test -C build", said)
-        made = self.folder / name
+        plugin = name.partition(".")[0]
+        self.assertIn(f"cd ./{plugin} && meson setup build && meson test -C build", said)
+        made = self.folder / plugin
         sanitizer = "address" if "__asan_init" in self.run_in("/", "nm", "-D", str(COMMAND)) else ""
         self.run_in(made, "meson", "setup", "build", "-Dwerror=true",
                     *([f"-Db_sanitize={sanitizer},undefined", "-Db_lundef=false"] if sanitizer else []))
         self.run_in(made, "meson", "test", "-C", "build")
+        # The next line shows the stage.
+        setting, _, shows = said.splitlines()[-1].strip().partition(" ")
+        self.assertEqual(setting, "CORNERTURN_PLUGIN_PATH=$PWD/build/kit")
+        self.assertTrue(self.run_in(made, "sh", "-c", f"export {setting}; {shows}").startswith(f"{name}: "))
         self.environment["CORNERTURN_PLUGIN_PATH"] = str(made / "build" / "kit")
         return made
 
@@ -74,6 +79,17 @@ class NewStage(unittest.TestCase):
             with self.subTest(form):
                 self.make_project(form, "--form", form)
                 self.assertIn(words, self.run_in("/", COMMAND, "inspect", form))
+
+    def test_names_with_a_dot(self):
+        """The part before the dot is the name of the plugin, its folder and its files."""
+        for name, form in ("recorder.source", "source"), ("often.map", "map"):
+            with self.subTest(name):
+                made = self.make_project(name, "--form", form)
+                plugin = made.name
+                self.assertTrue((made / f"{plugin}.c").exists())
+                self.assertTrue((made / "build" / "kit" / f"ct-{plugin}.so").exists())
+                self.assertTrue((made / "README.md").read_text(encoding="utf-8").startswith(f"# {name}: "))
+                self.assertIn(f"{plugin}/build/kit/ct-{plugin}.so", self.run_in("/", COMMAND, "inspect", name))
 
     def test_mistakes_end_the_build(self):
         """Not only the loading of the module; without -Werror, too."""
@@ -113,7 +129,8 @@ class NewStage(unittest.TestCase):
 
     def test_refused(self):
         self.refuse("there is a stage 'fir' already, in ", "fir")
-        for name in ("Twice", "2nd", "a-b", "a.b", "../a", ""):
+        self.refuse("there is a plugin 'lofar' already, ", "lofar.beams")
+        for name in ("Twice", "2nd", "a-b", "a.", ".a", "a.B", "a.2", "a.b.c", "../a", ""):
             self.refuse(f"but is given '{name}'", name)
         self.refuse("--form wants map, table, group, fold, window, join, source or free, but is given 'tree'",
                     "twice", "--form", "tree")

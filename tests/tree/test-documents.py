@@ -80,7 +80,7 @@ class Documents(unittest.TestCase):
 
     def test_code_is_of_the_tree(self):
         """Every block of code is, literally, in a file of the tree or in what new-stage writes."""
-        made = [path.read_text(encoding="utf-8").replace("@NAME@", "twice")
+        made = [path.read_text(encoding="utf-8").replace("@PLUGIN@", "twice").replace("@STAGE@", "twice")
                 for path in (SOURCE / "core" / "template").iterdir()]
         files = [path.read_text(encoding="utf-8") for pattern in
                  ("core/include/**/*.h", "plugins/**/*.[ch]", "plugins/**/*.py",
@@ -101,7 +101,7 @@ class Documents(unittest.TestCase):
 
     def made_stage(self):
         template = SOURCE / "core" / "template" / "free.c"
-        return template.read_text(encoding="utf-8").replace("@NAME@", "twice")
+        return template.read_text(encoding="utf-8").replace("@PLUGIN@", "twice").replace("@STAGE@", "twice")
 
     def test_forms_are_described(self):
         command = (SOURCE / "core" / "command" / "command-new-stage.c").read_text(encoding="utf-8")
