@@ -93,9 +93,16 @@ class Install(unittest.TestCase):
             self.command, "plan", "--explain", "--no-tuning", str(graph)))
 
     def test_documents(self):
-        documents = {path.name for path in (SOURCE / "docs").glob("*.md")}
-        installed = {path.name for path in self.root.rglob("doc/cornerturn/*.md")}
-        self.assertEqual(installed, documents)
+        """They and the pages of the stages have the places of the source tree, and links that
+        hold."""
+        installed = self.prefix / "share" / "doc" / "cornerturn"
+        for folder in "docs/*.md", "plugins/*/README.md":
+            self.assertEqual({path.relative_to(installed) for path in installed.glob(folder)},
+                             {path.relative_to(SOURCE) for path in SOURCE.glob(folder)})
+        for document in installed.rglob("*.md"):
+            for target in re.findall(r"\]\(([^)#:]+)", document.read_text(encoding="utf-8")):
+                with self.subTest(f"{document.relative_to(installed)}: {target}"):
+                    self.assertTrue((document.parent / target).exists())
 
     def test_manual(self):
         pages = {path.name for path in (SOURCE / "docs" / "man").glob("*.1")}
