@@ -104,6 +104,26 @@ class Install(unittest.TestCase):
                 with self.subTest(f"{document.relative_to(installed)}: {target}"):
                     self.assertTrue((document.parent / target).exists())
 
+    def test_headers_of_kernels(self):
+        """All that kernels include can be read: with the two folders, every name leads to a file."""
+        own = pathlib.Path(self.output("env", f"PKG_CONFIG_PATH={self.packages}", "pkg-config",
+                                       "--variable=kerneldir", "cornerturn").strip())
+        include = self.prefix / "include"
+        paths = [path.relative_to(folder) for folder in (own, include)
+                 for path in folder.glob("cornerturn/**/*.h")]
+        self.assertEqual(len(paths), len(set(paths)))
+        self.assertEqual({path.name for path in own.rglob("*.*")},
+                         {path.name for path in (SOURCE / "core" / "kernel").glob("*.h")})
+        listed = (SOURCE / "core" / "kernel" / "kernel.gresource.xml").read_text(encoding="utf-8")
+        for prefix, files in re.findall(r'prefix="/cornerturn/(\w+)">(.*?)</gresource>', listed, re.S):
+            for name in re.findall(r'(?:>|alias=")([\w-]+\.h)', files):
+                place = pathlib.Path("cornerturn", name if prefix == "kernel" else f"kit/{name}")
+                with self.subTest(name):
+                    self.assertIn(place, paths)
+        for path in own.rglob("*.h"):
+            with self.subTest(path.name):
+                self.output("g++", "-E", "-x", "c++", "-nostdinc", "-I", own, "-I", include, path)
+
     def test_manual(self):
         pages = {path.name for path in (SOURCE / "docs" / "man").glob("*.1")}
         installed = {path.name.removesuffix(".gz") for path in self.root.rglob("man1/*")}

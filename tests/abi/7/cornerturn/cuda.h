@@ -72,8 +72,11 @@ CT_EXPORT gboolean ct_device_library(CtDevice *device, const char *name, const c
 /* ---- kernels ---- */
 
 /* A kernel to be compiled. The source is a GResource, compiled as C++17 for the device's
- * architecture; it may include "cornerturn/kernel.h" and the resources in `headers` by the last
- * part of their names. Shapes, types and tuning become constants through `defines`. */
+ * architecture; it may include "cornerturn/kernel.h", the headers of the kit for kernels
+ * (<cornerturn/kit/device-map-kernel.h>, …) and the resources in `headers` by the last part of
+ * their names. The library has its own copies of the first two; for reading, they are installed in
+ * the folder that `pkg-config --variable=kerneldir cornerturn` prints. Shapes, types and tuning
+ * become constants through `defines`. */
 typedef struct {
     const char *name;           /* of the __global__ function, extern "C" */
     const char *source;         /* "/cornerturn/plugins/fir/fir.cu" */
