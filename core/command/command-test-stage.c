@@ -31,7 +31,9 @@ run(int argc, char **argv, GError **error)
         {"type", 't', 0, G_OPTION_ARG_STRING, &type, "Fix the type of the first input", "TYPE"},
         {"variant", 0, 0, G_OPTION_ARG_STRING, &variant, "Test only this variant", "NAME"},
         {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds,
-         "Begin no more cases after this time, once every row has run (default: 30)", "SECONDS"},
+         "Run cases for this time, and beside that compile kernels for up to four times as long; "
+         "every row is run once (default: 30)",
+         "SECONDS"},
         {"seed", 0, 0, G_OPTION_ARG_INT, &seed, "Draw the cases from this number (default: 1)",
          "NUMBER"},
         {"case", 0, 0, G_OPTION_ARG_STRING, &only, "Run only this case, as a failure names it",

@@ -21,6 +21,8 @@
 enum { MOST_FAILURES = 3 };
 /* A row is given up if none of its first cases could be drawn. */
 enum { MOST_TRIES = 40 };
+/* Compiling kernels may take this multiple of the time in which cases run. */
+enum { MOST_COMPILING = 4 };
 
 /* What became of a variant. */
 typedef struct {
@@ -31,8 +33,9 @@ typedef struct {
     CtCaseState why; /* its kind */
     guint n_run, n_skipped, n_failed;
     GHashTable *seen; /* layouts, types and tunings that were run: "t…", "l…", "u…" */
-    gdouble seconds;
-    guint next; /* the row of the next case */
+    gdouble seconds, compiling; /* the time for its cases, and beside that for compiling kernels */
+    guint next;                 /* the row of the next case */
+    gboolean is_cut_short;      /* compiling took all the time that it may take */
 } Subject;
 
 typedef struct {
@@ -43,10 +46,10 @@ typedef struct {
     const CtVariant *reference;
     GPtrArray *subjects;
     CtDevice *device;
-    guint architecture; /* for which kernels are compiled; 0: none are */
-    guint n_compiled;   /* cases whose kernels were */
-    char *refusal;      /* the first message of infer */
-    gint64 begun;
+    guint architecture;         /* for which kernels are compiled; 0: none are */
+    guint n_compiled;           /* cases whose kernels were */
+    char *refusal;              /* the first message of infer */
+    gdouble seconds, compiling; /* of all variants */
 } Test;
 
 G_GNUC_PRINTF(2, 3)
@@ -59,6 +62,12 @@ say(const Test *test, const char *format, ...)
     va_end(arguments);
     if (test->how->line)
         test->how->line(text, test->how->user_data);
+}
+
+static gdouble
+seconds_since(gint64 from)
+{
+    return (gdouble)(g_get_monotonic_time() - from) * 1e-6;
 }
 
 /* ---- elements in canonical order ---- */
@@ -467,9 +476,10 @@ count(const Subject *subject, char kind)
     return n;
 }
 
-/* Draws and runs a case of a row of the variant. */
+/* Draws and runs a case of a row of the variant. The kernels of a case are compiled while it runs
+ * and, for a real device, by check_registers. */
 static void
-try_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
+run_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
 {
     g_autofree char *label =
         g_strdup_printf("%s/%u/%u", subject->variant->name, choice->index, round);
@@ -479,7 +489,6 @@ try_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
     g_autoptr(GError) fault = NULL;
     CtTestCase one = {0};
     Draw drawn = {test, choice, round, random, &one, CT_CASE_REFUSED, NULL};
-    const gint64 from = g_get_monotonic_time();
     if (!ct_guard_call(draw, &drawn, &fault))
         drawn.reason = g_strdup_printf("its infer or fits %s", fault->message);
     if (drawn.state != CT_CASE_GOOD) {
@@ -505,8 +514,11 @@ try_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
     g_autofree char *problem = judge(test, &one, choice, random);
     ct_guard_note(NULL);
     if (!problem && test->architecture > 0 && subject->variant->backend == CT_CUDA &&
-        !g_hash_table_contains(subject->seen, tuned))
+        !g_hash_table_contains(subject->seen, tuned)) {
+        const gint64 from = g_get_monotonic_time();
         problem = check_registers(test, &one, choice);
+        subject->compiling += seconds_since(from);
+    }
     subject->n_run++;
     note(subject, 't',
          g_strdup(
@@ -524,7 +536,21 @@ try_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
         say(test, "#   %s", line);
     }
     ct_test_case_clear(&one);
-    subject->seconds += (gdouble)(g_get_monotonic_time() - from) * 1e-6;
+}
+
+/* Runs a case, and counts the time that it takes, with and without the compiling of kernels. */
+static void
+try_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
+{
+    const gint64 from = g_get_monotonic_time();
+    const gdouble seconds = subject->seconds, compiling = subject->compiling;
+    const gdouble compiled = test->device ? ct_device_costs(test->device)->compile : 0;
+    run_case(test, subject, choice, round);
+    if (test->device)
+        subject->compiling += ct_device_costs(test->device)->compile - compiled;
+    subject->seconds += seconds_since(from) - (subject->compiling - compiling);
+    test->seconds += subject->seconds - seconds;
+    test->compiling += subject->compiling - compiling;
 }
 
 static gboolean
@@ -546,21 +572,30 @@ has_begun(const Subject *subject)
     return TRUE;
 }
 
+static gdouble
+limit(const Test *test)
+{
+    return test->how->seconds > 0 ? test->how->seconds : 30;
+}
+
 /* The variant that has had the least time, first those of which a row has not run; NULL: the time
  * is over. */
 static Subject *
 find_next(const Test *test)
 {
-    const gdouble limit = test->how->seconds > 0 ? test->how->seconds : 30;
-    const gboolean is_over = (gdouble)(g_get_monotonic_time() - test->begun) * 1e-6 > limit;
+    const gboolean is_over = test->seconds > limit(test);
+    const gboolean is_compiled = test->compiling > MOST_COMPILING * limit(test);
     Subject *next = NULL;
     for (guint i = 0; i < test->subjects->len; i++) {
         Subject *subject = test->subjects->pdata[i];
-        if (!is_tested(subject) || subject->choices->len == 0 ||
-            (subject->n_run == 0 && has_begun(subject)))
+        const gboolean begun = has_begun(subject);
+        if (!is_tested(subject) || subject->choices->len == 0 || (subject->n_run == 0 && begun) ||
+            (is_over && begun))
             continue;
-        if (is_over && has_begun(subject))
+        if (begun && is_compiled && subject->compiling > 0) {
+            subject->is_cut_short = TRUE;
             continue;
+        }
         if (!next || subject->seconds < next->seconds)
             next = subject;
     }
@@ -586,6 +621,11 @@ report(const Test *test, guint number, const Subject *subject)
                                    ? g_strdup_printf("; %u not run, the first because: %s",
                                                      subject->n_skipped, subject->refusal)
                                    : g_strdup("");
+    if (subject->is_cut_short)
+        say(test,
+            "# %s: no more cases, as compiling kernels took %.0f s; they are kept, and the next "
+            "test goes on from there",
+            name, subject->compiling);
     say(test,
         "%s %u - %s of %s: %u cases, %u wrong; rows %u of %u, tunings %u, layouts %u, types %u%s",
         subject->n_failed ? "not ok" : "ok", number, name, covers, subject->n_run,
@@ -839,7 +879,7 @@ gboolean
 ct_stage_test(CtRegistry *registry, const char *name, const CtStageTest *how, gboolean *passes,
               GError **error)
 {
-    Test test = {.how = how, .registry = registry, .begun = g_get_monotonic_time()};
+    Test test = {.how = how, .registry = registry};
     gboolean good =
         read_how(&test, name, error) && check_stage(&test, error) && find_subjects(&test, error);
     if (good) {

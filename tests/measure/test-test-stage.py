@@ -117,6 +117,19 @@ class TestStage(graphs.GraphTest):
             self.assertRegex(done.stdout, r"(?m)^Bail out! this case ends the process: cornerturn "
                                           r"test-stage faulty.part-of-barrier --seed 1 --case cuda/0/\d+$")
 
+    @unittest.skipUnless(shutil.which("g++"), "the emulator has no compiler here")
+    def test_compiling_has_its_own_time(self):
+        """Where compiling takes long, the report says so; the next test finds the kernels."""
+        counts = []
+        caches = {name: f"{self.folder}/cache" for name in ("XDG_CACHE_HOME", "CORNERTURN_EMULATOR_CACHE")}
+        with unittest.mock.patch.dict(os.environ, {"CORNERTURN_CUDA": "emulator", **caches}):
+            for _ in range(2):
+                report = self.passes("power", "--variant", "cuda", seconds=0.5)
+                self.assertRegex(report, r"(?m)^# cuda: no more cases, as compiling kernels took \d+ s; they are "
+                                         "kept, and the next test goes on from there$")
+                counts.append(int(re.search(r"cuda of power: (\d+) cases", report)[1]))
+        self.assertGreater(counts[1], counts[0])
+
     def test_again(self):
         """The printed command runs the failing case again, alone, with the same result."""
         for name in "writes-others", "leaves-last", "ignores-gaps":

@@ -17,7 +17,8 @@ typedef struct {
     guint32 seed;                /* of the cases; 0: 1 */
     const char *only;            /* the only case to run, as the report of a failure names it;
                                     NULL: all */
-    gdouble seconds; /* after which no more cases begin, except that every row is run once; 0: 30 */
+    gdouble seconds; /* for which cases are run, except that every row is run once; 0: 30. Compiling
+                        kernels takes up to four times as long beside that. */
     /* Gets each line of the report, in the Test Anything Protocol, without its end. */
     void (*line)(const char *line, gpointer user_data);
     gpointer user_data;
