@@ -253,13 +253,15 @@ add_samples(const Item *item, gint64 t, gint64 m, gint64 position)
 
 /* ---- results ---- */
 
+/* Elements without valid samples are invalid by themselves. */
 static void
-mark_elements(const Item *item, gint64 o)
+mark_elements(const Item *item, gint64 o, const CtFoldGive *run)
 {
     const CtBlock *out = &item->work->outputs[0];
     const guint32 *lanes = item->state->mark;
+    const gboolean is_marked = item->state->fold.is_marked;
     for (gint64 e = 0; e < item->n; e++)
-        if (!item->scratch->valid[e])
+        if (!run->valid[e] && (is_marked || run->counts[(gsize)e * run->counts_step] > 0))
             ct_block_mark(out,
                           item->place.mark +
                               (lanes ? (gint64)lanes[item->begin + e] - lanes[item->begin] : 0),
@@ -298,8 +300,7 @@ give(const Item *item, gint64 o)
         ct_convert(&self->store, scratch->y, made, n, scratch->steps);
     for (gsize e = 0; !item->out_packed && e < n; e++)
         memcpy(to + scratch->out[e], made + e * self->out_bytes, self->out_bytes);
-    if (fold->is_marked)
-        mark_elements(item, o);
+    mark_elements(item, o, &run);
 }
 
 /* Makes the whole hops from `t` on at once, if they need not be converted, gathered, selected or
@@ -315,6 +316,7 @@ make(const Item *item, gint64 t, gint64 o)
         !item->out_packed || self->loads || self->stores || self->lanes || fold->is_marked ||
         (in->validity && !item->kernel->adds_all))
         return 0;
+    guint8 valid = 1;
     item->kernel->make(&(CtFoldMake){
         .settings = item->settings,
         .x = in->data + item->place.in + t * item->in_time,
@@ -325,7 +327,10 @@ make(const Item *item, gint64 t, gint64 o)
         .counts_step = (gsize)fold->n_lanes,
         .y = out->data + o * out->stride[fold->out_time] + item->place.out,
         .y_stride = out->stride[fold->out_time],
+        .valid = &valid,
     });
+    if (!valid)
+        ct_block_mark(out, 0, o);
     return n_hops;
 }
 

@@ -56,7 +56,8 @@ give(const State *self, const CtWork *work, const CtFoldPlace *place, gint64 o, 
     gdouble y[2] = {0};
     gdouble scratch[CT_CONVERT_SCRATCH(1) / sizeof(gdouble)], made[2];
     const guint32 n = fold->counts[o * fold->n_lanes + place->lane];
-    if (!self->by_hand->give(fold->form.choice.settings.bytes, state, n, y) && fold->is_marked)
+    if (!self->by_hand->give(fold->form.choice.settings.bytes, state, n, y) &&
+        (n > 0 || fold->is_marked))
         ct_block_mark(out, place->mark, o);
     ct_convert(&self->store, y, made, 1, (guint8 *)scratch);
     memcpy(out->data + place->out + o * out->stride[fold->out_time], made, self->out_bytes);

@@ -86,6 +86,20 @@ ct_form_bind(CtFormState *self, CtIsa isa, GError **error)
     return FALSE;
 }
 
+/* Refuses a kernel that marks without the flag of the port. */
+static gboolean
+check_marks(const CtFormState *self, const CtPrepare *prepare, GError **error)
+{
+    const CtStage *stage = prepare->nodes[0].stage;
+    if (self->kernel->kind != CT_FORM_MARKED_JOIN || stage->outputs[0].flags & CT_PORT_MARKED)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                "variant '%s' of '%s' is at fault: it marks samples of output '%s', which has no "
+                "CT_PORT_MARKED",
+                prepare->variant->name, stage->name, stage->outputs[0].name);
+    return FALSE;
+}
+
 gboolean
 ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers,
              GError **error)
@@ -108,7 +122,7 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
     }
     if (ct_form_is_join(self))
         ct_join_init(&self->join, prepare, 0, NULL);
-    return TRUE;
+    return check_marks(self, prepare, error);
 }
 
 void

@@ -362,6 +362,7 @@ set_blocks(Runner *self)
         block->start = departure->start;
         block->validity = departure->invalid || node->marks ? departure->validity : NULL;
         block->validity_stride = departure->validity_stride;
+        block->refused = node->marks ? NULL : &node->outputs[o].refused;
         any |= departure->produced > 0;
     }
     return any;
@@ -397,7 +398,7 @@ work_range(Runner *self, const CtWork *work, GError **error)
         is_part && !self->run->device && narrow_to_items(self, work, &items);
     g_free(self->before);
     self->before = is_checked ? g_memdup2(guard->from, guard->watched) : NULL;
-    if (!ct_call_work(variant, self->run->nodes, self->node.now.state, work, error))
+    if (!ct_firing_call_work(&self->node, work, error))
         return FALSE;
     if (!is_checked)
         return TRUE;

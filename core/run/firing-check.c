@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks that the result of a node's advance is within its offer. */
+/* Checks that the results of a node's advance and work are within their offers. */
 #include "firing-check.h"
 
 #include "graph/plugin-call.h"
@@ -45,6 +45,20 @@ ct_firing_call_advance(CtRunNode *node, GError **error)
     if (good && sets_unknown(node, &given))
         return ct_variant_fault(node->plan->variant, error, "its advance " CT_UNKNOWN_FAULT);
     return good;
+}
+
+gboolean
+ct_firing_call_work(CtRunNode *node, const CtWork *work, GError **error)
+{
+    const CtPlanNode *plan = node->plan;
+    if (!ct_call_work(plan->variant, node->now.nodes, node->now.state, work, error))
+        return FALSE;
+    for (guint o = 0; o < node->n_outputs; o++)
+        if (__atomic_load_n(&node->outputs[o].refused, __ATOMIC_RELAXED))
+            return ct_variant_fault(plan->variant, error,
+                                    "it marks samples of output '%s', which has no CT_PORT_MARKED",
+                                    plan->nodes[plan->n_nodes - 1].stage->outputs[o].name);
+    return TRUE;
 }
 
 /* Whether a stage with its own advance has made samples and may make more: its outputs have room,

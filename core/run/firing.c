@@ -352,6 +352,7 @@ set_blocks(CtRunNode *node)
         block->start = departure->start;
         if (!departure->invalid && !node->marks)
             block->validity = NULL;
+        block->refused = node->marks ? NULL : &output->refused;
     }
     return any;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Firings on the host: threads share the work of a firing, and it is done when they return from it.
  */
-#include "graph/plugin-call.h"
+#include "firing-check.h"
 #include "model/strided.h"
 #include "scheduler-private.h"
 
@@ -39,7 +39,7 @@ poison(CtRunNode *node, guint o, G_GNUC_UNUSED GError **error)
 static gboolean
 work(CtRunNode *node, CtWork *part, GError **error)
 {
-    return ct_call_work(node->plan->variant, node->now.nodes, node->now.state, part, error);
+    return ct_firing_call_work(node, part, error);
 }
 
 static gboolean

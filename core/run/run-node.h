@@ -40,6 +40,7 @@ typedef struct {
     guint8 *carry;   /* [lane] of a SUM: whether the unfinished sum has a valid sample */
     gboolean wraps;
     CtRingGeneration generation;
+    guint8 refused; /* 1: work has marked samples, though the output has no CT_PORT_MARKED */
 } CtRunOutput;
 
 typedef struct {

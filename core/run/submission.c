@@ -2,7 +2,7 @@
 /* Submissions: firings of a node on a device, which are enqueued and run later. */
 #include "submission.h"
 
-#include "graph/plugin-call.h"
+#include "firing-check.h"
 
 #include <string.h>
 
@@ -230,7 +230,7 @@ ct_submission_work(CtRunNode *node, CtWork *part, GError **error)
     ct_queue_begin(node->submissions->own);
     if (!begin_marks(node, error))
         return FALSE;
-    return ct_call_work(node->plan->variant, node->now.nodes, node->now.state, part, error);
+    return ct_firing_call_work(node, part, error);
 }
 
 /* Sets the samples of output `o` to zero that are invalid for advance, and counts them. */

@@ -111,6 +111,7 @@ RUN = {
     "work: silent": CPU + "its work returns FALSE without an error",
     "work: sets an error": CPU + "its work returns TRUE, but sets an error: all is well",
     "work: unknown parameter": f"{CPU}its work {UNKNOWN}",
+    "work: marks": CPU + "it marks samples of output 'out', which has no CT_PORT_MARKED",
     "finish: unknown parameter": f"{CPU}its finish {UNKNOWN}",
 }
 

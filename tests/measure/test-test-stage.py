@@ -34,6 +34,7 @@ FAULTS = {
                           r"\d+$",
     "ignores-gaps": r"\d+ samples of output 'out' are valid on one side alone",
     "writes-scratch": "writes byte 0 of its scratch memory, which has 0 bytes",
+    "marks": FAULT + "it marks samples of output 'out', which has no CT_PORT_MARKED",
     "aborts": "aborts",
     "stops": FAULT + "it neither goes on nor ends, though all samples are there",
 }

@@ -79,6 +79,7 @@ static const char *const hows[] = {
     "work: silent",
     "work: sets an error",
     "work: unknown parameter",
+    "work: marks",
     "close: unknown parameter",
     "complete: silent",
     "complete: sets an error",
@@ -351,6 +352,10 @@ work(gpointer state, const CtWork *work, GError **error)
     for (guint a = 0; out && out->data && a < out->n_axes; a++)
         if (out->length[a] > 0)
             memset(out->data, 0, 1);
+    if (does(parameters, "work: marks")) {
+        ct_block_mark(out, 0, 0);
+        return TRUE;
+    }
     return !break_word(parameters, "work", &good, error) || good;
 }
 

@@ -145,6 +145,13 @@ work_writes_scratch(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **e
 }
 
 static gboolean
+work_marks(gpointer state, const CtWork *work, GError **error)
+{
+    ct_block_mark(&work->outputs[0], 0, 0);
+    return work_right(state, work, error);
+}
+
+static gboolean
 work_aborts(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work,
             G_GNUC_UNUSED GError **error)
 {
@@ -268,6 +275,7 @@ FAULT(cuts, "faulty.depends-on-cuts", .work = work_depends_on_cuts);
 FAULT(workers, "faulty.depends-on-workers", .work = work_depends_on_workers);
 FAULT(gaps, "faulty.ignores-gaps", .work = work_right, .advance = advance_ignores_gaps);
 FAULT(scratch, "faulty.writes-scratch", .work = work_writes_scratch);
+FAULT(marks, "faulty.marks", .work = work_marks);
 FAULT(aborts, "faulty.aborts", .work = work_aborts);
 FAULT(stops, "faulty.stops", .work = work_right, .advance = advance_stops);
 STAGE(refuses_stage, "faulty.refuses", infer_refuses);
@@ -275,14 +283,16 @@ VARIANT(refuses_reference, "faulty.refuses", "reference", CT_REFERENCE, .work = 
 
 #define BOTH(id) &id##_cpu, &id##_reference
 
-CT_PLUGIN("faulty",
-          ((const CtStage *const[]){&right_stage,   &behind_stage,  &before_stage,  &input_stage,
-                                    &others_stage,  &padding_stage, &last_stage,    &cuts_stage,
-                                    &workers_stage, &gaps_stage,    &scratch_stage, &aborts_stage,
-                                    &stops_stage,   &kernel_stage,  &barrier_stage, &part_stage,
-                                    &outside_stage, &spills_stage,  &refuses_stage, NULL}),
+CT_PLUGIN("faulty", ((const CtStage *const[]){&right_stage,   &behind_stage,  &before_stage,
+                                              &input_stage,   &others_stage,  &padding_stage,
+                                              &last_stage,    &cuts_stage,    &workers_stage,
+                                              &gaps_stage,    &scratch_stage, &aborts_stage,
+                                              &marks_stage,   &stops_stage,   &kernel_stage,
+                                              &barrier_stage, &part_stage,    &outside_stage,
+                                              &spills_stage,  &refuses_stage, NULL}),
           ((const CtVariant *const[]){
-              BOTH(right),   BOTH(behind),  BOTH(before), BOTH(input),        BOTH(others),
-              BOTH(padding), BOTH(last),    BOTH(cuts),   BOTH(workers),      BOTH(gaps),
-              BOTH(scratch), BOTH(aborts),  BOTH(stops),  BOTH(kernel),       BOTH(barrier),
-              BOTH(part),    BOTH(outside), BOTH(spills), &refuses_reference, NULL}));
+              BOTH(right),   BOTH(behind), BOTH(before),  BOTH(input),   BOTH(others),
+              BOTH(padding), BOTH(last),   BOTH(cuts),    BOTH(workers), BOTH(gaps),
+              BOTH(scratch), BOTH(marks),  BOTH(aborts),  BOTH(stops),   BOTH(kernel),
+              BOTH(barrier), BOTH(part),   BOTH(outside), BOTH(spills),  &refuses_reference,
+              NULL}));

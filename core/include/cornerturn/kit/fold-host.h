@@ -88,6 +88,7 @@
         const size_t n = run->n, n_samples = run->hop * n;                                         \
         const settings_ settings = *(const settings_ *)run->settings;                              \
         const CT_X_ELEMENT *x = run->x;                                                            \
+        bool refuses = false;                                                                      \
         for (size_t o = 0; o < run->n_hops; o++, x += n_samples) {                                 \
             state_ states[CT_FOLD_FEW];                                                            \
             size_t i = 0;                                                                          \
@@ -117,10 +118,14 @@
             CT_Y_ELEMENT *y = (void *)((char *)run->y + (gint64)o * run->y_stride);                \
             for (size_t e = 0; e < n; e++) {                                                       \
                 ct_y to;                                                                           \
-                name_##_give(&settings, &states[e], run->counts[o * run->counts_step], &to);       \
+                const uint32_t count = run->counts[o * run->counts_step];                          \
+                const bool is_valid = name_##_give(&settings, &states[e], count, &to);             \
                 y[e] = CT_Y_STORE(to);                                                             \
+                refuses |= !is_valid && count > 0;                                                 \
             }                                                                                      \
         }                                                                                          \
+        if (refuses)                                                                               \
+            *run->valid = 0;                                                                       \
     }                                                                                              \
     _Static_assert(sizeof(state_) <= CT_FOLD_STATE_BYTES, "the state of " #name_ " is too large"); \
     static const CtFoldKernel name_##_fold = {                                                     \

@@ -77,7 +77,8 @@ typedef struct {
     gsize counts_step;
     gpointer y; /* hops are y_stride bytes apart */
     gint64 y_stride;
-    guint64 reserved[2]; /* 0 */
+    guint8 *valid;       /* set to 0 if an element with valid samples is not valid */
+    guint64 reserved[1]; /* 0 */
 } CtFoldMake;
 
 /* CT_FOLD fills it in. */
@@ -100,7 +101,8 @@ typedef struct {
     guint n_numbers; /* of a state */
     /* Adds a valid sample x of `n_parts`: re and, if it is complex, im; otherwise x[1] is 0. */
     void (*add)(gconstpointer settings, gdouble *state, const gdouble *x, guint n_parts);
-    /* Makes y, re and im, of n valid samples; FALSE marks it. */
+    /* Makes y, re and im, of n valid samples; FALSE marks it, which wants CT_PORT_MARKED if n is
+     * above 0. */
     gboolean (*give)(gconstpointer settings, const gdouble *state, guint32 n, gdouble *y);
     guint64 reserved[4]; /* 0 */
 } CtFold;

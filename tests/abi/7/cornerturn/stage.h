@@ -346,12 +346,16 @@ typedef struct {
 } CtWork;
 
 /* Marks sample `t` of `lane` of an output as invalid (CT_PORT_MARKED), in a variant on the host.
- * Any number of workers may mark the same sample. */
+ * Any number of workers may mark the same sample. If nothing reads the output, this does nothing;
+ * if the variant has no output with CT_PORT_MARKED, the run fails. */
 static inline void
 ct_block_mark(const CtBlock *block, gint64 lane, gint64 t)
 {
-    __atomic_store_n(&block->validity[lane * block->validity_stride + t], (guint8)0,
-                     __ATOMIC_RELAXED);
+    if (block->refused)
+        __atomic_store_n(block->refused, (guint8)1, __ATOMIC_RELAXED);
+    else if (block->validity)
+        __atomic_store_n(&block->validity[lane * block->validity_stride + t], (guint8)0,
+                         __ATOMIC_RELAXED);
 }
 
 struct CtVariant {

@@ -141,7 +141,9 @@ typedef struct {
     guint8 *validity; /* [lane][n_samples], 1 valid, 0 invalid (then the data are zero); NULL: all
                          valid */
     gint64 validity_stride; /* bytes from a lane to the next */
-    guint64 reserved[4];    /* 0 */
+    guint8 *refused;        /* private to the core: where ct_block_mark notes that the output has no
+                               CT_PORT_MARKED; NULL: it has it */
+    guint64 reserved[3];    /* 0 */
 } CtBlock;
 
 G_END_DECLS

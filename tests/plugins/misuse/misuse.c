@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stages of forms whose plugins are at fault, each in a way of its own. */
+#include "misuse.kernel.h"
+
+#include <cornerturn/kit/fold.h>
+#include <cornerturn/kit/join.h>
+#include <cornerturn/kit/window.h>
+
+static const CtParam params[] = {{0}};
+static const CtPort inputs[] = {{"in", "{time ...}", 0, "samples"}, {0}};
+static const CtPort both[] = {
+    {"in", "{time ...}", 0, "samples"}, {"w", "{time ...}", 0, "limits"}, {0}};
+static const CtPort outputs[] = {{"out", "{time ...}", 0, "samples"}, {0}};
+static const CtRow rows[] = {{"f32{time ...} -> f32{time ...}", 0.5}, {0}};
+static const CtRow any_rows[] = {{"any: f32{time ...} -> f32{time ...}", 0.01}, {0}};
+static const CtRow join_rows[] = {{"f32{time ...}, f32{time ...} -> f32{time ...}", 0.5}, {0}};
+
+static gboolean
+infer(CtNode *node, G_GNUC_UNUSED GError **error)
+{
+    ct_stream_copy(&node->outputs[0], &node->inputs[0]);
+    return TRUE;
+}
+
+#define STAGE(name_, inputs_, infer_)                                                              \
+    {                                                                                              \
+        .name = name_, .summary = "Is misused", .version = 1, .inputs = inputs_,                   \
+        .outputs = outputs, .params = params, .infer = infer_,                                     \
+    }
+
+/* ---- marks without CT_PORT_MARKED ---- */
+
+static gboolean
+infer_fold(CtNode *node, G_GNUC_UNUSED GError **error)
+{
+    ct_fold_infer(node, 4);
+    return TRUE;
+}
+
+static gboolean
+choose_fold(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    ct_form_kernel(choice, "total", sizeof(CtNoSettings));
+    return TRUE;
+}
+
+static void
+total_add(G_GNUC_UNUSED gconstpointer settings, gdouble *state, const gdouble *x,
+          G_GNUC_UNUSED guint n_parts)
+{
+    state[0] += x[0];
+}
+
+static gboolean
+total_give(G_GNUC_UNUSED gconstpointer settings, const gdouble *state, G_GNUC_UNUSED guint32 n,
+           gdouble *y)
+{
+    y[0] = state[0];
+    return state[0] >= 0;
+}
+
+static gboolean
+choose_mark(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    ct_form_kernel(choice, "mark", sizeof(CtNoSettings));
+    return TRUE;
+}
+
+static const CtStage fold_stage = STAGE("misuse.fold", inputs, infer_fold);
+static const CtFold fold = {CT_FORM("misuse", choose_fold), 1, total_add, total_give};
+static const CtStage mark_stage = STAGE("misuse.mark", both, ct_join_infer);
+static const CtForm mark = CT_FORM("misuse", choose_mark);
+
+CT_PLUGIN("misuse", ((const CtStage *const[]){&fold_stage, &mark_stage, NULL}),
+          ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "misuse.fold", rows, rows, any_rows),
+                                      CT_JOIN_VARIANTS(mark, "misuse.mark", join_rows, join_rows),
+                                      NULL}));
