@@ -100,6 +100,20 @@ check_marks(const CtFormState *self, const CtPrepare *prepare, GError **error)
     return FALSE;
 }
 
+/* Refuses a kernel that counts in a stage that does not. */
+static gboolean
+check_counters(const CtFormState *self, const CtPrepare *prepare, GError **error)
+{
+    const CtStage *stage = prepare->nodes[0].stage;
+    const guint n = stage->counters ? g_strv_length((char **)stage->counters) : 0;
+    if (self->kernel->n_counters <= n)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                "stage '%s' lacks .counters, to which kernel '%s' adds", stage->name,
+                self->kernel->name);
+    return FALSE;
+}
+
 gboolean
 ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers,
              GError **error)
@@ -122,7 +136,7 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
     }
     if (ct_form_is_join(self))
         ct_join_init(&self->join, prepare, 0, NULL);
-    return check_marks(self, prepare, error);
+    return check_marks(self, prepare, error) && check_counters(self, prepare, error);
 }
 
 void

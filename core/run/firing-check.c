@@ -22,6 +22,19 @@ sets_unknown(const CtRunNode *node, const CtAdvance *advance)
     return is_set;
 }
 
+/* Whether a function has changed only counters of the node, of CT_MAX_COUNTERS. */
+static gboolean
+check_counters(const CtRunNode *node, const char *function, const guint64 *counters, GError **error)
+{
+    const CtPlanNode *plan = node->plan;
+    for (guint c = node->n_counters; c < CT_MAX_COUNTERS; c++)
+        if (counters[c] != 0)
+            return ct_variant_fault(plan->variant, error,
+                                    "its %s adds to counter %u, but stage '%s' has %u counters",
+                                    function, c, plan->nodes[0].stage->name, node->n_counters);
+    return TRUE;
+}
+
 gboolean
 ct_firing_call_advance(CtRunNode *node, GError **error)
 {
@@ -44,7 +57,7 @@ ct_firing_call_advance(CtRunNode *node, GError **error)
     }
     if (good && sets_unknown(node, &given))
         return ct_variant_fault(node->plan->variant, error, "its advance " CT_UNKNOWN_FAULT);
-    return good;
+    return good && check_counters(node, "advance", node->advance_counters, error);
 }
 
 gboolean
@@ -58,7 +71,7 @@ ct_firing_call_work(CtRunNode *node, const CtWork *work, GError **error)
             return ct_variant_fault(plan->variant, error,
                                     "it marks samples of output '%s', which has no CT_PORT_MARKED",
                                     plan->nodes[plan->n_nodes - 1].stage->outputs[o].name);
-    return TRUE;
+    return plan->variant->backend == CT_CUDA || check_counters(node, "work", work->counters, error);
 }
 
 /* Whether a stage with its own advance has made samples and may make more: its outputs have room,

@@ -122,7 +122,7 @@ allocate(CtRunNode *node)
     while (stage->counters && stage->counters[node->n_counters])
         node->n_counters++;
     node->counters = g_new0(guint64, node->n_counters + 1);
-    node->advance_counters = g_new0(guint64, node->n_counters + 1);
+    node->advance_counters = g_new0(guint64, CT_MAX_COUNTERS);
     node->arrivals = g_new0(CtArrival, node->n_inputs + 1);
     node->departures = g_new0(CtDeparture, node->n_outputs + 1);
     node->offered_arrivals = g_new0(CtArrival, node->n_inputs + 1);

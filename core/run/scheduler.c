@@ -165,12 +165,9 @@ prepare_nodes(CtScheduler *scheduler, GError **error)
 static gboolean
 allocate_scratch(CtScheduler *scheduler, GError **error)
 {
-    guint n_counters = 0;
-    for (guint i = 0; i < scheduler->n_nodes; i++)
-        n_counters = MAX(n_counters, scheduler->nodes[i].n_counters);
     for (guint r = 0; r < scheduler->n_runners; r++) {
         CtRunner *runner = &scheduler->runners[r];
-        runner->counters = g_new0(guint64, n_counters + 1);
+        runner->counters = g_new0(guint64, CT_MAX_COUNTERS);
         if (scheduler->scratch_bytes == 0)
             continue;
         runner->scratch = ct_memory_new(scheduler->scratch_bytes, "the scratch of a worker", error);

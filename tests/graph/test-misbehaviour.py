@@ -111,6 +111,10 @@ RUN = {
     "work: silent": CPU + "its work returns FALSE without an error",
     "work: sets an error": CPU + "its work returns TRUE, but sets an error: all is well",
     "work: unknown parameter": f"{CPU}its work {UNKNOWN}",
+    "work: counts elsewhere":
+        CPU + "its work adds to counter 1, but stage 'break.pass' has 0 counters",
+    "advance: counts elsewhere":
+        CPU + "its advance adds to counter 2, but stage 'break.pass' has 0 counters",
     "work: marks": CPU + "it marks samples of output 'out', which has no CT_PORT_MARKED",
     "finish: unknown parameter": f"{CPU}its finish {UNKNOWN}",
 }

@@ -40,8 +40,12 @@ class Misuse(graphs.GraphTest):
 
     def test_marks(self):
         """Rows of several times, of one, whole hops at once, and a short last hop."""
-        self.refuses("fold", MARKS, [v for v in VARIANTS if v != "cuda"], ((64, 1), (64, 16), (64, 600), (3, 5)))
+        self.refuses("fold", MARKS, [v for v in VARIANTS if v != "cuda"], ((64, 1), (64, 16), (64, 600), (7, 5)))
         self.refuses("mark", MARKS, VARIANTS[1:])
+
+    def test_counts(self):
+        self.refuses("tally", "stage 'misuse.tally' lacks .counters, to which kernel 'tally' adds",
+                     VARIANTS[1:])
 
 
 if __name__ == "__main__":

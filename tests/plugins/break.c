@@ -74,12 +74,14 @@ static const char *const hows[] = {
     "advance: writes over its offer",
     "advance: gives nothing",
     "advance: newer member",
+    "advance: counts elsewhere",
     "advance: newer input",
     "advance: newer output",
     "work: silent",
     "work: sets an error",
     "work: unknown parameter",
     "work: marks",
+    "work: counts elsewhere",
     "close: unknown parameter",
     "complete: silent",
     "complete: sets an error",
@@ -307,6 +309,8 @@ advance(gpointer state, CtAdvance *advance, GError **error)
         return FALSE;
     if (!ct_advance_default(advance, NULL))
         return FALSE;
+    if (does(parameters, "advance: counts elsewhere"))
+        advance->counters[2]++;
     advance->reserved[0] = does(parameters, "advance: newer member");
     in->reserved[0] = does(parameters, "advance: newer input");
     out->reserved[0] = does(parameters, "advance: newer output");
@@ -352,10 +356,10 @@ work(gpointer state, const CtWork *work, GError **error)
     for (guint a = 0; out && out->data && a < out->n_axes; a++)
         if (out->length[a] > 0)
             memset(out->data, 0, 1);
-    if (does(parameters, "work: marks")) {
+    if (does(parameters, "work: marks"))
         ct_block_mark(out, 0, 0);
-        return TRUE;
-    }
+    if (does(parameters, "work: counts elsewhere"))
+        work->counters[1]++;
     return !break_word(parameters, "work", &good, error) || good;
 }
 

@@ -66,12 +66,26 @@ choose_mark(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSE
     return TRUE;
 }
 
+/* ---- counts without counters ---- */
+
+static gboolean
+choose_tally(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    ct_form_kernel(choice, "tally", sizeof(CtNoSettings));
+    return TRUE;
+}
+
+static const CtStage tally_stage = STAGE("misuse.tally", inputs, infer);
+static const CtForm tally = CT_FORM("misuse", choose_tally);
+
+/* ---- tables ---- */
+
 static const CtStage fold_stage = STAGE("misuse.fold", inputs, infer_fold);
 static const CtFold fold = {CT_FORM("misuse", choose_fold), 1, total_add, total_give};
 static const CtStage mark_stage = STAGE("misuse.mark", both, ct_join_infer);
 static const CtForm mark = CT_FORM("misuse", choose_mark);
 
-CT_PLUGIN("misuse", ((const CtStage *const[]){&fold_stage, &mark_stage, NULL}),
+CT_PLUGIN("misuse", ((const CtStage *const[]){&fold_stage, &mark_stage, &tally_stage, NULL}),
           ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "misuse.fold", rows, rows, any_rows),
                                       CT_JOIN_VARIANTS(mark, "misuse.mark", join_rows, join_rows),
-                                      NULL}));
+                                      CT_FORM_VARIANTS(tally, "misuse.tally", rows, rows), NULL}));

@@ -115,8 +115,8 @@ CT_EXPORT gint64 ct_stream_width(const CtStream *stream);
 /* The number of lanes of validity: the product of the lengths of the axes, other than time, that
  * lose data. Lanes are numbered row-major in the order of `axes`. */
 CT_EXPORT gint64 ct_stream_n_lanes(const CtStream *stream);
-/* The lanes from one index of an axis to the next; 0: the stream does not have the axis, or loses no
- * data along it. */
+/* The lanes from one index of an axis to the next; 0: the stream does not have the axis, or loses
+ * no data along it. */
 CT_EXPORT gint64 ct_stream_lane_step(const CtStream *stream, const char *name);
 /* Samples per second; 0 without a clock. */
 CT_EXPORT gdouble ct_stream_sample_rate(const CtStream *stream);
