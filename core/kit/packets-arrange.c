@@ -367,6 +367,13 @@ gboolean
 ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 max_gap,
                    GError **error)
 {
+    if (n_lanes < 1 || n_samples < 1 || max_gap < 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "wants packets of 1 lane and 1 sample at least, but is given %u and "
+                    "%" G_GINT64_FORMAT ", with gaps of %" G_GINT64_FORMAT,
+                    n_lanes, n_samples, max_gap);
+        return FALSE;
+    }
     packets->n_lanes = n_lanes;
     packets->n_samples = n_samples;
     packets->first = packets->end = 0;

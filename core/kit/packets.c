@@ -322,9 +322,15 @@ ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
                 const CtPacketFormat *format, CtPacketFunc found, gpointer data, guint8 *pattern,
                 GError **error)
 {
-    g_return_val_if_fail(format->header_bytes <= CT_PACKET_MAX_HEADER, FALSE);
     if (!CT_RESERVED_CHECK(format->name, CtPacketFormat, format, error))
         return FALSE;
+    if (format->header_bytes < 1 || format->header_bytes > CT_PACKET_MAX_HEADER) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "the plugin for %s is at fault: its headers have %" G_GSIZE_FORMAT
+                    " bytes, but 1 to %d are possible",
+                    format->name, format->header_bytes, CT_PACKET_MAX_HEADER);
+        return FALSE;
+    }
     struct stat status;
     if (fstat(fd, &status) != 0)
         return fail_with_errno(error, path, "can't be read");

@@ -102,6 +102,8 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     const CtSource *source = prepare->variant->form;
     const CtBinding *output = &prepare->outputs[0];
     const gboolean is_plain = prepare->variant->backend == CT_REFERENCE && source->unpack_plain;
+    if (!ct_source_check_counters(prepare->nodes[0].stage, error))
+        return FALSE;
     Reader *reader = g_new0(Reader, 1);
     CtRecording *recording = reader->recording = ct_source_open(source, given, error);
     *state = reader;

@@ -97,6 +97,52 @@ find_in_file(CtRecording *recording, guint i, GError **error)
     return TRUE;
 }
 
+G_GNUC_PRINTF(3, 4)
+static gboolean
+fault(const CtSource *source, GError **error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "the plugin for %s is at fault: %s",
+                source->format.name, message);
+    return FALSE;
+}
+
+/* Whether the source has the functions that it must have. */
+static gboolean
+check_functions(const CtSource *source, GError **error)
+{
+    const gboolean searches = !source->find;
+    const char *missing = searches && !source->format.size    ? "format.size"
+                          : searches && !source->format.alike ? "format.alike"
+                          : searches && !source->found        ? "found"
+                          : !source->order                    ? "order"
+                          : !source->describe                 ? "describe"
+                          : !source->unpack                   ? "unpack"
+                                                              : NULL;
+    return !missing || fault(source, error, "its CtSource has no %s", missing);
+}
+
+/* Whether `order` has set what it must set. */
+static gboolean
+check_order(const CtRecording *recording, GError **error)
+{
+    const struct {
+        const char *name;
+        gint64 value;
+        gint64 least;
+    } members[] = {{"n_lanes", recording->n_lanes, 1},
+                   {"n_samples", recording->n_samples, 1},
+                   {"max_gap", recording->max_gap, 0}};
+    for (guint m = 0; m < G_N_ELEMENTS(members); m++)
+        if (members[m].value < members[m].least)
+            return fault(recording->source, error, "its order sets %s to %" G_GINT64_FORMAT,
+                         members[m].name, members[m].value);
+    return TRUE;
+}
+
 static gboolean
 check_members(const CtRecording *recording, GError **error)
 {
@@ -120,7 +166,8 @@ ct_source_open(const CtSource *source, const CtParams *given, GError **error)
         recording->files[i].path = ct_params_string_at(given, source->files, i);
         recording->files[i].fd = -1;
     }
-    if (!CT_RESERVED_CHECK(source->format.name, CtSource, source, error))
+    if (!CT_RESERVED_CHECK(source->format.name, CtSource, source, error) ||
+        !check_functions(source, error))
         return NULL;
     if (source->begin)
         source->begin(recording->self, given);
@@ -129,6 +176,7 @@ ct_source_open(const CtSource *source, const CtParams *given, GError **error)
             !(source->find ? find_in_file : scan_file)(recording, i, error))
             return NULL;
     if (!source->order(recording, given, error) || !check_members(recording, error) ||
+        !check_order(recording, error) ||
         !ct_packets_arrange(recording->packets, recording->n_lanes, recording->n_samples,
                             recording->max_gap, error))
         return NULL;
@@ -215,8 +263,20 @@ ct_source_describe(CtRecording *recording, const CtParams *given, CtStream *stre
 }
 
 gboolean
+ct_source_check_counters(const CtStage *stage, GError **error)
+{
+    if (stage->counters && g_strv_equal(stage->counters, CT_PACKET_COUNTERS))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "stage '%s' %s .counters = CT_PACKET_COUNTERS",
+                stage->name, stage->counters ? "has other counters than" : "lacks");
+    return FALSE;
+}
+
+gboolean
 ct_source_infer(const CtSource *source, CtNode *node, GError **error)
 {
+    if (!ct_source_check_counters(node->stage, error))
+        return FALSE;
     g_autoptr(CtRecording) recording = ct_source_open(source, node->params, error);
     return recording && ct_source_describe(recording, node->params, &node->outputs[0], error);
 }

@@ -153,7 +153,7 @@ typedef struct {
 
 static const CtParam table[] = {{"path", CT_PARAM_PATH, CT_PARAM_LIST, .help = "the recording"},
                                 {0}};
-static const CtStage stage = {.name = "toy", .params = table};
+static const CtStage stage = {.name = "toy", .params = table, .counters = CT_PACKET_COUNTERS};
 
 static void
 append(GByteArray *bytes, guint lane, guint32 stamp)
@@ -214,7 +214,7 @@ infer(const CtSource *source, CtNode *node, const Files *files, CtStream *stream
 {
     g_autoptr(GError) error = NULL;
     ct_stream_init(stream);
-    *node = (CtNode){.params = files->params, .n_outputs = 1, .outputs = stream};
+    *node = (CtNode){.stage = &stage, .params = files->params, .n_outputs = 1, .outputs = stream};
     g_assert_true(ct_source_infer(source, node, &error));
     g_assert_no_error(error);
 }
@@ -318,20 +318,27 @@ test_layouts(gconstpointer data)
 /* ---- errors ---- */
 
 static void
-refuse(const CtSource *source, const GByteArray *bytes, int code, const char *ending)
+refuse_of_stage(const CtSource *source, const CtStage *of, const GByteArray *bytes, int code,
+                const char *ending)
 {
     Files files;
     CtStream stream;
     g_autoptr(GError) error = NULL;
     files_init(&files, bytes);
     ct_stream_init(&stream);
-    CtNode node = {.params = files.params, .n_outputs = 1, .outputs = &stream};
+    CtNode node = {.stage = of, .params = files.params, .n_outputs = 1, .outputs = &stream};
     g_assert_false(ct_source_infer(source, &node, &error));
     g_assert_error(error, CT_ERROR, code);
     g_autofree char *named = g_strdup(error->message);
     g_assert_true(g_str_has_suffix(named, ending));
     ct_stream_clear(&stream);
     files_clear(&files);
+}
+
+static void
+refuse(const CtSource *source, const GByteArray *bytes, int code, const char *ending)
+{
+    refuse_of_stage(source, &stage, bytes, code, ending);
 }
 
 static gboolean
@@ -356,6 +363,30 @@ newer_order(CtRecording *recording, const CtParams *given, GError **error)
 {
     recording->reserved[7] = 1;
     return toy_order(recording, given, error);
+}
+
+static gboolean
+no_samples_order(CtRecording *recording, const CtParams *given, GError **error)
+{
+    toy_order(recording, given, error);
+    recording->n_samples = 0;
+    return TRUE;
+}
+
+static gboolean
+no_lanes_order(CtRecording *recording, const CtParams *given, GError **error)
+{
+    toy_order(recording, given, error);
+    recording->n_lanes = 0;
+    return TRUE;
+}
+
+static gboolean
+negative_gap_order(CtRecording *recording, const CtParams *given, GError **error)
+{
+    toy_order(recording, given, error);
+    recording->max_gap = -1;
+    return TRUE;
 }
 
 static gboolean
@@ -403,6 +434,42 @@ test_errors(void)
     refuse(&toy, bytes, CT_ERROR_DATA, " bytes without any");
 }
 
+static void
+test_faults(void)
+{
+    static const char *const others[] = {"packets", "reordered", NULL};
+    g_autoptr(GRand) random = g_rand_new_with_seed(5);
+    g_autoptr(GByteArray) bytes = make_recording(random);
+    const struct {
+        gboolean (*order)(CtRecording *recording, const CtParams *given, GError **error);
+        const char *message;
+    } orders[] = {{no_samples_order, "its order sets n_samples to 0"},
+                  {no_lanes_order, "its order sets n_lanes to 0"},
+                  {negative_gap_order, "its order sets max_gap to -1"},
+                  {NULL, "its CtSource has no order"}};
+    for (guint i = 0; i < G_N_ELEMENTS(orders); i++) {
+        CtSource source = toy;
+        source.order = orders[i].order;
+        g_autofree char *message =
+            g_strdup_printf("the plugin for toy packets is at fault: %s", orders[i].message);
+        refuse(&source, bytes, CT_ERROR_PLUGIN, message);
+    }
+    CtSource source = toy;
+    source.format.header_bytes = 65;
+    refuse(&source, bytes, CT_ERROR_PLUGIN,
+           "the plugin for toy packets is at fault: its headers have 65 bytes, but 1 to 64 are "
+           "possible");
+    source.format.header_bytes = 0;
+    refuse(&source, bytes, CT_ERROR_PLUGIN, "its headers have 0 bytes, but 1 to 64 are possible");
+    CtStage bare = stage;
+    bare.counters = NULL;
+    refuse_of_stage(&toy, &bare, bytes, CT_ERROR_PLUGIN,
+                    "stage 'toy' lacks .counters = CT_PACKET_COUNTERS");
+    bare.counters = others;
+    refuse_of_stage(&toy, &bare, bytes, CT_ERROR_PLUGIN,
+                    "stage 'toy' has other counters than .counters = CT_PACKET_COUNTERS");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -410,5 +477,6 @@ main(int argc, char **argv)
     g_test_add_data_func("/source/searched", &toy, test_layouts);
     g_test_add_data_func("/source/listed", &listed, test_layouts);
     g_test_add_func("/source/errors", test_errors);
+    g_test_add_func("/source/faults", test_faults);
     return g_test_run();
 }

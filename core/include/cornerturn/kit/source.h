@@ -58,7 +58,8 @@ typedef struct {
     CtSourceFile *files; /* [n_files] in the order of the parameter */
     CtPackets *packets;
 
-    /* Set by `order`, for ct_packets_arrange(). */
+    /* Set by `order`, for ct_packets_arrange(), n_lanes and n_samples to 1 or
+     * more. */
     guint n_lanes;       /* of packets */
     guint *widths;       /* [n_lanes] the lanes of the stream that a lane of packets has, in their
                             order, if they are not one each; from g_new, freed by the kit */

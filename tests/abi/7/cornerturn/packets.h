@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 
 typedef struct {
     const char *name;   /* "VDIF frames", for messages */
-    gsize header_bytes; /* at most CT_PACKET_MAX_HEADER */
+    gsize header_bytes; /* 1 to CT_PACKET_MAX_HEADER */
     /* The bytes of the whole packet, header included; 0 if this is no header of the format. */
     gsize (*size)(const guint8 *header, gconstpointer data);
     /* Whether two headers of the format belong to one stream: the same sizes, types and sender. */
@@ -118,7 +118,8 @@ CT_EXPORT void ct_packets_unwrap(CtPackets *packets, guint n_lanes, gint64 perio
  *   join as many, the first is kept if their contents are the same, otherwise none.
  * - A packet that joins no other must be a whole number of packets away from those that do.
  *
- * Fails if packets that must be compared cannot be read. */
+ * Fails if packets that must be compared cannot be read, and if n_lanes or n_samples is below 1 or
+ * max_gap below 0. */
 CT_EXPORT gboolean ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples,
                                       gint64 max_gap, GError **error);
 
