@@ -179,7 +179,7 @@ ct_fold_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
     State *self = *state = g_new0(State, 1);
     self->device = prepare->device;
     /* The kernels of all instruction sets are the same on a device. */
-    if (!ct_form_init(&self->fold.form, prepare, CT_ISA_BASELINE, 1, error) ||
+    if (!ct_form_init(&self->fold.form, prepare, CT_ISA_BASELINE, 1, CT_FORM_FOLDS, error) ||
         !ct_fold_init(&self->fold, prepare, error))
         return FALSE;
     choose_cells(self);

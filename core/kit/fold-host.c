@@ -86,7 +86,8 @@ ct_fold_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     State *self = *state = g_new0(State, 1);
     CtFoldState *fold = &self->fold;
     const CtIsa isa = prepare->variant->isa;
-    if (!ct_form_init(&fold->form, prepare, isa, 1, error) || !ct_fold_init(fold, prepare, error))
+    if (!ct_form_init(&fold->form, prepare, isa, 1, CT_FORM_FOLDS, error) ||
+        !ct_fold_init(fold, prepare, error))
         return FALSE;
     const CtType in = fold->form.boxes.in_type, out = fold->form.boxes.out_type;
     const CtType x = fold->form.kernel->x, y = fold->form.kernel->y;

@@ -158,6 +158,21 @@ compile_kernels(State *self, const CtPrepare *prepare, GError **error)
     return self->together != NULL;
 }
 
+/* Whether the tunables are those of the kernel: a table has others than the other forms. */
+static gboolean
+check_tunables(const CtFormState *form, const CtVariant *variant, GError **error)
+{
+    const CtFormKernel *kernel = form->kernel;
+    const gboolean is_table = kernel && kernel->kind == CT_FORM_TABLE;
+    const CtTunable *tunables = variant->tunables;
+    if (tunables && tunables[0].name && is_table == !tunables[1].name)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                "kernel '%s' wants variants of CT_FORM%s_VARIANTS, but is given others",
+                kernel ? kernel->name : "convert", is_table ? "_TABLE" : "");
+    return FALSE;
+}
+
 static void
 set_tuning(State *self, const gint64 *tuning)
 {
@@ -179,7 +194,8 @@ ct_form_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
     self->device = prepare->device;
     self->time = ct_layout_axis(&prepare->inputs[0].layout, "time");
     /* The kernels of all instruction sets are the same on a device. */
-    if (!ct_form_init(&self->form, prepare, CT_ISA_BASELINE, 1, error))
+    if (!ct_form_init(&self->form, prepare, CT_ISA_BASELINE, 1, ct_form_kinds(prepare), error) ||
+        !check_tunables(&self->form, prepare->variant, error))
         return FALSE;
     set_tuning(self, prepare->tuning);
     if (ct_form_is_join(&self->form))

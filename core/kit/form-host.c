@@ -95,7 +95,7 @@ ct_form_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     State *self = *state = g_new0(State, 1);
     const CtIsa isa = prepare->variant->isa;
     CtFormState *form = &self->form;
-    if (!ct_form_init(form, prepare, isa, prepare->n_workers, error))
+    if (!ct_form_init(form, prepare, isa, prepare->n_workers, ct_form_kinds(prepare), error))
         return FALSE;
     const CtType in = form->boxes.in_type, out = form->boxes.out_type;
     const CtType x = form->kernel ? form->kernel->x : out, y = form->kernel ? form->kernel->y : out;

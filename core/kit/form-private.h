@@ -22,17 +22,32 @@ ct_form_is_join(const CtFormState *self)
            (self->kernel->kind == CT_FORM_JOIN || self->kernel->kind == CT_FORM_MARKED_JOIN);
 }
 
-/* Chooses the kernel and describes the boxes of a firing. The state may be cleared after a
- * failure. */
+/* Kinds of kernels, for ct_form_init. */
+#define CT_FORM_MAPS    (1u << CT_FORM_MAP | 1u << CT_FORM_TABLE | 1u << CT_FORM_GROUP)
+#define CT_FORM_FOLDS   (1u << CT_FORM_FOLD)
+#define CT_FORM_WINDOWS (1u << CT_FORM_WINDOW | 1u << CT_FORM_SHIFT)
+#define CT_FORM_JOINS   (1u << CT_FORM_JOIN | 1u << CT_FORM_MARKED_JOIN)
+
+/* Chooses the kernel, of these kinds, and describes the boxes of a firing. The state may be cleared
+ * after a failure. */
 gboolean ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers,
-                      GError **error);
+                      guint kinds, GError **error);
+/* The kinds of the variants that ct_form_prepare and ct_form_prepare_device prepare. */
+static inline guint
+ct_form_kinds(const CtPrepare *prepare)
+{
+    return prepare->variant->advance == ct_form_advance_join ? CT_FORM_JOINS : CT_FORM_MAPS;
+}
 void ct_form_clear(CtFormState *self);
 
 /* Refuses what this Cornerturn does not know in a form and in its choice. */
 gboolean ct_form_check(const CtForm *form, const CtFormChoice *choice, GError **error);
 
-/* Finds the kernel of a choice that is made. */
-gboolean ct_form_bind(CtFormState *self, CtIsa isa, GError **error);
+/* Frees what a choice has. */
+void ct_form_choice_clear(CtFormChoice *choice);
+
+/* Finds the kernel of a choice that is made; its kind must be one of `kinds`, of bits 1 << kind. */
+gboolean ct_form_bind(CtFormState *self, CtIsa isa, guint kinds, GError **error);
 
 /* The entries of the choice's table, of the type of the kernel's w, for all elements of the axes
  * other than time, in the input's order, with `repeat` times at the position of time. NULL on

@@ -8,10 +8,22 @@
 
 /* ---- the kernel ---- */
 
-enum { UNSUITABLE = 255 };
+enum { LOSES = 254, UNSUITABLE = 255 };
+
+/* The bits of the integers that a number of this type holds without loss. */
+static guint
+precision(CtType type)
+{
+    const CtTypeInfo *info = ct_type_info(type);
+    return info->part == CT_F64   ? 53
+           : info->part == CT_F32 ? 24
+           : info->is_float       ? 11
+                                  : info->part_bits;
+}
 
 /* 0 if the types of stream and kernel are the same; otherwise the kernel computes in floating
- * point: 1 if it has the precision of the stream, 2 if not. */
+ * point: 1 if it has the precision of the stream, 2 if it has more, LOSES if it has less. Nothing
+ * has more than double precision. */
 static guint
 misfit(CtType stream, CtType kernel)
 {
@@ -20,8 +32,25 @@ misfit(CtType stream, CtType kernel)
         return 0;
     if (of_stream->is_complex != of_kernel->is_complex || !of_kernel->is_float)
         return UNSUITABLE;
-    const gboolean is_wide = of_stream->part_bits > 16 && of_stream->part != CT_F32;
-    return (of_kernel->part == CT_F64) == is_wide ? 1 : 2;
+    const guint wanted = precision(stream), given = precision(kernel);
+    if (given < wanted && of_kernel->part != CT_F64)
+        return LOSES;
+    return wanted > 24 || of_kernel->part != CT_F64 ? 1 : 2;
+}
+
+static gboolean
+is_join(const CtFormKernel *kernel)
+{
+    return kernel->kind == CT_FORM_JOIN || kernel->kind == CT_FORM_MARKED_JOIN;
+}
+
+/* "f32, f64 -> f32", allocated. */
+static char *
+describe_types(CtType in, CtType second, CtType out)
+{
+    return g_strdup_printf(
+        "%s%s%s -> %s", ct_type_info(in)->name, second == CT_TYPE_NONE ? "" : ", ",
+        second == CT_TYPE_NONE ? "" : ct_type_info(second)->name, ct_type_info(out)->name);
 }
 
 /* The kernel that fits best, first the output and then the inputs. `second`: the type of the second
@@ -30,42 +59,98 @@ static const CtFormKernel *
 find_kernel(const CtForm *form, const char *name, CtIsa isa, CtType in, CtType second, CtType out,
             GError **error)
 {
-    const CtFormKernel *best = NULL;
+    const CtFormKernel *best = NULL, *loses = NULL;
     guint least = UNSUITABLE;
     for (const CtFormKernel *const *k = form->begin; k < form->end; k++) {
         const CtFormKernel *kernel = *k;
         if (kernel->isa != isa || strcmp(kernel->name, name) != 0)
             continue;
         const guint of_in = misfit(in, kernel->x), of_out = misfit(out, kernel->y);
-        const guint of_w = kernel->kind == CT_FORM_JOIN || kernel->kind == CT_FORM_MARKED_JOIN
-                               ? misfit(second, kernel->w)
-                               : 0;
-        const guint score = 16 * of_out + 4 * of_in + of_w;
-        if (of_in == UNSUITABLE || of_out == UNSUITABLE || of_w == UNSUITABLE || score >= least)
+        const guint of_w = is_join(kernel) ? misfit(second, kernel->w) : 0;
+        const guint score = 16 * of_out + 4 * of_in + of_w, worst = MAX(MAX(of_in, of_out), of_w);
+        if (worst == LOSES)
+            loses = kernel;
+        if (worst >= LOSES || score >= least)
             continue;
         least = score;
         best = kernel;
     }
-    if (!best)
-        g_set_error(
-            error, CT_ERROR, CT_ERROR_PLUGIN, "plugin '%s' has no kernel '%s' for %s%s%s -> %s",
-            form->plugin, name, ct_type_info(in)->name, second == CT_TYPE_NONE ? "" : ", ",
-            second == CT_TYPE_NONE ? "" : ct_type_info(second)->name, ct_type_info(out)->name);
-    return best;
+    if (best)
+        return best;
+    g_autofree char *wanted = describe_types(in, second, out);
+    if (!loses) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "plugin '%s' has no kernel '%s' for %s",
+                    form->plugin, name, wanted);
+        return NULL;
+    }
+    g_autofree char *given =
+        describe_types(loses->x, is_join(loses) ? loses->w : CT_TYPE_NONE, loses->y);
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                "plugin '%s' has no kernel '%s' for %s; %s would lose precision: add it to forms "
+                "in meson.build",
+                form->plugin, name, wanted, given);
+    return NULL;
+}
+
+void
+ct_form_choice_clear(CtFormChoice *choice)
+{
+    g_clear_pointer(&choice->table.data, g_free);
+    g_clear_pointer(&choice->too_large, g_free);
 }
 
 gboolean
 ct_form_check(const CtForm *form, const CtFormChoice *choice, GError **error)
 {
-    return CT_RESERVED_CHECK(form->plugin, CtForm, form, error) &&
-           CT_RESERVED_CHECK(form->plugin, CtFormChoice, choice, error) &&
-           CT_RESERVED_CHECK(form->plugin, CtFormTable, &choice->table, error);
+    if (!CT_RESERVED_CHECK(form->plugin, CtForm, form, error) ||
+        !CT_RESERVED_CHECK(form->plugin, CtFormChoice, choice, error) ||
+        !CT_RESERVED_CHECK(form->plugin, CtFormTable, &choice->table, error))
+        return FALSE;
+    if (choice->settings_bytes <= CT_FORM_SETTINGS)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                "kernel '%s' of plugin '%s' wants %d bytes of settings at most, but is given "
+                "%" G_GSIZE_FORMAT,
+                choice->kernel, form->plugin, CT_FORM_SETTINGS, choice->settings_bytes);
+    return FALSE;
+}
+
+/* The macro that makes kernels of a kind. */
+static const char *
+name_macro(const CtFormKernel *kernel)
+{
+    static const char *const macros[] = {
+        [CT_FORM_MAP] = "CT_MAP",       [CT_FORM_TABLE] = "CT_TABLE_MAP",
+        [CT_FORM_GROUP] = "CT_GROUP",   [CT_FORM_FOLD] = "CT_FOLD",
+        [CT_FORM_WINDOW] = "CT_WINDOW", [CT_FORM_SHIFT] = "CT_SHIFT_SUM",
+        [CT_FORM_JOIN] = "CT_JOIN",     [CT_FORM_MARKED_JOIN] = "CT_MARKED_JOIN",
+    };
+    return kernel->n_counters > 0 ? "CT_COUNTED_MAP" : macros[kernel->kind];
+}
+
+static gboolean
+check_kind(const CtFormKernel *kernel, guint kinds, GError **error)
+{
+    if (kinds & 1u << kernel->kind)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "kernel '%s' of %s is made by %s; use %s",
+                kernel->name, kernel->file, name_macro(kernel),
+                kinds == CT_FORM_WINDOWS ? "CT_WINDOW or CT_SHIFT_SUM"
+                : kinds == CT_FORM_FOLDS ? "CT_FOLD or CT_SUMS"
+                : kinds == CT_FORM_JOINS ? "CT_JOIN or CT_MARKED_JOIN"
+                                         : "CT_MAP, CT_COUNTED_MAP, CT_TABLE_MAP or CT_GROUP");
+    return FALSE;
 }
 
 gboolean
-ct_form_bind(CtFormState *self, CtIsa isa, GError **error)
+ct_form_bind(CtFormState *self, CtIsa isa, guint kinds, GError **error)
 {
     const CtFormChoice *choice = &self->choice;
+    if (!choice->kernel) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "plugin '%s' chooses no kernel",
+                    self->form->plugin);
+        return FALSE;
+    }
     self->kernel = find_kernel(self->form, choice->kernel, isa, self->boxes.in_type, self->second,
                                self->boxes.out_type, error);
     if (!self->kernel || !CT_RESERVED_CHECK(self->form->plugin, CtFormKernel, self->kernel, error))
@@ -77,6 +162,8 @@ ct_form_bind(CtFormState *self, CtIsa isa, GError **error)
                     choice->kernel, self->form->plugin);
         return FALSE;
     }
+    if (!check_kind(self->kernel, kinds, error))
+        return FALSE;
     if (self->kernel->settings_bytes == choice->settings_bytes)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
@@ -115,7 +202,7 @@ check_counters(const CtFormState *self, const CtPrepare *prepare, GError **error
 }
 
 gboolean
-ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers,
+ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers, guint kinds,
              GError **error)
 {
     const CtBinding *in = &prepare->inputs[0], *out = &prepare->outputs[0];
@@ -128,7 +215,11 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
     if (!self->form->choose)
         return TRUE;
     if (!self->form->choose(&prepare->nodes[0], choice, error) ||
-        !ct_form_check(self->form, choice, error) || !ct_form_bind(self, isa, error))
+        !ct_form_check(self->form, choice, error))
+        return FALSE;
+    if (!choice->kernel && kinds == CT_FORM_MAPS)
+        return TRUE;
+    if (!ct_form_bind(self, isa, kinds, error))
         return FALSE;
     if (self->kernel->kind == CT_FORM_GROUP) {
         self->group_in = ct_layout_axis(&in->layout, choice->group_in);
@@ -142,7 +233,7 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
 void
 ct_form_clear(CtFormState *self)
 {
-    g_clear_pointer(&self->choice.table.data, g_free);
+    ct_form_choice_clear(&self->choice);
     ct_join_clear(&self->join);
 }
 

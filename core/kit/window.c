@@ -129,7 +129,7 @@ ct_window_taps_free(CtWindowTaps *self)
 {
     if (!self)
         return;
-    g_free(self->choice.form.table.data);
+    ct_form_choice_clear(&self->choice.form);
     g_free(self->choice.shifts.data);
     if (self->choice.free)
         self->choice.free(self->choice.data);
@@ -324,13 +324,11 @@ bind_kernel(CtWindowState *self, const CtWindow *window, CtIsa isa, GError **err
                     ? NULL
                     : "wants a kernel for sums, taps or other types, but is given none";
     } else {
-        if (!ct_form_bind(&self->form, isa, error))
+        if (!ct_form_bind(&self->form, isa, CT_FORM_WINDOWS, error))
             return FALSE;
         const CtFormKernel *kernel = self->form.kernel;
         const gboolean is_window = kernel->kind == CT_FORM_WINDOW;
-        fault = !is_window && kernel->kind != CT_FORM_SHIFT
-                    ? "wants a kernel of a window or a shift, but is given another"
-                : is_window != (choice->n_taps > 0)
+        fault = is_window != (choice->n_taps > 0)
                     ? "wants a number of taps for a kernel of windows, and only for these"
                 : (is_window || choice->line) && (!is_single || (is_window && choice->shifts.data))
                     ? "wants shifts and sums without taps, and sums without lines"

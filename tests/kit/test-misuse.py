@@ -3,6 +3,8 @@
 """Forms that a plugin misuses: each fault is one error, in every variant. tests/plugins/misuse has a
 stage for each."""
 import os
+import shlex
+import subprocess
 import unittest
 
 import numpy
@@ -17,14 +19,36 @@ VARIANTS = pipeline.variants()
 MARKS = "variant '{0}' of 'misuse.{1}' is at fault: it marks samples of output 'out', which has no " \
         "CT_PORT_MARKED"
 
+# A file of kernels as plugins/kit/meson.build compiles it, for f32.
+FILE = """#define CT_KERNEL_FILE "misuse.kernel.h"
+""" + "".join(f"""#define CT_{letter} ct_f32
+#define CT_{letter}_ELEMENT ct_f32
+#define CT_{letter}_PART ct_f32
+#define CT_{letter}_PARTS 1
+#define CT_{letter}_MOST 0
+#define CT_{letter}_TYPE CT_F32
+#define CT_{letter}_LOAD(x) (x)
+#define CT_{letter}_STORE(x) (x)
+""" for letter in "XWY") + "#include <cornerturn/kit/kernel.h>\n"
+
+
+def compile_kernels(text):
+    """What the compiler says to the text behind the head of a file of kernels."""
+    glib = subprocess.run([os.environ.get("PKG_CONFIG", "pkg-config"), "--cflags", "glib-2.0"],
+                          capture_output=True, text=True, check=True).stdout
+    return subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-fsyntax-only",
+                           "-Wall", "-Wextra", f"-I{graphs.SOURCE_ROOT}/core/include",
+                           *shlex.split(glib), "-xc", "-"], input=FILE + text,
+                          capture_output=True, text=True, check=False).stderr
+
 
 class Misuse(graphs.GraphTest):
     def stages(self, stage, variant, n, n_channels, type_="f32"):
-        x = -numpy.ones((n, n_channels), pipeline.DTYPES[type_])
+        x = -numpy.ones((n, n_channels), pipeline.DTYPES[type_])  # all sums are below 0
         numpy.save(self.folder / "x.npy", x)
         source = {"stage": "file.source", "path": "x.npy", "layout": "[time channel]",
                   "sample_rate": "1 kHz"}
-        inputs = {"in": "x", "w": "x"} if stage == "mark" else "x"
+        inputs = {"in": "x", "w": "x"} if stage in ("mark", "unjoined") else "x"
         return {"x": source,
                 "y": {"stage": f"misuse.{stage}", "from": inputs, "variant": variant},
                 "z": {"stage": "discard", "from": "y"}}
@@ -46,6 +70,50 @@ class Misuse(graphs.GraphTest):
     def test_counts(self):
         self.refuses("tally", "stage 'misuse.tally' lacks .counters, to which kernel 'tally' adds",
                      VARIANTS[1:])
+
+    def test_types(self):
+        """Only a kernel that holds all values of the stream's type stands in for its own."""
+        for type_ in "i32", "f64":
+            self.refuses("types", f"plugin 'misuse' has no kernel 'copy' for {type_} -> {type_}; "
+                                  "f32 -> f32 would lose precision: add it to forms in meson.build",
+                         VARIANTS[1:], type_=type_)
+
+    def test_settings(self):
+        self.refuses("large", "kernel 'copy' of plugin 'misuse' wants 256 bytes of settings at "
+                              "most, but is given 264", VARIANTS[1:])
+
+    def test_sizes(self):
+        """What is too large does not compile."""
+        kernel = "CT_KERNEL void f(const S *s, const ct_x *x, ct_y *y) { (void)s; *y = *x; }\n"
+        for size in 64, 65:
+            settings = f"typedef struct {{ float values[{size}]; }} S;\n"
+            said = compile_kernels(settings + kernel + "CT_MAP(f, S)\n")
+            if size == 64:
+                self.assertEqual(said, "")
+            else:
+                self.assertIn("the settings of kernel f have more than 256 bytes", said)
+        sums = "typedef struct { double sums[%d]; } Sums;\n" \
+               "CT_KERNEL void f_add(const CtNoSettings *s, Sums *sums, const ct_x *x)\n" \
+               "{ (void)s; sums->sums[0] += *x; }\n" \
+               "CT_KERNEL bool f_give(const CtNoSettings *s, const Sums *sums, uint32_t n, ct_y *y)\n" \
+               "{ (void)s; *y = (ct_y)(sums->sums[0] / n); return true; }\n" \
+               "CT_SUMS(f, CtNoSettings, Sums, CT_FOLD_ALL)\n"
+        self.assertEqual(compile_kernels(sums % 8), "")
+        self.assertIn("the state of kernel f has more than 64 bytes", compile_kernels(sums % 9))
+        for n in 0, 9:
+            self.assertIn("kernel f wants groups of 1 to 8 elements", compile_kernels(
+                f"typedef CtNoSettings S;\n{kernel}CT_GROUP(f, S, {n}, 1)\n"))
+
+    def test_macros(self):
+        """A kernel of one form in a stage of another."""
+        of_maps = "CT_MAP, CT_COUNTED_MAP, CT_TABLE_MAP or CT_GROUP"
+        for stage, kernel, macro, use in (("window", "copy", "CT_MAP", "CT_WINDOW or CT_SHIFT_SUM"),
+                                          ("unfolded", "copy", "CT_MAP", "CT_FOLD or CT_SUMS"),
+                                          ("unjoined", "copy", "CT_MAP", "CT_JOIN or CT_MARKED_JOIN"),
+                                          ("folded", "total", "CT_FOLD", of_maps),
+                                          ("joined", "mark", "CT_MARKED_JOIN", of_maps)):
+            self.refuses(stage, f"kernel '{kernel}' of misuse.kernel.h is made by {macro}; use {use}",
+                         VARIANTS[1:])
 
 
 if __name__ == "__main__":

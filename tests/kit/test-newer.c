@@ -44,13 +44,13 @@ test_kernel(void)
         .choice.kernel = "scale",
         .boxes = {.in_type = CT_F32, .out_type = CT_F32},
     };
-    g_assert_true(ct_form_bind(&state, CT_ISA_BASELINE, NULL));
+    g_assert_true(ct_form_bind(&state, CT_ISA_BASELINE, CT_FORM_MAPS, NULL));
     kernel.reserved[2] = 1;
-    REFUSE(CtFormKernel, ct_form_bind(&state, CT_ISA_BASELINE, &error));
+    REFUSE(CtFormKernel, ct_form_bind(&state, CT_ISA_BASELINE, CT_FORM_MAPS, &error));
     kernel.reserved[2] = 0;
     kernel.kind = CT_FORM_MARKED_JOIN + 1;
     g_autoptr(GError) error = NULL;
-    g_assert_false(ct_form_bind(&state, CT_ISA_BASELINE, &error));
+    g_assert_false(ct_form_bind(&state, CT_ISA_BASELINE, CT_FORM_MAPS, &error));
     g_assert_error(error, CT_ERROR, CT_ERROR_PLUGIN);
     g_assert_cmpstr(error->message, ==,
                     "kernel 'scale' of plugin 'newer' has a form that this Cornerturn does not "

@@ -5,6 +5,7 @@
 #include <cornerturn/kit/fold.h>
 #include <cornerturn/kit/join.h>
 #include <cornerturn/kit/window.h>
+#include <string.h>
 
 static const CtParam params[] = {{0}};
 static const CtPort inputs[] = {{"in", "{time ...}", 0, "samples"}, {0}};
@@ -66,17 +67,42 @@ choose_mark(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSE
     return TRUE;
 }
 
-/* ---- counts without counters ---- */
+/* ---- other mistakes in maps and windows ---- */
+
+/* A stage of the form map whose kernel is `kernel_`, with so many bytes of settings. */
+#define MAP(id_, kernel_, bytes_)                                                                  \
+    static gboolean choose_##id_(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice,           \
+                                 G_GNUC_UNUSED GError **error)                                     \
+    {                                                                                              \
+        memset(ct_form_kernel(choice, kernel_, bytes_), 0, bytes_);                                \
+        return TRUE;                                                                               \
+    }                                                                                              \
+    static const CtStage id_##_stage = STAGE("misuse." #id_, inputs, infer);                       \
+    static const CtForm id_##_form = CT_FORM("misuse", choose_##id_)
+
+MAP(tally, "tally", sizeof(CtNoSettings));
+MAP(large, "copy", CT_FORM_SETTINGS + 8);
+MAP(types, "copy", sizeof(CtNoSettings));
+MAP(folded, "total", sizeof(CtNoSettings));
+MAP(joined, "mark", sizeof(CtNoSettings));
+
+static const CtRow wide_rows[] = {{"i32|f64{...} -> i32|f64{...}", 0.5}, {0}};
 
 static gboolean
-choose_tally(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+choose_window(G_GNUC_UNUSED const CtNode *node, CtWindowChoice *choice,
+              G_GNUC_UNUSED GError **error)
 {
-    ct_form_kernel(choice, "tally", sizeof(CtNoSettings));
+    ct_form_kernel(&choice->form, "copy", sizeof(CtNoSettings));
+    choice->n_taps = 1;
     return TRUE;
 }
 
-static const CtStage tally_stage = STAGE("misuse.tally", inputs, infer);
-static const CtForm tally = CT_FORM("misuse", choose_tally);
+static const CtStage window_stage = STAGE("misuse.window", inputs, infer);
+static const CtWindow window = CT_WINDOW_FORM("misuse", choose_window);
+
+static const CtFold types_fold = {CT_FORM("misuse", choose_types), 1, total_add, total_give};
+static const CtStage unfolded_stage = STAGE("misuse.unfolded", inputs, infer_fold);
+static const CtStage unjoined_stage = STAGE("misuse.unjoined", both, ct_join_infer);
 
 /* ---- tables ---- */
 
@@ -85,7 +111,16 @@ static const CtFold fold = {CT_FORM("misuse", choose_fold), 1, total_add, total_
 static const CtStage mark_stage = STAGE("misuse.mark", both, ct_join_infer);
 static const CtForm mark = CT_FORM("misuse", choose_mark);
 
-CT_PLUGIN("misuse", ((const CtStage *const[]){&fold_stage, &mark_stage, &tally_stage, NULL}),
-          ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "misuse.fold", rows, rows, any_rows),
-                                      CT_JOIN_VARIANTS(mark, "misuse.mark", join_rows, join_rows),
-                                      CT_FORM_VARIANTS(tally, "misuse.tally", rows, rows), NULL}));
+#define MAPS(id_, rows_) CT_FORM_VARIANTS(id_##_form, "misuse." #id_, rows_, rows_)
+
+CT_PLUGIN("misuse",
+          ((const CtStage *const[]){&fold_stage, &mark_stage, &tally_stage, &large_stage,
+                                    &types_stage, &folded_stage, &joined_stage, &window_stage,
+                                    &unfolded_stage, &unjoined_stage, NULL}),
+          ((const CtVariant *const[]){
+              CT_FOLD_VARIANTS(fold, "misuse.fold", rows, rows, any_rows),
+              CT_JOIN_VARIANTS(mark, "misuse.mark", join_rows, join_rows), MAPS(tally, rows),
+              MAPS(large, rows), MAPS(types, wide_rows), MAPS(folded, rows), MAPS(joined, rows),
+              CT_WINDOW_VARIANTS(window, "misuse.window", rows, rows),
+              CT_FOLD_VARIANTS(types_fold, "misuse.unfolded", rows, rows, any_rows),
+              CT_JOIN_VARIANTS(types_form, "misuse.unjoined", join_rows, join_rows), NULL}));

@@ -68,6 +68,8 @@ ct_store_ci4(ct_ci8 y)
 /* Registers a kernel: the linker gathers the pointers of a plugin in one array. The last argument
  * initialises the function, or functions. */
 #define CT_FORM_REGISTER(name_, kind_, settings_, n_x_, n_y_, n_counters_, ...)                    \
+    _Static_assert(sizeof(settings_) <= CT_FORM_SETTINGS,                                          \
+                   "the settings of kernel " #name_ " have more than 256 bytes");                  \
     static const CtFormKernel name_##_kernel = {                                                   \
         .name = #name_,                                                                            \
         .file = CT_KERNEL_FILE,                                                                    \
@@ -150,6 +152,9 @@ ct_store_ci4(ct_ci8 y)
 
 /* The elements of a group are in planes, or together. */
 #define CT_GROUP(name_, settings_, n_x_, n_y_)                                                     \
+    _Static_assert((n_x_) >= 1 && (n_x_) <= CT_FORM_GROUP_MAX && (n_y_) >= 1 &&                    \
+                       (n_y_) <= CT_FORM_GROUP_MAX,                                                \
+                   "kernel " #name_ " wants groups of 1 to 8 elements");                           \
     CT_KERNEL void name_##_loop(const CtFormRun *run, const bool x_together,                       \
                                 const bool y_together)                                             \
     {                                                                                              \

@@ -113,17 +113,21 @@ typedef struct {
     CtFormSettings settings;
     CtFormTable table;
     const char *group_in, *group_out; /* axes, with CT_FORM_GROUP */
-    guint64 reserved[8];              /* 0 */
+    gpointer too_large;               /* set by ct_form_kernel: settings that the kit refuses */
+    guint64 reserved[7];              /* 0 */
 } CtFormChoice;
 
-/* Chooses a kernel; returns its settings, cleared, to be filled in. */
+/* Chooses a kernel; returns its settings, cleared, to be filled in: CT_FORM_SETTINGS bytes at most.
+ */
 static inline gpointer
 ct_form_kernel(CtFormChoice *choice, const char *kernel, gsize settings_bytes)
 {
-    g_assert(settings_bytes <= CT_FORM_SETTINGS);
     choice->kernel = kernel;
     choice->settings_bytes = settings_bytes;
-    return choice->settings.bytes;
+    if (settings_bytes <= CT_FORM_SETTINGS)
+        return choice->settings.bytes;
+    g_free(choice->too_large);
+    return choice->too_large = g_malloc0(settings_bytes);
 }
 
 /* A const table of the plugin, from CT_FORM. */

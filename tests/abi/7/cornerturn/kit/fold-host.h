@@ -127,7 +127,8 @@
         if (refuses)                                                                               \
             *run->valid = 0;                                                                       \
     }                                                                                              \
-    _Static_assert(sizeof(state_) <= CT_FOLD_STATE_BYTES, "the state of " #name_ " is too large"); \
+    _Static_assert(sizeof(state_) <= CT_FOLD_STATE_BYTES,                                          \
+                   "the state of kernel " #name_ " has more than 64 bytes");                       \
     static const CtFoldKernel name_##_fold = {                                                     \
         .state_bytes = sizeof(state_),                                                             \
         .adds_all = (samples_) == CT_FOLD_ALL,                                                     \

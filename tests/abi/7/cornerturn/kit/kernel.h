@@ -20,8 +20,9 @@
  * The build compiles the file for each combination of types that meson.build lists
  * ("f32 -> f32"), where CT_KERNEL is defined and ct_x, ct_w and ct_y are the types of the input,
  * the table (or the second input) and the output. Streams of other types are converted on the way
- * in and out. On a device the file is compiled for the types of the graph. Elsewhere it only
- * declares the settings: the struct that the stage fills and that every call of the kernel gets.
+ * in and out, unless that would lose precision. On a device the file is compiled for the same
+ * combinations, when a graph uses them. Elsewhere it only declares the settings, 256 bytes at most:
+ * the struct that the stage fills and that every call of the kernel gets.
  *
  * Forms, each a macro behind the function that it applies to every element:
  *
