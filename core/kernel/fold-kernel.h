@@ -78,15 +78,15 @@ ct_fold_cell(const CtFoldFiring &firing, uint32 cell)
             end <= firing.n_samples || firing.ended != 0};
 }
 
-/* The author's functions in a struct: Fold has State, ADDS_ALL, start, add, merge and give. */
+/* The author's functions in a struct: Fold has CtState, ADDS_ALL, start, add, merge and give. */
 
 template <typename Fold>
-__device__ inline typename Fold::State
+__device__ inline typename Fold::CtState
 ct_fold_begin(const Fold &fold, const CtFoldFiring &firing, const CtFoldCell &cell, uint32 element)
 {
-    typename Fold::State state;
+    typename Fold::CtState state;
     if (cell.is_continued)
-        state = ((const typename Fold::State *)firing.before)[element];
+        state = ((const typename Fold::CtState *)firing.before)[element];
     else
         fold.start(state);
     return state;
@@ -96,7 +96,7 @@ ct_fold_begin(const Fold &fold, const CtFoldFiring &firing, const CtFoldCell &ce
 template <typename Fold>
 __device__ inline void
 ct_fold_give(const Fold &fold, const CtFoldFiring &firing, uint32 hop, const CtFoldPlace &place,
-             const typename Fold::State &state)
+             const typename Fold::CtState &state)
 {
     const int64 end = (hop + 1) * ct_fold_hop, seen = firing.position + firing.n_samples;
     const uint32 n = firing.counts ? firing.counts[hop * firing.n_lanes + place.lane]
@@ -112,9 +112,9 @@ ct_fold_give(const Fold &fold, const CtFoldFiring &firing, uint32 hop, const CtF
 template <typename Fold>
 __device__ inline void
 ct_fold_end(const Fold &fold, const CtFoldFiring &firing, const CtFoldCell &cell, uint32 i,
-            uint32 element, const CtFoldPlace &place, const typename Fold::State &state)
+            uint32 element, const CtFoldPlace &place, const typename Fold::CtState &state)
 {
-    typedef typename Fold::State State;
+    typedef typename Fold::CtState State;
     if (!cell.is_complete)
         ((State *)firing.after)[element] = state;
     else if (ct_fold_n_cells == 1)
@@ -125,7 +125,7 @@ ct_fold_end(const Fold &fold, const CtFoldFiring &firing, const CtFoldCell &cell
 
 template <typename Fold>
 __device__ inline void
-ct_fold_add(const Fold &fold, typename Fold::State &state, CT_IN in, const uint8 *valid, int32 t)
+ct_fold_add(const Fold &fold, typename Fold::CtState &state, CT_IN in, const uint8 *valid, int32 t)
 {
     if (Fold::ADDS_ALL || !valid || valid[t])
         fold.add(state, ct_convert<ct_x>(in));
@@ -154,7 +154,7 @@ ct_fold_rows(const Fold &fold, const CtFoldFiring &firing)
     const CtFoldPlace place = ct_fold_place(firing, element);
     const uint8 *valid = ct_fold_valid(firing, place);
     const uint8 *x = (const uint8 *)firing.x + place.in + cell.begin * firing.in_time;
-    typename Fold::State state = ct_fold_begin(fold, firing, cell, element);
+    typename Fold::CtState state = ct_fold_begin(fold, firing, cell, element);
     int32 t = cell.begin;
     for (; t + side <= cell.end; t += side, x += side * firing.in_time) {
         CT_IN in[side];
@@ -237,7 +237,7 @@ ct_fold_stage(const Fold &fold, const CtFoldFiring &firing, uint32 block_cells, 
     const CtFoldPlace place = ct_fold_place(firing, element);
     const uint8 *valid = ct_fold_valid(firing, place);
     const uint32 base = g * stretch + fast;
-    typename Fold::State state = ct_fold_begin(fold, firing, cell, element);
+    typename Fold::CtState state = ct_fold_begin(fold, firing, cell, element);
 #pragma unroll 8
     for (int32 t = cell.begin; t < cell.end; t++)
         ct_fold_add(fold, state,
@@ -253,7 +253,7 @@ template <typename Fold>
 __device__ inline void
 ct_fold_merge(const Fold &fold, const CtFoldFiring &firing)
 {
-    typedef typename Fold::State State;
+    typedef typename Fold::CtState State;
     constexpr uint32 block_elements = CT_FOLD_MERGE_THREADS / CT_FOLD_PARTIALS;
     constexpr uint32 n_chunks = (CT_FOLD_ELEMENTS + block_elements - 1) / block_elements;
     __shared__ alignas(16) uint8 bytes[CT_FOLD_MERGE_THREADS * sizeof(State)];
@@ -300,10 +300,11 @@ ct_fold_merge(const Fold &fold, const CtFoldFiring &firing)
 #if CT_FOLD_IS_STAGED
 #define CT_FOLD_STAGE(name_, settings_)                                                            \
     extern "C" __global__ void __launch_bounds__(CT_FOLD_STAGE_THREADS)                            \
-        name_##_stage(const CtFoldFiring firing, const settings_ settings, uint32 block_cells,     \
-                      uint32 block_groups)                                                         \
+        name_##_stage(const CtFoldFiring ct_own_firing, const settings_ ct_own_settings,           \
+                      uint32 ct_own_block_cells, uint32 ct_own_block_groups)                       \
     {                                                                                              \
-        ct_fold_stage(name_##_fold{settings}, firing, block_cells, block_groups);                  \
+        ct_fold_stage(name_##_fold{ct_own_settings}, ct_own_firing, ct_own_block_cells,            \
+                      ct_own_block_groups);                                                        \
     }
 #else
 #define CT_FOLD_STAGE(name_, settings_)
@@ -311,39 +312,39 @@ ct_fold_merge(const Fold &fold, const CtFoldFiring &firing)
 
 #define CT_FOLD(name_, settings_, state_, samples_)                                                \
     struct name_##_fold {                                                                          \
-        typedef state_ State;                                                                      \
+        typedef state_ CtState;                                                                    \
         static constexpr bool ADDS_ALL = (samples_) == CT_FOLD_ALL;                                \
-        const settings_ &settings;                                                                 \
+        const settings_ &ct_own_settings;                                                          \
         __device__ void                                                                            \
-        start(State &state) const                                                                  \
+        start(CtState &ct_own_state) const                                                         \
         {                                                                                          \
-            name_##_start(&settings, &state);                                                      \
+            name_##_start(&ct_own_settings, &ct_own_state);                                        \
         }                                                                                          \
         __device__ void                                                                            \
-        add(State &state, const ct_x &x) const                                                     \
+        add(CtState &ct_own_state, const ct_x &ct_own_x) const                                     \
         {                                                                                          \
-            name_##_add(&settings, &state, &x);                                                    \
+            name_##_add(&ct_own_settings, &ct_own_state, &ct_own_x);                               \
         }                                                                                          \
         __device__ void                                                                            \
-        merge(State &state, const State &other) const                                              \
+        merge(CtState &ct_own_state, const CtState &ct_own_other) const                            \
         {                                                                                          \
-            name_##_merge(&settings, &state, &other);                                              \
+            name_##_merge(&ct_own_settings, &ct_own_state, &ct_own_other);                         \
         }                                                                                          \
         __device__ bool                                                                            \
-        give(const State &state, uint32 n, ct_y &y) const                                          \
+        give(const CtState &ct_own_state, uint32 ct_own_n, ct_y &ct_own_y) const                   \
         {                                                                                          \
-            return name_##_give(&settings, &state, n, &y);                                         \
+            return name_##_give(&ct_own_settings, &ct_own_state, ct_own_n, &ct_own_y);             \
         }                                                                                          \
     };                                                                                             \
     extern "C" __global__ void __launch_bounds__(CT_FOLD_ROW_THREADS)                              \
-        name_##_rows(const CtFoldFiring firing, const settings_ settings)                          \
+        name_##_rows(const CtFoldFiring ct_own_firing, const settings_ ct_own_settings)            \
     {                                                                                              \
-        ct_fold_rows(name_##_fold{settings}, firing);                                              \
+        ct_fold_rows(name_##_fold{ct_own_settings}, ct_own_firing);                                \
     }                                                                                              \
     CT_FOLD_STAGE(name_, settings_)                                                                \
     extern "C" __global__ void __launch_bounds__(CT_FOLD_MERGE_THREADS)                            \
-        name_##_merges(const CtFoldFiring firing, const settings_ settings)                        \
+        name_##_merges(const CtFoldFiring ct_own_firing, const settings_ ct_own_settings)          \
     {                                                                                              \
-        ct_fold_merge(name_##_fold{settings}, firing);                                             \
+        ct_fold_merge(name_##_fold{ct_own_settings}, ct_own_firing);                               \
     }
 #endif

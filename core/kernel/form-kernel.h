@@ -87,63 +87,68 @@ ct_form_store(ct_y y)
 #define CT_FORM_BOUNDS __launch_bounds__(CT_DEVICE_MAP_THREADS, CT_DEVICE_MAP_BLOCKS)
 
 #define CT_MAP(name_, settings_)                                                                   \
-    extern "C" __global__ void CT_FORM_BOUNDS name_##_map(const CtDeviceMap map,                   \
-                                                          const settings_ settings)                \
+    extern "C" __global__ void CT_FORM_BOUNDS name_##_map(const CtDeviceMap ct_own_map,            \
+                                                          const settings_ ct_own_settings)         \
     {                                                                                              \
-        ct_map_each<CT_IN, CT_OUT>(map, [&](CT_IN in) {                                            \
-            const ct_x x = ct_convert<ct_x>(in);                                                   \
-            ct_y y;                                                                                \
-            name_(&settings, &x, &y);                                                              \
-            return ct_form_store<CT_OUT>(y);                                                       \
+        ct_map_each<CT_IN, CT_OUT>(ct_own_map, [&](CT_IN ct_own_in) {                              \
+            const ct_x ct_own_x = ct_convert<ct_x>(ct_own_in);                                     \
+            ct_y ct_own_y;                                                                         \
+            name_(&ct_own_settings, &ct_own_x, &ct_own_y);                                         \
+            return ct_form_store<CT_OUT>(ct_own_y);                                                \
         });                                                                                        \
     }
 
 #define CT_COUNTED_MAP(name_, settings_)                                                           \
     extern "C" __global__ void CT_FORM_BOUNDS name_##_map(                                         \
-        const CtDeviceMap map, const settings_ settings, uint64 *counters)                         \
+        const CtDeviceMap ct_own_map, const settings_ ct_own_settings, uint64 *ct_own_counters)    \
     {                                                                                              \
-        __shared__ uint32 block_sum;                                                               \
-        uint32 sum = 0;                                                                            \
+        __shared__ uint32 ct_own_block_sum;                                                        \
+        uint32 ct_own_sum = 0;                                                                     \
         if (threadIdx.x == 0)                                                                      \
-            block_sum = 0;                                                                         \
+            ct_own_block_sum = 0;                                                                  \
         __syncthreads();                                                                           \
-        ct_map_each<CT_IN, CT_OUT>(map, [&](CT_IN in) {                                            \
-            const ct_x x = ct_convert<ct_x>(in);                                                   \
-            uint32 count = 0;                                                                      \
-            ct_y y;                                                                                \
-            name_(&settings, &x, &y, &count);                                                      \
-            sum += count;                                                                          \
-            return ct_form_store<CT_OUT>(y);                                                       \
+        ct_map_each<CT_IN, CT_OUT>(ct_own_map, [&](CT_IN ct_own_in) {                              \
+            const ct_x ct_own_x = ct_convert<ct_x>(ct_own_in);                                     \
+            uint32 ct_own_count = 0;                                                               \
+            ct_y ct_own_y;                                                                         \
+            name_(&ct_own_settings, &ct_own_x, &ct_own_y, &ct_own_count);                          \
+            ct_own_sum += ct_own_count;                                                            \
+            return ct_form_store<CT_OUT>(ct_own_y);                                                \
         });                                                                                        \
-        if (sum > 0)                                                                               \
-            atomicAdd(&block_sum, sum);                                                            \
+        if (ct_own_sum > 0)                                                                        \
+            atomicAdd(&ct_own_block_sum, ct_own_sum);                                              \
         __syncthreads();                                                                           \
-        if (threadIdx.x == 0 && block_sum > 0)                                                     \
-            atomicAdd(counters, (uint64)block_sum);                                                \
+        if (threadIdx.x == 0 && ct_own_block_sum > 0)                                              \
+            atomicAdd(ct_own_counters, (uint64)ct_own_block_sum);                                  \
     }
 
 /* ---- maps with a table: a thread reads an entry once for several times ---- */
 
 #define CT_TABLE_MAP(name_, settings_)                                                             \
-    extern "C" __global__ void __launch_bounds__(CT_DEVICE_ROWS_THREADS)                           \
-        name_##_table(const CtDeviceRows rows, const settings_ settings, const ct_w *table)        \
+    extern "C" __global__ void __launch_bounds__(CT_DEVICE_ROWS_THREADS) name_##_table(            \
+        const CtDeviceRows ct_own_rows, const settings_ ct_own_settings, const ct_w *ct_own_table) \
     {                                                                                              \
-        const CtRowsPlace place = ct_rows_place<CT_IN, CT_OUT, CT_DEVICE_ROWS_UNROLL>(rows);       \
-        if (place.n_times == 0)                                                                    \
+        const CtRowsPlace ct_own_place =                                                           \
+            ct_rows_place<CT_IN, CT_OUT, CT_DEVICE_ROWS_UNROLL>(ct_own_rows);                      \
+        if (ct_own_place.n_times == 0)                                                             \
             return;                                                                                \
-        const uint8 *in = place.in + place.time * rows.in_time;                                    \
-        uint8 *out = place.out + place.time * rows.out_time;                                       \
-        const int64 in_step = rows.rows * rows.in_time, out_step = rows.rows * rows.out_time;      \
-        CT_IN from[CT_DEVICE_ROWS_UNROLL];                                                         \
-        _Pragma("unroll") for (int k = 0; k < CT_DEVICE_ROWS_UNROLL; k++) if (k < place.n_times)   \
-            from[k] = *(const CT_IN *)(in + k * in_step);                                          \
-        const ct_w w = table[place.element];                                                       \
-        _Pragma("unroll") for (int k = 0; k < CT_DEVICE_ROWS_UNROLL; k++) if (k < place.n_times)   \
+        const uint8 *ct_own_in = ct_own_place.in + ct_own_place.time * ct_own_rows.in_time;        \
+        uint8 *ct_own_out = ct_own_place.out + ct_own_place.time * ct_own_rows.out_time;           \
+        const int64 ct_own_in_step = ct_own_rows.rows * ct_own_rows.in_time,                       \
+                    ct_own_out_step = ct_own_rows.rows * ct_own_rows.out_time;                     \
+        CT_IN ct_own_from[CT_DEVICE_ROWS_UNROLL];                                                  \
+        _Pragma("unroll") for (int ct_own_k = 0; ct_own_k < CT_DEVICE_ROWS_UNROLL;                 \
+                               ct_own_k++) if (ct_own_k < ct_own_place.n_times)                    \
+            ct_own_from[ct_own_k] = *(const CT_IN *)(ct_own_in + ct_own_k * ct_own_in_step);       \
+        const ct_w ct_own_w = ct_own_table[ct_own_place.element];                                  \
+        _Pragma("unroll") for (int ct_own_k = 0; ct_own_k < CT_DEVICE_ROWS_UNROLL;                 \
+                               ct_own_k++) if (ct_own_k < ct_own_place.n_times)                    \
         {                                                                                          \
-            const ct_x x = ct_convert<ct_x>(from[k]);                                              \
-            ct_y y;                                                                                \
-            name_(&settings, &x, &w, &y);                                                          \
-            *(CT_OUT *)(out + k * out_step) = ct_form_store<CT_OUT>(y);                            \
+            const ct_x ct_own_x = ct_convert<ct_x>(ct_own_from[ct_own_k]);                         \
+            ct_y ct_own_y;                                                                         \
+            name_(&ct_own_settings, &ct_own_x, &ct_own_w, &ct_own_y);                              \
+            *(CT_OUT *)(ct_own_out + ct_own_k * ct_own_out_step) =                                 \
+                ct_form_store<CT_OUT>(ct_own_y);                                                   \
         }                                                                                          \
     }
 
@@ -213,16 +218,16 @@ ct_group_units(const CtDeviceMap &map, int64 x_stride, int64 y_stride, Function 
 
 /* The function on elements in memory. */
 #define CT_GROUP_FUNCTION(name_, n_x_, n_y_)                                                       \
-    const auto function = [&](const CtGroup<CT_IN, n_x_> &from) {                                  \
-        ct_x x[n_x_];                                                                              \
-        ct_y y[n_y_];                                                                              \
-        CtGroup<CT_OUT, n_y_> to;                                                                  \
-        for (int j = 0; j < n_x_; j++)                                                             \
-            x[j] = ct_convert<ct_x>(from.element[j]);                                              \
-        name_(&settings, x, y);                                                                    \
-        for (int j = 0; j < n_y_; j++)                                                             \
-            to.element[j] = ct_form_store<CT_OUT>(y[j]);                                           \
-        return to;                                                                                 \
+    const auto ct_own_function = [&](const CtGroup<CT_IN, n_x_> &ct_own_from) {                    \
+        ct_x ct_own_x[n_x_];                                                                       \
+        ct_y ct_own_y[n_y_];                                                                       \
+        CtGroup<CT_OUT, n_y_> ct_own_to;                                                           \
+        for (int ct_own_j = 0; ct_own_j < n_x_; ct_own_j++)                                        \
+            ct_own_x[ct_own_j] = ct_convert<ct_x>(ct_own_from.element[ct_own_j]);                  \
+        name_(&ct_own_settings, ct_own_x, ct_own_y);                                               \
+        for (int ct_own_j = 0; ct_own_j < n_y_; ct_own_j++)                                        \
+            ct_own_to.element[ct_own_j] = ct_form_store<CT_OUT>(ct_own_y[ct_own_j]);               \
+        return ct_own_to;                                                                          \
     };
 
 template <int BYTES> struct CtIsWord {
@@ -245,21 +250,25 @@ ct_group_together(const CtDeviceMap &map, Function function)
  * aligned as a whole. */
 #define CT_GROUP(name_, settings_, n_x_, n_y_)                                                     \
     extern "C" __global__ void CT_FORM_BOUNDS name_##_planes(                                      \
-        const CtDeviceMap map, const settings_ settings, int64 x_stride, int64 y_stride)           \
+        const CtDeviceMap ct_own_map, const settings_ ct_own_settings, int64 ct_own_x_stride,      \
+        int64 ct_own_y_stride)                                                                     \
     {                                                                                              \
-        constexpr int width =                                                                      \
+        constexpr int ct_own_width =                                                               \
             16 / (sizeof(CT_IN) > sizeof(CT_OUT) ? sizeof(CT_IN) : sizeof(CT_OUT));                \
         CT_GROUP_FUNCTION(name_, n_x_, n_y_)                                                       \
-        if (width > 1 && map.width == 1)                                                           \
-            ct_group_units<n_x_, n_y_, 1>(map, x_stride, y_stride, function);                      \
+        if (ct_own_width > 1 && ct_own_map.width == 1)                                             \
+            ct_group_units<n_x_, n_y_, 1>(ct_own_map, ct_own_x_stride, ct_own_y_stride,            \
+                                          ct_own_function);                                        \
         else                                                                                       \
-            ct_group_units<n_x_, n_y_, width>(map, x_stride, y_stride, function);                  \
+            ct_group_units<n_x_, n_y_, ct_own_width>(ct_own_map, ct_own_x_stride, ct_own_y_stride, \
+                                                     ct_own_function);                             \
     }                                                                                              \
     extern "C" __global__ void CT_FORM_BOUNDS name_##_together(                                    \
-        const CtDeviceMap map, const settings_ settings, int64, int64)                             \
+        const CtDeviceMap ct_own_map, const settings_ ct_own_settings, int64, int64)               \
     {                                                                                              \
         CT_GROUP_FUNCTION(name_, n_x_, n_y_)                                                       \
-        ct_group_together<CtGroup<CT_IN, n_x_>, CtGroup<CT_OUT, n_y_>>(map, function);             \
+        ct_group_together<CtGroup<CT_IN, n_x_>, CtGroup<CT_OUT, n_y_>>(ct_own_map,                 \
+                                                                       ct_own_function);           \
     }
 
 #include <cornerturn/kit/join-kernel.h>

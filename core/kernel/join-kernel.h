@@ -91,21 +91,23 @@ ct_join_each(const CtDeviceMap &map, Function function)
 }
 
 #define CT_FORM_JOIN(name_, settings_, marks_, call_)                                              \
-    extern "C" __global__ void CT_FORM_BOUNDS name_##_join(const CtDeviceMap map,                  \
-                                                           const settings_ settings)               \
+    extern "C" __global__ void CT_FORM_BOUNDS name_##_join(const CtDeviceMap ct_own_map,           \
+                                                           const settings_ ct_own_settings)        \
     {                                                                                              \
-        const auto function = [&](CT_IN in, CT_W_ELEMENT second, ct_mark &valid) {                 \
-            const ct_x x = ct_convert<ct_x>(in);                                                   \
-            const ct_w w = ct_convert<ct_w>(second);                                               \
-            ct_y y;                                                                                \
-            (void)valid;                                                                           \
+        const auto ct_own_function = [&](CT_IN ct_own_in, CT_W_ELEMENT second,                     \
+                                         ct_mark &ct_own_valid) {                                  \
+            const ct_x ct_own_x = ct_convert<ct_x>(ct_own_in);                                     \
+            const ct_w ct_own_w = ct_convert<ct_w>(second);                                        \
+            ct_y ct_own_y;                                                                         \
+            (void)ct_own_valid;                                                                    \
             call_;                                                                                 \
-            return ct_form_store<CT_OUT>(y);                                                       \
+            return ct_form_store<CT_OUT>(ct_own_y);                                                \
         };                                                                                         \
-        ct_join_each<CT_IN, CT_W_ELEMENT, CT_OUT, marks_>(map, function);                          \
+        ct_join_each<CT_IN, CT_W_ELEMENT, CT_OUT, marks_>(ct_own_map, ct_own_function);            \
     }
 
 #define CT_JOIN(name_, settings_)                                                                  \
-    CT_FORM_JOIN(name_, settings_, false, name_(&settings, &x, &w, &y))
+    CT_FORM_JOIN(name_, settings_, false, name_(&ct_own_settings, &ct_own_x, &ct_own_w, &ct_own_y))
 #define CT_MARKED_JOIN(name_, settings_)                                                           \
-    CT_FORM_JOIN(name_, settings_, true, name_(&settings, &x, &w, &y, &valid))
+    CT_FORM_JOIN(name_, settings_, true,                                                           \
+                 name_(&ct_own_settings, &ct_own_x, &ct_own_w, &ct_own_y, &ct_own_valid))

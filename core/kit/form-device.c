@@ -58,9 +58,12 @@ ct_form_defines(const CtFormState *form, guint threads, guint unroll)
         g_ptr_array_add(defines, g_strdup("CT_Y_IS_CI4"));
     if (kernel && kernel->w != CT_TYPE_NONE)
         define_type(defines, 'W', kernel->w);
-    if (ct_form_is_join(form))
+    /* Also a table's file may have joins. */
+    if (kernel && kernel->w != CT_TYPE_NONE)
         g_ptr_array_add(defines,
-                        g_strdup_printf("CT_W_ELEMENT=%s", ct_kernel_type((gint)form->second)));
+                        g_strdup_printf("CT_W_ELEMENT=%s",
+                                        ct_kernel_type(ct_form_is_join(form) ? (gint)form->second
+                                                                             : (gint)kernel->w)));
     return defines;
 }
 

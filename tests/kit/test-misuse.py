@@ -115,6 +115,18 @@ class Misuse(graphs.GraphTest):
             self.refuses(stage, f"kernel '{kernel}' of misuse.kernel.h is made by {macro}; use {use}",
                          VARIANTS[1:])
 
+    def test_names(self):
+        """Kernels may have any names, also those that the macros would use."""
+        for kernel in "sum", "run", "x", "n", "i", "in", "map", "shift", "table":
+            for variant in VARIANTS[1:]:
+                with self.subTest(kernel, variant=variant):
+                    stages = self.stages(kernel, variant, 64, 3)
+                    stages["z"] = {"stage": "file.sink", "from": "y", "path": "z.npy",
+                                   "layout": "[time channel]"}
+                    self.run_graph(stages)
+                    made = numpy.load(self.folder / "z.npy")
+                    numpy.testing.assert_array_equal(made, 2 * numpy.load(self.folder / "x.npy"))
+
 
 if __name__ == "__main__":
     tap.main()

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stages of forms whose plugins are at fault, each in a way of its own. */
+/* Stages of forms whose plugins are at fault, each in a way of its own; and right ones whose
+ * kernels have names that the macros might use. */
 #include "misuse.kernel.h"
+#include "names.kernel.h"
 
 #include <cornerturn/kit/fold.h>
 #include <cornerturn/kit/join.h>
@@ -104,6 +106,58 @@ static const CtFold types_fold = {CT_FORM("misuse", choose_types), 1, total_add,
 static const CtStage unfolded_stage = STAGE("misuse.unfolded", inputs, infer_fold);
 static const CtStage unjoined_stage = STAGE("misuse.unjoined", both, ct_join_infer);
 
+/* ---- names ---- */
+
+#define NAMED(id_, counters_)                                                                      \
+    static gboolean choose_##id_(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice,           \
+                                 G_GNUC_UNUSED GError **error)                                     \
+    {                                                                                              \
+        *(settings *)ct_form_kernel(choice, #id_, sizeof(settings)) = (settings){2};               \
+        return TRUE;                                                                               \
+    }                                                                                              \
+    static const CtStage id_##_stage = {                                                           \
+        .name = "misuse." #id_,                                                                    \
+        .summary = "y = 2 x",                                                                      \
+        .version = 1,                                                                              \
+        .inputs = inputs,                                                                          \
+        .outputs = outputs,                                                                        \
+        .params = params,                                                                          \
+        .counters = counters_,                                                                     \
+        .infer = infer,                                                                            \
+    };                                                                                             \
+    static const CtForm id_##_form = CT_FORM("misuse", choose_##id_)
+
+static const char *const counters[] = {"all", NULL};
+NAMED(sum, counters);
+NAMED(run, NULL);
+NAMED(x, NULL);
+NAMED(n, NULL);
+NAMED(i, NULL);
+NAMED(in, NULL);
+NAMED(map, NULL);
+
+static gboolean
+choose_shift(G_GNUC_UNUSED const CtNode *node, CtWindowChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    *(settings *)ct_form_kernel(&choice->form, "shift", sizeof(settings)) = (settings){2};
+    return TRUE;
+}
+
+static const CtStage shift_stage = STAGE("misuse.shift", inputs, infer);
+static const CtWindow shift = CT_WINDOW_FORM("misuse", choose_shift);
+
+static gboolean
+choose_table(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    const gdouble one = 1;
+    *(settings *)ct_form_kernel(choice, "table", sizeof(settings)) = (settings){2};
+    choice->table = (CtFormTable){.type = CT_F64, .data = g_memdup2(&one, sizeof one)};
+    return TRUE;
+}
+
+static const CtStage table_stage = STAGE("misuse.table", inputs, infer);
+static const CtForm table = CT_FORM("misuse", choose_table);
+
 /* ---- tables ---- */
 
 static const CtStage fold_stage = STAGE("misuse.fold", inputs, infer_fold);
@@ -114,13 +168,29 @@ static const CtForm mark = CT_FORM("misuse", choose_mark);
 #define MAPS(id_, rows_) CT_FORM_VARIANTS(id_##_form, "misuse." #id_, rows_, rows_)
 
 CT_PLUGIN("misuse",
-          ((const CtStage *const[]){&fold_stage, &mark_stage, &tally_stage, &large_stage,
-                                    &types_stage, &folded_stage, &joined_stage, &window_stage,
-                                    &unfolded_stage, &unjoined_stage, NULL}),
+          ((const CtStage *const[]){&fold_stage,     &mark_stage,     &tally_stage,  &large_stage,
+                                    &types_stage,    &folded_stage,   &joined_stage, &window_stage,
+                                    &unfolded_stage, &unjoined_stage, &sum_stage,    &run_stage,
+                                    &x_stage,        &n_stage,        &i_stage,      &in_stage,
+                                    &map_stage,      &shift_stage,    &table_stage,  NULL}),
           ((const CtVariant *const[]){
               CT_FOLD_VARIANTS(fold, "misuse.fold", rows, rows, any_rows),
-              CT_JOIN_VARIANTS(mark, "misuse.mark", join_rows, join_rows), MAPS(tally, rows),
-              MAPS(large, rows), MAPS(types, wide_rows), MAPS(folded, rows), MAPS(joined, rows),
+              CT_JOIN_VARIANTS(mark, "misuse.mark", join_rows, join_rows),
+              MAPS(tally, rows),
+              MAPS(large, rows),
+              MAPS(types, wide_rows),
+              MAPS(folded, rows),
+              MAPS(joined, rows),
               CT_WINDOW_VARIANTS(window, "misuse.window", rows, rows),
               CT_FOLD_VARIANTS(types_fold, "misuse.unfolded", rows, rows, any_rows),
-              CT_JOIN_VARIANTS(types_form, "misuse.unjoined", join_rows, join_rows), NULL}));
+              CT_JOIN_VARIANTS(types_form, "misuse.unjoined", join_rows, join_rows),
+              MAPS(sum, rows),
+              MAPS(run, rows),
+              MAPS(x, rows),
+              MAPS(n, rows),
+              MAPS(i, rows),
+              MAPS(in, rows),
+              MAPS(map, rows),
+              CT_WINDOW_VARIANTS(shift, "misuse.shift", rows, rows),
+              CT_FORM_TABLE_VARIANTS(table, "misuse.table", rows, rows),
+              NULL}));

@@ -120,16 +120,17 @@ typedef double ct_f64;
 
 #define CT_SUMS(name_, settings_, sums_, samples_)                                                 \
     typedef char name_##_sums_are_doubles[sizeof(sums_) % sizeof(double) == 0 ? 1 : -1];           \
-    CT_KERNEL void name_##_start(const settings_ *self, sums_ *sums)                               \
+    CT_KERNEL void name_##_start(const settings_ *ct_own_self, sums_ *ct_own_sums)                 \
     {                                                                                              \
-        (void)self;                                                                                \
-        for (unsigned k = 0; k < sizeof(sums_) / sizeof(double); k++)                              \
-            ((double *)sums)[k] = 0;                                                               \
+        (void)ct_own_self;                                                                         \
+        for (unsigned ct_own_k = 0; ct_own_k < sizeof(sums_) / sizeof(double); ct_own_k++)         \
+            ((double *)ct_own_sums)[ct_own_k] = 0;                                                 \
     }                                                                                              \
-    CT_KERNEL void name_##_merge(const settings_ *self, sums_ *sums, const sums_ *other)           \
+    CT_KERNEL void name_##_merge(const settings_ *ct_own_self, sums_ *ct_own_sums,                 \
+                                 const sums_ *ct_own_other)                                        \
     {                                                                                              \
-        (void)self;                                                                                \
-        for (unsigned k = 0; k < sizeof(sums_) / sizeof(double); k++)                              \
-            ((double *)sums)[k] += ((const double *)other)[k];                                     \
+        (void)ct_own_self;                                                                         \
+        for (unsigned ct_own_k = 0; ct_own_k < sizeof(sums_) / sizeof(double); ct_own_k++)         \
+            ((double *)ct_own_sums)[ct_own_k] += ((const double *)ct_own_other)[ct_own_k];         \
     }                                                                                              \
     CT_FOLD(name_, settings_, sums_, samples_)

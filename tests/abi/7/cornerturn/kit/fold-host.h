@@ -8,124 +8,134 @@
 /* Merges the second `half` states into the first. */
 #define CT_FOLD_HALVE(name_, states_, half_)                                                       \
     CT_INDEPENDENT                                                                                 \
-    for (size_t j = 0; j < (half_); j++)                                                           \
-        name_##_merge(&settings, &(states_)[j], &(states_)[(half_) + j]);
+    for (size_t ct_own_j = 0; ct_own_j < (half_); ct_own_j++)                                      \
+        name_##_merge(&ct_own_settings, &(states_)[ct_own_j], &(states_)[(half_) + ct_own_j]);
 
 /* Adds four rows for each load of the states. */
 #define CT_FOLD(name_, settings_, state_, samples_)                                                \
-    static void name_##_starts(gconstpointer given, gpointer states, gsize n)                      \
+    static void name_##_starts(gconstpointer ct_own_given, gpointer ct_own_states, gsize ct_own_n) \
     {                                                                                              \
-        const settings_ settings = *(const settings_ *)given;                                      \
-        for (size_t i = 0; i < n; i++)                                                             \
-            name_##_start(&settings, (state_ *)states + i);                                        \
+        const settings_ ct_own_settings = *(const settings_ *)ct_own_given;                        \
+        for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++)                                 \
+            name_##_start(&ct_own_settings, (state_ *)ct_own_states + ct_own_i);                   \
     }                                                                                              \
-    CT_KERNEL void name_##_adds_few(const CtFoldAdd *run)                                          \
+    CT_KERNEL void name_##_adds_few(const CtFoldAdd *ct_own_run)                                   \
     {                                                                                              \
-        const size_t m = run->m;                                                                   \
-        const settings_ settings = *(const settings_ *)run->settings;                              \
-        const char *row = run->x;                                                                  \
-        state_ states[CT_FOLD_FEW];                                                                \
-        memcpy(states, run->states, sizeof states);                                                \
-        for (size_t t = 0; t < m; t++, row += run->stride)                                         \
-            for (size_t i = 0; i < CT_FOLD_FEW; i++) {                                             \
-                const ct_x x = CT_X_LOAD(((const CT_X_ELEMENT *)(const void *)row)[i]);            \
-                name_##_add(&settings, &states[i], &x);                                            \
+        const size_t ct_own_m = ct_own_run->m;                                                     \
+        const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
+        const char *ct_own_row = ct_own_run->x;                                                    \
+        state_ ct_own_states[CT_FOLD_FEW];                                                         \
+        memcpy(ct_own_states, ct_own_run->states, sizeof ct_own_states);                           \
+        for (size_t ct_own_t = 0; ct_own_t < ct_own_m;                                             \
+             ct_own_t++, ct_own_row += ct_own_run->stride)                                         \
+            for (size_t ct_own_i = 0; ct_own_i < CT_FOLD_FEW; ct_own_i++) {                        \
+                const ct_x ct_own_x =                                                              \
+                    CT_X_LOAD(((const CT_X_ELEMENT *)(const void *)ct_own_row)[ct_own_i]);         \
+                name_##_add(&ct_own_settings, &ct_own_states[ct_own_i], &ct_own_x);                \
             }                                                                                      \
-        memcpy(run->states, states, sizeof states);                                                \
+        memcpy(ct_own_run->states, ct_own_states, sizeof ct_own_states);                           \
     }                                                                                              \
-    static void name_##_adds(const CtFoldAdd *run)                                                 \
+    static void name_##_adds(const CtFoldAdd *ct_own_run)                                          \
     {                                                                                              \
-        if (run->n == CT_FOLD_FEW)                                                                 \
-            return name_##_adds_few(run);                                                          \
-        const size_t n = run->n, m = run->m;                                                       \
-        const settings_ settings = *(const settings_ *)run->settings;                              \
-        const char *row = run->x;                                                                  \
-        state_ *restrict states = run->states;                                                     \
-        size_t t = 0;                                                                              \
-        for (; t + 4 <= m; t += 4, row += 4 * run->stride) {                                       \
-            const CT_X_ELEMENT *a = (const void *)row, *b = (const void *)(row + run->stride);     \
-            const CT_X_ELEMENT *c = (const void *)(row + 2 * run->stride);                         \
-            const CT_X_ELEMENT *d = (const void *)(row + 3 * run->stride);                         \
+        if (ct_own_run->n == CT_FOLD_FEW)                                                          \
+            return name_##_adds_few(ct_own_run);                                                   \
+        const size_t ct_own_n = ct_own_run->n, ct_own_m = ct_own_run->m;                           \
+        const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
+        const char *ct_own_row = ct_own_run->x;                                                    \
+        state_ *restrict ct_own_states = ct_own_run->states;                                       \
+        size_t ct_own_t = 0;                                                                       \
+        for (; ct_own_t + 4 <= ct_own_m; ct_own_t += 4, ct_own_row += 4 * ct_own_run->stride) {    \
+            const CT_X_ELEMENT *ct_own_a = (const void *)ct_own_row,                               \
+                               *ct_own_b = (const void *)(ct_own_row + ct_own_run->stride);        \
+            const CT_X_ELEMENT *ct_own_c = (const void *)(ct_own_row + 2 * ct_own_run->stride);    \
+            const CT_X_ELEMENT *ct_own_d = (const void *)(ct_own_row + 3 * ct_own_run->stride);    \
             CT_INDEPENDENT                                                                         \
-            for (size_t i = 0; i < n; i++) {                                                       \
-                const ct_x x[4] = {CT_X_LOAD(a[i]), CT_X_LOAD(b[i]), CT_X_LOAD(c[i]),              \
-                                   CT_X_LOAD(d[i])};                                               \
-                state_ state = states[i];                                                          \
-                name_##_add(&settings, &state, &x[0]);                                             \
-                name_##_add(&settings, &state, &x[1]);                                             \
-                name_##_add(&settings, &state, &x[2]);                                             \
-                name_##_add(&settings, &state, &x[3]);                                             \
-                states[i] = state;                                                                 \
+            for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                           \
+                const ct_x ct_own_x[4] = {                                                         \
+                    CT_X_LOAD(ct_own_a[ct_own_i]), CT_X_LOAD(ct_own_b[ct_own_i]),                  \
+                    CT_X_LOAD(ct_own_c[ct_own_i]), CT_X_LOAD(ct_own_d[ct_own_i])};                 \
+                state_ ct_own_state = ct_own_states[ct_own_i];                                     \
+                name_##_add(&ct_own_settings, &ct_own_state, &ct_own_x[0]);                        \
+                name_##_add(&ct_own_settings, &ct_own_state, &ct_own_x[1]);                        \
+                name_##_add(&ct_own_settings, &ct_own_state, &ct_own_x[2]);                        \
+                name_##_add(&ct_own_settings, &ct_own_state, &ct_own_x[3]);                        \
+                ct_own_states[ct_own_i] = ct_own_state;                                            \
             }                                                                                      \
         }                                                                                          \
-        for (; t < m; t++, row += run->stride) {                                                   \
-            const CT_X_ELEMENT *a = (const void *)row;                                             \
+        for (; ct_own_t < ct_own_m; ct_own_t++, ct_own_row += ct_own_run->stride) {                \
+            const CT_X_ELEMENT *ct_own_a = (const void *)ct_own_row;                               \
             CT_INDEPENDENT                                                                         \
-            for (size_t i = 0; i < n; i++) {                                                       \
-                const ct_x x = CT_X_LOAD(a[i]);                                                    \
-                name_##_add(&settings, &states[i], &x);                                            \
+            for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                           \
+                const ct_x ct_own_x = CT_X_LOAD(ct_own_a[ct_own_i]);                               \
+                name_##_add(&ct_own_settings, &ct_own_states[ct_own_i], &ct_own_x);                \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    static void name_##_gives(const CtFoldGive *run)                                               \
+    static void name_##_gives(const CtFoldGive *ct_own_run)                                        \
     {                                                                                              \
-        const size_t n = run->n, counts_step = run->counts_step;                                   \
-        const settings_ settings = *(const settings_ *)run->settings;                              \
-        state_ *restrict states = run->states;                                                     \
-        const uint32_t *restrict counts = run->counts;                                             \
-        CT_Y_ELEMENT *restrict y = run->y;                                                         \
-        uint8_t *restrict valid = run->valid;                                                      \
-        for (size_t p = run->n_partials / 2; p > 0; p /= 2)                                        \
-            CT_FOLD_HALVE(name_, states, p *n)                                                     \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            ct_y to;                                                                               \
-            valid[i] = name_##_give(&settings, &states[i], counts[counts_step * i], &to);          \
-            y[i] = CT_Y_STORE(to);                                                                 \
+        const size_t ct_own_n = ct_own_run->n, ct_own_counts_step = ct_own_run->counts_step;       \
+        const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
+        state_ *restrict ct_own_states = ct_own_run->states;                                       \
+        const uint32_t *restrict ct_own_counts = ct_own_run->counts;                               \
+        CT_Y_ELEMENT *restrict ct_own_y = ct_own_run->y;                                           \
+        uint8_t *restrict ct_own_valid = ct_own_run->valid;                                        \
+        for (size_t ct_own_p = ct_own_run->n_partials / 2; ct_own_p > 0; ct_own_p /= 2)            \
+            CT_FOLD_HALVE(name_, ct_own_states, ct_own_p *ct_own_n)                                \
+        for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                               \
+            ct_y ct_own_to;                                                                        \
+            ct_own_valid[ct_own_i] =                                                               \
+                name_##_give(&ct_own_settings, &ct_own_states[ct_own_i],                           \
+                             ct_own_counts[ct_own_counts_step * ct_own_i], &ct_own_to);            \
+            ct_own_y[ct_own_i] = CT_Y_STORE(ct_own_to);                                            \
         }                                                                                          \
     }                                                                                              \
-    static void name_##_makes(const CtFoldMake *run)                                               \
+    static void name_##_makes(const CtFoldMake *ct_own_run)                                        \
     {                                                                                              \
-        const size_t n = run->n, n_samples = run->hop * n;                                         \
-        const settings_ settings = *(const settings_ *)run->settings;                              \
-        const CT_X_ELEMENT *x = run->x;                                                            \
-        bool refuses = false;                                                                      \
-        for (size_t o = 0; o < run->n_hops; o++, x += n_samples) {                                 \
-            state_ states[CT_FOLD_FEW];                                                            \
-            size_t i = 0;                                                                          \
-            for (size_t k = 0; k < CT_FOLD_FEW; k++)                                               \
-                name_##_start(&settings, &states[k]);                                              \
-            for (; i + CT_FOLD_FEW <= n_samples; i += CT_FOLD_FEW)                                 \
-                for (size_t k = 0; k < CT_FOLD_FEW; k++) {                                         \
-                    const ct_x from = CT_X_LOAD(x[i + k]);                                         \
-                    name_##_add(&settings, &states[k], &from);                                     \
+        const size_t ct_own_n = ct_own_run->n, ct_own_n_samples = ct_own_run->hop * ct_own_n;      \
+        const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
+        const CT_X_ELEMENT *ct_own_x = ct_own_run->x;                                              \
+        bool ct_own_refuses = false;                                                               \
+        for (size_t ct_own_o = 0; ct_own_o < ct_own_run->n_hops;                                   \
+             ct_own_o++, ct_own_x += ct_own_n_samples) {                                           \
+            state_ ct_own_states[CT_FOLD_FEW];                                                     \
+            size_t ct_own_i = 0;                                                                   \
+            for (size_t ct_own_k = 0; ct_own_k < CT_FOLD_FEW; ct_own_k++)                          \
+                name_##_start(&ct_own_settings, &ct_own_states[ct_own_k]);                         \
+            for (; ct_own_i + CT_FOLD_FEW <= ct_own_n_samples; ct_own_i += CT_FOLD_FEW)            \
+                for (size_t ct_own_k = 0; ct_own_k < CT_FOLD_FEW; ct_own_k++) {                    \
+                    const ct_x ct_own_from = CT_X_LOAD(ct_own_x[ct_own_i + ct_own_k]);             \
+                    name_##_add(&ct_own_settings, &ct_own_states[ct_own_k], &ct_own_from);         \
                 }                                                                                  \
-            if (i < n_samples) {                                                                   \
-                state_ rest[CT_FOLD_FEW];                                                          \
-                memcpy(rest, states, sizeof rest);                                                 \
-                for (size_t k = 0; i < n_samples; i++, k++) {                                      \
-                    const ct_x from = CT_X_LOAD(x[i]);                                             \
-                    name_##_add(&settings, &rest[k], &from);                                       \
+            if (ct_own_i < ct_own_n_samples) {                                                     \
+                state_ ct_own_rest[CT_FOLD_FEW];                                                   \
+                memcpy(ct_own_rest, ct_own_states, sizeof ct_own_rest);                            \
+                for (size_t ct_own_k = 0; ct_own_i < ct_own_n_samples; ct_own_i++, ct_own_k++) {   \
+                    const ct_x ct_own_from = CT_X_LOAD(ct_own_x[ct_own_i]);                        \
+                    name_##_add(&ct_own_settings, &ct_own_rest[ct_own_k], &ct_own_from);           \
                 }                                                                                  \
-                memcpy(states, rest, sizeof rest);                                                 \
+                memcpy(ct_own_states, ct_own_rest, sizeof ct_own_rest);                            \
             }                                                                                      \
-            CT_FOLD_HALVE(name_, states, CT_FOLD_FEW / 2)                                          \
-            if (n <= CT_FOLD_FEW / 4)                                                              \
-                CT_FOLD_HALVE(name_, states, CT_FOLD_FEW / 4)                                      \
-            if (n <= CT_FOLD_FEW / 8)                                                              \
-                CT_FOLD_HALVE(name_, states, CT_FOLD_FEW / 8)                                      \
-            if (n <= CT_FOLD_FEW / 16)                                                             \
-                CT_FOLD_HALVE(name_, states, CT_FOLD_FEW / 16)                                     \
-            CT_Y_ELEMENT *y = (void *)((char *)run->y + (gint64)o * run->y_stride);                \
-            for (size_t e = 0; e < n; e++) {                                                       \
-                ct_y to;                                                                           \
-                const uint32_t count = run->counts[o * run->counts_step];                          \
-                const bool is_valid = name_##_give(&settings, &states[e], count, &to);             \
-                y[e] = CT_Y_STORE(to);                                                             \
-                refuses |= !is_valid && count > 0;                                                 \
+            CT_FOLD_HALVE(name_, ct_own_states, CT_FOLD_FEW / 2)                                   \
+            if (ct_own_n <= CT_FOLD_FEW / 4)                                                       \
+                CT_FOLD_HALVE(name_, ct_own_states, CT_FOLD_FEW / 4)                               \
+            if (ct_own_n <= CT_FOLD_FEW / 8)                                                       \
+                CT_FOLD_HALVE(name_, ct_own_states, CT_FOLD_FEW / 8)                               \
+            if (ct_own_n <= CT_FOLD_FEW / 16)                                                      \
+                CT_FOLD_HALVE(name_, ct_own_states, CT_FOLD_FEW / 16)                              \
+            CT_Y_ELEMENT *ct_own_y =                                                               \
+                (void *)((char *)ct_own_run->y + (gint64)ct_own_o * ct_own_run->y_stride);         \
+            for (size_t ct_own_e = 0; ct_own_e < ct_own_n; ct_own_e++) {                           \
+                ct_y ct_own_to;                                                                    \
+                const uint32_t ct_own_count =                                                      \
+                    ct_own_run->counts[ct_own_o * ct_own_run->counts_step];                        \
+                const bool ct_own_is_valid = name_##_give(                                         \
+                    &ct_own_settings, &ct_own_states[ct_own_e], ct_own_count, &ct_own_to);         \
+                ct_own_y[ct_own_e] = CT_Y_STORE(ct_own_to);                                        \
+                ct_own_refuses |= !ct_own_is_valid && ct_own_count > 0;                            \
             }                                                                                      \
         }                                                                                          \
-        if (refuses)                                                                               \
-            *run->valid = 0;                                                                       \
+        if (ct_own_refuses)                                                                        \
+            *ct_own_run->valid = 0;                                                                \
     }                                                                                              \
     _Static_assert(sizeof(state_) <= CT_FOLD_STATE_BYTES,                                          \
                    "the state of kernel " #name_ " has more than 64 bytes");                       \

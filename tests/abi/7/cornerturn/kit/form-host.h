@@ -58,6 +58,9 @@ ct_store_ci4(ct_ci8 y)
 
 /* ---- forms ---- */
 
+/* The names of the macros' own variables begin with ct_own_, so that a function or a type of the
+ * author's may have any other. */
+
 /* In front of a loop whose iterations are independent. */
 #ifdef __clang__
 #define CT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -91,62 +94,63 @@ ct_store_ci4(ct_ci8 y)
     CT_FORM_REGISTER(name_, kind_, settings_, n_x_, n_y_, n_counters_, .run = name_##_run)
 
 #define CT_MAP(name_, settings_)                                                                   \
-    static void name_##_run(const CtFormRun *run)                                                  \
+    static void name_##_run(const CtFormRun *ct_own_run)                                           \
     {                                                                                              \
-        const size_t n = run->n;                                                                   \
-        const settings_ settings = *(const settings_ *)run->settings;                              \
-        const CT_X_ELEMENT *restrict x = run->x[0];                                                \
-        CT_Y_ELEMENT *restrict y = run->y[0];                                                      \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            const ct_x from = CT_X_LOAD(x[i]);                                                     \
-            ct_y to;                                                                               \
-            name_(&settings, &from, &to);                                                          \
-            y[i] = CT_Y_STORE(to);                                                                 \
+        const size_t ct_own_n = ct_own_run->n;                                                     \
+        const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
+        const CT_X_ELEMENT *restrict ct_own_x = ct_own_run->x[0];                                  \
+        CT_Y_ELEMENT *restrict ct_own_y = ct_own_run->y[0];                                        \
+        for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                               \
+            const ct_x ct_own_from = CT_X_LOAD(ct_own_x[ct_own_i]);                                \
+            ct_y ct_own_to;                                                                        \
+            name_(&ct_own_settings, &ct_own_from, &ct_own_to);                                     \
+            ct_own_y[ct_own_i] = CT_Y_STORE(ct_own_to);                                            \
         }                                                                                          \
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_MAP, settings_, 1, 1, 0)
 
 #define CT_COUNTED_MAP(name_, settings_)                                                           \
-    static void name_##_run(const CtFormRun *run)                                                  \
+    static void name_##_run(const CtFormRun *ct_own_run)                                           \
     {                                                                                              \
-        const size_t n = run->n;                                                                   \
-        const settings_ settings = *(const settings_ *)run->settings;                              \
-        const CT_X_ELEMENT *restrict x = run->x[0];                                                \
-        CT_Y_ELEMENT *restrict y = run->y[0];                                                      \
-        uint32_t sum = 0;                                                                          \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            const ct_x from = CT_X_LOAD(x[i]);                                                     \
-            uint32_t count = 0;                                                                    \
-            ct_y to;                                                                               \
-            name_(&settings, &from, &to, &count);                                                  \
-            y[i] = CT_Y_STORE(to);                                                                 \
-            sum += count;                                                                          \
+        const size_t ct_own_n = ct_own_run->n;                                                     \
+        const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
+        const CT_X_ELEMENT *restrict ct_own_x = ct_own_run->x[0];                                  \
+        CT_Y_ELEMENT *restrict ct_own_y = ct_own_run->y[0];                                        \
+        uint32_t ct_own_sum = 0;                                                                   \
+        for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                               \
+            const ct_x ct_own_from = CT_X_LOAD(ct_own_x[ct_own_i]);                                \
+            uint32_t ct_own_count = 0;                                                             \
+            ct_y ct_own_to;                                                                        \
+            name_(&ct_own_settings, &ct_own_from, &ct_own_to, &ct_own_count);                      \
+            ct_own_y[ct_own_i] = CT_Y_STORE(ct_own_to);                                            \
+            ct_own_sum += ct_own_count;                                                            \
         }                                                                                          \
-        run->counters[0] += sum;                                                                   \
+        ct_own_run->counters[0] += ct_own_sum;                                                     \
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_MAP, settings_, 1, 1, 1)
 
 #define CT_TABLE_MAP(name_, settings_)                                                             \
-    CT_KERNEL void name_##_loop(const CtFormRun *run, const size_t w_step)                         \
+    CT_KERNEL void name_##_loop(const CtFormRun *ct_own_run, const size_t ct_own_w_step)           \
     {                                                                                              \
-        const size_t n = run->n;                                                                   \
-        const settings_ settings = *(const settings_ *)run->settings;                              \
-        const CT_X_ELEMENT *restrict x = run->x[0];                                                \
-        const CT_W_ELEMENT *restrict w = run->w;                                                   \
-        CT_Y_ELEMENT *restrict y = run->y[0];                                                      \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            const ct_x from = CT_X_LOAD(x[i]);                                                     \
-            ct_y to;                                                                               \
-            name_(&settings, &from, &w[w_step * i], &to);                                          \
-            y[i] = CT_Y_STORE(to);                                                                 \
+        const size_t ct_own_n = ct_own_run->n;                                                     \
+        const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
+        const CT_X_ELEMENT *restrict ct_own_x = ct_own_run->x[0];                                  \
+        const CT_W_ELEMENT *restrict ct_own_w = ct_own_run->w;                                     \
+        CT_Y_ELEMENT *restrict ct_own_y = ct_own_run->y[0];                                        \
+        for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                               \
+            const ct_x ct_own_from = CT_X_LOAD(ct_own_x[ct_own_i]);                                \
+            ct_y ct_own_to;                                                                        \
+            name_(&ct_own_settings, &ct_own_from, &ct_own_w[ct_own_w_step * ct_own_i],             \
+                  &ct_own_to);                                                                     \
+            ct_own_y[ct_own_i] = CT_Y_STORE(ct_own_to);                                            \
         }                                                                                          \
     }                                                                                              \
-    static void name_##_run(const CtFormRun *run)                                                  \
+    static void name_##_run(const CtFormRun *ct_own_run)                                           \
     {                                                                                              \
-        if (run->w_step == 0)                                                                      \
-            name_##_loop(run, 0);                                                                  \
+        if (ct_own_run->w_step == 0)                                                               \
+            name_##_loop(ct_own_run, 0);                                                           \
         else                                                                                       \
-            name_##_loop(run, 1);                                                                  \
+            name_##_loop(ct_own_run, 1);                                                           \
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_TABLE, settings_, 1, 1, 0)
 
@@ -155,38 +159,42 @@ ct_store_ci4(ct_ci8 y)
     _Static_assert((n_x_) >= 1 && (n_x_) <= CT_FORM_GROUP_MAX && (n_y_) >= 1 &&                    \
                        (n_y_) <= CT_FORM_GROUP_MAX,                                                \
                    "kernel " #name_ " wants groups of 1 to 8 elements");                           \
-    CT_KERNEL void name_##_loop(const CtFormRun *run, const bool x_together,                       \
-                                const bool y_together)                                             \
+    CT_KERNEL void name_##_loop(const CtFormRun *ct_own_run, const bool ct_own_x_together,         \
+                                const bool ct_own_y_together)                                      \
     {                                                                                              \
-        const size_t n = run->n;                                                                   \
-        const settings_ settings = *(const settings_ *)run->settings;                              \
-        const CT_X_ELEMENT *x[n_x_];                                                               \
-        CT_Y_ELEMENT *y[n_y_];                                                                     \
-        for (size_t k = 0; k < n_x_; k++)                                                          \
-            x[k] = run->x[k];                                                                      \
-        for (size_t k = 0; k < n_y_; k++)                                                          \
-            y[k] = run->y[k];                                                                      \
+        const size_t ct_own_n = ct_own_run->n;                                                     \
+        const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
+        const CT_X_ELEMENT *ct_own_x[n_x_];                                                        \
+        CT_Y_ELEMENT *ct_own_y[n_y_];                                                              \
+        for (size_t ct_own_k = 0; ct_own_k < n_x_; ct_own_k++)                                     \
+            ct_own_x[ct_own_k] = ct_own_run->x[ct_own_k];                                          \
+        for (size_t ct_own_k = 0; ct_own_k < n_y_; ct_own_k++)                                     \
+            ct_own_y[ct_own_k] = ct_own_run->y[ct_own_k];                                          \
         CT_INDEPENDENT                                                                             \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            ct_x from[n_x_];                                                                       \
-            ct_y to[n_y_];                                                                         \
-            for (size_t k = 0; k < n_x_; k++)                                                      \
-                from[k] = CT_X_LOAD(*(x_together ? &x[0][n_x_ * i + k] : &x[k][i]));               \
-            name_(&settings, from, to);                                                            \
-            for (size_t k = 0; k < n_y_; k++)                                                      \
-                *(y_together ? &y[0][n_y_ * i + k] : &y[k][i]) = CT_Y_STORE(to[k]);                \
+        for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                               \
+            ct_x ct_own_from[n_x_];                                                                \
+            ct_y ct_own_to[n_y_];                                                                  \
+            for (size_t ct_own_k = 0; ct_own_k < n_x_; ct_own_k++)                                 \
+                ct_own_from[ct_own_k] =                                                            \
+                    CT_X_LOAD(*(ct_own_x_together ? &ct_own_x[0][n_x_ * ct_own_i + ct_own_k]       \
+                                                  : &ct_own_x[ct_own_k][ct_own_i]));               \
+            name_(&ct_own_settings, ct_own_from, ct_own_to);                                       \
+            for (size_t ct_own_k = 0; ct_own_k < n_y_; ct_own_k++)                                 \
+                *(ct_own_y_together ? &ct_own_y[0][n_y_ * ct_own_i + ct_own_k]                     \
+                                    : &ct_own_y[ct_own_k][ct_own_i]) =                             \
+                    CT_Y_STORE(ct_own_to[ct_own_k]);                                               \
         }                                                                                          \
     }                                                                                              \
-    static void name_##_run(const CtFormRun *run)                                                  \
+    static void name_##_run(const CtFormRun *ct_own_run)                                           \
     {                                                                                              \
-        if (!run->x_together && !run->y_together)                                                  \
-            name_##_loop(run, false, false);                                                       \
-        else if (!run->y_together)                                                                 \
-            name_##_loop(run, true, false);                                                        \
-        else if (!run->x_together)                                                                 \
-            name_##_loop(run, false, true);                                                        \
+        if (!ct_own_run->x_together && !ct_own_run->y_together)                                    \
+            name_##_loop(ct_own_run, false, false);                                                \
+        else if (!ct_own_run->y_together)                                                          \
+            name_##_loop(ct_own_run, true, false);                                                 \
+        else if (!ct_own_run->x_together)                                                          \
+            name_##_loop(ct_own_run, false, true);                                                 \
         else                                                                                       \
-            name_##_loop(run, true, true);                                                         \
+            name_##_loop(ct_own_run, true, true);                                                  \
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_GROUP, settings_, n_x_, n_y_, 0)
 
