@@ -13,11 +13,20 @@ typedef struct {
     char *who;     /* the subject of messages: "stage 'fir'" */
     CtSizes sizes; /* of the plugin's structs */
     GPtrArray *memory;
+    const char **before; /* the name of the row before that which is checked; NULL: it is the first.
+                            May be NULL itself */
 } CtCheck;
 
 /* Sets "stage 'fir': FIELD: …". Returns FALSE. */
 gboolean ct_check_refuse(const CtCheck *check, GError **error, const char *field,
                          const char *format, ...) G_GNUC_PRINTF(4, 5);
+/* The same for a field that makes no sense: behind the first row of a table, asks whether the table
+ * has an end. */
+gboolean ct_check_refuse_row(const CtCheck *check, GError **error, const char *field,
+                             const char *format, ...) G_GNUC_PRINTF(4, 5);
+/* Notes that row `i` of a table is checked, whose first member is a text. */
+void ct_check_begin_row(const CtCheck *check, gconstpointer table, gsize row_bytes, guint i);
+void ct_check_end_rows(const CtCheck *check);
 /* The number of mapped bytes from `address` on; 0: the address is not mapped. */
 gsize ct_check_mapped(const CtCheck *check, gconstpointer address);
 gboolean ct_check_is_text(const CtCheck *check, const char *text);

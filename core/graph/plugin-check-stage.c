@@ -17,8 +17,8 @@ check_port_flags(const CtCheck *check, const char *field, const CtPort *ports, g
     const guint of_outputs = CT_PORT_OPTIONAL | CT_PORT_MARKED;
     const guint flags = ports[i].flags;
     if (flags & ~(is_input ? known : of_outputs))
-        return ct_check_refuse(check, error, field, "wants flags of an %s, but is given 0x%x",
-                               is_input ? "input" : "output", flags);
+        return ct_check_refuse_row(check, error, field, "wants flags of an %s, but is given 0x%x",
+                                   is_input ? "input" : "output", flags);
     if (flags & CT_PORT_MANY && (n > 1 || flags & (CT_PORT_STATIC | CT_PORT_SHAPE)))
         return ct_check_refuse(
             check, error, field,
@@ -49,6 +49,7 @@ check_ports(const CtCheck *check, const char *side, const CtPort **table, guint 
         g_autofree char *field = g_strdup_printf("%s '%s'", side, ports[i].name);
         g_autoptr(GError) cause = NULL;
         CtLayout layout;
+        ct_check_begin_row(check, ports, sizeof *ports, i);
         if (!ct_check_name(check, field, ports[i].name, "-", error) ||
             !ct_check_unique(check, side, ports, sizeof *ports, i, error) ||
             !ct_check_remark(check, field, ports[i].layout, error) ||
@@ -57,8 +58,9 @@ check_ports(const CtCheck *check, const char *side, const CtPort **table, guint 
             return FALSE;
         if (ports[i].layout && *ports[i].layout &&
             !ct_layout_parse(&layout, ports[i].layout, &cause))
-            return ct_check_refuse(check, error, field, "layout: %s", cause->message);
+            return ct_check_refuse_row(check, error, field, "layout: %s", cause->message);
     }
+    ct_check_end_rows(check);
     return TRUE;
 }
 
@@ -124,12 +126,12 @@ check_param(const CtCheck *check, const CtParam *param, GError **error)
     if (g_strv_contains(of_graphs, param->name))
         return ct_check_refuse(check, error, field, "is a key that graphs give every node");
     if ((guint)param->kind > CT_PARAM_AXIS)
-        return ct_check_refuse(check, error, field, "wants a kind of CtParamKind, but is given %d",
-                               (int)param->kind);
+        return ct_check_refuse_row(
+            check, error, field, "wants a kind of CtParamKind, but is given %d", (int)param->kind);
     if (param->flags & ~known || (param->flags & CT_PARAM_LIST && param->flags & CT_PARAM_TABLE))
-        return ct_check_refuse(check, error, field,
-                               "wants flags of CtParamFlags, but is given 0x%x",
-                               (guint)param->flags);
+        return ct_check_refuse_row(check, error, field,
+                                   "wants flags of CtParamFlags, but is given 0x%x",
+                                   (guint)param->flags);
     if (param->fallback && param->flags & CT_PARAM_REQUIRED)
         return ct_check_refuse(check, error, field, "is required, but has a fallback");
     if (!check_range(check, field, param, error) || !check_choices(check, field, param, error) ||
@@ -153,10 +155,13 @@ check_params(const CtCheck *check, const CtParam **table, GError **error)
     const CtParam *params = *table = COPY_ROWS(check, "params", *table, param, &n, error);
     if (!params)
         return FALSE;
-    for (guint i = 0; i < n; i++)
+    for (guint i = 0; i < n; i++) {
+        ct_check_begin_row(check, params, sizeof *params, i);
         if (!check_param(check, &params[i], error) ||
             !ct_check_unique(check, "params", params, sizeof *params, i, error))
             return FALSE;
+    }
+    ct_check_end_rows(check);
     return TRUE;
 }
 

@@ -80,11 +80,12 @@ check_row(const CtCheck *check, const CtVariant *variant, const CtRow *row, GErr
     CtRowPatterns patterns;
     g_autoptr(GError) cause = NULL;
     if (!ct_row_parse(&patterns, row->layouts, &cause))
-        return ct_check_refuse(check, error, "rows", "%s", cause->message);
+        return ct_check_refuse_row(check, error, "rows", "%s", cause->message);
     if (!(row->efficiency > 0 && row->efficiency <= MAX_EFFICIENCY)) {
         g_autofree char *field = g_strdup_printf("rows '%s', efficiency", row->layouts);
-        return ct_check_refuse(check, error, field, "wants more than 0, up to %d, but is given %g",
-                               MAX_EFFICIENCY, row->efficiency);
+        return ct_check_refuse_row(check, error, field,
+                                   "wants more than 0, up to %d, but is given %g", MAX_EFFICIENCY,
+                                   row->efficiency);
     }
     const CtLayout *split = patterns.n_outputs ? &patterns.outputs[0] : &patterns.inputs[0];
     if (is_axis_split(variant) && !takes_axis(split, variant->split))
@@ -102,9 +103,12 @@ check_rows(const CtCheck *check, CtVariant *variant, GError **error)
     variant->rows = COPY_ROWS(check, "rows", variant->rows, row, &n, error);
     if (!variant->rows)
         return FALSE;
-    for (guint i = 0; i < n; i++)
+    for (guint i = 0; i < n; i++) {
+        ct_check_begin_row(check, variant->rows, sizeof *variant->rows, i);
         if (!check_row(check, variant, &variant->rows[i], error))
             return FALSE;
+    }
+    ct_check_end_rows(check);
     return n > 0 || ct_check_refuse(check, error, "rows", "wants layouts, but is given none");
 }
 
@@ -123,17 +127,20 @@ check_tunables(const CtCheck *check, CtVariant *variant, GError **error)
     for (guint i = 0; i < n; i++) {
         const CtTunable *tunable = &variant->tunables[i];
         g_autofree char *field = g_strdup_printf("tunables '%s'", tunable->name);
+        ct_check_begin_row(check, variant->tunables, sizeof *variant->tunables, i);
         if (!tunable->help || !ct_check_is_text(check, tunable->help))
-            return ct_check_refuse(check, error, field, "help: wants a text, but is given none");
+            return ct_check_refuse_row(check, error, field,
+                                       "help: wants a text, but is given none");
         if (tunable->n_values == 0 || tunable->n_values > CT_CHECK_ROWS ||
             ct_check_mapped(check, tunable->values) < tunable->n_values * sizeof(gint64))
-            return ct_check_refuse(check, error, field, "values: wants 1 to %d, but is given %s",
-                                   CT_CHECK_ROWS,
-                                   tunable->n_values ? "none that can be read" : "none");
+            return ct_check_refuse_row(check, error, field,
+                                       "values: wants 1 to %d, but is given %s", CT_CHECK_ROWS,
+                                       tunable->n_values ? "none that can be read" : "none");
         if (!ct_check_unique(check, "tunables", variant->tunables, sizeof *variant->tunables, i,
                              error))
             return FALSE;
     }
+    ct_check_end_rows(check);
     g_autofree char *fault = ct_tuning_find_fault(variant);
     return !fault || ct_check_refuse(check, error, "tunables", "%s", fault);
 }

@@ -27,6 +27,34 @@ ct_check_refuse(const CtCheck *check, GError **error, const char *field, const c
     return FALSE;
 }
 
+gboolean
+ct_check_refuse_row(const CtCheck *check, GError **error, const char *field, const char *format,
+                    ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    const char *before = check->before ? *check->before : NULL;
+    return before ? ct_check_refuse(check, error, field,
+                                    "%s, after '%s': does the table end with {0}?", message, before)
+                  : ct_check_refuse(check, error, field, "%s", message);
+}
+
+void
+ct_check_begin_row(const CtCheck *check, gconstpointer table, gsize row_bytes, guint i)
+{
+    const guint8 *rows = table;
+    *check->before =
+        i == 0 ? NULL : *(const char *const *)(gconstpointer)(rows + (i - 1) * row_bytes);
+}
+
+void
+ct_check_end_rows(const CtCheck *check)
+{
+    *check->before = NULL;
+}
+
 /* ---- memory that may be read ---- */
 
 static int
@@ -67,7 +95,7 @@ gboolean
 ct_check_remark(const CtCheck *check, const char *field, const char *text, GError **error)
 {
     return !text || ct_check_is_text(check, text) ||
-           ct_check_refuse(check, error, field, "is no text");
+           ct_check_refuse_row(check, error, field, "is no text");
 }
 
 gboolean
@@ -97,8 +125,9 @@ ct_check_name(const CtCheck *check, const char *field, const char *name, const c
     g_autofree char *accepted = g_strconcat(NAME_LETTERS, signs, NULL);
     if (*name && name[strspn(name, accepted)] == '\0')
         return TRUE;
-    return ct_check_refuse(check, error, field, "wants letters, digits, _%s%s, but is given '%s'",
-                           *signs ? " and " : "", signs, name);
+    return ct_check_refuse_row(check, error, field,
+                               "wants letters, digits, _%s%s, but is given '%s'",
+                               *signs ? " and " : "", signs, name);
 }
 
 gboolean
@@ -291,7 +320,9 @@ check_version(const CtCheck *check, const CtPlugin *plugin, GError **error)
 const CtPlugin *
 ct_plugin_read(const CtPlugin *given, GPtrArray *memory, GError **error)
 {
+    const char *before = NULL;
     CtCheck check = {
+        .before = &before,
         .spans = g_array_new(FALSE, FALSE, sizeof(Span)),
         .who = g_strdup("plugin"),
         .memory = memory,

@@ -29,6 +29,7 @@ static const CtPort prepared_alone[] = {
 static const CtPort prepared_flows[] = {{"in", ""}, {"more", "", CT_PORT_PREPARED}, {0}};
 static const CtPort prepared_before[] = {
     {"in", ""}, {"factor", "", CT_PORT_STATIC | CT_PORT_PREPARED}, {"more", ""}, {0}};
+static const CtPort endless_ports[] = {{"in", ""}, {"cuda", (const char *)8}, {0}};
 static const CtPort shape_only[] = {{"like", "", CT_PORT_SHAPE}, {0}};
 
 static const CtParam params[] = {{"factor", CT_PARAM_REAL, .fallback = "1"}, {0}};
@@ -57,6 +58,8 @@ static const CtParam bad_params[][3] = {
     {{"rate", CT_PARAM_QUANTITY, 0, "Hz", .fallback = "5 us"}},
     {{"name", CT_PARAM_STRING, CT_PARAM_WRITTEN}},
     {{"name", CT_PARAM_STRING, .endings = choices}},
+    {{"origin", CT_PARAM_REAL}, {"cuda", CT_PARAM_REAL, .help = (const char *)8}},
+    {{"origin", CT_PARAM_REAL}, {"cuda", (CtParamKind)99}},
 };
 
 static const char *const many_counters[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
@@ -235,6 +238,11 @@ static const Case cases[] = {
     OF_PARAMS(17, " 'rate': fallback: wants a frequency such as '200 MHz', but is given '5 us'"),
     OF_PARAMS(18, " 'name': CT_PARAM_WRITTEN and endings are for paths"),
     OF_PARAMS(19, " 'name': CT_PARAM_WRITTEN and endings are for paths"),
+    OF_PARAMS(20, " 'cuda': is no text, after 'origin': does the table end with {0}?"),
+    OF_PARAMS(21, " 'cuda': wants a kind of CtParamKind, but is given 99, after 'origin': does the "
+                  "table end with {0}?"),
+    TABLE(stage.inputs, endless_ports,
+          STAGE "inputs 'cuda': is no text, after 'in': does the table end with {0}?"),
     TABLE(stage.counters, many_counters, STAGE "counters: wants 16 at most, but has 17"),
     TABLE(stage.counters, 8, STAGE "counters: wants an empty row at its end, but has none"),
     TEXT(stage.accuracy_rule, 8, STAGE "accuracy_rule: is no text"),
