@@ -6,6 +6,7 @@
 #include "plugin-check-private.h"
 #include "tuning.h"
 
+#include <cornerturn/kit/window.h>
 #include <string.h>
 
 /* The efficiency may be above 1 if the row computes on other units than the peak is given for. */
@@ -74,6 +75,31 @@ is_axis_split(const CtVariant *variant)
            !g_str_equal(variant->split, "time");
 }
 
+/* Whether the variant is of a form on devices whose kernels go along rows that input and output
+ * have in common: windows, shifts and tables, whose only tunable is `units`. */
+static gboolean
+wants_one_order(const CtVariant *variant)
+{
+    const gboolean is_form =
+        variant->prepare == ct_window_prepare_device || variant->prepare == ct_form_prepare_device;
+    return is_form && variant->tunables && variant->tunables[0].name && !variant->tunables[1].name;
+}
+
+/* Whether the axes stand in the same order on both sides. */
+static gboolean
+has_one_order(const CtRowPatterns *row)
+{
+    const CtLayout *in = &row->inputs[0], *out = &row->outputs[0];
+    if (row->any)
+        return FALSE;
+    if (in->any_order && out->any_order)
+        return TRUE; /* they have their common axes in one order */
+    for (guint a = 0; a < in->n_axes && in->n_axes == out->n_axes; a++)
+        if (g_strcmp0(in->axes[a].name, out->axes[a].name) != 0)
+            return FALSE;
+    return in->n_axes == out->n_axes;
+}
+
 static gboolean
 check_row(const CtCheck *check, const CtVariant *variant, const CtRow *row, GError **error)
 {
@@ -87,6 +113,11 @@ check_row(const CtCheck *check, const CtVariant *variant, const CtRow *row, GErr
                                    "wants more than 0, up to %d, but is given %g", MAX_EFFICIENCY,
                                    row->efficiency);
     }
+    if (wants_one_order(variant) && !has_one_order(&patterns))
+        return ct_check_refuse(check, error, "rows",
+                               "'%s': on devices, this form wants the same axes in the same order "
+                               "on both sides",
+                               row->layouts);
     const CtLayout *split = patterns.n_outputs ? &patterns.outputs[0] : &patterns.inputs[0];
     if (is_axis_split(variant) && !takes_axis(split, variant->split))
         return ct_check_refuse(check, error, "split", "wants an axis of '%s', but is given '%s'",
@@ -198,7 +229,7 @@ check_variant(CtCheck *check, CtVariant *variant, const CtVariant *given, GError
     if (!variant->work)
         return ct_check_refuse(check, error, "work", "wants a function, but is given none");
     return check_enums(check, variant, error) && check_split(check, variant, error) &&
-           check_rows(check, variant, error) && check_tunables(check, variant, error);
+           check_tunables(check, variant, error) && check_rows(check, variant, error);
 }
 
 const CtVariant *

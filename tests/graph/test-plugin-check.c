@@ -3,6 +3,7 @@
  * in static memory, like a plugin's tables. */
 #include "graph/plugin-check.h"
 
+#include <cornerturn/kit/window.h>
 #include <math.h>
 #include <string.h>
 
@@ -87,6 +88,10 @@ static const CtRow bad_rows[][2] = {
     {{"[time] -> [time]", 0.5}},
     {{"i8[time station ...] -> i8[time station ...]", 0.5}},
 };
+static const CtRow other_order[][2] = {
+    {{"any: {time station ...} -> {time station ...}", 0.5}},
+    {{"[time station ...] -> [station time ...]", 0.5}},
+};
 static const CtRow source_rows[] = {{"-> [time station ...]", 0.5}, {0}};
 static const CtRow closed_rows[] = {{"cf32[time station] -> cf32[time station]", 0.5}, {0}};
 static const CtTunable no_values[] = {{"tile", NULL, 3, 1, "a tile"}, {0}};
@@ -102,6 +107,12 @@ static const CtTunable many_tunables[] = {
     {"g", CT_VALUES(1), 1, ""}, {"h", CT_VALUES(1), 1, ""},
     {"i", CT_VALUES(1), 1, ""}, {0},
 };
+
+static const CtTunable window_tunables[] = {CT_WINDOW_UNITS, {0}};
+static const CtTunable sum_tunables[] = {CT_WINDOW_UNITS, {"made", CT_VALUES(1), 1, ""}, {0}};
+static const CtTunable map_tunables[] = {CT_DEVICE_MAP_TUNABLES, {0}};
+static const CtTunable *const tunables_of_forms[] = {window_tunables, sum_tunables, window_tunables,
+                                                     map_tunables};
 
 static gboolean
 infer(G_GNUC_UNUSED CtNode *node, G_GNUC_UNUSED GError **error)
@@ -402,6 +413,27 @@ test_split_of_port(void)
         "is given 'channel'");
 }
 
+/* Kernels that go along rows on devices take one order of axes; those of maps and sums any. */
+static void
+test_orders(void)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(other_order); i++)
+        for (guint form = 0; form < 4; form++) {
+            reset();
+            variant.name = "cuda";
+            variant.backend = CT_CUDA;
+            variant.split = NULL;
+            variant.rows = other_order[i];
+            variant.prepare = form < 2 ? ct_window_prepare_device : ct_form_prepare_device;
+            variant.tunables = tunables_of_forms[form];
+            g_autofree char *message =
+                g_strdup_printf("variant 'cuda' of 'twice': rows: '%s': on devices, this form "
+                                "wants the same axes in the same order on both sides",
+                                other_order[i][0].layouts);
+            check(form % 2 == 0 ? message : NULL);
+        }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -409,5 +441,6 @@ main(int argc, char **argv)
     g_test_add_func("/plugin-check/fields", test_fields);
     g_test_add_func("/plugin-check/pairs", test_pairs);
     g_test_add_func("/plugin-check/split-of-port", test_split_of_port);
+    g_test_add_func("/plugin-check/orders", test_orders);
     return g_test_run();
 }
