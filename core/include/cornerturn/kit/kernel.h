@@ -52,9 +52,10 @@
  * are 2 for complex types and 1 for real ones; ct_x_part, ct_w_part and ct_y_part are the types of
  * their parts. The parts of ci4 are of the type int8_t, those of f16 are floats. CT_Y_MOST is the
  * largest integer that y can hold with both signs. A kernel declares no variables outside
- * functions, and calls only what this header declares:
+ * functions, and calls only functions of its own file (CT_KERNEL) and what this header declares:
  *
  *     ct_multiply_add(a, b, c)     a b + c; rounded once where the processor can
+ *     ct_add(a, b)                 a + b of the type ct_y, complex or real
  *     ct_round_scaled(x, scale)    x · scale of floats, rounded half to even, once; a product of
  *                                  more than 2²² stays at least as large, NaN stays NaN
  *     ct_absolute(x)               |x|
