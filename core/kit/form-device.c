@@ -37,7 +37,7 @@ define_type(GPtrArray *defines, char letter, CtType type)
     if (!number->is_float)
         g_ptr_array_add(defines,
                         g_strdup_printf("CT_%c_MOST=%" G_GINT64_FORMAT, letter,
-                                        ((gint64)1 << (ct_type_info(type)->part_bits - 1)) - 1));
+                                        G_MAXINT64 >> (64 - ct_type_info(type)->part_bits)));
 }
 
 GPtrArray *
