@@ -306,9 +306,16 @@ ct_device_library(CtDevice *device, const char *name, const char *const *symbols
 }
 
 GHashTable *
-ct_device_kernels(CtDevice *device)
+ct_device_lock_kernels(CtDevice *device)
 {
+    pthread_mutex_lock(&device->lock);
     return device->kernels;
+}
+
+void
+ct_device_unlock_kernels(CtDevice *device)
+{
+    pthread_mutex_unlock(&device->lock);
 }
 
 /* ---- memory ---- */
@@ -406,7 +413,8 @@ ct_device_alloc(CtDevice *device, gsize bytes, const char *what, GError **error)
         ct_device_free(device, memory);
         return NULL;
     }
-    device->costs.memory += (gdouble)(g_get_monotonic_time() - from) * 1e-6;
+    const CtDeviceCosts costs = {.memory = (gdouble)(g_get_monotonic_time() - from) * 1e-6};
+    ct_device_add_costs(device, &costs);
     return memory;
 }
 
@@ -436,21 +444,26 @@ ct_device_allocated(const CtDevice *device)
     return device->allocated;
 }
 
-const CtDeviceCosts *
-ct_device_costs(const CtDevice *device)
+CtDeviceCosts
+ct_device_costs(CtDevice *device)
 {
-    return &device->costs;
+    pthread_mutex_lock(&device->lock);
+    const CtDeviceCosts costs = device->costs;
+    pthread_mutex_unlock(&device->lock);
+    return costs;
 }
 
 void
 ct_device_add_costs(CtDevice *device, const CtDeviceCosts *costs)
 {
+    pthread_mutex_lock(&device->lock);
     device->costs.open += costs->open;
     device->costs.memory += costs->memory;
     device->costs.compile += costs->compile;
     device->costs.load += costs->load;
     device->costs.n_compiled += costs->n_compiled;
     device->costs.n_cached += costs->n_cached;
+    pthread_mutex_unlock(&device->lock);
 }
 
 gboolean

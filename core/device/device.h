@@ -41,8 +41,10 @@ gsize ct_device_allocated(const CtDevice *device);
  * wait for the device when it allocates and frees. It is FALSE at first. */
 void ct_device_reuse(CtDevice *device, gboolean reuses);
 /* The kernels that are loaded, by what they are made of; for kernel.c. Those that are the same are
- * loaded once. Used by prepare and finish, on one thread at a time. */
-GHashTable *ct_device_kernels(CtDevice *device);
+ * loaded once. A stage is prepared with a new array by a worker while another is prepared with new
+ * parameters by the program: the table is locked until ct_device_unlock_kernels. */
+GHashTable *ct_device_lock_kernels(CtDevice *device);
+void ct_device_unlock_kernels(CtDevice *device);
 
 /* The time spent so far on making a device ready, in seconds. */
 typedef struct {
@@ -54,8 +56,7 @@ typedef struct {
     guint n_cached;
 } CtDeviceCosts;
 
-const CtDeviceCosts *ct_device_costs(const CtDevice *device);
-/* Adds to the costs. Not thread-safe: called by prepare, on one thread. */
+CtDeviceCosts ct_device_costs(CtDevice *device);
 void ct_device_add_costs(CtDevice *device, const CtDeviceCosts *costs);
 
 CtCuFunction ct_kernel_function(const CtKernel *kernel);

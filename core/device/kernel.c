@@ -294,6 +294,47 @@ load(CtKernel *self, const CtKernelSpec *spec, GBytes *image, GError **error)
                            spec->shared_bytes, spec->name);
 }
 
+static void
+destroy(CtKernel *kernel)
+{
+    if (kernel->module && ct_device_enter(kernel->device, NULL))
+        ct_device_driver(kernel->device)->module_unload(kernel->module);
+    g_free(kernel->name);
+    g_free(kernel->key);
+    g_free(kernel);
+}
+
+/* ---- sharing, between all stages of the device and their threads ---- */
+
+/* A kernel that is loaded already, with one more use; or NULL. */
+static CtKernel *
+find_loaded(CtDevice *device, const char *key)
+{
+    CtKernel *loaded = g_hash_table_lookup(ct_device_lock_kernels(device), key);
+    if (loaded)
+        loaded->uses++;
+    ct_device_unlock_kernels(device);
+    return loaded;
+}
+
+/* Lets others find the kernel. Returns the one that another thread has loaded meanwhile, if there
+ * is one. */
+static CtKernel *
+share(CtKernel *kernel)
+{
+    GHashTable *kernels = ct_device_lock_kernels(kernel->device);
+    CtKernel *other = g_hash_table_lookup(kernels, kernel->key);
+    if (other)
+        other->uses++;
+    else
+        g_hash_table_insert(kernels, kernel->key, kernel);
+    ct_device_unlock_kernels(kernel->device);
+    if (!other)
+        return kernel;
+    destroy(kernel);
+    return other;
+}
+
 CtKernel *
 ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
 {
@@ -312,11 +353,9 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
     g_autofree char *path = cache_path(&unit, nvrtc);
     g_autofree char *key =
         g_strdup_printf("%s %s %" G_GSIZE_FORMAT, path, spec->name, spec->shared_bytes);
-    CtKernel *loaded_before = g_hash_table_lookup(ct_device_kernels(device), key);
-    if (loaded_before) {
-        loaded_before->uses++;
+    CtKernel *loaded_before = find_loaded(device, key);
+    if (loaded_before)
         return loaded_before;
-    }
     g_autofree char *log = NULL;
     gboolean compiled;
     if (CT_RESERVED_IS_SET(spec)) {
@@ -335,7 +374,6 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
     self->name = g_strdup(spec->name);
     self->key = g_steal_pointer(&key);
     self->uses = 1;
-    g_hash_table_insert(ct_device_kernels(device), self->key, self);
     const gboolean loaded = ct_device_is_dry(device) || load(self, spec, image, error);
     const gdouble to_find = (gdouble)(found - from) * 1e-6;
     const CtDeviceCosts costs = {
@@ -346,22 +384,23 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
     };
     ct_device_add_costs(device, &costs);
     if (loaded)
-        return self;
-    ct_kernel_free(self);
+        return share(self);
+    destroy(self);
     return NULL;
 }
 
 void
 ct_kernel_free(CtKernel *kernel)
 {
-    if (!kernel || --kernel->uses > 0)
+    if (!kernel)
         return;
-    g_hash_table_remove(ct_device_kernels(kernel->device), kernel->key);
-    if (kernel->module && ct_device_enter(kernel->device, NULL))
-        ct_device_driver(kernel->device)->module_unload(kernel->module);
-    g_free(kernel->name);
-    g_free(kernel->key);
-    g_free(kernel);
+    GHashTable *kernels = ct_device_lock_kernels(kernel->device);
+    const gboolean is_last = --kernel->uses == 0;
+    if (is_last)
+        g_hash_table_remove(kernels, kernel->key);
+    ct_device_unlock_kernels(kernel->device);
+    if (is_last)
+        destroy(kernel);
 }
 
 guint

@@ -544,10 +544,10 @@ try_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
 {
     const gint64 from = g_get_monotonic_time();
     const gdouble seconds = subject->seconds, compiling = subject->compiling;
-    const gdouble compiled = test->device ? ct_device_costs(test->device)->compile : 0;
+    const gdouble compiled = test->device ? ct_device_costs(test->device).compile : 0;
     run_case(test, subject, choice, round);
     if (test->device)
-        subject->compiling += ct_device_costs(test->device)->compile - compiled;
+        subject->compiling += ct_device_costs(test->device).compile - compiled;
     subject->seconds += seconds_since(from) - (subject->compiling - compiling);
     test->seconds += subject->seconds - seconds;
     test->compiling += subject->compiling - compiling;

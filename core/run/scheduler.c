@@ -198,14 +198,14 @@ count_setup(CtScheduler *scheduler)
     for (guint n = 0; scheduler->devices && n < scheduler->devices->n_devices; n++) {
         if (!scheduler->devices->devices[n])
             continue;
-        const CtDeviceCosts *costs = ct_device_costs(scheduler->devices->devices[n]);
-        setup->devices += costs->open;
-        setup->memory += costs->memory;
-        setup->compile += costs->compile;
-        setup->load += costs->load;
-        setup->stages -= costs->compile + costs->load;
-        setup->n_compiled += costs->n_compiled;
-        setup->n_cached += costs->n_cached;
+        const CtDeviceCosts costs = ct_device_costs(scheduler->devices->devices[n]);
+        setup->devices += costs.open;
+        setup->memory += costs.memory;
+        setup->compile += costs.compile;
+        setup->load += costs.load;
+        setup->stages -= costs.compile + costs.load;
+        setup->n_compiled += costs.n_compiled;
+        setup->n_cached += costs.n_cached;
     }
     setup->stages = MAX(setup->stages, 0);
 }
