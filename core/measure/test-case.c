@@ -46,11 +46,12 @@ draw_length(const CtTestFixed *fixed, const char *axis, guint32 round, gint64 le
     const gboolean is_pol = g_str_has_prefix(axis, "pol");
     if (given > 0)
         return given;
+    gint64 length = 3;
     if (is_pol)
-        return MIN(left, round == 0 || g_rand_boolean(random) ? 2 : g_rand_int_range(random, 1, 4));
-    if (round == 0)
-        return MIN(left, 3);
-    return MIN(left, pick(random, lengths, G_N_ELEMENTS(lengths)));
+        length = round == 0 || g_rand_boolean(random) ? 2 : g_rand_int_range(random, 1, 4);
+    else if (round > 0)
+        length = pick(random, lengths, G_N_ELEMENTS(lengths));
+    return MIN(left, length);
 }
 
 /* Adds an axis of the length that other inputs have, if any has it. */
@@ -224,8 +225,8 @@ describe(CtTestCase *one, const CtTestFixed *fixed, GRand *random, char **reason
         return !*reason;
     const CtFootprint *rule = &one->node.footprint;
     const gint64 most = MAX(1, (MOST_ELEMENTS / widest - rule->window) / rule->hop);
-    const gint64 n =
-        one->round == 0 ? MIN(most, 40) : MIN(most, pick(random, samples, G_N_ELEMENTS(samples)));
+    const gint64 drawn = one->round == 0 ? 40 : pick(random, samples, G_N_ELEMENTS(samples));
+    const gint64 n = MIN(most, drawn);
     const gint64 rest =
         rule->hop > 1 ? g_rand_int_range(random, 0, (gint32)MIN(rule->hop, 1 << 20)) : 0;
     set_time(one, rule->kind == CT_FOOTPRINT_SUM ? MAX(1, n * rule->hop - rest)

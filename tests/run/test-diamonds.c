@@ -129,9 +129,9 @@ add_source(Graph *graph)
         g_file_set_contents(path, (const char *)numbers, (gssize)(length * sizeof(gfloat)), NULL));
     g_autofree char *block = g_strdup("");
     if (pick(graph, 0, 1)) {
+        const gint64 samples = CHOOSE(graph, 1, 7, 64, 1000, 5000);
         g_free(block);
-        block = g_strdup_printf(", block: {time: %d}",
-                                (int)MAX(graph->least_block, CHOOSE(graph, 1, 7, 64, 1000, 5000)));
+        block = g_strdup_printf(", block: {time: %d}", (int)MAX(graph->least_block, samples));
     }
     g_string_append_printf(graph->text,
                            "  %s: {stage: file.source, path: '%s', layout: 'f32[time station]', "
@@ -426,7 +426,9 @@ graph_init(Graph *graph, guint32 seed, const char *folder, gboolean on_devices)
         .on_devices = on_devices,
     };
     /* Firings on an emulated device take long. */
-    graph->longest = MIN(on_devices ? 1000 : 10000, CHOOSE(graph, 100, 2000, 2000, 10000));
+    graph->longest = CHOOSE(graph, 100, 2000, 2000, 10000);
+    if (on_devices)
+        graph->longest = MIN(graph->longest, 1000);
     graph->least_block = on_devices ? 7 : 1;
     const guint n_sources = (guint)CHOOSE(graph, 1, 1, 2, 3);
     const guint n_streams = n_sources + (guint)pick(graph, 2, MOST_STREAMS - 4);
