@@ -118,11 +118,11 @@ find_rows(Cuda *cuda, const CtWork *work, guint i, CtBoxAxis *groups, CtBoxAxis 
     if (!join_axes(&box, 0, time, groups) || !join_axes(&box, time, axis, rows) ||
         !join_axes(&box, axis, box.n_axes, &run) ||
         (run.length > 1 && (run.out != element || (box.in && run.in != element))) ||
-        (rows->length > 1 && rows->out != (gint64)cuda->row))
+        (rows->length > 1 && rows->out != (gint64)cuda->row) || rows->in > G_MAXUINT32)
         return FALSE;
     cuda->sources[i].data = box.in;
     cuda->sources[i].group = groups->in;
-    cuda->sources[i].row = rows->in;
+    cuda->sources[i].row = (guint)rows->in;
     const guint64 places = GPOINTER_TO_SIZE(box.in) | GPOINTER_TO_SIZE(work->outputs[0].data) |
                            (guint64)(groups->in | groups->out | rows->in);
     return places % cuda->unit == 0;

@@ -7,10 +7,12 @@
 /* Threads of a block, and the 16-byte words of each thread. */
 enum { STACK_THREADS = 256, STACK_UNROLL = 4 };
 
-/* An input: runs of bytes, from byte `offset` of a row of the output on. */
+/* An input: runs of bytes, from byte `offset` of a row of the output on. The kernel multiplies by
+ * `row` for each piece, which takes longer with 64 bits. */
 typedef struct {
     const unsigned char *data; /* NULL: zeros */
-    long long group, row;      /* bytes from a group of rows to the next, and from a row */
+    long long group;           /* bytes from a group of rows to the next */
+    unsigned row;              /* bytes from a row to the next */
     unsigned offset;
 } StackSource;
 
