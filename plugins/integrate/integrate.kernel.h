@@ -30,13 +30,19 @@ integrate_add(const Integrate *self, Sum *sum, const ct_x *x)
 CT_KERNEL bool
 integrate_give(const Integrate *self, const Sum *sum, uint32_t n, ct_y *y)
 {
+    Sum mean = *sum;
     /* The sum of no samples is 0, and so is its mean. */
-    const double divisor = self->averages && n > 0 ? n : 1;
+    if (self->averages && n > 0) {
+        mean.re /= n;
 #if CT_X_PARTS == 2
-    y->re = (ct_y_part)(sum->re / divisor);
-    y->im = (ct_y_part)(sum->im / divisor);
+        mean.im /= n;
+#endif
+    }
+#if CT_X_PARTS == 2
+    y->re = (ct_y_part)mean.re;
+    y->im = (ct_y_part)mean.im;
 #else
-    *y = (ct_y)(sum->re / divisor);
+    *y = (ct_y)mean.re;
 #endif
     return true;
 }
