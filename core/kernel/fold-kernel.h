@@ -92,15 +92,13 @@ ct_fold_begin(const Fold &fold, const CtFoldFiring &firing, const CtFoldCell &ce
     return state;
 }
 
-/* Writes an element of sample `hop` of the firing. */
+/* Writes an element of sample `hop` of the firing, of `length` samples. */
 template <typename Fold>
 __device__ inline void
-ct_fold_give(const Fold &fold, const CtFoldFiring &firing, uint32 hop, const CtFoldPlace &place,
-             const typename Fold::CtState &state)
+ct_fold_give(const Fold &fold, const CtFoldFiring &firing, uint32 hop, uint32 length,
+             const CtFoldPlace &place, const typename Fold::CtState &state)
 {
-    const int64 end = (hop + 1) * ct_fold_hop, seen = firing.position + firing.n_samples;
-    const uint32 n = firing.counts ? firing.counts[hop * firing.n_lanes + place.lane]
-                                   : (uint32)(ct_fold_hop - (end > seen ? end - seen : 0));
+    const uint32 n = firing.counts ? firing.counts[hop * firing.n_lanes + place.lane] : length;
     ct_y y;
     const bool is_valid = fold.give(state, n, y);
     *(CT_OUT *)((uint8 *)firing.y + hop * firing.out_time + place.out) = ct_form_store<CT_OUT>(y);
@@ -118,7 +116,10 @@ ct_fold_end(const Fold &fold, const CtFoldFiring &firing, const CtFoldCell &cell
     if (!cell.is_complete)
         ((State *)firing.after)[element] = state;
     else if (ct_fold_n_cells == 1)
-        ct_fold_give(fold, firing, cell.hop, place, state);
+        ct_fold_give(fold, firing, cell.hop,
+                     (uint32)(cell.end - cell.begin) +
+                         (cell.is_continued ? (uint32)firing.position : 0),
+                     place, state);
     else
         ((State *)firing.cells)[(int64)i * CT_FOLD_ELEMENTS + element] = state;
 }
@@ -236,13 +237,14 @@ ct_fold_stage(const Fold &fold, const CtFoldFiring &firing, uint32 block_cells, 
     const CtFoldCell cell = ct_fold_cell(firing, i);
     const CtFoldPlace place = ct_fold_place(firing, element);
     const uint8 *valid = ct_fold_valid(firing, place);
-    const uint32 base = g * stretch + fast;
+    const int32 n = cell.end - cell.begin;
+    /* The loop counts from 0: with another beginning, each sample costs one more addition. */
+    const uint32 first = g * stretch + (uint32)(cell.begin - begin) * CT_FOLD_FAST + fast;
     typename Fold::CtState state = ct_fold_begin(fold, firing, cell, element);
 #pragma unroll 8
-    for (int32 t = cell.begin; t < cell.end; t++)
-        ct_fold_add(fold, state,
-                    stage[ct_fold_stage_place(base + (uint32)(t - begin) * CT_FOLD_FAST)], valid,
-                    t);
+    for (int32 t = 0; t < n; t++)
+        ct_fold_add(fold, state, stage[ct_fold_stage_place(first + (uint32)t * CT_FOLD_FAST)],
+                    valid, cell.begin + t);
     ct_fold_end(fold, firing, cell, i, element, place, state);
 }
 #endif
@@ -293,8 +295,11 @@ ct_fold_merge(const Fold &fold, const CtFoldFiring &firing)
         if (partial < half)
             fold.merge(states[threadIdx.x], states[threadIdx.x + half * block_elements]);
     }
+    const int64 hop_end = (hop + 1) * ct_fold_hop, seen = firing.position + firing.n_samples;
+    const uint32 length = (uint32)(ct_fold_hop - (hop_end > seen ? hop_end - seen : 0));
     if (is_element && partial == 0)
-        ct_fold_give(fold, firing, hop, ct_fold_place(firing, element), states[threadIdx.x]);
+        ct_fold_give(fold, firing, hop, length, ct_fold_place(firing, element),
+                     states[threadIdx.x]);
 }
 
 #if CT_FOLD_IS_STAGED

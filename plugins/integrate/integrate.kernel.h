@@ -31,8 +31,9 @@ CT_KERNEL bool
 integrate_give(const Integrate *self, const Sum *sum, uint32_t n, ct_y *y)
 {
     Sum mean = *sum;
-    /* The sum of no samples is 0, and so is its mean. */
-    if (self->averages && n > 0) {
+    if (self->averages) {
+        /* The sum of no samples is 0, and so is its mean. */
+        n = n > 0 ? n : 1;
         mean.re /= n;
 #if CT_X_PARTS == 2
         mean.im /= n;
