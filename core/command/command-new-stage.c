@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { ALWAYS, WITH_KERNEL, ALONE } When;
+typedef enum { ALWAYS, WITH_KERNEL, BY_HAND, ALONE } When;
 
 /* The files in the folder. %F is the form, %N the plugin's name. */
 static const struct {
@@ -19,6 +19,10 @@ static const struct {
 } files[] = {
     {"%F.c", "%N.c", ALWAYS},
     {"%F.kernel.h", "%N.kernel.h", WITH_KERNEL},
+    {"%F.h", "%N.h", BY_HAND},
+    {"%F-cpu.c", "%N-cpu.c", BY_HAND},
+    {"%F-cuda.c", "%N-cuda.c", BY_HAND},
+    {"%F.cu", "%N.cu", BY_HAND},
     {"%F-test.py", "test-%N.py", ALWAYS},
     {"%F.md", "README.md", ALWAYS},
     {"%F.build", "meson.build", ALWAYS},
@@ -227,12 +231,13 @@ make_folders(const NewStage *stage, GError **error)
 static gboolean
 make(const NewStage *stage, GError **error)
 {
-    const gboolean has_kernel =
-        !g_str_equal(stage->form, "source") && !g_str_equal(stage->form, "free");
+    const gboolean by_hand = g_str_equal(stage->form, "free");
+    const gboolean has_kernel = !by_hand && !g_str_equal(stage->form, "source");
     if (!make_folders(stage, error))
         return FALSE;
     for (guint i = 0; i < G_N_ELEMENTS(files); i++)
         if ((files[i].when == ALWAYS || (files[i].when == WITH_KERNEL && has_kernel) ||
+             (files[i].when == BY_HAND && by_hand) ||
              (files[i].when == ALONE && !stage->in_tree)) &&
             !write_template(stage, i, error))
             return FALSE;

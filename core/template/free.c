@@ -1,5 +1,5 @@
 /* @STAGE@: samples times a factor, y[t][s][p] = factor · x[t][s][p]. */
-#include <cornerturn/stage.h>
+#include "@PLUGIN@.h"
 
 static const CtParam params[] = {
     {"factor", CT_PARAM_REAL, .fallback = "1", .help = "a factor for the samples"}, {0}};
@@ -51,7 +51,7 @@ static const CtVariant reference = {
     .name = "reference",
     .backend = CT_REFERENCE,
     .covers = (const char *const[]){"@STAGE@", NULL},
-    .rows = (const CtRow[]){{"cf32[time station pol] -> cf32[time station pol]", 0.1}, {0}},
+    .rows = (const CtRow[]){{"cf32[time station pol] -> cf32[time station pol]", 0.01}, {0}},
     .split = "time",
     .prepare = prepare,
     .work = work,
@@ -59,4 +59,4 @@ static const CtVariant reference = {
 };
 
 CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){&reference, NULL}));
+          ((const CtVariant *const[]){&@PLUGIN@_cuda, CT_ISA_VARIANTS(@PLUGIN@_cpu), &reference, NULL}));

@@ -78,7 +78,10 @@ class NewStage(unittest.TestCase):
                             "free": "samples times a factor"}.items():
             with self.subTest(form):
                 self.make_project(form, "--form", form)
-                self.assertIn(words, self.run_in("/", COMMAND, "inspect", form))
+                shown = self.run_in("/", COMMAND, "inspect", form)
+                variants = [] if form == "source" else ["  cuda  ", "  cpu-baseline  ", "  reference  "]
+                for part in [words, *variants]:
+                    self.assertIn(part, shown)
 
     def test_names_with_a_dot(self):
         """The part before the dot is the name of the plugin, its folder and its files."""
