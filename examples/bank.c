@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What this program wants of the CUDA driver. One that is built with the CUDA toolkit would include
- * its headers instead. */
+/* The functions of the CUDA driver that this program calls. One that is built with the CUDA toolkit
+ * would include its headers instead. */
 typedef struct {
     int (*init)(unsigned flags);
     int (*retain)(void **context, int device);

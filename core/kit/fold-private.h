@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all variants of a fold share: its axes, and the counts of valid samples.
+/* The parts that all variants of a fold share: its axes, and the counts of valid samples.
  *
  * The axes other than time, in the order of the input's layout, are divided into slow ones (outside
  * time) and fast ones (inside it). A *group* is an element of the slow axes. */

@@ -151,7 +151,7 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUS
     return TRUE;
 }
 
-/* Where the block has sample 0 of a lane of the stream, at index 0 of the other axes. */
+/* The address in the block of sample 0 of a lane of the stream, at index 0 of the other axes. */
 static guint8 *
 find_lane(const Reader *reader, const CtBlock *out, const gint64 *stride, gint64 lane)
 {

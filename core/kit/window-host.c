@@ -546,8 +546,8 @@ compute_rows(Job *job, CtBox *box, const CtBoxAxis *time)
     }
 }
 
-/* Where neighbours in memory are of other axes, these are walked a few times after the other, while
- * their samples are in the cache. */
+/* If neighbours in memory belong to other axes, these axes are walked for a few samples of time
+ * after another, while the samples are in the cache. */
 static void
 compute_along_time(Job *job, CtBox *box, CtBoxAxis time)
 {

@@ -5,9 +5,9 @@
 
 #include <glib.h>
 
-/* Where a block lies in its memory: its end at the end of the last page, so that whatever follows
- * it is out of bounds; its beginning at the beginning of the first; or as many bytes after a
- * multiple of 64 as `like`, so that only pages farther away are out of bounds. */
+/* The place of a block in its memory: it ends at the end of the last page, so that whatever follows
+ * it is out of bounds; it begins at the beginning of the first page; or it lies as many bytes after
+ * a multiple of 64 as `like`, so that only pages farther away are out of bounds. */
 typedef enum { CT_GUARD_END, CT_GUARD_BEGIN, CT_GUARD_LIKE } CtGuardSide;
 
 /* The bytes of guarded memory that belong to no element, and of device memory around blocks. */

@@ -10,7 +10,7 @@
 /* The most inputs and outputs of a stage that is tested. */
 enum { CT_TEST_PORTS = 8 };
 
-/* What the user fixes. */
+/* The choices that the user has fixed. */
 typedef struct {
     const CtStage *stage;
     const CtParams *params;

@@ -7,7 +7,7 @@
 /* Bytes before and after a block on a device that nothing may write. */
 #define CT_TEST_DEVICE_GUARD 512
 
-/* What the firings of a variant on a device need. */
+/* The device and the memory that the firings of a variant need. */
 typedef struct {
     CtDevice *device;
     CtCuStream stream;

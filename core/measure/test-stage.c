@@ -24,7 +24,7 @@ enum { MOST_TRIES = 40 };
 /* Compiling kernels may take this multiple of the time in which cases run. */
 enum { MOST_COMPILING = 4 };
 
-/* What became of a variant. */
+/* The cases and results of a variant. */
 typedef struct {
     const CtVariant *variant;
     GArray *choices; /* of CtTestChoice: its rows */

@@ -2,7 +2,7 @@
 #include <cornerturn/kit/kernel.h>
 
 #ifdef CT_KERNEL
-/* What is summed over the samples, for every element; numbers of double precision. */
+/* The sums over the samples of each element, all of double precision. */
 typedef struct {
     double sum;
 } Power;

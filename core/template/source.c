@@ -12,7 +12,7 @@
 
 enum { HEADER_BYTES = 16, N_SAMPLES = 32, N_POLS = 2, SAMPLE_BYTES = 2 * N_POLS };
 
-/* What the source knows of its recording, beside the files. */
+/* The source's state, beside the files of its recording. */
 typedef struct {
     gint64 second; /* of packet 0 */
 } Recording;

@@ -25,7 +25,7 @@
 #define TILE      32
 #define TILE_ROWS 8
 
-/* Where transforms begin and how they continue, in elements. */
+/* The beginnings of transforms and the steps along them, in elements. */
 typedef struct {
     gint64 apart[CT_MAX_AXES]; /* along the axes of the batch */
     gint64 step;

@@ -19,7 +19,7 @@ FftCufft *ct_fft_cufft_new(CtDevice *device, const FftDesign *design, const FftS
                            gsize *work_bytes, GError **error);
 void ct_fft_cufft_free(FftCufft *self);
 
-/* Where the next transforms go: cheap where nothing has changed. */
+/* Sets the stream and work area of the next transforms; cheap if neither has changed. */
 gboolean ct_fft_cufft_attach(FftCufft *self, gpointer stream, gpointer work_area, GError **error);
 /* Enqueues n_units units of transforms from `in` to `out`, both aligned to complex elements. */
 gboolean ct_fft_cufft_execute(FftCufft *self, gconstpointer in, gpointer out, gint64 n_units,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where transforms lie in a firing's blocks, as host and kernels see it. */
+/* The places of transforms in a firing's blocks, for host and kernels. */
 #pragma once
 
 enum { FFT_PLACES_AXES = 8 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants on a device share: coefficients, and how threads are spread over the axes of a
- * firing and over chunks of its time. */
+/* The parts that the variants on a device share: coefficients, and the spreading of threads over
+ * the axes of a firing and over chunks of its time. */
 #pragma once
 
 #include "fir-axes.h"
@@ -21,7 +21,7 @@ typedef struct {
     gdouble wave;                /* blocks that the device holds at once */
 } FirSpread;
 
-/* Of the first node and the ports of what is covered; sends the coefficients. */
+/* Looks at the first node, and at the ports of the whole; sends the coefficients. */
 gboolean ct_fir_spread_init(FirSpread *spread, const CtPrepare *prepare, GError **error);
 void ct_fir_spread_clear(FirSpread *spread);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the filter's kernels share: where threads are, vectors of samples, and the sums of windows
- * that slide.
+/* The parts that the filter's kernels share: the places of threads, vectors of samples, and the sums
+ * of windows that slide.
  *
  * A thread makes VECTOR neighbouring series of outputs over a chunk of time. Its sums run over
  * k = 0, 1, … by fused multiply-adds, wherever the stream was cut. Constants of the compilation:
@@ -107,7 +107,7 @@ multiply_add(float h, ct_complex<float> x, ct_f32 sum)
     return fmaf(h, x.re, sum);
 }
 
-/* Where a thread is. */
+/* The place of a thread. */
 struct Place {
     const uint8 *in;
     uint8 *out;

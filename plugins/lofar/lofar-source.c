@@ -4,7 +4,7 @@
 
 #include <cornerturn/kit/source.h>
 
-/* What the source knows of its captures, beside the files: a file is a port, a lane of packets. */
+/* The source's state, beside the files of its captures. A file is a port, a lane of packets. */
 typedef struct {
     LofarHeader *ports; /* [file] the sizes are those of all its packets */
     gboolean swapped;   /* 4-bit samples have the real part in the low half */

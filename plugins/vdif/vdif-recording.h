@@ -6,7 +6,7 @@
 
 #include <cornerturn/kit/source.h>
 
-/* What the source knows of its recording, beside the files. A lane is a thread. */
+/* The source's state, beside the files of its recording. A lane is a thread. */
 typedef struct {
     guint bits;         /* used instead of the headers'; 0: the headers'. The first member: the
                            functions of headers get its address */
@@ -20,7 +20,7 @@ typedef struct {
     gint channel_axis; /* of the stream; −1: none */
 } VdifRecording;
 
-/* Of the source, by the names of its functions; vdif_recording_begin reads `bits`, and
+/* The functions of CtSource, under its names; vdif_recording_begin reads `bits`, and
  * vdif_recording_order `thread_ids`, `sample_rate` and `max_gap`. */
 void vdif_recording_begin(gpointer self, const CtParams *given);
 void vdif_recording_found(const guint8 *header, CtPacket *packet, gpointer self);

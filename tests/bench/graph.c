@@ -48,7 +48,7 @@ number(JsonObject *node, const char *key)
 static gdouble
 operations_per_sample(const Graph *graph, CtPipeline *pipeline, JsonObject *stats)
 {
-    /* Of nodes in one, the last has the output. */
+    /* The last of several nodes in one has the output. */
     const char *nodes = json_object_get_string_member(stats, "name");
     const char *last = strrchr(nodes, '+'), *node = last ? last + 1 : nodes;
     const CtStream *in = ct_pipeline_stream(pipeline, graph->source, NULL, NULL);

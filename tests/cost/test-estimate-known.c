@@ -132,7 +132,7 @@ test_distances(void)
     g_assert_null(nearest(knowledge, &old_variant, order, 4096, 2, &none));
     g_assert_null(nearest(knowledge, &old_variant, "cf32[time]", 64, 2, &none));
 
-    /* Of two equally near measurements, the slower counts; a failure only counts for itself. */
+    /* The slower of two equally near measurements counts; a failure only counts for itself. */
     g_auto(CtMeasurement) slower =
         measure("cf32[time station] -> cf32[station time]", "0 64 -> 64 0", 2e-6);
     g_auto(CtMeasurement) other = measure(same_layout, "0 65 -> 0 65", 1e-6);

@@ -149,7 +149,7 @@ test_tune(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_autofree char *text = ct_pipeline_tune(pipeline, &whole, &is_decided, &error);
     g_assert_no_error(error);
     g_assert_true(is_decided);
-    /* What it measured is in the database. (Which ways of the first search it looks at again
+    /* Its measurements are in the database. (Which ways of the first search it looks at again
      * depends on the times that these took.) */
     g_assert_cmpuint(g_ascii_strtoull(text, NULL, 10), >, 0);
     g_autofree char *again = ct_pipeline_tune(pipeline, &whole, &is_decided, &error);

@@ -28,7 +28,7 @@ node_at(const CtPlan *plan, guint i)
 
 /* ---- shared bytes ---- */
 
-/* Of three links in a row, the first and the last share bytes; links with a history, or between
+/* The first and the last of three links in a row share bytes; links with a history, or between
  * queues, have bytes of their own. */
 static void
 test_transient(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)

@@ -291,7 +291,7 @@ test_least(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
                    n_checked, n_inserted, n_copied, n_fused);
     g_assert_cmpuint(n_checked, >, 500);
     g_assert_cmpuint(n_exact, >=, n_checked - n_checked / 50);
-    /* Of plans with equal costs, the chosen one may then not have the least sum. */
+    /* The chosen one of several plans with equal costs may then not have the least sum. */
     g_assert_cmpuint(n_more, <=, n_checked / 100);
     g_assert_cmpuint(n_inserted, >, 200);
     g_assert_cmpuint(n_copied, >, 100);

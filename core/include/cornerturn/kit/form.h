@@ -45,7 +45,7 @@ typedef struct CtFoldKernel CtFoldKernel; /* <cornerturn/kit/fold.h> */
 /* The most terms of a sum that a loop adds. */
 #define CT_SHIFT_TERMS 8
 
-/* What windows and shifts have besides, see window.h. */
+/* Further members of windows and shifts, see window.h. */
 typedef struct {
     gsize n_terms;       /* of a sum, each with its own x and w; 1: no sum */
     gboolean adds;       /* to what y holds */
