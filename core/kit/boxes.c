@@ -10,7 +10,7 @@ typedef struct {
 } Piece;
 
 void
-ct_boxes_init(CtBoxes *boxes, const CtBinding *in, const CtBinding *out, guint n_workers)
+ct_boxes_init(CtBoxes *boxes, const CtBinding *in, const CtBinding *out, gint64 n_items)
 {
     const CtLayout *from = &in->layout, *to = &out->layout;
     *boxes = (CtBoxes){
@@ -18,7 +18,7 @@ ct_boxes_init(CtBoxes *boxes, const CtBinding *in, const CtBinding *out, guint n
         .in_type = ct_layout_type(from),
         .out_type = ct_layout_type(to),
         .chunk = CT_BOXES_CHUNK,
-        .n_items = n_workers > 1 ? 4 * (gint64)n_workers : 1,
+        .n_items = n_items,
     };
     for (guint a = 0; a < in->stream->n_axes; a++) {
         const CtAxis *axis = &in->stream->axes[a];

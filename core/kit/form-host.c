@@ -80,13 +80,12 @@ prepare_table(State *self, CtPrepare *prepare, GError **error)
 }
 
 static void
-prepare_join(State *self, CtPrepare *prepare)
+prepare_join(State *self, const CtPrepare *prepare)
 {
     const CtType second = self->form.second;
     self->w_bytes = ct_type_info(second)->bytes;
     self->loads_w = second != self->form.kernel->w;
     self->load_w = ct_convert_steps(prepare->variant->isa, second, self->form.kernel->w);
-    prepare->n_items = self->form.join.n_items;
 }
 
 gboolean
@@ -95,7 +94,7 @@ ct_form_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     State *self = *state = g_new0(State, 1);
     const CtIsa isa = prepare->variant->isa;
     CtFormState *form = &self->form;
-    if (!ct_form_init(form, prepare, isa, prepare->n_workers, ct_form_kinds(prepare), error))
+    if (!ct_form_init(form, prepare, isa, prepare->n_items, ct_form_kinds(prepare), error))
         return FALSE;
     const CtType in = form->boxes.in_type, out = form->boxes.out_type;
     const CtType x = form->kernel ? form->kernel->x : out, y = form->kernel ? form->kernel->y : out;
@@ -109,7 +108,6 @@ ct_form_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->out_bytes = ct_type_info(out)->bytes;
     self->n_x = form->kernel ? form->kernel->n_x : 1;
     self->n_y = form->kernel ? form->kernel->n_y : 1;
-    prepare->n_items = form->boxes.n_items;
     prepare->scratch_bytes = N_CHUNKS * CHUNK_BYTES;
     if (ct_form_is_join(form))
         prepare_join(self, prepare);

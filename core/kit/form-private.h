@@ -30,7 +30,7 @@ ct_form_is_join(const CtFormState *self)
 
 /* Chooses the kernel, of these kinds, and describes the boxes of a firing. The state may be cleared
  * after a failure. */
-gboolean ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers,
+gboolean ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_items,
                       guint kinds, GError **error);
 /* The kinds of the variants that ct_form_prepare and ct_form_prepare_device prepare. */
 static inline guint

@@ -202,7 +202,7 @@ check_counters(const CtFormState *self, const CtPrepare *prepare, GError **error
 }
 
 gboolean
-ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers, guint kinds,
+ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_items, guint kinds,
              GError **error)
 {
     const CtBinding *in = &prepare->inputs[0], *out = &prepare->outputs[0];
@@ -211,7 +211,7 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, guint n_wor
     self->group_in = self->group_out = -1;
     if (prepare->n_inputs > 1)
         self->second = ct_layout_type(&prepare->inputs[1].layout);
-    ct_boxes_init(&self->boxes, in, out, n_workers);
+    ct_boxes_init(&self->boxes, in, out, n_items);
     if (!self->form->choose)
         return TRUE;
     if (!self->form->choose(&prepare->nodes[0], choice, error) ||

@@ -164,7 +164,7 @@ ct_window_prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
     State *self = *state = g_new0(State, 1);
     const CtIsa isa = prepare->variant->isa;
-    if (!ct_window_init(&self->base, prepare, isa, prepare->n_workers, error))
+    if (!ct_window_init(&self->base, prepare, isa, prepare->n_items, error))
         return FALSE;
     const CtFormState *form = &self->base.form;
     const CtType in = form->boxes.in_type, out = form->boxes.out_type;
@@ -178,7 +178,6 @@ ct_window_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->y_bytes = ct_type_info(y)->bytes;
     self->out_bytes = ct_type_info(out)->bytes;
     self->w_bytes = form->kernel ? ct_type_info(form->kernel->w)->bytes : 0;
-    prepare->n_items = form->boxes.n_items;
     if (!prepare_tables(self, &prepare->inputs[0].layout, error))
         return FALSE;
     gint64 made = MIN(self->base.n_made, MADE), longest = find_spans(self, made, error);

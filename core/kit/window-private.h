@@ -42,7 +42,7 @@ typedef struct {
     gboolean has_table;
 } CtWindowState;
 
-gboolean ct_window_init(CtWindowState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers,
+gboolean ct_window_init(CtWindowState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_items,
                         GError **error);
 void ct_window_clear(CtWindowState *self);
 

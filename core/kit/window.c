@@ -345,7 +345,7 @@ bind_kernel(CtWindowState *self, const CtWindow *window, CtIsa isa, GError **err
 }
 
 gboolean
-ct_window_init(CtWindowState *self, const CtPrepare *prepare, CtIsa isa, guint n_workers,
+ct_window_init(CtWindowState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_items,
                GError **error)
 {
     const CtWindow *window = prepare->variant->form;
@@ -358,7 +358,7 @@ ct_window_init(CtWindowState *self, const CtPrepare *prepare, CtIsa isa, guint n
     self->out = out->stream;
     self->form.form = &window->form;
     self->form.choice = choice->form;
-    ct_boxes_init(&self->form.boxes, in, out, n_workers);
+    ct_boxes_init(&self->form.boxes, in, out, n_items);
     self->time_in = ct_layout_axis(&in->layout, "time");
     self->time_out = ct_layout_axis(&out->layout, "time");
     for (guint k = 0; k < 2; k++)

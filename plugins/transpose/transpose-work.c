@@ -28,8 +28,7 @@ CT_ISA(transpose_prepare)(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GEr
         .tile = (gsize)prepare->tuning[TRANSPOSE_TILE] << 10,
     };
     self->stream_bytes = stream_bytes[prepare->tuning[TRANSPOSE_STREAM]];
-    ct_boxes_init(boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_workers);
-    prepare->n_items = boxes->n_items;
+    ct_boxes_init(boxes, &prepare->inputs[0], &prepare->outputs[0], prepare->n_items);
     prepare->scratch_bytes = TRANSPOSE_SCRATCH_BYTES;
     return TRUE;
 }

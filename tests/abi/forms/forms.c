@@ -280,11 +280,10 @@ boxes_prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
 {
     Boxes *self = *state = g_new0(Boxes, 1);
     ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0],
-                  prepare->device ? 1 : prepare->n_workers);
+                  prepare->device ? 1 : prepare->n_items);
     self->in = &prepare->inputs[0].layout;
     self->out = &prepare->outputs[0].layout;
     self->factor = (float)ct_params_real(prepare->nodes[0].params, "factor");
-    prepare->n_items = self->boxes.n_items;
     prepare->scratch_bytes = CT_BOXES_SCRATCH_BYTES;
     return TRUE;
 }

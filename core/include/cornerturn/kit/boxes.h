@@ -49,9 +49,10 @@ typedef struct {
 
 typedef void (*CtBoxesFunction)(gpointer data, const CtBox *box, gpointer scratch);
 
-/* Describes the axes that two ports share; also sets the items into which work is split. */
+/* Describes the axes that two ports share, and the items into which work is split: those of
+ * CtPrepare for a variant with split "*"; 1 if there is no split. */
 CT_EXPORT void ct_boxes_init(CtBoxes *boxes, const CtBinding *in, const CtBinding *out,
-                             guint n_workers);
+                             gint64 n_items);
 
 /* Bytes of a whole block. */
 CT_EXPORT gsize ct_boxes_bytes(const CtBoxes *boxes, const CtBlock *block, CtType type);
