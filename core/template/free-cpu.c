@@ -46,7 +46,7 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-const CtVariant CT_ISA(@PLUGIN@_cpu) = {
+const CtVariant CT_ISA(times_cpu) = {
     .name = "cpu-" CT_ISA_NAME,
     .backend = CT_CPU,
     .isa = CT_ISA_THIS,

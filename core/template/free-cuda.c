@@ -23,7 +23,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->factor = (float)ct_params_real(prepare->nodes[0].params, "factor");
     self->kernel = ct_kernel_new(prepare->device,
                                  &(CtKernelSpec){
-                                     .name = "@PLUGIN@_times",
+                                     .name = "multiply",
                                      .source = "/cornerturn/plugins/@PLUGIN@/@PLUGIN@.cu",
                                  },
                                  error);
@@ -63,7 +63,7 @@ finish(gpointer state)
     g_free(self);
 }
 
-const CtVariant @PLUGIN@_cuda = {
+const CtVariant times_cuda = {
     .name = "cuda",
     .backend = CT_CUDA,
     .covers = (const char *const[]){"@STAGE@", NULL},

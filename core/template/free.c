@@ -59,4 +59,4 @@ static const CtVariant reference = {
 };
 
 CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){&@PLUGIN@_cuda, CT_ISA_VARIANTS(@PLUGIN@_cpu), &reference, NULL}));
+          ((const CtVariant *const[]){&times_cuda, CT_ISA_VARIANTS(times_cpu), &reference, NULL}));

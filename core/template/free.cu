@@ -8,7 +8,7 @@ struct Axes {
 };
 
 extern "C" __global__ void __launch_bounds__(256, 4)
-    @PLUGIN@_times(const uint8 *x, uint8 *y, const Axes axes, float factor)
+    multiply(const uint8 *x, uint8 *y, const Axes axes, float factor)
 {
     const int64 thread = blockIdx.x * (int64)blockDim.x + threadIdx.x;
     const int64 p = thread % axes.length[2], rest = thread / axes.length[2];

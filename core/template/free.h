@@ -3,5 +3,5 @@
 
 #include <cornerturn/stage.h>
 
-extern const CtVariant @PLUGIN@_cuda;
-extern const CtVariant @PLUGIN@_cpu_baseline, @PLUGIN@_cpu_avx2, @PLUGIN@_cpu_avx512;
+extern const CtVariant times_cuda;
+extern const CtVariant times_cpu_baseline, times_cpu_avx2, times_cpu_avx512;

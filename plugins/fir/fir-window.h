@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts that the filter's kernels share: the places of threads, vectors of samples, and the sums
- * of windows that slide.
+/* The parts that the filter's kernels share: the places of threads, vectors of samples, and the
+ * sums of windows that slide.
  *
  * A thread makes VECTOR neighbouring series of outputs over a chunk of time. Its sums run over
  * k = 0, 1, … by fused multiply-adds, wherever the stream was cut. Constants of the compilation:
