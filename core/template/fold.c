@@ -82,8 +82,9 @@ static const CtFold fold = {
     .give = reference_give,
 };
 
-/* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches,
- * as `cornerturn tune` measures it. The reference takes any order on either side. */
+/* The axes may have any order, the same on both sides. The number is the share of the memory's
+ * bandwidth that the variants reach, as `cornerturn tune` measures it. The reference takes any
+ * order on either side. */
 static const CtRow rows[] = {{"cf32{time ...} -> f32{time ...}, u32{time ...}", 0.8}, {0}};
 static const CtRow any[] = {{"any: cf32{time ...} -> f32{time ...}, u32{time ...}", 0.01}, {0}};
 

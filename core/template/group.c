@@ -63,8 +63,8 @@ choose(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GEr
 
 static const CtForm form = CT_FORM("@PLUGIN@", choose);
 
-/* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches,
- * as `cornerturn tune` measures it. */
+/* The axes may have any order, the same on both sides. The number is the share of the memory's
+ * bandwidth that the variants reach, as `cornerturn tune` measures it. */
 static const CtRow rows[] = {{"cf32{...} -> cf32{...}", 0.8}, {0}};
 
 /* ---- the reference: the same by hand, in double precision, to check the others ---- */
@@ -93,9 +93,9 @@ reference_run(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table
     const Reference *self = data;
     for (gint64 i = 0; i < run->length; i++, in += run->in, out += run->out)
         for (guint k = 0; k < 2; k++) {
-            const float x = ((const float *)in)[k], y = ((const float *)(in + self->x_stride))[k];
-            ((float *)out)[k] = x + y;
-            ((float *)(out + self->y_stride))[k] = x - y;
+            const double x = ((const float *)in)[k], y = ((const float *)(in + self->x_stride))[k];
+            ((float *)out)[k] = (float)(x + y);
+            ((float *)(out + self->y_stride))[k] = (float)(x - y);
         }
 }
 

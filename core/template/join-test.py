@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""@STAGE@ against NumPy: each backend, whole and cut into blocks."""
+"""@STAGE@ against NumPy: backends reference and cpu, whole and cut into blocks."""
 import os
 import subprocess
 import tempfile

@@ -16,11 +16,12 @@ infer(CtNode *node, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-/* Two operations for each sample of the input; plans and statistics use the number. */
+/* One operation for each part of a sample; plans and statistics use the number. */
 static gdouble
 operations(const CtNode *node)
 {
-    return 2 * (gdouble)ct_stream_width(&node->inputs[0]);
+    const CtStream *in = &node->inputs[0];
+    return (gdouble)ct_stream_width(in) * (ct_type_info(in->type)->is_complex ? 2 : 1);
 }
 
 /* The rounding of single precision, for `cornerturn verify`. */
@@ -58,8 +59,8 @@ choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
 
 static const CtForm form = CT_FORM("@PLUGIN@", choose);
 
-/* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches,
- * as `cornerturn tune` measures it. */
+/* The axes may have any order, the same on both sides. The number is the share of the memory's
+ * bandwidth that the variants reach, as `cornerturn tune` measures it. */
 static const CtRow rows[] = {{"f32|cf32{...} -> f32|cf32{...}", 0.8}, {0}};
 
 /* ---- the reference: the same by hand, in double precision, to check the others ---- */

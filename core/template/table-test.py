@@ -16,7 +16,7 @@ stages:
 random = np.random.default_rng(1)
 samples = random.normal(size=(100, 3, 2, 2)).astype("f4").view("c8")[..., 0]
 wanted = np.array([1, 0.5, -2])[:, None] * samples
-# Without a device, the emulator computes what is for one.
+# Without a device, the emulator runs the kernels.
 environment = {"CORNERTURN_CUDA": "any", **os.environ}
 cases = [(backend, block) for backend in ("reference", "cpu", "cuda") for block in (100, 7)]
 print(f"1..{len(cases)}")

@@ -84,8 +84,8 @@ choose(const CtNode *node, CtFormChoice *choice, GError **error)
 
 static const CtForm form = CT_FORM("@PLUGIN@", choose);
 
-/* Any order of axes, the same on both sides; the share of the memory's bandwidth that it reaches,
- * as `cornerturn tune` measures it. */
+/* The axes may have any order, the same on both sides. The number is the share of the memory's
+ * bandwidth that the variants reach, as `cornerturn tune` measures it. */
 static const CtRow rows[] = {{"cf32{...} -> cf32{...}", 0.8}, {0}};
 
 /* ---- the reference: the same by hand, in double precision, to check the others ---- */
