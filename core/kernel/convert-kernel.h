@@ -16,7 +16,7 @@ ct_parts_of(Real x)
     return {x, x};
 }
 
-/* Reads and writes nibbles as bytes within −8 … 7. */
+/* The two nibbles as bytes within −8 … 7. */
 __device__ inline CtParts<ct_i8>
 ct_parts_of(ct_ci4 x)
 {

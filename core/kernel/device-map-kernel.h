@@ -115,7 +115,7 @@ template <typename In, typename Out, typename Function>
 __device__ inline void
 ct_map_each(const CtDeviceMap &map, Function function)
 {
-    /* 16 bytes of the wider side, as in device_map_width() */
+    /* 16 bytes of the wider side, as in map_init() of kit/device-map.c */
     constexpr int WIDTH = 16 / (sizeof(In) > sizeof(Out) ? sizeof(In) : sizeof(Out));
     if (WIDTH > 1 && map.width == 1)
         ct_map_units<In, Out, 1>(map, function);

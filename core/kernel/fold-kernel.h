@@ -106,7 +106,8 @@ ct_fold_give(const Fold &fold, const CtFoldFiring &firing, uint32 hop, uint32 le
         firing.marks[place.mark * firing.marks_stride + hop] = 0;
 }
 
-/* Cell i of the firing. */
+/* Ends cell i of the firing: carries it to the next firing, writes its sample, or keeps it to be
+ * merged. */
 template <typename Fold>
 __device__ inline void
 ct_fold_end(const Fold &fold, const CtFoldFiring &firing, const CtFoldCell &cell, uint32 i,

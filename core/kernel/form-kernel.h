@@ -162,7 +162,7 @@ template <> struct alignas(16) CtMapWord<32> {
     uint32 x, y, z, w, a, b, c, d;
 };
 
-/* Inputs `x_stride` bytes apart, outputs `y_stride`. */
+/* Inputs of a group are `x_stride` bytes apart, and outputs `y_stride`. */
 template <int N_X, int N_Y, int WIDTH, typename Function>
 __device__ inline void
 ct_group_units(const CtDeviceMap &map, int64 x_stride, int64 y_stride, Function function)

@@ -78,7 +78,7 @@ ct_join_units(const CtDeviceMap &map, Function function)
     }
 }
 
-/* Once for every element. */
+/* Calls the function once for every element. */
 template <typename In, typename W, typename Out, bool MARKS, typename Function>
 __device__ inline void
 ct_join_each(const CtDeviceMap &map, Function function)
@@ -94,10 +94,10 @@ ct_join_each(const CtDeviceMap &map, Function function)
     extern "C" __global__ void CT_FORM_BOUNDS name_##_join(const CtDeviceMap ct_own_map,           \
                                                            const settings_ ct_own_settings)        \
     {                                                                                              \
-        const auto ct_own_function = [&](CT_IN ct_own_in, CT_W_ELEMENT second,                     \
+        const auto ct_own_function = [&](CT_IN ct_own_in, CT_W_ELEMENT ct_own_second,              \
                                          ct_mark &ct_own_valid) {                                  \
             const ct_x ct_own_x = ct_convert<ct_x>(ct_own_in);                                     \
-            const ct_w ct_own_w = ct_convert<ct_w>(second);                                        \
+            const ct_w ct_own_w = ct_convert<ct_w>(ct_own_second);                                 \
             ct_y ct_own_y;                                                                         \
             (void)ct_own_valid;                                                                    \
             call_;                                                                                 \

@@ -22,9 +22,9 @@ mix(uint64 x)
     return x ^ (x >> 33);
 }
 
-/* Writes a part of an element from random bits: numbers of variance 1, or integers of any bits, in
- * 8 bits without −128, which no receiver gives. KIND is the size of the part in bytes, negative for
- * floating-point numbers. */
+/* Writes a part of an element from random bits: numbers of a variance of about 1, or integers of
+ * any bits, in 8 bits without −128, which no receiver gives. KIND is the size of the part in bytes,
+ * negative for floating-point numbers. */
 static __device__ void
 write_part(uint8 *to, uint64 bits)
 {
@@ -33,7 +33,7 @@ write_part(uint8 *to, uint64 bits)
 #elif KIND == -4
     *(float *)to = ((float)(bits >> 40) * 0x1p-24f - 0.5f) * 3.4641016f;
 #elif KIND == -2
-    *(uint16 *)to = (uint16)((bits & 0x8bff) | 0x3400); /* ±0.25 … 2 */
+    *(uint16 *)to = (uint16)((bits & 0x8bff) | 0x3400); /* ±0.25 … 0.5 or ±1 … 2 */
 #elif KIND == 1
     *to = (uint8)bits == 0x80 ? 0x81 : (uint8)bits;
 #else

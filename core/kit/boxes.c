@@ -177,7 +177,7 @@ find_piece(Piece *piece, const CtBoxes *boxes, const CtBoxesAxis *axis, const Ct
     return grains > 0;
 }
 
-/* Along the slowest axis of the output that is long enough, else along the longest. */
+/* Cuts along the slowest axis of the output that is long enough, else along the longest. */
 gboolean
 ct_box_share(CtBox *box, gint64 begin, gint64 end, gint64 n_items)
 {

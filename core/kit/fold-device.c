@@ -5,7 +5,7 @@
 #include <cornerturn/kit/fold-struct.h>
 #include <string.h>
 
-/* Fast elements with fewer bytes are staged in shared memory. */
+/* If the fast elements of a group have fewer bytes, cells are staged in shared memory. */
 #define STAGED_BYTES 64
 /* Threads that keep a device busy. */
 #define MANY_THREADS (1 << 17)
@@ -113,7 +113,7 @@ list_defines(const State *self)
     return defines;
 }
 
-/* `name` NULL: the core's own kernel of that suffix. */
+/* Compiles the kernel with this suffix: the plugin's, or with `is_own` the core's. */
 static gboolean
 compile(const State *self, const GPtrArray *defines, const char *suffix, gboolean is_own,
         CtKernel **kernel, GError **error)

@@ -8,11 +8,9 @@
 #include <cornerturn/kit/convert.h>
 #include <string.h>
 
-/* The most columns of a row, and the most if it consists of several times; rows that are loaded at
- * a time. */
-#define COLUMNS       512
-#define TIMES_COLUMNS 64
-#define ROWS          4
+#define COLUMNS       512         /* elements of a row, at most */
+#define TIMES_COLUMNS 64          /* the same if a row consists of several times */
+#define ROWS          4           /* rows that are loaded at once */
 #define LEAST_ROWS    ((gint64)4) /* of a hop, if they consist of several times */
 #define ELEMENT       16          /* bytes, at most */
 
@@ -138,7 +136,8 @@ states_at(const Item *item, gint64 column)
     return item->states + (gsize)column * item->kernel->state_bytes;
 }
 
-/* The `k` times from `t` on, contiguous and of the kernel's type; row `r` of the scratch. */
+/* The `k` times from `t` on, contiguous and of the kernel's type: in place, or in row `r` of the
+ * scratch. */
 static const guint8 *
 load_row(const Item *item, gint64 t, gint64 k, guint r)
 {
@@ -254,7 +253,8 @@ add_samples(const Item *item, gint64 t, gint64 m, gint64 position)
 
 /* ---- results ---- */
 
-/* Elements without valid samples are invalid by themselves. */
+/* Marks the elements that the kernel refuses. Those without valid samples are marked only with
+ * CT_PORT_MARKED: otherwise they are invalid already. */
 static void
 mark_elements(const Item *item, gint64 o, const CtFoldGive *run)
 {
@@ -360,7 +360,7 @@ work_on(const Item *item)
         give(item, o);
 }
 
-/* Chunk `i` of the work. */
+/* Sets the item to number `i` of the work. */
 static void
 set_item(Item *item, gint64 i)
 {

@@ -58,7 +58,7 @@ ct_form_defines(const CtFormState *form, guint threads, guint unroll)
         g_ptr_array_add(defines, g_strdup("CT_Y_IS_CI4"));
     if (kernel && kernel->w != CT_TYPE_NONE)
         define_type(defines, 'W', kernel->w);
-    /* Also a table's file may have joins. */
+    /* The file of a kernel with a table may contain joins, which need the definition. */
     if (kernel && kernel->w != CT_TYPE_NONE)
         g_ptr_array_add(defines,
                         g_strdup_printf("CT_W_ELEMENT=%s",
@@ -67,7 +67,7 @@ ct_form_defines(const CtFormState *form, guint threads, guint unroll)
     return defines;
 }
 
-/* A kernel of the source `source`, with one more definition, or NULL. */
+/* Compiles function NAME`suffix` of a source; `define` is one more definition, or NULL. */
 static CtKernel *
 compile_source(const CtFormState *form, CtDevice *device, const char *source, const char *name,
                const char *suffix, guint threads, guint unroll, const char *define, GError **error)

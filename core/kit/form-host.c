@@ -332,7 +332,7 @@ each_run(Job *job, CtBox *box)
     } while (ct_box_next(box, index));
 }
 
-/* A table repeats itself along time: whole repetitions, then the rest. */
+/* A table repeats itself along time: computes the rest, and then the whole repetitions. */
 static void
 each_run_repeated(Job *job, CtBox *box, guint time)
 {

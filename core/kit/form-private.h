@@ -16,10 +16,15 @@ typedef struct {
 } CtFormState;
 
 static inline gboolean
+ct_form_kernel_is_join(const CtFormKernel *kernel)
+{
+    return kernel->kind == CT_FORM_JOIN || kernel->kind == CT_FORM_MARKED_JOIN;
+}
+
+static inline gboolean
 ct_form_is_join(const CtFormState *self)
 {
-    return self->kernel &&
-           (self->kernel->kind == CT_FORM_JOIN || self->kernel->kind == CT_FORM_MARKED_JOIN);
+    return self->kernel && ct_form_kernel_is_join(self->kernel);
 }
 
 /* Kinds of kernels, for ct_form_init. */
@@ -55,10 +60,9 @@ gboolean ct_form_bind(CtFormState *self, CtIsa isa, guint kinds, GError **error)
 guint8 *ct_form_expand(const CtFormState *self, const CtPrepare *prepare, gint64 repeat,
                        gint64 *n_entries, GError **error);
 
-/* The definitions with which the kernel is compiled on a device, of strings; not NULL-terminated.
- */
+/* The definitions with which the kernel is compiled on a device: strings, without a final NULL. */
 GPtrArray *ct_form_defines(const CtFormState *form, guint threads, guint unroll);
-/* The kernel NAME`suffix` of the form's file, for the types of the graph, or that which moves
- * shifted samples; `define` is one more definition, or NULL. */
+/* Compiles kernel NAME`suffix` of the form's file for the types of the graph or, if the form has no
+ * kernel, that of shift.cu. `define` is one more definition, or NULL. */
 CtKernel *ct_form_compile(const CtFormState *form, CtDevice *device, const char *suffix,
                           guint threads, guint unroll, const char *define, GError **error);

@@ -21,9 +21,9 @@ precision(CtType type)
                                   : info->part_bits;
 }
 
-/* 0 if the types of stream and kernel are the same; otherwise the kernel computes in floating
- * point: 1 if it has the precision of the stream, 2 if it has more, LOSES if it has less. Nothing
- * has more than double precision. */
+/* 0 if the types of stream and kernel are the same. Otherwise the kernel must compute in floating
+ * point; if it does not, it is UNSUITABLE. LOSES: it is not of double precision, and holds the
+ * stream's values less precisely. 2: it is of double precision, where single would do. Else 1. */
 static guint
 misfit(CtType stream, CtType kernel)
 {
@@ -36,12 +36,6 @@ misfit(CtType stream, CtType kernel)
     if (given < wanted && of_kernel->part != CT_F64)
         return LOSES;
     return wanted > 24 || of_kernel->part != CT_F64 ? 1 : 2;
-}
-
-static gboolean
-is_join(const CtFormKernel *kernel)
-{
-    return kernel->kind == CT_FORM_JOIN || kernel->kind == CT_FORM_MARKED_JOIN;
 }
 
 /* "f32, f64 -> f32", allocated. */
@@ -66,7 +60,7 @@ find_kernel(const CtForm *form, const char *name, CtIsa isa, CtType in, CtType s
         if (kernel->isa != isa || strcmp(kernel->name, name) != 0)
             continue;
         const guint of_in = misfit(in, kernel->x), of_out = misfit(out, kernel->y);
-        const guint of_w = is_join(kernel) ? misfit(second, kernel->w) : 0;
+        const guint of_w = ct_form_kernel_is_join(kernel) ? misfit(second, kernel->w) : 0;
         const guint score = 16 * of_out + 4 * of_in + of_w, worst = MAX(MAX(of_in, of_out), of_w);
         if (worst == LOSES)
             loses = kernel;
@@ -84,7 +78,7 @@ find_kernel(const CtForm *form, const char *name, CtIsa isa, CtType in, CtType s
         return NULL;
     }
     g_autofree char *given =
-        describe_types(loses->x, is_join(loses) ? loses->w : CT_TYPE_NONE, loses->y);
+        describe_types(loses->x, ct_form_kernel_is_join(loses) ? loses->w : CT_TYPE_NONE, loses->y);
     g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
                 "plugin '%s' has no kernel '%s' for %s; %s would lose precision: add it to forms "
                 "in meson.build",

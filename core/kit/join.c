@@ -199,7 +199,7 @@ known_samples(const CtJoin *join, const CtArrival *arrival, guint i, gboolean *m
     /* The stage waits for an input that is known not to be empty, even if it has been cut off. */
     if (join->tick < input->start && (input->end < G_MAXINT64 || n > 0 || !arrival->ended))
         return steps_below(join->tick - input->start, join->ticks);
-    /* It waits for samples before the next one, too: nobody else would consume them. */
+    /* It also waits for samples before the next output sample: nothing else would consume them. */
     if (n == 0 && (arrival->ended || arrival->block.start >= input->end))
         return G_MAXINT64;
     *missing = FALSE;
@@ -304,8 +304,8 @@ ct_join_advance(CtJoin *join, CtAdvance *advance, G_GNUC_UNUSED GError **error)
         CtArrival *input = &advance->inputs[i];
         const gint64 ticks = join->inputs[i].ticks, have = input->block.n_samples;
         known_samples(join, input, i, &missing);
-        /* Samples that end before the next one begins; and those that begin before the last one
-         * ends, but not after it has begun. */
+        /* Consumed: samples that end by the end of the firing. Used: samples that begin no later
+         * than the last output sample of the firing. */
         input->consumed = missing ? 0 : MIN(have, MAX(0, end - input->block.start) / ticks);
         input->used =
             missing || n == 0 ? 0 : MIN(have, (end - join->ticks - input->block.start) / ticks + 1);
@@ -358,7 +358,7 @@ typedef struct {
     CtBox box;          /* of one sample of x */
     CtBoxAxis time;     /* of samples of x */
     gint64 w_time;      /* bytes from a sample of w to the next */
-    gint64 turn, apart; /* samples of w and of x after which all repeats itself */
+    gint64 turn, apart; /* samples of w and of x after which the pattern repeats */
 } Walk;
 
 /* Calls the function for `n` samples of w from sample `j` on, `turn` apart, each of which holds for

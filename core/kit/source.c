@@ -185,7 +185,7 @@ ct_source_open(const CtSource *source, const CtParams *given, GError **error)
 
 /* ---- the stream ---- */
 
-/* Frequencies of subbands and channels replace the stream's own. */
+/* Warns that a parameter has no effect: subbands or channels have frequencies of their own. */
 static void
 warn_of_frequency(const CtParams *given, const char *name, const CtStream *stream)
 {

@@ -136,7 +136,7 @@ ct_window_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
     const CtTunable *tunables = prepare->variant->tunables;
     const gboolean has_made = self->base.made >= 0 && tunables[MADE].name;
     self->made = has_made ? (guint)prepare->tuning[MADE] : 1;
-    /* sums in registers: at most 32 of 4 bytes */
+    /* A thread keeps its sums in registers: at most 32 of 4 bytes. */
     if (is_sum(self)) {
         const guint most = (guint)(128 / ct_type_info(self->base.form.kernel->y)->bytes);
         self->unroll = MAX(MIN(self->unroll, most / self->made), 1);

@@ -2,7 +2,7 @@
 /* Windows and shifts on the processor. A run along time, or along an axis without shifts, is
  * computed a tile at a time. For each tile, samples that are not contiguous, or are of another
  * type, are staged: gathered and converted once for a group of terms and many indices of the new
- * axis. What a group adds to one sum fits the first cache, and all that is staged the second. */
+ * axis. What a group adds to one sum fits into the L1 cache, and all that is staged into the L2. */
 #include "window-private.h"
 
 #include <cornerturn/kit/convert.h>
@@ -10,7 +10,7 @@
 
 enum {
     TILE = 512,       /* elements of a run */
-    LONG_TILE = 2048, /* the same where they are staged together with many more */
+    LONG_TILE = 2048, /* the same if shifts spread far, so that many more samples are staged */
     TIMES = 256,      /* elements of a run along time if its neighbours are of other axes */
     TIMES_MOVED = 64, /* the same without a function */
     GROUP = CT_SHIFT_TERMS,
@@ -57,7 +57,7 @@ typedef struct {
     const CtWork *work;
     gint64 in_time, in_term[2], out_made; /* strides */
     guint8 *scratch;
-    const guint8 *table; /* of which offsets in bytes count entries */
+    const guint8 *table; /* never read: a step of one byte from it stands for one entry */
     gint64 time;         /* the first sample of the run, or of the row */
     gboolean is_along_time;
     gboolean is_staged;
@@ -151,7 +151,7 @@ plan_scratch(State *self, gint64 longest)
     self->sums = self->given + (gsize)self->tile * 16;
     self->w = self->sums + (gsize)(self->made * self->tile) * self->y_bytes;
     self->values = self->w + TILE * sizeof(gdouble);
-    /* Lines, and with them series of all indices, may come with a change of parameters. */
+    /* After a change of a parameter, there may be lines, with a series for every index. */
     const CtFormTable *shifts = &self->base.taps->choice.shifts;
     gint64 most_series = self->is_single ? 1 : 0;
     for (guint a = 0; a < shifts->n_axes; a++)
@@ -270,7 +270,8 @@ point_terms(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint64 
         from[j] = job->scratch + j * self->slot;
 }
 
-/* Elements of the tile, `adds` to its sums, for all indices of the new axis from `made` on. */
+/* Computes a group of terms from `term` on, for n elements of a run and the indices of a tile of
+ * the new axis from `made` on. Begins the sums if `term` is 0, and otherwise adds to them. */
 static void
 compute_group(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint64 term, guint8 *out,
               const CtBoxAxis *run, gint64 n)

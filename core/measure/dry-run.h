@@ -37,7 +37,7 @@ typedef struct {
  * `result->seconds`, one for each node. */
 gboolean ct_dry_run_run(CtDryRun *dry_run, gdouble stream_seconds, gdouble seconds,
                         CtDryRunResult *result, GError **error);
-/* The seconds that the busiest is busy, for a second of stream: the workers, or a queue of a
- * device. Without the replaced ends and, unless `sources`, without other nodes that have no input
- * along time. */
+/* The seconds for which the busiest resource, the workers or a queue of a device, is busy for a
+ * second of stream. Does not count the replaced ends nor, unless `sources`, other nodes without an
+ * input along time. */
 gdouble ct_dry_run_busiest(const CtDryRun *dry_run, const CtDryRunResult *result, gboolean sources);

@@ -18,8 +18,8 @@ typedef struct {
     gsize bytes;   /* of them */
     guint8 *block; /* the block in it */
     gsize n;       /* of the block */
-    guint8 *from; /* the bytes that are watched: some before the block, and all behind it up to … */
-    gsize watched; /* … so many */
+    guint8 *from;  /* the first byte that is watched: up to a margin before the block */
+    gsize watched; /* bytes from there on, up to a margin after the block */
     char *what;    /* "input 'in'", for messages */
 } CtGuard;
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The elements of an input, at about, and of its samples at one point in time. */
+/* The most elements of an input, roughly, and the most of them at one point in time. */
 enum { MOST_ELEMENTS = 1 << 14, MOST_WIDTH = 1 << 9 };
 
 /* Lengths of axes, and numbers of output samples: around the lengths of vectors, odd ones, primes.
@@ -78,7 +78,7 @@ add_axis(CtTestCase *one, const CtTestFixed *fixed, CtStream *stream, const char
             (CtCoordinate){.unit = g_intern_string("Hz"), .first = 100e6, .step = 1000};
 }
 
-/* Draws the type among those of the port, if possible such that the row takes. */
+/* Draws one of the port's types, if possible one that the row takes. */
 static CtType
 draw_type(const CtTestFixed *fixed, guint32 port, guint32 row, guint32 turn)
 {
@@ -147,7 +147,7 @@ draw_input(CtTestCase *one, const CtTestFixed *fixed, const CtPort *port, const 
     while (is_open && g_hash_table_iter_next(&iter, &name, NULL))
         if (!is_of_other_port(fixed->stage, port, name))
             add_axis(one, fixed, stream, name, random);
-    /* The lengths that the user gives are those of all axes beside the port's own and time. */
+    /* If the user gives lengths, these axes are the only ones beside the port's own and time. */
     const guint n_given =
         g_hash_table_size(fixed->lengths) - g_hash_table_contains(fixed->lengths, "time");
     for (guint k = 0; k < n_further && is_open && n_given == 0; k++)
@@ -236,8 +236,8 @@ describe(CtTestCase *one, const CtTestFixed *fixed, GRand *random, char **reason
 
 /* ---- layouts ---- */
 
-/* The ports as rows see them; `orders` [n_inputs + n_outputs] are wished beside the node's own
- * wishes. */
+/* Binds the row to the streams. Ports without a wish of the node have `orders` [n_inputs +
+ * n_outputs] as their wishes; NULL: none. */
 static gboolean
 bind(const CtTestCase *one, const CtRow *row, const CtLayout *orders, CtLayout *layouts,
      GError **error)
@@ -508,8 +508,9 @@ write_part(const CtTestCase *one, const CtTypeInfo *type, guint8 *to, GRand *ran
                type->part_bits / 8);
         return;
     }
-    /* The largest and the smallest value have all bits alike but the first. */
-    const guint64 least = (guint64)1 << (type->part_bits - 1);
+    /* The smallest value of a signed type is 1 and then zeros; the largest of any type is the
+     * smallest less one. */
+    const guint64 least = type->is_signed ? (guint64)1 << (type->part_bits - 1) : 0;
     guint64 bits = (guint64)g_rand_int(random) << 32 | g_rand_int(random);
     if (one->values == EXTREME)
         bits = bits & 1 ? least : least - 1;

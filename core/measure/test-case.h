@@ -47,7 +47,7 @@ typedef struct {
     guint values; /* kind of the elements: see test-case.c */
 } CtTestCase;
 
-/* The reason for which a case is not run. */
+/* Whether a case can be run and, if not, why. */
 typedef enum { CT_CASE_GOOD, CT_CASE_REFUSED, CT_CASE_UNFIT, CT_CASE_UNBOUND } CtCaseState;
 
 /* Draws case `round` of a choice. If it cannot be run, *reason, allocated, says why: infer refuses
@@ -59,9 +59,9 @@ void ct_test_case_clear(CtTestCase *one);
  * then of the outputs. */
 gboolean ct_test_case_bind(const CtTestCase *one, const CtRow *row, CtLayout *layouts,
                            GError **error);
-/* "cf32 time 65, station 3; cf32[…] -> …; 3 elements of padding; …": for messages, allocated. */
+/* "cpu-avx2, cf32[…] -> …, …, 3 elements of padding, one firing": for messages, allocated. */
 char *ct_test_case_describe(const CtTestCase *one, const CtTestChoice *choice);
-/* Fills elements of a packed block in canonical order, and its validity: [lane][n_samples]. Invalid
- * samples are zero. */
+/* Fills the elements of a packed block in canonical order, and its validity: [lane][n_samples]. The
+ * caller zeroes the invalid samples. */
 void ct_test_case_fill(const CtTestCase *one, guint input, guint8 *data, guint8 *validity,
                        GRand *random);

@@ -165,7 +165,7 @@ add(CtComparison *found, const Elements *a, const Elements *b)
         ct_comparison_add(found, &b->stream, layouts, blocks, 0);
 }
 
-/* The size of the elements. */
+/* The largest modulus of the elements, and its root mean square. */
 static CtAccuracy
 measure(const Elements *elements)
 {

@@ -39,7 +39,7 @@ typedef struct {
     guint64 counters[CT_MAX_COUNTERS];
     guint8 *before; /* the memory of the first output, while work runs, which may not return */
     guint n_firings;
-    gboolean knows_end; /* that all samples have arrived */
+    gboolean knows_end; /* the variant is told when all samples have arrived */
 } Runner;
 
 /* ---- blocks ---- */

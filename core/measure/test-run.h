@@ -28,8 +28,8 @@ typedef struct {
     CtGuardSide side;
     guint8 poison; /* bytes of elements that are not written yet, and of scratch memory: 0xff is
                       NaN in all types of floating point */
-    GRand *random; /* draws ranges of items, and their order; NULL: as few ranges as there are
-                      workers, in order */
+    GRand *random; /* draws ranges of items, their order, and when the end becomes known; NULL: one
+                      range for each worker, in order, and the end with the last samples */
     struct CtDevice *device; /* of a cuda variant */
 } CtTestRun;
 

@@ -27,7 +27,7 @@ typedef struct {
     char *refusal;   /* the first reason for which a case was not run */
     CtCaseState why; /* its kind */
     guint n_run, n_skipped, n_failed;
-    GHashTable *seen; /* layouts, types and tunings that were run: "t…", "l…", "u…" */
+    GHashTable *seen; /* what was run: types "t…", layouts "l…", tunings "u…", rows "r…" */
     gdouble seconds, compiling; /* the time for its cases, and beside that for compiling kernels */
     guint next;                 /* the row of the next case */
     gboolean is_cut_short;      /* compiling took all the time that it may take */
@@ -349,8 +349,8 @@ subject_free(gpointer data)
     g_free(subject);
 }
 
-/* The axes that streams may have besides those of the ports: those that rows of any variant name.
- */
+/* Lists the axes that streams may have besides those of the ports: the usual ones, and those that
+ * rows of any variant name. */
 static void
 find_axes(Test *test, const GPtrArray *variants)
 {
@@ -484,7 +484,7 @@ read_how(Test *test, const char *name, GError **error)
     return test->owned != NULL;
 }
 
-/* Whether the stage has an input along time and an output: something that can be compared. */
+/* Whether the stage has inputs and outputs, and no more of them than a test can have. */
 static gboolean
 check_stage(const Test *test, GError **error)
 {

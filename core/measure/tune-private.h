@@ -75,17 +75,18 @@ typedef struct {
     GHashTable *items;  /* the item's own key → CtTuneItem */
     GHashTable *bests;  /* setting, the value's key → CtTuneBest */
     GHashTable *ratios; /* key of the ratio → CtTuneRatio */
-    GHashTable *tuned;  /* set of candidates, keys of items, of which all tunings were tried */
+    GHashTable *tuned;  /* set of keys of items, of which all tunings were tried */
     GPtrArray *alive;   /* of CtTuneItem: those with a prepared trial */
     guint64 clock;      /* counts uses of trials */
     gdouble usual;      /* relative deviation of a repetition */
     gdouble slice;      /* seconds of a repetition */
     guint most;         /* the most repetitions of an item */
-    gdouble optimism; /* the share of the expected time that an unmeasured candidate may take … */
-    gdouble slack;    /* … and, where its row was measured elsewhere, the share of its best */
-    gdouble total;    /* seconds of the last plan, as far as it can be measured; 0: there is none */
-    gdouble small;    /* share of `total` that makes no difference */
-    gdouble end;      /* seconds from the start to the expected end */
+    gdouble optimism;   /* an unmeasured candidate may take this share of the expected time */
+    gdouble slack; /* the same if its row has enough measurements: of the time that the model and
+                      the row's least ratio give */
+    gdouble total; /* seconds of the last plan, as far as it can be measured; 0: there is none */
+    gdouble small; /* share of `total` that makes no difference */
+    gdouble end;   /* seconds from the start to the expected end */
     gdouble seconds_per_item;
     gint64 started;
     CtTuneReport *report;
@@ -131,7 +132,7 @@ void ct_tune_note_ratio(CtTune *tune, const CtTuneItem *item);
 void ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant,
                                const CtMeasurement *measurement);
 
-/* A CtEstimateJudge, of a CtTune. */
+/* Is a CtEstimateJudge; `data` is the CtTune. */
 gdouble ct_tune_judge(const CtEstimated *what, const CtEstimate *estimate, gpointer data);
 
 /* ---- tunables: tune-tunables.c ---- */

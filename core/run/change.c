@@ -42,7 +42,7 @@ ct_change_take(CtRunNode *node, gint64 tick)
     return changes->pending ? changes->pending->tick : G_MAXINT64;
 }
 
-/* ---- changing: on a thread of the program's, or the one that reads files again ---- */
+/* ---- changing: on a thread of the program, or the one that reads files again ---- */
 
 /* A change that is being prepared. */
 typedef struct {
@@ -140,8 +140,8 @@ free_replaced(const Draft *draft)
     }
 }
 
-/* With the lock. Drops the oldest changes of a long list; the thread that changes has kept their
- * values and freed their states. */
+/* With the lock. Drops the oldest changes of a long list, up to those whose values are kept and
+ * whose states are freed. */
 static void
 drop_oldest(CtRunNode *node)
 {
@@ -361,7 +361,7 @@ check_live(const Draft *draft, GError **error)
         if (param->flags & CT_PARAM_LIVE)
             g_string_append_printf(live, "%s%s", live->len ? ", " : "", param->name);
     }
-    /* An unknown one is refused with the other values. */
+    /* ct_params_new() refuses an unknown parameter. */
     if (is_known && !is_live)
         return refuse(draft, CT_ERROR_PARAMETER, error, "cannot change during a run%s%s",
                       live->len ? ", unlike " : "", live->str);

@@ -33,8 +33,8 @@ pick_real(GRand *random)
     return ldexp(g_rand_double_range(random, -1, 1), g_rand_int_range(random, -30, 70));
 }
 
-/* Fills a part with random bits if it is an integer (rarely a large one) or of half precision, else
- * with one of the numbers above. */
+/* Fills a part with random bits, of which a random number are kept, if it is an integer or of half
+ * precision; else with one of the numbers above, or a random one. */
 static void
 fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
 {

@@ -41,8 +41,7 @@ stride_of(const CtBlock *block, gint axis)
     return axis < 0 ? 0 : block->stride[axis];
 }
 
-/* The sum over subbands and channels, of which `x` is the window's first sample of the first one.
- */
+/* The sum over subbands and channels; `x` is the window's first sample of the first channel. */
 static gdouble
 sum_of(const Reference *self, const CtBlock *in, const guint8 *x, const gint64 *shift)
 {

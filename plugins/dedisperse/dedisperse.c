@@ -100,7 +100,8 @@ check_dms(const CtNode *node, GError **error)
     return TRUE;
 }
 
-/* Every axis of frequency there is must have coordinates, which are above 0. */
+/* Checks that the axis channel, or else subband, has frequencies above 0, and that the stream has a
+ * sample rate. */
 static gboolean
 check_frequencies(const CtNode *node, GError **error)
 {

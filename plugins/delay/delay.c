@@ -69,7 +69,8 @@ count_shifts(const DelayTable *table)
 }
 
 /* The number of input samples that an output sample is made of: one for each station and pol that
- * share their validity, and another one if delays change; any where the port changes them. */
+ * share their validity, and another one if delays change; the whole window if the port changes
+ * them. */
 static void
 set_needs(CtNode *node, const DelayTable *table)
 {
@@ -202,8 +203,8 @@ largest_turns(const CtNode *node, const CtAccuracy *inputs)
     return frequency * seconds * (table && table->n_rows > 1 ? (gdouble)table->n_rows + 1 : 1);
 }
 
-/* The error of a phase in turns, computed in double precision, whose fraction is rounded to single
- * precision; that of sine, cosine and the product. */
+/* Adds two errors: that of the phase, which is computed in turns in double precision and whose
+ * fraction is rounded to single precision; and that of sine, cosine and the product. */
 static void
 delay_accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {

@@ -48,7 +48,8 @@ void delay_table_line(gconstpointer table, gint64 series, gint64 tick, gint64 mo
 /* The most such lines of a series in n consecutive samples. */
 gint64 delay_table_most_lines(gconstpointer table, gint64 n);
 
-/* Hertz of every channel, [subband][channel], to be freed; of real samples, 0. NULL on failure. */
+/* Hertz of every channel, [subband][channel], to be freed; of voltages that have no subbands, the
+ * stream's frequency. NULL on failure. */
 gdouble *delay_frequencies(const CtStream *stream, GError **error);
 
 extern const CtWindow delay_window;

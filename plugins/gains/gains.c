@@ -68,8 +68,8 @@ operations(const CtNode *node)
     return 6 * (gdouble)ct_stream_width(&node->inputs[0]);
 }
 
-/* The largest modulus of a factor; where the port is to be inverted, the usual one, which the
- * samples show. */
+/* The largest modulus of a factor. If the port's gains are inverted, it is estimated: the root mean
+ * square of the output, divided by that of the input. */
 static gdouble
 largest_gain(const CtNode *node, const CtAccuracy *inputs, const CtAccuracy *output)
 {

@@ -25,7 +25,7 @@ kurtosis_add(const Kurtosis *self, Moments *moments, const ct_x *x)
     moments->squares = ct_multiply_add(power, power, moments->squares);
 }
 
-/* Without two powers above 0, the result is no number. */
+/* With fewer than two samples, or if all powers are 0, the result is NaN, and is marked. */
 CT_KERNEL bool
 kurtosis_give(const Kurtosis *self, const Moments *moments, uint32_t n, ct_y *y)
 {

@@ -12,7 +12,7 @@ typedef struct {
     GRand *random;
 } Fill;
 
-/* Fills a part with any integer, or with a half or other number of floating point from −2 to 2. */
+/* Fills a part with any integer, or with a floating-point number from −2 to 2. */
 static void
 fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
 {

@@ -7,7 +7,7 @@ typedef struct {
 } Quantise;
 
 #ifdef CT_KERNEL
-/* The fraction is rounded once, half to even; NaN becomes 0. Counts a sample of which a part is
+/* The product is rounded once, half to even; NaN becomes 0. Counts a sample of which a part is
  * beyond the largest level. */
 CT_KERNEL void
 quantise(const Quantise *self, const ct_x *x, ct_y *y, uint32_t *clipped)

@@ -10,7 +10,7 @@ typedef struct {
     CtDevice *device;
     CtKernel *copy;
     gsize element;    /* bytes */
-    CtKernel *gather; /* NULL: the stacked axis is outside time */
+    CtKernel *gather; /* NULL: each input is copied by itself */
     gsize row;        /* bytes of a row of the output: the stacked axis and those inside it */
     gsize unit;       /* bytes; the runs of all inputs are multiples of it */
     StackSource *sources;

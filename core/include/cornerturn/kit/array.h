@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays that a stage takes over an input with CT_PORT_PREPARED in place of a parameter. The stream
+/* Arrays that a stage reads from an input with CT_PORT_PREPARED, not from a parameter. The stream
  * of such an input has the axes of the array, and may have time: each sample is an array, which
  * takes effect at its tick.
  *
@@ -24,7 +24,7 @@ ct_array_is_given(const CtNode *node, guint input)
     return node->inputs[input].type != CT_TYPE_NONE;
 }
 
-/* For infer. Whether not both the input and the parameter in whose place it stands are given. */
+/* For infer. Fails if both the input and the parameter that it replaces are given. */
 CT_EXPORT gboolean ct_array_check_alone(const CtNode *node, guint input, const char *param,
                                         GError **error);
 /* For infer. Whether each axis of the input, other than time, is one of input `of` and has the
@@ -35,7 +35,8 @@ CT_EXPORT gboolean ct_array_check_axes(const CtNode *node, guint input, guint of
 CT_EXPORT guint ct_array_axes(const CtNode *node, guint input, const char *axes[CT_MAX_AXES]);
 /* For prepare. The array, in this order of its axes, converted to float ('f', 4), double ('f', 8),
  * complex float ('c', 8) or complex double ('c', 16). Real elements can become complex, but not the
- * reverse: the layout of the port refuses them. Any thread may read; NULL if memory is missing. */
+ * reverse: if the stage wants real ones, the port's layout must list real types only. May be called
+ * on any thread. NULL if there is not enough memory. */
 CT_EXPORT CtNpyArray *ct_array_read(const CtNode *node, guint input, const char *const *axes,
                                     guint n_axes, char kind, unsigned item_bytes, GError **error);
 

@@ -11,6 +11,8 @@
 #include <cornerturn/kit/boxes.h>
 #include <cornerturn/kit/device-map-struct.h>
 
+G_BEGIN_DECLS
+
 /* A kernel that copies elements of 1, 2, 4, 8 or 16 bytes, or zeroes them. */
 CT_EXPORT CtKernel *ct_device_map_copy_new(CtDevice *device, gsize element_bytes, GError **error);
 
@@ -43,3 +45,5 @@ CT_EXPORT gboolean ct_device_map_work(const CtBoxes *boxes, const CtWork *work,
                                       GError **error);
 
 CT_EXPORT CtDeviceDivisor ct_device_divisor(guint32 by);
+
+G_END_DECLS

@@ -9,8 +9,8 @@
 enum { CT_DEVICE_ROWS_THREADS = 256 };
 
 /* A row consists of the axes inside time; the axes outside it count groups of rows. A block of
- * threads handles a tile of `rows` neighbouring rows, `unroll` times; a thread handles one element
- * of each. */
+ * threads handles a tile of `rows` · unroll consecutive rows, or a piece of each if rows are long.
+ * A thread handles the same element of `unroll` rows, which are `rows` apart. */
 typedef struct {
     const void *in;
     void *out;
@@ -19,7 +19,7 @@ typedef struct {
     unsigned row;                /* elements */
     unsigned rows;
     CtDeviceDivisor row_threads; /* threads for a row, or for a piece of it */
-    CtDeviceDivisor row_tiles;   /* neighbouring tiles of a row */
+    CtDeviceDivisor row_tiles;   /* tiles side by side, for the pieces of a row */
     CtDeviceDivisor time_tiles;
     unsigned n_outer;
     CtDeviceMapAxis outer[CT_DEVICE_MAP_AXES]; /* the fastest first */

@@ -11,7 +11,7 @@
     for (size_t ct_own_j = 0; ct_own_j < (half_); ct_own_j++)                                      \
         name_##_merge(&ct_own_settings, &(states_)[ct_own_j], &(states_)[(half_) + ct_own_j]);
 
-/* Adds four rows for each load of the states. */
+/* Defines the functions of a CtFoldKernel. `adds` adds four rows for each load of the states. */
 #define CT_FOLD(name_, settings_, state_, samples_)                                                \
     static void name_##_starts(gconstpointer ct_own_given, gpointer ct_own_states, gsize ct_own_n) \
     {                                                                                              \

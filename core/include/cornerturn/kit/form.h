@@ -18,7 +18,7 @@
  *               ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "scale", rows, rows),
  *                                           &scale_reference, NULL}));
  *
- * The first input and the first output take part. */
+ * The kernel works on the first input and the first output. */
 #pragma once
 
 #include <cornerturn/kit/boxes.h>
@@ -33,7 +33,7 @@ typedef enum {
     CT_FORM_GROUP,      /* y[0 … m) = f(x[0 … n)), along a small axis */
     CT_FORM_FOLD,       /* s = g(s, x) over a hop of time, y = h(s, n): <cornerturn/kit/fold.h> */
     CT_FORM_WINDOW,     /* y[t] = f(x[t … t + n − 1]): <cornerturn/kit/window.h> */
-    CT_FORM_SHIFT,      /* y[t] = Σ f(x[t + shift], w), there too */
+    CT_FORM_SHIFT,      /* y[t] = Σ f(x[t + shift], w): window.h */
     CT_FORM_JOIN,       /* y = f(x, w) of two streams: <cornerturn/kit/join.h> */
     CT_FORM_MARKED_JOIN /* the same; marks y as invalid as well */
 } CtFormKind;
@@ -45,7 +45,7 @@ typedef struct CtFoldKernel CtFoldKernel; /* <cornerturn/kit/fold.h> */
 /* The most terms of a sum that a loop adds. */
 #define CT_SHIFT_TERMS 8
 
-/* Further members of windows and shifts, see window.h. */
+/* Further arguments of loops of windows and shifts (window.h). */
 typedef struct {
     gsize n_terms;       /* of a sum, each with its own x and w; 1: no sum */
     gboolean adds;       /* to what y holds */

@@ -58,8 +58,7 @@ typedef struct {
     CtSourceFile *files; /* [n_files] in the order of the parameter */
     CtPackets *packets;
 
-    /* Set by `order`, for ct_packets_arrange(), n_lanes and n_samples to 1 or
-     * more. */
+    /* `order` sets these, for ct_packets_arrange(); n_lanes and n_samples are at least 1. */
     guint n_lanes;       /* of packets */
     guint *widths;       /* [n_lanes] the lanes of the stream that a lane of packets has, in their
                             order, if they are not one each; from g_new, freed by the kit */
@@ -87,27 +86,27 @@ struct CtSource {
     gsize self_bytes;
     gboolean is_one_stream; /* all files have headers that are alike; else `order` compares them */
 
-    /* Its functions get the plugin's struct: `data` is NULL. With a `find`, only its name is used.
-     */
+    /* `data` stays NULL here: the kit passes the plugin's struct to the functions. With a `find`,
+     * only the name is used. */
     CtPacketFormat format;
     /* Reads the parameters on which the functions of the format depend. May be NULL. */
     void (*begin)(gpointer self, const CtParams *given);
     /* Called for each packet; `data` is the plugin's struct. */
     CtPacketFunc found;
     /* Why the first bytes of a file without packets are no header, for the message: "frames without
-     * payload". NULL, also for the function: not known. */
+     * payload". The function may be NULL, and may return NULL if it does not know. */
     const char *(*explain)(const guint8 *header, gconstpointer self);
 
-    /* Instead of the format, for files whose packets need no search: those whose headers are long,
-     * or tell where the next one is, or that have one header at their beginning. Appends the
+    /* Finds the packets without a search: for files whose headers are long, or tell where the next
+     * one is, or that have one header at their beginning. Appends the
      * packets of file number `file` to `packets->packets`, with `file` and the `offset` of their
      * first byte of samples; sets packet_bytes; counts CT_PACKETS_READ, and what is cut off as
-     * CT_PACKETS_TRUNCATED. NULL: by the format. */
+     * CT_PACKETS_TRUNCATED. NULL: the kit searches by the format. */
     gboolean (*find)(CtRecording *recording, guint file, GError **error);
 
-    /* Checks the files, sets the members of the recording that say so, and sets of all packets
-     * `lane` and `stamp` (in samples) where `found` has not done so. Packets of lanes that are not
-     * below n_lanes are stray. */
+    /* Checks the files, sets the members of the recording that `order` must set, and sets `lane`
+     * and `stamp` (in samples) of all packets, where `found` has not done so. Packets with a lane
+     * of n_lanes or more count as stray. */
     gboolean (*order)(CtRecording *recording, const CtParams *given, GError **error);
 
     /* Describes the stream of the arranged packets, which has the axis time already: type, other

@@ -11,9 +11,9 @@
  *         *(float *)walk.at[0] = 2 * *(const float *)walk.at[1];
  *
  * The walk goes over the axes of the first block, the last one fastest, from 0 or the limit on. The
- * other blocks follow by the names of the axes; axes that only they have stay at 0. An axis that
- * the caller goes along by itself is left out: by ct_walk_leave(), a walk goes over runs. Runs
- * along time in a variant that is split by time, where `time` is the axis of the first layout:
+ * other blocks follow by the names of the axes; axes that only they have stay at 0. With
+ * ct_walk_leave(), the walk leaves out an axis, along which the caller loops itself. For example,
+ * in a variant that is split by time, where `time` is the index of the axis in the first layout:
  *
  *     ct_walk_limit(&walk, "time", work->begin, work->end);
  *     const gint64 n = ct_walk_leave(&walk, time), step = walk.stride[0][time];

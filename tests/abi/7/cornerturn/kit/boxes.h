@@ -5,6 +5,8 @@
 
 #include <cornerturn/stage.h>
 
+G_BEGIN_DECLS
+
 /* An axis of a box; strides are bytes. */
 typedef struct {
     gint64 length, in, out;
@@ -20,7 +22,7 @@ typedef struct {
     CtBoxAxis axes[3 * (CT_MAX_AXES + 1)];
     const guint8 *in, *table;
     guint8 *out;
-    guint8 *marks;       /* set by whoever makes the box; otherwise NULL, as are the strides */
+    guint8 *marks;       /* set by whoever makes the box; otherwise NULL, and its strides 0 */
     guint64 reserved[2]; /* 0 */
 } CtBox;
 
@@ -103,9 +105,12 @@ CT_EXPORT void ct_box_move(const guint8 *in, gint64 in_stride, guint8 *out, gint
 #define CT_BOXES_SCRATCH_OF(chunk) (2 * (gsize)(chunk)*16)
 #define CT_BOXES_SCRATCH_BYTES     CT_BOXES_SCRATCH_OF(CT_BOXES_CHUNK)
 
-/* Contiguous elements to contiguous elements; `scratch` is the scratch behind that of the chunk. */
+/* Computes n contiguous elements from contiguous ones. `scratch` is the part of the work's scratch
+ * after CT_BOXES_SCRATCH_OF(chunk) bytes. */
 typedef void (*CtBoxesKernel)(gpointer data, const guint8 *in, guint8 *out, gsize n,
                               guint8 *scratch);
 /* The work of a stage that maps element to element: gathers, computes, scatters. */
 CT_EXPORT void ct_boxes_map(const CtBoxes *boxes, const CtWork *work, CtBoxesKernel kernel,
                             gpointer data);
+
+G_END_DECLS

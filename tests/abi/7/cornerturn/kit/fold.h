@@ -67,8 +67,8 @@ typedef struct {
     guint64 reserved[2]; /* 0 */
 } CtFoldGive;
 
-/* Makes `n_hops` samples of whole hops: of n elements, fewer than CT_FOLD_FEW, so that CT_FOLD_FEW
- * / n times are side by side. */
+/* Makes `n_hops` samples of whole hops. n divides CT_FOLD_FEW: the CT_FOLD_FEW states belong to the
+ * n elements of CT_FOLD_FEW / n consecutive times. */
 typedef struct {
     gconstpointer settings;
     gconstpointer x; /* [sample][n], contiguous */
@@ -101,8 +101,8 @@ typedef struct {
     guint n_numbers; /* of a state */
     /* Adds a valid sample x of `n_parts`: re and, if it is complex, im; otherwise x[1] is 0. */
     void (*add)(gconstpointer settings, gdouble *state, const gdouble *x, guint n_parts);
-    /* Makes y, re and im, of n valid samples; FALSE marks it, which wants CT_PORT_MARKED if n is
-     * above 0. */
+    /* Makes y, re and im, of n valid samples. FALSE marks y as invalid; if n is above 0, the output
+     * must have CT_PORT_MARKED. */
     gboolean (*give)(gconstpointer settings, const gdouble *state, guint32 n, gdouble *y);
     guint64 reserved[4]; /* 0 */
 } CtFold;

@@ -29,10 +29,10 @@ typedef struct {
     gint64 start, end;       /* ticks; end G_MAXINT64: not known */
     gint64 ticks;            /* of a sample */
     gint64 offset, length;   /* its part of the output along the axis of ct_join_init() */
-    gint place[CT_MAX_AXES]; /* in its layout, of the axes of the output's; −1: it lacks it */
-    gint64 first_lane;       /* of the output, that its validity concerns */
-    guint n_lanes;           /* axes along which the output loses samples */
-    CtBoxAxis lanes[CT_MAX_AXES]; /* in, out: from its lanes to those of the output */
+    gint place[CT_MAX_AXES]; /* [axis of the output's layout] its place in the input's; −1: none */
+    gint64 first_lane;       /* the first lane of the output that the input's validity concerns */
+    guint n_lanes;           /* entries of `lanes`: axes along which the output loses samples */
+    CtBoxAxis lanes[CT_MAX_AXES]; /* in, out: the steps of its lanes, and of the output's */
     guint64 reserved[2];          /* 0 */
 } CtJoinInput;
 
@@ -40,28 +40,27 @@ typedef struct {
 typedef struct {
     guint n_inputs;
     CtJoinInput *inputs;
-    gint lead;   /* the output begins and ends with this input; −1: with the first and the last */
-    gint64 tick; /* of the next sample of the output */
-    gint64 ticks;    /* of a sample of the output */
-    gint time, axis; /* in the output's layout; axis −1: none is joined */
-    gint64
-        lanes[CT_MAX_AXES]; /* of the output, from an index of an axis of its layout to the next */
-    gint64 n_items;         /* into which a firing is divided */
-    guint64 reserved[4];    /* 0 */
+    gint lead;    /* the input with which the output begins and ends; −1: it spans all of them */
+    gint64 tick;  /* of the next sample of the output */
+    gint64 ticks; /* of a sample of the output */
+    gint time, axis;           /* in the output's layout; axis −1: none is joined */
+    gint64 lanes[CT_MAX_AXES]; /* [axis of the output's layout] the step of the lane along it */
+    gint64 n_items;            /* into which a firing is divided */
+    guint64 reserved[4];       /* 0 */
 } CtJoin;
 
 /* Sets up the join of all inputs into the first output, with the `lead` above. `axis`: the inputs
  * are parts of the output along this axis, or have one index of it each; NULL: every input
- * concerns all of the output. The streams must be as the checks
- * below want them. */
+ * concerns all of the output. The streams must have passed the checks below. */
 CT_EXPORT void ct_join_init(CtJoin *join, const CtPrepare *prepare, gint lead, const char *axis);
 CT_EXPORT void ct_join_clear(CtJoin *join);
 
 /* The advance of a stage of CT_FOOTPRINT_OWN that joins its inputs. A firing ends where an input
  * begins or ends, so that each of them either has all its samples in it or is missing: then its
- * block has no samples, and its part of the output is invalid. A sample of the output is valid if
- * those of all inputs are that it is made of. Without a lead there is no firing before any sample
- * has arrived, unless an input of known length begins later: others may turn out to be empty. */
+ * block has no samples, and its part of the output is invalid. An output sample is valid if the
+ * samples of all inputs of which it is made are valid. Without a lead, there is no firing as long
+ * as no sample has arrived and no input of known length is still to begin: until then, all inputs
+ * may turn out to be empty. */
 CT_EXPORT gboolean ct_join_advance(CtJoin *join, CtAdvance *advance, GError **error);
 
 /* The box from input `i` to its part of the output, with the axes of the output's layout (without

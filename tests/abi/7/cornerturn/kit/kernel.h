@@ -40,9 +40,9 @@
  *     A State is a struct of numbers, 64 bytes at most. `samples` is CT_FOLD_VALID: only valid
  *     samples are added; or CT_FOLD_ALL, faster: invalid ones are added too, which are 0, because
  *     that changes nothing.
- *     CT_SUMS(f, Settings, Sums, samples)          a fold whose state is a struct of doubles
- *         f_add, f_give: they begin at 0, and other states are added to them
- *     CT_WINDOW(f, Settings)       f(settings, &taps, &y)          taps: x->n samples along time
+ *     CT_SUMS(f, Settings, Sums, samples)          a fold with f_add and f_give only: its state is
+ *         a struct of doubles, which begin at 0 and are added to merge two states
+ *     CT_WINDOW(f, Settings)       f(settings, &taps, &y)          taps.n samples along time
  *     CT_SHIFT_SUM(f, Settings)    f(settings, &x, &y)             of shifted samples, then summed
  *     CT_TABLE_SHIFT_SUM(f, Settings)  f(settings, &x, &w, &y)     the same with a table
  *     CT_JOIN(f, Settings)         f(settings, &x, &w, &y)         w: of the second input
@@ -59,7 +59,7 @@
  *     ct_round_scaled(x, scale)    x · scale of floats, rounded half to even, once; a product of
  *                                  more than 2²² stays at least as large, NaN stays NaN
  *     ct_absolute(x)               |x|
- *     ct_tap(x, k)                 sample k of a window, a const ct_taps * with the number x->n */
+ *     ct_tap(taps, k)              sample k of a window of taps->n samples (const ct_taps *) */
 #pragma once
 
 /* The settings of a kernel that has none. */

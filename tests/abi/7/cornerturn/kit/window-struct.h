@@ -9,10 +9,9 @@
 typedef struct {
     long long begin;
     long long since; /* the sample at which the line begins, maybe before the firing's first */
-    long long
-        shift; /* the input sample, from the firing's first on, of output sample t is t + shift */
-    double first; /* the value at `since` */
-    double step;  /* its increase from sample to sample */
+    long long shift; /* output sample t is made of input sample t + shift of the firing */
+    double first;    /* the value at `since` */
+    double step;     /* its increase from sample to sample */
 } CtWindowSpan;
 
 enum { CT_WINDOW_SUM_THREADS = 128 };

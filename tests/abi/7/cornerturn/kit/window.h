@@ -21,7 +21,7 @@
  *     static const CtWindow window = CT_WINDOW_FORM("smooth", choose);
  *
  * with CT_WINDOW_VARIANTS(window, "smooth", rows, device_rows) in CT_PLUGIN. `infer` sets the
- * footprint by ct_window_footprint. The first input and the first output take part. */
+ * footprint by ct_window_footprint. The kernel works on the first input and output. */
 #pragma once
 
 #include <cornerturn/kit/form.h>
@@ -32,8 +32,8 @@ G_BEGIN_DECLS
 #define CT_WINDOW_MAX ((gint64)1 << 29)
 
 /* Output samples for which the shift is constant and a value is linear in time: at sample i, the
- * value is first + (since + i) · step. The struct never changes: a function beside `line` would
- * give more. */
+ * value is first + (since + i) · step. No member will be added: more would need another function
+ * beside `line`. */
 typedef struct {
     gint64 n;     /* samples; at least 1 */
     gint64 shift; /* the input sample of output sample t is t + shift */
@@ -53,11 +53,12 @@ typedef struct {
      * window from the first sample on. */
     CtFormTable shifts;
 
-    /* Shifts that change along time, in place of data of `shifts`, for stages without a sum: `line`
-     * sets *line to at most `most` samples from the output sample at `tick` on, of a series: an
-     * entry of a table of the axes and lengths of `shifts`. A kernel with a table has w of type
-     * f64, the value times the entry of form.table. `most_lines` returns the most lines of a series
-     * in `n` consecutive samples. Both are called on many threads at once. */
+    /* Shifts that change along time, for stages without a sum; `shifts` then has no data. A series
+     * is an entry of a table with the axes and lengths of `shifts`. `line` describes, in *line, at
+     * most `most` samples of a series from the output sample at `tick` on. If the kernel has a
+     * table, w is of type f64: the value times the entry of form.table. `most_lines` returns the
+     * most lines of a series in `n` consecutive samples. Both are called on many threads at once.
+     */
     void (*line)(gconstpointer data, gint64 series, gint64 tick, gint64 most, CtWindowLine *line);
     gint64 (*most_lines)(gconstpointer data, gint64 n);
     gpointer data;
@@ -95,7 +96,7 @@ CT_EXPORT gboolean ct_window_prepare_device(CtPrepare *prepare, gpointer *state,
 CT_EXPORT gboolean ct_window_work_device(gpointer state, const CtWork *work, GError **error);
 CT_EXPORT void ct_window_finish_device(gpointer state);
 
-/* The tables of a node, for its validity. A reference variant keeps the pointer as the first member
+/* The samples of which output samples are made. A reference variant keeps this as the first member
  * of its state, and its advance is ct_window_advance. NULL on failure. */
 typedef struct CtWindowTaps CtWindowTaps;
 CT_EXPORT CtWindowTaps *ct_window_taps_new(const CtWindow *window, const CtPrepare *prepare,
