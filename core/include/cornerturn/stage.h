@@ -216,6 +216,9 @@ struct CtStage {
     /* In place of `operations`: a number for each part (a real number, or one of the two of a
      * complex one) of each sample of the first input of which an output sample is made. */
     gdouble operations_per_part;
+
+    /* The form of the kit that ct_form_infer describes (cornerturn/kit/form.h); NULL: none. */
+    gconstpointer form;
 };
 
 /* ---- variants ---- */
