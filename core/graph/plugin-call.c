@@ -132,11 +132,21 @@ ct_call_infer(CtNode *node, GError **error)
     return judge(&call, good, g_strdup(fault), cause, error);
 }
 
+static gdouble
+operations_of_parts(const CtNode *node)
+{
+    if (node->stage->operations_per_part == 0 || node->n_inputs == 0)
+        return 0;
+    const CtStream *in = &node->inputs[0];
+    return node->stage->operations_per_part * (ct_type_info(in->type)->is_complex ? 2 : 1) *
+           (gdouble)ct_stream_width(in) * (gdouble)node->footprint.window;
+}
+
 gdouble
 ct_call_operations(const CtNode *node)
 {
     if (!node->stage->operations)
-        return 0;
+        return operations_of_parts(node);
     const Call call = {NULL, node, 1, "operations"};
     const gdouble n = node->stage->operations(node);
     const gboolean good = isfinite(n) && n >= 0;

@@ -181,6 +181,17 @@ check_counters(const CtCheck *check, const char *const *counters, GError **error
 }
 
 static gboolean
+check_operations(const CtCheck *check, const CtStage *stage, GError **error)
+{
+    if (!(stage->operations_per_part >= 0 && stage->operations_per_part <= G_MAXINT32))
+        return ct_check_refuse(check, error, "operations_per_part",
+                               "wants 0 or more, but is given %g", stage->operations_per_part);
+    return !stage->operations || stage->operations_per_part == 0 ||
+           ct_check_refuse(check, error, "operations_per_part",
+                           "stands in place of .operations, but both are given");
+}
+
+static gboolean
 check_default_layouts(const CtCheck *check, const CtStage *stage, GError **error)
 {
     CtRowPatterns patterns;
@@ -211,7 +222,7 @@ check_stage(const CtCheck *check, CtStage *stage, const CtStage *given, GError *
         return ct_check_refuse(check, error, "inputs",
                                "wants a port on one side at least, but has none");
     return check_params(check, &stage->params, error) &&
-           check_counters(check, stage->counters, error) &&
+           check_counters(check, stage->counters, error) && check_operations(check, stage, error) &&
            ct_check_remark(check, "accuracy_rule", stage->accuracy_rule, error) &&
            check_default_layouts(check, stage, error);
 }

@@ -100,12 +100,40 @@ has_one_order(const CtRowPatterns *row)
     return in->n_axes == out->n_axes;
 }
 
+/* Whether the row stands for the patterns of the ports. */
+static gboolean
+is_of_ports(const CtRow *row)
+{
+    return g_str_equal(row->layouts, "ports") || g_str_equal(row->layouts, "any: ports");
+}
+
+static void
+append_ports(GString *text, const CtPort *ports)
+{
+    const char *before = "";
+    for (; ports && ports->name && !(ports->flags & CT_PORT_PREPARED); ports++, before = ", ")
+        g_string_append_printf(text, "%s%s", before,
+                               ports->layout && *ports->layout ? ports->layout : "{...}");
+}
+
+/* Writes the patterns of the ports into a row that stands for them. */
+static void
+fill_row(const CtCheck *check, CtRow *row, const CtStage *first, const CtStage *last)
+{
+    GString *text = g_string_new(g_str_has_prefix(row->layouts, "any: ") ? "any: " : NULL);
+    append_ports(text, first->inputs);
+    g_string_append(text, " -> ");
+    append_ports(text, last->outputs);
+    row->layouts = g_strstrip(g_string_free(text, FALSE));
+    g_ptr_array_add(check->memory, (gpointer)row->layouts);
+}
+
 static gboolean
 check_row(const CtCheck *check, const CtVariant *variant, const CtRow *row, GError **error)
 {
     CtRowPatterns patterns;
     g_autoptr(GError) cause = NULL;
-    if (!ct_row_parse(&patterns, row->layouts, &cause))
+    if (!is_of_ports(row) && !ct_row_parse(&patterns, row->layouts, &cause))
         return ct_check_refuse_row(check, error, "rows", "%s", cause->message);
     if (!(row->efficiency > 0 && row->efficiency <= MAX_EFFICIENCY)) {
         g_autofree char *field = g_strdup_printf("rows '%s', efficiency", row->layouts);
@@ -113,6 +141,8 @@ check_row(const CtCheck *check, const CtVariant *variant, const CtRow *row, GErr
                                    "wants more than 0, up to %d, but is given %g", MAX_EFFICIENCY,
                                    row->efficiency);
     }
+    if (is_of_ports(row))
+        return TRUE; /* the rest is checked when the stages are known */
     if (wants_one_order(variant) && !has_one_order(&patterns))
         return ct_check_refuse(check, error, "rows",
                                "'%s': on devices, this form wants the same axes in the same order "
@@ -253,12 +283,29 @@ has_stream(const CtStage *stage)
 }
 
 static gboolean
+check_rows_of_ports(const CtCheck *check, const CtVariant *variant, const CtStage *first,
+                    const CtStage *last, GError **error)
+{
+    for (guint i = 0; variant->rows[i].layouts; i++) {
+        CtRow *row = (CtRow *)&variant->rows[i]; /* the core's copy */
+        if (!is_of_ports(row))
+            continue;
+        fill_row(check, row, first, last);
+        if (!check_row(check, variant, row, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
 check_meeting(const CtCheck *check, const CtVariant *variant, const CtStage *first,
               const CtStage *last, GError **error)
 {
     if (!has_stream(first) && variant->work && !variant->advance)
         return ct_check_refuse(check, error, "advance",
                                "wants a function for a source, but is given none");
+    if (!check_rows_of_ports(check, variant, first, last, error))
+        return FALSE;
     for (const CtRow *row = variant->rows; row->layouts; row++) {
         CtRowPatterns patterns;
         g_autoptr(GError) cause = NULL;
@@ -291,10 +338,10 @@ check_version(const CtCheck *check, const char *cover, const CtStage *stage, GEr
 
 gboolean
 ct_variant_check(const CtVariant *variant, const char *const *covers, const CtStage *const *stages,
-                 GError **error)
+                 GPtrArray *memory, GError **error)
 {
     g_autofree char *who = name_variant(variant);
-    const CtCheck check = {.who = who};
+    const CtCheck check = {.who = who, .memory = memory};
     guint n = 0;
     for (; covers[n]; n++)
         if (stages[n] && !check_version(&check, covers[n], stages[n], error))

@@ -228,7 +228,7 @@ check_own_meeting(const CtCheck *check, const CtPlugin *plugin, const CtVariant 
                                    "but is given '%s'",
                                    covers[k], covers[k]);
     }
-    return ct_variant_check(variant, covers, stages, error);
+    return ct_variant_check(variant, covers, stages, check->memory, error);
 }
 
 /* The length of an array of pointers that ends with NULL. */

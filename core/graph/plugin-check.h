@@ -12,9 +12,10 @@
 const CtPlugin *ct_plugin_read(const CtPlugin *plugin, GPtrArray *memory, GError **error);
 
 /* Whether the variant can run `stages`, those that it covers: their versions against `covers` as
- * the plugin gives it; its rows and its split axis against their ports. A stage that is not there
- * is NULL, and not compared. */
+ * the plugin gives it; its rows and its split axis against their ports. Rows that stand for the
+ * ports' patterns get them, in texts that are added to `memory`. A stage that is not there is NULL,
+ * and not compared. */
 gboolean ct_variant_check(const CtVariant *variant, const char *const *covers,
-                          const CtStage *const *stages, GError **error);
+                          const CtStage *const *stages, GPtrArray *memory, GError **error);
 /* The most stages that one variant may cover. */
 #define CT_MAX_COVERS 16

@@ -311,7 +311,7 @@ drop_unfit(CtRegistry *registry)
                 stages[k] = g_hash_table_lookup(registry->by_name, variant->covers[k]);
             g_autoptr(GError) cause = NULL;
             if (ct_variant_check(variant, g_hash_table_lookup(registry->covers, variant), stages,
-                                 &cause))
+                                 registry->memory, &cause))
                 continue;
             leave_out(registry, g_hash_table_lookup(registry->files, variant), cause->message);
             g_ptr_array_remove_index(variants, i);

@@ -26,7 +26,7 @@ ct_fold_prepare_reference(CtPrepare *prepare, gpointer *state, GError **error)
     self->store =
         ct_convert_steps(CT_ISA_BASELINE, ct_type_info(out)->is_complex ? CT_CF64 : CT_F64, out);
     self->out_bytes = ct_type_info(out)->bytes;
-    if (!self->by_hand->form.choose(&prepare->nodes[0], &fold->form.choice, error) ||
+    if (!ct_form_choose(&self->by_hand->form, &prepare->nodes[0], &fold->form.choice, error) ||
         !ct_form_check(&self->by_hand->form, &fold->form.choice, error) ||
         !ct_fold_init(fold, prepare, error))
         return FALSE;

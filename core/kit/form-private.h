@@ -45,6 +45,12 @@ ct_form_kinds(const CtPrepare *prepare)
 }
 void ct_form_clear(CtFormState *self);
 
+/* The plugin's first kernel of this name; NULL: it has none. */
+const CtFormKernel *ct_form_find(const CtForm *form, const char *name);
+/* Fills in a cleared choice, by the form's `choose` or its `kernel` and `set`. */
+gboolean ct_form_choose(const CtForm *form, const CtNode *node, CtFormChoice *choice,
+                        GError **error);
+
 /* Refuses what this Cornerturn does not know in a form and in its choice. */
 gboolean ct_form_check(const CtForm *form, const CtFormChoice *choice, GError **error);
 

@@ -86,6 +86,32 @@ find_kernel(const CtForm *form, const char *name, CtIsa isa, CtType in, CtType s
     return NULL;
 }
 
+const CtFormKernel *
+ct_form_find(const CtForm *form, const char *name)
+{
+    for (const CtFormKernel *const *kernel = form->begin; kernel < form->end; kernel++)
+        if (g_str_equal((*kernel)->name, name))
+            return *kernel;
+    return NULL;
+}
+
+gboolean
+ct_form_choose(const CtForm *form, const CtNode *node, CtFormChoice *choice, GError **error)
+{
+    if (form->choose)
+        return form->choose(node, choice, error);
+    if (!form->kernel)
+        return TRUE;
+    const CtFormKernel *kernel = ct_form_find(form, form->kernel);
+    if (!kernel) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "plugin '%s' has no kernel '%s'",
+                    form->plugin, form->kernel);
+        return FALSE;
+    }
+    gpointer settings = ct_form_kernel(choice, form->kernel, kernel->settings_bytes);
+    return !form->set || form->set(node, settings, error);
+}
+
 void
 ct_form_choice_clear(CtFormChoice *choice)
 {
@@ -206,9 +232,7 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_it
     if (prepare->n_inputs > 1)
         self->second = ct_layout_type(&prepare->inputs[1].layout);
     ct_boxes_init(&self->boxes, in, out, n_items);
-    if (!self->form->choose)
-        return TRUE;
-    if (!self->form->choose(&prepare->nodes[0], choice, error) ||
+    if (!ct_form_choose(self->form, &prepare->nodes[0], choice, error) ||
         !ct_form_check(self->form, choice, error))
         return FALSE;
     if (!choice->kernel && kinds == CT_FORM_MAPS)

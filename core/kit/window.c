@@ -92,6 +92,16 @@ check_members(const CtWindow *window, const CtWindowChoice *choice, GError **err
            ct_form_check(&window->form, &choice->form, error);
 }
 
+static gboolean
+choose(const CtWindow *window, const CtNode *node, CtWindowChoice *choice, GError **error)
+{
+    if (window->choose)
+        return window->choose(node, choice, error);
+    if (window->form.length)
+        choice->n_taps = ct_params_int(node->params, window->form.length);
+    return ct_form_choose(&window->form, node, &choice->form, error);
+}
+
 CtWindowTaps *
 ct_window_taps_new(const CtWindow *window, const CtPrepare *prepare, GError **error)
 {
@@ -100,7 +110,7 @@ ct_window_taps_new(const CtWindow *window, const CtPrepare *prepare, GError **er
     CtWindowTaps *self = g_new0(CtWindowTaps, 1);
     const CtFormTable *shifts = &self->choice.shifts;
     self->before = footprint->offset;
-    if (!window->choose(&prepare->nodes[0], &self->choice, error) ||
+    if (!choose(window, &prepare->nodes[0], &self->choice, error) ||
         !check_members(window, &self->choice, error) ||
         !check_table(window, shifts, in, out, error) ||
         !check_table(window, &self->choice.form.table, in, out, error)) {

@@ -7,25 +7,6 @@ static const CtParam params[] = {
     {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 1, G_MAXUINT32,
      .help = "samples of a mean, counted from the start of the stream; the last may be short"},
     {0}};
-static const CtPort inputs[] = {{"in", "cf32{time ...}", 0, "samples"}, {0}};
-static const CtPort outputs[] = {{"out", "f32{time ...}", 0, "mean powers"},
-                                 {"weights", "u32{time ...}", 0, "valid samples of every mean"},
-                                 {0}};
-
-static gboolean
-infer(CtNode *node, G_GNUC_UNUSED GError **error)
-{
-    ct_fold_infer(node, ct_params_int(node->params, "length"));
-    node->outputs[0].type = CT_F32;
-    return TRUE;
-}
-
-/* Four operations for each sample of the input; plans and statistics use the number. */
-static gdouble
-operations(const CtNode *node)
-{
-    return 4 * (gdouble)ct_stream_width(&node->inputs[0]) * (gdouble)node->footprint.hop;
-}
 
 /* The rounding of the result and of the sums, for `cornerturn verify`. */
 static void
@@ -34,29 +15,6 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
     const gdouble unit = 0x1p-24 + (gdouble)node->footprint.hop * 0x1p-53;
     outputs[0].error = unit * outputs[0].largest;
     outputs[0].rms_error = unit * outputs[0].rms + 2 * inputs[0].largest * inputs[0].rms_error;
-}
-
-static const CtStage stage = {
-    .name = "@STAGE@",
-    .summary = "the mean power of a number of samples",
-    .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
-    .params = params,
-    .infer = infer,
-    .infer_uses_params = TRUE,
-    .operations = operations,
-    .accuracy = accuracy,
-    .accuracy_rule = "(u + length 2⁻⁵³) |y|, u = 2⁻²⁴; weights are exact",
-};
-
-/* ---- every instruction set and devices, from the kernel ---- */
-
-static gboolean
-choose(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
-{
-    ct_form_kernel(choice, "power", sizeof(CtNoSettings));
-    return TRUE;
 }
 
 /* ---- the reference: the same by hand, in double precision, to check the others ---- */
@@ -75,18 +33,30 @@ reference_give(G_GNUC_UNUSED gconstpointer settings, const gdouble *state, guint
     return TRUE;
 }
 
+/* The name of the kernel, from which come all instruction sets and devices; that of the parameter
+ * that gives the samples of a hop; and the reference. */
 static const CtFold fold = {
-    .form = CT_FORM("@PLUGIN@", choose),
+    .form = CT_KERNEL_FORM("@PLUGIN@", "power", .length = "length"),
     .n_numbers = 1,
     .add = reference_add,
     .give = reference_give,
 };
 
-/* The axes may have any order, the same on both sides. The number is the share of the memory's
- * bandwidth that the variants reach, as `cornerturn tune` measures it. The reference takes any
- * order on either side. */
-static const CtRow rows[] = {{"cf32{time ...} -> f32{time ...}, u32{time ...}", 0.8}, {0}};
-static const CtRow any[] = {{"any: cf32{time ...} -> f32{time ...}, u32{time ...}", 0.01}, {0}};
+static const CtStage stage = {
+    .name = "@STAGE@",
+    .summary = "the mean power of a number of samples",
+    .version = 1,
+    .inputs = CT_PORTS({"in", "cf32{time ...}", 0, "samples"}),
+    .outputs = CT_PORTS({"out", "f32{time ...}", 0, "mean powers"}, CT_FOLD_WEIGHTS("mean")),
+    .params = params,
+    CT_FORM_STAGE(fold.form),
+    .operations_per_part = 2, /* of a sample of the input; plans and statistics use the number */
+    .accuracy = accuracy,
+    .accuracy_rule = "(u + length 2⁻⁵³) |y|, u = 2⁻²⁴; weights are exact",
+};
 
-CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "@STAGE@", rows, rows, any), NULL}));
+/* The axes may have any order, the same on both sides. The numbers are the shares of the memory's
+ * bandwidth that the variants reach, on the host and on devices, as `cornerturn tune` measures
+ * them. */
+CT_STAGE_PLUGIN("@PLUGIN@", stage,
+                CT_FOLD_VARIANTS(fold, "@STAGE@", CT_PORT_ROWS(0.8), CT_PORT_ROWS(0.8)));

@@ -12,7 +12,6 @@ typedef struct {
 CT_KERNEL void
 power_add(const CtNoSettings *none, Power *power, const ct_x *x)
 {
-    (void)none;
     power->sum += ct_multiply_add((double)x->re, (double)x->re, (double)x->im * (double)x->im);
 }
 
@@ -20,7 +19,6 @@ power_add(const CtNoSettings *none, Power *power, const ct_x *x)
 CT_KERNEL bool
 power_give(const CtNoSettings *none, const Power *power, uint32_t n, ct_y *y)
 {
-    (void)none;
     *y = (ct_y)(n > 0 ? power->sum / n : 0);
     return true;
 }

@@ -3,8 +3,6 @@
 
 static const CtParam params[] = {
     {"factor", CT_PARAM_REAL, .fallback = "1", .help = "a factor for the samples"}, {0}};
-static const CtPort inputs[] = {{"in", "cf32{time station pol}", 0, "samples"}, {0}};
-static const CtPort outputs[] = {{"out", "cf32{time station pol}", 0, "the products"}, {0}};
 
 static gboolean
 infer(CtNode *node, G_GNUC_UNUSED GError **error)
@@ -41,8 +39,8 @@ static const CtStage stage = {
     .name = "@STAGE@",
     .summary = "samples times a factor",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "cf32{time station pol}", 0, "samples"}),
+    .outputs = CT_PORTS({"out", "cf32{time station pol}", 0, "the products"}),
     .params = params,
     .infer = infer,
 };
@@ -58,5 +56,4 @@ static const CtVariant reference = {
     .finish = g_free,
 };
 
-CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){&times_cuda, CT_ISA_VARIANTS(times_cpu), &reference, NULL}));
+CT_STAGE_PLUGIN("@PLUGIN@", stage, &times_cuda, CT_ISA_VARIANTS(times_cpu), &reference);

@@ -3,9 +3,6 @@
 
 #include <cornerturn/kit/form.h>
 
-static const CtPort inputs[] = {{"in", "cf32{...}", 0, "samples"}, {0}};
-static const CtPort outputs[] = {{"out", "cf32{...}", 0, "sum and difference"}, {0}};
-
 static gboolean
 infer(CtNode *node, GError **error)
 {
@@ -22,13 +19,6 @@ infer(CtNode *node, GError **error)
     return TRUE;
 }
 
-/* Two operations for each sample of the input; plans and statistics use the number. */
-static gdouble
-operations(const CtNode *node)
-{
-    return 2 * (gdouble)ct_stream_width(&node->inputs[0]);
-}
-
 /* The rounding of single precision, for `cornerturn verify`. */
 static void
 accuracy(G_GNUC_UNUSED const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
@@ -41,11 +31,11 @@ static const CtStage stage = {
     .name = "@STAGE@",
     .summary = "sum and difference of two polarisations",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "cf32{...}", 0, "samples"}),
+    .outputs = CT_PORTS({"out", "cf32{...}", 0, "sum and difference"}),
     .infer = infer,
     .infer_uses_params = TRUE,
-    .operations = operations,
+    .operations_per_part = 1, /* of a sample of the input; plans and statistics use the number */
     .accuracy = accuracy,
     .accuracy_rule = "2 u |y|, u = 2⁻²⁴",
 };
@@ -62,10 +52,6 @@ choose(G_GNUC_UNUSED const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GEr
 }
 
 static const CtForm form = CT_FORM("@PLUGIN@", choose);
-
-/* The axes may have any order, the same on both sides. The number is the share of the memory's
- * bandwidth that the variants reach, as `cornerturn tune` measures it. */
-static const CtRow rows[] = {{"cf32{...} -> cf32{...}", 0.8}, {0}};
 
 /* ---- the reference: the same by hand, in double precision, to check the others ---- */
 
@@ -119,6 +105,9 @@ static const CtVariant reference = {
     .finish = g_free,
 };
 
-CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "@STAGE@", rows, rows), &reference,
-                                      NULL}));
+/* The axes may have any order, the same on both sides. The numbers are the shares of the memory's
+ * bandwidth that the variants reach, on the host and on devices, as `cornerturn tune` measures
+ * them. */
+CT_STAGE_PLUGIN("@PLUGIN@", stage,
+                CT_FORM_VARIANTS(form, "@STAGE@", CT_PORT_ROWS(0.8), CT_PORT_ROWS(0.8)),
+                &reference);

@@ -6,7 +6,6 @@
 CT_KERNEL void
 combine(const CtNoSettings *none, const ct_x *x, ct_y *y)
 {
-    (void)none;
     y[0].re = x[0].re + x[1].re;
     y[0].im = x[0].im + x[1].im;
     y[1].re = x[0].re - x[1].re;

@@ -5,27 +5,6 @@
 
 static const CtParam params[] = {
     {"factor", CT_PARAM_REAL, .fallback = "1", .help = "a factor for the background"}, {0}};
-static const CtPort inputs[] = {
-    {"in", "f32{time ...}", 0, "samples"},
-    {"background", "f32{time ...}", 0, "what is subtracted; each sample holds until the next"},
-    {0},
-};
-static const CtPort outputs[] = {{"out", "f32{time ...}", 0, "the differences"}, {0}};
-
-/* The output is described as `in`; the two clocks and the axes are checked. */
-static gboolean
-infer(CtNode *node, GError **error)
-{
-    ct_params_use(node->params, "factor"); /* it has an effect: no warning */
-    return ct_join_infer(node, error);
-}
-
-/* Two operations for each sample of the input; plans and statistics use the number. */
-static gdouble
-operations(const CtNode *node)
-{
-    return 2 * (gdouble)ct_stream_width(&node->inputs[0]);
-}
 
 /* The roundings of a product and a difference, for `cornerturn verify`. */
 static void
@@ -37,35 +16,33 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
                            inputs[0].rms_error + factor * inputs[1].rms_error;
 }
 
+/* ---- every instruction set and devices, from the kernel ---- */
+
+/* Fills in the settings of the kernel. */
+static gboolean
+set(const CtNode *node, gpointer settings, G_GNUC_UNUSED GError **error)
+{
+    Settings *self = settings;
+    self->factor = (float)ct_params_real(node->params, "factor");
+    return TRUE;
+}
+
+static const CtForm form = CT_KERNEL_FORM("@PLUGIN@", "subtract", .set = set);
+
 static const CtStage stage = {
     .name = "@STAGE@",
     .summary = "samples less those of a background",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS(
+        {"in", "f32{time ...}", 0, "samples"},
+        {"background", "f32{time ...}", 0, "what is subtracted; each sample holds until the next"}),
+    .outputs = CT_PORTS({"out", "f32{time ...}", 0, "the differences"}),
     .params = params,
-    .infer = infer,
-    .infer_uses_params = TRUE,
-    .operations = operations,
+    CT_FORM_STAGE(form),      /* the two clocks and the axes are checked */
+    .operations_per_part = 2, /* of a sample of `in`; plans and statistics use the number */
     .accuracy = accuracy,
     .accuracy_rule = "2 u (|x| + |factor w|), u = 2⁻²⁴",
 };
-
-/* ---- every instruction set and devices, from the kernel ---- */
-
-static gboolean
-choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
-{
-    Settings *settings = ct_form_kernel(choice, "subtract", sizeof(Settings));
-    settings->factor = (float)ct_params_real(node->params, "factor");
-    return TRUE;
-}
-
-static const CtForm form = CT_FORM("@PLUGIN@", choose);
-
-/* Any order of axes, the same everywhere; the share of the memory's bandwidth that it reaches, as
- * `cornerturn tune` measures it. */
-static const CtRow rows[] = {{"f32{...}, f32{...} -> f32{...}", 0.8}, {0}};
 
 /* ---- the reference: the same by hand, in double precision, to check the others ---- */
 
@@ -98,8 +75,9 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-static const CtRow any_rows[] = {{"any: f32{...}, f32{...} -> f32{...}", 0.01}, {0}};
-
-CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_JOIN_VARIANTS(form, "@STAGE@", rows, rows),
-                                      CT_JOIN_REFERENCE("@STAGE@", any_rows, work), NULL}));
+/* The axes may have any order, the same on both sides. The numbers are the shares of the memory's
+ * bandwidth that the variants reach, on the host and on devices, as `cornerturn tune` measures
+ * them. */
+CT_STAGE_PLUGIN("@PLUGIN@", stage,
+                CT_JOIN_VARIANTS(form, "@STAGE@", CT_PORT_ROWS(0.8), CT_PORT_ROWS(0.8)),
+                CT_JOIN_REFERENCE("@STAGE@", CT_REFERENCE_ROWS, work));

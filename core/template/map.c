@@ -5,24 +5,6 @@
 
 static const CtParam params[] = {
     {"factor", CT_PARAM_REAL, .fallback = "1", .help = "a factor for the samples"}, {0}};
-static const CtPort inputs[] = {{"in", "f32|cf32{...}", 0, "samples"}, {0}};
-static const CtPort outputs[] = {{"out", "f32|cf32{...}", 0, "the products"}, {0}};
-
-static gboolean
-infer(CtNode *node, G_GNUC_UNUSED GError **error)
-{
-    ct_stream_copy(&node->outputs[0], &node->inputs[0]);
-    ct_params_use(node->params, "factor"); /* it has an effect: no warning */
-    return TRUE;
-}
-
-/* One operation for each part of a sample; plans and statistics use the number. */
-static gdouble
-operations(const CtNode *node)
-{
-    const CtStream *in = &node->inputs[0];
-    return (gdouble)ct_stream_width(in) * (ct_type_info(in->type)->is_complex ? 2 : 1);
-}
 
 /* The rounding of single precision, for `cornerturn verify`. */
 static void
@@ -33,35 +15,31 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
                            ABS(ct_params_real(node->params, "factor")) * inputs[0].rms_error;
 }
 
+/* ---- every instruction set and devices, from the kernel ---- */
+
+/* Fills in the settings of the kernel. */
+static gboolean
+set(const CtNode *node, gpointer settings, G_GNUC_UNUSED GError **error)
+{
+    Settings *self = settings;
+    self->factor = (float)ct_params_real(node->params, "factor");
+    return TRUE;
+}
+
+static const CtForm form = CT_KERNEL_FORM("@PLUGIN@", "scale", .set = set);
+
 static const CtStage stage = {
     .name = "@STAGE@",
     .summary = "samples times a factor",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "f32|cf32{...}", 0, "samples"}),
+    .outputs = CT_PORTS({"out", "f32|cf32{...}", 0, "the products"}),
     .params = params,
-    .infer = infer,
-    .infer_uses_params = TRUE,
-    .operations = operations,
+    CT_FORM_STAGE(form),
+    .operations_per_part = 1, /* of a sample; plans and statistics use the number */
     .accuracy = accuracy,
     .accuracy_rule = "2 u |y|, u = 2⁻²⁴",
 };
-
-/* ---- every instruction set and devices, from the kernel ---- */
-
-static gboolean
-choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
-{
-    Settings *settings = ct_form_kernel(choice, "scale", sizeof(Settings));
-    settings->factor = (float)ct_params_real(node->params, "factor");
-    return TRUE;
-}
-
-static const CtForm form = CT_FORM("@PLUGIN@", choose);
-
-/* The axes may have any order, the same on both sides. The number is the share of the memory's
- * bandwidth that the variants reach, as `cornerturn tune` measures it. */
-static const CtRow rows[] = {{"f32|cf32{...} -> f32|cf32{...}", 0.8}, {0}};
 
 /* ---- the reference: the same by hand, in double precision, to check the others ---- */
 
@@ -110,6 +88,9 @@ static const CtVariant reference = {
     .finish = g_free,
 };
 
-CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "@STAGE@", rows, rows), &reference,
-                                      NULL}));
+/* The axes may have any order, the same on both sides. The numbers are the shares of the memory's
+ * bandwidth that the variants reach, on the host and on devices, as `cornerturn tune` measures
+ * them. */
+CT_STAGE_PLUGIN("@PLUGIN@", stage,
+                CT_FORM_VARIANTS(form, "@STAGE@", CT_PORT_ROWS(0.8), CT_PORT_ROWS(0.8)),
+                &reference);

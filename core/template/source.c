@@ -120,21 +120,16 @@ static const CtParam params[] = {
      .help = "packets farther than this from all others are not used"},
     {0},
 };
-static const CtPort outputs[] = {
-    {"voltages", "ci8{time station pol}", 0, "samples; invalid where packets are missing"}, {0}};
-
 static const CtStage stage = {
     .name = "@STAGE@",
     .summary = "recordings of packets with 8-bit complex samples",
     .version = 1,
-    .outputs = outputs,
+    .outputs = CT_PORTS(
+        {"voltages", "ci8{time station pol}", 0, "samples; invalid where packets are missing"}),
     .params = params,
     .counters = CT_PACKET_COUNTERS,
     .infer = infer,
     .infer_uses_params = TRUE,
 };
 
-static const CtRow rows[] = {{"-> ci8{time station pol}", 0.1}, {0}};
-
-CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_SOURCE_VARIANTS(source, "@STAGE@", rows), NULL}));
+CT_STAGE_PLUGIN("@PLUGIN@", stage, CT_SOURCE_VARIANTS(source, "@STAGE@", CT_PORT_ROWS(0.1)));

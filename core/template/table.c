@@ -5,8 +5,6 @@
 
 static const CtParam params[] = {
     {"weights", CT_PARAM_REAL, CT_PARAM_LIST | CT_PARAM_REQUIRED, .help = "of the stations"}, {0}};
-static const CtPort inputs[] = {{"in", "cf32{...}", 0, "samples"}, {0}};
-static const CtPort outputs[] = {{"out", "cf32{...}", 0, "the weighted samples"}, {0}};
 
 static gboolean
 infer(CtNode *node, GError **error)
@@ -31,13 +29,6 @@ largest_weight(const CtParams *params)
     return largest;
 }
 
-/* Two operations for each sample of the input; plans and statistics use the number. */
-static gdouble
-operations(const CtNode *node)
-{
-    return 2 * (gdouble)ct_stream_width(&node->inputs[0]);
-}
-
 /* The rounding of single precision, for `cornerturn verify`. */
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
@@ -51,12 +42,12 @@ static const CtStage stage = {
     .name = "@STAGE@",
     .summary = "samples times a weight for each station",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "cf32{...}", 0, "samples"}),
+    .outputs = CT_PORTS({"out", "cf32{...}", 0, "the weighted samples"}),
     .params = params,
     .infer = infer,
     .infer_uses_params = TRUE,
-    .operations = operations,
+    .operations_per_part = 1, /* of a sample of the input; plans and statistics use the number */
     .accuracy = accuracy,
     .accuracy_rule = "2 u |y|, u = 2⁻²⁴",
 };
@@ -83,10 +74,6 @@ choose(const CtNode *node, CtFormChoice *choice, GError **error)
 }
 
 static const CtForm form = CT_FORM("@PLUGIN@", choose);
-
-/* The axes may have any order, the same on both sides. The number is the share of the memory's
- * bandwidth that the variants reach, as `cornerturn tune` measures it. */
-static const CtRow rows[] = {{"cf32{...} -> cf32{...}", 0.8}, {0}};
 
 /* ---- the reference: the same by hand, in double precision, to check the others ---- */
 
@@ -150,6 +137,9 @@ static const CtVariant reference = {
     .finish = finish,
 };
 
-CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_FORM_TABLE_VARIANTS(form, "@STAGE@", rows, rows),
-                                      &reference, NULL}));
+/* The axes may have any order, the same on both sides. The numbers are the shares of the memory's
+ * bandwidth that the variants reach, on the host and on devices, as `cornerturn tune` measures
+ * them. */
+CT_STAGE_PLUGIN("@PLUGIN@", stage,
+                CT_FORM_TABLE_VARIANTS(form, "@STAGE@", CT_PORT_ROWS(0.8), CT_PORT_ROWS(0.8)),
+                &reference);

@@ -6,7 +6,6 @@
 CT_KERNEL void
 weigh(const CtNoSettings *none, const ct_x *x, const ct_w *w, ct_y *y)
 {
-    (void)none;
     y->re = *w * x->re;
     y->im = *w * x->im;
 }

@@ -6,24 +6,6 @@
 static const CtParam params[] = {
     {"length", CT_PARAM_INT, CT_PARAM_RANGED, NULL, 1, 1 << 20, "5", .help = "samples of a mean"},
     {0}};
-static const CtPort inputs[] = {{"in", "f32|cf32{time ...}", 0, "samples"}, {0}};
-static const CtPort outputs[] = {{"out", "f32|cf32{time ...}", 0, "their means"}, {0}};
-
-static gboolean
-infer(CtNode *node, GError **error)
-{
-    ct_stream_copy(&node->outputs[0], &node->inputs[0]);
-    return ct_window_footprint(node, "length", 0, 0, ct_params_int(node->params, "length"), error);
-}
-
-/* An addition for each sample of the window and each part; plans and statistics use the number. */
-static gdouble
-operations(const CtNode *node)
-{
-    const guint n_parts = ct_type_info(node->inputs[0].type)->is_complex ? 2 : 1;
-    return (gdouble)ct_params_int(node->params, "length") * n_parts *
-           (gdouble)ct_stream_width(&node->inputs[0]);
-}
 
 /* The rounding of single precision, for `cornerturn verify`. */
 static void
@@ -34,35 +16,24 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
     outputs[0].rms_error = n * 0x1p-24 * inputs[0].rms + inputs[0].rms_error;
 }
 
+/* ---- every instruction set and devices, from the kernel ---- */
+
+static const CtWindow window = {
+    .form = CT_KERNEL_FORM("@PLUGIN@", "smooth", .length = "length"),
+};
+
 static const CtStage stage = {
     .name = "@STAGE@",
     .summary = "the mean of consecutive samples",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "f32|cf32{time ...}", 0, "samples"}),
+    .outputs = CT_PORTS({"out", "f32|cf32{time ...}", 0, "their means"}),
     .params = params,
-    .infer = infer,
-    .infer_uses_params = TRUE,
-    .operations = operations,
+    CT_FORM_STAGE(window.form),
+    .operations_per_part = 1, /* of a sample of the window; plans and statistics use the number */
     .accuracy = accuracy,
     .accuracy_rule = "n u |x|, u = 2⁻²⁴",
 };
-
-/* ---- every instruction set and devices, from the kernel ---- */
-
-static gboolean
-choose(const CtNode *node, CtWindowChoice *choice, G_GNUC_UNUSED GError **error)
-{
-    ct_form_kernel(&choice->form, "smooth", sizeof(CtNoSettings));
-    choice->n_taps = ct_params_int(node->params, "length");
-    return TRUE;
-}
-
-static const CtWindow window = CT_WINDOW_FORM("@PLUGIN@", choose);
-
-/* The axes may have any order, the same on both sides. The number is the share of the memory's
- * bandwidth that the variants reach, as `cornerturn tune` measures it. */
-static const CtRow rows[] = {{"f32|cf32{...} -> f32|cf32{...}", 0.5}, {0}};
 
 /* ---- the reference: the same by hand, in double precision, to check the others ---- */
 
@@ -140,6 +111,9 @@ static const CtVariant reference = {
     .finish = finish,
 };
 
-CT_PLUGIN("@PLUGIN@", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_WINDOW_VARIANTS(window, "@STAGE@", rows, rows), &reference,
-                                      NULL}));
+/* The axes may have any order, the same on both sides. The numbers are the shares of the memory's
+ * bandwidth that the variants reach, on the host and on devices, as `cornerturn tune` measures
+ * them. */
+CT_STAGE_PLUGIN("@PLUGIN@", stage,
+                CT_WINDOW_VARIANTS(window, "@STAGE@", CT_PORT_ROWS(0.5), CT_PORT_ROWS(0.5)),
+                &reference);

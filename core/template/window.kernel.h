@@ -7,7 +7,6 @@ CT_KERNEL void
 smooth(const CtNoSettings *none, const ct_taps *x, ct_y *y)
 {
     ct_y sum = ct_tap(x, 0);
-    (void)none;
     for (size_t k = 1; k < x->n; k++)
         sum = ct_add(sum, ct_tap(x, k));
     ct_y_part *parts = (ct_y_part *)&sum; /* a complex number has two parts */

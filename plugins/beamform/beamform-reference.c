@@ -60,13 +60,7 @@ const CtVariant ct_beamform_reference = {
     .backend = CT_REFERENCE,
     .isa = CT_ISA_BASELINE,
     .covers = (const char *const[]){"beamform", NULL},
-    .rows =
-        (const CtRow[]){
-            {"any: ci4|ci8|ci16|cf32{time station ...}, cf32{beam station ...} -> "
-             "cf32{time beam ...}",
-             0.01},
-            {NULL},
-        },
+    .rows = CT_REFERENCE_ROWS,
     .split = "*",
     .prepare = prepare,
     .advance = ct_beamform_advance,

@@ -14,18 +14,6 @@ static const CtParam params[] = {
 
 enum { VOLTAGES, WEIGHTS };
 
-static const CtPort inputs[] = {
-    {"voltages", "ci4|ci8|ci16|cf32{time station ...}", 0, "spectra of every station"},
-    {"weights", "cf32{beam station ...}", CT_PORT_OPTIONAL | CT_PORT_STATIC,
-     "[channel beam station] or [channel beam station pol]"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"beams", "cf32{time beam ...}", 0, "weighted sums over the stations"},
-    {NULL},
-};
-
 /* Every axis of the weights but beam must be one of the voltages, of the same length. */
 static gboolean
 check_weights(const CtStream *voltages, const CtStream *weights, GError **error)
@@ -149,8 +137,11 @@ static const CtStage beamform = {
     .name = "beamform",
     .summary = "beams: weighted sums over the stations",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs =
+        CT_PORTS({"voltages", "ci4|ci8|ci16|cf32{time station ...}", 0, "spectra of every station"},
+                 {"weights", "cf32{beam station ...}", CT_PORT_OPTIONAL | CT_PORT_STATIC,
+                  "[channel beam station] or [channel beam station pol]"}),
+    .outputs = CT_PORTS({"beams", "cf32{time beam ...}", 0, "weighted sums over the stations"}),
     .params = params,
     .infer = infer,
     .operations = operations,
@@ -160,10 +151,5 @@ static const CtStage beamform = {
     .accuracy_rule = "2 S u Σ|w||x| of S stations, u = 2⁻²⁴",
 };
 
-CT_PLUGIN("beamform", ((const CtStage *const[]){&beamform, NULL}),
-          ((const CtVariant *const[]){
-              &ct_beamform_cuda,
-              CT_ISA_VARIANTS(ct_beamform_cpu),
-              &ct_beamform_reference,
-              NULL,
-          }));
+CT_STAGE_PLUGIN("beamform", beamform, &ct_beamform_cuda, CT_ISA_VARIANTS(ct_beamform_cpu),
+                &ct_beamform_reference);

@@ -9,29 +9,10 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"in", "{...}", 0, "any stream"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "{...}", 0, "the same values in the type `type`"},
-    {NULL},
-};
-
 static gboolean
 infer(CtNode *node, GError **error)
 {
-    const CtStream *in = &node->inputs[0];
-    const CtType type = ct_params_type(node->params, "type");
-    if (ct_type_info(type)->is_complex != ct_type_info(in->type)->is_complex)
-        return ct_params_error(node->params, "type", error,
-                               "wants a %s type, but is given %s for %s",
-                               ct_type_info(in->type)->is_complex ? "complex" : "real",
-                               ct_type_info(type)->name, ct_type_info(in->type)->name);
-    ct_stream_copy(&node->outputs[0], in);
-    node->outputs[0].type = type;
-    return TRUE;
+    return ct_form_infer_type(node, "type", ct_params_type(node->params, "type"), error);
 }
 
 /* The conversion itself is exact; an input error of e changes a share e of the integers. */
@@ -44,24 +25,25 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
     outputs[0].rms_error = rounds ? sqrt(error) + error : error;
 }
 
+/* Nothing is computed besides the conversion. */
+static const CtForm form = CT_FORM("convert", NULL);
+
 static const CtStage convert = {
     .name = "convert",
     .summary = "the same values in another type",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "{...}", 0, "any stream"}),
+    .outputs = CT_PORTS({"out", "{...}", 0, "the same values in the type `type`"}),
     .params = params,
     .infer = infer,
+    .infer_uses_params = TRUE,
+    .form = &form,
     .accuracy = accuracy,
     .accuracy_rule = "nothing: numbers are rounded once",
 };
 
-/* Nothing is computed besides the conversion. */
-static const CtForm form = CT_FORM("convert", NULL);
-
 static const CtRow rows[] = {{"{...} -> {...}", 0.85}, {"any: [...] -> [...]", 0.35}, {NULL}};
 static const CtRow device_rows[] = {{"{...} -> {...}", 0.92}, {"any: [...] -> [...]", 0.1}, {NULL}};
 
-CT_PLUGIN("convert", ((const CtStage *const[]){&convert, NULL}),
-          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "convert", rows, device_rows),
-                                      &ct_convert_reference, NULL}));
+CT_STAGE_PLUGIN("convert", convert, CT_FORM_VARIANTS(form, "convert", rows, device_rows),
+                &ct_convert_reference);

@@ -26,11 +26,7 @@ const CtVariant CT_ISA(ct_copy_cpu) = {
     .backend = CT_CPU,
     .isa = CT_ISA_THIS,
     .covers = (const char *const[]){"copy", NULL},
-    .rows =
-        (const CtRow[]){
-            {"{...} -> {...}", 1},
-            {NULL},
-        },
+    .rows = CT_PORT_ROWS(1),
     .tunables = tunables,
     .split = "*",
     .prepare = prepare,

@@ -94,11 +94,7 @@ const CtVariant ct_copy_cuda = {
     .name = "cuda",
     .backend = CT_CUDA,
     .covers = (const char *const[]){"copy", NULL},
-    .rows =
-        (const CtRow[]){
-            {"{...} -> {...}", 1},
-            {NULL},
-        },
+    .rows = CT_PORT_ROWS(1),
     .prepare = prepare,
     .work = work,
 };

@@ -30,11 +30,7 @@ const CtVariant ct_copy_reference = {
     .backend = CT_REFERENCE,
     .isa = CT_ISA_BASELINE,
     .covers = (const char *const[]){"copy", NULL},
-    .rows =
-        (const CtRow[]){
-            {"{...} -> {...}", 0.01},
-            {NULL},
-        },
+    .rows = CT_PORT_ROWS(0.01),
     .prepare = prepare,
     .work = work,
 };

@@ -4,16 +4,6 @@
 
 static const CtParam params[] = {{NULL}};
 
-static const CtPort inputs[] = {
-    {"in", "{...}", 0, "any stream"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "{...}", 0, "the same"},
-    {NULL},
-};
-
 static gboolean
 infer(CtNode *node, G_GNUC_UNUSED GError **error)
 {
@@ -25,16 +15,10 @@ static const CtStage copy = {
     .name = "copy",
     .summary = "the same stream in memory of its own",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "{...}", 0, "any stream"}),
+    .outputs = CT_PORTS({"out", "{...}", 0, "the same"}),
     .params = params,
     .infer = infer,
 };
 
-CT_PLUGIN("copy", ((const CtStage *const[]){&copy, NULL}),
-          ((const CtVariant *const[]){
-              &ct_copy_cuda,
-              CT_ISA_VARIANTS(ct_copy_cpu),
-              &ct_copy_reference,
-              NULL,
-          }));
+CT_STAGE_PLUGIN("copy", copy, &ct_copy_cuda, CT_ISA_VARIANTS(ct_copy_cpu), &ct_copy_reference);

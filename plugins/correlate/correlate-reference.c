@@ -91,13 +91,7 @@ const CtVariant ct_correlate_reference = {
     .backend = CT_REFERENCE,
     .isa = CT_ISA_BASELINE,
     .covers = (const char *const[]){"correlate", NULL},
-    .rows =
-        (const CtRow[]){
-            {"any: ci4|ci8|ci16|cf32|cf64{time ...} -> cf32|cf64|ci64{time baseline ...}, "
-             "u32{time baseline ...}",
-             0.01},
-            {NULL},
-        },
+    .rows = CT_REFERENCE_ROWS,
     .split = "*",
     .prepare = prepare,
     .work = ct_correlate_work,

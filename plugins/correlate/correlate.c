@@ -17,18 +17,6 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"voltages", "ci4|ci8|ci16|cf32|cf64{time ...}", 0, "spectra of every station"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"visibilities", "cf32|cf64|ci64{time baseline ...}", 0,
-     "sums of the products of every pair, with autocorrelations"},
-    {"weights", "u32{time baseline ...}", 0, "spectra in which both stations were valid"},
-    {NULL},
-};
-
 /* Sums of integers are exact only if voltages are not converted to floats before. */
 static gboolean
 keep_integers(CtNode *node, GError **error)
@@ -130,8 +118,12 @@ static const CtStage correlate = {
     .name = "correlate",
     .summary = "visibilities: products of all pairs of stations, summed over time",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs =
+        CT_PORTS({"voltages", "ci4|ci8|ci16|cf32|cf64{time ...}", 0, "spectra of every station"}),
+    .outputs = CT_PORTS(
+        {"visibilities", "cf32|cf64|ci64{time baseline ...}", 0,
+         "sums of the products of every pair, with autocorrelations"},
+        {"weights", "u32{time baseline ...}", 0, "spectra in which both stations were valid"}),
     .params = params,
     .infer = infer,
     .operations = operations,
@@ -143,10 +135,5 @@ static const CtStage correlate = {
         "precision); of integers nothing; weights are exact",
 };
 
-CT_PLUGIN("correlate", ((const CtStage *const[]){&correlate, NULL}),
-          ((const CtVariant *const[]){
-              &ct_correlate_cuda,
-              CT_ISA_VARIANTS(ct_correlate_cpu),
-              &ct_correlate_reference,
-              NULL,
-          }));
+CT_STAGE_PLUGIN("correlate", correlate, &ct_correlate_cuda, CT_ISA_VARIANTS(ct_correlate_cpu),
+                &ct_correlate_reference);

@@ -25,11 +25,6 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {{"in", "i8|u8|i16|f16|f32|f64{time ...}", 0, "power spectra"},
-                                {NULL}};
-static const CtPort outputs[] = {
-    {"out", "f32|f64{time dm ...}", 0, "sums for every dispersion measure"}, {NULL}};
-
 static gint64
 count_dms(const CtParams *params)
 {
@@ -196,8 +191,8 @@ static const CtStage stage = {
     .name = "dedisperse",
     .summary = "incoherent dedispersion: sums over frequency for a series of dispersion measures",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "i8|u8|i16|f16|f32|f64{time ...}", 0, "power spectra"}),
+    .outputs = CT_PORTS({"out", "f32|f64{time dm ...}", 0, "sums for every dispersion measure"}),
     .params = params,
     .infer = infer,
     .infer_uses_params = TRUE,
@@ -237,7 +232,6 @@ static const CtRow device_rows[] = {{TYPES("... channel time", "... dm time"), 0
                                     {"any: i8|u8|i16|f16|f32|f64{...} -> f32|f64{...}", 0.02},
                                     {NULL}};
 
-CT_PLUGIN("dedisperse", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){
-              CT_WINDOW_SUM_VARIANTS(ct_dedisperse_window, "dedisperse", rows, device_rows),
-              &ct_dedisperse_reference, NULL}));
+CT_STAGE_PLUGIN("dedisperse", stage,
+                CT_WINDOW_SUM_VARIANTS(ct_dedisperse_window, "dedisperse", rows, device_rows),
+                &ct_dedisperse_reference);

@@ -9,7 +9,6 @@
 CT_KERNEL void
 dedisperse(const CtNoSettings *none, const ct_x *x, ct_y *y)
 {
-    (void)none;
     *y = (ct_y)*x;
 }
 CT_SHIFT_SUM(dedisperse, CtNoSettings)

@@ -173,18 +173,6 @@ delay_operations(const CtNode *node)
     return 6.0 * ct_stream_width(&node->outputs[0]);
 }
 
-static const CtPort delay_inputs[] = {
-    {"voltages", "cf32|f32{time ...}", .help = "spectra, or voltages before a filter"},
-    {"delays", "f32|f64{...}", CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED,
-     "seconds, of the axes station and pol"},
-    {NULL},
-};
-
-static const CtPort delay_outputs[] = {
-    {"delayed", "cf32|f32{time ...}", .help = "the same axes, delayed"},
-    {NULL},
-};
-
 /* The largest frequency, times the largest delay, times the number of roundings of a delay: one for
  * a constant delay. Otherwise the position between two rows is rounded as well, to 2⁻⁵² of the
  * number of rows, and neighbouring rows differ by at most twice the largest delay. */
@@ -219,8 +207,11 @@ static const CtStage delay = {
     .name = "delay",
     .summary = "delays the stations' signals by seconds, constant or changing with time",
     .version = 2,
-    .inputs = delay_inputs,
-    .outputs = delay_outputs,
+    .inputs =
+        CT_PORTS({"voltages", "cf32|f32{time ...}", .help = "spectra, or voltages before a filter"},
+                 {"delays", "f32|f64{...}", CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED,
+                  "seconds, of the axes station and pol"}),
+    .outputs = CT_PORTS({"delayed", "cf32|f32{time ...}", .help = "the same axes, delayed"}),
     .params = delay_params,
     .infer = delay_infer,
     .infer_uses_params = TRUE,
@@ -302,6 +293,5 @@ static const CtRow rows[] = {
 static const CtRow device_rows[] = {
     {"cf32[...] -> cf32[...]", 0.9}, {"f32[...] -> f32[...]", 0.9}, {NULL}};
 
-CT_PLUGIN("delay", ((const CtStage *const[]){&delay, NULL}),
-          ((const CtVariant *const[]){CT_WINDOW_VARIANTS(delay_window, "delay", rows, device_rows),
-                                      &delay_reference, NULL}));
+CT_STAGE_PLUGIN("delay", delay, CT_WINDOW_VARIANTS(delay_window, "delay", rows, device_rows),
+                &delay_reference);

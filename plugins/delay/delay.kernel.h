@@ -7,7 +7,6 @@
 CT_KERNEL void
 delay_constant(const CtNoSettings *none, const ct_x *x, const ct_w *w, ct_y *y)
 {
-    (void)none;
     y->re = ct_multiply_add(x->re, w->re, -(x->im * w->im));
     y->im = ct_multiply_add(x->re, w->im, x->im * w->re);
 }
@@ -18,7 +17,6 @@ CT_TABLE_SHIFT_SUM(delay_constant, CtNoSettings)
 CT_KERNEL void
 delay_changing(const CtNoSettings *none, const ct_x *x, const ct_w *turns, ct_y *y)
 {
-    (void)none;
     /* sums with 1.5 · 2⁵² and 1.5 · 2²³ round to whole turns and quarters */
     const double whole = (*turns + 0x1.8p52) - 0x1.8p52;
     const float quarters = (float)(*turns - whole) * 4;

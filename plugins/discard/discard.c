@@ -3,12 +3,6 @@
 #include <cornerturn/stage.h>
 
 static const CtParam params[] = {{NULL}};
-static const CtPort inputs[] = {
-    {"in", "{...}", CT_PORT_UNREAD, "any stream"},
-    {NULL},
-};
-static const CtPort outputs[] = {{NULL}};
-
 enum { SAMPLES, INVALID };
 static const char *const counters[] = {"samples", "invalid", NULL};
 
@@ -62,8 +56,7 @@ static const CtStage discard = {
     .name = "discard",
     .summary = "counts samples and drops them",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "{...}", CT_PORT_UNREAD, "any stream"}),
     .params = params,
     .counters = counters,
     .infer = infer,
@@ -81,5 +74,4 @@ static const CtVariant reference = VARIANT("reference", CT_REFERENCE);
 static const CtVariant cpu = VARIANT("cpu", CT_CPU);
 static const CtVariant cuda = VARIANT("cuda", CT_CUDA);
 
-CT_PLUGIN("discard", ((const CtStage *const[]){&discard, NULL}),
-          ((const CtVariant *const[]){&cuda, &cpu, &reference, NULL}));
+CT_STAGE_PLUGIN("discard", discard, &cuda, &cpu, &reference);

@@ -31,16 +31,6 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"in", "cf32|cf64|f32|f64{...}", 0, "voltages, or spectra for the inverse"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "cf32|cf64{...}", 0, "spectra, or voltages for the inverse"},
-    {NULL},
-};
-
 /* Finds the axis whose frequencies the transform splits; −1: it splits those of the stream. FALSE
  * if the new axis has no frequencies that can be described: they would depend on several axes, or
  * on channels without frequencies, or the new axis is called channel and splits another axis than
@@ -176,8 +166,8 @@ static const CtStage fft = {
     .name = "fft",
     .summary = "Fourier transform: phase becomes channel",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "cf32|cf64|f32|f64{...}", 0, "voltages, or spectra for the inverse"}),
+    .outputs = CT_PORTS({"out", "cf32|cf64{...}", 0, "spectra, or voltages for the inverse"}),
     .params = params,
     .infer = infer,
     .operations = operations,
@@ -186,11 +176,5 @@ static const CtStage fft = {
     .accuracy_rule = "7 log2(n) u |y|, of the largest |y|, u = 2⁻²⁴ (2⁻⁵³ of double precision)",
 };
 
-CT_PLUGIN("fft", ((const CtStage *const[]){&fft, NULL}),
-          ((const CtVariant *const[]){
-              CT_ISA_VARIANTS(ct_fft_cpu),
-              &ct_fft_cuda,
-              &ct_fft_radix_cuda,
-              &ct_fft_reference,
-              NULL,
-          }));
+CT_STAGE_PLUGIN("fft", fft, CT_ISA_VARIANTS(ct_fft_cpu), &ct_fft_cuda, &ct_fft_radix_cuda,
+                &ct_fft_reference);

@@ -396,19 +396,11 @@ sink_free(gpointer state)
     g_free(sink);
 }
 
-static const CtPort inputs[] = {
-    {.name = "samples", .layout = "{...}", .help = "the stream to write; 'layout' gives the order"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {{NULL}};
-
 const CtStage file_sink = {
     .name = "file.sink",
     .summary = "a stream as one array in an .npy or raw file, with PATH.json beside it",
     .version = 2,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"samples", "{...}", 0, "the stream to write; 'layout' gives the order"}),
     .params = params,
     .infer = infer,
 };

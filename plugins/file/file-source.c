@@ -244,19 +244,11 @@ work(gpointer state, const CtWork *work, GError **error)
     return TRUE;
 }
 
-static const CtPort inputs[] = {{NULL}};
-
-static const CtPort outputs[] = {
-    {.name = "samples", .layout = "{...}", .help = "the array, in the file's order"},
-    {NULL},
-};
-
 const CtStage file_source = {
     .name = "file.source",
     .summary = "a stream from an array in an .npy or raw file",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .outputs = CT_PORTS({"samples", "{...}", 0, "the array, in the file's order"}),
     .params = params,
     .infer = infer,
     .infer_uses_params = TRUE,

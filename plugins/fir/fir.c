@@ -26,18 +26,6 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"in", "{time ...}", 0, "samples; integers are converted while they are loaded"},
-    {"coefficients", "f32|f64{tap phase ...}", CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED,
-     "[tap phase]"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "cf32|f32{time phase ...}", 0, "complex for complex samples, else real"},
-    {NULL},
-};
-
 /* Warns if phases depend on where the stream starts. Later stages align streams by ticks, but
  * without a sample rate phases are not counted from ticks. */
 static void
@@ -126,8 +114,12 @@ static const CtStage fir = {
     .name = "fir",
     .summary = "polyphase filter: time becomes time and phase",
     .version = 2,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs =
+        CT_PORTS({"in", "{time ...}", 0, "samples; integers are converted while they are loaded"},
+                 {"coefficients", "f32|f64{tap phase ...}",
+                  CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED, "[tap phase]"}),
+    .outputs =
+        CT_PORTS({"out", "cf32|f32{time phase ...}", 0, "complex for complex samples, else real"}),
     .params = params,
     .infer = infer,
     .infer_uses_params = TRUE,
@@ -137,10 +129,4 @@ static const CtStage fir = {
     .accuracy_rule = "(n_taps + 2) u Σ|h| |x|, u = 2⁻²⁴",
 };
 
-CT_PLUGIN("fir", ((const CtStage *const[]){&fir, NULL}),
-          ((const CtVariant *const[]){
-              &ct_fir_cuda,
-              CT_ISA_VARIANTS(ct_fir_cpu),
-              &ct_fir_reference,
-              NULL,
-          }));
+CT_STAGE_PLUGIN("fir", fir, &ct_fir_cuda, CT_ISA_VARIANTS(ct_fir_cpu), &ct_fir_reference);

@@ -14,65 +14,34 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"in", "{time ...}", 0, "samples"},
-    {"statistic", "i8|i16|i32|u8|u32|f16|f32|f64{time ...}", 0,
-     "of the same clock; its samples last at least as long, and hold until the next"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "{time ...}", CT_PORT_MARKED, "the samples, invalid where the statistic says so"},
-    {NULL},
-};
-
-static Limits
-limits_of(const CtParams *params)
-{
-    return (Limits){
-        .lower = ct_params_has(params, "lower") ? ct_params_real(params, "lower") : -HUGE_VAL,
-        .upper = ct_params_has(params, "upper") ? ct_params_real(params, "upper") : HUGE_VAL,
-    };
-}
-
 static gboolean
-infer(CtNode *node, GError **error)
+set(const CtNode *node, gpointer settings, GError **error)
 {
-    const CtStream *statistic = &node->inputs[1];
-    const Limits limits = limits_of(node->params);
-    if (limits.lower > limits.upper)
-        return ct_params_error(node->params, "upper", error,
-                               "wants at least the lower limit, %g, but is given %g", limits.lower,
-                               limits.upper);
-    if (!ct_join_infer(node, error))
-        return FALSE;
-    for (guint a = 0; a < statistic->n_axes; a++)
-        if (statistic->axes[a].name != ct_axis_name("time"))
-            node->outputs[0]
-                .axes[ct_stream_axis(&node->outputs[0], statistic->axes[a].name)]
-                .loses = TRUE;
-    return TRUE;
+    const CtParams *params = node->params;
+    Limits *self = settings;
+    self->lower = ct_params_has(params, "lower") ? ct_params_real(params, "lower") : -HUGE_VAL;
+    self->upper = ct_params_has(params, "upper") ? ct_params_real(params, "upper") : HUGE_VAL;
+    return self->lower <= self->upper ||
+           ct_params_error(params, "upper", error,
+                           "wants at least the lower limit, %g, but is given %g", self->lower,
+                           self->upper);
 }
+
+static const CtForm form = CT_KERNEL_FORM("flag", "flag", .set = set);
 
 static const CtStage stage = {
     .name = "flag",
     .summary = "marks samples as invalid by a statistic of them",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs =
+        CT_PORTS({"in", "{time ...}", 0, "samples"},
+                 {"statistic", "i8|i16|i32|u8|u32|f16|f32|f64{time ...}", 0,
+                  "of the same clock; its samples last at least as long, and hold until the next"}),
+    .outputs = CT_PORTS(
+        {"out", "{time ...}", CT_PORT_MARKED, "the samples, invalid where the statistic says so"}),
     .params = params,
-    .infer = infer,
-    .infer_uses_params = TRUE,
+    CT_FORM_STAGE(form),
 };
-
-static gboolean
-choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
-{
-    *(Limits *)ct_form_kernel(choice, "flag", sizeof(Limits)) = limits_of(node->params);
-    return TRUE;
-}
-
-static const CtForm form = CT_FORM("flag", choose);
 
 /* ---- the reference: element by element ---- */
 
@@ -82,8 +51,9 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     const CtJoinReference *self = state;
     const CtJoinInput *of_x = &self->join.inputs[0], *of_w = &self->join.inputs[1];
     const CtBlock *x = &work->inputs[0], *w = &work->inputs[1], *y = &work->outputs[0];
-    const Limits limits = limits_of(self->node->params);
+    Limits limits;
     gint64 index[CT_MAX_AXES] = {0};
+    set(self->node, &limits, NULL);
     if (!y->data || y->n_samples == 0 || w->n_samples == 0)
         return TRUE;
     do {
@@ -112,6 +82,5 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 static const CtRow rows[] = {{"{...}, " STATISTIC " -> {...}", 0.9}, {NULL}};
 static const CtRow any_rows[] = {{"any: {...}, " STATISTIC " -> {...}", 0.01}, {NULL}};
 
-CT_PLUGIN("flag", ((const CtStage *const[]){&stage, NULL}),
-          ((const CtVariant *const[]){CT_JOIN_VARIANTS(form, "flag", rows, rows),
-                                      CT_JOIN_REFERENCE("flag", any_rows, work), NULL}));
+CT_STAGE_PLUGIN("flag", stage, CT_JOIN_VARIANTS(form, "flag", rows, rows),
+                CT_JOIN_REFERENCE("flag", any_rows, work));

@@ -64,11 +64,7 @@ const CtVariant ct_gains_reference = {
     .backend = CT_REFERENCE,
     .isa = CT_ISA_BASELINE,
     .covers = (const char *const[]){"gains", NULL},
-    .rows =
-        (const CtRow[]){
-            {"any: cf32|cf64{...} -> cf32|cf64{...}", 0.01},
-            {NULL},
-        },
+    .rows = CT_REFERENCE_ROWS,
     .prepare = prepare,
     .work = work,
     .finish = finish,

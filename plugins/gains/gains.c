@@ -19,18 +19,6 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"in", "cf32|cf64{...}", 0, "voltages or spectra"},
-    {"gains", "{...}", CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED,
-     "factors, of the stream's axes station, pol, channel or any others"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "cf32|cf64{...}", 0, "the same, multiplied by the gains"},
-    {NULL},
-};
-
 static gboolean
 infer(CtNode *node, GError **error)
 {
@@ -59,13 +47,6 @@ infer(CtNode *node, GError **error)
     ct_stream_copy(&node->outputs[0], &node->inputs[0]);
     ct_params_use(node->params, "inverse");
     return TRUE;
-}
-
-/* A complex product. */
-static gdouble
-operations(const CtNode *node)
-{
-    return 6 * (gdouble)ct_stream_width(&node->inputs[0]);
 }
 
 /* The largest modulus of a factor. If the port's gains are inverted, it is estimated: the root mean
@@ -109,12 +90,14 @@ static const CtStage gains = {
     .name = "gains",
     .summary = "complex factors per station, polarisation and channel",
     .version = 2,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "cf32|cf64{...}", 0, "voltages or spectra"},
+                       {"gains", "{...}", CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED,
+                        "factors, of the stream's axes station, pol, channel or any others"}),
+    .outputs = CT_PORTS({"out", "cf32|cf64{...}", 0, "the same, multiplied by the gains"}),
     .params = params,
     .infer = infer,
     .infer_uses_params = TRUE,
-    .operations = operations,
+    .operations_per_part = 3, /* a complex product */
     .accuracy = accuracy,
     .accuracy_rule = "4 u |g| |x|, u = 2⁻²⁴ (2⁻⁵³ of double precision)",
 };
@@ -128,9 +111,6 @@ choose(const CtNode *node, CtFormChoice *choice, GError **error)
 
 static const CtForm form = CT_FORM("gains", choose);
 
-#define LAYOUTS "cf32|cf64{...} -> cf32|cf64{...}"
-static const CtRow rows[] = {{LAYOUTS, 0.72}, {NULL}}, device_rows[] = {{LAYOUTS, 0.98}, {NULL}};
-
-CT_PLUGIN("gains", ((const CtStage *const[]){&gains, NULL}),
-          ((const CtVariant *const[]){CT_FORM_TABLE_VARIANTS(form, "gains", rows, device_rows),
-                                      &ct_gains_reference, NULL}));
+CT_STAGE_PLUGIN("gains", gains,
+                CT_FORM_TABLE_VARIANTS(form, "gains", CT_PORT_ROWS(0.72), CT_PORT_ROWS(0.98)),
+                &ct_gains_reference);

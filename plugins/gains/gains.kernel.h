@@ -6,7 +6,6 @@
 CT_KERNEL void
 gains(const CtNoSettings *none, const ct_x *x, const ct_w *g, ct_y *y)
 {
-    (void)none;
     y->re = ct_multiply_add(x->re, g->re, -(x->im * g->im));
     y->im = ct_multiply_add(x->re, g->im, x->im * g->re);
 }

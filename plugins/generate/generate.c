@@ -217,14 +217,6 @@ generate_advance(gpointer user_data, CtAdvance *advance, G_GNUC_UNUSED GError **
     return TRUE;
 }
 
-static const CtPort generate_outputs[] = {
-    {"voltages", "{time ...}",
-     .help = "[time subband station pol], of these axes, those for which a parameter is given"},
-    {NULL},
-};
-
-static const CtPort generate_inputs[] = {{NULL}};
-
 /* About 10⁻⁶ of the amplitude in single precision; integers may then be rounded to the neighbouring
  * value, and half precision is rounded once more. */
 static void
@@ -243,8 +235,10 @@ static const CtStage generate = {
     .name = "generate",
     .summary = "a simulated sky: noise sources and tones as stations see them, receiver noise",
     .version = 1,
-    .inputs = generate_inputs,
-    .outputs = generate_outputs,
+    .outputs = CT_PORTS(
+        {"voltages", "{time ...}",
+         .help =
+             "[time subband station pol], of these axes, those for which a parameter is given"}),
     .params = generate_params,
     .counters = (const char *const[]){"clipped", NULL},
     .infer = generate_infer,
@@ -254,9 +248,5 @@ static const CtStage generate = {
     .accuracy_rule = "4·10⁻⁶ of the amplitude; integers half a level more in each part",
 };
 
-CT_PLUGIN("generate", ((const CtStage *const[]){&generate, NULL}), ((const CtVariant *const[]) {
-#if defined(__x86_64__)
-              &generate_cpu_avx512, &generate_cpu_avx2,
-#endif
-                  &generate_cpu_baseline, &generate_cuda, &generate_reference, NULL,
-          }));
+CT_STAGE_PLUGIN("generate", generate, CT_ISA_VARIANTS(generate_cpu), &generate_cuda,
+                &generate_reference);

@@ -12,33 +12,6 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"in", "f32|f64|cf32|cf64{time ...}", 0, "samples"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "f32|f64|cf32|cf64{time ...}", 0, "sums"},
-    {"weights", "u32{time ...}", 0, "valid samples of every sum, where they are lost separately"},
-    {NULL},
-};
-
-static gboolean
-infer(CtNode *node, G_GNUC_UNUSED GError **error)
-{
-    ct_fold_infer(node, ct_params_int(node->params, "length"));
-    return TRUE;
-}
-
-/* One addition for every number. */
-static gdouble
-operations(const CtNode *node)
-{
-    const CtStream *in = &node->inputs[0];
-    return (gdouble)ct_stream_width(in) * (ct_type_info(in->type)->is_complex ? 2 : 1) *
-           (gdouble)node->footprint.hop;
-}
-
 /* Sums of double precision, rounded once to the output's type. */
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
@@ -52,25 +25,11 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
                            gain * inputs[0].rms_error;
 }
 
-static const CtStage integrate = {
-    .name = "integrate",
-    .summary = "sums of consecutive samples along time",
-    .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
-    .params = params,
-    .infer = infer,
-    .operations = operations,
-    .accuracy = accuracy,
-    .accuracy_rule =
-        "u |y| + length 2⁻⁵³ Σ|x|, u = 2⁻²⁴ (2⁻⁵³ of double precision); weights are exact",
-};
-
 static gboolean
-choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+set(const CtNode *node, gpointer settings, G_GNUC_UNUSED GError **error)
 {
-    Integrate *settings = ct_form_kernel(choice, "integrate", sizeof(Integrate));
-    settings->averages = ct_params_bool(node->params, "average");
+    Integrate *self = settings;
+    self->averages = ct_params_bool(node->params, "average");
     return TRUE;
 }
 
@@ -91,12 +50,26 @@ reference_give(gconstpointer settings, const gdouble *sum, guint32 n, gdouble *y
     return TRUE;
 }
 
-static const CtFold fold = {CT_FORM("integrate", choose), 2, reference_add, reference_give};
+static const CtFold fold = {
+    .form = CT_KERNEL_FORM("integrate", "integrate", .set = set, .length = "length"),
+    .n_numbers = 2,
+    .add = reference_add,
+    .give = reference_give,
+};
 
-#define LAYOUTS "f32|f64|cf32|cf64{time ...} -> f32|f64|cf32|cf64{time ...}, u32{time ...}"
-static const CtRow rows[] = {{LAYOUTS, 1}, {NULL}}, device_rows[] = {{LAYOUTS, 0.85}, {NULL}};
-static const CtRow any_rows[] = {{"any: " LAYOUTS, 0.01}, {NULL}};
+static const CtStage integrate = {
+    .name = "integrate",
+    .summary = "sums of consecutive samples along time",
+    .version = 1,
+    .inputs = CT_PORTS({"in", "f32|f64|cf32|cf64{time ...}", 0, "samples"}),
+    .outputs = CT_PORTS({"out", "f32|f64|cf32|cf64{time ...}", 0, "sums"}, CT_FOLD_WEIGHTS("sum")),
+    .params = params,
+    CT_FORM_STAGE(fold.form),
+    .operations_per_part = 1,
+    .accuracy = accuracy,
+    .accuracy_rule =
+        "u |y| + length 2⁻⁵³ Σ|x|, u = 2⁻²⁴ (2⁻⁵³ of double precision); weights are exact",
+};
 
-CT_PLUGIN("integrate", ((const CtStage *const[]){&integrate, NULL}),
-          ((const CtVariant *const[]){
-              CT_FOLD_VARIANTS(fold, "integrate", rows, device_rows, any_rows), NULL}));
+CT_STAGE_PLUGIN("integrate", integrate,
+                CT_FOLD_VARIANTS(fold, "integrate", CT_PORT_ROWS(1), CT_PORT_ROWS(0.85)));

@@ -18,7 +18,6 @@ typedef struct {
 CT_KERNEL void
 integrate_add(const Integrate *self, Sum *sum, const ct_x *x)
 {
-    (void)self;
 #if CT_X_PARTS == 2
     sum->re += x->re;
     sum->im += x->im;

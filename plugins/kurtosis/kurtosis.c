@@ -20,15 +20,6 @@ static const CtParam params[] = {
     {NULL},
 };
 
-#define IN "ci4|ci8|ci16|cf16|cf32|cf64|f16|f32|f64{time ...}"
-static const CtPort inputs[] = {{"in", IN, 0, "spectra, or their powers"}, {NULL}};
-static const CtPort outputs[] = {
-    {"out", "f32{time ...}", CT_PORT_MARKED, "estimates; beyond the thresholds they are marked"},
-    {"weights", "u32{time ...}", 0,
-     "valid samples of every estimate, where they are lost separately"},
-    {NULL},
-};
-
 /* The quantile of noise at z standard deviations, less 1: that of the log-normal distribution with
  * an offset whose first three moments are those of the estimator (Nita & Gary 2010). */
 static gdouble
@@ -53,33 +44,15 @@ distance(const CtParams *params, const char *threshold, gdouble shape, gdouble s
                    2);
 }
 
-static void
-set(const CtNode *node, Kurtosis *self)
+static gboolean
+set(const CtNode *node, gpointer settings, G_GNUC_UNUSED GError **error)
 {
+    Kurtosis *self = settings;
     const gboolean is_complex = ct_type_info(node->inputs[0].type)->is_complex;
     self->shape = is_complex ? 1 : ct_params_real(node->params, "averaged");
     self->below = distance(node->params, "lower", self->shape, -1);
     self->above = distance(node->params, "upper", self->shape, 1);
-}
-
-static gboolean
-infer(CtNode *node, G_GNUC_UNUSED GError **error)
-{
-    CtStream *out = &node->outputs[0];
-    set(node, &(Kurtosis){0}); /* uses the parameters that have an effect */
-    ct_fold_infer(node, ct_params_int(node->params, "length"));
-    out->type = CT_F32;
-    for (guint a = 0; a < out->n_axes; a++)
-        out->axes[a].loses |= out->axes[a].name != ct_axis_name("time");
     return TRUE;
-}
-
-static gdouble
-operations(const CtNode *node)
-{
-    const CtStream *in = &node->inputs[0];
-    return (gdouble)ct_stream_width(in) * (ct_type_info(in->type)->is_complex ? 6 : 3) *
-           (gdouble)node->footprint.hop;
 }
 
 /* Both sums have `length` positive terms; S2/S1² has at most three times the error of one. */
@@ -87,32 +60,11 @@ static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {
     Kurtosis self;
-    set(node, &self);
+    set(node, &self, NULL);
     const gdouble sums = 4 * (gdouble)node->footprint.hop * 0x1p-53;
     const gdouble relative = inputs[0].rms > 0 ? inputs[0].rms_error / inputs[0].rms : 0;
     outputs[0].error = 0x1p-24 * outputs[0].largest + sums * (outputs[0].largest + self.shape + 2);
     outputs[0].rms_error = outputs[0].error + 8 * relative * (outputs[0].largest + self.shape + 2);
-}
-
-static const CtStage kurtosis = {
-    .name = "kurtosis",
-    .summary = "spectral kurtosis along time: marks what is no noise",
-    .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
-    .params = params,
-    .infer = infer,
-    .infer_uses_params = TRUE,
-    .operations = operations,
-    .accuracy = accuracy,
-    .accuracy_rule = "u |y| + 4 length 2⁻⁵³ (|y| + N d + 2), u = 2⁻²⁴; weights are exact",
-};
-
-static gboolean
-choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
-{
-    set(node, ct_form_kernel(choice, "kurtosis", sizeof(Kurtosis)));
-    return TRUE;
 }
 
 static void
@@ -132,12 +84,28 @@ reference_give(gconstpointer settings, const gdouble *sums, guint32 n, gdouble *
     return pow(y[0] - 1, 2) * m <= (y[0] < 1 ? self->below : self->above);
 }
 
-static const CtFold fold = {CT_FORM("kurtosis", choose), 2, reference_add, reference_give};
+static const CtFold fold = {
+    .form = CT_KERNEL_FORM("kurtosis", "kurtosis", .set = set, .length = "length"),
+    .n_numbers = 2,
+    .add = reference_add,
+    .give = reference_give,
+};
 
-#define LAYOUTS IN " -> f32{time ...}, u32{time ...}"
-static const CtRow rows[] = {{LAYOUTS, 0.8}, {NULL}},
-                   any_rows[] = {{"any: " LAYOUTS, 0.01}, {NULL}};
+static const CtStage kurtosis = {
+    .name = "kurtosis",
+    .summary = "spectral kurtosis along time: marks what is no noise",
+    .version = 1,
+    .inputs = CT_PORTS(
+        {"in", "ci4|ci8|ci16|cf16|cf32|cf64|f16|f32|f64{time ...}", 0, "spectra, or their powers"}),
+    .outputs = CT_PORTS({"out", "f32{time ...}", CT_PORT_MARKED,
+                         "estimates; beyond the thresholds they are marked"},
+                        CT_FOLD_WEIGHTS("estimate")),
+    .params = params,
+    CT_FORM_STAGE(fold.form),
+    .operations_per_part = 3,
+    .accuracy = accuracy,
+    .accuracy_rule = "u |y| + 4 length 2⁻⁵³ (|y| + N d + 2), u = 2⁻²⁴; weights are exact",
+};
 
-CT_PLUGIN("kurtosis", ((const CtStage *const[]){&kurtosis, NULL}),
-          ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "kurtosis", rows, rows, any_rows),
-                                      NULL}));
+CT_STAGE_PLUGIN("kurtosis", kurtosis,
+                CT_FOLD_VARIANTS(fold, "kurtosis", CT_PORT_ROWS(0.8), CT_PORT_ROWS(0.8)));

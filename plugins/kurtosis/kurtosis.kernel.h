@@ -15,7 +15,6 @@ typedef struct {
 CT_KERNEL void
 kurtosis_add(const Kurtosis *self, Moments *moments, const ct_x *x)
 {
-    (void)self;
 #if CT_X_PARTS == 2
     const double re = x->re, im = x->im, power = ct_multiply_add(re, re, im * im);
 #else

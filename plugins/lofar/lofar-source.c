@@ -234,28 +234,19 @@ infer(CtNode *node, GError **error)
     return ct_source_infer(&source, node, error);
 }
 
-static const CtPort outputs[] = {
-    {.name = "voltages",
-     .layout = "ci4|ci8|ci16{time subband station pol}",
-     .help = "samples of the ports' beamlets; invalid where packets are missing"},
-    {NULL},
-};
-
-static const CtPort no_inputs[] = {{NULL}};
-
 static const CtStage lofar_source = {
     .name = "lofar.source",
     .summary = "captures of a LOFAR station's packets, one file per port",
     .version = 1,
-    .inputs = no_inputs,
-    .outputs = outputs,
+    .outputs =
+        CT_PORTS({.name = "voltages",
+                  .layout = "ci4|ci8|ci16{time subband station pol}",
+                  .help = "samples of the ports' beamlets; invalid where packets are missing"}),
     .params = params,
     .counters = CT_PACKET_COUNTERS,
     .infer = infer,
     .infer_uses_params = TRUE,
 };
 
-static const CtRow rows[] = {{"-> ci4|ci8|ci16{time subband station pol}", 0.15}, {NULL}};
-
-CT_PLUGIN("lofar", ((const CtStage *const[]){&lofar_source, NULL}),
-          ((const CtVariant *const[]){CT_SOURCE_VARIANTS(source, "lofar.source", rows), NULL}));
+CT_STAGE_PLUGIN("lofar", lofar_source,
+                CT_SOURCE_VARIANTS(source, "lofar.source", CT_PORT_ROWS(0.15)));

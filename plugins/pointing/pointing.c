@@ -266,17 +266,6 @@ static const CtVariant pointing_cpu = {
     .finish = pointing_finish,
 };
 
-static const CtPort pointing_inputs[] = {
-    {"spectra", "{channel ...}", CT_PORT_OPTIONAL | CT_PORT_SHAPE,
-     .help = "gives the channels, subbands and stations of the weights; its data are not read"},
-    {NULL},
-};
-
-static const CtPort pointing_outputs[] = {
-    {"weights", "cf32{channel beam station ...}", .help = "[subband channel beam station]"},
-    {NULL},
-};
-
 /* Computed in double precision, and rounded once. */
 static void
 pointing_accuracy(G_GNUC_UNUSED const CtNode *node, G_GNUC_UNUSED const CtAccuracy *inputs,
@@ -290,8 +279,12 @@ static const CtStage pointing = {
     .name = "pointing",
     .summary = "weights that add up a plane wave from each beam's direction",
     .version = 1,
-    .inputs = pointing_inputs,
-    .outputs = pointing_outputs,
+    .inputs = CT_PORTS(
+        {"spectra", "{channel ...}", CT_PORT_OPTIONAL | CT_PORT_SHAPE,
+         .help =
+             "gives the channels, subbands and stations of the weights; its data are not read"}),
+    .outputs = CT_PORTS(
+        {"weights", "cf32{channel beam station ...}", .help = "[subband channel beam station]"}),
     .params = pointing_params,
     .infer = pointing_infer,
     .infer_uses_params = TRUE,
@@ -299,5 +292,4 @@ static const CtStage pointing = {
     .accuracy_rule = "u |w|, u = 2⁻²⁴",
 };
 
-CT_PLUGIN("pointing", ((const CtStage *const[]){&pointing, NULL}),
-          ((const CtVariant *const[]){&pointing_cpu, &pointing_reference, NULL}));
+CT_STAGE_PLUGIN("pointing", pointing, &pointing_cpu, &pointing_reference);

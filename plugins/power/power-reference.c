@@ -102,11 +102,7 @@ const CtVariant ct_power_reference = {
     .backend = CT_REFERENCE,
     .isa = CT_ISA_BASELINE,
     .covers = (const char *const[]){"power", NULL},
-    .rows =
-        (const CtRow[]){
-            {"any: ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...} -> f32|f64{...}", 0.01},
-            {NULL},
-        },
+    .rows = CT_REFERENCE_ROWS,
     .prepare = prepare,
     .work = work,
     .finish = g_free,

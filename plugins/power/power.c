@@ -16,16 +16,6 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"in", "ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...}", 0, "voltages or spectra"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "f32|f64{...}", 0, "powers"},
-    {NULL},
-};
-
 static gboolean
 infer(CtNode *node, GError **error)
 {
@@ -87,8 +77,9 @@ static const CtStage power = {
     .name = "power",
     .summary = "squared modulus, or Stokes parameters",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS(
+        {"in", "ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...}", 0, "voltages or spectra"}),
+    .outputs = CT_PORTS({"out", "f32|f64{...}", 0, "powers"}),
     .params = params,
     .infer = infer,
     .infer_uses_params = TRUE,
@@ -115,9 +106,6 @@ choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
 
 static const CtForm form = CT_FORM("power", choose);
 
-static const CtRow rows[] = {
-    {"ci4|ci8|ci16|cf16|cf32|cf64|i8|i16|f16|f32|f64{...} -> f32|f64{...}", 0.95}, {NULL}};
-
-CT_PLUGIN("power", ((const CtStage *const[]){&power, NULL}),
-          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "power", rows, rows),
-                                      &ct_power_reference, NULL}));
+CT_STAGE_PLUGIN("power", power,
+                CT_FORM_VARIANTS(form, "power", CT_PORT_ROWS(0.95), CT_PORT_ROWS(0.95)),
+                &ct_power_reference);

@@ -6,7 +6,6 @@
 CT_KERNEL void
 power(const CtNoSettings *none, const ct_x *x, ct_y *y)
 {
-    (void)none;
 #if CT_X_PARTS == 2
     *y = x->re * x->re + x->im * x->im;
 #else

@@ -70,11 +70,7 @@ const CtVariant ct_quantise_reference = {
     .backend = CT_REFERENCE,
     .isa = CT_ISA_BASELINE,
     .covers = (const char *const[]){"quantise", NULL},
-    .rows =
-        (const CtRow[]){
-            {"any: f32|cf32{...} -> ci4|ci8|ci16|i8|i16{...}", 0.01},
-            {NULL},
-        },
+    .rows = CT_REFERENCE_ROWS,
     .prepare = prepare,
     .work = work,
     .finish = g_free,

@@ -16,39 +16,13 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"in", "f32|cf32{...}", 0, "samples"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "ci4|ci8|ci16|i8|i16{...}", 0, "the same values in few bits"},
-    {NULL},
-};
-
 static const char *const counters[] = {[QUANTISE_CLIPPED] = "clipped", NULL};
 
 static gboolean
 infer(CtNode *node, GError **error)
 {
-    const CtStream *in = &node->inputs[0];
-    const char *name = types[ct_params_choice(node->params, "type")];
-    const CtType type = ct_type_from_name(name);
-    if (ct_type_info(type)->is_complex != ct_type_info(in->type)->is_complex)
-        return ct_params_error(node->params, "type", error,
-                               "wants a %s type, but is given %s for %s",
-                               ct_type_info(in->type)->is_complex ? "complex" : "real", name,
-                               ct_type_info(in->type)->name);
-    ct_stream_copy(&node->outputs[0], in);
-    node->outputs[0].type = type;
-    return TRUE;
-}
-
-static gdouble
-operations(const CtNode *node)
-{
-    const CtStream *in = &node->inputs[0];
-    return (gdouble)ct_stream_width(in) * (ct_type_info(in->type)->is_complex ? 2 : 1);
+    const CtType type = ct_type_from_name(types[ct_params_choice(node->params, "type")]);
+    return ct_form_infer_type(node, "type", type, error);
 }
 
 /* Quantisation itself is exact; an input error of e levels changes a share e of the values. */
@@ -59,33 +33,32 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
     outputs[0].rms_error = sqrt(levels) + levels;
 }
 
+static gboolean
+set(const CtNode *node, gpointer settings, G_GNUC_UNUSED GError **error)
+{
+    Quantise *self = settings;
+    self->scale = (float)ct_params_real(node->params, "scale");
+    return TRUE;
+}
+
+static const CtForm form = CT_KERNEL_FORM("quantise", "quantise", .set = set);
+
 static const CtStage quantise = {
     .name = "quantise",
     .summary = "floating point to few bits: scale, round half to even, clip",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "f32|cf32{...}", 0, "samples"}),
+    .outputs = CT_PORTS({"out", "ci4|ci8|ci16|i8|i16{...}", 0, "the same values in few bits"}),
     .params = params,
     .counters = counters,
     .infer = infer,
-    .operations = operations,
+    .infer_uses_params = TRUE,
+    .form = &form,
+    .operations_per_part = 1,
     .accuracy = accuracy,
     .accuracy_rule = "nothing: the product is rounded once, to the level",
 };
 
-static gboolean
-choose(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
-{
-    Quantise *settings = ct_form_kernel(choice, "quantise", sizeof(Quantise));
-    settings->scale = (float)ct_params_real(node->params, "scale");
-    return TRUE;
-}
-
-static const CtForm form = CT_FORM("quantise", choose);
-
-#define LAYOUTS "f32|cf32{...} -> ci4|ci8|ci16|i8|i16{...}"
-static const CtRow rows[] = {{LAYOUTS, 0.55}, {NULL}}, device_rows[] = {{LAYOUTS, 1}, {NULL}};
-
-CT_PLUGIN("quantise", ((const CtStage *const[]){&quantise, NULL}),
-          ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "quantise", rows, device_rows),
-                                      &ct_quantise_reference, NULL}));
+CT_STAGE_PLUGIN("quantise", quantise,
+                CT_FORM_VARIANTS(form, "quantise", CT_PORT_ROWS(0.55), CT_PORT_ROWS(1)),
+                &ct_quantise_reference);

@@ -9,25 +9,17 @@ static const CtParam stack_params[] = {
     {NULL},
 };
 
-static const CtPort stack_inputs[] = {
-    {"inputs", "{time ...}", CT_PORT_MANY,
-     .help = "streams of the same type, clock and other axes"},
-    {NULL},
-};
-
-static const CtPort stack_outputs[] = {
-    {"stacked", "{time ...}",
-     .help = "from the first sample of any input to the last of any; missing samples of an input "
-             "are invalid"},
-    {NULL},
-};
-
 static const CtStage stack = {
     .name = "stack",
     .summary = "joins streams along an axis",
     .version = 1,
-    .inputs = stack_inputs,
-    .outputs = stack_outputs,
+    .inputs = CT_PORTS({"inputs", "{time ...}", CT_PORT_MANY,
+                        .help = "streams of the same type, clock and other axes"}),
+    .outputs = CT_PORTS(
+        {"stacked", "{time ...}",
+         .help =
+             "from the first sample of any input to the last of any; missing samples of an input "
+             "are invalid"}),
     .params = stack_params,
     .infer = stack_infer,
 };
@@ -108,5 +100,4 @@ finish(gpointer state)
 static const CtVariant cpu = VARIANT("cpu", CT_CPU, 0.7, work_runs);
 static const CtVariant reference = VARIANT("reference", CT_REFERENCE, 0.05, work_elements);
 
-CT_PLUGIN("stack", ((const CtStage *const[]){&stack, NULL}),
-          ((const CtVariant *const[]){&stack_cuda, &cpu, &reference, NULL}));
+CT_STAGE_PLUGIN("stack", stack, &stack_cuda, &cpu, &reference);

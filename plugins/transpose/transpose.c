@@ -8,16 +8,6 @@ static const CtParam params[] = {
     {NULL},
 };
 
-static const CtPort inputs[] = {
-    {"in", "{...}", 0, "any stream"},
-    {NULL},
-};
-
-static const CtPort outputs[] = {
-    {"out", "{...}", 0, "the same stream in the layout `layout`"},
-    {NULL},
-};
-
 static gboolean
 infer(CtNode *node, GError **error)
 {
@@ -44,16 +34,11 @@ static const CtStage transpose = {
     .name = "transpose",
     .summary = "the same stream in another layout",
     .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
+    .inputs = CT_PORTS({"in", "{...}", 0, "any stream"}),
+    .outputs = CT_PORTS({"out", "{...}", 0, "the same stream in the layout `layout`"}),
     .params = params,
     .infer = infer,
 };
 
-CT_PLUGIN("transpose", ((const CtStage *const[]){&transpose, NULL}),
-          ((const CtVariant *const[]){
-              &ct_transpose_cuda,
-              CT_ISA_VARIANTS(ct_transpose_cpu),
-              &ct_transpose_reference,
-              NULL,
-          }));
+CT_STAGE_PLUGIN("transpose", transpose, &ct_transpose_cuda, CT_ISA_VARIANTS(ct_transpose_cpu),
+                &ct_transpose_reference);

@@ -159,28 +159,18 @@ infer(CtNode *node, GError **error)
     return ct_source_infer(&source, node, error);
 }
 
-static const CtPort outputs[] = {
-    {.name = "voltages",
-     .layout = "f32|cf32{time ...}",
-     .help = "samples in units of their levels; invalid where frames are missing"},
-    {NULL},
-};
-
-static const CtPort no_inputs[] = {{NULL}};
-
 static const CtStage vdif_source = {
     .name = "vdif.source",
     .summary = "recordings of VDIF frames, whose threads become an axis",
     .version = 1,
-    .inputs = no_inputs,
-    .outputs = outputs,
+    .outputs =
+        CT_PORTS({.name = "voltages",
+                  .layout = "f32|cf32{time ...}",
+                  .help = "samples in units of their levels; invalid where frames are missing"}),
     .params = params,
     .counters = CT_PACKET_COUNTERS,
     .infer = infer,
     .infer_uses_params = TRUE,
 };
 
-static const CtRow rows[] = {{"-> f32|cf32{time ...}", 0.08}, {NULL}};
-
-CT_PLUGIN("vdif", ((const CtStage *const[]){&vdif_source, NULL}),
-          ((const CtVariant *const[]){CT_SOURCE_VARIANTS(source, "vdif.source", rows), NULL}));
+CT_STAGE_PLUGIN("vdif", vdif_source, CT_SOURCE_VARIANTS(source, "vdif.source", CT_PORT_ROWS(0.08)));

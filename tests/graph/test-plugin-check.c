@@ -143,6 +143,12 @@ static const CtStage good_stage = {
     .params = params,
     .infer = infer,
 };
+static gdouble
+operations(G_GNUC_UNUSED const CtNode *node)
+{
+    return 1;
+}
+
 static const CtVariant good_variant = {
     .name = "cpu",
     .backend = CT_CPU,
@@ -206,6 +212,11 @@ static const Case cases[] = {
     TEXT(stage.name, "", "stage '': name: wants letters, digits, _ and .-, but is given ''"),
     TEXT(stage.summary, NULL, STAGE "summary: wants a text, but is given none"),
     TABLE(stage.infer, NULL, STAGE "infer: wants a function, but is given none"),
+    CASE(stage.operations_per_part, gdouble, -1,
+         STAGE "operations_per_part: wants 0 or more, but is given -1"),
+    CASE(stage.operations_per_part, gdouble, NAN,
+         STAGE "operations_per_part: wants 0 or more, but is given nan"),
+    CASE(stage.operations_per_part, gdouble, 2, NULL),
     TABLE(stage.inputs, two_of_a_name, STAGE "inputs: 'in' stands twice"),
     TABLE(stage.inputs, dotted_port,
           STAGE "inputs 'in.put': wants letters, digits, _ and -, but is given 'in.put'"),
@@ -373,6 +384,11 @@ test_pairs(void)
     check("variant 'cpu' of 'twice': advance: wants a function for a source, but is given none");
 
     reset();
+    stage.operations = operations;
+    stage.operations_per_part = 2;
+    check("stage 'twice': operations_per_part: stands in place of .operations, but both are given");
+
+    reset();
     variant.split = "*";
     variant.prepare = NULL;
     check("variant 'cpu' of 'twice': split: wants a prepare, which gets n_items, for '*'");
@@ -413,6 +429,58 @@ test_split_of_port(void)
         "is given 'channel'");
 }
 
+/* Rows that stand for the patterns of the ports get them; the checks of other rows hold. */
+static void
+test_port_rows(void)
+{
+    static const CtPort closed[] = {{"in", "cf32[time station]"}, {0}};
+    static const CtPort more[] = {{"in", "f32{time ...}"},
+                                  {"w", ""},
+                                  {"g", "f32{...}", CT_PORT_STATIC | CT_PORT_PREPARED},
+                                  {0}};
+    static const CtPort turned[] = {{"out", "cf32[station time]"}, {0}};
+    static const CtRow both[] = {{"ports", 0.5}, {"any: ports", 0.1}, {0}};
+    static const CtRow slow[] = {{"ports", 0}, {0}};
+    g_autoptr(GPtrArray) memory = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GError) error = NULL;
+    reset();
+    stage.inputs = more;
+    variant.rows = both;
+    const CtPlugin *read = ct_plugin_read(&plugin, memory, &error);
+    g_assert_no_error(error);
+    const CtRow *made = read->variants[0]->rows;
+    g_assert_cmpstr(made[0].layouts, ==, "f32{time ...}, {...} -> cf32{time station ...}");
+    g_assert_cmpstr(made[1].layouts, ==, "any: f32{time ...}, {...} -> cf32{time station ...}");
+    g_assert_cmpfloat(made[1].efficiency, ==, 0.1);
+    g_assert_null(made[2].layouts);
+    g_assert_cmpstr(both[0].layouts, ==, "ports");
+
+    reset();
+    variant.rows = slow;
+    check("variant 'cpu' of 'twice': rows 'ports', efficiency: wants more than 0, up to 100, but "
+          "is given 0");
+
+    reset();
+    stage.inputs = closed;
+    stage.outputs = turned;
+    variant.rows = both;
+    variant.split = "channel";
+    check("variant 'cpu' of 'twice': split: wants an axis of 'cf32[time station] -> cf32[station "
+          "time]', but is given 'channel'");
+
+    reset();
+    stage.inputs = closed;
+    stage.outputs = turned;
+    variant.name = "cuda";
+    variant.backend = CT_CUDA;
+    variant.split = NULL;
+    variant.rows = both;
+    variant.prepare = ct_window_prepare_device;
+    variant.tunables = tunables_of_forms[0];
+    check("variant 'cuda' of 'twice': rows: 'cf32[time station] -> cf32[station time]': on "
+          "devices, this form wants the same axes in the same order on both sides");
+}
+
 /* Kernels that go along rows on devices take one order of axes; those of maps and sums any. */
 static void
 test_orders(void)
@@ -441,6 +509,7 @@ main(int argc, char **argv)
     g_test_add_func("/plugin-check/fields", test_fields);
     g_test_add_func("/plugin-check/pairs", test_pairs);
     g_test_add_func("/plugin-check/split-of-port", test_split_of_port);
+    g_test_add_func("/plugin-check/port-rows", test_port_rows);
     g_test_add_func("/plugin-check/orders", test_orders);
     return g_test_run();
 }

@@ -82,9 +82,21 @@ class Misuse(graphs.GraphTest):
         self.refuses("large", "kernel 'copy' of plugin 'misuse' wants 256 bytes of settings at "
                               "most, but is given 264", VARIANTS[1:])
 
+    def test_infer(self):
+        """Stages of which ct_form_infer knows too little."""
+        stage, plugin = "stage 'misuse.{1}' ", "plugin 'misuse' "
+        for name, message in (("formless", stage + r"wants a \.form that names its kernel, but has none"),
+                              ("choosing", stage + r"wants a \.form that names its kernel, but has one "
+                                                   "that chooses"),
+                              ("absent", plugin + "has no kernel 'absent'"),
+                              ("endless", stage + r"wants a \.length for kernel 'total', but has none"),
+                              ("shifted", stage + "wants an infer of its own for kernel 'shift', but has "
+                                                  "none")):
+            self.refuses(name, message)
+
     def test_sizes(self):
         """What is too large does not compile."""
-        kernel = "CT_KERNEL void f(const S *s, const ct_x *x, ct_y *y) { (void)s; *y = *x; }\n"
+        kernel = "CT_KERNEL void f(const S *s, const ct_x *x, ct_y *y) { *y = *x; }\n"
         for size in 64, 65:
             settings = f"typedef struct {{ float values[{size}]; }} S;\n"
             said = compile_kernels(settings + kernel + "CT_MAP(f, S)\n")
@@ -94,9 +106,9 @@ class Misuse(graphs.GraphTest):
                 self.assertIn("the settings of kernel f have more than 256 bytes", said)
         sums = "typedef struct { double sums[%d]; } Sums;\n" \
                "CT_KERNEL void f_add(const CtNoSettings *s, Sums *sums, const ct_x *x)\n" \
-               "{ (void)s; sums->sums[0] += *x; }\n" \
+               "{ sums->sums[0] += *x; }\n" \
                "CT_KERNEL bool f_give(const CtNoSettings *s, const Sums *sums, uint32_t n, ct_y *y)\n" \
-               "{ (void)s; *y = (ct_y)(sums->sums[0] / n); return true; }\n" \
+               "{ *y = (ct_y)(sums->sums[0] / n); return true; }\n" \
                "CT_SUMS(f, CtNoSettings, Sums, CT_FOLD_ALL)\n"
         self.assertEqual(compile_kernels(sums % 8), "")
         self.assertIn("the state of kernel f has more than 64 bytes", compile_kernels(sums % 9))

@@ -117,8 +117,8 @@ class NewStage(unittest.TestCase):
                 ("fold", "made.kernel.h", "\npower_add(", "\npower_adds(", undeclared),
                 ("free", "made.c", "return TRUE;", "return made_up();", undeclared),
                 ("free", "made.c", ".finish = g_free", ".finish = infer", "incompatible"),
-                ("free", "made.c", "CT_PLUGIN(", "extern const CtVariant made_up;\n"
-                 "const CtVariant *const more[] = {&made_up};\nCT_PLUGIN(", "undefined .*made_up")):
+                ("free", "made.c", "CT_STAGE_PLUGIN(", "extern const CtVariant made_up;\n"
+                 "const CtVariant *const more[] = {&made_up};\nCT_STAGE_PLUGIN(", "undefined .*made_up")):
             with self.subTest(now):
                 made = self.folder / "made"
                 shutil.rmtree(made, ignore_errors=True)

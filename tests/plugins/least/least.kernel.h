@@ -14,7 +14,6 @@ typedef struct {
 CT_KERNEL void
 least_start(const Least *self, Sample *sample)
 {
-    (void)self;
     sample->least = 1e30f;
     sample->added = 0;
 }
@@ -22,7 +21,6 @@ least_start(const Least *self, Sample *sample)
 CT_KERNEL void
 least_add(const Least *self, Sample *sample, const ct_x *x)
 {
-    (void)self;
     sample->least = *x < sample->least ? *x : sample->least;
     sample->added += 1;
 }
@@ -30,7 +28,6 @@ least_add(const Least *self, Sample *sample, const ct_x *x)
 CT_KERNEL void
 least_merge(const Least *self, Sample *sample, const Sample *other)
 {
-    (void)self;
     sample->least = other->least < sample->least ? other->least : sample->least;
     sample->added += other->added;
 }

@@ -15,7 +15,6 @@ static const CtPort both[] = {
     {"in", "{time ...}", 0, "samples"}, {"w", "{time ...}", 0, "limits"}, {0}};
 static const CtPort outputs[] = {{"out", "{time ...}", 0, "samples"}, {0}};
 static const CtRow rows[] = {{"f32{time ...} -> f32{time ...}", 0.5}, {0}};
-static const CtRow any_rows[] = {{"any: f32{time ...} -> f32{time ...}", 0.01}, {0}};
 static const CtRow join_rows[] = {{"f32{time ...}, f32{time ...} -> f32{time ...}", 0.5}, {0}};
 
 static gboolean
@@ -106,6 +105,33 @@ static const CtFold types_fold = {CT_FORM("misuse", choose_types), 1, total_add,
 static const CtStage unfolded_stage = STAGE("misuse.unfolded", inputs, infer_fold);
 static const CtStage unjoined_stage = STAGE("misuse.unjoined", both, ct_join_infer);
 
+/* ---- forms that say too little for ct_form_infer ---- */
+
+static const CtForm absent_form = CT_KERNEL_FORM("misuse", "absent", );
+static const CtForm shifted_form = CT_KERNEL_FORM("misuse", "shift", );
+static const CtFold endless_fold = {
+    .form = CT_KERNEL_FORM("misuse", "total", ),
+    .n_numbers = 1,
+    .add = total_add,
+    .give = total_give,
+};
+
+#define FORMED(id_, form_)                                                                         \
+    static const CtStage id_##_stage = {                                                           \
+        .name = "misuse." #id_,                                                                    \
+        .summary = "Is misused",                                                                   \
+        .inputs = inputs,                                                                          \
+        .outputs = outputs,                                                                        \
+        .params = params,                                                                          \
+        .infer = ct_form_infer,                                                                    \
+        .form = form_,                                                                             \
+    }
+FORMED(formless, NULL);
+FORMED(choosing, &types_form);
+FORMED(absent, &absent_form);
+FORMED(shifted, &shifted_form);
+FORMED(endless, &endless_fold);
+
 /* ---- names ---- */
 
 #define NAMED(id_, counters_)                                                                      \
@@ -168,13 +194,14 @@ static const CtForm mark = CT_FORM("misuse", choose_mark);
 #define MAPS(id_, rows_) CT_FORM_VARIANTS(id_##_form, "misuse." #id_, rows_, rows_)
 
 CT_PLUGIN("misuse",
-          ((const CtStage *const[]){&fold_stage,     &mark_stage,     &tally_stage,  &large_stage,
-                                    &types_stage,    &folded_stage,   &joined_stage, &window_stage,
-                                    &unfolded_stage, &unjoined_stage, &sum_stage,    &run_stage,
-                                    &x_stage,        &n_stage,        &i_stage,      &in_stage,
-                                    &map_stage,      &shift_stage,    &table_stage,  NULL}),
+          ((const CtStage *const[]){
+              &fold_stage,     &mark_stage,   &tally_stage,   &large_stage,    &types_stage,
+              &folded_stage,   &joined_stage, &window_stage,  &unfolded_stage, &unjoined_stage,
+              &sum_stage,      &run_stage,    &x_stage,       &n_stage,        &i_stage,
+              &in_stage,       &map_stage,    &shift_stage,   &table_stage,    &formless_stage,
+              &choosing_stage, &absent_stage, &shifted_stage, &endless_stage,  NULL}),
           ((const CtVariant *const[]){
-              CT_FOLD_VARIANTS(fold, "misuse.fold", rows, rows, any_rows),
+              CT_FOLD_VARIANTS(fold, "misuse.fold", rows, rows),
               CT_JOIN_VARIANTS(mark, "misuse.mark", join_rows, join_rows),
               MAPS(tally, rows),
               MAPS(large, rows),
@@ -182,7 +209,7 @@ CT_PLUGIN("misuse",
               MAPS(folded, rows),
               MAPS(joined, rows),
               CT_WINDOW_VARIANTS(window, "misuse.window", rows, rows),
-              CT_FOLD_VARIANTS(types_fold, "misuse.unfolded", rows, rows, any_rows),
+              CT_FOLD_VARIANTS(types_fold, "misuse.unfolded", rows, rows),
               CT_JOIN_VARIANTS(types_form, "misuse.unjoined", join_rows, join_rows),
               MAPS(sum, rows),
               MAPS(run, rows),
@@ -193,4 +220,9 @@ CT_PLUGIN("misuse",
               MAPS(map, rows),
               CT_WINDOW_VARIANTS(shift, "misuse.shift", rows, rows),
               CT_FORM_TABLE_VARIANTS(table, "misuse.table", rows, rows),
+              CT_FORM_VARIANTS(types_form, "misuse.formless", rows, rows),
+              CT_FORM_VARIANTS(types_form, "misuse.choosing", rows, rows),
+              CT_FORM_VARIANTS(absent_form, "misuse.absent", rows, rows),
+              CT_FORM_VARIANTS(shifted_form, "misuse.shifted", rows, rows),
+              CT_FOLD_VARIANTS(endless_fold, "misuse.endless", rows, rows),
               NULL}));

@@ -6,7 +6,6 @@
 CT_KERNEL void
 copy(const CtNoSettings *none, const ct_x *x, ct_y *y)
 {
-    (void)none;
     *y = (ct_y)*x;
 }
 CT_MAP(copy, CtNoSettings)
@@ -14,7 +13,6 @@ CT_MAP(copy, CtNoSettings)
 CT_KERNEL void
 tally(const CtNoSettings *none, const ct_x *x, ct_y *y, uint32_t *n)
 {
-    (void)none;
     *y = (ct_y)*x;
     *n = 1;
 }
@@ -27,7 +25,6 @@ typedef struct {
 CT_KERNEL void
 total_add(const CtNoSettings *none, Sum *sum, const ct_x *x)
 {
-    (void)none;
     sum->sum += *x;
 }
 
@@ -35,8 +32,6 @@ total_add(const CtNoSettings *none, Sum *sum, const ct_x *x)
 CT_KERNEL bool
 total_give(const CtNoSettings *none, const Sum *sum, uint32_t n, ct_y *y)
 {
-    (void)none;
-    (void)n;
     *y = (ct_y)sum->sum;
     return sum->sum >= 0;
 }
@@ -47,7 +42,6 @@ CT_SUMS(total, CtNoSettings, Sum, CT_FOLD_ALL)
 CT_KERNEL void
 mark(const CtNoSettings *none, const ct_x *x, const ct_w *w, ct_y *y, ct_mark *valid)
 {
-    (void)none;
     *y = (ct_y)*x;
     *valid = *x >= *w;
 }

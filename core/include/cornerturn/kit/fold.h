@@ -4,23 +4,21 @@
  * NAME.kernel.h (<cornerturn/kit/kernel.h>, CT_FOLD), and once more in double precision, for the
  * variant `reference`.
  *
- *     static gboolean
- *     infer(CtNode *node, GError **error)
- *     {
- *         ct_fold_infer(node, ct_params_int(node->params, "length"));
- *         return TRUE;
- *     }
+ *     static const CtFold fold = {
+ *         .form = CT_KERNEL_FORM("sum", "sum", .length = "length"),
+ *         .n_numbers = 2,
+ *         .add = reference_add,
+ *         .give = reference_give,
+ *     };
  *
- *     static const CtFold fold = {.form = CT_FORM("sum", choose),
- *                                 .n_numbers = 2,
- *                                 .add = reference_add,
- *                                 .give = reference_give};
- *     static const CtRow rows[] = {{"f32|cf32{time ...} -> f32|cf32{time ...}", 1}, {0}};
- *     static const CtRow any[] = {{"any: f32|cf32{time ...} -> f32|cf32{time ...}", 0.01}, {0}};
+ *     static const CtStage stage = {
+ *         .name = "sum",
+ *         CT_FORM_STAGE(fold.form),
+ *         …
+ *     };
  *
- *     CT_PLUGIN("sum", ((const CtStage *const[]){&sum, NULL}),
- *               ((const CtVariant *const[]){CT_FOLD_VARIANTS(fold, "sum", rows, rows, any),
- * NULL}));
+ *     CT_STAGE_PLUGIN("sum", stage,
+ *                     CT_FOLD_VARIANTS(fold, "sum", CT_PORT_ROWS(1), CT_PORT_ROWS(0.9)));
  *
  * The first output has the axes of the first input. A second output, if there is one, has the
  * numbers of valid samples (u32). The order of all additions is fixed, whatever the blocks and the
@@ -34,10 +32,17 @@ G_BEGIN_DECLS
 /* The most bytes of a state: 8 numbers of double precision. */
 #define CT_FOLD_STATE_BYTES 64
 
-/* Describes the outputs of a node whose hop is `length` samples: the first is a copy of the input,
- * the second, if there is one, u32 over time and the axes along which the input loses data. The
- * caller then changes the type of the first; for marks (CT_PORT_MARKED) it sets `loses` of its
- * axes. */
+/* The second output, a row of CtPort; `of_` is a word for what the first has: "sum". */
+#define CT_FOLD_WEIGHTS(of_)                                                                       \
+    {                                                                                              \
+        "weights", "u32{time ...}", 0,                                                             \
+            "valid samples of every " of_ ", where they are lost separately"                       \
+    }
+
+/* For the infer of a fold whose form has no `length`: describes the outputs of a node whose hop is
+ * `length` samples. The first is a copy of the input; the second, if there is one, has the type
+ * u32, and the axes time and those along which the input loses data. The caller then changes the
+ * type of the first; for marks (CT_PORT_MARKED) it sets `loses` of its axes. */
 CT_EXPORT void ct_fold_infer(CtNode *node, gint64 length);
 
 /* ---- kernels on the host, registered by CT_FOLD ---- */
@@ -139,12 +144,12 @@ CT_EXPORT void ct_fold_finish_reference(gpointer state);
     CT_FOLD_VARIANT_HOST(fold_, stage_, rows_, CT_ISA_BASELINE, "cpu-baseline")
 #endif
 
-/* All variants, in order of preference, with the rows of the host, of devices and of the reference,
- * which takes any order of axes on either side ("any: …"). */
-#define CT_FOLD_VARIANTS(fold_, stage_, rows_, device_rows_, any_rows_)                            \
+/* All variants, in order of preference, with the rows of the host and of devices. The reference
+ * takes what the ports declare, in any order of axes on either side. */
+#define CT_FOLD_VARIANTS(fold_, stage_, rows_, device_rows_)                                       \
     CT_FOLD_VARIANT(fold_, stage_, device_rows_, CT_CUDA, CT_ISA_BASELINE, "cuda", NULL, _device), \
         CT_FOLD_VARIANTS_HOST(fold_, stage_, rows_),                                               \
-        CT_FOLD_VARIANT(fold_, stage_, any_rows_, CT_REFERENCE, CT_ISA_BASELINE, "reference", "*", \
-                        _reference)
+        CT_FOLD_VARIANT(fold_, stage_, CT_REFERENCE_ROWS, CT_REFERENCE, CT_ISA_BASELINE,           \
+                        "reference", "*", _reference)
 
 G_END_DECLS

@@ -27,6 +27,9 @@ typedef CT_Y ct_w;
 
 #define CT_KERNEL static inline __attribute__((always_inline))
 
+/* Not every function of a kernel needs its settings. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* ---- functions for kernels ---- */
 
 #if defined(__FMA__) || defined(__FP_FAST_FMAF)

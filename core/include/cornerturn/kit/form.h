@@ -4,19 +4,24 @@
  * for all layouts, with conversions of types and work split over workers.
  *
  *     static gboolean
- *     choose(const CtNode *node, CtFormChoice *choice, GError **error)
+ *     set(const CtNode *node, gpointer settings, GError **error)
  *     {
- *         Scale *settings = ct_form_kernel(choice, "scale", sizeof(Scale));
- *         settings->factor = (float)ct_params_real(node->params, "factor");
+ *         Scale *self = settings;
+ *         self->factor = (float)ct_params_real(node->params, "factor");
  *         return TRUE;
  *     }
  *
- *     static const CtForm form = CT_FORM("scale", choose);
- *     static const CtRow rows[] = {{"f32{...} -> f32{...}", 0.9}, {0}};
+ *     static const CtForm form = CT_KERNEL_FORM("scale", "scale", .set = set);
  *
- *     CT_PLUGIN("scale", ((const CtStage *const[]){&scale, NULL}),
- *               ((const CtVariant *const[]){CT_FORM_VARIANTS(form, "scale", rows, rows),
- *                                           &scale_reference, NULL}));
+ *     static const CtStage stage = {
+ *         .name = "scale",
+ *         CT_FORM_STAGE(form),
+ *         …
+ *     };
+ *
+ *     CT_STAGE_PLUGIN("scale", stage,
+ *                     CT_FORM_VARIANTS(form, "scale", CT_PORT_ROWS(0.9), CT_PORT_ROWS(0.9)),
+ *                     &scale_reference);
  *
  * The kernel works on the first input and the first output. */
 #pragma once
@@ -133,22 +138,50 @@ ct_form_kernel(CtFormChoice *choice, const char *kernel, gsize settings_bytes)
 /* A const table of the plugin, from CT_FORM. */
 typedef struct {
     const char *plugin;
-    /* Chooses the kernel of a node and fills in its settings; called in prepare. */
+    /* Chooses the kernel of a node and fills in its settings and tables; called in prepare. NULL:
+     * the kernel has a name below, or there is none (CT_FORM_CONVERT). */
     gboolean (*choose)(const CtNode *node, CtFormChoice *choice, GError **error);
     const CtFormKernel *const *begin, *const *end; /* the plugin's kernels */
-    guint64 reserved[4];                           /* 0 */
+    const char *kernel;                            /* the one for every node */
+    /* Fills in the cleared settings of `kernel`; called in ct_form_infer, too, so that it may
+     * refuse parameters. NULL: they stay 0. */
+    gboolean (*set)(const CtNode *node, gpointer settings, GError **error);
+    const char *length;  /* CT_PARAM_INT: samples of a fold's hop, or of a window */
+    guint64 reserved[1]; /* 0 */
 } CtForm;
 
 /* The linker defines these where a plugin has kernels. */
 extern const CtFormKernel *const __start_ct_kernels[] __attribute__((weak, visibility("hidden")));
 extern const CtFormKernel *const __stop_ct_kernels[] __attribute__((weak, visibility("hidden")));
 
-/* Initialises a CtForm. */
+/* Initialise a CtForm that chooses, and one that names its kernel, with further members. */
 #define CT_FORM(plugin_, choose_)                                                                  \
     {                                                                                              \
         .plugin = plugin_, .choose = choose_, .begin = __start_ct_kernels,                         \
         .end = __stop_ct_kernels                                                                   \
     }
+#define CT_KERNEL_FORM(plugin_, kernel_, ...)                                                      \
+    {                                                                                              \
+        .plugin = plugin_, .kernel = kernel_, .begin = __start_ct_kernels,                         \
+        .end = __stop_ct_kernels, __VA_ARGS__                                                      \
+    }
+
+/* ---- stages ---- */
+
+/* The infer of a stage whose `form` names its kernel, or none. It sets the footprint of a fold or a
+ * window from the parameter `length`, that of a join by ct_join_infer, and describes the first
+ * output as a copy of the first input, of the type that the port declares if that is one type. If
+ * the output has CT_PORT_MARKED, it loses samples along all axes of a fold, and along those of the
+ * second input of a join. The second output of a fold, if there is one, has the numbers of valid
+ * samples. All parameters that `set` reads count as used. The caller may then change the first
+ * output. Groups and shifts have an infer of their own. */
+CT_EXPORT gboolean ct_form_infer(CtNode *node, GError **error);
+
+/* The same, with the type of the first output, which `param` gives: as many parts as the input. */
+CT_EXPORT gboolean ct_form_infer_type(CtNode *node, const char *param, CtType type, GError **error);
+
+/* Members of a CtStage whose parameters have no effect but by `set` and `length`. */
+#define CT_FORM_STAGE(form_) .infer = ct_form_infer, .infer_uses_params = TRUE, .form = &form_
 
 /* ---- variants ---- */
 

@@ -8,15 +8,10 @@
  * ones are refused. w may lack axes of x: one value holds along them. Where w has no sample, before
  * it begins or after it has ended, y is invalid, as it is where x or w is.
  *
- *     static gboolean
- *     infer(CtNode *node, GError **error)
- *     {
- *         return ct_join_infer(node, error);
- *     }
+ *     static const CtForm form = CT_KERNEL_FORM("flag", "flag", .set = set);
  *
- *     CT_PLUGIN("flag", ((const CtStage *const[]){&flag, NULL}),
- *               ((const CtVariant *const[]){CT_JOIN_VARIANTS(form, "flag", rows, rows),
- *                                           CT_JOIN_REFERENCE("flag", any_rows, work), NULL})); */
+ * with CT_FORM_STAGE(form) in the stage and, among the plugin's variants, CT_JOIN_VARIANTS(form,
+ * "flag", rows, rows), CT_JOIN_REFERENCE("flag", any_rows, work). */
 #pragma once
 
 #include <cornerturn/kit/form.h>
@@ -89,8 +84,9 @@ CT_EXPORT void ct_join_add_losses(CtNode *node);
 
 /* ---- y = f(x, w) ---- */
 
-/* The infer of the form: checks the inputs, and describes the first output as x, with the lanes of
- * both. The stage may change the type. If work marks samples, it sets further axes' `loses`. */
+/* For infer: checks the inputs, and describes the first output as x, with the lanes of both. The
+ * stage may change the type. If work marks samples, it sets further axes' `loses`. ct_form_infer
+ * does all this. */
 CT_EXPORT gboolean ct_join_infer(CtNode *node, GError **error);
 
 /* Calls `function` for the boxes of the work's items: from x to y, with w as the table, and with

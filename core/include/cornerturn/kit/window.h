@@ -10,18 +10,14 @@
  * orders of axes, with conversions of types and work split over workers. A lost sample makes only
  * those output samples invalid that are made of it.
  *
- *     static gboolean
- *     choose(const CtNode *node, CtWindowChoice *choice, GError **error)
- *     {
- *         ct_form_kernel(&choice->form, "smooth", sizeof(CtNoSettings));
- *         choice->n_taps = ct_params_int(node->params, "length");
- *         return TRUE;
- *     }
+ *     static const CtWindow window = {
+ *         .form = CT_KERNEL_FORM("smooth", "smooth", .length = "length"),
+ *     };
  *
- *     static const CtWindow window = CT_WINDOW_FORM("smooth", choose);
- *
- * with CT_WINDOW_VARIANTS(window, "smooth", rows, device_rows) in CT_PLUGIN. `infer` sets the
- * footprint by ct_window_footprint. The kernel works on the first input and output. */
+ * with CT_FORM_STAGE(window.form) in the stage and CT_WINDOW_VARIANTS(window, "smooth", rows,
+ * device_rows) among the plugin's variants. A stage with shifts has a `choose` and an `infer`,
+ * which sets the footprint by ct_window_footprint. The kernel works on the first input and
+ * output. */
 #pragma once
 
 #include <cornerturn/kit/form.h>
@@ -69,8 +65,8 @@ typedef struct {
 /* A const table of the plugin, from CT_WINDOW_FORM. */
 typedef struct {
     CtForm form; /* without its own choice */
-    /* Chooses a kernel and fills in its settings and tables; called once, when a run is
-     * prepared. */
+    /* Chooses a kernel and fills in its settings and tables; called once, when a run is prepared.
+     * NULL: the kernel and the length that the form names. */
     gboolean (*choose)(const CtNode *node, CtWindowChoice *choice, GError **error);
     guint64 reserved[4]; /* 0 */
 } CtWindow;

@@ -95,6 +95,11 @@ typedef struct {
     const char *help;
 } CtPort;
 
+/* A table of ports, whose last, empty row the macro adds:
+ *
+ *     .inputs = CT_PORTS({"in", "cf32{time ...}", 0, "samples"}), */
+#define CT_PORTS(...) ((const CtPort[]){__VA_ARGS__, {0}})
+
 /* ---- footprints ---- */
 
 typedef enum {
@@ -194,7 +199,8 @@ struct CtStage {
     gboolean infer_uses_params;
 
     /* Useful operations per sample (along time) of the first output or, for a sink, of the first
-     * input. NULL: practically none. Used for plans, statistics and benchmarks. */
+     * input. NULL: see operations_per_part; 0 there means practically none. Used for plans,
+     * statistics and benchmarks. */
     gdouble (*operations)(const CtNode *node);
 
     /* The accuracy of every variant of the stage: sets the errors of the outputs from the
@@ -206,6 +212,13 @@ struct CtStage {
     /* The layouts of published codes for this stage, as a row of layouts (CtRow), for the
      * comparison by --default-layouts. NULL: none is known. */
     const char *default_layouts;
+
+    /* In place of `operations`: a number for each part (a real number, or one of the two of a
+     * complex one) of each sample of the first input of which an output sample is made. */
+    gdouble operations_per_part;
+
+    /* The form of the kit that ct_form_infer describes (cornerturn/kit/form.h); NULL: none. */
+    gconstpointer form;
 };
 
 /* ---- variants ---- */
@@ -237,7 +250,8 @@ typedef enum { CT_ISA_BASELINE, CT_ISA_AVX2, CT_ISA_AVX512, CT_N_ISAS } CtIsa;
  * sides have the common axes in one order; axes that only the output has take the places of axes
  * that only the input has (phase and channel, station and baseline, …; pol' comes after pol), or
  * come last. A row that begins with "any: " allows the ports to have different orders (transpose);
- * in it, the pattern `...` alone also matches blocks and `complex`. */
+ * in it, the pattern `...` alone also matches blocks and `complex`. "ports" and "any: ports" stand
+ * for the patterns that the stage's ports declare. */
 typedef struct {
     const char *layouts;
     gdouble efficiency; /* share of the ceiling that this row reaches in the model, 0 to 1. The
@@ -245,6 +259,10 @@ typedef struct {
                            the host, the larger on a device. Above 1 if the row computes on other
                            units than those of the single-precision peak */
 } CtRow;
+
+/* Tables of one row: the patterns of the ports; for reference variants, in any order of axes. */
+#define CT_PORT_ROWS(efficiency_) ((const CtRow[]){{"ports", efficiency_}, {0}})
+#define CT_REFERENCE_ROWS         ((const CtRow[]){{"any: ports", 0.01}, {0}})
 
 /* A property of a variant that changes its speed and not its result: the size of a tile, samples
  * per thread. A row of a variant's table; a row without a name ends the table. */
@@ -502,5 +520,12 @@ typedef struct {
     CT_EXPORT extern const CtPlugin ct_plugin;                                                     \
     const CtPlugin ct_plugin = {CT_PLUGIN_MAGIC, CT_ABI_VERSION, CT_SIZES,                         \
                                 name_,           stages_,        variants_}
+
+/* The same for a plugin of one stage, with its variants in order of preference:
+ *
+ *     CT_STAGE_PLUGIN("fir", fir, &cuda, …); */
+#define CT_STAGE_PLUGIN(name_, stage_, ...)                                                        \
+    CT_PLUGIN(name_, ((const CtStage *const[]){&stage_, NULL}),                                    \
+              ((const CtVariant *const[]){__VA_ARGS__, NULL}))
 
 G_END_DECLS

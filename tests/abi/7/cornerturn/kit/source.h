@@ -24,8 +24,7 @@
  *         return ct_source_infer(&source, node, error);
  *     }
  *
- *     CT_PLUGIN("toy", ((const CtStage *const[]){&stage, NULL}),
- *               ((const CtVariant *const[]){CT_SOURCE_VARIANTS(source, "toy", rows), NULL}));
+ *     CT_STAGE_PLUGIN("toy", stage, CT_SOURCE_VARIANTS(source, "toy", CT_PORT_ROWS(0.1)));
  *
  * The stage has one output, the counters CT_PACKET_COUNTERS, and rows without blocked axes. The
  * functions are called in the order begin, found, order, describe, unpack, clear; for `infer`
