@@ -340,7 +340,14 @@ void
 ct_box_each_run(const CtBox *box, const CtBoxAxis *element, CtBoxRun function, gpointer data)
 {
     gint64 index[G_N_ELEMENTS(box->axes)] = {0};
-    CtBox at = *box;
+    CtBox at;
+    /* Most axes of a box are not used: they are not copied. */
+    at.n_axes = box->n_axes;
+    memcpy(at.axes, box->axes, box->n_axes * sizeof *box->axes);
+    at.in = box->in;
+    at.table = box->table;
+    at.out = box->out;
+    at.marks = box->marks;
     do
         function(data, at.in, at.table, at.out, at.n_axes > 0 ? &at.axes[at.n_axes - 1] : element);
     while (ct_box_next(&at, index));
