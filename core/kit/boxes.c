@@ -340,7 +340,14 @@ void
 ct_box_each_run(const CtBox *box, const CtBoxAxis *element, CtBoxRun function, gpointer data)
 {
     gint64 index[G_N_ELEMENTS(box->axes)] = {0};
-    CtBox at = *box;
+    CtBox at;
+    /* Most axes of a box are not used: they are not copied. */
+    at.n_axes = box->n_axes;
+    memcpy(at.axes, box->axes, box->n_axes * sizeof *box->axes);
+    at.in = box->in;
+    at.table = box->table;
+    at.out = box->out;
+    at.marks = box->marks;
     do
         function(data, at.in, at.table, at.out, at.n_axes > 0 ? &at.axes[at.n_axes - 1] : element);
     while (ct_box_next(&at, index));
@@ -368,34 +375,45 @@ ct_boxes_each_run(const CtBoxes *boxes, const CtWork *work, CtBoxRun function, g
     ct_boxes_each(boxes, work, each_run_of_box, &self);
 }
 
-/* With a constant number of bytes, the compiler copies an element by one load and one store. */
+/* With a constant number of bytes, the compiler copies an element by loads and stores, which take
+ * less time than a call of memcpy. */
 #define MOVE(bytes)                                                                                \
-    for (gsize i = 0; i < n; i++)                                                                  \
-    memcpy(out + (gint64)i * out_stride, in + (gint64)i * in_stride, bytes)
+    for (; n > 0; n--, in += in_stride, out += out_stride)                                         \
+    memcpy(out, in, bytes)
+/* Elements of half + 1 … 2 half bytes by their two ends, which overlap. */
+#define MOVE_ENDS(half)                                                                            \
+    for (; n > 0; n--, in += in_stride, out += out_stride)                                         \
+    move_ends(in, out, bytes, half)
+
+static inline void
+move_ends(const guint8 *restrict in, guint8 *restrict out, gsize bytes, gsize half)
+{
+    memcpy(out, in, half);
+    memcpy(out + bytes - half, in + bytes - half, half);
+}
 
 void
 ct_box_move(const guint8 *restrict in, gint64 in_stride, guint8 *restrict out, gint64 out_stride,
             gsize bytes, gsize n)
 {
-    switch (bytes) {
-    case 1:
+    if (bytes == 1)
         MOVE(1);
-        break;
-    case 2:
+    else if (bytes == 2)
         MOVE(2);
-        break;
-    case 4:
+    else if (bytes == 4)
         MOVE(4);
-        break;
-    case 8:
+    else if (bytes == 8)
         MOVE(8);
-        break;
-    case 16:
+    else if (bytes == 16)
         MOVE(16);
-        break;
-    default:
+    else if (bytes > 16 && bytes <= 32)
+        MOVE_ENDS(16);
+    else if (bytes > 32 && bytes <= 64)
+        MOVE_ENDS(32);
+    else if (bytes > 64 && bytes <= 128)
+        MOVE_ENDS(64);
+    else
         MOVE(bytes);
-    }
 }
 
 void

@@ -44,11 +44,10 @@ typedef struct {
     gsize raw, steps, sums, given, values, w;
 } State;
 
-/* The line of a series that holds the current sample. */
+/* The line of a series that was found last. */
 typedef struct {
-    gint64 begin, end; /* samples of the firing */
-    gint64 since;
-    gdouble first, step;
+    gint64 begin, end; /* samples of the firing; 0 and 0: none yet */
+    CtWindowLine line; /* at sample `begin` */
 } Line;
 
 /* A firing, or a share of it. */
@@ -61,7 +60,8 @@ typedef struct {
     gint64 time;         /* the first sample of the run, or of the row */
     gboolean is_along_time;
     gboolean is_staged;
-    gint64 end; /* of the shortest line */
+    gdouble *values; /* of each series, at the sample of a row */
+    Line *lines;     /* by series */
 } Job;
 
 /* ---- prepare ---- */
@@ -416,6 +416,24 @@ compute_values(const Job *job, const guint8 *in, guint8 *out, const CtBoxAxis *r
         store(job, y, out, run->out, (gsize)n);
 }
 
+/* The line of a series at a sample of the firing. */
+static CtWindowLine
+line_at(const Job *job, gint64 series, gint64 sample)
+{
+    const CtWindowChoice *choice = &job->state->base.taps->choice;
+    Line *last = &job->lines[series];
+    if (sample < last->begin || sample >= last->end) {
+        choice->line(choice->data, series, tick_of(job, sample),
+                     job->work->outputs[0].n_samples - sample, &last->line);
+        last->begin = sample;
+        last->end = sample + last->line.n;
+    }
+    CtWindowLine line = last->line;
+    line.since += sample - last->begin;
+    line.n = last->end - sample;
+    return line;
+}
+
 /* Along time. */
 static void
 compute_lines(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
@@ -429,12 +447,10 @@ compute_lines(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
     const gdouble factor = factors ? factors[entry] : 0;
     gdouble *w = (gdouble *)(job->scratch + self->w);
     for (gint64 i = 0; i < run->length;) {
-        CtWindowLine line;
-        taps->choice.line(taps->choice.data, self->entries.series[entry],
-                          tick_of(job, job->time + i), run->length - i, &line);
+        CtWindowLine line = line_at(job, self->entries.series[entry], job->time + i);
         const gdouble first = factor * line.first, step = factor * line.step;
         const guint8 *from = in + (taps->before + line.shift) * job->in_time;
-        for (gint64 end = i + line.n; i < end;) {
+        for (const gint64 end = MIN(i + line.n, run->length); i < end;) {
             const gint64 n = MIN(end - i, TILE);
             const gint32 n_values = !factors ? 0 : step != 0 ? (gint32)n : 1;
             const gdouble since = (gdouble)line.since;
@@ -453,7 +469,6 @@ compute_row(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, c
 {
     const Job *job = data;
     const State *self = job->state;
-    const gdouble *values = (const gdouble *)(job->scratch + self->values);
     gdouble *w = (gdouble *)(job->scratch + self->w);
     for (gint64 i = 0; i < run->length; i += TILE) {
         const gint64 entry = entry_of(job, table) + i * run->table;
@@ -461,32 +476,28 @@ compute_row(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, c
         const guint32 *series = self->entries.series + entry;
         const gdouble *factors = (const gdouble *)self->entries.table;
         for (gint64 k = 0; k < n_values && factors; k++)
-            w[k] = factors[entry + k] * values[series[k]];
+            w[k] = factors[entry + k] * job->values[series[k]];
         compute_values(job, in + i * run->in, out + i * run->out, run, n, w, n_values > 1);
     }
 }
 
+/* No line is known of any series. */
+static void
+begin_lines(Job *job)
+{
+    const gsize n = (gsize)job->state->n_series;
+    job->values = (gdouble *)(job->scratch + job->state->values);
+    job->lines = (Line *)(job->values + n);
+    memset(job->lines, 0, n * sizeof *job->lines);
+}
+
 /* The value of every series at a sample of the firing. */
 static void
-find_values(Job *job, gint64 sample)
+find_values(const Job *job, gint64 sample)
 {
-    const State *self = job->state;
-    const CtWindowChoice *choice = &self->base.taps->choice;
-    gdouble *values = (gdouble *)(job->scratch + self->values);
-    Line *lines = (Line *)(values + self->n_series);
-    if (sample >= job->end) {
-        job->end = G_MAXINT64;
-        for (gint64 s = 0; s < self->n_series; s++) {
-            CtWindowLine line;
-            choice->line(choice->data, s, tick_of(job, sample),
-                         job->work->outputs[0].n_samples - sample, &line);
-            lines[s] = (Line){sample, sample + line.n, line.since, line.first, line.step};
-            job->end = MIN(job->end, lines[s].end);
-        }
-    }
-    for (gint64 s = 0; s < self->n_series; s++) {
-        const gint64 since = lines[s].since + sample - lines[s].begin;
-        values[s] = lines[s].first + (gdouble)since * lines[s].step;
+    for (gint64 s = 0; s < job->state->n_series; s++) {
+        const CtWindowLine line = line_at(job, s, sample);
+        job->values[s] = line.first + (gdouble)line.since * line.step;
     }
 }
 
@@ -579,7 +590,8 @@ compute_box(gpointer data, const CtBox *given, gpointer scratch)
     CtBox box = *given;
     job->scratch = scratch;
     job->time = 0;
-    job->end = G_MININT64;
+    if (has_lines)
+        begin_lines(job);
     const CtBoxAxis time = take_time(job, &box);
     CtBox rows = box;
     if (!has_lines)
