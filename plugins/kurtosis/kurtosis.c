@@ -9,8 +9,7 @@ static const CtParam params[] = {
     {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 4, G_MAXUINT32,
      .help = "M: samples of an estimate, counted from the start of the stream"},
     {"averaged", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0.5, 1e9, "1",
-     .help =
-         "of powers: N d, the spectra averaged in each sample (of real voltages, half of them)"},
+     .help = "of powers: N d, the spectra averaged in a sample (of real voltages, half)"},
     {"sigma", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0, 30, "3",
      .help = "thresholds that noise passes as often as a normal distribution those of ± sigma"},
     {"lower", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0, 1,
@@ -84,12 +83,8 @@ reference_give(gconstpointer settings, const gdouble *sums, guint32 n, gdouble *
     return pow(y[0] - 1, 2) * m <= (y[0] < 1 ? self->below : self->above);
 }
 
-static const CtFold fold = {
-    .form = CT_KERNEL_FORM("kurtosis", "kurtosis", .set = set, .length = "length"),
-    .n_numbers = 2,
-    .add = reference_add,
-    .give = reference_give,
-};
+static const CtFold fold = {CT_KERNEL_FORM("kurtosis", "kurtosis", .set = set, .length = "length"),
+                            2, reference_add, reference_give};
 
 static const CtStage kurtosis = {
     .name = "kurtosis",
