@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const char *const top_keys[] = {"backend", "block", "stages"};
+static const char *const top_keys[] = {"backend", "block", "observation", "stages", "stations"};
 
 static void
 link_clear(gpointer item)
@@ -26,6 +26,7 @@ stage_free(gpointer item)
     g_free(stage->stage);
     g_free(stage->variant);
     g_clear_pointer(&stage->links, g_array_unref);
+    g_clear_pointer(&stage->stations, g_ptr_array_unref);
     ct_value_free(stage->params);
     g_free(stage);
 }
@@ -36,6 +37,8 @@ ct_config_free(CtConfig *config)
     if (!config)
         return;
     g_clear_pointer(&config->stages, g_ptr_array_unref);
+    ct_value_free(config->observation);
+    ct_value_free(config->stations);
     g_free(config->path);
     g_free(config);
 }
@@ -56,6 +59,8 @@ ct_config_new(const CtConfig *config)
 {
     CtConfig *made = g_memdup2(config, sizeof *config);
     made->path = g_strdup(config->path);
+    made->observation = config->observation ? ct_value_copy(config->observation) : NULL;
+    made->stations = config->stations ? ct_value_copy(config->stations) : NULL;
     made->stages = g_ptr_array_new_with_free_func(stage_free);
     return made;
 }
@@ -89,6 +94,8 @@ ct_config_add_copy(CtConfig *config, const CtConfigStage *stage, const char *nam
     made->variant_place = stage->variant_place;
     made->block = stage->block;
     made->block_place = stage->block_place;
+    made->stations = stage->stations ? g_ptr_array_ref(stage->stations) : NULL;
+    made->stations_place = stage->stations_place;
     made->reread = stage->reread;
     made->reread_place = stage->reread_place;
     for (guint i = 0; i < stage->links->len; i++) {
@@ -284,6 +291,23 @@ read_reread(const CtValue *value, CtConfigStage *stage, GError **error)
                  given);
 }
 
+/* `stations: [CS001, CS002]`, or one name. */
+static gboolean
+read_names(const CtValue *value, CtConfigStage *stage, GError **error)
+{
+    stage->stations = g_ptr_array_new_with_free_func(g_free);
+    const guint n = value->kind == CT_VALUE_LIST ? value->items->len : 1;
+    for (guint i = 0; i < n; i++) {
+        const CtValue *item = value->kind == CT_VALUE_LIST ? value->items->pdata[i] : value;
+        const char *name =
+            get_name(item, stage->name, "stations", "names of stations of the graph", error);
+        if (!name)
+            return FALSE;
+        g_ptr_array_add(stage->stations, g_strdup(name));
+    }
+    return n > 0 || blame(&value->place, stage->name, error, "'stations' is an empty list");
+}
+
 static gboolean
 read_key(CtConfigStage *stage, const CtValue *key, const CtValue *item, GError **error)
 {
@@ -307,6 +331,10 @@ read_key(CtConfigStage *stage, const CtValue *key, const CtValue *item, GError *
     if (g_str_equal(key->text, "block")) {
         stage->block_place = item->place;
         return read_block(item, stage->name, &stage->block, error);
+    }
+    if (g_str_equal(key->text, "stations")) {
+        stage->stations_place = item->place;
+        return read_names(item, stage, error);
     }
     if (g_str_equal(key->text, "reread")) {
         stage->reread_place = item->place;
@@ -353,6 +381,29 @@ read_stages(CtConfig *config, const CtValue *value, GError **error)
     return TRUE;
 }
 
+/* A mapping, or for stations the path of a file that has it. */
+static gboolean
+read_facts(const CtValue *key, const CtValue *value, CtConfig *config, GError **error)
+{
+    const gboolean are_stations = g_str_equal(key->text, "stations");
+    CtValue **to = are_stations ? &config->stations : &config->observation;
+    const gboolean is_path = are_stations && value->kind == CT_VALUE_SCALAR &&
+                             !ct_value_is_nothing(value) && *value->text;
+    *to = is_path ? ct_value_load(value->text, error) : ct_value_copy(value);
+    if (!*to) {
+        g_autofree char *where = ct_place_to_string(&value->place);
+        g_prefix_error(error, "%s: 'stations': ", where);
+        return FALSE;
+    }
+    if ((*to)->kind == CT_VALUE_MAPPING)
+        return TRUE;
+    g_autofree char *given = ct_value_describe(*to);
+    return blame(&(*to)->place, NULL, error, "'%s' wants %s, but is given %s", key->text,
+                 are_stations ? "a mapping from names to positions, or the path of a file with one"
+                              : "a mapping, as { telescope: NAME, … }",
+                 given);
+}
+
 static gboolean
 read_top(CtConfig *config, const CtValue *top, GError **error)
 {
@@ -366,6 +417,8 @@ read_top(CtConfig *config, const CtValue *top, GError **error)
             ok = read_block(item, NULL, &config->block, error);
         else if (g_str_equal(key->text, "stages"))
             ok = read_stages(config, item, error);
+        else if (g_str_equal(key->text, "observation") || g_str_equal(key->text, "stations"))
+            ok = read_facts(key, item, config, error);
         else {
             g_autofree char *remark =
                 ct_suggest_remark(key->text, top_keys, G_N_ELEMENTS(top_keys), "a graph has");

@@ -36,6 +36,9 @@ typedef struct {
     CtPlace variant_place;
     gint64 block; /* samples along time; 0: not given */
     CtPlace block_place;
+    GPtrArray *stations; /* of char *: the stations that the streams of a source have; NULL: not
+                            given */
+    CtPlace stations_place;
     gboolean reread; /* the files of its parameters are read again when they change */
     CtPlace reread_place;
     CtValue *params; /* a mapping: all other keys */
@@ -47,6 +50,8 @@ typedef struct {
     CtConfigBackend backend;
     CtPlace backend_place; /* the place of the graph if no backend is given */
     gint64 block;          /* 0: the planner chooses */
+    CtValue *observation;  /* NULL: not given */
+    CtValue *stations;     /* from their file, if they are in one; NULL: not given */
     GPtrArray *stages;     /* of CtConfigStage */
 } CtConfig;
 

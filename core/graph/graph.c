@@ -5,6 +5,7 @@
 #include "model/clock.h"
 #include "model/node-params.h"
 #include "model/suggest.h"
+#include "observe.h"
 
 static guint
 count_ports(const CtPort *ports)
@@ -220,6 +221,12 @@ graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegi
     } else if (flows && node->node.block) {
         ct_graph_error(node, &stage_config->block_place, CT_ERROR_CONFIG, error,
                        "`block` is for sources, but '%s' has inputs", stage->name);
+        ct_graph_node_free(node);
+        return NULL;
+    }
+    if (stage_config->stations && flows) {
+        ct_graph_error(node, &stage_config->stations_place, CT_ERROR_CONFIG, error,
+                       "`stations` is for sources, but '%s' has inputs", stage->name);
         ct_graph_node_free(node);
         return NULL;
     }
@@ -493,11 +500,23 @@ check_static_clocks(const CtGraphNode *node, GError **error)
     return TRUE;
 }
 
+/* Whether nothing is connected to the node, so that its streams begin here. */
+static gboolean
+is_source(const CtNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].type != CT_TYPE_NONE)
+            return FALSE;
+    return TRUE;
+}
+
 CtGraph *
 ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
 {
     g_autoptr(CtGraph) graph = g_new0(CtGraph, 1);
     graph->config = config;
+    if (!ct_observe_read(config, &graph->observation, error))
+        return NULL;
     graph->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
     for (guint i = 0; i < config->stages->len; i++) {
         CtGraphNode *node =
@@ -521,6 +540,8 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
             ct_graph_blame(node, error, cause);
             return NULL;
         }
+        if (is_source(&node->node) && !ct_observe_source(graph->observation, node, error))
+            return NULL;
     }
     if (!ct_graph_check_files(graph, error))
         return NULL;
@@ -552,7 +573,8 @@ ct_graph_free(CtGraph *graph)
 {
     if (!graph)
         return;
-    g_ptr_array_unref(graph->nodes);
+    g_clear_pointer(&graph->nodes, g_ptr_array_unref);
+    g_clear_pointer(&graph->observation, ct_observation_unref);
     g_free(graph);
 }
 

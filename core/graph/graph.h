@@ -27,7 +27,8 @@ void ct_graph_node_free(CtGraphNode *node);
 
 typedef struct {
     const CtConfig *config;
-    GPtrArray *nodes; /* of CtGraphNode; every node comes after the nodes that feed it */
+    CtObservation *observation; /* that the configuration gives; NULL: none */
+    GPtrArray *nodes;           /* of CtGraphNode; every node comes after the nodes that feed it */
 } CtGraph;
 
 static inline CtGraphNode *

@@ -18,11 +18,13 @@ are_streams_equal(const CtStream *a, const CtStream *b)
     gboolean equal = a->type == b->type && a->n_axes == b->n_axes && a->rate_num == b->rate_num &&
                      a->rate_den == b->rate_den && a->ticks_per_sample == b->ticks_per_sample &&
                      a->start == b->start && a->epoch == b->epoch &&
-                     a->has_frequency == b->has_frequency && a->frequency == b->frequency;
+                     a->has_frequency == b->has_frequency && a->frequency == b->frequency &&
+                     ct_observation_equal(a->observation, b->observation);
     for (guint i = 0; i < a->n_axes && equal; i++) {
         const CtAxis *x = &a->axes[i], *y = &b->axes[i];
         equal = x->name == y->name && x->length == y->length && x->loses == y->loses &&
-                are_coordinates_equal(&x->coordinate, &y->coordinate);
+                are_coordinates_equal(&x->coordinate, &y->coordinate) &&
+                ct_labels_equal(x->labels, y->labels);
     }
     return equal;
 }
@@ -40,7 +42,8 @@ check_outputs(const CtNode *node, const CtNode *again, GError **error)
                     "%s %s%s",
                     node->stage->outputs[o].name, ct_type_info(node->outputs[o].type)->name, was,
                     ct_type_info(again->outputs[o].type)->name, is,
-                    g_str_equal(was, is) ? " with another clock or other coordinates" : "");
+                    g_str_equal(was, is) ? " with another clock, other coordinates or other labels"
+                                         : "");
         return FALSE;
     }
     return TRUE;

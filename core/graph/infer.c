@@ -213,6 +213,26 @@ fill_clock(CtNode *node, const Inflow *inflow, GError **error)
     return TRUE;
 }
 
+/* An output without an observation has that of the first input that has one. Labels that do not fit
+ * are those of a stage that has changed the length of an axis and does not know labels. */
+static void
+fill_observation(CtNode *node)
+{
+    guint first = 0;
+    while (first < node->n_inputs && !node->inputs[first].observation)
+        first++;
+    for (guint i = 0; i < node->n_outputs; i++) {
+        CtStream *output = &node->outputs[i];
+        if (first < node->n_inputs && !output->observation && output->type != CT_TYPE_NONE)
+            output->observation = ct_observation_ref(node->inputs[first].observation);
+        for (guint a = 0; a < output->n_axes; a++) {
+            CtAxis *axis = &output->axes[a];
+            if (axis->labels && (gint64)ct_labels_count(axis->labels) != axis->length)
+                ct_axis_take_labels(axis, NULL);
+        }
+    }
+}
+
 gboolean
 ct_node_infer(CtNode *node, GError **error)
 {
@@ -241,6 +261,7 @@ ct_node_infer(CtNode *node, GError **error)
             (inflow.stream && !fill_clock(node, &inflow, error)))
             return FALSE;
     }
+    fill_observation(node);
     for (guint i = 0; i < node->n_outputs; i++) {
         if (!check_output(node, i, error))
             return FALSE;

@@ -81,3 +81,23 @@ ct_stream_end(const CtStream *stream, gint64 *end)
             (!__builtin_mul_overflow(length, stream->ticks_per_sample, &ticks) &&
              !__builtin_add_overflow(stream->start, ticks, end) && *end <= CT_MAX_TICK));
 }
+
+char *
+ct_stream_utc(const CtStream *stream, gint64 tick)
+{
+    if (stream->rate_num == 0 || stream->epoch == CT_NO_EPOCH)
+        return NULL;
+    /* Whole seconds apart, so that nanoseconds survive; before the epoch, the second before. */
+    const __int128 scaled = (__int128)tick * stream->rate_den;
+    const __int128 seconds = scaled / stream->rate_num - (scaled % stream->rate_num < 0);
+    const __int128 rest = scaled - seconds * stream->rate_num;
+    const __int128 unix_seconds = stream->epoch + seconds;
+    g_autoptr(GDateTime) start = unix_seconds > G_MININT64 && unix_seconds < G_MAXINT64
+                                     ? g_date_time_new_from_unix_utc((gint64)unix_seconds)
+                                     : NULL;
+    if (!start)
+        return NULL;
+    g_autofree char *second = g_date_time_format(start, "%Y-%m-%dT%H:%M:%S");
+    return g_strdup_printf("%s.%09" G_GINT64_FORMAT "Z", second,
+                           (gint64)(rest * 1000000000 / stream->rate_num));
+}

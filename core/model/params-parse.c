@@ -6,9 +6,11 @@
 
 #include <math.h>
 
-/* The node and the parameter that messages name. */
+/* What messages name: the node and the parameter. A key of the graph itself has a table too, of a
+ * stage without a name. */
 typedef struct {
-    const char *node; /* NULL: a check of the table */
+    const char *node; /* or the key; NULL: a check of the table */
+    const CtStage *stage;
     const CtParam *param;
 } Asker;
 
@@ -125,8 +127,9 @@ blame(const Asker *asker, const CtPlace *place, GError **error, const char *form
         g_set_error_literal(error, CT_ERROR, CT_ERROR_PARAMETER, message);
         return FALSE;
     }
-    return ct_place_error(place, CT_ERROR_PARAMETER, error, "node '%s': parameter '%s': %s",
-                          asker->node, asker->param->name, message);
+    return ct_place_error(place, CT_ERROR_PARAMETER, error, "%s'%s': %s '%s': %s",
+                          asker->stage->name ? "node " : "", asker->node,
+                          asker->stage->name ? "parameter" : "key", asker->param->name, message);
 }
 
 /* Refuses a value: "wants an integer from 1 to 64, but is given 'many'". `names` are the `n` names
@@ -338,7 +341,7 @@ read_fallback(const Asker *asker, Entry *entry, GError **error)
 gboolean
 ct_param_check_fallback(const CtParam *param, GError **error)
 {
-    const Asker asker = {NULL, param};
+    const Asker asker = {NULL, NULL, param};
     Entry entry = {.param = param, .cells = g_array_new(FALSE, TRUE, sizeof(Cell))};
     const gboolean good = !param->fallback || read_fallback(&asker, &entry, error);
     entry_clear(&entry);
@@ -357,17 +360,21 @@ ct_stage_params(const CtStage *stage)
 static gboolean
 refuse_unknown(const char *node, const CtStage *stage, const CtValue *key, GError **error)
 {
-    static const char *const common[] = {"stage", "from", "backend", "variant", "block", "reread"};
+    static const char *const common[] = {"stage", "from",     "backend", "variant",
+                                         "block", "stations", "reread"};
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (const CtParam *param = ct_stage_params(stage); param->name; param++)
         g_ptr_array_add(names, (gpointer)param->name);
     const guint n_own = names->len;
-    for (guint i = 0; i < G_N_ELEMENTS(common); i++)
+    for (guint i = 0; i < G_N_ELEMENTS(common) && stage->name; i++)
         g_ptr_array_add(names, (gpointer)common[i]);
     const gboolean is_near =
         ct_suggest_name(key->text, (const char *const *)names->pdata, names->len) != NULL;
     g_autofree char *remark = ct_suggest_remark(key->text, (const char *const *)names->pdata,
                                                 is_near ? names->len : n_own, "it has");
+    if (!stage->name)
+        return ct_place_error(&key->place, CT_ERROR_PARAMETER, error, "'%s' has no key '%s'%s",
+                              node, key->text, remark);
     return ct_place_error(&key->place, CT_ERROR_PARAMETER, error,
                           "node '%s': stage '%s' has no parameter '%s'%s", node, stage->name,
                           key->text, remark);
@@ -406,7 +413,7 @@ ct_params_new(const char *node, const CtStage *stage, const CtPlace *place, cons
     params->warnings = ct_warnings_new();
     for (guint i = 0; i < params->n; i++) {
         const CtParam *param = &table[i];
-        const Asker asker = {node, param};
+        const Asker asker = {node, stage, param};
         Entry *entry = &params->entries[i];
         *entry = (Entry){.param = param, .place = *place};
         entry->cells = g_array_new(FALSE, TRUE, sizeof(Cell));
@@ -421,9 +428,13 @@ ct_params_new(const char *node, const CtStage *stage, const CtPlace *place, cons
             entry->place = *place;
         } else if (param->flags & CT_PARAM_REQUIRED) {
             g_autofree char *wanted = ct_param_describe(param);
-            ct_place_error(place, CT_ERROR_PARAMETER, error,
-                           "node '%s': parameter '%s' is missing: stage '%s' wants %s", node,
-                           param->name, stage->name, wanted);
+            if (stage->name)
+                ct_place_error(place, CT_ERROR_PARAMETER, error,
+                               "node '%s': parameter '%s' is missing: stage '%s' wants %s", node,
+                               param->name, stage->name, wanted);
+            else
+                ct_place_error(place, CT_ERROR_PARAMETER, error,
+                               "'%s': key '%s' is missing: wants %s", node, param->name, wanted);
             return NULL;
         }
     }

@@ -365,6 +365,22 @@ ct_format_bytes(gsize bytes)
     return g_strdup_printf(unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
+gboolean
+ct_utc_parse(const char *text, gint64 *seconds, GError **error)
+{
+    if (g_ascii_string_to_signed(text, 10, G_MININT64 + 1, G_MAXINT64, seconds, NULL))
+        return TRUE;
+    g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+    g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(text, utc);
+    if (!time || g_date_time_get_microsecond(time) != 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "wants a time as 2022-06-29T01:30:00Z, to the second, but is given '%s'", text);
+        return FALSE;
+    }
+    *seconds = g_date_time_to_unix(time);
+    return TRUE;
+}
+
 char *
 ct_format_seconds(gdouble seconds)
 {

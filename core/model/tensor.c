@@ -79,6 +79,7 @@ static void
 clear_axis(CtAxis *axis)
 {
     g_clear_pointer(&axis->coordinate.table, g_bytes_unref);
+    g_clear_pointer(&axis->labels, ct_labels_unref);
 }
 
 void
@@ -86,6 +87,7 @@ ct_stream_clear(CtStream *stream)
 {
     for (guint a = 0; a < stream->n_axes; a++)
         clear_axis(&stream->axes[a]);
+    g_clear_pointer(&stream->observation, ct_observation_unref);
     ct_stream_init(stream);
 }
 
@@ -93,9 +95,28 @@ void
 ct_stream_copy(CtStream *copy, const CtStream *stream)
 {
     *copy = *stream;
-    for (guint a = 0; a < copy->n_axes; a++)
+    for (guint a = 0; a < copy->n_axes; a++) {
         if (copy->axes[a].coordinate.table)
             g_bytes_ref(copy->axes[a].coordinate.table);
+        if (copy->axes[a].labels)
+            ct_labels_ref(copy->axes[a].labels);
+    }
+    if (copy->observation)
+        ct_observation_ref(copy->observation);
+}
+
+void
+ct_stream_take_observation(CtStream *stream, CtObservation *observation)
+{
+    g_clear_pointer(&stream->observation, ct_observation_unref);
+    stream->observation = observation;
+}
+
+void
+ct_axis_take_labels(CtAxis *axis, CtLabels *labels)
+{
+    g_clear_pointer(&axis->labels, ct_labels_unref);
+    axis->labels = labels;
 }
 
 gint

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A pipeline: a graph from its text to its plan. */
 #include "graph/endpoints.h"
+#include "graph/stream-facts.h"
 #include "model/environment.h"
 #include "pipeline-private.h"
 #include "plan/describe.h"
@@ -226,8 +227,9 @@ ct_pipeline_streams_text(CtPipeline *pipeline, GError **error)
         g_string_append_printf(text, "%s: %s\n", node->name, node->stage->name);
         for (guint o = 0; o < node->n_outputs; o++) {
             g_autofree char *stream = ct_stream_describe(&node->outputs[o]);
-            g_string_append_printf(text, "  %s  %s  %s\n", node->stage->outputs[o].name,
-                                   ct_type_info(node->outputs[o].type)->name, stream);
+            g_autofree char *facts = ct_stream_facts(&node->outputs[o]);
+            g_string_append_printf(text, "  %s  %s  %s\n%s", node->stage->outputs[o].name,
+                                   ct_type_info(node->outputs[o].type)->name, stream, facts);
         }
     }
     return g_string_free(text, FALSE);

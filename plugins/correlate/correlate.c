@@ -57,7 +57,10 @@ infer(CtNode *node, GError **error)
     ct_stream_copy(visibilities, in);
     visibilities->type = type;
     ct_stream_remove_axis(visibilities, over);
-    ct_stream_add_axis(visibilities, "baseline", n * (n + 1) / 2);
+    CtAxis *baseline = ct_stream_add_axis(visibilities, "baseline", n * (n + 1) / 2);
+    CtLabels *of = in->axes[station].labels;
+    g_autoptr(CtLabels) names = of ? ct_labels_ref(of) : ct_labels_new(NULL, (gsize)n);
+    ct_axis_take_labels(baseline, ct_labels_new_pairs(names, NULL, 0));
     if (pol >= 0) {
         CtAxis *q = ct_stream_add_axis(visibilities, "pol'", in->axes[pol].length);
         if (!q) {
@@ -68,6 +71,8 @@ infer(CtNode *node, GError **error)
         q->coordinate = in->axes[pol].coordinate;
         if (q->coordinate.table)
             g_bytes_ref(q->coordinate.table);
+        if (in->axes[pol].labels)
+            ct_axis_take_labels(q, ct_labels_ref(in->axes[pol].labels));
     }
 
     ct_stream_copy(weights, visibilities);

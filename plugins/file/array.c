@@ -5,6 +5,7 @@
 #include "sidecar.h"
 
 #include <cornerturn/kit/source.h>
+#include <cornerturn/text.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -170,18 +171,9 @@ open_raw(FileArray *array, const CtParams *given, CtType type, gint64 *shape, GE
 static gboolean
 read_epoch(const CtParams *given, gint64 *epoch, GError **error)
 {
-    const char *text = ct_params_string(given, "epoch");
-    if (g_ascii_string_to_signed(text, 10, G_MININT64 + 1, G_MAXINT64, epoch, NULL))
-        return TRUE;
-    g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
-    g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(text, utc);
-    if (!time || g_date_time_get_microsecond(time) != 0)
-        return ct_params_error(given, "epoch", error,
-                               "wants a time as 2022-06-29T01:30:00Z, to the second, but is given "
-                               "'%s'",
-                               text);
-    *epoch = g_date_time_to_unix(time);
-    return TRUE;
+    g_autoptr(GError) cause = NULL;
+    return ct_utc_parse(ct_params_string(given, "epoch"), epoch, &cause) ||
+           ct_params_error(given, "epoch", error, "%s", cause->message);
 }
 
 static gboolean

@@ -7,6 +7,7 @@
 #include <cornerturn/json.h>
 #include <cornerturn/packets.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,6 +31,74 @@ add_coordinate(CtJson *json, const CtCoordinate *coordinate)
     }
 }
 
+/* Names, and for pairs the indices of both in the names. */
+static void
+add_labels(CtJson *json, const CtLabels *labels)
+{
+    const CtLabels *names = ct_labels_names(labels);
+    ct_json_begin_array(json, "labels");
+    for (gsize i = 0; i < ct_labels_count(names); i++)
+        ct_json_add_text(json, NULL, ct_labels_name(names, i, 0));
+    ct_json_end_array(json);
+    if (!ct_labels_are_pairs(labels))
+        return;
+    if (ct_labels_are_all_pairs(labels)) {
+        ct_json_add_text(json, "pairs", "all");
+        return;
+    }
+    const gsize n = ct_labels_count(labels);
+    g_autofree gint64 *pairs = g_new(gint64, 2 * n);
+    for (gsize i = 0; i < n; i++) {
+        guint32 pair[2];
+        ct_labels_pair(labels, i, pair);
+        pairs[2 * i] = pair[0];
+        pairs[2 * i + 1] = pair[1];
+    }
+    ct_json_add_integers(json, "pairs", pairs, 2 * n);
+}
+
+static void
+add_known_text(CtJson *json, const char *key, const char *text)
+{
+    if (text)
+        ct_json_add_text(json, key, text);
+}
+
+static void
+add_observation(CtJson *json, const CtObservation *observation)
+{
+    const CtObservationFacts *facts = ct_observation_facts(observation);
+    ct_json_begin_object(json, "observation");
+    add_known_text(json, "telescope", facts->telescope);
+    add_known_text(json, "source", facts->source);
+    add_known_text(json, "project", facts->project);
+    add_known_text(json, "observer", facts->observer);
+    if (facts->has_location)
+        ct_json_add_reals(json, "position", facts->location, 3);
+    if (facts->has_direction)
+        ct_json_add_reals(json, "phase_centre", facts->direction, 2);
+    if (facts->start != G_MININT64)
+        ct_json_add_integer(json, "start", facts->start);
+    if (facts->n_polarisations) {
+        ct_json_begin_array(json, "polarisations");
+        for (guint i = 0; i < facts->n_polarisations; i++)
+            ct_json_add_text(json, NULL, facts->polarisations[i]);
+        ct_json_end_array(json);
+    }
+    ct_json_begin_array(json, "stations");
+    for (guint i = 0; i < facts->n_stations; i++) {
+        const CtStation *station = &facts->stations[i];
+        ct_json_begin_object(json, NULL);
+        ct_json_add_text(json, "name", station->name);
+        if (station->has_position)
+            ct_json_add_reals(json, "position", station->position, 3);
+        ct_json_add_reals(json, "feeds", station->feeds, 2);
+        ct_json_end_object(json);
+    }
+    ct_json_end_array(json);
+    ct_json_end_object(json);
+}
+
 /* Numbers of a growing array are padded with spaces to this many digits. */
 enum { GROWING_DIGITS = 20 };
 
@@ -51,28 +120,10 @@ add_axis(CtJson *json, const CtStream *stream, const CtLayoutAxis *layout_axis, 
             add_coordinate(json, &seconds);
         else if (axis->coordinate.unit)
             add_coordinate(json, &axis->coordinate);
+        if (axis->labels)
+            add_labels(json, axis->labels);
     }
     ct_json_end_object(json);
-}
-
-/* The start as a date; nothing if it is in no year that GLib knows. */
-static void
-add_start(CtJson *json, const CtStream *stream)
-{
-    /* Whole seconds apart, so that nanoseconds survive; before the epoch, the second before. */
-    const __int128 scaled = (__int128)stream->start * stream->rate_den;
-    const __int128 seconds = scaled / stream->rate_num - (scaled % stream->rate_num < 0);
-    const __int128 rest = scaled - seconds * stream->rate_num;
-    const __int128 unix_seconds = stream->epoch + seconds;
-    g_autoptr(GDateTime) start = unix_seconds > G_MININT64 && unix_seconds < G_MAXINT64
-                                     ? g_date_time_new_from_unix_utc((gint64)unix_seconds)
-                                     : NULL;
-    if (!start)
-        return;
-    g_autofree char *second = g_date_time_format(start, "%Y-%m-%dT%H:%M:%S");
-    g_autofree char *date = g_strdup_printf("%s.%09" G_GINT64_FORMAT "Z", second,
-                                            (gint64)(rest * 1000000000 / stream->rate_num));
-    ct_json_add_text(json, "start_utc", date);
 }
 
 static void
@@ -88,7 +139,9 @@ add_clock(CtJson *json, const CtStream *stream)
     if (stream->epoch == CT_NO_EPOCH)
         return;
     ct_json_add_integer(json, "epoch", stream->epoch);
-    add_start(json, stream);
+    g_autofree char *start = ct_stream_utc(stream, stream->start);
+    if (start)
+        ct_json_add_text(json, "start_utc", start);
 }
 
 static void
@@ -135,6 +188,8 @@ sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArra
     add_clock(json, stream);
     if (stream->has_frequency)
         ct_json_add_real(json, "frequency", stream->frequency);
+    if (stream->observation)
+        add_observation(json, stream->observation);
     ct_json_begin_array(json, "axes");
     for (guint a = 0; a < layout->n_axes; a++)
         add_axis(json, stream, &layout->axes[a], digits);
@@ -227,6 +282,58 @@ read_table(Json *json, yaml_node_t *list, CtCoordinate *coordinate)
     return TRUE;
 }
 
+/* The texts of a list, which belong to the document; NULL if some items are none. */
+static GPtrArray *
+read_texts(Json *json, yaml_node_t *list)
+{
+    g_autoptr(GPtrArray) texts = g_ptr_array_new();
+    for (guint i = 0; i < n_items(list); i++) {
+        const yaml_node_t *node = item(json, list, i);
+        if (node->type != YAML_SCALAR_NODE)
+            return NULL;
+        g_ptr_array_add(texts, node->data.scalar.value);
+    }
+    return g_steal_pointer(&texts);
+}
+
+static CtLabels *
+read_pairs(Json *json, yaml_node_t *list, CtLabels *names)
+{
+    const guint n = n_items(list) / 2;
+    g_autofree guint32(*pairs)[2] = g_malloc_n(n, sizeof *pairs);
+    for (guint i = 0; i < 2 * n; i++) {
+        const yaml_node_t *node = item(json, list, i);
+        gint64 index;
+        if (node->type != YAML_SCALAR_NODE ||
+            !read_integer((const char *)node->data.scalar.value, &index) || index < 0 ||
+            (guint64)index >= ct_labels_count(names))
+            return NULL;
+        pairs[i / 2][i % 2] = (guint32)index;
+    }
+    return ct_labels_new_pairs(names, pairs, n);
+}
+
+static gboolean
+read_labels(Json *json, yaml_node_t *map, CtAxis *axis, GError **error)
+{
+    yaml_node_t *list = value(json, map, "labels", YAML_SEQUENCE_NODE);
+    if (!list)
+        return TRUE;
+    g_autoptr(GPtrArray) texts = read_texts(json, list);
+    yaml_node_t *pairs = value(json, map, "pairs", YAML_SEQUENCE_NODE);
+    if (texts) {
+        g_autoptr(CtLabels) names = ct_labels_new((const char *const *)texts->pdata, texts->len);
+        axis->labels = pairs ? read_pairs(json, pairs, names)
+                       : g_strcmp0(text_value(json, map, "pairs"), "all") == 0
+                           ? ct_labels_new_pairs(names, NULL, 0)
+                           : ct_labels_ref(names);
+    }
+    if (axis->labels && (gint64)ct_labels_count(axis->labels) == axis->length)
+        return TRUE;
+    return malformed(json, list->start_mark, error,
+                     "wants a label of each element, or pairs of indices of labels");
+}
+
 static gboolean
 read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
 {
@@ -239,6 +346,8 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
     CtAxis *axis = ct_stream_add_axis(stream, name, length);
     if (!axis)
         return malformed(json, map->start_mark, error, "has an axis twice, or too many");
+    if (!read_labels(json, map, axis, error))
+        return FALSE;
     const char *unit = text_value(json, map, "unit");
     /* The seconds of time follow from the clock. */
     if (!unit || strcmp(name, "time") == 0)
@@ -294,6 +403,70 @@ read_clock(Json *json, yaml_node_t *root, CtStream *stream, GError **error)
 }
 
 static gboolean
+read_reals(Json *json, yaml_node_t *map, const char *key, guint n, gdouble *numbers, gboolean *has,
+           GError **error)
+{
+    yaml_node_t *list = value(json, map, key, YAML_SEQUENCE_NODE);
+    if (has)
+        *has = list != NULL;
+    if (!list)
+        return TRUE;
+    gboolean good = n_items(list) == n;
+    for (guint i = 0; i < n && good; i++) {
+        const yaml_node_t *node = item(json, list, i);
+        good = node->type == YAML_SCALAR_NODE &&
+               read_real((const char *)node->data.scalar.value, &numbers[i]) &&
+               isfinite(numbers[i]);
+    }
+    if (good)
+        return TRUE;
+    g_autofree char *what = g_strdup_printf("wants %u numbers of '%s'", n, key);
+    return malformed(json, list->start_mark, error, what);
+}
+
+static gboolean
+read_station(Json *json, yaml_node_t *map, CtStation *station, GError **error)
+{
+    *station = (CtStation){.name = text_value(json, map, "name")};
+    if (!station->name)
+        return malformed(json, map->start_mark, error, "wants the name of each station");
+    return read_reals(json, map, "position", 3, station->position, &station->has_position, error) &&
+           read_reals(json, map, "feeds", 2, station->feeds, NULL, error);
+}
+
+static gboolean
+read_observation(Json *json, yaml_node_t *root, CtStream *stream, GError **error)
+{
+    yaml_node_t *map = value(json, root, "observation", YAML_MAPPING_NODE);
+    if (!map)
+        return TRUE;
+    CtObservationFacts facts = *ct_observation_facts(NULL);
+    facts.telescope = text_value(json, map, "telescope");
+    facts.source = text_value(json, map, "source");
+    facts.project = text_value(json, map, "project");
+    facts.observer = text_value(json, map, "observer");
+    read_integer(text_value(json, map, "start"), &facts.start);
+    yaml_node_t *names = value(json, map, "polarisations", YAML_SEQUENCE_NODE);
+    g_autoptr(GPtrArray) texts = names ? read_texts(json, names) : g_ptr_array_new();
+    if (!texts)
+        return malformed(json, names->start_mark, error, "wants names of polarisations");
+    facts.n_polarisations = texts->len;
+    facts.polarisations = (const char *const *)texts->pdata;
+    yaml_node_t *list = value(json, map, "stations", YAML_SEQUENCE_NODE);
+    facts.n_stations = list ? n_items(list) : 0;
+    g_autofree CtStation *stations = g_new0(CtStation, facts.n_stations + 1);
+    for (guint i = 0; i < facts.n_stations; i++)
+        if (!read_station(json, item(json, list, i), &stations[i], error))
+            return FALSE;
+    facts.stations = stations;
+    if (!read_reals(json, map, "position", 3, facts.location, &facts.has_location, error) ||
+        !read_reals(json, map, "phase_centre", 2, facts.direction, &facts.has_direction, error))
+        return FALSE;
+    stream->observation = ct_observation_new(&facts);
+    return TRUE;
+}
+
+static gboolean
 read_root(Json *json, CtStream *stream, CtLayout *layout, GError **error)
 {
     yaml_node_t *root = yaml_document_get_root_node(&json->document);
@@ -321,7 +494,7 @@ read_root(Json *json, CtStream *stream, CtLayout *layout, GError **error)
                              "has a table of another length than its axis, or an axis "
                              "whose parent is none, or has one itself");
     stream->has_frequency = read_real(text_value(json, root, "frequency"), &stream->frequency);
-    return read_clock(json, root, stream, error);
+    return read_observation(json, root, stream, error) && read_clock(json, root, stream, error);
 }
 
 /* Whether PATH.json describes a complete array of `bytes` bytes. Files that no sink has written may

@@ -40,7 +40,9 @@ infer(CtNode *node, GError **error)
     out->type = in->type == CT_CF64 || in->type == CT_F64 ? CT_F64 : CT_F32;
     if (wanted != POWER_NONE) {
         ct_stream_remove_axis(out, "pol");
-        ct_stream_add_axis(out, "stokes", wanted == POWER_I ? 1 : 4);
+        static const char *const names[] = {"I", "Q", "U", "V"};
+        const guint n = wanted == POWER_I ? 1 : 4;
+        ct_axis_take_labels(ct_stream_add_axis(out, "stokes", n), ct_labels_new(names, n));
     }
     /* The intensity does not depend on the feed. */
     if (wanted == POWER_IQUV)

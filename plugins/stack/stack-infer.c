@@ -119,6 +119,20 @@ join_hanging(const CtNode *node, const char *name, CtStream *output, GError **er
     return TRUE;
 }
 
+/* The labels of all inputs in a row; none if an input has none, or if two are the same. */
+static CtLabels *
+join_labels(const CtNode *node, const char *name)
+{
+    g_autofree CtLabels **labels = g_new(CtLabels *, node->n_inputs);
+    for (guint i = 0; i < node->n_inputs; i++) {
+        const CtStream *input = &node->inputs[i];
+        labels[i] = input->axes[ct_stream_axis(input, name)].labels;
+        if (!labels[i])
+            return NULL;
+    }
+    return ct_labels_join(labels, node->n_inputs);
+}
+
 /* Adds the new axis; subbands have the frequencies of their inputs. */
 static gboolean
 add_axis(const CtNode *node, const char *name, CtStream *output, GError **error)
@@ -190,6 +204,7 @@ stack_infer(CtNode *node, GError **error)
         for (guint i = 0; i < node->n_inputs; i++)
             length += ct_stream_length(&node->inputs[i], name);
         output->axes[axis].length = length;
+        ct_axis_take_labels(&output->axes[axis], join_labels(node, name));
         if (!join_coordinates(node, name, output, error) ||
             !join_hanging(node, name, output, error))
             return FALSE;

@@ -141,7 +141,7 @@ break_stream(const CtParams *parameters, CtStream *out)
     else if (does(parameters, "infer: foreign axis name"))
         axis->name = "pol";
     else if (does(parameters, "infer: newer stream"))
-        out->reserved[3] = 1;
+        out->reserved[2] = 1;
     else if (does(parameters, "infer: newer axis"))
         axis->reserved[0] = 1;
     else if (does(parameters, "infer: negative axis"))

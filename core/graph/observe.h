@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The keys `observation` and `stations` of a graph. */
+#pragma once
+
+#include "graph.h"
+
+/* What the graph says about the observation. *observation is NULL if it says nothing. */
+gboolean ct_observe_read(const CtConfig *config, CtObservation **observation, GError **error);
+
+/* Completes the descriptions of a source's outputs: what the graph says takes the place of what the
+ * source has found, and the elements of the axes station and pol get their names, unless the source
+ * has named them. Every error names file, line, column and node. */
+gboolean ct_observe_source(CtObservation *observation, CtGraphNode *node, GError **error);
