@@ -16,6 +16,7 @@ file_array_clear(FileArray *array)
     if (array->fd >= 0)
         close(array->fd);
     array->fd = -1;
+    g_clear_pointer(&array->gaps, ct_gaps_free);
 }
 
 static gboolean
@@ -214,21 +215,47 @@ set_clock(const CtParams *given, CtStream *stream, GError **error)
            read_epoch(given, &stream->epoch, error);
 }
 
-/* Files have no validity: all samples of an array are valid. */
+/* Warns of invalid samples that are read as valid, and of a stream that has not ended. */
 static void
-warn_of_losses(const CtParams *given, const SidecarLosses *losses)
+warn_of_losses(const CtParams *given, const SidecarFacts *facts)
 {
     const char *path = ct_params_string(given, "path");
-    if (losses->invalid > 0)
+    if (facts->invalid > 0)
         ct_params_warn(given, "path",
-                       "%" G_GINT64_FORMAT " samples, in %u of %u lanes, are invalid, as %s.json "
-                       "says, but are read as valid",
-                       losses->invalid, losses->n_lossy, losses->n_lanes, path);
-    if (losses->interrupted)
+                       "%" G_GINT64_FORMAT " samples are invalid, as %s.json says, but are read as "
+                       "valid: it does not say which of this array's they are",
+                       facts->invalid, path);
+    if (facts->interrupted)
         ct_params_warn(given, "path",
                        "the run that wrote %s was interrupted, as %s.json says: the array is read "
                        "as a whole stream",
                        path, path);
+}
+
+/* The axes that a stream loses data along, with their lengths, and the length of time. */
+static char *
+describe_lanes(const CtStream *stream)
+{
+    GString *text = g_string_new(NULL);
+    for (guint a = 0; a < stream->n_axes; a++)
+        if (stream->axes[a].loses || strcmp(stream->axes[a].name, "time") == 0)
+            g_string_append_printf(text, "%s %" G_GINT64_FORMAT " ", stream->axes[a].name,
+                                   stream->axes[a].length);
+    return g_string_free(text, FALSE);
+}
+
+/* Gives the array the invalid samples that PATH.json names, if it still has the lanes that
+ * PATH.json describes. */
+static void
+take_gaps(FileArray *array, SidecarFacts *facts, const char *lanes, const CtStream *stream)
+{
+    g_autofree char *are = describe_lanes(stream);
+    for (gint64 lane = 0; facts->gaps && lane < ct_gaps_n_lanes(facts->gaps); lane++)
+        facts->invalid += ct_gaps_invalid(facts->gaps, lane);
+    if (!facts->gaps || strcmp(are, lanes) != 0)
+        return;
+    array->gaps = g_steal_pointer(&facts->gaps);
+    facts->invalid = 0;
 }
 
 /* Fails if two open files differ. */
@@ -250,17 +277,16 @@ check_same(const char *path, int first, int second, GError **error)
 static gboolean
 open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stream, GError **error)
 {
-    g_autofree CtLayout *beside = NULL;
-    SidecarLosses losses;
+    g_auto(SidecarFacts) facts = {0};
     guint format;
     if (!file_format(given, array->path, &format, error) ||
-        !sidecar_read(array->path, bytes, stream, &beside, &losses, error))
+        !sidecar_read(array->path, bytes, stream, &facts, error))
         return FALSE;
-    warn_of_losses(given, &losses);
+    g_autofree char *lanes = describe_lanes(stream);
     const CtLayout *layout = ct_params_layout(given, "layout");
     CtType type = layout && layout->types ? only_type(layout) : stream->type;
     if (!layout)
-        layout = beside;
+        layout = facts.layout;
     if (!layout)
         return ct_params_error(given, "path", error,
                                "wants 'layout' beside it, or a file %s.json that has one",
@@ -303,6 +329,8 @@ open_array(FileArray *array, const CtParams *given, gint64 bytes, CtStream *stre
     for (guint a = 0; a < array->n_axes && time >= 0; a++)
         if (array->block_axis[a] == time)
             array->time_axis = a;
+    take_gaps(array, &facts, lanes, stream);
+    warn_of_losses(given, &facts);
     return set_clock(given, stream, error) && ct_source_set_frequencies(given, stream, error);
 }
 

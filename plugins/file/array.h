@@ -4,6 +4,8 @@
 
 #include "file.h"
 
+#include <cornerturn/kit/gaps.h>
+
 /* The array in the order of memory: axes slowest first. One of the axes may be `complex`. */
 typedef struct {
     const char *path;
@@ -17,6 +19,7 @@ typedef struct {
     gint time_axis;                   /* −1: none */
     gsize item_bytes;
     gsize value_bytes; /* of a part if an element has two */
+    CtGaps *gaps;      /* invalid samples; NULL: all are valid */
 } FileArray;
 
 /* Opens the array that a source's parameters name, and describes its stream, which must be

@@ -52,8 +52,7 @@ typedef struct {
     gint time_axis; /* −1: none */
     Slabs slabs;
     gint64 marked; /* time of the last update of the files */
-    gint64 n_lanes;
-    gint64 *invalid; /* [lane] */
+    CtGaps *gaps;  /* invalid samples */
 } Sink;
 
 static gboolean
@@ -133,8 +132,7 @@ format_sidecar(Sink *sink, SidecarArray array)
     array.bytes = sink->slabs.file_bytes;
     array.generation = sink->generation;
     array.n_samples = sink->slabs.n_samples;
-    array.n_lanes = sink->n_lanes;
-    array.invalid = sink->invalid;
+    array.gaps = sink->gaps;
     return sidecar_format(&sink->stream, &sink->layout, &array);
 }
 
@@ -175,9 +173,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     sink->generation = g_uuid_string_random();
     sink->layout = input->layout;
     sink->time_axis = ct_layout_axis(&sink->layout, "time");
-    sink->n_lanes = ct_stream_n_lanes(&sink->stream);
-    sink->invalid = CT_TABLE(gint64, sink->n_lanes, "lanes", error);
-    if (!sink->invalid)
+    sink->gaps = ct_gaps_new(ct_stream_n_lanes(&sink->stream), error);
+    if (!sink->gaps)
         return FALSE;
 
     gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
@@ -308,27 +305,19 @@ make_room(Sink *sink, gint64 n, GError **error)
            slabs_reserve(slabs, MAX(wanted, 2 * slabs->capacity), error) && mark(sink, error);
 }
 
-static void
-count_invalid(Sink *sink, const CtBlock *block)
-{
-    for (gint64 lane = 0; block->validity && lane < sink->n_lanes; lane++) {
-        const guint8 *validity = block->validity + lane * block->validity_stride;
-        gint64 valid = 0;
-        for (gint64 t = 0; t < block->n_samples; t++)
-            valid += validity[t];
-        sink->invalid[lane] += block->n_samples - valid;
-    }
-}
-
 static gboolean
 work(gpointer state, const CtWork *work, GError **error)
 {
     Sink *sink = state;
     const CtBlock *block = &work->inputs[0];
     /* A stream without time is one array; the last block counts. */
-    if (sink->time_axis < 0)
+    if (sink->time_axis < 0) {
         sink->slabs.n_samples = sink->slabs.n_staged = 0;
-    count_invalid(sink, block);
+        ct_gaps_clear(sink->gaps);
+    }
+    CtBlock placed = *block;
+    placed.index = sink->slabs.n_samples + sink->slabs.n_staged;
+    ct_gaps_add_block(sink->gaps, &placed);
     if (!make_room(sink, block->n_samples, error) || !take_samples(sink, block, error))
         return FALSE;
     if (g_get_monotonic_time() - sink->marked < MARK_EVERY)
@@ -392,7 +381,7 @@ sink_free(gpointer state)
     sink_files_close(&sink->files);
     ct_stream_clear(&sink->stream);
     g_free(sink->generation);
-    g_free(sink->invalid);
+    ct_gaps_free(sink->gaps);
     g_free(sink);
 }
 

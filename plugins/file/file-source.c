@@ -151,6 +151,9 @@ advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
     CtDeparture *out = &advance->outputs[0];
     out->produced = MIN(out->room, source->n_samples - source->position);
     out->start = source->start + source->position * source->ticks_per_sample;
+    if (source->array.gaps)
+        out->invalid = ct_gaps_apply(source->array.gaps, source->position, out->produced,
+                                     out->validity, out->validity_stride);
     source->position += out->produced;
     advance->ended = source->position == source->n_samples;
     return TRUE;

@@ -144,13 +144,46 @@ add_clock(CtJson *json, const CtStream *stream)
         ct_json_add_text(json, "start_utc", start);
 }
 
+/* The runs of each lane: [first, samples, first, samples, …]. Lanes often have the same runs, so
+ * each list is written once; `lanes` has the list of each lane. */
+static void
+add_gaps(CtJson *json, const CtGaps *gaps)
+{
+    const gint64 n_lanes = ct_gaps_n_lanes(gaps);
+    g_autoptr(GHashTable) lists =
+        g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
+    g_autofree gint64 *list_of = g_new(gint64, n_lanes);
+    ct_json_begin_array(json, "gaps");
+    for (gint64 lane = 0; lane < n_lanes; lane++) {
+        gsize n;
+        const CtGap *of_lane = ct_gaps_of_lane(gaps, lane, &n);
+        g_autoptr(GBytes) key = g_bytes_new(of_lane, n * sizeof *of_lane);
+        gpointer known;
+        if (g_hash_table_lookup_extended(lists, key, NULL, &known)) {
+            list_of[lane] = GPOINTER_TO_INT(known);
+            continue;
+        }
+        list_of[lane] = g_hash_table_size(lists);
+        g_hash_table_insert(lists, g_steal_pointer(&key), GINT_TO_POINTER((gint)list_of[lane]));
+        g_autofree gint64 *numbers = g_new(gint64, 2 * n);
+        for (gsize i = 0; i < n; i++) {
+            numbers[2 * i] = of_lane[i].first;
+            numbers[2 * i + 1] = of_lane[i].n;
+        }
+        ct_json_add_integers(json, NULL, numbers, 2 * n);
+    }
+    ct_json_end_array(json);
+    ct_json_add_integers(json, "lanes", list_of, (gsize)n_lanes);
+}
+
 static void
 add_validity(CtJson *json, const CtStream *stream, const SidecarArray *array)
 {
-    const gdouble all = (gdouble)array->n_samples * array->n_lanes;
+    const gint64 n_lanes = ct_gaps_n_lanes(array->gaps);
+    const gdouble all = (gdouble)array->n_samples * n_lanes;
     gint64 invalid = 0;
-    for (gint64 lane = 0; lane < array->n_lanes; lane++)
-        invalid += array->invalid[lane];
+    for (gint64 lane = 0; lane < n_lanes; lane++)
+        invalid += ct_gaps_invalid(array->gaps, lane);
     ct_json_begin_object(json, "validity");
     ct_json_begin_array(json, "axes");
     for (guint a = 0; a < stream->n_axes; a++)
@@ -158,8 +191,8 @@ add_validity(CtJson *json, const CtStream *stream, const SidecarArray *array)
             ct_json_add_text(json, NULL, stream->axes[a].name);
     ct_json_end_array(json);
     ct_json_add_real(json, "valid", all > 0 ? 1 - invalid / all : 1);
-    ct_json_add_integers(json, "invalid_samples", array->invalid,
-                         invalid > 0 ? (gsize)array->n_lanes : 0);
+    if (invalid > 0)
+        add_gaps(json, array->gaps);
     ct_json_end_object(json);
 }
 
@@ -520,32 +553,94 @@ check_array(Json *json, gint64 bytes, GError **error)
     return malformed(json, said->start_mark, error, what);
 }
 
+/* Reads the runs of a lane, which are within the array's samples if their number is known. */
 static gboolean
-read_invalid(Json *json, yaml_node_t *lanes, SidecarLosses *losses, GError **error)
+read_runs(Json *json, yaml_node_t *list, gint64 lane, gint64 n_samples, CtGaps *gaps,
+          GError **error)
+{
+    for (guint i = 0; i < n_items(list); i += 2) {
+        gint64 run[2] = {0};
+        gboolean good = i + 1 < n_items(list);
+        for (guint k = 0; k < 2 && good; k++) {
+            const yaml_node_t *node = item(json, list, i + k);
+            good = node->type == YAML_SCALAR_NODE &&
+                   read_integer((const char *)node->data.scalar.value, &run[k]);
+        }
+        if (!good || !ct_gaps_add(gaps, lane, run[0], run[1]) || run[1] > n_samples - run[0])
+            return malformed(json, list->start_mark, error,
+                             "wants the first sample and the length of each gap, in their order "
+                             "and within the array");
+    }
+    return TRUE;
+}
+
+static gboolean
+read_gaps(Json *json, yaml_node_t *validity, const CtStream *stream, SidecarFacts *facts,
+          GError **error)
+{
+    yaml_node_t *lists = value(json, validity, "gaps", YAML_SEQUENCE_NODE);
+    yaml_node_t *lanes = value(json, validity, "lanes", YAML_SEQUENCE_NODE);
+    const gint time = ct_stream_axis(stream, "time");
+    if (!lists)
+        return TRUE;
+    const gint64 n_lanes = ct_stream_n_lanes(stream);
+    if (!lanes || n_items(lanes) != n_lanes)
+        return malformed(json, lists->start_mark, error, "wants the list of gaps of each lane");
+    facts->gaps = ct_gaps_new(n_lanes, error);
+    if (!facts->gaps)
+        return FALSE;
+    for (gint64 lane = 0; lane < n_lanes; lane++) {
+        const yaml_node_t *node = item(json, lanes, (guint)lane);
+        gint64 list = -1;
+        if (node->type == YAML_SCALAR_NODE)
+            read_integer((const char *)node->data.scalar.value, &list);
+        if (list < 0 || list >= n_items(lists) ||
+            item(json, lists, (guint)list)->type != YAML_SEQUENCE_NODE)
+            return malformed(json, node->start_mark, error, "wants the number of a list of gaps");
+        if (!read_runs(json, item(json, lists, (guint)list), lane,
+                       time < 0 ? 1 : stream->axes[time].length, facts->gaps, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The invalid samples of files that do not say which these are. */
+static gboolean
+read_invalid(Json *json, yaml_node_t *lanes, SidecarFacts *facts, GError **error)
 {
     for (guint lane = 0; lane < n_items(lanes); lane++) {
         const yaml_node_t *node = item(json, lanes, lane);
         gint64 n;
         if (node->type != YAML_SCALAR_NODE ||
             !read_integer((const char *)node->data.scalar.value, &n) || n < 0 ||
-            __builtin_add_overflow(losses->invalid, n, &losses->invalid))
+            __builtin_add_overflow(facts->invalid, n, &facts->invalid))
             return malformed(json, node->start_mark, error,
                              "wants the number of invalid samples of each lane");
-        losses->n_lossy += n > 0;
     }
-    losses->n_lanes = n_items(lanes);
     return TRUE;
 }
 
 static gboolean
-read_losses(Json *json, SidecarLosses *losses, GError **error)
+read_validity(Json *json, CtStream *stream, SidecarFacts *facts, GError **error)
 {
     yaml_node_t *root = yaml_document_get_root_node(&json->document);
     const char *interrupted = text_value(json, root, "interrupted");
     yaml_node_t *validity = value(json, root, "validity", YAML_MAPPING_NODE);
-    yaml_node_t *lanes = value(json, validity, "invalid_samples", YAML_SEQUENCE_NODE);
-    losses->interrupted = g_strcmp0(interrupted, "true") == 0;
-    return !lanes || read_invalid(json, lanes, losses, error);
+    yaml_node_t *axes = value(json, validity, "axes", YAML_SEQUENCE_NODE);
+    yaml_node_t *invalid = value(json, validity, "invalid_samples", YAML_SEQUENCE_NODE);
+    facts->interrupted = g_strcmp0(interrupted, "true") == 0;
+    for (guint i = 0; axes && i < n_items(axes); i++) {
+        const yaml_node_t *node = item(json, axes, i);
+        const gint axis = node->type == YAML_SCALAR_NODE
+                              ? ct_stream_axis(stream, (const char *)node->data.scalar.value)
+                              : -1;
+        if (axis < 0 || strcmp(stream->axes[axis].name, "time") == 0)
+            return malformed(json, node->start_mark, error,
+                             "wants axes of the array other than time");
+        stream->axes[axis].loses = TRUE;
+    }
+    return read_gaps(json, validity, stream, facts, error) &&
+           (facts->gaps || !invalid || read_invalid(json, invalid, facts, error));
 }
 
 /* Reads a file to memory; *text is NULL if there is no file. */
@@ -574,15 +669,20 @@ read_text(const char *path, guint8 **text, gsize *length, GError **error)
     return good;
 }
 
+void
+sidecar_facts_clear(SidecarFacts *facts)
+{
+    g_clear_pointer(&facts->layout, g_free);
+    g_clear_pointer(&facts->gaps, ct_gaps_free);
+}
+
 gboolean
-sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtLayout **layout,
-             SidecarLosses *losses, GError **error)
+sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, SidecarFacts *facts,
+             GError **error)
 {
     g_autofree char *path = g_strconcat(array_path, ".json", NULL);
     g_autofree guint8 *text = NULL;
     gsize length;
-    *layout = NULL;
-    *losses = (SidecarLosses){0};
     if (!read_text(path, &text, &length, error))
         return FALSE;
     if (!text)
@@ -599,12 +699,10 @@ sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtLayout **
     yaml_parser_delete(&parser);
     if (!loaded)
         return malformed(&json, failed, error, "not JSON");
-    g_autofree CtLayout *read = g_new0(CtLayout, 1);
+    facts->layout = g_new0(CtLayout, 1);
     const gboolean good = check_array(&json, bytes, error) &&
-                          read_root(&json, stream, read, error) &&
-                          read_losses(&json, losses, error);
+                          read_root(&json, stream, facts->layout, error) &&
+                          read_validity(&json, stream, facts, error);
     yaml_document_delete(&json.document);
-    if (good)
-        *layout = g_steal_pointer(&read);
     return good;
 }

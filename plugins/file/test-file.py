@@ -153,7 +153,7 @@ class Sidecars(graphs.GraphTest):
             {"name": "channel", "length": 3, "unit": "Hz", "table": [1e6, 2e6, 4e6]},
             {"name": "time", "length": 37, "unit": "s", "first": 0, "step": 5.12e-6},
             {"name": "pol", "length": 2}])
-        self.assertEqual(first["validity"], {"axes": [], "valid": 1, "invalid_samples": []})
+        self.assertEqual(first["validity"], {"axes": [], "valid": 1})
 
         self.assertEqual(first["bytes"], (self.folder / "out.npy").stat().st_size)
         self.assertIs(first["interrupted"], False)
@@ -191,22 +191,30 @@ class Sidecars(graphs.GraphTest):
         self.assertIn("'ticks_per_sample': wants 'start' beside it, for that of in.npy.json counts "
                       "ticks of which a sample has 50", error)
 
+    AXES = [{"name": "time", "length": 8}, {"name": "pol", "length": 2}]
+
     def test_losses(self):
-        """Arrays have no validity: a source warns if samples that it reads as valid were
-        invalid."""
+        """A source warns if samples that it reads as valid were invalid."""
         np.save(self.folder / "in.npy", np.zeros((8, 2), np.float32))
-        invalid = {"validity": {"axes": ["pol"], "valid": 0.8125, "invalid_samples": [3, 0]}}
-        says_invalid = ("'path': 3 samples, in 1 of 2 lanes, are invalid, as in.npy.json says, but are "
-                        "read as valid")
+        unknown = {"validity": {"axes": ["pol"], "valid": 0.8125, "invalid_samples": [3, 0]}}
+        known = {"validity": {"axes": ["pol"], "gaps": [[1, 2, 4, 1], []], "lanes": [0, 1]}}
+        says_invalid = ("'path': 3 samples are invalid, as in.npy.json says, but are read as valid: "
+                        "it does not say which of this array's they are")
         says_interrupted = ("'path': the run that wrote in.npy was interrupted, as in.npy.json says: "
                             "the array is read as a whole stream")
-        for keys, said in ((invalid, [says_invalid]), ({"interrupted": True}, [says_interrupted]),
-                           ({**invalid, "interrupted": True}, [says_invalid, says_interrupted]),
+        other_axis = [self.AXES[0], {"name": "pol", "length": 3}]
+        other_time = [{"name": "time", "length": 9}, self.AXES[1]]
+        for keys, said in ((unknown, [says_invalid]), ({"interrupted": True}, [says_interrupted]),
+                           ({**unknown, "interrupted": True}, [says_invalid, says_interrupted]),
                            ({"interrupted": False, "validity": {"invalid_samples": [0, 0]}}, []),
-                           ({"validity": {"invalid_samples": []}}, [])):
+                           ({"validity": {"invalid_samples": []}}, []), (known, []),
+                           # They are of other lanes, or of another range, than the array's.
+                           ({"validity": {**known["validity"], "lanes": [0, 1, 1]},
+                             "axes": other_axis}, [says_invalid]),
+                           ({**known, "axes": other_time}, [says_invalid])):
             with self.subTest(keys):
                 (self.folder / "in.npy.json").write_text(json.dumps(
-                    {"layout": "f32[time pol]", "type": "f32", "axes": [], **keys}))
+                    {"layout": "f32[time pol]", "type": "f32", "axes": self.AXES, **keys}))
                 stages = copy_stages("f32[time pol]")
                 warnings = self.run_graph(stages)["warnings"]
                 self.assertEqual([(w["node"], w["message"]) for w in warnings],
@@ -216,16 +224,68 @@ class Sidecars(graphs.GraphTest):
                 self.assertEqual(process.returncode, 1 if said else 0)
                 self.assertEqual(len(errors.splitlines()), len(said), errors)
 
-    def test_losses_of_a_sink(self):
-        """A source reads how many samples the sink of another run had lost."""
+    def test_validity(self):
+        """A sink keeps which samples are invalid, and a source gives it back."""
+        gaps = {"stage": "generate", "sample_rate": "1 MHz", "samples": 64, "n_stations": 3}
         self.run_graph({
-            "sky": {"stage": "generate", "sample_rate": "1 MHz", "samples": 64, "n_stations": 3,
-                    "invalid": [[0, 5, 7], [2, 60, 9]]},
+            "sky": {**gaps, "invalid": [[0, 5, 7], [2, 60, 9], [0, 20, 1], [2, 0, 1]]},
             "out": {"stage": "file.sink", "from": "sky", "path": "in.npy"}})
-        error = self.fail_graph({
-            "in": {"stage": "file.source", "path": "in.npy"},
-            "out": {"stage": "discard", "from": "in"}}, "--strict")
-        self.assertIn("node 'in': parameter 'path': 11 samples, in 2 of 3 lanes, are invalid", error)
+        validity = json.loads((self.folder / "in.npy.json").read_text())["validity"]
+        self.assertEqual(validity, {
+            "axes": ["station"], "valid": 1 - 13 / (3 * 64),
+            "gaps": [[5, 7, 20, 1], [], [0, 1, 60, 4]], "lanes": [0, 1, 2]})
+        for layout in "[time station]", "[station time]":
+            self.run_graph({
+                "in": {"stage": "file.source", "path": "in.npy", "block": {"time": 7}},
+                "out": {"stage": "file.sink", "from": "in", "path": "out.npy", "layout": layout}})
+            self.assertEqual(
+                json.loads((self.folder / "out.npy.json").read_text())["validity"], validity)
+        # Lanes with the same gaps share a list.
+        self.run_graph({
+            "sky": {**gaps, "invalid": [[0, 5, 7], [2, 5, 7], [1, 0, 2]]},
+            "out": {"stage": "file.sink", "from": "sky", "path": "in.npy"}})
+        validity = json.loads((self.folder / "in.npy.json").read_text())["validity"]
+        self.assertEqual((validity["gaps"], validity["lanes"]), ([[5, 7], [0, 2]], [0, 1, 0]))
+
+    def test_chain_cut_in_two(self):
+        """A chain that a file cuts in two gives what the whole chain gives, bit for bit: samples,
+        weights, and what stands beside them."""
+        head = {
+            "sky": {"stage": "generate", "type": "ci8", "sample_rate": "1 MHz", "samples": 4000,
+                    "centre_frequency": "150 MHz", "n_stations": 3, "n_pols": 2, "noise": 0.1,
+                    "invalid": [[0, 5, 700], [2, 1200, 9], [1, 2000, 1], [0, 3990, 10]]},
+            "filter": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": 4},
+            "spectra": {"stage": "fft", "from": "filter"}}
+
+        def tail(source, name):
+            return {"v": {"stage": "correlate", "from": source, "integration": 50},
+                    "a": {"stage": "file.sink", "from": "v", "path": f"{name}.npy"},
+                    "b": {"stage": "file.sink", "from": "v.weights", "path": f"{name}-w.npy"}}
+
+        self.run_graph({**head, **tail("spectra", "whole")})
+        for cut in head:
+            with self.subTest(cut):
+                names = list(head)[:list(head).index(cut) + 1]
+                rest = {name: dict(stage) for name, stage in head.items() if name not in names}
+                self.run_graph({**{name: head[name] for name in names},
+                                "out": {"stage": "file.sink", "from": cut, "path": "cut.npy"}})
+                for stage in rest.values():
+                    if stage["from"] == cut:
+                        stage["from"] = "in"
+                source = "spectra" if rest else "in"
+                self.run_graph({"in": {"stage": "file.source", "path": "cut.npy"}, **rest,
+                                **tail(source, "parts")})
+                for name in "", "-w":
+                    whole = (self.folder / f"whole{name}.npy").read_bytes()
+                    self.assertEqual((self.folder / f"parts{name}.npy").read_bytes(), whole)
+                    texts = [json.loads((self.folder / f"{of}{name}.npy.json").read_text())
+                             for of in ("whole", "parts")]
+                    for text in texts:
+                        del text["generation"]
+                    self.assertEqual(*texts)
+        weights = np.load(self.folder / "whole-w.npy")
+        self.assertTrue((weights == 0).any() and (weights == 50).any() and
+                        ((weights > 0) & (weights < 50)).any())
 
     def test_malformed_losses(self):
         np.save(self.folder / "in.npy", np.zeros(8, np.float32))
@@ -236,6 +296,33 @@ class Sidecars(graphs.GraphTest):
                      "validity": {"invalid_samples": lanes}}))
                 self.assertIn("wants the number of invalid samples of each lane",
                               self.fail_graph(copy_stages("f32[time]")))
+
+    def test_malformed_gaps(self):
+        np.save(self.folder / "in.npy", np.zeros((8, 2), np.float32))
+        order = "wants the first sample and the length of each gap, in their order and within"
+        for wrong, message in (
+                ({"gaps": [[0, 1]]}, "wants the list of gaps of each lane"),
+                ({"lanes": [0]}, "wants the list of gaps of each lane"),
+                ({"lanes": [0, 2]}, "wants the number of a list of gaps"),
+                ({"lanes": [0, -1]}, "wants the number of a list of gaps"),
+                ({"lanes": [0, []]}, "wants the number of a list of gaps"),
+                ({"gaps": [[], 5]}, "wants the number of a list of gaps"),
+                ({"gaps": [[1], []]}, order), ({"gaps": [[1, 0], []]}, order),
+                ({"gaps": [[3, 2, 4, 1], []]}, order), ({"gaps": [[-1, 2], []]}, order),
+                ({"gaps": [[7, 2], []]}, order), ({"gaps": [[1, "x"], []]}, order),
+                ({"gaps": [[1, 2**63 - 1], []]}, order),
+                ({"axes": ["time"]}, "wants axes of the array other than time"),
+                ({"axes": ["beam"]}, "wants axes of the array other than time")):
+            with self.subTest(wrong):
+                validity = {"axes": ["pol"], "gaps": [[], []], "lanes": [0, 1], **wrong}
+                if wrong.keys() == {"gaps"} and len(wrong["gaps"]) == 1:
+                    del validity["lanes"]
+                (self.folder / "in.npy.json").write_text(json.dumps(
+                    {"layout": "f32[time pol]", "type": "f32", "axes": self.AXES,
+                     "validity": validity}))
+                error = self.fail_graph(copy_stages("f32[time pol]"))
+                self.assertIn(message, error)
+                self.assertRegex(error, r"in\.npy\.json:\d+:\d+: ")
 
     def test_clock_without_time(self):
         """A stream without time has no clock: parameters of a clock have no effect."""
