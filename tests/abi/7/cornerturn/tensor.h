@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cornerturn/export.h>
+#include <cornerturn/observation.h>
 #include <glib.h>
 
 G_BEGIN_DECLS
@@ -67,7 +68,9 @@ typedef struct {
     gint64 length;    /* of `time`: samples in the whole stream, −1 if not known */
     CtCoordinate coordinate;
     gboolean loses;      /* data are lost separately along this axis, so that validity has it */
-    guint64 reserved[2]; /* 0 */
+    CtLabels *labels;    /* names of its elements; NULL: none. The core drops those whose number is
+                            not `length` */
+    guint64 reserved[1]; /* 0 */
 } CtAxis;
 
 /* The interned form of an axis name. */
@@ -90,14 +93,17 @@ typedef struct {
     gboolean has_frequency;
     gdouble frequency; /* hertz: the centre of a complex time stream, the lower edge of a real one;
                           not used if there is a subband axis, which has its own frequencies */
-    guint64 reserved[4]; /* 0 */
+    CtObservation *observation; /* NULL: nothing is known. The core gives an output that has none
+                                   that of the first input that has one */
+    guint64 reserved[3];        /* 0 */
 } CtStream;
 
 #define CT_NO_EPOCH G_MININT64
 
 CT_EXPORT void ct_stream_init(CtStream *stream);
 CT_EXPORT void ct_stream_clear(CtStream *stream);
-/* Overwrites `copy`, which must be clear or zero; shares tables by reference. */
+/* Overwrites `copy`, which must be clear or zero; shares tables, labels and the observation by
+ * reference. */
 CT_EXPORT void ct_stream_copy(CtStream *copy, const CtStream *stream);
 /* The index of an axis; −1 if there is none. `name` need not be interned. */
 CT_EXPORT gint ct_stream_axis(const CtStream *stream, const char *name);
@@ -109,6 +115,9 @@ CT_EXPORT gint64 ct_stream_length(const CtStream *stream, const char *name);
 CT_EXPORT CtAxis *ct_stream_add_axis(CtStream *stream, const char *name, gint64 length);
 /* Removes an axis, if it exists, and the coordinates that depend on it. */
 CT_EXPORT void ct_stream_remove_axis(CtStream *stream, const char *name);
+/* Sets the observation, or the labels of an axis: takes the reference, and drops the old one. */
+CT_EXPORT void ct_stream_take_observation(CtStream *stream, CtObservation *observation);
+CT_EXPORT void ct_axis_take_labels(CtAxis *axis, CtLabels *labels);
 /* The number of samples at one point in time: the product of the lengths of the other axes
  * (G_MAXINT64 if it overflows). */
 CT_EXPORT gint64 ct_stream_width(const CtStream *stream);
@@ -120,6 +129,9 @@ CT_EXPORT gint64 ct_stream_n_lanes(const CtStream *stream);
 CT_EXPORT gint64 ct_stream_lane_step(const CtStream *stream, const char *name);
 /* Samples per second; 0 without a clock. */
 CT_EXPORT gdouble ct_stream_sample_rate(const CtStream *stream);
+/* The UTC of a tick to the nanosecond, "2022-06-29T01:30:00.000000000Z", allocated; NULL if the stream
+ * does not know it, or the year is not one of four digits. */
+CT_EXPORT char *ct_stream_utc(const CtStream *stream, gint64 tick);
 /* The coordinate of sample `i`; `parent` is the index on the parent axis (0 if there is none).
  * Returns `i` if the axis has no coordinates. */
 CT_EXPORT gdouble ct_stream_coordinate(const CtStream *stream, guint axis, gint64 i, gint64 parent);

@@ -21,6 +21,9 @@ typedef struct {
  * must not have a unit. The message says what is wanted and what is given, without a place. */
 CT_EXPORT gboolean ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit,
                                      GError **error);
+/* Reads Unix seconds: a number, or a time in UTC to the second, "2022-06-29T01:30:00Z". The message
+ * has no place. */
+CT_EXPORT gboolean ct_utc_parse(const char *text, gint64 *seconds, GError **error);
 /* "8 s", "1 min 20 s". Allocated. */
 CT_EXPORT char *ct_format_seconds(gdouble seconds);
 
