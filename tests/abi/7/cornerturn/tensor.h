@@ -129,8 +129,8 @@ CT_EXPORT gint64 ct_stream_n_lanes(const CtStream *stream);
 CT_EXPORT gint64 ct_stream_lane_step(const CtStream *stream, const char *name);
 /* Samples per second; 0 without a clock. */
 CT_EXPORT gdouble ct_stream_sample_rate(const CtStream *stream);
-/* The UTC of a tick to the nanosecond, "2022-06-29T01:30:00.000000000Z", allocated; NULL if the stream
- * does not know it, or the year is not one of four digits. */
+/* The UTC of a tick to the nanosecond, "2022-06-29T01:30:00.000000000Z", allocated; NULL if the
+ * stream does not know it, or the year is not one of four digits. */
 CT_EXPORT char *ct_stream_utc(const CtStream *stream, gint64 tick);
 /* The coordinate of sample `i`; `parent` is the index on the parent axis (0 if there is none).
  * Returns `i` if the axis has no coordinates. */
