@@ -173,26 +173,68 @@ ct_fold_rows(const Fold &fold, const CtFoldFiring &firing)
 }
 
 #if CT_FOLD_IS_STAGED
-/* The index of element i of a contiguous run in shared memory, padded so that threads that are a
- * cell apart use different banks. */
+/* The run of a group in shared memory is padded so that threads that are a cell apart use different
+ * banks: after each cell, or if the last cell of a hop is shorter than the others, at regular
+ * distances. */
+static constexpr bool ct_fold_is_even = CT_FOLD_HOP % CT_FOLD_CELL == 0;
+
+__device__ constexpr uint32
+ct_fold_every(void)
+{
+    return ct_fold_is_even ? CT_FOLD_CELL * CT_FOLD_FAST : 128 / sizeof(CT_IN);
+}
+
+__device__ constexpr uint32
+ct_fold_pad(void)
+{
+    constexpr uint32 word = sizeof(CT_IN) < 4 ? 4 / sizeof(CT_IN) : 1;
+    constexpr uint32 unit = CT_FOLD_FAST > word ? CT_FOLD_FAST : word;
+    return !ct_fold_is_even ? word : ct_fold_every() % (2 * unit) == 0 ? unit : 0;
+}
+
+/* The place of element i of a block's run. */
 __device__ inline uint32
 ct_fold_stage_place(uint32 i)
 {
-    constexpr uint32 every = 128 / sizeof(CT_IN), pad = sizeof(CT_IN) < 4 ? 4 / sizeof(CT_IN) : 1;
-    return i + i / every * pad;
+    return i + i / ct_fold_every() * ct_fold_pad();
 }
 
+/* Copies `Bytes` bytes to shared memory, if there is an instruction for so many, without waiting.
+ */
+template <uint32 Bytes>
 __device__ inline void
 ct_fold_send(CT_IN *to, const CT_IN *from)
 {
-    if constexpr (sizeof(CT_IN) == 4)
+    if constexpr (Bytes == 4)
         ct_cp_async4(to, from);
-    else if constexpr (sizeof(CT_IN) == 8)
+    else if constexpr (Bytes == 8)
         ct_cp_async8(to, from);
-    else if constexpr (sizeof(CT_IN) == 16)
+    else if constexpr (Bytes == 16)
         ct_cp_async16(to, from);
     else
         *to = *from;
+}
+
+/* All threads of a block copy `n` elements, from element `first` of the block's run on, `Bytes`
+ * bytes at a time. */
+template <uint32 Bytes>
+__device__ inline void
+ct_fold_send_run(CT_IN *stage, uint32 first, const CT_IN *from, uint32 n)
+{
+    constexpr uint32 width = Bytes / sizeof(CT_IN);
+    for (uint32 i = threadIdx.x * width; i < n; i += CT_FOLD_STAGE_THREADS * width)
+        ct_fold_send<Bytes>(&stage[ct_fold_stage_place(first + i)], from + i);
+}
+
+/* The bytes of the widest copy that divide those of a sample; those of an element if there is
+ * none. */
+__device__ constexpr uint32
+ct_fold_send_bytes(void)
+{
+    uint32 bytes = sizeof(CT_IN);
+    while (ct_fold_is_even && bytes < 16 && CT_FOLD_FAST * sizeof(CT_IN) % (2 * bytes) == 0)
+        bytes *= 2;
+    return bytes < 4 ? (uint32)sizeof(CT_IN) : bytes;
 }
 
 /* Used for few fast elements: a block adds up one contiguous run of memory for each group, staged
@@ -202,11 +244,9 @@ __device__ inline void
 ct_fold_stage(const Fold &fold, const CtFoldFiring &firing, uint32 block_cells, uint32 block_groups)
 {
     constexpr uint32 room = CT_FOLD_STAGE_THREADS / CT_FOLD_FAST * CT_FOLD_FAST * CT_FOLD_CELL;
-    constexpr uint32 n_groups = CT_FOLD_ELEMENTS / CT_FOLD_FAST;
-    /* padded as in ct_fold_stage_place */
-    constexpr uint32 n_bytes = room * sizeof(CT_IN);
-    constexpr uint32 pad_bytes = sizeof(CT_IN) < 4 ? 4 : sizeof(CT_IN);
-    __shared__ alignas(16) uint8 bytes[n_bytes + (n_bytes / 128 + 1) * pad_bytes];
+    constexpr uint32 n_groups = CT_FOLD_ELEMENTS / CT_FOLD_FAST, wide = ct_fold_send_bytes();
+    constexpr uint32 padded = room + (room / ct_fold_every() + 1) * ct_fold_pad();
+    __shared__ alignas(16) uint8 bytes[padded * sizeof(CT_IN)];
     CT_IN *stage = (CT_IN *)bytes;
     const uint32 n_spans = (firing.n_cells + block_cells - 1) / block_cells;
     const uint32 first_cell = blockIdx.x % n_spans * block_cells;
@@ -216,14 +256,20 @@ ct_fold_stage(const Fold &fold, const CtFoldFiring &firing, uint32 block_cells, 
                                  : firing.n_cells - 1;
     const int32 begin = ct_fold_cell(firing, first_cell).begin;
     const int32 end = ct_fold_cell(firing, last_cell).end;
+    /* The firing may begin within its first cell. */
+    const uint32 skipped =
+        ct_fold_is_even && first_cell == 0 ? (uint32)(firing.position % CT_FOLD_CELL) : 0;
     const uint32 stretch = block_cells * CT_FOLD_CELL * CT_FOLD_FAST;
     for (uint32 g = 0; g < block_groups && first_group + g < n_groups; g++) {
         const CtFoldPlace place = ct_fold_place(firing, (first_group + g) * CT_FOLD_FAST);
         const CT_IN *from =
             (const CT_IN *)((const uint8 *)firing.x + place.in + begin * firing.in_time);
-        for (uint32 i = threadIdx.x; i < (uint32)(end - begin) * CT_FOLD_FAST;
-             i += CT_FOLD_STAGE_THREADS)
-            ct_fold_send(&stage[ct_fold_stage_place(g * stretch + i)], from + i);
+        const uint32 first = g * stretch + skipped * CT_FOLD_FAST;
+        const uint32 n = (uint32)(end - begin) * CT_FOLD_FAST;
+        if (wide > sizeof(CT_IN) && (uint64)from % wide == 0)
+            ct_fold_send_run<wide>(stage, first, from, n);
+        else
+            ct_fold_send_run<sizeof(CT_IN)>(stage, first, from, n);
     }
     ct_cp_async_commit();
     ct_cp_async_wait<0>();
@@ -240,11 +286,15 @@ ct_fold_stage(const Fold &fold, const CtFoldFiring &firing, uint32 block_cells, 
     const uint8 *valid = ct_fold_valid(firing, place);
     const int32 n = cell.end - cell.begin;
     /* The loop counts from 0: with another beginning, each sample costs one more addition. */
-    const uint32 first = g * stretch + (uint32)(cell.begin - begin) * CT_FOLD_FAST + fast;
+    const uint32 first =
+        g * stretch + (skipped + (uint32)(cell.begin - begin)) * CT_FOLD_FAST + fast;
+    const uint32 at = ct_fold_stage_place(first);
     typename Fold::CtState state = ct_fold_begin(fold, firing, cell, element);
 #pragma unroll 8
     for (int32 t = 0; t < n; t++)
-        ct_fold_add(fold, state, stage[ct_fold_stage_place(first + (uint32)t * CT_FOLD_FAST)],
+        ct_fold_add(fold, state,
+                    stage[ct_fold_is_even ? at + (uint32)t * CT_FOLD_FAST
+                                          : ct_fold_stage_place(first + (uint32)t * CT_FOLD_FAST)],
                     valid, cell.begin + t);
     ct_fold_end(fold, firing, cell, i, element, place, state);
 }
@@ -304,8 +354,9 @@ ct_fold_merge(const Fold &fold, const CtFoldFiring &firing)
 }
 
 #if CT_FOLD_IS_STAGED
+/* With 8 blocks of a multiprocessor, 64 registers: some states and types need more than 32. */
 #define CT_FOLD_STAGE(name_, settings_)                                                            \
-    extern "C" __global__ void __launch_bounds__(CT_FOLD_STAGE_THREADS)                            \
+    extern "C" __global__ void __launch_bounds__(CT_FOLD_STAGE_THREADS, 8)                         \
         name_##_stage(const CtFoldFiring ct_own_firing, const settings_ ct_own_settings,           \
                       uint32 ct_own_block_cells, uint32 ct_own_block_groups)                       \
     {                                                                                              \
