@@ -26,7 +26,7 @@ stage_free(gpointer item)
     g_free(stage->stage);
     g_free(stage->variant);
     g_clear_pointer(&stage->links, g_array_unref);
-    g_clear_pointer(&stage->stations, g_ptr_array_unref);
+    ct_value_free(stage->labels);
     ct_value_free(stage->params);
     g_free(stage);
 }
@@ -94,8 +94,7 @@ ct_config_add_copy(CtConfig *config, const CtConfigStage *stage, const char *nam
     made->variant_place = stage->variant_place;
     made->block = stage->block;
     made->block_place = stage->block_place;
-    made->stations = stage->stations ? g_ptr_array_ref(stage->stations) : NULL;
-    made->stations_place = stage->stations_place;
+    made->labels = stage->labels ? ct_value_copy(stage->labels) : NULL;
     made->reread = stage->reread;
     made->reread_place = stage->reread_place;
     for (guint i = 0; i < stage->links->len; i++) {
@@ -291,21 +290,24 @@ read_reread(const CtValue *value, CtConfigStage *stage, GError **error)
                  given);
 }
 
-/* `stations: [CS001, CS002]`, or one name. */
+/* `labels: { station: [CS001, CS002], pol: [X, Y] }` */
 static gboolean
-read_names(const CtValue *value, CtConfigStage *stage, GError **error)
+read_labels(const CtValue *value, CtConfigStage *stage, GError **error)
 {
-    stage->stations = g_ptr_array_new_with_free_func(g_free);
-    const guint n = value->kind == CT_VALUE_LIST ? value->items->len : 1;
-    for (guint i = 0; i < n; i++) {
-        const CtValue *item = value->kind == CT_VALUE_LIST ? value->items->pdata[i] : value;
-        const char *name =
-            get_name(item, stage->name, "stations", "names of stations of the graph", error);
-        if (!name)
-            return FALSE;
-        g_ptr_array_add(stage->stations, g_strdup(name));
+    gboolean good = value->kind == CT_VALUE_MAPPING && value->keys->len > 0;
+    for (guint i = 0; good && i < value->keys->len; i++) {
+        const CtValue *names = value->items->pdata[i];
+        good = names->kind == CT_VALUE_LIST;
+        for (guint k = 0; good && k < names->items->len; k++)
+            good = ((const CtValue *)names->items->pdata[k])->kind == CT_VALUE_SCALAR;
     }
-    return n > 0 || blame(&value->place, stage->name, error, "'stations' is an empty list");
+    if (!good) {
+        g_autofree char *given = ct_value_describe(value);
+        return blame(&value->place, stage->name, error,
+                     "'labels' wants { AXIS: [NAME, …], … }, but is given %s", given);
+    }
+    stage->labels = ct_value_copy(value);
+    return TRUE;
 }
 
 static gboolean
@@ -332,10 +334,8 @@ read_key(CtConfigStage *stage, const CtValue *key, const CtValue *item, GError *
         stage->block_place = item->place;
         return read_block(item, stage->name, &stage->block, error);
     }
-    if (g_str_equal(key->text, "stations")) {
-        stage->stations_place = item->place;
-        return read_names(item, stage, error);
-    }
+    if (g_str_equal(key->text, "labels"))
+        return read_labels(item, stage, error);
     if (g_str_equal(key->text, "reread")) {
         stage->reread_place = item->place;
         return read_reread(item, stage, error);

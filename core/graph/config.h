@@ -36,9 +36,7 @@ typedef struct {
     CtPlace variant_place;
     gint64 block; /* samples along time; 0: not given */
     CtPlace block_place;
-    GPtrArray *stations; /* of char *: the stations that the streams of a source have; NULL: not
-                            given */
-    CtPlace stations_place;
+    CtValue *labels; /* of a source, a mapping from axes to lists of names; NULL: not given */
     gboolean reread; /* the files of its parameters are read again when they change */
     CtPlace reread_place;
     CtValue *params; /* a mapping: all other keys */

@@ -224,9 +224,9 @@ graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegi
         ct_graph_node_free(node);
         return NULL;
     }
-    if (stage_config->stations && flows) {
-        ct_graph_error(node, &stage_config->stations_place, CT_ERROR_CONFIG, error,
-                       "`stations` is for sources, but '%s' has inputs", stage->name);
+    if (stage_config->labels && flows) {
+        ct_graph_error(node, &stage_config->labels->place, CT_ERROR_CONFIG, error,
+                       "`labels` are for sources, but '%s' has inputs", stage->name);
         ct_graph_node_free(node);
         return NULL;
     }

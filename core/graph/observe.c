@@ -298,56 +298,79 @@ merge(CtObservation *of_graph, CtObservation *of_source)
     return ct_observation_new(&facts);
 }
 
-/* Checks the stations that a source has named itself. */
+/* Checks the stations that a file or the node names. */
 static gboolean
-check_stations(const CtGraphNode *node, const CtLabels *labels, const CtObservation *observation,
-               GError **error)
+check_stations(const CtGraphNode *node, const CtPlace *place, const CtLabels *labels,
+               const CtObservation *observation, GError **error)
 {
     for (gsize i = 0; i < ct_labels_count(labels); i++) {
         const char *name = ct_labels_name(labels, i, 0);
         if (ct_observation_facts(observation)->n_stations &&
             !ct_observation_station(observation, name))
-            return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
+            return ct_graph_error(node, place, CT_ERROR_CONFIG, error,
                                   "its station '%s' is not among the stations of the graph", name);
     }
     return TRUE;
 }
 
-/* Names the stations of a stream: those that the graph gives the node, or all of the graph. */
+/* Names the elements of an axis as the node says. */
+static gboolean
+take_names(const CtGraphNode *node, CtStream *stream, const CtValue *key, const CtValue *list,
+           GError **error)
+{
+    const gint a = ct_stream_axis(stream, key->text);
+    const guint n = list->items->len;
+    if (a < 0 || g_str_equal(key->text, "time"))
+        return ct_graph_error(node, &key->place, CT_ERROR_CONFIG, error,
+                              "'labels' wants axes of its stream other than time, but is given "
+                              "'%s'",
+                              key->text);
+    if (stream->axes[a].length != n)
+        return ct_graph_error(node, &list->place, CT_ERROR_CONFIG, error,
+                              "'labels' wants %" G_GINT64_FORMAT " names along '%s', but is given "
+                              "%u",
+                              stream->axes[a].length, key->text, n);
+    g_autofree const char **names = g_new(const char *, n);
+    for (guint i = 0; i < n; i++) {
+        const CtValue *name = list->items->pdata[i];
+        names[i] = name->text;
+        if (!is_label(names[i]))
+            return ct_graph_error(node, &name->place, CT_ERROR_CONFIG, error,
+                                  "'labels' wants names without spaces, but is given '%s'",
+                                  names[i]);
+    }
+    ct_axis_take_labels(&stream->axes[a], ct_labels_new(names, n));
+    return TRUE;
+}
+
+/* Names the stations of a stream as all of the graph, if they have no names yet. */
 static gboolean
 name_stations(const CtGraphNode *node, CtAxis *axis, const CtObservation *observation,
               GError **error)
 {
     const CtObservationFacts *facts = ct_observation_facts(observation);
-    const GPtrArray *given = node->config->stations;
-    if (axis->labels && !given)
-        return check_stations(node, axis->labels, observation, error);
-    const guint n = given ? given->len : facts->n_stations;
-    if (n == 0)
+    const CtValue *given =
+        node->config->labels ? ct_value_get(node->config->labels, "station") : NULL;
+    if (axis->labels)
+        return check_stations(node, given ? &given->place : NULL, axis->labels, observation, error);
+    if (facts->n_stations == 0)
         return TRUE;
-    const CtPlace *place = given ? &node->config->stations_place : NULL;
-    if (axis->length != n)
-        return ct_graph_error(node, place, CT_ERROR_CONFIG, error,
-                              "it has %" G_GINT64_FORMAT " station%s, but %s %u%s", axis->length,
-                              axis->length == 1 ? "" : "s",
-                              given ? "'stations' names" : "the graph has", n,
-                              given ? "" : ": name those that it has, `stations: [NAME, …]`");
-    g_autofree const char **names = g_new(const char *, n);
-    for (guint i = 0; i < n; i++) {
-        names[i] = given ? given->pdata[i] : facts->stations[i].name;
-        if (!ct_observation_station(observation, names[i]))
-            return ct_graph_error(node, place, CT_ERROR_CONFIG, error,
-                                  "'stations' wants stations of the graph, but is given '%s'",
-                                  names[i]);
-    }
-    ct_axis_take_labels(axis, ct_labels_new(names, n));
+    if (axis->length != facts->n_stations)
+        return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
+                              "it has %" G_GINT64_FORMAT " station%s, but the graph has %u: name "
+                              "those that it has, `labels: { station: [NAME, …] }`",
+                              axis->length, axis->length == 1 ? "" : "s", facts->n_stations);
+    g_autofree const char **names = g_new(const char *, facts->n_stations);
+    for (guint i = 0; i < facts->n_stations; i++)
+        names[i] = facts->stations[i].name;
+    ct_axis_take_labels(axis, ct_labels_new(names, facts->n_stations));
     return TRUE;
 }
 
 gboolean
 ct_observe_source(CtObservation *observation, CtGraphNode *node, GError **error)
 {
-    gboolean has_stations = FALSE;
+    const CtValue *labels = node->config->labels;
     for (guint o = 0; o < node->node.n_outputs; o++) {
         CtStream *stream = &node->node.outputs[o];
         if (stream->type == CT_TYPE_NONE)
@@ -357,9 +380,11 @@ ct_observe_source(CtObservation *observation, CtGraphNode *node, GError **error)
         const CtObservationFacts *facts = ct_observation_facts(stream->observation);
         if (stream->rate_num && stream->epoch == CT_NO_EPOCH && facts->start != G_MININT64)
             stream->epoch = facts->start;
+        for (guint i = 0; labels && i < labels->keys->len; i++)
+            if (!take_names(node, stream, labels->keys->pdata[i], labels->items->pdata[i], error))
+                return FALSE;
         const gint station = ct_stream_axis(stream, "station");
         const gint pol = ct_stream_axis(stream, "pol");
-        has_stations |= station >= 0;
         if (station >= 0 &&
             !name_stations(node, &stream->axes[station], stream->observation, error))
             return FALSE;
@@ -368,7 +393,5 @@ ct_observe_source(CtObservation *observation, CtGraphNode *node, GError **error)
             ct_axis_take_labels(&stream->axes[pol],
                                 ct_labels_new(facts->polarisations, facts->n_polarisations));
     }
-    return has_stations || !node->config->stations ||
-           ct_graph_error(node, &node->config->stations_place, CT_ERROR_CONFIG, error,
-                          "'stations' wants a source whose stream has an axis 'station'");
+    return TRUE;
 }

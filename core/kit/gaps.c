@@ -6,17 +6,19 @@
 
 struct CtGaps {
     gint64 n_lanes;
-    GArray **lanes; /* [n_lanes] of CtGap; NULL: none yet */
+    GArray **lanes;  /* [n_lanes] of CtGap; NULL: none yet */
+    gint64 *invalid; /* [n_lanes] samples */
 };
 
 CtGaps *
 ct_gaps_new(gint64 n_lanes, GError **error)
 {
-    GArray **lanes = CT_TABLE(GArray *, n_lanes, "lanes", error);
-    if (!lanes)
+    g_autofree GArray **lanes = CT_TABLE(GArray *, n_lanes, "lanes", error);
+    gint64 *invalid = lanes ? CT_TABLE(gint64, n_lanes, "lanes", error) : NULL;
+    if (!invalid)
         return NULL;
     CtGaps *self = g_new(CtGaps, 1);
-    *self = (CtGaps){n_lanes, lanes};
+    *self = (CtGaps){n_lanes, g_steal_pointer(&lanes), invalid};
     return self;
 }
 
@@ -25,6 +27,7 @@ ct_gaps_clear(CtGaps *gaps)
 {
     for (gint64 lane = 0; lane < gaps->n_lanes; lane++)
         g_clear_pointer(&gaps->lanes[lane], g_array_unref);
+    memset(gaps->invalid, 0, (gsize)gaps->n_lanes * sizeof *gaps->invalid);
 }
 
 void
@@ -34,6 +37,7 @@ ct_gaps_free(CtGaps *gaps)
         return;
     ct_gaps_clear(gaps);
     g_free(gaps->lanes);
+    g_free(gaps->invalid);
     g_free(gaps);
 }
 
@@ -54,6 +58,7 @@ ct_gaps_add(CtGaps *gaps, gint64 lane, gint64 first, gint64 n)
     CtGap *last = lane_gaps->len ? &g_array_index(lane_gaps, CtGap, lane_gaps->len - 1) : NULL;
     if (last && first < last->first + last->n)
         return FALSE;
+    gaps->invalid[lane] += n;
     if (last && first == last->first + last->n) {
         last->n += n;
         return TRUE;
@@ -89,15 +94,10 @@ ct_gaps_of_lane(const CtGaps *gaps, gint64 lane, gsize *n)
     return of_lane ? (const CtGap *)(gpointer)of_lane->data : NULL;
 }
 
-gint64
-ct_gaps_invalid(const CtGaps *gaps, gint64 lane)
+const gint64 *
+ct_gaps_invalid(const CtGaps *gaps)
 {
-    gsize n;
-    const CtGap *of_lane = ct_gaps_of_lane(gaps, lane, &n);
-    gint64 invalid = 0;
-    for (gsize i = 0; i < n; i++)
-        invalid += of_lane[i].n;
-    return invalid;
+    return gaps->invalid;
 }
 
 /* The first of `n` runs that ends after sample `at`, by bisection. */

@@ -360,8 +360,8 @@ ct_stage_params(const CtStage *stage)
 static gboolean
 refuse_unknown(const char *node, const CtStage *stage, const CtValue *key, GError **error)
 {
-    static const char *const common[] = {"stage", "from",     "backend", "variant",
-                                         "block", "stations", "reread"};
+    static const char *const common[] = {"stage", "from",   "backend", "variant",
+                                         "block", "labels", "reread"};
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (const CtParam *param = ct_stage_params(stage); param->name; param++)
         g_ptr_array_add(names, (gpointer)param->name);

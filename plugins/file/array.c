@@ -251,7 +251,7 @@ take_gaps(FileArray *array, SidecarFacts *facts, const char *lanes, const CtStre
 {
     g_autofree char *are = describe_lanes(stream);
     for (gint64 lane = 0; facts->gaps && lane < ct_gaps_n_lanes(facts->gaps); lane++)
-        facts->invalid += ct_gaps_invalid(facts->gaps, lane);
+        facts->invalid += ct_gaps_invalid(facts->gaps)[lane];
     if (!facts->gaps || strcmp(are, lanes) != 0)
         return;
     array->gaps = g_steal_pointer(&facts->gaps);

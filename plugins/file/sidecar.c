@@ -144,36 +144,53 @@ add_clock(CtJson *json, const CtStream *stream)
         ct_json_add_text(json, "start_utc", start);
 }
 
-/* The runs of each lane: [first, samples, first, samples, …]. Lanes often have the same runs, so
- * each list is written once; `lanes` has the list of each lane. */
+/* Adds lane `lane` to a list of runs of lanes: first, number, first, number, … */
+static void
+add_lane(GArray *lanes, gint64 lane)
+{
+    gint64 *last = lanes->len ? &g_array_index(lanes, gint64, lanes->len - 2) : NULL;
+    const gint64 run[] = {lane, 1};
+    if (last && last[0] + last[1] == lane)
+        last[1]++;
+    else
+        g_array_append_vals(lanes, run, G_N_ELEMENTS(run));
+}
+
+/* The lanes that have the same invalid samples, as runs of lanes, and these samples, as runs. Lanes
+ * without invalid samples are not listed. */
 static void
 add_gaps(CtJson *json, const CtGaps *gaps)
 {
-    const gint64 n_lanes = ct_gaps_n_lanes(gaps);
-    g_autoptr(GHashTable) lists =
-        g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
-    g_autofree gint64 *list_of = g_new(gint64, n_lanes);
-    ct_json_begin_array(json, "gaps");
-    for (gint64 lane = 0; lane < n_lanes; lane++) {
+    g_autoptr(GHashTable) lists = g_hash_table_new(g_bytes_hash, g_bytes_equal);
+    g_autoptr(GPtrArray) keys = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+    g_autoptr(GPtrArray) lanes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    for (gint64 lane = 0; lane < ct_gaps_n_lanes(gaps); lane++) {
         gsize n;
         const CtGap *of_lane = ct_gaps_of_lane(gaps, lane, &n);
-        g_autoptr(GBytes) key = g_bytes_new(of_lane, n * sizeof *of_lane);
-        gpointer known;
-        if (g_hash_table_lookup_extended(lists, key, NULL, &known)) {
-            list_of[lane] = GPOINTER_TO_INT(known);
+        if (n == 0)
             continue;
-        }
-        list_of[lane] = g_hash_table_size(lists);
-        g_hash_table_insert(lists, g_steal_pointer(&key), GINT_TO_POINTER((gint)list_of[lane]));
-        g_autofree gint64 *numbers = g_new(gint64, 2 * n);
-        for (gsize i = 0; i < n; i++) {
-            numbers[2 * i] = of_lane[i].first;
-            numbers[2 * i + 1] = of_lane[i].n;
-        }
-        ct_json_add_integers(json, NULL, numbers, 2 * n);
+        GBytes *key = g_bytes_new(of_lane, n * sizeof *of_lane);
+        GArray *same = g_hash_table_lookup(lists, key);
+        g_ptr_array_add(keys, key);
+        if (!same) {
+            same = g_array_new(FALSE, FALSE, sizeof(gint64));
+            g_ptr_array_add(lanes, same);
+            g_hash_table_insert(lists, key, same);
+        } else
+            g_ptr_array_remove_index(keys, keys->len - 1);
+        add_lane(same, lane);
+    }
+    ct_json_begin_array(json, "gaps");
+    for (guint i = 0; i < lanes->len; i++) {
+        const GArray *same = lanes->pdata[i];
+        gsize bytes;
+        const gint64 *runs = g_bytes_get_data(keys->pdata[i], &bytes);
+        ct_json_begin_object(json, NULL);
+        ct_json_add_integers(json, "lanes", (const gint64 *)(gpointer)same->data, same->len);
+        ct_json_add_integers(json, "samples", runs, bytes / sizeof *runs);
+        ct_json_end_object(json);
     }
     ct_json_end_array(json);
-    ct_json_add_integers(json, "lanes", list_of, (gsize)n_lanes);
 }
 
 static void
@@ -181,9 +198,10 @@ add_validity(CtJson *json, const CtStream *stream, const SidecarArray *array)
 {
     const gint64 n_lanes = ct_gaps_n_lanes(array->gaps);
     const gdouble all = (gdouble)array->n_samples * n_lanes;
+    const gint64 *of_lanes = ct_gaps_invalid(array->gaps);
     gint64 invalid = 0;
     for (gint64 lane = 0; lane < n_lanes; lane++)
-        invalid += ct_gaps_invalid(array->gaps, lane);
+        invalid += of_lanes[lane];
     ct_json_begin_object(json, "validity");
     ct_json_begin_array(json, "axes");
     for (guint a = 0; a < stream->n_axes; a++)
@@ -191,6 +209,7 @@ add_validity(CtJson *json, const CtStream *stream, const SidecarArray *array)
             ct_json_add_text(json, NULL, stream->axes[a].name);
     ct_json_end_array(json);
     ct_json_add_real(json, "valid", all > 0 ? 1 - invalid / all : 1);
+    ct_json_add_integers(json, "invalid_samples", of_lanes, invalid > 0 ? (gsize)n_lanes : 0);
     if (invalid > 0)
         add_gaps(json, array->gaps);
     ct_json_end_object(json);
@@ -553,23 +572,40 @@ check_array(Json *json, gint64 bytes, GError **error)
     return malformed(json, said->start_mark, error, what);
 }
 
-/* Reads the runs of a lane, which are within the array's samples if their number is known. */
+/* Reads item 2 i and the next of a list: where a run begins, and its length. */
 static gboolean
-read_runs(Json *json, yaml_node_t *list, gint64 lane, gint64 n_samples, CtGaps *gaps,
-          GError **error)
+read_run(Json *json, yaml_node_t *list, guint i, gint64 run[2])
 {
-    for (guint i = 0; i < n_items(list); i += 2) {
-        gint64 run[2] = {0};
-        gboolean good = i + 1 < n_items(list);
-        for (guint k = 0; k < 2 && good; k++) {
-            const yaml_node_t *node = item(json, list, i + k);
-            good = node->type == YAML_SCALAR_NODE &&
-                   read_integer((const char *)node->data.scalar.value, &run[k]);
-        }
-        if (!good || !ct_gaps_add(gaps, lane, run[0], run[1]) || run[1] > n_samples - run[0])
-            return malformed(json, list->start_mark, error,
-                             "wants the first sample and the length of each gap, in their order "
-                             "and within the array");
+    for (guint k = 0; k < 2; k++) {
+        const yaml_node_t *node = 2 * i + k < n_items(list) ? item(json, list, 2 * i + k) : NULL;
+        if (!node || node->type != YAML_SCALAR_NODE ||
+            !read_integer((const char *)node->data.scalar.value, &run[k]) || run[k] < (gint64)k)
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Reads the runs of invalid samples that some lanes have. */
+static gboolean
+read_gap(Json *json, yaml_node_t *map, gint64 n_samples, CtGaps *gaps, GError **error)
+{
+    yaml_node_t *lanes = value(json, map, "lanes", YAML_SEQUENCE_NODE);
+    yaml_node_t *samples = value(json, map, "samples", YAML_SEQUENCE_NODE);
+    const gint64 n_lanes = ct_gaps_n_lanes(gaps);
+    if (!lanes || !samples)
+        return malformed(json, map->start_mark, error, "wants lanes and samples of each gap");
+    for (guint i = 0; 2 * i < n_items(lanes); i++) {
+        gint64 run[2], of[2];
+        if (!read_run(json, lanes, i, run) || run[1] > n_lanes - run[0])
+            return malformed(json, lanes->start_mark, error,
+                             "wants runs of lanes of the array: the first, and their number");
+        for (gint64 lane = run[0]; lane < run[0] + run[1]; lane++)
+            for (guint k = 0; 2 * k < n_items(samples); k++)
+                if (!read_run(json, samples, k, of) || of[1] > n_samples - of[0] ||
+                    !ct_gaps_add(gaps, lane, of[0], of[1]))
+                    return malformed(json, samples->start_mark, error,
+                                     "wants runs of samples of the array, in their order: the "
+                                     "first, and their number");
     }
     return TRUE;
 }
@@ -578,30 +614,16 @@ static gboolean
 read_gaps(Json *json, yaml_node_t *validity, const CtStream *stream, SidecarFacts *facts,
           GError **error)
 {
-    yaml_node_t *lists = value(json, validity, "gaps", YAML_SEQUENCE_NODE);
-    yaml_node_t *lanes = value(json, validity, "lanes", YAML_SEQUENCE_NODE);
+    yaml_node_t *list = value(json, validity, "gaps", YAML_SEQUENCE_NODE);
     const gint time = ct_stream_axis(stream, "time");
-    if (!lists)
+    if (!list)
         return TRUE;
-    const gint64 n_lanes = ct_stream_n_lanes(stream);
-    if (!lanes || n_items(lanes) != n_lanes)
-        return malformed(json, lists->start_mark, error, "wants the list of gaps of each lane");
-    facts->gaps = ct_gaps_new(n_lanes, error);
-    if (!facts->gaps)
-        return FALSE;
-    for (gint64 lane = 0; lane < n_lanes; lane++) {
-        const yaml_node_t *node = item(json, lanes, (guint)lane);
-        gint64 list = -1;
-        if (node->type == YAML_SCALAR_NODE)
-            read_integer((const char *)node->data.scalar.value, &list);
-        if (list < 0 || list >= n_items(lists) ||
-            item(json, lists, (guint)list)->type != YAML_SEQUENCE_NODE)
-            return malformed(json, node->start_mark, error, "wants the number of a list of gaps");
-        if (!read_runs(json, item(json, lists, (guint)list), lane,
-                       time < 0 ? 1 : stream->axes[time].length, facts->gaps, error))
+    facts->gaps = ct_gaps_new(ct_stream_n_lanes(stream), error);
+    for (guint i = 0; facts->gaps && i < n_items(list); i++)
+        if (!read_gap(json, item(json, list, i), time < 0 ? 1 : stream->axes[time].length,
+                      facts->gaps, error))
             return FALSE;
-    }
-    return TRUE;
+    return facts->gaps != NULL;
 }
 
 /* The invalid samples of files that do not say which these are. */

@@ -153,7 +153,7 @@ class Sidecars(graphs.GraphTest):
             {"name": "channel", "length": 3, "unit": "Hz", "table": [1e6, 2e6, 4e6]},
             {"name": "time", "length": 37, "unit": "s", "first": 0, "step": 5.12e-6},
             {"name": "pol", "length": 2}])
-        self.assertEqual(first["validity"], {"axes": [], "valid": 1})
+        self.assertEqual(first["validity"], {"axes": [], "valid": 1, "invalid_samples": []})
 
         self.assertEqual(first["bytes"], (self.folder / "out.npy").stat().st_size)
         self.assertIs(first["interrupted"], False)
@@ -197,7 +197,7 @@ class Sidecars(graphs.GraphTest):
         """A source warns if samples that it reads as valid were invalid."""
         np.save(self.folder / "in.npy", np.zeros((8, 2), np.float32))
         unknown = {"validity": {"axes": ["pol"], "valid": 0.8125, "invalid_samples": [3, 0]}}
-        known = {"validity": {"axes": ["pol"], "gaps": [[1, 2, 4, 1], []], "lanes": [0, 1]}}
+        known = {"validity": {"axes": ["pol"], "gaps": [{"lanes": [0, 1], "samples": [1, 2, 4, 1]}]}}
         says_invalid = ("'path': 3 samples are invalid, as in.npy.json says, but are read as valid: "
                         "it does not say which of this array's they are")
         says_interrupted = ("'path': the run that wrote in.npy was interrupted, as in.npy.json says: "
@@ -209,8 +209,7 @@ class Sidecars(graphs.GraphTest):
                            ({"interrupted": False, "validity": {"invalid_samples": [0, 0]}}, []),
                            ({"validity": {"invalid_samples": []}}, []), (known, []),
                            # They are of other lanes, or of another range, than the array's.
-                           ({"validity": {**known["validity"], "lanes": [0, 1, 1]},
-                             "axes": other_axis}, [says_invalid]),
+                           ({**known, "axes": other_axis}, [says_invalid]),
                            ({**known, "axes": other_time}, [says_invalid])):
             with self.subTest(keys):
                 (self.folder / "in.npy.json").write_text(json.dumps(
@@ -232,8 +231,9 @@ class Sidecars(graphs.GraphTest):
             "out": {"stage": "file.sink", "from": "sky", "path": "in.npy"}})
         validity = json.loads((self.folder / "in.npy.json").read_text())["validity"]
         self.assertEqual(validity, {
-            "axes": ["station"], "valid": 1 - 13 / (3 * 64),
-            "gaps": [[5, 7, 20, 1], [], [0, 1, 60, 4]], "lanes": [0, 1, 2]})
+            "axes": ["station"], "valid": 1 - 13 / (3 * 64), "invalid_samples": [8, 0, 5],
+            "gaps": [{"lanes": [0, 1], "samples": [5, 7, 20, 1]},
+                     {"lanes": [2, 1], "samples": [0, 1, 60, 4]}]})
         for layout in "[time station]", "[station time]":
             self.run_graph({
                 "in": {"stage": "file.source", "path": "in.npy", "block": {"time": 7}},
@@ -242,10 +242,12 @@ class Sidecars(graphs.GraphTest):
                 json.loads((self.folder / "out.npy.json").read_text())["validity"], validity)
         # Lanes with the same gaps share a list.
         self.run_graph({
-            "sky": {**gaps, "invalid": [[0, 5, 7], [2, 5, 7], [1, 0, 2]]},
+            "sky": {**gaps, "n_stations": 5,
+                    "invalid": [[0, 5, 7], [2, 5, 7], [3, 5, 7], [1, 0, 2]]},
             "out": {"stage": "file.sink", "from": "sky", "path": "in.npy"}})
         validity = json.loads((self.folder / "in.npy.json").read_text())["validity"]
-        self.assertEqual((validity["gaps"], validity["lanes"]), ([[5, 7], [0, 2]], [0, 1, 0]))
+        self.assertEqual(validity["gaps"], [{"lanes": [0, 1, 2, 2], "samples": [5, 7]},
+                                            {"lanes": [1, 1], "samples": [0, 2]}])
 
     def test_chain_cut_in_two(self):
         """A chain that a file cuts in two gives what the whole chain gives, bit for bit: samples,
@@ -299,27 +301,26 @@ class Sidecars(graphs.GraphTest):
 
     def test_malformed_gaps(self):
         np.save(self.folder / "in.npy", np.zeros((8, 2), np.float32))
-        order = "wants the first sample and the length of each gap, in their order and within"
+        samples = "wants runs of samples of the array, in their order"
+        lanes = "wants runs of lanes of the array"
         for wrong, message in (
-                ({"gaps": [[0, 1]]}, "wants the list of gaps of each lane"),
-                ({"lanes": [0]}, "wants the list of gaps of each lane"),
-                ({"lanes": [0, 2]}, "wants the number of a list of gaps"),
-                ({"lanes": [0, -1]}, "wants the number of a list of gaps"),
-                ({"lanes": [0, []]}, "wants the number of a list of gaps"),
-                ({"gaps": [[], 5]}, "wants the number of a list of gaps"),
-                ({"gaps": [[1], []]}, order), ({"gaps": [[1, 0], []]}, order),
-                ({"gaps": [[3, 2, 4, 1], []]}, order), ({"gaps": [[-1, 2], []]}, order),
-                ({"gaps": [[7, 2], []]}, order), ({"gaps": [[1, "x"], []]}, order),
-                ({"gaps": [[1, 2**63 - 1], []]}, order),
-                ({"axes": ["time"]}, "wants axes of the array other than time"),
-                ({"axes": ["beam"]}, "wants axes of the array other than time")):
+                *(({"samples": runs}, samples) for runs in (
+                    [1], [1, 0], [3, 2, 4, 1], [-1, 2], [7, 2], [1, "x"], [1, 2**63 - 1], [[1, 2]],
+                    [2**63, 1])),
+                *(({"lanes": runs}, lanes) for runs in (
+                    [0], [0, 0], [2, 1], [-1, 1], [1, 2], ["x", 1], [1, 2**63 - 1])),
+                ({"lanes": 0}, "wants lanes and samples of each gap"),
+                ({"samples": None}, "wants lanes and samples of each gap"),
+                (5, "wants lanes and samples of each gap"),
+                ("time", "wants axes of the array other than time"),
+                ("beam", "wants axes of the array other than time")):
             with self.subTest(wrong):
-                validity = {"axes": ["pol"], "gaps": [[], []], "lanes": [0, 1], **wrong}
-                if wrong.keys() == {"gaps"} and len(wrong["gaps"]) == 1:
-                    del validity["lanes"]
+                gap = {"lanes": [0, 1], "samples": [1, 2]}
+                axis = wrong if isinstance(wrong, str) else "pol"
+                gaps = [{**gap, **wrong} if isinstance(wrong, dict) else wrong]
                 (self.folder / "in.npy.json").write_text(json.dumps(
                     {"layout": "f32[time pol]", "type": "f32", "axes": self.AXES,
-                     "validity": validity}))
+                     "validity": {"axes": [axis], "gaps": gaps}}))
                 error = self.fail_graph(copy_stages("f32[time pol]"))
                 self.assertIn(message, error)
                 self.assertRegex(error, r"in\.npy\.json:\d+:\d+: ")

@@ -129,9 +129,9 @@ stages:
         self.assertEqual(third, first["observation"])
 
     def test_stations_of_a_node(self):
-        sky = SKY.format(n=1, more=", stations: C") + """
+        sky = SKY.format(n=1, more=", labels: { station: [C] }") + """
   two: { stage: generate, type: ci8, sample_rate: 1 MHz, samples: 64, n_stations: 2, n_pols: 2,
-         centre_frequency: 150 MHz, stations: [B, A] }
+         centre_frequency: 150 MHz, labels: { station: [B, A], pol: [R, L] } }
   all: { stage: stack, from: [sky, two], axis: station }
   out: { stage: file.sink, from: all, path: all.npy }
 """
@@ -201,15 +201,23 @@ stages:
 
     def test_errors_of_nodes(self):
         self.refused("node 'sky': it has 2 stations, but the graph has 3: name those that it has, "
-                     "`stations: [NAME, …]`", n=2)
-        self.refused("node 'sky': it has 2 stations, but 'stations' names 1", n=2,
-                     more=", stations: A")
-        self.refused("node 'sky': 'stations' wants stations of the graph, but is given 'D'", n=1,
-                     more=", stations: [D]")
-        self.refused("node 'sky': 'stations' is an empty list", more=", stations: []")
+                     "`labels: { station: [NAME, …] }`", n=2)
+        for labels, message in (
+                ("{ station: [A] }", "'labels' wants 2 names along 'station', but is given 1"),
+                ("{ station: [A, D] }", "its station 'D' is not among the stations of the graph"),
+                ("{ station: [A, \"B C\"] }", "'labels' wants names without spaces"),
+                ("{ beam: [A, B] }", "'labels' wants axes of its stream other than time, but is "
+                                     "given 'beam'"),
+                ("{ time: [A, B] }", "'labels' wants axes of its stream other than time"),
+                ("[A, B]", "'labels' wants { AXIS: [NAME, …], … }, but is given a list of 2"),
+                ("{ station: A }", "'labels' wants { AXIS: [NAME, …], … }"),
+                ("{ station: [[A], B] }", "'labels' wants { AXIS: [NAME, …], … }"),
+                ("{}", "'labels' wants { AXIS: [NAME, …], … }")):
+            with self.subTest(labels):
+                self.refused(f"node 'sky': {message}", n=2, more=f", labels: {labels}")
         result = self.command("check", graph=OBSERVATION + SKY.format(n=3, more="") +
-                              "  p: { stage: power, from: sky, stations: A }\n")
-        self.assertIn("node 'p': `stations` is for sources, but 'power' has inputs", result.stderr)
+                              "  p: { stage: power, from: sky, labels: { pol: [X, Y] } }\n")
+        self.assertIn("node 'p': `labels` are for sources, but 'power' has inputs", result.stderr)
 
 
 if __name__ == "__main__":

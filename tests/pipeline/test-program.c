@@ -71,8 +71,10 @@ test_streams(void)
     g_assert_cmpstr(text, ==,
                     "sky: generate\n"
                     "  voltages  cf32  time 4000, station 2, pol 2\n"
+                    "    1 MHz samples, 4 ms\n"
                     "powers: power\n"
                     "  out  f32  time 4000, station 2, pol 2\n"
+                    "    1 MHz samples, 4 ms\n"
                     "end: discard\n");
 }
 

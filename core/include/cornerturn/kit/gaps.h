@@ -30,8 +30,8 @@ CT_EXPORT void ct_gaps_clear(CtGaps *gaps);
 
 /* The runs of a lane, in their order: none touches the next. Valid until runs are added. */
 CT_EXPORT const CtGap *ct_gaps_of_lane(const CtGaps *gaps, gint64 lane, gsize *n);
-/* The invalid samples of a lane. */
-CT_EXPORT gint64 ct_gaps_invalid(const CtGaps *gaps, gint64 lane);
+/* [lane] the number of invalid samples. */
+CT_EXPORT const gint64 *ct_gaps_invalid(const CtGaps *gaps);
 /* Writes 0 for the invalid ones of samples first … first + n − 1 to `validity`, [lane][n] with
  * `stride` bytes from a lane to the next. Returns whether there are any. */
 CT_EXPORT gboolean ct_gaps_apply(const CtGaps *gaps, gint64 first, gint64 n, guint8 *validity,
