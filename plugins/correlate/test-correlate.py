@@ -122,8 +122,8 @@ class Correlate(unittest.TestCase):
         self.assertTrue((error <= bound).all(), f"{(error / bound).max()} of the bound")
 
     def test_types(self):
-        for variant, kind, output in itertools.product(
-                VARIANTS, ["ci4", "ci8", "ci16", "cf32", "cf64"], ["cf32", "cf64", "ci64"]):
+        for variant, output, kind in pipeline.some(itertools.product(
+                VARIANTS, ["cf32", "cf64", "ci64"], ["ci4", "ci8", "ci16", "cf32", "cf64"])):
             if kind[1] == "f" and output == "ci64":
                 continue
             with self.subTest(variant=variant, kind=kind, output=output):
@@ -146,8 +146,8 @@ class Correlate(unittest.TestCase):
     def test_sizes(self):
         sizes = [(1, 1, 1), (1, 1, 2), (2, 1, 0), (1, 2, 0), (1, 3, 3), (1, 7, 2), (2, 8, 1),
                  (1, 9, 1), (1, 13, 3), (1, 16, 1), (1, 17, 0), (1, 17, 2), (1, 37, 2)]
-        for variant, kind, shape in itertools.product(VARIANTS, ["ci8", "cf32", "cf64", "ci16"],
-                                                      sizes):
+        for variant, kind, shape in pipeline.some(itertools.product(
+                VARIANTS, ["ci8", "cf32", "cf64", "ci16"], sizes)):
             # test-correlate-cuda.c tests more sizes on devices.
             if variant == "cuda" and shape not in sizes[::4]:
                 continue

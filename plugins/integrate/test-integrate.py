@@ -67,14 +67,15 @@ class Sums(unittest.TestCase):
                 self.assertTrue(numpy.array_equal(weights, counts), (type_, length, variant))
 
     def test_all_orders(self):
-        self.check("cf32", 103, 10, VARIANTS, list(itertools.permutations(AXES)), (31, 1, 14), 2)
+        self.check("cf32", 103, 10, VARIANTS, pipeline.some(itertools.permutations(AXES)),
+                   (31, 1, 14), 2)
 
     def test_types_and_lengths(self):
-        for type_ in ("f32", "f64", "cf32", "cf64"):
-            for length in (1, 7, 64, 103, 1000):
-                self.check(type_, 103, length, VARIANTS,
-                           [AXES, ("channel", "station", "pol", "time"),
-                            ("channel", "station", "time", "pol")], (40,), 1)
+        for type_, length in pipeline.some(itertools.product(("f32", "f64", "cf32", "cf64"),
+                                                             (1, 7, 64, 103, 1000))):
+            self.check(type_, 103, length, VARIANTS,
+                       [AXES, ("channel", "station", "pol", "time"),
+                        ("channel", "station", "time", "pol")], (40,), 1)
 
     def test_many_channels(self):
         x = rng.normal(size=(40, 1300, 1, 1)).astype(numpy.float32)
