@@ -540,7 +540,8 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
             ct_graph_blame(node, error, cause);
             return NULL;
         }
-        if (is_source(&node->node) && !ct_observe_source(graph->observation, node, error))
+        if ((is_source(&node->node) || node->config->labels) &&
+            !ct_observe_source(graph->observation, node, error))
             return NULL;
     }
     if (!ct_graph_check_files(graph, error))

@@ -4,7 +4,7 @@
 
 #include "graph.h"
 
-/* What the graph says about the observation. *observation is NULL if it says nothing. */
+/* Reads the two keys. *observation is NULL if the graph has neither. */
 gboolean ct_observe_read(const CtConfig *config, CtObservation **observation, GError **error);
 
 /* Completes the descriptions of a source's outputs: what the graph says takes the place of what the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is known of a stream in seconds, hertz and names. */
+/* A text for people about a stream, in seconds, hertz and names. */
 #include "stream-facts.h"
 
 #include "model/quantity.h"

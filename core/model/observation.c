@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a stream knows about the observation, and places on the Earth. */
+/* The facts of an observation that streams carry, and places on the Earth. */
 #include <cornerturn/error.h>
 #include <cornerturn/observation.h>
 #include <cornerturn/text.h>

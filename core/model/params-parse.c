@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* What messages name: the node and the parameter. A key of the graph itself has a table too, of a
+/* The node and the parameter that messages name. A key of the graph itself has a table too, of a
  * stage without a name. */
 typedef struct {
     const char *node; /* or the key; NULL: a check of the table */

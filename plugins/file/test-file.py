@@ -325,6 +325,20 @@ class Sidecars(graphs.GraphTest):
                 self.assertIn(message, error)
                 self.assertRegex(error, r"in\.npy\.json:\d+:\d+: ")
 
+    def test_malformed_labels(self):
+        np.save(self.folder / "in.npy", np.zeros((8, 2), np.float32))
+        for wrong in ({"labels": ["A"]}, {"labels": ["A", [1]]}, {"labels": []},
+                      {"labels": ["A", "B"], "pairs": "all"},
+                      *({"labels": ["A", "B"], "pairs": pairs} for pairs in (
+                          [0, 0], [0, 0, 1, 1, 0], [0, 0, 2, 0], [0, 0, -1, 0], [0, 0, "x", 0]))):
+            with self.subTest(wrong):
+                (self.folder / "in.npy.json").write_text(json.dumps(
+                    {"layout": "f32[time pol]", "type": "f32",
+                     "axes": [self.AXES[0], {**self.AXES[1], **wrong}]}))
+                error = self.fail_graph(copy_stages("f32[time pol]"))
+                self.assertIn("wants a label of each element, or pairs of indices of labels", error)
+                self.assertRegex(error, r"in\.npy\.json:\d+:\d+: ")
+
     def test_clock_without_time(self):
         """A stream without time has no clock: parameters of a clock have no effect."""
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))

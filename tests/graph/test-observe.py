@@ -141,6 +141,20 @@ stages:
         self.run_graph(OBSERVATION + sky.replace("[B, A]", "[B, C]"))
         self.assertNotIn("station", self.labels("all.npy"))
 
+    def test_labels_of_weights(self):
+        """A stage that only looks at other streams is a source, too."""
+        for given in ("from: spectra", "first_frequency: 150 MHz"):
+            self.run_graph(OBSERVATION + SKY.format(n=3, more="") + f"""
+  filter: {{ stage: fir, from: sky, n_channels: 2, n_taps: 2 }}
+  spectra: {{ stage: fft, from: filter }}
+  end: {{ stage: discard, from: spectra }}
+  w: {{ stage: pointing, {given}, spiral: 10 m, n_stations: 3, directions: [[0, 0], [0.1, 0]],
+       labels: {{ beam: [zenith, east] }} }}
+  out: {{ stage: file.sink, from: w, path: w.npy }}
+""")
+            self.assertEqual(self.labels("w.npy"), {"station": ["A", "B", "C"],
+                                                    "beam": ["zenith", "east"]})
+
     def test_stations_from_a_file(self):
         place, stations = OBSERVATION.split("stations:\n")
         (self.root / "stations.yaml").write_text(stations.replace("\n  ", "\n")[2:])

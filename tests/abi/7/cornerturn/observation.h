@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a stream knows about the observation beside its clock and its frequencies: telescope, place,
- * source, stations; and the names of the elements of an axis. Both kinds of objects never change
- * after they are made, and streams share them by reference, on any thread. */
+/* The facts of an observation that streams carry beside their clock and their frequencies:
+ * telescope, place, source, stations; and the names of the elements of an axis. Both kinds of
+ * objects never change after they are made, and streams share them by reference, on any thread. */
 #pragma once
 
 #include <cornerturn/export.h>
