@@ -53,6 +53,12 @@ gboolean ct_form_choose(const CtForm *form, const CtNode *node, CtFormChoice *ch
 
 /* Refuses what this Cornerturn does not know in a form and in its choice. */
 gboolean ct_form_check(const CtForm *form, const CtFormChoice *choice, GError **error);
+/* The length of an axis of either stream; 0: neither has it. */
+gint64 ct_form_axis_length(const CtStream *in, const CtStream *out, const char *axis);
+
+/* Refuses a table whose axes are not those of the streams. */
+gboolean ct_form_check_table(const char *plugin, const CtFormTable *table, const CtStream *in,
+                             const CtStream *out, GError **error);
 
 /* Frees what a choice has. */
 void ct_form_choice_clear(CtFormChoice *choice);

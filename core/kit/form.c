@@ -193,6 +193,127 @@ ct_form_bind(CtFormState *self, CtIsa isa, guint kinds, GError **error)
     return FALSE;
 }
 
+/* ---- what a plugin gives ---- */
+
+gint64
+ct_form_axis_length(const CtStream *in, const CtStream *out, const char *axis)
+{
+    return ct_stream_axis(in, axis) >= 0    ? ct_stream_length(in, axis)
+           : ct_stream_axis(out, axis) >= 0 ? ct_stream_length(out, axis)
+                                            : 0;
+}
+
+gboolean
+ct_form_check_table(const char *plugin, const CtFormTable *table, const CtStream *in,
+                    const CtStream *out, GError **error)
+{
+    if (table->n_axes > CT_MAX_AXES) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "plugin '%s' gives a table with %u axes, but %d are the most", plugin,
+                    table->n_axes, CT_MAX_AXES);
+        return FALSE;
+    }
+    for (guint a = 0; a < table->n_axes; a++) {
+        const char *axis = table->axes[a];
+        gboolean is_new = axis != NULL;
+        for (guint k = 0; k < a && is_new; k++)
+            is_new = table->axes[k] != axis;
+        if (!is_new || axis != ct_axis_name(axis) || axis == ct_axis_name("time")) {
+            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                        "plugin '%s' gives a table with the axis %s, but wants different names "
+                        "from ct_axis_name(), and not time",
+                        plugin, axis ? axis : "NULL");
+            return FALSE;
+        }
+        const gint64 length = ct_form_axis_length(in, out, axis);
+        if (table->lengths[a] == 1 || (length > 0 && table->lengths[a] == length))
+            continue;
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "plugin '%s' gives a table with %" G_GINT64_FORMAT " entries along axis %s of "
+                    "length %" G_GINT64_FORMAT,
+                    plugin, table->lengths[a], axis, length);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* Refuses the table of a kernel that does not fit the stream or the kernel. */
+static gboolean
+check_table(const CtFormState *self, const CtStream *in, const CtStream *out, GError **error)
+{
+    const CtFormTable *table = &self->choice.table;
+    const CtType w = self->kernel->w;
+    const char *plugin = self->form->plugin;
+    if (!table->data) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "plugin '%s' gives kernel '%s' no table",
+                    plugin, self->kernel->name);
+        return FALSE;
+    }
+    const gboolean is_complex = ct_type_info(w)->is_complex;
+    if (table->type != CT_F64 && (table->type != CT_CF64 || !is_complex)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "plugin '%s' gives kernel '%s' a table of %s, but it wants %s", plugin,
+                    self->kernel->name, ct_type_info(table->type)->name,
+                    is_complex ? "f64 or cf64" : "f64");
+        return FALSE;
+    }
+    return ct_form_check_table(plugin, table, in, out, error);
+}
+
+/* Refuses groups of another size than the kernel's along an axis. */
+static gboolean
+check_group_length(const CtFormState *self, const CtStream *stream, const char *axis,
+                   const char *member, guint wanted, GError **error)
+{
+    const gint64 given =
+        axis && ct_stream_axis(stream, axis) >= 0 ? ct_stream_length(stream, axis) : 0;
+    if (given == wanted)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                "kernel '%s' of plugin '%s' wants %u elements along its axis %s, but '%s' has "
+                "%" G_GINT64_FORMAT,
+                self->kernel->name, self->form->plugin, wanted, member, axis ? axis : "NULL",
+                given);
+    return FALSE;
+}
+
+/* Finds the axes of groups, which may be one axis of both streams, and leaves them to the kernel.
+ */
+static gboolean
+init_group(CtFormState *self, const CtBinding *in, const CtBinding *out, GError **error)
+{
+    const char *group_in = self->choice.group_in, *group_out = self->choice.group_out;
+    if (!check_group_length(self, in->stream, group_in, "group_in", self->kernel->n_x, error) ||
+        !check_group_length(self, out->stream, group_out, "group_out", self->kernel->n_y, error))
+        return FALSE;
+    self->group_in = ct_layout_axis(&in->layout, group_in);
+    self->group_out = ct_layout_axis(&out->layout, group_out);
+    if (ct_layout_block_axis(&in->layout, ct_axis_name(group_in)) >= 0 ||
+        ct_layout_block_axis(&out->layout, ct_axis_name(group_out)) >= 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "plugin '%s' makes groups along an axis in blocks, but wants rows without",
+                    self->form->plugin);
+        return FALSE;
+    }
+    CtBoxes *boxes = &self->boxes;
+    guint n = 0;
+    for (guint a = 0; a < boxes->n_axes; a++) {
+        const CtBoxesAxis *axis = &boxes->axes[a];
+        const gboolean is_group = axis->in == self->group_in || axis->out == self->group_out;
+        if (is_group && !g_str_equal(group_in, group_out)) {
+            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                        "plugin '%s' makes groups along %s of groups along %s, but wants %s in one "
+                        "of the streams alone",
+                        self->form->plugin, group_out, group_in, axis->name);
+            return FALSE;
+        }
+        if (!is_group)
+            boxes->axes[n++] = *axis;
+    }
+    boxes->n_axes = n;
+    return TRUE;
+}
+
 /* Refuses a kernel that marks without the flag of the port. */
 static gboolean
 check_marks(const CtFormState *self, const CtPrepare *prepare, GError **error)
@@ -239,10 +360,10 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_it
         return TRUE;
     if (!ct_form_bind(self, isa, kinds, error))
         return FALSE;
-    if (self->kernel->kind == CT_FORM_GROUP) {
-        self->group_in = ct_layout_axis(&in->layout, choice->group_in);
-        self->group_out = ct_layout_axis(&out->layout, choice->group_out);
-    }
+    if (self->kernel->kind == CT_FORM_TABLE && !check_table(self, in->stream, out->stream, error))
+        return FALSE;
+    if (self->kernel->kind == CT_FORM_GROUP && !init_group(self, in, out, error))
+        return FALSE;
     if (ct_form_is_join(self))
         ct_join_init(&self->join, prepare, 0, NULL);
     return check_marks(self, prepare, error) && check_counters(self, prepare, error);

@@ -36,32 +36,6 @@ ct_window_footprint(CtNode *node, const char *param, gint64 least, gint64 most, 
 
 /* ---- validity ---- */
 
-/* The length of an axis of either stream. */
-static gint64
-axis_length(const CtStream *in, const CtStream *out, const char *axis)
-{
-    return ct_stream_axis(in, axis) >= 0 ? ct_stream_length(in, axis) : ct_stream_length(out, axis);
-}
-
-/* Refuses a table that does not fit the streams, which is a fault of the plugin. */
-static gboolean
-check_table(const CtWindow *window, const CtFormTable *table, const CtStream *in,
-            const CtStream *out, GError **error)
-{
-    for (guint a = 0; a < table->n_axes; a++) {
-        const gint64 length = axis_length(in, out, table->axes[a]);
-        if (table->lengths[a] == 1 ||
-            (table->lengths[a] == length && length > 0 && table->axes[a] != ct_axis_name("time")))
-            continue;
-        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                    "plugin '%s' gives a table with %" G_GINT64_FORMAT " entries along axis %s of "
-                    "length %" G_GINT64_FORMAT,
-                    window->form.plugin, table->lengths[a], table->axes[a], length);
-        return FALSE;
-    }
-    return TRUE;
-}
-
 static gboolean
 check_shifts(const CtWindowTaps *self, const CtWindow *window, gint64 length, GError **error)
 {
@@ -112,8 +86,8 @@ ct_window_taps_new(const CtWindow *window, const CtPrepare *prepare, GError **er
     self->before = footprint->offset;
     if (!choose(window, &prepare->nodes[0], &self->choice, error) ||
         !check_members(window, &self->choice, error) ||
-        !check_table(window, shifts, in, out, error) ||
-        !check_table(window, &self->choice.form.table, in, out, error)) {
+        !ct_form_check_table(window->form.plugin, shifts, in, out, error) ||
+        !ct_form_check_table(window->form.plugin, &self->choice.form.table, in, out, error)) {
         ct_window_taps_free(self);
         return NULL;
     }
@@ -275,7 +249,7 @@ ct_window_expand(const CtWindowState *self, const char *const *axes, guint n_axe
     gint64 index[CT_MAX_AXES + 1] = {0}, shift = 0, w = 0, i = 0;
     entries->n = 1;
     for (guint a = 0; a < n_axes; a++) {
-        lengths[a] = axis_length(self->in, self->out, axes[a]);
+        lengths[a] = ct_form_axis_length(self->in, self->out, axes[a]);
         entries->n *= lengths[a];
     }
     table_strides(&choice->shifts, axes, n_axes, shifts);

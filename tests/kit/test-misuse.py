@@ -43,14 +43,14 @@ def compile_kernels(text):
 
 
 class Misuse(graphs.GraphTest):
-    def stages(self, stage, variant, n, n_channels, type_="f32"):
+    def stages(self, stage, variant, n, n_channels, type_="f32", **more):
         x = -numpy.ones((n, n_channels), pipeline.DTYPES[type_])  # all sums are below 0
         numpy.save(self.folder / "x.npy", x)
         source = {"stage": "file.source", "path": "x.npy", "layout": "[time channel]",
                   "sample_rate": "1 kHz"}
         inputs = {"in": "x", "w": "x"} if stage in ("mark", "unjoined") else "x"
         return {"x": source,
-                "y": {"stage": f"misuse.{stage}", "from": inputs, "variant": variant},
+                "y": {"stage": f"misuse.{stage}", "from": inputs, "variant": variant, **more},
                 "z": {"stage": "discard", "from": "y"}}
 
     def refuses(self, stage, message, variants=VARIANTS, shapes=((64, 3),), **options):
@@ -81,6 +81,58 @@ class Misuse(graphs.GraphTest):
     def test_settings(self):
         self.refuses("large", "kernel 'copy' of plugin 'misuse' wants 256 bytes of settings at "
                               "most, but is given 264", VARIANTS[1:])
+
+    def test_tables(self):
+        gives = "plugin 'misuse' gives "
+        axis = gives + "a table with the axis {}, but wants different names from ct_axis_name\\(\\), " \
+                       "and not time"
+        entries = gives + "a table with {} entries along axis {} of length {}"
+        for fault, message in (
+                ("data", gives + "kernel 'weigh' no table"), ("name", axis.format("NULL")),
+                ("foreign", axis.format("channel")), ("twice", axis.format("channel")),
+                ("time", axis.format("time")), ("axis", entries.format(3, "beam", 0)),
+                ("short", entries.format(2, "channel", 3)), ("zero", entries.format(0, "channel", 3)),
+                ("long", entries.format(500, "channel", 3)),
+                ("many", gives + "a table with 100 axes, but 12 are the most"),
+                ("type", gives + "kernel 'weigh' a table of f32, but it wants f64"),
+                ("complex", gives + "kernel 'weigh' a table of cf64, but it wants f64")):
+            self.refuses("weigh", message, VARIANTS[1:], fault=fault)
+        for variant in VARIANTS[1:]:
+            self.run_graph(self.stages("weigh", variant, 64, 3))
+
+    def test_groups(self):
+        wants = "kernel 'swap' of plugin 'misuse' wants 2 elements along its axis {}, but '{}' has {}"
+        for fault, n_channels, message in (
+                ("none", 1, wants.format("group_in", "channel", 1)),
+                ("none", 3, wants.format("group_in", "channel", 3)),
+                ("in", 2, wants.format("group_in", "NULL", 0)),
+                ("out", 2, wants.format("group_out", "NULL", 0)),
+                ("absent", 2, wants.format("group_out", "beam", 0))):
+            self.refuses("swap", message, VARIANTS[1:], ((64, n_channels),), fault=fault)
+        for variant in VARIANTS[1:]:
+            self.assertIn("makes groups along pol of groups along channel, but wants channel in one "
+                          "of the streams alone", self.fail_graph(self.swap(variant, (9, 2, 2), "[time channel pol]", "other")))
+            blocked = self.swap(variant, (9, 2), "[time channel]")
+            blocked["y"]["stage"] = "misuse.blocked"
+            self.assertIn("makes groups along an axis in blocks", self.fail_graph(blocked))
+
+    def swap(self, variant, shape, layout, fault="none"):
+        """Writes random numbers; a graph that swaps pairs of them."""
+        self.x = numpy.random.default_rng(7).standard_normal(shape).astype("f4")
+        numpy.save(self.folder / "x.npy", self.x)
+        return {"x": {"stage": "file.source", "path": "x.npy", "layout": layout, "sample_rate": "1 kHz"},
+                "y": {"stage": "misuse.swap", "from": "x", "variant": variant, "fault": fault},
+                "z": {"stage": "file.sink", "from": "y", "path": "y.npy", "layout": layout}}
+
+    def test_groups_along_one_axis(self):
+        for variant in VARIANTS[1:]:
+            for layout, shape in (("[time channel]", (65, 2)), ("[channel time]", (2, 65)),
+                                  ("[time channel pol]", (33, 2, 3)), ("[pol time channel]", (3, 33, 2))):
+                with self.subTest(variant=variant, layout=layout):
+                    self.run_graph(self.swap(variant, shape, layout))
+                    numpy.testing.assert_array_equal(
+                        numpy.load(self.folder / "y.npy"),
+                        numpy.flip(self.x, layout.strip("[]").split().index("channel")))
 
     def test_infer(self):
         """Stages of which ct_form_infer knows too little."""

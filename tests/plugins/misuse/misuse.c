@@ -105,6 +105,91 @@ static const CtFold types_fold = {CT_FORM("misuse", choose_types), 1, total_add,
 static const CtStage unfolded_stage = STAGE("misuse.unfolded", inputs, infer_fold);
 static const CtStage unjoined_stage = STAGE("misuse.unjoined", both, ct_join_infer);
 
+/* ---- tables and groups that do not fit ---- */
+
+static const char *const table_faults[] = {"none",    "data", "name",    "axis", "short",
+                                           "long",    "zero", "twice",   "many", "type",
+                                           "complex", "time", "foreign", NULL};
+static const CtParam table_params[] = {
+    {"fault", CT_PARAM_CHOICE, .choices = table_faults, .fallback = "none", .help = "of the table"},
+    {0}};
+
+static gboolean
+choose_weigh(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    static const char foreign[] = "channel";
+    const char *fault = table_faults[ct_params_choice(node->params, "fault")];
+    const gboolean is_short = g_str_equal(fault, "short"), is_long = g_str_equal(fault, "long");
+    CtFormTable *table = &choice->table;
+    ct_form_kernel(choice, "weigh", sizeof(CtNoSettings));
+    *table = (CtFormTable){
+        .type = g_str_equal(fault, "type")      ? CT_F32
+                : g_str_equal(fault, "complex") ? CT_CF64
+                                                : CT_F64,
+        .n_axes = g_str_equal(fault, "twice")  ? 2
+                  : g_str_equal(fault, "many") ? 100
+                                               : 1,
+        .axes = {ct_axis_name(g_str_equal(fault, "axis")   ? "beam"
+                              : g_str_equal(fault, "time") ? "time"
+                                                           : "channel"),
+                 ct_axis_name("channel")},
+        .lengths = {is_short                     ? 2
+                    : is_long                    ? 500
+                    : g_str_equal(fault, "zero") ? 0
+                                                 : 3,
+                    1},
+        .data = g_str_equal(fault, "data") ? NULL : g_new0(gdouble, 1000),
+    };
+    if (g_str_equal(fault, "name") || g_str_equal(fault, "foreign"))
+        table->axes[0] = g_str_equal(fault, "name") ? NULL : foreign;
+    return TRUE;
+}
+
+static const CtStage weigh_stage = {
+    .name = "misuse.weigh",
+    .summary = "Is misused",
+    .version = 1,
+    .inputs = inputs,
+    .outputs = outputs,
+    .params = table_params,
+    .infer = infer,
+};
+static const CtForm weigh = CT_FORM("misuse", choose_weigh);
+
+static const char *const group_faults[] = {"none", "in", "out", "absent", "other", NULL};
+static const CtParam group_params[] = {
+    {"fault", CT_PARAM_CHOICE, .choices = group_faults, .fallback = "none", .help = "of the group"},
+    {0}};
+
+static gboolean
+choose_swap(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **error)
+{
+    const char *fault = group_faults[ct_params_choice(node->params, "fault")];
+    ct_form_kernel(choice, "swap", sizeof(CtNoSettings));
+    choice->group_in = g_str_equal(fault, "in") ? NULL : ct_axis_name("channel");
+    choice->group_out = g_str_equal(fault, "out")      ? NULL
+                        : g_str_equal(fault, "absent") ? ct_axis_name("beam")
+                        : g_str_equal(fault, "other")  ? ct_axis_name("pol")
+                                                       : ct_axis_name("channel");
+    return TRUE;
+}
+
+#define SWAPS(id_)                                                                                 \
+    static const CtStage id_##_stage = {                                                           \
+        .name = "misuse." #id_,                                                                    \
+        .summary = "Is misused",                                                                   \
+        .version = 1,                                                                              \
+        .inputs = inputs,                                                                          \
+        .outputs = outputs,                                                                        \
+        .params = group_params,                                                                    \
+        .infer = infer,                                                                            \
+    }
+SWAPS(swap);
+SWAPS(blocked);
+static const CtRow block_rows[] = {
+    {"f32[channel time channel:2] -> f32[channel time channel:2]", 0.5}, {0}};
+static const CtForm swap = CT_FORM("misuse", choose_swap);
+
 /* ---- forms that say too little for ct_form_infer ---- */
 
 static const CtForm absent_form = CT_KERNEL_FORM("misuse", "absent", );
@@ -195,11 +280,13 @@ static const CtForm mark = CT_FORM("misuse", choose_mark);
 
 CT_PLUGIN("misuse",
           ((const CtStage *const[]){
-              &fold_stage,     &mark_stage,   &tally_stage,   &large_stage,    &types_stage,
-              &folded_stage,   &joined_stage, &window_stage,  &unfolded_stage, &unjoined_stage,
-              &sum_stage,      &run_stage,    &x_stage,       &n_stage,        &i_stage,
-              &in_stage,       &map_stage,    &shift_stage,   &table_stage,    &formless_stage,
-              &choosing_stage, &absent_stage, &shifted_stage, &endless_stage,  NULL}),
+              &fold_stage,     &mark_stage,     &tally_stage,   &large_stage,
+              &types_stage,    &folded_stage,   &joined_stage,  &window_stage,
+              &unfolded_stage, &unjoined_stage, &sum_stage,     &run_stage,
+              &x_stage,        &n_stage,        &i_stage,       &in_stage,
+              &map_stage,      &shift_stage,    &table_stage,   &formless_stage,
+              &choosing_stage, &absent_stage,   &shifted_stage, &endless_stage,
+              &weigh_stage,    &swap_stage,     &blocked_stage, NULL}),
           ((const CtVariant *const[]){
               CT_FOLD_VARIANTS(fold, "misuse.fold", rows, rows),
               CT_JOIN_VARIANTS(mark, "misuse.mark", join_rows, join_rows),
@@ -220,6 +307,9 @@ CT_PLUGIN("misuse",
               MAPS(map, rows),
               CT_WINDOW_VARIANTS(shift, "misuse.shift", rows, rows),
               CT_FORM_TABLE_VARIANTS(table, "misuse.table", rows, rows),
+              CT_FORM_TABLE_VARIANTS(weigh, "misuse.weigh", rows, rows),
+              CT_FORM_VARIANTS(swap, "misuse.swap", rows, rows),
+              CT_FORM_VARIANTS(swap, "misuse.blocked", block_rows, block_rows),
               CT_FORM_VARIANTS(types_form, "misuse.formless", rows, rows),
               CT_FORM_VARIANTS(types_form, "misuse.choosing", rows, rows),
               CT_FORM_VARIANTS(absent_form, "misuse.absent", rows, rows),

@@ -18,6 +18,14 @@ tally(const CtNoSettings *none, const ct_x *x, ct_y *y, uint32_t *n)
 }
 CT_COUNTED_MAP(tally, CtNoSettings)
 
+CT_KERNEL void
+swap(const CtNoSettings *none, const ct_x *x, ct_y *y)
+{
+    y[0] = (ct_y)x[1];
+    y[1] = (ct_y)x[0];
+}
+CT_GROUP(swap, CtNoSettings, 2, 2)
+
 typedef struct {
     double sum;
 } Sum;
@@ -38,6 +46,13 @@ total_give(const CtNoSettings *none, const Sum *sum, uint32_t n, ct_y *y)
 CT_SUMS(total, CtNoSettings, Sum, CT_FOLD_ALL)
 
 #ifdef CT_W
+CT_KERNEL void
+weigh(const CtNoSettings *none, const ct_x *x, const ct_w *w, ct_y *y)
+{
+    *y = (ct_y)(*w * *x);
+}
+CT_TABLE_MAP(weigh, CtNoSettings)
+
 /* Marks x below w. */
 CT_KERNEL void
 mark(const CtNoSettings *none, const ct_x *x, const ct_w *w, ct_y *y, ct_mark *valid)
