@@ -24,14 +24,23 @@ ct_join_differ(const CtNode *node, guint i, GError **error, const char *format, 
     return FALSE;
 }
 
+static gdouble
+ticks_per_second(const CtStream *stream)
+{
+    return stream->rate_num ? (gdouble)stream->rate_num / (gdouble)stream->rate_den : 0;
+}
+
 gboolean
 ct_join_check_clock(const CtNode *node, guint i, gboolean same_samples, GError **error)
 {
     const CtStream *first = &node->inputs[0], *other = &node->inputs[i];
-    if (first->rate_num != other->rate_num || first->rate_den != other->rate_den ||
-        (same_samples && first->ticks_per_sample != other->ticks_per_sample))
-        return ct_join_differ(node, i, error, "have clocks of %g and %g samples per second",
-                              ct_stream_sample_rate(first), ct_stream_sample_rate(other));
+    if (first->rate_num != other->rate_num || first->rate_den != other->rate_den)
+        return ct_join_differ(node, i, error, "have clocks of %g and %g ticks per second",
+                              ticks_per_second(first), ticks_per_second(other));
+    if (same_samples && first->ticks_per_sample != other->ticks_per_sample)
+        return ct_join_differ(node, i, error,
+                              "have samples of %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " ticks",
+                              first->ticks_per_sample, other->ticks_per_sample);
     if (first->epoch != other->epoch)
         return ct_join_differ(node, i, error, "count their ticks from different epochs");
     return TRUE;

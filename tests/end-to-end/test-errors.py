@@ -198,7 +198,7 @@ GRAPHS = {
         graph("b: { stage: generate, sample_rate: 2 MHz, samples: 9, n_stations: 3, n_pols: 2, "
               "centre_frequency: 10 MHz }", "x: { stage: stack, from: [sky, b], axis: station }"),
         "4:3: node 'x': wants inputs that agree, but 'sky' and 'b' have clocks of 1e+06 and 2e+06 "
-        "samples per second"),
+        "ticks per second"),
     "a stage that fails in infer": (fails("fail.infer"), "3:3: node 'x': wants to fail in infer, and does"),
     "a stage without variant": (fails("fail.variant"), "3:3: node 'x': stage 'fail.variant' has no variant"),
     "a backend that is not there": (
