@@ -233,6 +233,10 @@ find_differences(const CtTestCase *one, const Elements *given, const Elements *m
         outputs[o] = measure(&wanted[o]);
     ct_call_accuracy(&one->node, inputs, outputs);
     for (guint o = 0; o < one->node.n_outputs; o++) {
+        if (wanted[o].data && !(outputs[o].error >= 0 && isfinite(outputs[o].error)))
+            return g_strdup_printf("the stage's accuracy allows an error of %g of output '%s', but "
+                                   "wants a finite number, 0 or more",
+                                   outputs[o].error, one->node.stage->outputs[o].name);
         char *difference = wanted[o].data ? find_difference(one, o, &made[o], &wanted[o],
                                                             2 * outputs[o].error, poison)
                                           : NULL;

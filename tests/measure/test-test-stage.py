@@ -35,6 +35,8 @@ FAULTS = {
     "ignores-gaps": r"\d+ samples of output 'out' are valid on one side alone",
     "writes-scratch": "writes byte 0 of its scratch memory, which has 0 bytes",
     "marks": FAULT + "it marks samples of output 'out', which has no CT_PORT_MARKED",
+    "boundless": "the stage's accuracy allows an error of inf of output 'out', but wants a finite "
+                 "number, 0 or more",
     "aborts": "aborts",
     "stops": FAULT + "it neither goes on nor ends, though all samples are there",
 }

@@ -3,6 +3,7 @@
  * x, or a sum of 4, of cf32 with the axes time and station. */
 #include "pass.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -278,21 +279,43 @@ FAULT(scratch, "faulty.writes-scratch", .work = work_writes_scratch);
 FAULT(marks, "faulty.marks", .work = work_marks);
 FAULT(aborts, "faulty.aborts", .work = work_aborts);
 FAULT(stops, "faulty.stops", .work = work_right, .advance = advance_stops);
+
+/* Its accuracy would let any result pass. */
+static void
+accuracy_without_bound(G_GNUC_UNUSED const CtNode *node, G_GNUC_UNUSED const CtAccuracy *inputs,
+                       CtAccuracy *outputs)
+{
+    outputs[0].error = INFINITY;
+}
+
+static const CtStage boundless_stage = {
+    .name = "faulty.boundless",
+    .summary = "Is wrong",
+    .version = 1,
+    .inputs = faulty_inputs,
+    .outputs = faulty_outputs,
+    .params = pass_params,
+    .infer = pass_infer,
+    .accuracy = accuracy_without_bound,
+};
+VARIANT(boundless_reference, "faulty.boundless", "reference", CT_REFERENCE, .work = work_right);
+VARIANT(boundless_cpu, "faulty.boundless", "cpu", CT_CPU, .work = work_depends_on_workers);
+
 STAGE(refuses_stage, "faulty.refuses", infer_refuses);
 VARIANT(refuses_reference, "faulty.refuses", "reference", CT_REFERENCE, .work = work_right);
 
 #define BOTH(id) &id##_cpu, &id##_reference
 
-CT_PLUGIN("faulty", ((const CtStage *const[]){&right_stage,   &behind_stage,  &before_stage,
-                                              &input_stage,   &others_stage,  &padding_stage,
-                                              &last_stage,    &cuts_stage,    &workers_stage,
-                                              &gaps_stage,    &scratch_stage, &aborts_stage,
-                                              &marks_stage,   &stops_stage,   &kernel_stage,
-                                              &barrier_stage, &part_stage,    &outside_stage,
-                                              &spills_stage,  &refuses_stage, NULL}),
+CT_PLUGIN("faulty",
+          ((const CtStage *const[]){
+              &right_stage,     &behind_stage, &before_stage,  &input_stage,   &others_stage,
+              &padding_stage,   &last_stage,   &cuts_stage,    &workers_stage, &gaps_stage,
+              &scratch_stage,   &aborts_stage, &marks_stage,   &stops_stage,   &kernel_stage,
+              &barrier_stage,   &part_stage,   &outside_stage, &spills_stage,  &refuses_stage,
+              &boundless_stage, NULL}),
           ((const CtVariant *const[]){
-              BOTH(right),   BOTH(behind), BOTH(before),  BOTH(input),   BOTH(others),
-              BOTH(padding), BOTH(last),   BOTH(cuts),    BOTH(workers), BOTH(gaps),
-              BOTH(scratch), BOTH(marks),  BOTH(aborts),  BOTH(stops),   BOTH(kernel),
-              BOTH(barrier), BOTH(part),   BOTH(outside), BOTH(spills),  &refuses_reference,
-              NULL}));
+              BOTH(right),        BOTH(behind), BOTH(before),  BOTH(input),   BOTH(others),
+              BOTH(padding),      BOTH(last),   BOTH(cuts),    BOTH(workers), BOTH(gaps),
+              BOTH(scratch),      BOTH(marks),  BOTH(aborts),  BOTH(stops),   BOTH(kernel),
+              BOTH(barrier),      BOTH(part),   BOTH(outside), BOTH(spills),  BOTH(boundless),
+              &refuses_reference, NULL}));
