@@ -56,6 +56,9 @@ frequency_at(const CtStream *in, gint64 i)
                         : ct_stream_coordinate(in, (guint)subband, i, 0);
 }
 
+/* The most samples of a delay: rounding it to a sample has an error of 2⁻¹² samples at most. */
+#define LARGEST_DELAY 0x1p40
+
 gint64 *
 ct_dedisperse_shifts(const CtNode *node, GError **error)
 {
@@ -74,7 +77,20 @@ ct_dedisperse_shifts(const CtNode *node, GError **error)
         for (gint64 m = 0; m < n_dms; m++) {
             const gdouble samples =
                 rint(seconds * dm_at(node->params, m) * ct_stream_sample_rate(in));
-            shifts[m * n + c] = (gint64)CLAMP(samples, -0x1p60, 0x1p60);
+            if (!(fabs(samples) <= LARGEST_DELAY)) {
+                ct_params_error(
+                    node->params,
+                    ct_params_has(node->params, "reference_frequency") ? "reference_frequency"
+                    : ct_params_has(node->params, "dms")               ? "dms"
+                                                                       : "step",
+                    error,
+                    "wants delays of at most %g samples, but %g Hz is delayed against "
+                    "%g Hz by %g samples at a dispersion measure of %g",
+                    LARGEST_DELAY, frequency, reference, samples, dm_at(node->params, m));
+                g_free(shifts);
+                return NULL;
+            }
+            shifts[m * n + c] = (gint64)samples;
         }
     }
     return shifts;

@@ -195,8 +195,14 @@ stages:
                     "'step' is not given", "first: 2")
         self.refuse("parameter 'n_dms': wants a list 'dms', or 'first', 'step' and 'n_dms', but "
                     "'n_dms' is given too", "dms: 3, n_dms: 2")
-        self.refuse("wants windows of at most 536870912 samples, but is given one of", "dms: 1e6",
+        self.refuse("wants windows of at most 536870912 samples, but is given one of", "dms: 100",
                     (1e6, 150e6))
+        # A forgotten unit: 107 Hz.
+        delays = "wants delays of at most 1.09951e+12 samples, but "
+        self.refuse("parameter 'reference_frequency': " + delays, "dms: 5, reference_frequency: 107",
+                    (100e6, 150e6))
+        self.refuse("parameter 'dms': " + delays, "dms: 1e6", (1e4, 150e6))
+        self.refuse("parameter 'step': " + delays, "first: 0, step: 1e6, n_dms: 2", (1e4, 150e6))
         self.refuse("input 'in' wants frequencies above 0, but is given 0 Hz", "dms: 3", (0, 150e6))
 
 
