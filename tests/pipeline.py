@@ -171,7 +171,8 @@ class Feed:
             valid = None
             if self.validity is not None:
                 valid = numpy.ascontiguousarray(self.validity[:, begin:end], numpy.uint8)
-            yield numpy.ascontiguousarray(self.array[tuple(part)]), end - begin, valid
+            # a copy: the pipeline sets invalid samples to zero
+            yield numpy.array(self.array[tuple(part)], order="C"), end - begin, valid
             begin, turn = end, turn + 1
 
 

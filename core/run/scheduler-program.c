@@ -23,6 +23,18 @@ fail(CtScheduler *scheduler, guint i, GError *cause, GError **error)
     set_over(scheduler, i, error);
 }
 
+/* Invalid samples are zero, as those of every stage. */
+static void
+zero_invalid(const CtBlock *block, const CtBinding *binding)
+{
+    const CtDeparture departure = {
+        .produced = block->n_samples,
+        .validity = block->validity,
+        .validity_stride = block->validity_stride,
+    };
+    ct_validity_zero(block, &departure, binding->stream, &binding->layout);
+}
+
 gboolean
 ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtReleased released,
                   gpointer user_data, GError **error)
@@ -48,6 +60,8 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
         return TRUE;
     }
     CtEndpoint *endpoint = scheduler->endpoints[i];
+    if (!endpoint && block->validity)
+        zero_invalid(block, &node->plan->output_bindings[0]);
     const CtRingMover mover = endpoint ? ct_submission_mover(endpoint->own) : (CtRingMover){0};
     GError *cause = NULL;
     const gboolean enqueued =

@@ -46,6 +46,23 @@ class Embedding(unittest.TestCase):
                 self.assertTrue(numpy.array_equal(whole.validity[lane], numpy.logical_not(touched)))
                 self.assertFalse(whole.array[touched, lane].any())
 
+    def test_invalid_samples_are_zero(self):
+        """A sum of all samples has no part of those that are invalid, whatever the program fed."""
+        data = numpy.arange(1, 25, dtype=numpy.float32).reshape(12, 2)
+        lost = numpy.zeros((2, 12), bool)
+        lost[0, 2:9] = lost[1, 11] = True
+        graph = """
+            stages:
+              x: {{ stage: input, layout: "f32[time station]", shape: [-1, 2], loses: [station] }}
+              i: {{ stage: integrate, from: x, length: 12, variant: {} }}
+              y: {{ stage: output, from: i, layout: "[time station]" }}
+            """
+        for variant in pipeline.variants():
+            with self.subTest(variant=variant):
+                got = pipeline.run(graph.format(variant), {"x": pipeline.Feed(data, 0, [5, 7], ~lost)},
+                                   {"y": (0, 2)})["y"]
+                numpy.testing.assert_array_equal(got.array, [(data * ~lost.T).sum(0)])
+
 
 if __name__ == "__main__":
     tap.main()

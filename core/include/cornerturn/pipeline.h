@@ -222,7 +222,8 @@ typedef void (*CtReleased)(gpointer data, gpointer user_data);
 /* Feeds `n_samples` samples (1 or more) to the `input` named `node`, packed, in the layout of its
  * graph entry. They are read in place, and must stay valid until `released` is called (it may be
  * NULL if the program knows otherwise); only samples that a window reads across the end of a block
- * are copied. `validity` is [lane][n_samples], 1 valid, 0 invalid; NULL: all valid. Each block
+ * are copied. `validity` is [lane][n_samples], 1 valid, 0 invalid; NULL: all valid. Samples that
+ * are invalid are set to zero in place; in a device's memory they must be zero already. Each block
  * continues the one before it without a gap. Waits while CT_PIPELINE_QUEUE blocks are unread. Only
  * one thread may feed a node. */
 CT_EXPORT gboolean ct_pipeline_feed(CtPipeline *pipeline, const char *node, gpointer data,
