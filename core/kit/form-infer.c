@@ -8,12 +8,29 @@
 
 /* ---- forms ---- */
 
-/* The samples of a hop or a window, by the parameter that the form names. */
+/* The samples of a hop or a window, by the parameter that the form names; 0: an error. */
 static gint64
-read_length(const CtNode *node)
+read_length(const CtNode *node, GError **error)
 {
-    const CtForm *form = node->stage->form;
-    return form->length ? ct_params_int(node->params, form->length) : 0;
+    const CtStage *stage = node->stage;
+    const char *name = ((const CtForm *)stage->form)->length;
+    const CtParam *param = stage->params;
+    while (param && param->name && !g_str_equal(param->name, name))
+        param++;
+    if (!param || !param->name || param->kind != CT_PARAM_INT ||
+        param->flags & (CT_PARAM_LIST | CT_PARAM_TABLE)) {
+        g_set_error(
+            error, CT_ERROR, CT_ERROR_PLUGIN,
+            "stage '%s' wants a parameter '%s' that is one integer: the .length of its form",
+            stage->name, name);
+        return 0;
+    }
+    const gint64 length = ct_params_int(node->params, name);
+    if (length >= 1)
+        return length;
+    ct_params_error(node->params, name, error, "wants 1 or more, but is given %" G_GINT64_FORMAT,
+                    length);
+    return 0;
 }
 
 static gboolean
@@ -24,18 +41,48 @@ infer_map(CtNode *node, G_GNUC_UNUSED GError **error)
 }
 
 static gboolean
-infer_fold(CtNode *node, G_GNUC_UNUSED GError **error)
+infer_fold(CtNode *node, GError **error)
 {
-    ct_fold_infer(node, read_length(node));
-    return TRUE;
+    const gint64 length = read_length(node, error);
+    if (length > 0)
+        ct_fold_infer(node, length);
+    return length > 0;
 }
 
 static gboolean
 infer_window(CtNode *node, GError **error)
 {
     const CtForm *form = node->stage->form;
+    const gint64 length = read_length(node, error);
     ct_stream_copy(&node->outputs[0], &node->inputs[0]);
-    return ct_window_footprint(node, form->length, 0, 0, read_length(node), error);
+    return length > 0 && ct_window_footprint(node, form->length, 0, 0, length, error);
+}
+
+/* Whether the stage has as many streams as its form reads, all connected and, where the form needs
+ * it, with time. */
+static gboolean
+check_inputs(const CtNode *node, guint wanted, gboolean needs_time, GError **error)
+{
+    const CtPort *ports = node->stage->inputs;
+    guint n = 0;
+    while (n < node->n_inputs && !(ports[n].flags & CT_PORT_PREPARED))
+        n++;
+    if (n != wanted) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "stage '%s' wants %u input%s for its form, but has %u", node->stage->name,
+                    wanted, wanted > 1 ? "s" : "", n);
+        return FALSE;
+    }
+    for (guint i = 0; i < n; i++) {
+        const CtStream *in = &node->inputs[i];
+        const gboolean is_connected = in->type != CT_TYPE_NONE;
+        if (is_connected && (!needs_time || ct_stream_axis(in, "time") >= 0))
+            continue;
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE, "input '%s' wants %s, but has none",
+                    ports[i].name, is_connected ? "an axis time" : "a stream");
+        return FALSE;
+    }
+    return TRUE;
 }
 
 static gboolean
@@ -50,6 +97,9 @@ infer_form(CtNode *node, const CtFormKernel *kernel, GError **error)
     const CtFormKind kind = kernel ? kernel->kind : CT_FORM_CONVERT;
     const CtForm *form = node->stage->form;
     const gboolean has_length = kind == CT_FORM_FOLD || kind == CT_FORM_WINDOW;
+    const gboolean joins = kind == CT_FORM_JOIN || kind == CT_FORM_MARKED_JOIN;
+    if (!check_inputs(node, joins ? 2 : 1, has_length || joins, error))
+        return FALSE;
     if (kind < G_N_ELEMENTS(infer) && infer[kind] && (!has_length || form->length))
         return infer[kind](node, error);
     g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,

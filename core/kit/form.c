@@ -4,6 +4,8 @@
 #include "reserved.h"
 
 #include <cornerturn/kit/convert.h>
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- the kernel ---- */
@@ -407,6 +409,25 @@ expand(const Expansion *self, guint a, const guint8 *entry, guint8 *to)
     return to;
 }
 
+/* Refuses numbers that would become infinite in the type of the kernel. */
+static gboolean
+check_range(const CtFormTable *table, gsize n, CtType to, const char *what, GError **error)
+{
+    const CtTypeInfo *info = ct_type_info(to);
+    const gdouble *numbers = table->data;
+    if (info->bytes / (info->is_complex ? 2 : 1) >= sizeof(gdouble))
+        return TRUE;
+    n *= ct_type_info(table->type)->is_complex ? 2 : 1;
+    for (gsize i = 0; i < n; i++)
+        if (isfinite(numbers[i]) && fabs(numbers[i]) > FLT_MAX) {
+            g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                        "%s wants numbers of at most %g for %s, but is given %g", what, FLT_MAX,
+                        info->name, numbers[i]);
+            return FALSE;
+        }
+    return TRUE;
+}
+
 /* The table's entries in the type of the kernel. */
 static guint8 *
 convert_table(const CtFormTable *table, CtType to, const char *what, GError **error)
@@ -418,7 +439,8 @@ convert_table(const CtFormTable *table, CtType to, const char *what, GError **er
     gsize n = 1;
     for (guint a = 0; a < table->n_axes; a++)
         n *= (gsize)table->lengths[a];
-    guint8 *entries = ct_table_new(n, to_bytes, what, error);
+    guint8 *entries =
+        check_range(table, n, to, what, error) ? ct_table_new(n, to_bytes, what, error) : NULL;
     for (gsize i = 0; entries && i < n; i += CHUNK)
         ct_convert(&convert, (const guint8 *)table->data + i * from_bytes, entries + i * to_bytes,
                    MIN(n - i, CHUNK), scratch);

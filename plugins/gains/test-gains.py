@@ -130,6 +130,12 @@ class Gains(unittest.TestCase):
         with self.assertRaises(pipeline.Failure) as raised:
             self.run_gains(x, "gains: /nowhere/g.npy", "reference")
         self.assertIn("/nowhere/g.npy: can't be opened: No such file", str(raised.exception))
+        for variant in VARIANTS:
+            if variant == "reference":
+                continue
+            with self.assertRaises(pipeline.Failure) as raised:
+                self.run_gains(x, "gain: 1e308", variant)
+            self.assertIn("wants numbers of at most 3.40282e+38 for c", str(raised.exception))
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Misuse(graphs.GraphTest):
         numpy.save(self.folder / "x.npy", x)
         source = {"stage": "file.source", "path": "x.npy", "layout": "[time channel]",
                   "sample_rate": "1 kHz"}
-        inputs = {"in": "x", "w": "x"} if stage in ("mark", "unjoined") else "x"
+        inputs = {"in": "x", "w": "x"} if stage in ("mark", "unjoined", "surplus") else "x"
         return {"x": source,
                 "y": {"stage": f"misuse.{stage}", "from": inputs, "variant": variant, **more},
                 "z": {"stage": "discard", "from": "y"}}
@@ -143,8 +143,17 @@ class Misuse(graphs.GraphTest):
                               ("absent", plugin + "has no kernel 'absent'"),
                               ("endless", stage + r"wants a \.length for kernel 'total', but has none"),
                               ("shifted", stage + "wants an infer of its own for kernel 'shift', but has "
-                                                  "none")):
+                                                  "none"),
+                              ("listed", stage + r"wants a parameter 'length' that is one integer: the "
+                                                 r"\.length of its form"),
+                              ("unnamed", stage + r"wants a parameter 'length' that is one integer: the "
+                                                  r"\.length of its form"),
+                              ("surplus", stage + "wants 1 input for its form, but has 2")):
             self.refuses(name, message)
+        self.refuses("long", "parameter 'length': wants 1 or more, but is given 0", length=0)
+        timeless = self.stages("long", VARIANTS[1], 64, 3)
+        timeless["x"] = {"stage": "file.source", "path": "x.npy", "layout": "[beam channel]"}
+        self.assertIn("node 'y': input 'in' wants an axis time, but has none", self.fail_graph(timeless))
 
     def test_sizes(self):
         """What is too large does not compile."""

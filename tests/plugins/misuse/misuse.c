@@ -201,21 +201,38 @@ static const CtFold endless_fold = {
     .give = total_give,
 };
 
-#define FORMED(id_, form_)                                                                         \
+static const CtFold long_fold = {
+    .form = CT_KERNEL_FORM("misuse", "total", .length = "length"),
+    .n_numbers = 1,
+    .add = total_add,
+    .give = total_give,
+};
+static const CtForm copy_form = CT_KERNEL_FORM("misuse", "copy", );
+static const CtParam length_params[] = {
+    {"length", CT_PARAM_INT, .fallback = "4", .help = "of a hop"}, {0}};
+static const CtParam list_params[] = {
+    {"length", CT_PARAM_INT, CT_PARAM_LIST, .fallback = "4", .help = "of a hop"}, {0}};
+static const CtPort timeless_inputs[] = {{"in", "{...}", 0, "samples"}, {0}};
+
+#define FORMED(id_, form_, inputs_, params_)                                                       \
     static const CtStage id_##_stage = {                                                           \
         .name = "misuse." #id_,                                                                    \
         .summary = "Is misused",                                                                   \
-        .inputs = inputs,                                                                          \
+        .inputs = inputs_,                                                                         \
         .outputs = outputs,                                                                        \
-        .params = params,                                                                          \
+        .params = params_,                                                                         \
         .infer = ct_form_infer,                                                                    \
         .form = form_,                                                                             \
     }
-FORMED(formless, NULL);
-FORMED(choosing, &types_form);
-FORMED(absent, &absent_form);
-FORMED(shifted, &shifted_form);
-FORMED(endless, &endless_fold);
+FORMED(formless, NULL, inputs, params);
+FORMED(choosing, &types_form, inputs, params);
+FORMED(absent, &absent_form, inputs, params);
+FORMED(shifted, &shifted_form, inputs, params);
+FORMED(endless, &endless_fold, inputs, params);
+FORMED(long, &long_fold, timeless_inputs, length_params);
+FORMED(listed, &long_fold, inputs, list_params);
+FORMED(unnamed, &long_fold, inputs, params);
+FORMED(surplus, &copy_form, both, params);
 
 /* ---- names ---- */
 
@@ -286,6 +303,7 @@ CT_PLUGIN("misuse",
               &x_stage,        &n_stage,        &i_stage,       &in_stage,
               &map_stage,      &shift_stage,    &table_stage,   &formless_stage,
               &choosing_stage, &absent_stage,   &shifted_stage, &endless_stage,
+              &long_stage,     &listed_stage,   &unnamed_stage, &surplus_stage,
               &weigh_stage,    &swap_stage,     &blocked_stage, NULL}),
           ((const CtVariant *const[]){
               CT_FOLD_VARIANTS(fold, "misuse.fold", rows, rows),
@@ -315,4 +333,8 @@ CT_PLUGIN("misuse",
               CT_FORM_VARIANTS(absent_form, "misuse.absent", rows, rows),
               CT_FORM_VARIANTS(shifted_form, "misuse.shifted", rows, rows),
               CT_FOLD_VARIANTS(endless_fold, "misuse.endless", rows, rows),
+              CT_FOLD_VARIANTS(long_fold, "misuse.long", rows, rows),
+              CT_FOLD_VARIANTS(long_fold, "misuse.listed", rows, rows),
+              CT_FOLD_VARIANTS(long_fold, "misuse.unnamed", rows, rows),
+              CT_FORM_VARIANTS(copy_form, "misuse.surplus", join_rows, join_rows),
               NULL}));
