@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The forms window and shift of <cornerturn/kit/kernel.h> on devices, see form-kernel.h.
  *
- * CT_WINDOW_MADE: indices of the new axis of a thread; CT_DEVICE_ROWS_UNROLL: its times. */
+ * CT_WINDOW_MADE: indices of the new axis of a thread; CT_WINDOW_LINES: shifts change along time;
+ * CT_DEVICE_ROWS_UNROLL: times of a thread. */
 #pragma once
 
 #include <cornerturn/kit/form-kernel.h>
@@ -99,8 +100,12 @@ ct_window_seek(CtWindowPlace &place, int64 time, int64 n_times)
             *(CT_OUT *)(ct_own_out + ct_own_k * ct_own_out_step) =                                 \
                 ct_form_store<CT_OUT>(ct_own_term);                                                \
         }                                                                                          \
-    }                                                                                              \
-    /* spans: [series][n_spans]; series: [element]; factors: [element], or NULL */                 \
+    }
+
+/* Shifts that change along time. spans: [series][n_spans]; series: [element]; factors: [element],
+ * or NULL. */
+#ifdef CT_WINDOW_LINES
+#define CT_LINE_ROWS(name_, settings_, call_)                                                      \
     extern "C" __global__ void __launch_bounds__(CT_DEVICE_ROWS_THREADS)                           \
         name_##_lines(const CtDeviceRows ct_own_rows, const settings_ ct_own_settings,             \
                       const double *ct_own_factors, const CtWindowSpan *ct_own_spans,              \
@@ -142,6 +147,9 @@ ct_window_seek(CtWindowPlace &place, int64 time, int64 n_times)
                             ct_own_rows.out_time) = ct_form_store<CT_OUT>(ct_own_term);            \
         }                                                                                          \
     }
+#else
+#define CT_LINE_ROWS(name_, settings_, call_)
+#endif
 
 /* Shifts of a few neighbours on the new axis. */
 template <int N> struct alignas(N > 4 ? 16 : 4 * N) CtWindowShifts {
@@ -233,8 +241,10 @@ template <int N> struct alignas(N > 4 ? 16 : 4 * N) CtWindowShifts {
 
 #define CT_SHIFT_SUM(name_, settings_)                                                             \
     CT_SHIFT_ROWS(name_, settings_, name_(&ct_own_settings, &ct_own_from, &ct_own_term))           \
+    CT_LINE_ROWS(name_, settings_, name_(&ct_own_settings, &ct_own_from, &ct_own_term))            \
     CT_SHIFT_SUMS(name_, settings_, name_(&ct_own_settings, &ct_own_from, &ct_own_term))
 #define CT_TABLE_SHIFT_SUM(name_, settings_)                                                       \
     CT_SHIFT_ROWS(name_, settings_,                                                                \
                   name_(&ct_own_settings, &ct_own_from, &ct_own_w, &ct_own_term))                  \
+    CT_LINE_ROWS(name_, settings_, name_(&ct_own_settings, &ct_own_from, &ct_own_w, &ct_own_term)) \
     CT_SHIFT_SUMS(name_, settings_, name_(&ct_own_settings, &ct_own_from, &ct_own_w, &ct_own_term))

@@ -115,9 +115,10 @@ compile(State *self, GError **error)
                          : is_sum(self)                           ? "_sum"
                          : self->spans                            ? "_lines"
                                                                   : "_shift";
-    g_autofree char *made = g_strdup_printf("CT_WINDOW_MADE=%u", self->made);
+    g_autofree char *define = self->spans ? g_strdup("CT_WINDOW_LINES")
+                                          : g_strdup_printf("CT_WINDOW_MADE=%u", self->made);
     self->kernel = ct_form_compile(&self->base.form, self->device, suffix, CT_DEVICE_ROWS_THREADS,
-                                   self->unroll, made, error);
+                                   self->unroll, define, error);
     return self->kernel != NULL;
 }
 
