@@ -123,6 +123,7 @@ draw_input(CtTestCase *one, const CtTestFixed *fixed, const CtPort *port, const 
            guint i, const char *loses, GRand *random)
 {
     static const gint64 ticks[] = {1, 1, 3, 48}, starts[] = {0, 0, 5, -7};
+    static const gint64 ratios[] = {1, 1, 2, 3, 16}; /* of the samples of a further input */
     const gboolean flows = !(port->flags & CT_PORT_STATIC);
     CtStream *stream = &one->inputs[i];
     CtLayout pattern = {0};
@@ -160,13 +161,18 @@ draw_input(CtTestCase *one, const CtTestFixed *fixed, const CtPort *port, const 
     const gint lost = ct_stream_axis(stream, loses);
     if (flows && lost >= 0)
         stream->axes[lost].loses = TRUE;
-    const gboolean is_first = i == 0;
     stream->rate_num = 1000000;
     stream->rate_den = 1;
-    stream->ticks_per_sample =
-        is_first ? pick(random, ticks, G_N_ELEMENTS(ticks)) : one->inputs[0].ticks_per_sample;
-    stream->start = is_first ? pick(random, starts, G_N_ELEMENTS(starts)) * stream->ticks_per_sample
-                             : one->inputs[0].start;
+    if (i == 0) {
+        stream->ticks_per_sample = pick(random, ticks, G_N_ELEMENTS(ticks));
+        stream->start = pick(random, starts, G_N_ELEMENTS(starts)) * stream->ticks_per_sample;
+    } else {
+        const gint64 ratio =
+            flows && one->round > 0 ? pick(random, ratios, G_N_ELEMENTS(ratios)) : 1;
+        const gint64 before = g_rand_int_range(random, 0, (gint32)ratio);
+        stream->ticks_per_sample = ratio * one->inputs[0].ticks_per_sample;
+        stream->start = one->inputs[0].start - before * one->inputs[0].ticks_per_sample;
+    }
     stream->has_frequency = TRUE;
     stream->frequency = 100e6;
 }
@@ -200,6 +206,29 @@ is_static(const CtTestCase *one, guint i)
     return (ct_node_input_port(&one->node, i)->flags & CT_PORT_STATIC) != 0;
 }
 
+/* The samples of an input that cover `n` of the first. */
+static gint64
+n_samples_for(const CtTestCase *one, guint i, gint64 n)
+{
+    const CtStream *first = &one->inputs[0], *in = &one->inputs[i];
+    const gint64 ticks = first->start - in->start + n * first->ticks_per_sample;
+    return (ticks + in->ticks_per_sample - 1) / in->ticks_per_sample;
+}
+
+/* Gives all inputs the clock of the first; FALSE: they have it. */
+static gboolean
+share_clock(CtTestCase *one)
+{
+    gboolean differ = FALSE;
+    for (guint i = 1; i < one->node.n_inputs; i++) {
+        CtStream *in = &one->inputs[i];
+        differ |= in->ticks_per_sample != one->inputs[0].ticks_per_sample;
+        in->ticks_per_sample = one->inputs[0].ticks_per_sample;
+        in->start = one->inputs[0].start;
+    }
+    return differ;
+}
+
 static gint64
 set_time(CtTestCase *one, gint64 n)
 {
@@ -209,7 +238,8 @@ set_time(CtTestCase *one, gint64 n)
         one->n_samples[i] = 1;
         if (time < 0 || is_static(one, i) || one->inputs[i].type == CT_TYPE_NONE)
             continue;
-        one->inputs[i].axes[time].length = one->n_samples[i] = n;
+        one->n_samples[i] = n_samples_for(one, i, n);
+        one->inputs[i].axes[time].length = one->n_samples[i];
         widest = MAX(widest, ct_stream_width(&one->inputs[i]));
     }
     return widest;
@@ -419,8 +449,14 @@ ct_test_case_init(CtTestCase *one, const CtTestFixed *fixed, const CtTestChoice 
     one->node.n_inputs = n;
     while (stage->outputs && stage->outputs[one->node.n_outputs].name)
         one->node.n_outputs++;
-    if (!describe(one, fixed, random, reason))
-        return CT_CASE_REFUSED;
+    /* Few stages take samples of several lengths. */
+    if (!describe(one, fixed, random, reason)) {
+        if (!share_clock(one))
+            return CT_CASE_REFUSED;
+        g_clear_pointer(reason, g_free);
+        if (!describe(one, fixed, random, reason))
+            return CT_CASE_REFUSED;
+    }
     if (!bind_in_turn(one, choice->row, random, &error)) {
         *reason = g_strdup(error->message);
         return CT_CASE_UNBOUND;
@@ -488,7 +524,7 @@ draw_number(const CtTestCase *one, GRand *random)
     case EXTREME:
         return number < 0 ? -1 : 1;
     case SCALED:
-        return ldexp(number, g_rand_int_range(random, -6, 7));
+        return ldexp(number, g_rand_int_range(random, -20, 21));
     default:
         return number;
     }
