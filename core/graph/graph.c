@@ -2,6 +2,7 @@
 /* The graph: looking up stages, connecting ports, ordering nodes. */
 #include "graph.h"
 
+#include "format.h"
 #include "model/clock.h"
 #include "model/node-params.h"
 #include "model/suggest.h"
@@ -177,6 +178,15 @@ graph_node_new(const CtConfig *config, const CtConfigStage *stage_config, CtRegi
     if (!stage) {
         ct_graph_error(node, &stage_config->stage_place, cause->code, error, "%s", cause->message);
         g_error_free(cause);
+        ct_graph_node_free(node);
+        return NULL;
+    }
+    stage = ct_format_choose(registry, stage, stage_config, error);
+    if (!stage || stage->missing) {
+        if (stage)
+            ct_graph_error(node, &stage_config->stage_place, CT_ERROR_PLUGIN, error,
+                           "stage '%s' is not in this build, which lacks %s", stage->name,
+                           stage->missing);
         ct_graph_node_free(node);
         return NULL;
     }

@@ -205,6 +205,31 @@ check_default_layouts(const CtCheck *check, const CtStage *stage, GError **error
 }
 
 static gboolean
+check_extensions(const CtCheck *check, const CtStage *stage, GError **error)
+{
+    guint n;
+    const CtParam *path = stage->params;
+    if (!ct_check_remark(check, "missing", stage->missing, error) ||
+        (stage->stands_for && !ct_check_name(check, "stands_for", stage->stands_for, ".-", error)))
+        return FALSE;
+    if (!stage->extensions)
+        return !stage->stands_for ||
+               ct_check_refuse(check, error, "extensions", "wants one at least, but has none");
+    if (!COUNT_ROWS(check, "extensions", stage->extensions, &n, error))
+        return FALSE;
+    for (guint i = 0; i < n; i++)
+        if (stage->extensions[i][0] != '.' || !ct_check_is_text(check, stage->extensions[i]))
+            return ct_check_refuse(check, error, "extensions",
+                                   "wants names that begin with '.', but has '%s'",
+                                   stage->extensions[i]);
+    while (path && path->name && !g_str_equal(path->name, "path"))
+        path++;
+    return (path && path->name && path->kind == CT_PARAM_PATH) || stage->missing ||
+           ct_check_refuse(check, error, "extensions",
+                           "wants a parameter 'path' of CT_PARAM_PATH, but there is none");
+}
+
+static gboolean
 check_stage(const CtCheck *check, CtStage *stage, const CtStage *given, GError **error)
 {
     guint n_inputs, n_outputs;
@@ -213,7 +238,7 @@ check_stage(const CtCheck *check, CtStage *stage, const CtStage *given, GError *
         return FALSE;
     if (!stage->summary || !ct_check_is_text(check, stage->summary))
         return ct_check_refuse(check, error, "summary", "wants a text, but is given none");
-    if (!stage->infer)
+    if (!stage->infer && !stage->missing)
         return ct_check_refuse(check, error, "infer", "wants a function, but is given none");
     if (!check_ports(check, "inputs", &stage->inputs, &n_inputs, error) ||
         !check_ports(check, "outputs", &stage->outputs, &n_outputs, error))
@@ -224,7 +249,7 @@ check_stage(const CtCheck *check, CtStage *stage, const CtStage *given, GError *
     return check_params(check, &stage->params, error) &&
            check_counters(check, stage->counters, error) && check_operations(check, stage, error) &&
            ct_check_remark(check, "accuracy_rule", stage->accuracy_rule, error) &&
-           check_default_layouts(check, stage, error);
+           check_default_layouts(check, stage, error) && check_extensions(check, stage, error);
 }
 
 const CtStage *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The installed stages and the devices, from the tables that the loader reads. */
 #include "device/device.h"
+#include "graph/format.h"
 #include "graph/registry.h"
 #include "graph/tuning.h"
 #include "model/node-params.h"
@@ -210,12 +211,24 @@ append_variants(GString *text, const CtRegistry *registry, const CtStage *stage)
     }
 }
 
+/* Appends the stages that the extension of a file's name chooses. */
+static void
+append_formats(GString *text, const CtRegistry *registry, const CtStage *stage)
+{
+    g_autoptr(GPtrArray) formats = ct_format_list(registry, stage);
+    for (guint i = 0; i < formats->len; i++)
+        g_string_append_printf(text, "%s  %s\n", i == 0 ? "\nFormats\n" : "",
+                               (const char *)formats->pdata[i]);
+}
+
 static void
 append_stage(GString *text, const CtRegistry *registry, const CtStage *stage)
 {
     g_string_append_printf(text, "%s: %s\n", stage->name, stage->summary);
     g_string_append_printf(text, "version %u, %s\n", stage->version,
                            ct_registry_stage_file(registry, stage));
+    if (stage->missing)
+        g_string_append_printf(text, "not in this build, which lacks %s\n", stage->missing);
     append_ports(text, "Inputs", stage->inputs);
     append_ports(text, "Outputs", stage->outputs);
     append_params(text, ct_stage_params(stage));
@@ -223,7 +236,9 @@ append_stage(GString *text, const CtRegistry *registry, const CtStage *stage)
         g_autofree char *counters = g_strjoinv(", ", (char **)stage->counters);
         g_string_append_printf(text, "\nCounts\n  %s\n", counters);
     }
-    append_variants(text, registry, stage);
+    append_formats(text, registry, stage);
+    if (!stage->missing)
+        append_variants(text, registry, stage);
 }
 
 static void
@@ -232,7 +247,9 @@ append_list(GString *text, const CtRegistry *registry)
     const GPtrArray *stages = ct_registry_stages(registry);
     for (guint i = 0; i < stages->len; i++) {
         const CtStage *stage = stages->pdata[i];
-        g_string_append_printf(text, "%-16s %s\n", stage->name, stage->summary);
+        g_string_append_printf(text, "%-16s %s%s%s\n", stage->name, stage->summary,
+                               stage->missing ? "; not in this build, which lacks " : "",
+                               stage->missing ? stage->missing : "");
     }
 }
 

@@ -219,6 +219,16 @@ struct CtStage {
 
     /* The form of the kit that ct_form_infer describes (cornerturn/kit/form.h); NULL: none. */
     gconstpointer form;
+
+    /* Stages of files: the extensions of the names of their files (the parameter `path`), each with
+     * its point: ".fil"; NULL-terminated. A node of the stage that `stands_for` names becomes a
+     * node of this one if its path has one of them: "file.sink" with "beam.fil". `stands_for` NULL:
+     * for itself alone. */
+    const char *const *extensions;
+    const char *stands_for;
+    /* Why the stage can't be used: a library that was not there when the plugin was built, as
+     * "HDF5 (libhdf5-dev)". The stage then needs no infer and no variants. NULL: it can. */
+    const char *missing;
 };
 
 /* ---- variants ---- */
