@@ -159,6 +159,9 @@ static const CtVariant good_variant = {
     .work = work,
 };
 
+static const char *const one_extension[] = {".two", NULL};
+static const char *const pointless_extension[] = {".one", "two", NULL};
+
 static CtStage stage;
 static CtVariant variant;
 static const CtStage *stages[2];
@@ -271,6 +274,16 @@ static const Case cases[] = {
     TEXT(stage.default_layouts, "[time station ...] ->",
          STAGE "default_layouts: wants a layout for each of 1 "),
     TEXT(stage.default_layouts, "[time station ...] -> [time station ...]", NULL),
+
+    TABLE(stage.extensions, 8, STAGE "extensions: wants an empty row at its end, but has none"),
+    TABLE(stage.extensions, pointless_extension,
+          STAGE "extensions: wants names that begin with '.', but has 'two'"),
+    TABLE(stage.extensions, one_extension,
+          STAGE "extensions: wants a parameter 'path' of CT_PARAM_PATH, but there is none"),
+    TEXT(stage.stands_for, "a family",
+         STAGE "stands_for: wants letters, digits, _ and .-, but is "),
+    TEXT(stage.stands_for, "family", STAGE "extensions: wants one at least, but has none"),
+    TEXT(stage.missing, 8, STAGE "missing: is no text"),
 
     TEXT(variant.name, NULL, "variant 1: name: wants a text, but is given none"),
     TEXT(variant.name, "cpu:2",
