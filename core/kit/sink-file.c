@@ -274,11 +274,12 @@ begin_again(CtSinkPart *part, GError **error)
 }
 
 gboolean
-ct_sink_part_write(CtSinkPart *part, const CtBlock *block, GError **error)
+ct_sink_part_write(CtSinkPart *part, const CtBlock *block, guint64 *counters, GError **error)
 {
     if (ct_stream_axis(part->file.input->stream, "time") < 0 && !begin_again(part, error))
         return FALSE;
     CtBlock placed = *block;
+    part->file.counters = counters;
     placed.index = part->n_taken;
     ct_gaps_add_block(part->gaps, &placed);
     part->n_taken += block->n_samples;

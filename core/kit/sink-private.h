@@ -59,7 +59,8 @@ typedef struct {
 /* Opens a file and has its header written. NULL with an error. */
 CtSinkPart *ct_sink_part_open(const CtSinkWhich *which, GError **error);
 /* Has samples written, which begin where those before end; `block->index` does not matter. */
-gboolean ct_sink_part_write(CtSinkPart *part, const CtBlock *block, GError **error);
+gboolean ct_sink_part_write(CtSinkPart *part, const CtBlock *block, guint64 *counters,
+                            GError **error);
 /* Makes all that is written readable. */
 gboolean ct_sink_part_mark(CtSinkPart *part, GError **error);
 /* Completes the file, on the thread that wrote it. */

@@ -310,7 +310,7 @@ ct_sink_work(gpointer state, const CtWork *work, GError **error)
             return FALSE;
         n = has_time ? MIN(block->n_samples - t, room(sink)) : block->n_samples;
         const CtBlock cut = cut_block(sink, block, t, n);
-        if (!ct_sink_part_write(sink->part, &cut, error))
+        if (!ct_sink_part_write(sink->part, &cut, work->counters, error))
             return FALSE;
         sink->position += n;
     }

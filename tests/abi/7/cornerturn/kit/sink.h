@@ -58,6 +58,8 @@ typedef struct {
     gint64 expected;        /* samples that it will have; −1: not known. An interrupt, or a source
                                that ends early, leaves it with fewer */
 
+    guint64 *counters; /* during `write`: those of the stage, as in CtWork */
+
     /* What PATH.json says of the array. The kit sets it to the part of the input that the file
      * has, and `open` may change it where the file holds another array: axes in another order, or
      * merged to one. `start` is the tick of the file's first sample. */
