@@ -136,7 +136,7 @@ run(int argc, char **argv, GError **error)
     ct_graph_print_warnings(&options, pipeline);
     g_autofree char *summary = sum_up(pipeline, format);
     if (!g_str_equal(format, "none"))
-        g_print("%s", summary);
+        (ct_pipeline_writes_stdout(pipeline) ? g_printerr : g_print)("%s", summary);
     return judge(pipeline, error);
 }
 

@@ -32,6 +32,16 @@ is_written(const File *file)
     return file->param && file->param->flags & CT_PARAM_WRITTEN;
 }
 
+/* Whether a file is not one of a folder: standard output, an open file of the process, a FIFO. */
+static gboolean
+is_pipe(const File *file)
+{
+    struct stat status;
+    return file->param && file->param->flags & CT_PARAM_PIPE &&
+           (strcmp(file->path, "-") == 0 || g_str_has_prefix(file->path, "fd:") ||
+            (stat(file->path, &status) == 0 && S_ISFIFO(status.st_mode)));
+}
+
 static gboolean
 file_error(const File *file, GError **error, const char *message)
 {
@@ -124,7 +134,7 @@ check_file(GHashTable *known, GPtrArray *files, const File *named, const char *e
     File *file = g_memdup2(named, sizeof *named);
     file->path = g_strconcat(named->path, ending, NULL);
     g_ptr_array_add(files, file);
-    if (is_written(file) && !check_folder(file, error))
+    if (is_written(file) && !is_pipe(file) && !check_folder(file, error))
         return FALSE;
     if (!enter(known, real_name(file->path), file, error))
         return FALSE;
@@ -148,7 +158,8 @@ check_param(GHashTable *known, GPtrArray *files, const CtGraphNode *node, const 
         const File named = {node, param, i, (char *)ct_params_string_at(given, param->name, i)};
         if (!check_file(known, files, &named, "", error))
             return FALSE;
-        for (const char *const *ending = param->endings; ending && *ending; ending++)
+        const char *const *ending = is_pipe(&named) ? NULL : param->endings;
+        for (; ending && *ending; ending++)
             if (!check_file(known, files, &named, *ending, error))
                 return FALSE;
     }
@@ -170,4 +181,20 @@ ct_graph_check_files(const CtGraph *graph, GError **error)
                 return FALSE;
     }
     return TRUE;
+}
+
+gboolean
+ct_graph_writes_stdout(const CtGraph *graph)
+{
+    for (guint i = 0; i < graph->nodes->len; i++) {
+        const CtGraphNode *node = graph->nodes->pdata[i];
+        const CtParam *param = node->node.stage->params;
+        for (; param && param->name; param++)
+            for (guint k = 0; param->flags & CT_PARAM_PIPE &&
+                              k < ct_params_count(node->node.params, param->name);
+                 k++)
+                if (strcmp(ct_params_string_at(node->node.params, param->name, k), "-") == 0)
+                    return TRUE;
+    }
+    return FALSE;
 }

@@ -44,6 +44,8 @@ CtGraph *ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **err
 /* Whether each file that a node writes is in a writable folder, is named by no other parameter, and
  * is not the file of the graph. */
 gboolean ct_graph_check_files(const CtGraph *graph, GError **error);
+/* Whether a node writes standard output (CT_PARAM_PIPE). */
+gboolean ct_graph_writes_stdout(const CtGraph *graph);
 void ct_graph_free(CtGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtGraph, ct_graph_free)
 

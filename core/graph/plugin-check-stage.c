@@ -104,6 +104,8 @@ check_files(const CtCheck *check, const char *field, const CtParam *param, GErro
     guint n;
     if (param->kind != CT_PARAM_PATH && (param->flags & CT_PARAM_WRITTEN || param->endings))
         return ct_check_refuse(check, error, field, "CT_PARAM_WRITTEN and endings are for paths");
+    if (param->flags & CT_PARAM_PIPE && !(param->flags & CT_PARAM_WRITTEN))
+        return ct_check_refuse(check, error, field, "CT_PARAM_PIPE is for paths that are written");
     if (!param->endings)
         return TRUE;
     g_autofree char *endings = g_strconcat(field, ", endings", NULL);
@@ -116,7 +118,7 @@ check_param(const CtCheck *check, const CtParam *param, GError **error)
     static const char *const of_graphs[] = {"stage", "from",   "backend", "variant",
                                             "block", "reread", NULL};
     const guint known = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_TABLE | CT_PARAM_RANGED |
-                        CT_PARAM_WRITTEN | CT_PARAM_LIVE;
+                        CT_PARAM_WRITTEN | CT_PARAM_LIVE | CT_PARAM_PIPE;
     g_autofree char *field = g_strdup_printf("params '%s'", param->name);
     if (!ct_check_name(check, field, param->name, "", error) ||
         !ct_check_remark(check, field, param->help, error) ||

@@ -216,6 +216,12 @@ ct_pipeline_check_taken(CtPipeline *pipeline, GError **error)
     return ct_pipeline_check(pipeline, error) && ct_endpoints_check_taken(pipeline->graph, error);
 }
 
+gboolean
+ct_pipeline_writes_stdout(const CtPipeline *pipeline)
+{
+    return pipeline->graph && ct_graph_writes_stdout(pipeline->graph);
+}
+
 char *
 ct_pipeline_streams_text(CtPipeline *pipeline, GError **error)
 {

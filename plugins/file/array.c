@@ -135,7 +135,7 @@ open_raw(FileArray *array, const CtParams *given, CtType type, gint64 *shape, GE
     if (array->fd < 0)
         return FALSE;
     if (fstat(array->fd, &status) != 0)
-        return file_error(error, array->path, "can't be read");
+        return ct_file_error(error, array->path, "can't be read");
     array->item_bytes = ct_type_info(type)->bytes;
     array->n_axes = n_axes;
     gint64 bytes = array->item_bytes;
@@ -264,7 +264,7 @@ check_same(const char *path, int first, int second, GError **error)
 {
     struct stat a, b;
     if (fstat(first, &a) != 0 || fstat(second, &b) != 0)
-        return file_error(error, path, "can't be read");
+        return ct_file_error(error, path, "can't be read");
     if (a.st_dev == b.st_dev && a.st_ino == b.st_ino)
         return TRUE;
     g_set_error(
@@ -346,7 +346,8 @@ file_array_open(FileArray *array, const CtParams *given, CtStream *stream, GErro
     const int before = ct_file_open(array->path, error);
     if (before < 0)
         return FALSE;
-    gboolean good = fstat(before, &status) == 0 || file_error(error, array->path, "can't be read");
+    gboolean good =
+        fstat(before, &status) == 0 || ct_file_error(error, array->path, "can't be read");
     good = good && open_array(array, given, status.st_size, stream, error) &&
            check_same(array->path, before, array->fd, error);
     close(before);

@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file.sink: a stream as one array in an .npy or raw file, time anywhere, and PATH.json beside it.
- */
+/* file.sink: a stream as one array in an .npy or raw file, time anywhere. */
 #include "file.h"
-#include "sidecar.h"
-#include "sink-files.h"
 #include "slabs.h"
 
+#include <cornerturn/kit/sink.h>
+#include <cornerturn/packets.h>
 #include <string.h>
 
-/* Endings of the names of files beside PATH, final and partial. */
-static const char *const endings[] = {".json", ".partial", ".json.partial", NULL};
-
-enum { DIGEST_NONE, DIGEST_SHA256 };
-static const char *const digests[] = {"none", "sha256", NULL};
-
 static const CtParam params[] = {
-    {.name = "path",
-     .kind = CT_PARAM_PATH,
-     .flags = CT_PARAM_REQUIRED | CT_PARAM_WRITTEN,
-     .endings = endings,
-     .help = "the array; PATH.partial until the stream has ended"},
+    CT_SINK_PARAMS("the array"),
     {.name = "format",
      .kind = CT_PARAM_CHOICE,
      .choices = file_formats,
@@ -28,83 +17,86 @@ static const CtParam params[] = {
     {.name = "layout",
      .kind = CT_PARAM_LAYOUT,
      .help = "types and axes of the array, slowest first; left out: the canonical order"},
-    {.name = "digest",
-     .kind = CT_PARAM_CHOICE,
-     .choices = digests,
-     .fallback = "none",
-     .help =
-         "sha256: PATH.json has this digest of the array's file, which is read once more for it"},
     {NULL},
 };
 
-/* Interval, in microseconds, at which the header and PATH.json.partial are updated; while samples
- * come, none waits longer in memory. */
-enum { MARK_EVERY = 500000 };
-
+/* An array of one slab is appended; any other one is written by <slabs.h>. */
 typedef struct {
-    SinkFiles files;
     gboolean is_npy;
-    gboolean wants_digest;
-    gboolean is_closed; /* the array is final */
-    char *generation;
-    CtStream stream;
-    CtLayout layout;
     gint time_axis; /* −1: none */
+    gboolean has_slabs;
     Slabs slabs;
-    gint64 marked; /* time of the last update of the files */
-    CtGaps *gaps;  /* invalid samples */
 } Sink;
 
+/* The number of slabs: the samples along time at one index of the axes slower than time. */
+static gint64
+count_slabs(const CtLayout *layout, const CtStream *stream)
+{
+    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES], n = 1;
+    const gint time = ct_layout_axis(layout, "time");
+    ct_layout_strides(layout, stream, 1, length, stride);
+    for (gint a = 0; a < time; a++)
+        n *= length[a];
+    return n;
+}
+
+/* The length of a .npy file along time stands before its samples. */
 static gboolean
-infer(CtNode *node, GError **error)
+check_pipe(const CtNode *node, const CtLayout *wish, guint format, GError **error)
+{
+    const CtStream *stream = &node->inputs[0];
+    const gint time = ct_stream_axis(stream, "time");
+    CtLayout layout, order = *wish;
+    order.types = 0; /* the planner may convert */
+    if (!ct_layout_resolve(&layout, &order, stream, stream->type, NULL, error))
+        return FALSE;
+    if (count_slabs(&layout, stream) != 1)
+        return ct_params_error(node->params, "layout", error,
+                               "wants time as the slowest axis for a pipe");
+    return format == FILE_RAW || time < 0 || stream->axes[time].length >= 0 ||
+           ct_params_error(node->params, "format", error,
+                           "wants raw for a pipe if the length of the stream is not known");
+}
+
+static gboolean
+check(CtNode *node, GError **error)
 {
     const CtLayout *layout = ct_params_layout(node->params, "layout");
     CtLayout *wish = &node->input_layouts[0];
     const char *path = ct_params_string(node->params, "path");
     guint format;
-    /* Another sink may be writing this file, and would rename it. */
-    if (g_str_has_suffix(path, ".partial"))
-        return ct_params_error(node->params, "path", error,
-                               "wants a name without the ending .partial, but is given '%s'", path);
     g_autoptr(GError) cause = NULL;
-    if (!sink_files_check(path, &cause))
-        return ct_params_error(node->params, "path", error, "%s", cause->message);
     if (!file_format(node->params, path, &format, error))
         return FALSE;
-    if (!layout) {
+    if (!layout)
         ct_layout_canonical(wish, &node->inputs[0]);
-        return TRUE;
-    }
-    for (guint a = 0; a < layout->n_axes; a++)
-        if (layout->axes[a].count && strcmp(layout->axes[a].name, "time") == 0)
+    else
+        *wish = *layout;
+    for (guint a = 0; a < wish->n_axes; a++)
+        if (wish->axes[a].count && strcmp(wish->axes[a].name, "time") == 0)
             return ct_params_error(node->params, "layout", error,
                                    "wants time as a whole axis, but is given a block of it");
     /* The planner may convert the input, so its type is not checked here. */
     CtStream stream = node->inputs[0];
     stream.type = CT_TYPE_NONE;
-    if (!ct_layout_accepts(layout, &stream, &cause))
+    if (!ct_layout_accepts(wish, &stream, &cause))
         return ct_params_error(node->params, "layout", error, "%s", cause->message);
-    *wish = *layout;
-    return TRUE;
+    return !ct_sink_is_pipe(node->params) || check_pipe(node, wish, format, error);
 }
 
-/* The length of the array in the file along time, including samples not written yet. */
-static gint64
-time_length(const Sink *sink)
-{
-    return sink->slabs.n_slabs == 1 ? sink->slabs.n_samples : sink->slabs.capacity;
-}
+/* ---- the header ---- */
 
-/* The header of the array in its current state; empty for a raw file. */
+/* The header of the array if it is `n_samples` long; empty for a raw file. */
 static GBytes *
-format_header(const Sink *sink)
+format_header(const CtSinkFile *file, gint64 n_samples)
 {
+    const Sink *sink = file->self;
     if (!sink->is_npy)
         return g_bytes_new(NULL, 0);
     gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
-    CtNpyHeader header = {.n_axes = sink->layout.n_axes};
-    const gboolean has_parts = file_npy_element(ct_layout_type(&sink->layout), &header);
-    ct_layout_strides(&sink->layout, &sink->stream, time_length(sink), length, stride);
+    CtNpyHeader header = {.n_axes = file->layout.n_axes};
+    const gboolean has_parts = file_npy_element(ct_layout_type(&file->layout), &header);
+    ct_layout_strides(&file->layout, &file->stream, n_samples, length, stride);
     for (guint a = 0; a < header.n_axes; a++)
         header.shape[a] = length[a];
     if (has_parts)
@@ -113,86 +105,73 @@ format_header(const Sink *sink)
 }
 
 static gboolean
-write_header(const Sink *sink, GError **error)
+write_header(const CtSinkFile *file, GError **error)
 {
-    g_autoptr(GBytes) header = format_header(sink);
+    g_autoptr(GBytes) header = format_header(file, file->length);
     const gint64 n = (gint64)g_bytes_get_size(header);
-    return file_write(sink->files.partial, sink->files.fd, 0, g_bytes_get_data(header, NULL), n,
-                      error) == n;
+    return ct_file_write(file->path, file->fd, 0, g_bytes_get_data(header, NULL), n, error) == n;
 }
 
-/* PATH.json of the array in its current state; `array` has the properties that are known only at
- * the end. */
-static char *
-format_sidecar(Sink *sink, SidecarArray array)
-{
-    const gint time = ct_stream_axis(&sink->stream, "time");
-    if (time >= 0)
-        sink->stream.axes[time].length = time_length(sink);
-    array.bytes = sink->slabs.file_bytes;
-    array.generation = sink->generation;
-    array.n_samples = sink->slabs.n_samples;
-    array.gaps = sink->gaps;
-    return sidecar_format(&sink->stream, &sink->layout, &array);
-}
-
-/* Updates the header and PATH.json.partial with the number of samples written. */
+/* Updates the header with the number of samples written. */
 static gboolean
-mark(Sink *sink, GError **error)
+mark(CtSinkFile *file, GError **error)
 {
-    sink->marked = g_get_monotonic_time();
-    g_autofree char *text = format_sidecar(sink, (SidecarArray){.is_partial = TRUE});
-    return write_header(sink, error) && sink_files_describe(&sink->files, text, error);
+    Sink *sink = file->self;
+    if (sink->has_slabs) {
+        if (!slabs_flush(&sink->slabs, error))
+            return FALSE;
+        file->n_samples = sink->slabs.n_samples;
+        file->length = sink->slabs.capacity;
+    }
+    return write_header(file, error);
 }
 
-/* Updates them with no samples, for the time in which slabs move. */
+/* Says that nothing is written, for the time in which slabs move. */
 static gboolean
-mark_nothing(Sink *sink, GError **error)
+mark_nothing(CtSinkFile *file, GError **error)
 {
-    const gint64 n_samples = sink->slabs.n_samples;
-    sink->slabs.n_samples = 0;
-    const gboolean good = mark(sink, error);
-    sink->slabs.n_samples = n_samples;
-    return good;
+    const Sink *sink = file->self;
+    file->n_samples = 0;
+    file->length = sink->slabs.capacity;
+    return write_header(file, error) && ct_sink_describe(file, error);
 }
 
 static gboolean
-prepare(CtPrepare *prepare, gpointer *state, GError **error)
+open_slabs(CtSinkFile *file, gint64 header_bytes, GError **error)
 {
-    const CtBinding *input = &prepare->inputs[0];
-    const CtParams *given = prepare->nodes[0].params;
-    Sink *sink = g_new0(Sink, 1);
-    *state = sink;
+    Sink *sink = file->self;
+    Slabs *slabs = &sink->slabs;
+    *slabs = (Slabs){
+        .path = file->path, .fd = file->fd, .n_slabs = count_slabs(&file->layout, &file->stream)};
+    slabs->header_bytes = file->header_bytes = header_bytes;
+    slabs->sample_bytes = file->sample_bytes / MAX(1, slabs->n_slabs);
+    sink->has_slabs = TRUE;
+    return slabs_open(slabs, file->expected >= 0 ? file->expected : 16 * file->input->max_samples,
+                      error);
+}
+
+static gboolean
+open_file(CtSinkFile *file, GError **error)
+{
+    Sink *sink = file->self;
     guint format;
-    ct_stream_copy(&sink->stream, input->stream);
-    if (!sink_files_open(&sink->files, ct_params_string(given, "path"), error) ||
-        !file_format(given, sink->files.path, &format, error))
+    if (!file_format(file->given, ct_params_string(file->given, "path"), &format, error))
         return FALSE;
     sink->is_npy = format == FILE_NPY;
-    sink->wants_digest = ct_params_choice(given, "digest") == DIGEST_SHA256;
-    sink->generation = g_uuid_string_random();
-    sink->layout = input->layout;
-    sink->time_axis = ct_layout_axis(&sink->layout, "time");
-    sink->gaps = ct_gaps_new(ct_stream_n_lanes(&sink->stream), error);
-    if (!sink->gaps)
-        return FALSE;
+    sink->time_axis = ct_layout_axis(&file->layout, "time");
+    /* A pipe's header is right from the start. */
+    g_autoptr(GBytes) header = format_header(file, file->is_pipe ? file->expected : 0);
+    const gint64 n = (gint64)g_bytes_get_size(header);
+    if (count_slabs(&file->layout, &file->stream) == 1)
+        return ct_sink_append(file, g_bytes_get_data(header, NULL), n, error);
+    return write_header(file, error) && open_slabs(file, n, error);
+}
 
-    gint64 length[CT_MAX_AXES], stride[CT_MAX_AXES];
-    ct_layout_strides(&sink->layout, &sink->stream, 1, length, stride);
-    Slabs *slabs = &sink->slabs;
-    slabs->path = sink->files.partial;
-    slabs->fd = sink->files.fd;
-    slabs->n_slabs = slabs->sample_bytes = 1;
-    for (gint a = 0; a < (gint)sink->layout.n_axes; a++)
-        *(a < sink->time_axis ? &slabs->n_slabs : &slabs->sample_bytes) *= length[a];
-    slabs->sample_bytes *= ct_type_info(ct_layout_type(&sink->layout))->bytes;
-    g_autoptr(GBytes) header = format_header(sink);
-    slabs->header_bytes = g_bytes_get_size(header);
-    const gint time = ct_stream_axis(&sink->stream, "time");
-    const gint64 expected = time < 0 ? 1 : sink->stream.axes[time].length;
-    return write_header(sink, error) &&
-           slabs_open(slabs, expected >= 0 ? expected : 16 * input->max_samples, error) &&
-           mark(sink, error);
+static void
+clear(gpointer self)
+{
+    Sink *sink = self;
+    slabs_clear(&sink->slabs);
 }
 
 /* ---- running ---- */
@@ -208,11 +187,12 @@ typedef struct {
 } Range;
 
 static void
-describe_range(const Sink *sink, const CtBlock *block, Range *range)
+describe_range(const CtSinkFile *file, const CtBlock *block, Range *range)
 {
+    const Sink *sink = file->self;
     *range = (Range){
-        .first = MAX(sink->time_axis, 0),
-        .item_bytes = ct_type_info(ct_layout_type(&sink->layout))->bytes,
+        .first = (guint)MAX(sink->time_axis, 0),
+        .item_bytes = ct_type_info(ct_layout_type(&file->layout))->bytes,
         .is_packed = TRUE,
     };
     range->n_axes = block->n_axes - range->first;
@@ -242,51 +222,48 @@ next_slab(const CtBlock *block, const Range *range, gint64 *index)
 
 /* Writes the samples of a block from `t` on directly from the block. */
 static gboolean
-write_samples(Sink *sink, const CtBlock *block, const Range *range, gint64 t, gint64 n,
+write_samples(Slabs *slabs, const CtBlock *block, const Range *range, gint64 t, gint64 n,
               GError **error)
 {
     gint64 index[CT_MAX_AXES] = {0};
-    if (!slabs_flush(&sink->slabs, error) || !slabs_check(&sink->slabs, error))
+    if (!slabs_flush(slabs, error) || !slabs_check(slabs, error))
         return FALSE;
-    for (gint64 slab = 0; slab < sink->slabs.n_slabs; slab++) {
-        const guint8 *from = next_slab(block, range, index) + t * sink->slabs.sample_bytes;
-        if (!slabs_write(&sink->slabs, slab, from, n, error))
+    for (gint64 slab = 0; slab < slabs->n_slabs; slab++) {
+        const guint8 *from = next_slab(block, range, index) + t * slabs->sample_bytes;
+        if (!slabs_write(slabs, slab, from, n, error))
             return FALSE;
     }
-    sink->slabs.n_samples += n;
+    slabs->n_samples += n;
     return TRUE;
 }
 
 /* Copies samples of a block to the staging buffer, which has room for them. */
 static gboolean
-stage_samples(Sink *sink, const CtBlock *block, Range *range, gint64 t, gint64 n, GError **error)
+stage_samples(Slabs *slabs, const CtBlock *block, Range *range, gint64 t, gint64 n, GError **error)
 {
     gint64 index[CT_MAX_AXES] = {0};
-    const gint64 offset = sink->time_axis >= 0 ? t * block->stride[range->first] : 0;
-    if (sink->time_axis >= 0)
-        range->length[0] = n;
-    for (gint64 slab = 0; slab < sink->slabs.n_slabs; slab++)
-        file_copy(range->n_axes, range->length, slabs_place(&sink->slabs, slab),
-                  range->packed_stride, next_slab(block, range, index) + offset,
-                  block->stride + range->first, range->item_bytes);
-    sink->slabs.n_staged += n;
-    return sink->slabs.n_staged < sink->slabs.staging_samples || slabs_flush(&sink->slabs, error);
+    const gint64 offset = t * block->stride[range->first];
+    range->length[0] = n;
+    for (gint64 slab = 0; slab < slabs->n_slabs; slab++)
+        file_copy(range->n_axes, range->length, slabs_place(slabs, slab), range->packed_stride,
+                  next_slab(block, range, index) + offset, block->stride + range->first,
+                  range->item_bytes);
+    slabs->n_staged += n;
+    return slabs->n_staged < slabs->staging_samples || slabs_flush(slabs, error);
 }
 
 static gboolean
-take_samples(Sink *sink, const CtBlock *block, GError **error)
+take_samples(Slabs *slabs, const CtBlock *block, Range *range, GError **error)
 {
-    Range range;
-    describe_range(sink, block, &range);
     gint64 n;
     for (gint64 t = 0; t < block->n_samples; t += n) {
         n = block->n_samples - t;
-        if (range.is_packed && n >= sink->slabs.staging_samples) {
-            if (!write_samples(sink, block, &range, t, n, error))
+        if (range->is_packed && n >= slabs->staging_samples) {
+            if (!write_samples(slabs, block, range, t, n, error))
                 return FALSE;
         } else {
-            n = MIN(n, sink->slabs.staging_samples - sink->slabs.n_staged);
-            if (!stage_samples(sink, block, &range, t, n, error))
+            n = MIN(n, slabs->staging_samples - slabs->n_staged);
+            if (!stage_samples(slabs, block, range, t, n, error))
                 return FALSE;
         }
     }
@@ -295,94 +272,89 @@ take_samples(Sink *sink, const CtBlock *block, GError **error)
 
 /* Makes room for `n` more samples. */
 static gboolean
-make_room(Sink *sink, gint64 n, GError **error)
+make_room(CtSinkFile *file, gint64 n, GError **error)
 {
+    Sink *sink = file->self;
     Slabs *slabs = &sink->slabs;
     const gint64 wanted = slabs->n_samples + slabs->n_staged + n;
-    if (slabs->n_slabs == 1 || wanted <= slabs->capacity)
+    if (wanted <= slabs->capacity)
         return TRUE;
-    return slabs_flush(slabs, error) && mark_nothing(sink, error) &&
-           slabs_reserve(slabs, MAX(wanted, 2 * slabs->capacity), error) && mark(sink, error);
+    return slabs_flush(slabs, error) && mark_nothing(file, error) &&
+           slabs_reserve(slabs, MAX(wanted, 2 * slabs->capacity), error) && mark(file, error) &&
+           ct_sink_describe(file, error);
 }
 
+/* Appends a block, in pieces of samples that the kit's buffer can hold. */
 static gboolean
-work(gpointer state, const CtWork *work, GError **error)
+append_samples(CtSinkFile *file, const CtBlock *block, Range *range, GError **error)
 {
-    Sink *sink = state;
-    const CtBlock *block = &work->inputs[0];
-    /* A stream without time is one array; the last block counts. */
-    if (sink->time_axis < 0) {
-        sink->slabs.n_samples = sink->slabs.n_staged = 0;
-        ct_gaps_clear(sink->gaps);
+    enum { PIECE_BYTES = 1 << 18 };
+    const gboolean has_time = ct_layout_axis(&file->layout, "time") >= 0;
+    const gint64 sample = file->sample_bytes, all = block->n_samples;
+    if (range->is_packed)
+        return ct_sink_append(file, block->data, all * sample, error);
+    const gint64 piece = MAX(1, PIECE_BYTES / MAX(1, sample));
+    for (gint64 t = 0; t < all; t += piece) {
+        const gint64 n = MIN(piece, all - t);
+        guint8 *to = ct_sink_room(file, n * sample, error);
+        if (!to)
+            return FALSE;
+        if (has_time)
+            range->length[0] = n;
+        file_copy(range->n_axes, range->length, to, range->packed_stride,
+                  block->data + t * block->stride[range->first], block->stride + range->first,
+                  range->item_bytes);
     }
-    CtBlock placed = *block;
-    placed.index = sink->slabs.n_samples + sink->slabs.n_staged;
-    ct_gaps_add_block(sink->gaps, &placed);
-    if (!make_room(sink, block->n_samples, error) || !take_samples(sink, block, error))
-        return FALSE;
-    if (g_get_monotonic_time() - sink->marked < MARK_EVERY)
-        return TRUE;
-    return slabs_flush(&sink->slabs, error) && mark(sink, error);
+    return TRUE;
 }
 
-/* ---- the end ---- */
-
-/* Writes staged samples, cuts the file to its length, and updates header and text. After a failure,
- * these give the number of samples that are certainly written. */
 static gboolean
-close_array(Sink *sink, GError **error)
+write_block(CtSinkFile *file, const CtBlock *block, GError **error)
 {
+    Sink *sink = file->self;
+    Range range;
+    describe_range(file, block, &range);
+    if (!sink->has_slabs)
+        return append_samples(file, block, &range, error);
+    return make_room(file, block->n_samples, error) &&
+           take_samples(&sink->slabs, block, &range, error);
+}
+
+/* Cuts slabs to their length, and updates the header. After a failure, it gives the number of
+ * samples that are certainly written. */
+static gboolean
+close_file(CtSinkFile *file, GError **error)
+{
+    Sink *sink = file->self;
     Slabs *slabs = &sink->slabs;
-    sink->is_closed = TRUE;
+    if (!sink->has_slabs)
+        return write_header(file, error);
     gboolean good = slabs_flush(slabs, error);
-    if (slabs->n_slabs > 1 && slabs->n_samples < slabs->capacity)
-        good = mark_nothing(sink, good ? error : NULL) && good;
+    if (slabs->n_samples < slabs->capacity)
+        good = mark_nothing(file, good ? error : NULL) && good;
     if (!slabs_close(slabs, good ? error : NULL)) {
         slabs->n_samples = 0;
         good = FALSE;
     }
-    return mark(sink, good ? error : NULL) && good;
+    return mark(file, good ? error : NULL) && good;
 }
+
+const CtSink file_arrays = {
+    .name = "arrays",
+    .self_bytes = sizeof(Sink),
+    .streams = TRUE,
+    .check = check,
+    .open = open_file,
+    .write = write_block,
+    .mark = mark,
+    .close = close_file,
+    .clear = clear,
+};
 
 static gboolean
-close_sink(gpointer state, gboolean interrupted, GError **error)
+infer(CtNode *node, GError **error)
 {
-    Sink *sink = state;
-    if (!close_array(sink, error))
-        return FALSE;
-    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
-    if (sink->wants_digest && !sink_files_digest(&sink->files, checksum, error))
-        return FALSE;
-    const SidecarArray array = {
-        .interrupted = interrupted,
-        .sha256 = sink->wants_digest ? g_checksum_get_string(checksum) : NULL,
-    };
-    g_autofree char *text = format_sidecar(sink, array);
-    return sink_files_seal(&sink->files, text, error);
-}
-
-static gboolean
-complete(gpointer state, G_GNUC_UNUSED gboolean interrupted, GError **error)
-{
-    const Sink *sink = state;
-    return sink_files_commit(&sink->files, error);
-}
-
-/* After a failure, the samples written remain as a valid array under its partial name. */
-static void
-sink_free(gpointer state)
-{
-    Sink *sink = state;
-    if (!sink)
-        return;
-    if (sink->slabs.staging && !sink->is_closed)
-        close_array(sink, NULL);
-    slabs_clear(&sink->slabs);
-    sink_files_close(&sink->files);
-    ct_stream_clear(&sink->stream);
-    g_free(sink->generation);
-    ct_gaps_free(sink->gaps);
-    g_free(sink);
+    return ct_sink_infer(&file_arrays, node, error);
 }
 
 const CtStage file_sink = {
@@ -394,18 +366,4 @@ const CtStage file_sink = {
     .infer = infer,
 };
 
-static const char *const covers[] = {"file.sink", NULL};
-static const CtRow rows[] = {{"any: [...] ->", 0.13}, {NULL}};
-
-const CtVariant file_sink_cpu = {
-    .name = "cpu",
-    .backend = CT_CPU,
-    .covers = covers,
-    .rows = rows,
-    .waits = TRUE,
-    .prepare = prepare,
-    .work = work,
-    .close = close_sink,
-    .complete = complete,
-    .finish = sink_free,
-};
+const CtRow file_sink_rows[] = {{"any: [...] ->", 0.13}, {NULL}};

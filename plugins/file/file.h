@@ -2,11 +2,14 @@
 /* Functions that file.source and file.sink share: elements on disk, and copies between strides. */
 #pragma once
 
+#include <cornerturn/kit/sink.h>
 #include <cornerturn/npy.h>
 #include <cornerturn/stage.h>
 
 extern const CtStage file_source, file_sink;
-extern const CtVariant file_source_cpu, file_sink_cpu;
+extern const CtVariant file_source_cpu;
+extern const CtSink file_arrays;
+extern const CtRow file_sink_rows[];
 
 /* Choices of the parameter `format` of both stages. */
 enum { FILE_AUTO, FILE_NPY, FILE_RAW };
@@ -24,10 +27,3 @@ CtType file_npy_type(const CtNpyHeader *header);
 /* Copies elements of `bytes` bytes between arrays of the same lengths and any strides. */
 void file_copy(guint n_axes, const gint64 *length, guint8 *to, const gint64 *to_stride,
                const guint8 *from, const gint64 *from_stride, gsize bytes);
-
-/* Writes bytes at `offset`. Returns the number written, fewer than `n` only with an error. */
-gint64 file_write(const char *path, int fd, gint64 offset, gconstpointer bytes, gint64 n,
-                  GError **error);
-
-/* Sets an error "PATH: WHAT: the system's message". Returns FALSE. */
-gboolean file_error(GError **error, const char *path, const char *what);

@@ -438,7 +438,7 @@ read_text(const char *path, guint8 **text, gsize *length, GError **error)
     const int fd = ct_file_open(path, error);
     if (fd < 0)
         return FALSE;
-    gboolean good = fstat(fd, &status) == 0 || file_error(error, path, "can't be read");
+    gboolean good = fstat(fd, &status) == 0 || ct_file_error(error, path, "can't be read");
     *length = good ? (gsize)status.st_size : 0;
     guint8 *bytes = g_try_malloc(*length + 1);
     if (good && !bytes) {

@@ -61,7 +61,7 @@ slabs_check(const Slabs *slabs, GError **error)
 {
     struct stat status;
     if (fstat(slabs->fd, &status) != 0)
-        return file_error(error, slabs->path, "can't be read");
+        return ct_file_error(error, slabs->path, "can't be read");
     if (status.st_size >= slabs->file_bytes)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_IO,
@@ -85,7 +85,7 @@ move_slab(const Slabs *slabs, gint64 from, gint64 to, GError **error)
         const gint64 n = MIN(room, bytes - done);
         const gint64 at = to > from ? bytes - done - n : done;
         if (!ct_file_read(slabs->path, slabs->fd, from + at, slabs->staging, (gsize)n, error) ||
-            file_write(slabs->path, slabs->fd, to + at, slabs->staging, n, error) < n)
+            ct_file_write(slabs->path, slabs->fd, to + at, slabs->staging, n, error) < n)
             return FALSE;
         done += n;
     }
@@ -112,9 +112,9 @@ allocate(const Slabs *slabs, gint64 bytes, GError **error)
     while (fallocate(slabs->fd, 0, 0, bytes) != 0) {
         if (errno == EOPNOTSUPP || errno == ENOSYS)
             return ftruncate(slabs->fd, bytes) == 0 ||
-                   file_error(error, slabs->path, "can't be written");
+                   ct_file_error(error, slabs->path, "can't be written");
         if (errno != EINTR)
-            return file_error(error, slabs->path, "can't be written");
+            return ct_file_error(error, slabs->path, "can't be written");
     }
     return TRUE;
 }
@@ -123,7 +123,7 @@ gboolean
 slabs_reserve(Slabs *slabs, gint64 capacity, GError **error)
 {
     const gint64 before = slabs->capacity;
-    if (slabs->n_slabs == 1 || capacity <= before || slabs->n_slabs * slabs->sample_bytes == 0)
+    if (capacity <= before || slabs->n_slabs * slabs->sample_bytes == 0)
         return TRUE;
     const gint64 bytes = file_bytes(slabs, capacity);
     if (!slabs_check(slabs, error) || !allocate(slabs, bytes, error))
@@ -141,7 +141,8 @@ slabs_close(Slabs *slabs, GError **error)
         return FALSE;
     slabs->capacity = slabs->n_samples;
     slabs->file_bytes = bytes;
-    return ftruncate(slabs->fd, bytes) == 0 || file_error(error, slabs->path, "can't be written");
+    return ftruncate(slabs->fd, bytes) == 0 ||
+           ct_file_error(error, slabs->path, "can't be written");
 }
 
 /* ---- writing ---- */
@@ -158,10 +159,8 @@ slabs_write(Slabs *slabs, gint64 slab, const guint8 *samples, gint64 n, GError *
     const gint64 offset =
         offset_of(slabs, slab, slabs->capacity) + slabs->n_samples * slabs->sample_bytes;
     const gint64 bytes = n * slabs->sample_bytes;
-    const gint64 done = file_write(slabs->path, slabs->fd, offset, samples, bytes, error);
+    const gint64 done = ct_file_write(slabs->path, slabs->fd, offset, samples, bytes, error);
     slabs->file_bytes = MAX(slabs->file_bytes, offset + done);
-    if (done < bytes && slabs->n_slabs == 1)
-        slabs->n_samples += done / slabs->sample_bytes;
     return done == bytes;
 }
 

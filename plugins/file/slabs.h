@@ -5,9 +5,8 @@
 
 #include <glib.h>
 
-/* An array whose slowest axis is time has one slab, as long as its samples. Otherwise each slab has
- * room for `capacity` samples while the stream runs, and the slabs are moved together at the end.
- * Samples are staged in memory until there are enough for long writes. */
+/* Each slab has room for `capacity` samples while the stream runs, and the slabs are moved together
+ * at the end. Samples are staged in memory until there are enough for long writes. */
 typedef struct {
     const char *path; /* for messages, owned by the caller */
     int fd;
@@ -26,8 +25,7 @@ typedef struct {
  * header, or nothing. */
 gboolean slabs_open(Slabs *slabs, gint64 capacity, GError **error);
 
-/* Makes room for `capacity` samples in all, if there are several slabs. No samples may be
- * staged. */
+/* Makes room for `capacity` samples in all. No samples may be staged. */
 gboolean slabs_reserve(Slabs *slabs, gint64 capacity, GError **error);
 
 /* The address for the next samples of a slab, with room for staging_samples − n_staged. */
@@ -36,9 +34,8 @@ guint8 *slabs_place(const Slabs *slabs, gint64 slab);
 /* Writes the staged samples. */
 gboolean slabs_flush(Slabs *slabs, GError **error);
 
-/* Writes samples n_samples … n_samples + n − 1 of a slab, which the caller then counts; if not all
- * can be written to a single slab, those written are counted. No samples may be staged, and room
- * must be reserved. */
+/* Writes samples n_samples … n_samples + n − 1 of a slab, which the caller then counts. No samples
+ * may be staged, and room must be reserved. */
 gboolean slabs_write(Slabs *slabs, gint64 slab, const guint8 *samples, gint64 n, GError **error);
 
 /* Fails if the file is shorter than its last known length: another process has cut it. */

@@ -2,7 +2,6 @@
 /* Tests of arrays that grow in a file: any number of slabs, any lengths of time, too little room,
  * another process that changes the file. */
 #define _GNU_SOURCE
-#include "io.c"
 #include "slabs.c" /* the plugin exports only its description */
 
 #include <glib/gstdio.h>
@@ -104,7 +103,7 @@ check_array(gint64 n_slabs, gint64 sample_bytes, gint64 header_bytes, gint64 n_s
 static void
 test_grow(void)
 {
-    static const gint64 n_slabs[] = {1, 2, 7, 64}, sample_bytes[] = {1, 3, 16};
+    static const gint64 n_slabs[] = {2, 3, 7, 64}, sample_bytes[] = {1, 3, 16};
     for (gsize i = 0; i < G_N_ELEMENTS(n_slabs); i++)
         for (gsize j = 0; j < G_N_ELEMENTS(sample_bytes); j++)
             for (gint64 n = 0; n < 200; n = 3 * n + 1) {
@@ -134,17 +133,6 @@ test_no_room(void)
     g_assert_true(slabs_close(&slabs, &error));
     check_bytes(&slabs, path);
     close_slabs(&slabs, path);
-    g_free(path);
-
-    open_slabs(&slabs, &path, 1, 1000, 0, 20);
-    add_samples(&slabs, 90, TRUE);
-    add_samples(&slabs, 20, FALSE);
-    g_assert_false(slabs_flush(&slabs, &error));
-    g_assert_cmpstr(error->message, ==, "x.partial: can't be written: File too large");
-    g_assert_cmpint(slabs.n_samples, ==, 100);
-    g_assert_true(slabs_close(&slabs, NULL));
-    check_bytes(&slabs, path);
-    close_slabs(&slabs, path);
     setrlimit(RLIMIT_FSIZE, &before);
 }
 
@@ -153,7 +141,7 @@ test_no_room(void)
 static void
 test_cut(void)
 {
-    static const gint64 n_slabs[] = {1, 8};
+    static const gint64 n_slabs[] = {2, 8};
     for (gsize i = 0; i < G_N_ELEMENTS(n_slabs); i++) {
         g_autofree char *path = NULL;
         g_autoptr(GError) error = NULL;
@@ -167,7 +155,7 @@ test_cut(void)
                       g_str_has_suffix(error->message, " bytes that it was left with, but is given "
                                                        "5000: another process has cut it"));
         g_clear_error(&error);
-        g_assert_false(slabs_reserve(&slabs, 1000, &error) && n_slabs[i] > 1);
+        g_assert_false(slabs_reserve(&slabs, 1000, &error));
         g_clear_error(&error);
         g_assert_false(slabs_close(&slabs, &error));
         close_slabs(&slabs, path);

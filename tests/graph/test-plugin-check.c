@@ -43,7 +43,7 @@ static const CtParam bad_params[][3] = {
     {{"a factor", CT_PARAM_REAL}},
     {{"from", CT_PARAM_AXIS}},
     {{"factor", (CtParamKind)99}},
-    {{"factor", CT_PARAM_REAL, (CtParamFlags)64}},
+    {{"factor", CT_PARAM_REAL, (CtParamFlags)128}},
     {{"factor", CT_PARAM_REAL, CT_PARAM_LIST | CT_PARAM_TABLE}},
     {{"factor", CT_PARAM_REAL, .fallback = "many"}},
     {{"factor", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 2, 1}},
@@ -61,6 +61,7 @@ static const CtParam bad_params[][3] = {
     {{"name", CT_PARAM_STRING, .endings = choices}},
     {{"origin", CT_PARAM_REAL}, {"cuda", CT_PARAM_REAL, .help = (const char *)8}},
     {{"origin", CT_PARAM_REAL}, {"cuda", (CtParamKind)99}},
+    {{"name", CT_PARAM_PATH, CT_PARAM_PIPE}},
 };
 
 static const char *const many_counters[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
@@ -247,7 +248,7 @@ static const Case cases[] = {
     OF_PARAMS(1, " 'a factor': wants letters, digits, _, but is given 'a factor'"),
     OF_PARAMS(2, " 'from': is a key that graphs give every node"),
     OF_PARAMS(3, " 'factor': wants a kind of CtParamKind, but is given 99"),
-    OF_PARAMS(4, " 'factor': wants flags of CtParamFlags, but is given 0x40"),
+    OF_PARAMS(4, " 'factor': wants flags of CtParamFlags, but is given 0x80"),
     OF_PARAMS(5, " 'factor': wants flags of CtParamFlags, but is given 0x6"),
     OF_PARAMS(6, " 'factor': fallback: wants a number, but is given 'many'"),
     OF_PARAMS(7, " 'factor': wants a minimum up to the maximum, but is given 2 and 1"),
@@ -266,6 +267,7 @@ static const Case cases[] = {
     OF_PARAMS(20, " 'cuda': is no text, after 'origin': does the table end with {0}?"),
     OF_PARAMS(21, " 'cuda': wants a kind of CtParamKind, but is given 99, after 'origin': does the "
                   "table end with {0}?"),
+    OF_PARAMS(22, " 'name': CT_PARAM_PIPE is for paths that are written"),
     TABLE(stage.inputs, endless_ports,
           STAGE "inputs 'cuda': is no text, after 'in': does the table end with {0}?"),
     TABLE(stage.counters, many_counters, STAGE "counters: wants 16 at most, but has 17"),

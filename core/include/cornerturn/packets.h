@@ -137,5 +137,10 @@ CT_EXPORT int ct_file_open(const char *path, GError **error);
 /* Reads exactly `n` bytes at an offset. Fails also if the file ends earlier. */
 CT_EXPORT gboolean ct_file_read(const char *path, int fd, gint64 offset, void *bytes, gsize n,
                                 GError **error);
+/* Writes bytes at an offset. Returns the number written, fewer than `n` only with an error. */
+CT_EXPORT gint64 ct_file_write(const char *path, int fd, gint64 offset, gconstpointer bytes,
+                               gint64 n, GError **error);
+/* Sets an error "PATH: WHAT: the message of errno". Returns FALSE. */
+CT_EXPORT gboolean ct_file_error(GError **error, const char *path, const char *what);
 
 G_END_DECLS

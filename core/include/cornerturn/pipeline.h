@@ -106,6 +106,9 @@ CT_EXPORT gboolean ct_pipeline_check_fed(CtPipeline *pipeline, GError **error);
 /* An error if the graph has an `output`: for a program that takes from none. Checks first if
  * necessary. */
 CT_EXPORT gboolean ct_pipeline_check_taken(CtPipeline *pipeline, GError **error);
+/* Whether a node writes its stream to standard output, on which a program should then print nothing
+ * else. FALSE before the pipeline is checked. */
+CT_EXPORT gboolean ct_pipeline_writes_stdout(const CtPipeline *pipeline);
 /* The stream of `output` of `node` (NULL: its first), owned by the pipeline. Checks first if
  * necessary. */
 CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *node,

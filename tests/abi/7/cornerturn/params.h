@@ -26,7 +26,10 @@ typedef enum {
     CT_PARAM_TABLE = 1 << 2,   /* a list of lists of the kind (rows of equal length) */
     CT_PARAM_RANGED = 1 << 3,  /* `minimum` and `maximum` are checked */
     CT_PARAM_WRITTEN = 1 << 4, /* of a path: the stage writes the file; otherwise it reads it */
-    CT_PARAM_LIVE = 1 << 5     /* may change during a run; stage.h says what this asks of a stage */
+    CT_PARAM_LIVE = 1 << 5,    /* may change during a run; stage.h says what this asks of a stage */
+    CT_PARAM_PIPE = 1 << 6     /* of a path with CT_PARAM_WRITTEN: it may be `-`, standard output;
+                                  `fd:3`, an open file of the process; or a FIFO. These have no
+                                  `endings` */
 } CtParamFlags;
 
 /* A row of a stage's table; a row without a name ends the table. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing bytes to files, and errors of the system. */
-#include "file.h"
+#include "cornerturn/error.h"
+#include "cornerturn/packets.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 gboolean
-file_error(GError **error, const char *path, const char *what)
+ct_file_error(GError **error, const char *path, const char *what)
 {
     const int saved = errno;
     g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: %s: %s", path, what, g_strerror(saved));
@@ -14,7 +15,8 @@ file_error(GError **error, const char *path, const char *what)
 }
 
 gint64
-file_write(const char *path, int fd, gint64 offset, gconstpointer bytes, gint64 n, GError **error)
+ct_file_write(const char *path, int fd, gint64 offset, gconstpointer bytes, gint64 n,
+              GError **error)
 {
     gint64 done = 0;
     while (done < n) {
@@ -24,7 +26,7 @@ file_write(const char *path, int fd, gint64 offset, gconstpointer bytes, gint64 
             continue;
         errno = given == 0 ? ENOSPC : errno;
         if (given <= 0) {
-            file_error(error, path, "can't be written");
+            ct_file_error(error, path, "can't be written");
             break;
         }
         done += given;

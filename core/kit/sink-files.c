@@ -3,9 +3,9 @@
  */
 #include "sink-files.h"
 
-#include "file.h"
+#include "cornerturn/error.h"
+#include "cornerturn/packets.h"
 
-#include <cornerturn/packets.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ check_name(const char *path, GError **error)
 }
 
 gboolean
-sink_files_check(const char *path, GError **error)
+ct_sink_files_check(const char *path, GError **error)
 {
     g_autofree char *json = g_strconcat(path, ".json", NULL);
     return check_name(path, error) && check_name(json, error);
@@ -57,9 +57,9 @@ check_opened(const char *path, int fd, GError **error)
 {
     struct stat status;
     if (fd < 0 && errno != ELOOP && errno != ENXIO)
-        return file_error(error, path, "can't be created");
+        return ct_file_error(error, path, "can't be created");
     if (fd >= 0 && fstat(fd, &status) != 0)
-        return file_error(error, path, "can't be created");
+        return ct_file_error(error, path, "can't be created");
     if (fd >= 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_IO,
@@ -87,8 +87,8 @@ lock(const char *path, int fd, gboolean is_new, GError **error)
     }
     /* Some file systems have no locks. On these, the process that creates the file is its only
      * writer. */
-    return is_new ||
-           file_error(error, path, "is there, and can't be locked: remove it if no run writes it");
+    return is_new || ct_file_error(error, path,
+                                   "is there, and can't be locked: remove it if no run writes it");
 }
 
 /* Opens a partial file that no other run is writing. */
@@ -107,17 +107,17 @@ claim(const char *path, int *fd, gboolean *is_new, GError **error)
 }
 
 static gboolean
-open_folder(SinkFiles *files, GError **error)
+open_folder(CtSinkFiles *files, GError **error)
 {
     g_autofree char *folder = g_path_get_dirname(files->path);
     files->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return files->folder_fd >= 0 || file_error(error, folder, "can't be opened");
+    return files->folder_fd >= 0 || ct_file_error(error, folder, "can't be opened");
 }
 
 gboolean
-sink_files_open(SinkFiles *files, const char *path, GError **error)
+ct_sink_files_open(CtSinkFiles *files, const char *path, GError **error)
 {
-    *files = (SinkFiles){
+    *files = (CtSinkFiles){
         .path = g_strdup(path),
         .partial = g_strconcat(path, ".partial", NULL),
         .json = g_strconcat(path, ".json", NULL),
@@ -127,7 +127,7 @@ sink_files_open(SinkFiles *files, const char *path, GError **error)
         .folder_fd = -1,
     };
     gboolean is_new, is_new_json;
-    if (!sink_files_check(path, error) || !open_folder(files, error) ||
+    if (!ct_sink_files_check(path, error) || !open_folder(files, error) ||
         !claim(files->json_partial, &files->json_fd, &is_new_json, error))
         return FALSE;
     if (!claim(files->partial, &files->fd, &is_new, error)) {
@@ -136,8 +136,8 @@ sink_files_open(SinkFiles *files, const char *path, GError **error)
         return FALSE;
     }
     if (ftruncate(files->json_fd, 0) != 0)
-        return file_error(error, files->json_partial, "can't be written");
-    return ftruncate(files->fd, 0) == 0 || file_error(error, files->partial, "can't be written");
+        return ct_file_error(error, files->json_partial, "can't be written");
+    return ftruncate(files->fd, 0) == 0 || ct_file_error(error, files->partial, "can't be written");
 }
 
 static void
@@ -149,7 +149,7 @@ close_file(int *fd)
 }
 
 void
-sink_files_close(SinkFiles *files)
+ct_sink_files_close(CtSinkFiles *files)
 {
     close_file(&files->fd);
     close_file(&files->json_fd);
@@ -163,22 +163,22 @@ sink_files_close(SinkFiles *files)
 /* ---- writing ---- */
 
 gboolean
-sink_files_describe(const SinkFiles *files, const char *text, GError **error)
+ct_sink_files_describe(const CtSinkFiles *files, const char *text, GError **error)
 {
     const gint64 length = (gint64)strlen(text);
-    if (file_write(files->json_partial, files->json_fd, 0, text, length, error) < length)
+    if (ct_file_write(files->json_partial, files->json_fd, 0, text, length, error) < length)
         return FALSE;
     return ftruncate(files->json_fd, length) == 0 ||
-           file_error(error, files->json_partial, "can't be written");
+           ct_file_error(error, files->json_partial, "can't be written");
 }
 
 gboolean
-sink_files_digest(const SinkFiles *files, GChecksum *checksum, GError **error)
+ct_sink_files_digest(const CtSinkFiles *files, GChecksum *checksum, GError **error)
 {
     enum { PIECE_BYTES = 1 << 20 };
     struct stat status;
     if (fstat(files->fd, &status) != 0)
-        return file_error(error, files->partial, "can't be read");
+        return ct_file_error(error, files->partial, "can't be read");
     g_autofree guint8 *piece = g_malloc(PIECE_BYTES);
     for (gint64 offset = 0; offset < status.st_size; offset += PIECE_BYTES) {
         const gsize n = (gsize)MIN(PIECE_BYTES, status.st_size - offset);
@@ -196,20 +196,20 @@ sync_file(const char *path, int fd, GError **error)
 {
     while (fsync(fd) != 0)
         if (errno != EINTR)
-            return file_error(error, path, "can't be written to the disk");
+            return ct_file_error(error, path, "can't be written to the disk");
     return TRUE;
 }
 
 /* Syncs the folder, so that the names persist. Some file systems do not support this and return
  * EINVAL. */
 static gboolean
-sync_folder(const SinkFiles *files, GError **error)
+sync_folder(const CtSinkFiles *files, GError **error)
 {
     while (fsync(files->folder_fd) != 0) {
         if (errno == EINVAL)
             return TRUE;
         if (errno != EINTR)
-            return file_error(error, files->path, "its folder can't be written to the disk");
+            return ct_file_error(error, files->path, "its folder can't be written to the disk");
     }
     return TRUE;
 }
@@ -225,39 +225,40 @@ check_same(const char *path, int fd, GError **error)
 }
 
 static gboolean
-remove_old(const SinkFiles *files, GError **error)
+remove_old(const CtSinkFiles *files, GError **error)
 {
     if (unlink(files->json) == 0)
         return sync_folder(files, error);
-    return errno == ENOENT || file_error(error, files->json, "can't be removed");
+    return errno == ENOENT || ct_file_error(error, files->json, "can't be removed");
 }
 
 static gboolean
-give_name(const SinkFiles *files, const char *partial, const char *path, GError **error)
+give_name(const CtSinkFiles *files, const char *partial, const char *path, GError **error)
 {
     if (rename(partial, path) != 0)
-        return file_error(error, path, "can't be created");
+        return ct_file_error(error, path, "can't be created");
     return sync_folder(files, error);
 }
 
 /* Checks that the names still belong to the files. */
 static gboolean
-check_names(const SinkFiles *files, GError **error)
+check_names(const CtSinkFiles *files, GError **error)
 {
-    return sink_files_check(files->path, error) && check_same(files->partial, files->fd, error) &&
+    return ct_sink_files_check(files->path, error) &&
+           check_same(files->partial, files->fd, error) &&
            check_same(files->json_partial, files->json_fd, error);
 }
 
 gboolean
-sink_files_seal(const SinkFiles *files, const char *text, GError **error)
+ct_sink_files_seal(const CtSinkFiles *files, const char *text, GError **error)
 {
-    return sink_files_describe(files, text, error) && check_names(files, error) &&
+    return ct_sink_files_describe(files, text, error) && check_names(files, error) &&
            sync_file(files->partial, files->fd, error) &&
            sync_file(files->json_partial, files->json_fd, error);
 }
 
 gboolean
-sink_files_commit(const SinkFiles *files, GError **error)
+ct_sink_files_commit(const CtSinkFiles *files, GError **error)
 {
     return check_names(files, error) && remove_old(files, error) &&
            give_name(files, files->partial, files->path, error) &&

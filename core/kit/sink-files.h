@@ -13,28 +13,28 @@ typedef struct {
     int fd;      /* of PATH.partial; −1: not open */
     int json_fd; /* of PATH.json.partial */
     int folder_fd;
-} SinkFiles;
+} CtSinkFiles;
 
 /* Whether PATH and PATH.json are regular files or do not exist: others would be replaced, not
  * written. */
-gboolean sink_files_check(const char *path, GError **error);
+gboolean ct_sink_files_check(const char *path, GError **error);
 
 /* Creates PATH.partial and PATH.json.partial, empty, or takes those that another run has left.
- * Fails without changes while another run writes them. Call sink_files_close in either case. */
-gboolean sink_files_open(SinkFiles *files, const char *path, GError **error);
+ * Fails without changes while another run writes them. Call ct_sink_files_close in either case. */
+gboolean ct_sink_files_open(CtSinkFiles *files, const char *path, GError **error);
 
 /* Replaces the contents of PATH.json.partial. */
-gboolean sink_files_describe(const SinkFiles *files, const char *text, GError **error);
+gboolean ct_sink_files_describe(const CtSinkFiles *files, const char *text, GError **error);
 
 /* Adds the bytes of PATH.partial to `checksum`. */
-gboolean sink_files_digest(const SinkFiles *files, GChecksum *checksum, GError **error);
+gboolean ct_sink_files_digest(const CtSinkFiles *files, GChecksum *checksum, GError **error);
 
 /* Writes `text`, the final PATH.json, and waits until the bytes of both files are on the disk. */
-gboolean sink_files_seal(const SinkFiles *files, const char *text, GError **error);
+gboolean ct_sink_files_seal(const CtSinkFiles *files, const char *text, GError **error);
 
 /* Gives both sealed files their final names. After a failure there is no PATH.json, or the old one
  * beside the old array. */
-gboolean sink_files_commit(const SinkFiles *files, GError **error);
+gboolean ct_sink_files_commit(const CtSinkFiles *files, GError **error);
 
 /* Closes the files, so that other runs may write them. */
-void sink_files_close(SinkFiles *files);
+void ct_sink_files_close(CtSinkFiles *files);

@@ -75,8 +75,18 @@ test_flock(int fd, int operation)
 #define ftruncate test_ftruncate
 #define pwrite    test_pwrite
 #define flock     test_flock
-#include "io.c"
-#include "sink-files.c"
+/* The library has these functions as well. */
+#define ct_file_error          test_file_error
+#define ct_file_write          test_file_write
+#define ct_sink_files_check    test_sink_files_check
+#define ct_sink_files_open     test_sink_files_open
+#define ct_sink_files_describe test_sink_files_describe
+#define ct_sink_files_digest   test_sink_files_digest
+#define ct_sink_files_seal     test_sink_files_seal
+#define ct_sink_files_commit   test_sink_files_commit
+#define ct_sink_files_close    test_sink_files_close
+#include "kit/file-io.c"
+#include "kit/sink-files.c"
 #undef unlink
 
 #include <glib/gstdio.h>
@@ -123,11 +133,11 @@ clear_folder(void)
 }
 
 static gboolean
-write_run(SinkFiles *files, const char *array, const char *json, GError **error)
+write_run(CtSinkFiles *files, const char *array, const char *json, GError **error)
 {
     const gint64 n = (gint64)strlen(array);
-    return file_write(files->partial, files->fd, 0, array, n, error) == n &&
-           sink_files_seal(files, json, error) && sink_files_commit(files, error);
+    return ct_file_write(files->partial, files->fd, 0, array, n, error) == n &&
+           ct_sink_files_seal(files, json, error) && ct_sink_files_commit(files, error);
 }
 
 /* ---- tests ---- */
@@ -142,10 +152,10 @@ look_as_other_run(void)
     for (guint i = 0; i < G_N_ELEMENTS(endings); i++)
         before[i] = contents(endings[i]);
     g_autoptr(GError) error = NULL;
-    SinkFiles other;
-    g_assert_false(sink_files_open(&other, name(""), &error));
+    CtSinkFiles other;
+    g_assert_false(ct_sink_files_open(&other, name(""), &error));
     g_assert_true(g_str_has_suffix(error->message, "is being written by another sink"));
-    sink_files_close(&other);
+    ct_sink_files_close(&other);
     for (guint i = 0; i < G_N_ELEMENTS(endings); i++) {
         g_autofree char *after = contents(endings[i]);
         g_assert_cmpstr(before[i], ==, after);
@@ -157,14 +167,14 @@ look_as_other_run(void)
 static guint
 count_calls(void)
 {
-    SinkFiles files;
+    CtSinkFiles files;
     clear_folder();
     put("", "old");
     put(".json", "old json");
-    g_assert_true(sink_files_open(&files, name(""), NULL));
+    g_assert_true(ct_sink_files_open(&files, name(""), NULL));
     n_calls = 0;
     g_assert_true(write_run(&files, "new", "new json", NULL));
-    sink_files_close(&files);
+    ct_sink_files_close(&files);
     return n_calls;
 }
 
@@ -176,16 +186,16 @@ test_two_runs(void)
     look = look_as_other_run;
     /* From the last call on, all files have their names, and another run may begin. */
     for (guint i = 1; i < n; i++) {
-        SinkFiles files;
+        CtSinkFiles files;
         clear_folder();
         put("", "old");
         put(".json", "old json");
-        g_assert_true(sink_files_open(&files, name(""), NULL));
+        g_assert_true(ct_sink_files_open(&files, name(""), NULL));
         n_calls = 0;
         look_at = i;
         g_assert_true(write_run(&files, "new", "new json", NULL));
         g_assert_cmpuint(look_at, ==, 0);
-        sink_files_close(&files);
+        ct_sink_files_close(&files);
         g_autofree char *array = contents(""), *json = contents(".json");
         g_assert_cmpstr(array, ==, "new");
         g_assert_cmpstr(json, ==, "new json");
@@ -203,19 +213,19 @@ test_failures(void)
     const guint n = count_calls();
     for (guint f = 0; f < G_N_ELEMENTS(failures); f++)
         for (guint i = 1; i <= n; i++) {
-            SinkFiles files;
+            CtSinkFiles files;
             g_autoptr(GError) error = NULL;
             clear_folder();
             put("", "old");
             put(".json", "old json");
-            g_assert_true(sink_files_open(&files, name(""), NULL));
+            g_assert_true(ct_sink_files_open(&files, name(""), NULL));
             n_calls = 0;
             fail_at = i;
             failure = failures[f];
             g_assert_false(write_run(&files, "new", "new json", &error));
             g_assert_true(g_str_has_prefix(error->message, name("")));
             g_assert_true(g_str_has_suffix(error->message, g_strerror(failure)));
-            sink_files_close(&files);
+            ct_sink_files_close(&files);
             g_autofree char *array = contents(""), *json = contents(".json");
             g_assert_true(g_str_equal(array, "old") || g_str_equal(array, "new"));
             if (json && g_str_equal(array, "old"))
@@ -224,9 +234,9 @@ test_failures(void)
                 g_assert_cmpstr(json, ==, "new json");
             /* The next run is not hindered. */
             fail_at = 0;
-            g_assert_true(sink_files_open(&files, name(""), &error));
+            g_assert_true(ct_sink_files_open(&files, name(""), &error));
             g_assert_true(write_run(&files, "next", "next json", &error));
-            sink_files_close(&files);
+            ct_sink_files_close(&files);
             g_autofree char *last = contents(".json");
             g_assert_cmpstr(last, ==, "next json");
         }
@@ -237,21 +247,21 @@ static void
 test_interrupted_calls(void)
 {
     g_autofree char *text = g_strnfill(100000, 'x');
-    SinkFiles files;
+    CtSinkFiles files;
     clear_folder();
-    g_assert_true(sink_files_open(&files, name(""), NULL));
-    g_assert_cmpint(file_write("x", files.fd, 0, text, 100000, NULL), ==, 100000);
+    g_assert_true(ct_sink_files_open(&files, name(""), NULL));
+    g_assert_cmpint(ct_file_write("x", files.fd, 0, text, 100000, NULL), ==, 100000);
     const guint last = n_calls;
     for (guint i = 0; i < 3; i++) {
         fail_at = n_calls + 1;
         failure = EINTR;
-        const gboolean good = i == 0   ? file_write("x", files.fd, 0, text, 100000, NULL) == 100000
+        const gboolean good = i == 0 ? ct_file_write("x", files.fd, 0, text, 100000, NULL) == 100000
                               : i == 1 ? sync_file("x", files.fd, NULL)
                                        : sync_folder(&files, NULL);
         g_assert_true(good);
     }
     g_assert_cmpuint(n_calls, >, last + 3);
-    sink_files_close(&files);
+    ct_sink_files_close(&files);
 }
 
 /* A file that another run renames between opening and locking it is not taken for the partial
@@ -259,7 +269,7 @@ test_interrupted_calls(void)
 static void
 test_renamed_since(void)
 {
-    SinkFiles files;
+    CtSinkFiles files;
     gboolean is_new;
     clear_folder();
     put(".partial", "whole");
@@ -267,8 +277,8 @@ test_renamed_since(void)
     g_assert_cmpint(rename(name(".partial"), name("")), ==, 0);
     g_assert_false(is_same(name(".partial"), fd));
     close(fd);
-    g_assert_true(sink_files_open(&files, name(""), NULL));
-    sink_files_close(&files);
+    g_assert_true(ct_sink_files_open(&files, name(""), NULL));
+    ct_sink_files_close(&files);
     g_autofree char *array = contents("");
     g_assert_cmpstr(array, ==, "whole");
 }
@@ -279,7 +289,7 @@ test_links(void)
 {
     for (guint i = 2; i < G_N_ELEMENTS(endings); i++)
         for (guint kind = 0; kind < 5; kind++) {
-            SinkFiles files;
+            CtSinkFiles files;
             g_autoptr(GError) error = NULL;
             clear_folder();
             g_autofree char *other = g_build_filename(folder, "other", NULL);
@@ -291,14 +301,14 @@ test_links(void)
                             : kind == 3 ? mkfifo(path, 0600)
                                         : symlink("/dev/null", path),
                             ==, 0);
-            g_assert_false(sink_files_open(&files, name(""), &error));
+            g_assert_false(ct_sink_files_open(&files, name(""), &error));
             g_autofree char *wanted =
                 g_strconcat(path,
                             ": wants a regular file, but is given a link, a folder or a "
                             "device",
                             NULL);
             g_assert_cmpstr(error->message, ==, wanted);
-            sink_files_close(&files);
+            ct_sink_files_close(&files);
             g_autofree char *text = NULL;
             g_assert_true(g_file_get_contents(other, &text, NULL, NULL));
             g_assert_cmpstr(text, ==, "mine");
@@ -314,10 +324,10 @@ test_replaced(void)
 {
     for (guint i = 2; i < G_N_ELEMENTS(endings); i++)
         for (guint replaced = 0; replaced < 2; replaced++) {
-            SinkFiles files;
+            CtSinkFiles files;
             g_autoptr(GError) error = NULL;
             clear_folder();
-            g_assert_true(sink_files_open(&files, name(""), NULL));
+            g_assert_true(ct_sink_files_open(&files, name(""), NULL));
             unlink(name(endings[i]));
             if (replaced)
                 put(endings[i], "not mine");
@@ -325,7 +335,7 @@ test_replaced(void)
             g_assert_true(g_str_has_suffix(error->message,
                                            "wants the file that was written, but it has been "
                                            "removed or replaced"));
-            sink_files_close(&files);
+            ct_sink_files_close(&files);
             g_assert_false(g_file_test(name(""), G_FILE_TEST_EXISTS));
             g_assert_false(g_file_test(name(".json"), G_FILE_TEST_EXISTS));
         }
@@ -335,20 +345,20 @@ test_replaced(void)
 static void
 test_no_locks(void)
 {
-    SinkFiles files, other;
+    CtSinkFiles files, other;
     g_autoptr(GError) error = NULL;
     clear_folder();
     no_locks = TRUE;
-    g_assert_true(sink_files_open(&files, name(""), &error));
-    g_assert_false(sink_files_open(&other, name(""), &error));
+    g_assert_true(ct_sink_files_open(&files, name(""), &error));
+    g_assert_false(ct_sink_files_open(&other, name(""), &error));
     g_assert_true(
         strstr(error->message, "is there, and can't be locked: remove it if no run writes it"));
     g_clear_error(&error);
-    sink_files_close(&other);
+    ct_sink_files_close(&other);
     g_assert_true(write_run(&files, "new", "new json", &error));
-    sink_files_close(&files);
-    g_assert_true(sink_files_open(&files, name(""), &error));
-    sink_files_close(&files);
+    ct_sink_files_close(&files);
+    g_assert_true(ct_sink_files_open(&files, name(""), &error));
+    ct_sink_files_close(&files);
     no_locks = FALSE;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing PATH.json, a file beside an array that describes its axes. */
-#include "sidecar.h"
+#include "sidecar-write.h"
 
-#include <cornerturn/json.h>
+#include "cornerturn/json.h"
+
 #include <string.h>
 
 static void
@@ -184,7 +185,7 @@ add_gaps(CtJson *json, const CtGaps *gaps)
 }
 
 static void
-add_validity(CtJson *json, const CtStream *stream, const SidecarArray *array)
+add_validity(CtJson *json, const CtStream *stream, const CtSidecarArray *array)
 {
     const gint64 n_lanes = ct_gaps_n_lanes(array->gaps);
     const gdouble all = (gdouble)array->n_samples * n_lanes;
@@ -206,7 +207,7 @@ add_validity(CtJson *json, const CtStream *stream, const SidecarArray *array)
 }
 
 static void
-add_array(CtJson *json, const SidecarArray *array, int digits)
+add_array(CtJson *json, const CtSidecarArray *array, int digits)
 {
     ct_json_add_padded(json, "bytes", array->bytes, digits);
     ct_json_add_text(json, "generation", array->generation);
@@ -216,10 +217,16 @@ add_array(CtJson *json, const SidecarArray *array, int digits)
         ct_json_add_padded(json, "written", array->n_samples, digits);
     else
         ct_json_add_boolean(json, "interrupted", array->interrupted);
+    if (!array->is_one_of)
+        return;
+    ct_json_begin_object(json, "sequence");
+    ct_json_add_integer(json, "number", array->number);
+    ct_json_add_integer(json, "first_sample", array->first);
+    ct_json_end_object(json);
 }
 
 char *
-sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArray *array)
+ct_sidecar_format(const CtStream *stream, const CtLayout *layout, const CtSidecarArray *array)
 {
     const int digits = array->is_partial ? GROWING_DIGITS : 0;
     g_autofree char *name = ct_layout_to_string(layout);
