@@ -113,4 +113,7 @@ file_copy(guint n_axes, const gint64 *length, guint8 *to, const gint64 *to_strid
 }
 
 CT_PLUGIN("file", ((const CtStage *const[]){&file_source, &file_sink, NULL}),
-          ((const CtVariant *const[]){&file_source_cpu, &file_sink_cpu, NULL}));
+          ((const CtVariant *const[]){
+              CT_ARRAY_SOURCE_VARIANT(file_arrays, "file.source",
+                                      ((const CtRow[]){{"-> [...]", 0.13}, {NULL}}), CT_CPU, "cpu"),
+              &file_sink_cpu, NULL}));

@@ -2,11 +2,13 @@
 /* Functions that file.source and file.sink share: elements on disk, and copies between strides. */
 #pragma once
 
+#include <cornerturn/kit/array-source.h>
 #include <cornerturn/npy.h>
 #include <cornerturn/stage.h>
 
 extern const CtStage file_source, file_sink;
-extern const CtVariant file_source_cpu, file_sink_cpu;
+extern const CtArraySource file_arrays; /* of file.source */
+extern const CtVariant file_sink_cpu;
 
 /* Choices of the parameter `format` of both stages. */
 enum { FILE_AUTO, FILE_NPY, FILE_RAW };

@@ -20,20 +20,3 @@ typedef struct {
  * validity. `stream` has the length along time that the file has. All texts of one partial array
  * have the same length, so the file is valid JSON even if a text only partly overwrites another. */
 char *sidecar_format(const CtStream *stream, const CtLayout *layout, const SidecarArray *array);
-
-/* What PATH.json says of an array beside the description of its stream. */
-typedef struct {
-    CtLayout *layout;     /* NULL: there is no PATH.json */
-    CtGaps *gaps;         /* invalid samples; NULL: none */
-    gint64 invalid;       /* samples over all lanes that are invalid, where it does not say which */
-    gboolean interrupted; /* the stream had not ended */
-} SidecarFacts;
-
-void sidecar_facts_clear(SidecarFacts *facts);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(SidecarFacts, sidecar_facts_clear)
-
-/* Reads PATH.json, if it exists, to a stream (zeroed before): its clock, its observation, and the
- * axes that it names, whose lengths the caller checks. Fails if it gives another length of the
- * array's file than `bytes`. `facts` must be zero, and is to be cleared in either case. */
-gboolean sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, SidecarFacts *facts,
-                      GError **error);
