@@ -236,7 +236,7 @@ merge_clock(CtArrayPart *part, const CtStream *header, GError **error)
     const gdouble late = seconds_after(stream, header) - seconds_after(stream, stream);
     const gdouble tick = (gdouble)header->rate_den / (gdouble)header->rate_num;
     return fabs(late) <= part->file.start_error + tick ||
-           contradicts(part, error, "a start that is %.9g s later", late);
+           contradicts(part, error, "a start that is %.3g s later", late);
 }
 
 /* Adds what the header says of an axis, unless PATH.json has it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of headers of SIGPROC files: bytes by hand, every keyword both ways, both byte orders,
  * every cut, damaged lengths, angles. */
-#include "sigproc-header.h"
+#include "sigproc-header.c" /* the plugin exports only its description */
 
 #include <cornerturn/error.h>
 #include <math.h>
@@ -38,7 +38,7 @@ test_bytes(void)
 }
 
 static gboolean
-is_text(SigprocKeyword keyword)
+is_of_text(SigprocKeyword keyword)
 {
     return keyword == SIGPROC_RAWDATAFILE || keyword == SIGPROC_SOURCE_NAME;
 }
@@ -61,7 +61,7 @@ fill(SigprocHeader *header)
 {
     for (guint k = 0; k < SIGPROC_N_KEYWORDS; k++) {
         const gdouble number = k % 2 ? -3.0 * k : k + 1;
-        if (is_text(k))
+        if (is_of_text(k))
             sigproc_set_text(header, k, k == SIGPROC_RAWDATAFILE ? "raw.dat" : "J0000+00");
         else
             sigproc_set(header, k, is_integer(k) ? number : number / 7);
@@ -95,7 +95,7 @@ reverse(guint8 *bytes, gsize n)
         for (guint k = 0; k < SIGPROC_N_KEYWORDS; k++) {
             const char *name = sigproc_keyword(k);
             if (length == strlen(name) && memcmp(text, name, length) == 0)
-                value = is_text(k) ? 0 : k == SIGPROC_SIGNED ? 1 : is_integer(k) ? 4 : 8;
+                value = is_of_text(k) ? 0 : k == SIGPROC_SIGNED ? 1 : is_integer(k) ? 4 : 8;
         }
         if (length == 8 && memcmp(text, "fchannel", 8) == 0)
             value = 8;
