@@ -5,6 +5,7 @@
 #include "sigproc.h"
 
 #include <cornerturn/packets.h>
+#include <cornerturn/text.h>
 #include <math.h>
 #include <string.h>
 
@@ -193,31 +194,6 @@ set_frequencies(const CtArrayFile *file, const SigprocHeader *header, CtStream *
     return TRUE;
 }
 
-/* The simplest fraction that is this double, by continued fractions; the terms are below 2⁴⁰. */
-static gboolean
-find_fraction(gdouble value, gint64 *numerator, gint64 *denominator)
-{
-    gint64 n[2] = {0, 1}, d[2] = {1, 0};
-    gdouble rest = value;
-    for (guint i = 0; i < 64 && rest < 0x1p40; i++) {
-        const gint64 whole = (gint64)rest;
-        gint64 next_n, next_d;
-        if (__builtin_mul_overflow(whole, n[1], &next_n) ||
-            __builtin_add_overflow(next_n, n[0], &next_n) ||
-            __builtin_mul_overflow(whole, d[1], &next_d) ||
-            __builtin_add_overflow(next_d, d[0], &next_d) || next_n >> 40 || next_d >> 40)
-            return FALSE;
-        n[0] = n[1], d[0] = d[1], n[1] = next_n, d[1] = next_d;
-        if ((gdouble)n[1] / (gdouble)d[1] == value) {
-            *numerator = n[1];
-            *denominator = d[1];
-            return n[1] > 0;
-        }
-        rest = 1 / (rest - (gdouble)whole);
-    }
-    return FALSE;
-}
-
 static gint64
 common_divisor(gint64 a, gint64 b)
 {
@@ -236,8 +212,12 @@ set_rate(const CtArrayFile *file, const SigprocHeader *header, CtStream *stream,
 {
     const gdouble period = header->number[SIGPROC_TSAMP];
     gint64 numerator, denominator;
-    if (!(period > 0) || !find_fraction(period, &numerator, &denominator))
+    if (!(period >= 1e-12 && period <= 1e12))
         return refuse(file, error, "wants tsamp in seconds, but is given %g", period);
+    ct_quantity_approximate(period, 0, &numerator, &denominator);
+    if (denominator >> 40)
+        return refuse(file, error, "wants tsamp that is a short fraction, but is given %.17g",
+                      period);
     const gint64 ticks = (gint64)CLAMP(ceil(period * 1e6 - 1e-6), 1, 0x1p22);
     const gint64 common = common_divisor(ticks, numerator);
     stream->ticks_per_sample = ticks;
