@@ -2,13 +2,12 @@
 /* Sources of arrays: the files that a parameter names, in the order of their times, and the
  * description of their stream. */
 #include "array-source-private.h"
+#include "file-names.h"
 #include "reserved.h"
 
-#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 void
 ct_arrays_close(CtArrays *arrays)
@@ -21,36 +20,6 @@ ct_arrays_close(CtArrays *arrays)
     ct_stream_clear(&arrays->stream);
     g_clear_pointer(&arrays->gaps, ct_gaps_free);
     g_free(arrays);
-}
-
-/* ---- names ---- */
-
-static int
-compare_names(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Adds the files that item `i` of the parameter names: that path, or those of a pattern, in the
- * order of their names. */
-static gboolean
-add_names(GPtrArray *names, const char *param, const CtParams *given, guint i, GError **error)
-{
-    const char *path = ct_params_string_at(given, param, i);
-    struct stat status;
-    if (!strpbrk(path, "*?[") || stat(path, &status) == 0) {
-        g_ptr_array_add(names, g_strdup(path));
-        return TRUE;
-    }
-    glob_t found = {0};
-    const gboolean good = glob(path, GLOB_NOSORT, NULL, &found) == 0 && found.gl_pathc > 0;
-    if (good)
-        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, compare_names);
-    for (gsize k = 0; good && k < found.gl_pathc; k++)
-        g_ptr_array_add(names, g_strdup(found.gl_pathv[k]));
-    globfree(&found);
-    return good || ct_params_error(given, param, error,
-                                   "wants files whose names match '%s', but there is none", path);
 }
 
 /* ---- several files ---- */
@@ -263,10 +232,9 @@ ct_arrays_open(const CtArraySource *source, const CtParams *given, GError **erro
 {
     if (!CT_RESERVED_CHECK(source->name, CtArraySource, source, error))
         return NULL;
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    for (guint i = 0; i < ct_params_count(given, source->files); i++)
-        if (!add_names(names, source->files, given, i, error))
-            return NULL;
+    g_autoptr(GPtrArray) names = ct_file_names(given, source->files, error);
+    if (!names)
+        return NULL;
     if (names->len == 0) {
         ct_params_error(given, source->files, error, "wants at least one file");
         return NULL;
