@@ -330,8 +330,8 @@ read_fully(int fd, guint8 *bytes, gsize length)
     return done;
 }
 
-static gboolean
-read_header(const char *path, int fd, CtNpyHeader *header, GError **error)
+gboolean
+ct_npy_read_header(const char *path, int fd, CtNpyHeader *header, GError **error)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
@@ -380,7 +380,7 @@ ct_npy_open(const char *path, CtNpyHeader *header, int *fd, GError **error)
     const int opened = g_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (opened < 0)
         return fail_with_errno(error, path, "can't be opened");
-    if (!read_header(path, opened, header, error)) {
+    if (!ct_npy_read_header(path, opened, header, error)) {
         close(opened);
         return FALSE;
     }

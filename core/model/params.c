@@ -181,7 +181,7 @@ ct_params_rational(const CtParams *params, const char *name, gint64 *numerator, 
         *numerator = cell->quantity.numerator;
         *denominator = cell->quantity.denominator;
     } else if (cell) {
-        ct_quantity_approximate(cell->quantity.value, numerator, denominator);
+        ct_quantity_approximate(cell->quantity.value, 0, numerator, denominator);
     }
 }
 

@@ -307,10 +307,10 @@ ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit, GErr
 }
 
 void
-ct_quantity_approximate(gdouble value, gint64 *numerator, gint64 *denominator)
+ct_quantity_approximate(gdouble value, gdouble error, gint64 *numerator, gint64 *denominator)
 {
-    /* Computes the convergents p/q of the continued fraction until one is exact or the next would
-     * not fit. */
+    /* Computes the convergents p/q of the continued fraction until one is near enough or the next
+     * would not fit. */
     const gdouble limit = 9e18;
     gdouble rest = fabs(value);
     gint64 p = 1, q = 0, last_p = 0, last_q = 1;
@@ -323,7 +323,7 @@ ct_quantity_approximate(gdouble value, gint64 *numerator, gint64 *denominator)
         last_q = q;
         p = next_p;
         q = next_q;
-        if (rest == whole || (gdouble)p / q == fabs(value))
+        if (rest == whole || fabs((gdouble)p / q - fabs(value)) <= error)
             break;
         rest = 1 / (rest - whole);
     }

@@ -6,8 +6,6 @@
 
 /* "a frequency such as '200 MHz'"; "a number" for NULL. Allocated. */
 char *ct_quantity_describe(const char *unit);
-/* A close fraction of 64-bit integers: the last convergent of the continued fraction that fits. */
-void ct_quantity_approximate(gdouble value, gint64 *numerator, gint64 *denominator);
 /* "200 MHz": a short form for people. Allocated. */
 char *ct_quantity_format(gdouble value, const char *unit);
 /* "1.5 MiB", in every locale. Allocated. */

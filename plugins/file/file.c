@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+const char *const file_extensions[] = {".npy", ".raw", NULL};
 const char *const file_formats[] = {"auto", "npy", "raw", NULL};
 
 gboolean
@@ -114,4 +115,6 @@ file_copy(guint n_axes, const gint64 *length, guint8 *to, const gint64 *to_strid
 
 CT_PLUGIN("file", ((const CtStage *const[]){&file_source, &file_sink, NULL}),
           ((const CtVariant *const[]){
-              &file_source_cpu, CT_SINK_VARIANTS(file_arrays, "file.sink", file_sink_rows), NULL}));
+              CT_ARRAY_SOURCE_VARIANT(file_source_arrays, "file.source",
+                                      ((const CtRow[]){{"-> [...]", 0.13}, {NULL}}), CT_CPU, "cpu"),
+              CT_SINK_VARIANTS(file_sink_arrays, "file.sink", file_sink_rows), NULL}));

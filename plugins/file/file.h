@@ -2,15 +2,17 @@
 /* Functions that file.source and file.sink share: elements on disk, and copies between strides. */
 #pragma once
 
+#include <cornerturn/kit/array-source.h>
 #include <cornerturn/kit/sink.h>
 #include <cornerturn/npy.h>
 #include <cornerturn/stage.h>
 
 extern const CtStage file_source, file_sink;
-extern const CtVariant file_source_cpu;
-extern const CtSink file_arrays;
+extern const CtArraySource file_source_arrays;
+extern const CtSink file_sink_arrays;
 extern const CtRow file_sink_rows[];
 
+extern const char *const file_extensions[];
 /* Choices of the parameter `format` of both stages. */
 enum { FILE_AUTO, FILE_NPY, FILE_RAW };
 extern const char *const file_formats[];

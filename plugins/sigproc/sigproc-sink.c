@@ -454,4 +454,6 @@ const CtStage sigproc_sink = {
     .params = params,
     .counters = counters,
     .infer = infer,
+    .extensions = sigproc_extensions,
+    .stands_for = "file.sink",
 };

@@ -2,7 +2,10 @@
 /* What the files of the plugin share. */
 #pragma once
 
+#include <cornerturn/kit/array-source.h>
 #include <cornerturn/kit/sink.h>
 
-extern const CtStage sigproc_sink;
+extern const char *const sigproc_extensions[];
+extern const CtStage sigproc_source, sigproc_sink;
+extern const CtArraySource sigproc_source_files;
 extern const CtSink sigproc_sink_files;

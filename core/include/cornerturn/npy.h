@@ -43,6 +43,10 @@ CT_EXPORT GBytes *ct_npy_header_format(const CtNpyHeader *header);
  * the caller closes it. */
 CT_EXPORT gboolean ct_npy_open(const char *path, CtNpyHeader *header, int *fd, GError **error);
 
+/* The same for an open file, which is positioned at its beginning, and afterwards at the data. */
+CT_EXPORT gboolean ct_npy_read_header(const char *path, int fd, CtNpyHeader *header,
+                                      GError **error);
+
 typedef struct {
     char kind;           /* 'f' or 'c' */
     unsigned item_bytes; /* 4 or 8, 8 or 16 */

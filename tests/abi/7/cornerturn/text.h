@@ -21,6 +21,10 @@ typedef struct {
  * must not have a unit. The message says what is wanted and what is given, without a place. */
 CT_EXPORT gboolean ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit,
                                      GError **error);
+/* A simple fraction within `error` of a value: the first such convergent of its continued fraction,
+ * or the last one whose terms are 64-bit integers. With an error of 0, it is the value's double. */
+CT_EXPORT void ct_quantity_approximate(gdouble value, gdouble error, gint64 *numerator,
+                                       gint64 *denominator);
 /* Reads Unix seconds: a number, or a time in UTC to the second, "2022-06-29T01:30:00Z". The message
  * has no place. */
 CT_EXPORT gboolean ct_utc_parse(const char *text, gint64 *seconds, GError **error);

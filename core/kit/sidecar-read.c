@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading PATH.json, a file beside an array that describes its axes. */
-#include "file.h"
-#include "sidecar.h"
+#include "sidecar-read.h"
 
-#include <cornerturn/packets.h>
+#include "cornerturn/error.h"
+#include "cornerturn/packets.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -373,7 +374,7 @@ read_gap(Json *json, yaml_node_t *map, gint64 n_samples, CtGaps *gaps, GError **
 }
 
 static gboolean
-read_gaps(Json *json, yaml_node_t *validity, const CtStream *stream, SidecarFacts *facts,
+read_gaps(Json *json, yaml_node_t *validity, const CtStream *stream, CtSidecar *facts,
           GError **error)
 {
     yaml_node_t *list = value(json, validity, "gaps", YAML_SEQUENCE_NODE);
@@ -390,7 +391,7 @@ read_gaps(Json *json, yaml_node_t *validity, const CtStream *stream, SidecarFact
 
 /* The invalid samples of files that do not say which these are. */
 static gboolean
-read_invalid(Json *json, yaml_node_t *lanes, SidecarFacts *facts, GError **error)
+read_invalid(Json *json, yaml_node_t *lanes, CtSidecar *facts, GError **error)
 {
     for (guint lane = 0; lane < n_items(lanes); lane++) {
         const yaml_node_t *node = item(json, lanes, lane);
@@ -405,7 +406,7 @@ read_invalid(Json *json, yaml_node_t *lanes, SidecarFacts *facts, GError **error
 }
 
 static gboolean
-read_validity(Json *json, CtStream *stream, SidecarFacts *facts, GError **error)
+read_validity(Json *json, CtStream *stream, CtSidecar *facts, GError **error)
 {
     yaml_node_t *root = yaml_document_get_root_node(&json->document);
     const char *interrupted = text_value(json, root, "interrupted");
@@ -438,14 +439,12 @@ read_text(const char *path, guint8 **text, gsize *length, GError **error)
     const int fd = ct_file_open(path, error);
     if (fd < 0)
         return FALSE;
-    gboolean good = fstat(fd, &status) == 0 || ct_file_error(error, path, "can't be read");
-    *length = good ? (gsize)status.st_size : 0;
+    /* A size that can't be had reads as an empty text, which is malformed. */
+    *length = fstat(fd, &status) == 0 ? (gsize)status.st_size : 0;
     guint8 *bytes = g_try_malloc(*length + 1);
-    if (good && !bytes) {
+    if (!bytes)
         g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "%s: no memory to read it", path);
-        good = FALSE;
-    }
-    good = good && ct_file_read(path, fd, 0, bytes, *length, error);
+    const gboolean good = bytes && ct_file_read(path, fd, 0, bytes, *length, error);
     close(fd);
     if (good)
         *text = g_steal_pointer(&bytes);
@@ -454,15 +453,15 @@ read_text(const char *path, guint8 **text, gsize *length, GError **error)
 }
 
 void
-sidecar_facts_clear(SidecarFacts *facts)
+ct_sidecar_clear(CtSidecar *facts)
 {
     g_clear_pointer(&facts->layout, g_free);
     g_clear_pointer(&facts->gaps, ct_gaps_free);
 }
 
 gboolean
-sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, SidecarFacts *facts,
-             GError **error)
+ct_sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtSidecar *facts,
+                GError **error)
 {
     g_autofree char *path = g_strconcat(array_path, ".json", NULL);
     g_autofree guint8 *text = NULL;

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sources of arrays: one file, its header and its PATH.json. */
+#include "array-source-private.h"
+#include "cornerturn/packets.h"
+#include "reserved.h"
+#include "sidecar-read.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void
+ct_array_part_clear(CtArrayPart *part, const CtArraySource *source)
+{
+    if (source->clear)
+        source->clear(&part->file);
+    if (part->file.fd >= 0)
+        close(part->file.fd);
+    g_free(part->path);
+    ct_stream_clear(&part->stream);
+    g_clear_pointer(&part->gaps, ct_gaps_free);
+}
+
+G_GNUC_PRINTF(3, 4)
+static gboolean
+fault(const CtArraySource *source, GError **error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "the plugin for %s is at fault: %s", source->name,
+                message);
+    return FALSE;
+}
+
+/* ---- the array in the file ---- */
+
+static gboolean
+is_axis(const CtArrayPart *part, guint a, const char *name)
+{
+    return strcmp(part->file.layout.axes[a].name, name) == 0;
+}
+
+gint64
+ct_array_part_length(const CtArrayPart *part, guint axis)
+{
+    const CtLayoutAxis *of = &part->file.layout.axes[axis];
+    if (of->count)
+        return of->count;
+    if (is_axis(part, axis, "complex"))
+        return 2;
+    if (is_axis(part, axis, "time"))
+        return part->n_samples / part->block;
+    return ct_stream_length(&part->stream, of->name);
+}
+
+/* Checks that the layout that `open` has set is one that the kit can read. */
+static gboolean
+check_layout(const CtArrayPart *part, const CtArraySource *source, GError **error)
+{
+    const CtStream *stream = &part->stream;
+    const CtLayout *layout = &part->file.layout;
+    guint n_axes = 0;
+    const CtTypeInfo *info = ct_type_info(stream->type);
+    gboolean good = !layout->any_order && layout->types == 1u << stream->type;
+    for (guint a = 0; a < layout->n_axes; a++) {
+        const gboolean is_complex = is_axis(part, a, "complex");
+        good = good && (is_complex ? info->is_complex && info->part != CT_TYPE_NONE
+                                   : ct_stream_axis(stream, layout->axes[a].name) >= 0);
+        good = good && (layout->axes[a].count == 0 ||
+                        (is_axis(part, a, "time") && a > 0 && ct_layout_axis(layout, "time") == 0));
+        n_axes += !is_complex && layout->axes[a].count == 0;
+    }
+    if (good && n_axes == stream->n_axes)
+        return TRUE;
+    g_autofree char *text = ct_layout_to_string(layout);
+    return fault(source, error, "it reads %s as %s", part->path, text);
+}
+
+/* The bits of the whole array in the file; −1: too many, in the file or in memory. */
+static gint64
+count_bits(const CtArrayPart *part)
+{
+    gint64 n = 1, bits;
+    for (guint a = 0; a < part->file.layout.n_axes; a++)
+        if (__builtin_mul_overflow(n, ct_array_part_length(part, a), &n))
+            return -1;
+    if (__builtin_mul_overflow(n, MAX(part->bits, (gint64)part->bytes * 8), &bits))
+        return -1;
+    return n * part->bits;
+}
+
+/* Works out where the elements are, and checks that the file has them all. */
+static gboolean
+measure(CtArrayPart *part, const CtArraySource *source, GError **error)
+{
+    CtArrayFile *file = &part->file;
+    const CtTypeInfo *info = ct_type_info(part->stream.type);
+    const gint time_axis = ct_stream_axis(&part->stream, "time");
+    const gint block = ct_layout_block_axis(&file->layout, "time");
+    const gint time = ct_layout_axis(&file->layout, "time");
+    const gboolean is_apart = ct_layout_axis(&file->layout, "complex") >= 0;
+    part->n_samples = time_axis >= 0 ? part->stream.axes[time_axis].length : 1;
+    part->block = block >= 0 ? file->layout.axes[block].count : 1;
+    part->bytes = is_apart ? info->bytes / 2 : info->bytes;
+    part->bits = file->bits ? file->bits : (guint)part->bytes * 8;
+    part->n_slabs = part->n_elements = 1;
+    part->n_outer = (guint)MAX(time, 0);
+    const gboolean is_packed = part->bits < 8;
+    if (is_packed && !file->unpack &&
+        (part->bytes != 1 || (part->bits != 1 && part->bits != 2 && part->bits != 4)))
+        return fault(source, error, "it has elements of %u bits of %s", part->bits, info->name);
+    if (is_packed && !file->unpack) {
+        file->unpack = ct_array_unpack;
+        file->unpack_plain = ct_array_unpack_plain;
+    }
+    if (part->n_samples % part->block != 0)
+        return fault(source, error, "%s has parts of blocks of time", part->path);
+    const gint64 bits = count_bits(part);
+    const gint64 bytes = bits / 8 + (bits % 8 != 0);
+    if (bits < 0 || (!source->read && (file->offset < 0 || file->length - file->offset < bytes))) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants %" G_GINT64_FORMAT " bytes of data, but is given %" G_GINT64_FORMAT
+                    " (truncated)",
+                    part->path, bits < 0 ? G_MAXINT64 : bytes, MAX(0, file->length - file->offset));
+        return FALSE;
+    }
+    for (guint a = 0; a < file->layout.n_axes; a++)
+        if ((gint)a < time)
+            part->n_slabs *= ct_array_part_length(part, a);
+        else if ((gint)a > time)
+            part->n_elements *= ct_array_part_length(part, a);
+    if (source->read && time > 0)
+        return fault(source, error, "it reads by itself, but time is not slowest");
+    return TRUE;
+}
+
+/* ---- the header and PATH.json ---- */
+
+/* The axes that a stream loses data along, with their lengths, and the length of time. */
+static char *
+describe_lanes(const CtStream *stream)
+{
+    GString *text = g_string_new(NULL);
+    for (guint a = 0; a < stream->n_axes; a++)
+        if (stream->axes[a].loses || strcmp(stream->axes[a].name, "time") == 0)
+            g_string_append_printf(text, "%s %" G_GINT64_FORMAT " ", stream->axes[a].name,
+                                   stream->axes[a].length);
+    return g_string_free(text, FALSE);
+}
+
+/* Gives the array the invalid samples that PATH.json names, if it still has the lanes that
+ * PATH.json describes. */
+static void
+take_gaps(CtArrayPart *part, CtSidecar *sidecar, const char *lanes)
+{
+    g_autofree char *are = describe_lanes(&part->stream);
+    for (gint64 lane = 0; sidecar->gaps && lane < ct_gaps_n_lanes(sidecar->gaps); lane++)
+        sidecar->invalid += ct_gaps_invalid(sidecar->gaps)[lane];
+    if (!sidecar->gaps || strcmp(are, lanes) != 0)
+        return;
+    part->gaps = g_steal_pointer(&sidecar->gaps);
+    sidecar->invalid = 0;
+}
+
+/* Warns of invalid samples that are read as valid, and of a stream that has not ended. */
+static void
+warn_of_losses(const CtParams *given, const char *param, const char *path, const CtSidecar *sidecar)
+{
+    if (sidecar->invalid > 0)
+        ct_params_warn(given, param,
+                       "%" G_GINT64_FORMAT " samples are invalid, as %s.json says, but are read as "
+                       "valid: it does not say which of this array's they are",
+                       sidecar->invalid, path);
+    if (sidecar->interrupted)
+        ct_params_warn(given, param,
+                       "the run that wrote %s was interrupted, as %s.json says: the array is read "
+                       "as a whole stream",
+                       path, path);
+}
+
+G_GNUC_PRINTF(3, 4)
+static gboolean
+contradicts(const CtArrayPart *part, GError **error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *what = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                "%s: wants a header that agrees with %s.json, but is given %s", part->path,
+                part->path, what);
+    return FALSE;
+}
+
+static gboolean
+is_near(gdouble a, gdouble b)
+{
+    return fabs(a - b) <= 1e-10 * fmax(fabs(a), fabs(b));
+}
+
+/* The seconds from the epoch of `from` to the first sample of `stream`. */
+static gdouble
+seconds_after(const CtStream *from, const CtStream *stream)
+{
+    const gdouble whole = from->epoch == CT_NO_EPOCH || stream->epoch == CT_NO_EPOCH
+                              ? 0
+                              : (gdouble)(stream->epoch - from->epoch);
+    return whole + (gdouble)stream->start * (gdouble)stream->rate_den / (gdouble)stream->rate_num;
+}
+
+/* Adds the header's clock, unless PATH.json has it. */
+static gboolean
+merge_clock(CtArrayPart *part, const CtStream *header, GError **error)
+{
+    CtStream *stream = &part->stream;
+    if (header->rate_num == 0)
+        return TRUE;
+    if (stream->rate_num == 0) {
+        stream->rate_num = header->rate_num;
+        stream->rate_den = header->rate_den;
+        stream->ticks_per_sample = header->ticks_per_sample;
+        stream->start = header->start;
+        stream->epoch = header->epoch;
+        return TRUE;
+    }
+    const gdouble rate = ct_stream_sample_rate(header), said = ct_stream_sample_rate(stream);
+    if (!is_near(rate, said))
+        return contradicts(part, error, "%.12g instead of %.12g samples per second", rate, said);
+    if (!part->file.has_start || (header->epoch == CT_NO_EPOCH) != (stream->epoch == CT_NO_EPOCH))
+        return TRUE;
+    /* A tick more, for the header's start is a whole number of its ticks. */
+    const gdouble late = seconds_after(stream, header) - seconds_after(stream, stream);
+    const gdouble tick = (gdouble)header->rate_den / (gdouble)header->rate_num;
+    return fabs(late) <= part->file.start_error + tick ||
+           contradicts(part, error, "a start that is %.3g s later", late);
+}
+
+/* Adds what the header says of an axis, unless PATH.json has it. */
+static gboolean
+merge_axis(CtArrayPart *part, CtAxis *axis, const CtAxis *header, GError **error)
+{
+    CtCoordinate *has = &axis->coordinate;
+    const CtCoordinate *from = &header->coordinate;
+    if (header->labels && !axis->labels)
+        ct_axis_take_labels(axis, ct_labels_ref(header->labels));
+    axis->loses |= header->loses;
+    if (!from->unit)
+        return TRUE;
+    if (!has->unit) {
+        *has = *from;
+        has->table = from->table ? g_bytes_ref(from->table) : NULL;
+        return TRUE;
+    }
+    const CtStream *stream = &part->stream;
+    CtStream one = {.n_axes = 1, .axes = {*header}};
+    const guint a = (guint)(axis - stream->axes);
+    gboolean same = has->unit == from->unit && !has->parent == !from->parent;
+    for (gint64 i = 0; i < axis->length && same && !from->parent; i++)
+        same = is_near(ct_stream_coordinate(stream, a, i, 0), ct_stream_coordinate(&one, 0, i, 0));
+    return same || contradicts(part, error, "other coordinates of axis '%s'", axis->name);
+}
+
+/* Completes the stream that PATH.json describes by what the header says. Axes that the array lacks
+ * are dropped; those of other lengths lose their coordinates. */
+static gboolean
+merge(CtArrayPart *part, const CtStream *header, GError **error)
+{
+    CtStream *stream = &part->stream;
+    for (guint a = stream->n_axes; a-- > 0;) {
+        const gint of = ct_stream_axis(header, stream->axes[a].name);
+        if (of < 0 || header->axes[of].length != stream->axes[a].length)
+            ct_stream_remove_axis(stream, stream->axes[a].name);
+    }
+    for (guint a = 0; a < header->n_axes; a++)
+        if (ct_stream_axis(stream, header->axes[a].name) < 0)
+            ct_stream_add_axis(stream, header->axes[a].name, header->axes[a].length);
+    for (guint a = 0; a < header->n_axes; a++) {
+        CtAxis *axis = &stream->axes[ct_stream_axis(stream, header->axes[a].name)];
+        if (!merge_axis(part, axis, &header->axes[a], error))
+            return FALSE;
+    }
+    stream->type = header->type;
+    if (header->has_frequency && stream->has_frequency &&
+        !is_near(header->frequency, stream->frequency))
+        return contradicts(part, error, "%.12g instead of %.12g Hz", header->frequency,
+                           stream->frequency);
+    if (header->has_frequency && !stream->has_frequency) {
+        stream->has_frequency = TRUE;
+        stream->frequency = header->frequency;
+    }
+    if (header->observation && !stream->observation)
+        ct_stream_take_observation(stream, ct_observation_ref(header->observation));
+    return merge_clock(part, header, error);
+}
+
+static gboolean
+check_axes(const CtArrayPart *part, const CtStream *header, GError **error)
+{
+    for (guint a = 0; a < header->n_axes; a++)
+        if (header->axes[a].length < 1 && strcmp(header->axes[a].name, "time") != 0) {
+            g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                        "%s: wants at least one element along %s, but is given none", part->path,
+                        header->axes[a].name);
+            return FALSE;
+        }
+    return TRUE;
+}
+
+static gboolean
+read_array(CtArrayPart *part, const CtArraySource *source, const CtParams *given, CtStream *header,
+           GError **error)
+{
+    CtArrayFile *file = &part->file;
+    g_auto(CtSidecar) sidecar = {0};
+    if (!ct_sidecar_read(part->path, file->length, &part->stream, &sidecar, error))
+        return FALSE;
+    g_autofree char *lanes = describe_lanes(&part->stream);
+    file->said = &part->stream;
+    file->said_layout = sidecar.layout;
+    const gboolean has_clock = part->stream.rate_num > 0;
+    if (!source->open(file, given, header, error) ||
+        !CT_RESERVED_CHECK(source->name, CtArrayFile, file, error) ||
+        !check_axes(part, header, error) || !merge(part, header, error))
+        return FALSE;
+    file->said_layout = NULL;
+    file->has_start |= has_clock;
+    take_gaps(part, &sidecar, lanes);
+    warn_of_losses(given, source->files, part->path, &sidecar);
+    return check_layout(part, source, error) && measure(part, source, error);
+}
+
+static gboolean
+file_error(const char *path, GError **error)
+{
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: can't be read: %s", path, g_strerror(errno));
+    return FALSE;
+}
+
+/* A sink that replaces array and PATH.json removes the old text before the old array, and writes
+ * the new text after the new array. So a text belongs to the array if the array is the same file
+ * before and after the text is read. */
+gboolean
+ct_array_part_open(CtArrayPart *part, const CtArraySource *source, const CtParams *given,
+                   GError **error)
+{
+    struct stat before, after;
+    ct_stream_init(&part->stream);
+    part->file = (CtArrayFile){.path = part->path, .fd = ct_file_open(part->path, error)};
+    if (part->file.fd < 0)
+        return FALSE;
+    if (fstat(part->file.fd, &before) != 0)
+        return file_error(part->path, error);
+    part->file.length = before.st_size;
+    CtStream header;
+    ct_stream_init(&header);
+    const gboolean good = read_array(part, source, given, &header, error);
+    ct_stream_clear(&header);
+    if (!good)
+        return FALSE;
+    if (stat(part->path, &after) != 0)
+        return file_error(part->path, error);
+    if (before.st_dev == after.st_dev && before.st_ino == after.st_ino)
+        return TRUE;
+    g_set_error(
+        error, CT_ERROR, CT_ERROR_IO,
+        "%s: wants an array that does not change, but it has been replaced while it was opened",
+        part->path);
+    return FALSE;
+}
