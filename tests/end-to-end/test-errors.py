@@ -252,7 +252,7 @@ GRAPHS = {
         source('path: pipe, format: npy, layout: "cf32[time]", sample_rate: 1 MHz'),
         "2:3: node 'a': pipe: can't be opened: not a file"),
     "a pipe for elements": (
-        source('path: pipe, layout: "cf32[time]", shape: [-1], sample_rate: 1 MHz'),
+        source('path: pipe, format: raw, layout: "cf32[time]", shape: [-1], sample_rate: 1 MHz'),
         "2:3: node 'a': pipe: can't be opened: not a file"),
     "a pipe for coefficients": (
         graph("x: { stage: fir, from: sky, n_channels: 4, coefficients: pipe }"),
@@ -276,7 +276,7 @@ GRAPHS = {
         "3:43: node 'x': parameter 'path': wants a folder to write to, but is given 'nix': No such file "
         "or directory"),
     "a folder for a file": (
-        graph("x: { stage: file.sink, from: sky, path: folder }"),
+        graph("x: { stage: file.sink, from: sky, path: folder, format: npy }"),
         "3:43: node 'x': parameter 'path': folder: wants a regular file in its place, but is given a "
         "folder or device"),
     "a folder for the file beside it": (
@@ -289,7 +289,7 @@ GRAPHS = {
         "folder or device"),
     "a file that is no array by its name": (
         graph("x: { stage: file.sink, from: sky, path: out.xyz }"),
-        "3:43: node 'x': parameter 'path': wants a name that ends in ."),
+        "3:43: node 'x': parameter 'path': wants a name that ends in "),
     "two sinks of one path": (
         graph("x: { stage: file.sink, from: sky, path: out.npy }",
               "y: { stage: file.sink, from: sky, path: out.npy }"),
