@@ -657,7 +657,7 @@ class Errors(graphs.GraphTest):
 
     def test_partial_path(self):
         """A sink refuses a name that ends in .partial, because another sink may write there."""
-        self.check_error(copy_stages("cf32[time pol]", None, {"path": "out.npy.partial"}),
+        self.check_error(copy_stages("cf32[time pol]", None, {"path": "out.npy.partial", "format": "npy"}),
                          "parameter 'path': wants a name without the ending .partial, but is given "
                          "'out.npy.partial'")
 

@@ -284,7 +284,7 @@ GRAPHS = {
         "3:43: node 'x': parameter 'path': beside.npy.json: wants a regular file in its place, but is "
         "given a folder or device"),
     "a device for a file": (
-        graph("x: { stage: file.sink, from: sky, path: /dev/null }"),
+        graph("x: { stage: file.sink, from: sky, path: /dev/null, format: raw }"),
         "3:43: node 'x': parameter 'path': /dev/null: wants a regular file in its place, but is given a "
         "folder or device"),
     "a file that is no array by its name": (
