@@ -40,6 +40,8 @@ ct_config_free(CtConfig *config)
     ct_value_free(config->observation);
     ct_value_free(config->stations);
     g_free(config->path);
+    g_free(config->text);
+    g_strfreev(config->overrides);
     g_free(config);
 }
 
@@ -59,6 +61,8 @@ ct_config_new(const CtConfig *config)
 {
     CtConfig *made = g_memdup2(config, sizeof *config);
     made->path = g_strdup(config->path);
+    made->text = g_strdup(config->text);
+    made->overrides = g_strdupv(config->overrides);
     made->observation = config->observation ? ct_value_copy(config->observation) : NULL;
     made->stations = config->stations ? ct_value_copy(config->stations) : NULL;
     made->stages = g_ptr_array_new_with_free_func(stage_free);
@@ -515,8 +519,12 @@ config_from_value(CtValue *top, const char *name, const char *const *overrides, 
 CtConfig *
 ct_config_load(const char *path, const char *const *overrides, GError **error)
 {
-    g_autoptr(CtValue) top = ct_value_load(path, error);
-    CtConfig *config = top ? config_from_value(top, path, overrides, error) : NULL;
+    g_autoptr(GByteArray) bytes = ct_document_read(path, error);
+    if (!bytes)
+        return NULL;
+    /* libyaml needs a text, even an empty one. */
+    CtConfig *config = ct_config_parse(bytes->data ? (const char *)bytes->data : "", bytes->len,
+                                       path, overrides, error);
     if (config)
         config->path = g_strdup(path);
     return config;
@@ -527,5 +535,10 @@ ct_config_parse(const char *text, gssize length, const char *name, const char *c
                 GError **error)
 {
     g_autoptr(CtValue) top = ct_value_parse(text, length, name, error);
-    return top ? config_from_value(top, name, overrides, error) : NULL;
+    CtConfig *config = top ? config_from_value(top, name, overrides, error) : NULL;
+    if (config && g_utf8_validate(text, length, NULL))
+        config->text = length < 0 ? g_strdup(text) : g_strndup(text, (gsize)length);
+    if (config)
+        config->overrides = g_strdupv((char **)overrides);
+    return config;
 }

@@ -43,7 +43,9 @@ typedef struct {
 } CtConfigStage;
 
 typedef struct {
-    char *path; /* of the file that it was read from; NULL: from memory */
+    char *path;       /* of the file that it was read from; NULL: from memory */
+    char *text;       /* as it was read or given; NULL: not UTF-8 */
+    char **overrides; /* "node.key=value" each; NULL-terminated */
     CtPlace place;
     CtConfigBackend backend;
     CtPlace backend_place; /* the place of the graph if no backend is given */

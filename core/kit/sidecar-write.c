@@ -225,6 +225,20 @@ add_array(CtJson *json, const CtSidecarArray *array, int digits)
     ct_json_end_object(json);
 }
 
+static void
+add_origin(CtJson *json, const CtOrigin *origin)
+{
+    ct_json_begin_object(json, "origin");
+    ct_json_add_text(json, "cornerturn", CT_VERSION);
+    add_known_text(json, "node", origin->node);
+    add_known_text(json, "graph", origin->graph);
+    ct_json_begin_array(json, "set");
+    for (const char *const *setting = origin->settings; setting && *setting; setting++)
+        ct_json_add_text(json, NULL, *setting);
+    ct_json_end_array(json);
+    ct_json_end_object(json);
+}
+
 char *
 ct_sidecar_format(const CtStream *stream, const CtLayout *layout, const CtSidecarArray *array)
 {
@@ -245,5 +259,6 @@ ct_sidecar_format(const CtStream *stream, const CtLayout *layout, const CtSideca
     ct_json_end_array(json);
     if (!array->is_partial)
         add_validity(json, stream, array);
+    add_origin(json, &array->origin);
     return ct_json_free_to_text(json, TRUE);
 }

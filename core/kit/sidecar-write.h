@@ -5,6 +5,13 @@
 #include "cornerturn/kit/gaps.h"
 #include "cornerturn/layout.h"
 
+/* What makes a file. */
+typedef struct {
+    const char *node;            /* the sink */
+    const char *graph;           /* the text of the graph; NULL: not known */
+    const char *const *settings; /* what was set beside it; NULL: nothing */
+} CtOrigin;
+
 /* The facts about an array in a file that the description of its stream lacks. */
 typedef struct {
     gint64 bytes;           /* of the file */
@@ -15,7 +22,8 @@ typedef struct {
     gint64 n_samples;       /* written so far */
     gboolean is_one_of;     /* several files that follow one another */
     gint64 number, first; /* of these: the file's number, and the stream's sample it begins with */
-    const CtGaps *gaps;   /* invalid samples, by the lanes of `stream`; only of a whole array */
+    CtOrigin origin;
+    const CtGaps *gaps; /* invalid samples, by the lanes of `stream`; only of a whole array */
 } CtSidecarArray;
 
 /* The text of a file: type, layout, the array's length, axes with coordinates, clock, frequency,

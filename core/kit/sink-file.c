@@ -141,6 +141,7 @@ format_text(CtSinkPart *part, CtSidecarArray array, GError **error)
         file->stream.axes[time].length = file->length;
     array.bytes = status.st_size;
     array.generation = part->generation;
+    array.origin = part->origin;
     array.n_samples = file->n_samples;
     array.is_one_of = part->is_one_of;
     array.number = file->number;
@@ -234,6 +235,7 @@ ct_sink_part_open(const CtSinkWhich *which, GError **error)
     part->is_one_of = which->is_one_of;
     part->wants_digest = ct_params_choice(which->given, "digest") != 0;
     part->generation = g_uuid_string_random();
+    part->origin = which->origin;
     part->gaps = ct_gaps_new(ct_stream_n_lanes(stream), error);
     if (!part->gaps)
         return NULL;

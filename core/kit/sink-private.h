@@ -4,6 +4,7 @@
 
 #include "cornerturn/kit/gaps.h"
 #include "cornerturn/kit/sink.h"
+#include "sidecar-write.h"
 #include "sink-files.h"
 
 /* ---- names of files (sink-name.c) ---- */
@@ -33,6 +34,7 @@ typedef struct {
     CtSinkFile file;   /* comes first: the plugin's functions get its address */
     CtSinkFiles files; /* of a pipe: all 0 */
     char *generation;
+    CtOrigin origin;
     CtGaps *gaps;       /* invalid samples, by the lanes of the input, from the file's first on */
     gboolean is_one_of; /* several, by rotation */
     gboolean wants_digest;
@@ -52,6 +54,7 @@ typedef struct {
     const CtSink *sink;
     const CtParams *given;
     const CtBinding *input;
+    CtOrigin origin;
     gint64 number, first, expected;
     gboolean is_one_of;
 } CtSinkWhich;

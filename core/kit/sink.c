@@ -23,6 +23,7 @@ typedef struct {
     const CtSink *sink;
     const CtParams *given;
     const CtBinding *input;
+    CtOrigin origin;
     gint time_axis; /* in the layout; −1: none */
     Rotation rotation;
     gint64 position;   /* the stream's next sample */
@@ -227,6 +228,7 @@ open_part(Sink *sink, gint64 number, GError **error)
         .sink = sink->sink,
         .given = sink->given,
         .input = sink->input,
+        .origin = sink->origin,
         .number = number,
         .first = sink->position,
         .expected = expect_samples(sink, number),
@@ -274,6 +276,7 @@ ct_sink_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     *state = self;
     self->sink = sink;
     self->given = prepare->nodes[0].params;
+    self->origin = (CtOrigin){prepare->nodes[0].name, prepare->graph, prepare->settings};
     self->input = input;
     self->time_axis = ct_layout_axis(&input->layout, "time");
     self->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -429,8 +429,8 @@ read_piece(int fd, guint8 *piece, gsize bytes)
 }
 
 /* Reads a file of any kind, up to the largest size of a graph. */
-static GByteArray *
-read_file(const char *path, GError **error)
+GByteArray *
+ct_document_read(const char *path, GError **error)
 {
     const int fd = open_file(path);
     g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -453,7 +453,7 @@ read_file(const char *path, GError **error)
 CtValue *
 ct_value_load(const char *path, GError **error)
 {
-    g_autoptr(GByteArray) bytes = read_file(path, error);
+    g_autoptr(GByteArray) bytes = ct_document_read(path, error);
     if (!bytes)
         return NULL;
     /* libyaml needs a text, even an empty one. */

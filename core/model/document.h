@@ -34,6 +34,8 @@ struct CtValue {
 CtValue *ct_value_parse(const char *text, gssize length, const char *name, GError **error);
 /* Parses a command's argument or a default. Its places show `name` alone, without line numbers. */
 CtValue *ct_value_parse_short(const char *text, const char *name, GError **error);
+/* The bytes of a file, as ct_value_load reads it. */
+GByteArray *ct_document_read(const char *path, GError **error);
 CtValue *ct_value_load(const char *path, GError **error);
 CtValue *ct_value_new_mapping(const CtPlace *place);
 /* A scalar that is treated as quoted. */

@@ -262,6 +262,8 @@ ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *up
         .n_outputs = plan->n_outputs,
         .outputs = plan->output_bindings,
         .n_workers = node->n_workers,
+        .graph = node->config ? node->config->text : NULL,
+        .settings = node->config ? (const char *const *)node->config->overrides : NULL,
         .device = device,
         .n_items = usual_items(node->n_workers),
     };

@@ -105,6 +105,7 @@ typedef struct {
     CtSubmissions *submissions; /* of a device */
     const CtRingMover *mover;   /* copies the histories of its outputs; NULL: the host does */
     guint n_workers;
+    const CtConfig *config; /* of the graph; NULL: none */
     CtRunState now;
     CtPrepare prepared; /* the arguments and the result of the first prepare */
     gint64 tuning[CT_MAX_TUNABLES];

@@ -316,8 +316,11 @@ typedef struct {
     gsize upload_bytes;   /* set by a cuda variant: bytes that a firing uploads, see cuda.h */
     gint64 n_items;       /* with split "*", the items of a firing, whatever its length: given, as
                              many as keep the workers busy; set where the work has other parts */
-    const CtVariant *variant; /* the one that is prepared: the core's copy */
-    guint64 reserved[8];      /* 0 */
+    const CtVariant *variant;    /* the one that is prepared: the core's copy */
+    const char *graph;           /* the text of the graph; NULL: not known */
+    const char *const *settings; /* "node.key=value": what was set beside it, in this order;
+                                    NULL-terminated. NULL: nothing */
+    guint64 reserved[6];         /* 0 */
 } CtPrepare;
 
 /* An input as advance sees it: the samples that have arrived and are not consumed yet. */
