@@ -339,7 +339,7 @@ close_file(CtSinkFile *file, GError **error)
     return mark(file, good ? error : NULL) && good;
 }
 
-const CtSink file_arrays = {
+const CtSink file_sink_arrays = {
     .name = "arrays",
     .self_bytes = sizeof(Sink),
     .streams = TRUE,
@@ -354,7 +354,7 @@ const CtSink file_arrays = {
 static gboolean
 infer(CtNode *node, GError **error)
 {
-    return ct_sink_infer(&file_arrays, node, error);
+    return ct_sink_infer(&file_sink_arrays, node, error);
 }
 
 const CtStage file_sink = {

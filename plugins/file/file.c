@@ -114,4 +114,5 @@ file_copy(guint n_axes, const gint64 *length, guint8 *to, const gint64 *to_strid
 
 CT_PLUGIN("file", ((const CtStage *const[]){&file_source, &file_sink, NULL}),
           ((const CtVariant *const[]){
-              &file_source_cpu, CT_SINK_VARIANTS(file_arrays, "file.sink", file_sink_rows), NULL}));
+              &file_source_cpu, CT_SINK_VARIANTS(file_sink_arrays, "file.sink", file_sink_rows),
+              NULL}));

@@ -8,7 +8,7 @@
 
 extern const CtStage file_source, file_sink;
 extern const CtVariant file_source_cpu;
-extern const CtSink file_arrays;
+extern const CtSink file_sink_arrays;
 extern const CtRow file_sink_rows[];
 
 /* Choices of the parameter `format` of both stages. */
