@@ -7,13 +7,15 @@ import subprocess
 import sys
 import tempfile
 
-# Installed once into the cache of the tests, by name and version.
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", tempfile.gettempdir())) / "oracles"
+# Installed once for each build folder, by name and version. (Old files are deleted from the cache of
+# the tests, one by one.)
+CACHE = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]).parent / "oracles"
 
 
-def install(package):
-    """The folder of an installed package ("baseband==4.3.0"); None if there is no way to get it."""
-    folder = CACHE / f"{package}-python{sys.version_info[0]}.{sys.version_info[1]}"
+def install(packages, *options):
+    """The folder of installed packages ("baseband==4.3.0", or several with spaces between them), by
+    pip with these options; None if there is no way to get them."""
+    folder = CACHE / f"{packages.replace(' ', '+')}-python{sys.version_info[0]}.{sys.version_info[1]}"
     if folder.exists():
         return folder
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -22,7 +24,7 @@ def install(package):
         subprocess.run([sys.executable, "-m", "venv", made / "venv"], check=True, timeout=60,
                        capture_output=True)
         subprocess.run([made / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet",
-                        "--target", made / "packages", package],
+                        "--target", made / "packages", *options, *packages.split()],
                        check=True, timeout=240, capture_output=True)
         (made / "packages").rename(folder)
     except (subprocess.SubprocessError, OSError):
@@ -33,11 +35,11 @@ def install(package):
     return folder
 
 
-def run(test, package, script, *arguments):
-    """What a script prints that uses the package; the test is skipped without it."""
-    folder = install(package)
+def run(test, packages, script, *arguments):
+    """What a script prints that uses the packages; the test is skipped without them."""
+    folder = install(packages)
     if not folder:
-        test.skipTest(f"{package} can't be installed from a package registry here")
+        test.skipTest(f"{packages} can't be installed from a package registry here")
     done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], timeout=120,
                           env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True,
                           text=True)
@@ -46,3 +48,6 @@ def run(test, package, script, *arguments):
 
 
 BASEBAND = "baseband==4.3.0"
+H5PY = "h5py==3.16.0"
+XARRAY = "xarray==2026.9.0 h5netcdf==1.8.2 h5py==3.16.0"
+YOUR = "your==0.6.7"

@@ -2,6 +2,7 @@
 /* One file that a sink writes: bytes that are appended, PATH.json, and the end. */
 #include "cornerturn/error.h"
 #include "cornerturn/packets.h"
+#include "reserved.h"
 #include "sidecar-write.h"
 #include "sink-private.h"
 
@@ -205,10 +206,38 @@ open_files(CtSinkPart *part, const char *path, GError **error)
     return TRUE;
 }
 
+/* Has the header written. */
+static gboolean
+open_format(CtSinkPart *part, GError **error)
+{
+    CtSinkFile *file = &part->file;
+    const CtSink *sink = file->sink;
+    if (sink->by_name) {
+        file->fd = -1;
+        if (!ct_sink_files_lend(&part->files, error))
+            return FALSE;
+    }
+    if (sink->open && !sink->open(file, error))
+        return FALSE;
+    if (sink->by_name) {
+        if (!ct_sink_files_take_back(&part->files, error))
+            return FALSE;
+        file->fd = part->files.fd;
+    }
+    part->is_open = TRUE;
+    if (!flush(part, error))
+        return FALSE;
+    if (part->appends)
+        file->header_bytes = part->n_written;
+    return TRUE;
+}
+
 static gboolean
 check_described(const CtSinkPart *part, GError **error)
 {
     const CtSinkFile *file = &part->file;
+    if (!CT_RESERVED_CHECK(file->sink->name, CtSinkFile, file, error))
+        return FALSE;
     if (file->lanes || ct_stream_n_lanes(&file->stream) == ct_gaps_n_lanes(part->gaps))
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
@@ -245,13 +274,8 @@ ct_sink_part_open(const CtSinkWhich *which, GError **error)
                          : g_strdup(path);
     if (!name || !open_files(part, name, error))
         return NULL;
-    if (sink->open && !sink->open(file, error))
+    if (!open_format(part, error))
         return NULL;
-    part->is_open = TRUE;
-    if (!flush(part, error))
-        return NULL;
-    if (part->appends)
-        file->header_bytes = part->n_written;
     return check_described(part, error) && ct_sink_part_mark(part, error) ? g_steal_pointer(&part)
                                                                           : NULL;
 }

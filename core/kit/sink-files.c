@@ -160,6 +160,22 @@ ct_sink_files_close(CtSinkFiles *files)
     g_clear_pointer(&files->json_partial, g_free);
 }
 
+gboolean
+ct_sink_files_lend(CtSinkFiles *files, GError **error)
+{
+    close_file(&files->fd);
+    return unlink(files->partial) == 0 || ct_file_error(error, files->partial, "can't be removed");
+}
+
+gboolean
+ct_sink_files_take_back(CtSinkFiles *files, GError **error)
+{
+    do
+        files->fd = open(files->partial, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    while (files->fd < 0 && errno == EINTR);
+    return check_opened(files->partial, files->fd, error);
+}
+
 /* ---- writing ---- */
 
 gboolean

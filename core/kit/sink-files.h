@@ -23,6 +23,12 @@ gboolean ct_sink_files_check(const char *path, GError **error);
  * Fails without changes while another run writes them. Call ct_sink_files_close in either case. */
 gboolean ct_sink_files_open(CtSinkFiles *files, const char *path, GError **error);
 
+/* Removes PATH.partial, so that a library can create it by its name. The lock of PATH.json.partial
+ * keeps other runs away. */
+gboolean ct_sink_files_lend(CtSinkFiles *files, GError **error);
+/* Opens the PATH.partial that the library has created. */
+gboolean ct_sink_files_take_back(CtSinkFiles *files, GError **error);
+
 /* Replaces the contents of PATH.json.partial. */
 gboolean ct_sink_files_describe(const CtSinkFiles *files, const char *text, GError **error);
 

@@ -174,9 +174,10 @@ ct_sink_infer(const CtSink *sink, CtNode *node, GError **error)
     Rotation rotation;
     if (!CT_RESERVED_CHECK(sink->name, CtSink, sink, error))
         return FALSE;
-    if (!sink->write) {
+    if (!sink->write || (sink->streams && sink->by_name)) {
         g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                    "the plugin for %s is at fault: its CtSink has no write", sink->name);
+                    "the plugin for %s is at fault: its CtSink %s", sink->name,
+                    sink->write ? "streams, but by_name" : "has no write");
         return FALSE;
     }
     if (!check_path(sink, node, error) ||

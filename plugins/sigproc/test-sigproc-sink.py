@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sigproc.sink: the bytes of its files, read by NumPy and by the reader of `your`, and errors."""
 import datetime
-import importlib.machinery
 import importlib.util
 import json
 import re
@@ -14,6 +13,7 @@ import types
 import numpy as np
 
 import graphs
+import oracles
 import tap
 
 SEED = 51
@@ -68,17 +68,16 @@ def read_file(data):
 
 def find_reader():
     """The reader of SIGPROC files of `your`, without the packages that its plots need; None if it
-    is not installed."""
-    folder = str(graphs.SOURCE_ROOT / "build" / "oracles")
-    spec = importlib.machinery.PathFinder.find_spec("your", [folder, *sys.path])
-    if not spec:
+    can't be installed."""
+    folder = oracles.install(oracles.YOUR, "--no-deps")
+    if not folder:
         return None
     for name in ("your", "your.utils", "your.utils.astro"):
         sys.modules[name] = types.ModuleType(name)
     sys.modules["your.utils.astro"].ra2deg = sys.modules["your.utils.astro"].dec2deg = float
-    path = f"{spec.submodule_search_locations[0]}/formats/pysigproc.py"
-    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location("reader", path))
-    module.__spec__.loader.exec_module(module)
+    spec = importlib.util.spec_from_file_location("reader", folder / "your/formats/pysigproc.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module.SigprocFile
 
 
@@ -296,7 +295,7 @@ class Sink(graphs.GraphTest):
         """The reader of `your` gives the same samples and header."""
         reader = find_reader()
         if not reader:
-            self.skipTest("your 0.6.7 is not installed: scripts/setup --tests does it")
+            self.skipTest(f"{oracles.YOUR} can't be installed from a package registry here")
         for bits, dtype in ((8, "f4"), (16, "f4"), (32, "f4"), (8, "u1")):
             for n_ifs in (1, 4):
                 for order in ("descending", "stream"):

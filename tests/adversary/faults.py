@@ -63,6 +63,12 @@ GRAPHS = {
     "slabs": {
         "a": SKY, "c": {"stage": "convert", "type": "cf32", "from": "a"},
         "o": sink("c", "slabs.npy", layout="[station pol time]")},
+    "rotated": {
+        "a": ARRAY, "p": {"stage": "power", "from": "a"},
+        "o": sink("p", "p-%i.npy", rotate_samples=99),
+        "s": {"stage": "sigproc.sink", "from": "t", "path": "s-%i.fil", "rotate_time": "0.2 ms"},
+        "t": {"stage": "generate", "type": "f32", "sample_rate": "1 MHz", "samples": 700,
+              "first_frequency": "1 MHz"}},
     "array": {
         "a": ARRAY, "p": {"stage": "power", "from": "a"},
         "i": {"stage": "integrate", "from": "p", "length": 7}, "o": sink("i", "i.raw"),

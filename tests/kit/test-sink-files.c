@@ -76,15 +76,17 @@ test_flock(int fd, int operation)
 #define pwrite    test_pwrite
 #define flock     test_flock
 /* The library has these functions as well. */
-#define ct_file_error          test_file_error
-#define ct_file_write          test_file_write
-#define ct_sink_files_check    test_sink_files_check
-#define ct_sink_files_open     test_sink_files_open
-#define ct_sink_files_describe test_sink_files_describe
-#define ct_sink_files_digest   test_sink_files_digest
-#define ct_sink_files_seal     test_sink_files_seal
-#define ct_sink_files_commit   test_sink_files_commit
-#define ct_sink_files_close    test_sink_files_close
+#define ct_file_error           test_file_error
+#define ct_file_write           test_file_write
+#define ct_sink_files_check     test_sink_files_check
+#define ct_sink_files_open      test_sink_files_open
+#define ct_sink_files_describe  test_sink_files_describe
+#define ct_sink_files_digest    test_sink_files_digest
+#define ct_sink_files_lend      test_sink_files_lend
+#define ct_sink_files_take_back test_sink_files_take_back
+#define ct_sink_files_seal      test_sink_files_seal
+#define ct_sink_files_commit    test_sink_files_commit
+#define ct_sink_files_close     test_sink_files_close
 #include "kit/file-io.c"
 #include "kit/sink-files.c"
 #undef unlink
@@ -362,6 +364,31 @@ test_no_locks(void)
     no_locks = FALSE;
 }
 
+/* A library may create the partial file itself; other runs are kept away meanwhile, and the file
+ * that gets the final name is the library's. */
+static void
+test_lent(void)
+{
+    CtSinkFiles files;
+    g_autoptr(GError) error = NULL;
+    clear_folder();
+    g_assert_true(ct_sink_files_open(&files, name(""), &error));
+    g_assert_true(ct_sink_files_lend(&files, &error));
+    g_assert_false(g_file_test(name(".partial"), G_FILE_TEST_EXISTS));
+    look_as_other_run();
+    g_assert_false(ct_sink_files_take_back(&files, &error));
+    g_assert_true(g_str_has_suffix(error->message, "can't be created: No such file or directory"));
+    g_clear_error(&error);
+    put(".partial", "the library's");
+    g_assert_true(ct_sink_files_take_back(&files, &error));
+    g_assert_true(ct_sink_files_seal(&files, "json", &error));
+    g_assert_true(ct_sink_files_commit(&files, &error));
+    ct_sink_files_close(&files);
+    g_autofree char *array = contents(""), *json = contents(".json");
+    g_assert_cmpstr(array, ==, "the library's");
+    g_assert_cmpstr(json, ==, "json");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -375,6 +402,7 @@ main(int argc, char **argv)
     g_test_add_func("/sink-files/links", test_links);
     g_test_add_func("/sink-files/replaced", test_replaced);
     g_test_add_func("/sink-files/no-locks", test_no_locks);
+    g_test_add_func("/sink-files/lent", test_lent);
     const int status = g_test_run();
     clear_folder();
     rmdir(folder);

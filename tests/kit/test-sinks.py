@@ -5,8 +5,10 @@ import datetime
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import threading
+import time
 
 import numpy as np
 
@@ -115,8 +117,8 @@ class Rotation(SinkTest):
                 self.assertEqual(list(np.cumsum([0, *lengths]))[:-1], edges)
                 for path, edge in zip(paths, edges):
                     self.assertEqual(self.beside(path)["start"], start + edge)
-                    time = START + datetime.timedelta(milliseconds=start + edge)
-                    self.assertEqual(path.name, time.strftime(name))
+                    begin = START + datetime.timedelta(milliseconds=start + edge)
+                    self.assertEqual(path.name, begin.strftime(name))
 
     def test_bytes(self):
         """No file is longer than it may be, and one more sample would make it longer."""
@@ -204,6 +206,43 @@ class Rotation(SinkTest):
         for i in range(3):
             np.testing.assert_array_equal(np.load(self.folder / f"x-{i:06}.npy"),
                                           self.array[10 * i:10 * i + 10])
+
+
+    def test_interrupt(self):
+        """Complete files get their names while the stream goes on; an interrupt ends the last one, a
+        kill leaves it partial."""
+        array = np.arange(3 * 2000000, dtype=np.int32).astype(np.int16).reshape(-1, 3)
+        np.save(self.folder / "in.npy", array)
+        for number in (signal.SIGINT, signal.SIGKILL):
+            with self.subTest(number):
+                for path in self.folder.glob("x-*"):
+                    path.unlink()
+                process = self.start(copy_stages("x-%i.npy", {"block": {"time": 1}},
+                                                 {"rotate_samples": 500}))
+                self.addCleanup(process.communicate)
+                self.addCleanup(process.kill)
+                third = self.folder / "x-000002.npy.json"
+                for _ in range(6000):
+                    if third.exists() or process.poll() is not None:
+                        break
+                    time.sleep(0.01)
+                self.assertIsNone(process.poll())
+                process.send_signal(number)
+                process.communicate(timeout=60)
+                found = sorted(self.folder.glob("x-*.npy"))
+                parts = [np.load(path) for path in found]
+                ends = [self.beside(path)["interrupted"] for path in found
+                        if (self.folder / f"{path.name}.json").exists()]
+                joined = np.concatenate(parts)
+                np.testing.assert_array_equal(joined, array[:len(joined)])
+                self.assertFalse(any(ends[:-1]))
+                partial = [path.name for path in self.folder.glob("*.partial")]
+                if number == signal.SIGINT:
+                    self.assertIs(ends[-1], True)
+                    self.assertEqual(partial, [])
+                else:
+                    self.assertIs(ends[-1], False)
+                    self.assertTrue(partial)
 
 
 class Pipes(SinkTest):

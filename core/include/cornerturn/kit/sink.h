@@ -34,9 +34,8 @@
  * The stage has one input. Its rows have time as a whole axis, or no time. The functions are called
  * in the order check (for `infer`); then for each file open, write and mark in any order, close,
  * clear: all on the thread that `prepare` is called on, or later on that of the sink. `fd` and
- * `path` are of the partial file, and stay the kit's: a library that opens files by name opens
- * `path`, and closes its own in `close`, or in `clear` after a failure. Functions never rename,
- * replace or remove the file. */
+ * `path` are of the partial file, and stay the kit's: functions never rename, replace or remove
+ * it. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -84,13 +83,17 @@ typedef struct {
 struct CtSink {
     const char *name; /* "SIGPROC files", for messages */
     gsize self_bytes;
+    gboolean by_name; /* a library creates the file `path` in `open`, and closes it in `close`: it
+                         is not there before, and `fd` is −1 until `open` has returned. Without it,
+                         the empty file is there, locked */
     gboolean streams; /* can be written to a pipe: `open` and `write` only append, and what `mark`
                          and `close` would rewrite is right from the start on a pipe */
 
     /* Checks what the format can't hold, and may set the wish for the layout
      * (node->input_layouts[0]): if it doesn't, it is the canonical order. NULL: neither. */
     gboolean (*check)(CtNode *node, GError **error);
-    /* Writes the header. The file is empty. NULL: there is none. */
+    /* Writes the header. The file is empty. NULL: there is none. If it fails, only `clear` is
+     * called. */
     gboolean (*open)(CtSinkFile *file, GError **error);
     /* Writes the samples of a block, a part of one that has come. Of a stream without time, the
      * last block counts: then the file has only its header again. */
