@@ -65,11 +65,13 @@ check_layout(const CtArrayPart *part, const CtArraySource *source, GError **erro
     const CtLayout *layout = &part->file.layout;
     guint n_axes = 0;
     const CtTypeInfo *info = ct_type_info(stream->type);
-    gboolean good = !layout->any_order && layout->types == 1u << stream->type;
+    const gboolean is_apart = ct_layout_axis(layout, "complex") >= 0;
+    const CtType type = is_apart ? info->part : stream->type;
+    gboolean good = !layout->any_order && layout->types == 1u << type &&
+                    (!is_apart || (info->is_complex && type != CT_TYPE_NONE));
     for (guint a = 0; a < layout->n_axes; a++) {
         const gboolean is_complex = is_axis(part, a, "complex");
-        good = good && (is_complex ? info->is_complex && info->part != CT_TYPE_NONE
-                                   : ct_stream_axis(stream, layout->axes[a].name) >= 0);
+        good = good && (is_complex || ct_stream_axis(stream, layout->axes[a].name) >= 0);
         good = good && (layout->axes[a].count == 0 ||
                         (is_axis(part, a, "time") && a > 0 && ct_layout_axis(layout, "time") == 0));
         n_axes += !is_complex && layout->axes[a].count == 0;

@@ -168,7 +168,8 @@ file_array_open(CtArrayFile *file, const CtParams *given, CtStream *stream, GErr
     if (format == FILE_RAW ? !open_raw(file, given, type, shape, error)
                            : !open_npy(file, given, &type, shape, error))
         return FALSE;
-    file->layout.types = 1u << type;
+    const gboolean is_apart = ct_layout_axis(&file->layout, "complex") >= 0;
+    file->layout.types = 1u << (is_apart ? ct_type_info(type)->part : type);
     stream->type = type;
     for (guint a = 0, i = 0; a < file->layout.n_axes; a++)
         if (strcmp(file->layout.axes[a].name, "complex") != 0)

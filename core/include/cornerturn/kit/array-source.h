@@ -62,10 +62,10 @@ struct CtArrayFile {
     const CtLayout *said_layout;
 
     /* `open` sets these. */
-    CtLayout layout; /* of the array in the file: one type, the stream's, and the stream's axes in
-                        `[ ]`. Time as the slowest axis may have a block (`time:256`), of which the
-                        file has whole ones. `complex` may stand where the parts of complex elements
-                        are apart */
+    CtLayout layout; /* of the array in the file: the stream's type and axes in `[ ]`. Time as the
+                        slowest axis may have a block (`time:256`), of which the file has whole
+                        ones. If the parts of complex elements are apart, `complex` is an axis, and
+                        the type is that of a part */
     gint64 offset;   /* of the first element, in bytes */
     guint bits;      /* of an element in the file; 0: as many as the stream's type has. Without an
                         `unpack`: 1, 2 or 4, unsigned, of a type of one byte */
