@@ -235,6 +235,7 @@ test_faults(void)
         {&source, "i8[time pol time:5]", 0, " has parts of blocks of time"},
         {&source, "i16[time pol]", 4, "it has elements of 4 bits of i16"},
         {&source, "i8[time pol]", 3, "it has elements of 3 bits of i8"},
+        {&source, "i8[time pol]", 16, "it has elements of 16 bits of i8"},
         {&reading, "i8[pol time]", 0, "it reads by itself, but time is not slowest"},
     };
     File file;
