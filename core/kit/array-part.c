@@ -65,11 +65,13 @@ check_layout(const CtArrayPart *part, const CtArraySource *source, GError **erro
     const CtLayout *layout = &part->file.layout;
     guint n_axes = 0;
     const CtTypeInfo *info = ct_type_info(stream->type);
-    gboolean good = !layout->any_order && layout->types == 1u << stream->type;
+    const gboolean is_apart = ct_layout_axis(layout, "complex") >= 0;
+    const CtType type = is_apart ? info->part : stream->type;
+    gboolean good = !layout->any_order && layout->types == 1u << type &&
+                    (!is_apart || (info->is_complex && type != CT_TYPE_NONE));
     for (guint a = 0; a < layout->n_axes; a++) {
         const gboolean is_complex = is_axis(part, a, "complex");
-        good = good && (is_complex ? info->is_complex && info->part != CT_TYPE_NONE
-                                   : ct_stream_axis(stream, layout->axes[a].name) >= 0);
+        good = good && (is_complex || ct_stream_axis(stream, layout->axes[a].name) >= 0);
         good = good && (layout->axes[a].count == 0 ||
                         (is_axis(part, a, "time") && a > 0 && ct_layout_axis(layout, "time") == 0));
         n_axes += !is_complex && layout->axes[a].count == 0;
@@ -93,30 +95,41 @@ count_bits(const CtArrayPart *part)
     return n * part->bits;
 }
 
+/* Works out the bits and bytes of an element, and who unpacks it. */
+static gboolean
+measure_element(CtArrayPart *part, const CtArraySource *source, GError **error)
+{
+    enum { MOST_BITS = 256 };
+    CtArrayFile *file = &part->file;
+    const CtTypeInfo *info = ct_type_info(part->stream.type);
+    const gboolean is_apart = ct_layout_axis(&file->layout, "complex") >= 0;
+    part->bytes = is_apart ? info->bytes / 2 : info->bytes;
+    part->bits = file->bits ? file->bits : (guint)part->bytes * 8;
+    const gboolean is_few = part->bits == 1 || part->bits == 2 || part->bits == 4;
+    if (!file->unpack && is_few && part->bytes == 1) {
+        file->unpack = ct_array_unpack;
+        file->unpack_plain = ct_array_unpack_plain;
+    }
+    if (file->unpack ? is_few || (part->bits % 8 == 0 && part->bits <= MOST_BITS)
+                     : part->bits == part->bytes * 8)
+        return TRUE;
+    return fault(source, error, "it has elements of %u bits of %s", part->bits, info->name);
+}
+
 /* Works out where the elements are, and checks that the file has them all. */
 static gboolean
 measure(CtArrayPart *part, const CtArraySource *source, GError **error)
 {
     CtArrayFile *file = &part->file;
-    const CtTypeInfo *info = ct_type_info(part->stream.type);
     const gint time_axis = ct_stream_axis(&part->stream, "time");
     const gint block = ct_layout_block_axis(&file->layout, "time");
     const gint time = ct_layout_axis(&file->layout, "time");
-    const gboolean is_apart = ct_layout_axis(&file->layout, "complex") >= 0;
     part->n_samples = time_axis >= 0 ? part->stream.axes[time_axis].length : 1;
     part->block = block >= 0 ? file->layout.axes[block].count : 1;
-    part->bytes = is_apart ? info->bytes / 2 : info->bytes;
-    part->bits = file->bits ? file->bits : (guint)part->bytes * 8;
     part->n_slabs = part->n_elements = 1;
     part->n_outer = (guint)MAX(time, 0);
-    const gboolean is_packed = part->bits < 8;
-    if (is_packed && !file->unpack &&
-        (part->bytes != 1 || (part->bits != 1 && part->bits != 2 && part->bits != 4)))
-        return fault(source, error, "it has elements of %u bits of %s", part->bits, info->name);
-    if (is_packed && !file->unpack) {
-        file->unpack = ct_array_unpack;
-        file->unpack_plain = ct_array_unpack_plain;
-    }
+    if (!measure_element(part, source, error))
+        return FALSE;
     if (part->n_samples % part->block != 0)
         return fault(source, error, "%s has parts of blocks of time", part->path);
     const gint64 bits = count_bits(part);

@@ -214,15 +214,12 @@ describe(CtArrays *arrays, const CtParams *given, GError **error)
     if (time >= 0)
         arrays->stream.axes[time].length = arrays->n_samples;
     CtLayout *layout = &arrays->layout;
-    *layout = first->file.layout;
-    layout->n_axes = 0;
+    *layout = (CtLayout){.types = 1u << first->stream.type};
     for (guint a = 0; a < first->file.layout.n_axes; a++) {
         const CtLayoutAxis *axis = &first->file.layout.axes[a];
         if (axis->count == 0 && strcmp(axis->name, "complex") != 0)
             layout->axes[layout->n_axes++] = *axis;
     }
-    for (guint a = layout->n_axes; a < CT_MAX_AXES; a++)
-        layout->axes[a] = (CtLayoutAxis){0};
     return join_gaps(arrays, error) &&
            (!arrays->source->describe || arrays->source->describe(given, &arrays->stream, error));
 }

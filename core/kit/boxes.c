@@ -327,9 +327,11 @@ ct_box_next(CtBox *at, gint64 index[G_N_ELEMENTS(((CtBox *)0)->axes)])
             steps -= axis->length;
         }
         at->in += steps * axis->in;
-        at->table += steps * axis->table;
         at->out += steps * axis->out;
-        at->marks += steps * axis->mark;
+        if (at->table)
+            at->table += steps * axis->table;
+        if (at->marks)
+            at->marks += steps * axis->mark;
         if (steps == 1)
             return TRUE;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Clocks of streams: converting ticks of one clock to ticks of another. */
+/* Clocks of streams: their rates, and converting ticks of one clock to ticks of another. */
 #include "clock.h"
 
 static gint64
@@ -19,6 +19,16 @@ multiply(gint64 a, gint64 b, gint64 c, gint64 d, gint64 *num, gint64 *den)
 {
     const gint64 g = common_divisor(a, d), h = common_divisor(c, b);
     return !__builtin_mul_overflow(a / g, c / h, num) && !__builtin_mul_overflow(b / h, d / g, den);
+}
+
+gboolean
+ct_stream_set_rate(CtStream *stream, gint64 numerator, gint64 denominator, gint64 ticks)
+{
+    const gint64 g = common_divisor(numerator, denominator);
+    if (!multiply(numerator / g, denominator / g, ticks, 1, &stream->rate_num, &stream->rate_den))
+        return FALSE;
+    stream->ticks_per_sample = ticks;
+    return TRUE;
 }
 
 const char *

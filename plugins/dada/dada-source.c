@@ -217,17 +217,6 @@ read_utc(const DadaHeader *header, gint64 *seconds, gdouble *rest, GError **erro
     return ct_utc_parse(whole, seconds, NULL) || dada_refuse(header, "UTC_START", wants, error);
 }
 
-static gint64
-common_divisor(gint64 a, gint64 b)
-{
-    while (b) {
-        const gint64 rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* A tick is a sample, if the observation began at a whole number of samples after a second.
  * Otherwise a sample has as many ticks as make a tick no longer than a nanosecond. */
 static gboolean
@@ -244,13 +233,10 @@ set_clock(CtArrayFile *file, const DadaHeader *header, const Array *array, CtStr
     const gdouble samples = rest / period;
     if (fabs(samples - rint(samples)) > 1e-6)
         ticks = (gint64)CLAMP(ceil(period * 1e9), 1, 0x1p22);
-    const gint64 common = common_divisor(ticks * 1000000, numerator);
-    if (__builtin_mul_overflow(ticks * 1000000 / common, denominator, &stream->rate_num) ||
+    if (!ct_stream_set_rate(stream, denominator * 1000000, numerator, ticks) ||
         __builtin_mul_overflow(array->obs_offset / array->sample_bytes, ticks, &stream->start) ||
         __builtin_add_overflow(stream->start, llrint(samples * (gdouble)ticks), &stream->start))
         return dada_refuse(header, "OBS_OFFSET", "a start that 63 bits count", error);
-    stream->rate_den = numerator / common;
-    stream->ticks_per_sample = ticks;
     file->has_start = TRUE;
     file->start_error = ticks > 1 ? 0.5 * period / (gdouble)ticks : 0;
     return TRUE;

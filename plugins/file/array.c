@@ -100,7 +100,7 @@ open_npy(CtArrayFile *file, const CtParams *given, CtType *type, gint64 *shape, 
     file->offset = (gint64)header.header_bytes;
     file->swap = header.item_bytes > 1 && header.big_endian != (G_BYTE_ORDER == G_BIG_ENDIAN);
     for (guint a = 0; a < n_axes; a++)
-        shape[header.fortran ? n_axes - 1 - a : a] = (gint64)header.shape[a];
+        shape[a] = (gint64)header.shape[a];
     if (header.fortran)
         reverse(&file->layout, has_parts);
     return TRUE;
@@ -168,10 +168,10 @@ file_array_open(CtArrayFile *file, const CtParams *given, CtStream *stream, GErr
     if (format == FILE_RAW ? !open_raw(file, given, type, shape, error)
                            : !open_npy(file, given, &type, shape, error))
         return FALSE;
-    file->layout.types = 1u << type;
+    const gboolean is_apart = ct_layout_axis(&file->layout, "complex") >= 0;
+    file->layout.types = 1u << (is_apart ? ct_type_info(type)->part : type);
     stream->type = type;
-    for (guint a = 0, i = 0; a < file->layout.n_axes; a++)
-        if (strcmp(file->layout.axes[a].name, "complex") != 0)
-            ct_stream_add_axis(stream, file->layout.axes[a].name, shape[i++]);
+    for (guint a = 0; a < layout->n_axes; a++)
+        ct_stream_add_axis(stream, layout->axes[a].name, shape[a]);
     return TRUE;
 }

@@ -93,18 +93,11 @@ set_clock(const CtParams *given, CtStream *stream, GError **error)
                                    "wants 'start' beside it, for that of %s.json counts ticks of "
                                    "which a sample has %" G_GINT64_FORMAT,
                                    ct_params_string_at(given, "path", 0), before);
-        ct_params_rational(given, "sample_rate", &stream->rate_num, &stream->rate_den);
-        gint64 a = stream->rate_den, b = ticks;
-        while (b) {
-            const gint64 rest = a % b;
-            a = b;
-            b = rest;
-        }
-        stream->rate_den /= a;
-        if (__builtin_mul_overflow(stream->rate_num, ticks / a, &stream->rate_num))
+        gint64 numerator, denominator;
+        ct_params_rational(given, "sample_rate", &numerator, &denominator);
+        if (!ct_stream_set_rate(stream, numerator, denominator, ticks))
             return ct_params_error(given, "ticks_per_sample", error,
                                    "makes a clock faster than 63 bits can count");
-        stream->ticks_per_sample = ticks;
     } else if (ct_params_has(given, "ticks_per_sample")) {
         return ct_params_error(given, "ticks_per_sample", error, "wants 'sample_rate' beside it");
     }

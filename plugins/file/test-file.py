@@ -91,6 +91,14 @@ class Copies(graphs.GraphTest):
                     stages["out"]["layout"] = f"[{' '.join(order)}]"
                     self.check_copy(wanted, stored, stages)
 
+    def test_order_of_other_axes(self):
+        """Axes that have no canonical place keep the order of `layout`, also in Fortran order."""
+        array = np.arange(30, dtype=np.int16).reshape(5, 3, 2)
+        stages = copy_stages("i16[time feed sort]")
+        del stages["out"]["layout"]
+        for stored in (array, np.asfortranarray(array)):
+            self.check_copy(array, stored, stages)
+
     def test_raw(self):
         array = make_array(["time", "channel", "pol"], "ci16")
         for shape in ([37, 3, 2], [-1, 3, 2]):

@@ -194,17 +194,6 @@ set_frequencies(const CtArrayFile *file, const SigprocHeader *header, CtStream *
     return TRUE;
 }
 
-static gint64
-common_divisor(gint64 a, gint64 b)
-{
-    while (b) {
-        const gint64 rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* A tick is a sample, or so small a part of it that it lasts no longer than a microsecond, for
  * files begin anywhere between two samples. */
 static gboolean
@@ -215,15 +204,9 @@ set_rate(const CtArrayFile *file, const SigprocHeader *header, CtStream *stream,
     if (!(period >= 1e-12 && period <= 1e12))
         return refuse(file, error, "wants tsamp in seconds, but is given %g", period);
     ct_quantity_approximate(period, 0, &numerator, &denominator);
-    if (denominator >> 40)
-        return refuse(file, error, "wants tsamp that is a short fraction, but is given %.17g",
-                      period);
     const gint64 ticks = (gint64)CLAMP(ceil(period * 1e6 - 1e-6), 1, 0x1p22);
-    const gint64 common = common_divisor(ticks, numerator);
-    stream->ticks_per_sample = ticks;
-    stream->rate_num = ticks / common * denominator;
-    stream->rate_den = numerator / common;
-    return TRUE;
+    return ct_stream_set_rate(stream, denominator, numerator, ticks) ||
+           refuse(file, error, "wants tsamp that 63 bits count, but is given %.17g", period);
 }
 
 enum { DAY = 86400, UNIX_MJD = 40587 };

@@ -127,6 +127,10 @@ CT_EXPORT gint64 ct_stream_n_lanes(const CtStream *stream);
 /* The lanes from one index of an axis to the next; 0: the stream does not have the axis, or loses
  * no data along it. */
 CT_EXPORT gint64 ct_stream_lane_step(const CtStream *stream, const char *name);
+/* Sets the clock: numerator / denominator samples per second, of `ticks` ticks each; all are at
+ * least 1. FALSE if 63 bits do not count the ticks. */
+CT_EXPORT gboolean ct_stream_set_rate(CtStream *stream, gint64 numerator, gint64 denominator,
+                                      gint64 ticks);
 /* Samples per second; 0 without a clock. */
 CT_EXPORT gdouble ct_stream_sample_rate(const CtStream *stream);
 /* The UTC of a tick to the nanosecond, "2022-06-29T01:30:00.000000000Z", allocated; NULL if the

@@ -56,19 +56,19 @@ struct CtArrayFile {
     const char *path; /* owned by the kit */
     int fd;           /* open for reading */
     gint64 length;    /* in bytes */
-    /* What PATH.json says: the stream (type CT_TYPE_NONE if there is none) and the layout (NULL).
-     */
+    /* What PATH.json says: the stream and the layout; without it, type CT_TYPE_NONE and NULL. */
     const CtStream *said;
     const CtLayout *said_layout;
 
     /* `open` sets these. */
-    CtLayout layout; /* of the array in the file: one type, the stream's, and the stream's axes in
-                        `[ ]`. Time as the slowest axis may have a block (`time:256`), of which the
-                        file has whole ones. `complex` may stand where the parts of complex elements
-                        are apart */
+    CtLayout layout; /* of the array in the file: the stream's type and axes in `[ ]`. Time as the
+                        slowest axis may have a block (`time:256`), of which the file has whole
+                        ones. If the parts of complex elements are apart, `complex` is an axis, and
+                        the type is that of a part */
     gint64 offset;   /* of the first element, in bytes */
-    guint bits;      /* of an element in the file; 0: as many as the stream's type has. Without an
-                        `unpack`: 1, 2 or 4, unsigned, of a type of one byte */
+    guint bits;      /* of an element in the file: 1, 2, 4 or a multiple of 8; 0: as many as the
+                        stream's type has. Without an `unpack`, 1, 2 or 4 are unsigned numbers, which
+                        become elements of one byte */
     gboolean is_high_first;     /* with 1, 2 or 4 bits: the first element has the highest bits of a
                                    byte; else the lowest */
     gboolean swap;              /* bytes of each value are in the reverse of this machine's order */
