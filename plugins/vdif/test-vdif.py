@@ -1,18 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """vdif.source: real recordings against the field's reader, made recordings and damaged ones."""
-import atexit
 import json
-import shutil
 import struct
-import subprocess
-import sys
-import tempfile
 import unittest
 
 import numpy as np
 
 import graphs
+import oracles
 import tap
 
 LEVELS = {
@@ -147,9 +143,6 @@ class Samples(Recording):
 
     def test_baseband(self):
         """The values are exactly those of the PyPI package baseband."""
-        python = baseband_python()
-        if not python:
-            self.skipTest("baseband can't be installed from a package registry here")
         script = ("import sys, numpy, baseband.data\n"
                   "from astropy import units\n"
                   "from baseband import vdif\n"
@@ -164,9 +157,7 @@ class Samples(Recording):
                 (self.folder_of_samples / "sample_mwa.vdif", "1280000", "[time pol]"),
                 ("SAMPLE_BPS1_VDIF", "32000000", "[time pol subband]"),
                 ("SAMPLE_AROCHIME_VDIF", "390625", "[time pol subband]")):
-            path = subprocess.run(
-                [python, "-c", script, name, self.folder / "wanted.npy", rate],
-                check=True, capture_output=True, text=True).stdout.strip()
+            path = oracles.run(self, oracles.BASEBAND, script, name, self.folder / "wanted.npy", rate)
             wanted = np.load(self.folder / "wanted.npy")
             for backend, block in (("cpu", 777), ("reference", 20000)):
                 with self.subTest(name, backend=backend):
@@ -176,23 +167,6 @@ class Samples(Recording):
                     array, _, _ = self.decode(path, source, {"layout": layout})
                     self.assertEqual(array.dtype, wanted.dtype)
                     np.testing.assert_array_equal(array, wanted.reshape(array.shape))
-
-
-def baseband_python(found=[]):
-    """The interpreter of a temporary environment with baseband; None if it can't be made."""
-    if not found:
-        folder = tempfile.mkdtemp(prefix="cornerturn-baseband-")
-        atexit.register(shutil.rmtree, folder)
-        python = f"{folder}/bin/python"
-        try:
-            subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=60,
-                           capture_output=True)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", "baseband"], check=True,
-                           timeout=180, capture_output=True)
-            found.append(python)
-        except (subprocess.SubprocessError, OSError):
-            found.append(None)
-    return found[0]
 
 
 class Made(Recording):

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Readers of other projects, from PyPI, whose results tests compare with."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# Installed once into the cache of the tests, by name and version.
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", tempfile.gettempdir())) / "oracles"
+
+
+def install(package):
+    """The folder of an installed package ("baseband==4.3.0"); None if there is no way to get it."""
+    folder = CACHE / f"{package}-python{sys.version_info[0]}.{sys.version_info[1]}"
+    if folder.exists():
+        return folder
+    CACHE.mkdir(parents=True, exist_ok=True)
+    made = pathlib.Path(tempfile.mkdtemp(prefix="making-", dir=CACHE))
+    try:
+        subprocess.run([sys.executable, "-m", "venv", made / "venv"], check=True, timeout=60,
+                       capture_output=True)
+        subprocess.run([made / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet",
+                        "--target", made / "packages", package],
+                       check=True, timeout=240, capture_output=True)
+        (made / "packages").rename(folder)
+    except (subprocess.SubprocessError, OSError):
+        # Another test may have made it meanwhile.
+        return folder if folder.exists() else None
+    finally:
+        shutil.rmtree(made)
+    return folder
+
+
+def run(test, package, script, *arguments):
+    """What a script prints that uses the package; the test is skipped without it."""
+    folder = install(package)
+    if not folder:
+        test.skipTest(f"{package} can't be installed from a package registry here")
+    done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], timeout=120,
+                          env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True,
+                          text=True)
+    test.assertEqual(done.returncode, 0, done.stderr)
+    return done.stdout.strip()
+
+
+BASEBAND = "baseband==4.3.0"
