@@ -225,6 +225,19 @@ class Made(Recording):
         array, _, beside = self.decode_frames(frames, threads="station")
         self.assertEqual([axis["name"] for axis in beside["axes"]], ["time", "station"])
         np.testing.assert_array_equal(array, values[..., 0])
+        self.assertEqual(beside["axes"][1]["labels"], ["AB"])
+
+    def test_names_of_stations(self):
+        """Two letters or digits, or a number; no names if several threads are of one station."""
+        first, _ = self.make(threads=(0,), station=ord("E") << 8 | ord("f"))
+        second, _ = self.make(threads=(0,), station=300)
+        third, _ = self.make(threads=(1,), station=300)
+        for frames, names in (
+                (zip(first, second), ["300", "Ef"]), (zip(first, second, third), None)):
+            with self.subTest(names):
+                _, _, beside = self.decode_frames([b"".join(some) for some in frames],
+                                                  threads="station")
+                self.assertEqual(beside["axes"][1].get("labels"), names)
 
     def test_two_channels(self):
         """The two channels of a single thread are its polarisations, whichever axis threads
