@@ -344,6 +344,47 @@ test_layouts(gconstpointer data)
     }
 }
 
+/* A packet is read once, even if its samples are in several blocks: the second one comes after the
+ * file has lost them. */
+static void
+test_once(void)
+{
+    Files files;
+    CtNode node;
+    CtStream stream;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    for (guint32 stamp = 100; stamp < 108; stamp += SAMPLES)
+        append(bytes, 0, stamp);
+    files_init(&files, bytes);
+    infer(&listed, &node, &files, &stream);
+    CtBinding binding = {.stream = &stream, .max_samples = 2};
+    g_assert_true(ct_layout_parse(&binding.layout, "i8[time channel station pol]", &error));
+    const CtVariant variant = {.backend = CT_CPU, .form = &listed};
+    CtPrepare prepare = {
+        .nodes = &node, .n_nodes = 1, .n_outputs = 1, .outputs = &binding, .variant = &variant};
+    gpointer state = NULL;
+    g_assert_true(ct_source_prepare(&prepare, &state, &error));
+    for (gint64 index = 0; index < 6; index += 2) {
+        guint64 counters[CT_PACKETS_N_COUNTS] = {0};
+        guint8 validity[6 * 2], data[2 * 12] = {0};
+        CtDeparture out = {.room = 2, .validity = validity, .validity_stride = 2};
+        CtAdvance advance = {.outputs = &out, .counters = counters};
+        g_assert_true(ct_source_advance(state, &advance, &error));
+        CtBlock block = {.data = data, .index = index, .n_samples = 2, .stride = {12, 6, 3, 1}};
+        const gboolean good = ct_source_work(state, &(CtWork){.outputs = &block}, &error);
+        g_assert_true(good == (index < SAMPLES));
+        for (gint64 t = 0; good && t < 2; t++)
+            g_assert_cmpint(data[12 * t], ==, (100 + index + t) % 8);
+        for (guint i = 0; i < 2; i++)
+            g_assert_cmpint(truncate(files.paths->pdata[i], 0), ==, 0);
+    }
+    g_assert_error(error, CT_ERROR, CT_ERROR_IO);
+    ct_source_finish(state);
+    ct_stream_clear(&stream);
+    files_clear(&files);
+}
+
 /* A pattern stands for the files that match it, in the order of their names; a file whose name has
  * such letters is that file. */
 static void
@@ -547,6 +588,7 @@ main(int argc, char **argv)
     g_test_add_data_func("/source/searched", &toy, test_layouts);
     g_test_add_data_func("/source/listed", &listed, test_layouts);
     g_test_add_data_func("/source/overlapping", &overlapping, test_layouts);
+    g_test_add_func("/source/once", test_once);
     g_test_add_func("/source/pattern", test_pattern);
     g_test_add_func("/source/errors", test_errors);
     g_test_add_func("/source/faults", test_faults);
