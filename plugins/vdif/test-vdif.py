@@ -168,6 +168,28 @@ class Samples(Recording):
                     self.assertEqual(array.dtype, wanted.dtype)
                     np.testing.assert_array_equal(array, wanted.reshape(array.shape))
 
+    def test_baseband_of_corrupt_frames(self):
+        """The samples of each frame of the corrupted recording, with 4 bits as they are: alone, as
+        the reader reads them."""
+        script = ("import io, sys, numpy\n"
+                  "from baseband import vdif\n"
+                  "data = open(sys.argv[1], 'rb').read()\n"
+                  "frames = []\n"
+                  "for at in range(0, len(data), 5032):\n"
+                  "    frame = bytearray(data[at:at + 5032])\n"
+                  "    frame[15] = frame[15] & 0x83 | 3 << 2\n"
+                  "    file = io.BytesIO(bytes(frame))\n"
+                  "    frames.append(vdif.VDIFFrame.fromfile(file, edv=0, verify=False).data)\n"
+                  "numpy.save(sys.argv[2], frames)\n")
+        path = self.folder_of_samples / "sample_drao_corrupted.vdif"
+        oracles.run(self, oracles.BASEBAND, script, path, self.folder / "wanted.npy")
+        wanted, data = np.load(self.folder / "wanted.npy"), path.read_bytes()
+        frames = [data[at:at + 5032] for at in range(0, len(data), 5032)]
+        self.assertEqual(wanted.shape, (10, 625, 8))
+        decoded = self.decode_many(frames, {"bits": 4, "sample_rate": "390625 Hz"})
+        for given, frame in zip(decoded, wanted):
+            np.testing.assert_array_equal(given[0].reshape(625, 8), frame)
+
 
 class Made(Recording):
     def make(self, n_frames=6, bits=2, n_channels=1, is_complex=False, threads=(0, 1), **options):
