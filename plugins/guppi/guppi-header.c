@@ -201,7 +201,9 @@ static gboolean
 read_index(const Cards *cards, GuppiHeader *header, GError **error)
 {
     const gint64 most = (gint64)1 << 60, step = header->n_samples - header->overlap;
-    const gint64 step_bytes = header->block_bytes / header->n_samples * step;
+    /* Blocks of fewer bits were requantised: their packets had 8. */
+    const gint64 step_bytes = step * header->n_stations * header->n_channels * header->n_pols * 2 *
+                              MAX(header->bits, 8) / 8;
     gint64 index = -1, per_block = 0, per_packet = 0, packet_bytes = 0, start = 0, synchronised = 0;
     if (!read_int(cards, "PKTIDX", 0, most, &index, error) ||
         !read_int(cards, "PIPERBLK", 0, most, &per_block, error) ||

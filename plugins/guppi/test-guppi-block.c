@@ -100,6 +100,9 @@ test_index(void)
     } indices[] = {
         {{"PKTIDX  = 30"}, 0, 0},
         {{"PKTIDX  = 30", "PKTSIZE = 1024"}, 4, 0},
+        {{"PKTIDX  = 30", "PKTSIZE = 1024", "NBITS   = 2"}, 16, 0},
+        {{"PKTIDX  = 30", "PKTSIZE = 1024", "NBITS   = 4"}, 8, 0},
+        {{"PKTIDX  = 30", "PKTSIZE = 1024", "NBITS   = 16"}, 4, 0},
         {{"PKTIDX  = 30", "PKTSIZE = 1000"}, 0, 0},
         {{"PKTIDX  = 30", "PKTSIZE = 1024", "PKTNTIME= 16"}, 16, 0},
         {{"PKTIDX  = 30", "PKTSIZE = 1024", "PIPERBLK= 8", "PKTSTART= 20"}, 8, 20},

@@ -207,6 +207,14 @@ class Made(Recording):
                                     missing=3)
                 self.assertEqual(beside["validity"]["invalid_samples"], [96])
 
+    def test_packets_of_requantised_blocks(self):
+        """PKTSIZE counts the bytes that 8 bits had."""
+        for bits in (2, 4):
+            with self.subTest(bits):
+                blocks, values = self.make(bits=bits, PIPERBLK=None, PKTSIZE=32 * 4 * 2 * 2 // 8)
+                values[32:64] = 0
+                self.check([blocks[0], *blocks[2:]], values, packets=3, missing=1)
+
     def test_without_index(self):
         blocks, values = self.make(PKTIDX=None)
         self.check(blocks, values, packets=4)
