@@ -333,6 +333,8 @@ static const CtStage mark5b_source = {
     .counters = CT_PACKET_COUNTERS,
     .infer = infer,
     .infer_uses_params = TRUE,
+    .extensions = (const char *const[]){".m5b", NULL},
+    .stands_for = "file.source",
 };
 
 CT_STAGE_PLUGIN("mark5b", mark5b_source,

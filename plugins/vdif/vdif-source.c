@@ -175,6 +175,8 @@ static const CtStage vdif_source = {
     .counters = CT_PACKET_COUNTERS,
     .infer = infer,
     .infer_uses_params = TRUE,
+    .extensions = (const char *const[]){".vdif", NULL},
+    .stands_for = "file.source",
 };
 
 CT_STAGE_PLUGIN("vdif", vdif_source, CT_SOURCE_VARIANTS(source, "vdif.source", CT_PORT_ROWS(0.08)));
