@@ -7,8 +7,9 @@ import subprocess
 import sys
 import tempfile
 
-# Installed once into the cache of the tests, by name and version.
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", tempfile.gettempdir())) / "oracles"
+# Installed once for each build folder, by name and version. (Old files are deleted from the cache of
+# the tests, one by one.)
+CACHE = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]).parent / "oracles"
 
 
 def install(package):
