@@ -288,8 +288,10 @@ read_rate(const Cards *cards, GuppiHeader *header, GError **error)
         set_rate(header, inverse);
     }
     header->has_frequency = isfinite(centre) && step != 0;
-    header->frequency_step = step * 1e6;
-    header->first_frequency = (centre - step * (gdouble)(n - 1) / 2) * 1e6;
+    if (header->has_frequency) {
+        header->frequency_step = step * 1e6;
+        header->first_frequency = (centre - step * (gdouble)(n - 1) / 2) * 1e6;
+    }
     if (header->rate_num > 0)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_DATA,

@@ -163,7 +163,7 @@ find_blocks(CtRecording *files, guint i, GError **error)
         packets->counts[n_cards == 0 ? CT_PACKETS_TRUNCATED : CT_PACKETS_CORRUPT]++;
         if (n_cards == 0)
             break;
-        at += (gint64)header.bytes + header.block_bytes;
+        at = MIN(at + (gint64)header.bytes + header.block_bytes, file->length);
         ((Recording *)files->self)->n_blocks++;
     }
     if (packets->packets->len == before) {
@@ -173,7 +173,7 @@ find_blocks(CtRecording *files, guint i, GError **error)
                     file->path, file->length);
         return FALSE;
     }
-    /* The end of the last block, if it is not where the file ends; read_header counts a header. */
+    /* The last block is cut off. A header that is has been counted above. */
     packets->counts[CT_PACKETS_TRUNCATED] += at > file->length;
     file->packet_bytes = header.block_bytes;
     return TRUE;

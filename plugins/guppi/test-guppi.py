@@ -254,6 +254,9 @@ class Made(Recording):
         blocks[2] = bytes(80) + blocks[2][80:]
         values[64:96] = 0
         self.check(blocks, values, packets=4, missing=1, corrupt=1)
+        # So are zeros behind the last block.
+        blocks, values = self.make()
+        self.check([*blocks, bytes(300)], values, packets=4, corrupt=1)
 
     def test_time(self):
         """Blocks count from STT_*, or from PKTSTART, or from the first block with SYNCTIME."""
@@ -288,6 +291,9 @@ class Made(Recording):
         right, declination = np.degrees(beside["observation"]["phase_centre"])
         self.assertAlmostEqual(right, 15 * (5 + 34 / 60 + 31.97 / 3600), places=9)
         self.assertAlmostEqual(declination, -(22 + 52.1 / 3600), places=9)
+        blocks, values = self.make(OBSFREQ=None)
+        beside = self.check(blocks, values, packets=4)
+        self.assertNotIn("unit", beside["axes"][1])
         # The block of a beam names the stations of which it was made.
         blocks, values = self.make(NANTS=2, NBEAM=1)
         self.check(blocks, values, packets=4)
