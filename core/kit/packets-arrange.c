@@ -339,7 +339,7 @@ find_ends(CtPackets *packets)
     }
     if (packets->packets->len > 0) {
         packets->first = first;
-        packets->end = last + packets->n_samples;
+        packets->end = last + packets->n_samples + packets->overlap;
     }
 }
 
@@ -388,10 +388,21 @@ ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 m
     drop_lone_ends(packets);
     find_ends(packets);
     index_lanes(packets);
-    const guint64 wanted = (packets->end - packets->first + n_samples - 1) / n_samples * n_lanes;
+    const gint64 n = MAX(packets->end - packets->first - packets->overlap, 0);
+    const guint64 wanted = (n + n_samples - 1) / n_samples * n_lanes;
     const guint64 given = packets->packets->len + packets->counts[CT_PACKETS_FLAGGED];
     packets->counts[CT_PACKETS_MISSING] = wanted - MIN(wanted, given);
     return TRUE;
+}
+
+void
+ct_packets_bounds(const CtPackets *packets, const CtPacket *packet, gint64 *begin, gint64 *end)
+{
+    const CtPacket *all = (const CtPacket *)packets->packets->data;
+    const gint64 n = packets->n_samples + packets->overlap;
+    const gboolean is_first = packet == all + packets->lane_begin[packet->lane];
+    *begin = is_first ? packet->stamp : MAX(packet->stamp, packet[-1].stamp + n);
+    *end = packet->stamp + n;
 }
 
 const CtPacket *
@@ -402,7 +413,7 @@ ct_packets_find(const CtPackets *packets, guint lane, gint64 at, const CtPacket 
     *end = all + high;
     while (low < high) {
         const guint middle = low + (high - low) / 2;
-        if (all[middle].stamp + packets->n_samples > at)
+        if (all[middle].stamp + packets->n_samples + packets->overlap > at)
             high = middle;
         else
             low = middle + 1;
@@ -417,8 +428,12 @@ ct_packets_validity(const CtPackets *packets, guint lane, gint64 begin, gint64 n
     const CtPacket *end, *packet = ct_packets_find(packets, lane, begin, &end);
     gint64 valid = 0;
     for (; packet < end && packet->stamp < begin + n; packet++) {
-        const gint64 from = MAX(packet->stamp, begin) - begin;
-        const gint64 to = MIN(packet->stamp + packets->n_samples, begin + n) - begin;
+        gint64 from, to;
+        ct_packets_bounds(packets, packet, &from, &to);
+        from = MAX(from, begin) - begin;
+        to = MIN(to, begin + n) - begin;
+        if (to <= from)
+            continue;
         memset(validity + from, 1, to - from);
         valid += to - from;
     }

@@ -15,3 +15,8 @@ typedef struct {
 /* Keeps what comparing and reading packets of file number `file` needs. `path` and `fd` must stay
  * valid. */
 void ct_packets_add_file(CtPackets *packets, guint file, CtScannedFile scanned);
+
+/* The samples that are taken from an arranged packet, *begin … *end − 1: all that the packet before
+ * it in its lane does not have. There may be none. */
+void ct_packets_bounds(const CtPackets *packets, const CtPacket *packet, gint64 *begin,
+                       gint64 *end);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sources of recordings: the variants, which read packets into blocks. */
+#include "packets-private.h"
 #include "source-private.h"
 
 #include <string.h>
@@ -19,6 +20,8 @@ typedef struct {
     guint positions[CT_MAX_AXES]; /* [axis of the stream] its place in the layout */
     guint8 *bytes;                /* [n_bytes] packets as they are in a file */
     gsize n_bytes;
+    const CtPacket *held; /* the first of the packets that `bytes` has; NULL: none */
+    guint n_held;
 } Reader;
 
 void
@@ -176,10 +179,27 @@ count_together(const Reader *reader, const CtPacket *packet, const CtPacket *las
     return n;
 }
 
+/* Packets that follow one another in a file; NULL on failure. They may be there already: a packet
+ * of many samples is read once for all the blocks that it is in. */
+static const guint8 *
+read_together(Reader *reader, const CtPacket *packet, guint n, GError **error)
+{
+    const CtSourceFile *file = &reader->recording->files[packet->file];
+    if (reader->held && packet >= reader->held && packet + n <= reader->held + reader->n_held)
+        return reader->bytes + (packet - reader->held) * file->packet_bytes;
+    reader->held = NULL;
+    if (!ct_file_read(file->path, file->fd, packet->offset, reader->bytes, n * file->packet_bytes,
+                      error))
+        return NULL;
+    reader->held = packet;
+    reader->n_held = n;
+    return reader->bytes;
+}
+
 gboolean
 ct_source_work(gpointer state, const CtWork *work, GError **error)
 {
-    const Reader *reader = state;
+    Reader *reader = state;
     const CtRecording *recording = reader->recording;
     const CtPackets *packets = recording->packets;
     const CtBlock *out = &work->outputs[0];
@@ -193,14 +213,18 @@ ct_source_work(gpointer state, const CtWork *work, GError **error)
         for (guint n; packet < last && packet->stamp < end; packet += n) {
             const CtSourceFile *file = &recording->files[packet->file];
             n = count_together(reader, packet, last, end);
-            if (!ct_file_read(file->path, file->fd, packet->offset, reader->bytes,
-                              n * file->packet_bytes, error))
+            const guint8 *bytes = read_together(reader, packet, n, error);
+            if (!bytes)
                 return FALSE;
             for (guint k = 0; k < n; k++) {
-                const gint64 from = MAX(packet[k].stamp, begin);
-                const gint64 to = MIN(packet[k].stamp + packets->n_samples, end);
+                gint64 from, to;
+                ct_packets_bounds(packets, &packet[k], &from, &to);
+                from = MAX(from, begin);
+                to = MIN(to, end);
+                if (to <= from)
+                    continue;
                 const CtPacketPart part = {
-                    .packet = reader->bytes + k * file->packet_bytes,
+                    .packet = bytes + k * file->packet_bytes,
                     .of = &packet[k],
                     .begin = from - packet[k].stamp,
                     .end = to - packet[k].stamp,

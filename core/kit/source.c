@@ -6,9 +6,15 @@
 #include "reserved.h"
 #include "source-private.h"
 
+#include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+typedef struct {
+    CtRecording recording; /* the first member: the same address */
+    GPtrArray *paths;      /* of the files */
+} Opened;
 
 void
 ct_source_close(CtRecording *recording)
@@ -24,7 +30,31 @@ ct_source_close(CtRecording *recording)
     g_free(recording->self);
     g_free(recording->widths);
     ct_packets_free(recording->packets);
+    g_ptr_array_unref(((Opened *)recording)->paths);
     g_free(recording);
+}
+
+static gint
+compare_paths(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Adds the file of this name or, if there is none, those whose names match it as a pattern, in the
+ * order of their names. */
+static void
+add_paths(GPtrArray *paths, const char *name)
+{
+    glob_t found;
+    if (!strpbrk(name, "*?[") || g_file_test(name, G_FILE_TEST_EXISTS) ||
+        glob(name, GLOB_NOSORT, NULL, &found) != 0) {
+        g_ptr_array_add(paths, g_strdup(name));
+        return;
+    }
+    qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, compare_paths);
+    for (gsize i = 0; i < found.gl_pathc; i++)
+        g_ptr_array_add(paths, g_strdup(found.gl_pathv[i]));
+    globfree(&found);
 }
 
 static gboolean
@@ -135,7 +165,8 @@ check_order(const CtRecording *recording, GError **error)
         gint64 least;
     } members[] = {{"n_lanes", recording->n_lanes, 1},
                    {"n_samples", recording->n_samples, 1},
-                   {"max_gap", recording->max_gap, 0}};
+                   {"max_gap", recording->max_gap, 0},
+                   {"overlap", recording->overlap, 0}};
     for (guint m = 0; m < G_N_ELEMENTS(members); m++)
         if (members[m].value < members[m].least)
             return fault(recording->source, error, "its order sets %s to %" G_GINT64_FORMAT,
@@ -156,14 +187,18 @@ check_members(const CtRecording *recording, GError **error)
 CtRecording *
 ct_source_open(const CtSource *source, const CtParams *given, GError **error)
 {
-    g_autoptr(CtRecording) recording = g_new0(CtRecording, 1);
+    Opened *opened = g_new0(Opened, 1);
+    g_autoptr(CtRecording) recording = &opened->recording;
+    opened->paths = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < ct_params_count(given, source->files); i++)
+        add_paths(opened->paths, ct_params_string_at(given, source->files, i));
     recording->source = source;
     recording->self = g_malloc0(MAX(source->self_bytes, 1));
-    recording->n_files = ct_params_count(given, source->files);
+    recording->n_files = opened->paths->len;
     recording->files = g_new0(CtSourceFile, recording->n_files);
     recording->packets = ct_packets_new();
     for (guint i = 0; i < recording->n_files; i++) {
-        recording->files[i].path = ct_params_string_at(given, source->files, i);
+        recording->files[i].path = opened->paths->pdata[i];
         recording->files[i].fd = -1;
     }
     if (!CT_RESERVED_CHECK(source->format.name, CtSource, source, error) ||
@@ -176,8 +211,10 @@ ct_source_open(const CtSource *source, const CtParams *given, GError **error)
             !(source->find ? find_in_file : scan_file)(recording, i, error))
             return NULL;
     if (!source->order(recording, given, error) || !check_members(recording, error) ||
-        !check_order(recording, error) ||
-        !ct_packets_arrange(recording->packets, recording->n_lanes, recording->n_samples,
+        !check_order(recording, error))
+        return NULL;
+    recording->packets->overlap = recording->overlap;
+    if (!ct_packets_arrange(recording->packets, recording->n_lanes, recording->n_samples,
                             recording->max_gap, error))
         return NULL;
     return g_steal_pointer(&recording);

@@ -66,6 +66,30 @@ lofar_header_alike(const guint8 *a, const guint8 *b, gconstpointer unused G_GNUC
            x.n_beamlets == y.n_beamlets && x.n_slots == y.n_slots;
 }
 
+gboolean
+lofar_station_name(guint station, char name[6])
+{
+    /* Stations that are numbered one after another, from `first` on; `number` is that of the name
+     * of the first. */
+    static const struct {
+        guint first, last, number;
+        const char *country;
+    } runs[] = {
+        {1, 32, 1, "CS"},      {101, 103, 101, "CS"}, {104, 109, 104, "RS"}, {121, 121, 201, "CS"},
+        {122, 130, 202, "RS"}, {141, 142, 301, "CS"}, {143, 150, 303, "RS"}, {161, 161, 401, "CS"},
+        {162, 173, 402, "RS"}, {181, 181, 501, "CS"}, {182, 189, 502, "RS"}, {201, 205, 601, "DE"},
+        {206, 206, 606, "FR"}, {207, 207, 607, "SE"}, {208, 208, 608, "UK"}, {210, 210, 609, "DE"},
+        {211, 213, 610, "PL"}, {214, 214, 613, "IE"}, {215, 215, 614, "LV"}, {901, 901, 901, "FI"},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(runs); i++)
+        if (station >= runs[i].first && station <= runs[i].last) {
+            g_snprintf(name, 6, "%s%03u", runs[i].country,
+                       runs[i].number + (station - runs[i].first));
+            return TRUE;
+        }
+    return FALSE;
+}
+
 gint64
 lofar_packet_sample(const LofarHeader *header)
 {

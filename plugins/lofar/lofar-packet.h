@@ -33,6 +33,10 @@ gsize lofar_packet_bytes(const LofarHeader *header);
 gsize lofar_header_size(const guint8 *bytes, gconstpointer unused);
 gboolean lofar_header_alike(const guint8 *a, const guint8 *b, gconstpointer unused);
 
+/* The name of a station by its number, "CS002", as LOFAR's StationInfo.dat has them
+ * (git.astron.nl/ro/lofar, MAC/Deployment/data/StaticMetaData); FALSE if it is not known. */
+gboolean lofar_station_name(guint station, char name[6]);
+
 /* The number of the packet's first sample, counted from the unix epoch: ⌊(second · clock + 512) /
  * 1024⌋ + sequence. Sample n is taken at tick 1024 · n of the clock. */
 gint64 lofar_packet_sample(const LofarHeader *header);

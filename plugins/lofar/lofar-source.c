@@ -169,8 +169,12 @@ describe(CtRecording *recording, const CtParams *given, CtStream *stream, GError
     capture->swapped = header->bits == 4 && ct_params_choice(given, "real_nibble") == 1;
     CtAxis *subband = ct_stream_add_axis(stream, "subband", n_subbands);
     subband->loses = TRUE;
-    ct_stream_add_axis(stream, "station", 1);
-    ct_stream_add_axis(stream, "pol", 2);
+    static const char *const pols[] = {"X", "Y"};
+    CtAxis *station = ct_stream_add_axis(stream, "station", 1);
+    char name[6];
+    if (lofar_station_name(header->station, name))
+        ct_axis_take_labels(station, ct_labels_new((const char *[]){name}, 1));
+    ct_axis_take_labels(ct_stream_add_axis(stream, "pol", 2), ct_labels_new(pols, 2));
     stream->rate_num = header->clock;
     stream->rate_den = 1;
     stream->ticks_per_sample = LOFAR_TICKS_PER_SAMPLE;

@@ -97,6 +97,23 @@ test_nibbles(void)
     g_assert_cmpmem(out, 2, "\xf8\x17", 2);
 }
 
+static void
+test_station_name(void)
+{
+    static const struct {
+        guint station;
+        const char *name;
+    } names[] = {{1, "CS001"},   {32, "CS032"},  {103, "CS103"}, {106, "RS106"}, {121, "CS201"},
+                 {130, "RS210"}, {142, "CS302"}, {150, "RS310"}, {166, "RS406"}, {189, "RS509"},
+                 {205, "DE605"}, {208, "UK608"}, {210, "DE609"}, {213, "PL612"}, {214, "IE613"},
+                 {215, "LV614"}, {901, "FI901"}, {0, NULL},      {33, NULL},     {209, NULL}};
+    for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+        char name[6] = "";
+        g_assert_true(lofar_station_name(names[i].station, name) == (names[i].name != NULL));
+        g_assert_cmpstr(name, ==, names[i].name ? names[i].name : "");
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -105,5 +122,6 @@ main(int argc, char **argv)
     g_test_add_func("/lofar-packet/header-errors", test_header_errors);
     g_test_add_func("/lofar-packet/unpack", test_unpack);
     g_test_add_func("/lofar-packet/nibbles", test_nibbles);
+    g_test_add_func("/lofar-packet/station-name", test_station_name);
     return g_test_run();
 }

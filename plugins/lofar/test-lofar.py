@@ -57,6 +57,9 @@ class Capture(Source):
         self.assertEqual(counts, {"packets": 768, "missing": 3})
         self.assertEqual(beside["validity"]["invalid_samples"], [16] * 366)
         self.assertEqual(beside["start"], 323528554687510 * 1024)
+        labels = {axis["name"]: axis.get("labels") for axis in beside["axes"]}
+        self.assertEqual(labels, {"time": None, "subband": None, "station": ["IE613"],
+                                  "pol": ["X", "Y"]})
         self.assertEqual(beside["start_utc"], "2022-06-29T01:30:00.000051200Z")
 
     def test_ports_are_aligned(self):

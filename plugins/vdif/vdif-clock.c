@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The clock of a recording: frames per second, correction of wrong seconds, and conversion of
  * stamps to samples. */
-#include "vdif-recording-private.h"
+#include "vdif-clock.h"
 
 /* ---- frames per second ---- */
 
@@ -38,13 +38,13 @@ is_in_order(const Tail *tail)
  * is too small, never too large; a damaged header gives no number. `ends` gets the same numbers for
  * the last frames of threads, as if a change of second followed. */
 static void
-count_frames_of_seconds(const VdifRecording *recording, GArray *changes, GArray *ends)
+count_frames_of_seconds(const VdifClock *clock, GArray *changes, GArray *ends)
 {
-    g_autofree Tail *tails = g_new(Tail, recording->n_threads);
-    for (guint lane = 0; lane < recording->n_threads; lane++)
+    g_autofree Tail *tails = g_new(Tail, clock->n_threads);
+    for (guint lane = 0; lane < clock->n_threads; lane++)
         tails[lane] = (Tail){-1, -1};
-    for (guint i = 0; i < recording->packets->packets->len; i++) {
-        const CtPacket *frame = vdif_frame_at(recording, i);
+    for (guint i = 0; i < clock->packets->packets->len; i++) {
+        const CtPacket *frame = vdif_clock_frame(clock, i);
         Tail *tail = &tails[frame->lane];
         if (frame->stamp == tail->last)
             continue;
@@ -54,7 +54,7 @@ count_frames_of_seconds(const VdifRecording *recording, GArray *changes, GArray 
             g_array_append_val(changes, number);
         *tail = (Tail){frame->stamp, tail->last};
     }
-    for (guint lane = 0; lane < recording->n_threads; lane++) {
+    for (guint lane = 0; lane < clock->n_threads; lane++) {
         const gint64 number = (tails[lane].last & VDIF_NUMBER_MASK) + 1;
         if (tails[lane].last >= 0 && is_in_order(&tails[lane]))
             g_array_append_val(ends, number);
@@ -62,11 +62,11 @@ count_frames_of_seconds(const VdifRecording *recording, GArray *changes, GArray 
 }
 
 static guint
-count_beyond(const VdifRecording *recording, gint64 frame_rate)
+count_beyond(const VdifClock *clock, gint64 frame_rate)
 {
     guint n = 0;
-    for (guint i = 0; i < recording->packets->packets->len; i++)
-        n += (vdif_frame_at(recording, i)->stamp & VDIF_NUMBER_MASK) >= frame_rate;
+    for (guint i = 0; i < clock->packets->packets->len; i++)
+        n += (vdif_clock_frame(clock, i)->stamp & VDIF_NUMBER_MASK) >= frame_rate;
     return n;
 }
 
@@ -75,18 +75,17 @@ count_beyond(const VdifRecording *recording, gint64 frame_rate)
  * are only two changes. It is rejected if as many frames as there are changes have a number beyond
  * it. */
 static gint64
-find_frame_rate(const VdifRecording *recording)
+find_frame_rate(const VdifClock *clock)
 {
     g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(gint64));
     g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(gint64));
-    count_frames_of_seconds(recording, changes, ends);
+    count_frames_of_seconds(clock, changes, ends);
     if (changes->len == 0)
         return 0;
     g_array_sort(changes, compare_numbers);
     const gint64 most = g_array_index(changes, gint64, changes->len - 1);
     const guint agree = count_equal(changes, most) + count_equal(ends, most);
-    return (agree > 1 || changes->len == 2) && count_beyond(recording, most) < changes->len ? most
-                                                                                            : 0;
+    return (agree > 1 || changes->len == 2) && count_beyond(clock, most) < changes->len ? most : 0;
 }
 
 /* The most frames of a second that their numbers can count. */
@@ -94,71 +93,70 @@ find_frame_rate(const VdifRecording *recording)
 
 /* Sets the rate from the parameter or the headers; 0: neither gives it. */
 static gboolean
-find_given_rate(const VdifRecording *recording, const CtParams *given, gint64 *rate, GError **error)
+find_given_rate(const VdifClock *clock, const CtParams *given, gint64 *rate, GError **error)
 {
-    const VdifHeader *header = &recording->header;
-    gint64 numerator = header->rate, denominator = 1;
+    gint64 numerator = clock->header_rate, denominator = 1;
     const gboolean is_given = ct_params_has(given, "sample_rate");
     if (is_given)
         ct_params_rational(given, "sample_rate", &numerator, &denominator);
     *rate = numerator;
-    if (denominator == 1 && numerator % header->n_samples == 0 &&
-        numerator / header->n_samples <= MOST_FRAMES)
+    if (denominator == 1 && numerator % clock->n_samples == 0 &&
+        numerator / clock->n_samples <= MOST_FRAMES)
         return TRUE;
     if (is_given)
         return ct_params_error(given, "sample_rate", error,
                                "wants a whole number of frames of %" G_GINT64_FORMAT
                                " samples a second, %d at most, but is given %g Hz",
-                               header->n_samples, MOST_FRAMES,
+                               clock->n_samples, MOST_FRAMES,
                                (gdouble)numerator / (gdouble)denominator);
     g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                 "%s: wants 'sample_rate', for its headers say %" G_GINT64_FORMAT
                 " Hz, no whole number of frames of %" G_GINT64_FORMAT " samples, %d at most",
-                recording->path, numerator, header->n_samples, MOST_FRAMES);
+                clock->path, numerator, clock->n_samples, MOST_FRAMES);
     return FALSE;
 }
 
 /* Drops the frames whose number is beyond the frames of a second. */
 static void
-drop_beyond(VdifRecording *recording, gint64 frame_rate)
+drop_beyond(VdifClock *clock, gint64 frame_rate)
 {
-    CtPackets *packets = recording->packets;
+    CtPackets *packets = clock->packets;
     guint kept = 0;
     for (guint i = 0; i < packets->packets->len; i++)
-        if ((vdif_frame_at(recording, i)->stamp & VDIF_NUMBER_MASK) < frame_rate)
-            *vdif_frame_at(recording, kept++) = *vdif_frame_at(recording, i);
+        if ((vdif_clock_frame(clock, i)->stamp & VDIF_NUMBER_MASK) < frame_rate)
+            *vdif_clock_frame(clock, kept++) = *vdif_clock_frame(clock, i);
     packets->counts[CT_PACKETS_CORRUPT] += packets->packets->len - kept;
     g_array_set_size(packets->packets, kept);
 }
 
 gboolean
-vdif_recording_find_rate(VdifRecording *recording, const CtParams *given, GError **error)
+vdif_clock_find_rate(VdifClock *clock, const CtParams *given, GError **error)
 {
-    const gint64 n_samples = recording->header.n_samples;
-    const gint64 counted = find_frame_rate(recording);
-    if (!find_given_rate(recording, given, &recording->rate, error))
+    const gint64 n_samples = clock->n_samples;
+    const gint64 counted = find_frame_rate(clock);
+    if (!find_given_rate(clock, given, &clock->rate, error))
         return FALSE;
-    if (recording->rate == 0)
-        recording->rate = counted * n_samples;
-    if (recording->rate == 0) {
+    if (clock->rate == 0)
+        clock->rate = counted * n_samples;
+    if (clock->rate == 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                     "%s: wants 'sample_rate', which neither its headers nor whole seconds of "
                     "frames say",
-                    recording->path);
+                    clock->path);
         return FALSE;
     }
-    const gint64 frame_rate = recording->rate / n_samples;
-    const guint beyond = count_beyond(recording, frame_rate);
-    const guint n = recording->packets->packets->len;
+    const gint64 frame_rate = clock->rate / n_samples;
+    const guint beyond = count_beyond(clock, frame_rate);
+    const guint n = clock->packets->packets->len;
     if (counted > frame_rate || beyond > n / 16) {
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                     "%s: wants a greater 'sample_rate' than %" G_GINT64_FORMAT
                     " Hz, by which no frame of a second has a number above %" G_GINT64_FORMAT
                     ", as %u of %u have",
-                    recording->path, recording->rate, frame_rate - 1, beyond, n);
+                    clock->path, clock->rate, frame_rate - 1, beyond, n);
         return FALSE;
     }
-    drop_beyond(recording, frame_rate);
+    drop_beyond(clock, frame_rate);
     return TRUE;
 }
 
@@ -181,39 +179,39 @@ has_company(const GArray *sorted, gint64 number, gint64 far)
 
 /* The time of the first frame in the files that has another frame at most `far` away. */
 static gint64
-find_base(const VdifRecording *recording, gint64 far)
+find_base(const VdifClock *clock, gint64 far)
 {
     g_autoptr(GArray) sorted = g_array_new(FALSE, FALSE, sizeof(gint64));
-    for (guint i = 0; i < recording->packets->packets->len; i++)
-        g_array_append_val(sorted, vdif_frame_at(recording, i)->stamp);
+    for (guint i = 0; i < clock->packets->packets->len; i++)
+        g_array_append_val(sorted, vdif_clock_frame(clock, i)->stamp);
     g_array_sort(sorted, compare_numbers);
     for (guint i = 0; i < sorted->len; i++)
-        if (has_company(sorted, vdif_frame_at(recording, i)->stamp, far))
-            return vdif_frame_at(recording, i)->stamp;
-    return sorted->len > 0 ? vdif_frame_at(recording, 0)->stamp : 0;
+        if (has_company(sorted, vdif_clock_frame(clock, i)->stamp, far))
+            return vdif_clock_frame(clock, i)->stamp;
+    return sorted->len > 0 ? vdif_clock_frame(clock, 0)->stamp : 0;
 }
 
 /* [frame] its distance from the frames before it that are right. A frame is right if it is near
  * those, or, after a pause, if its thread was right before and its next frame is near it. */
 static gint64 *
-measure_distances(const VdifRecording *recording, gint64 base, gint64 far)
+measure_distances(const VdifClock *clock, gint64 base, gint64 far)
 {
-    const guint n = recording->packets->packets->len;
+    const guint n = clock->packets->packets->len;
     gint64 *distances = g_new(gint64, MAX(n, 1));
-    g_autofree gboolean *was_right = g_new0(gboolean, recording->n_threads);
+    g_autofree gboolean *was_right = g_new0(gboolean, clock->n_threads);
     g_autofree guint *next = g_new(guint, MAX(n, 1)); /* of the same thread; n: none */
-    g_autofree guint *upcoming = g_new(guint, recording->n_threads);
-    for (guint lane = 0; lane < recording->n_threads; lane++)
+    g_autofree guint *upcoming = g_new(guint, clock->n_threads);
+    for (guint lane = 0; lane < clock->n_threads; lane++)
         upcoming[lane] = n;
     for (guint i = n; i-- > 0;) {
-        const guint lane = vdif_frame_at(recording, i)->lane;
+        const guint lane = vdif_clock_frame(clock, i)->lane;
         next[i] = upcoming[lane];
         upcoming[lane] = i;
     }
     for (guint i = 0; i < n; i++) {
-        const CtPacket *frame = vdif_frame_at(recording, i);
+        const CtPacket *frame = vdif_clock_frame(clock, i);
         const gboolean goes_on =
-            next[i] < n && ABS(vdif_frame_at(recording, next[i])->stamp - frame->stamp) <= far;
+            next[i] < n && ABS(vdif_clock_frame(clock, next[i])->stamp - frame->stamp) <= far;
         distances[i] = frame->stamp - base;
         if (ABS(distances[i]) > far && !(was_right[frame->lane] && goes_on))
             continue;
@@ -226,11 +224,11 @@ measure_distances(const VdifRecording *recording, gint64 base, gint64 far)
 
 /* The distance, in whole seconds, of most frames of a lane; 0: there is none. */
 static gint64
-common_distance(const VdifRecording *recording, const gint64 *distances, guint lane, gint64 second)
+common_distance(const VdifClock *clock, const gint64 *distances, guint lane, gint64 second)
 {
     g_autoptr(GArray) sorted = g_array_new(FALSE, FALSE, sizeof(gint64));
-    for (guint i = 0; i < recording->packets->packets->len; i++)
-        if (vdif_frame_at(recording, i)->lane == lane)
+    for (guint i = 0; i < clock->packets->packets->len; i++)
+        if (vdif_clock_frame(clock, i)->lane == lane)
             g_array_append_val(sorted, distances[i]);
     if (sorted->len < 2)
         return 0;
@@ -247,19 +245,19 @@ common_distance(const VdifRecording *recording, const gint64 *distances, guint l
  * of a thread are farther than `max_gap` from the others, all at one distance, the whole thread is
  * corrected. Stamps count frames. */
 static void
-mend_seconds(VdifRecording *recording, gint64 second, gint64 base, gint64 far)
+mend_seconds(VdifClock *clock, gint64 second, gint64 base, gint64 far)
 {
-    g_autofree gint64 *distances = measure_distances(recording, base, far);
-    for (guint lane = 0; lane < recording->n_threads; lane++) {
-        const gint64 wrong = common_distance(recording, distances, lane, second);
+    g_autofree gint64 *distances = measure_distances(clock, base, far);
+    for (guint lane = 0; lane < clock->n_threads; lane++) {
+        const gint64 wrong = common_distance(clock, distances, lane, second);
         if (ABS(wrong) <= far)
             continue;
-        for (guint i = 0; i < recording->packets->packets->len; i++) {
-            CtPacket *frame = vdif_frame_at(recording, i);
+        for (guint i = 0; i < clock->packets->packets->len; i++) {
+            CtPacket *frame = vdif_clock_frame(clock, i);
             if (frame->lane != lane)
                 continue;
             frame->stamp -= wrong;
-            recording->packets->counts[CT_PACKETS_RESTAMPED]++;
+            clock->packets->counts[CT_PACKETS_RESTAMPED]++;
         }
     }
 }
@@ -267,16 +265,15 @@ mend_seconds(VdifRecording *recording, gint64 second, gint64 base, gint64 far)
 /* Converts stamps from frames to samples, counted from `base`; drops those that do not fit 62
  * bits. */
 static void
-count_samples(VdifRecording *recording, gint64 base)
+count_samples(VdifClock *clock, gint64 base)
 {
-    CtPackets *packets = recording->packets;
+    CtPackets *packets = clock->packets;
     guint kept = 0;
     for (guint i = 0; i < packets->packets->len; i++) {
-        CtPacket frame = *vdif_frame_at(recording, i);
-        if (!__builtin_mul_overflow(frame.stamp - base, recording->header.n_samples,
-                                    &frame.stamp) &&
+        CtPacket frame = *vdif_clock_frame(clock, i);
+        if (!__builtin_mul_overflow(frame.stamp - base, clock->n_samples, &frame.stamp) &&
             ABS(frame.stamp) <= G_MAXINT64 / 2)
-            *vdif_frame_at(recording, kept++) = frame;
+            *vdif_clock_frame(clock, kept++) = frame;
     }
     packets->counts[CT_PACKETS_MISTIMED] += packets->packets->len - kept;
     g_array_set_size(packets->packets, kept);
@@ -284,11 +281,11 @@ count_samples(VdifRecording *recording, gint64 base)
 
 /* The epoch is unix time 0 if 63 bits suffice; otherwise the second in which the samples begin. */
 void
-vdif_recording_clock(const VdifRecording *recording, gint64 *epoch, gint64 *start)
+vdif_clock_ticks(const VdifClock *clock, gint64 *epoch, gint64 *start)
 {
-    const gint64 rate = recording->rate, first = recording->packets->first;
+    const gint64 rate = clock->rate, first = clock->packets->first;
     const gint64 seconds = (first < 0 ? first - (rate - 1) : first) / rate; /* rounded down */
-    const gint64 second = recording->second + seconds;
+    const gint64 second = clock->second + seconds;
     gint64 ticks;
     const gboolean fits = !__builtin_mul_overflow(second, rate, &ticks) && ticks <= G_MAXINT64 / 2;
     *epoch = fits ? 0 : second;
@@ -296,19 +293,19 @@ vdif_recording_clock(const VdifRecording *recording, gint64 *epoch, gint64 *star
 }
 
 void
-vdif_recording_count_samples(VdifRecording *recording, gdouble max_gap)
+vdif_clock_count_samples(VdifClock *clock, gdouble max_gap)
 {
-    const gint64 second = recording->rate / recording->header.n_samples;
+    const gint64 second = clock->rate / clock->n_samples;
     /* Seconds below 2³³, numbers below 2²⁴: frames below 2⁵⁷. */
-    for (guint i = 0; i < recording->packets->packets->len; i++) {
-        CtPacket *frame = vdif_frame_at(recording, i);
+    for (guint i = 0; i < clock->packets->packets->len; i++) {
+        CtPacket *frame = vdif_clock_frame(clock, i);
         frame->stamp =
             (frame->stamp >> VDIF_NUMBER_BITS) * second + (frame->stamp & VDIF_NUMBER_MASK);
     }
     const gint64 far = (gint64)(max_gap * (gdouble)second);
     /* The first frame of a second. */
-    const gint64 base = find_base(recording, far) / second * second;
-    mend_seconds(recording, second, base, far);
-    count_samples(recording, base);
-    recording->second = base / second;
+    const gint64 base = find_base(clock, far) / second * second;
+    mend_seconds(clock, second, base, far);
+    count_samples(clock, base);
+    clock->second = base / second;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recordings of VDIF frames: the frames of files, their threads and times. */
-#include "vdif-recording-private.h"
+#include "vdif-recording.h"
 
 #include <stddef.h>
 
@@ -35,7 +35,9 @@ vdif_recording_explain(const guint8 *bytes, gconstpointer self)
 void
 vdif_recording_clear(gpointer self)
 {
-    vdif_decoder_clear(&((VdifRecording *)self)->decoder);
+    VdifRecording *recording = self;
+    vdif_decoder_clear(&recording->decoder);
+    g_free(recording->lanes);
 }
 
 /* ---- threads ---- */
@@ -58,8 +60,9 @@ typedef struct {
 static GArray *
 count_lanes(const VdifRecording *recording)
 {
-    const guint n = recording->packets->packets->len;
-    g_autofree CtPacket *sorted = g_memdup2(vdif_frame_at(recording, 0), n * sizeof *sorted);
+    const guint n = recording->clock.packets->packets->len;
+    g_autofree CtPacket *sorted =
+        g_memdup2(vdif_clock_frame(&recording->clock, 0), n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, compare_lanes);
     GArray *lanes = g_array_new(FALSE, FALSE, sizeof(Lane));
     for (guint begin = 0, end; begin < n; begin = end) {
@@ -127,7 +130,7 @@ check_few_frames(const VdifRecording *recording, const GArray *chosen, GError **
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                     "%s: wants 'thread_ids', for thread %u has one frame where others have %u, and "
                     "may be a damaged header's",
-                    recording->path, single->lane & 1023, most);
+                    recording->clock.path, single->lane & 1023, most);
     return !suspicious;
 }
 
@@ -142,7 +145,7 @@ find_lanes(const VdifRecording *recording, const CtParams *given, GArray *chosen
             return ct_params_error(given, "thread_ids", error,
                                    "wants threads of %s, but is given %" G_GINT64_FORMAT
                                    ", of which it has no frame",
-                                   recording->path, id);
+                                   recording->clock.path, id);
         choose_lanes(lanes, id, chosen);
     }
     if (n_ids > 0)
@@ -155,23 +158,26 @@ find_lanes(const VdifRecording *recording, const CtParams *given, GArray *chosen
 static gboolean
 number_lanes(VdifRecording *recording, const CtParams *given, GError **error)
 {
-    CtPackets *packets = recording->packets;
+    CtPackets *packets = recording->clock.packets;
     g_autoptr(GArray) lanes = g_array_new(FALSE, FALSE, sizeof(Lane));
     if (!find_lanes(recording, given, lanes, error))
         return FALSE;
     guint kept = 0;
     for (guint i = 0; i < packets->packets->len; i++) {
-        CtPacket frame = *vdif_frame_at(recording, i);
+        CtPacket frame = *vdif_clock_frame(&recording->clock, i);
         guint lane = 0;
         while (lane < lanes->len && g_array_index(lanes, Lane, lane).lane != frame.lane)
             lane++;
         frame.lane = lane;
         if (lane < lanes->len)
-            *vdif_frame_at(recording, kept++) = frame;
+            *vdif_clock_frame(&recording->clock, kept++) = frame;
     }
     packets->counts[CT_PACKETS_STRAY] += packets->packets->len - kept;
     g_array_set_size(packets->packets, kept);
-    recording->n_threads = lanes->len;
+    recording->clock.n_threads = lanes->len;
+    recording->lanes = g_new(guint32, MAX(lanes->len, 1));
+    for (guint i = 0; i < lanes->len; i++)
+        recording->lanes[i] = g_array_index(lanes, Lane, i).lane;
     return TRUE;
 }
 
@@ -179,17 +185,42 @@ gboolean
 vdif_recording_order(CtRecording *files, const CtParams *given, GError **error)
 {
     VdifRecording *recording = files->self;
+    VdifClock *clock = &recording->clock;
     const gdouble max_gap = ct_params_real(given, "max_gap");
-    recording->path = files->files[0].path;
-    recording->packets = files->packets;
     g_assert(!vdif_header_parse(files->files[0].header, recording->bits, &recording->header));
-    if (!number_lanes(recording, given, error) ||
-        !vdif_recording_find_rate(recording, given, error))
+    clock->path = files->files[0].path;
+    clock->packets = files->packets;
+    clock->n_samples = recording->header.n_samples;
+    clock->header_rate = recording->header.rate;
+    if (!number_lanes(recording, given, error) || !vdif_clock_find_rate(clock, given, error))
         return FALSE;
-    vdif_recording_count_samples(recording, max_gap);
+    vdif_clock_count_samples(clock, max_gap);
     vdif_decoder_init(&recording->decoder, &recording->header);
-    files->n_lanes = recording->n_threads;
-    files->n_samples = recording->header.n_samples;
-    files->max_gap = (gint64)MIN(max_gap * (gdouble)recording->rate, 0x1p61);
+    files->n_lanes = clock->n_threads;
+    files->n_samples = clock->n_samples;
+    files->max_gap = (gint64)MIN(max_gap * (gdouble)clock->rate, 0x1p61);
     return TRUE;
+}
+
+/* The name of a station: two letters or digits, or else its number. */
+static char *
+name_station(guint station)
+{
+    const gchar first = (gchar)(station >> 8), second = (gchar)station;
+    if (g_ascii_isalnum(first) && g_ascii_isalnum(second))
+        return g_strdup_printf("%c%c", first, second);
+    return g_strdup_printf("%u", station);
+}
+
+CtLabels *
+vdif_recording_stations(const VdifRecording *recording)
+{
+    g_auto(GStrv) names = g_new0(char *, recording->clock.n_threads + 1);
+    for (guint i = 0; i < recording->clock.n_threads; i++) {
+        names[i] = name_station(recording->lanes[i] >> 10);
+        for (guint k = 0; k < i; k++)
+            if (recording->lanes[k] >> 10 == recording->lanes[i] >> 10)
+                return NULL;
+    }
+    return ct_labels_new((const char *const *)names, recording->clock.n_threads);
 }

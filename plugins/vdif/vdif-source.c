@@ -70,7 +70,7 @@ static gboolean
 name_axes(const VdifRecording *recording, const CtParams *given, const char **thread_axis,
           const char **channel_axis, GError **error)
 {
-    const gboolean single = recording->n_threads == 1;
+    const gboolean single = recording->clock.n_threads == 1;
     *thread_axis = axis_names[ct_params_choice(given, "threads")];
     *channel_axis = NULL;
     if (recording->header.n_channels == 1)
@@ -84,7 +84,7 @@ name_axes(const VdifRecording *recording, const CtParams *given, const char **th
     if (!single)
         return ct_params_error(given, "channels", error,
                                "wants another axis than the %u threads have, but is given '%s'",
-                               recording->n_threads, *channel_axis);
+                               recording->clock.n_threads, *channel_axis);
     *thread_axis = NULL;
     return TRUE;
 }
@@ -97,15 +97,19 @@ describe(CtRecording *files, const CtParams *given, CtStream *stream, GError **e
     if (!name_axes(recording, given, &thread_axis, &channel_axis, error))
         return FALSE;
     stream->type = recording->header.is_complex ? CT_CF32 : CT_F32;
-    if (thread_axis)
-        ct_stream_add_axis(stream, thread_axis, recording->n_threads)->loses = TRUE;
+    if (thread_axis) {
+        CtAxis *axis = ct_stream_add_axis(stream, thread_axis, recording->clock.n_threads);
+        axis->loses = TRUE;
+        if (g_str_equal(thread_axis, "station"))
+            ct_axis_take_labels(axis, vdif_recording_stations(recording));
+    }
     if (channel_axis)
         ct_stream_add_axis(stream, channel_axis, recording->header.n_channels);
     recording->channel_axis = channel_axis ? ct_stream_axis(stream, channel_axis) : -1;
-    stream->rate_num = recording->rate;
+    stream->rate_num = recording->clock.rate;
     stream->rate_den = 1;
     stream->ticks_per_sample = 1;
-    vdif_recording_clock(recording, &stream->epoch, &stream->start);
+    vdif_clock_ticks(&recording->clock, &stream->epoch, &stream->start);
     return ct_source_set_frequencies(given, stream, error);
 }
 
@@ -171,6 +175,8 @@ static const CtStage vdif_source = {
     .counters = CT_PACKET_COUNTERS,
     .infer = infer,
     .infer_uses_params = TRUE,
+    .extensions = (const char *const[]){".vdif", NULL},
+    .stands_for = "file.source",
 };
 
 CT_STAGE_PLUGIN("vdif", vdif_source, CT_SOURCE_VARIANTS(source, "vdif.source", CT_PORT_ROWS(0.08)));

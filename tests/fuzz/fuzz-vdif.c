@@ -2,26 +2,10 @@
 /* Fuzz target: VDIF. The first byte is the number of bits to assume (0: the headers'), the rest is
  * a recording. Its frames are found and ordered in time; the fast code and the plain code decode
  * the payload of the first header to the same samples. */
-#define _GNU_SOURCE
-#include "fuzz.h"
-#include "model/node-params.h"
+#include "fuzz-recording.h"
 #include "vdif-source.c" /* the plugin exports only its description */
 
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 enum { LARGEST_PAYLOAD = 1 << 14 };
-
-static const CtParam table[] = {
-    {"path", CT_PARAM_PATH, CT_PARAM_LIST, NULL, 0, 0, NULL, NULL, ""},
-    {"bits", CT_PARAM_INT, 0, NULL, 0, 0, "0", NULL, ""},
-    {"thread_ids", CT_PARAM_INT, CT_PARAM_LIST, NULL, 0, 0, NULL, NULL, ""},
-    {"sample_rate", CT_PARAM_QUANTITY, 0, "Hz", 0, 0, "1 MHz", NULL, ""},
-    {"max_gap", CT_PARAM_QUANTITY, 0, "s", 0, 0, "10 s", NULL, ""},
-    {0},
-};
-static const CtStage stage = {.name = "vdif.source", .params = table};
 
 static void
 check_decoders(const guint8 *data, gsize size, guint bits)
@@ -49,24 +33,6 @@ check_decoders(const guint8 *data, gsize size, guint bits)
     g_assert_cmpmem(fast, bytes, plain, bytes);
 }
 
-static void
-open_recording(const guint8 *data, gsize size, guint bits)
-{
-    const int fd = memfd_create("recording", MFD_CLOEXEC);
-    g_assert_cmpint(write(fd, data, size), ==, size);
-    g_autofree char *text = g_strdup_printf("{ path: /proc/self/fd/%d, bits: %u }", fd, bits);
-    g_autoptr(CtValue) values = ct_value_parse(text, -1, "g", NULL);
-    const CtPlace place = {"g", 1, 1};
-    g_autoptr(GError) error = NULL;
-    g_autoptr(CtParams) params = ct_params_new("source", &stage, &place, values, &error);
-    g_assert_no_error(error);
-    g_autoptr(CtRecording) recording = ct_source_open(&source, params, &error);
-    g_assert_true((recording == NULL) == (error != NULL));
-    if (recording)
-        g_assert_cmpint(recording->packets->end, >, recording->packets->first);
-    close(fd);
-}
-
 int
 LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
@@ -74,6 +40,8 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
         return 0;
     const guint bits = data[0] % (VDIF_MAX_BITS + 1);
     check_decoders(data + 1, size - 1, bits);
-    open_recording(data + 1, size - 1, bits);
+    g_autofree char *override = bits ? g_strdup_printf("bits: %u, ", bits) : g_strdup("");
+    g_autofree char *given = g_strdup_printf("%ssample_rate: 1 MHz, max_gap: 10 s", override);
+    describe_recording(&source, &vdif_source, data + 1, size - 1, given);
     return 0;
 }

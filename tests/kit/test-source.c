@@ -143,6 +143,33 @@ static const CtSource listed = {
     .unpack = listed_unpack,
 };
 
+/* Packets whose last sample comes again in the next one. */
+static gboolean
+overlapping_order(CtRecording *recording, const CtParams *given, GError **error)
+{
+    toy_order(recording, given, error);
+    recording->n_samples = SAMPLES - 1;
+    recording->overlap = 1;
+    return TRUE;
+}
+
+static const CtSource overlapping = {
+    .files = "path",
+    .self_bytes = sizeof(Toy),
+    .format = {.name = "overlapping packets"},
+    .find = listed_find,
+    .order = overlapping_order,
+    .describe = toy_describe,
+    .unpack = listed_unpack,
+};
+
+/* The samples from one packet to the next. */
+static gint64
+step_of(const CtSource *source)
+{
+    return source == &overlapping ? SAMPLES - 1 : SAMPLES;
+}
+
 /* ---- a recording ---- */
 
 typedef struct {
@@ -165,14 +192,14 @@ append(GByteArray *bytes, guint lane, guint32 stamp)
     g_byte_array_append(bytes, packet, sizeof packet);
 }
 
-/* Samples 100 … 147 of all lanes, but for the packets in which a random number says so. */
+/* The packets of samples 100 … 147 of all lanes, but for those that a random number leaves out. */
 static GByteArray *
-make_recording(GRand *random)
+make_recording(GRand *random, guint step)
 {
     GByteArray *bytes = g_byte_array_new();
-    for (guint32 stamp = 100; stamp < 148; stamp += SAMPLES)
+    for (guint32 stamp = 100; stamp < 148; stamp += step)
         for (guint lane = 0; lane < STATIONS * POLS; lane++)
-            if (stamp == 100 || stamp == 144 || g_rand_int_range(random, 0, 4) > 0)
+            if (stamp == 100 || stamp + step >= 148 || g_rand_int_range(random, 0, 4) > 0)
                 append(bytes, lane, stamp);
     return bytes;
 }
@@ -227,12 +254,14 @@ static void
 check_layout(const CtSource *source, const GByteArray *bytes, const char *order,
              const gint64 strides[4], GRand *random)
 {
-    enum { ROOM = 17, N = 48, LANES = STATIONS * POLS };
+    enum { ROOM = 17, MOST = 49, LANES = STATIONS * POLS };
+    const gint64 n_packets = 48 / step_of(source);
+    const gint64 n = (n_packets - 1) * step_of(source) + SAMPLES;
     Files files;
     CtNode node;
     CtStream stream;
     g_autoptr(GError) error = NULL;
-    guint8 wanted[N][CHANNELS][LANES] = {{{0}}}, valid[N][LANES] = {{0}};
+    guint8 wanted[MOST][CHANNELS][LANES] = {{{0}}}, valid[MOST][LANES] = {{0}};
     for (guint at = 0; at < bytes->len; at += PACKET) {
         const guint8 *packet = bytes->data + at;
         guint32 stamp;
@@ -245,7 +274,7 @@ check_layout(const CtSource *source, const GByteArray *bytes, const char *order,
     }
     files_init(&files, bytes);
     infer(source, &node, &files, &stream);
-    g_assert_cmpint(stream.axes[0].length, ==, N);
+    g_assert_cmpint(stream.axes[0].length, ==, n);
     g_assert_cmpint(stream.start, ==, 7 + 3 * 100);
 
     CtBinding binding = {.stream = &stream, .max_samples = ROOM};
@@ -288,10 +317,10 @@ check_layout(const CtSource *source, const GByteArray *bytes, const char *order,
             }
         index += out.produced;
         ended = advance.ended;
-        g_assert_true(ended == (index == N));
+        g_assert_true(ended == (index == n));
     }
     g_assert_cmpuint(counters[CT_PACKETS_READ], ==, bytes->len / PACKET);
-    g_assert_cmpuint(counters[CT_PACKETS_MISSING], ==, N / SAMPLES * LANES - bytes->len / PACKET);
+    g_assert_cmpuint(counters[CT_PACKETS_MISSING], ==, n_packets * LANES - bytes->len / PACKET);
     ct_source_finish(state);
     ct_stream_clear(&stream);
     files_clear(&files);
@@ -305,7 +334,7 @@ test_layouts(gconstpointer data)
     g_autoptr(GRand) random = g_rand_new_with_seed(seed);
     g_test_message("seed %u", seed);
     for (guint round = 0; round < 20; round++) {
-        g_autoptr(GByteArray) bytes = make_recording(random);
+        g_autoptr(GByteArray) bytes = make_recording(random, step_of(source));
         check_layout(source, bytes, "time channel station pol", (const gint64[]){12, 6, 3, 1},
                      random);
         check_layout(source, bytes, "pol station channel time", (const gint64[]){1, 17, 34, 68},
@@ -313,6 +342,88 @@ test_layouts(gconstpointer data)
         check_layout(source, bytes, "station time pol channel", (const gint64[]){6, 1, 102, 2},
                      random);
     }
+}
+
+/* A packet is read once, even if its samples are in several blocks: the second one comes after the
+ * file has lost them. */
+static void
+test_once(void)
+{
+    Files files;
+    CtNode node;
+    CtStream stream;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    for (guint32 stamp = 100; stamp < 108; stamp += SAMPLES)
+        append(bytes, 0, stamp);
+    files_init(&files, bytes);
+    infer(&listed, &node, &files, &stream);
+    CtBinding binding = {.stream = &stream, .max_samples = 2};
+    g_assert_true(ct_layout_parse(&binding.layout, "i8[time channel station pol]", &error));
+    const CtVariant variant = {.backend = CT_CPU, .form = &listed};
+    CtPrepare prepare = {
+        .nodes = &node, .n_nodes = 1, .n_outputs = 1, .outputs = &binding, .variant = &variant};
+    gpointer state = NULL;
+    g_assert_true(ct_source_prepare(&prepare, &state, &error));
+    for (gint64 index = 0; index < 6; index += 2) {
+        guint64 counters[CT_PACKETS_N_COUNTS] = {0};
+        guint8 validity[6 * 2], data[2 * 12] = {0};
+        CtDeparture out = {.room = 2, .validity = validity, .validity_stride = 2};
+        CtAdvance advance = {.outputs = &out, .counters = counters};
+        g_assert_true(ct_source_advance(state, &advance, &error));
+        CtBlock block = {.data = data, .index = index, .n_samples = 2, .stride = {12, 6, 3, 1}};
+        const gboolean good = ct_source_work(state, &(CtWork){.outputs = &block}, &error);
+        g_assert_true(good == (index < SAMPLES));
+        for (gint64 t = 0; good && t < 2; t++)
+            g_assert_cmpint(data[12 * t], ==, (100 + index + t) % 8);
+        for (guint i = 0; i < 2; i++)
+            g_assert_cmpint(truncate(files.paths->pdata[i], 0), ==, 0);
+    }
+    g_assert_error(error, CT_ERROR, CT_ERROR_IO);
+    ct_source_finish(state);
+    ct_stream_clear(&stream);
+    files_clear(&files);
+}
+
+/* A pattern stands for the files that match it, in the order of their names; a file whose name has
+ * such letters is that file. */
+static void
+test_pattern(void)
+{
+    static const char *const names[] = {"a.1", "a.10", "a.2", "[ab].1", "b.1"};
+    static const struct {
+        const char *given, *opened;
+    } patterns[] = {
+        {"a.*", "a.1 a.10 a.2"}, {"?.1", "a.1 b.1"}, {"[ab].1", "[ab].1"}, {"[b].1", "b.1"}};
+    g_autoptr(GError) error = NULL;
+    g_autofree char *folder = g_dir_make_tmp("test-source-XXXXXX", NULL);
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    for (guint32 stamp = 100; stamp < 148; stamp += SAMPLES)
+        append(bytes, 0, stamp);
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autofree char *path = g_build_filename(folder, names[i], NULL);
+        g_assert_true(g_file_set_contents(path, (const char *)bytes->data, bytes->len, NULL));
+    }
+    const CtPlace place = {"g", 1, 1};
+    for (guint i = 0; i < G_N_ELEMENTS(patterns); i++) {
+        g_autofree char *text = g_strdup_printf("{ path: '%s/%s' }", folder, patterns[i].given);
+        g_autoptr(CtValue) values = ct_value_parse(text, -1, "g", NULL);
+        CtParams *params = ct_params_new("x", &stage, &place, values, NULL);
+        g_autoptr(CtRecording) recording = ct_source_open(&toy, params, &error);
+        g_assert_no_error(error);
+        g_autoptr(GString) opened = g_string_new(NULL);
+        for (guint f = 0; f < recording->n_files; f++) {
+            g_autofree char *base = g_path_get_basename(recording->files[f].path);
+            g_string_append_printf(opened, "%s%s", f ? " " : "", base);
+        }
+        g_assert_cmpstr(opened->str, ==, patterns[i].opened);
+        ct_params_free(params);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autofree char *path = g_build_filename(folder, names[i], NULL);
+        g_unlink(path);
+    }
+    g_rmdir(folder);
 }
 
 /* ---- errors ---- */
@@ -361,7 +472,7 @@ narrow_order(CtRecording *recording, const CtParams *given, GError **error)
 static gboolean
 newer_order(CtRecording *recording, const CtParams *given, GError **error)
 {
-    recording->reserved[7] = 1;
+    recording->reserved[6] = 1;
     return toy_order(recording, given, error);
 }
 
@@ -400,7 +511,7 @@ static void
 test_errors(void)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(5);
-    g_autoptr(GByteArray) bytes = make_recording(random);
+    g_autoptr(GByteArray) bytes = make_recording(random, SAMPLES);
     CtSource newer = toy;
     newer.reserved[3] = 1;
     refuse(
@@ -439,7 +550,7 @@ test_faults(void)
 {
     static const char *const others[] = {"packets", "reordered", NULL};
     g_autoptr(GRand) random = g_rand_new_with_seed(5);
-    g_autoptr(GByteArray) bytes = make_recording(random);
+    g_autoptr(GByteArray) bytes = make_recording(random, SAMPLES);
     const struct {
         gboolean (*order)(CtRecording *recording, const CtParams *given, GError **error);
         const char *message;
@@ -476,6 +587,9 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_data_func("/source/searched", &toy, test_layouts);
     g_test_add_data_func("/source/listed", &listed, test_layouts);
+    g_test_add_data_func("/source/overlapping", &overlapping, test_layouts);
+    g_test_add_func("/source/once", test_once);
+    g_test_add_func("/source/pattern", test_pattern);
     g_test_add_func("/source/errors", test_errors);
     g_test_add_func("/source/faults", test_faults);
     return g_test_run();

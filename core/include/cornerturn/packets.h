@@ -72,7 +72,10 @@ typedef struct {
     guint *lane_begin;   /* [n_lanes + 1] index of a lane's first packet, once arranged */
     gint64 first, end;   /* range of samples over all lanes */
     gint64 n_samples;    /* of a packet */
-    guint64 reserved[4]; /* 0 */
+    gint64 overlap;      /* samples that a packet has after these, and the next packet has too: they
+                            are taken from the one that comes first. 0, unless set before packets
+                            are arranged */
+    guint64 reserved[3]; /* 0 */
 } CtPackets;
 
 CT_EXPORT CtPackets *ct_packets_new(void);

@@ -39,7 +39,7 @@ G_BEGIN_DECLS
 /* ---- recordings ---- */
 
 typedef struct {
-    const char *path; /* owned by the parameters */
+    const char *path; /* owned by the recording */
     int fd;
     gint64 length;                       /* in bytes */
     gsize packet_bytes;                  /* of each packet; `find` sets it */
@@ -61,9 +61,10 @@ typedef struct {
     guint n_lanes;       /* of packets */
     guint *widths;       /* [n_lanes] the lanes of the stream that a lane of packets has, in their
                             order, if they are not one each; from g_new, freed by the kit */
-    gint64 n_samples;    /* of each packet */
+    gint64 n_samples;    /* of each packet, without the overlap */
     gint64 max_gap;      /* in samples */
-    guint64 reserved[8]; /* 0 */
+    gint64 overlap;      /* samples at the end of each packet that come again in the next one */
+    guint64 reserved[7]; /* 0 */
 } CtRecording;
 
 /* The part of a packet that goes into a block. */
@@ -81,7 +82,9 @@ typedef void (*CtUnpack)(const CtRecording *recording, const CtPacketPart *part)
 
 /* How a source reads its recording; the plugin fills it in. */
 struct CtSource {
-    const char *files; /* the parameter, a path or a list of them, that names the files */
+    const char *files; /* the parameter, a path or a list of them, that names the files; a path
+                          with *, ? or [ ] stands for all files that match, in the order of their
+                          names */
     gsize self_bytes;
     gboolean is_one_stream; /* all files have headers that are alike; else `order` compares them */
 
