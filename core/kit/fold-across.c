@@ -226,6 +226,8 @@ ct_fold_across_advance(gpointer state, CtAdvance *advance, GError **error)
         count(self, in, row / self->n_out, row % self->n_out, n, self->counts + row * n);
     for (guint o = 0; in->validity && o < (self->has_weights ? 2 : 1); o++) {
         CtDeparture *out = &advance->outputs[o];
+        if (!out->validity) /* nothing reads it */
+            continue;
         out->invalid = out->produced > 0;
         for (gint64 row = 0; out->invalid && row < self->n_bases * self->n_out; row++) {
             const gint64 lane =

@@ -127,6 +127,28 @@ class Sums(unittest.TestCase):
                         self.assertTrue(numpy.array_equal(taken.validity, lanes), (axis, variant))
                         self.assertTrue(numpy.array_equal(counted.validity, lanes))
 
+    def test_one_output(self):
+        """Either output may have no reader."""
+        x = values("f32")
+        valid = rng.random((5, 47)) < 0.6
+        x[~numpy.broadcast_to(valid.T[:, None, :, None], x.shape)] = 0
+        counts = sums(numpy.broadcast_to(valid.T[:, None, :, None], x.shape).astype(int), "station",
+                      3)[:, 0, :, 0]
+        text = ("stages:\n  x: { stage: input, layout: 'f32[time channel station pol]', "
+                "shape: [-1, 21, 5, 2], loses: [station] }\n"
+                "  y: { stage: integrate, from: x, axis: station, length: 3 }\n"
+                "  z: { stage: output, from: %s, layout: '[%s]' }\n")
+        for variant in VARIANTS:
+            feed = pipeline.Feed(x, 0, (11, 30), valid)
+            got = pipeline.run(text % ("y", " ".join(AXES)), {"x": feed}, {"z": (0, 2)},
+                               {"y": variant}, workers=2)["z"]
+            self.close(got.array, sums(x.astype(float), "station", 3), abs(x).max() * 3.0, 3)
+            self.assertTrue(numpy.array_equal(got.validity, counts.T > 0), variant)
+            got = pipeline.run(text % ("y.weights", "time station"), {"x": feed}, {"z": (0, 2)},
+                               {"y": variant}, workers=2)["z"]
+            self.assertTrue(numpy.array_equal(got.array, counts), variant)
+            self.assertTrue(numpy.array_equal(got.validity, counts.T > 0), variant)
+
     def test_refuses(self):
         x = values("f32")
         for axis, length, message in (
