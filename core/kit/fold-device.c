@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Folds on a device: the division into cells, unfinished cells, the launches. */
-#include "fold-private.h"
+#include "fold-across.h"
 
 #include <cornerturn/kit/fold-struct.h>
 #include <string.h>
@@ -176,6 +176,8 @@ allocate(State *self, CtPrepare *prepare, GError **error)
 gboolean
 ct_fold_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
 {
+    if (ct_fold_axis(prepare->variant->form, &prepare->nodes[0]))
+        return ct_fold_across_prepare(prepare, state, error);
     State *self = *state = g_new0(State, 1);
     self->device = prepare->device;
     /* The kernels of all instruction sets are the same on a device. */
@@ -200,6 +202,10 @@ ct_fold_finish_device(gpointer state)
     State *self = state;
     if (!self)
         return;
+    if (self->fold.is_across) {
+        ct_fold_across_finish(state);
+        return;
+    }
     ct_kernel_free(self->rows);
     ct_kernel_free(self->stage);
     ct_kernel_free(self->merges);
@@ -357,6 +363,8 @@ ct_fold_work_device(gpointer state, const CtWork *work, GError **error)
     const gboolean has_weights = fold->weights_time >= 0 && work->outputs[1].data;
     const gint64 made = MAX(out->n_samples, has_weights ? work->outputs[1].n_samples : 0);
     gpointer counts = NULL;
+    if (fold->is_across)
+        return ct_fold_across_work(state, work, error);
     if (made > 0 && (has_weights || !are_full(self, work, made))) {
         counts = ct_queue_upload(work->queue, fold->counts,
                                  (gsize)(made * fold->n_lanes) * sizeof(guint32), error);

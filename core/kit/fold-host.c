@@ -3,7 +3,7 @@
  * states stay in the L1 cache from one time to the next. If few elements are faster than time,
  * several consecutive times make a row, and each of them has states of its own, which are merged at
  * the end of the hop. Samples are read in place if rows are contiguous and of the kernel's type. */
-#include "fold-private.h"
+#include "fold-across.h"
 
 #include <cornerturn/kit/convert.h>
 #include <string.h>
@@ -81,6 +81,8 @@ list_lanes(State *self, gboolean of_output, guint32 **lanes, GError **error)
 gboolean
 ct_fold_prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
+    if (ct_fold_axis(prepare->variant->form, &prepare->nodes[0]))
+        return ct_fold_across_prepare(prepare, state, error);
     State *self = *state = g_new0(State, 1);
     CtFoldState *fold = &self->fold;
     const CtIsa isa = prepare->variant->isa;
@@ -121,6 +123,10 @@ ct_fold_finish(gpointer state)
     State *self = state;
     if (!self)
         return;
+    if (self->fold.is_across) {
+        ct_fold_across_finish(state);
+        return;
+    }
     ct_fold_clear(&self->fold);
     g_free(self->lanes);
     g_free(self->mark);
@@ -381,11 +387,13 @@ set_item(Item *item, gint64 i)
 }
 
 gboolean
-ct_fold_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+ct_fold_work(gpointer state, const CtWork *work, GError **error)
 {
     const State *self = state;
     const CtFoldState *fold = &self->fold;
     gint64 row, made;
+    if (fold->is_across)
+        return ct_fold_across_work(state, work, error);
     if (work->begin == 0)
         ct_fold_write_weights(fold, work);
     if (!work->outputs[0].data)

@@ -19,6 +19,7 @@ typedef struct {
 /* The states of all variants begin with this. */
 typedef struct {
     CtFormState form;
+    gboolean is_across; /* the fold is along another axis than time: fold-across.h */
     gint64 hop;
     guint n_axes, n_slow;
     CtFoldAxis axes[CT_MAX_AXES]; /* slow ones first, each slowest first */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The reference of a fold: one element after the other, in any layout, in double precision. */
-#include "fold-private.h"
+#include "fold-across.h"
 
 #include <cornerturn/kit/convert.h>
 #include <string.h>
@@ -16,6 +16,8 @@ typedef struct {
 gboolean
 ct_fold_prepare_reference(CtPrepare *prepare, gpointer *state, GError **error)
 {
+    if (ct_fold_axis(prepare->variant->form, &prepare->nodes[0]))
+        return ct_fold_across_prepare(prepare, state, error);
     State *self = *state = g_new0(State, 1);
     CtFoldState *fold = &self->fold;
     const CtType in = ct_layout_type(&prepare->inputs[0].layout);
@@ -42,6 +44,10 @@ ct_fold_finish_reference(gpointer state)
     State *self = state;
     if (!self)
         return;
+    if (self->fold.is_across) {
+        ct_fold_across_finish(state);
+        return;
+    }
     ct_fold_clear(&self->fold);
     g_free(self->states);
     g_free(self);
@@ -65,11 +71,13 @@ give(const State *self, const CtWork *work, const CtFoldPlace *place, gint64 o, 
 }
 
 gboolean
-ct_fold_work_reference(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+ct_fold_work_reference(gpointer state, const CtWork *work, GError **error)
 {
     const State *self = state;
     const CtFoldState *fold = &self->fold;
     const CtBlock *in = &work->inputs[0];
+    if (fold->is_across)
+        return ct_fold_across_work(state, work, error);
     if (work->begin == 0)
         ct_fold_write_weights(fold, work);
     if (!work->outputs[0].data)

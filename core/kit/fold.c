@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Folds on every backend: the description of the outputs, axes, counts of valid samples. */
-#include "fold-private.h"
+#include "fold-across.h"
 #include "reserved.h"
 
 #include <string.h>
@@ -150,6 +150,8 @@ gboolean
 ct_fold_advance(gpointer state, CtAdvance *advance, GError **error)
 {
     CtFoldState *self = state;
+    if (self->is_across)
+        return ct_fold_across_advance(state, advance, error);
     if (!ct_advance_default(advance, error))
         return FALSE;
     const gsize row = (gsize)self->n_lanes * sizeof *self->counts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stage integrate: sums of consecutive samples along time. */
+/* The stage integrate: sums of consecutive samples along time, or of elements of another axis. */
 #include "integrate.kernel.h"
 
 #include <cornerturn/kit/fold.h>
@@ -7,6 +7,7 @@
 static const CtParam params[] = {
     {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 1, G_MAXUINT32,
      .help = "samples of a sum, counted from the start of the stream; the last may be short"},
+    {"axis", CT_PARAM_AXIS, .fallback = "time", .help = "the axis along which elements are summed"},
     {"average", CT_PARAM_BOOL, .fallback = "false",
      .help = "divide each sum by the number of its valid samples"},
     {NULL},
@@ -18,7 +19,8 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {
     const gboolean is_double = ct_type_info(node->outputs[0].type)->part_bits == 64;
     const gboolean averages = ct_params_bool(node->params, "average");
-    const gdouble length = (gdouble)node->footprint.hop, gain = averages ? 1 : length;
+    const gdouble length = (gdouble)ct_params_int(node->params, "length"),
+                  gain = averages ? 1 : length;
     const gdouble unit = is_double ? 0x1p-53 : 0x1p-24;
     outputs[0].error = unit * outputs[0].largest + length * 0x1p-53 * gain * inputs[0].largest;
     outputs[0].rms_error = unit * outputs[0].rms + length * 0x1p-53 * gain * inputs[0].rms +
@@ -55,16 +57,25 @@ static const CtFold fold = {
     .n_numbers = 2,
     .add = reference_add,
     .give = reference_give,
+    .axis = "axis",
 };
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    return ct_fold_infer_axis(node, &fold, error);
+}
 
 static const CtStage integrate = {
     .name = "integrate",
-    .summary = "sums of consecutive samples along time",
+    .summary = "sums of consecutive samples along time or another axis",
     .version = 1,
     .inputs = CT_PORTS({"in", "f32|f64|cf32|cf64{time ...}", 0, "samples"}),
     .outputs = CT_PORTS({"out", "f32|f64|cf32|cf64{time ...}", 0, "sums"}, CT_FOLD_WEIGHTS("sum")),
     .params = params,
-    CT_FORM_STAGE(fold.form),
+    .infer = infer,
+    .infer_uses_params = TRUE,
+    .form = &fold.form,
     .operations_per_part = 1,
     .accuracy = accuracy,
     .accuracy_rule =

@@ -3,6 +3,7 @@
 #include "lofar-packet.h"
 
 #include <cornerturn/kit/source.h>
+#include <cornerturn/text.h>
 
 /* The source's state, beside the files of its captures. A file is a port, a lane of packets. */
 typedef struct {
@@ -103,17 +104,11 @@ order(CtRecording *recording, const CtParams *given, GError **error)
 static gboolean
 read_range(const char *text, GArray *numbers)
 {
-    char *end;
-    const guint64 first = g_ascii_strtoull(text, &end, 10);
-    guint64 last = first;
-    if (end == text)
+    gint64 first, last;
+    if (!ct_range_parse(text, &first, &last) || last > 511)
         return FALSE;
-    if (end[0] == '.' && end[1] == '.' && g_ascii_isdigit(end[2]))
-        last = g_ascii_strtoull(end + 2, &end, 10);
-    if (*end != '\0' || last < first || last > 511)
-        return FALSE;
-    for (guint64 i = first; i <= last; i++)
-        g_array_append_vals(numbers, &(gdouble){i}, 1);
+    for (gint64 i = first; i <= last; i++)
+        g_array_append_vals(numbers, &(gdouble){(gdouble)i}, 1);
     return TRUE;
 }
 

@@ -61,6 +61,12 @@ static const Case cases[] = {
      ONE("convert, type: cf32")},
     {"convert ci4 to ci8", "ci4", "channel, station, pol", "256, 16, 2", ONE("convert, type: ci8")},
     {"copy", "cf32", "channel, station, pol", "256, 16, 2", ONE("copy")},
+    {"select half of 256 channels", "cf32", "channel, station, pol", "256, 16, 2",
+     ONE("select, channel: 64..191")},
+    {"select 2 of 16 stations", "ci8", "channel, station, pol", "256, 16, 2",
+     ONE("select, station: [3, 12]")},
+    {"merge 16 subbands of 64 channels", "cf32", "subband, channel, pol", "16, 64, 2",
+     ONE("merge")},
     {"flag by sums of 256", "cf32", "channel, station, pol", "256, 16, 2",
      "  powers: { stage: power, from: source }\n"
      "  sums: { stage: integrate, from: powers, length: 256 }\n"

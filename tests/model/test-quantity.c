@@ -133,6 +133,29 @@ test_format(void)
     }
 }
 
+static void
+test_ranges(void)
+{
+    static const struct {
+        const char *text;
+        gint64 first, last;
+    } good[] = {{"0", 0, 0}, {"12..133", 12, 133}, {"7..7", 7, 7}, {"007", 7, 7}};
+    static const char *const bad[] = {
+        "",     "-1",    "+1",      " 1",    "1 ",   "1..", "..2",
+        "3..2", "1...2", "1..2..3", "1..-2", "0x10", "CS1", "99999999999999999999",
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(good); i++) {
+        gint64 first, last;
+        g_assert_true(ct_range_parse(good[i].text, &first, &last));
+        g_assert_cmpint(first, ==, good[i].first);
+        g_assert_cmpint(last, ==, good[i].last);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(bad); i++) {
+        gint64 first, last;
+        g_assert_false(ct_range_parse(bad[i], &first, &last));
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -141,5 +164,6 @@ main(int argc, char **argv)
     g_test_add_func("/quantity/inexact", test_inexact);
     g_test_add_func("/quantity/wrong", test_wrong);
     g_test_add_func("/quantity/format", test_format);
+    g_test_add_func("/quantity/ranges", test_ranges);
     return g_test_run();
 }

@@ -20,7 +20,7 @@ CT_KERNEL void
 large(const Settings *self, const ct_x *x, ct_y *y, uint32_t *count)
 {
     *y = ct_round_scaled(*x, self->factor);
-    *count += ct_absolute(*x) >= 4;
+    *count += ct_absolute(*x) >= sqrt(16);
 }
 CT_COUNTED_MAP(large, Settings)
 

@@ -28,6 +28,9 @@ CT_EXPORT void ct_quantity_approximate(gdouble value, gdouble error, gint64 *num
 /* Reads Unix seconds: a number, or a time in UTC to the second, "2022-06-29T01:30:00Z". The message
  * has no place. */
 CT_EXPORT gboolean ct_utc_parse(const char *text, gint64 *seconds, GError **error);
+/* Reads an index or a range of indices, "12" or "12..133", with the last one included. FALSE: the
+ * text is neither, or the range is empty. */
+CT_EXPORT gboolean ct_range_parse(const char *text, gint64 *first, gint64 *last);
 /* "8 s", "1 min 20 s". Allocated. */
 CT_EXPORT char *ct_format_seconds(gdouble seconds);
 

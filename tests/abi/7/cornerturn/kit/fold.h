@@ -109,8 +109,16 @@ typedef struct {
     /* Makes y, re and im, of n valid samples. FALSE marks y as invalid; if n is above 0, the output
      * must have CT_PORT_MARKED. */
     gboolean (*give)(gconstpointer settings, const gdouble *state, guint32 n, gdouble *y);
-    guint64 reserved[4]; /* 0 */
+    const char *axis;    /* CT_PARAM_AXIS: the axis along which the fold goes, of the length that
+                            the form names; the kernel wants CT_FOLD_ALL. NULL: time */
+    guint64 reserved[3]; /* 0 */
 } CtFold;
+
+/* The infer of a fold that has `axis`: ct_form_infer, or for another axis than time the same
+ * outputs with a shorter axis, whose coordinates are the means of the elements of its sums. The
+ * second output, if there is one, then has this axis as well. Elements are counted for each sample
+ * by itself. */
+CT_EXPORT gboolean ct_fold_infer_axis(CtNode *node, const CtFold *fold, GError **error);
 
 CT_EXPORT gboolean ct_fold_prepare(CtPrepare *prepare, gpointer *state, GError **error);
 CT_EXPORT gboolean ct_fold_prepare_device(CtPrepare *prepare, gpointer *state, GError **error);

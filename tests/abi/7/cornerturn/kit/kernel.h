@@ -59,6 +59,7 @@
  *     ct_round_scaled(x, scale)    x · scale of floats, rounded half to even, once; a product of
  *                                  more than 2²² stays at least as large, NaN stays NaN
  *     ct_absolute(x)               |x|
+ *     sqrt(x)                      √x, of double precision
  *     ct_tap(taps, k)              sample k of a window of taps->n samples (const ct_taps *) */
 #pragma once
 
