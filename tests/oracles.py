@@ -12,8 +12,9 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", tempfile.gettempdir())) / 
 
 
 def install(package):
-    """The folder of an installed package ("baseband==4.3.0"); None if there is no way to get it."""
-    folder = CACHE / f"{package}-python{sys.version_info[0]}.{sys.version_info[1]}"
+    """The folder of installed packages ("baseband==4.3.0", or several with spaces between them);
+    None if there is no way to get them."""
+    folder = CACHE / f"{package.replace(' ', '+')}-python{sys.version_info[0]}.{sys.version_info[1]}"
     if folder.exists():
         return folder
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -22,7 +23,7 @@ def install(package):
         subprocess.run([sys.executable, "-m", "venv", made / "venv"], check=True, timeout=60,
                        capture_output=True)
         subprocess.run([made / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet",
-                        "--target", made / "packages", package],
+                        "--target", made / "packages", *package.split()],
                        check=True, timeout=240, capture_output=True)
         (made / "packages").rename(folder)
     except (subprocess.SubprocessError, OSError):
@@ -46,3 +47,5 @@ def run(test, package, script, *arguments):
 
 
 BASEBAND = "baseband==4.3.0"
+H5PY = "h5py==3.16.0"
+XARRAY = "xarray==2026.9.0 h5netcdf==1.8.2 h5py==3.16.0"

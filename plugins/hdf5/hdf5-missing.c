@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin in a build without the library: its stages say what is missing. */
+/* The plugin in a build without the library: its stage says what is missing. */
 #include <cornerturn/stage.h>
 
 #define MISSING "HDF5 (libhdf5-dev)"
 
 static const char *const extensions[] = {".h5", ".hdf5", NULL};
-
-static const CtStage source = {
-    .name = "hdf5.source",
-    .summary = "arrays from HDF5 files",
-    .version = 1,
-    .extensions = extensions,
-    .stands_for = "file.source",
-    .missing = MISSING,
-};
 
 static const CtStage sink = {
     .name = "hdf5.sink",
@@ -24,5 +15,4 @@ static const CtStage sink = {
     .missing = MISSING,
 };
 
-CT_PLUGIN("hdf5", ((const CtStage *const[]){&source, &sink, NULL}),
-          ((const CtVariant *const[]){NULL}));
+CT_PLUGIN("hdf5", ((const CtStage *const[]){&sink, NULL}), ((const CtVariant *const[]){NULL}));

@@ -146,41 +146,6 @@ hdf5_set_text(hid_t object, const char *name, const char *text)
     return !text || hdf5_set(object, name, type, &text, 0);
 }
 
-/* Opens an attribute with `n` elements; below 0 if there is none like it. */
-static hid_t
-open_attribute(hid_t object, const char *name, gsize n)
-{
-    if (H5Aexists(object, name) <= 0)
-        return H5I_INVALID_HID;
-    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    g_auto(Hdf5Id) space = H5Aget_space(attribute);
-    if (H5Sget_simple_extent_npoints(space) == (hssize_t)MAX(n, 1))
-        return attribute;
-    hdf5_close(attribute);
-    return H5I_INVALID_HID;
-}
-
-gboolean
-hdf5_get(hid_t object, const char *name, hid_t type, gpointer values, gsize n)
-{
-    g_auto(Hdf5Id) attribute = open_attribute(object, name, n);
-    return attribute >= 0 && H5Aread(attribute, type, values) >= 0;
-}
-
-char *
-hdf5_get_text(hid_t object, const char *name)
-{
-    g_auto(Hdf5Id) attribute = open_attribute(object, name, 1);
-    g_auto(Hdf5Id) given = attribute < 0 ? H5I_INVALID_HID : H5Aget_type(attribute);
-    g_auto(Hdf5Id) type = hdf5_text_type();
-    char *text = NULL;
-    if (attribute < 0 || H5Tis_variable_str(given) <= 0 || H5Aread(attribute, type, &text) < 0)
-        return NULL;
-    char *copy = g_strdup(text);
-    H5free_memory(text);
-    return copy;
-}
-
 /* ---- datasets ---- */
 
 hid_t

@@ -30,10 +30,6 @@ hid_t hdf5_text_type(void);
 gboolean hdf5_set(hid_t object, const char *name, hid_t type, gconstpointer values, gsize n);
 /* Writes a text; nothing if it is NULL. */
 gboolean hdf5_set_text(hid_t object, const char *name, const char *text);
-/* Reads an attribute that has `n` numbers (0 and 1: one); FALSE if there is none like it. */
-gboolean hdf5_get(hid_t object, const char *name, hid_t type, gpointer values, gsize n);
-/* Reads a text, allocated; NULL if there is none. */
-char *hdf5_get_text(hid_t object, const char *name);
 
 /* Creates a dataset with these dimensions and all its values, or, with `values` NULL, without room
  * for them: they read as `fill` (NULL: 0). To be closed. */

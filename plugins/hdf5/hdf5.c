@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin with hdf5.source and hdf5.sink. */
+/* The plugin with hdf5.sink. */
 #include "hdf5.h"
 
 const char *const hdf5_extensions[] = {".h5", ".hdf5", NULL};
