@@ -10,6 +10,7 @@ static const CtStage sink = {
     .name = "hdf5.sink",
     .summary = "streams to HDF5 files, with PATH.json beside them",
     .version = 1,
+    .inputs = CT_PORTS({"in", "{...}", 0, "any stream"}),
     .extensions = extensions,
     .stands_for = "file.sink",
     .missing = MISSING,
